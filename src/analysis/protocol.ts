@@ -1,0 +1,85 @@
+/**
+ * What the parent and an analysis child say to each other, typed once for both sides. Everything is JSON over the IPC
+ * channel of fork(). A child does one task at a time; `cancel` interrupts it, and the parent kills what does not stop.
+ */
+import type { JobErrorCode } from '../errors.ts'
+import type { Column, Findings } from '../insight.ts'
+import type { Progress } from '../job.ts'
+import type { Fault, Limits, TemplateSource } from '../template.ts'
+
+/** What `file:` sources may read: `sample/NAME` the shipped tables (name -> absolute path), all else below `data`. */
+export interface Roots {
+  sample: Record<string, string>
+  data: string | null
+}
+
+/** The most that a template may ask for. */
+export type Caps = Limits
+
+export interface RunTask {
+  kind: 'run'
+  template: TemplateSource
+  variables: Record<string, unknown>
+  /** The job's start, RFC 3339: periods are resolved from it. */
+  started_at: string
+  roots: Roots
+  caps: Caps
+}
+
+export interface CheckTask {
+  kind: 'check'
+  template: TemplateSource
+  roots: Roots
+}
+
+/** The columns of each source of a template, and the data files that there are, for forms. */
+export interface DescribeTask {
+  kind: 'describe'
+  template: TemplateSource
+  roots: Roots
+}
+
+export interface DrawTask {
+  kind: 'draw'
+  /** Vega-Lite specifications. */
+  specs: Record<string, unknown>[]
+}
+
+export type Task = RunTask | CheckTask | DescribeTask | DrawTask
+
+export interface Description {
+  sources: Record<string, { columns: Column[] } | { error: string }>
+  files: string[]
+}
+
+export interface Failure {
+  code: JobErrorCode
+  detail: string
+}
+
+/**
+ * Outcomes are values: an analysis that fails is `failed`, never an exception. `crashed`: the child died of something
+ * that may not be the template's fault, the attempt is lost. `stopped`: the caller's signal was aborted.
+ */
+export type RunResult =
+  | { status: 'done'; findings: Findings }
+  | { status: 'failed'; error: Failure }
+  | { status: 'crashed'; detail: string }
+  | { status: 'stopped' }
+
+export interface Results {
+  run: RunResult
+  check: Fault[]
+  describe: Description
+  /** One SVG for each specification. */
+  draw: string[]
+}
+
+export type ToChild = { type: 'task'; id: number; task: Task } | { type: 'cancel'; id: number }
+
+export type FromChild =
+  | { type: 'ready' }
+  | { type: 'progress'; id: number; progress: Progress }
+  | { type: 'result'; id: number; result: Results[Task['kind']] }
+  /** The child cannot do the task at all (a fault of ours): the parent logs it and replaces the child. */
+  | { type: 'fault'; id: number; message: string }

@@ -1,0 +1,303 @@
+/**
+ * Every setting in one table: it parses, explains, prints and redacts itself; docs/config.md is generated from it.
+ * Each is an environment variable (ASSAY_PORT) and a flag (--port); a flag wins. The result is passed in, never global.
+ */
+import { homedir } from 'node:os'
+import path from 'node:path'
+
+interface Setting<T> {
+  env: string
+  /** Shown by --help and docs/config.md. */
+  doc: string
+  /** As text, for the docs. */
+  fallback: string
+  secret?: boolean
+  parse(text: string): T
+}
+
+/** A bad value: the start stops with this sentence. */
+export class ConfigError extends Error {}
+
+function setting<T>(
+  env: string,
+  fallback: string,
+  doc: string,
+  parse: (text: string) => T,
+  secret = false,
+): Setting<T> {
+  return { env, fallback, doc, parse, secret }
+}
+
+const text = (value: string): string => value
+
+function integer(least: number, most: number): (value: string) => number {
+  return (value) => {
+    const number = Number(value)
+    if (!/^-?\d+$/.test(value) || number < least || number > most)
+      throw new Error(`must be a whole number from ${least} to ${most}`)
+    return number
+  }
+}
+
+function oneOf<T extends string>(...allowed: T[]): (value: string) => T {
+  return (value) => {
+    if (!allowed.includes(value as T)) throw new Error(`must be one of ${allowed.join(', ')}`)
+    return value as T
+  }
+}
+
+const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+const SIZES: Record<string, number> = {
+  B: 1,
+  kB: 1e3,
+  KB: 1e3,
+  MB: 1e6,
+  GB: 1e9,
+  TB: 1e12,
+  KiB: 2 ** 10,
+  MiB: 2 ** 20,
+  GiB: 2 ** 30,
+}
+
+/** "60s" -> 60000 (milliseconds). */
+export function parseDuration(value: string): number {
+  const match = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)$/.exec(value)
+  if (!match) throw new Error('must be a duration such as 500ms, 60s, 5m, 2h or 30d')
+  return Number(match[1]) * UNITS[match[2]!]!
+}
+
+/** "1GB" -> 1e9 (bytes). */
+export function parseSize(value: string): number {
+  const match = /^(\d+(?:\.\d+)?)\s*(B|kB|KB|MB|GB|TB|KiB|MiB|GiB)$/.exec(value)
+  if (!match) throw new Error('must be a size such as 512MB, 1GB or 2GiB')
+  return Math.floor(Number(match[1]) * SIZES[match[2]!]!)
+}
+
+export const ROLES = ['api', 'worker', 'dispatcher'] as const
+export type Role = (typeof ROLES)[number]
+
+function roles(value: string): Role[] {
+  const list = value.split(',').map((part) => part.trim())
+  return list.map(oneOf(...ROLES))
+}
+
+function store(value: string): string {
+  if (value === '' || /^sqlite:./.test(value) || /^postgres(ql)?:\/\//.test(value)) return value
+  throw new Error('must be sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE')
+}
+
+function publicUrl(value: string): string | null {
+  if (value === '') return null
+  const url = URL.canParse(value) ? new URL(value) : undefined
+  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash)
+    throw new Error('must be an http or https address without a query')
+  return value.replace(/\/+$/, '')
+}
+
+function secretKeys(value: string): Buffer[] {
+  if (value === '') return []
+  return value.split(',').map((part) => {
+    const key = /^[0-9a-fA-F]{64}$/.test(part.trim())
+      ? Buffer.from(part.trim(), 'hex')
+      : Buffer.from(part.trim(), 'base64')
+    if (key.length !== 32)
+      throw new Error(
+        'must be 32 bytes as 64 hex digits or as base64; several are divided by commas, the first seals',
+      )
+    return key
+  })
+}
+
+function token(value: string): string | null {
+  if (value === '') return null
+  if (!/^[\x21-\x7e]{16,512}$/.test(value)) throw new Error('must be 16 to 512 visible characters')
+  return value
+}
+
+const folders = (value: string): string[] =>
+  value
+    .split(path.delimiter)
+    .filter((part) => part !== '')
+    .map((part) => path.resolve(part))
+const folder = (value: string): string | null =>
+  value === '' ? null : path.resolve(value.replace(/^~(?=\/|$)/, homedir()))
+const list = (value: string): string[] | null =>
+  value === ''
+    ? null
+    : value
+        .split(',')
+        .map((part) => part.trim())
+        .filter(Boolean)
+const rate = (value: string): number | null => (value === '' ? null : integer(1, 1_000_000)(value))
+
+export const SETTINGS = {
+  host: setting('ASSAY_HOST', '127.0.0.1', 'Address to listen on', text),
+  port: setting('ASSAY_PORT', '8080', 'Port to listen on; 0 takes a free one', integer(0, 65_535)),
+  home: setting('ASSAY_HOME', './.assay', 'Folder of the state: database, key, lock', (value) =>
+    path.resolve(value),
+  ),
+  store: setting(
+    'ASSAY_STORE',
+    '',
+    'sqlite:PATH or postgres://...; empty: assay.db in the home',
+    store,
+    true,
+  ),
+  token: setting(
+    'ASSAY_TOKEN',
+    '',
+    'Admin token of a fresh server; empty: the first start makes and prints one',
+    token,
+    true,
+  ),
+  templates: setting(
+    'ASSAY_TEMPLATES',
+    '',
+    `Template folders beside the shipped one, divided by "${path.delimiter}"`,
+    folders,
+  ),
+  data: setting('ASSAY_DATA', '', 'Folder that file: sources read; empty: the sample data', folder),
+  roles: setting('ASSAY_ROLES', 'api,worker,dispatcher', 'What this node does', roles),
+  workers: setting('ASSAY_WORKERS', '', 'Analyses at a time; empty: one for each core', (value) =>
+    value === '' ? null : integer(1, 256)(value),
+  ),
+  webhookTargets: setting(
+    'ASSAY_WEBHOOK_TARGETS',
+    '',
+    'Where webhooks may go: public, loopback, CIDRs, hosts; empty: public, and loopback where the service is only tried out',
+    list,
+  ),
+  publicUrl: setting(
+    'ASSAY_PUBLIC_URL',
+    '',
+    'The address under which clients reach the service; makes result_url absolute',
+    publicUrl,
+  ),
+  rateLimit: setting('ASSAY_RATE_LIMIT', '', 'Requests a second for each token; empty: no limit', rate),
+  metricsToken: setting(
+    'ASSAY_METRICS_TOKEN',
+    '',
+    'Bearer token that /metrics asks for; empty: none',
+    token,
+    true,
+  ),
+  secretKey: setting(
+    'ASSAY_SECRET_KEY',
+    '',
+    '32 bytes as hex or base64 that seal secrets; a list allows rotation; empty: a file in the home',
+    secretKeys,
+    true,
+  ),
+  logLevel: setting(
+    'ASSAY_LOG_LEVEL',
+    'info',
+    'debug, info, warn, error or silent',
+    oneOf('debug', 'info', 'warn', 'error', 'silent'),
+  ),
+  logFormat: setting(
+    'ASSAY_LOG_FORMAT',
+    '',
+    'json or text; empty: text on a terminal',
+    oneOf('', 'json', 'text'),
+  ),
+  maxTimeout: setting('ASSAY_MAX_TIMEOUT', '15m', 'The most that limits.timeout may ask for', parseDuration),
+  maxMemory: setting('ASSAY_MAX_MEMORY', '4GB', 'The most that limits.memory may ask for', parseSize),
+  maxThreads: setting('ASSAY_MAX_THREADS', '4', 'The most that limits.threads may ask for', integer(1, 256)),
+  maxRows: setting(
+    'ASSAY_MAX_ROWS',
+    '100000',
+    'The most that limits.rows may ask for',
+    integer(1, 10_000_000),
+  ),
+  maxOutput: setting('ASSAY_MAX_OUTPUT', '50MB', 'The most that limits.output may ask for', parseSize),
+  keepJobs: setting(
+    'ASSAY_KEEP_JOBS',
+    '30d',
+    'How long finished jobs and their insights are kept',
+    parseDuration,
+  ),
+  keepEvents: setting(
+    'ASSAY_KEEP_EVENTS',
+    '30d',
+    'How long events and ended deliveries are kept',
+    parseDuration,
+  ),
+  drain: setting(
+    'ASSAY_DRAIN',
+    '10s',
+    'How long running jobs may finish when the service is told to stop',
+    parseDuration,
+  ),
+} as const satisfies Record<string, Setting<unknown>>
+
+export type SettingName = keyof typeof SETTINGS
+export type Config = { -readonly [Name in SettingName]: ReturnType<(typeof SETTINGS)[Name]['parse']> }
+
+export function flagOf(name: SettingName): string {
+  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+}
+
+export interface Resolved {
+  config: Config
+  /** Where each value came from. */
+  origin: Record<SettingName, 'default' | 'environment' | 'flag'>
+  /** As given, before parsing. */
+  given: Record<SettingName, string>
+}
+
+/** `flags` by setting name. Throws ConfigError with every fault at once. */
+export function resolveConfig(
+  environment: NodeJS.ProcessEnv,
+  flags: Partial<Record<SettingName, string>> = {},
+): Resolved {
+  const config: Record<string, unknown> = {}
+  const origin: Record<string, string> = {}
+  const given = {} as Record<SettingName, string>
+  const faults: string[] = []
+  for (const [name, row] of Object.entries(SETTINGS) as [SettingName, Setting<unknown>][]) {
+    const flag = flags[name]
+    const variable = environment[row.env]
+    const value = flag ?? (variable === undefined || variable === '' ? row.fallback : variable)
+    origin[name] =
+      flag !== undefined ? 'flag' : variable === undefined || variable === '' ? 'default' : 'environment'
+    given[name] = value
+    try {
+      config[name] = row.parse(value)
+    } catch (error) {
+      const shown = row.secret ? 'its value' : JSON.stringify(value)
+      const bearer = flag !== undefined ? flagOf(name) : row.env
+      faults.push(`${bearer}: ${shown} is not usable, it ${(error as Error).message}.`)
+    }
+  }
+  for (const variable of Object.keys(environment)) {
+    const known = Object.values(SETTINGS).some((row) => row.env === variable)
+    if (variable.startsWith('ASSAY_') && !known && !/^ASSAY_(TEST_|WRAPPED$|URL$|SERVER$)/.test(variable)) {
+      faults.push(`${variable}: there is no such setting; see "assay config --help" for the list.`)
+    }
+  }
+  if (faults.length > 0) throw new ConfigError(faults.join('\n'))
+  return {
+    config: config as unknown as Config,
+    origin: origin as Resolved['origin'],
+    given,
+  }
+}
+
+/** Each setting with its value as people may see it; secrets are hidden. */
+export function describeConfig(
+  resolved: Resolved,
+): { name: SettingName; env: string; value: string; origin: string; doc: string }[] {
+  return (Object.keys(SETTINGS) as SettingName[]).map((name) => {
+    const row: Setting<unknown> = SETTINGS[name]
+    const value = resolved.given[name]
+    const shown = row.secret && value !== '' ? redact(name, value) : value
+    return { name, env: row.env, value: shown, origin: resolved.origin[name], doc: row.doc }
+  })
+}
+
+function redact(name: SettingName, value: string): string {
+  if (name !== 'store') return '••••'
+  return value.startsWith('sqlite:')
+    ? value
+    : value.replace(/\/\/[^@/]*@/, '//••••@').replace(/([?&]password=)[^&]*/, '$1••••')
+}

@@ -1,0 +1,103 @@
+/**
+ * What happened: the closed list of event types and the data of each. An event is written in the transaction that
+ * made it true, and read by webhooks (deliveries) and by cursor (GET /v1alpha/events).
+ */
+import Type, { type Static } from 'typebox'
+import { JOB_STATUSES, type Job, type JobStatus } from './job.ts'
+
+export const EVENT_TYPES = [
+  'job.queued',
+  'job.started',
+  'job.completed',
+  'job.failed',
+  'job.canceled',
+  'webhook.test',
+  'webhook.disabled',
+] as const
+export type EventType = (typeof EVENT_TYPES)[number]
+
+/** What a webhook without `events` gets: the three that end a job. */
+export const ENDING_EVENTS: readonly EventType[] = ['job.completed', 'job.failed', 'job.canceled']
+
+const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()])
+
+export const JobEventData = Type.Object({
+  assignment_id: Type.String({ format: 'uuid' }),
+  job_status: Type.Enum([...JOB_STATUSES]),
+  insight_id: nullable(Type.String({ format: 'uuid' })),
+  template_id: Type.String(),
+  user_id: Type.String(),
+  presence_name: nullable(Type.String()),
+  metadata: Type.Record(Type.String(), Type.String()),
+  error: nullable(Type.Object({ code: Type.String(), detail: Type.String() })),
+  skipped: nullable(Type.Enum(['condition'])),
+  result_url: nullable(
+    Type.String({ description: 'Where the insight is read; absolute where ASSAY_PUBLIC_URL is set' }),
+  ),
+})
+export type JobEventData = Static<typeof JobEventData>
+
+export const TestEventData = Type.Object({
+  webhook_id: Type.String({ format: 'uuid' }),
+  message: Type.String(),
+})
+export const DisabledEventData = Type.Object({
+  webhook_id: Type.String({ format: 'uuid' }),
+  url: Type.String(),
+  disabled_reason: Type.String(),
+})
+
+export const EVENT_DATA: Record<EventType, Type.TSchema> = {
+  'job.queued': JobEventData,
+  'job.started': JobEventData,
+  'job.completed': JobEventData,
+  'job.failed': JobEventData,
+  'job.canceled': JobEventData,
+  'webhook.test': TestEventData,
+  'webhook.disabled': DisabledEventData,
+}
+
+export const Event = Type.Object(
+  {
+    event_id: Type.String({ format: 'uuid' }),
+    type: Type.Enum([...EVENT_TYPES]),
+    timestamp: Type.String({ format: 'date-time' }),
+    data: Type.Record(Type.String(), Type.Unknown()),
+  },
+  { title: 'Event' },
+)
+export type Event = Static<typeof Event>
+
+/** The event that a job's arrival in a state makes, or null where it makes none. */
+export function eventTypeOf(job: Pick<Job, 'job_status' | 'error'>): EventType | null {
+  const types: Record<JobStatus, EventType | null> = {
+    draft: null,
+    queued: 'job.queued',
+    active: null,
+    executing: 'job.started',
+    completed: 'job.completed',
+    canceled: job.error?.code === 'canceled_by_user' ? 'job.canceled' : 'job.failed',
+  }
+  return types[job.job_status]
+}
+
+/** `publicUrl` has no trailing slash; null leaves `result_url` relative. */
+export function jobEventData(job: Job, publicUrl: string | null): JobEventData {
+  return {
+    assignment_id: job.assignment_id,
+    job_status: job.job_status,
+    insight_id: job.insight_id,
+    template_id: job.template_id,
+    user_id: job.user_id,
+    presence_name: job.presence_name,
+    metadata: job.metadata,
+    error: job.error,
+    skipped: job.skipped,
+    result_url: job.insight_id ? `${publicUrl ?? ''}/v1alpha/jobs/result?insight_id=${job.insight_id}` : null,
+  }
+}
+
+/** The exact text that is signed and sent, the same for every attempt. */
+export function eventBody(event: Pick<Event, 'type' | 'timestamp' | 'data'>): string {
+  return JSON.stringify({ type: event.type, timestamp: event.timestamp, data: event.data })
+}

@@ -1,0 +1,156 @@
+/**
+ * An insight: what a completed job found. It never changes. The Markdown holds each chart as a placeholder
+ * (`chartPlaceholder(id)` on a line of its own); the form in which a chart appears is chosen when it is read.
+ */
+import Type, { type Static } from 'typebox'
+
+/** A value that came out of a query, as JSON carries it: integers beyond 2^53 and decimals as strings, dates in ISO form. */
+export type Cell = null | boolean | number | string | Cell[] | { [key: string]: Cell }
+
+export const COLUMN_TYPES = [
+  'boolean',
+  'integer',
+  'number',
+  'decimal',
+  'text',
+  'date',
+  'timestamp',
+  'time',
+  'interval',
+  'list',
+  'struct',
+  'other',
+] as const
+export type ColumnType = (typeof COLUMN_TYPES)[number]
+
+/**
+ * A column. `type` is what templates and readers see; `database_type` is DuckDB's own name. Cells by type: boolean;
+ * integer (a number, or a string beyond 2^53); number (a double; the strings "NaN", "Infinity", "-Infinity" where it
+ * is none); decimal (its digits as a string); date "YYYY-MM-DD"; timestamp "YYYY-MM-DDTHH:MM:SS[.ffffff]" with "Z"
+ * where it has a zone; text.
+ */
+export interface Column {
+  name: string
+  type: ColumnType
+  database_type: string
+}
+
+/** Rows of a block. `total` counts all of them, `rows` holds at most `limits.rows`. */
+export interface Table {
+  columns: Column[]
+  rows: Cell[][]
+  total: number
+}
+
+/** A statistical outcome: an object for Liquid and JSON. Never holds NaN or an infinity: null stands for unknown. */
+export interface Outcome {
+  summary: string
+  n: number
+  method: string
+  notes: string[]
+  [field: string]: unknown
+}
+
+export const CHART_FORMS = ['mermaid', 'image', 'text', 'none'] as const
+export type ChartForm = (typeof CHART_FORMS)[number]
+
+export const CHART_TYPES = ['line', 'bar', 'area', 'point', 'pie', 'histogram'] as const
+export type ChartType = (typeof CHART_TYPES)[number]
+
+/** A chart: its meaning (enough for mermaid and text) and its Vega-Lite specification. */
+export interface Chart {
+  id: string
+  type: ChartType
+  title: string
+  block: string
+  x: string
+  y: string[]
+  series: string | null
+  /** A Vega-Lite 6 specification with the rows inside. */
+  spec: Record<string, unknown>
+}
+
+export interface Fact {
+  name: string
+  value: Cell
+  text: string
+}
+
+export interface SourceLineage {
+  name: string
+  files: { path: string; bytes: number; fingerprint: string; modified_at: string }[]
+  rows: number | null
+  format: string
+}
+
+export interface BlockLineage {
+  name: string
+  kind: 'sql' | 'analysis'
+  sql: string | null
+  rows: number | null
+  elapsed_ms: number
+}
+
+/** How the numbers were computed. Elapsed times, memory, times of change and host are here only, never in the Markdown. */
+export interface Lineage {
+  template_id: string
+  template_version: string
+  assay_version: string
+  engine: string
+  started_at: string
+  time_zone: string
+  variables: Record<string, unknown>
+  sources: SourceLineage[]
+  blocks: BlockLineage[]
+  elapsed_ms: number
+  peak_memory_bytes: number | null
+  host: string
+}
+
+export interface Insight {
+  insight_id: string
+  assignment_id: string
+  template_id: string
+  template_version: string
+  title: string
+  markdown: string
+  tables: Record<string, Table>
+  charts: Chart[]
+  analyses: Record<string, Outcome>
+  facts: Fact[]
+  lineage: Lineage
+  /** The form that the template asks for. */
+  chart_form: ChartForm
+  created_at: string
+}
+
+/** What an analysis yields: an insight that has no ids yet. */
+export type Findings = Omit<Insight, 'insight_id' | 'assignment_id' | 'created_at'> & {
+  skipped: 'condition' | null
+}
+
+/** U+2063 is an invisible separator that the Markdown escaping of data removes, so data cannot forge a placeholder. */
+export function chartPlaceholder(id: string): string {
+  return `\u2063chart:${id}\u2063`
+}
+export const CHART_PLACEHOLDER = /^\u2063chart:([a-z0-9_-]+)\u2063$/gm
+
+/** The JSON form of a result. */
+export const InsightView = Type.Object(
+  {
+    insight_id: Type.String({ format: 'uuid' }),
+    assignment_id: Type.String({ format: 'uuid' }),
+    template_id: Type.String(),
+    template_version: Type.String(),
+    title: Type.String(),
+    markdown: Type.String(),
+    tables: Type.Record(Type.String(), Type.Unknown()),
+    charts: Type.Array(Type.Record(Type.String(), Type.Unknown())),
+    analyses: Type.Record(Type.String(), Type.Unknown()),
+    facts: Type.Array(Type.Record(Type.String(), Type.Unknown())),
+    lineage: Type.Record(Type.String(), Type.Unknown()),
+    created_at: Type.String({ format: 'date-time' }),
+  },
+  { title: 'Insight' },
+)
+export type InsightView = Static<typeof InsightView>

@@ -1,0 +1,68 @@
+/** Time, passed in so that tests can turn it. `now` is wall time in milliseconds, `monotonic` never goes back. */
+import { setTimeout as delay } from 'node:timers/promises'
+
+export interface Clock {
+  now(): number
+  monotonic(): number
+  /** Resolves after `ms`, or at once when the signal is aborted. Never rejects. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  async sleep(ms, signal) {
+    await delay(ms, undefined, signal ? { signal } : {}).catch(() => undefined)
+  },
+}
+
+/** A clock that stands until it is turned: `advance` wakes the sleepers in order. */
+export class FakeClock implements Clock {
+  #now: number
+  #elapsed = 0
+  readonly #sleepers = new Set<{ until: number; wake: () => void }>()
+
+  constructor(start = Date.parse('2026-01-01T00:00:00.000Z')) {
+    this.#now = start
+  }
+
+  now(): number {
+    return this.#now
+  }
+
+  monotonic(): number {
+    return this.#elapsed
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    if (signal?.aborted) return Promise.resolve()
+    return new Promise((resolve) => {
+      const sleeper = { until: this.#elapsed + ms, wake: resolve }
+      this.#sleepers.add(sleeper)
+      signal?.addEventListener('abort', () => {
+        this.#sleepers.delete(sleeper)
+        resolve()
+      })
+    })
+  }
+
+  advance(ms: number): void {
+    this.#now += ms
+    this.#elapsed += ms
+    const due = [...this.#sleepers].filter((sleeper) => sleeper.until <= this.#elapsed)
+    for (const sleeper of due.toSorted((a, b) => a.until - b.until)) {
+      this.#sleepers.delete(sleeper)
+      sleeper.wake()
+    }
+  }
+
+  /** How many are asleep: tests await this before they turn the clock. */
+  get sleeping(): number {
+    return this.#sleepers.size
+  }
+}
+
+/** RFC 3339 UTC with milliseconds. */
+export function iso(ms: number): string {
+  return new Date(ms).toISOString()
+}

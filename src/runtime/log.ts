@@ -1,0 +1,45 @@
+/** The log: one wide line for each finished thing. JSON for machines, short text for a terminal. */
+import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino'
+
+export type { Logger }
+
+export interface LogOptions {
+  level: string
+  format: 'json' | 'text'
+  stream?: { write(line: string): unknown }
+}
+
+const LEVELS: Record<number, string> = { 20: 'debug', 30: 'info', 40: 'warn', 50: 'ERROR', 60: 'FATAL' }
+
+/** "12:00:01 info  a job ended assignment_id=... status=completed" */
+function textLine(line: string): string {
+  const { level, time, msg, err, ...fields } = JSON.parse(line) as Record<string, unknown>
+  const pairs = Object.entries(fields).map(
+    ([key, value]) => ` ${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  )
+  const stack = err ? `\n${(err as { stack?: string }).stack ?? JSON.stringify(err)}` : ''
+  return `${String(time).slice(11, 19)} ${(LEVELS[level as number] ?? '').padEnd(5)} ${typeof msg === 'string' ? msg : ''}${pairs.join('')}${stack}\n`
+}
+
+export function createLog({ level, format, stream = process.stderr }: LogOptions): Logger {
+  const destination: DestinationStream = {
+    write(line: string) {
+      stream.write(format === 'text' ? textLine(line) : line)
+    },
+  }
+  return pino(
+    {
+      level,
+      base: null,
+      timestamp: () => `,"time":"${new Date().toISOString()}"`,
+      serializers: { err: stdSerializers.err },
+      redact: {
+        paths: ['authorization', '*.authorization', 'headers', 'token', 'password', '*.password'],
+        censor: '••••',
+      },
+    },
+    destination,
+  )
+}
+
+export const silentLog: Logger = pino({ level: 'silent' })

@@ -1,0 +1,81 @@
+/** Every metric that /metrics shows, in one place. Names end in their unit; labels are closed lists or workspace ids. */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+
+const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
+
+export function createMetrics() {
+  const registry = new Registry()
+  const registers = [registry]
+  collectDefaultMetrics({ register: registry })
+  return {
+    registry,
+    httpRequests: new Histogram({
+      name: 'assay_http_request_duration_seconds',
+      help: 'Time to answer, by route and status',
+      labelNames: ['method', 'route', 'status'] as const,
+      buckets: SECONDS,
+      registers,
+    }),
+    jobs: new Gauge({
+      name: 'assay_jobs',
+      help: 'Unfinished jobs by state',
+      labelNames: ['job_status'] as const,
+      registers,
+    }),
+    oldestQueued: new Gauge({
+      name: 'assay_queue_oldest_seconds',
+      help: 'Age of the oldest queued job',
+      registers,
+    }),
+    jobsClaimed: new Counter({
+      name: 'assay_jobs_claimed_total',
+      help: 'Jobs claimed by this node',
+      registers,
+    }),
+    jobRuns: new Histogram({
+      name: 'assay_job_run_duration_seconds',
+      help: 'Time of an attempt on this node, by outcome',
+      labelNames: ['outcome'] as const,
+      buckets: SECONDS,
+      registers,
+    }),
+    jobWait: new Histogram({
+      name: 'assay_job_wait_seconds',
+      help: 'Time between queued and claimed',
+      buckets: SECONDS,
+      registers,
+    }),
+    deliveriesPending: new Gauge({
+      name: 'assay_deliveries_pending',
+      help: 'Pending deliveries: due now, or waiting for their next try',
+      labelNames: ['state'] as const,
+      registers,
+    }),
+    attempts: new Histogram({
+      name: 'assay_delivery_attempt_duration_seconds',
+      help: 'Time of a delivery attempt, by outcome (delivered or the class of the error)',
+      labelNames: ['outcome'] as const,
+      buckets: SECONDS,
+      registers,
+    }),
+    deliveryLag: new Histogram({
+      name: 'assay_delivery_lag_seconds',
+      help: 'Time from the event to its first attempt',
+      buckets: SECONDS,
+      registers,
+    }),
+    children: new Gauge({
+      name: 'assay_analysis_children',
+      help: 'Analysis processes by state',
+      labelNames: ['state'] as const,
+      registers,
+    }),
+    childrenMemory: new Gauge({
+      name: 'assay_analysis_children_resident_bytes',
+      help: 'Resident memory of the analysis processes',
+      registers,
+    }),
+  }
+}
+
+export type Metrics = ReturnType<typeof createMetrics>

@@ -1,0 +1,42 @@
+/** Everything that runs long has one shape: it runs until its signal is aborted, then finishes what it must. */
+import type { Logger } from './log.ts'
+
+export interface Service {
+  name: string
+  /** Resolves once stopped; rejects only where the service cannot go on, which stops the whole process. */
+  run(signal: AbortSignal): Promise<void>
+}
+
+/**
+ * Runs all services until the signal is aborted; then stops them in reverse order, each before the next. A service
+ * that fails stops the others, and the failure is thrown once they have stopped.
+ */
+export async function supervise(services: Service[], signal: AbortSignal, log: Logger): Promise<void> {
+  let failure: unknown
+  let stopAll: () => void = () => undefined
+  const stopping = new Promise<void>((resolve) => {
+    stopAll = resolve
+    if (signal.aborted) resolve()
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+  const running = services.map((service) => {
+    const control = new AbortController()
+    const done = service.run(control.signal).then(
+      () => {
+        if (!control.signal.aborted) log.warn({ service: service.name }, 'a service ended by itself')
+      },
+      (error: unknown) => {
+        log.error({ service: service.name, err: error }, 'a service failed')
+        failure ??= error
+        stopAll()
+      },
+    )
+    return { service, control, done }
+  })
+  await stopping
+  for (const { control, done } of running.toReversed()) {
+    control.abort()
+    await done
+  }
+  if (failure !== undefined) throw failure
+}

@@ -1,0 +1,347 @@
+/**
+ * The contract of the store: the line on which all stations meet. Both databases keep it, and conformance.ts holds
+ * them to it.
+ *
+ * Each method is one transaction; no transaction leaves the store. A writing method resolves after the commit. Every
+ * time is the store's own clock (the database's on PostgreSQL, the injected one on SQLite). A method given a
+ * `workspace_id` sees that workspace only: what belongs to another is as if it were not there. Refusals are AppErrors.
+ * A store that cannot be reached throws AppError `store_unavailable`.
+ */
+import type { Attempt, Delivery, DeliveryStatus } from '../delivery.ts'
+import type { Event, EventType } from '../event.ts'
+import type { Findings, Insight } from '../insight.ts'
+import type { Job, JobError, JobStatus, Progress } from '../job.ts'
+import type { TemplateSource } from '../template.ts'
+import type { Principal, Token, User, Workspace } from '../token.ts'
+import type { SealedHeader, SealedSecret, SignatureVersion, Webhook, WebhookStatus } from '../webhook.ts'
+
+/** Something may have changed. Only a hint: hints can be lost, polling must suffice. Given after the commit. */
+export type Hint =
+  | { topic: 'jobs' }
+  | { topic: 'deliveries' }
+  | { topic: 'job'; assignment_id: string }
+  | { topic: 'delivery'; delivery_id: string }
+
+export interface Page<Item> {
+  items: Item[]
+  /** Give it back as `cursor` for the next page; null at the end. Opaque. */
+  next_cursor: string | null
+}
+
+export interface PageQuery {
+  limit: number
+  /** A cursor that this store did not make is refused: `invalid`. */
+  cursor?: string | undefined
+}
+
+export interface NewJob {
+  assignment_id: string
+  workspace_id: string
+  user_id: string
+  /** Kept with the job (once for each version). */
+  template: TemplateSource
+  variables: Record<string, unknown>
+  presence_name: string | null
+  priority: number
+  metadata: Record<string, string>
+}
+
+/** What fences a settle: only the present owner of the present attempt may write. */
+export interface Lease {
+  assignment_id: string
+  attempt: number
+  node_id: string
+}
+
+export interface ClaimedJob {
+  job: Job
+  /** The workspace's data folder; null: it has none of its own. */
+  data_folder: string | null
+}
+
+export interface NodeInfo {
+  node_id: string
+  /** A name for people: host and process. */
+  name: string
+  roles: string[]
+  version: string
+  started_at: string
+  lease_until: string
+}
+
+export interface Renewal {
+  /** Attempts that this node must stop: canceled, taken over, or unknown. */
+  stop: { assignment_id: string; attempt: number }[]
+}
+
+export interface StoredTemplate {
+  workspace_id: string
+  template_id: string
+  source: string
+  user_id: string
+  updated_at: string
+}
+
+export interface NewWebhook {
+  webhook_id: string
+  workspace_id: string
+  url: string
+  headers: SealedHeader[]
+  user_id: string
+  presence_name: string
+  events: Webhook['events']
+  description: string | null
+  signature: SignatureVersion
+  secrets: SealedSecret[]
+  public_key: string | null
+  retry_schedule: number[] | null
+  max_in_flight: number | null
+  rate_per_second: number | null
+}
+
+export type WebhookPatch = Partial<
+  Omit<NewWebhook, 'webhook_id' | 'workspace_id' | 'secrets'> & {
+    status: WebhookStatus
+    disabled_reason: string | null
+  }
+>
+
+export interface ClaimedDelivery {
+  delivery_id: string
+  workspace_id: string
+  event: Event
+  webhook: Webhook
+  /** The number of the attempt that this claim makes, from 1: it fences. */
+  attempt: number
+  node_id: string
+}
+
+export interface AttemptOutcome {
+  delivery_id: string
+  attempt: number
+  node_id: string
+  record: Attempt
+  /** `pending` with the wait until the next try, in milliseconds from now. */
+  next: { status: 'delivered' } | { status: 'failed' } | { status: 'pending'; wait_ms: number }
+  /**
+   * Also turns the webhook off, where it is still enabled: cancels nothing (what waits stays pending and is not
+   * claimed), writes one `webhook.disabled` event with deliveries to the webhooks whose `events` names it or is `*`.
+   */
+  disable?: { reason: string } | undefined
+}
+
+export interface IdempotencyKey {
+  workspace_id: string
+  method: string
+  path: string
+  key: string
+}
+
+export type IdempotencyStart =
+  /** First sight: go on, and use `id` for what is created, so that a repeat after a crash makes no second one. */
+  | { state: 'new'; id: string }
+  | { state: 'replay'; answer: string }
+  | { state: 'mismatch' }
+  | { state: 'in_progress'; retry_after: number }
+
+export interface Counts {
+  jobs: { workspace_id: string; job_status: JobStatus; count: number; oldest_at: string | null }[]
+  /** Pending deliveries: waiting now, and later. */
+  deliveries: { due: number; waiting: number; oldest_at: string | null }
+}
+
+export interface Pruned {
+  jobs: number
+  events: number
+  other: number
+}
+
+export interface Store {
+  readonly kind: 'sqlite' | 'postgres'
+
+  // -- life ----------------------------------------------------------------------------------------------------------
+  /** Rejects with `store_unavailable` where the database cannot be reached or its schema is not ours. */
+  ping(): Promise<void>
+  close(): Promise<void>
+  /** Hints from this process and, on PostgreSQL, from the others. Returns how to stop. */
+  subscribe(listener: (hint: Hint) => void): () => void
+  /** Writes the value where the key has none yet; answers with the value that is kept. */
+  keepOnce(key: string, value: string): Promise<string>
+  counts(): Promise<Counts>
+  /** Deletes at most `limit` of each kind that ended before: finished jobs with all that hangs on them, events, keys. */
+  prune(input: { jobs_before: string; events_before: string; limit: number }): Promise<Pruned>
+
+  // -- workspaces, users, tokens -------------------------------------------------------------------------------------
+  /** `name_taken` where the id exists. */
+  createWorkspace(input: Omit<Workspace, 'created_at'>): Promise<Workspace>
+  getWorkspace(workspace_id: string): Promise<Workspace | null>
+  listWorkspaces(query: PageQuery): Promise<Page<Workspace>>
+  /** With all that is in it; `conflict` for the default one and for one with unfinished jobs. False: not there. */
+  deleteWorkspace(workspace_id: string): Promise<boolean>
+  /** `name_taken` where the username exists (usernames are unique in the whole service: login names no workspace). */
+  createUser(input: Omit<User, 'created_at'> & { password_hash: string | null }): Promise<User>
+  findUser(username: string): Promise<(User & { password_hash: string | null }) | null>
+  listUsers(query: PageQuery & { workspace_id: string }): Promise<Page<User>>
+  /** With its tokens. False: not there. */
+  deleteUser(input: { workspace_id: string; user_id: string }): Promise<boolean>
+  createToken(input: Omit<Token, 'created_at'> & { token_hash: string }): Promise<Token>
+  /** The hot path of every request: null where there is none or it has expired. */
+  findToken(token_hash: string): Promise<Principal | null>
+  listTokens(query: PageQuery & { workspace_id: string }): Promise<Page<Token>>
+  deleteToken(input: { workspace_id: string; token_id: string }): Promise<boolean>
+
+  // -- templates of workspaces ---------------------------------------------------------------------------------------
+  /** Creates or replaces. True: it is new. */
+  putTemplate(input: Omit<StoredTemplate, 'updated_at'>): Promise<boolean>
+  getTemplate(input: { workspace_id: string; template_id: string }): Promise<StoredTemplate | null>
+  /** All of a workspace, by id. */
+  listTemplates(workspace_id: string): Promise<StoredTemplate[]>
+  deleteTemplate(input: { workspace_id: string; template_id: string }): Promise<boolean>
+  /** The source that jobs were created with. */
+  getTemplateVersion(input: { template_id: string; version: string }): Promise<TemplateSource | null>
+
+  // -- jobs ----------------------------------------------------------------------------------------------------------
+  /** A draft. Where the id exists in the workspace it answers with the job as it is. */
+  createJob(input: NewJob): Promise<Job>
+  /** draft -> queued. A job that is queued, active or executing is answered as it is; `job_final`, `not_found`. */
+  queueJob(input: { workspace_id: string; assignment_id: string }): Promise<Job>
+  getJob(input: { workspace_id: string; assignment_id: string }): Promise<Job | null>
+  /** Newest first. */
+  listJobs(
+    query: PageQuery & {
+      workspace_id: string
+      job_status?: JobStatus | undefined
+      template_id?: string | undefined
+      created_after?: string | undefined
+      created_before?: string | undefined
+    },
+  ): Promise<Page<Job>>
+  /** Any unfinished job -> canceled (`canceled_by_user`). A canceled one is answered as it is; `job_final` if completed. */
+  cancelJob(input: { workspace_id: string; assignment_id: string }): Promise<Job>
+  /** With its insight, its deliveries' attempts and bodies. `job_unfinished`, `not_found`. */
+  deleteJob(input: { workspace_id: string; assignment_id: string }): Promise<void>
+  /** queued -> active for the node: higher priority first, then workspaces with the fewest running, then the oldest. */
+  claimJobs(input: { node_id: string; limit: number }): Promise<ClaimedJob[]>
+  /** active -> executing. False: the lease is lost, stop. */
+  startJob(lease: Lease): Promise<boolean>
+  /** executing -> completed with its insight, event and deliveries, or nothing. False: the lease is lost. */
+  completeJob(input: Lease & { insight_id: string; findings: Findings }): Promise<boolean>
+  /** active or executing -> canceled with the error. False: the lease is lost. */
+  failJob(input: Lease & { error: JobError }): Promise<boolean>
+  /** The attempt's child died: back to queued with a loss, the third ends the job (`worker_lost`). False: lease lost. */
+  loseJob(lease: Lease): Promise<boolean>
+  /** active or executing -> queued without a loss: the node is draining. */
+  releaseJobs(leases: Lease[]): Promise<void>
+  getInsight(input: { workspace_id: string; insight_id: string }): Promise<Insight | null>
+
+  // -- nodes ---------------------------------------------------------------------------------------------------------
+  registerNode(input: {
+    node_id: string
+    name: string
+    roles: string[]
+    version: string
+    lease_ms: number
+  }): Promise<void>
+  /**
+   * One statement for all that a node holds: renews its lease, writes progress, says what to stop. Throws `conflict`
+   * where the node's row is gone (it was reaped: stop everything, register anew).
+   */
+  renewNode(input: {
+    node_id: string
+    lease_ms: number
+    held: { assignment_id: string; attempt: number; progress: Progress | null }[]
+  }): Promise<Renewal>
+  /** Progress between renewals, at most once a second a job. Writes nothing for a lost lease. */
+  reportProgress(input: Lease & { progress: Progress }): Promise<void>
+  listNodes(): Promise<NodeInfo[]>
+  /** Takes the node's row away; what it still holds is given back without a loss. */
+  removeNode(node_id: string): Promise<void>
+  /**
+   * Takes expired nodes: their jobs go back with a loss (the third ends the job: `worker_lost`), their deliveries are
+   * due again. On SQLite, at start, `all` takes every node at once: one process holds the home.
+   */
+  reapNodes(input: { all: boolean }): Promise<{ nodes: number; jobs: number; deliveries: number }>
+
+  // -- webhooks ------------------------------------------------------------------------------------------------------
+  /** Where the id exists in the workspace it is replaced (a repeat after a crash: nobody has seen its secret). */
+  createWebhook(input: NewWebhook): Promise<Webhook>
+  getWebhook(input: { workspace_id: string; webhook_id: string }): Promise<Webhook | null>
+  listWebhooks(
+    query: PageQuery & {
+      workspace_id: string
+      user_id?: string | undefined
+      presence_name?: string | undefined
+      status?: WebhookStatus | undefined
+    },
+  ): Promise<Page<Webhook>>
+  /** Null: not there. Enabling clears `failing_since` and the breaker, and makes what waits due. */
+  updateWebhook(input: {
+    workspace_id: string
+    webhook_id: string
+    patch: WebhookPatch
+  }): Promise<Webhook | null>
+  /** Puts the new key first; the present one signs for `overlap_ms` more. Null: not there. */
+  rotateSecret(input: {
+    workspace_id: string
+    webhook_id: string
+    sealed: string
+    public_key: string | null
+    overlap_ms: number
+  }): Promise<Webhook | null>
+  /** With its deliveries. False: not there. */
+  deleteWebhook(input: { workspace_id: string; webhook_id: string }): Promise<boolean>
+
+  // -- events and deliveries -----------------------------------------------------------------------------------------
+  /** One event to one webhook, due now: a test. Null: the webhook is not there. */
+  sendEvent(input: {
+    workspace_id: string
+    webhook_id: string
+    event_id: string
+    delivery_id: string
+    type: EventType
+    data: Record<string, unknown>
+  }): Promise<Delivery | null>
+  /** A new delivery of the same event to the same webhook, due now. Null: not there. */
+  redeliver(input: {
+    workspace_id: string
+    delivery_id: string
+    new_delivery_id: string
+  }): Promise<Delivery | null>
+  /** Due deliveries of enabled webhooks, fair between webhooks, within their caps. */
+  claimDeliveries(input: { node_id: string; limit: number }): Promise<ClaimedDelivery[]>
+  /** Fenced by node and attempt. False: it was taken over, nothing is written. */
+  recordAttempt(outcome: AttemptOutcome): Promise<boolean>
+  /** Claimed deliveries go back, due at once, the claim not counted. */
+  releaseDeliveries(deliveries: { delivery_id: string; attempt: number; node_id: string }[]): Promise<void>
+  getDelivery(input: {
+    workspace_id: string
+    delivery_id: string
+  }): Promise<(Delivery & { attempts: Attempt[] }) | null>
+  listDeliveries(
+    query: PageQuery & {
+      workspace_id: string
+      webhook_id: string
+      status?: DeliveryStatus | undefined
+      event_type?: EventType | undefined
+      created_after?: string | undefined
+      created_before?: string | undefined
+    },
+  ): Promise<Page<Delivery>>
+  /** Pending -> canceled for all that wait. Answers how many. */
+  cancelPending(input: { workspace_id: string; webhook_id: string }): Promise<number>
+  /**
+   * All events of the workspace. `order: 'newest'` pages back from the latest; `oldest` goes forward and its
+   * `next_cursor` is never null: ask again with it later, no event is ever skipped.
+   */
+  listEvents(
+    query: PageQuery & { workspace_id: string; type?: EventType | undefined; order: 'newest' | 'oldest' },
+  ): Promise<Page<Event>>
+
+  // -- idempotency ---------------------------------------------------------------------------------------------------
+  /** `id` is kept with the key at first sight. A key is kept 24 hours; one left open by a dead process is taken over. */
+  startIdempotent(
+    input: IdempotencyKey & { body_hash: string; id: string; node_id: string },
+  ): Promise<IdempotencyStart>
+  /** Keeps the (sealed) answer, or forgets the key where it is null (5xx, 429). */
+  endIdempotent(input: IdempotencyKey & { answer: string | null }): Promise<void>
+}

@@ -1,0 +1,171 @@
+/**
+ * A template: what one Markdown file becomes once parsed, and the shapes in which it is listed. templates/parse.ts
+ * makes it, templates/check.ts judges it, analysis/run.ts runs it.
+ */
+import Type, { type Static } from 'typebox'
+import type { FieldError } from './errors.ts'
+import type { ChartForm } from './insight.ts'
+
+export const TEMPLATE_ID = '^[a-z0-9][a-z0-9_-]{0,127}$'
+
+export const VARIABLE_TYPES = [
+  'string',
+  'integer',
+  'number',
+  'boolean',
+  'date',
+  'timestamp',
+  'period',
+  'column',
+  'file',
+  'list',
+] as const
+export type VariableType = (typeof VARIABLE_TYPES)[number]
+
+const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()])
+
+export const VariableView = Type.Object({
+  name: Type.String(),
+  type: Type.Enum([...VARIABLE_TYPES]),
+  required: Type.Boolean(),
+  default: Type.Unknown(),
+  description: nullable(Type.String()),
+  enum: nullable(Type.Array(Type.Unknown())),
+  min: nullable(Type.Unknown()),
+  max: nullable(Type.Unknown()),
+  pattern: nullable(Type.String()),
+})
+export type VariableView = Static<typeof VariableView>
+
+export interface Variable extends VariableView {
+  max_length: number | null
+  /** `list`: the type of its items. */
+  items: VariableType | null
+  /** `column`: the source that it names a column of. */
+  of: string | null
+  /** `period`: `source.column` whose latest value relative periods are counted back from. */
+  until: string | null
+  line: number
+}
+
+export const ORIGINS = ['shipped', 'folder', 'workspace'] as const
+export type Origin = (typeof ORIGINS)[number]
+
+export const TemplateView = Type.Object(
+  {
+    template_id: Type.String({ pattern: TEMPLATE_ID }),
+    title: Type.String(),
+    description: nullable(Type.String()),
+    version: Type.String(),
+    variables: Type.Array(VariableView),
+    tags: Type.Array(Type.String()),
+    origin: Type.Enum([...ORIGINS]),
+  },
+  { title: 'Template' },
+)
+export type TemplateView = Static<typeof TemplateView>
+
+/** A fault in a template, with what to do about it. Lines and columns count from 1. */
+export const Fault = Type.Object(
+  {
+    line: Type.Integer(),
+    column: Type.Integer(),
+    code: Type.String({ description: 'A short name such as unknown_key' }),
+    message: Type.String(),
+    remedy: Type.String(),
+    severity: Type.Enum(['error', 'warning']),
+    /** `null` in the template itself, else the partial's name. */
+    partial: nullable(Type.String()),
+  },
+  { title: 'Fault' },
+)
+export type Fault = Static<typeof Fault>
+
+export function faultToFieldError(fault: Fault): FieldError {
+  return {
+    path: fault.partial ?? 'template',
+    message: `${fault.message} ${fault.remedy}`,
+    line: fault.line,
+    column: fault.column,
+  }
+}
+
+export interface Source {
+  name: string
+  /** As written; may hold Liquid over `vars`. */
+  file: string
+  columns: Record<string, string>
+  line: number
+  column: number
+}
+
+/** Resolved limits: milliseconds, bytes, counts. */
+export interface Limits {
+  timeout_ms: number
+  memory_bytes: number
+  threads: number
+  rows: number
+  output_bytes: number
+}
+
+export const DEFAULT_LIMITS: Limits = {
+  timeout_ms: 60_000,
+  memory_bytes: 1_000_000_000,
+  threads: 1,
+  rows: 10_000,
+  output_bytes: 10_000_000,
+}
+
+export interface SqlBlock {
+  kind: 'sql'
+  name: string
+  sql: string
+  /** The line of the first line of SQL in the source. */
+  line: number
+}
+
+export interface AnalysisBlock {
+  kind: 'analysis'
+  name: string
+  method: string
+  of: string
+  /** Everything but `method` and `of`, as YAML gives it. */
+  options: Record<string, unknown>
+  /** The line of the first line of YAML. */
+  line: number
+  /** The line of each key (`method`, `of`, options). */
+  lines: Record<string, number>
+}
+
+export type Block = SqlBlock | AnalysisBlock
+
+export interface Template {
+  template_id: string
+  version: string
+  /** May hold Liquid over `vars`. */
+  title: string
+  title_line: number
+  description: string | null
+  tags: string[]
+  variables: Variable[]
+  sources: Source[]
+  time_zone: string
+  limits: Limits
+  charts: ChartForm
+  deliver_if: { expression: string; line: number } | null
+  lineage: boolean
+  /** In the order of the file. */
+  blocks: Block[]
+  /** The whole source with front matter and fences blanked out: its line numbers are the source's. */
+  body: string
+  source: string
+  partials: Record<string, string>
+}
+
+/** A template as text: what is stored with a job and handed to the analysis. `partials` holds those it can reach. */
+export interface TemplateSource {
+  template_id: string
+  version: string
+  source: string
+  partials: Record<string, string>
+}

@@ -1,0 +1,145 @@
+/** A webhook: where events go, which ones, and under whose name. The pure rules of linking are here. */
+import Type, { type Static } from 'typebox'
+import { ENDING_EVENTS, EVENT_TYPES, type EventType } from './event.ts'
+
+export const WEBHOOK_STATUSES = ['enabled', 'disabled'] as const
+export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number]
+
+/** A header value as the store keeps it: sealed, with the first 8 hex digits of its SHA-256 for people to compare. */
+export interface SealedHeader {
+  name: string
+  sealed: string
+  fingerprint: string
+}
+
+/** A signing key as the store keeps it. `expires_at` is null for the present one; older ones sign until then. */
+export interface SealedSecret {
+  sealed: string
+  expires_at: string | null
+}
+
+export const SIGNATURES = ['v1', 'v1a'] as const
+export type SignatureVersion = (typeof SIGNATURES)[number]
+
+/** Seconds between tries, each with a fifth of jitter; the first try is at once. */
+export const RETRY_SCHEDULE: readonly number[] = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400]
+
+export interface Webhook {
+  webhook_id: string
+  workspace_id: string
+  url: string
+  headers: SealedHeader[]
+  user_id: string
+  presence_name: string
+  /** As given; null: the three that end a job. `*` is all. */
+  events: (EventType | '*')[] | null
+  description: string | null
+  signature: SignatureVersion
+  /** Newest first. */
+  secrets: SealedSecret[]
+  public_key: string | null
+  retry_schedule: number[] | null
+  max_in_flight: number | null
+  rate_per_second: number | null
+  status: WebhookStatus
+  disabled_reason: string | null
+  /** Since when every attempt has failed; null after a success. */
+  failing_since: string | null
+  created_at: string
+  updated_at: string
+}
+
+export interface HeaderInput {
+  name: string
+  value: string
+}
+
+const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()])
+
+/** What the API answers: no secret but where `signing_secret` is added on creation and rotation. */
+export const WebhookView = Type.Object(
+  {
+    webhook_id: Type.String({ format: 'uuid' }),
+    url: Type.String(),
+    headers: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        value: Type.String({ description: 'Hidden: •••• and a fingerprint' }),
+      }),
+    ),
+    user_id: Type.String(),
+    presence_name: Type.String(),
+    events: Type.Array(Type.Enum([...EVENT_TYPES]), { description: 'The event types that it gets' }),
+    description: nullable(Type.String()),
+    signature: Type.Enum([...SIGNATURES]),
+    public_key: nullable(Type.String()),
+    retry_schedule: Type.Array(Type.Number(), { description: 'Seconds between tries' }),
+    max_in_flight: nullable(Type.Integer()),
+    rate_per_second: nullable(Type.Number()),
+    status: Type.Enum([...WEBHOOK_STATUSES]),
+    disabled_reason: nullable(Type.String()),
+    failing_since: nullable(Type.String({ format: 'date-time' })),
+    created_at: Type.String({ format: 'date-time' }),
+    updated_at: Type.String({ format: 'date-time' }),
+  },
+  { title: 'Webhook' },
+)
+export type WebhookView = Static<typeof WebhookView>
+
+export function hiddenValue(header: SealedHeader): string {
+  return `•••• ${header.fingerprint}`
+}
+
+export function webhookView(webhook: Webhook): WebhookView {
+  return {
+    webhook_id: webhook.webhook_id,
+    url: webhook.url,
+    headers: webhook.headers.map((header) => ({ name: header.name, value: hiddenValue(header) })),
+    user_id: webhook.user_id,
+    presence_name: webhook.presence_name,
+    events: subscribedEvents(webhook),
+    description: webhook.description,
+    signature: webhook.signature,
+    public_key: webhook.public_key,
+    retry_schedule: webhook.retry_schedule ?? [...RETRY_SCHEDULE],
+    max_in_flight: webhook.max_in_flight,
+    rate_per_second: webhook.rate_per_second,
+    status: webhook.status,
+    disabled_reason: webhook.disabled_reason,
+    failing_since: webhook.failing_since,
+    created_at: webhook.created_at,
+    updated_at: webhook.updated_at,
+  }
+}
+
+function isEventType(name: string): name is EventType {
+  return (EVENT_TYPES as readonly string[]).includes(name)
+}
+
+/**
+ * The event types that a webhook gets. Where its `presence_name` is the name of an event type it gets that one only,
+ * further narrowed by `events` where that is given.
+ */
+export function subscribedEvents(webhook: Pick<Webhook, 'presence_name' | 'events'>): EventType[] {
+  const named =
+    webhook.events === null || webhook.events.includes('*') ? EVENT_TYPES : webhook.events.filter(isEventType)
+  if (isEventType(webhook.presence_name)) {
+    const only = webhook.presence_name
+    return named.includes(only) ? [only] : []
+  }
+  return webhook.events === null ? [...ENDING_EVENTS] : [...named]
+}
+
+/**
+ * Whether a webhook is told of a job's event. A job with a `presence_name` notifies the webhooks that bear it; a job
+ * without one notifies all of its workspace's webhooks. A job skipped by its condition notifies none.
+ */
+export function notifies(
+  webhook: Pick<Webhook, 'presence_name' | 'events' | 'status'>,
+  event: EventType,
+  job: { presence_name: string | null; skipped: string | null },
+): boolean {
+  if (webhook.status !== 'enabled' || job.skipped !== null) return false
+  if (job.presence_name !== null && job.presence_name !== webhook.presence_name) return false
+  return subscribedEvents(webhook).includes(event)
+}
