@@ -3,19 +3,8 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
 
-export function createMetrics() {
-  const registry = new Registry()
-  const registers = [registry]
-  collectDefaultMetrics({ register: registry })
+function jobMetrics(registers: Registry[]) {
   return {
-    registry,
-    httpRequests: new Histogram({
-      name: 'assay_http_request_duration_seconds',
-      help: 'Time to answer, by route and status',
-      labelNames: ['method', 'route', 'status'] as const,
-      buckets: SECONDS,
-      registers,
-    }),
     jobs: new Gauge({
       name: 'assay_jobs',
       help: 'Unfinished jobs by state',
@@ -45,6 +34,11 @@ export function createMetrics() {
       buckets: SECONDS,
       registers,
     }),
+  }
+}
+
+function deliveryMetrics(registers: Registry[]) {
+  return {
     deliveriesPending: new Gauge({
       name: 'assay_deliveries_pending',
       help: 'Pending deliveries: due now, or waiting for their next try',
@@ -64,6 +58,11 @@ export function createMetrics() {
       buckets: SECONDS,
       registers,
     }),
+  }
+}
+
+function analysisMetrics(registers: Registry[]) {
+  return {
     children: new Gauge({
       name: 'assay_analysis_children',
       help: 'Analysis processes by state',
@@ -75,6 +74,25 @@ export function createMetrics() {
       help: 'Resident memory of the analysis processes',
       registers,
     }),
+  }
+}
+
+export function createMetrics() {
+  const registry = new Registry()
+  const registers = [registry]
+  collectDefaultMetrics({ register: registry })
+  return {
+    registry,
+    httpRequests: new Histogram({
+      name: 'assay_http_request_duration_seconds',
+      help: 'Time to answer, by route and status',
+      labelNames: ['method', 'route', 'status'] as const,
+      buckets: SECONDS,
+      registers,
+    }),
+    ...jobMetrics(registers),
+    ...deliveryMetrics(registers),
+    ...analysisMetrics(registers),
   }
 }
 
