@@ -1,0 +1,57 @@
+/**
+ * The commands of a guide, as its reader would paste them: every ```sh block in order, but those under a comment
+ * "<!-- not run: REASON -->". One bash runs them all, and stops at the first that fails.
+ */
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+
+export interface ShellBlock {
+  line: number
+  script: string
+  notRun: string | null
+}
+
+export function shellBlocks(file: string): ShellBlock[] {
+  const text = readFileSync(file, 'utf8')
+  return [...text.matchAll(/(?:<!-- not run: (.+?) -->\s*\n)?^```sh\n([\s\S]*?)^```$/gm)].map((match) => ({
+    line: text.slice(0, match.index).split('\n').length,
+    script: match[2]!,
+    notRun: match[1] ?? null,
+  }))
+}
+
+export interface ShellResult {
+  code: number
+  output: string
+  /** What each block printed, in order. */
+  outputs: string[]
+}
+
+/** Runs scripts one after the other in one shell; `pipefail` and `errexit` are on. Resolves when it has ended. */
+export function runShell(
+  scripts: string[],
+  options: { cwd: string; env: NodeJS.ProcessEnv },
+): Promise<ShellResult> {
+  const mark = '=====next block====='
+  const script = ['set -eo pipefail', ...scripts.flatMap((part) => [part, `echo; echo "${mark}"`])].join('\n')
+  return new Promise((resolve, reject) => {
+    const shell = spawn('bash', ['-c', script], {
+      ...options,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    })
+    let output = ''
+    shell.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
+    shell.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()))
+    shell.on('error', reject)
+    shell.on('exit', (code) => {
+      try {
+        // What the commands left in the background ends with them.
+        process.kill(-shell.pid!, 'SIGTERM')
+      } catch {
+        // Nothing was left.
+      }
+      resolve({ code: code ?? 1, output, outputs: output.split(mark).map((part) => part.trim()) })
+    })
+  })
+}
