@@ -86,6 +86,15 @@ export const WebhookView = Type.Object(
 )
 export type WebhookView = Static<typeof WebhookView>
 
+/** What a sealed header value is bound to (`SecretBox`): it opens for this webhook and this name only. */
+export function headerContext(webhook_id: string, name: string): string {
+  return `webhook:${webhook_id}:header:${name.toLowerCase()}`
+}
+
+export function secretContext(webhook_id: string): string {
+  return `webhook:${webhook_id}:secret`
+}
+
 export function hiddenValue(header: SealedHeader): string {
   return `•••• ${header.fingerprint}`
 }

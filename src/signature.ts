@@ -1,0 +1,196 @@
+/**
+ * Standard Webhooks signatures: `v1` (HMAC-SHA256, keys `whsec_`) and `v1a` (Ed25519, keys `whsk_` and `whpk_`). Signed are
+ * the exact bytes of the body: a body that goes through a string first is another body where it is not UTF-8. Only
+ * node:crypto is needed, so that receivers can use this file as it is (`assay/client`).
+ */
+import {
+  createHmac,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+  sign as signBytes,
+  timingSafeEqual,
+  verify as verifyBytes,
+} from 'node:crypto'
+import type { SignatureVersion } from './webhook.ts'
+
+export type SignatureFault =
+  | 'key_invalid'
+  | 'header_missing'
+  | 'timestamp_invalid'
+  | 'timestamp_too_old'
+  | 'timestamp_too_new'
+  | 'signature_mismatch'
+
+/** Why a request is not to be trusted. `fault` is for programs, the message for people. */
+export class SignatureError extends Error {
+  readonly fault: SignatureFault
+
+  constructor(fault: SignatureFault, message: string) {
+    super(message)
+    this.name = 'SignatureError'
+    this.fault = fault
+  }
+}
+
+/** RFC 8410: what comes before the 32 raw bytes of an Ed25519 key in PKCS #8 and in SPKI. */
+const PRIVATE_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
+const PUBLIC_PREFIX = Buffer.from('302a300506032b6570032100', 'hex')
+/** A list longer than this is no rotation. */
+const MOST_SIGNATURES = 32
+
+type Key =
+  | { version: 'v1'; bytes: Buffer }
+  | { version: 'v1a'; privateKey: KeyObject | null; publicKey: KeyObject }
+
+function decode(text: string, prefix: string): Buffer {
+  const base64 = text.slice(prefix.length)
+  if (base64 === '' || !/^[A-Za-z0-9+/]+={0,2}$/.test(base64))
+    throw new SignatureError('key_invalid', `A key that starts with ${prefix} goes on in base64.`)
+  return Buffer.from(base64, 'base64')
+}
+
+function publicKeyOf(raw: Buffer): KeyObject {
+  if (raw.length !== 32) throw new SignatureError('key_invalid', 'A key whpk_ holds 32 bytes.')
+  return createPublicKey({ key: Buffer.concat([PUBLIC_PREFIX, raw]), format: 'der', type: 'spki' })
+}
+
+/** `whsk_` holds the 32 bytes of the seed, with or without the 32 of the public key behind them. */
+function privateKeyOf(raw: Buffer): KeyObject {
+  if (raw.length !== 32 && raw.length !== 64)
+    throw new SignatureError('key_invalid', 'A key whsk_ holds 32 or 64 bytes.')
+  const der = Buffer.concat([PRIVATE_PREFIX, raw.subarray(0, 32)])
+  return createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
+}
+
+function parseKey(text: string): Key {
+  if (text.startsWith('whsec_')) return { version: 'v1', bytes: decode(text, 'whsec_') }
+  if (text.startsWith('whsk_')) {
+    const privateKey = privateKeyOf(decode(text, 'whsk_'))
+    return { version: 'v1a', privateKey, publicKey: createPublicKey(privateKey) }
+  }
+  if (text.startsWith('whpk_'))
+    return { version: 'v1a', privateKey: null, publicKey: publicKeyOf(decode(text, 'whpk_')) }
+  throw new SignatureError('key_invalid', 'A key starts with whsec_, whsk_ or whpk_.')
+}
+
+function toBytes(body: Uint8Array | string): Uint8Array {
+  return typeof body === 'string' ? Buffer.from(body, 'utf8') : body
+}
+
+function signedContent(id: string, timestamp: string, body: Uint8Array | string): Buffer {
+  return Buffer.concat([Buffer.from(`${id}.${timestamp}.`, 'utf8'), toBytes(body)])
+}
+
+function hmac(key: Buffer, content: Buffer): Buffer {
+  return createHmac('sha256', key).update(content).digest()
+}
+
+export interface SignInput {
+  /** `webhook-id`: without a dot, which divides the parts of what is signed. */
+  id: string
+  /** `webhook-timestamp`: seconds since 1970. */
+  timestamp: number
+  body: Uint8Array | string
+  /** `whsec_` or `whsk_`; several while a key is being replaced. */
+  secrets: readonly string[]
+}
+
+/** The value of `webhook-signature`: one signature for each secret, divided by spaces. */
+export function sign({ id, timestamp, body, secrets }: SignInput): string {
+  if (id === '' || id.includes('.') || !Number.isSafeInteger(timestamp) || secrets.length === 0)
+    throw new TypeError('To sign takes an id without dots, whole seconds and at least one secret.')
+  const content = signedContent(id, String(timestamp), body)
+  const signatures = secrets.map((secret) => {
+    const key = parseKey(secret)
+    if (key.version === 'v1') return `v1,${hmac(key.bytes, content).toString('base64')}`
+    if (key.privateKey === null)
+      throw new SignatureError('key_invalid', 'A public key (whpk_) only verifies; sign with whsk_.')
+    return `v1a,${signBytes(null, content, key.privateKey).toString('base64')}`
+  })
+  return signatures.join(' ')
+}
+
+export type HeaderSource =
+  | { get(name: string): string | null }
+  | Readonly<Record<string, string | readonly string[] | undefined>>
+
+export type VerifyInput = {
+  /** As node:http gives them, as `Headers`, or as any record of names and values. */
+  headers: HeaderSource
+  /** The body exactly as it was received, before anything parsed it. */
+  body: Uint8Array | string
+  /** Seconds that the timestamp may differ from now, both ways; 300 unless given. */
+  tolerance?: number
+  /** Milliseconds since 1970; the present time unless given. */
+  now?: number
+} & ({ secret: string } | { publicKey: string })
+
+function headerOf(headers: HeaderSource, name: string): string {
+  let value: string | readonly string[] | null | undefined
+  if (typeof headers.get === 'function') value = headers.get(name)
+  else {
+    const entry = Object.entries(headers).find(([key]) => key.toLowerCase() === name)
+    value = entry?.[1] as string | readonly string[] | undefined
+  }
+  const text = typeof value === 'string' ? value : (value?.join(' ') ?? '')
+  if (text === '') throw new SignatureError('header_missing', `The request has no header ${name}.`)
+  return text
+}
+
+function checkTimestamp(text: string, tolerance: number, now: number): number {
+  if (!/^\d{1,15}$/.test(text))
+    throw new SignatureError('timestamp_invalid', 'The header webhook-timestamp holds no whole seconds.')
+  const timestamp = Number(text)
+  const age = now / 1000 - timestamp
+  if (age > tolerance) throw new SignatureError('timestamp_too_old', 'The request was signed too long ago.')
+  if (age < -tolerance)
+    throw new SignatureError('timestamp_too_new', 'The request was signed in the future: compare the clocks.')
+  return timestamp
+}
+
+function matches(key: Key, content: Buffer, signature: Buffer): boolean {
+  if (key.version === 'v1a')
+    return signature.length === 64 && verifyBytes(null, content, key.publicKey, signature)
+  const expected = hmac(key.bytes, content)
+  return signature.length === expected.length && timingSafeEqual(signature, expected)
+}
+
+/**
+ * Checks a received request; throws SignatureError, which says why it is not to be trusted. Signatures of other versions
+ * and of other keys are passed over: one that fits is enough. The `id` is the same in every retry: keep it to notice
+ * repeats.
+ */
+export function verify(input: VerifyInput): { id: string; timestamp: number } {
+  const key = parseKey('secret' in input ? input.secret : input.publicKey)
+  const id = headerOf(input.headers, 'webhook-id')
+  const seconds = headerOf(input.headers, 'webhook-timestamp')
+  const list = headerOf(input.headers, 'webhook-signature').split(' ').slice(0, MOST_SIGNATURES)
+  const timestamp = checkTimestamp(seconds, input.tolerance ?? 300, input.now ?? Date.now())
+  const content = signedContent(id, seconds, input.body)
+  const wanted = `${key.version},`
+  const fits = list
+    .filter((entry) => entry.startsWith(wanted))
+    .map((entry) => matches(key, content, Buffer.from(entry.slice(wanted.length), 'base64')))
+    .includes(true)
+  if (!fits || id.includes('.'))
+    throw new SignatureError('signature_mismatch', 'No signature fits the body and the key.')
+  return { id, timestamp }
+}
+
+/**
+ * A new key: `v1` 32 random bytes (`whsec_`), `v1a` an Ed25519 pair, whose `secret` (`whsk_`, 64 bytes: seed and public key)
+ * stays with the sender and whose `public_key` (`whpk_`) is for receivers.
+ */
+export function newSigningSecret(version: SignatureVersion): { secret: string; public_key: string | null } {
+  if (version === 'v1') return { secret: `whsec_${randomBytes(32).toString('base64')}`, public_key: null }
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+  const seed = privateKey.export({ format: 'der', type: 'pkcs8' }).subarray(PRIVATE_PREFIX.length)
+  const open = publicKey.export({ format: 'der', type: 'spki' }).subarray(PUBLIC_PREFIX.length)
+  return {
+    secret: `whsk_${Buffer.concat([seed, open]).toString('base64')}`,
+    public_key: `whpk_${open.toString('base64')}`,
+  }
+}
