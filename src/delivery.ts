@@ -76,3 +76,93 @@ export type DeliveryView = Static<typeof DeliveryView>
 export interface Delivery extends DeliveryView {
   workspace_id: string
 }
+
+/** Deliveries made anew from the past of a webhook, in the background. */
+export const RecoveryView = Type.Object(
+  {
+    recovery_id: Type.String({ format: 'uuid' }),
+    webhook_id: Type.String({ format: 'uuid' }),
+    status: Type.Enum(['running', 'completed']),
+    done: Type.Integer({ minimum: 0, description: 'Deliveries made so far' }),
+    count: Type.Integer({ minimum: 0, description: 'Deliveries to make, as counted at the start' }),
+    created_at: Type.String({ format: 'date-time' }),
+  },
+  { title: 'Recovery' },
+)
+export type Recovery = Static<typeof RecoveryView>
+
+/** What became of a webhook's attempts. Percentiles are those of the delivered ones, within 5 %. */
+export const WebhookStats = Type.Object(
+  {
+    sent: Type.Integer({ minimum: 0, description: 'Attempts that were answered with a 2xx' }),
+    failed: Type.Integer({ minimum: 0, description: 'Attempts that failed' }),
+    p50_ms: nullable(Type.Number()),
+    p95_ms: nullable(Type.Number()),
+    p99_ms: nullable(Type.Number()),
+    hours: Type.Array(
+      Type.Object({
+        hour: Type.String({ format: 'date-time', description: 'Its beginning' }),
+        sent: Type.Integer({ minimum: 0 }),
+        failed: Type.Integer({ minimum: 0 }),
+      }),
+      { description: 'Oldest first; hours without attempts are left out' },
+    ),
+  },
+  { title: 'WebhookStats' },
+)
+export type WebhookStats = Static<typeof WebhookStats>
+
+/** Attempts of one hour in one bucket of duration (`latencyBucket`); bucket null: the failed ones. */
+export interface AttemptCount {
+  hour: string
+  bucket: number | null
+  count: number
+}
+
+const GROWTH = 1.1
+
+/** The bucket of a duration: each is a tenth wider than the one before, so a percentile is known within 5 %. */
+export function latencyBucket(durationMs: number): number {
+  return durationMs <= 1 ? 0 : Math.ceil(Math.log(durationMs) / Math.log(GROWTH))
+}
+
+function bucketMiddle(bucket: number): number {
+  return Math.round(GROWTH ** (bucket - 0.5) * 10) / 10
+}
+
+/** The counts of `latencyBucket` as statistics; in any order. Keeping counts makes reading cheap at any volume. */
+export function webhookStats(counts: readonly AttemptCount[]): WebhookStats {
+  const hours = new Map<string, { hour: string; sent: number; failed: number }>()
+  const buckets = new Map<number, number>()
+  let sent = 0
+  let failed = 0
+  for (const { hour, bucket, count } of counts) {
+    const row = hours.get(hour) ?? { hour, sent: 0, failed: 0 }
+    hours.set(hour, row)
+    if (bucket === null) {
+      row.failed += count
+      failed += count
+    } else {
+      row.sent += count
+      sent += count
+      buckets.set(bucket, (buckets.get(bucket) ?? 0) + count)
+    }
+  }
+  const sorted = [...buckets].toSorted(([a], [b]) => a - b)
+  const percentile = (share: number): number | null => {
+    let seen = 0
+    for (const [bucket, count] of sorted) {
+      seen += count
+      if (seen >= share * sent) return bucketMiddle(bucket)
+    }
+    return null
+  }
+  return {
+    sent,
+    failed,
+    p50_ms: percentile(0.5),
+    p95_ms: percentile(0.95),
+    p99_ms: percentile(0.99),
+    hours: [...hours.values()].toSorted((a, b) => (a.hour < b.hour ? -1 : 1)),
+  }
+}

@@ -152,3 +152,42 @@ export function notifies(
   if (job.presence_name !== null && job.presence_name !== webhook.presence_name) return false
   return subscribedEvents(webhook).includes(event)
 }
+
+/** Requests at a time to one webhook, unless it sets its own. */
+export const MAX_IN_FLIGHT = 8
+
+/** A webhook that fails for so long without a success is disabled. */
+export const FAILING_DAYS_MAX = 5
+
+export function failsForTooLong(webhook: Pick<Webhook, 'failing_since'>, now: number): boolean {
+  if (webhook.failing_since === null) return false
+  return now - Date.parse(webhook.failing_since) >= FAILING_DAYS_MAX * 86_400_000
+}
+
+/**
+ * Closed while `failures` (failed attempts in a row, of any delivery) is below 5. Then open until `open_until`, after
+ * which one probe at a time is let through; its success closes, its failure opens for twice as long.
+ */
+export interface Breaker {
+  failures: number
+  open_until: string | null
+}
+
+export const CLOSED: Breaker = { failures: 0, open_until: null }
+const FAILURES_TO_OPEN = 5
+const OPEN_MS_FIRST = 30_000
+const OPEN_MS_MOST = 300_000
+
+export function isOpen(breaker: Breaker): boolean {
+  return breaker.failures >= FAILURES_TO_OPEN
+}
+
+/** The breaker after an attempt. Stragglers that fail while it is open were no probes: they change nothing. */
+export function breakerAfter(breaker: Breaker, delivered: boolean, now: number): Breaker {
+  if (delivered) return CLOSED
+  if (breaker.open_until !== null && now < Date.parse(breaker.open_until)) return breaker
+  const failures = breaker.failures + 1
+  if (failures < FAILURES_TO_OPEN) return { failures, open_until: null }
+  const openMs = Math.min(OPEN_MS_FIRST * 2 ** (failures - FAILURES_TO_OPEN), OPEN_MS_MOST)
+  return { failures, open_until: new Date(now + openMs).toISOString() }
+}

@@ -7,7 +7,7 @@
  * `workspace_id` sees that workspace only: what belongs to another is as if it were not there. Refusals are AppErrors.
  * A store that cannot be reached throws AppError `store_unavailable`.
  */
-import type { Attempt, Delivery, DeliveryStatus } from '../delivery.ts'
+import type { Attempt, Delivery, DeliveryStatus, Recovery, WebhookStats } from '../delivery.ts'
 import type { Event, EventType } from '../event.ts'
 import type { Findings, Insight } from '../insight.ts'
 import type { Job, JobError, JobStatus, Progress } from '../job.ts'
@@ -130,6 +130,17 @@ export interface AttemptOutcome {
   disable?: { reason: string } | undefined
 }
 
+export interface NewRecovery {
+  recovery_id: string
+  workspace_id: string
+  webhook_id: string
+  /** Events that happened from `since` on and before `until` (null: until now). */
+  since: string
+  until: string | null
+  /** Also the events that the webhook asks for and was never sent: it was made later, disabled, or it was canceled. */
+  include_unsent: boolean
+}
+
 export interface IdempotencyKey {
   workspace_id: string
   method: string
@@ -220,7 +231,10 @@ export interface Store {
   cancelJob(input: { workspace_id: string; assignment_id: string }): Promise<Job>
   /** With its insight, its deliveries' attempts and bodies. `job_unfinished`, `not_found`. */
   deleteJob(input: { workspace_id: string; assignment_id: string }): Promise<void>
-  /** queued -> active for the node: higher priority first, then workspaces with the fewest running, then the oldest. */
+  /**
+   * queued -> active for the node: higher priority first, then workspaces with the fewest running, then the oldest.
+   * `conflict` where the node is not registered (it was reaped).
+   */
   claimJobs(input: { node_id: string; limit: number }): Promise<ClaimedJob[]>
   /** active -> executing. False: the lease is lost, stop. */
   startJob(lease: Lease): Promise<boolean>
@@ -307,7 +321,13 @@ export interface Store {
     delivery_id: string
     new_delivery_id: string
   }): Promise<Delivery | null>
-  /** Due deliveries of enabled webhooks, fair between webhooks, within their caps. */
+  /**
+   * Due deliveries of enabled webhooks: one of each webhook before seconds (fewest in flight first), within
+   * `max_in_flight` (8 unless set), `rate_per_second` (spaced, at most a quarter of a second's at once: poll at least
+   * that often) and the breaker (open: one probe at a time). A webhook never gets more places than it leaves free: it
+   * is given one only while it has fewer in flight than `limit` has left, so that slow receivers leave room for the
+   * others; give all free places as `limit`. `conflict` where the node is not registered.
+   */
   claimDeliveries(input: { node_id: string; limit: number }): Promise<ClaimedDelivery[]>
   /** Fenced by node and attempt. False: it was taken over, nothing is written. */
   recordAttempt(outcome: AttemptOutcome): Promise<boolean>
@@ -336,6 +356,31 @@ export interface Store {
   listEvents(
     query: PageQuery & { workspace_id: string; type?: EventType | undefined; order: 'newest' | 'oldest' },
   ): Promise<Page<Event>>
+
+  // -- recovery and statistics ---------------------------------------------------------------------------------------
+  /** How many deliveries a recovery would make now: a dry run. Null: the webhook is not there. */
+  countRecoverable(input: Omit<NewRecovery, 'recovery_id'>): Promise<number | null>
+  /**
+   * Starts to deliver anew, each once, the events whose deliveries to this webhook have all failed (or were never made:
+   * `include_unsent`). `advanceRecoveries` does it. Null: the webhook is not there.
+   */
+  createRecovery(input: NewRecovery): Promise<Recovery | null>
+  getRecovery(input: {
+    workspace_id: string
+    webhook_id: string
+    recovery_id: string
+  }): Promise<Recovery | null>
+  /**
+   * The next step of a running recovery: looks at no more than `limit` rows and makes their deliveries, due now. False:
+   * none is running. The dispatcher calls it until it is false, now and then, one at a time.
+   */
+  advanceRecoveries(input: { limit: number }): Promise<boolean>
+  /** By whole hours, the hour of `since` included. Null: the webhook is not there. */
+  webhookStats(input: {
+    workspace_id: string
+    webhook_id: string
+    since: string
+  }): Promise<WebhookStats | null>
 
   // -- idempotency ---------------------------------------------------------------------------------------------------
   /** `id` is kept with the key at first sight. A key is kept 24 hours; one left open by a dead process is taken over. */
