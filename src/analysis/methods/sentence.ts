@@ -40,7 +40,7 @@ export function label(value: unknown): string {
   if (value === null || value === undefined) return '(none)'
   const text = (typeof value === 'string' ? value : JSON.stringify(value)).replace(/\s+/gu, ' ').trim()
   if (text === '') return '(empty)'
-  const letters = [...text]
+  const letters = Array.from(text)
   return letters.length <= 60 ? text : `${letters.slice(0, 59).join('')}…`
 }
 

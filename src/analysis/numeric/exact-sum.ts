@@ -1,0 +1,72 @@
+/**
+ * Exact sums: the nearest double to the true sum of doubles, whatever their order. Source: J. R. Shewchuk, Adaptive
+ * precision floating-point arithmetic (1997); the rounding of the partial sums follows Python's math.fsum.
+ */
+
+/** The correctly rounded sum. Infinite where a value is, or where the running sum leaves the range of doubles. */
+export function exactSum(values: Iterable<number>): number {
+  const partials: number[] = []
+  let special = 0
+  for (let value of values) {
+    if (!Number.isFinite(value)) {
+      special += value
+      continue
+    }
+    let kept = 0
+    for (let index = 0; index < partials.length; index++) {
+      let other = partials[index]!
+      if (Math.abs(value) < Math.abs(other)) [value, other] = [other, value]
+      const high = value + other
+      const low = other - (high - value)
+      if (low !== 0) partials[kept++] = low
+      value = high
+    }
+    partials.length = kept
+    partials.push(value)
+  }
+  return special !== 0 ? special : rounded(partials)
+}
+
+/** The exact mean of the values, rounded twice: once as a sum, once as a quotient. NaN where there are none. */
+export function exactMean(values: readonly number[]): number {
+  return exactSum(values) / values.length
+}
+
+/** Sum of squared deviations from the mean: two passes, both exact sums, with the correction of Chan et al. (1983). */
+export function squaredDeviations(values: readonly number[]): number {
+  const mean = exactMean(values)
+  const deviations = values.map((value) => value - mean)
+  const rest = exactSum(deviations)
+  return exactSum(deviations.map((deviation) => deviation * deviation)) - (rest * rest) / values.length
+}
+
+/** Variance with n - 1 below the line. NaN under two values. */
+export function variance(values: readonly number[]): number {
+  return values.length < 2 ? Number.NaN : squaredDeviations(values) / (values.length - 1)
+}
+
+/** The sum of products of two columns, each product rounded, their sum exact. */
+export function exactDot(left: readonly number[], right: readonly number[]): number {
+  return exactSum(left.map((value, index) => value * right[index]!))
+}
+
+function rounded(partials: number[]): number {
+  let index = partials.length - 1
+  if (index < 0) return 0
+  let high = partials[index]!
+  let low = 0
+  while (index > 0) {
+    const before = high
+    const next = partials[--index]!
+    high = before + next
+    low = next - (high - before)
+    if (low !== 0) break
+  }
+  // Half-way cases round by the next partial's sign.
+  if (index > 0 && low !== 0 && low < 0 === partials[index - 1]! < 0) {
+    const doubled = low * 2
+    const candidate = high + doubled
+    if (candidate - high === doubled) return candidate
+  }
+  return high
+}
