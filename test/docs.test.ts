@@ -1,0 +1,89 @@
+/**
+ * The README and the guides hold what they promise: each shell block is pasted, as it stands, into a shell beside a
+ * service of its own. Only the port is another one. Needs bash, curl and jq; where one is missing the test says so.
+ */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { test } from 'node:test'
+import { runShell, type ShellResult, shellBlocks } from './shell-blocks.ts'
+
+const root = path.dirname(import.meta.dirname)
+const missing = ['bash', 'curl', 'jq'].filter((tool) => spawnSync(tool, ['--version']).error !== undefined)
+const skip = missing.length > 0 ? `not on this machine: ${missing.join(', ')}` : false
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+/** Runs scripts in a folder that looks like the clone, with a home and a port of their own. */
+async function paste(scripts: string[], token: string): Promise<ShellResult> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'assay-docs-'))
+  const port = await freePort()
+  const links = [
+    'bin',
+    'src',
+    'templates',
+    'package.json',
+    'node_modules',
+    'docs',
+    'openapi.json',
+    'web',
+    'test',
+    'clients',
+  ]
+  const prepare = links
+    .map((name) => `[ -e "${root}/${name}" ] && ln -s "${root}/${name}" . || true`)
+    .join('\n')
+  const environment = {
+    PATH: process.env.PATH,
+    HOME: folder,
+    LANG: 'C.UTF-8',
+    ASSAY_HOME: path.join(folder, '.assay'),
+    ASSAY_PORT: String(port),
+    ASSAY_TOKEN: token,
+  }
+  try {
+    const moved = scripts.map((script) => script.replaceAll('127.0.0.1:8080', `127.0.0.1:${port}`))
+    const result = await runShell([prepare, ...moved], { cwd: folder, env: environment })
+    assert.equal(result.code, 0, result.output.slice(-4000))
+    return { ...result, outputs: result.outputs.slice(1) }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+const TOKEN = 'docs-test-token-0123456789'
+const SERVE =
+  'npm start > serve.log 2>&1 &\ncurl -s --retry 60 --retry-connrefused --retry-delay 1 http://127.0.0.1:8080/readyz > /dev/null'
+
+test("the README's service starts and its workflow ends in the insight", { skip }, async () => {
+  const [demo, start, workflow, offline, tests] = shellBlocks(path.join(root, 'README.md'))
+  assert.equal(demo!.script, 'npm ci && npm run demo\n')
+  assert.equal(tests!.script, 'npm ci && npm test\n')
+  const { outputs } = await paste([start!.script, workflow!.script, offline!.script], TOKEN)
+  assert.match(outputs[1]!, /^flight-delays {2}/m)
+  assert.match(outputs[1]!, /^# /m)
+  assert.match(outputs[1]!, /How this was computed/)
+})
+
+test("the README's demo shows the insight and the verified webhook", { skip }, async () => {
+  const { outputs } = await paste(['npm run demo'], TOKEN)
+  assert.match(outputs[0]!, /job\.completed/)
+  assert.match(outputs[0]!, /verified/)
+  assert.match(outputs[0]!, /How this was computed/)
+})
+
+for (const guide of ['api', 'webhooks', 'cli', 'operating', 'templates']) {
+  test(`every command of docs/${guide}.md runs as it is pasted`, { skip }, async () => {
+    const blocks = shellBlocks(path.join(root, `docs/${guide}.md`)).filter((block) => block.notRun === null)
+    await paste([SERVE, ...blocks.map((block) => block.script)], TOKEN)
+  })
+}
