@@ -18,6 +18,8 @@ export const ATTEMPT_ERRORS = [
   'ssrf_blocked',
   'http_status',
   'response_invalid',
+  /** Nothing was sent: a stored secret cannot be opened, or a stored value cannot be put on the wire. */
+  'request_invalid',
 ] as const
 export type AttemptErrorClass = (typeof ATTEMPT_ERRORS)[number]
 

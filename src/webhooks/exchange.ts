@@ -1,0 +1,152 @@
+/**
+ * One request and its answer under one deadline for the whole: resolving, connecting, sending, and reading the body. A
+ * timer for idleness would be beaten by a receiver that drips (measured: undici's `bodyTimeout` is one). The body is read
+ * as it comes, kept up to a cap and never decompressed. It always resolves: a failure is a value.
+ */
+import type { Dispatcher } from 'undici'
+import type { ConnectPhases, Guard } from './guard.ts'
+
+/** The deadline came before the answer was complete. */
+export class DeadlineError extends Error {}
+/** The caller gave up: nothing is known about the receiver. */
+export class AbandonedError extends Error {}
+
+export interface ExchangeRequest {
+  url: URL
+  method: 'POST'
+  /** Name, value, name, value. */
+  headers: string[]
+  body: Buffer
+  /** Milliseconds for all of it. */
+  deadline: number
+  /** Bytes of the answer's body that are kept. */
+  keep: number
+  /** Ends the exchange with an AbandonedError. */
+  signal?: AbortSignal | undefined
+}
+
+export interface Exchange {
+  /** Null: there was no answer. */
+  status: number | null
+  headers: Record<string, string>
+  body: Buffer
+  /** The body was longer than what is kept, or ended early. */
+  truncated: boolean
+  phases: ConnectPhases & { first_byte: number | null; total: number }
+  /** What went wrong below HTTP; null: the answer is complete, or cut where it was longer than what is read. */
+  failure: Error | null
+}
+
+/** A body a little longer than what is kept is read to its end, so that the connection can be used again. */
+const READ_BEYOND = 48 * 1024
+const SOCKET_CODES = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'])
+
+function flatten(headers: Record<string, string | string[] | undefined>): Record<string, string> {
+  const entries = Object.entries(headers).map(([name, value]) => [name, [value ?? ''].flat().join(', ')])
+  return Object.fromEntries(entries) as Record<string, string>
+}
+
+function pathOf(url: URL): string {
+  return `${url.pathname}${url.search}`
+}
+
+/** Collects one try; `done` is called once, with what failed or null. */
+function collector(guard: Guard, keep: number, done: (failure: Error | null) => void) {
+  const started = performance.now()
+  const chunks: Buffer[] = []
+  let kept = 0
+  let read = 0
+  let sentAt = started
+  let over = false
+  let controller: Dispatcher.DispatchController | undefined
+  const state: Pick<Exchange, 'status' | 'headers' | 'truncated'> & {
+    connecting: (ConnectPhases & { reused: boolean }) | null
+    firstByte: number | null
+  } = { status: null, headers: {}, truncated: false, connecting: null, firstByte: null }
+  const finish = (failure: Error | null): void => {
+    if (over) return
+    over = true
+    state.connecting ??= guard.phasesOf(handler)
+    if (failure !== null && state.status !== null) state.truncated = true
+    done(failure)
+  }
+  const handler: Dispatcher.DispatchHandler = {
+    onRequestStart(control) {
+      controller = control
+      if (over) return control.abort(new AbandonedError('The exchange is over.'))
+      state.connecting = guard.phasesOf(handler)
+      sentAt = performance.now()
+    },
+    onResponseStart(_control, status, headers) {
+      if (status < 200) return
+      state.firstByte = performance.now() - sentAt
+      state.status = status
+      state.headers = flatten(headers)
+    },
+    onResponseData(control, chunk) {
+      read += chunk.length
+      if (kept < keep) {
+        const part = chunk.subarray(0, keep - kept)
+        chunks.push(part)
+        kept += part.length
+      }
+      if (read > kept) state.truncated = true
+      if (read > keep + READ_BEYOND) {
+        finish(null)
+        control.abort(new AbandonedError('The body is longer than what is read.'))
+      }
+    },
+    onResponseEnd: () => finish(null),
+    onResponseError: (_control, error) => finish(error),
+  }
+  return {
+    handler,
+    state,
+    body: () => Buffer.concat(chunks),
+    stop(reason: Error) {
+      finish(reason)
+      controller?.abort(reason)
+    },
+  }
+}
+
+/** A kept connection that the other side had closed meanwhile: nothing was answered, a fresh one may be tried. */
+function wasStale(failure: Error | null, state: ReturnType<typeof collector>['state']): boolean {
+  const code = (failure as { code?: string } | null)?.code ?? ''
+  return state.status === null && state.connecting?.reused === true && SOCKET_CODES.has(code)
+}
+
+export function exchange(guard: Guard, request: ExchangeRequest): Promise<Exchange> {
+  const started = performance.now()
+  return new Promise((resolve) => {
+    let current: ReturnType<typeof collector>
+    const giveUp = (): void => current.stop(new AbandonedError('The sender is stopping.'))
+    const timer = setTimeout(
+      () => current.stop(new DeadlineError('No complete answer in time.')),
+      request.deadline,
+    )
+    const end = (failure: Error | null): void => {
+      clearTimeout(timer)
+      request.signal?.removeEventListener('abort', giveUp)
+      const { status, headers, truncated, connecting, firstByte } = current.state
+      const { dns, connect, tls } = connecting ?? { dns: null, connect: null, tls: null }
+      const phases = { dns, connect, tls, first_byte: firstByte, total: performance.now() - started }
+      resolve({ status, headers, body: current.body(), truncated, phases, failure })
+    }
+    const start = (onDone: (failure: Error | null) => void): void => {
+      current = collector(guard, request.keep, onDone)
+      const { url, method, headers, body } = request
+      try {
+        guard.dispatcher.dispatch(
+          { origin: url.origin, path: pathOf(url), method, headers, body },
+          current.handler,
+        )
+      } catch (error) {
+        current.stop(error as Error)
+      }
+    }
+    start((failure) => (wasStale(failure, current.state) ? start(end) : end(failure)))
+    if (request.signal?.aborted) giveUp()
+    else request.signal?.addEventListener('abort', giveUp, { once: true })
+  })
+}

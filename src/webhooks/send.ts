@@ -1,0 +1,154 @@
+/**
+ * One attempt: one POST, and the record of it as people read it. The record holds no registered header value, not even
+ * where the receiver sends it back, and no credential of the receiver.
+ */
+import type { Attempt } from '../delivery.ts'
+import { iso } from '../runtime/clock.ts'
+import { type Targets, vetUrl } from '../target.ts'
+import { AbandonedError, type Exchange, exchange } from './exchange.ts'
+import { attemptError } from './failure.ts'
+import type { Guard } from './guard.ts'
+import type { AttemptHeaders } from './sign.ts'
+
+/** Bytes of the answer's body in the record. */
+export const RESPONSE_KEPT = 16 * 1024
+/** Milliseconds for the whole exchange. */
+export const DEADLINE = 15_000
+/** The longest value that can be registered: read so far beyond the cap, a value that straddles it is still found. */
+const LONGEST_VALUE = 4096
+/** Values shorter than this are in every text: striking them out would leave none of it. */
+const SHORTEST_STRUCK = 4
+
+export interface Sender {
+  guard: Guard
+  targets: Targets
+  /** Milliseconds; DEADLINE unless given. */
+  deadline?: number
+}
+
+export interface AttemptRequest {
+  number: number
+  /** Milliseconds since 1970. */
+  now: number
+  url: string
+  headers: AttemptHeaders
+  body: Buffer
+  signal?: AbortSignal | undefined
+}
+
+/** What the receiver asks for beside the status; null: nothing. */
+export interface Answer {
+  retryAfter: string | null
+  control: string | null
+}
+
+export interface Sent {
+  record: Attempt
+  answer: Answer
+}
+
+const NO_PHASES = { dns: null, connect: null, tls: null, first_byte: null }
+
+/** Also as JSON writes it: what comes back is often an echo of the request. */
+function strike(text: string, secrets: readonly string[]): string {
+  let struck = text
+  for (const secret of secrets.filter(({ length }) => length >= SHORTEST_STRUCK)) {
+    struck = struck.replaceAll(secret, '••••').replaceAll(JSON.stringify(secret).slice(1, -1), '••••')
+  }
+  return struck
+}
+
+const CREDENTIAL = /cookie|authorization|authenticat|token|secret|password|signature|session|api-?key/i
+
+/** NUL is struck too: PostgreSQL has no text that holds it. */
+function responseHeaders(headers: Exchange['headers'], secrets: readonly string[]): Record<string, string> {
+  const shown = Object.entries(headers).map(([name, value]) => [
+    name,
+    CREDENTIAL.test(name) ? '••••' : strike(value, secrets).replaceAll('\0', '\uFFFD'),
+  ])
+  return Object.fromEntries(shown) as Record<string, string>
+}
+
+/** Text as far as it is text; a compressed body is named, not decoded: a few bytes could become gigabytes. */
+function responseBody(result: Exchange, secrets: readonly string[]): { body: string; truncated: boolean } {
+  const encoding = result.headers['content-encoding'] ?? 'identity'
+  if (encoding !== 'identity' && result.body.length > 0)
+    return {
+      body: `(${result.body.length} bytes of ${encoding}, not decoded)`.slice(0, 200),
+      truncated: result.truncated,
+    }
+  const longer = result.body.length > RESPONSE_KEPT
+  const text = new TextDecoder().decode(result.body, { stream: result.truncated || longer })
+  const struck = strike(text, secrets).replaceAll('\0', '\uFFFD')
+  const bytes = Buffer.from(struck)
+  if (bytes.length <= RESPONSE_KEPT) return { body: struck, truncated: result.truncated || longer }
+  const cut = new TextDecoder().decode(bytes.subarray(0, RESPONSE_KEPT), { stream: true })
+  return { body: cut, truncated: true }
+}
+
+function rounded(phases: Exchange['phases']): Attempt['phases'] {
+  const round = (ms: number | null): number | null => (ms === null ? null : Math.round(ms * 100) / 100)
+  const { dns, connect, tls, first_byte, total } = phases
+  return {
+    dns: round(dns),
+    connect: round(connect),
+    tls: round(tls),
+    first_byte: round(first_byte),
+    total: round(total) ?? 0,
+  }
+}
+
+/** The record of an attempt that was not even made: the request itself is at fault. */
+export function unsent(request: Omit<AttemptRequest, 'headers' | 'signal'>, error: Attempt['error']): Sent {
+  return {
+    record: {
+      number: request.number,
+      started_at: iso(request.now),
+      duration_ms: 0,
+      status_code: null,
+      error,
+      phases: { ...NO_PHASES, total: 0 },
+      request: { method: 'POST', url: request.url, headers: {}, body: request.body.toString('utf8') },
+      response: null,
+    },
+    answer: { retryAfter: null, control: null },
+  }
+}
+
+/** Null: it was given up (`signal`), nothing is known and nothing is to be recorded. */
+export async function send(sender: Sender, request: AttemptRequest): Promise<Sent | null> {
+  const vetted = vetUrl(request.url, sender.targets)
+  if (!vetted.ok) return unsent(request, { class: 'ssrf_blocked', detail: vetted.fault })
+  const { sent, shown, secrets } = request.headers
+  const result = await exchange(sender.guard, {
+    url: vetted.url,
+    method: 'POST',
+    headers: sent,
+    body: request.body,
+    deadline: sender.deadline ?? DEADLINE,
+    keep: RESPONSE_KEPT + LONGEST_VALUE,
+    signal: request.signal,
+  })
+  if (result.failure instanceof AbandonedError) return null
+  const phases = rounded(result.phases)
+  const response =
+    result.status === null
+      ? null
+      : { headers: responseHeaders(result.headers, secrets), ...responseBody(result, secrets) }
+  return {
+    record: {
+      number: request.number,
+      started_at: iso(request.now),
+      duration_ms: phases.total,
+      status_code: result.status,
+      error: attemptError(result),
+      phases,
+      request: { method: 'POST', url: request.url, headers: shown, body: request.body.toString('utf8') },
+      response,
+    },
+    answer: {
+      retryAfter: result.headers['retry-after'] ?? null,
+      control: result.headers['webhook-delivery'] ?? null,
+    },
+  }
+}
