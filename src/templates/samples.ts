@@ -27,7 +27,7 @@ const PACKAGE: Entry[] = [
   [
     'flights-3m.parquet',
     'Flights within the USA, January to June 2001',
-    'One row a flight, 3,000,000: scheduled departure `date`, arrival `delay` in minutes, `distance` in miles, `origin`, `destination`.',
+    'One row a flight, 3,000,000: time of departure `date`, arrival `delay` in minutes, `distance` in miles, `origin`, `destination`.',
     'US Bureau of Transportation Statistics, on-time performance',
     'Open government data collected under 14 CFR 234',
   ],
@@ -83,7 +83,7 @@ const PACKAGE: Entry[] = [
   [
     'earthquakes.json',
     'Earthquakes of the world, 31 January to 7 February 2018',
-    'A GeoJSON collection: one row whose `features` list holds 1,703 quakes.',
+    'A GeoJSON collection: one row whose `features` list holds 1,707 events.',
     'US Geological Survey, earthquake feed',
     US,
   ],

@@ -1,0 +1,323 @@
+/**
+ * A strict reader of Liquid expressions and of our tags' arguments. liquidjs drops what it does not understand
+ * (`{{ a b }}` prints a), so every expression is read here first: text left over is a fault at its place. The tree also
+ * serves check.ts. Offsets count from the start of the text that holds the expression.
+ */
+
+export type Literal = { kind: 'literal'; value: string | number | boolean | null; begin: number; end: number }
+export type Path = { kind: 'path'; root: string; steps: Operand[]; begin: number; end: number }
+export type Range = { kind: 'range'; low: Operand; high: Operand; begin: number; end: number }
+export type List = { kind: 'list'; items: Expression[]; begin: number; end: number }
+export type Mapping = { kind: 'map'; entries: NamedArgument[]; begin: number; end: number }
+export type Operand = Literal | Path | Range | List | Mapping
+
+export interface FilterCall {
+  name: string
+  args: { name: string | null; value: Operand }[]
+  begin: number
+}
+
+/** Operands with operators between them, then filters over the whole. */
+export interface Expression {
+  operands: Operand[]
+  operators: string[]
+  filters: FilterCall[]
+  begin: number
+  end: number
+}
+
+export interface NamedArgument {
+  name: string
+  value: Expression
+  begin: number
+}
+
+/** The arguments of our tags: at most some without a name first, then those with one. */
+export interface Arguments {
+  plain: Expression[]
+  named: NamedArgument[]
+}
+
+export class SyntaxFault extends Error {
+  readonly offset: number
+  readonly remedy: string
+
+  constructor(message: string, offset: number, remedy: string) {
+    super(message)
+    this.offset = offset
+    this.remedy = remedy
+  }
+}
+
+const NAME = /[\p{L}_][\p{L}\p{N}_-]*/uy
+const NUMBER = /-?\d+(\.\d+)?(?![\p{L}\p{N}_.])/uy
+const OPERATOR = /==|!=|<>|>=|<=|>|<|(?:contains|and|or)(?![\p{L}\p{N}_-])/uy
+const WORDS = new Map<string, Literal['value']>([
+  ['true', true],
+  ['false', false],
+  ['nil', null],
+  ['null', null],
+  ['empty', null],
+  ['blank', null],
+])
+const MAX_DEPTH = 20
+
+export class Reader {
+  readonly text: string
+  readonly end: number
+  position: number
+  #depth = 0
+
+  constructor(text: string, begin = 0, end = text.length) {
+    this.text = text
+    this.position = begin
+    this.end = end
+  }
+
+  fail(message: string, remedy: string, offset = this.position): never {
+    throw new SyntaxFault(message, offset, remedy)
+  }
+
+  skipBlanks(): void {
+    while (this.position < this.end && /\s/.test(this.text[this.position]!)) this.position++
+  }
+
+  atEnd(): boolean {
+    this.skipBlanks()
+    return this.position >= this.end
+  }
+
+  peek(): string {
+    this.skipBlanks()
+    return this.position < this.end ? this.text[this.position]! : ''
+  }
+
+  take(mark: string): boolean {
+    this.skipBlanks()
+    if (!this.text.startsWith(mark, this.position) || this.position + mark.length > this.end) return false
+    this.position += mark.length
+    return true
+  }
+
+  match(pattern: RegExp): string | null {
+    this.skipBlanks()
+    pattern.lastIndex = this.position
+    const found = pattern.exec(this.text)?.[0]
+    if (found === undefined || this.position + found.length > this.end) return null
+    this.position += found.length
+    return found
+  }
+
+  name(what: string): string {
+    return this.match(NAME) ?? this.fail(`${what} is missing here.`, `Found ${this.found()}.`)
+  }
+
+  /** A keyword such as `in`, standing alone. */
+  word(word: string): boolean {
+    const start = this.position
+    if (this.match(NAME) === word) return true
+    this.position = start
+    return false
+  }
+
+  found(): string {
+    if (this.atEnd()) return 'the end of the tag'
+    const rest = this.text.slice(this.position, this.end).trim()
+    return JSON.stringify(rest.length > 30 ? `${rest.slice(0, 27)}...` : rest)
+  }
+
+  finish(): void {
+    if (!this.atEnd())
+      this.fail(`${this.found()} is left over.`, 'Remove it, or put what joins it before it.')
+  }
+
+  #deeper<T>(read: () => T): T {
+    if (++this.#depth > MAX_DEPTH) this.fail('This is nested too deeply.', 'Simplify it.')
+    const value = read()
+    this.#depth--
+    return value
+  }
+
+  operand(collections = false): Operand {
+    const next = this.peek()
+    const begin = this.position
+    if (next === '"' || next === "'") return this.#quoted(next, begin)
+    if (next === '(') return this.#deeper(() => this.#range(begin))
+    if (collections && next === '[') return this.#deeper(() => this.#list(begin))
+    if (collections && next === '{') return this.#deeper(() => this.#map(begin))
+    const number = this.match(NUMBER)
+    if (number !== null) return this.#number(number, begin)
+    return this.#path(begin)
+  }
+
+  #quoted(mark: string, begin: number): Literal {
+    let value = ''
+    for (let index = begin + 1; index < this.end; index++) {
+      const sign = this.text[index]!
+      if (sign === mark) {
+        this.position = index + 1
+        return { kind: 'literal', value, begin, end: this.position }
+      }
+      if (sign === '\\' && index + 1 < this.end) {
+        index++
+        value +=
+          ({ n: '\n', t: '\t', r: '\r' } as Record<string, string>)[this.text[index]!] ?? this.text[index]!
+      } else value += sign
+    }
+    return this.fail('The text has no closing quote.', `Close it with ${mark}.`, begin)
+  }
+
+  #number(text: string, begin: number): Literal {
+    const value = Number(text)
+    if (!Number.isFinite(value) || (!text.includes('.') && !Number.isSafeInteger(value))) {
+      this.fail(`${text} is too large for a number here.`, 'Compute it in SQL.', begin)
+    }
+    return { kind: 'literal', value, begin, end: this.position }
+  }
+
+  #range(begin: number): Range {
+    this.take('(')
+    const low = this.operand()
+    if (!this.take('..')) this.fail('Parentheses only hold ranges such as (1..5).', 'Remove them.', begin)
+    const high = this.operand()
+    if (!this.take(')')) this.fail('The range is not closed.', 'Close it with ).')
+    return { kind: 'range', low, high, begin, end: this.position }
+  }
+
+  #list(begin: number): List {
+    this.take('[')
+    const items: Expression[] = []
+    while (!this.take(']')) {
+      if (items.length > 0 && !this.take(',')) {
+        this.fail(`A comma or "]" is missing before ${this.found()}.`, 'Divide the items by commas.')
+      }
+      if (this.take(']')) break
+      items.push(this.expression(false))
+    }
+    return { kind: 'list', items, begin, end: this.position }
+  }
+
+  #map(begin: number): Mapping {
+    this.take('{')
+    const entries: NamedArgument[] = []
+    while (!this.take('}')) {
+      if (entries.length > 0 && !this.take(',')) {
+        this.fail(`A comma or "}" is missing before ${this.found()}.`, 'Divide the entries by commas.')
+      }
+      if (this.take('}')) break
+      const mark = this.peek()
+      const at = this.position
+      const name = mark === '"' || mark === "'" ? String(this.#quoted(mark, at).value) : this.name('A key')
+      if (!this.take(':')) this.fail(`":" is missing after ${JSON.stringify(name)}.`, 'Write KEY: VALUE.')
+      entries.push({ name, value: this.expression(false), begin: at })
+    }
+    return { kind: 'map', entries, begin, end: this.position }
+  }
+
+  #path(begin: number): Path | Literal {
+    const root = this.name('A value')
+    if (WORDS.has(root)) return { kind: 'literal', value: WORDS.get(root)!, begin, end: this.position }
+    const steps: Operand[] = []
+    for (;;) {
+      const at = this.position
+      if (this.text[at] === '.' && this.text[at + 1] !== '.' && at < this.end) {
+        this.position++
+        const step = /\s/.test(this.text[this.position] ?? ' ') ? null : this.match(NAME)
+        if (step === null) this.fail('A name is missing after ".".', `Found ${this.found()}.`)
+        steps.push({ kind: 'literal', value: step, begin: at + 1, end: this.position })
+      } else if (this.text[at] === '[' && at < this.end) {
+        this.position++
+        steps.push(this.#deeper(() => this.operand()))
+        if (!this.take(']')) this.fail(`"]" is missing before ${this.found()}.`, 'Close the bracket.')
+      } else return { kind: 'path', root, steps, begin, end: at }
+    }
+  }
+
+  /**
+   * `wide`: as Liquid has it, with operators and filter arguments that have names. Else as our tags have it: lists and
+   * maps may stand in place of a value.
+   */
+  expression(wide = true): Expression {
+    this.skipBlanks()
+    const begin = this.position
+    const operators: string[] = []
+    const operands: Operand[] = []
+    do {
+      if (wide) this.#negations(operators)
+      operands.push(this.operand(!wide))
+      const operator = wide ? this.match(OPERATOR) : null
+      if (operator === null) break
+      if (operator === '<>') this.fail('"<>" is no operator.', 'Write !=.')
+      operators.push(operator)
+    } while (!this.atEnd())
+    if (operators.filter((operator) => operator !== 'not').length >= operands.length) {
+      this.fail('A value is missing at the end.', 'Add what the operator compares with.')
+    }
+    const filters: FilterCall[] = []
+    while (this.take('|')) {
+      const kind = operands[0]!.kind
+      if (kind === 'list' || kind === 'map') this.fail(`A ${kind} takes no filter.`, 'Filter its values.')
+      filters.push(this.#filter(wide))
+    }
+    return { operands, operators, filters, begin, end: this.position }
+  }
+
+  #negations(operators: string[]): void {
+    while (this.word('not')) operators.push('not')
+  }
+
+  #filter(wide: boolean): FilterCall {
+    this.skipBlanks()
+    const begin = this.position
+    const name = this.name('The name of a filter')
+    const args: FilterCall['args'] = []
+    if (!this.take(':')) return { name, args, begin }
+    do {
+      const label = this.#label()
+      if (label !== null && !wide) {
+        // In our tags a name after a comma begins the tag's next argument.
+        this.position = label.begin
+        this.#backToComma()
+        break
+      }
+      args.push({ name: label?.name ?? null, value: this.operand() })
+    } while (this.take(','))
+    return { name, args, begin }
+  }
+
+  #backToComma(): void {
+    this.position = this.text.lastIndexOf(',', this.position - 1)
+  }
+
+  /** "NAME:" */
+  #label(): { name: string; begin: number } | null {
+    this.skipBlanks()
+    const begin = this.position
+    const name = this.match(NAME)
+    if (name !== null && this.take(':')) return { name, begin }
+    this.position = begin
+    return null
+  }
+
+  /** `{% tag a, b, name: value %}`: at most `plain` without a name. */
+  arguments(plain: number): Arguments {
+    const found: Arguments = { plain: [], named: [] }
+    while (!this.atEnd()) {
+      const first = found.plain.length + found.named.length === 0
+      if (!first && !this.take(',')) this.fail(`${this.found()} is left over.`, 'Divide arguments by commas.')
+      if (this.atEnd()) this.fail('An argument is missing after the comma.', 'Remove the comma.')
+      const label = this.#label()
+      const begin = label?.begin ?? this.position
+      const value = this.expression(false)
+      if (label !== null) {
+        if (found.named.some((other) => other.name === label.name)) {
+          this.fail(`"${label.name}" is given twice.`, 'Remove one.', begin)
+        }
+        found.named.push({ name: label.name, value, begin })
+      } else if (found.named.length > 0 || found.plain.length >= plain) {
+        this.fail(`${this.text.slice(value.begin, value.end)} needs a name.`, 'Write NAME: VALUE.', begin)
+      } else found.plain.push(value)
+    }
+    return found
+  }
+}

@@ -1,0 +1,120 @@
+/**
+ * Periods: from text to whole days. Relative ones are resolved once, at run, from the job's start in the template's time
+ * zone, or counted back from the latest day that the data have. `last_N_UNITS` are complete units: the one that is
+ * still running (today, this month) is left out. `start` belongs to the period, `end` does not.
+ */
+import { addDays, dayInZone, daysBetween, isDay, startOf, type Unit } from './calendar.ts'
+
+export interface Period {
+  /** "2024-01-01" */
+  start: string
+  /** The day after the last one. */
+  end: string
+  /** "2024-01-01 to 2024-03-31"; one day alone for a single day. */
+  label: string
+  /** As many days, right before. */
+  previous: { start: string; end: string; label: string }
+}
+
+export interface PeriodContext {
+  /** RFC 3339. */
+  started_at: string
+  time_zone: string
+  /** The latest value of the `until` column: a date or timestamp as text. */
+  latest?: string | null
+}
+
+const RELATIVE = /^(?:last|previous)_(?:([1-9]\d{0,3})_)?(day|week|month|quarter|year)s?$/
+const CURRENT = /^this_(day|week|month|quarter|year)$/
+const TO_DATE = /^(week|month|quarter|year)_to_date$/
+
+export const PERIOD_HELP =
+  'a period such as 2024-01-01..2024-03-31, 2024-03, 2024-Q1, 2024, today, yesterday, last_30_days, last_6_months, ' +
+  'this_month, last_quarter or year_to_date'
+
+export function isPeriod(text: string): boolean {
+  return resolved(text, '2000-06-15', '2000-06-15') !== null
+}
+
+/** Whether the text says the same days whenever it is resolved. */
+export function isAbsolutePeriod(text: string): boolean {
+  return absolute(text) !== null
+}
+
+/** Throws RangeError where the text is no period: vet it with isPeriod before. */
+export function resolvePeriod(text: string, context: PeriodContext): Period {
+  const latest = (context.latest ?? null) === null ? null : dayOf(context.latest!, context.time_zone)
+  const today = latest ?? dayInZone(context.started_at, context.time_zone)
+  // With `until` the latest day is taken as complete; by the clock today is not.
+  const reference = latest === null ? today : addDays(today, 1)
+  const days = resolved(text, today, reference)
+  if (!days) throw new RangeError(`${JSON.stringify(text)} is not ${PERIOD_HELP}.`)
+  const [start, end] = days
+  const before = addDays(start, -daysBetween(start, end))
+  return {
+    start,
+    end,
+    label: periodLabel(start, end),
+    previous: { start: before, end: start, label: periodLabel(before, start) },
+  }
+}
+
+export function periodLabel(start: string, end: string): string {
+  const last = addDays(end, -1)
+  return last === start ? start : `${start} to ${last}`
+}
+
+function dayOf(value: string, timeZone: string): string {
+  const zoned = /(Z|[+-]\d{2}(:?\d{2})?)$/.test(value) && value.includes(':')
+  return zoned ? dayInZone(value.replace(' ', 'T'), timeZone) : value.slice(0, 10)
+}
+
+/** `today` is the day we stand on, `reference` the first day that is not complete. */
+function resolved(text: string, today: string, reference: string): [string, string] | null {
+  try {
+    return absolute(text) ?? relative(text, today, reference)
+  } catch (error) {
+    if (error instanceof RangeError) return null
+    throw error
+  }
+}
+
+function absolute(text: string): [string, string] | null {
+  const [first, last, ...rest] = text.split('..')
+  if (rest.length > 0) return null
+  const start = span(first!.trim())
+  const end = last === undefined ? start : span(last.trim())
+  if (!start || !end || start[0] >= end[1]) return null
+  // The days before must exist as well.
+  addDays(start[0], -daysBetween(start[0], end[1]))
+  return [start[0], end[1]]
+}
+
+/** A day, month, quarter or year as [first day, day after the last]. */
+function span(text: string): [string, string] | null {
+  const quarter = /^(\d{4})-Q([1-4])$/i.exec(text)
+  const [day, unit]: [string, Unit] = quarter
+    ? [`${quarter[1]}-${String(Number(quarter[2]) * 3 - 2).padStart(2, '0')}-01`, 'quarter']
+    : /^\d{4}$/.test(text)
+      ? [`${text}-01-01`, 'year']
+      : /^\d{4}-\d{2}$/.test(text)
+        ? [`${text}-01`, 'month']
+        : [text, 'day']
+  return isDay(day) ? [day, startOf(unit, day, 1)] : null
+}
+
+function relative(text: string, today: string, reference: string): [string, string] | null {
+  if (text === 'today') return [today, addDays(today, 1)]
+  if (text === 'yesterday') return [addDays(today, -1), today]
+  const current = CURRENT.exec(text)
+  if (current) return [startOf(current[1] as Unit, today), startOf(current[1] as Unit, today, 1)]
+  const toDate = TO_DATE.exec(text)
+  if (toDate) return [startOf(toDate[1] as Unit, today), addDays(today, 1)]
+  const last = RELATIVE.exec(text)
+  if (!last) return null
+  const unit = last[2] as Unit
+  const end = startOf(unit, reference)
+  const start = startOf(unit, reference, -Number(last[1] ?? 1))
+  addDays(start, -daysBetween(start, end))
+  return [start, end]
+}

@@ -1,0 +1,162 @@
+/**
+ * `[[ ... ]]` and `$name` in SQL. A bracket pair outside strings and comments that holds a `$variable` is an optional
+ * clause, left out where a variable in it is null; any other `[[` is SQL (nested lists). What is left out becomes blanks, so
+ * that lines and columns in DuckDB's messages stay those of the template. Values are bound by the engine, never pasted.
+ */
+
+/** A piece of SQL that is not code: a string, a quoted identifier or a comment. */
+const OPAQUE = /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\$([A-Za-z_]\w*)?\$[\s\S]*?\$\1\$/y
+const ESCAPED_STRING = /[eE]'(?:[^'\\]|\\[\s\S]|'')*'/y
+const VARIABLE = /\$([A-Za-z_]\w*)/y
+const WORD = /[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*/y
+
+type Piece =
+  | { kind: 'text' | 'open' | 'close'; text: string }
+  | { kind: 'variable'; text: string; name: string }
+
+function matchAt(pattern: RegExp, sql: string, at: number): RegExpExecArray | null {
+  pattern.lastIndex = at
+  return pattern.exec(sql)
+}
+
+/** DuckDB's block comments nest, as PostgreSQL's do. */
+function commentEnd(sql: string, at: number): number {
+  let depth = 0
+  for (let index = at; index < sql.length; index++) {
+    const pair = sql.slice(index, index + 2)
+    if (pair === '/*') depth++
+    if (pair === '*/') depth--
+    if (pair === '/*' || pair === '*/') index++
+    if (depth === 0) return index + 1
+  }
+  return sql.length
+}
+
+/** Divides SQL into variables, single brackets and everything else. */
+function pieces(sql: string): Piece[] {
+  const found: Piece[] = []
+  for (let at = 0; at < sql.length; ) {
+    const escaped = matchAt(ESCAPED_STRING, sql, at)
+    const opaque = escaped ?? matchAt(OPAQUE, sql, at)
+    const variable = opaque ? null : matchAt(VARIABLE, sql, at)
+    if (variable) {
+      found.push({ kind: 'variable', text: variable[0], name: variable[1]! })
+      at += variable[0].length
+      continue
+    }
+    const end = sql.startsWith('/*', at)
+      ? commentEnd(sql, at)
+      : at + (opaque?.[0].length ?? matchAt(WORD, sql, at)?.[0].length ?? 1)
+    const text = sql.slice(at, end)
+    found.push({ kind: text === '[' ? 'open' : text === ']' ? 'close' : 'text', text })
+    at = end
+  }
+  return found
+}
+
+export interface Clause {
+  /** Indexes of pieces: the first of `[[` and the first of `]]`. */
+  open: number
+  close: number
+  names: string[]
+}
+
+function clauses(list: Piece[]): Clause[] {
+  const found: Clause[] = []
+  for (let open = 0; open + 1 < list.length; open++) {
+    if (list[open]!.kind !== 'open' || list[open + 1]!.kind !== 'open') continue
+    const close = clauseEnd(list, open + 2)
+    if (close < 0) continue
+    const names = list
+      .slice(open + 2, close)
+      .flatMap((piece) => (piece.kind === 'variable' ? [piece.name] : []))
+    if (names.length === 0) continue
+    found.push({ open, close, names })
+    open = close + 1
+  }
+  return found
+}
+
+/** The index of the `]]` that ends the clause; -1 where a single `]` ends its outer bracket first. */
+function clauseEnd(list: Piece[], from: number): number {
+  let depth = 0
+  for (let index = from; index < list.length; index++) {
+    const { kind } = list[index]!
+    if (kind === 'open') depth++
+    if (kind !== 'close') continue
+    if (depth === 0) return list[index + 1]?.kind === 'close' ? index : -1
+    depth--
+  }
+  return -1
+}
+
+export interface SqlNames {
+  /** Every `$name`, once each, in the order of the text. */
+  names: string[]
+  /** Those that only stand inside optional clauses: they may be null. */
+  optional: string[]
+}
+
+export function sqlNames(sql: string): SqlNames {
+  const list = pieces(sql)
+  const inside = clauses(list)
+  const required = new Set<string>()
+  const names = new Set<string>()
+  for (const [index, piece] of list.entries()) {
+    if (piece.kind !== 'variable') continue
+    names.add(piece.name)
+    if (!inside.some((clause) => index > clause.open && index < clause.close)) required.add(piece.name)
+  }
+  return { names: [...names], optional: [...names].filter((name) => !required.has(name)) }
+}
+
+/** Where a `$name` first stands, as an offset into the SQL; -1 where it does not. */
+export function offsetOfName(sql: string, name: string): number {
+  let offset = 0
+  for (const piece of pieces(sql)) {
+    if (piece.kind === 'variable' && piece.name === name) return offset
+    offset += piece.text.length
+  }
+  return -1
+}
+
+export interface BoundSql {
+  sql: string
+  /** The `$names` that remain in the SQL: exactly what must be bound. */
+  names: string[]
+}
+
+/**
+ * Drops or keeps each optional clause by whether a variable in it is null, and replaces the variables named in
+ * `columnVars` by quoted identifiers (a null one by NULL).
+ */
+export function bindSql(
+  sql: string,
+  { vars, columnVars }: { vars: Record<string, unknown>; columnVars: Iterable<string> },
+): BoundSql {
+  const list = pieces(sql)
+  const columns = new Set(columnVars)
+  const isNull = (name: string): boolean => !Object.hasOwn(vars, name) || (vars[name] ?? null) === null
+  const texts = list.map((piece) => piece.text)
+  const names = new Set<string>()
+  for (const { open, close, names: inside } of clauses(list)) {
+    if (inside.some(isNull)) {
+      for (let index = open; index <= close + 1; index++) texts[index] = blank(texts[index]!)
+    } else for (const index of [open, open + 1, close, close + 1]) texts[index] = ' '
+  }
+  for (const [index, piece] of list.entries()) {
+    if (piece.kind !== 'variable' || texts[index]!.trim() === '') continue
+    if (columns.has(piece.name))
+      texts[index] = identifier((vars[piece.name] as string | null | undefined) ?? null)
+    else names.add(piece.name)
+  }
+  return { sql: texts.join(''), names: [...names] }
+}
+
+function blank(text: string): string {
+  return text.replace(/[^\n]/g, ' ')
+}
+
+function identifier(name: string | null): string {
+  return name === null ? 'NULL' : `"${name.replaceAll('"', '""')}"`
+}
