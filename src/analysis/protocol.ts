@@ -75,10 +75,15 @@ export interface Results {
   draw: string[]
 }
 
-export type ToChild = { type: 'task'; id: number; task: Task } | { type: 'cancel'; id: number }
+export type ToChild =
+  /** `temp_folder`: the job's own, empty; the parent removes it. */
+  { type: 'task'; id: number; task: Task; temp_folder: string } | { type: 'cancel'; id: number }
 
 export type FromChild =
+  /** Loaded, its memory bounded, an engine open. */
   | { type: 'ready' }
+  /** The template is read: from here on its own limit of time holds, not the cap. */
+  | { type: 'started'; id: number; timeout_ms: number }
   | { type: 'progress'; id: number; progress: Progress }
   | { type: 'result'; id: number; result: Results[Task['kind']] }
   /** The child cannot do the task at all (a fault of ours): the parent logs it and replaces the child. */

@@ -1,0 +1,217 @@
+/**
+ * The parent's side of one analysis child: a process that does one task at a time. Whatever it does or fails to do, a
+ * task ends: at its deadline or when it is canceled the child is asked to stop, and killed if it has not half a second
+ * later (DuckDB's interrupt is cooperative: a single large call was measured to run on for a minute).
+ */
+import { type ChildProcess, fork } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { getCompileCacheDir } from 'node:module'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import type { Readable } from 'node:stream'
+import type { Progress } from '../job.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { FromChild, Results, Task, ToChild } from './protocol.ts'
+
+/** How a task ended. `died`: by itself; `memory` where it was the fence of memory. */
+export type Ending<Kind extends Task['kind']> =
+  | { kind: 'result'; result: Results[Kind] }
+  | { kind: 'fault'; message: string }
+  | { kind: 'died'; memory: boolean; detail: string }
+  | { kind: 'stopped' }
+  | { kind: 'timed_out'; after_ms: number }
+
+export interface TaskOptions {
+  /** The most that the task may take until the child says what its template asks for. */
+  timeout_ms: number
+  signal?: AbortSignal | undefined
+  onProgress?: ((progress: Progress) => void) | undefined
+}
+
+export interface ChildHandle {
+  readonly pid: number | undefined
+  /** Ready for a task: loaded, no task under way, alive. */
+  readonly state: 'starting' | 'idle' | 'busy' | 'ended'
+  /** Whose data it has seen: it serves nobody else. Null: nobody's yet. */
+  owner: string | null
+  readonly tasks: number
+  /** Bytes; 0 where the system does not say. */
+  residentBytes(): number
+  perform<T extends Task>(task: T, options: TaskOptions): Promise<Ending<T['kind']>>
+  end(): void
+  readonly ended: Promise<void>
+}
+
+export interface ChildOptions {
+  clock: Clock
+  tempRoot: string
+  onState(): void
+  /** What the child printed, a line at a time; it should be nothing. */
+  onOutput(text: string): void
+}
+
+const ENTRY = path.join(import.meta.dirname, 'child.ts')
+/** Between the request to stop and SIGKILL. */
+const GRACE_MS = 400
+const OUTPUT_BYTES = 8_192
+/** The heap of JavaScript; the rest of the 600 MB that Node itself may use is code, buffers and DuckDB's library. */
+const HEAP_MB = 400
+const PAGE_BYTES = 4_096
+export const MEMORY_EXIT = 86
+
+function environment(): NodeJS.ProcessEnv {
+  const cache = getCompileCacheDir() ?? path.join(tmpdir(), 'node-compile-cache')
+  const system = process.platform === 'win32' ? { SystemRoot: process.env.SystemRoot } : {}
+  return { TZ: 'UTC', NODE_COMPILE_CACHE: cache, ...system }
+}
+
+/** Keeps the last of what a child prints: the reason of a crash is at its end. */
+function lastOf(stream: Readable | null, onOutput: (text: string) => void): () => string {
+  let kept = ''
+  stream?.setEncoding('utf8').on('data', (text: string) => {
+    kept = (kept + text).slice(-OUTPUT_BYTES)
+    onOutput(text.slice(0, OUTPUT_BYTES))
+  })
+  return () => kept
+}
+
+const MEMORY_SIGNS =
+  /heap out of memory|std::bad_alloc|out of memory|Cannot allocate memory|allocation failed/i
+
+export function startChild(options: ChildOptions): ChildHandle {
+  const process_: ChildProcess = fork(ENTRY, [], {
+    env: environment(),
+    execArgv: [`--max-old-space-size=${HEAP_MB}`, '--no-warnings'],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  })
+  return new Handle(process_, options)
+}
+
+interface Running {
+  id: number
+  onProgress: ((progress: Progress) => void) | undefined
+  onStarted(timeoutMs: number): void
+  settle(ending: Ending<Task['kind']>): void
+}
+
+class Handle implements ChildHandle {
+  state: ChildHandle['state'] = 'starting'
+  owner: string | null = null
+  tasks = 0
+  readonly ended: Promise<void>
+  readonly #process: ChildProcess
+  readonly #options: ChildOptions
+  #running: Running | null = null
+
+  constructor(process_: ChildProcess, options: ChildOptions) {
+    this.#process = process_
+    this.#options = options
+    const errors = lastOf(process_.stderr, options.onOutput)
+    lastOf(process_.stdout, options.onOutput)
+    process_.on('message', (message) => this.#receive(message as FromChild))
+    process_.on('error', () => this.end())
+    this.ended = new Promise((resolve) => {
+      process_.once('close', (code, signal) => {
+        this.#enter('ended')
+        this.#running?.settle(death(code, signal, errors()))
+        resolve()
+      })
+    })
+  }
+
+  get pid(): number | undefined {
+    return this.#process.pid
+  }
+
+  #enter(state: ChildHandle['state']): void {
+    if (this.state === state || this.state === 'ended') return
+    this.state = state
+    this.#options.onState()
+  }
+
+  #receive(message: FromChild): void {
+    if (message.type === 'ready') {
+      if (this.state === 'starting') this.#enter('idle')
+      return
+    }
+    const running = this.#running
+    if (!running || running.id !== message.id) return
+    if (message.type === 'progress') running.onProgress?.(message.progress)
+    else if (message.type === 'started') running.onStarted(message.timeout_ms)
+    else if (message.type === 'result') running.settle({ kind: 'result', result: message.result })
+    else running.settle({ kind: 'fault', message: message.message })
+  }
+
+  #send(message: ToChild): void {
+    if (this.#process.connected) this.#process.send(message, () => undefined)
+  }
+
+  residentBytes(): number {
+    try {
+      return Number(readFileSync(`/proc/${this.pid}/statm`, 'latin1').split(' ')[1]) * PAGE_BYTES
+    } catch {
+      return 0
+    }
+  }
+
+  end(): void {
+    this.#process.kill('SIGKILL')
+    this.#enter('ended')
+  }
+
+  async perform<T extends Task>(task: T, options: TaskOptions): Promise<Ending<T['kind']>> {
+    const { clock, tempRoot } = this.#options
+    this.tasks += 1
+    const id = this.tasks
+    this.#enter('busy')
+    const folder = await mkdtemp(path.join(tempRoot, 'job-'))
+    const over = new AbortController()
+    let reason: Ending<Task['kind']> | null = null
+    const stop = (why: Ending<Task['kind']>): void => {
+      if (reason || over.signal.aborted) return
+      reason = why
+      this.#send({ type: 'cancel', id })
+      void clock.sleep(GRACE_MS, over.signal).then(() => {
+        if (!over.signal.aborted) this.end()
+      })
+    }
+    const began = clock.monotonic()
+    let deadline = new AbortController()
+    const expire = (timeoutMs: number): void => {
+      deadline.abort()
+      const mine = new AbortController()
+      deadline = mine
+      const left = Math.max(0, timeoutMs - (clock.monotonic() - began))
+      void clock.sleep(left, mine.signal).then(() => {
+        if (!mine.signal.aborted) stop({ kind: 'timed_out', after_ms: timeoutMs })
+      })
+    }
+    const cancel = (): void => stop({ kind: 'stopped' })
+    try {
+      if (this.state === 'ended') return { kind: 'died', memory: false, detail: 'The process had ended.' }
+      const ending = await new Promise<Ending<Task['kind']>>((resolve) => {
+        this.#running = { id, onProgress: options.onProgress, onStarted: expire, settle: resolve }
+        expire(options.timeout_ms)
+        options.signal?.addEventListener('abort', cancel, { once: true })
+        this.#send({ type: 'task', id, task, temp_folder: folder })
+        if (options.signal?.aborted) cancel()
+      })
+      return (reason ?? ending) as Ending<T['kind']>
+    } finally {
+      over.abort()
+      deadline.abort()
+      options.signal?.removeEventListener('abort', cancel)
+      this.#running = null
+      if (this.#process.connected) this.#enter('idle')
+      void rm(folder, { recursive: true, force: true }).catch(() => undefined)
+    }
+  }
+}
+
+function death(code: number | null, signal: NodeJS.Signals | null, output: string): Ending<Task['kind']> {
+  const memory = code === MEMORY_EXIT || (signal !== 'SIGKILL' && MEMORY_SIGNS.test(output))
+  const how = signal === null ? `with code ${code}` : `by ${signal}`
+  const last = output.trim().split('\n').slice(-5).join(' ')
+  return { kind: 'died', memory, detail: `The analysis process ended ${how}.${last ? ` ${last}` : ''}` }
+}

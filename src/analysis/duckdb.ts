@@ -1,0 +1,197 @@
+/**
+ * DuckDB as a locked engine. It is no sandbox by itself (its makers say so): this file does what settings can do, in
+ * the order that was measured to hold. sql-guard.ts decides what reaches it; the child's fence bounds what it may use.
+ *
+ *   openEngine   in memory, nothing autoloaded or installed, one thread
+ *   arm          the job's limits and time zone
+ *   (sources)    trusted statements attach them: sources/
+ *   seal         only the sources' own paths stay readable; external access off; configuration locked, for good
+ */
+import {
+  type DuckDBConnection,
+  DuckDBInstance,
+  type DuckDBPreparedStatement,
+  type DuckDBResult,
+  type DuckDBType,
+  type DuckDBValue,
+} from '@duckdb/node-api'
+import type { Cell, Column, Table } from '../insight.ts'
+import { cellConverter, columnOf, type Floats } from './cells.ts'
+
+export interface Engine {
+  connection: DuckDBConnection
+  close(): void
+}
+
+/** A value for a parameter, with the type as which it is bound. */
+export interface Bound {
+  value: DuckDBValue
+  type: DuckDBType
+}
+export type Bindings = Record<string, Bound>
+
+/** How much may be spilled to the job's folder, as a multiple of the memory that it may use. */
+const SPILL_FACTOR = 16
+
+const SETTINGS = {
+  threads: '1',
+  autoload_known_extensions: 'false',
+  autoinstall_known_extensions: 'false',
+  allow_community_extensions: 'false',
+  allow_persistent_secrets: 'false',
+}
+
+/** 7 ms: done before the job comes. */
+export async function openEngine(): Promise<Engine> {
+  const instance = await DuckDBInstance.create(':memory:', SETTINGS)
+  const connection = await instance.connect()
+  await connection.run('set enable_progress_bar = true; set enable_progress_bar_print = false')
+  return {
+    connection,
+    close() {
+      connection.closeSync()
+      instance.closeSync()
+    },
+  }
+}
+
+/** A string as SQL: for trusted statements, where DuckDB takes no parameter. */
+export function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`
+}
+
+export function identifier(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`
+}
+
+export interface Arms {
+  memory_bytes: number
+  threads: number
+  temp_folder: string
+  time_zone: string
+}
+
+export async function arm(engine: Engine, arms: Arms): Promise<void> {
+  await engine.connection.run(
+    [
+      `set memory_limit = '${arms.memory_bytes}B'`,
+      `set threads = ${arms.threads}`,
+      `set temp_directory = ${literal(arms.temp_folder)}`,
+      `set max_temp_directory_size = '${arms.memory_bytes * SPILL_FACTOR}B'`,
+      `set TimeZone = ${literal(arms.time_zone)}`,
+    ].join(';'),
+  )
+}
+
+/** After this nothing but `paths` can be opened, and no setting can be changed again. */
+export async function seal(engine: Engine, paths: string[]): Promise<void> {
+  await engine.connection.run(
+    [
+      `set allowed_paths = [${paths.map(literal).join(', ')}]`,
+      'set enable_external_access = false',
+      'set lock_configuration = true',
+    ].join(';'),
+  )
+}
+
+/** Prepares one statement (several are refused) and binds the parameters that it has. */
+async function prepare(engine: Engine, sql: string, bindings: Bindings): Promise<DuckDBPreparedStatement> {
+  const statement = await engine.connection.prepare(sql)
+  for (let index = 1; index <= statement.parameterCount; index += 1) {
+    const name = statement.parameterName(index)
+    const bound = bindings[name]
+    if (!bound) throw new Error(`Binder Error: There is no value for $${name}.`)
+    statement.bindValue(index, bound.value, bound.type)
+  }
+  return statement
+}
+
+function columnsOf(result: DuckDBResult): Column[] {
+  return result.deduplicatedColumnNames().map((name, index) => columnOf(name, result.columnType(index)))
+}
+
+/**
+ * Runs one query and keeps its first `limit` rows; the rest is counted without being converted. Rows come as a stream:
+ * a result of any size needs the memory of `limit` rows.
+ */
+export async function readTable(
+  engine: Engine,
+  sql: string,
+  bindings: Bindings,
+  limit: number,
+  floats: Floats = 'words',
+): Promise<Table> {
+  const statement = await prepare(engine, sql, bindings)
+  try {
+    const result = await statement.stream()
+    const columns = columnsOf(result)
+    const convert = columns.map((_, index) => cellConverter(result.columnType(index), floats))
+    const rows: Cell[][] = []
+    let total = 0
+    for (
+      let chunk = await result.fetchChunk();
+      chunk && chunk.rowCount > 0;
+      chunk = await result.fetchChunk()
+    ) {
+      total += chunk.rowCount
+      const wanted = Math.min(chunk.rowCount, limit - rows.length)
+      if (wanted <= 0) continue
+      const vectors = columns.map((_, index) => chunk.getColumnVector(index))
+      for (let row = 0; row < wanted; row += 1) {
+        rows.push(vectors.map((vector, index) => convert[index]!(vector.getItem(row))))
+      }
+    }
+    return { columns, rows, total }
+  } finally {
+    statement.destroySync()
+  }
+}
+
+/** Runs one statement whose rows nobody wants. */
+export async function execute(engine: Engine, sql: string, bindings: Bindings = {}): Promise<void> {
+  const statement = await prepare(engine, sql, bindings)
+  try {
+    await statement.run()
+  } finally {
+    statement.destroySync()
+  }
+}
+
+/** Keeps a query's rows as a table of the engine, spilled to the job's folder where memory does not suffice. */
+export async function keepTable(
+  engine: Engine,
+  name: string,
+  sql: string,
+  bindings: Bindings,
+): Promise<void> {
+  await execute(engine, `create table ${identifier(name)} as\n${sql}`, bindings)
+}
+
+/** The columns that a query would give, without running it. */
+export async function describeQuery(engine: Engine, sql: string): Promise<Column[]> {
+  const statement = await engine.connection.prepare(sql)
+  try {
+    return Array.from({ length: statement.columnCount }, (_, index) =>
+      columnOf(statement.columnName(index), statement.columnType(index)),
+    )
+  } finally {
+    statement.destroySync()
+  }
+}
+
+/** 0 to 100, or null where DuckDB gives none. */
+export function queryPercent(engine: Engine): number | null {
+  const { percentage } = engine.connection.progress
+  return percentage >= 0 && percentage <= 100 ? percentage : null
+}
+
+let version: string | undefined
+
+/** "DuckDB 1.5.6" */
+export async function engineVersion(engine: Engine): Promise<string> {
+  if (version === undefined) {
+    const { rows } = await readTable(engine, 'select version()', {}, 1)
+    version = `DuckDB ${String(rows[0]?.[0]).replace(/^v/, '')}`
+  }
+  return version
+}

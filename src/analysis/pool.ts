@@ -1,0 +1,312 @@
+/**
+ * The pool of analysis children: analyses run in processes of their own, one task each, warm before a job comes.
+ *
+ * There are at most `size + 1` processes: `size` jobs at a time, and one more so that checks, descriptions and drawings
+ * never wait for a job's end, and so that one process which has seen nobody's data is warm for the next workspace. A
+ * child serves one workspace only, and is replaced after many tasks or when it has grown.
+ */
+import type { JobErrorCode } from '../errors.ts'
+import type { Progress } from '../job.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/log.ts'
+import type { Metrics } from '../runtime/metrics.ts'
+import type { Fault } from '../template.ts'
+import { type ChildHandle, type Ending, startChild } from './child-handle.ts'
+import type {
+  Caps,
+  CheckTask,
+  DescribeTask,
+  Description,
+  DrawTask,
+  Results,
+  RunResult,
+  RunTask,
+  Task,
+} from './protocol.ts'
+
+export interface PoolOptions {
+  /** Jobs at a time. */
+  size: number
+  clock: Clock
+  log: Logger
+  /** The most that a template may ask for. */
+  caps: Caps
+  /** A folder of this pool's own: each job gets one below it, removed when the job ends. */
+  tempRoot: string
+  metrics?: Metrics
+}
+
+export interface RunOptions {
+  workspace_id: string
+  signal?: AbortSignal
+  onProgress?: (progress: Progress) => void
+}
+
+export interface SmallTaskOptions {
+  /** Whose data the task may read or holds. Without one it is done in a process that serves no workspace. */
+  workspace_id?: string
+  signal?: AbortSignal
+}
+
+/** The task came to no end: it was aborted, took too long, or its process died. The message says which. */
+export class TaskError extends Error {}
+
+export interface PoolStats {
+  states: Record<'starting' | 'idle' | 'busy', number>
+  waiting: number
+  /** Of all children together; 0 where the system does not say. */
+  resident_bytes: number
+}
+
+export interface Pool {
+  /** Never rejects: what goes wrong is an outcome. `caps` are the pool's. */
+  run(task: Omit<RunTask, 'caps'>, options: RunOptions): Promise<RunResult>
+  /** These three reject with TaskError. */
+  check(task: CheckTask, options?: SmallTaskOptions): Promise<Fault[]>
+  describe(task: DescribeTask, options?: SmallTaskOptions): Promise<Description>
+  draw(task: DrawTask, options?: SmallTaskOptions): Promise<string[]>
+  stats(): PoolStats
+  /** Kills every child; what was under way ends as `stopped`. */
+  stop(): Promise<void>
+}
+
+/** A fresh child costs 0.25 s of a core: replaced so seldom, that is 1 ms a task. */
+const TASKS_MAX = 250
+/** A child is about 130 MB when warm; one that an analysis has left larger than this is replaced. */
+const RESIDENT_MAX_BYTES = 400_000_000
+const SMALL_TIMEOUT_MS = 30_000
+const NOBODY = '(none)'
+
+interface Waiting {
+  task: Task
+  owner: string
+  signal: AbortSignal | undefined
+  onProgress: ((progress: Progress) => void) | undefined
+  resolve(ending: Ending<Task['kind']>): void
+}
+
+export function createPool(options: PoolOptions): Pool {
+  return new ChildPool(options)
+}
+
+class ChildPool implements Pool {
+  readonly #options: PoolOptions
+  /** The most recently used last. */
+  #children: ChildHandle[] = []
+  readonly #jobs: Waiting[] = []
+  readonly #small: Waiting[] = []
+  #runningJobs = 0
+  #runningSmall = 0
+  #stopping = false
+
+  constructor(options: PoolOptions) {
+    this.#options = options
+    for (let count = 0; count <= options.size; count += 1) this.#start()
+  }
+
+  async run(task: Omit<RunTask, 'caps'>, options: RunOptions): Promise<RunResult> {
+    const whole: RunTask = { ...task, caps: this.#options.caps }
+    const ending = await this.#submit(whole, options.workspace_id, options.signal, options.onProgress)
+    switch (ending.kind) {
+      case 'result':
+        return ending.result as RunResult
+      case 'stopped':
+        return { status: 'stopped' }
+      case 'timed_out':
+        return failed(
+          'timed_out',
+          `The analysis took longer than ${ending.after_ms / 1000} s (limits.timeout).`,
+        )
+      case 'fault':
+        return { status: 'crashed', detail: ending.message }
+      case 'died':
+        return ending.memory
+          ? failed('memory_exceeded', 'The analysis needed more memory than limits.memory allows.')
+          : { status: 'crashed', detail: ending.detail }
+    }
+  }
+
+  check(task: CheckTask, options: SmallTaskOptions = {}): Promise<Fault[]> {
+    return this.#smallTask<'check'>(task, options)
+  }
+
+  describe(task: DescribeTask, options: SmallTaskOptions = {}): Promise<Description> {
+    return this.#smallTask<'describe'>(task, options)
+  }
+
+  draw(task: DrawTask, options: SmallTaskOptions = {}): Promise<string[]> {
+    return this.#smallTask<'draw'>(task, options)
+  }
+
+  async #smallTask<Kind extends Task['kind']>(task: Task, options: SmallTaskOptions): Promise<Results[Kind]> {
+    const ending = await this.#submit(task, options.workspace_id ?? NOBODY, options.signal, undefined)
+    if (ending.kind === 'result') return ending.result as Results[Kind]
+    if (ending.kind === 'stopped') throw new TaskError(`The ${task.kind} was stopped.`)
+    if (ending.kind === 'timed_out')
+      throw new TaskError(`The ${task.kind} took longer than ${ending.after_ms / 1000} s.`)
+    throw new TaskError(ending.kind === 'fault' ? ending.message : ending.detail)
+  }
+
+  #submit(
+    task: Task,
+    owner: string,
+    signal: AbortSignal | undefined,
+    onProgress: ((progress: Progress) => void) | undefined,
+  ): Promise<Ending<Task['kind']>> {
+    if (this.#stopping || signal?.aborted) return Promise.resolve({ kind: 'stopped' })
+    return new Promise((resolve) => {
+      const waiting: Waiting = { task, owner, signal, onProgress, resolve }
+      const line = task.kind === 'run' ? this.#jobs : this.#small
+      line.push(waiting)
+      signal?.addEventListener(
+        'abort',
+        () => {
+          const place = line.indexOf(waiting)
+          if (place < 0) return
+          line.splice(place, 1)
+          resolve({ kind: 'stopped' })
+        },
+        { once: true },
+      )
+      this.#dispatch()
+    })
+  }
+
+  /** Jobs first, up to `size`; small tasks have the one place more, and what jobs leave. */
+  #dispatch(): void {
+    while (!this.#stopping) {
+      const forJob = this.#jobs.length > 0 && this.#runningJobs < this.#options.size
+      const forSmall = this.#small.length > 0 && (this.#runningSmall === 0 || this.#jobs.length === 0)
+      const line = forJob ? this.#jobs : forSmall ? this.#small : null
+      const child = line && this.#childFor(line[0]!.owner)
+      if (!line || !child) return
+      void this.#perform(line.shift()!, child)
+    }
+  }
+
+  /** One that serves this owner, else one that nobody has used, else a new one in the place of another owner's. */
+  #childFor(owner: string): ChildHandle | null {
+    const free = this.#children.filter(
+      (child) => child.state === 'idle' || (child.state === 'starting' && child.tasks === 0),
+    )
+    const own = free.findLast((child) => child.owner === owner)
+    const chosen =
+      own ??
+      free.find((child) => child.owner === null && child.state === 'idle') ??
+      free.find((child) => child.owner === null) ??
+      this.#replacement(free)
+    if (chosen) chosen.owner = owner
+    return chosen
+  }
+
+  #replacement(free: ChildHandle[]): ChildHandle | null {
+    if (this.#children.length > this.#options.size) {
+      const oldest = free[0]
+      if (!oldest) return null
+      this.#remove(oldest)
+    }
+    return this.#start()
+  }
+
+  async #perform(waiting: Waiting, child: ChildHandle): Promise<void> {
+    const job = waiting.task.kind === 'run'
+    if (job) this.#runningJobs += 1
+    else this.#runningSmall += 1
+    this.#children = [...this.#children.filter((one) => one !== child), child]
+    const timeoutMs = job ? this.#options.caps.timeout_ms : SMALL_TIMEOUT_MS
+    const ending = await child
+      .perform(waiting.task, {
+        timeout_ms: timeoutMs,
+        signal: waiting.signal,
+        onProgress: waiting.onProgress,
+      })
+      .catch((error: unknown): Ending<Task['kind']> => ({ kind: 'fault', message: (error as Error).message }))
+    if (job) this.#runningJobs -= 1
+    else this.#runningSmall -= 1
+    if (ending.kind === 'fault' || ending.kind === 'died') {
+      this.#options.log.error(
+        { pid: child.pid, task: waiting.task.kind, ending },
+        'an analysis process failed',
+      )
+    }
+    waiting.resolve(ending)
+    this.#renew(child, ending)
+    this.#dispatch()
+  }
+
+  /** After a task: replaces a child that is worn out, and keeps one warm that nobody has used. */
+  #renew(child: ChildHandle, ending: Ending<Task['kind']>): void {
+    if (this.#stopping) return
+    const worn =
+      child.state === 'ended' ||
+      ending.kind === 'fault' ||
+      child.tasks >= TASKS_MAX ||
+      child.residentBytes() > RESIDENT_MAX_BYTES
+    if (worn) {
+      this.#remove(child)
+      this.#start()
+      return
+    }
+    const idle = this.#children.filter((one) => one.state === 'idle')
+    const fresh = this.#children.some((one) => one.owner === null)
+    if (!fresh && idle.length > 1 && this.#jobs.length === 0 && this.#small.length === 0) {
+      this.#remove(idle[0]!)
+      this.#start()
+    }
+  }
+
+  #start(): ChildHandle {
+    const { clock, tempRoot, log } = this.#options
+    const child: ChildHandle = startChild({
+      clock,
+      tempRoot,
+      onState: () => this.#onState(child),
+      onOutput: (text) => log.warn({ pid: child.pid, text }, 'an analysis process printed'),
+    })
+    this.#children.unshift(child)
+    return child
+  }
+
+  #remove(child: ChildHandle): void {
+    this.#children = this.#children.filter((one) => one !== child)
+    child.end()
+  }
+
+  #onState(child: ChildHandle): void {
+    if (child.state === 'ended') this.#children = this.#children.filter((one) => one !== child)
+    this.#measure()
+    if (child.state === 'idle') this.#dispatch()
+  }
+
+  #measure(): void {
+    const { metrics } = this.#options
+    if (!metrics) return
+    const { states, resident_bytes } = this.stats()
+    for (const [state, count] of Object.entries(states)) metrics.children.set({ state }, count)
+    metrics.childrenMemory.set(resident_bytes)
+  }
+
+  stats(): PoolStats {
+    const states = { starting: 0, idle: 0, busy: 0 }
+    let resident = 0
+    for (const child of this.#children) {
+      if (child.state === 'ended') continue
+      states[child.state] += 1
+      resident += child.residentBytes()
+    }
+    return { states, waiting: this.#jobs.length + this.#small.length, resident_bytes: resident }
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true
+    for (const waiting of [...this.#jobs.splice(0), ...this.#small.splice(0)])
+      waiting.resolve({ kind: 'stopped' })
+    const children = this.#children
+    for (const child of children) child.end()
+    await Promise.all(children.map((child) => child.ended))
+  }
+}
+
+function failed(code: JobErrorCode, detail: string): RunResult {
+  return { status: 'failed', error: { code, detail } }
+}

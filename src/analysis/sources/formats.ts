@@ -1,0 +1,75 @@
+/** The formats of files: how DuckDB reads each. Text is loaded into the engine or scanned, Parquet is always scanned. */
+import { literal } from '../duckdb.ts'
+
+export interface Format {
+  name: 'csv' | 'tsv' | 'json' | 'ndjson' | 'parquet'
+  endings: RegExp
+  text: boolean
+  /** The call that reads `files`; declared types go into the call where it takes them, else they are cast after it. */
+  call(files: { real: string; bytes: number }[], types: Record<string, string>): string
+  takesTypes: boolean
+}
+
+/** Below this the whole text is read to learn the types of its columns; above, DuckDB looks at the first 20,480 rows. */
+const SNIFF_WHOLE_BYTES = 16_000_000
+
+type Files = { real: string; bytes: number }[]
+
+function list(files: Files): string {
+  return `[${files.map((file) => literal(file.real)).join(', ')}]`
+}
+
+function several(files: Files): string {
+  return files.length > 1 ? ', union_by_name = true' : ''
+}
+
+function bytesOf(files: Files): number {
+  return files.reduce((sum, file) => sum + file.bytes, 0)
+}
+
+function csv(name: 'csv' | 'tsv', endings: RegExp, options: string): Format {
+  return {
+    name,
+    endings,
+    text: true,
+    takesTypes: true,
+    call(files, types) {
+      const pairs = Object.entries(types).map(([column, type]) => `${literal(column)}: ${literal(type)}`)
+      const declared = pairs.length > 0 ? `, types = {${pairs.join(', ')}}` : ''
+      const sniff = bytesOf(files) <= SNIFF_WHOLE_BYTES ? ', sample_size = -1' : ''
+      return `read_csv(${list(files)}${options}${declared}${sniff}${several(files)})`
+    },
+  }
+}
+
+function json(name: 'json' | 'ndjson', endings: RegExp, options: string): Format {
+  return {
+    name,
+    endings,
+    text: true,
+    takesTypes: false,
+    call(files) {
+      const largest = Math.max(16_777_216, ...files.map((file) => file.bytes))
+      const sniff = bytesOf(files) <= SNIFF_WHOLE_BYTES ? ', sample_size = -1' : ''
+      return `read_json(${list(files)}${options}, maximum_object_size = ${Math.min(largest, 2_000_000_000)}${sniff}${several(files)})`
+    },
+  }
+}
+
+export const FORMATS: readonly Format[] = [
+  csv('csv', /\.csv(\.gz)?$/i, ''),
+  csv('tsv', /\.tsv(\.gz)?$/i, ", delim = '\\t'"),
+  json('json', /\.json(\.gz)?$/i, ''),
+  json('ndjson', /\.(ndjson|jsonl)(\.gz)?$/i, ", format = 'newline_delimited'"),
+  {
+    name: 'parquet',
+    endings: /\.parquet$/i,
+    text: false,
+    takesTypes: false,
+    call: (files) => `read_parquet(${list(files)}${several(files)})`,
+  },
+]
+
+export function formatOf(file: string): Format | undefined {
+  return FORMATS.find((format) => format.endings.test(file))
+}
