@@ -182,7 +182,7 @@ export interface Store {
   /** Deletes at most `limit` of each kind that ended before: finished jobs with all that hangs on them, events, keys. */
   prune(input: { jobs_before: string; events_before: string; limit: number }): Promise<Pruned>
 
-  // -- workspaces, users, tokens -------------------------------------------------------------------------------------
+  // -- workspaces, users, tokens (every store has the default workspace from its first start) -------------------------------------------------------------------------------------
   /** `name_taken` where the id exists. */
   createWorkspace(input: Omit<Workspace, 'created_at'>): Promise<Workspace>
   getWorkspace(workspace_id: string): Promise<Workspace | null>
@@ -390,3 +390,8 @@ export interface Store {
   /** Keeps the (sealed) answer, or forgets the key where it is null (5xx, 429). */
   endIdempotent(input: IdempotencyKey & { answer: string | null }): Promise<void>
 }
+
+/** What a method is given. */
+export type Input<Method extends keyof Store> = Store[Method] extends (input: infer Given) => unknown
+  ? Given
+  : never

@@ -1,0 +1,148 @@
+/**
+ * One connection to the database, and what every store function needs of it: statements prepared once, time, the
+ * group commit, hints after the commit, and errors in the words of the contract.
+ */
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { AppError } from '../../errors.ts'
+import { type Clock, iso } from '../../runtime/clock.ts'
+import type { Hint } from '../store.ts'
+import { groupCommit } from './group-commit.ts'
+
+export type Parameters = SQLInputValue[] | [Record<string, SQLInputValue>]
+
+export interface Connection {
+  readonly db: DatabaseSync
+  readonly clock: Clock
+  /** For `result_url` in events. */
+  readonly publicUrl: string | null
+  /** Now, as it is stored. */
+  now(): string
+  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows what the SQL yields
+  one<Row>(sql: string, ...parameters: Parameters): Row | undefined
+  all<Row>(sql: string, ...parameters: Parameters): Row[]
+  /** Answers how many rows changed. */
+  run(sql: string, ...parameters: Parameters): number
+  /** Only within a write: given to the listeners after the commit. */
+  hint(hint: Hint): void
+  /** One transaction; resolves after the commit. */
+  write<T>(work: () => T): Promise<T>
+  read<T>(work: () => T): Promise<T>
+  subscribe(listener: (hint: Hint) => void): () => void
+  close(): void
+}
+
+export interface ConnectionOptions {
+  file: string
+  clock: Clock
+  publicUrl: string | null
+}
+
+/** https://www.sqlite.org/rescode.html: what is wrong with the database, not with the statement. */
+const UNUSABLE = new Map([
+  [5, 'it is locked by another program'],
+  [7, 'memory is exhausted'],
+  [8, 'it is read-only'],
+  [10, 'reading or writing the disk failed'],
+  [11, 'it is damaged'],
+  [13, 'the disk is full'],
+  [14, 'it cannot be opened'],
+  [26, 'it is not an SQLite database'],
+])
+const FOREIGN_KEY = 787
+const PRIMARY_KEY = 1555
+const UNIQUE = 2067
+
+/** The errors of SQLite that mean something to a client, as AppErrors; others as they are. */
+export function translate(error: unknown): unknown {
+  const code = (error as { errcode?: unknown }).errcode
+  if (typeof code !== 'number') return error
+  if (code === FOREIGN_KEY)
+    return new AppError('not_found', 'The workspace does not exist any more.', { cause: error })
+  if (code === PRIMARY_KEY || code === UNIQUE)
+    return new AppError('name_taken', 'The id or the value is taken: choose another.', { cause: error })
+  const reason = UNUSABLE.get(code & 0xff)
+  return reason === undefined ? error : unavailable(`The database cannot be used: ${reason}.`, error)
+}
+
+export function unavailable(detail: string, cause?: unknown): AppError {
+  return new AppError('store_unavailable', detail, { retryAfter: 5, cause })
+}
+
+function refuse(error: unknown): unknown {
+  const translated = translate(error)
+  return translated instanceof AppError
+    ? translated
+    : unavailable(`The write was not kept: ${(error as Error).message}`, error)
+}
+
+export function openDatabase(file: string): DatabaseSync {
+  const db = new DatabaseSync(file, { timeout: 2000 })
+  // FULL: one fsync a commit, nothing acknowledged is lost with the power. 16 MB of cache.
+  db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
+    PRAGMA cache_size = -16000; PRAGMA temp_store = MEMORY; PRAGMA journal_size_limit = 67108864;`)
+  return db
+}
+
+function statements(db: DatabaseSync): (sql: string) => StatementSync {
+  const prepared = new Map<string, StatementSync>()
+  return (sql) => {
+    const known = prepared.get(sql)
+    if (known) return known
+    const statement = db.prepare(sql)
+    prepared.set(sql, statement)
+    return statement
+  }
+}
+
+export function connect(db: DatabaseSync, clock: Clock, publicUrl: string | null): Connection {
+  const statement = statements(db)
+  const listeners = new Set<(hint: Hint) => void>()
+  const hints = new Map<string, Hint>()
+  const commits = groupCommit(db, {
+    refuse,
+    committed() {
+      const given = [...hints.values()]
+      hints.clear()
+      for (const hint of given) for (const listener of listeners) listener(hint)
+    },
+    lost: () => hints.clear(),
+  })
+  return {
+    db,
+    clock,
+    publicUrl,
+    now: () => iso(clock.now()),
+    // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows what the SQL yields
+    one: <Row>(sql: string, ...parameters: Parameters) =>
+      statement(sql).get(...(parameters as SQLInputValue[])) as Row | undefined,
+    all: <Row>(sql: string, ...parameters: Parameters) =>
+      statement(sql).all(...(parameters as SQLInputValue[])) as Row[],
+    run: (sql, ...parameters) => Number(statement(sql).run(...(parameters as SQLInputValue[])).changes),
+    hint(hint) {
+      const of = 'assignment_id' in hint ? hint.assignment_id : 'delivery_id' in hint ? hint.delivery_id : ''
+      hints.set(`${hint.topic} ${of}`, hint)
+    },
+    async write(work) {
+      try {
+        return await commits.write(work)
+      } catch (error) {
+        throw translate(error)
+      }
+    },
+    async read(work) {
+      try {
+        return work()
+      } catch (error) {
+        throw translate(error)
+      }
+    },
+    subscribe(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    close() {
+      commits.end()
+      db.close()
+    },
+  }
+}

@@ -1,0 +1,175 @@
+/** Deliveries as rows: made, listed, given back, canceled. How they are claimed and settled is in sending.ts. */
+import type { Attempt, Delivery } from '../../delivery.ts'
+import type { Counts, Input, Page } from '../store.ts'
+import type { Connection } from './connection.ts'
+import { newestFirst } from './page.ts'
+import { readTurn, refreshTurn, writeTurn } from './turns.ts'
+
+export interface DeliveryRow extends Omit<Delivery, 'next_attempt_at'> {
+  event_seq: number
+  due_at: string | null
+  owner: string | null
+  last_try: number
+}
+
+export function toDelivery(row: DeliveryRow): Delivery {
+  const { event_seq: _seq, due_at, owner: _owner, last_try: _last, ...delivery } = row
+  return { ...delivery, next_attempt_at: due_at }
+}
+
+export interface NewDelivery {
+  delivery_id: string
+  webhook_id: string
+  event: { seq: number; event_id: string; type: string; workspace_id: string }
+  assignment_id: string | null
+  /** When it is due. */
+  at: string
+}
+
+export function addDelivery(connection: Connection, input: NewDelivery): void {
+  const { delivery_id, webhook_id, event, assignment_id, at } = input
+  connection.run(
+    `INSERT INTO deliveries (delivery_id, workspace_id, webhook_id, event_seq, event_id, event_type, assignment_id,
+       status, due_at, created_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?)`,
+    delivery_id,
+    event.workspace_id,
+    webhook_id,
+    event.seq,
+    event.event_id,
+    event.type,
+    assignment_id,
+    at,
+    at,
+  )
+  const turn = readTurn(connection, webhook_id)!
+  if (turn.due_at === null || at < turn.due_at) writeTurn(connection, webhook_id, { ...turn, due_at: at })
+  connection.hint({ topic: 'deliveries' })
+}
+
+export function findDelivery(
+  connection: Connection,
+  input: { workspace_id: string; delivery_id: string },
+): DeliveryRow | undefined {
+  return connection.one<DeliveryRow>(
+    'SELECT * FROM deliveries WHERE delivery_id = ? AND workspace_id = ?',
+    input.delivery_id,
+    input.workspace_id,
+  )
+}
+
+export function redeliver(connection: Connection, input: Input<'redeliver'>): Delivery | null {
+  const original = findDelivery(connection, input)
+  if (!original) return null
+  const key = { workspace_id: input.workspace_id, delivery_id: input.new_delivery_id }
+  if (!findDelivery(connection, key))
+    addDelivery(connection, {
+      delivery_id: input.new_delivery_id,
+      webhook_id: original.webhook_id,
+      event: {
+        seq: original.event_seq,
+        event_id: original.event_id,
+        type: original.event_type,
+        workspace_id: original.workspace_id,
+      },
+      assignment_id: original.assignment_id,
+      at: connection.now(),
+    })
+  const made = findDelivery(connection, key)
+  return made ? toDelivery(made) : null
+}
+
+export function getDelivery(
+  connection: Connection,
+  input: Input<'getDelivery'>,
+): (Delivery & { attempts: Attempt[] }) | null {
+  const row = findDelivery(connection, input)
+  if (!row) return null
+  const attempts = connection.all<{ record: string }>(
+    'SELECT record FROM attempts WHERE delivery_id = ? ORDER BY number',
+    input.delivery_id,
+  )
+  return { ...toDelivery(row), attempts: attempts.map(({ record }) => JSON.parse(record) as Attempt) }
+}
+
+export function listDeliveries(connection: Connection, query: Input<'listDeliveries'>): Page<Delivery> {
+  return newestFirst<DeliveryRow, Delivery>(
+    connection,
+    { name: 'deliveries', table: 'deliveries', id: 'delivery_id' },
+    query,
+    {
+      'workspace_id = ?': query.workspace_id,
+      'webhook_id = ?': query.webhook_id,
+      'status = ?': query.status,
+      'event_type = ?': query.event_type,
+      'created_at >= ?': query.created_after,
+      'created_at < ?': query.created_before,
+    },
+    toDelivery,
+  )
+}
+
+/** Those under way end with their present try: they cannot be called back. */
+export function cancelPending(connection: Connection, input: Input<'cancelPending'>): number {
+  const { workspace_id, webhook_id } = input
+  connection.run(
+    'UPDATE deliveries SET last_try = 1 WHERE workspace_id = ? AND webhook_id = ? AND owner IS NOT NULL',
+    workspace_id,
+    webhook_id,
+  )
+  const canceled = connection.run(
+    `UPDATE deliveries SET status = 'canceled', due_at = NULL
+     WHERE workspace_id = ? AND webhook_id = ? AND status = 'pending' AND owner IS NULL`,
+    workspace_id,
+    webhook_id,
+  )
+  if (canceled > 0) refreshTurn(connection, webhook_id)
+  return canceled
+}
+
+/** What the node holds is due again, each claim not counted. Answers how many. */
+export function giveBackDeliveries(connection: Connection, node_id: string): number {
+  const held = connection.all<{ webhook_id: string; count: number }>(
+    'SELECT webhook_id, count(*) AS count FROM deliveries WHERE owner = ? GROUP BY webhook_id',
+    node_id,
+  )
+  if (held.length === 0) return 0
+  connection.run(
+    `UPDATE deliveries SET status = 'canceled', due_at = NULL, owner = NULL WHERE owner = ? AND last_try = 1`,
+    node_id,
+  )
+  connection.run('UPDATE deliveries SET owner = NULL WHERE owner = ?', node_id)
+  for (const { webhook_id, count } of held) refreshTurn(connection, webhook_id, count)
+  connection.hint({ topic: 'deliveries' })
+  return held.reduce((sum, { count }) => sum + count, 0)
+}
+
+/** A deleted job: what waits is canceled, claimed or not, and the attempts go with the bodies that they hold. */
+export function removeDeliveriesOfJob(connection: Connection, assignment_id: string): void {
+  const pending = connection.all<{ webhook_id: string; claimed: number }>(
+    `SELECT webhook_id, count(owner) AS claimed FROM deliveries WHERE assignment_id = ? AND status = 'pending'
+     GROUP BY webhook_id`,
+    assignment_id,
+  )
+  connection.run(
+    `UPDATE deliveries SET status = 'canceled', due_at = NULL, owner = NULL
+     WHERE assignment_id = ? AND status = 'pending'`,
+    assignment_id,
+  )
+  connection.run(
+    'DELETE FROM attempts WHERE delivery_id IN (SELECT delivery_id FROM deliveries WHERE assignment_id = ?)',
+    assignment_id,
+  )
+  for (const { webhook_id, claimed } of pending) refreshTurn(connection, webhook_id, claimed)
+}
+
+export function countDeliveries(connection: Connection): Counts['deliveries'] {
+  const row = connection.one<Counts['deliveries']>(
+    `SELECT coalesce(sum(due), 0) AS due, count(*) - coalesce(sum(due), 0) AS waiting, min(created_at) AS oldest_at
+     FROM (SELECT deliveries.created_at, webhooks.status = 'enabled' AND deliveries.due_at <= ? AS due
+           FROM deliveries JOIN webhooks USING (webhook_id)
+           WHERE deliveries.status = 'pending' AND deliveries.owner IS NULL)`,
+    connection.now(),
+  )!
+  return { ...row }
+}

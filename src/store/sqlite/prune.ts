@@ -1,0 +1,72 @@
+/** Retention, by small batches: what has ended and is older than it need be kept. */
+import { iso } from '../../runtime/clock.ts'
+import type { Input, Pruned } from '../store.ts'
+import type { Connection } from './connection.ts'
+import { KEEP_KEYS_MS } from './idempotency.ts'
+import { removeJob } from './jobs.ts'
+
+function pruneJobs(connection: Connection, before: string, limit: number): number {
+  const old = connection.all<{ assignment_id: string }>(
+    'SELECT assignment_id FROM jobs WHERE finished_at < ? ORDER BY finished_at LIMIT ?',
+    before,
+    limit,
+  )
+  for (const { assignment_id } of old) removeJob(connection, assignment_id)
+  return old.length
+}
+
+/** With their deliveries; an event that a webhook still waits for stays. */
+function pruneEvents(connection: Connection, before: string, limit: number): number {
+  const old = connection.all<{ seq: number }>(
+    `SELECT seq FROM events WHERE timestamp < ? AND NOT EXISTS (
+       SELECT 1 FROM deliveries WHERE event_seq = events.seq AND status = 'pending')
+     ORDER BY timestamp LIMIT ?`,
+    before,
+    limit,
+  )
+  for (const { seq } of old) {
+    connection.run('DELETE FROM deliveries WHERE event_seq = ?', seq)
+    connection.run('DELETE FROM events WHERE seq = ?', seq)
+  }
+  return old.length
+}
+
+export function prune(connection: Connection, input: Input<'prune'>): Pruned {
+  const { jobs_before, events_before, limit } = input
+  const now = connection.clock.now()
+  const jobs = pruneJobs(connection, jobs_before, limit)
+  const events = pruneEvents(connection, events_before, limit)
+  const older = (table: string, column: string, before: string): number =>
+    connection.run(
+      `DELETE FROM ${table} WHERE rowid IN (SELECT rowid FROM ${table} WHERE ${column} < ? LIMIT ?)`,
+      before,
+      limit,
+    )
+  const keys = connection.run(
+    `DELETE FROM idempotency_keys WHERE (workspace_id, method, path, key) IN
+       (SELECT workspace_id, method, path, key FROM idempotency_keys WHERE started_at <= ? LIMIT ?)`,
+    iso(now - KEEP_KEYS_MS),
+    limit,
+  )
+  const counts = connection.run(
+    `DELETE FROM attempt_counts WHERE (webhook_id, hour, bucket) IN
+       (SELECT webhook_id, hour, bucket FROM attempt_counts WHERE hour < ? LIMIT ?)`,
+    events_before,
+    limit,
+  )
+  const recoveries = connection.run(
+    `DELETE FROM recoveries WHERE rowid IN
+       (SELECT rowid FROM recoveries WHERE status = 'completed' AND created_at < ? LIMIT ?)`,
+    events_before,
+    limit,
+  )
+  const versions = connection.run(
+    `DELETE FROM template_versions WHERE rowid IN
+       (SELECT rowid FROM template_versions WHERE NOT EXISTS (
+          SELECT 1 FROM jobs WHERE jobs.template_version = template_versions.version
+            AND jobs.template_id = template_versions.template_id) LIMIT ?)`,
+    limit,
+  )
+  const other = keys + counts + recoveries + versions + older('tokens', 'expires_at', events_before)
+  return { jobs, events, other }
+}

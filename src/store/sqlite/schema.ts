@@ -1,0 +1,50 @@
+/** The schema of an SQLite database: brought up to date, and dumped for schema.sql. */
+import path from 'node:path'
+import type { DatabaseSync } from 'node:sqlite'
+import { type Migrator, migrate, readMigrations } from '../migrate.ts'
+
+export const MIGRATIONS = path.join(import.meta.dirname, 'migrations')
+
+function migrator(db: DatabaseSync): Migrator {
+  return {
+    async applied() {
+      db.exec(
+        'CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL) STRICT',
+      )
+      return db
+        .prepare('SELECT number FROM migrations')
+        .all()
+        .map((row) => row.number as number)
+    },
+    async apply({ number, name, sql }) {
+      db.exec('BEGIN IMMEDIATE')
+      try {
+        db.exec(sql)
+        db.prepare('INSERT INTO migrations (number, name, applied_at) VALUES (?, ?, ?)').run(
+          number,
+          name,
+          new Date().toISOString(),
+        )
+        db.exec('COMMIT')
+      } catch (error) {
+        if (db.isTransaction) db.exec('ROLLBACK')
+        throw error
+      }
+    },
+  }
+}
+
+/** Answers the names of the migrations that were applied. Throws `store_unavailable` where the schema is newer. */
+export function migrateSqlite(db: DatabaseSync, folder = MIGRATIONS): Promise<string[]> {
+  return migrate(readMigrations(folder), migrator(db))
+}
+
+/** The whole schema as SQL, sorted by name: what schema.sql holds. */
+export function dumpSchema(db: DatabaseSync): string {
+  const rows = db
+    .prepare(
+      `SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY tbl_name, type DESC, name`,
+    )
+    .all()
+  return rows.map(({ sql }) => `${sql as string};\n`).join('\n')
+}

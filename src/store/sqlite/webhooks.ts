@@ -1,0 +1,196 @@
+/** Webhooks. What each subscribes to is worked out by webhook.ts whenever one is written. */
+import { AppError } from '../../errors.ts'
+import { iso } from '../../runtime/clock.ts'
+import { CLOSED, subscribedEvents, type Webhook } from '../../webhook.ts'
+import type { Input, NewWebhook, Page } from '../store.ts'
+import type { Connection } from './connection.ts'
+import { writeEvent } from './events.ts'
+import { newestFirst } from './page.ts'
+import { readTurn, refreshTurn, writeTurn } from './turns.ts'
+
+type Json = 'headers' | 'events' | 'secrets' | 'retry_schedule'
+
+export interface WebhookRow extends Omit<Webhook, Json> {
+  headers: string
+  events: string | null
+  secrets: string
+  retry_schedule: string | null
+}
+
+export function toWebhook(row: WebhookRow): Webhook {
+  return {
+    webhook_id: row.webhook_id,
+    workspace_id: row.workspace_id,
+    url: row.url,
+    headers: JSON.parse(row.headers) as Webhook['headers'],
+    user_id: row.user_id,
+    presence_name: row.presence_name,
+    events: row.events === null ? null : (JSON.parse(row.events) as Webhook['events']),
+    description: row.description,
+    signature: row.signature,
+    secrets: JSON.parse(row.secrets) as Webhook['secrets'],
+    public_key: row.public_key,
+    retry_schedule: row.retry_schedule === null ? null : (JSON.parse(row.retry_schedule) as number[]),
+    max_in_flight: row.max_in_flight,
+    rate_per_second: row.rate_per_second,
+    status: row.status,
+    disabled_reason: row.disabled_reason,
+    failing_since: row.failing_since,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+  }
+}
+
+interface WebhookKey {
+  workspace_id: string
+  webhook_id: string
+}
+
+export function getWebhook(connection: Connection, key: WebhookKey): Webhook | null {
+  const row = connection.one<WebhookRow>(
+    'SELECT * FROM webhooks WHERE webhook_id = ? AND workspace_id = ?',
+    key.webhook_id,
+    key.workspace_id,
+  )
+  return row ? toWebhook(row) : null
+}
+
+/** Writes all but the claim state, and what it subscribes to. */
+function save(connection: Connection, webhook: Webhook): void {
+  connection.run(
+    `INSERT INTO webhooks (webhook_id, workspace_id, url, headers, user_id, presence_name, events, description,
+       signature, secrets, public_key, retry_schedule, max_in_flight, rate_per_second, status, disabled_reason,
+       failing_since, created_at, updated_at)
+     VALUES (:webhook_id, :workspace_id, :url, :headers, :user_id, :presence_name, :events, :description,
+       :signature, :secrets, :public_key, :retry_schedule, :max_in_flight, :rate_per_second, :status,
+       :disabled_reason, :failing_since, :created_at, :updated_at)
+     ON CONFLICT DO UPDATE SET url = excluded.url, headers = excluded.headers, user_id = excluded.user_id,
+       presence_name = excluded.presence_name, events = excluded.events, description = excluded.description,
+       signature = excluded.signature, secrets = excluded.secrets, public_key = excluded.public_key,
+       retry_schedule = excluded.retry_schedule, max_in_flight = excluded.max_in_flight,
+       rate_per_second = excluded.rate_per_second, status = excluded.status,
+       disabled_reason = excluded.disabled_reason, failing_since = excluded.failing_since,
+       updated_at = excluded.updated_at`,
+    {
+      ...webhook,
+      headers: JSON.stringify(webhook.headers),
+      events: webhook.events && JSON.stringify(webhook.events),
+      secrets: JSON.stringify(webhook.secrets),
+      retry_schedule: webhook.retry_schedule && JSON.stringify(webhook.retry_schedule),
+    },
+  )
+  connection.run('DELETE FROM subscriptions WHERE webhook_id = ?', webhook.webhook_id)
+  const types = webhook.status === 'enabled' ? subscribedEvents(webhook) : []
+  for (const type of types)
+    connection.run(
+      'INSERT INTO subscriptions (workspace_id, event_type, presence_name, webhook_id) VALUES (?, ?, ?, ?)',
+      webhook.workspace_id,
+      type,
+      webhook.presence_name,
+      webhook.webhook_id,
+    )
+}
+
+export function createWebhook(connection: Connection, input: NewWebhook): Webhook {
+  const owner = connection.one<{ workspace_id: string }>(
+    'SELECT workspace_id FROM webhooks WHERE webhook_id = ?',
+    input.webhook_id,
+  )
+  if (owner && owner.workspace_id !== input.workspace_id)
+    throw new AppError('name_taken', `There is already a webhook ${input.webhook_id}.`)
+  const at = connection.now()
+  const webhook: Webhook = {
+    ...input,
+    status: 'enabled',
+    disabled_reason: null,
+    failing_since: null,
+    created_at: at,
+    updated_at: at,
+  }
+  save(connection, webhook)
+  refreshTurn(connection, input.webhook_id)
+  return getWebhook(connection, input)!
+}
+
+export function listWebhooks(connection: Connection, query: Input<'listWebhooks'>): Page<Webhook> {
+  return newestFirst<WebhookRow, Webhook>(
+    connection,
+    { name: 'webhooks', table: 'webhooks', id: 'webhook_id' },
+    query,
+    {
+      'workspace_id = ?': query.workspace_id,
+      'user_id = ?': query.user_id,
+      'presence_name = ?': query.presence_name,
+      'status = ?': query.status,
+    },
+    toWebhook,
+  )
+}
+
+/** A fresh beginning: what waits is due now. */
+function enable(connection: Connection, webhook_id: string): void {
+  connection.run(
+    `UPDATE deliveries SET due_at = ? WHERE webhook_id = ? AND status = 'pending' AND owner IS NULL`,
+    connection.now(),
+    webhook_id,
+  )
+  writeTurn(connection, webhook_id, { ...readTurn(connection, webhook_id)!, ...CLOSED })
+  connection.hint({ topic: 'deliveries' })
+}
+
+export function updateWebhook(connection: Connection, input: Input<'updateWebhook'>): Webhook | null {
+  const webhook = getWebhook(connection, input)
+  if (!webhook) return null
+  const patched: Webhook = { ...webhook, ...input.patch, updated_at: connection.now() }
+  if (input.patch.status === 'enabled') {
+    patched.disabled_reason = null
+    patched.failing_since = null
+  }
+  save(connection, patched)
+  if (input.patch.status === 'enabled') enable(connection, input.webhook_id)
+  refreshTurn(connection, input.webhook_id)
+  return patched
+}
+
+/** Where it is enabled: turns it off and writes one event. What waits stays pending. */
+export function disableWebhook(connection: Connection, webhook_id: string, reason: string): void {
+  const row = connection.one<WebhookRow>('SELECT * FROM webhooks WHERE webhook_id = ?', webhook_id)
+  if (row?.status !== 'enabled') return
+  const at = connection.now()
+  save(connection, { ...toWebhook(row), status: 'disabled', disabled_reason: reason, updated_at: at })
+  refreshTurn(connection, webhook_id)
+  writeEvent(connection, {
+    workspace_id: row.workspace_id,
+    type: 'webhook.disabled',
+    at,
+    data: { webhook_id, url: row.url, disabled_reason: reason },
+    job: null,
+  })
+}
+
+export function rotateSecret(connection: Connection, input: Input<'rotateSecret'>): Webhook | null {
+  const webhook = getWebhook(connection, input)
+  if (!webhook) return null
+  const now = connection.clock.now()
+  const older = webhook.secrets
+    .map((secret) => ({ ...secret, expires_at: secret.expires_at ?? iso(now + input.overlap_ms) }))
+    .filter((secret) => secret.expires_at > iso(now))
+  const rotated: Webhook = {
+    ...webhook,
+    secrets: [{ sealed: input.sealed, expires_at: null }, ...older],
+    public_key: input.public_key,
+    updated_at: iso(now),
+  }
+  save(connection, rotated)
+  return rotated
+}
+
+export function deleteWebhook(connection: Connection, key: WebhookKey): boolean {
+  return (
+    connection.run(
+      'DELETE FROM webhooks WHERE webhook_id = ? AND workspace_id = ?',
+      key.webhook_id,
+      key.workspace_id,
+    ) > 0
+  )
+}

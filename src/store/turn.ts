@@ -1,0 +1,49 @@
+/**
+ * When a webhook may be given its next delivery: pure, shared by both stores. The answer is kept in the webhook's own
+ * row (`claim_at`), so that a claim reads a few rows however many webhooks and deliveries wait.
+ */
+import { iso } from '../runtime/clock.ts'
+import { isOpen, MAX_IN_FLIGHT, type WebhookStatus } from '../webhook.ts'
+
+export interface Turn {
+  status: WebhookStatus
+  in_flight: number
+  max_in_flight: number | null
+  rate_per_second: number | null
+  /** The earliest due time of its unclaimed deliveries; null: there are none. */
+  due_at: string | null
+  /** Its last claim: the next waits behind those who have waited longer. */
+  turn_at: string | null
+  /** The generic cell rate algorithm's theoretical arrival time (ITU-T I.371), in milliseconds. */
+  rate_at: number | null
+  failures: number
+  open_until: string | null
+}
+
+/** At most a quarter of a second's requests at once. */
+const BURST_MS = 250
+
+function intervalMs(ratePerSecond: number): number {
+  return 1000 / ratePerSecond
+}
+
+function rateHold(turn: Turn): string | null {
+  if (turn.rate_per_second === null || turn.rate_at === null) return null
+  const burst = Math.max(0, BURST_MS - intervalMs(turn.rate_per_second))
+  return iso(Math.ceil(turn.rate_at - burst))
+}
+
+/** From when on its next delivery may be claimed; null: not before something changes. */
+export function claimAt(turn: Turn): string | null {
+  const most = isOpen(turn) ? 1 : (turn.max_in_flight ?? MAX_IN_FLIGHT)
+  if (turn.status !== 'enabled' || turn.due_at === null || turn.in_flight >= most) return null
+  const holds = [turn.turn_at, rateHold(turn), turn.open_until].filter((hold) => hold !== null)
+  return holds.reduce((latest, hold) => (hold > latest ? hold : latest), turn.due_at)
+}
+
+/** The turn after one delivery was claimed at `now` (milliseconds). `due_at` is left to the store. */
+export function afterClaim<T extends Turn>(turn: T, now: number): T {
+  const { rate_per_second, rate_at } = turn
+  const paced = rate_per_second === null ? null : Math.max(now, rate_at ?? 0) + intervalMs(rate_per_second)
+  return { ...turn, in_flight: turn.in_flight + 1, turn_at: iso(now), rate_at: paced }
+}
