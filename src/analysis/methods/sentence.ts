@@ -3,19 +3,25 @@
  * ever yields "NaN" or "Infinity"; what is unknown is "unknown".
  */
 
-/** A number with enough digits to act on: 4 significant ones below 1,000, whole and grouped above. */
-export function figure(value: number | null): string {
+/**
+ * A number with enough digits to act on: 3 to 4 significant ones below 1,000, whole and grouped above. With
+ * `resolution`, the size of a difference that matters (an interval's half, say), as many decimals as that needs.
+ */
+export function figure(value: number | null, resolution?: number | null): string {
   if (value === null || !Number.isFinite(value)) return 'unknown'
   const size = Math.abs(value)
   if (size === 0) return '0'
   if (size >= 1e15 || size < 1e-4) return value.toExponential(2).replace('e+', 'e')
-  if (Number.isInteger(value) || size >= 1000) return grouped(Math.round(value))
+  if (resolution && Number.isFinite(resolution)) {
+    return grouped(value, Math.min(12, Math.max(0, 1 - Math.floor(Math.log10(Math.abs(resolution))))))
+  }
+  if (Number.isInteger(value) || size >= 1000) return grouped(value, 0)
   return trimmed(value.toPrecision(size >= 100 ? 4 : 3))
 }
 
 /** A signed number: "+3.2", "-12", "0". */
-export function signed(value: number | null): string {
-  const text = figure(value)
+export function signed(value: number | null, resolution?: number | null): string {
+  const text = figure(value, resolution)
   return value !== null && value > 0 && text !== 'unknown' ? `+${text}` : text
 }
 
@@ -23,7 +29,7 @@ export function signed(value: number | null): string {
 export function percent(share: number | null): string {
   if (share === null || !Number.isFinite(share)) return 'unknown'
   const value = share * 100
-  if (Math.abs(value) >= 1000) return `${grouped(Math.round(value))}%`
+  if (Math.abs(value) >= 1000) return `${grouped(value, 0)}%`
   if (value !== 0 && Math.abs(value) < 0.05) return `${trimmed(value.toPrecision(1))}%`
   return `${value.toFixed(1)}%`
 }
@@ -46,7 +52,7 @@ export function label(value: unknown): string {
 
 /** "1 row", "2 rows", "1,234 rows". */
 export function count(amount: number, one: string, many = `${one}s`): string {
-  return `${grouped(amount)} ${amount === 1 ? one : many}`
+  return `${grouped(amount, 0)} ${amount === 1 ? one : many}`
 }
 
 /** A list of words as a sentence has it: "a", "a and b", "a, b and c". */
@@ -60,10 +66,12 @@ export function finite(value: number): number | null {
   return Number.isFinite(value) ? value : null
 }
 
-function grouped(value: number): string {
-  const text = Math.abs(value).toString()
-  if (text.includes('e')) return value.toExponential(2).replace('e+', 'e')
-  return `${value < 0 ? '-' : ''}${text.replace(/\B(?=(\d{3})+$)/gu, ',')}`
+/** With thousands separators and at most `decimals` decimals; 0 is never negative. */
+function grouped(value: number, decimals: number): string {
+  if (Math.abs(value) >= 1e15) return value.toExponential(2).replace('e+', 'e')
+  const [whole = '', fraction = ''] = trimmed(Math.abs(value).toFixed(decimals)).split('.')
+  const text = whole.replace(/\B(?=(\d{3})+$)/gu, ',') + (fraction === '' ? '' : `.${fraction}`)
+  return value < 0 && text !== '0' ? `-${text}` : text
 }
 
 function trimmed(text: string): string {

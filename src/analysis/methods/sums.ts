@@ -1,0 +1,30 @@
+/**
+ * Exact sums inside DuckDB. Each term is scaled by a power of two, rounded to 2^-90 of the largest possible term and
+ * added up as a 128-bit integer: no rounding grows with the number of rows, and the result is the same in whatever
+ * order or on however many threads the rows come. One row travels.
+ */
+import type { Cell } from '../../insight.ts'
+
+/** SQL that sums `expression`, whose size is at most `bound` in every row, as text for `readSum`. */
+export function exactSumSql(expression: string, bound: number): string {
+  return `cast(sum(cast((${expression}) * ${double(scale(bound))} as hugeint)) as varchar)`
+}
+
+/** The sum that `exactSumSql` wrote, rounded once. */
+export function readSum(text: Cell | undefined, bound: number): number {
+  return typeof text === 'string' ? Number(BigInt(text)) / scale(bound) : 0
+}
+
+/** The smallest power of two above `size`; 1 for 0. */
+export function powerAbove(size: number): number {
+  return size === 0 ? 1 : 2 ** Math.min(1023, Math.floor(Math.log2(size)) + 1)
+}
+
+/** A double as a SQL literal that reads back as the same double. */
+export function double(value: number): string {
+  return `(${value.toExponential()}::double)`
+}
+
+function scale(bound: number): number {
+  return 2 ** Math.min(1000, 90 - Math.ceil(Math.log2(Math.max(bound, Number.MIN_VALUE))))
+}
