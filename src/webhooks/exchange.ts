@@ -110,7 +110,7 @@ function collector(guard: Guard, keep: number, done: (failure: Error | null) => 
   }
 }
 
-/** A kept connection that the other side had closed meanwhile: nothing was answered, a fresh one may be tried. */
+/** A kept connection that the other side had closed meanwhile: nothing was answered, the next is tried, at last a fresh one. */
 function wasStale(failure: Error | null, state: ReturnType<typeof collector>['state']): boolean {
   const code = (failure as { code?: string } | null)?.code ?? ''
   return state.status === null && state.connecting?.reused === true && SOCKET_CODES.has(code)
@@ -133,8 +133,10 @@ export function exchange(guard: Guard, request: ExchangeRequest): Promise<Exchan
       const phases = { dns, connect, tls, first_byte: firstByte, total: performance.now() - started }
       resolve({ status, headers, body: current.body(), truncated, phases, failure })
     }
-    const start = (onDone: (failure: Error | null) => void): void => {
-      current = collector(guard, request.keep, onDone)
+    const start = (): void => {
+      const done = (failure: Error | null): void =>
+        wasStale(failure, current.state) ? start() : end(failure)
+      current = collector(guard, request.keep, done)
       const { url, method, headers, body } = request
       try {
         guard.dispatcher.dispatch(
@@ -145,7 +147,7 @@ export function exchange(guard: Guard, request: ExchangeRequest): Promise<Exchan
         current.stop(error as Error)
       }
     }
-    start((failure) => (wasStale(failure, current.state) ? start(end) : end(failure)))
+    start()
     if (request.signal?.aborted) giveUp()
     else request.signal?.addEventListener('abort', giveUp, { once: true })
   })

@@ -16,6 +16,8 @@ const REFUSED: Record<string, string> = {
   EACCES: 'The host cannot be reached.',
 }
 
+const NO_HTTP = new Set(['UND_ERR_HEADERS_OVERFLOW', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'])
+
 const BLOCKED =
   'The host is not one that this service may reach. Use a public host; an operator can open others with ASSAY_WEBHOOK_TARGETS.'
 
@@ -46,8 +48,8 @@ function transportError(result: Exchange): AttemptError | null {
   if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT')
     return { class: 'timeout', detail: 'No connection in time.' }
   if (REFUSED[code] !== undefined) return { class: 'refused', detail: REFUSED[code] }
-  if (code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW')
-    return { class: 'response_invalid', detail: `The answer is not HTTP that can be read (${code}).` }
+  if (failure.name === 'HTTPParserError' || NO_HTTP.has(code))
+    return { class: 'response_invalid', detail: 'The answer is not HTTP that can be read.' }
   if (status !== null)
     return { class: 'response_invalid', detail: 'The connection ended before the answer was complete.' }
   if (isTls(code, failure))
