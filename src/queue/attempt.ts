@@ -1,0 +1,166 @@
+/**
+ * One attempt of one job: start it, run it in the sandbox, write what came out. Every write is fenced, so an attempt
+ * that is no longer ours changes nothing, however late it comes.
+ */
+import type { Pool } from '../analysis/pool.ts'
+import type { Roots, RunResult } from '../analysis/protocol.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { iso } from '../runtime/clock.ts'
+import { uuidv7 } from '../runtime/ids.ts'
+import type { Logger } from '../runtime/log.ts'
+import type { Metrics } from '../runtime/metrics.ts'
+import type { ClaimedJob, Store } from '../store/store.ts'
+import type { TemplateSource } from '../template.ts'
+import { DEFAULT_WORKSPACE } from '../token.ts'
+import type { Hold } from './lease.ts'
+import { type Settlement, settlementOf } from './outcome.ts'
+import { isStoreAway, persist } from './persist.ts'
+
+const PROGRESS_MS = 1000
+
+export interface AttemptOptions {
+  store: Store
+  pool: Pool
+  /** The shipped tables by name, absolute paths. */
+  sample: Record<string, string>
+  /** The data folder of the default workspace; the others bring their own. */
+  data: string | null
+  clock: Clock
+  log: Logger
+  metrics: Metrics
+  source(template: { template_id: string; version: string }): Promise<TemplateSource | null>
+  /** Aborted: the service must end, a store that is away is not waited for. */
+  giveUp: AbortSignal
+}
+
+/** How it ended, for the log and the metrics. */
+type Ending = 'completed' | 'failed' | 'lost' | 'released' | 'abandoned'
+
+/** Writes the newest progress at most once a second, and none for a job that is done within the first. */
+async function reportProgress(
+  hold: Hold,
+  done: AbortSignal,
+  { store, clock }: AttemptOptions,
+): Promise<void> {
+  while (!done.aborted) {
+    await clock.sleep(PROGRESS_MS, done)
+    const progress = hold.progress
+    if (done.aborted || !progress) continue
+    hold.progress = null
+    await store.reportProgress({ ...hold.lease, progress }).catch(() => undefined)
+  }
+}
+
+function rootsOf(claimed: ClaimedJob, { sample, data }: AttemptOptions): Roots {
+  const own =
+    claimed.job.workspace_id === DEFAULT_WORKSPACE ? (claimed.data_folder ?? data) : claimed.data_folder
+  return { sample, data: own }
+}
+
+async function analyse(claimed: ClaimedJob, hold: Hold, options: AttemptOptions): Promise<RunResult> {
+  const { store, pool, clock, giveUp } = options
+  const { job } = claimed
+  const template = await persist(
+    () => options.source({ template_id: job.template_id, version: job.template_version }),
+    { clock, giveUp },
+  )
+  if (!template) {
+    const detail = `Version ${job.template_version} of the template ${job.template_id} is not in the store.`
+    return { status: 'failed', error: { code: 'template_invalid', detail } }
+  }
+  if (!(await persist(() => store.startJob(hold.lease), { clock, giveUp }))) hold.stop('taken')
+  if (hold.signal.aborted) return { status: 'stopped' }
+  const done = new AbortController()
+  const reporting = reportProgress(hold, done.signal, options)
+  try {
+    return await pool.run(
+      {
+        kind: 'run',
+        template,
+        variables: job.variables,
+        started_at: job.moves.at(-1)?.at ?? iso(clock.now()),
+        roots: rootsOf(claimed, options),
+      },
+      {
+        workspace_id: job.workspace_id,
+        signal: hold.signal,
+        onProgress: (progress) => {
+          hold.progress = progress
+        },
+      },
+    )
+  } finally {
+    done.abort()
+    await reporting
+  }
+}
+
+async function write(settlement: Settlement, hold: Hold, store: Store): Promise<Ending> {
+  const { lease } = hold
+  switch (settlement.kind) {
+    case 'complete': {
+      const { findings } = settlement
+      return (await store.completeJob({ ...lease, insight_id: uuidv7(), findings }))
+        ? 'completed'
+        : 'abandoned'
+    }
+    case 'fail':
+      return (await store.failJob({ ...lease, error: settlement.error })) ? 'failed' : 'abandoned'
+    case 'lose':
+      return (await store.loseJob(lease)) ? 'lost' : 'abandoned'
+    case 'release':
+      await store.releaseJobs([lease])
+      return 'released'
+    case 'abandon':
+      return 'abandoned'
+  }
+}
+
+/**
+ * What cannot be written at all (not for want of the store) counts as a lost attempt, so that it ends after the third.
+ */
+async function settle(settlement: Settlement, hold: Hold, options: AttemptOptions): Promise<Ending> {
+  const { store, clock, giveUp, log } = options
+  try {
+    return await persist(() => write(settlement, hold, store), { clock, giveUp })
+  } catch (error) {
+    if (isStoreAway(error)) return 'abandoned'
+    log.error({ ...hold.lease, settlement: settlement.kind, err: error }, 'an attempt could not be settled')
+    return persist(() => write({ kind: 'lose' }, hold, store), { clock, giveUp })
+  }
+}
+
+/** Runs and settles the attempt. Throws only where even its loss cannot be written: the node must go then. */
+export async function runAttempt(claimed: ClaimedJob, hold: Hold, options: AttemptOptions): Promise<void> {
+  const { clock, log, metrics } = options
+  const { job } = claimed
+  const begun = clock.monotonic()
+  let result: RunResult
+  try {
+    result = await analyse(claimed, hold, options)
+  } catch (error) {
+    if (!isStoreAway(error)) log.error({ ...hold.lease, err: error }, 'an attempt broke off')
+    result = isStoreAway(error) ? { status: 'stopped' } : { status: 'crashed', detail: String(error) }
+  }
+  const ran = clock.monotonic()
+  const ending = await settle(settlementOf(result, hold.reason), hold, options)
+  const seconds = (ran - begun) / 1000
+  metrics.jobRuns.observe({ outcome: ending }, seconds)
+  log.info(
+    {
+      assignment_id: job.assignment_id,
+      workspace_id: job.workspace_id,
+      template_id: job.template_id,
+      template_version: job.template_version,
+      attempt: hold.lease.attempt,
+      outcome: ending,
+      stopped: hold.reason ?? undefined,
+      error: result.status === 'failed' ? result.error.code : undefined,
+      detail: result.status === 'crashed' ? result.detail : undefined,
+      run_ms: Math.round(ran - begun),
+      settle_ms: Math.round(clock.monotonic() - ran),
+      peak_memory_bytes: result.status === 'done' ? result.findings.lineage.peak_memory_bytes : undefined,
+    },
+    'an attempt ended',
+  )
+}

@@ -1,0 +1,96 @@
+/**
+ * The reaper: every node looks for nodes whose lease ran out and puts their work back, deletes what has been kept long
+ * enough in small batches, and keeps the gauges of the queue. Any number of nodes may do so at once.
+ */
+
+import { JOB_STATUSES } from '../job.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { iso } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/log.ts'
+import type { Metrics } from '../runtime/metrics.ts'
+import type { Service } from '../runtime/service.ts'
+import type { Store } from '../store/store.ts'
+
+const REAP_MS = 5000
+const PRUNE_MS = 60_000
+const PRUNE_BATCH = 200
+/** Between two batches, so that deleting never holds up the work for long. */
+const PRUNE_PAUSE_MS = 100
+
+export interface ReaperOptions {
+  store: Store
+  clock: Clock
+  log: Logger
+  metrics: Metrics
+  keepJobsMs: number
+  keepEventsMs: number
+}
+
+async function gauge({ store, clock, metrics }: ReaperOptions): Promise<void> {
+  const { jobs, deliveries } = await store.counts()
+  metrics.jobs.reset()
+  for (const status of JOB_STATUSES) metrics.jobs.set({ job_status: status }, 0)
+  let oldest = Number.POSITIVE_INFINITY
+  for (const row of jobs) {
+    metrics.jobs.inc({ job_status: row.job_status }, row.count)
+    if (row.job_status === 'queued' && row.oldest_at) oldest = Math.min(oldest, Date.parse(row.oldest_at))
+  }
+  metrics.oldestQueued.set(Math.max(0, Number.isFinite(oldest) ? (clock.now() - oldest) / 1000 : 0))
+  metrics.deliveriesPending.set({ state: 'due' }, deliveries.due)
+  metrics.deliveriesPending.set({ state: 'waiting' }, deliveries.waiting)
+}
+
+/** Batch after batch until nothing is left that is old enough. */
+async function prune(options: ReaperOptions, signal: AbortSignal): Promise<void> {
+  const { store, clock, log } = options
+  const ask = {
+    jobs_before: iso(clock.now() - options.keepJobsMs),
+    events_before: iso(clock.now() - options.keepEventsMs),
+    limit: PRUNE_BATCH,
+  }
+  const total = { jobs: 0, events: 0, other: 0 }
+  while (!signal.aborted) {
+    const pruned = await store.prune(ask)
+    total.jobs += pruned.jobs
+    total.events += pruned.events
+    total.other += pruned.other
+    if (pruned.jobs + pruned.events + pruned.other === 0) break
+    await clock.sleep(PRUNE_PAUSE_MS, signal)
+  }
+  if (total.jobs + total.events + total.other > 0) log.info(total, 'old rows were deleted')
+}
+
+export function createReaper(options: ReaperOptions): Service {
+  const { store, clock, log } = options
+
+  async function reap(): Promise<void> {
+    const reaped = await store.reapNodes({ all: false })
+    if (reaped.nodes > 0) log.warn(reaped, 'nodes were lost, their work is put back')
+  }
+
+  return {
+    name: 'reaper',
+    async run(signal) {
+      let pruneAt = clock.monotonic() + PRUNE_MS
+      let away = false
+      while (!signal.aborted) {
+        await clock.sleep(REAP_MS * (0.8 + 0.4 * Math.random()), signal)
+        if (signal.aborted) return
+        try {
+          // While the store was away nobody could renew: the first round after it leaves them the time to.
+          if (away) await store.ping()
+          else await reap()
+          away = false
+          await gauge(options)
+          if (clock.monotonic() >= pruneAt) {
+            await prune(options, signal)
+            pruneAt = clock.monotonic() + PRUNE_MS
+          }
+        } catch (error) {
+          away = true
+          log.warn({ err: error }, 'the reaper could not work')
+        }
+      }
+    },
+  }
+}

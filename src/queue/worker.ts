@@ -1,0 +1,131 @@
+/**
+ * The worker: claims queued jobs and runs each in the sandbox, as many at a time as it is given. A cancel reaches it
+ * at once by a hint, and without the hint by the next renewal of the lease. Told to stop, it claims no more; what runs
+ * may finish for the drain time and is then given back without a loss.
+ */
+import type { Pool } from '../analysis/pool.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/log.ts'
+import { runLoop } from '../runtime/loop.ts'
+import type { Metrics } from '../runtime/metrics.ts'
+import type { Service } from '../runtime/service.ts'
+import type { ClaimedJob, Hint, Store } from '../store/store.ts'
+import type { TemplateSource } from '../template.ts'
+import { runAttempt } from './attempt.ts'
+import type { Hold, NodeLease } from './lease.ts'
+
+const POLL_MS = 1000
+const VERSIONS_KEPT = 100
+
+export interface WorkerOptions {
+  store: Store
+  pool: Pool
+  lease: NodeLease
+  sample: Record<string, string>
+  data: string | null
+  node_id: string
+  concurrency: number
+  drainMs: number
+  clock: Clock
+  log: Logger
+  metrics: Metrics
+}
+
+/** Template versions never change, so the newest used are kept. */
+function versionCache(store: Store) {
+  const kept = new Map<string, TemplateSource>()
+  return async (wanted: { template_id: string; version: string }): Promise<TemplateSource | null> => {
+    const key = `${wanted.template_id}@${wanted.version}`
+    const found = kept.get(key) ?? (await store.getTemplateVersion(wanted))
+    if (!found) return null
+    kept.delete(key)
+    kept.set(key, found)
+    if (kept.size > VERSIONS_KEPT) kept.delete(kept.keys().next().value!)
+    return found
+  }
+}
+
+/** A hint says only that the job may have changed: the store says whether the attempt is still ours. */
+async function checkHold(hold: Hold, store: Store): Promise<void> {
+  const { assignment_id, attempt } = hold.lease
+  const job = await store.getJob({ workspace_id: hold.workspace_id, assignment_id })
+  const ours =
+    job && job.attempt === attempt && (job.job_status === 'active' || job.job_status === 'executing')
+  if (!ours) hold.stop('taken')
+}
+
+export function createWorker(options: WorkerOptions): Service {
+  const { store, lease, node_id, clock, log, metrics } = options
+  const running = new Set<Hold>()
+  const source = versionCache(store)
+
+  async function claim(limit: number): Promise<ClaimedJob[]> {
+    if (!lease.holds()) return []
+    const claimed = await store.claimJobs({ node_id, limit })
+    metrics.jobsClaimed.inc(claimed.length)
+    for (const { job } of claimed) {
+      if (job.queued_at) metrics.jobWait.observe(Math.max(0, clock.now() - Date.parse(job.queued_at)) / 1000)
+    }
+    return claimed
+  }
+
+  function listen(hint: Hint, wake: () => void): void {
+    if (hint.topic === 'jobs') wake()
+    if (hint.topic !== 'job') return
+    const hold = lease.held(hint.assignment_id)
+    if (hold && !hold.signal.aborted) {
+      checkHold(hold, store).catch((error: unknown) =>
+        log.debug({ err: error }, 'a hint could not be followed'),
+      )
+    }
+  }
+
+  async function work(claimed: ClaimedJob, giveUp: AbortSignal): Promise<void> {
+    const { job } = claimed
+    const hold = lease.hold(
+      { assignment_id: job.assignment_id, attempt: job.attempt, node_id },
+      job.workspace_id,
+    )
+    running.add(hold)
+    if (giveUp.aborted) hold.stop('draining')
+    try {
+      await runAttempt(claimed, hold, { ...options, source, giveUp })
+    } finally {
+      running.delete(hold)
+      lease.drop(hold)
+    }
+  }
+
+  async function drain(signal: AbortSignal, drained: AbortController, finished: AbortSignal): Promise<void> {
+    if (!signal.aborted)
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
+    if (running.size > 0) log.info({ jobs: running.size, drain_ms: options.drainMs }, 'jobs may finish')
+    await clock.sleep(options.drainMs, finished)
+    drained.abort()
+    for (const hold of running) hold.stop('draining')
+  }
+
+  return {
+    name: 'worker',
+    async run(signal) {
+      const drained = new AbortController()
+      const finished = new AbortController()
+      const broken = Promise.withResolvers<never>()
+      const loop = runLoop<ClaimedJob>(
+        {
+          concurrency: options.concurrency,
+          pollMs: POLL_MS,
+          clock,
+          claim,
+          work: (claimed) => work(claimed, drained.signal).catch(broken.reject),
+          subscribe: (wake) => store.subscribe((hint) => listen(hint, wake)),
+          onError: (error) => log.warn({ err: error }, 'jobs could not be claimed'),
+        },
+        signal,
+      )
+      void drain(signal, drained, finished.signal)
+      await Promise.race([loop, broken.promise])
+      finished.abort()
+    },
+  }
+}
