@@ -1,0 +1,288 @@
+/** From settings to a running service: the only place that knows every part. */
+import { mkdir, rm } from 'node:fs/promises'
+import { availableParallelism, hostname } from 'node:os'
+import path from 'node:path'
+import { createPool, type Pool } from './analysis/pool.ts'
+import { createApi } from './api/server.ts'
+import { type Config, ConfigError, type describeConfig } from './config.ts'
+import { AppError } from './errors.ts'
+import { createLease } from './queue/lease.ts'
+import { createReaper } from './queue/reaper.ts'
+import { createWorker } from './queue/worker.ts'
+import { type Clock, systemClock } from './runtime/clock.ts'
+import { homeKey, makeHome } from './runtime/home.ts'
+import { uuidv7 } from './runtime/ids.ts'
+import { type Logger, silentLog } from './runtime/log.ts'
+import { createMetrics } from './runtime/metrics.ts'
+import { hashToken, newToken, SecretBox, SecretError } from './runtime/secrets.ts'
+import { type Service, supervise } from './runtime/service.ts'
+import { VERSION } from './runtime/version.ts'
+import { openStore } from './store/open.ts'
+import type { Store } from './store/store.ts'
+import { parseTargets } from './target.ts'
+import { createCatalog } from './templates/catalog.ts'
+import { sampleFiles, templatesFolder } from './templates/samples.ts'
+import { DEFAULT_WORKSPACE, type Token } from './token.ts'
+import { createDispatcher } from './webhooks/dispatcher.ts'
+
+export interface AppOptions {
+  config: Config
+  /** The settings as people may see them, for GET /v1alpha/settings. */
+  settings?: ReturnType<typeof describeConfig>
+  clock?: Clock
+  log?: Logger
+}
+
+export interface App {
+  /** Where it listens, e.g. "http://127.0.0.1:8080". */
+  url: string
+  store: Store
+  /** Made by the first start where ASSAY_TOKEN is not set; to be shown once. */
+  firstToken: string | null
+  /** Stops everything in order and resolves once all has ended. */
+  stop(): Promise<void>
+  /** Resolves when the service has stopped; rejects where it failed. */
+  done: Promise<void>
+}
+
+/** The user to whom the first token belongs. It has no password until it is given one. */
+export const ADMIN_USER = 'admin'
+/** The name of the token that ASSAY_TOKEN sets: another value takes its place at the next start. */
+const SETTING_TOKEN = 'ASSAY_TOKEN'
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host)
+}
+
+/** Someone who tries the service out on one machine may send webhooks to it, too. */
+function webhookTargets(config: Config, store: Store): readonly string[] {
+  if (config.webhookTargets) return config.webhookTargets
+  const triedOut =
+    store.kind === 'sqlite' &&
+    config.roles.length === 3 &&
+    isLoopback(config.host) &&
+    config.publicUrl === null
+  return triedOut ? ['public', 'loopback'] : ['public']
+}
+
+/** The store keeps a sealed word: a node that cannot open it has another key and would make secrets unreadable. */
+async function openSecrets(config: Config, store: Store): Promise<SecretBox> {
+  if (store.kind === 'postgres' && config.secretKey.length === 0) {
+    throw new ConfigError(
+      'ASSAY_SECRET_KEY: on PostgreSQL every node needs the same key, 32 bytes as hex or base64.',
+    )
+  }
+  const keys = config.secretKey.length > 0 ? config.secretKey : [await homeKey(config.home)]
+  const secrets = new SecretBox(keys)
+  const kept = await store.keepOnce('secret_key_check', secrets.seal('assay', 'secret_key_check'))
+  try {
+    secrets.open(kept, 'secret_key_check')
+  } catch (error) {
+    if (!(error instanceof SecretError)) throw error
+    const source = config.secretKey.length > 0 ? 'ASSAY_SECRET_KEY' : `${config.home}/secret.key`
+    throw new ConfigError(
+      `${source}: the secrets in this store were sealed with another key; give the first one, too (a list divided by commas).`,
+      { cause: error },
+    )
+  }
+  return secrets
+}
+
+async function ensureAdmin(store: Store): Promise<void> {
+  const admin = { user_id: ADMIN_USER, username: ADMIN_USER, workspace_id: DEFAULT_WORKSPACE }
+  if (await store.findUser(ADMIN_USER)) return
+  await store.createUser({ ...admin, scopes: ['admin'], password_hash: null }).catch((error: unknown) => {
+    if (!(error instanceof AppError && error.code === 'name_taken')) throw error
+  })
+}
+
+async function createAdminToken(store: Store, name: string, token: string): Promise<Token> {
+  return store.createToken({
+    token_id: uuidv7(),
+    workspace_id: DEFAULT_WORKSPACE,
+    user_id: ADMIN_USER,
+    name,
+    scopes: ['admin'],
+    expires_at: null,
+    token_hash: hashToken(token),
+  })
+}
+
+/** Sets the token of ASSAY_TOKEN in place of an earlier one, or makes the first; the answer is to be shown once. */
+async function ensureToken(store: Store, given: string | null): Promise<string | null> {
+  const workspace_id = DEFAULT_WORKSPACE
+  if (given === null) {
+    const some = await store.listTokens({ workspace_id, limit: 1 })
+    if (some.items.length > 0) return null
+    const token = newToken()
+    await createAdminToken(store, 'first token', token)
+    return token
+  }
+  if (await store.findToken(hashToken(given))) return null
+  const earlier = (await allTokens(store)).filter(({ name }) => name === SETTING_TOKEN)
+  try {
+    await createAdminToken(store, SETTING_TOKEN, given)
+  } catch (error) {
+    // Another node that starts at the same time was faster.
+    if (!(await store.findToken(hashToken(given)))) throw error
+    return null
+  }
+  for (const { token_id } of earlier) await store.deleteToken({ workspace_id, token_id })
+  return null
+}
+
+async function allTokens(store: Store): Promise<Token[]> {
+  const tokens: Token[] = []
+  let cursor: string | undefined
+  do {
+    const page = await store.listTokens({ workspace_id: DEFAULT_WORKSPACE, limit: 200, cursor })
+    tokens.push(...page.items)
+    cursor = page.next_cursor ?? undefined
+  } while (cursor)
+  return tokens
+}
+
+/** The admin token of the command line on this home: an earlier one of the same name is taken away. */
+export async function replaceToken(store: Store, name: string): Promise<{ token: string; token_id: string }> {
+  for (const old of await allTokens(store)) {
+    if (old.name === name)
+      await store.deleteToken({ workspace_id: DEFAULT_WORKSPACE, token_id: old.token_id })
+  }
+  const token = newToken()
+  const { token_id } = await createAdminToken(store, name, token)
+  return { token, token_id }
+}
+
+function capsOf(config: Config) {
+  return {
+    timeout_ms: config.maxTimeout,
+    memory_bytes: config.maxMemory,
+    threads: config.maxThreads,
+    rows: config.maxRows,
+    output_bytes: config.maxOutput,
+  }
+}
+
+/** Runs from the first service's start to the last one's end, so that what the others need outlives them. */
+function untilStopped(name: string, end: () => Promise<void>): Service {
+  return {
+    name,
+    async run(signal) {
+      if (!signal.aborted) {
+        await new Promise<void>((resolve) =>
+          signal.addEventListener('abort', () => resolve(), { once: true }),
+        )
+      }
+      await end()
+    },
+  }
+}
+
+/** Its own folder in the home: what a killed process left there goes at the next start. */
+async function emptyFolder(folder: string): Promise<string> {
+  await rm(folder, { recursive: true, force: true })
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  return folder
+}
+
+async function buildServices(
+  { config, settings = [], clock = systemClock, log = silentLog }: AppOptions,
+  store: Store,
+) {
+  const secrets = await openSecrets(config, store)
+  await ensureAdmin(store)
+  const firstToken = await ensureToken(store, config.token)
+  const metrics = createMetrics()
+  const targets = parseTargets(webhookTargets(config, store))
+  const node = {
+    node_id: uuidv7(),
+    name: `${hostname()}:${process.pid}`,
+    roles: config.roles,
+    version: VERSION,
+  }
+  const shared = { store, secrets, targets, clock, log, metrics, node_id: node.node_id, version: VERSION }
+  const has = (role: Config['roles'][number]): boolean => config.roles.includes(role)
+  const concurrency = config.workers ?? availableParallelism()
+  const pool: Pool | null =
+    has('worker') || has('api')
+      ? createPool({
+          size: concurrency,
+          clock,
+          log,
+          caps: capsOf(config),
+          tempRoot: await emptyFolder(path.join(config.home, 'tmp')),
+          metrics,
+        })
+      : null
+  const sample = sampleFiles()
+  const catalog = has('api')
+    ? createCatalog({
+        shipped: templatesFolder,
+        folders: config.templates,
+        onBroken: ({ file, faults }) => log.warn({ file, faults }, 'a template cannot be used'),
+      })
+    : null
+  const api = await createApi({ ...shared, config, settings, pool, catalog, roles: config.roles })
+  const lease = createLease({ store, clock, log, node })
+  const services: Service[] = []
+  if (pool) services.push(untilStopped('pool', () => pool.stop()))
+  services.push(
+    lease,
+    createReaper({
+      store,
+      clock,
+      log,
+      metrics,
+      keepJobsMs: config.keepJobs,
+      keepEventsMs: config.keepEvents,
+    }),
+  )
+  if (has('dispatcher'))
+    services.push(createDispatcher({ ...shared, drainMs: config.drain, holds: lease.holds }))
+  if (has('worker') && pool) {
+    services.push(
+      createWorker({ ...shared, pool, lease, sample, data: config.data, concurrency, drainMs: config.drain }),
+    )
+  }
+  services.push(untilStopped('api', () => api.close()))
+  return { api, lease, services, firstToken }
+}
+
+async function runToEnd(services: Service[], signal: AbortSignal, log: Logger, store: Store): Promise<void> {
+  try {
+    await supervise(services, signal, log)
+  } finally {
+    await store.close()
+  }
+}
+
+/**
+ * Starts everything and answers when the service is ready. Throws ConfigError for what its operator must set right.
+ */
+export async function startApp(options: AppOptions): Promise<App> {
+  const { config, clock = systemClock, log = silentLog } = options
+  await makeHome(config.home)
+  const store = await openStore({ url: config.store, home: config.home, clock, publicUrl: config.publicUrl })
+  try {
+    if (store.kind === 'sqlite') await store.reapNodes({ all: true })
+    const { api, lease, services, firstToken } = await buildServices(options, store)
+    await lease.register()
+    const url = await api.listen()
+    const stopping = new AbortController()
+    const done = runToEnd(services, stopping.signal, log, store)
+    done.catch(() => undefined)
+    return {
+      url,
+      store,
+      firstToken,
+      done,
+      async stop() {
+        stopping.abort()
+        await done
+      },
+    }
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}

@@ -1,0 +1,227 @@
+/** assay token, user, workspace: who may do what. */
+import type { Client } from '../client.ts'
+import { parseDuration } from '../config.ts'
+import { SCOPES, type Scope } from '../token.ts'
+import { type Call, type Command, JSON_OPTION, type Option } from './command.ts'
+import { withClient } from './connect.ts'
+import { EXIT, UsageError } from './exit.ts'
+import { out, printJson, table } from './print.ts'
+
+const SCOPE: Option = {
+  type: 'string',
+  multiple: true,
+  value: 'SCOPE',
+  doc: `${SCOPES.join(', ')}; repeat for more`,
+}
+const WORKSPACE: Option = { type: 'string', value: 'ID', doc: "The workspace (default: the token's own)" }
+
+function scopesOf(call: Call, fallback: Scope): Scope[] {
+  const given = call.all('scope')
+  for (const scope of given) {
+    if (!SCOPES.includes(scope as Scope))
+      throw new UsageError(`--scope takes ${SCOPES.join(', ')}, not ${JSON.stringify(scope)}.`)
+  }
+  return given.length > 0 ? (given as Scope[]) : [fallback]
+}
+
+function expiry(call: Call): string | undefined {
+  const text = call.text('expires')
+  if (text === undefined) return undefined
+  try {
+    return new Date(Date.now() + parseDuration(text)).toISOString()
+  } catch (error) {
+    throw new UsageError(`--expires ${(error as Error).message}.`)
+  }
+}
+
+/** From a pipe the password is the first line; on a terminal it is asked for and not shown. */
+async function readPassword(): Promise<string> {
+  const { createInterface } = await import('node:readline/promises')
+  const { Writable } = await import('node:stream')
+  if (process.stdin.isTTY) process.stderr.write('Password: ')
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const lines = createInterface({
+    input: process.stdin,
+    output: silent,
+    terminal: process.stdin.isTTY,
+  })
+  try {
+    for await (const line of lines) return line
+    throw new UsageError('The password is read from standard input, which is empty.')
+  } finally {
+    lines.close()
+    if (process.stdin.isTTY) process.stderr.write('\n')
+  }
+}
+
+/** Every row of a list that comes in pages. */
+export async function everything<T>(
+  list: (query: { limit: number; cursor?: string }) => Promise<{ items: T[]; next_cursor: string | null }>,
+): Promise<T[]> {
+  const items: T[] = []
+  let cursor: string | null = null
+  do {
+    const page: { items: T[]; next_cursor: string | null } = await list({
+      limit: 200,
+      ...(cursor ? { cursor } : {}),
+    })
+    items.push(...page.items)
+    cursor = page.next_cursor
+  } while (cursor)
+  return items
+}
+
+function lister<T>(
+  name: string,
+  summary: string,
+  header: string[],
+  list: (client: Client) => Promise<T[]>,
+  row: (item: T) => (string | null)[],
+): Command {
+  return {
+    name,
+    operands: '',
+    summary,
+    options: { json: JSON_OPTION },
+    run: (call) =>
+      withClient(call, async (client) => {
+        const items = await list(client)
+        if (call.on('json')) printJson(items)
+        else out(table(header, items.map(row)))
+        return EXIT.ok
+      }),
+  }
+}
+
+function deleter(
+  name: string,
+  summary: string,
+  remove: (client: Client, id: string) => Promise<void>,
+): Command {
+  return {
+    name,
+    operands: 'ID...',
+    summary,
+    options: {},
+    run: (call) =>
+      withClient(call, async (client) => {
+        for (const id of call.operands) await remove(client, id)
+        return EXIT.ok
+      }),
+  }
+}
+
+const TOKEN_CREATE: Command = {
+  name: 'token create',
+  operands: '[NAME]',
+  summary: 'Make a token and print it, this once',
+  options: {
+    json: JSON_OPTION,
+    scope: SCOPE,
+    expires: {
+      type: 'string',
+      value: 'DURATION',
+      doc: 'Valid for so long, e.g. 30d (default: until deleted)',
+    },
+    workspace: WORKSPACE,
+    user: { type: 'string', value: 'ID', doc: 'The user it belongs to (default: who makes it)' },
+  },
+  run: (call) =>
+    withClient(call, async (client) => {
+      const [expires_at, workspace_id, user_id] = [expiry(call), call.text('workspace'), call.text('user')]
+      const token = await client.tokens.create({
+        name: call.operands[0] ?? 'command line',
+        scopes: scopesOf(call, 'admin'),
+        ...(expires_at ? { expires_at } : {}),
+        ...(workspace_id ? { workspace_id } : {}),
+        ...(user_id ? { user_id } : {}),
+      })
+      if (call.on('json')) printJson(token)
+      else out(`${token.token}\n`)
+      return EXIT.ok
+    }),
+}
+
+const USER_CREATE: Command = {
+  name: 'user create',
+  operands: 'NAME',
+  summary: 'Make a user; the password is read from standard input',
+  options: { json: JSON_OPTION, scope: SCOPE, workspace: WORKSPACE },
+  run: (call) =>
+    withClient(call, async (client) => {
+      const workspace_id = call.text('workspace')
+      const user = await client.users.create({
+        username: call.operands[0]!,
+        password: await readPassword(),
+        scopes: scopesOf(call, 'analyst'),
+        ...(workspace_id ? { workspace_id } : {}),
+      })
+      if (call.on('json')) printJson(user)
+      else out(`${user.user_id}\n`)
+      return EXIT.ok
+    }),
+}
+
+const WORKSPACE_CREATE: Command = {
+  name: 'workspace create',
+  operands: 'ID',
+  summary: 'Make a workspace',
+  options: {
+    json: JSON_OPTION,
+    name: { type: 'string', value: 'TEXT', doc: 'A name for people (default: the id)' },
+    folder: { type: 'string', value: 'FOLDER', doc: 'The folder its "file:" sources read (default: none)' },
+  },
+  run: (call) =>
+    withClient(call, async (client) => {
+      const [workspace_id] = call.operands
+      const workspace = await client.workspaces.create({
+        workspace_id: workspace_id!,
+        name: call.text('name') ?? workspace_id!,
+        data_folder: call.text('folder') ?? null,
+      })
+      if (call.on('json')) printJson(workspace)
+      else out(`${workspace.workspace_id}\n`)
+      return EXIT.ok
+    }),
+}
+
+export const ACCOUNTS: Command[] = [
+  TOKEN_CREATE,
+  lister(
+    'token list',
+    'List the tokens of the workspace',
+    ['TOKEN', 'NAME', 'SCOPES', 'USER', 'EXPIRES', 'CREATED'],
+    (client) => everything(client.tokens.list),
+    (token) => [
+      token.token_id,
+      token.name,
+      token.scopes.join(','),
+      token.user_id,
+      token.expires_at,
+      token.created_at,
+    ],
+  ),
+  deleter('token delete', 'Delete tokens: they stop working at once', (client, id) =>
+    client.tokens.delete(id),
+  ),
+  USER_CREATE,
+  lister(
+    'user list',
+    'List the users of the workspace',
+    ['USER', 'NAME', 'SCOPES', 'CREATED'],
+    (client) => everything(client.users.list),
+    (user) => [user.user_id, user.username, user.scopes.join(','), user.created_at],
+  ),
+  deleter('user delete', 'Delete users with their tokens', (client, id) => client.users.delete(id)),
+  WORKSPACE_CREATE,
+  lister(
+    'workspace list',
+    'List the workspaces',
+    ['WORKSPACE', 'NAME', 'FOLDER', 'CREATED'],
+    (client) => everything(client.workspaces.list),
+    (workspace) => [workspace.workspace_id, workspace.name, workspace.data_folder, workspace.created_at],
+  ),
+  deleter('workspace delete', 'Delete workspaces with all that is in them', (client, id) =>
+    client.workspaces.delete(id),
+  ),
+]

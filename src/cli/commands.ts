@@ -1,0 +1,34 @@
+/** Every command, in the order of the help. */
+import { ACCOUNTS } from './accounts.ts'
+import { CHECK } from './check.ts'
+import type { Command } from './command.ts'
+import { CONFIG } from './config.ts'
+import { DEMO } from './demo.ts'
+import { EVENTS } from './events.ts'
+import { JOBS } from './jobs.ts'
+import { LISTEN, TRIGGER } from './listen.ts'
+import { MIGRATE } from './migrate.ts'
+import { NEW } from './new.ts'
+import { RUN } from './run.ts'
+import { SERVE } from './serve.ts'
+import { STATUS } from './status.ts'
+import { TEMPLATES } from './templates.ts'
+import { WEBHOOKS } from './webhooks.ts'
+
+export const COMMANDS: readonly Command[] = [
+  SERVE,
+  DEMO,
+  RUN,
+  CHECK,
+  NEW,
+  ...TEMPLATES,
+  ...JOBS,
+  ...WEBHOOKS,
+  LISTEN,
+  TRIGGER,
+  EVENTS,
+  STATUS,
+  ...ACCOUNTS,
+  CONFIG,
+  MIGRATE,
+]

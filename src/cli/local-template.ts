@@ -1,0 +1,61 @@
+/** A template as a file on this machine, with the partials beside it, and the pool that checks and runs it here. */
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import type { Pool } from '../analysis/pool.ts'
+import type { Config } from '../config.ts'
+import { systemClock } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/log.ts'
+import type { TemplateSource } from '../template.ts'
+import { type Parsed, parseTemplate } from '../templates/parse.ts'
+import { reachablePartials, templateVersion } from '../templates/partials.ts'
+import { EXIT, ExitError } from './exit.ts'
+
+const TEMPLATE_ENDING = '.md'
+
+async function readPartials(folder: string): Promise<Record<string, string>> {
+  const names = await readdir(folder).catch(() => [])
+  const files = names.filter((name) => name.endsWith(TEMPLATE_ENDING)).toSorted()
+  const texts = files.map(async (name) => [
+    path.basename(name, TEMPLATE_ENDING),
+    await readFile(path.join(folder, name), 'utf8'),
+  ])
+  return Object.fromEntries(await Promise.all(texts)) as Record<string, string>
+}
+
+/** Throws ExitError where the file cannot be read. */
+export async function readTemplate(file: string): Promise<{ source: TemplateSource; parsed: Parsed }> {
+  let text: string
+  try {
+    text = await readFile(file, 'utf8')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    const reason = code === 'ENOENT' ? 'there is no such file' : (error as Error).message
+    throw new ExitError(code === 'ENOENT' ? EXIT.notFound : EXIT.failed, `${file} cannot be read: ${reason}.`)
+  }
+  const all = await readPartials(path.join(path.dirname(file), 'partials'))
+  const partials = reachablePartials(text, all)
+  const template_id = path.basename(file, TEMPLATE_ENDING)
+  const parsed = parseTemplate({ template_id, source: text, partials })
+  return { source: { template_id, version: templateVersion(text, partials), source: text, partials }, parsed }
+}
+
+/** A pool for as long as `use` takes: the same sandbox and limits as in the service. */
+export async function withPool<T>(config: Config, log: Logger, use: (pool: Pool) => Promise<T>): Promise<T> {
+  const { createPool } = await import('../analysis/pool.ts')
+  const tempRoot = await mkdtemp(path.join(tmpdir(), 'assay-'))
+  const caps = {
+    timeout_ms: config.maxTimeout,
+    memory_bytes: config.maxMemory,
+    threads: config.maxThreads,
+    rows: config.maxRows,
+    output_bytes: config.maxOutput,
+  }
+  const pool = createPool({ size: 1, clock: systemClock, log, caps, tempRoot })
+  try {
+    return await use(pool)
+  } finally {
+    await pool.stop()
+    await rm(tempRoot, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,204 @@
+/** assay webhooks ...: register, look, repair. `listen` and `trigger` are in listen.ts. */
+import { DELIVERY_STATUSES, type DeliveryStatus } from '../delivery.ts'
+import { EVENT_TYPES, type EventType } from '../event.ts'
+import type { HeaderInput } from '../webhook.ts'
+import { everything } from './accounts.ts'
+import { type Call, type Command, JSON_OPTION, numberOption } from './command.ts'
+import { withClient } from './connect.ts'
+import { EXIT, UsageError } from './exit.ts'
+import { choice } from './jobs.ts'
+import { out, printJson, say, table } from './print.ts'
+
+function headersOf(call: Call): HeaderInput[] {
+  return call.all('header').map((pair) => {
+    const at = pair.indexOf(':')
+    if (at < 1) throw new UsageError(`--header takes "NAME: VALUE", not ${JSON.stringify(pair)}.`)
+    return { name: pair.slice(0, at).trim(), value: pair.slice(at + 1).trim() }
+  })
+}
+
+function eventsOf(call: Call): (EventType | '*')[] | undefined {
+  const given = call.all('event')
+  for (const type of given) {
+    if (type !== '*' && !EVENT_TYPES.includes(type as EventType))
+      throw new UsageError(`--event takes *, ${EVENT_TYPES.join(', ')}, not ${JSON.stringify(type)}.`)
+  }
+  return given.length > 0 ? (given as (EventType | '*')[]) : undefined
+}
+
+const CREATE: Command = {
+  name: 'webhooks create',
+  operands: 'URL',
+  summary: 'Register a webhook and print its id and signing secret, this once',
+  options: {
+    json: JSON_OPTION,
+    user: { type: 'string', value: 'TEXT', doc: 'Its user_id (default: admin)' },
+    presence: { type: 'string', value: 'TEXT', doc: 'Its presence_name (default: default)' },
+    header: { type: 'string', multiple: true, value: 'NAME:VALUE', doc: 'Sent with every request' },
+    event: {
+      type: 'string',
+      multiple: true,
+      value: 'TYPE',
+      doc: 'An event type, or * (default: the three ends)',
+    },
+    description: { type: 'string', value: 'TEXT', doc: 'A note for people' },
+  },
+  run: (call) =>
+    withClient(call, async (client) => {
+      const [events, description] = [eventsOf(call), call.text('description')]
+      const webhook = await client.webhooks.create({
+        url: call.operands[0]!,
+        user_id: call.text('user') ?? 'admin',
+        presence_name: call.text('presence') ?? 'default',
+        headers: headersOf(call),
+        ...(events ? { events } : {}),
+        ...(description ? { description } : {}),
+      })
+      if (call.on('json')) printJson(webhook)
+      else out(`${webhook.webhook_id}\n${webhook.signing_secret}\n`)
+      return EXIT.ok
+    }),
+}
+
+const LIST: Command = {
+  name: 'webhooks list',
+  operands: '',
+  summary: 'List the webhooks',
+  options: { json: JSON_OPTION },
+  run: (call) =>
+    withClient(call, async (client) => {
+      const webhooks = await everything(client.webhooks.list)
+      if (call.on('json')) printJson(webhooks)
+      else {
+        const rows = webhooks.map((webhook) => [
+          webhook.webhook_id,
+          webhook.disabled_reason ? `disabled: ${webhook.disabled_reason}` : webhook.status,
+          webhook.presence_name,
+          webhook.url,
+        ])
+        out(table(['WEBHOOK', 'STATUS', 'PRESENCE', 'URL'], rows))
+      }
+      return EXIT.ok
+    }),
+}
+
+const DELETE: Command = {
+  name: 'webhooks delete',
+  operands: 'ID...',
+  summary: 'Delete webhooks with their deliveries',
+  options: {},
+  run: (call) =>
+    withClient(call, async (client) => {
+      for (const id of call.operands) await client.webhooks.delete(id)
+      return EXIT.ok
+    }),
+}
+
+const TEST: Command = {
+  name: 'webhooks test',
+  operands: 'ID',
+  summary: 'Send webhook.test now and show what came back',
+  options: { json: JSON_OPTION },
+  run: (call) =>
+    withClient(call, async (client) => {
+      const attempt = await client.webhooks.test(call.operands[0]!)
+      if (call.on('json')) printJson(attempt)
+      else {
+        const outcome = attempt.error
+          ? `${attempt.error.class}: ${attempt.error.detail}`
+          : attempt.status_code
+        out(`${outcome} after ${Math.round(attempt.duration_ms)} ms\n`)
+      }
+      return attempt.error ? EXIT.failed : EXIT.ok
+    }),
+}
+
+const DELIVERIES: Command = {
+  name: 'webhooks deliveries',
+  operands: 'ID',
+  summary: 'List the deliveries of a webhook, newest first',
+  options: {
+    json: JSON_OPTION,
+    status: { type: 'string', value: 'STATE', doc: DELIVERY_STATUSES.join(', ') },
+    limit: { type: 'string', value: 'N', doc: 'At most so many, up to 200 (default 20)' },
+  },
+  run: (call) =>
+    withClient(call, async (client) => {
+      const status = choice<DeliveryStatus>(call, 'status', DELIVERY_STATUSES)
+      const limit = numberOption(call, 'limit', 1, 200) ?? 20
+      const page = await client.webhooks.deliveries(call.operands[0]!, {
+        limit,
+        ...(status ? { status } : {}),
+      })
+      if (call.on('json')) printJson(page)
+      else {
+        const rows = page.items.map((delivery) => [
+          delivery.delivery_id,
+          delivery.status,
+          delivery.event_type,
+          delivery.attempt_count,
+          delivery.next_attempt_at,
+          delivery.created_at,
+        ])
+        out(table(['DELIVERY', 'STATUS', 'EVENT', 'TRIES', 'NEXT', 'CREATED'], rows))
+      }
+      return EXIT.ok
+    }),
+}
+
+const REDELIVER: Command = {
+  name: 'webhooks redeliver',
+  operands: 'DELIVERY...',
+  summary: 'Send deliveries again',
+  options: { json: JSON_OPTION },
+  run: (call) =>
+    withClient(call, async (client) => {
+      for (const id of call.operands) {
+        const delivery = await client.webhooks.redeliver(id)
+        if (call.on('json')) printJson(delivery)
+        else out(`${delivery.delivery_id}\n`)
+      }
+      return EXIT.ok
+    }),
+}
+
+/** "2h" ago, or an RFC 3339 time. */
+async function timeOf(text: string, option: string): Promise<string> {
+  const { parseDuration } = await import('../config.ts')
+  if (/^\d{4}-/.test(text) && !Number.isNaN(Date.parse(text))) return new Date(text).toISOString()
+  try {
+    return new Date(Date.now() - parseDuration(text)).toISOString()
+  } catch {
+    throw new UsageError(`--${option} takes a time (2026-01-31T12:00:00Z) or how long ago (2h), not ${text}.`)
+  }
+}
+
+const RECOVER: Command = {
+  name: 'webhooks recover',
+  operands: 'ID',
+  summary: 'Send again all that failed since a time',
+  options: {
+    json: JSON_OPTION,
+    since: { type: 'string', value: 'TIME', doc: 'A time, or how long ago: 2h (default: 24h)' },
+    until: { type: 'string', value: 'TIME', doc: 'A time, or how long ago (default: now)' },
+    'include-unsent': { type: 'boolean', doc: 'Also what was never sent, e.g. before the webhook was made' },
+    'dry-run': { type: 'boolean', doc: 'Only say how many there are' },
+  },
+  run: (call) =>
+    withClient(call, async (client) => {
+      const until = call.text('until')
+      const recovery = await client.webhooks.recover(call.operands[0]!, {
+        since: await timeOf(call.text('since') ?? '24h', 'since'),
+        ...(until ? { until: await timeOf(until, 'until') } : {}),
+        ...(call.on('include-unsent') ? { include_unsent: true } : {}),
+        ...(call.on('dry-run') ? { dry_run: true } : {}),
+      })
+      if (call.on('json')) printJson(recovery)
+      else out(`${recovery.count}\n`)
+      if (!call.on('dry-run') && !call.on('json'))
+        say(`Deliveries are on their way (recovery ${recovery.recovery_id}).`)
+      return EXIT.ok
+    }),
+}
+
+export const WEBHOOKS = [CREATE, LIST, DELETE, TEST, DELIVERIES, REDELIVER, RECOVER]
