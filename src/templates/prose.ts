@@ -70,8 +70,8 @@ export function placesOf(text: string): (offset: number) => Place {
   }
 }
 
-export function tokensOf(text: string): TopLevelToken[] {
-  return new Tokenizer(text).readTopLevelTokens()
+export function tokensOf(text: string, file?: string): TopLevelToken[] {
+  return new Tokenizer(text, undefined, file).readTopLevelTokens()
 }
 
 export function readProse(text: string, partial: string | null = null): Prose {

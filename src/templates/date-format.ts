@@ -1,0 +1,86 @@
+/** Prints ISO dates and times by a pattern of d, m, y, h, s (as spreadsheets have them), in English, without any locale. */
+
+const MONTHS = 'January February March April May June July August September October November December'.split(
+  ' ',
+)
+const DAYS = 'Sunday Monday Tuesday Wednesday Thursday Friday Saturday'.split(' ')
+
+interface Moment {
+  year: number
+  month: number
+  day: number
+  hour: number
+  minute: number
+  second: number
+  weekday: number
+}
+
+/** "2024-02-29", or with "T12:30:00", a fraction and "Z". Null where it is no date. */
+export function readMoment(text: string): Moment | null {
+  const match =
+    /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?)?(?:Z|[+-]\d{2}:?\d{2})?$/.exec(
+      text,
+    )
+  if (!match) return null
+  const [year, month, day, hour = 0, minute = 0, second = 0] = match
+    .slice(1)
+    .map((part) => (part === undefined ? 0 : Number(part)))
+  const date = new Date(0)
+  date.setUTCFullYear(year!, month! - 1, day)
+  if (date.getUTCMonth() !== month! - 1 || date.getUTCDate() !== day) return null
+  return { year: year!, month: month!, day: day, hour, minute, second, weekday: date.getUTCDay() }
+}
+
+const NAMED: Record<string, string> = {
+  date: 'yyyy-mm-dd',
+  shortdate: 'mmm d/yy',
+  longdate: 'mmmm d, yyyy',
+  fulldate: 'dddd mmmm d, yyyy',
+  mdy: 'm/d/yy',
+  dmy: 'd/m/yy',
+  hms: 'h:mi:ss AM/PM',
+  datetime: 'yyyy-mm-dd hh:mi',
+}
+export const DATE_CODES: readonly string[] = [
+  ...Object.keys(NAMED),
+  ...'ddd dddd mmm mmmm yyyy mmm-yy mmm-yyyy'.split(' '),
+]
+
+const TOKEN = /AM\/PM|yyyy|yy|mmmm|mmm|mm|mi|m|dddd|ddd|dd|d|hh|h|ss|s|[-/ ,.:]/gy
+
+/** Null where the code is no date pattern. `m` right after `h:` or before `:s` means minutes. */
+export function datePattern(code: string): string[] | null {
+  const pattern = NAMED[code] ?? code
+  const tokens = pattern.match(TOKEN) ?? []
+  if (tokens.join('') !== pattern || !/[ymdhs]/.test(pattern)) return null
+  return tokens.map((token, index) => {
+    const minutes = tokens[index - 2]?.startsWith('h') && tokens[index - 1] === ':'
+    return minutes && (token === 'mm' || token === 'm') ? 'mi' : token
+  })
+}
+
+export function formatMoment(moment: Moment, tokens: string[]): string {
+  const half = tokens.includes('AM/PM')
+  const hour = half ? moment.hour % 12 || 12 : moment.hour
+  const two = (value: number): string => String(value).padStart(2, '0')
+  const year = String(moment.year).padStart(4, '0')
+  const values: Record<string, string> = {
+    yyyy: year,
+    yy: year.slice(2),
+    mmmm: MONTHS[moment.month - 1]!,
+    mmm: MONTHS[moment.month - 1]!.slice(0, 3),
+    mm: two(moment.month),
+    m: String(moment.month),
+    dddd: DAYS[moment.weekday]!,
+    ddd: DAYS[moment.weekday]!.slice(0, 3),
+    dd: two(moment.day),
+    d: String(moment.day),
+    hh: two(hour),
+    h: String(hour),
+    mi: two(moment.minute),
+    ss: two(moment.second),
+    s: String(moment.second),
+    'AM/PM': moment.hour < 12 ? 'AM' : 'PM',
+  }
+  return tokens.map((token) => values[token] ?? token).join('')
+}

@@ -1,0 +1,65 @@
+/** "How this was computed": what every insight ends with. Only what is the same for the same data and clock. */
+import type { BlockLineage, Lineage } from '../insight.ts'
+import type { Template } from '../template.ts'
+import { codeSpan, escapeMarkdown, fenced } from './escape.ts'
+import { formatCount } from './format.ts'
+import { layOut } from './tables.ts'
+
+export function lineageSection(template: Template, lineage: Lineage): string {
+  const parts = ['## How this was computed', facts(lineage)]
+  const variables = Object.entries(lineage.variables)
+  if (variables.length > 0) {
+    const rows = variables.map(([name, value]) => [codeSpan(name), escapeMarkdown(variableText(value))])
+    parts.push('### Variables', layOut(['Variable', 'Value'], rows, ['left', 'left']))
+  }
+  if (lineage.sources.length > 0) parts.push('### Sources', sources(lineage))
+  if (lineage.blocks.length > 0) {
+    parts.push('### Blocks', ...lineage.blocks.map((block) => blockText(template, block)))
+  }
+  return parts.join('\n\n')
+}
+
+function facts(lineage: Lineage): string {
+  return [
+    `- Template ${codeSpan(lineage.template_id)}, version ${codeSpan(lineage.template_version)}`,
+    `- Assay ${escapeMarkdown(lineage.assay_version)} on ${escapeMarkdown(lineage.engine)}`,
+    `- Started ${escapeMarkdown(lineage.started_at)}; periods in ${escapeMarkdown(lineage.time_zone)}`,
+  ].join('\n')
+}
+
+function variableText(value: unknown): string {
+  if (value === null || value === undefined) return 'not given'
+  if (typeof value === 'string') return value
+  if (typeof value === 'object' && 'label' in value && typeof value.label === 'string') return value.label
+  return JSON.stringify(value)
+}
+
+function sources(lineage: Lineage): string {
+  const rows = lineage.sources.flatMap((source) =>
+    source.files.map((file, index) => [
+      index === 0 ? codeSpan(source.name) : '',
+      codeSpan(file.path),
+      index === 0 && source.rows !== null ? formatCount(source.rows) : '',
+      formatCount(file.bytes),
+      codeSpan(file.fingerprint),
+    ]),
+  )
+  return layOut(['Source', 'File', 'Rows', 'Bytes', 'Fingerprint'], rows, [
+    'left',
+    'left',
+    'right',
+    'right',
+    'left',
+  ])
+}
+
+function blockText(template: Template, lineage: BlockLineage): string {
+  const block = template.blocks.find(({ name }) => name === lineage.name)
+  const rows =
+    lineage.rows === null ? '' : `: ${formatCount(lineage.rows)} ${lineage.rows === 1 ? 'row' : 'rows'}`
+  const head = `${codeSpan(lineage.name)}${rows}`
+  const sql = lineage.sql ?? (block?.kind === 'sql' ? block.sql : null)
+  if (sql !== null) return `${head}\n\n${fenced(sql, 'sql')}`
+  if (block?.kind !== 'analysis') return head
+  return `${head}, method ${codeSpan(block.method)} of ${codeSpan(block.of)}`
+}

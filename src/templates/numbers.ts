@@ -1,0 +1,85 @@
+/** Sums and means that do not depend on the order of their terms: exact for decimals, correctly rounded for doubles. */
+import { add, compare, type Decimal, toDecimal, toNumber, toText } from './decimal.ts'
+import { Exact } from './rows.ts'
+
+export type Numeric = number | Exact
+
+/** Null where the value is no number. The strings NaN, Infinity and -Infinity are numbers, as cells have them. */
+export function toNumeric(value: unknown): Numeric | null {
+  if (typeof value === 'number' || value instanceof Exact) return value
+  if (typeof value === 'bigint') return fromDecimal({ digits: value, scale: 0 }, true)
+  if (value === 'NaN' || value === 'Infinity' || value === '-Infinity') return Number(value)
+  const decimal = typeof value === 'string' ? toDecimal(value) : null
+  return decimal ? fromDecimal(decimal, true) : null
+}
+
+/** `exact`: keep digits that a double would lose. */
+export function fromDecimal(value: Decimal, exact: boolean): Numeric {
+  const text = toText(value)
+  const number = toNumber(value)
+  const back = toDecimal(number)
+  const same = back !== null && compare(back, value) === 0
+  return !exact || (same && Math.abs(number) <= Number.MAX_SAFE_INTEGER) ? number : new Exact(text)
+}
+
+function decimalOf(value: Numeric): Decimal | null {
+  return toDecimal(value instanceof Exact ? value.toString() : value)
+}
+
+/** Zero for nothing. Doubles alone are summed as doubles (correctly rounded), else as decimals. */
+export function sumOf(values: Numeric[]): Numeric {
+  if (values.every((value) => typeof value === 'number')) return sumDoubles(values)
+  let sum: Decimal = { digits: 0n, scale: 0 }
+  for (const value of values) {
+    const decimal = decimalOf(value)
+    if (!decimal) return values.reduce<number>((total, item) => total + Number(item), 0)
+    sum = add(sum, decimal)
+  }
+  return fromDecimal(sum, true)
+}
+
+/** Null for nothing. */
+export function meanOf(values: Numeric[]): number | null {
+  return values.length === 0 ? null : Number(sumOf(values)) / values.length
+}
+
+/** Shewchuk's exact partial sums (as Python's math.fsum): the double nearest to the true sum. */
+function sumDoubles(values: number[]): number {
+  const partials: number[] = []
+  for (let value of values) {
+    if (!Number.isFinite(value)) return values.reduce((sum, item) => sum + item, 0)
+    let kept = 0
+    for (let other of partials) {
+      if (Math.abs(value) < Math.abs(other)) [value, other] = [other, value]
+      const high = value + other
+      const low = other - (high - value)
+      if (low !== 0) partials[kept++] = low
+      value = high
+    }
+    partials.length = kept
+    partials.push(value)
+  }
+  let sum = 0
+  let index = partials.length
+  let low = 0
+  while (index > 0) {
+    const before = sum
+    const next = partials[--index]!
+    sum = before + next
+    low = next - (sum - before)
+    if (low !== 0) break
+  }
+  // Half-way cases round by the sign of what remains.
+  if (index > 0 && low !== 0 && low < 0 === partials[index - 1]! < 0) {
+    const doubled = low * 2
+    const rounded = sum + doubled
+    if (doubled === rounded - sum) sum = rounded
+  }
+  return sum === 0 ? 0 : sum
+}
+
+/** Below zero, zero or above; exact. */
+export function compareNumeric(left: Numeric, right: Numeric): number {
+  const [a, b] = [decimalOf(left), decimalOf(right)]
+  return a && b ? compare(a, b) : Number(left) - Number(right)
+}

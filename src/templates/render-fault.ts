@@ -1,0 +1,56 @@
+/** Turns whatever liquidjs, a filter or a tag throws into a fault with its place. */
+import { LiquidError } from 'liquidjs'
+import type { Fault } from '../template.ts'
+import { SyntaxFault } from './expressions.ts'
+import { makeFault, TemplateFault } from './fault.ts'
+import { placesOf } from './prose.ts'
+
+export interface Origin {
+  text: string
+  /** Where the expression begins in the text, where the error knows nothing better. */
+  offset: number
+  partial: string | null
+}
+
+/** `origin.text` wins over the error's own text: expressions of tags are evaluated as slices of it. */
+export function toFault(error: unknown, origin: Origin): Fault {
+  const cause = rootOf(error)
+  if (cause instanceof TemplateFault) return cause.fault
+  const token = (error as { token?: { input: string; begin: number; file?: string } }).token
+  const inText = token !== undefined && token.input === origin.text
+  const offset = cause instanceof SyntaxFault ? cause.offset : inText ? token.begin : origin.offset
+  const partial = inText ? (token.file ?? origin.partial) : origin.partial
+  const { message, remedy } = wording(cause)
+  return makeFault(codeOf(cause), placesOf(origin.text)(offset), message, remedy, { partial })
+}
+
+/** A fault of ours is wrapped by liquidjs, once for each tag around it. */
+function rootOf(error: unknown): unknown {
+  let cause = error
+  while (LiquidError.is(cause) && (cause as { originalError?: unknown }).originalError instanceof Error) {
+    cause = (cause as { originalError?: unknown }).originalError
+  }
+  return cause
+}
+
+function codeOf(cause: unknown): string {
+  if (cause instanceof SyntaxFault) return 'liquid_syntax'
+  return (cause as Error).message.startsWith('undefined variable') ? 'unknown_name' : 'render_failed'
+}
+
+function wording(cause: unknown): { message: string; remedy: string } {
+  const error = cause as Error & { remedy?: string }
+  const text = error.message.replace(/, (file:.*?, )?line:\d+, col:\d+$/, '')
+  const missing = /^undefined variable: (.*)$/.exec(text)
+  if (missing) {
+    const remedy = 'Check the name: prose sees vars, run and the blocks of the template.'
+    return { message: `There is no ${JSON.stringify(missing[1])}.`, remedy }
+  }
+  const filter = /^undefined filter: (.*)$/.exec(text)
+  if (filter)
+    return { message: `There is no filter ${JSON.stringify(filter[1])}.`, remedy: 'Check its name.' }
+  if (/limit exceeded/.test(text)) {
+    return { message: `Rendering stopped: ${text}.`, remedy: 'Loop over less, or aggregate in SQL.' }
+  }
+  return { message: /[.!?]$/.test(text) ? text : `${text}.`, remedy: error.remedy || 'Correct the template.' }
+}
