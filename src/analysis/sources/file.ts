@@ -5,6 +5,7 @@
 import { stat } from 'node:fs/promises'
 import type { SourceLineage } from '../../insight.ts'
 import { describeQuery, type Engine, execute, identifier, readTable } from '../duckdb.ts'
+import { engineFailure } from '../engine-error.ts'
 import { commonFormat, resolveFiles, type SourceFile } from './files.ts'
 import { fingerprintParquet, fingerprintText } from './fingerprint.ts'
 import type { Format } from './formats.ts'
@@ -23,11 +24,14 @@ export async function attachFile(engine: Engine, attachment: Attachment): Promis
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
   const load = format.text && !attachment.peek && !(attachment.readers === 1 && bytes > SCAN_BYTES)
   const name = identifier(attachment.name)
-  const lineage = attachment.peek ? unread(files, format) : fingerprinted(files, format)
+  const lineage = attachment.peek ? unread(files) : fingerprinted(files, format)
+  // Hashed while DuckDB reads; awaited below.
+  lineage.catch(() => undefined)
   try {
     await execute(engine, `create ${load ? 'table' : 'view'} ${name} as ${query}`)
     const columns = await describeQuery(engine, `select * from ${name}`)
-    const rows = attachment.peek ? null : await countRows(engine, name, format, files, load)
+    const counted = !attachment.peek && (load || !format.text)
+    const rows = counted ? await countRows(engine, name, format, files) : null
     return {
       columns,
       lineage: { name: attachment.name, files: await lineage, rows, format: format.name },
@@ -35,10 +39,9 @@ export async function attachFile(engine: Engine, attachment: Attachment): Promis
       verify: () => (load ? Promise.resolve() : verifyUnchanged(files)),
     }
   } catch (error) {
-    await lineage.catch(() => undefined)
-    throw error instanceof SourceError
-      ? error
-      : new SourceError(unreadable(error as Error, attachment, files))
+    const failure = engineFailure(error)
+    if (failure?.kind !== 'refused') throw error
+    throw new SourceError(unreadable(failure.reason, attachment, files))
   }
 }
 
@@ -58,18 +61,9 @@ function select(format: Format, files: SourceFile[], types: Record<string, strin
   return `select * replace (${casts.join(', ')}) from ${from}`
 }
 
-async function countRows(
-  engine: Engine,
-  name: string,
-  format: Format,
-  files: SourceFile[],
-  loaded: boolean,
-): Promise<number | null> {
-  if (format.text && !loaded) return null
-  const from = loaded
-    ? `select count(*) from ${name}`
-    : `select sum(num_rows)::bigint from ${format.call(files, {}).replace(/^read_parquet\((\[.*?\]).*$/s, 'parquet_file_metadata($1)')}`
-  const { rows } = await readTable(engine, from, {}, 1)
+/** Text that is scanned is not counted: that would read it twice. */
+async function countRows(engine: Engine, name: string, format: Format, files: SourceFile[]): Promise<number> {
+  const { rows } = await readTable(engine, format.count?.(files) ?? `select count(*) from ${name}`, {}, 1)
   return Number(rows[0]?.[0])
 }
 
@@ -84,7 +78,7 @@ async function fingerprinted(files: SourceFile[], format: Format): Promise<FileL
   return all
 }
 
-async function unread(files: SourceFile[], _format: Format): Promise<FileLineage[]> {
+async function unread(files: SourceFile[]): Promise<FileLineage[]> {
   return files.map(({ path, bytes, modified_at }) => ({ path, bytes, fingerprint: '', modified_at }))
 }
 
@@ -100,11 +94,7 @@ async function verifyUnchanged(files: SourceFile[]): Promise<void> {
 }
 
 /** DuckDB's reason with the real paths taken out. */
-function unreadable(error: Error, attachment: Attachment, files: SourceFile[]): string {
-  const lines = error.message.split('\n').filter((line) => line.trim() !== '')
-  const reason = files.reduce(
-    (text, file) => text.replaceAll(file.real, file.path),
-    lines.slice(0, 4).join(' '),
-  )
-  return `${JSON.stringify(attachment.file)} cannot be read: ${reason.slice(0, 500)}`
+function unreadable(reason: string, attachment: Attachment, files: SourceFile[]): string {
+  const shown = files.reduce((text, file) => text.replaceAll(file.real, file.path), reason)
+  return `${JSON.stringify(attachment.file)} cannot be read: ${shown}`
 }

@@ -6,8 +6,10 @@ export interface Format {
   endings: RegExp
   text: boolean
   /** The call that reads `files`; declared types go into the call where it takes them, else they are cast after it. */
-  call(files: { real: string; bytes: number }[], types: Record<string, string>): string
+  call(files: Files, types: Record<string, string>): string
   takesTypes: boolean
+  /** A query for the number of rows that is cheaper than to count them. */
+  count?(files: Files): string
 }
 
 /** Below this the whole text is read to learn the types of its columns; above, DuckDB looks at the first 20,480 rows. */
@@ -67,6 +69,7 @@ export const FORMATS: readonly Format[] = [
     text: false,
     takesTypes: false,
     call: (files) => `read_parquet(${list(files)}${several(files)})`,
+    count: (files) => `select sum(num_rows)::bigint from parquet_file_metadata(${list(files)})`,
   },
 ]
 

@@ -1,0 +1,117 @@
+/**
+ * The entry of an analysis child (child-handle.ts forks it): loads everything, opens an engine ahead, says that it is
+ * ready, then does one task at a time. It has no secrets in its environment and ends with its parent.
+ */
+import { DEFAULT_LIMITS } from '../template.ts'
+import { type Engine, openEngine, queryPercent } from './duckdb.ts'
+import { createFence } from './fence.ts'
+import type { FromChild, Results, RunResult, RunTask, Task, ToChild } from './protocol.ts'
+import { createReporter } from './reporter.ts'
+import { runTask } from './run.ts'
+import { createGuard } from './sql-guard.ts'
+import { checkTask, describeTask } from './tasks.ts'
+
+interface Current {
+  id: number
+  stopped: boolean
+  engine: Engine | null
+}
+
+const MEMORY_EXCEEDED: RunResult = {
+  status: 'failed',
+  error: {
+    code: 'memory_exceeded',
+    detail: 'The analysis needed more memory than limits.memory allows.',
+  },
+}
+
+let current: Current | null = null
+
+function send(message: FromChild, sent?: () => void): void {
+  if (process.connected) process.send?.(message, undefined, undefined, () => sent?.())
+}
+
+/** At once, whatever a query is doing: `process.exit` would wait for its thread. */
+function die(): void {
+  process.kill(process.pid, 'SIGKILL')
+}
+
+const fence = createFence(() => {
+  if (current) send({ type: 'result', id: current.id, result: MEMORY_EXCEEDED }, die)
+  else die()
+})
+const loaded = Promise.all([createGuard(), fence.set(DEFAULT_LIMITS.memory_bytes)])
+let next: Promise<Engine> = openEngine()
+
+async function run(task: RunTask, mine: Current, engine: Engine, tempFolder: string): Promise<RunResult> {
+  const [guard] = await loaded
+  const { id } = mine
+  const reporter = createReporter(
+    (progress) => send({ type: 'progress', id, progress }),
+    () => queryPercent(engine),
+  )
+  try {
+    return await runTask(task, {
+      engine,
+      guard,
+      temp_folder: tempFolder,
+      onStarted: async (limits) => {
+        send({ type: 'started', id, timeout_ms: limits.timeout_ms })
+        await fence.set(limits.memory_bytes)
+      },
+      onProgress: (progress) => reporter.note(progress),
+      stopped: () => mine.stopped,
+    })
+  } finally {
+    reporter.end()
+  }
+}
+
+async function perform(
+  task: Task,
+  mine: Current,
+  engine: Engine,
+  tempFolder: string,
+): Promise<Results[Task['kind']]> {
+  const [guard] = await loaded
+  switch (task.kind) {
+    case 'run':
+      return run(task, mine, engine, tempFolder)
+    case 'check':
+      return checkTask(task, guard, { engine, temp_folder: tempFolder })
+    case 'describe':
+      return describeTask(task, { engine, temp_folder: tempFolder })
+    case 'draw': {
+      // Vega is 77 packages: loaded by the first drawing, not by every child.
+      const { drawChart } = await import('../templates/draw.ts')
+      return Promise.all(task.specs.map((spec) => drawChart(spec)))
+    }
+  }
+}
+
+async function take({ id, task, temp_folder }: Extract<ToChild, { type: 'task' }>): Promise<void> {
+  const mine: Current = { id, stopped: false, engine: null }
+  current = mine
+  const engine = await next
+  mine.engine = engine
+  try {
+    send({ type: 'result', id, result: await perform(task, mine, engine, temp_folder) })
+  } catch (error) {
+    send({ type: 'fault', id, message: (error as Error).stack ?? String(error) })
+  }
+  current = null
+  engine.close()
+  next = openEngine()
+}
+
+process.on('disconnect', die)
+process.on('message', (message: ToChild) => {
+  if (message.type === 'task') void take(message)
+  else if (current?.id === message.id) {
+    current.stopped = true
+    current.engine?.connection.interrupt()
+  }
+})
+
+await Promise.all([loaded, next])
+send({ type: 'ready' })

@@ -1,0 +1,63 @@
+/** From whatever went wrong in an analysis to the error of the job, or to "it was stopped". */
+import type { JobErrorCode } from '../errors.ts'
+import { TemplateFault } from '../templates/fault.ts'
+import { engineFailure } from './engine-error.ts'
+import { MethodError } from './methods/method.ts'
+import type { RunResult } from './protocol.ts'
+import { SourceError } from './sources/source.ts'
+
+/** Ends the job with this code and sentence. */
+export class TaskFailure extends Error {
+  readonly code: JobErrorCode
+
+  constructor(code: JobErrorCode, detail: string) {
+    super(detail)
+    this.code = code
+  }
+}
+
+/** The parent asked to stop. */
+export class Stopped extends Error {}
+
+/** Where it happened, for the sentence: "SQL block "daily"", and the line of the template of its first line. */
+export interface Whereabouts {
+  what: string
+  line: number
+}
+
+/** Throws what `error` means at this place; errors that have their meaning already pass through. */
+export function failAt(where: Whereabouts, error: unknown): never {
+  if (error instanceof MethodError) {
+    throw new TaskFailure('analysis_failed', `${where.what}, line ${where.line}: ${error.message}`)
+  }
+  const failure = engineFailure(error)
+  if (failure === null) throw error
+  if (failure.kind === 'interrupted') throw new Stopped()
+  if (failure.kind === 'memory') {
+    throw new TaskFailure(
+      'memory_exceeded',
+      `${where.what}, line ${where.line}, needed more memory or temporary space than limits.memory allows.`,
+    )
+  }
+  const line = where.line + (failure.line ?? 1) - 1
+  throw new TaskFailure('analysis_failed', `${where.what}, line ${line}: ${failure.reason}`)
+}
+
+/** What becomes of the job. Errors that nobody foresaw are thrown on: they are faults of ours. */
+export function resultOf(error: unknown): RunResult {
+  if (error instanceof Stopped) return { status: 'stopped' }
+  if (error instanceof TaskFailure) return failed(error.code, error.message)
+  if (error instanceof SourceError) return failed('source_unavailable', error.message)
+  if (error instanceof TemplateFault) return failed('template_invalid', error.message)
+  const failure = engineFailure(error)
+  if (failure?.kind === 'interrupted') return { status: 'stopped' }
+  if (failure?.kind === 'memory') {
+    return failed('memory_exceeded', 'The analysis needed more memory than limits.memory allows.')
+  }
+  if (failure) return failed('analysis_failed', failure.reason)
+  throw error
+}
+
+function failed(code: JobErrorCode, detail: string): RunResult {
+  return { status: 'failed', error: { code, detail } }
+}
