@@ -156,8 +156,9 @@ export type IdempotencyStart =
   | { state: 'in_progress'; retry_after: number }
 
 export interface Counts {
+  /** Unfinished ones. `oldest_at`: when the oldest was queued (queued), or created (the others). */
   jobs: { workspace_id: string; job_status: JobStatus; count: number; oldest_at: string | null }[]
-  /** Pending deliveries: waiting now, and later. */
+  /** Pending deliveries that nobody holds: due now, or later or of a disabled webhook; the earliest due time. */
   deliveries: { due: number; waiting: number; oldest_at: string | null }
 }
 

@@ -54,7 +54,8 @@ const UNIQUE = 2067
 
 /** The errors of SQLite that mean something to a client, as AppErrors; others as they are. */
 export function translate(error: unknown): unknown {
-  const code = (error as { errcode?: unknown }).errcode
+  const { errcode: code, code: name } = error as { errcode?: unknown; code?: unknown }
+  if (name === 'ERR_INVALID_STATE') return unavailable('The store is closed.', error)
   if (typeof code !== 'number') return error
   if (code === FOREIGN_KEY)
     return new AppError('not_found', 'The workspace does not exist any more.', { cause: error })

@@ -163,12 +163,14 @@ export function removeDeliveriesOfJob(connection: Connection, assignment_id: str
   for (const { webhook_id, claimed } of pending) refreshTurn(connection, webhook_id, claimed)
 }
 
+/** Reads the index of what is due from end to end: live rows only. What a disabled webhook has waits. */
 export function countDeliveries(connection: Connection): Counts['deliveries'] {
   const row = connection.one<Counts['deliveries']>(
-    `SELECT coalesce(sum(due), 0) AS due, count(*) - coalesce(sum(due), 0) AS waiting, min(created_at) AS oldest_at
-     FROM (SELECT deliveries.created_at, webhooks.status = 'enabled' AND deliveries.due_at <= ? AS due
-           FROM deliveries JOIN webhooks USING (webhook_id)
-           WHERE deliveries.status = 'pending' AND deliveries.owner IS NULL)`,
+    `SELECT coalesce(sum(due * (status = 'enabled')), 0) AS due,
+       coalesce(sum(pending - due * (status = 'enabled')), 0) AS waiting, min(oldest_at) AS oldest_at
+     FROM (SELECT webhook_id, count(*) AS pending, sum(due_at <= ?) AS due, min(due_at) AS oldest_at
+           FROM deliveries WHERE status = 'pending' AND owner IS NULL GROUP BY webhook_id)
+     JOIN webhooks USING (webhook_id)`,
     connection.now(),
   )!
   return { ...row }

@@ -2,7 +2,7 @@
  * The store on SQLite: the contract, method by method. Reads are answered at once, writes after their group's commit.
  * The functions behind it are synchronous: each runs whole inside one transaction.
  */
-import { chmodSync } from 'node:fs'
+import { chmodSync, closeSync, openSync } from 'node:fs'
 import type { Clock } from '../../runtime/clock.ts'
 import type { NewRecovery, Store } from '../store.ts'
 import * as accounts from './accounts.ts'
@@ -33,8 +33,10 @@ export interface SqliteOptions {
 export async function openSqlite({ file, clock, publicUrl }: SqliteOptions): Promise<Store> {
   const lock = takeLock(file, new Date(clock.now()).toISOString())
   try {
-    const db = openDatabase(file)
+    // Before SQLite makes it: its -wal and -shm files take the mode of the database.
+    closeSync(openSync(file, 'a', 0o600))
     chmodSync(file, 0o600)
+    const db = openDatabase(file)
     await migrateSqlite(db)
     const connection = connect(db, clock, publicUrl)
     await connection.write(() => accounts.ensureDefaultWorkspace(connection))

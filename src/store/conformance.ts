@@ -1,0 +1,41 @@
+/**
+ * The promises of store.ts as tests, which every store runs whole. A store brings `open`: a fresh one for each test,
+ * and a way to let time pass (SQLite turns its clock; PostgreSQL, whose time is the database's, shifts what is stored).
+ */
+import { suite, test } from 'node:test'
+import { accountTests } from './conformance/accounts.ts'
+import { claimTests, nodeTests } from './conformance/claims.ts'
+import { deliveryTests } from './conformance/deliveries.ts'
+import type { Harness } from './conformance/given.ts'
+import { jobTests } from './conformance/jobs.ts'
+import { idempotencyTests, recoveryTests, retentionTests } from './conformance/recoveries.ts'
+import { webhookTests } from './conformance/webhooks.ts'
+
+export type { Harness } from './conformance/given.ts'
+
+const PARTS = {
+  accounts: accountTests,
+  jobs: jobTests,
+  claims: claimTests,
+  nodes: nodeTests,
+  'webhooks and events': webhookTests,
+  deliveries: deliveryTests,
+  'recovery and statistics': recoveryTests,
+  idempotency: idempotencyTests,
+  retention: retentionTests,
+}
+
+export function conformance(name: string, open: () => Promise<Harness>): void {
+  for (const [part, tests] of Object.entries(PARTS))
+    suite(`${name}: ${part}`, () => {
+      for (const [title, run] of Object.entries(tests))
+        test(title, async () => {
+          const harness = await open()
+          try {
+            await run(harness)
+          } finally {
+            await harness.close()
+          }
+        })
+    })
+}
