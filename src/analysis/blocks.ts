@@ -45,7 +45,7 @@ export async function runBlocks(run: BlockRun): Promise<BlockResults> {
       tables[block.name] = table
       run.columns.set(block.name, table.columns)
       const { sql } = run.plan.sql.get(block.name)!
-      lineage.push({ name: block.name, kind: 'sql', sql, rows: table.total, elapsed_ms: elapsed() })
+      lineage.push({ name: block.name, kind: 'sql', sql: sql.replace(/[ \t]+$/gm, ''), rows: table.total, elapsed_ms: elapsed() })
     } else {
       analyses[block.name] = await runAnalysis(run, block)
       lineage.push({ name: block.name, kind: 'analysis', sql: null, rows: null, elapsed_ms: elapsed() })

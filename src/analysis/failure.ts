@@ -48,7 +48,10 @@ export function resultOf(error: unknown): RunResult {
   if (error instanceof Stopped) return { status: 'stopped' }
   if (error instanceof TaskFailure) return failed(error.code, error.message)
   if (error instanceof SourceError) return failed('source_unavailable', error.message)
-  if (error instanceof TemplateFault) return failed('template_invalid', error.message)
+  if (error instanceof TemplateFault) {
+    const tooLarge = error.fault.code === 'output_too_large'
+    return failed(tooLarge ? 'output_too_large' : 'template_invalid', error.message)
+  }
   const failure = engineFailure(error)
   if (failure?.kind === 'interrupted') return { status: 'stopped' }
   if (failure?.kind === 'memory') {

@@ -42,8 +42,9 @@ export async function runTask(task: RunTask, session: Session): Promise<RunResul
 async function findings(task: RunTask, session: Session): Promise<Findings> {
   const began = performance.now()
   resetPeakMemory()
-  const template = readTemplate(task)
-  const limits = capped(template.limits, task.caps)
+  const parsed = readTemplate(task)
+  const limits = capped(parsed.limits, task.caps)
+  const template = { ...parsed, limits }
   await session.onStarted(limits)
   const progress = stepper(template, session)
   const { engine, guard, temp_folder } = session
