@@ -23,7 +23,7 @@ const POLL_MS = 250
 const RECOVER_MS = 1000
 const RECOVER_ROWS = 500
 /** Receivers that hang hold their places for the whole deadline: the store leaves room for the others. */
-export const CONCURRENCY = 256
+export const CONCURRENCY = 512
 const FIRST_WAIT_MS = 100
 const LONGEST_WAIT_MS = 5000
 

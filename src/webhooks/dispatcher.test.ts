@@ -1,0 +1,344 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, test } from 'node:test'
+import { type Mode, modes, type Receiver, startReceiver } from '../../test/receiver.ts'
+import { AppError } from '../errors.ts'
+import { FakeClock } from '../runtime/clock.ts'
+import { uuidv7 } from '../runtime/ids.ts'
+import { SecretBox } from '../runtime/secrets.ts'
+import { newSigningSecret, verify } from '../signature.ts'
+import type { Store } from '../store/store.ts'
+import { DEFAULT_WORKSPACE as workspace_id } from '../token.ts'
+import { headerContext, secretContext } from '../webhook.ts'
+import { type Station, type StationOptions, startStation } from './harness.ts'
+
+const open: { close(): Promise<void> }[] = []
+after(async () => {
+  for (const each of open.toReversed()) await each.close()
+})
+
+async function station(options: StationOptions = {}): Promise<Station> {
+  const started = await startStation(options)
+  open.push(started)
+  return started
+}
+
+async function receive(mode: Mode = modes.ok()): Promise<Receiver> {
+  const receiver = await startReceiver({ mode })
+  open.push(receiver)
+  return receiver
+}
+
+/** Turns the clock in steps until the work is done: what sleeps between is woken, what happens on sockets is awaited. */
+async function turning<T>(clock: FakeClock, stepMs: number, work: Promise<T>): Promise<T> {
+  const state = { done: false }
+  const finished = work.finally(() => {
+    state.done = true
+  })
+  while (!state.done) {
+    clock.advance(stepMs)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  return finished
+}
+
+test('an event reaches its receiver at once, signed, and the attempt is kept', async () => {
+  const [{ store, register, send, attempted, metrics, lines }, receiver] = [await station(), await receive()]
+  const { webhook, secret } = await register(`${receiver.url}/hook`, {
+    values: { 'x-api-key': 'k3y-of-the-receiver' },
+  })
+  const { event_id, delivery_id } = await send(webhook)
+  const arrival = await receiver.next()
+  assert.equal(verify({ headers: arrival.headers, body: arrival.body, secret }).id, event_id)
+  const { type, timestamp, data } = JSON.parse(arrival.body.toString()) as Record<string, unknown>
+  assert.deepEqual([type, data], ['webhook.test', { webhook_id: webhook.webhook_id, message: 'hello' }])
+  const kept = await attempted(delivery_id, 1)
+  assert.deepEqual([kept.status, kept.attempt_count, kept.next_attempt_at], ['delivered', 1, null])
+  assert.equal(kept.attempts[0]!.request.body, arrival.body.toString())
+  const listed = await store.listEvents({ workspace_id, limit: 1, order: 'newest' })
+  assert.equal(listed.items[0]!.timestamp, timestamp)
+
+  const wide = lines.map((line) => JSON.parse(line) as Record<string, unknown>).find((line) => line.outcome)
+  assert.deepEqual(
+    [wide?.delivery_id, wide?.outcome, wide?.attempt, wide?.next],
+    [delivery_id, 'delivered', 1, 'delivered'],
+  )
+  for (const text of [JSON.stringify(kept), ...lines])
+    assert.ok(!text.includes('k3y-of') && !text.includes(secret))
+  assert.match(await metrics.registry.metrics(), /attempt_duration_seconds_count\{outcome="delivered"\} 1/)
+})
+
+test('a failed delivery is tried again by the schedule, under the same id, signed anew', async () => {
+  const clock = new FakeClock(Date.now())
+  const [{ register, send, attempted }, receiver] = [await station({ clock }), await receive(modes.fail(2))]
+  const { webhook } = await register(receiver.url)
+  const { event_id, delivery_id } = await send(webhook)
+  const first = await attempted(delivery_id, 1)
+  assert.equal(first.status, 'pending')
+  assert.equal(Date.parse(first.next_attempt_at!) - clock.now(), 5000)
+  const kept = await turning(clock, 1000, attempted(delivery_id, 3))
+  assert.equal(kept.status, 'delivered')
+  assert.deepEqual(
+    kept.attempts.map(({ number, status_code }) => [number, status_code]),
+    [
+      [1, 500],
+      [2, 500],
+      [3, 200],
+    ],
+  )
+  const [one, two, three] = kept.attempts.map(({ started_at }) => Date.parse(started_at))
+  assert.ok(two! - one! >= 5000 && three! - two! >= 300_000)
+  assert.deepEqual(
+    receiver.arrivals.map(({ headers }) => headers['webhook-id']),
+    [event_id, event_id, event_id],
+  )
+  assert.equal(new Set(receiver.arrivals.map(({ headers }) => headers['webhook-timestamp'])).size, 3)
+})
+
+test('a delivery that cannot be made is recorded as failed and stops nobody', async () => {
+  const [{ register, send, attempted, box }, receiver] = [await station(), await receive()]
+  const alien = new SecretBox([randomBytes(32)])
+  const webhook_id = uuidv7()
+  const lost = await register(receiver.url, {
+    webhook_id,
+    secrets: [
+      { sealed: alien.seal(newSigningSecret('v1').secret, secretContext(webhook_id)), expires_at: null },
+    ],
+  })
+  const other_id = uuidv7()
+  const unsendable = await register(receiver.url, {
+    webhook_id: other_id,
+    headers: [
+      { name: 'x-bad', sealed: box.seal('a\r\nb: c', headerContext(other_id, 'x-bad')), fingerprint: '' },
+    ],
+  })
+  const unsigned = await register(receiver.url, { secrets: [] })
+  const inside = await register('http://169.254.169.254/latest')
+  const nonsense = await register('no address')
+  const good = await register(receiver.url)
+  const sent = []
+  for (const { webhook } of [lost, unsendable, unsigned, inside, nonsense, good])
+    sent.push(await send(webhook))
+  const kept = await Promise.all(sent.map(({ delivery_id }) => attempted(delivery_id, 1)))
+  assert.deepEqual(
+    kept.map(({ status, attempts }) => [status, attempts[0]!.error?.class]),
+    [
+      ['pending', 'request_invalid'],
+      ['pending', 'request_invalid'],
+      ['pending', 'request_invalid'],
+      ['pending', 'ssrf_blocked'],
+      ['pending', 'ssrf_blocked'],
+      ['delivered', undefined],
+    ],
+  )
+  assert.match(kept[0]!.attempts[0]!.error!.detail, /rotate the signing secret/)
+  assert.equal(receiver.arrivals.length, 1)
+})
+
+test('receivers that hang hold up no other', async () => {
+  const [{ register, send, attempted }, healthy] = [
+    await station({ dispatcher: { drainMs: 0 } }),
+    await receive(),
+  ]
+  const hanging = await receive(modes.hang())
+  for (let nth = 0; nth < 20; nth += 1) {
+    const { webhook } = await register(`${hanging.url}/${nth}`)
+    for (let event = 0; event < 10; event += 1) await send(webhook)
+  }
+  const { webhook } = await register(healthy.url)
+  const sent = []
+  for (let nth = 0; nth < 100; nth += 1) sent.push(await send(webhook))
+  for (const { delivery_id } of sent) assert.equal((await attempted(delivery_id, 1)).status, 'delivered')
+  assert.ok(hanging.open() > 0, 'the others still hang')
+})
+
+/** A store whose `recordAttempt` fails so often before it works. */
+function failing(times: number, error: () => Error, seen: { calls: number }) {
+  return (store: Store): Store => ({
+    ...store,
+    recordAttempt(outcome) {
+      seen.calls += 1
+      return seen.calls <= times ? Promise.reject(error()) : store.recordAttempt(outcome)
+    },
+  })
+}
+
+test('a store that is away is waited for with the outcome in hand: nothing is sent twice', async () => {
+  const clock = new FakeClock(Date.now())
+  const seen = { calls: 0 }
+  const between = failing(6, () => new AppError('store_unavailable', 'It is away.'), seen)
+  const [{ register, send, attempted }, receiver] = [await station({ clock, between }), await receive()]
+  const { webhook } = await register(receiver.url)
+  const { delivery_id } = await send(webhook)
+  const kept = await turning(clock, 100, attempted(delivery_id, 1))
+  assert.deepEqual([kept.status, seen.calls, receiver.arrivals.length], ['delivered', 7, 1])
+})
+
+test('an outcome that the store refuses is not lost: the delivery is made again under the same id', async () => {
+  const clock = new FakeClock(Date.now())
+  const seen = { calls: 0 }
+  const between = failing(1, () => new TypeError('a fault of ours'), seen)
+  const [{ register, send, attempted, lines }, receiver] = [
+    await station({ clock, between }),
+    await receive(),
+  ]
+  const { webhook } = await register(receiver.url)
+  const { delivery_id, event_id } = await send(webhook)
+  const kept = await turning(clock, 1000, attempted(delivery_id, 1))
+  assert.deepEqual([kept.status, kept.attempt_count], ['delivered', 1])
+  assert.deepEqual(
+    receiver.arrivals.map(({ headers }) => headers['webhook-id']),
+    [event_id, event_id],
+  )
+  assert.ok(lines.some((line) => line.includes('it will be repeated')))
+})
+
+test('claims that fail are made again when the store is back', async () => {
+  let away = true
+  const between = (store: Store): Store => ({
+    ...store,
+    claimDeliveries: (input) =>
+      away ? Promise.reject(new AppError('store_unavailable', 'It is away.')) : store.claimDeliveries(input),
+  })
+  const clock = new FakeClock(Date.now())
+  const [{ register, send, attempted, lines }, receiver] = [
+    await station({ clock, between }),
+    await receive(),
+  ]
+  const { webhook } = await register(receiver.url)
+  const { delivery_id } = await send(webhook)
+  while (!lines.some((line) => line.includes('could not be claimed'))) {
+    clock.advance(250)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  away = false
+  assert.equal((await turning(clock, 250, attempted(delivery_id, 1))).status, 'delivered')
+})
+
+test('a node whose lease does not hold claims nothing', async () => {
+  let holds = false
+  const clock = new FakeClock(Date.now())
+  const started = await station({ clock, dispatcher: { holds: () => holds } })
+  const receiver = await receive()
+  const { webhook } = await started.register(receiver.url)
+  const { delivery_id } = await started.send(webhook)
+  for (let nth = 0; nth < 50; nth += 1) {
+    clock.advance(250)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  assert.equal(receiver.connections(), 0)
+  holds = true
+  await turning(clock, 250, started.attempted(delivery_id, 1))
+})
+
+test('told to stop, it finishes what is under way and claims no more', async () => {
+  const started = await station()
+  const answers: (() => void)[] = []
+  const receiver = await receive((response) => answers.push(() => response.end()))
+  const { webhook } = await started.register(receiver.url)
+  const first = await started.send(webhook)
+  await receiver.next()
+  const stopped = started.stop()
+  const second = await started.send(webhook)
+  answers[0]!()
+  await stopped
+  assert.equal((await started.delivery(first.delivery_id)).status, 'delivered')
+  assert.deepEqual((await started.delivery(second.delivery_id)).attempts, [])
+})
+
+test('what is not finished within the drain time is given back as if it had not been claimed', async () => {
+  const started = await station({ dispatcher: { drainMs: 50 } })
+  const receiver = await receive(modes.hang())
+  const { webhook } = await started.register(receiver.url)
+  const { delivery_id } = await started.send(webhook)
+  await receiver.next()
+  await started.stop()
+  const kept = await started.delivery(delivery_id)
+  assert.deepEqual([kept.status, kept.attempt_count, kept.attempts.length], ['pending', 0, 0])
+  await started.store.registerNode({
+    node_id: 'another',
+    name: 'b',
+    roles: [],
+    version: '1',
+    lease_ms: 30_000,
+  })
+  const [again] = await started.store.claimDeliveries({ node_id: 'another', limit: 10 })
+  assert.deepEqual([again?.delivery_id, again?.attempt], [delivery_id, 1])
+})
+
+test('410 disables the webhook, and what waits for it stays', async () => {
+  const { store, register, send, attempted } = await station()
+  const [gone, listening] = [await receive(modes.status(410)), await receive()]
+  const { webhook } = await register(gone.url)
+  await register(listening.url)
+  const { delivery_id } = await send(webhook)
+  assert.equal((await attempted(delivery_id, 1)).status, 'failed')
+  const now = await store.getWebhook(webhook)
+  assert.deepEqual([now?.status, now?.disabled_reason], ['disabled', 'The receiver answered 410 (gone).'])
+  const said = JSON.parse((await listening.next()).body.toString()) as {
+    type: string
+    data: { webhook_id: string }
+  }
+  assert.deepEqual([said.type, said.data.webhook_id], ['webhook.disabled', webhook.webhook_id])
+})
+
+test('while a key is replaced both sign, afterwards only the new one', async () => {
+  const clock = new FakeClock(Date.now())
+  const [{ store, box, register, send }, receiver] = [await station({ clock }), await receive()]
+  for (const signature of ['v1', 'v1a'] as const) {
+    const { webhook, secret: older } = await register(receiver.url, { signature })
+    const { webhook_id } = webhook
+    const newer = newSigningSecret(signature)
+    const sealed = box.seal(newer.secret, secretContext(webhook_id))
+    await store.rotateSecret({
+      workspace_id,
+      webhook_id,
+      sealed,
+      public_key: newer.public_key,
+      overlap_ms: 3_600_000,
+    })
+    await send(webhook)
+    const during = await receiver.next()
+    const given = { headers: during.headers, body: during.body, now: clock.now() }
+    for (const secret of [older, newer.secret]) verify({ ...given, secret })
+    if (newer.public_key) verify({ ...given, publicKey: newer.public_key })
+    assert.match(
+      String(during.headers['webhook-signature']),
+      new RegExp(`^${signature},[^ ]+ ${signature},[^ ]+$`),
+    )
+    clock.advance(3_600_001)
+    await send(webhook)
+    const later = await receiver.next()
+    const then = { headers: later.headers, body: later.body, now: clock.now() }
+    verify({ ...then, secret: newer.secret })
+    assert.throws(() => verify({ ...then, secret: older }), /No signature fits/)
+  }
+})
+
+test('a recovery is carried out in the background', async () => {
+  const clock = new FakeClock(Date.now())
+  const { store, register, send, attempted } = await station({ clock })
+  const receiver = await receive(modes.fail(3))
+  const { webhook } = await register(receiver.url, { retry_schedule: [] })
+  const since = new Date(clock.now() - 1000).toISOString()
+  const sent = [await send(webhook), await send(webhook), await send(webhook)]
+  for (const { delivery_id } of sent) assert.equal((await attempted(delivery_id, 1)).status, 'failed')
+  for (let nth = 0; nth < 3; nth += 1) await receiver.next()
+  const { webhook_id } = webhook
+  const recovery_id = uuidv7()
+  await store.createRecovery({
+    recovery_id,
+    workspace_id,
+    webhook_id,
+    since,
+    until: null,
+    include_unsent: false,
+  })
+  const again = await turning(clock, 1000, Promise.all([receiver.next(), receiver.next(), receiver.next()]))
+  assert.deepEqual(
+    new Set(again.map(({ headers }) => headers['webhook-id'])),
+    new Set(sent.map(({ event_id }) => event_id)),
+  )
+  const done = await store.getRecovery({ workspace_id, webhook_id, recovery_id })
+  assert.deepEqual([done?.status, done?.done, done?.count], ['completed', 3, 3])
+})

@@ -1,0 +1,173 @@
+/** For tests: a dispatcher on a real SQLite store in a folder of its own, with a clock that can be turned. */
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import type { Attempt, Delivery } from '../delivery.ts'
+import { type Clock, systemClock } from '../runtime/clock.ts'
+import { uuidv7 } from '../runtime/ids.ts'
+import { createLog, type Logger } from '../runtime/log.ts'
+import { createMetrics, type Metrics } from '../runtime/metrics.ts'
+import { fingerprint, SecretBox } from '../runtime/secrets.ts'
+import { newSigningSecret } from '../signature.ts'
+import { openStore } from '../store/open.ts'
+import type { NewWebhook, Store } from '../store/store.ts'
+import { parseTargets } from '../target.ts'
+import { DEFAULT_WORKSPACE } from '../token.ts'
+import { headerContext, type SignatureVersion, secretContext, type Webhook } from '../webhook.ts'
+import { createDispatcher, type DispatcherOptions } from './dispatcher.ts'
+
+export type KeptDelivery = Delivery & { attempts: Attempt[] }
+
+export interface Registered {
+  webhook: Webhook
+  secret: string
+}
+
+export interface Station {
+  store: Store
+  box: SecretBox
+  metrics: Metrics
+  /** What was logged, as JSON lines. */
+  lines: string[]
+  register(
+    url: string,
+    over?: Partial<NewWebhook> & { values?: Record<string, string>; signature?: SignatureVersion },
+  ): Promise<Registered>
+  /** A test event to it, due now. */
+  send(webhook: Webhook, message?: string): Promise<{ event_id: string; delivery_id: string }>
+  delivery(delivery_id: string): Promise<KeptDelivery>
+  /** The delivery once it has so many attempts. */
+  attempted(delivery_id: string, count: number): Promise<KeptDelivery>
+  /** Stops the dispatcher and waits until it has ended. */
+  stop(): Promise<void>
+  close(): Promise<void>
+}
+
+export interface StationOptions {
+  clock?: Clock
+  targets?: string[]
+  /** Stands between the dispatcher and the store. */
+  between?(store: Store): Store
+  dispatcher?: Partial<DispatcherOptions>
+}
+
+const NODE_ID = 'node-of-the-test'
+
+function registerWith(store: Store, box: SecretBox): Station['register'] {
+  return async (url, { values = {}, signature = 'v1', ...over } = {}) => {
+    const webhook_id = uuidv7()
+    const { secret, public_key } = newSigningSecret(signature)
+    const webhook = await store.createWebhook({
+      webhook_id,
+      workspace_id: DEFAULT_WORKSPACE,
+      url,
+      headers: Object.entries(values).map(([name, value]) => ({
+        name,
+        sealed: box.seal(value, headerContext(webhook_id, name)),
+        fingerprint: fingerprint(value),
+      })),
+      user_id: 'ada',
+      presence_name: 'ops',
+      events: ['*'],
+      description: null,
+      signature,
+      secrets: [{ sealed: box.seal(secret, secretContext(webhook_id)), expires_at: null }],
+      public_key,
+      retry_schedule: null,
+      max_in_flight: null,
+      rate_per_second: null,
+      ...over,
+    })
+    return { webhook, secret }
+  }
+}
+
+function deliveriesOf(store: Store): Pick<Station, 'delivery' | 'attempted'> {
+  const delivery = async (delivery_id: string): Promise<KeptDelivery> => {
+    const found = await store.getDelivery({ workspace_id: DEFAULT_WORKSPACE, delivery_id })
+    if (!found) throw new Error(`There is no delivery ${delivery_id}.`)
+    return found
+  }
+  return {
+    delivery,
+    async attempted(delivery_id, count) {
+      const changed = Promise.withResolvers<KeptDelivery>()
+      const look = async (): Promise<void> => {
+        const found = await delivery(delivery_id)
+        if (found.attempts.length >= count) changed.resolve(found)
+      }
+      const unsubscribe = store.subscribe((hint) => {
+        if (hint.topic === 'delivery' && hint.delivery_id === delivery_id) look().catch(changed.reject)
+      })
+      await look()
+      return changed.promise.finally(unsubscribe)
+    },
+  }
+}
+
+export async function startStation(options: StationOptions = {}): Promise<Station> {
+  const { clock = systemClock, targets = ['loopback'], between = (store) => store } = options
+  const home = await mkdtemp(path.join(tmpdir(), 'assay-dispatcher-'))
+  const store = await openStore({ url: '', home, clock, publicUrl: null })
+  const box = new SecretBox([randomBytes(32)])
+  const lines: string[] = []
+  const log: Logger = createLog({
+    level: 'debug',
+    format: 'json',
+    stream: { write: (line) => lines.push(line) },
+  })
+  await store.registerNode({
+    node_id: NODE_ID,
+    name: 'test',
+    roles: ['dispatcher'],
+    version: '1',
+    lease_ms: 30_000,
+  })
+  const metrics = createMetrics()
+  const control = new AbortController()
+  const running = createDispatcher({
+    store: between(store),
+    secrets: box,
+    targets: parseTargets(targets),
+    node_id: NODE_ID,
+    version: '1.2.3',
+    drainMs: 5000,
+    holds: () => true,
+    clock,
+    log,
+    metrics,
+    random: () => 0.5,
+    ...options.dispatcher,
+  }).run(control.signal)
+  const stop = async (): Promise<void> => {
+    control.abort()
+    await running
+  }
+  return {
+    store,
+    box,
+    metrics,
+    lines,
+    register: registerWith(store, box),
+    async send({ webhook_id }, message = 'hello') {
+      const [event_id, delivery_id] = [uuidv7(), uuidv7()]
+      await store.sendEvent({
+        workspace_id: DEFAULT_WORKSPACE,
+        webhook_id,
+        event_id,
+        delivery_id,
+        type: 'webhook.test',
+        data: { webhook_id, message },
+      })
+      return { event_id, delivery_id }
+    },
+    ...deliveriesOf(store),
+    stop,
+    async close() {
+      await stop()
+      await store.close()
+      await rm(home, { recursive: true, force: true })
+    },
+  }
+}
