@@ -38,6 +38,12 @@ export const ERRORS = {
   not_found: row(404, 'Not found', false, 'Check the id and that the token belongs to the same workspace.'),
   method_not_allowed: row(405, 'Method not allowed', false, 'Use one of the methods in the Allow header.'),
   not_acceptable: row(406, 'No such format', false, 'Ask for text/markdown, text/html or application/json.'),
+  request_timeout: row(
+    408,
+    'The request did not arrive in time',
+    true,
+    'Send the whole request within a minute.',
+  ),
   conflict: row(
     409,
     'Not possible in this state',
@@ -78,6 +84,12 @@ export const ERRORS = {
     'Send the Content-Type that the detail names.',
   ),
   invalid: row(422, 'The request does not fit', false, 'Correct every fault listed under errors.'),
+  preview_failed: row(
+    422,
+    'The template could not be tried',
+    false,
+    'The detail says why; of a preview it begins with the code that a job would end with (see Jobs).',
+  ),
   rate_limited: row(429, 'Too many requests', true, 'Wait the seconds in Retry-After.'),
   queue_full: row(429, 'Too many jobs are queued', true, 'Wait until some of the queued jobs have ended.'),
   header_too_large: row(431, 'The headers are too large', false, 'Send fewer or shorter headers.'),

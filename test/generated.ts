@@ -1,5 +1,6 @@
 /** What is generated from the code: the files, and how each is made. `npm run gen` writes them; a test compares. */
 
+import { openapiText } from '../src/api/openapi.ts'
 import { flagOf, SETTINGS, type SettingName } from '../src/config.ts'
 import { ERRORS, JOB_ERRORS } from '../src/errors.ts'
 
@@ -55,6 +56,7 @@ function configPage(): string {
 }
 
 export const GENERATED: Record<string, () => string | Promise<string>> = {
+  'openapi.json': openapiText,
   'docs/errors.md': errorsPage,
   'docs/config.md': configPage,
 }

@@ -1,0 +1,118 @@
+/**
+ * Who makes a request: the bearer token, its scope, its rate. A token is looked up once in two seconds, so one revoked on
+ * another node may work for that long; one revoked by this process stops at once.
+ */
+import { hash } from 'node:crypto'
+import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
+import { AppError } from '../errors.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Store } from '../store/store.ts'
+import { includesScope, type Principal, type Scope } from '../token.ts'
+import type { Limiter } from './limiter.ts'
+
+const KEPT_MS = 2000
+const MOST_KEPT = 1000
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    principal: Principal | null
+  }
+}
+
+export interface TokenCache {
+  /** At once where the token is kept, else a promise; null: there is no such token. */
+  find(token: string): Principal | null | Promise<Principal | null>
+  /** To be called after tokens, users or workspaces were deleted. */
+  forget(): void
+}
+
+export function createTokenCache(store: Pick<Store, 'findToken'>, clock: Clock): TokenCache {
+  const kept = new Map<string, { principal: Principal; until: number }>()
+  let generation = 0
+
+  async function look(key: string): Promise<Principal | null> {
+    const asked = generation
+    const principal = await store.findToken(key)
+    // A lookup that began before a revocation must not bring the revoked token back.
+    if (principal && asked === generation) {
+      if (kept.size >= MOST_KEPT) kept.delete(kept.keys().next().value!)
+      kept.set(key, { principal, until: clock.monotonic() + KEPT_MS })
+    }
+    return principal
+  }
+
+  return {
+    find(token) {
+      const key = hash('sha256', token)
+      const found = kept.get(key)
+      if (found && found.until > clock.monotonic()) return found.principal
+      kept.delete(key)
+      return look(key)
+    },
+    forget() {
+      generation += 1
+      kept.clear()
+    },
+  }
+}
+
+const BEARER = /^bearer +([\x21-\x7e]{1,1024})$/i
+
+function unauthorized(given: boolean): AppError {
+  const detail = given
+    ? 'The token does not exist or has expired: create one, or log in again.'
+    : 'Send the header "Authorization: Bearer TOKEN".'
+  const challenge = given ? 'Bearer error="invalid_token"' : 'Bearer'
+  return new AppError('unauthorized', detail, { headers: { 'www-authenticate': challenge } })
+}
+
+function tooNarrow(scope: Scope): AppError {
+  return new AppError('forbidden', `This takes a token with the scope ${scope}.`, {
+    headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${scope}"` },
+  })
+}
+
+export function rateHeaders(allowance: { limit: number; remaining: number; reset: number }) {
+  return {
+    'ratelimit-limit': String(allowance.limit),
+    'ratelimit-remaining': String(allowance.remaining),
+    'ratelimit-reset': String(allowance.reset),
+  }
+}
+
+/** A hook with a callback, not a promise: with the token kept it costs no turn of the event loop. */
+export function authenticate(tokens: TokenCache, requests: Limiter | null, scope: Scope) {
+  const judge = (principal: Principal | null, request: FastifyRequest, reply: FastifyReply): void => {
+    if (!principal) throw unauthorized(true)
+    request.principal = principal
+    if (requests) {
+      const allowance = requests.take(principal.token_id)
+      reply.headers(rateHeaders(allowance))
+      if (!allowance.allowed)
+        throw new AppError('rate_limited', `More than ${allowance.limit} requests a second: wait.`, {
+          retryAfter: allowance.reset,
+        })
+    }
+    if (!includesScope(principal.scopes, scope)) throw tooNarrow(scope)
+  }
+  return (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
+    const header = request.headers.authorization
+    const token = header === undefined ? undefined : BEARER.exec(header)?.[1]
+    if (token === undefined) {
+      done(unauthorized(header !== undefined))
+      return
+    }
+    const finish = (principal: Principal | null): void => {
+      try {
+        judge(principal, request, reply)
+      } catch (error) {
+        done(error as Error)
+        return
+      }
+      done()
+    }
+    const found = tokens.find(token)
+    if (found instanceof Promise) found.then(finish, done)
+    else finish(found)
+  }
+}

@@ -1,0 +1,183 @@
+/** Deliveries of webhooks: list, read with every attempt, send again, recover what failed, cancel what waits, count. */
+import Type from 'typebox'
+import {
+  Attempt,
+  DELIVERY_STATUSES,
+  type Delivery,
+  DeliveryView,
+  RecoveryView,
+  WebhookStats,
+} from '../delivery.ts'
+import { notFound } from '../errors.ts'
+import { EVENT_TYPES } from '../event.ts'
+import { iso } from '../runtime/clock.ts'
+import { Id, LIMIT_DEFAULT, pageOf, pageQuery, Time } from './fields.ts'
+import { operation } from './route.ts'
+import { invalid } from './validate.ts'
+import { requireWebhook, WebhookPath } from './webhook-lookup.ts'
+
+const DAY_MS = 24 * 3600 * 1000
+const DeliveryPath = Type.Object({ delivery_id: Id })
+const DeliveryWithAttempts = Type.Object(
+  { ...DeliveryView.properties, attempts: Type.Array(Attempt, { description: 'Oldest first' }) },
+  { title: 'DeliveryWithAttempts' },
+)
+
+export function deliveryView(delivery: Delivery): DeliveryView {
+  const { workspace_id: _, ...view } = delivery
+  return view
+}
+
+export const listDeliveries = operation({
+  name: 'listDeliveries',
+  tag: 'Webhooks',
+  summary: 'List the deliveries of a webhook, newest first',
+  scope: 'viewer',
+  params: WebhookPath,
+  query: pageQuery({
+    status: Type.Optional(Type.Enum([...DELIVERY_STATUSES])),
+    event_type: Type.Optional(Type.Enum([...EVENT_TYPES])),
+    created_after: Type.Optional(Time),
+    created_before: Type.Optional(Time),
+  }),
+  replies: { 200: { description: 'A page of deliveries', schema: pageOf(DeliveryView) } },
+  errors: ['not_found'],
+  async handle(call) {
+    const { workspace_id, webhook_id } = await requireWebhook(call)
+    const page = await call.services.store.listDeliveries({
+      limit: LIMIT_DEFAULT,
+      ...call.query,
+      workspace_id,
+      webhook_id,
+    })
+    return { items: page.items.map(deliveryView), next_cursor: page.next_cursor }
+  },
+})
+
+export const getDelivery = operation({
+  name: 'getDelivery',
+  tag: 'Webhooks',
+  summary: 'Read a delivery with every attempt',
+  scope: 'viewer',
+  params: DeliveryPath,
+  replies: { 200: { description: 'The delivery', schema: DeliveryWithAttempts } },
+  errors: ['not_found'],
+  async handle({ services, principal, params }) {
+    const delivery = await services.store.getDelivery({ workspace_id: principal.workspace_id, ...params })
+    if (!delivery) throw notFound('delivery', params.delivery_id)
+    return { ...deliveryView(delivery), attempts: delivery.attempts }
+  },
+})
+
+export const redeliver = operation({
+  name: 'redeliver',
+  tag: 'Webhooks',
+  summary: 'Send an event again',
+  description: 'A new delivery of the same event, under the same `webhook-id`, due now.',
+  scope: 'analyst',
+  params: DeliveryPath,
+  replies: { 202: { description: 'The new delivery', schema: DeliveryView } },
+  errors: ['not_found'],
+  async handle({ services, principal, params, id, reply }) {
+    const { workspace_id } = principal
+    const delivery = await services.store.redeliver({ workspace_id, ...params, new_delivery_id: id })
+    if (!delivery) throw notFound('delivery', params.delivery_id)
+    return reply
+      .code(202)
+      .header('location', `/v1alpha/webhooks/deliveries/${delivery.delivery_id}`)
+      .send(deliveryView(delivery))
+  },
+})
+
+const Recover = Type.Object({
+  since: Time,
+  until: Type.Optional(Time),
+  include_unsent: Type.Optional(
+    Type.Boolean({
+      description: 'Also events that were never sent: from before the webhook, or while it was off',
+    }),
+  ),
+  dry_run: Type.Optional(Type.Boolean({ description: 'Only count' })),
+})
+
+export const recoverDeliveries = operation({
+  name: 'recoverDeliveries',
+  tag: 'Webhooks',
+  summary: 'Send again all that failed since a time',
+  scope: 'analyst',
+  params: WebhookPath,
+  body: Recover,
+  replies: {
+    200: { description: 'How many it would be', schema: Type.Object({ count: Type.Integer() }) },
+    202: { description: 'It has begun', schema: Type.Object({ recovery_id: Id, count: Type.Integer() }) },
+  },
+  errors: ['not_found'],
+  async handle({ services, principal, params, body, id, reply }) {
+    const { webhook_id } = params
+    const { since, until = null, include_unsent = false } = body
+    if (until !== null && until <= since)
+      throw invalid([{ path: 'until', message: 'must be later than since' }])
+    const wanted = { workspace_id: principal.workspace_id, webhook_id, since, until, include_unsent }
+    if (body.dry_run) {
+      const count = await services.store.countRecoverable(wanted)
+      if (count === null) throw notFound('webhook', webhook_id)
+      return { count }
+    }
+    const recovery = await services.store.createRecovery({ ...wanted, recovery_id: id })
+    if (!recovery) throw notFound('webhook', webhook_id)
+    const { recovery_id, count } = recovery
+    return reply
+      .code(202)
+      .header('location', `/v1alpha/webhooks/${webhook_id}/recoveries/${recovery_id}`)
+      .send({ recovery_id, count })
+  },
+})
+
+export const getRecovery = operation({
+  name: 'getRecovery',
+  tag: 'Webhooks',
+  summary: 'Read how far a recovery is',
+  scope: 'viewer',
+  params: Type.Object({ webhook_id: Id, recovery_id: Id }),
+  replies: { 200: { description: 'The recovery', schema: RecoveryView } },
+  errors: ['not_found'],
+  async handle({ services, principal, params }) {
+    const recovery = await services.store.getRecovery({ workspace_id: principal.workspace_id, ...params })
+    if (!recovery) throw notFound('recovery', params.recovery_id)
+    return recovery
+  },
+})
+
+export const cancelPending = operation({
+  name: 'cancelPending',
+  tag: 'Webhooks',
+  summary: 'Cancel what waits to be sent',
+  scope: 'analyst',
+  params: WebhookPath,
+  replies: { 200: { description: 'How many were canceled', schema: Type.Object({ count: Type.Integer() }) } },
+  errors: ['not_found'],
+  async handle(call) {
+    const { workspace_id, webhook_id } = await requireWebhook(call)
+    return { count: await call.services.store.cancelPending({ workspace_id, webhook_id }) }
+  },
+})
+
+export const getWebhookStats = operation({
+  name: 'getWebhookStats',
+  tag: 'Webhooks',
+  summary: 'Read what became of the attempts',
+  scope: 'viewer',
+  params: WebhookPath,
+  query: Type.Object({
+    since: Type.Optional(Type.String({ format: 'date-time', description: 'The last 24 hours unless given' })),
+  }),
+  replies: { 200: { description: 'Counts, percentiles and hours', schema: WebhookStats } },
+  errors: ['not_found'],
+  async handle({ services, principal, params, query }) {
+    const since = query.since ?? iso(services.clock.now() - DAY_MS)
+    const { workspace_id } = principal
+    const stats = await services.store.webhookStats({ workspace_id, ...params, since })
+    if (!stats) throw notFound('webhook', params.webhook_id)
+    return stats
+  },
+})

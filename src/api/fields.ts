@@ -1,0 +1,47 @@
+/** The fields that many operations share: ids, times, pages. */
+import Type, { type TObject, type TProperties, type TSchema } from 'typebox'
+
+/** A UUID; JSON's quotes around it are taken off before it is judged (see validate.ts). */
+export const Id = Type.String({ format: 'uuid', description: "A UUID; JSON's quotes around it are accepted" })
+
+export const Time = Type.String({ format: 'date-time', description: 'RFC 3339, from 1970 to 9999' })
+
+/** Any text of 1 to 255 characters. */
+export const Name = Type.String({ minLength: 1, maxLength: 255 })
+
+export const LIMIT_DEFAULT = 50
+
+const pageFields = {
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 200,
+      description: `How many at most; ${LIMIT_DEFAULT} unless given`,
+    }),
+  ),
+  cursor: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 1024, description: 'The next_cursor of the page before' }),
+  ),
+}
+
+/** The query of a list: its own filters and the fields of a page. */
+export function pageQuery<Filters extends TProperties>(
+  filters: Filters,
+): TObject<Filters & typeof pageFields> {
+  return Type.Object({ ...filters, ...pageFields })
+}
+
+/** `{items, next_cursor}`, newest first. */
+export function pageOf<Item extends TSchema>(item: Item) {
+  return Type.Object({
+    items: Type.Array(item),
+    next_cursor: Type.Union([Type.String(), Type.Null()], {
+      description: 'Give it back as cursor for the next page; null at the end',
+    }),
+  })
+}
+
+/** A list that is always whole. */
+export function whole<Item>(items: Item[]): { items: Item[]; next_cursor: null } {
+  return { items, next_cursor: null }
+}

@@ -1,0 +1,184 @@
+/** Jobs: create, run, status, cancel, list, delete. The API never waits on an analysis: it writes and reads rows. */
+import Type from 'typebox'
+import { notFound } from '../errors.ts'
+import { isFinal, JOB_STATUSES, type Job, JobView, jobView } from '../job.ts'
+import type { Principal } from '../token.ts'
+import { Id, LIMIT_DEFAULT, Name, pageOf, pageQuery, Time } from './fields.ts'
+import { jobKey } from './hints.ts'
+import { preferred } from './negotiate.ts'
+import type { Services } from './parts.ts'
+import { operation } from './route.ts'
+import { requireTemplate, variablesOf } from './template-lookup.ts'
+
+const WAIT_MOST = 60
+
+/** The job, or a 404 that is the same for one that is another workspace's. */
+export async function requireJob(
+  services: Services,
+  principal: Principal,
+  assignment_id: string,
+): Promise<Job> {
+  const job = await services.store.getJob({ workspace_id: principal.workspace_id, assignment_id })
+  if (!job) throw notFound('job', assignment_id)
+  return job
+}
+
+const Metadata = Type.Record(Type.String(), Type.String({ maxLength: 1000 }), {
+  maxProperties: 50,
+  description: 'Given back in status and events',
+})
+
+export const createJob = operation({
+  name: 'createJob',
+  tag: 'Jobs',
+  summary: 'Create a job from a template',
+  description:
+    'The answer is the assignment id and nothing else: a JSON string, or the bare id under `Accept: text/plain`. The job is a draft until it is run.',
+  scope: 'analyst',
+  body: Type.Object({
+    payload: Type.Object({
+      type: Type.Literal('template'),
+      template_id: Type.String({ minLength: 1, maxLength: 200 }),
+      template_vars: Type.Optional(
+        Type.Record(Type.String(), Type.Unknown(), {
+          description: 'Values by variable: text is converted to the declared type',
+        }),
+      ),
+      presence_name: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 255,
+          description: 'Notifies only the webhooks that bear this name',
+        }),
+      ),
+      priority: Type.Optional(
+        Type.Integer({ minimum: -100, maximum: 100, description: 'Higher runs first' }),
+      ),
+      metadata: Type.Optional(Metadata),
+    }),
+  }),
+  replies: {
+    200: { description: 'The assignment id', schema: Type.String({ format: 'uuid' }), media: ['text/plain'] },
+  },
+  errors: ['not_found', 'queue_full'],
+  async handle({ services, principal, body, id, request, reply }) {
+    const { template_id, template_vars = {}, presence_name, priority, metadata } = body.payload
+    const template = await requireTemplate(services, principal, template_id)
+    const variables = variablesOf(template, template_vars)
+    const { assignment_id } = await services.store.createJob({
+      assignment_id: id,
+      workspace_id: principal.workspace_id,
+      user_id: principal.user_id,
+      template: template.source,
+      variables,
+      presence_name: presence_name ?? null,
+      priority: priority ?? 0,
+      metadata: metadata ?? {},
+    })
+    const plain = preferred(request.headers.accept, ['application/json', 'text/plain']) === 'text/plain'
+    return plain
+      ? reply.type('text/plain; charset=utf-8').send(assignment_id)
+      : reply.type('application/json; charset=utf-8').send(JSON.stringify(assignment_id))
+  },
+})
+
+const Assignment = Type.Object({
+  payload: Type.Object({ type: Type.Literal('assignment'), assignment_id: Id }),
+})
+
+export const runJob = operation({
+  name: 'runJob',
+  tag: 'Jobs',
+  summary: 'Run a job',
+  description:
+    'draft becomes queued. Again while it is queued, active or executing: answered as it is, no second run.',
+  scope: 'analyst',
+  body: Assignment,
+  replies: { 200: { description: 'The job', schema: JobView } },
+  errors: ['not_found', 'job_final', 'queue_full'],
+  async handle({ services, principal, body }) {
+    const { assignment_id } = body.payload
+    return jobView(await services.store.queueJob({ workspace_id: principal.workspace_id, assignment_id }))
+  },
+})
+
+export const cancelJob = operation({
+  name: 'cancelJob',
+  tag: 'Jobs',
+  summary: 'Cancel a job',
+  description: 'Any unfinished job becomes canceled at once; a running query is stopped within a second.',
+  scope: 'analyst',
+  body: Assignment,
+  replies: { 200: { description: 'The job', schema: JobView } },
+  errors: ['not_found', 'job_final'],
+  async handle({ services, principal, body }) {
+    const { assignment_id } = body.payload
+    return jobView(await services.store.cancelJob({ workspace_id: principal.workspace_id, assignment_id }))
+  },
+})
+
+export const jobStatus = operation({
+  name: 'jobStatus',
+  tag: 'Jobs',
+  summary: 'Read the status of a job',
+  description: 'With `wait` the answer comes as soon as the job has ended, or after that many seconds.',
+  scope: 'viewer',
+  query: Type.Object({
+    assignment_id: Id,
+    wait: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: WAIT_MOST, description: 'Seconds to wait for the end' }),
+    ),
+  }),
+  replies: { 200: { description: 'The job', schema: JobView } },
+  errors: ['not_found'],
+  async handle({ services, principal, query, signal }) {
+    const { assignment_id, wait = 0 } = query
+    const job = await requireJob(services, principal, assignment_id)
+    if (wait === 0 || isFinal(job.job_status)) return jobView(job)
+    let latest = job
+    const look = async (): Promise<Job | undefined> => {
+      latest = await requireJob(services, principal, assignment_id)
+      return isFinal(latest.job_status) ? latest : undefined
+    }
+    await services.hints.until(jobKey(assignment_id), look, wait * 1000, signal())
+    return jobView(latest)
+  },
+})
+
+export const listJobs = operation({
+  name: 'listJobs',
+  tag: 'Jobs',
+  summary: 'List jobs, newest first',
+  scope: 'viewer',
+  query: pageQuery({
+    job_status: Type.Optional(Type.Enum([...JOB_STATUSES])),
+    template_id: Type.Optional(Name),
+    created_after: Type.Optional(Time),
+    created_before: Type.Optional(Time),
+  }),
+  replies: { 200: { description: 'A page of jobs', schema: pageOf(JobView) } },
+  async handle({ services, principal, query }) {
+    const { workspace_id } = principal
+    const { items, next_cursor } = await services.store.listJobs({
+      limit: LIMIT_DEFAULT,
+      ...query,
+      workspace_id,
+    })
+    return { items: items.map(jobView), next_cursor }
+  },
+})
+
+export const deleteJob = operation({
+  name: 'deleteJob',
+  tag: 'Jobs',
+  summary: 'Delete a job that has ended',
+  description: 'Its insight and the bodies of its deliveries go too.',
+  scope: 'analyst',
+  params: Type.Object({ assignment_id: Id }),
+  replies: { 204: { description: 'It is gone' } },
+  errors: ['not_found', 'job_unfinished'],
+  async handle({ services, principal, params, reply }) {
+    await services.store.deleteJob({ workspace_id: principal.workspace_id, ...params })
+    return reply.code(204).send()
+  },
+})

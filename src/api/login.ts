@@ -1,0 +1,101 @@
+/**
+ * OAuth 2's password flow. Attempts are limited by name and by address; those that succeed do not count. A user who does
+ * not exist takes as long as a wrong password, and gets the same answer.
+ */
+import Type from 'typebox'
+import { AppError } from '../errors.ts'
+import { iso } from '../runtime/clock.ts'
+import { uuidv7 } from '../runtime/ids.ts'
+import { hashToken, newToken, verifyPassword } from '../runtime/secrets.ts'
+import { includesScope, SCOPES, type Scope } from '../token.ts'
+import { rateHeaders } from './auth.ts'
+import type { Limiter } from './limiter.ts'
+import { operation } from './route.ts'
+import { invalid } from './validate.ts'
+
+const SESSION_SECONDS = 12 * 3600
+
+function attempt(limiter: Limiter, key: string): void {
+  const allowance = limiter.take(key)
+  if (!allowance.allowed)
+    throw new AppError('rate_limited', `Too many failed logins: wait ${allowance.reset} seconds.`, {
+      retryAfter: allowance.reset,
+      headers: rateHeaders(allowance),
+    })
+}
+
+/** The scopes that were asked for, or all that the user has. */
+function grantedScopes(asked: string | undefined, held: Scope[]): Scope[] {
+  const names = (asked ?? '').split(/\s+/).filter(Boolean)
+  if (names.length === 0) return held
+  const scopes = SCOPES.filter((scope) => names.includes(scope))
+  if (names.some((name) => !(SCOPES as readonly string[]).includes(name)))
+    throw invalid([{ path: 'scope', message: `must be a list of ${SCOPES.join(', ')}, divided by spaces` }])
+  const missing = scopes.find((scope) => !includesScope(held, scope))
+  if (missing) throw new AppError('forbidden', `The user does not hold the scope ${missing}: ask for less.`)
+  return scopes
+}
+
+export const login = operation({
+  name: 'login',
+  tag: 'Authentication',
+  summary: 'Log in with a password',
+  description: `A token for ${SESSION_SECONDS / 3600} hours, with the scopes of the user or those asked for. At most ten failed attempts at once for a name.`,
+  scope: null,
+  idempotent: false,
+  bodyType: 'application/x-www-form-urlencoded',
+  body: Type.Object({
+    username: Type.String({ minLength: 1, maxLength: 255 }),
+    password: Type.String({ minLength: 1, maxLength: 1024 }),
+    scope: Type.Optional(Type.String({ maxLength: 255, description: 'Divided by spaces' })),
+    grant_type: Type.Optional(Type.Literal('password')),
+    client_id: Type.Optional(Type.String({ description: 'Passed over' })),
+    client_secret: Type.Optional(Type.String({ description: 'Passed over' })),
+  }),
+  replies: {
+    200: {
+      description: 'The token',
+      schema: Type.Object(
+        {
+          access_token: Type.String(),
+          token_type: Type.Literal('bearer'),
+          expires_in: Type.Integer({ description: 'Seconds' }),
+          scope: Type.String(),
+        },
+        { title: 'Login' },
+      ),
+    },
+  },
+  errors: ['unauthorized', 'forbidden', 'rate_limited'],
+  async handle({ services, body, request, reply }) {
+    const { store, clock, logins } = services
+    const { username, password } = body
+    attempt(logins.byAddress, request.ip)
+    attempt(logins.byUsername, username)
+    const user = await store.findUser(username)
+    if (!(await verifyPassword(password, user?.password_hash ?? null)) || !user)
+      throw new AppError('unauthorized', 'The username or the password is wrong.', {
+        headers: { 'www-authenticate': 'Bearer' },
+      })
+    logins.byAddress.giveBack(request.ip)
+    logins.byUsername.giveBack(username)
+    const scopes = grantedScopes(body.scope, user.scopes)
+    const secret = newToken()
+    await store.createToken({
+      token_id: uuidv7(),
+      workspace_id: user.workspace_id,
+      user_id: user.user_id,
+      name: 'login',
+      scopes,
+      expires_at: iso(clock.now() + SESSION_SECONDS * 1000),
+      token_hash: hashToken(secret),
+    })
+    void reply.header('cache-control', 'no-store')
+    return {
+      access_token: secret,
+      token_type: 'bearer' as const,
+      expires_in: SESSION_SECONDS,
+      scope: scopes.join(' '),
+    }
+  },
+})

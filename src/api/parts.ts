@@ -1,0 +1,52 @@
+/** What the API is made of: the parts that app.ts hands over, and what the operations share among themselves. */
+import type { Pool } from '../analysis/pool.ts'
+import type { Config, describeConfig, Role } from '../config.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/log.ts'
+import type { Metrics } from '../runtime/metrics.ts'
+import type { SecretBox } from '../runtime/secrets.ts'
+import type { Store } from '../store/store.ts'
+import type { Targets } from '../target.ts'
+import type { Catalog } from '../templates/catalog.ts'
+import type { TokenCache } from './auth.ts'
+import type { Drawings } from './drawings.ts'
+import type { Hints } from './hints.ts'
+import type { Idempotency } from './idempotency.ts'
+import type { Limiter } from './limiter.ts'
+
+export interface ApiParts {
+  config: Pick<Config, 'host' | 'port' | 'data' | 'rateLimit' | 'metricsToken'>
+  /** The settings as people may see them, secrets hidden. */
+  settings: ReturnType<typeof describeConfig>
+  store: Store
+  /** Null on a node without the role `api`. */
+  pool: Pool | null
+  catalog: Catalog | null
+  secrets: SecretBox
+  targets: Targets
+  clock: Clock
+  log: Logger
+  metrics: Metrics
+  node_id: string
+  version: string
+  roles: readonly Role[]
+}
+
+/** What the operations of the role `api` work with. */
+export interface Services extends ApiParts {
+  pool: Pool
+  catalog: Catalog
+  tokens: TokenCache
+  hints: Hints
+  drawings: Drawings
+  idempotency: Idempotency
+  /** The shipped tables: name and absolute path. */
+  sample: Record<string, string>
+  /** Null: no limit. */
+  requests: Limiter | null
+  logins: { byUsername: Limiter; byAddress: Limiter }
+  /** The text of the OpenAPI document. */
+  openapi(): string
+  /** Aborted when the server begins to close: what waits answers now. */
+  stopping: AbortSignal
+}

@@ -1,0 +1,170 @@
+/**
+ * An operation of the API, described once: from its schemas come the validation, the types of its handler and its part of
+ * the OpenAPI document. Answers are made by JSON.stringify: measured on a job, a serializer compiled from the schema takes
+ * 0.46 microseconds instead of 0.58, and ten times as long to make.
+ */
+import type { Readable } from 'node:stream'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import Type, { type Static, type TObject, type TSchema } from 'typebox'
+import type { ErrorCode, FieldError } from '../errors.ts'
+import { uuidv7 } from '../runtime/ids.ts'
+import type { Principal, Scope } from '../token.ts'
+import type { Services } from './parts.ts'
+import { invalid, queryValidator, textFaults, type Validator, validator } from './validate.ts'
+
+/** What an operation may answer: JSON by `schema`, text of the `media` types, or nothing. */
+export interface ReplyShape {
+  description: string
+  schema?: TSchema
+  media?: readonly string[]
+}
+
+export const BODY_TYPES = ['application/json', 'text/markdown', 'application/x-www-form-urlencoded'] as const
+export type BodyType = (typeof BODY_TYPES)[number]
+
+type AnswerOf<Shape> = Shape extends { schema: infer Schema extends TSchema; media: readonly string[] }
+  ? Static<Schema> | string | Readable
+  : Shape extends { schema: infer Schema extends TSchema }
+    ? Static<Schema>
+    : string | Readable
+
+export interface Call<Params = unknown, Query = unknown, Body = unknown> {
+  services: Services
+  /** Null only where the operation takes no token. */
+  principal: Principal
+  params: Params
+  query: Query
+  body: Body
+  /** For what is created: the same in a repeat with the same Idempotency-Key. */
+  id: string
+  /** Aborted when the client has gone or the server stops. */
+  signal: () => AbortSignal
+  request: FastifyRequest
+  reply: FastifyReply
+}
+
+export interface Operation {
+  name: string
+  summary: string
+  description?: string
+  tag: string
+  /** Null: no token is asked for. */
+  scope: Scope | null
+  params: TObject
+  query: TObject
+  body: TSchema | null
+  bodyType: BodyType
+  replies: Record<number, ReplyShape>
+  errors: readonly ErrorCode[]
+  /** False: an Idempotency-Key is passed over. */
+  idempotent: boolean
+  /** Answers for as long as the client listens: there is no HEAD for it. */
+  streams: boolean
+  /** A page for people, which the OpenAPI document leaves out. */
+  hidden: boolean
+  handle(call: Call): unknown
+}
+
+const NOTHING = Type.Object({})
+
+/** All that is not said has its plain meaning: no parameters, a JSON body, idempotent where it is a POST. */
+export function operation<
+  const Replies extends Record<number, ReplyShape>,
+  Params extends TObject = TObject,
+  Query extends TObject = TObject,
+  Body extends TSchema = TSchema,
+>(definition: {
+  name: string
+  summary: string
+  description?: string
+  tag: string
+  scope: Scope | null
+  params?: Params
+  query?: Query
+  body?: Body
+  bodyType?: BodyType
+  replies: Replies
+  errors?: readonly ErrorCode[]
+  idempotent?: boolean
+  streams?: boolean
+  hidden?: boolean
+  handle(
+    call: Call<Static<Params>, Static<Query>, Static<Body>>,
+  ):
+    | Promise<AnswerOf<Replies[keyof Replies]> | FastifyReply>
+    | AnswerOf<Replies[keyof Replies]>
+    | FastifyReply
+}): Operation {
+  return {
+    bodyType: 'application/json',
+    errors: [],
+    idempotent: true,
+    streams: false,
+    hidden: false,
+    ...definition,
+    params: definition.params ?? NOTHING,
+    query: definition.query ?? NOTHING,
+    body: definition.body ?? null,
+    handle: definition.handle,
+  }
+}
+
+interface Validators {
+  params: Validator
+  query: Validator
+  body: Validator
+}
+
+/** A POST without a body of its own takes an empty one; where every field is optional it may be left out. */
+function bodyOf(operation: Operation): TSchema {
+  return operation.body ?? NOTHING
+}
+
+function isOptional(schema: TSchema): boolean {
+  const { type, required } = schema as { type?: string; required?: string[] }
+  return type === 'object' && (required ?? []).length === 0
+}
+
+/** What runs when Fastify has read a request for the operation. */
+export function handlerOf(operation: Operation, services: Services) {
+  const validators: Validators = {
+    params: validator(operation.params),
+    query: queryValidator(operation.query),
+    body: validator(bodyOf(operation)),
+  }
+  const optional = isOptional(bodyOf(operation))
+  return (request: FastifyRequest, reply: FastifyReply): unknown => {
+    const faults: FieldError[] = []
+    const read = (part: keyof Validators, given: unknown, at: string): unknown => {
+      const text = textFaults(given, at)
+      const { value, faults: found } =
+        text.length > 0 ? { value: given, faults: text } : validators[part](given, at)
+      faults.push(...found)
+      return value
+    }
+    const params = read('params', request.params, '')
+    const query = read('query', request.query, '')
+    const takesBody = request.method !== 'GET' && request.method !== 'HEAD'
+    const given = optional ? (request.body ?? {}) : request.body
+    const body = takesBody ? read('body', given === undefined ? null : given, '') : undefined
+    if (faults.length > 0) throw invalid(faults)
+    return operation.handle({
+      services,
+      principal: request.principal as Principal,
+      params,
+      query,
+      body,
+      id: request.idempotent?.id ?? (takesBody ? uuidv7() : ''),
+      signal: () => goneSignal(reply, services.stopping),
+      request,
+      reply,
+    })
+  }
+}
+
+function goneSignal(reply: FastifyReply, stopping: AbortSignal): AbortSignal {
+  const gone = new AbortController()
+  reply.raw.once('close', () => gone.abort())
+  if (reply.raw.destroyed) gone.abort()
+  return AbortSignal.any([gone.signal, stopping])
+}

@@ -1,0 +1,88 @@
+/** The whole surface on one screen. A slash at the end of a path is optional; parameters stand in braces. */
+import * as deliveries from './deliveries.ts'
+import * as events from './events.ts'
+import * as health from './health.ts'
+import * as live from './job-events.ts'
+import * as jobs from './jobs.ts'
+import * as session from './login.ts'
+import * as pages from './pages.ts'
+import * as results from './result.ts'
+import type { Operation } from './route.ts'
+import * as system from './system.ts'
+import * as templates from './templates.ts'
+import * as tokens from './tokens.ts'
+import * as users from './users.ts'
+import * as webhooks from './webhooks.ts'
+import * as workspaces from './workspaces.ts'
+
+export interface Route {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  path: string
+  operation: Operation
+  /** Served by every node, whatever its roles. */
+  everywhere: boolean
+}
+
+function on(place: `${Route['method']} /${string}`, operation: Operation, everywhere = false): Route {
+  const [method, path] = place.split(' ') as [Route['method'], string]
+  return { method, path, operation, everywhere }
+}
+
+export const ROUTES: readonly Route[] = [
+  on('GET /v1alpha/jobs/templates', templates.listTemplates),
+  on('POST /v1alpha/jobs/templates/check', templates.checkTemplate),
+  on('POST /v1alpha/jobs/templates/preview', templates.previewTemplate),
+  on('GET /v1alpha/jobs/templates/{template_id}', templates.getTemplate),
+  on('PUT /v1alpha/jobs/templates/{template_id}', templates.putTemplate),
+  on('DELETE /v1alpha/jobs/templates/{template_id}', templates.deleteTemplate),
+  on('GET /v1alpha/jobs/templates/{template_id}/choices', templates.listChoices),
+
+  on('POST /v1alpha/jobs/', jobs.createJob),
+  on('GET /v1alpha/jobs/', jobs.listJobs),
+  on('POST /v1alpha/jobs/run', jobs.runJob),
+  on('GET /v1alpha/jobs/status', jobs.jobStatus),
+  on('GET /v1alpha/jobs/result', results.readResult),
+  on('GET /v1alpha/jobs/events', live.jobEvents),
+  on('POST /v1alpha/jobs/cancel', jobs.cancelJob),
+  on('DELETE /v1alpha/jobs/{assignment_id}', jobs.deleteJob),
+
+  on('POST /v1alpha/webhooks/', webhooks.createWebhook),
+  on('GET /v1alpha/webhooks/', webhooks.listWebhooks),
+  on('GET /v1alpha/webhooks/deliveries/{delivery_id}', deliveries.getDelivery),
+  on('POST /v1alpha/webhooks/deliveries/{delivery_id}/redeliver', deliveries.redeliver),
+  on('GET /v1alpha/webhooks/{webhook_id}', webhooks.getWebhook),
+  on('PATCH /v1alpha/webhooks/{webhook_id}', webhooks.changeWebhook),
+  on('DELETE /v1alpha/webhooks/{webhook_id}', webhooks.deleteWebhook),
+  on('POST /v1alpha/webhooks/{webhook_id}/test', webhooks.testWebhook),
+  on('POST /v1alpha/webhooks/{webhook_id}/rotate-secret', webhooks.rotateSecret),
+  on('GET /v1alpha/webhooks/{webhook_id}/deliveries', deliveries.listDeliveries),
+  on('POST /v1alpha/webhooks/{webhook_id}/recover', deliveries.recoverDeliveries),
+  on('GET /v1alpha/webhooks/{webhook_id}/recoveries/{recovery_id}', deliveries.getRecovery),
+  on('POST /v1alpha/webhooks/{webhook_id}/cancel-pending', deliveries.cancelPending),
+  on('GET /v1alpha/webhooks/{webhook_id}/stats', deliveries.getWebhookStats),
+
+  on('GET /v1alpha/events', events.listEvents),
+  on('GET /v1alpha/events/types', events.listEventTypes),
+
+  on('POST /v1alpha/auth/login', session.login),
+  on('GET /v1alpha/tokens', tokens.listTokens),
+  on('POST /v1alpha/tokens', tokens.createToken),
+  on('DELETE /v1alpha/tokens/{token_id}', tokens.deleteToken),
+  on('GET /v1alpha/users', users.listUsers),
+  on('POST /v1alpha/users', users.createUser),
+  on('DELETE /v1alpha/users/{user_id}', users.deleteUser),
+  on('GET /v1alpha/workspaces', workspaces.listWorkspaces),
+  on('POST /v1alpha/workspaces', workspaces.createWorkspace),
+  on('DELETE /v1alpha/workspaces/{workspace_id}', workspaces.deleteWorkspace),
+  on('GET /v1alpha/nodes', system.listNodes),
+  on('GET /v1alpha/settings', system.listSettings),
+
+  on('GET /healthz', health.alive, true),
+  on('GET /readyz', health.ready, true),
+  on('GET /metrics', health.measurements, true),
+  on('GET /openapi.json', pages.openapi),
+  on('GET /docs', pages.reference),
+  on('GET /docs/errors', pages.errorsPage),
+  on('GET /docs/{file}', pages.referenceFile),
+  on('GET /', pages.startPage),
+]

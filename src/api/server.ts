@@ -1,0 +1,162 @@
+/**
+ * The HTTP server: Fastify, with every answer that it or Node would give by itself turned into a problem of ours, a
+ * request id on every response, one wide line in the log for each request, and a close that drains.
+ */
+import type { AddressInfo, Socket } from 'node:net'
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import { AppError } from '../errors.ts'
+import { uuidv7 } from '../runtime/ids.ts'
+import { authenticate } from './auth.ts'
+import { addBodyParsers } from './body.ts'
+import { observeRequests } from './observe.ts'
+import type { ApiParts, Services } from './parts.ts'
+import { allowedMethods, fastifyPath } from './path.ts'
+import {
+  brokenRequest,
+  expectedError,
+  PROBLEM_TYPE,
+  problemHeaders,
+  problemOf,
+  rawProblem,
+  unexpected,
+} from './problem.ts'
+import { handlerOf } from './route.ts'
+import { ROUTES, type Route } from './routes.ts'
+import { createServices } from './services.ts'
+
+const BODY_BYTES = 1024 * 1024
+const REQUEST_MS = 60_000
+/** How long what is under way may take once the server closes, before its connections are cut. */
+const CLOSE_MS = 10_000
+
+export interface Api {
+  /** Answers with the address, e.g. "http://127.0.0.1:8080". */
+  listen(): Promise<string>
+  /** Null until it listens. */
+  readonly address: string | null
+  /** Requests without a socket, for tests. */
+  readonly inject: FastifyInstance['inject']
+  /** Takes no more connections, ends what waits, lets the rest finish. */
+  close(): Promise<void>
+}
+
+/** Without the role `api` only health and metrics are served. */
+export async function createApi(parts: ApiParts): Promise<Api> {
+  const stopping = new AbortController()
+  const services = createServices(parts, stopping.signal)
+  const routes = ROUTES.filter((route) => route.everywhere || parts.roles.includes('api'))
+  const app = createServer(parts)
+  addHooks(app, routes)
+  addBodyParsers(app)
+  observeRequests(app, parts)
+  for (const route of routes) addRoute(app, route, services)
+  await app.ready()
+  return {
+    inject: app.inject.bind(app),
+    get address() {
+      return addressOf(app)
+    },
+    async listen() {
+      await app.listen({ host: parts.config.host, port: parts.config.port })
+      return addressOf(app)!
+    },
+    async close() {
+      stopping.abort()
+      services.hints.close()
+      const cut = setTimeout(() => app.server.closeAllConnections(), CLOSE_MS)
+      await app.close()
+      clearTimeout(cut)
+    },
+  }
+}
+
+function addressOf(app: FastifyInstance): string | null {
+  const address = app.server.address() as AddressInfo | null
+  if (address === null) return null
+  return `http://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`
+}
+
+function createServer({ log }: ApiParts): FastifyInstance {
+  const app = fastify({
+    logger: false,
+    bodyLimit: BODY_BYTES,
+    requestTimeout: REQUEST_MS,
+    return503OnClosing: false,
+    genReqId: () => uuidv7(),
+    requestIdHeader: false,
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 2048 },
+    frameworkErrors: (error, request, reply) => {
+      reply.header('x-request-id', request.id)
+      sendError(error, request, reply, log)
+    },
+    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket),
+  })
+  // An expectation that Node does not know would be its own empty 417: the request is simply answered.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
+  app.setErrorHandler((error, request, reply) => sendError(error, request, reply, log))
+  return app
+}
+
+function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  socket.end(rawProblem(brokenRequest(error.code), uuidv7()))
+}
+
+function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply, log: ApiParts['log']): void {
+  const expected = expectedError(error)
+  if (expected === null)
+    log.error({ err: error, request_id: request.id, route: request.routeOptions.url }, 'a request failed')
+  const answer = expected ?? unexpected()
+  void reply
+    .code(answer.status)
+    .headers(problemHeaders(answer))
+    .header('content-type', PROBLEM_TYPE)
+    .send(JSON.stringify(problemOf(answer, request.id)))
+}
+
+function addHooks(app: FastifyInstance, routes: readonly Route[]): void {
+  app.decorateRequest('principal', null)
+  app.decorateRequest('rawBody', null)
+  app.decorateRequest('idempotent', null)
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('x-request-id', request.id)
+    reply.header('x-content-type-options', 'nosniff')
+    done(request.is404 ? noRoute(routes, request) : undefined)
+  })
+}
+
+function noRoute(routes: readonly Route[], request: FastifyRequest): AppError {
+  const methods = allowedMethods(routes, request.url)
+  const path = request.url.split('?')[0]!.slice(0, 200)
+  if (methods.length === 0)
+    return new AppError('not_found', `There is nothing at ${path}: see /docs for the operations.`)
+  return new AppError('method_not_allowed', `${path} takes ${methods.join(', ')}.`, {
+    headers: { allow: methods.join(', ') },
+  })
+}
+
+function addRoute(app: FastifyInstance, { method, path, operation }: Route, services: Services): void {
+  const { tokens, requests, idempotency } = services
+  const idempotent = method === 'POST' && operation.idempotent && operation.scope !== null
+  app.route({
+    method,
+    url: fastifyPath(path),
+    exposeHeadRoute: method === 'GET' && !operation.streams,
+    config: { bodyType: operation.bodyType },
+    handler: handlerOf(operation, services),
+    ...(operation.scope === null ? {} : { onRequest: authenticate(tokens, requests, operation.scope) }),
+    ...(idempotent
+      ? {
+          preValidation: async (request: FastifyRequest, reply: FastifyReply) =>
+            idempotency.begin(request, reply),
+          onSend: async (request: FastifyRequest, reply: FastifyReply, payload: unknown) => {
+            await idempotency.end(request, reply, payload)
+            return payload
+          },
+        }
+      : {}),
+  })
+}

@@ -1,0 +1,45 @@
+/** Puts together what the operations share. */
+import type { Pool } from '../analysis/pool.ts'
+import type { Catalog } from '../templates/catalog.ts'
+import { sampleFiles } from '../templates/samples.ts'
+import { createTokenCache } from './auth.ts'
+import { createDrawings } from './drawings.ts'
+import { createHints } from './hints.ts'
+import { createIdempotency } from './idempotency.ts'
+import { createLimiter } from './limiter.ts'
+import { openapiText } from './openapi.ts'
+import type { ApiParts, Services } from './parts.ts'
+
+/** Login attempts: ten at once and then two a minute for a name, sixty and one a second for an address. */
+const LOGINS_BY_USERNAME = { burst: 10, perSecond: 1 / 30 }
+const LOGINS_BY_ADDRESS = { burst: 60, perSecond: 1 }
+
+export function createServices(parts: ApiParts, stopping: AbortSignal): Services {
+  if (parts.roles.includes('api') && (parts.pool === null || parts.catalog === null))
+    throw new Error('The role api needs the pool and the catalog.')
+  const { clock, store, config } = parts
+  // Only operations of the role api reach for these two, and without the role they are not served.
+  const pool = parts.pool as Pool
+  const catalog = parts.catalog as Catalog
+  let document: string | undefined
+  return {
+    ...parts,
+    pool,
+    catalog,
+    tokens: createTokenCache(store, clock),
+    hints: createHints(store, clock),
+    sample: sampleFiles(),
+    drawings: createDrawings(pool, parts.log),
+    idempotency: createIdempotency({ ...parts, stopping }),
+    requests:
+      config.rateLimit === null
+        ? null
+        : createLimiter(clock, { burst: config.rateLimit, perSecond: config.rateLimit }),
+    logins: {
+      byUsername: createLimiter(clock, LOGINS_BY_USERNAME),
+      byAddress: createLimiter(clock, LOGINS_BY_ADDRESS),
+    },
+    openapi: () => (document ??= openapiText()),
+    stopping,
+  }
+}

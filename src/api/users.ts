@@ -1,0 +1,72 @@
+/** Users: people who log in with a password. Their jobs and webhooks stay when they go; their tokens do not. */
+import Type from 'typebox'
+import { AppError, notFound } from '../errors.ts'
+import { hashPassword } from '../runtime/secrets.ts'
+import { User } from '../token.ts'
+import { administered, OfWorkspace, Scopes } from './administration.ts'
+import { LIMIT_DEFAULT, Name, pageOf, pageQuery } from './fields.ts'
+import { operation } from './route.ts'
+
+export const listUsers = operation({
+  name: 'listUsers',
+  tag: 'Administration',
+  summary: 'List users, newest first',
+  scope: 'admin',
+  query: pageQuery({ workspace_id: OfWorkspace }),
+  replies: { 200: { description: 'A page of users', schema: pageOf(User) } },
+  errors: ['not_found'],
+  async handle({ services, principal, query }) {
+    const workspace_id = await administered(services, principal, query.workspace_id)
+    return services.store.listUsers({ limit: LIMIT_DEFAULT, ...query, workspace_id })
+  },
+})
+
+export const createUser = operation({
+  name: 'createUser',
+  tag: 'Administration',
+  summary: 'Create a user',
+  description: 'Without a password the user exists but cannot log in.',
+  scope: 'admin',
+  body: Type.Object({
+    username: Name,
+    password: Type.Optional(Type.String({ minLength: 8, maxLength: 1024 })),
+    scopes: Scopes,
+    workspace_id: OfWorkspace,
+  }),
+  replies: { 201: { description: 'The user', schema: User } },
+  errors: ['not_found', 'name_taken'],
+  async handle({ services, principal, body, id, reply }) {
+    const { store } = services
+    const workspace_id = await administered(services, principal, body.workspace_id)
+    const { username, password, scopes } = body
+    const password_hash = password === undefined ? null : await hashPassword(password)
+    const input = { user_id: id, workspace_id, username, scopes, password_hash }
+    const user = await store.createUser(input).catch(async (error: unknown) => {
+      // A repeat after a crash finds the user that it made itself.
+      const made =
+        error instanceof AppError && error.code === 'name_taken' ? await store.findUser(username) : null
+      if (made?.user_id !== id) throw error
+      const { password_hash: _, ...rest } = made
+      return rest
+    })
+    return reply.code(201).header('location', `/v1alpha/users/${user.user_id}`).send(user)
+  },
+})
+
+export const deleteUser = operation({
+  name: 'deleteUser',
+  tag: 'Administration',
+  summary: 'Delete a user and revoke the tokens',
+  scope: 'admin',
+  params: Type.Object({ user_id: Name }),
+  query: Type.Object({ workspace_id: OfWorkspace }),
+  replies: { 204: { description: 'The user is gone' } },
+  errors: ['not_found'],
+  async handle({ services, principal, params, query, reply }) {
+    const workspace_id = await administered(services, principal, query.workspace_id)
+    const deleted = await services.store.deleteUser({ workspace_id, ...params })
+    services.tokens.forget()
+    if (!deleted) throw notFound('user', params.user_id)
+    return reply.code(204).send()
+  },
+})

@@ -1,0 +1,180 @@
+/**
+ * What a client sends, against its schema: every fault at once, each with its path and a sentence. Before it is judged, a
+ * value is brought to one form (ids without JSON's quotes, times in UTC with milliseconds, query parameters as their
+ * types). Text that a database cannot keep (NUL, halves of surrogate pairs) and keys that could reach a prototype are
+ * faults here, so that no part behind has to think of them.
+ */
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import type { TSchema } from 'typebox'
+import { AppError, type FieldError } from '../errors.ts'
+import { isUuid } from '../runtime/ids.ts'
+import { nearest } from '../templates/near.ts'
+import { type PlainSchema, plainSchema } from './schema.ts'
+
+const MOST_FAULTS = 100
+const MOST_DEPTH = 64
+const LATEST = Date.parse('9999-12-31T23:59:59.999Z')
+const TIME = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)$/
+
+function isTime(text: string): boolean {
+  const ms = TIME.test(text) ? Date.parse(text.toUpperCase()) : Number.NaN
+  return ms >= 0 && ms <= LATEST
+}
+
+const ajv = new Ajv({
+  allErrors: true,
+  allowUnionTypes: true,
+  formats: { uuid: isUuid, 'date-time': isTime },
+})
+
+/** A compiled schema. `faults` has paths that start with `at`; `value` is in its one form. */
+export type Validator = (value: unknown, at: string) => { value: unknown; faults: FieldError[] }
+
+/** Compiled at first use: all at once would cost the start a tenth of a second. */
+export function validator(schema: TSchema): Validator {
+  const plain = plainSchema(schema, true)
+  let validate: ValidateFunction | undefined
+  return (value, at) => {
+    validate ??= ajv.compile(plain)
+    const formed = canonical(plain, value)
+    if (validate(formed)) return { value: formed, faults: [] }
+    return { value: formed, faults: faultsOf(validate.errors ?? [], plain, at) }
+  }
+}
+
+/** Query parameters arrive as text: each that reads as its declared type becomes that type. */
+export function queryValidator(schema: TSchema): Validator {
+  const plain = plainSchema(schema, true)
+  const check = validator(schema)
+  return (query, at) => {
+    const typed: Record<string, unknown> = {}
+    const faults: FieldError[] = []
+    for (const [name, text] of Object.entries(query as Record<string, string | string[]>)) {
+      if (Array.isArray(text)) faults.push({ path: name, message: 'was given more than once' })
+      else typed[name] = fromText(plain.properties?.[name]?.type, text)
+    }
+    const checked = check(typed, at)
+    const repeated = new Set(faults.map((fault) => fault.path))
+    return {
+      value: checked.value,
+      faults: [...faults, ...checked.faults.filter((fault) => !repeated.has(fault.path))],
+    }
+  }
+}
+
+function fromText(type: PlainSchema['type'], text: string): unknown {
+  if (type === 'integer' && /^-?\d{1,15}$/.test(text)) return Number(text)
+  if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true'
+  return text
+}
+
+function canonical(schema: PlainSchema, value: unknown): unknown {
+  if (typeof value === 'string') {
+    if (schema.format === 'uuid') return value.replace(/^"(.*)"$/s, '$1').toLowerCase()
+    if (schema.format === 'date-time' && isTime(value))
+      return new Date(Date.parse(value.toUpperCase())).toISOString()
+    return value
+  }
+  if (schema.properties && typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    const { properties } = schema
+    for (const [key, field] of Object.entries(value)) {
+      const known = Object.hasOwn(properties, key) ? properties[key] : undefined
+      if (known) (value as Record<string, unknown>)[key] = canonical(known, field)
+    }
+  }
+  return value
+}
+
+function faultsOf(errors: ErrorObject[], schema: PlainSchema, at: string): FieldError[] {
+  const told = new Set<string>()
+  const faults: FieldError[] = []
+  for (const error of errors) {
+    const fault = faultOf(error, schema, at)
+    if (told.has(`${fault.path} ${fault.message}`)) continue
+    told.add(`${fault.path} ${fault.message}`)
+    faults.push(fault)
+  }
+  return faults
+}
+
+function faultOf(error: ErrorObject, schema: PlainSchema, at: string): FieldError {
+  const steps = error.instancePath
+    .split('/')
+    .slice(1)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+  const path = [...(at === '' ? [] : [at]), ...steps]
+  const params = error.params as Record<string, unknown>
+  if (error.keyword === 'required')
+    return { path: dotted([...path, params.missingProperty as string]), message: 'is required' }
+  if (error.keyword === 'additionalProperties') {
+    const key = params.additionalProperty as string
+    const near = nearest(key, Object.keys(schemaAt(schema, steps)?.properties ?? {}))
+    const hint = near ? `; did you mean ${JSON.stringify(near)}?` : ''
+    return { path: dotted([...path, key]), message: `is not a known key${hint}` }
+  }
+  return { path: dotted(path), message: sentence(error, params) }
+}
+
+function dotted(steps: string[]): string {
+  return steps.map((step) => (step.length > 100 ? `${step.slice(0, 100)}...` : step)).join('.') || 'body'
+}
+
+function sentence(error: ErrorObject, params: Record<string, unknown>): string {
+  if (error.keyword === 'enum')
+    return `must be one of ${(params.allowedValues as unknown[]).map((value) => JSON.stringify(value)).join(', ')}`
+  if (error.keyword === 'const') return `must be ${JSON.stringify(params.allowedValue)}`
+  if (error.keyword === 'type') return `must be ${[params.type].flat().map(nameOfType).join(' or ')}`
+  if (error.keyword === 'format')
+    return params.format === 'uuid' ? 'must be a UUID' : 'must be a time such as 2026-01-31T12:00:00Z'
+  return error.message ?? 'does not fit'
+}
+
+function nameOfType(type: unknown): string {
+  if (type === 'null') return 'null'
+  return type === 'integer'
+    ? 'a whole number'
+    : `${type === 'array' || type === 'object' ? 'an' : 'a'} ${String(type)}`
+}
+
+function schemaAt(schema: PlainSchema, steps: string[]): PlainSchema | undefined {
+  let found: PlainSchema | undefined = schema
+  for (const step of steps) found = /^\d+$/.test(step) ? found?.items : found?.properties?.[step]
+  return found
+}
+
+/** Faults of text and nesting anywhere in a parsed value; iterative, so that no nesting can exhaust the stack. */
+export function textFaults(root: unknown, at: string): FieldError[] {
+  const faults: FieldError[] = []
+  const rest: { value: unknown; steps: string[] }[] = [{ value: root, steps: at === '' ? [] : [at] }]
+  for (let next = rest.pop(); next && faults.length < MOST_FAULTS; next = rest.pop()) {
+    const { value, steps } = next
+    const fault = (message: string): void => void faults.push({ path: dotted(steps), message })
+    if (typeof value === 'string') {
+      if (value.includes('\0')) fault('must not contain the character U+0000')
+      else if (!value.isWellFormed()) fault('must not contain half of a surrogate pair')
+    } else if (typeof value === 'object' && value !== null) {
+      if (steps.length > MOST_DEPTH) {
+        fault(`is nested deeper than ${MOST_DEPTH} levels`)
+        continue
+      }
+      for (const [key, field] of Object.entries(value)) {
+        if (key === '__proto__' || key.includes('\0') || !key.isWellFormed())
+          fault(`has the key ${JSON.stringify(key.slice(0, 100))}, which is not allowed`)
+        else if (typeof field === 'string' || typeof field === 'object')
+          rest.push({ value: field, steps: [...steps, key] })
+      }
+    }
+  }
+  return faults
+}
+
+/** A 422 with every fault. */
+export function invalid(faults: FieldError[]): AppError {
+  const shown = faults.slice(0, MOST_FAULTS)
+  const [first] = shown
+  const more = faults.length > 1 ? `, and ${faults.length - 1} more` : ''
+  const message = first?.message.replace(/\.$/, '')
+  return new AppError('invalid', `${first?.path}: ${message}${more}. Correct what errors lists.`, {
+    errors: shown,
+  })
+}

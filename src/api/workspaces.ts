@@ -1,0 +1,80 @@
+/** Workspaces: the boundary of all data. Only the operator, an admin of the default workspace, makes and removes them. */
+import { stat } from 'node:fs/promises'
+import path from 'node:path'
+import Type from 'typebox'
+import { notFound } from '../errors.ts'
+import { DEFAULT_WORKSPACE, Workspace } from '../token.ts'
+import { requireOperator, WorkspaceId } from './administration.ts'
+import { LIMIT_DEFAULT, pageOf, pageQuery, whole } from './fields.ts'
+import { operation } from './route.ts'
+import { invalid } from './validate.ts'
+
+export const listWorkspaces = operation({
+  name: 'listWorkspaces',
+  tag: 'Administration',
+  summary: 'List workspaces, newest first',
+  description: 'An admin of another workspace than the default one sees the own only.',
+  scope: 'admin',
+  query: pageQuery({}),
+  replies: { 200: { description: 'A page of workspaces', schema: pageOf(Workspace) } },
+  async handle({ services, principal, query }) {
+    const { store } = services
+    if (principal.workspace_id === DEFAULT_WORKSPACE)
+      return store.listWorkspaces({ limit: LIMIT_DEFAULT, ...query })
+    const own = await store.getWorkspace(principal.workspace_id)
+    return whole(own ? [own] : [])
+  },
+})
+
+/** The path of a folder as it will be kept, or a fault. */
+async function requireFolder(folder: string): Promise<string> {
+  const found = path.isAbsolute(folder) ? await stat(folder).catch(() => null) : null
+  if (!found?.isDirectory())
+    throw invalid([{ path: 'data_folder', message: 'must be the absolute path of a folder that exists' }])
+  return path.resolve(folder)
+}
+
+export const createWorkspace = operation({
+  name: 'createWorkspace',
+  tag: 'Administration',
+  summary: 'Create a workspace',
+  scope: 'admin',
+  body: Type.Object({
+    workspace_id: WorkspaceId,
+    name: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'The id unless given' })),
+    data_folder: Type.Optional(
+      Type.Union([Type.String({ minLength: 1, maxLength: 4096 }), Type.Null()], {
+        description: 'The folder that file: sources read; an absolute path that exists on every node',
+      }),
+    ),
+  }),
+  replies: { 201: { description: 'The workspace', schema: Workspace } },
+  errors: ['name_taken'],
+  async handle({ services, principal, body, reply }) {
+    requireOperator(principal)
+    const { workspace_id, name, data_folder = null } = body
+    const workspace = await services.store.createWorkspace({
+      workspace_id,
+      name: name ?? workspace_id,
+      data_folder: data_folder === null ? null : await requireFolder(data_folder),
+    })
+    return reply.code(201).header('location', `/v1alpha/workspaces/${workspace_id}`).send(workspace)
+  },
+})
+
+export const deleteWorkspace = operation({
+  name: 'deleteWorkspace',
+  tag: 'Administration',
+  summary: 'Delete a workspace with all that is in it',
+  scope: 'admin',
+  params: Type.Object({ workspace_id: WorkspaceId }),
+  replies: { 204: { description: 'It is gone' } },
+  errors: ['not_found', 'conflict'],
+  async handle({ services, principal, params, reply }) {
+    requireOperator(principal)
+    const deleted = await services.store.deleteWorkspace(params.workspace_id)
+    services.tokens.forget()
+    if (!deleted) throw notFound('workspace', params.workspace_id)
+    return reply.code(204).send()
+  },
+})
