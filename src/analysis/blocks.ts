@@ -45,7 +45,13 @@ export async function runBlocks(run: BlockRun): Promise<BlockResults> {
       tables[block.name] = table
       run.columns.set(block.name, table.columns)
       const { sql } = run.plan.sql.get(block.name)!
-      lineage.push({ name: block.name, kind: 'sql', sql: sql.replace(/[ \t]+$/gm, ''), rows: table.total, elapsed_ms: elapsed() })
+      lineage.push({
+        name: block.name,
+        kind: 'sql',
+        sql: sql.replace(/[ \t]+$/gm, ''),
+        rows: table.total,
+        elapsed_ms: elapsed(),
+      })
     } else {
       analyses[block.name] = await runAnalysis(run, block)
       lineage.push({ name: block.name, kind: 'analysis', sql: null, rows: null, elapsed_ms: elapsed() })
@@ -115,23 +121,24 @@ async function runAnalysis(run: BlockRun, block: AnalysisBlock): Promise<Outcome
   }
 }
 
-/** The options with variables put in, checked, and defaults filled in. */
+/** The options with defaults filled in and variables put in, checked. */
 function optionsOf(
   method: Method,
   block: AnalysisBlock,
   vars: Record<string, unknown>,
 ): Record<string, unknown> {
-  const given = bindOptions(block.options, vars)
+  const properties =
+    (method.options as { properties?: Record<string, { default?: unknown }> }).properties ?? {}
+  const defaults = Object.entries(properties).filter(([, { default: value }]) => value !== undefined)
+  const filled = Object.fromEntries(defaults.map(([name, schema]) => [name, schema.default]))
+  const given = { ...filled, ...bindOptions(block.options, vars) }
   const place = (path: readonly (string | number)[]): { line: number; column: number } => ({
     line: block.lines[String(path[0])] ?? block.line,
     column: 1,
   })
   const [fault] = schemaFaults(method.options, given, `the analysis "${block.name}"`, place)
   if (fault) throw new TemplateFault(fault)
-  const properties =
-    (method.options as { properties?: Record<string, { default?: unknown }> }).properties ?? {}
-  const defaults = Object.entries(properties).filter(([, { default: value }]) => value !== undefined)
-  return { ...Object.fromEntries(defaults.map(([name, schema]) => [name, schema.default])), ...given }
+  return given
 }
 
 function relationOf(engine: Engine, name: string, columns: readonly Column[]): Relation {
