@@ -1,0 +1,110 @@
+/**
+ * An insight as one HTML page that stands alone: it asks nothing of any other host, runs no script, and a policy in the page
+ * says so. Markdown's HTML is not let through; pictures from elsewhere become links, since loading one would tell its host
+ * who reads.
+ */
+import { createHash } from 'node:crypto'
+import MarkdownIt from 'markdown-it'
+import type { Chart, Insight } from '../insight.ts'
+import { chartNumbers } from './chart-numbers.ts'
+import { textChart } from './chart-text.ts'
+import { PAGE_STYLE } from './page-style.ts'
+import { guardSvg } from './svg-guard.ts'
+
+const styleHash = createHash('sha256').update(PAGE_STYLE).digest('base64')
+const POLICY = `default-src 'none'; style-src 'sha256-${styleHash}'; img-src data:; base-uri 'none'; form-action 'none'`
+
+const LINK = /^(https?:|mailto:|#)/i
+const PICTURE = /^data:image\/(png|gif|jpeg|webp);base64,[A-Za-z0-9+/=]+$/i
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`)
+}
+
+function createMarkdown() {
+  const markdown = new MarkdownIt({ html: false, linkify: false, typographer: false })
+  markdown.validateLink = (address) => LINK.test(address.trim()) || PICTURE.test(address.trim())
+  const { rules } = markdown.renderer
+  rules.image = (tokens, index, options, _env, self) => {
+    const token = tokens[index]!
+    const address = String(token.attrGet('src') ?? '')
+    const alt = self.renderInlineAsText(token.children ?? [], options, {})
+    if (PICTURE.test(address)) return `<img src="${escapeHtml(address)}" alt="${escapeHtml(alt)}">`
+    const label = `${alt === '' ? 'Picture' : alt} (${address})`
+    return `<a href="${escapeHtml(address)}" rel="noreferrer noopener nofollow">${escapeHtml(label)}</a>`
+  }
+  rules.link_open = (tokens, index, options, _env, self) => {
+    const token = tokens[index]!
+    const address = String(token.attrGet('href') ?? '')
+    if (!LINK.test(address)) token.attrSet('href', '#')
+    token.attrSet('rel', 'noreferrer noopener nofollow')
+    return self.renderToken(tokens, index, options)
+  }
+  rules.table_open = () => '<div class="table"><table>\n'
+  rules.table_close = () => '</table></div>\n'
+  rules.th_open = (tokens, index) => cellOpen('th', tokens[index]!.attrGet('style'))
+  rules.td_open = (tokens, index) => cellOpen('td', tokens[index]!.attrGet('style'))
+  return markdown
+}
+
+/** The policy forbids style attributes: alignment is a class. */
+function cellOpen(tag: 'th' | 'td', style: string | number | null): string {
+  const align = /text-align:(right|center)/.exec(String(style ?? ''))?.[1]
+  return align === undefined ? `<${tag}>` : `<${tag} class="${align}">`
+}
+
+let markdown: ReturnType<typeof createMarkdown> | undefined
+
+/** `svgs`: one for each chart of the insight; a chart without one is shown as text. */
+export function insightPage(insight: Insight, svgs: string[]): string {
+  markdown ??= createMarkdown()
+  const body = markdown.render(insight.markdown)
+  const filled = body.replace(
+    /(<p>)?\u2063chart:([a-z0-9_-]+)\u2063(<\/p>)?/g,
+    (_, open, id: string, close) => {
+      const index = insight.charts.findIndex((chart) => chart.id === id)
+      const figure = index < 0 ? '' : chartFigure(insight.charts[index]!, svgs[index])
+      return open === undefined || close === undefined ? `${open ?? ''}${figure}${close ?? ''}` : figure
+    },
+  )
+  const title = escapeHtml(insight.title)
+  const heading = /<h1[ >]/.test(filled) ? '' : `<h1>${title}</h1>\n`
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="content-security-policy" content="${POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<meta name="robots" content="noindex">
+<title>${title}</title>
+<style>${PAGE_STYLE}</style>
+</head>
+<body>
+<main>
+${heading}${filled}</main>
+${footer(insight)}
+</body>
+</html>
+`
+}
+
+function chartFigure(chart: Chart, svg: string | undefined): string {
+  if (svg === undefined || svg === '') {
+    const text = textChart(chart).split('\n').slice(1, -1).join('\n')
+    return `<figure class="chart"><pre>${escapeHtml(text)}</pre></figure>\n`
+  }
+  const numbers = chartNumbers(chart)
+  const label = escapeHtml(chart.title === '' ? numbers : chart.title)
+  const drawing = guardSvg(svg, chart.id)
+  return `<figure class="chart" role="img" aria-label="${label}">${drawing}<figcaption>${escapeHtml(numbers)}</figcaption></figure>\n`
+}
+
+function footer(insight: Insight): string {
+  const parts = [
+    `Template ${insight.template_id}, version ${insight.template_version}`,
+    ...(insight.insight_id === '' ? [] : [`Insight ${insight.insight_id}`]),
+    insight.created_at,
+  ]
+  return `<footer>${escapeHtml(parts.join(' · '))}</footer>`
+}

@@ -1,0 +1,51 @@
+/** The one style sheet of an insight's page: reads well on a screen, in the dark, on paper, and needs nothing from elsewhere. */
+export const PAGE_STYLE = `
+:root {
+  color-scheme: light dark;
+  --text: #1c2024; --soft: #5b636b; --page: #ffffff; --line: #dfe3e6; --shade: #f4f6f7; --link: #0b5cad;
+}
+@media (prefers-color-scheme: dark) {
+  :root { --text: #e6e8ea; --soft: #9aa4ad; --page: #14171a; --line: #31373d; --shade: #1d2226; --link: #7db7f5; }
+}
+* { box-sizing: border-box; }
+html { font-size: 17px; -webkit-text-size-adjust: 100%; }
+body {
+  margin: 0; padding: 3rem 1.25rem 4rem; background: var(--page); color: var(--text);
+  font: 1rem/1.6 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
+  font-variant-numeric: tabular-nums;
+}
+main, footer { max-width: 46rem; margin: 0 auto; overflow-wrap: break-word; }
+h1, h2, h3, h4 { line-height: 1.25; margin: 2.2em 0 0.6em; text-wrap: balance; }
+h1 { font-size: 1.9rem; letter-spacing: -0.015em; margin-top: 0; }
+h2 { font-size: 1.35rem; padding-bottom: 0.25em; border-bottom: 1px solid var(--line); }
+h3 { font-size: 1.1rem; }
+p, ul, ol, pre, blockquote, figure, .table { margin: 0 0 1.1em; }
+a { color: var(--link); text-underline-offset: 0.15em; }
+code, pre { font: 0.86em/1.5 ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace; }
+code { background: var(--shade); border-radius: 3px; padding: 0.1em 0.3em; }
+pre { background: var(--shade); border: 1px solid var(--line); border-radius: 6px; padding: 0.8em 1em; overflow-x: auto; }
+pre code { background: none; padding: 0; font-size: 1em; }
+blockquote { padding-left: 1em; border-left: 3px solid var(--line); color: var(--soft); }
+hr { border: 0; border-top: 1px solid var(--line); margin: 2.5em 0; }
+img { max-width: 100%; height: auto; }
+.table { overflow-x: auto; }
+table { border-collapse: collapse; min-width: 50%; font-size: 0.92rem; }
+th, td { padding: 0.38em 0.9em 0.38em 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
+th { border-bottom: 2px solid var(--line); font-weight: 600; }
+.right { text-align: right; }
+.center { text-align: center; }
+figure.chart { margin: 1.6em 0; }
+figure.chart svg { display: block; width: 100%; max-width: 46rem; height: auto; background: #ffffff; border-radius: 6px; }
+figcaption { color: var(--soft); font-size: 0.84rem; margin-top: 0.4em; }
+footer { color: var(--soft); font-size: 0.84rem; border-top: 1px solid var(--line); margin-top: 3rem; padding-top: 1rem; }
+@media print {
+  :root { --text: #000000; --soft: #444444; --page: #ffffff; --line: #bbbbbb; --shade: #f6f6f6; --link: #000000; }
+  html { font-size: 11pt; }
+  body { padding: 0; }
+  main, footer { max-width: none; }
+  h1, h2, h3 { break-after: avoid; }
+  figure, tr { break-inside: avoid; }
+  pre { white-space: pre-wrap; }
+  thead { display: table-header-group; }
+}
+`
