@@ -31,7 +31,9 @@ export function percent(share: number | null): string {
   const value = share * 100
   if (Math.abs(value) >= 1000) return `${grouped(value, 0)}%`
   if (value !== 0 && Math.abs(value) < 0.05) return `${trimmed(value.toPrecision(1))}%`
-  return `${value.toFixed(1)}%`
+  const text = value.toFixed(1)
+  if (Math.abs(share) < 1 && Math.abs(Number(text)) === 100) return share > 0 ? 'over 99.9%' : 'over -99.9%'
+  return `${text}%`
 }
 
 /** A probability value as it is usually printed: "p = 0.034", "p < 0.001". */

@@ -45,9 +45,30 @@ export function variance(values: readonly number[]): number {
   return values.length < 2 ? Number.NaN : squaredDeviations(values) / (values.length - 1)
 }
 
-/** The sum of products of two columns, each product rounded, their sum exact. */
+/** The exact sum of products of two columns, each product taken without error (Dekker's TwoProduct). */
 export function exactDot(left: readonly number[], right: readonly number[]): number {
-  return exactSum(left.map((value, index) => value * right[index]!))
+  const terms: number[] = []
+  for (let index = 0; index < left.length; index++) {
+    const [high, low] = twoProduct(left[index]!, right[index]!)
+    terms.push(high)
+    if (low !== 0) terms.push(low)
+  }
+  return exactSum(terms)
+}
+
+/** A product as the double nearest to it and what is left, exactly (T. J. Dekker, Numer. Math. 18, 1971). */
+export function twoProduct(a: number, b: number): [high: number, low: number] {
+  const high = a * b
+  const [a1, a2] = split(a)
+  const [b1, b2] = split(b)
+  const low = a2 * b2 - (high - a1 * b1 - a2 * b1 - a1 * b2)
+  return [high, Number.isFinite(low) ? low : 0]
+}
+
+function split(value: number): [number, number] {
+  const wide = 134_217_729 * value
+  const high = wide - (wide - value)
+  return [high, value - high]
 }
 
 function rounded(partials: number[]): number {

@@ -1,0 +1,73 @@
+/**
+ * Means and sums of squares of groups, taken inside DuckDB in two passes with exact sums about a shift near each
+ * group's mean, so that nothing cancels. One row a group travels.
+ */
+import { MethodError, type Relation } from './method.ts'
+import { double, exactSumSql, powerAbove, readSum } from './sums.ts'
+
+export interface GroupMoments {
+  group: string
+  n: number
+  /** All moments are of v / unit, with `unit` a power of two above every |v|. */
+  mean: number
+  /** The mean less the first group's, free of the rounding of either. */
+  offset: number
+  squares: number
+}
+
+export interface Grouped {
+  groups: GroupMoments[]
+  unit: number
+  /** Rows whose group is null or whose value is no finite number. */
+  left: number
+}
+
+/** Moments of `value` by `group` (SQL expressions), ordered by group. */
+export async function groupMoments(
+  table: Relation,
+  group: string,
+  value: string,
+  most = 10_000,
+): Promise<Grouped> {
+  const source = `(select cast(${group} as varchar) as g, ${value} as v from ${table.relation})`
+  const keep = 'g is not null and isfinite(v)'
+  const [range] = await table.query(
+    `select count(*) as total, count(*) filter (${keep}) as n, count(distinct g) filter (${keep}) as groups,
+       max(abs(v)) filter (${keep}) as largest from ${source}`,
+  )
+  const left = (range!.total as number) - (range!.n as number)
+  if (range!.n === 0) return { groups: [], unit: 1, left }
+  if ((range!.groups as number) > most) {
+    throw new MethodError(
+      `by: ${range!.groups as number} groups, and at most ${most} can be compared. Group them in the SQL block.`,
+    )
+  }
+  const unit = powerAbove(range!.largest as number)
+  const deviations = `with u as (select g, v / ${double(unit)} as u from ${source} where ${keep}),
+    shifts as (select g, favg(u) as shift from u group by g),
+    d as (select g, shift, u - shift as d from u join shifts using (g))`
+  const [widest] = await table.query(`${deviations} select max(abs(d)) as reach from d`)
+  const reach = powerAbove(widest!.reach as number)
+  const rows = await table.query(
+    `${deviations} select g, count(*) as n, any_value(shift) as shift, ${exactSumSql('d', reach)} as s1,
+       ${exactSumSql('d * d', reach ** 2)} as s2 from d group by g order by g`,
+  )
+  const first = {
+    shift: rows[0]!.shift as number,
+    rest: readSum(rows[0]!.s1, reach) / (rows[0]!.n as number),
+  }
+  const groups = rows.map((row): GroupMoments => {
+    const n = row.n as number
+    const shift = row.shift as number
+    const sum = readSum(row.s1, reach)
+    const squares = Math.max(0, readSum(row.s2, reach ** 2) - (sum * sum) / n)
+    return {
+      group: row.g as string,
+      n,
+      mean: shift + sum / n,
+      offset: shift - first.shift + (sum / n - first.rest),
+      squares,
+    }
+  })
+  return { groups, unit, left }
+}
