@@ -207,7 +207,7 @@ test('claims that fail are made again when the store is back', async () => {
   ]
   const { webhook } = await register(receiver.url)
   const { delivery_id } = await send(webhook)
-  while (!lines.some((line) => line.includes('could not be claimed'))) {
+  while (!lines.some((line) => line.includes('deliveries could not be claimed'))) {
     clock.advance(250)
     await new Promise((resolve) => setImmediate(resolve))
   }

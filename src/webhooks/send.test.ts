@@ -17,7 +17,7 @@ import { parseTargets } from '../target.ts'
 import { headerContext, secretContext, type Webhook } from '../webhook.ts'
 import { createGuard, type Resolve } from './guard.ts'
 import { RESPONSE_KEPT, type Sender, type Sent, send } from './send.ts'
-import { attemptHeaders } from './sign.ts'
+import { createSigner } from './sign.ts'
 
 const open: { close(): Promise<void> }[] = []
 after(async () => {
@@ -42,6 +42,7 @@ function senderOf(options: { resolve?: Resolve; deadline?: number; ca?: string[]
 
 const shared = senderOf()
 const box = new SecretBox([randomBytes(32)])
+const signer = createSigner({ box, version: '1.2.3' })
 const TOKEN = 'Bearer s3cr3t-token-of-the-receiver'
 const KEY = newSigningSecret('v1')
 
@@ -62,7 +63,7 @@ const BODY = Buffer.from(
 const event = { event_id: '0198a000-0000-7000-8000-0000000000ee' }
 
 async function attempt(url: string, sender = shared, signal?: AbortSignal): Promise<Sent | null> {
-  const headers = attemptHeaders({ webhook, event, body: BODY, now: NOW, version: '1.2.3', box })
+  const headers = signer({ webhook, event, body: BODY, now: NOW })
   return send(sender, { number: 1, now: NOW, url, headers, body: BODY, signal })
 }
 

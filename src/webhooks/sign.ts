@@ -1,7 +1,7 @@
 /** The headers of one attempt: as they are sent, and as people may see them. */
 import type { Event } from '../event.ts'
 import type { SecretBox } from '../runtime/secrets.ts'
-import { sign } from '../signature.ts'
+import { type Key, prepareKey, sign } from '../signature.ts'
 import { headerContext, hiddenValue, secretContext, type Webhook } from '../webhook.ts'
 
 export interface AttemptHeaders {
@@ -13,46 +13,73 @@ export interface AttemptHeaders {
   secrets: string[]
 }
 
+export interface SignerOptions {
+  box: SecretBox
+  /** Of this program, for `user-agent`. */
+  version: string
+}
+
 export interface HeadersInput {
   webhook: Webhook
   event: Pick<Event, 'event_id'>
   body: Buffer
   /** Milliseconds since 1970. */
   now: number
-  /** Of this program, for `user-agent`. */
-  version: string
-  box: SecretBox
-}
-
-/** The present key first, then the replaced ones that have not expired. */
-function signingSecrets({ webhook, now, box }: HeadersInput): string[] {
-  return webhook.secrets
-    .filter(({ expires_at }) => expires_at === null || Date.parse(expires_at) > now)
-    .map(({ sealed }) => box.open(sealed, secretContext(webhook.webhook_id)))
 }
 
 /** Throws SecretError where a value was sealed with a key that is not at hand. */
-export function attemptHeaders(input: HeadersInput): AttemptHeaders {
-  const { webhook, event, body, now, version, box } = input
-  const timestamp = Math.floor(now / 1000)
-  const signature = sign({ id: event.event_id, timestamp, body, secrets: signingSecrets(input) })
-  const own: [string, string, string][] = [
-    ['content-type', 'application/json', 'application/json'],
-    ['user-agent', `assay/${version}`, `assay/${version}`],
-    ['webhook-id', event.event_id, event.event_id],
-    ['webhook-timestamp', String(timestamp), String(timestamp)],
-    ['webhook-signature', signature, signature.replaceAll(/,[^ ]+/g, ',••••')],
-  ]
-  const registered = webhook.headers.map((header): [string, string, string] => {
-    const value = box.open(header.sealed, headerContext(webhook.webhook_id, header.name))
-    return [header.name, value, hiddenValue(header)]
-  })
-  const names = new Set(registered.map(([name]) => name.toLowerCase()))
-  if (!names.has('accept-encoding')) own.push(['accept-encoding', 'identity', 'identity'])
-  const all = [...own, ...registered]
-  return {
-    sent: all.flatMap(([name, value]) => [name, value]),
-    shown: Object.fromEntries(all.map(([name, , shown]) => [name, shown])),
-    secrets: registered.map(([, value]) => value),
+export type Signer = (input: HeadersInput) => AttemptHeaders
+
+/** Opened texts are kept: opening one takes longer than signing with it. */
+const OPENED_MOST = 10_000
+
+/** By the sealed text and what it is bound to, so that a text kept for one use is not found for another. */
+function remember<T>(make: (sealed: string, context: string) => T): (sealed: string, context: string) => T {
+  const kept = new Map<string, T>()
+  return (sealed, context) => {
+    const id = `${context} ${sealed}`
+    const known = kept.get(id)
+    if (known !== undefined) return known
+    const made = make(sealed, context)
+    if (kept.size >= OPENED_MOST) kept.clear()
+    kept.set(id, made)
+    return made
+  }
+}
+
+export function createSigner({ box, version }: SignerOptions): Signer {
+  const open = remember((sealed, context) => box.open(sealed, context))
+  const keyOf = remember((sealed, context) => prepareKey(box.open(sealed, context)))
+
+  /** The present key first, then the replaced ones that have not expired. */
+  function signingKeys({ webhook, now }: HeadersInput): Key[] {
+    return webhook.secrets
+      .filter(({ expires_at }) => expires_at === null || Date.parse(expires_at) > now)
+      .map(({ sealed }) => keyOf(sealed, secretContext(webhook.webhook_id)))
+  }
+
+  return (input) => {
+    const { webhook, event, body, now } = input
+    const timestamp = Math.floor(now / 1000)
+    const signature = sign({ id: event.event_id, timestamp, body, secrets: signingKeys(input) })
+    const own: [string, string, string][] = [
+      ['content-type', 'application/json', 'application/json'],
+      ['user-agent', `assay/${version}`, `assay/${version}`],
+      ['webhook-id', event.event_id, event.event_id],
+      ['webhook-timestamp', String(timestamp), String(timestamp)],
+      ['webhook-signature', signature, signature.replaceAll(/,[^ ]+/g, ',••••')],
+    ]
+    const registered = webhook.headers.map((header): [string, string, string] => {
+      const value = open(header.sealed, headerContext(webhook.webhook_id, header.name))
+      return [header.name, value, hiddenValue(header)]
+    })
+    const names = new Set(registered.map(([name]) => name.toLowerCase()))
+    if (!names.has('accept-encoding')) own.push(['accept-encoding', 'identity', 'identity'])
+    const all = [...own, ...registered]
+    return {
+      sent: all.flatMap(([name, value]) => [name, value]),
+      shown: Object.fromEntries(all.map(([name, , shown]) => [name, shown])),
+      secrets: registered.map(([, value]) => value),
+    }
   }
 }
