@@ -152,7 +152,7 @@ function sentence(given: Given, control: Arm, comparisons: readonly Comparison[]
     if (estimate === null) return `${label(arm)}: too few rows to compare`
     const half = low === null || high === null ? estimate : (high - low) / 2
     const shown = (value: number | null) =>
-      given.success === undefined ? signed(value, half) : signed(value! * 100, 1)
+      given.success === undefined ? signed(value, half) : signed(value! * 100, half < 0.001 ? half * 100 : 1)
     const unit = given.success === undefined ? '' : ' points'
     const interval = low === null ? '' : `${confidence} interval ${shown(low)} to ${shown(high)}, `
     const adjusted = comparisons.length > 1 ? ' adjusted' : ''
@@ -165,7 +165,7 @@ function sentence(given: Given, control: Arm, comparisons: readonly Comparison[]
   const base =
     given.success === undefined
       ? `a mean ${given.value} of ${figure(control.mean)}`
-      : `a rate of ${percent(control.rate)}`
+      : `a rate of ${control.rate !== null && control.rate < 0.01 ? `${figure(control.rate * 100)}%` : percent(control.rate)}`
   const verdict =
     found.length === 0
       ? 'No arm differs detectably from the control'
