@@ -212,7 +212,7 @@ const OWN: Entry[] = [
   [
     'experiments.csv',
     'Three large randomised experiments, as published',
-    'One row an arm and outcome: `experiment`, `outcome`, whether it is `good`, `arm`, its `control`, `participants`, `successes`, `source`.',
+    'One row an arm and outcome: `experiment`, `outcome`, whether it is `good`, `arm`, its `control`, `participants`, `successes`, the `design`, the `source`.',
     "T. Francis et al., Evaluation of the 1954 Field Trial of Poliomyelitis Vaccine (1955, 1957); Physicians' Health Study, N. Engl. J. Med. 321:129 (1989); A. Gerber, D. Green, C. Larimer, Am. Polit. Sci. Rev. 102:33 (2008)",
     `Published counts, compiled here under ${CC0}`,
   ],
