@@ -36,10 +36,10 @@ export function percent(share: number | null): string {
   return `${text}%`
 }
 
-/** A probability value as it is usually printed: "p = 0.034", "p < 0.001". */
+/** A probability value as it is usually printed: "p = 0.034", "p below 0.001". */
 export function probability(p: number | null): string {
   if (p === null || !Number.isFinite(p)) return 'p unknown'
-  if (p < 0.001) return 'p < 0.001'
+  if (p < 0.001) return 'p below 0.001'
   return `p = ${trimmed(p.toPrecision(2))}`
 }
 
