@@ -1,0 +1,129 @@
+/**
+ * The service as a user starts it: `bin/assay.js serve` in processes of its own, under a wrapper as on an older Node,
+ * so that tests can kill any of them.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+
+const root = path.dirname(import.meta.dirname)
+export const assay = path.join(root, 'bin', 'assay.js')
+
+export interface Service {
+  url: string
+  /** The one that was started, and the one that serves below it (the same where there is no wrapper). */
+  wrapper: number
+  server: number
+  /** Everything it said on stderr. */
+  log(): string
+  /** Resolves with the exit code of the wrapper, or the name of the signal that ended it. */
+  exited: Promise<number | string>
+  signal(name: NodeJS.Signals): void
+}
+
+export interface ServiceOptions {
+  home: string
+  port?: number
+  env?: Record<string, string>
+  wrapped?: boolean
+  args?: string[]
+}
+
+/** A folder of its own for a test, removed by the answered function. */
+export function temporaryFolder(): { folder: string; remove(): void } {
+  const folder = mkdtempSync(path.join(tmpdir(), 'assay-test-'))
+  return { folder, remove: () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }) }
+}
+
+/** The environment without any setting of ours, so that a test sees only its own. */
+export function cleanEnvironment(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('ASSAY_'))
+  return { ...Object.fromEntries(kept), ...extra }
+}
+
+function exitOf(child: ChildProcess): Promise<number | string> {
+  return new Promise((resolve) => child.on('exit', (code, signal) => resolve(code ?? signal ?? 'unknown')))
+}
+
+/** Starts it and answers when it is ready. Throws with what it said where it ends before. */
+export async function startService(options: ServiceOptions): Promise<Service> {
+  const { home, port = 0, env = {}, wrapped = true, args = [] } = options
+  const child = spawn(process.execPath, [assay, 'serve', ...args], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: cleanEnvironment({
+      ASSAY_HOME: home,
+      ASSAY_PORT: String(port),
+      ASSAY_LOG_FORMAT: 'json',
+      ...(wrapped ? { ASSAY_TEST_WRAPPER: '1' } : {}),
+      ...env,
+    }),
+  })
+  const exited = exitOf(child)
+  let log = ''
+  child.stderr.on('data', (chunk: Buffer) => {
+    log += chunk.toString('utf8')
+  })
+  let banner = ''
+  const url = await new Promise<string>((resolve, reject) => {
+    child.stdout.on('data', (chunk: Buffer) => {
+      banner += chunk.toString('utf8')
+      const match = /Assay listens on (\S+)/.exec(banner)
+      if (match) resolve(match[1]!)
+    })
+    void exited.then((code) => reject(new Error(`The service ended with ${code}:\n${log}`)))
+  })
+  const { pid } = JSON.parse(readFileSync(path.join(home, 'server.json'), 'utf8')) as { pid: number }
+  return {
+    url,
+    wrapper: child.pid!,
+    server: pid,
+    log: () => log,
+    exited,
+    signal: (name) => child.kill(name),
+  }
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+  } catch {
+    return false
+  }
+  // A zombie that nobody has waited for yet is dead.
+  return !/^\d+ \(.*\) Z/.test(statOf(pid))
+}
+
+function statOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+/** Every process below the given one, by /proc (Linux). */
+export function descendants(pid: number): number[] {
+  const parents = new Map<number, number>()
+  for (const name of readdirSync('/proc')) {
+    const match = /^\d+ \(.*\) \S (\d+)/.exec(/^\d+$/.test(name) ? statOf(Number(name)) : '')
+    if (match) parents.set(Number(name), Number(match[1]))
+  }
+  const below = (one: number): number[] =>
+    [...parents].filter(([, parent]) => parent === one).flatMap(([child]) => [child, ...below(child)])
+  return below(pid)
+}
+
+/** Polls until the condition holds; there is no signal for what another process does. */
+export async function eventually(
+  holds: () => boolean | Promise<boolean>,
+  what: string,
+  ms = 30_000,
+): Promise<void> {
+  const end = performance.now() + ms
+  while (!(await holds())) {
+    if (performance.now() > end) throw new Error(`It did not come to pass within ${ms / 1000} s: ${what}`)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
