@@ -21,7 +21,38 @@ function textLine(line: string): string {
   return `${String(time).slice(11, 19)} ${(LEVELS[level as number] ?? '').padEnd(5)} ${typeof msg === 'string' ? msg : ''}${pairs.join('')}${stack}\n`
 }
 
-export function createLog({ level, format, stream = process.stderr }: LogOptions): Logger {
+/** Made once a millisecond, however many lines it has. */
+function timestamps(): () => string {
+  let last = 0
+  let text = ''
+  return () => {
+    const now = Date.now()
+    if (now !== last) {
+      last = now
+      text = `,"time":"${new Date(now).toISOString()}"`
+    }
+    return text
+  }
+}
+
+/** The lines of one turn of the event loop leave in one write: a write for each cost as much as answering a request. */
+function batched(stream: { write(text: string): unknown }): { write(line: string): void } {
+  let lines = ''
+  const flush = (): void => {
+    const text = lines
+    lines = ''
+    if (text !== '') stream.write(text)
+  }
+  process.on('exit', flush)
+  return {
+    write(line) {
+      if (lines === '') setImmediate(flush)
+      lines += line
+    },
+  }
+}
+
+export function createLog({ level, format, stream = batched(process.stderr) }: LogOptions): Logger {
   const destination: DestinationStream = {
     write(line: string) {
       stream.write(format === 'text' ? textLine(line) : line)
@@ -31,7 +62,7 @@ export function createLog({ level, format, stream = process.stderr }: LogOptions
     {
       level,
       base: null,
-      timestamp: () => `,"time":"${new Date().toISOString()}"`,
+      timestamp: timestamps(),
       serializers: { err: stdSerializers.err },
       redact: {
         paths: ['authorization', '*.authorization', 'headers', 'token', 'password', '*.password'],
