@@ -170,6 +170,11 @@ export interface Pruned {
 
 export interface Store {
   readonly kind: 'sqlite' | 'postgres'
+  /**
+   * Another number after every commit that a reader here could see: what was read under the same number still holds.
+   * Null where other processes write too (PostgreSQL): nothing may be concluded.
+   */
+  readonly revision: number | null
 
   // -- life ----------------------------------------------------------------------------------------------------------
   /** Rejects with `store_unavailable` where the database cannot be reached or its schema is not ours. */

@@ -15,6 +15,8 @@ export interface Connection {
   readonly clock: Clock
   /** For `result_url` in events. */
   readonly publicUrl: string | null
+  /** Counts the commits. */
+  readonly revision: number
   /** Now, as it is stored. */
   now(): string
   // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows what the SQL yields
@@ -99,9 +101,11 @@ export function connect(db: DatabaseSync, clock: Clock, publicUrl: string | null
   const statement = statements(db)
   const listeners = new Set<(hint: Hint) => void>()
   const hints = new Map<string, Hint>()
+  let revision = 0
   const commits = groupCommit(db, {
     refuse,
     committed() {
+      revision += 1
       const given = [...hints.values()]
       hints.clear()
       for (const hint of given) for (const listener of listeners) listener(hint)
@@ -112,6 +116,9 @@ export function connect(db: DatabaseSync, clock: Clock, publicUrl: string | null
     db,
     clock,
     publicUrl,
+    get revision() {
+      return revision
+    },
     now: () => iso(clock.now()),
     // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows what the SQL yields
     one: <Row>(sql: string, ...parameters: Parameters) =>

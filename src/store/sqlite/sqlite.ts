@@ -79,6 +79,9 @@ function sqliteStore(connection: Connection, released: () => void): Store {
 
   return {
     kind: 'sqlite',
+    get revision() {
+      return connection.revision
+    },
 
     async ping() {
       if (!open) throw unavailable('The store is closed.')
