@@ -2,10 +2,10 @@
  * Who makes a request: the bearer token, its scope, its rate. A token is looked up once in two seconds, so one revoked on
  * another node may work for that long; one revoked by this process stops at once.
  */
-import { hash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import { AppError } from '../errors.ts'
 import type { Clock } from '../runtime/clock.ts'
+import { hashToken } from '../runtime/secrets.ts'
 import type { Store } from '../store/store.ts'
 import { includesScope, type Principal, type Scope } from '../token.ts'
 import type { Limiter } from './limiter.ts'
@@ -20,8 +20,10 @@ declare module 'fastify' {
 }
 
 export interface TokenCache {
-  /** At once where the token is kept, else a promise; null: there is no such token. */
-  find(token: string): Principal | null | Promise<Principal | null>
+  /** By the whole header, at once, where the token was found a moment ago. */
+  kept(header: string): Principal | undefined
+  /** Null: there is no such token. */
+  find(header: string, token: string): Promise<Principal | null>
   /** To be called after tokens, users or workspaces were deleted. */
   forget(): void
 }
@@ -30,24 +32,22 @@ export function createTokenCache(store: Pick<Store, 'findToken'>, clock: Clock):
   const kept = new Map<string, { principal: Principal; until: number }>()
   let generation = 0
 
-  async function look(key: string): Promise<Principal | null> {
-    const asked = generation
-    const principal = await store.findToken(key)
-    // A lookup that began before a revocation must not bring the revoked token back.
-    if (principal && asked === generation) {
-      if (kept.size >= MOST_KEPT) kept.delete(kept.keys().next().value!)
-      kept.set(key, { principal, until: clock.monotonic() + KEPT_MS })
-    }
-    return principal
-  }
-
   return {
-    find(token) {
-      const key = hash('sha256', token)
-      const found = kept.get(key)
-      if (found && found.until > clock.monotonic()) return found.principal
-      kept.delete(key)
-      return look(key)
+    kept(header) {
+      const found = kept.get(header)
+      if (found === undefined || found.until > clock.monotonic()) return found?.principal
+      kept.delete(header)
+      return undefined
+    },
+    async find(header, token) {
+      const asked = generation
+      const principal = await store.findToken(hashToken(token))
+      // A lookup that began before a revocation must not bring the revoked token back.
+      if (principal && asked === generation) {
+        if (kept.size >= MOST_KEPT) kept.delete(kept.keys().next().value!)
+        kept.set(header, { principal, until: clock.monotonic() + KEPT_MS })
+      }
+      return principal
     },
     forget() {
       generation += 1
@@ -96,10 +96,11 @@ export function authenticate(tokens: TokenCache, requests: Limiter | null, scope
     if (!includesScope(principal.scopes, scope)) throw tooNarrow(scope)
   }
   return (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
-    const header = request.headers.authorization
-    const token = header === undefined ? undefined : BEARER.exec(header)?.[1]
+    const { authorization: header = '' } = request.headers
+    const kept = tokens.kept(header)
+    const token = kept === undefined ? BEARER.exec(header)?.[1] : ''
     if (token === undefined) {
-      done(unauthorized(header !== undefined))
+      done(unauthorized(header !== ''))
       return
     }
     const finish = (principal: Principal | null): void => {
@@ -111,8 +112,7 @@ export function authenticate(tokens: TokenCache, requests: Limiter | null, scope
       }
       done()
     }
-    const found = tokens.find(token)
-    if (found instanceof Promise) found.then(finish, done)
-    else finish(found)
+    if (kept) finish(kept)
+    else tokens.find(header, token).then(finish, done)
   }
 }

@@ -10,7 +10,7 @@ const MOST_INSIGHTS = 64
 const MOST_CHARACTERS = 32_000_000
 
 export interface Drawings {
-  /** One SVG for each chart; none where they cannot be drawn now: readers then get the charts as text. */
+  /** One SVG for each chart, kept unless the insight has no id; none where they cannot be drawn now: readers then get the charts as text. */
   of(insight: Pick<Insight, 'insight_id' | 'charts'>, workspace_id: string): Promise<string[]>
 }
 
@@ -54,6 +54,7 @@ export function createDrawings(pool: Pick<Pool, 'draw'>, log: Logger): Drawings 
   return {
     of(insight, workspace_id) {
       if (insight.charts.length === 0) return Promise.resolve([])
+      if (insight.insight_id === '') return draw(insight, workspace_id)
       const known = kept.get(insight.insight_id)
       if (known) {
         kept.delete(insight.insight_id)

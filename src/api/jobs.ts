@@ -1,5 +1,5 @@
 /** Jobs: create, run, status, cancel, list, delete. The API never waits on an analysis: it writes and reads rows. */
-import Type from 'typebox'
+import Type, { type Static } from 'typebox'
 import { notFound } from '../errors.ts'
 import { isFinal, JOB_STATUSES, type Job, JobView, jobView } from '../job.ts'
 import type { Principal } from '../token.ts'
@@ -7,10 +7,11 @@ import { Id, LIMIT_DEFAULT, Name, pageOf, pageQuery, Time } from './fields.ts'
 import { jobKey } from './hints.ts'
 import { preferred } from './negotiate.ts'
 import type { Services } from './parts.ts'
-import { operation } from './route.ts'
+import { type Call, operation } from './route.ts'
 import { requireTemplate, variablesOf } from './template-lookup.ts'
 
 const WAIT_MOST = 60
+const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** The job, or a 404 that is the same for one that is another workspace's. */
 export async function requireJob(
@@ -78,7 +79,7 @@ export const createJob = operation({
     const plain = preferred(request.headers.accept, ['application/json', 'text/plain']) === 'text/plain'
     return plain
       ? reply.type('text/plain; charset=utf-8').send(assignment_id)
-      : reply.type('application/json; charset=utf-8').send(JSON.stringify(assignment_id))
+      : reply.type(JSON_TYPE).send(JSON.stringify(assignment_id))
   },
 })
 
@@ -117,33 +118,47 @@ export const cancelJob = operation({
   },
 })
 
+const StatusQuery = Type.Object({
+  assignment_id: Id,
+  wait: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: WAIT_MOST, description: 'Seconds to wait for the end' }),
+  ),
+})
+type StatusQuery = Static<typeof StatusQuery>
+
 export const jobStatus = operation({
   name: 'jobStatus',
   tag: 'Jobs',
   summary: 'Read the status of a job',
   description: 'With `wait` the answer comes as soon as the job has ended, or after that many seconds.',
   scope: 'viewer',
-  query: Type.Object({
-    assignment_id: Id,
-    wait: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: WAIT_MOST, description: 'Seconds to wait for the end' }),
-    ),
-  }),
+  query: StatusQuery,
   replies: { 200: { description: 'The job', schema: JobView } },
   errors: ['not_found'],
-  async handle({ services, principal, query, signal }) {
+  handle(call) {
+    const { services, principal, query, reply } = call
     const { assignment_id, wait = 0 } = query
-    const job = await requireJob(services, principal, assignment_id)
-    if (wait === 0 || isFinal(job.job_status)) return jobView(job)
-    let latest = job
-    const look = async (): Promise<Job | undefined> => {
-      latest = await requireJob(services, principal, assignment_id)
-      return isFinal(latest.job_status) ? latest : undefined
-    }
-    await services.hints.until(jobKey(assignment_id), look, wait * 1000, signal())
-    return jobView(latest)
+    const kept = wait === 0 ? services.statuses.get(principal.workspace_id, assignment_id) : undefined
+    return kept === undefined ? readStatus(call) : reply.header('content-type', JSON_TYPE).send(kept)
   },
 })
+
+async function readStatus({ services, principal, query, signal, reply }: Call<unknown, StatusQuery>) {
+  const { workspace_id } = principal
+  const { assignment_id, wait = 0 } = query
+  const { revision } = services.store
+  let job = await requireJob(services, principal, assignment_id)
+  if (wait > 0 && !isFinal(job.job_status)) {
+    const look = async (): Promise<boolean | undefined> => {
+      job = await requireJob(services, principal, assignment_id)
+      return isFinal(job.job_status) || undefined
+    }
+    await services.hints.until(jobKey(assignment_id), look, wait * 1000, signal())
+  }
+  const text = JSON.stringify(jobView(job))
+  if (wait === 0) services.statuses.keep(workspace_id, assignment_id, revision, text)
+  return reply.header('content-type', JSON_TYPE).send(text)
+}
 
 export const listJobs = operation({
   name: 'listJobs',

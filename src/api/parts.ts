@@ -13,6 +13,7 @@ import type { Drawings } from './drawings.ts'
 import type { Hints } from './hints.ts'
 import type { Idempotency } from './idempotency.ts'
 import type { Limiter } from './limiter.ts'
+import type { Statuses } from './statuses.ts'
 
 export interface ApiParts {
   config: Pick<Config, 'host' | 'port' | 'data' | 'rateLimit' | 'metricsToken'>
@@ -38,6 +39,7 @@ export interface Services extends ApiParts {
   catalog: Catalog
   tokens: TokenCache
   hints: Hints
+  statuses: Statuses
   drawings: Drawings
   idempotency: Idempotency
   /** The shipped tables: name and absolute path. */

@@ -9,6 +9,7 @@ import { createIdempotency } from './idempotency.ts'
 import { createLimiter } from './limiter.ts'
 import { openapiText } from './openapi.ts'
 import type { ApiParts, Services } from './parts.ts'
+import { createStatuses } from './statuses.ts'
 
 /** Login attempts: ten at once and then two a minute for a name, sixty and one a second for an address. */
 const LOGINS_BY_USERNAME = { burst: 10, perSecond: 1 / 30 }
@@ -28,6 +29,7 @@ export function createServices(parts: ApiParts, stopping: AbortSignal): Services
     catalog,
     tokens: createTokenCache(store, clock),
     hints: createHints(store, clock),
+    statuses: createStatuses(store),
     sample: sampleFiles(),
     drawings: createDrawings(pool, parts.log),
     idempotency: createIdempotency({ ...parts, stopping }),
