@@ -75,11 +75,14 @@ export function deleteWorkspace(connection: Connection, workspace_id: string): b
       'conflict',
       `The workspace has ${lane.unfinished} unfinished jobs: cancel them or wait until they end.`,
     )
-  // In this order: what others refer to comes last. Attempts, recoveries and counts go with their webhook.
+  connection.run(
+    'DELETE FROM insights WHERE assignment_id IN (SELECT assignment_id FROM jobs WHERE workspace_id = ?)',
+    workspace_id,
+  )
+  // In this order: what others refer to comes last. Deliveries, recoveries and counts go with their webhook.
   const tables = [
     'webhooks',
     'events',
-    'insights',
     'jobs',
     'lanes',
     'templates',

@@ -39,7 +39,7 @@ CREATE INDEX deliveries_by_status ON deliveries (webhook_id, status, created_at,
 
 CREATE INDEX deliveries_by_time ON deliveries (webhook_id, created_at, delivery_id);
 
-CREATE INDEX deliveries_due ON deliveries (webhook_id, due_at, delivery_id)
+CREATE INDEX deliveries_due ON deliveries (webhook_id, due_at, delivery_id, owner)
   WHERE status = 'pending' AND owner IS NULL;
 
 CREATE INDEX deliveries_failed ON deliveries (webhook_id, event_seq) WHERE status = 'failed';
