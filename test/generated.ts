@@ -3,6 +3,7 @@
 import { openapiText } from '../src/api/openapi.ts'
 import { flagOf, SETTINGS, type SettingName } from '../src/config.ts'
 import { ERRORS, JOB_ERRORS } from '../src/errors.ts'
+import { sqliteSchema } from '../src/store/sqlite/schema.ts'
 import { dataPage } from '../src/templates/samples.ts'
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
@@ -58,6 +59,7 @@ function configPage(): string {
 
 export const GENERATED: Record<string, () => string | Promise<string>> = {
   'openapi.json': openapiText,
+  'src/store/sqlite/schema.sql': sqliteSchema,
   'docs/errors.md': errorsPage,
   'docs/config.md': configPage,
   'docs/data.md': dataPage,

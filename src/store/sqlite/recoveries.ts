@@ -26,10 +26,13 @@ export function beginWalk(connection: Connection, input: Omit<NewRecovery, 'reco
     'SELECT seq FROM events WHERE timestamp >= ? ORDER BY timestamp, seq LIMIT 1',
     input.since,
   )
-  const last = connection.one<{ seq: number }>(
-    `SELECT seq FROM events ${input.until === null ? '' : 'WHERE timestamp < ?'} ORDER BY ${input.until === null ? '' : 'timestamp DESC, '}seq DESC LIMIT 1`,
-    ...(input.until === null ? [] : [input.until]),
-  )
+  const last =
+    input.until === null
+      ? connection.one<{ seq: number | null }>('SELECT max(seq) AS seq FROM events')
+      : connection.one<{ seq: number }>(
+          'SELECT seq FROM events WHERE timestamp < ? ORDER BY timestamp DESC, seq DESC LIMIT 1',
+          input.until,
+        )
   const to_seq = last?.seq ?? 0
   return { webhook, include_unsent: input.include_unsent, next_seq: first?.seq ?? to_seq + 1, to_seq }
 }

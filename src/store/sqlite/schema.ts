@@ -1,6 +1,6 @@
 /** The schema of an SQLite database: brought up to date, and dumped for schema.sql. */
 import path from 'node:path'
-import type { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync } from 'node:sqlite'
 import { type Migrator, migrate, readMigrations } from '../migrate.ts'
 
 export const MIGRATIONS = path.join(import.meta.dirname, 'migrations')
@@ -39,12 +39,16 @@ export function migrateSqlite(db: DatabaseSync, folder = MIGRATIONS): Promise<st
   return migrate(readMigrations(folder), migrator(db))
 }
 
-/** The whole schema as SQL, sorted by name: what schema.sql holds. */
-export function dumpSchema(db: DatabaseSync): string {
+/** The schema that the migrations make, as SQL sorted by table: what schema.sql holds. */
+export async function sqliteSchema(): Promise<string> {
+  const db = new DatabaseSync(':memory:')
+  await migrateSqlite(db)
   const rows = db
     .prepare(
-      `SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY tbl_name, type DESC, name`,
+      `SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'
+       ORDER BY tbl_name, type DESC, name`,
     )
     .all()
+  db.close()
   return rows.map(({ sql }) => `${sql as string};\n`).join('\n')
 }
