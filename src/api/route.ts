@@ -150,6 +150,7 @@ function reader(validators: Validators): { read: Read; done(): void } {
 }
 
 const MOST_KEPT = 500
+const LONGEST_KEPT = 250
 
 /** What runs when Fastify has read a request for the operation. */
 export function handlerOf(operation: Operation, services: Services) {
@@ -166,6 +167,7 @@ export function handlerOf(operation: Operation, services: Services) {
     const { read, done } = reader(validators)
     const address: Parts = { params: read('params', params), query: read('query', query) }
     done()
+    if (url.length > LONGEST_KEPT) return address
     if (valid.size >= MOST_KEPT) valid.clear()
     valid.set(url, address)
     return address
