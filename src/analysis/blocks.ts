@@ -2,7 +2,7 @@
 import type { BlockLineage, Column, Outcome, Table } from '../insight.ts'
 import type { AnalysisBlock, Limits, SqlBlock, Template } from '../template.ts'
 import { TemplateFault } from '../templates/fault.ts'
-import { bindOptions } from '../templates/options.ts'
+import { bindOptions, withDefaults } from '../templates/options.ts'
 import { schemaFaults } from '../templates/schema-faults.ts'
 import { bindPlain, bindVariable } from './bindings.ts'
 import { type Bindings, type Engine, identifier, keepTable, readTable } from './duckdb.ts'
@@ -127,11 +127,7 @@ function optionsOf(
   block: AnalysisBlock,
   vars: Record<string, unknown>,
 ): Record<string, unknown> {
-  const properties =
-    (method.options as { properties?: Record<string, { default?: unknown }> }).properties ?? {}
-  const defaults = Object.entries(properties).filter(([, { default: value }]) => value !== undefined)
-  const filled = Object.fromEntries(defaults.map(([name, schema]) => [name, schema.default]))
-  const given = { ...filled, ...bindOptions(block.options, vars) }
+  const given = withDefaults(method.options, bindOptions(block.options, vars))
   const place = (path: readonly (string | number)[]): { line: number; column: number } => ({
     line: block.lines[String(path[0])] ?? block.line,
     column: 1,

@@ -31,6 +31,13 @@ export function bindOptions(
   return bound(options, vars) as Record<string, unknown>
 }
 
+/** The options with the defaults of a method's schema where nothing is given. */
+export function withDefaults(schema: object, options: Record<string, unknown>): Record<string, unknown> {
+  const { properties = {} } = schema as { properties?: Record<string, { default?: unknown }> }
+  const defaults = Object.entries(properties).filter(([, property]) => property.default !== undefined)
+  return { ...Object.fromEntries(defaults.map(([name, property]) => [name, property.default])), ...options }
+}
+
 function bound(value: unknown, vars: Record<string, unknown>): unknown {
   if (typeof value === 'string') return reference(value, vars)
   if (Array.isArray(value)) return value.map((item) => bound(item, vars))
