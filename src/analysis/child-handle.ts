@@ -14,7 +14,7 @@ import type { Progress } from '../job.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { FromChild, Results, Task, ToChild } from './protocol.ts'
 
-/** How a task ended. `died`: by itself; `memory` where it was the fence of memory. */
+/** How a task ended. `died`: the process, by itself; `memory` where it says that memory was refused to it. */
 export type Ending<Kind extends Task['kind']> =
   | { kind: 'result'; result: Results[Kind] }
   | { kind: 'fault'; message: string }
@@ -58,10 +58,11 @@ const OUTPUT_BYTES = 8_192
 /** The heap of JavaScript; the rest of the 600 MB that Node itself may use is code, buffers and DuckDB's library. */
 const HEAP_MB = 400
 const PAGE_BYTES = 4_096
-export const MEMORY_EXIT = 86
 
 function environment(): NodeJS.ProcessEnv {
-  const cache = getCompileCacheDir() ?? path.join(tmpdir(), 'node-compile-cache')
+  // Node names a folder below the one that it is given.
+  const own = getCompileCacheDir()
+  const cache = own === undefined ? path.join(tmpdir(), 'node-compile-cache') : path.dirname(own)
   const system = process.platform === 'win32' ? { SystemRoot: process.env.SystemRoot } : {}
   return { TZ: 'UTC', NODE_COMPILE_CACHE: cache, ...system }
 }
@@ -210,7 +211,7 @@ class Handle implements ChildHandle {
 }
 
 function death(code: number | null, signal: NodeJS.Signals | null, output: string): Ending<Task['kind']> {
-  const memory = code === MEMORY_EXIT || (signal !== 'SIGKILL' && MEMORY_SIGNS.test(output))
+  const memory = signal !== 'SIGKILL' && MEMORY_SIGNS.test(output)
   const how = signal === null ? `with code ${code}` : `by ${signal}`
   const last = output.trim().split('\n').slice(-5).join(' ')
   return { kind: 'died', memory, detail: `The analysis process ended ${how}.${last ? ` ${last}` : ''}` }

@@ -40,11 +40,14 @@ const fence = createFence(() => {
   if (current) send({ type: 'result', id: current.id, result: MEMORY_EXCEEDED }, die)
   else die()
 })
-const loaded = Promise.all([createGuard(), fence.set(DEFAULT_LIMITS.memory_bytes)])
 let next: Promise<Engine> = openEngine()
+const loaded = Promise.all([createGuard(), next]).then(async ([guard]) => {
+  await fence.set(DEFAULT_LIMITS.memory_bytes)
+  return guard
+})
 
 async function run(task: RunTask, mine: Current, engine: Engine, tempFolder: string): Promise<RunResult> {
-  const [guard] = await loaded
+  const guard = await loaded
   const { id } = mine
   const reporter = createReporter(
     (progress) => send({ type: 'progress', id, progress }),
@@ -73,7 +76,7 @@ async function perform(
   engine: Engine,
   tempFolder: string,
 ): Promise<Results[Task['kind']]> {
-  const [guard] = await loaded
+  const guard = await loaded
   switch (task.kind) {
     case 'run':
       return run(task, mine, engine, tempFolder)
@@ -113,5 +116,5 @@ process.on('message', (message: ToChild) => {
   }
 })
 
-await Promise.all([loaded, next])
+await loaded
 send({ type: 'ready' })

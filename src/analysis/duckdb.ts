@@ -191,7 +191,7 @@ let version: string | undefined
 export async function engineVersion(engine: Engine): Promise<string> {
   if (version === undefined) {
     const { rows } = await readTable(engine, 'select version()', {}, 1)
-    version = `DuckDB ${String(rows[0]?.[0]).replace(/^v/, '')}`
+    version = `DuckDB ${(rows[0]![0] as string).replace(/^v/, '')}`
   }
   return version
 }

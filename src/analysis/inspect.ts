@@ -192,7 +192,9 @@ function columnChoices(
   template: Template,
   columns: ReadonlyMap<string, Column[]>,
 ): Record<string, unknown>[] {
-  const open = template.variables.filter(({ type, default: given }) => type === 'column' && given == null)
+  const open = template.variables.filter(
+    ({ type, default: given }) => type === 'column' && (given ?? null) === null,
+  )
   const most = Math.max(1, ...open.map(({ of }) => columns.get(of ?? '')?.length ?? 0))
   return Array.from({ length: open.length === 0 ? 1 : most }, (_, index) =>
     Object.fromEntries(

@@ -53,9 +53,11 @@ export class TaskError extends Error {}
 
 export interface PoolStats {
   states: Record<'starting' | 'idle' | 'busy', number>
+  /** Tasks in line. */
   waiting: number
   /** Of all children together; 0 where the system does not say. */
   resident_bytes: number
+  children: { pid: number | undefined; state: string; owner: string | null; tasks: number }[]
 }
 
 export interface Pool {
@@ -221,6 +223,7 @@ class ChildPool implements Pool {
         onProgress: waiting.onProgress,
       })
       .catch((error: unknown): Ending<Task['kind']> => ({ kind: 'fault', message: (error as Error).message }))
+      .then((ended): Ending<Task['kind']> => (this.#stopping ? { kind: 'stopped' } : ended))
     if (job) this.#runningJobs -= 1
     else this.#runningSmall -= 1
     if (ending.kind === 'fault' || ending.kind === 'died') {
@@ -294,7 +297,8 @@ class ChildPool implements Pool {
       states[child.state] += 1
       resident += child.residentBytes()
     }
-    return { states, waiting: this.#jobs.length + this.#small.length, resident_bytes: resident }
+    const children = this.#children.map(({ pid, state, owner, tasks }) => ({ pid, state, owner, tasks }))
+    return { states, waiting: this.#jobs.length + this.#small.length, resident_bytes: resident, children }
   }
 
   async stop(): Promise<void> {

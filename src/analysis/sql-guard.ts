@@ -245,7 +245,8 @@ function judgeTree(sql: string, tree: TreeNode, names: readonly string[]): Verdi
     if (tree.error === true) {
       const at = Number(tree.position ?? 0)
       const text = String(tree.error_message)
-      if (!/^Only SELECT/.test(text)) state.refuse(`The SQL cannot be read: ${text}.`, 'Correct the SQL.', at)
+      if (!text.startsWith('Only SELECT'))
+        state.refuse(`The SQL cannot be read: ${text}.`, 'Correct the SQL.', at)
       state.refuse('Only SELECT is allowed in SQL blocks.', SELECT_ONLY, at)
     }
     const statements = tree.statements as TreeNode[]
@@ -277,7 +278,7 @@ export async function createGuard(): Promise<Guard> {
   return {
     async judge(sql, names) {
       const { rows } = await readTable(engine, PARSE, { sql: { value: sql, type: VARCHAR } }, 1)
-      return judgeTree(sql, JSON.parse(String(rows[0]?.[0])) as TreeNode, names)
+      return judgeTree(sql, JSON.parse(rows[0]![0] as string) as TreeNode, names)
     },
     close: () => engine.close(),
   }

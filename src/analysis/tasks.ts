@@ -1,8 +1,10 @@
 /** The small tasks: checking a template and describing what it can be given. */
 import type { Fault } from '../template.ts'
+import { checkTemplate } from '../templates/check.ts'
 import { sortFaults } from '../templates/fault.ts'
 import { parseTemplate } from '../templates/parse.ts'
 import { type InspectOptions, inspectSources, inspectTemplate } from './inspect.ts'
+import { METHODS } from './methods/catalog.ts'
 import type { CheckTask, DescribeTask, Description } from './protocol.ts'
 import { listFiles } from './sources/files.ts'
 import type { Guard } from './sql-guard.ts'
@@ -15,7 +17,7 @@ export async function checkTask(
   const { template, faults } = parseTemplate(task.template)
   if (!template) return faults
   const inspected = await inspectTemplate(template, guard, { ...options, roots: task.roots })
-  return sortFaults([...faults, ...inspected.faults])
+  return sortFaults([...faults, ...inspected.faults, ...checkTemplate(template, inspected, METHODS)])
 }
 
 export async function describeTask(

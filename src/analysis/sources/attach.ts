@@ -24,20 +24,7 @@ export async function attachSource(
   const { roots, vars, readers, peek } = options
   const { name, line, columns } = source
   const file = renderText(source.file, vars, { line, column: source.column })
-  try {
-    return await attachFile(engine, {
-      name,
-      line,
-      file,
-      columns,
-      roots,
-      readers: readers.get(name) ?? 0,
-      peek,
-    })
-  } catch (error) {
-    if (!(error instanceof SourceError)) throw error
-    throw new SourceError(`Source "${name}", line ${line}: ${error.message}`)
-  }
+  return attachFile(engine, { name, line, file, columns, roots, readers: readers.get(name) ?? 0, peek })
 }
 
 /** By name, in the order of the template. */
@@ -50,7 +37,12 @@ export async function attachSources(
   const attached = new Map<string, Attached>()
   for (const source of template.sources) {
     onEach(source.name)
-    attached.set(source.name, await attachSource(engine, source, options))
+    try {
+      attached.set(source.name, await attachSource(engine, source, options))
+    } catch (error) {
+      if (!(error instanceof SourceError)) throw error
+      throw new SourceError(`Source "${source.name}", line ${source.line}: ${error.message}`)
+    }
   }
   return attached
 }

@@ -1,0 +1,237 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { after, test } from 'node:test'
+import { systemClock } from '../runtime/clock.ts'
+import { findingsOf, openBench, sqlTemplate, templateOf } from './harness.ts'
+
+const bench = await openBench({ size: 2 })
+after(() => bench.close())
+const linux = { skip: process.platform !== 'linux' }
+
+/** Queries that do not notice an interrupt for many seconds. */
+const STUCK = {
+  list_reduce: 'select list_reduce(range(300000000), lambda x, y: x + y) as a',
+  levenshtein: "select levenshtein(repeat('a', 100000), repeat('b', 100000)) as a",
+  unnest: 'select sum(x) as a from (select unnest(range(60000000)) as x)',
+}
+
+/** Resolves when the pool has `count` busy children: the task is under way. */
+async function busy(count: number): Promise<void> {
+  while (bench.pool.stats().states.busy < count) await systemClock.sleep(5)
+}
+
+test('runs a template from text to Markdown', async () => {
+  const { markdown, tables, facts } = findingsOf(
+    await bench.run(
+      templateOf(
+        '---\nvariables:\n  top: { type: integer, default: 2 }\n---\n\n```sql a\nselect i, i * 1.5 as x from range($top + 1) t(i)\n```\n\n# Up to {{ vars.top }}\n\n{% table a %}\n\n{% fact last, a[2].x %}\n',
+      ),
+      { top: 2 },
+    ),
+  )
+  assert.match(markdown, /^# Up to 2\n/)
+  assert.deepEqual(tables.a?.rows, [
+    [0, '0.0'],
+    [1, '1.5'],
+    [2, '3.0'],
+  ])
+  assert.equal(facts[0]?.name, 'last')
+})
+
+for (const [name, sql] of Object.entries(STUCK)) {
+  test(`a stuck query (${name}) is stopped within a second of its cancel`, async () => {
+    const control = new AbortController()
+    const front = 'limits: { memory: 4GB, timeout: 5m }'
+    const running = bench.run(sqlTemplate(sql, front), {}, { signal: control.signal })
+    await busy(1)
+    await systemClock.sleep(300)
+    const began = performance.now()
+    control.abort()
+    assert.deepEqual(await running, { status: 'stopped' })
+    const took = performance.now() - began
+    assert.ok(took < 1_000, `took ${took} ms`)
+  })
+}
+
+test('an interruptible query is stopped without the loss of its process', async () => {
+  findingsOf(await bench.run(sqlTemplate('select 1 as a')))
+  const control = new AbortController()
+  const running = bench.run(
+    sqlTemplate('select sum(sqrt(a.range * b.range)) as a from range(100000) a, range(100000) b'),
+    {},
+    { signal: control.signal },
+  )
+  await busy(1)
+  const pids = bench.pool.stats().children.filter(({ state }) => state === 'busy')
+  await systemClock.sleep(200)
+  control.abort()
+  assert.deepEqual(await running, { status: 'stopped' })
+  const left = bench.pool.stats().children.map(({ pid }) => pid)
+  assert.ok(left.includes(pids[0]?.pid))
+})
+
+test('a job that takes longer than its limit ends as timed_out, stuck or not', async () => {
+  for (const sql of [
+    STUCK.levenshtein,
+    'select count(*) as a from range(100000) a, range(100000) b where a.range < b.range',
+  ]) {
+    const result = await bench.run(sqlTemplate(sql, 'limits: { timeout: 500ms }'))
+    assert.equal(result.status === 'failed' && result.error.code, 'timed_out')
+  }
+})
+
+test(
+  'what one call would build beyond the memory of the job is refused, and the process stays small',
+  linux,
+  async () => {
+    for (const sql of ['select len(range(500000000)) as a', "select length(repeat('x', 4000000000)) as a"]) {
+      const result = await bench.run(sqlTemplate(sql, 'limits: { memory: 300MB }'))
+      assert.equal(result.status === 'failed' && result.error.code, 'memory_exceeded', JSON.stringify(result))
+      for (const { pid } of bench.pool.stats().children) {
+        const peak = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))
+        assert.ok(Number(peak?.[1]) < 1_100_000, peak?.[0])
+      }
+    }
+    findingsOf(await bench.run(sqlTemplate('select 1 as a')))
+  },
+)
+
+test('a killed process loses one attempt of one job, and nothing else', async () => {
+  const other = bench.run(
+    sqlTemplate('select count(*) as a from range(3000) a, range(30000) b where a.range < b.range'),
+  )
+  const running = bench.run(sqlTemplate(STUCK.levenshtein), {}, { workspace_id: 'doomed' })
+  await busy(2)
+  const doomed = bench.pool.stats().children.find(({ owner }) => owner === 'doomed')
+  process.kill(doomed!.pid!, 'SIGKILL')
+  const result = await running
+  assert.equal(result.status, 'crashed')
+  findingsOf(await other)
+  findingsOf(await bench.run(sqlTemplate('select 1 as a'), {}, { workspace_id: 'doomed' }))
+})
+
+test('a process serves one workspace only', async () => {
+  for (const workspace_id of ['a', 'b', 'c', 'a', 'c', 'b']) {
+    findingsOf(await bench.run(sqlTemplate('select 1 as a'), {}, { workspace_id }))
+    const { children } = bench.pool.stats()
+    assert.ok(children.length <= 3)
+  }
+  // Each child names one owner from its first task on; the sum of tasks shows that none was handed on.
+  const { children } = bench.pool.stats()
+  const owners = children.flatMap(({ owner }) => owner ?? [])
+  assert.equal(new Set(owners).size, owners.length)
+})
+
+test('small tasks are done while every place for jobs is taken', async () => {
+  const control = new AbortController()
+  const stuck = [1, 2].map(() => bench.run(sqlTemplate(STUCK.levenshtein), {}, { signal: control.signal }))
+  await busy(2)
+  const source =
+    '---\nsources:\n  air: { file: sample/airports.csv }\n---\n\n```sql a\nselect iata, nowhere from air\n```\n\n# A\n\n{{ a.size }}\n'
+  const template = templateOf(source)
+  const described = await bench.pool.describe({ kind: 'describe', template, roots: bench.roots })
+  const air = described.sources.air
+  assert.ok(air && 'columns' in air && air.columns.some(({ name }) => name === 'iata'))
+  assert.ok(described.files.includes('sample/airports.csv'))
+  const faults = await bench.pool.check({ kind: 'check', template, roots: bench.roots })
+  assert.ok(
+    faults.some(({ message, line }) => message.includes('nowhere') && line === 7),
+    JSON.stringify(faults),
+  )
+  control.abort()
+  assert.deepEqual(await Promise.all(stuck), [{ status: 'stopped' }, { status: 'stopped' }])
+})
+
+test('a job in line is stopped without having begun', async () => {
+  const control = new AbortController()
+  const first = [1, 2].map(() => bench.run(sqlTemplate(STUCK.levenshtein), {}, { signal: control.signal }))
+  await busy(2)
+  const mine = new AbortController()
+  const waiting = bench.run(sqlTemplate('select 1 as a'), {}, { signal: mine.signal })
+  assert.equal(bench.pool.stats().waiting, 1)
+  mine.abort()
+  assert.deepEqual(await waiting, { status: 'stopped' })
+  control.abort()
+  await Promise.all(first)
+})
+
+test('a child has no secrets in its environment, and a bounded data segment', linux, async () => {
+  process.env.ASSAY_TEST_SECRET = 'do not tell'
+  const own = await openBench()
+  try {
+    findingsOf(await own.run(sqlTemplate('select 1 as a')))
+    for (const { pid } of own.pool.stats().children) {
+      const names = readFileSync(`/proc/${pid}/environ`, 'utf8')
+        .split('\0')
+        .map((pair) => pair.split('=')[0])
+        .filter((name) => name !== '')
+      const expected = ['NODE_CHANNEL_FD', 'NODE_CHANNEL_SERIALIZATION_MODE', 'NODE_COMPILE_CACHE', 'TZ']
+      assert.deepEqual(new Set(names), new Set(expected))
+    }
+    const { pid } = own.pool.stats().children.find(({ tasks }) => tasks > 0)!
+    const limit = /Max data size\s+(\d+)/.exec(readFileSync(`/proc/${pid}/limits`, 'utf8'))
+    assert.ok(Number(limit?.[1]) < 2_500_000_000, limit?.[0])
+  } finally {
+    delete process.env.ASSAY_TEST_SECRET
+    await own.close()
+  }
+})
+
+test('data larger than the memory of the job spill to its own folder, which is removed', async () => {
+  const sql = 'select i, md5(i::varchar) as m from range(4000000) t(i) order by m'
+  const front = 'limits: { memory: 150MB, rows: 1 }'
+  const { tables } = findingsOf(await bench.run(sqlTemplate(sql, front)))
+  assert.equal(tables.a?.total, 4_000_000)
+  assert.match(JSON.stringify(tables.a?.rows[0]), /"0000/)
+  while ((await bench.leftovers()).length > 0) await systemClock.sleep(5)
+})
+
+test('stopping ends every process, and what was under way ends as stopped', async () => {
+  const own = await openBench()
+  const running = own.run(sqlTemplate(STUCK.levenshtein))
+  while (own.pool.stats().states.busy < 1) await systemClock.sleep(5)
+  const pids = own.pool.stats().children.map(({ pid }) => pid!)
+  await own.pool.stop()
+  assert.deepEqual(await running, { status: 'stopped' })
+  for (const pid of pids) assert.throws(() => process.kill(pid, 0))
+  assert.deepEqual(await own.run(sqlTemplate('select 1 as a')), { status: 'stopped' })
+  await own.close()
+})
+
+test(
+  'the children end with a parent that is killed, even in the middle of a stuck query',
+  linux,
+  async () => {
+    const script = `
+    import { openBench, sqlTemplate } from ${JSON.stringify(path.join(import.meta.dirname, 'harness.ts'))}
+    const bench = await openBench({ size: 1 })
+    void bench.run(sqlTemplate(${JSON.stringify(STUCK.levenshtein)}))
+    const look = () => {
+      const { states, children } = bench.pool.stats()
+      if (states.busy === 1 && states.idle === 1) console.log(JSON.stringify({ pids: children.map((c) => c.pid), data: bench.data }))
+      else setTimeout(look, 10)
+    }
+    look()
+  `
+    const parent = spawn(process.execPath, ['--input-type=module-typescript', '-e', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const [line] = (await once(createInterface(parent.stdout), 'line')) as [string]
+    const { pids } = JSON.parse(line) as { pids: number[] }
+    assert.equal(pids.length, 2)
+    parent.kill('SIGKILL')
+    await once(parent, 'exit')
+    const alive = (): number[] =>
+      pids.filter(
+        (pid) =>
+          existsSync(`/proc/${pid}`) && !/State:\s+Z/.test(readFileSync(`/proc/${pid}/status`, 'latin1')),
+      )
+    const deadline = performance.now() + 10_000
+    while (alive().length > 0 && performance.now() < deadline) await systemClock.sleep(10)
+    assert.deepEqual(alive(), [])
+  },
+)
