@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { matchesTag, preferred } from './negotiate.ts'
 
 const OFFERS = ['text/markdown', 'text/html', 'application/json'] as const

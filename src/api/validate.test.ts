@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import Type from 'typebox'
 import { Id, Time } from './fields.ts'
 import { invalid, queryValidator, textFaults, validator } from './validate.ts'

@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { FakeClock } from '../runtime/clock.ts'
+import { uuidv7 } from '../runtime/ids.ts'
+import { hashPassword, hashToken } from '../runtime/secrets.ts'
+import { createTokenCache } from './auth.ts'
+import { openHarness } from './harness.ts'
+
+const FORM = 'application/x-www-form-urlencoded'
+
+test('asks for a bearer token, and says when one is not good', async (t) => {
+  const { ask, tokens } = await openHarness(t)
+  const none = await ask('GET', '/v1alpha/jobs', { token: null })
+  assert.equal(none.status, 401)
+  assert.equal(none.headers['www-authenticate'], 'Bearer')
+  for (const authorization of [
+    'Bearer nobody',
+    'Basic YTpi',
+    'Bearer',
+    `Bearer ${tokens.admin} more`,
+    `Token ${tokens.admin}`,
+  ]) {
+    const answer = await ask('GET', '/v1alpha/jobs', { token: null, headers: { authorization } })
+    assert.equal(answer.status, 401, authorization)
+    assert.match(String(answer.headers['www-authenticate']), /^Bearer error="invalid_token"/)
+  }
+  const lower = await ask('GET', '/v1alpha/jobs', {
+    token: null,
+    headers: { authorization: `bearer  ${tokens.viewer}` },
+  })
+  assert.equal(lower.status, 200)
+})
+
+test('lets a viewer read, an analyst run, and an admin administer', async (t) => {
+  const { ask, tokens } = await openHarness(t)
+  const body = { payload: { type: 'template', template_id: 'hello' } }
+  const refused = await ask('POST', '/v1alpha/jobs', { token: tokens.viewer, body })
+  assert.equal(refused.status, 403)
+  assert.match(refused.json().detail, /scope analyst/)
+  assert.equal((await ask('GET', '/v1alpha/jobs', { token: tokens.viewer })).status, 200)
+  assert.equal((await ask('POST', '/v1alpha/jobs', { token: tokens.analyst, body })).status, 200)
+  for (const path of [
+    '/v1alpha/tokens',
+    '/v1alpha/users',
+    '/v1alpha/workspaces',
+    '/v1alpha/nodes',
+    '/v1alpha/settings',
+  ]) {
+    assert.equal((await ask('GET', path, { token: tokens.analyst })).status, 403, path)
+    assert.equal((await ask('GET', path, { token: tokens.admin })).status, 200, path)
+  }
+})
+
+test('forgets a token at once when it is revoked here', async (t) => {
+  const { ask, token } = await openHarness(t)
+  const secret = await token('default', ['viewer'])
+  assert.equal((await ask('GET', '/v1alpha/jobs', { token: secret })).status, 200)
+  const { token_id } = (await ask('GET', '/v1alpha/tokens?limit=1')).json().items[0]
+  assert.equal((await ask('DELETE', `/v1alpha/tokens/${token_id}`)).status, 204)
+  assert.equal((await ask('GET', '/v1alpha/jobs', { token: secret })).status, 401)
+})
+
+test('refuses a token that has expired, once it is looked up again', async (t) => {
+  const clock = new FakeClock()
+  const { ask, store } = await openHarness(t, { clock })
+  await store.createToken({
+    token_id: uuidv7(),
+    workspace_id: 'default',
+    user_id: 'ada',
+    name: 'short',
+    scopes: ['viewer'],
+    expires_at: new Date(clock.now() + 60_000).toISOString(),
+    token_hash: hashToken('short-lived'),
+  })
+  assert.equal((await ask('GET', '/v1alpha/jobs', { token: 'short-lived' })).status, 200)
+  clock.advance(61_000)
+  assert.equal((await ask('GET', '/v1alpha/jobs', { token: 'short-lived' })).status, 401)
+})
+
+test('does not keep a token that was revoked while it was being looked up', async () => {
+  const principal = { token_id: 't', workspace_id: 'default', user_id: 'ada', scopes: ['viewer' as const] }
+  let answer: (found: typeof principal) => void = () => undefined
+  const cache = createTokenCache(
+    { findToken: () => new Promise((resolve) => (answer = resolve)) },
+    new FakeClock(),
+  )
+  const looking = cache.find('Bearer a', 'a')
+  cache.forget()
+  answer(principal)
+  await looking
+  assert.equal(cache.kept('Bearer a'), undefined)
+})
+
+test('keeps a found token for two seconds', async () => {
+  const clock = new FakeClock()
+  const principal = { token_id: 't', workspace_id: 'default', user_id: 'ada', scopes: ['viewer' as const] }
+  const cache = createTokenCache({ findToken: () => Promise.resolve(principal) }, clock)
+  await cache.find('Bearer a', 'a')
+  assert.equal(cache.kept('Bearer a'), principal)
+  clock.advance(2001)
+  assert.equal(cache.kept('Bearer a'), undefined)
+})
+
+test('limits the requests of each token where a limit is set', async (t) => {
+  const clock = new FakeClock()
+  const config = { host: '127.0.0.1', port: 0, data: null, rateLimit: 3, metricsToken: null }
+  const { ask, tokens } = await openHarness(t, { clock, parts: { config } })
+  for (let left = 2; left >= 0; left -= 1) {
+    const answer = await ask('GET', '/v1alpha/jobs')
+    assert.equal(answer.status, 200)
+    assert.equal(answer.headers['ratelimit-remaining'], String(left))
+  }
+  const refused = await ask('GET', '/v1alpha/jobs')
+  assert.equal(refused.status, 429)
+  assert.equal(refused.json().code, 'rate_limited')
+  assert.equal(refused.headers['retry-after'], '1')
+  assert.equal(refused.headers['ratelimit-limit'], '3')
+  assert.equal((await ask('GET', '/v1alpha/jobs', { token: tokens.viewer })).status, 200)
+  clock.advance(1000)
+  assert.equal((await ask('GET', '/v1alpha/jobs')).status, 200)
+})
+
+async function withUser(t: Parameters<typeof openHarness>[0], clock = new FakeClock()) {
+  const harness = await openHarness(t, { clock })
+  await harness.store.createUser({
+    user_id: uuidv7(),
+    workspace_id: 'default',
+    username: 'ada',
+    scopes: ['analyst'],
+    password_hash: await hashPassword('correct horse'),
+  })
+  const login = (fields: Record<string, string>) =>
+    harness.ask('POST', '/v1alpha/auth/login', {
+      token: null,
+      body: new URLSearchParams(fields).toString(),
+      type: FORM,
+    })
+  return { ...harness, login, clock }
+}
+
+test('logs in with a password, for as long as it says', async (t) => {
+  const { ask, login, clock } = await withUser(t)
+  const answer = await login({ grant_type: 'password', username: 'ada', password: 'correct horse' })
+  assert.equal(answer.status, 200)
+  assert.equal(answer.headers['cache-control'], 'no-store')
+  const { access_token, token_type, expires_in, scope } = answer.json()
+  assert.equal(token_type, 'bearer')
+  assert.equal(scope, 'analyst')
+  assert.equal((await ask('GET', '/v1alpha/jobs', { token: access_token })).status, 200)
+  clock.advance(expires_in * 1000 + 1)
+  assert.equal((await ask('GET', '/v1alpha/jobs', { token: access_token })).status, 401)
+})
+
+test('gives less where less is asked for, and never more than the user has', async (t) => {
+  const { login } = await withUser(t)
+  const known = { username: 'ada', password: 'correct horse' }
+  assert.equal((await login({ ...known, scope: 'viewer' })).json().scope, 'viewer')
+  assert.equal((await login({ ...known, scope: 'viewer admin' })).status, 403)
+  assert.equal((await login({ ...known, scope: 'owner' })).status, 422)
+})
+
+test('answers a wrong password and an unknown user alike, and limits both', async (t) => {
+  const { login, clock } = await withUser(t)
+  const wrong = await login({ username: 'ada', password: 'wrong' })
+  const unknown = await login({ username: 'eve', password: 'wrong' })
+  assert.equal(wrong.status, 401)
+  assert.equal(wrong.json().detail, unknown.json().detail)
+  for (let count = 0; count < 9; count += 1)
+    assert.equal((await login({ username: 'ada', password: 'wrong' })).status, 401)
+  const limited = await login({ username: 'ada', password: 'correct horse' })
+  assert.equal(limited.status, 429)
+  assert.equal(limited.headers['retry-after'], '30')
+  clock.advance(30_000)
+  assert.equal((await login({ username: 'ada', password: 'correct horse' })).status, 200)
+})
+
+test('takes a form and nothing else to log in', async (t) => {
+  const { ask, login } = await withUser(t)
+  const json = await ask('POST', '/v1alpha/auth/login', {
+    token: null,
+    body: { username: 'ada', password: 'x' },
+  })
+  assert.equal(json.status, 415)
+  assert.equal((await login({ username: 'ada' })).status, 422)
+  assert.equal((await login({ username: 'ada', password: 'x', remember: 'me' })).status, 422)
+  const twice = await ask('POST', '/v1alpha/auth/login', {
+    token: null,
+    body: 'username=a&username=b&password=c',
+    type: FORM,
+  })
+  assert.equal(twice.status, 422)
+})
