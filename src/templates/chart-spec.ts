@@ -110,7 +110,7 @@ function histogram(rows: Row[], column: string): { points: Point[]; left: number
     low = Math.min(low, value)
     high = Math.max(high, value)
   }
-  const step = roundStep((high - low) / 20 || Math.abs(low) / 10 || 1)
+  const step = roundStep(high / 20 - low / 20 || Math.abs(low) / 10)
   const first = Math.floor(low / step)
   const count = Math.max(1, Math.floor(high / step) - first + 1)
   const bins = Array.from({ length: count }, () => 0)
@@ -118,11 +118,12 @@ function histogram(rows: Row[], column: string): { points: Point[]; left: number
     const index = Math.min(count - 1, Math.max(0, Math.floor(value / step) - first))
     bins[index] = bins[index]! + 1
   }
-  const edge = (index: number): number => Number(((first + index) * step).toPrecision(12))
+  const edge = (index: number): number => Number(((first + index) * step).toPrecision(15))
   return { points: bins.map((y, index) => ({ x: edge(index), x2: edge(index + 1), y })), left: 0 }
 }
 
 function roundStep(least: number): number {
+  if (least < 1e-290) return 1
   const power = 10 ** Math.floor(Math.log10(least))
   const step = [1, 2, 2.5, 5, 10].find((factor) => factor * power >= least * (1 - 1e-12)) ?? 10
   return step * power

@@ -3,6 +3,7 @@
  * nothing reaches liquidjs that it would drop silently.
  */
 import {
+  CaptureTag,
   type Context,
   type Emitter,
   Liquid,
@@ -17,8 +18,10 @@ import {
 import { type Expression, type NamedArgument, type Operand, Reader } from './expressions.ts'
 import { type Place, TemplateFault } from './fault.ts'
 import { registerFilters } from './filters.ts'
+import { printText } from './print.ts'
 import { tokensOf } from './prose.ts'
 import { toFault } from './render-fault.ts'
+import { Safe } from './rows.ts'
 
 export const PARSE_LIMIT = 2_000_000
 const RENDER_LIMIT_MS = 60_000
@@ -67,7 +70,17 @@ export function createEngine({ print, tags, partials }: EngineOptions): Liquid {
   registerFilters(engine)
   for (const [name, tag] of Object.entries(tags)) engine.registerTag(name, tagClass(tag))
   engine.registerTag('render', renderTagClass(partials))
+  engine.registerTag('capture', SafeCapture)
   return engine
+}
+
+/** What was captured is Markdown already: printing it must not escape it again. */
+class SafeCapture extends CaptureTag {
+  override *render(context: Context): Steps<void> {
+    yield* super.render(context) as Steps<void>
+    const scope = context.bottom() as Record<string, unknown>
+    scope[this.variable] = new Safe(printText(scope[this.variable]))
+  }
 }
 
 const CONTROL = new Set(

@@ -50,7 +50,7 @@ export class SyntaxFault extends Error {
 }
 
 const NAME = /[\p{L}_][\p{L}\p{N}_-]*/uy
-const NUMBER = /-?\d+(\.\d+)?(?![\p{L}\p{N}_.])/uy
+const NUMBER = /-?\d+(\.\d+)?(?![\p{L}\p{N}_]|\.(?!\.))/uy
 const OPERATOR = /==|!=|<>|>=|<=|>|<|(?:contains|and|or)(?![\p{L}\p{N}_-])/uy
 const WORDS = new Map<string, Literal['value']>([
   ['true', true],

@@ -10,18 +10,22 @@ export interface Origin {
   /** Where the expression begins in the text, where the error knows nothing better. */
   offset: number
   partial: string | null
+  /** The partials that the text can render: an error inside one knows its text, not its name. */
+  partials?: Record<string, string>
 }
 
-/** `origin.text` wins over the error's own text: expressions of tags are evaluated as slices of it. */
 export function toFault(error: unknown, origin: Origin): Fault {
   const cause = rootOf(error)
   if (cause instanceof TemplateFault) return cause.fault
-  const token = (error as { token?: { input: string; begin: number; file?: string } }).token
-  const inText = token !== undefined && token.input === origin.text
-  const offset = cause instanceof SyntaxFault ? cause.offset : inText ? token.begin : origin.offset
-  const partial = inText ? (token.file ?? origin.partial) : origin.partial
+  const token = (error as { token?: { input: string; begin: number } }).token
+  const found = Object.entries(origin.partials ?? {}).find(([, text]) => text === token?.input)
+  const [partial, text] = token?.input === origin.text ? [origin.partial, origin.text] : (found ?? [])
   const { message, remedy } = wording(cause)
-  return makeFault(codeOf(cause), placesOf(origin.text)(offset), message, remedy, { partial })
+  const make = (source: string, offset: number, name: string | null): Fault =>
+    makeFault(codeOf(cause), placesOf(source)(offset), message, remedy, { partial: name })
+  // An expression of a tag is evaluated as a slice: what the error says of its place means nothing then.
+  if (token === undefined || text === undefined) return make(origin.text, origin.offset, origin.partial)
+  return make(text, cause instanceof SyntaxFault ? cause.offset : token.begin, partial ?? null)
 }
 
 /** A fault of ours is wrapped by liquidjs, once for each tag around it. */

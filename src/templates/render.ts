@@ -44,7 +44,7 @@ export function renderTemplate(template: Template, context: RenderContext): Rend
     partials: template.partials,
   })
   const scope = scopeOf(context)
-  const body = budget(renderWith(engine, template.body, scope, { partial: null, line: 1 }))
+  const body = budget(renderWith(engine, template.body, scope, template.partials))
   const parts = [tidy(body)]
   if (template.lineage) parts.push(lineageSection(template, context.lineage))
   const markdown = `${parts.filter((part) => part !== '').join('\n\n')}\n`
@@ -86,28 +86,17 @@ function scopeOf(context: RenderContext): Row {
 }
 
 function isTable(block: Table | Outcome): block is Table {
-  return Array.isArray(block.rows) && Array.isArray(block.columns) && typeof block.total === 'number'
+  return !('summary' in block)
 }
 
 /** What every template and partial sees are globals: a partial sees them too. */
-function renderWith(
-  engine: Liquid,
-  text: string,
-  scope: Row,
-  where: { partial: string | null; line: number },
-): string {
+function renderWith(engine: Liquid, text: string, scope: Row, partials: Record<string, string>): string {
   try {
-    const templates = parseLiquid(engine, text, where.partial)
+    const templates = parseLiquid(engine, text, null)
     return String(engine.renderSync(templates, {}, { globals: scope }))
   } catch (error) {
-    throw located(error, text, where.partial)
+    throw new TemplateFault(toFault(error, { text, offset: 0, partial: null, partials }))
   }
-}
-
-function located(error: unknown, text: string, partial: string | null): TemplateFault {
-  return error instanceof TemplateFault
-    ? error
-    : new TemplateFault(toFault(error, { text, offset: 0, partial }))
 }
 
 function renderPlain(
@@ -172,7 +161,8 @@ function tidy(markdown: string): string {
     }
     const empty = fence === null && line.trim() === ''
     if (empty && (lines.length === 0 || lines.at(-1) === '')) continue
-    lines.push(empty ? '' : line)
+    // One blank at the end means nothing, two are a line break.
+    lines.push(empty ? '' : line.replace(/(?<=\S) $/, ''))
   }
   return lines.join('\n').trimEnd()
 }

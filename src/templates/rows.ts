@@ -46,12 +46,33 @@ export class Exact {
   }
 }
 
-/** Text that is Markdown already: it is printed as it is. */
+/** Text that is Markdown already: it is printed as it is, and for all else it is text. */
 export class Safe {
   readonly #text: string
 
   constructor(text: string) {
     this.#text = text
+  }
+  get size(): number {
+    return this.#text.length
+  }
+  indexOf(part: unknown): number {
+    return this.#text.indexOf(String(part))
+  }
+  equals(other: unknown): boolean {
+    return this.#text === String(other)
+  }
+  gt(other: unknown): boolean {
+    return this.#text > String(other)
+  }
+  geq(other: unknown): boolean {
+    return this.#text >= String(other)
+  }
+  lt(other: unknown): boolean {
+    return this.#text < String(other)
+  }
+  leq(other: unknown): boolean {
+    return this.#text <= String(other)
   }
   toString(): string {
     return this.#text

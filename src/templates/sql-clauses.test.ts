@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import * as fc from 'fast-check'
+import { bindSql, offsetOfName, sqlNames } from './sql-clauses.ts'
+
+const bind = (sql: string, vars: Record<string, unknown>, columnVars: string[] = []) =>
+  bindSql(sql, { vars, columnVars })
+
+test('a clause stays with its variables, and goes where one of them is null', () => {
+  const sql = 'select * from t where a = $a [[ and b = $b and c = $c ]] order by 1'
+  assert.equal(
+    bind(sql, { a: 1, b: 2, c: 3 }).sql.replace(/ +/g, ' '),
+    'select * from t where a = $a and b = $b and c = $c order by 1',
+  )
+  assert.deepEqual(bind(sql, { a: 1, b: 2, c: null }).names, ['a'])
+  assert.equal(
+    bind(sql, { a: 1, b: 2, c: null }).sql.trim().replace(/ +/g, ' '),
+    'select * from t where a = $a order by 1',
+  )
+})
+
+test('lines and columns stay where they were', () => {
+  const sql = 'select 1\n[[ , $a\n as x ]]\nfrom t'
+  const { sql: bound } = bind(sql, { a: null })
+  assert.equal(bound.length, sql.length)
+  assert.equal(bound.indexOf('from t'), sql.indexOf('from t'))
+  assert.equal(bound.split('\n').length, 4)
+})
+
+test('nested lists, indexes and character classes are SQL', () => {
+  const sql = `select [[1, 2], [3]], '[[ $a ]]', x[[1, 2]], "[[ $b ]]", regexp_matches(s, '[[:alpha:]]') from t`
+  assert.deepEqual(bind(sql, {}), { sql, names: [] })
+})
+
+test('a list with a variable in a nested list is not cut in half', () => {
+  const sql = 'select [[$a], [2]] from t'
+  assert.deepEqual(bind(sql, { a: null }), { sql, names: ['a'] })
+})
+
+test('strings, comments and dollar quotes hide variables and brackets', () => {
+  const sql = `select '$a', "$b", $$ $c [[ $d ]] $$, $q$ $e $q$, e'\\' $f' -- $g [[ $h ]]
+  /* $i /* $j */ [[ $k ]] */ + $l`
+  assert.deepEqual(sqlNames(sql), { names: ['l'], optional: [] })
+})
+
+test('a clause may hold brackets and lists of its own', () => {
+  const sql = 'select 1 [[ where a in ($a) and b[1] = [1, 2][1] ]] limit 1'
+  assert.deepEqual(bind(sql, { a: null }).sql.replace(/ +/g, ' '), 'select 1 limit 1')
+  assert.match(bind(sql, { a: [1] }).sql, /where a in \(\$a\) and b\[1\] = \[1, 2\]\[1\]/)
+})
+
+test('a column variable becomes a quoted identifier and nothing else can enter SQL', () => {
+  const sql = 'select $by as segment, sum($value) from t [[ group by $other ]]'
+  const bound = bind(sql, { by: 'a "b"; drop', value: 'n', other: null }, ['by', 'value', 'other'])
+  assert.equal(bound.sql.trimEnd(), 'select "a ""b""; drop" as segment, sum("n") from t')
+  assert.deepEqual(bound.names, [])
+})
+
+test('fields of a struct follow the name', () => {
+  const sql = 'select * from t where d >= $period.previous.start and d < $period.end'
+  assert.deepEqual(bind(sql, { period: {} }), { sql, names: ['period'] })
+})
+
+test('names come once, with those that only stand in clauses', () => {
+  assert.deepEqual(sqlNames('select $a [[ + $b ]] + $a [[ + $a ]]'), { names: ['a', 'b'], optional: ['b'] })
+  assert.equal(offsetOfName("select '$a', $a", 'a'), 13)
+  assert.equal(offsetOfName('select 1', 'a'), -1)
+})
+
+test('whatever the text, nothing is lost but clauses, and what is to be bound stands in it', () => {
+  const part = fc.constantFrom(
+    '[[',
+    ']]',
+    '[',
+    ']',
+    '$a',
+    '$b',
+    "'",
+    '"',
+    '--',
+    '\n',
+    '/*',
+    '*/',
+    '$$',
+    ' ',
+    'x',
+    '1',
+    ',',
+  )
+  fc.assert(
+    fc.property(
+      fc.array(part, { maxLength: 30 }).map((parts) => parts.join('')),
+      (sql) => {
+        const kept = bind(sql, { a: 1, b: 1 })
+        assert.equal(kept.sql.length, sql.length)
+        assert.deepEqual(kept.sql.replace(/[[\] ]/g, ''), sql.replace(/[[\] ]/g, ''))
+        assert.deepEqual(kept.names.toSorted(), sqlNames(sql).names.toSorted())
+        const dropped = bind(sql, { a: null, b: null })
+        assert.deepEqual(
+          dropped.names.toSorted(),
+          sqlNames(sql)
+            .names.filter((name) => !sqlNames(sql).optional.includes(name))
+            .toSorted(),
+        )
+        assert.equal(dropped.sql.split('\n').length, sql.split('\n').length)
+      },
+    ),
+  )
+})
