@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, test } from 'node:test'
-import { type Mode, modes, type Receiver, startReceiver } from '../../test/receiver.ts'
+import { type Mode, modes, type Receiver, startReceiver, startTrap } from '../../test/receiver.ts'
 import { AppError } from '../errors.ts'
 import { FakeClock } from '../runtime/clock.ts'
 import { uuidv7 } from '../runtime/ids.ts'
 import { SecretBox } from '../runtime/secrets.ts'
 import { newSigningSecret, verify } from '../signature.ts'
 import type { Store } from '../store/store.ts'
+import { parseTargets } from '../target.ts'
 import { DEFAULT_WORKSPACE as workspace_id } from '../token.ts'
 import { headerContext, secretContext } from '../webhook.ts'
+import { createGuard } from './guard.ts'
 import { type Station, type StationOptions, startStation } from './harness.ts'
 
 const open: { close(): Promise<void> }[] = []
@@ -133,6 +135,24 @@ test('a delivery that cannot be made is recorded as failed and stops nobody', as
   )
   assert.match(kept[0]!.attempts[0]!.error!.detail, /rotate the signing secret/)
   assert.equal(receiver.arrivals.length, 1)
+})
+
+test('a name that changes its answer to the inside is blocked from then on, and nothing is dialed there', async () => {
+  const trap = await startTrap()
+  open.push(trap)
+  const targets = parseTargets(['127.0.0.2'])
+  const answers = [['127.0.0.1'], ['127.0.0.2', '127.0.0.1'], ['::ffff:127.0.0.1'], ['169.254.169.254']]
+  let asked = 0
+  const guard = createGuard({ targets, resolve: async () => answers[asked++ % answers.length]! })
+  open.push(guard)
+  const { register, send, attempted } = await station({ targets: ['127.0.0.2'], dispatcher: { guard } })
+  for (const _ of answers) {
+    const { webhook } = await register(`http://rebind.test:${trap.port}/`)
+    const { delivery_id } = await send(webhook)
+    const kept = await attempted(delivery_id, 1)
+    assert.equal(kept.attempts[0]!.error?.class, 'ssrf_blocked')
+  }
+  assert.deepEqual([asked, trap.connections()], [answers.length, 0])
 })
 
 test('receivers that hang hold up no other', async () => {

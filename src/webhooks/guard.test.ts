@@ -5,14 +5,8 @@ import { request } from 'undici'
 import { modes, type Receiver, selfSigned, startReceiver, startTrap } from '../../test/receiver.ts'
 import { FORBIDDEN_ADDRESSES, FORBIDDEN_URLS } from '../../test/ssrf-vectors.ts'
 import { parseTargets } from '../target.ts'
-import {
-  BlockedError,
-  createGuard,
-  type Guard,
-  type GuardOptions,
-  type Resolve,
-  ResolveError,
-} from './guard.ts'
+import { BlockedError, createGuard, type Guard, type GuardOptions, ResolveError } from './guard.ts'
+import type { Resolve } from './resolve.ts'
 
 /** Loopback is the inside here, but for this one address: it stands for the public receiver. */
 const OUTSIDE = '127.0.0.2'

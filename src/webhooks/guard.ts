@@ -4,10 +4,10 @@
  * name if any is forbidden, and dials exactly an address that it has judged, so that a name which changes its answer gains
  * nothing. Host and TLS keep the name. Redirects are nobody's business here: undici follows none unless told.
  */
-import { lookup } from 'node:dns/promises'
 import { isIP, type Socket } from 'node:net'
 import { Agent, buildConnector, Client, type Dispatcher, Pool } from 'undici'
 import { type Targets, vetAddress } from '../target.ts'
+import { createResolver, type Resolve } from './resolve.ts'
 
 /** The target is not allowed; says nothing about the inside. */
 export class BlockedError extends Error {}
@@ -21,9 +21,6 @@ export class ResolveError extends Error {
     this.code = code
   }
 }
-
-/** All addresses of a name, as canonical text. Rejects with an error that has a `code`. */
-export type Resolve = (host: string) => Promise<string[]>
 
 /** How long each step of connecting took, in milliseconds; null: not reached, or not needed. */
 export interface ConnectPhases {
@@ -64,11 +61,6 @@ interface Line extends ConnectPhases {
 const NO_PHASES: ConnectPhases = { dns: null, connect: null, tls: null }
 /** So many addresses of a name are tried, one after the other. */
 const MOST_TRIED = 4
-
-async function systemResolve(host: string): Promise<string[]> {
-  const answers = await lookup(host, { all: true })
-  return answers.map(({ address }) => address)
-}
 
 type Target = buildConnector.Options
 
@@ -139,7 +131,7 @@ function createDial(options: Required<GuardOptions>, sockets: Set<Socket>): Dial
 
 export function createGuard(given: GuardOptions): Guard {
   const options: Required<GuardOptions> = {
-    resolve: systemResolve,
+    resolve: createResolver(),
     connectTimeout: 10_000,
     idleTimeout: 15_000,
     mostOpen: 2048,

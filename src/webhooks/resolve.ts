@@ -1,0 +1,86 @@
+/**
+ * Names to addresses, so that names which hang harm no other. The system's resolver works in a pool of a few threads
+ * that the whole process shares, and a dead name holds one for many seconds. So a name is asked for once at a time,
+ * answers and failures are remembered for a few seconds, and names that failed or were slow wait for each other: they
+ * hold two threads at most. (The system's resolver it must be: hosts files and search lists count.) What is remembered
+ * is vetted at each connect like what is new.
+ */
+import { lookup } from 'node:dns/promises'
+
+/** All addresses of a name, as canonical text. Rejects with an error that has a `code`. */
+export type Resolve = (host: string) => Promise<string[]>
+
+export interface ResolverOptions {
+  /** Asks the system. */
+  ask?: Resolve
+  /** Milliseconds. */
+  now?: () => number
+}
+
+/** Milliseconds that an answer or a failure is remembered. */
+export const REMEMBERED = 5000
+/** Milliseconds after which a name counts as slow. */
+const SLOW = 1000
+const SLOW_AT_ONCE = 2
+const NAMES_MOST = 10_000
+
+interface Known {
+  answer: Promise<string[]>
+  /** When the answer came; null: it has not. */
+  at: number | null
+  suspect: boolean
+}
+
+async function askSystem(host: string): Promise<string[]> {
+  const answers = await lookup(host, { all: true })
+  return answers.map(({ address }) => address)
+}
+
+/** At most `most` at once, the others in order. */
+function limiter(most: number) {
+  let free = most
+  const waiting: (() => void)[] = []
+  return async <T>(work: () => Promise<T>): Promise<T> => {
+    if (free > 0) free -= 1
+    else await new Promise<void>((resolve) => waiting.push(resolve))
+    try {
+      return await work()
+    } finally {
+      const next = waiting.shift()
+      if (next) next()
+      else free += 1
+    }
+  }
+}
+
+export function createResolver({
+  ask = askSystem,
+  now = () => performance.now(),
+}: ResolverOptions = {}): Resolve {
+  const known = new Map<string, Known>()
+  const oneByOne = limiter(SLOW_AT_ONCE)
+
+  function start(host: string, suspect: boolean): Known {
+    const begun = now()
+    const answer = suspect ? oneByOne(() => ask(host)) : ask(host)
+    const entry: Known = { answer, at: null, suspect: false }
+    const settled = (failed: boolean): void => {
+      entry.at = now()
+      entry.suspect = failed || entry.at - begun > SLOW
+    }
+    answer.then(
+      () => settled(false),
+      () => settled(true),
+    )
+    return entry
+  }
+
+  return (host) => {
+    const found = known.get(host)
+    if (found && (found.at === null || now() - found.at < REMEMBERED)) return found.answer
+    if (known.size >= NAMES_MOST) known.clear()
+    const entry = start(host, found?.suspect ?? false)
+    known.set(host, entry)
+    return entry.answer
+  }
+}
