@@ -221,6 +221,7 @@ test('errors say what they mean: memory, an interrupt, or a reason with its line
   assert.deepEqual(await failure('select\n  nope\nfrom range(3)'), {
     kind: 'refused',
     line: 2,
+    column: 3,
     reason: 'Binder Error: Referenced column "nope" not found in FROM clause! Candidate bindings: "range"',
   })
   const slow = failure('select sum(sqrt(a.range * b.range)) from range(100000) a, range(100000) b')

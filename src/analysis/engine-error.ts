@@ -3,8 +3,8 @@
 export type EngineFailure =
   | { kind: 'interrupted' }
   | { kind: 'memory' }
-  /** `line` counts from 1 within the statement, null where DuckDB names none. */
-  | { kind: 'refused'; reason: string; line: number | null }
+  /** `line` and `column` count from 1 within the statement, null where DuckDB names none. */
+  | { kind: 'refused'; reason: string; line: number | null; column: number | null }
 
 const REASON_MAX = 600
 /** A failed allocation shows as one of these, by where it happened. */
@@ -17,10 +17,17 @@ export function engineFailure(error: unknown): EngineFailure | null {
   const { message } = error
   if (message.startsWith('INTERRUPT Error')) return { kind: 'interrupted' }
   if (MEMORY.test(message)) return { kind: 'memory' }
-  const place = /^LINE (\d+):/m.exec(message)
+  // "LINE 2: the line" and below it a caret; a long line is cut in front, with dots, and the caret tells nothing.
+  const place = /^(LINE (\d+): )(.*)\n( *)\^/m.exec(message)
+  const column = place && !place[3]!.startsWith('...') ? place[4]!.length - place[1]!.length + 1 : null
   const reason = message
     .split(/\n\s*\nLINE \d+:/)[0]!
     .replace(/\s*\n\s*/g, ' ')
     .trim()
-  return { kind: 'refused', reason: reason.slice(0, REASON_MAX), line: place ? Number(place[1]) : null }
+  return {
+    kind: 'refused',
+    reason: reason.slice(0, REASON_MAX),
+    line: place ? Number(place[2]) : null,
+    column,
+  }
 }

@@ -148,7 +148,8 @@ async function bindBlock(
     // The guard could read it: only what is put around it here cannot be read, as after "; -- a remark".
     if (failure.reason.startsWith('Parser Error')) return { columns: null }
     const line = Math.max(1, (failure.line ?? 2) - 1)
-    const fault = { message: failure.reason, remedy: 'Correct the SQL.', line, column: 1 }
+    const column = failure.column ?? 1
+    const fault = { message: failure.reason, remedy: 'Correct the SQL.', line, column }
     return { faults: [blockFault(block, fault)] }
   }
 }

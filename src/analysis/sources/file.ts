@@ -3,7 +3,7 @@
  * rows takes 15 ms so, 274 ms where they are loaded first); text is loaded, or scanned where it is large and read once.
  */
 import { stat } from 'node:fs/promises'
-import type { SourceLineage } from '../../insight.ts'
+import type { Column, SourceLineage } from '../../insight.ts'
 import { describeQuery, type Engine, execute, identifier, readTable } from '../duckdb.ts'
 import { engineFailure } from '../engine-error.ts'
 import { commonFormat, resolveFiles, type SourceFile } from './files.ts'
@@ -30,6 +30,7 @@ export async function attachFile(engine: Engine, attachment: Attachment): Promis
   try {
     await execute(engine, `create ${load ? 'table' : 'view'} ${name} as ${query}`)
     const columns = await describeQuery(engine, `select * from ${name}`)
+    if (format.takesTypes) vetColumns(columns, attachment.file)
     const counted = !attachment.peek && (load || !format.text)
     const rows = counted ? await countRows(engine, name, format, files) : null
     return {
@@ -65,6 +66,15 @@ function select(format: Format, files: SourceFile[], types: Record<string, strin
 async function countRows(engine: Engine, name: string, format: Format, files: SourceFile[]): Promise<number> {
   const { rows } = await readTable(engine, format.count?.(files) ?? `select count(*) from ${name}`, {}, 1)
   return Number(rows[0]?.[0])
+}
+
+/** DuckDB takes a CSV file whose rows differ in length for one column of whole lines. */
+function vetColumns(columns: Column[], file: string): void {
+  const [only] = columns
+  if (columns.length !== 1 || !only || !/[,;|\t]/.test(only.name)) return
+  throw new SourceError(
+    `${JSON.stringify(file)} cannot be read: its rows do not have the same number of columns, or a quote is not closed.`,
+  )
 }
 
 type FileLineage = SourceLineage['files'][number]
