@@ -59,6 +59,38 @@ export function datePattern(code: string): string[] | null {
   })
 }
 
+const STRFTIME: Record<string, string> = {
+  Y: 'yyyy',
+  y: 'yy',
+  m: 'mm',
+  d: 'dd',
+  e: 'd',
+  B: 'mmmm',
+  b: 'mmm',
+  A: 'dddd',
+  a: 'ddd',
+  H: 'HH',
+  I: 'hh',
+  M: 'mi',
+  S: 'ss',
+  p: 'AM/PM',
+}
+
+/** Liquid's own patterns: "%d %B %Y". Null where it is none, or asks for more than a date and a time of day. */
+export function strftimePattern(pattern: string): string[] | null {
+  const pieces = pattern.match(/%-?[A-Za-z]|[^%]+|%/g) ?? []
+  if (!pattern.includes('%')) return null
+  const tokens = pieces.map((piece) => {
+    if (!piece.startsWith('%')) return `'${piece}`
+    const token = STRFTIME[piece.at(-1)!]
+    return token !== undefined && piece[1] === '-'
+      ? token.replace(/^(mm|dd|hh|HH|ss)$/, (two) => two[0]!)
+      : token
+  })
+  return tokens.every((token) => token !== undefined) ? tokens : null
+}
+
+/** Tokens that begin with an apostrophe are text. */
 export function formatMoment(moment: Moment, tokens: string[]): string {
   const half = tokens.includes('AM/PM')
   const hour = half ? moment.hour % 12 || 12 : moment.hour
@@ -76,11 +108,13 @@ export function formatMoment(moment: Moment, tokens: string[]): string {
     dd: two(moment.day),
     d: String(moment.day),
     hh: two(hour),
+    HH: two(moment.hour),
+    H: String(moment.hour),
     h: String(hour),
     mi: two(moment.minute),
     ss: two(moment.second),
     s: String(moment.second),
     'AM/PM': moment.hour < 12 ? 'AM' : 'PM',
   }
-  return tokens.map((token) => values[token] ?? token).join('')
+  return tokens.map((token) => (token.startsWith("'") ? token.slice(1) : (values[token] ?? token))).join('')
 }

@@ -3,7 +3,7 @@
  * the ones that lose digits or ask the clock, and add what rows need.
  */
 import { filters as builtIn, type Liquid } from 'liquidjs'
-import { datePattern, formatMoment, readMoment } from './date-format.ts'
+import { datePattern, formatMoment, readMoment, strftimePattern } from './date-format.ts'
 import { add, type Decimal, multiply, negate, roundTo, toDecimal } from './decimal.ts'
 import { escapeMarkdown } from './escape.ts'
 import { formatValue } from './format.ts'
@@ -99,8 +99,9 @@ function extreme(filter: string, sign: 1 | -1): Filter {
 function sort(value: unknown, column?: unknown): unknown[] {
   const rows = list(value)
   if (column === undefined) return rows.toSorted(nullsLast)
-  const keys = new Map(rows.map((row, index) => [row, items(rows, column, 'sort')[index]]))
-  return rows.toSorted((a, b) => nullsLast(keys.get(a), keys.get(b)))
+  const keys = items(rows, column, 'sort')
+  const indexes = rows.map((_, index) => index).toSorted((a, b) => nullsLast(keys[a], keys[b]))
+  return indexes.map((index) => rows[index])
 }
 
 function nullsLast(left: unknown, right: unknown): number {
@@ -174,7 +175,7 @@ function date(value: unknown, pattern: unknown = 'date'): string {
   if (!moment) {
     throw new FilterError(`date needs a date, not ${shown(value)}.`, 'There is no "now": use run.started_at.')
   }
-  const tokens = typeof pattern === 'string' ? datePattern(pattern) : null
+  const tokens = typeof pattern === 'string' ? (strftimePattern(pattern) ?? datePattern(pattern)) : null
   if (!tokens) throw new FilterError(`${shown(pattern)} is no date pattern.`, 'Use one such as "d mmm yyyy".')
   return formatMoment(moment, tokens)
 }

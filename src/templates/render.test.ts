@@ -111,6 +111,16 @@ test('dates print by a pattern, and nothing knows what now is', () => {
   assert.match(faultOf('{{ "now" | date: "yyyy" }}').message, /needs a date/)
 })
 
+test('the patterns that Liquid has for dates work as well', () => {
+  const vars = { t: '2024-03-05T14:07:09Z' }
+  assert.equal(
+    markdown('{{ vars.t | date: "%A, %-d %B %Y, %H:%M:%S / %-I %p" }}', { vars }),
+    'Tuesday, 5 March 2024, 14:07:09 / 2 PM',
+  )
+  assert.equal(markdown('{{ vars.t | date: "%d.%m.%y %H:%M is %b" }}', { vars }), '05.03.24 14:07 is Mar')
+  assert.match(faultOf('{{ vars.t | date: "%Q" }}', { vars }).message, /no date pattern/)
+})
+
 test('what comes from data is escaped, once, unless raw says otherwise', () => {
   const vars = { x: '**a** | <b> ![c](http://d)' }
   const escaped = '\\*\\*a\\*\\* \\| &lt;b> !\\[c\\](http\\://d)'
