@@ -1,13 +1,29 @@
 /** The methods that an analysis block may name. Each stands in a file of its own; this is the one list of them. */
 import { abTest } from './ab-test.ts'
+import { anomalies } from './anomalies.ts'
 import { anova } from './anova.ts'
+import { changepoints } from './changepoints.ts'
 import { compare } from './compare.ts'
 import { correlation } from './correlation.ts'
 import { describe } from './describe.ts'
 import type { Method } from './method.ts'
 import { profile } from './profile.ts'
 import { regression } from './regression.ts'
+import { seasonality } from './seasonality.ts'
+import { trend } from './trend.ts'
 
-const LIST: readonly Method[] = [describe, profile, compare, abTest, correlation, regression, anova]
+const LIST: readonly Method[] = [
+  describe,
+  profile,
+  compare,
+  trend,
+  changepoints,
+  seasonality,
+  anomalies,
+  abTest,
+  correlation,
+  regression,
+  anova,
+]
 
 export const METHODS: Record<string, Method> = Object.fromEntries(LIST.map((method) => [method.name, method]))
