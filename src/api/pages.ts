@@ -102,10 +102,10 @@ export const startPage = operation({
   handle(call) {
     const { services, request } = call
     const [first] = services.catalog.list()
-    const workflow = WORKFLOW.replace('ADDRESS', `http://${request.host || 'HOST'}`).replace(
-      'TEMPLATE',
-      first?.template.template_id ?? 'TEMPLATE',
-    )
+    const workflow = WORKFLOW.replace(
+      'ADDRESS',
+      `http://${/^[\w.:[\]-]+$/.test(request.host) ? request.host : 'HOST'}`,
+    ).replace('TEMPLATE', first?.template.template_id ?? 'TEMPLATE')
     return sendPage(
       call,
       page(
