@@ -12,7 +12,7 @@ import type { Metrics } from '../runtime/metrics.ts'
 import type { ClaimedJob, Store } from '../store/store.ts'
 import type { TemplateSource } from '../template.ts'
 import { DEFAULT_WORKSPACE } from '../token.ts'
-import type { Hold } from './lease.ts'
+import type { Hold, NodeLease } from './lease.ts'
 import { type Settlement, settlementOf } from './outcome.ts'
 import { isStoreAway, persist } from './persist.ts'
 
@@ -21,6 +21,7 @@ const PROGRESS_MS = 1000
 export interface AttemptOptions {
   store: Store
   pool: Pool
+  lease: Pick<NodeLease, 'drop'>
   /** The shipped tables by name, absolute paths. */
   sample: Record<string, string>
   /** The data folder of the default workspace; the others bring their own. */
@@ -143,7 +144,10 @@ export async function runAttempt(claimed: ClaimedJob, hold: Hold, options: Attem
     result = isStoreAway(error) ? { status: 'stopped' } : { status: 'crashed', detail: String(error) }
   }
   const ran = clock.monotonic()
-  const ending = await settle(settlementOf(result, hold.reason), hold, options)
+  const stopped = hold.reason
+  // From here on only the fence decides: nobody needs to stop what has ended.
+  options.lease.drop(hold)
+  const ending = await settle(settlementOf(result, stopped), hold, options)
   const seconds = (ran - begun) / 1000
   metrics.jobRuns.observe({ outcome: ending }, seconds)
   log.info(
@@ -154,7 +158,7 @@ export async function runAttempt(claimed: ClaimedJob, hold: Hold, options: Attem
       template_version: job.template_version,
       attempt: hold.lease.attempt,
       outcome: ending,
-      stopped: hold.reason ?? undefined,
+      stopped: stopped ?? undefined,
       error: result.status === 'failed' ? result.error.code : undefined,
       detail: result.status === 'crashed' ? result.detail : undefined,
       run_ms: Math.round(ran - begun),
