@@ -158,8 +158,8 @@ async function errorOf(response: Response): Promise<ClientError> {
   const body = await response.text().catch(() => '')
   try {
     const problem = JSON.parse(body) as Problem
-    const faults = (problem.errors ?? []).map((fault) => `\n  ${fault.path}: ${fault.message}`).join('')
-    const message = `${problem.detail ?? problem.title}${faults}`
+    const faults = (problem.errors ?? []).map(({ path, message }) => `\n  ${path}: ${message}`)
+    const message = faults.length > 1 ? `${problem.title}:${faults.join('')}` : problem.detail
     return new ClientError(message, response.status, problem.code ?? 'internal', problem)
   } catch {
     const message = `The service answered ${response.status} without a problem document.`

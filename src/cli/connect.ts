@@ -18,13 +18,15 @@ export interface Connection {
   close(): Promise<void>
 }
 
+/** A person waits: after about two seconds the command says that nobody answers. */
+const REPEATS = 3
 const nothing = async (): Promise<void> => undefined
 
 function remote(url: string, call: Call): Connection {
   const token = call.settings.token ?? call.environment.ASSAY_TOKEN
   if (!URL.canParse(url)) throw new ConfigError(`ASSAY_URL: ${JSON.stringify(url)} is no address.`)
   if (!token) throw new ConfigError('ASSAY_TOKEN: a service at ASSAY_URL needs a token.')
-  return { client: createClient({ url, token }), served: true, close: nothing }
+  return { client: createClient({ url, token, retries: REPEATS }), served: true, close: nothing }
 }
 
 async function hasStore(config: Config): Promise<boolean> {
@@ -57,7 +59,7 @@ export async function connect(call: Call): Promise<Connection> {
   const { config } = resolveConfig(call.environment, call.settings)
   const server = await findServer(config.home)
   if (server) {
-    const client = createClient({ url: server.url, token: config.token ?? server.token })
+    const client = createClient({ url: server.url, token: config.token ?? server.token, retries: REPEATS })
     return { client, served: true, close: nothing }
   }
   if (await hasStore(config)) return ownService(config)

@@ -1,0 +1,284 @@
+/** The command line from end to end: real processes, a real service. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { after, before, test } from 'node:test'
+import { assay, cleanEnvironment, type Service, startService, temporaryFolder } from './service.ts'
+
+interface Outcome {
+  code: number | null
+  out: string
+  err: string
+}
+
+const { folder, remove } = temporaryFolder()
+const home = path.join(folder, 'home')
+let service: Service
+
+before(async () => {
+  service = await startService({ home, wrapped: false })
+})
+after(async () => {
+  service.signal('SIGTERM')
+  assert.equal(await service.exited, 0)
+  remove()
+})
+
+function run(args: string[], options: { input?: string; env?: Record<string, string>; cwd?: string } = {}) {
+  const child = spawn(process.execPath, [assay, ...args], {
+    timeout: 60_000,
+    cwd: options.cwd ?? folder,
+    env: cleanEnvironment({ ASSAY_HOME: home, ...options.env }),
+  })
+  child.stdin.end(options.input ?? '')
+  return new Promise<Outcome>((resolve) => {
+    const outcome = { out: '', err: '' }
+    child.stdout.on('data', (chunk) => {
+      outcome.out += String(chunk)
+    })
+    child.stderr.on('data', (chunk) => {
+      outcome.err += String(chunk)
+    })
+    child.on('close', (code) => resolve({ code, ...outcome }))
+  })
+}
+
+/** Runs a command that must succeed and answers what it printed. */
+async function ok(args: string[], options?: Parameters<typeof run>[1]): Promise<string> {
+  const { code, out, err } = await run(args, options)
+  assert.equal(code, 0, `${args.join(' ')}: ${err}`)
+  return out
+}
+
+const TEMPLATE = `---
+title: Count
+variables:
+  n: { type: integer, default: 10, max: 100 }
+---
+\`\`\`sql total
+select count(*) as n from range($n)
+\`\`\`
+# Counted {{ total | first: "n" }}
+`
+
+test('says its version and explains every command', async () => {
+  const { version } = JSON.parse(
+    readFileSync(path.join(path.dirname(assay), '..', 'package.json'), 'utf8'),
+  ) as {
+    version: string
+  }
+  assert.equal(await ok(['--version']), `${version}\n`)
+  const help = await ok(['--help'])
+  const commands = [...help.matchAll(/^ {2}([a-z]+(?: [a-z]+)?)/gm)].map((match) => match[1]!)
+  assert.ok(commands.includes('serve') && commands.includes('webhooks listen'))
+  for (const command of ['serve', 'run', 'jobs run', 'webhooks listen', 'token create', 'config'])
+    assert.match(await ok([...command.split(' '), '--help']), new RegExp(`^usage: assay ${command}`))
+})
+
+test('a wrong command line ends with 2 and says what to write', async () => {
+  for (const args of [
+    ['nonsense'],
+    ['jobs'],
+    ['jobs', 'status'],
+    ['run', 'a', 'b'],
+    ['serve', '--colour', 'red'],
+    [],
+  ]) {
+    const { code, out, err } = await run(args)
+    assert.equal(code, 2, args.join(' '))
+    assert.match(out + err, /assay/)
+  }
+})
+
+test('a bad setting ends with 78 and names it', async () => {
+  const { code, err } = await run(['config'], { env: { ASSAY_PORT: 'http', ASSAY_WORKERS: '0' } })
+  assert.equal(code, 78)
+  assert.match(err, /ASSAY_PORT: "http" is not usable/)
+  assert.match(err, /ASSAY_WORKERS/)
+})
+
+test('shows each setting with its origin, and no secret', async () => {
+  const secret = 'a-token-that-nobody-may-see'
+  const env = { ASSAY_TOKEN: secret, ASSAY_STORE: 'postgres://user:hidden@host/db' }
+  const out = await ok(['config', '--port', '99', '--json'], { env })
+  const settings = JSON.parse(out) as { env: string; value: string; origin: string }[]
+  const of = (name: string) => settings.find((setting) => setting.env === name)!
+  assert.deepEqual([of('ASSAY_PORT').value, of('ASSAY_PORT').origin], ['99', 'flag'])
+  assert.equal(of('ASSAY_TOKEN').origin, 'environment')
+  assert.ok(!out.includes(secret) && !out.includes('hidden'))
+})
+
+test('runs the reference workflow from the shell', async () => {
+  const file = path.join(folder, 'count.md')
+  writeFileSync(file, TEMPLATE)
+  assert.equal(await ok(['templates', 'put', file]), 'count\n')
+  assert.match(await ok(['templates', 'show', 'count']), /n +integer +10/)
+  assert.equal(await ok(['templates', 'show', 'count', '--source']), TEMPLATE)
+  const id = (await ok(['jobs', 'create', 'count', '--var', 'n=7', '--metadata', 'a=b'])).trim()
+  assert.match(id, /^[0-9a-f-]{36}$/)
+  assert.equal(await ok(['jobs', 'run', id]), `${id}\n`)
+  await ok(['jobs', 'wait', id, '--timeout', '60'])
+  assert.match(await ok(['jobs', 'result', id]), /^# Counted 7\n/)
+  const status = JSON.parse(await ok(['jobs', 'status', id, '--json'])) as Record<string, unknown>
+  assert.deepEqual([status.job_status, status.metadata], ['completed', { a: 'b' }])
+  assert.ok((await ok(['jobs', 'list', '--status', 'completed'])).includes(id))
+  const result = JSON.parse(await ok(['jobs', 'result', id, '--format', 'json'])) as { assignment_id: string }
+  assert.equal(result.assignment_id, id)
+  assert.match(await ok(['events', '--type', 'job.completed']), new RegExp(id))
+  await ok(['jobs', 'delete', id])
+  assert.equal((await run(['jobs', 'status', id])).code, 3, 'not found')
+  await ok(['templates', 'delete', 'count'])
+})
+
+test('exit codes tell a failed job from a refusal', async () => {
+  const failing = TEMPLATE.replace('count(*)', "error('broken') ")
+  writeFileSync(path.join(folder, 'failing.md'), failing)
+  await ok(['templates', 'put', path.join(folder, 'failing.md')])
+  const failed = await run(['jobs', 'run', 'failing', '--wait'])
+  assert.equal(failed.code, 1)
+  assert.match(failed.err, /analysis_failed: .*broken/)
+  assert.equal((await run(['jobs', 'run', 'failing', '--var', 'm=1'])).code, 4, 'an unknown variable')
+  assert.equal((await run(['jobs', 'run', 'no-such-template'])).code, 3)
+  const elsewhere = { ASSAY_URL: 'http://127.0.0.1:1', ASSAY_TOKEN: 'some-token-of-the-service' }
+  assert.equal((await run(['jobs', 'list'], { env: elsewhere })).code, 69, 'nobody answers')
+  const stranger = { ASSAY_URL: service.url, ASSAY_TOKEN: 'some-token-of-a-stranger' }
+  assert.equal((await run(['jobs', 'list'], { env: stranger })).code, 77)
+})
+
+test('a token with fewer rights is made, used, listed and deleted', async () => {
+  const token = (await ok(['token', 'create', 'reader', '--scope', 'viewer', '--expires', '1h'])).trim()
+  const env = { ASSAY_URL: service.url, ASSAY_TOKEN: token }
+  await ok(['jobs', 'list'], { env })
+  assert.equal((await run(['jobs', 'create', 'penguins'], { env })).code, 77)
+  const tokens = JSON.parse(await ok(['token', 'list', '--json'])) as { token_id: string; name: string }[]
+  await ok(['token', 'delete', tokens.find(({ name }) => name === 'reader')!.token_id])
+  assert.equal((await run(['jobs', 'list'], { env })).code, 77)
+  assert.ok(!(await ok(['token', 'list'])).includes(token))
+})
+
+test('users read their password from standard input and log in with it', async () => {
+  await ok(['user', 'create', 'ada', '--scope', 'analyst'], { input: 'correct horse\n' })
+  assert.match(await ok(['user', 'list']), /ada +analyst/)
+  const body = new URLSearchParams({ username: 'ada', password: 'correct horse', grant_type: 'password' })
+  const response = await fetch(`${service.url}/v1alpha/auth/login`, { method: 'POST', body })
+  assert.equal(response.status, 200)
+})
+
+test('listens for webhooks, verifies them and fails the first to show a retry', async () => {
+  const listening = run(['webhooks', 'listen', '--count', '1', '--json', '--event', 'job.completed'])
+  // The webhook is there once the list shows it: only then a job may run.
+  for (;;) {
+    const webhooks = JSON.parse(await ok(['webhooks', 'list', '--json'])) as unknown[]
+    if (webhooks.length === 1) break
+  }
+  await ok(['jobs', 'run', 'nile-flow', '--wait'])
+  const { code, out } = await listening
+  assert.equal(code, 0)
+  const received = JSON.parse(out) as { verified: boolean; body: { type: string } }
+  assert.deepEqual([received.verified, received.body.type], [true, 'job.completed'])
+  assert.deepEqual(JSON.parse(await ok(['webhooks', 'list', '--json'])), [], 'it takes its webhook away')
+})
+
+test('sends a signed example to a receiver of one’s own', async () => {
+  const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+  const listening = spawn(
+    process.execPath,
+    [assay, 'webhooks', 'listen', '--secret', secret, '--count', '2', '--fail', '1'],
+    { env: cleanEnvironment({ ASSAY_HOME: home }), stdio: ['ignore', 'pipe', 'pipe'] },
+  )
+  let printed = ''
+  listening.stdout.on('data', (chunk) => {
+    printed += String(chunk)
+  })
+  const url = await new Promise<string>((resolve) => {
+    let said = ''
+    listening.stderr.on('data', (chunk) => {
+      said += String(chunk)
+      const match = /Listening on (\S+)/.exec(said)
+      if (match) resolve(match[1]!)
+    })
+  })
+  const ended = new Promise((resolve) => listening.on('close', resolve))
+  assert.equal(
+    (await run(['webhooks', 'trigger', 'job.failed', url, '--secret', secret])).code,
+    1,
+    '500 as told',
+  )
+  const wrong = `whsec_${Buffer.alloc(32, 8).toString('base64')}`
+  assert.equal((await run(['webhooks', 'trigger', 'job.failed', url, '--secret', wrong])).code, 0)
+  assert.equal(await ended, 1, 'a wrong signature shows in the exit code')
+  assert.match(printed, /signature verified[\s\S]*SIGNATURE WRONG/)
+})
+
+test('runs, checks and starts templates without a service', async () => {
+  const env = { ASSAY_HOME: path.join(folder, 'never-made') }
+  assert.equal(await ok(['new', 'weekly-report'], { env }), 'weekly-report.md\n')
+  assert.equal((await run(['new', 'weekly-report'], { env })).code, 4, 'it overwrites nothing')
+  await ok(['check', 'weekly-report.md'], { env })
+  const { code, out, err } = await run(['run', 'weekly-report.md', '--var', 'top=3', '--charts', 'text'], {
+    env,
+  })
+  assert.equal(code, 0, err)
+  assert.match(out, /^# Weekly report, /)
+  assert.match(err, /executing/, 'progress goes to stderr')
+  assert.match(await ok(['run', 'nile-flow', '--format', 'html'], { env }), /^<!doctype html>/i)
+  const json = JSON.parse(await ok(['run', 'nile-flow', '--format', 'json'], { env })) as {
+    charts: { svg: string }[]
+  }
+  assert.match(json.charts[0]!.svg, /^<svg/)
+  assert.equal((await run(['run', 'weekly-report.md', '--var', 'top=many'], { env })).code, 2)
+  assert.throws(() => statSync(env.ASSAY_HOME), 'and makes no home')
+})
+
+test('check finds a fault with its line, as text and as JSON', async () => {
+  writeFileSync(path.join(folder, 'faulty.md'), TEMPLATE.replace('{{ total', '{{ totel'))
+  const text = await run(['check', 'faulty.md'])
+  assert.equal(text.code, 1)
+  assert.match(text.out, /^faulty\.md:9:\d+: error: .*totel/)
+  const json = await run(['check', 'faulty.md', '--json'])
+  const [found] = JSON.parse(json.out) as { file: string; faults: { line: number }[] }[]
+  assert.deepEqual([json.code, found!.file, found!.faults[0]!.line], [1, 'faulty.md', 9])
+  assert.equal((await run(['check', 'no-such-file.md'])).code, 3)
+})
+
+test('a reader that goes away ends the command without a word', async () => {
+  const child = spawn(
+    'sh',
+    ['-c', `"${process.execPath}" "${assay}" config --json | head -c 10 > /dev/null`],
+    {
+      env: cleanEnvironment(),
+      stdio: ['ignore', 'ignore', 'pipe'],
+    },
+  )
+  let err = ''
+  child.stderr.on('data', (chunk) => {
+    err += String(chunk)
+  })
+  assert.equal(await new Promise((resolve) => child.on('close', resolve)), 0)
+  assert.equal(err, '')
+})
+
+test('works on a home that no service holds, and leaves it whole', async () => {
+  const other = path.join(folder, 'other')
+  const env = { ASSAY_HOME: other }
+  const missing = await run(['jobs', 'list'], { env })
+  assert.equal(missing.code, 69)
+  assert.match(missing.err, /assay serve/)
+  mkdirSync(other)
+  await ok(['migrate'], { env })
+  await ok(['token', 'create', 'early', '--json'], { env })
+  const { code, out, err } = await run(['jobs', 'run', 'nile-flow'], { env })
+  assert.equal(code, 0)
+  assert.match(err, /waits until one is started/)
+  const later = await startService({ home: other, wrapped: false })
+  await ok(['jobs', 'wait', out.trim()], { env })
+  later.signal('SIGINT')
+  assert.equal(await later.exited, 0)
+})
+
+test('the file that tells where the service is can be read by its owner only', () => {
+  assert.equal(statSync(path.join(home, 'server.json')).mode & 0o777, 0o600)
+  assert.equal(statSync(path.join(home, 'secret.key')).mode & 0o777, 0o600)
+  assert.equal(statSync(home).mode & 0o777, 0o700)
+})
