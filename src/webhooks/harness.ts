@@ -6,7 +6,7 @@ import path from 'node:path'
 import type { Attempt, Delivery } from '../delivery.ts'
 import { type Clock, systemClock } from '../runtime/clock.ts'
 import { uuidv7 } from '../runtime/ids.ts'
-import { createLog, type Logger } from '../runtime/log.ts'
+import { createLog, type Logger, silentLog } from '../runtime/log.ts'
 import { createMetrics, type Metrics } from '../runtime/metrics.ts'
 import { fingerprint, SecretBox } from '../runtime/secrets.ts'
 import { newSigningSecret } from '../signature.ts'
@@ -28,6 +28,7 @@ export interface Station {
   store: Store
   box: SecretBox
   metrics: Metrics
+  node_id: string
   /** What was logged, as JSON lines. */
   lines: string[]
   register(
@@ -46,13 +47,15 @@ export interface Station {
 
 export interface StationOptions {
   clock?: Clock
+  /** As ASSAY_STORE; SQLite in a folder of its own unless given. */
+  url?: string
   targets?: string[]
   /** Stands between the dispatcher and the store. */
   between?(store: Store): Store
   dispatcher?: Partial<DispatcherOptions>
+  /** Keep no log. */
+  quiet?: boolean
 }
-
-const NODE_ID = 'node-of-the-test'
 
 function registerWith(store: Store, box: SecretBox): Station['register'] {
   return async (url, { values = {}, signature = 'v1', ...over } = {}) => {
@@ -106,48 +109,48 @@ function deliveriesOf(store: Store): Pick<Station, 'delivery' | 'attempted'> {
   }
 }
 
+/** A dispatcher as a node of its own; answers how to stop it. */
+export async function startDispatcher(
+  options: Omit<DispatcherOptions, 'node_id' | 'version' | 'drainMs' | 'holds'> & Partial<DispatcherOptions>,
+): Promise<{ node_id: string; stop(): Promise<void> }> {
+  const node_id = uuidv7()
+  const node = { node_id, name: 'test', roles: ['dispatcher'], version: '1' }
+  await options.store.registerNode({ ...node, lease_ms: 3_600_000 })
+  const control = new AbortController()
+  const settings = { version: '1.2.3', drainMs: 5000, holds: () => true, random: () => 0.5 }
+  const running = createDispatcher({ node_id, ...settings, ...options }).run(control.signal)
+  return {
+    node_id,
+    async stop() {
+      control.abort()
+      await running
+    },
+  }
+}
+
 export async function startStation(options: StationOptions = {}): Promise<Station> {
   const { clock = systemClock, targets = ['loopback'], between = (store) => store } = options
   const home = await mkdtemp(path.join(tmpdir(), 'assay-dispatcher-'))
-  const store = await openStore({ url: '', home, clock, publicUrl: null })
+  const store = await openStore({ url: options.url ?? '', home, clock, publicUrl: null })
   const box = new SecretBox([randomBytes(32)])
   const lines: string[] = []
-  const log: Logger = createLog({
-    level: 'debug',
-    format: 'json',
-    stream: { write: (line) => lines.push(line) },
-  })
-  await store.registerNode({
-    node_id: NODE_ID,
-    name: 'test',
-    roles: ['dispatcher'],
-    version: '1',
-    lease_ms: 30_000,
-  })
+  const stream = { write: (line: string) => lines.push(line) }
+  const log: Logger = options.quiet ? silentLog : createLog({ level: 'debug', format: 'json', stream })
   const metrics = createMetrics()
-  const control = new AbortController()
-  const running = createDispatcher({
+  const { node_id, stop } = await startDispatcher({
     store: between(store),
     secrets: box,
     targets: parseTargets(targets),
-    node_id: NODE_ID,
-    version: '1.2.3',
-    drainMs: 5000,
-    holds: () => true,
     clock,
     log,
     metrics,
-    random: () => 0.5,
     ...options.dispatcher,
-  }).run(control.signal)
-  const stop = async (): Promise<void> => {
-    control.abort()
-    await running
-  }
+  })
   return {
     store,
     box,
     metrics,
+    node_id,
     lines,
     register: registerWith(store, box),
     async send({ webhook_id }, message = 'hello') {
