@@ -276,22 +276,11 @@ async function* readEvents(response: Response): AsyncGenerator<{ name: string; d
 
 const ENDED: readonly JobStatus[] = ['completed', 'canceled']
 
-function jobCalls(send: Send, json: Json) {
-  const payload = (assignment_id: string, signal?: AbortSignal): Call => ({
-    json: { payload: { type: 'assignment', assignment_id } },
-    repeatable: true,
-    signal,
-  })
-  const status = (assignment_id: string, options: { wait?: number; signal?: AbortSignal } = {}) =>
-    json<JobView>('GET', '/jobs/status', {
-      query: { assignment_id, wait: options.wait },
-      signal: options.signal,
-    })
-
+function watcher(send: Send, json: Json) {
   /** The job as it is, then after each change and each progress, until it has ended. A cut stream is taken up again. */
-  async function* watch(assignment_id: string, signal?: AbortSignal): AsyncGenerator<JobView> {
+  return async function* watch(assignment_id: string, signal?: AbortSignal): AsyncGenerator<JobView> {
     for (;;) {
-      let job = await status(assignment_id, signal ? { signal } : {})
+      let job = await json<JobView>('GET', '/jobs/status', { query: { assignment_id }, signal })
       yield job
       if (ENDED.includes(job.job_status)) return
       let ended = false
@@ -310,7 +299,16 @@ function jobCalls(send: Send, json: Json) {
       if (!ended) await pause(FIRST_WAIT_MS, signal)
     }
   }
+}
 
+function jobCalls(send: Send, json: Json) {
+  const watch = watcher(send, json)
+  const payload = (assignment_id: string): Call => ({
+    json: { payload: { type: 'assignment', assignment_id } },
+    repeatable: true,
+  })
+  const status = (assignment_id: string, { wait, signal }: { wait?: number; signal?: AbortSignal } = {}) =>
+    json<JobView>('GET', '/jobs/status', { query: { assignment_id, wait }, signal })
   const as = (accept: string, insight_id: string, charts?: ChartForm) =>
     send('GET', '/jobs/result', { query: { insight_id, charts }, accept })
   return {

@@ -61,100 +61,109 @@ function createHold(lease: Lease, workspace_id: string): Hold {
   }
 }
 
-export function createLease({ store, clock, log, node }: LeaseOptions): NodeLease {
-  const holds = new Map<string, Hold>()
-  let until = Number.NEGATIVE_INFINITY
+/** What the lease of a node is made of. `until`: the end of the lease by the monotonic clock. */
+interface State extends LeaseOptions {
+  holds: Map<string, Hold>
+  until: number
+}
 
-  const stopAll = (reason: StopReason): void => {
-    for (const hold of holds.values()) hold.stop(reason)
-  }
-  const extend = (asked: number): void => {
-    until = Math.max(until, asked + LEASE_MS)
-  }
+function stopAll(state: State, reason: StopReason): void {
+  for (const hold of state.holds.values()) hold.stop(reason)
+}
 
-  async function register(): Promise<void> {
-    const asked = clock.monotonic()
-    await store.registerNode({ ...node, lease_ms: LEASE_MS })
-    extend(asked)
-  }
+/** Counts from before the question: the store's lease cannot end earlier than ours. */
+async function extending(state: State, ask: () => Promise<void>): Promise<void> {
+  const asked = state.clock.monotonic()
+  await ask()
+  state.until = Math.max(state.until, asked + LEASE_MS)
+}
 
-  /** Counts from before the question: the store's lease cannot end earlier than ours. */
-  async function renew(): Promise<void> {
-    const asked = clock.monotonic()
-    const held = [...holds.values()].map((hold) => {
-      const progress = hold.progress
-      hold.progress = null
-      return { assignment_id: hold.lease.assignment_id, attempt: hold.lease.attempt, progress }
-    })
-    const renewal = await store.renewNode({ node_id: node.node_id, lease_ms: LEASE_MS, held })
-    extend(asked)
-    for (const { assignment_id, attempt } of renewal.stop) {
-      const hold = holds.get(assignment_id)
-      if (hold?.lease.attempt === attempt) hold.stop('taken')
+function register(state: State): Promise<void> {
+  return extending(state, () => state.store.registerNode({ ...state.node, lease_ms: LEASE_MS }))
+}
+
+async function renew(state: State): Promise<void> {
+  const held = [...state.holds.values()].map((hold) => {
+    const progress = hold.progress
+    hold.progress = null
+    return { assignment_id: hold.lease.assignment_id, attempt: hold.lease.attempt, progress }
+  })
+  const { stop } = await state.store.renewNode({ node_id: state.node.node_id, lease_ms: LEASE_MS, held })
+  for (const { assignment_id, attempt } of stop) {
+    const hold = state.holds.get(assignment_id)
+    if (hold?.lease.attempt === attempt) hold.stop('taken')
+  }
+}
+
+/** False: it could not be renewed. */
+async function renewOrRegister(state: State): Promise<boolean> {
+  const { log, node } = state
+  try {
+    await extending(state, () => renew(state))
+    return true
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === 'conflict')) {
+      log.warn({ node_id: node.node_id, err: error }, 'the lease could not be renewed')
+      return false
     }
   }
+  log.error(
+    { node_id: node.node_id, jobs: state.holds.size },
+    'this node was given up by the others, it starts anew',
+  )
+  state.until = Number.NEGATIVE_INFINITY
+  stopAll(state, 'taken')
+  return register(state).then(
+    () => true,
+    () => false,
+  )
+}
 
-  async function renewOrRegister(): Promise<boolean> {
-    try {
-      await renew()
-      return true
-    } catch (error) {
-      if (!(error instanceof AppError && error.code === 'conflict')) {
-        log.warn({ node_id: node.node_id, err: error }, 'the lease could not be renewed')
-        return false
-      }
-    }
-    log.error(
-      { node_id: node.node_id, jobs: holds.size },
-      'this node was given up by the others, it starts anew',
-    )
-    until = Number.NEGATIVE_INFINITY
-    stopAll('taken')
-    return register().then(
-      () => true,
-      () => false,
-    )
+/** An answer that never comes (a half-open connection) is given up after a renewal's time and asked for again. */
+async function keepRenewing(state: State, signal: AbortSignal): Promise<void> {
+  const { clock } = state
+  let wait = RENEW_MS
+  while (!signal.aborted) {
+    await clock.sleep(wait, signal)
+    if (signal.aborted) return
+    const answered = new AbortController()
+    const renewed = await Promise.race([
+      renewOrRegister(state),
+      clock.sleep(RENEW_MS, answered.signal).then(() => false),
+    ])
+    answered.abort()
+    wait = renewed ? RENEW_MS : RETRY_MS
   }
+}
 
-  /** An answer that never comes (a half-open connection) is given up after a renewal's time and asked for again. */
-  async function keepRenewing(signal: AbortSignal): Promise<void> {
-    let wait = RENEW_MS
-    while (!signal.aborted) {
-      await clock.sleep(wait, signal)
-      if (signal.aborted) return
-      const answered = new AbortController()
-      const renewed = await Promise.race([
-        renewOrRegister(),
-        clock.sleep(RENEW_MS, answered.signal).then(() => false),
-      ])
-      answered.abort()
-      wait = renewed ? RENEW_MS : RETRY_MS
-    }
+const left = (state: State): number => state.until - MARGIN_MS - state.clock.monotonic()
+
+async function watch(state: State, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const ms = left(state)
+    if (ms <= 0) stopAll(state, 'lapsed')
+    await state.clock.sleep(ms > 0 ? ms : RETRY_MS, signal)
   }
+}
 
-  async function watch(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      const left = until - MARGIN_MS - clock.monotonic()
-      if (left <= 0 && holds.size > 0) stopAll('lapsed')
-      await clock.sleep(left > 0 ? left : RETRY_MS, signal)
-    }
-  }
-
+export function createLease(options: LeaseOptions): NodeLease {
+  const { store, log, node } = options
+  const state: State = { ...options, holds: new Map(), until: Number.NEGATIVE_INFINITY }
   return {
     name: 'lease',
-    register,
-    holds: () => clock.monotonic() < until - MARGIN_MS,
+    register: () => register(state),
+    holds: () => left(state) > 0,
     hold(lease, workspace_id) {
       const hold = createHold(lease, workspace_id)
-      holds.set(lease.assignment_id, hold)
+      state.holds.set(lease.assignment_id, hold)
       return hold
     },
-    held: (assignment_id) => holds.get(assignment_id),
+    held: (assignment_id) => state.holds.get(assignment_id),
     drop(hold) {
-      if (holds.get(hold.lease.assignment_id) === hold) holds.delete(hold.lease.assignment_id)
+      if (state.holds.get(hold.lease.assignment_id) === hold) state.holds.delete(hold.lease.assignment_id)
     },
     async run(signal) {
-      await Promise.all([keepRenewing(signal), watch(signal)])
+      await Promise.all([keepRenewing(state, signal), watch(state, signal)])
       await store.removeNode(node.node_id).catch((error: unknown) => {
         log.warn(
           { node_id: node.node_id, err: error },

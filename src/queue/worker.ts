@@ -54,38 +54,36 @@ async function checkHold(hold: Hold, store: Store): Promise<void> {
   if (!ours) hold.stop('taken')
 }
 
+async function claim(options: WorkerOptions, limit: number): Promise<ClaimedJob[]> {
+  const { store, lease, node_id, clock, metrics } = options
+  if (!lease.holds()) return []
+  const claimed = await store.claimJobs({ node_id, limit })
+  metrics.jobsClaimed.inc(claimed.length)
+  for (const { job } of claimed) {
+    if (job.queued_at) metrics.jobWait.observe(Math.max(0, clock.now() - Date.parse(job.queued_at)) / 1000)
+  }
+  return claimed
+}
+
+function listen({ store, lease, log }: WorkerOptions, hint: Hint, wake: () => void): void {
+  if (hint.topic === 'jobs') wake()
+  if (hint.topic !== 'job') return
+  const hold = lease.held(hint.assignment_id)
+  if (hold && !hold.signal.aborted) {
+    checkHold(hold, store).catch((error: unknown) =>
+      log.debug({ err: error }, 'a hint could not be followed'),
+    )
+  }
+}
+
 export function createWorker(options: WorkerOptions): Service {
-  const { store, lease, node_id, clock, log, metrics } = options
+  const { store, lease, node_id, clock, log } = options
   const running = new Set<Hold>()
   const source = versionCache(store)
 
-  async function claim(limit: number): Promise<ClaimedJob[]> {
-    if (!lease.holds()) return []
-    const claimed = await store.claimJobs({ node_id, limit })
-    metrics.jobsClaimed.inc(claimed.length)
-    for (const { job } of claimed) {
-      if (job.queued_at) metrics.jobWait.observe(Math.max(0, clock.now() - Date.parse(job.queued_at)) / 1000)
-    }
-    return claimed
-  }
-
-  function listen(hint: Hint, wake: () => void): void {
-    if (hint.topic === 'jobs') wake()
-    if (hint.topic !== 'job') return
-    const hold = lease.held(hint.assignment_id)
-    if (hold && !hold.signal.aborted) {
-      checkHold(hold, store).catch((error: unknown) =>
-        log.debug({ err: error }, 'a hint could not be followed'),
-      )
-    }
-  }
-
   async function work(claimed: ClaimedJob, giveUp: AbortSignal): Promise<void> {
-    const { job } = claimed
-    const hold = lease.hold(
-      { assignment_id: job.assignment_id, attempt: job.attempt, node_id },
-      job.workspace_id,
-    )
+    const { assignment_id, attempt, workspace_id } = claimed.job
+    const hold = lease.hold({ assignment_id, attempt, node_id }, workspace_id)
     running.add(hold)
     if (giveUp.aborted) hold.stop('draining')
     try {
@@ -116,9 +114,9 @@ export function createWorker(options: WorkerOptions): Service {
           concurrency: options.concurrency,
           pollMs: POLL_MS,
           clock,
-          claim,
+          claim: (limit) => claim(options, limit),
           work: (claimed) => work(claimed, drained.signal).catch(broken.reject),
-          subscribe: (wake) => store.subscribe((hint) => listen(hint, wake)),
+          subscribe: (wake) => store.subscribe((hint) => listen(options, hint, wake)),
           onError: (error) => log.warn({ err: error }, 'jobs could not be claimed'),
         },
         signal,
