@@ -66,18 +66,20 @@ async function runSql(run: BlockRun, block: SqlBlock): Promise<Table> {
   const fault = sessionFault(session, reads, (name) => run.columns.get(name) ?? [])
   if (fault) throw new TemplateFault(blockFault(block, fault))
   const bindings = bindNames(run, names)
+  const characters = limits.output_bytes
   try {
-    if (!plan.readers.has(block.name)) return await readTable(engine, sql, bindings, limits.rows)
+    if (!plan.readers.has(block.name))
+      return await readTable(engine, sql, bindings, limits.rows, { characters })
     await keepTable(engine, block.name, sql, bindings)
-    return await keptTable(engine, block.name, limits.rows)
+    return await keptTable(engine, block.name, limits.rows, characters)
   } catch (error) {
     return failAt({ what: `SQL block "${block.name}"`, line: block.line }, error)
   }
 }
 
-async function keptTable(engine: Engine, name: string, limit: number): Promise<Table> {
+async function keptTable(engine: Engine, name: string, limit: number, characters: number): Promise<Table> {
   const from = identifier(name)
-  const table = await readTable(engine, `select * from ${from} limit ${limit}`, {}, limit)
+  const table = await readTable(engine, `select * from ${from} limit ${limit}`, {}, limit, { characters })
   if (table.total < limit) return table
   const { rows } = await readTable(engine, `select count(*) from ${from}`, {}, 1)
   return { ...table, total: Number(rows[0]?.[0]) }
@@ -142,7 +144,9 @@ function relationOf(engine: Engine, name: string, columns: readonly Column[]): R
     relation: identifier(name),
     columns: [...columns],
     async query(sql, values = {}) {
-      const table = await readTable(engine, sql, bindPlain(values), Number.POSITIVE_INFINITY, 'raw')
+      const table = await readTable(engine, sql, bindPlain(values), Number.POSITIVE_INFINITY, {
+        floats: 'raw',
+      })
       const names = table.columns.map((column) => column.name)
       return table.rows.map((row) => Object.fromEntries(names.map((key, index) => [key, row[index]!])))
     },

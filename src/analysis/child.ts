@@ -10,6 +10,7 @@ import { createReporter } from './reporter.ts'
 import { runTask } from './run.ts'
 import { createGuard } from './sql-guard.ts'
 import { checkTask, describeTask } from './tasks.ts'
+import { warmUp } from './warm-up.ts'
 
 interface Current {
   id: number
@@ -42,6 +43,7 @@ const fence = createFence(() => {
 })
 let next: Promise<Engine> = openEngine()
 const loaded = Promise.all([createGuard(), next]).then(async ([guard]) => {
+  await warmUp(guard)
   await fence.set(DEFAULT_LIMITS.memory_bytes)
   return guard
 })
@@ -108,6 +110,8 @@ async function take({ id, task, temp_folder }: Extract<ToChild, { type: 'task' }
 }
 
 process.on('disconnect', die)
+// Ctrl-C and a service manager's stop reach the whole group of processes: the parent decides what becomes of the work.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
 process.on('message', (message: ToChild) => {
   if (message.type === 'task') void take(message)
   else if (current?.id === message.id) {

@@ -109,7 +109,7 @@ test('a field named __proto__ pollutes nothing', async () => {
 test('methods get doubles as they are', async () => {
   const sql =
     "select 'nan'::double as a, 'inf'::double as b, 1.5::double as c, 2::hugeint as d, $x + 1 as e, $y as f"
-  const { rows } = await readTable(engine, sql, bindPlain({ x: 1.5, y: 'q' }), 1, 'raw')
+  const { rows } = await readTable(engine, sql, bindPlain({ x: 1.5, y: 'q' }), 1, { floats: 'raw' })
   assert.deepEqual(rows[0], [Number.NaN, Number.POSITIVE_INFINITY, 1.5, 2, 2.5, 'q'])
 })
 

@@ -110,6 +110,15 @@ function columnsOf(result: DuckDBResult): Column[] {
   return result.deduplicatedColumnNames().map((name, index) => columnOf(name, result.columnType(index)))
 }
 
+/** The text in the rows that are kept is more than the caller can use. */
+export class TooLarge extends Error {}
+
+export interface ReadOptions {
+  floats?: Floats
+  /** Throws TooLarge where the rows that are kept hold more text than this. */
+  characters?: number
+}
+
 /**
  * Runs one query and keeps its first `limit` rows; the rest is counted without being converted. Rows come as a stream:
  * a result of any size needs the memory of `limit` rows.
@@ -119,7 +128,7 @@ export async function readTable(
   sql: string,
   bindings: Bindings,
   limit: number,
-  floats: Floats = 'words',
+  { floats = 'words', characters: most = Number.POSITIVE_INFINITY }: ReadOptions = {},
 ): Promise<Table> {
   const statement = await prepare(engine, sql, bindings)
   try {
@@ -128,6 +137,7 @@ export async function readTable(
     const convert = columns.map((_, index) => cellConverter(result.columnType(index), floats))
     const rows: Cell[][] = []
     let total = 0
+    let characters = 0
     for (
       let chunk = await result.fetchChunk();
       chunk && chunk.rowCount > 0;
@@ -138,7 +148,10 @@ export async function readTable(
       if (wanted <= 0) continue
       const vectors = columns.map((_, index) => chunk.getColumnVector(index))
       for (let row = 0; row < wanted; row += 1) {
-        rows.push(vectors.map((vector, index) => convert[index]!(vector.getItem(row))))
+        const cells = vectors.map((vector, index) => convert[index]!(vector.getItem(row)))
+        for (const cell of cells) if (typeof cell === 'string') characters += cell.length
+        if (characters > most) throw new TooLarge()
+        rows.push(cells)
       }
     }
     return { columns, rows, total }

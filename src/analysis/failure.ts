@@ -1,6 +1,7 @@
 /** From whatever went wrong in an analysis to the error of the job, or to "it was stopped". */
 import type { JobErrorCode } from '../errors.ts'
 import { TemplateFault } from '../templates/fault.ts'
+import { TooLarge } from './duckdb.ts'
 import { engineFailure } from './engine-error.ts'
 import { MethodError } from './methods/method.ts'
 import type { RunResult } from './protocol.ts'
@@ -27,6 +28,13 @@ export interface Whereabouts {
 
 /** Throws what `error` means at this place; errors that have their meaning already pass through. */
 export function failAt(where: Whereabouts, error: unknown): never {
+  if (error instanceof TooLarge) {
+    const remedy = 'lower limits.rows, or select shorter text'
+    throw new TaskFailure(
+      'output_too_large',
+      `${where.what}, line ${where.line}, gives more text than limits.output allows: ${remedy}.`,
+    )
+  }
   if (error instanceof MethodError) {
     throw new TaskFailure('analysis_failed', `${where.what}, line ${where.line}: ${error.message}`)
   }

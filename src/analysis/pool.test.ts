@@ -114,6 +114,22 @@ test('a killed process loses one attempt of one job, and nothing else', async ()
   findingsOf(await bench.run(sqlTemplate('select 1 as a'), {}, { workspace_id: 'doomed' }))
 })
 
+test('signals that reach the whole group of processes leave a job alone', async () => {
+  const running = bench.run(
+    sqlTemplate('select count(*) as a from range(5000) a, range(50000) b where a.range < b.range'),
+  )
+  await busy(1)
+  for (const { pid } of bench.pool.stats().children) {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(pid!, signal)
+  }
+  findingsOf(await running)
+})
+
+test('JavaScript that outgrows its heap ends as memory_exceeded', async () => {
+  const result = await bench.run(sqlTemplate('select range(20000000) as a', 'limits: { memory: 2GB }'))
+  assert.equal(result.status === 'failed' && result.error.code, 'memory_exceeded', JSON.stringify(result))
+})
+
 test('a process serves one workspace only', async () => {
   for (const workspace_id of ['a', 'b', 'c', 'a', 'c', 'b']) {
     findingsOf(await bench.run(sqlTemplate('select 1 as a'), {}, { workspace_id }))

@@ -2,8 +2,8 @@
  * The pool of analysis children: analyses run in processes of their own, one task each, warm before a job comes.
  *
  * There are at most `size + 1` processes: `size` jobs at a time, and one more so that checks, descriptions and drawings
- * never wait for a job's end, and so that one process which has seen nobody's data is warm for the next workspace. A
- * child serves one workspace only, and is replaced after many tasks or when it has grown.
+ * never wait for a job's end. They are started as they are needed, one ahead: as long as there is room, one that has seen
+ * nobody's data stands ready. A child serves one workspace only, and is replaced after many tasks or when it has grown.
  */
 import type { JobErrorCode } from '../errors.ts'
 import type { Progress } from '../job.ts'
@@ -103,7 +103,9 @@ class ChildPool implements Pool {
 
   constructor(options: PoolOptions) {
     this.#options = options
-    for (let count = 0; count <= options.size; count += 1) this.#start()
+    // One for the first job, one for what comes meanwhile.
+    this.#start()
+    this.#start()
   }
 
   async run(task: Omit<RunTask, 'caps'>, options: RunOptions): Promise<RunResult> {
@@ -198,6 +200,7 @@ class ChildPool implements Pool {
       free.find((child) => child.owner === null) ??
       this.#replacement(free)
     if (chosen) chosen.owner = owner
+    this.#keepOneReady()
     return chosen
   }
 
@@ -247,7 +250,7 @@ class ChildPool implements Pool {
       child.residentBytes() > RESIDENT_MAX_BYTES
     if (worn) {
       this.#remove(child)
-      this.#start()
+      this.#keepOneReady()
       return
     }
     const idle = this.#children.filter((one) => one.state === 'idle')
@@ -256,6 +259,12 @@ class ChildPool implements Pool {
       this.#remove(idle[0]!)
       this.#start()
     }
+  }
+
+  /** As long as there is room, one process that nobody has used is warm for the next task. */
+  #keepOneReady(): void {
+    const ready = this.#children.some(({ owner }) => owner === null)
+    if (!this.#stopping && !ready && this.#children.length <= this.#options.size) this.#start()
   }
 
   #start(): ChildHandle {

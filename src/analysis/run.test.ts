@@ -63,7 +63,15 @@ test('errors name the block, the line of the template and the reason', async () 
     [
       sqlTemplate("select repeat('x', 1000) as t from range(2000)", 'limits: { output: 1MB }'),
       'output_too_large',
-      /limits.output/,
+      /^SQL block "a", line 6, gives more text than limits.output allows/,
+    ],
+    [
+      sqlTemplate(
+        'select i, i as j, i as k from range(100000) t(i)',
+        'limits: { output: 1MB, rows: 100000 }',
+      ),
+      'output_too_large',
+      /^The insight has \d+ bytes, limits.output allows 1000000/,
     ],
     [templateOf('---\nnonsense: 1\n---\n# A\n'), 'template_invalid', /nonsense/],
     [templateOf('# A\n\n{{ nope }}\n'), 'template_invalid', /line 3, column \d+: .*nope/],
