@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createLog } from './log.ts'
+
+async function lines(format: 'json' | 'text', write: (log: ReturnType<typeof createLog>) => void) {
+  const written: string[] = []
+  write(createLog({ level: 'info', format, stream: { write: (line) => written.push(line) } }))
+  await new Promise((resolve) => setImmediate(resolve))
+  await new Promise((resolve) => setImmediate(resolve))
+  return written.join('')
+}
+
+test('writes one JSON object a line with its time, and nothing below its level', async () => {
+  const text = await lines('json', (log) => {
+    log.info({ assignment_id: 'a-1' }, 'a job ended')
+    log.debug('not shown')
+    log.warn('slow')
+  })
+  const rows = text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+  assert.deepEqual(
+    rows.map(({ msg, assignment_id }) => [msg, assignment_id]),
+    [
+      ['a job ended', 'a-1'],
+      ['slow', undefined],
+    ],
+  )
+  assert.match(String(rows[0]?.time), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+})
+
+test('writes short text for a terminal, an error with its stack', async () => {
+  const text = await lines('text', (log) => {
+    log.info({ assignment_id: 'a-1', count: 2 }, 'a job ended')
+    log.error({ err: new Error('broken') }, 'a service failed')
+  })
+  assert.match(text, /^\d\d:\d\d:\d\d info {2}a job ended assignment_id=a-1 count=2\n/)
+  assert.match(text, /ERROR a service failed\n?.*Error: broken\n/s)
+})
+
+test('hides tokens, passwords and headers', async () => {
+  const text = await lines('json', (log) => {
+    log.info({ token: 'assay_x', headers: { a: 'hidden-1' }, user: { password: 'hidden-2' } }, 'm')
+    log.info({ request: { authorization: 'Bearer hidden-3' } }, 'm')
+  })
+  assert.doesNotMatch(text, /assay_x|hidden-/)
+  assert.match(text, /••••/)
+})
