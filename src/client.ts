@@ -6,10 +6,10 @@
 import type { Attempt, DeliveryStatus, DeliveryView, Recovery, WebhookStats } from './delivery.ts'
 import type { FieldError } from './errors.ts'
 import type { Event, EventType } from './event.ts'
-import type { ChartForm, InsightView } from './insight.ts'
+import type { InsightView, ReadChartForm } from './insight.ts'
 import type { JobStatus, JobView, Progress } from './job.ts'
 import type { Fault, TemplateView } from './template.ts'
-import type { Scope, Token, User, Workspace } from './token.ts'
+import type { Principal, Scope, Token, User, Workspace } from './token.ts'
 import type { HeaderInput, SignatureVersion, WebhookStatus, WebhookView } from './webhook.ts'
 
 export { SignatureError, sign, verify } from './signature.ts'
@@ -114,6 +114,12 @@ export interface NodeView {
   version: string
   started_at: string
   lease_until: string
+}
+
+/** Unfinished jobs by workspace and state, and the deliveries to be sent now or later. */
+export interface QueueView {
+  jobs: { workspace_id: string; job_status: JobStatus; count: number; oldest_at: string | null }[]
+  deliveries: { due: number; waiting: number; oldest_at: string | null }
 }
 
 export type NewWebhook = WebhookView & { signing_secret: string }
@@ -249,8 +255,11 @@ function templateCalls(send: Send, json: Json) {
     },
     check: (source: string) =>
       json<{ faults: Fault[] }>('POST', '/jobs/templates/check', { ...markdown(source), repeatable: true }),
-    preview: (source: string, template_vars: Record<string, unknown> = {}) =>
-      json<InsightView>('POST', '/jobs/templates/preview', { json: { source, template_vars } }),
+    preview: (source: string, template_vars: Record<string, unknown> = {}, charts?: ReadChartForm) =>
+      json<InsightView>('POST', '/jobs/templates/preview', {
+        json: { source, template_vars },
+        query: { charts },
+      }),
     choices: (template_id: string, variable: string) =>
       json<{ choices: unknown[] }>('GET', `/jobs/templates/${segment(template_id)}/choices`, {
         query: { variable },
@@ -262,8 +271,10 @@ function templateCalls(send: Send, json: Json) {
 async function* readEvents(response: Response): AsyncGenerator<{ name: string; data: unknown }> {
   const decoder = new TextDecoder()
   let rest = ''
-  for await (const chunk of (response.body ?? []) as unknown as AsyncIterable<Uint8Array>) {
-    const parts = (rest + decoder.decode(chunk, { stream: true })).split('\n\n')
+  // By a reader: not every browser can iterate over a stream.
+  const reader = response.body?.getReader()
+  for (let chunk = await reader?.read(); chunk && !chunk.done; chunk = await reader?.read()) {
+    const parts = (rest + decoder.decode(chunk.value, { stream: true })).split('\n\n')
     rest = parts.pop()!
     for (const part of parts) {
       const lines = part.split('\n')
@@ -309,7 +320,7 @@ function jobCalls(send: Send, json: Json) {
   })
   const status = (assignment_id: string, { wait, signal }: { wait?: number; signal?: AbortSignal } = {}) =>
     json<JobView>('GET', '/jobs/status', { query: { assignment_id, wait }, signal })
-  const as = (accept: string, insight_id: string, charts?: ChartForm) =>
+  const as = (accept: string, insight_id: string, charts?: ReadChartForm) =>
     send('GET', '/jobs/result', { query: { insight_id, charts }, accept })
   return {
     status,
@@ -337,11 +348,11 @@ function jobCalls(send: Send, json: Json) {
     delete: async (assignment_id: string): Promise<void> => {
       await send('DELETE', `/jobs/${segment(assignment_id)}`)
     },
-    markdown: async (insight_id: string, charts?: ChartForm): Promise<string> =>
+    markdown: async (insight_id: string, charts?: ReadChartForm): Promise<string> =>
       (await as('text/markdown', insight_id, charts)).text(),
-    html: async (insight_id: string, charts?: ChartForm): Promise<string> =>
+    html: async (insight_id: string, charts?: ReadChartForm): Promise<string> =>
       (await as('text/html', insight_id, charts)).text(),
-    json: async (insight_id: string, charts?: ChartForm): Promise<InsightView> =>
+    json: async (insight_id: string, charts?: ReadChartForm): Promise<InsightView> =>
       (await (await as('application/json', insight_id, charts)).json()) as InsightView,
   }
 }
@@ -395,7 +406,7 @@ function eventCalls(json: Json) {
     list: (query: PageInput & { type?: EventType; order?: 'newest' | 'oldest' } = {}) =>
       json<Page<Event>>('GET', '/events', { query: { ...query } }),
     types: () =>
-      json<Page<{ type: EventType; description: string; schema: unknown; example: Omit<Event, 'event_id'> }>>(
+      json<{ type: EventType; description: string; schema: unknown; example: Omit<Event, 'event_id'> }[]>(
         'GET',
         '/events/types',
       ),
@@ -440,7 +451,9 @@ function adminCalls(send: Send, json: Json) {
       ) => create<Workspace>('/workspaces', input, options),
       delete: (workspace_id: string) => remove(`/workspaces/${segment(workspace_id)}`),
     },
+    me: () => json<Principal & { version: string }>('GET', '/auth/me'),
     nodes: () => json<Page<NodeView>>('GET', '/nodes'),
+    queue: () => json<QueueView>('GET', '/queue'),
     settings: () =>
       json<Page<{ name: string; env: string; value: string; origin: string; doc: string }>>(
         'GET',

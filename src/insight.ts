@@ -54,6 +54,10 @@ export interface Outcome {
 export const CHART_FORMS = ['mermaid', 'image', 'text', 'none'] as const
 export type ChartForm = (typeof CHART_FORMS)[number]
 
+/** How a result may be asked for: `link` leaves `![title](chart:id)`, for readers that draw the charts themselves. */
+export const READ_CHART_FORMS = [...CHART_FORMS, 'link'] as const
+export type ReadChartForm = (typeof READ_CHART_FORMS)[number]
+
 export const CHART_TYPES = ['line', 'bar', 'area', 'point', 'pie', 'histogram'] as const
 export type ChartType = (typeof CHART_TYPES)[number]
 

@@ -90,6 +90,9 @@ export const JobView = Type.Object(
     insight_id: nullable(Type.String({ format: 'uuid' })),
     template_id: Type.String(),
     template_version: Type.String(),
+    template_vars: Type.Record(Type.String(), Type.Unknown(), {
+      description: 'The values that the job was created with, defaults filled in; a period as its text',
+    }),
     progress: Progress,
     attempt: Type.Integer({ minimum: 0, description: 'Rises with each start on a worker' }),
     error: nullable(Type.Object({ code: Type.String(), detail: Type.String() })),
@@ -113,6 +116,7 @@ export function jobView(job: Job): JobView {
     insight_id: job.insight_id,
     template_id: job.template_id,
     template_version: job.template_version,
+    template_vars: job.variables,
     progress: job.progress,
     attempt: job.attempt,
     error: job.error,

@@ -120,3 +120,28 @@ test('shows nodes, and settings without their secrets', async (t) => {
   assert.ok(settings.json().items.some((setting: { env: string }) => setting.env === 'ASSAY_TOKEN'))
   assert.doesNotMatch(settings.text, /a-very-secret/)
 })
+
+test('tells whose token it is and what it may do', async (t) => {
+  const { ask } = await openHarness(t)
+  const made = await ask('POST', '/v1alpha/tokens', { body: { name: 'reader', scopes: ['viewer'] } })
+  const { token, token_id } = made.json()
+  const { version, ...me } = (await ask('GET', '/v1alpha/auth/me', { token })).json()
+  assert.deepEqual(me, { token_id, user_id: 'ada', workspace_id: 'default', scopes: ['viewer'] })
+  assert.equal(typeof version, 'string')
+  assert.equal((await ask('GET', '/v1alpha/auth/me', { token: null })).status, 401)
+})
+
+test('counts what there is to do, for admins only', async (t) => {
+  const { ask } = await openHarness(t)
+  const body = { payload: { type: 'template', template_id: 'hello' } }
+  const assignment_id = (await ask('POST', '/v1alpha/jobs', { body })).json()
+  await ask('POST', '/v1alpha/jobs/run', { body: { payload: { type: 'assignment', assignment_id } } })
+  const { jobs, deliveries } = (await ask('GET', '/v1alpha/queue')).json()
+  assert.deepEqual(
+    jobs.map(({ oldest_at, ...rest }: { oldest_at: string }) => ({ ...rest, dated: oldest_at !== null })),
+    [{ workspace_id: 'default', job_status: 'queued', count: 1, dated: true }],
+  )
+  assert.deepEqual(deliveries, { due: 0, waiting: 0, oldest_at: null })
+  const viewer = (await ask('POST', '/v1alpha/tokens', { body: { name: 'v', scopes: ['viewer'] } })).json()
+  assert.equal((await ask('GET', '/v1alpha/queue', { token: viewer.token })).status, 403)
+})

@@ -68,6 +68,7 @@ test('keeps what a job was created with, and shows the fields of a status', asyn
     'skipped',
     'started_at',
     'template_id',
+    'template_vars',
     'template_version',
     'user_id',
   ])

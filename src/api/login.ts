@@ -99,3 +99,29 @@ export const login = operation({
     }
   },
 })
+
+export const whoAmI = operation({
+  name: 'whoAmI',
+  tag: 'Authentication',
+  summary: 'Whose token this is, and what it may do',
+  scope: 'viewer',
+  replies: {
+    200: {
+      description: 'The token, without its secret',
+      schema: Type.Object(
+        {
+          token_id: Type.String({ format: 'uuid' }),
+          user_id: Type.String(),
+          workspace_id: Type.String(),
+          scopes: Type.Array(Type.Enum([...SCOPES])),
+          version: Type.String({ description: 'Of the service' }),
+        },
+        { title: 'WhoAmI' },
+      ),
+    },
+  },
+  handle({ services, principal }) {
+    const { token_id, user_id, workspace_id, scopes } = principal
+    return { token_id, user_id, workspace_id, scopes, version: services.version }
+  },
+})

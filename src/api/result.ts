@@ -4,7 +4,7 @@
  */
 import Type from 'typebox'
 import { AppError, notFound } from '../errors.ts'
-import { CHART_FORMS, type ChartForm, type Findings, type Insight, InsightView } from '../insight.ts'
+import { type Findings, type Insight, InsightView, READ_CHART_FORMS, type ReadChartForm } from '../insight.ts'
 import { fillCharts } from '../templates/charts.ts'
 import { insightPage } from '../templates/insight-page.ts'
 import { Id } from './fields.ts'
@@ -40,7 +40,7 @@ async function render(
   { services, principal, reply }: Pick<Call, 'services' | 'principal' | 'reply'>,
   insight: Insight,
   media: Media,
-  form: ChartForm,
+  form: ReadChartForm,
 ) {
   const drawn = media !== 'text/markdown' || form === 'image'
   const svgs = drawn ? await services.drawings.of(insight, principal.workspace_id) : []
@@ -75,8 +75,9 @@ export const readResult = operation({
   query: Type.Object({
     insight_id: Id,
     charts: Type.Optional(
-      Type.Enum([...CHART_FORMS], {
-        description: "The form of charts in the Markdown; the template's unless given",
+      Type.Enum([...READ_CHART_FORMS], {
+        description:
+          "The form of charts in the Markdown; the template's unless given. `link`: `![title](chart:id)`, with the chart of that id in the JSON",
       }),
     ),
   }),
@@ -101,7 +102,7 @@ export const readResult = operation({
 
 /** What a run found, as the result of a job would be answered, without ids. */
 export async function sendFindings(
-  call: Call<unknown, { charts?: ChartForm }>,
+  call: Call<unknown, { charts?: ReadChartForm }>,
   { skipped: _skipped, ...findings }: Findings,
   created_at: string,
 ) {

@@ -65,6 +65,7 @@ export const ROUTES: readonly Route[] = [
   on('GET /v1alpha/events/types', events.listEventTypes),
 
   on('POST /v1alpha/auth/login', session.login),
+  on('GET /v1alpha/auth/me', session.whoAmI),
   on('GET /v1alpha/tokens', tokens.listTokens),
   on('POST /v1alpha/tokens', tokens.createToken),
   on('DELETE /v1alpha/tokens/{token_id}', tokens.deleteToken),
@@ -75,6 +76,7 @@ export const ROUTES: readonly Route[] = [
   on('POST /v1alpha/workspaces', workspaces.createWorkspace),
   on('DELETE /v1alpha/workspaces/{workspace_id}', workspaces.deleteWorkspace),
   on('GET /v1alpha/nodes', system.listNodes),
+  on('GET /v1alpha/queue', system.readQueue),
   on('GET /v1alpha/settings', system.listSettings),
 
   on('GET /healthz', health.alive, true),

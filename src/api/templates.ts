@@ -3,7 +3,7 @@ import Type from 'typebox'
 import { TaskError } from '../analysis/pool.ts'
 import type { Description, RunResult } from '../analysis/protocol.ts'
 import { AppError, notFound } from '../errors.ts'
-import { CHART_FORMS, type Findings } from '../insight.ts'
+import { type Findings, READ_CHART_FORMS } from '../insight.ts'
 import { iso } from '../runtime/clock.ts'
 import { Fault, TEMPLATE_ID, TemplateView, type Variable } from '../template.ts'
 import { parsedTemplate, templateSource } from '../templates/template-cache.ts'
@@ -189,7 +189,7 @@ export const previewTemplate = operation({
   summary: 'Run a template without keeping anything',
   description: 'The answer is that of a result; faults of the template are a 422 with line and column.',
   scope: 'analyst',
-  query: Type.Object({ charts: Type.Optional(Type.Enum([...CHART_FORMS])) }),
+  query: Type.Object({ charts: Type.Optional(Type.Enum([...READ_CHART_FORMS])) }),
   body: Type.Object({
     source: Source,
     template_vars: Type.Optional(Type.Record(Type.String(), Type.Unknown())),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import * as fc from 'fast-check'
-import { type Chart, chartPlaceholder } from '../insight.ts'
+import { type Chart, chartPlaceholder, type ReadChartForm } from '../insight.ts'
 import { type ChartOptions, chartLeftOut, chartPoints, MAX_POINTS, makeChart } from './chart-spec.ts'
 import { fillCharts } from './charts.ts'
 import type { Row } from './rows.ts'
@@ -12,7 +12,7 @@ function chart(given: Partial<ChartOptions>, data: Row[] = rows): Chart {
   return makeChart('chart-1', data, { type: 'line', x: 'day', y: ['n'], series: null, title: 'T', ...given })
 }
 
-const fill = (one: Chart, form: 'mermaid' | 'image' | 'text' | 'none', svgs?: string[]): string =>
+const fill = (one: Chart, form: ReadChartForm, svgs?: string[]): string =>
   fillCharts(`a\n\n${chartPlaceholder(one.id)}\n\nb\n`, [one], form, svgs)
 
 test('mermaid draws single series, with its numbers under it', () => {
@@ -54,6 +54,11 @@ test('an image is inline, and text where there is none', () => {
   const filled = fill(chart({ title: 'a] (b' }), 'image', [svg])
   assert.ok(filled.includes(`![a\\] (b](data:image/svg+xml;base64,${Buffer.from(svg).toString('base64')})`))
   assert.match(fill(chart({}), 'image'), /```text/)
+})
+
+test('a link names the chart, for readers that draw it themselves', () => {
+  assert.equal(fill(chart({ title: 'a] b' }), 'link'), 'a\n\n![a\\] b](chart:chart-1)\n\nb\n')
+  assert.equal(fill(chart({ title: '' }), 'link'), 'a\n\n![Chart of n](chart:chart-1)\n\nb\n')
 })
 
 test('none leaves no trace', () => {

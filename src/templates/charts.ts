@@ -2,14 +2,19 @@
  * Fills the charts into an insight's Markdown, in the form that the reader asked for. Under each drawing stand its numbers:
  * a picture alone tells a printout or a screen reader nothing.
  */
-import { CHART_PLACEHOLDER, type Chart, type ChartForm } from '../insight.ts'
+import { CHART_PLACEHOLDER, type Chart, type ReadChartForm } from '../insight.ts'
 import { mermaidChart } from './chart-mermaid.ts'
 import { chartNumbers } from './chart-numbers.ts'
 import { textChart } from './chart-text.ts'
 import { escapeMarkdown } from './escape.ts'
 
 /** `svgs`: one for each chart, for the form `image`; a chart without one is given as text. */
-export function fillCharts(markdown: string, charts: Chart[], form: ChartForm, svgs: string[] = []): string {
+export function fillCharts(
+  markdown: string,
+  charts: Chart[],
+  form: ReadChartForm,
+  svgs: string[] = [],
+): string {
   if (form === 'none') return markdown.replace(new RegExp(`${CHART_PLACEHOLDER.source}\\n*`, 'gm'), '')
   return markdown.replace(CHART_PLACEHOLDER, (_, id: string) => {
     const index = charts.findIndex((chart) => chart.id === id)
@@ -17,7 +22,8 @@ export function fillCharts(markdown: string, charts: Chart[], form: ChartForm, s
   })
 }
 
-function chartMarkdown(chart: Chart, form: Exclude<ChartForm, 'none'>, svg: string | undefined): string {
+function chartMarkdown(chart: Chart, form: Exclude<ReadChartForm, 'none'>, svg: string | undefined): string {
+  if (form === 'link') return `![${altOf(chart)}](chart:${chart.id})`
   const drawn = form === 'mermaid' ? mermaidChart(chart) : form === 'image' ? image(chart, svg) : null
   if (drawn === null) return textChart(chart)
   return `${drawn}\n\n*${escapeMarkdown(chartNumbers(chart))}*`
@@ -25,6 +31,9 @@ function chartMarkdown(chart: Chart, form: Exclude<ChartForm, 'none'>, svg: stri
 
 function image(chart: Chart, svg: string | undefined): string | null {
   if (svg === undefined || svg === '') return null
-  const alt = escapeMarkdown(chart.title === '' ? `Chart of ${chart.y.join(', ') || chart.x}` : chart.title)
-  return `![${alt}](data:image/svg+xml;base64,${Buffer.from(svg).toString('base64')})`
+  return `![${altOf(chart)}](data:image/svg+xml;base64,${Buffer.from(svg).toString('base64')})`
+}
+
+function altOf(chart: Chart): string {
+  return escapeMarkdown(chart.title === '' ? `Chart of ${chart.y.join(', ') || chart.x}` : chart.title)
 }
