@@ -25,11 +25,7 @@ function refusal(type: BodyType, request: FastifyRequest, bytes: Buffer): AppErr
 /** A name that comes twice becomes a list, which no schema of a form takes. Keys lie on no prototype. */
 function parseForm(text: string): Record<string, unknown> {
   const fields = Object.create(null) as Record<string, unknown>
-  const parameters = new URLSearchParams(text)
-  for (const name of new Set(parameters.keys())) {
-    const values = parameters.getAll(name)
-    fields[name] = values.length === 1 ? values[0] : values
-  }
+  for (const [name, value] of new URLSearchParams(text)) fields[name] = name in fields ? [] : value
   return fields
 }
 

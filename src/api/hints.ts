@@ -7,9 +7,15 @@ import type { Hint, Store } from '../store/store.ts'
 
 const LOOK_MS = 1000
 
+export interface Waiting {
+  /** Resolves at the next hint, when the time is up, or when the wait is stopped. */
+  changed: Promise<void>
+  stop(): void
+}
+
 export interface Hints {
-  /** Resolves at the next hint about the key, after `ms` at most, or when the signal is aborted. Begin before you look. */
-  next(key: string, ms: number, signal: AbortSignal): Promise<void>
+  /** Waits for a hint about the key for at most `ms`. Begin before you look. */
+  wait(key: string, ms: number, signal: AbortSignal): Waiting
   /**
    * Looks now, at each hint and each second, until `look` gives a value; undefined once `ms` have passed or the signal
    * was aborted.
@@ -38,42 +44,36 @@ export function createHints(store: Pick<Store, 'subscribe'>, clock: Clock): Hint
     for (const wake of (key === null ? undefined : waiting.get(key)) ?? []) wake()
   })
 
-  function next(key: string, ms: number, signal: AbortSignal): Promise<void> {
+  function wait(key: string, ms: number, signal: AbortSignal): Waiting {
     const control = new AbortController()
-    const wake = (): void => control.abort()
+    const stop = (): void => control.abort()
     const set = waiting.get(key) ?? new Set()
     waiting.set(key, set)
-    set.add(wake)
-    signal.addEventListener('abort', wake, { once: true })
-    if (signal.aborted) wake()
-    return clock.sleep(ms, control.signal).finally(() => {
-      signal.removeEventListener('abort', wake)
-      set.delete(wake)
+    set.add(stop)
+    signal.addEventListener('abort', stop, { once: true })
+    if (signal.aborted) stop()
+    const changed = clock.sleep(ms, control.signal).finally(() => {
+      signal.removeEventListener('abort', stop)
+      set.delete(stop)
       if (set.size === 0 && waiting.get(key) === set) waiting.delete(key)
     })
+    return { changed, stop }
   }
 
   return {
-    next,
+    wait,
     async until(key, look, ms, signal) {
       const end = clock.monotonic() + ms
       for (;;) {
-        const left = end - clock.monotonic()
-        const round = new AbortController()
-        const changed = next(
-          key,
-          Math.min(LOOK_MS, Math.max(0, left)),
-          AbortSignal.any([signal, round.signal]),
-        )
-        const found = await look().catch((error: unknown) => {
-          round.abort()
-          throw error
-        })
-        if (found !== undefined || left <= 0 || signal.aborted) {
-          round.abort()
-          return found
+        const left = Math.max(0, end - clock.monotonic())
+        const { changed, stop } = wait(key, Math.min(LOOK_MS, left), signal)
+        try {
+          const found = await look()
+          if (found !== undefined || left === 0 || signal.aborted) return found
+          await changed
+        } finally {
+          stop()
         }
-        await changed
       }
     },
     close: unsubscribe,

@@ -63,8 +63,7 @@ export async function* liveEvents(
   let spokenAt = clock.monotonic()
   yield 'retry: 1000\n\n'
   for (;;) {
-    const round = new AbortController()
-    const changed = hints.next(jobKey(job.assignment_id), LOOK_MS, AbortSignal.any([signal, round.signal]))
+    const { changed, stop } = hints.wait(jobKey(job.assignment_id), LOOK_MS, signal)
     const lines = movesSince(job, seen)
     seen = job.moves.length
     const now = clock.monotonic()
@@ -80,7 +79,7 @@ export async function* liveEvents(
       yield lines.join('')
     }
     if (isFinal(job.job_status) || signal.aborted) {
-      round.abort()
+      stop()
       return
     }
     await changed

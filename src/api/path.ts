@@ -14,10 +14,15 @@ function matches(pattern: string, path: string): boolean {
 }
 
 /** The methods of a path, sorted, for the Allow header; empty where there is no such path. A fixed path hides patterns. */
-export function allowedMethods(routes: readonly { method: string; path: string }[], url: string): string[] {
+export function allowedMethods(
+  routes: readonly { method: string; path: string; operation: { streams: boolean } }[],
+  url: string,
+): string[] {
   const path = url.split('?')[0]!
   const found = routes.filter((route) => matches(route.path, path))
   const fixed = found.filter((route) => !route.path.includes('{'))
-  const methods = (fixed.length > 0 ? fixed : found).map((route) => route.method)
-  return [...new Set([...methods, ...(methods.includes('GET') ? ['HEAD'] : [])])].toSorted()
+  const methods = (fixed.length > 0 ? fixed : found).flatMap(({ method, operation }) =>
+    method === 'GET' && !operation.streams ? ['GET', 'HEAD'] : [method],
+  )
+  return [...new Set(methods)].toSorted()
 }

@@ -205,7 +205,12 @@ export function handlerOf(operation: Operation, services: Services) {
 
 function goneSignal(reply: FastifyReply, stopping: AbortSignal): AbortSignal {
   const gone = new AbortController()
-  reply.raw.once('close', () => gone.abort())
-  if (reply.raw.destroyed) gone.abort()
-  return AbortSignal.any([gone.signal, stopping])
+  const abort = (): void => gone.abort()
+  stopping.addEventListener('abort', abort, { once: true })
+  reply.raw.once('close', () => {
+    stopping.removeEventListener('abort', abort)
+    abort()
+  })
+  if (reply.raw.destroyed || stopping.aborted) abort()
+  return gone.signal
 }

@@ -143,6 +143,28 @@ for (const [what, method, url, asked, code] of REFUSALS) {
   })
 }
 
+test('answers a HEAD as the GET without its body, but for streams', async (t) => {
+  const { ask } = await openHarness(t)
+  const head = await ask('HEAD', '/v1alpha/jobs/templates')
+  assert.equal(head.status, 200)
+  assert.equal(head.text, '')
+  const stream = await ask('HEAD', '/v1alpha/jobs/events?assignment_id=x')
+  assert.equal(stream.status, 405)
+  assert.equal(stream.headers.allow, 'GET')
+})
+
+test('is not held up by a body with very many faults', async (t) => {
+  const { ask } = await openHarness(t)
+  const many = Array.from({ length: 80_000 }, (_, index) => [`k${index}`, 1])
+  const begun = performance.now()
+  const body = await ask('POST', '/v1alpha/jobs', { body: Object.fromEntries(many) })
+  assert.equal(body.json().errors.length, 100)
+  const form = many.map(([name]) => `${name}=1`).join('&')
+  const type = 'application/x-www-form-urlencoded'
+  assert.equal((await ask('POST', '/v1alpha/auth/login', { token: null, body: form, type })).status, 422)
+  assert.ok(performance.now() - begun < 10_000)
+})
+
 test('refuses a body that is not UTF-8', async (t) => {
   const { api, tokens } = await openHarness(t)
   const answer = await api.inject({

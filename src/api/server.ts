@@ -97,12 +97,20 @@ function createServer({ log }: ApiParts): FastifyInstance {
   return app
 }
 
+/** How long a client that is refused may go on sending before it is cut: a reset could overtake the answer. */
+const LINGER_MS = 500
+const answered = new WeakSet<Socket>()
+
 function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (answered.has(socket)) return
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return
   }
+  answered.add(socket)
+  socket.on('error', () => socket.destroy())
   socket.end(rawProblem(brokenRequest(error.code), uuidv7()))
+  setTimeout(() => socket.destroy(), LINGER_MS).unref()
 }
 
 function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply, log: ApiParts['log']): void {

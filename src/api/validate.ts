@@ -85,16 +85,14 @@ function canonical(schema: PlainSchema, value: unknown): unknown {
   return value
 }
 
+/** Sentences are made for those that will be shown: a body may hold a hundred thousand faults. */
 function faultsOf(errors: ErrorObject[], schema: PlainSchema, at: string): FieldError[] {
-  const told = new Set<string>()
-  const faults: FieldError[] = []
-  for (const error of errors) {
+  const told = new Map<string, FieldError>()
+  for (const error of errors.slice(0, 2 * MOST_FAULTS)) {
     const fault = faultOf(error, schema, at)
-    if (told.has(`${fault.path} ${fault.message}`)) continue
-    told.add(`${fault.path} ${fault.message}`)
-    faults.push(fault)
+    told.set(`${fault.path} ${fault.message}`, fault)
   }
-  return faults
+  return [...told.values()]
 }
 
 function faultOf(error: ErrorObject, schema: PlainSchema, at: string): FieldError {
@@ -142,28 +140,37 @@ function schemaAt(schema: PlainSchema, steps: string[]): PlainSchema | undefined
   return found
 }
 
+function textFault(text: string): string | null {
+  if (text.includes('\0')) return 'must not contain the character U+0000'
+  return text.isWellFormed() ? null : 'must not contain half of a surrogate pair'
+}
+
+const isBadKey = (key: string): boolean => key === '__proto__' || textFault(key) !== null
+
 /** Faults of text and nesting anywhere in a parsed value; iterative, so that no nesting can exhaust the stack. */
 export function textFaults(root: unknown, at: string): FieldError[] {
   const faults: FieldError[] = []
-  const rest: { value: unknown; steps: string[] }[] = [{ value: root, steps: at === '' ? [] : [at] }]
+  const rest: { value: object; steps: string[] }[] = []
+  const look = (value: unknown, steps: string[], key: string | null): void => {
+    const path = (): string[] => (key === null ? steps : [...steps, key])
+    const fault = typeof value === 'string' ? textFault(value) : null
+    if (fault !== null) faults.push({ path: dotted(path()), message: fault })
+    else if (typeof value === 'object' && value !== null) rest.push({ value, steps: path() })
+  }
+  look(root, at === '' ? [] : [at], null)
   for (let next = rest.pop(); next && faults.length < MOST_FAULTS; next = rest.pop()) {
     const { value, steps } = next
-    const fault = (message: string): void => void faults.push({ path: dotted(steps), message })
-    if (typeof value === 'string') {
-      if (value.includes('\0')) fault('must not contain the character U+0000')
-      else if (!value.isWellFormed()) fault('must not contain half of a surrogate pair')
-    } else if (typeof value === 'object' && value !== null) {
-      if (steps.length > MOST_DEPTH) {
-        fault(`is nested deeper than ${MOST_DEPTH} levels`)
-        continue
-      }
+    if (steps.length > MOST_DEPTH)
+      faults.push({ path: dotted(steps), message: `is nested deeper than ${MOST_DEPTH} levels` })
+    else
       for (const [key, field] of Object.entries(value)) {
-        if (key === '__proto__' || key.includes('\0') || !key.isWellFormed())
-          fault(`has the key ${JSON.stringify(key.slice(0, 100))}, which is not allowed`)
-        else if (typeof field === 'string' || typeof field === 'object')
-          rest.push({ value: field, steps: [...steps, key] })
+        if (!isBadKey(key)) look(field, steps, key)
+        else
+          faults.push({
+            path: dotted(steps),
+            message: `has the key ${JSON.stringify(key.slice(0, 100))}, which is not allowed`,
+          })
       }
-    }
   }
   return faults
 }
