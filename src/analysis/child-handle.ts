@@ -47,7 +47,7 @@ export interface ChildOptions {
   clock: Clock
   tempRoot: string
   onState(): void
-  /** What the child printed, a line at a time; it should be nothing. */
+  /** What the child prints, the first kilobytes of it; it should be nothing. */
   onOutput(text: string): void
 }
 
@@ -70,9 +70,11 @@ function environment(): NodeJS.ProcessEnv {
 /** Keeps the last of what a child prints: the reason of a crash is at its end. */
 function lastOf(stream: Readable | null, onOutput: (text: string) => void): () => string {
   let kept = ''
+  let told = 0
   stream?.setEncoding('utf8').on('data', (text: string) => {
     kept = (kept + text).slice(-OUTPUT_BYTES)
-    onOutput(text.slice(0, OUTPUT_BYTES))
+    if (told < OUTPUT_BYTES) onOutput(text.slice(0, OUTPUT_BYTES))
+    told += text.length
   })
   return () => kept
 }

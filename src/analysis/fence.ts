@@ -14,10 +14,11 @@ const NODE_BYTES = 600_000_000
 const MARGIN_BYTES = 100_000_000
 const LOOK_MS = 50
 
-const PRLIMIT =
-  process.platform === 'linux'
-    ? ['/usr/bin/prlimit', '/bin/prlimit', '/usr/local/bin/prlimit'].find((file) => existsSync(file))
-    : undefined
+function findPrlimit(): string | null {
+  const places =
+    process.platform === 'linux' ? ['/usr/bin/prlimit', '/bin/prlimit', '/usr/local/bin/prlimit'] : []
+  return places.find((file) => existsSync(file)) ?? null
+}
 
 /** Bytes of the data segment that are reserved but not in memory. */
 function reservedBytes(): number {
@@ -33,7 +34,7 @@ export interface Fence {
 }
 
 /** `onBreach` is called where the fence is only watched, at most once; it should end the process. */
-export function createFence(onBreach: () => void): Fence {
+export function createFence(onBreach: () => void, prlimit: string | null = findPrlimit()): Fence {
   let bytes = 0
   let reserved: number | undefined
   let timer: NodeJS.Timeout | undefined
@@ -49,10 +50,10 @@ export function createFence(onBreach: () => void): Fence {
       const wanted = NODE_BYTES + memoryBytes + MARGIN_BYTES
       if (wanted === bytes) return
       bytes = wanted
-      if (PRLIMIT === undefined) return watch()
+      if (prlimit === null) return watch()
       reserved ??= reservedBytes()
       const limit = `--data=${wanted + reserved}:`
-      await promisify(execFile)(PRLIMIT, ['--pid', String(process.pid), limit], { env: {} }).catch(watch)
+      await promisify(execFile)(prlimit, ['--pid', String(process.pid), limit], { env: {} }).catch(watch)
     },
   }
 }

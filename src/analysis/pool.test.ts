@@ -126,7 +126,12 @@ test('signals that reach the whole group of processes leave a job alone', async 
 })
 
 test('JavaScript that outgrows its heap ends as memory_exceeded', async () => {
-  const result = await bench.run(sqlTemplate('select range(20000000) as a', 'limits: { memory: 2GB }'))
+  const result = await bench.run(
+    sqlTemplate(
+      "select list(repeat('x', 1000) || i) as a from range(700000) t(i)",
+      'limits: { memory: 2GB }',
+    ),
+  )
   assert.equal(result.status === 'failed' && result.error.code, 'memory_exceeded', JSON.stringify(result))
 })
 

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createFence } from './fence.ts'
+
+/** So much below nothing that the fence stands 50 MB above it: any process of Node is larger. */
+const HARDLY_ANY = -650_000_000
+
+test('where there is no prlimit the process watches itself and is told once that it grew too large', async () => {
+  let breaches = 0
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const fence = createFence(() => {
+    breaches += 1
+    resolve()
+  }, null)
+  await fence.set(HARDLY_ANY)
+  const alive = setInterval(() => undefined, 1_000)
+  await promise
+  clearInterval(alive)
+  assert.equal(breaches, 1)
+})
+
+test('a prlimit that fails is made up for by watching', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const fence = createFence(resolve, '/bin/false')
+  await fence.set(HARDLY_ANY)
+  const alive = setInterval(() => undefined, 1_000)
+  await promise
+  clearInterval(alive)
+})
+
+test('a process within its fence is left alone, and the fence can be moved', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let breached = false
+  const fence = createFence(() => {
+    breached = true
+    resolve()
+  }, null)
+  await fence.set(8_000_000_000)
+  // Two looks of the watcher, by timers that were set after it.
+  for (let look = 0; look < 2; look += 1) await new Promise((done) => setTimeout(done, 60))
+  assert.equal(breached, false)
+  await fence.set(HARDLY_ANY)
+  const alive = setInterval(() => undefined, 1_000)
+  await promise
+  clearInterval(alive)
+})
