@@ -116,11 +116,12 @@ function sentence(
   history: number,
 ): string {
   const { current, previous, change, relative, z } = fields
+  const digit = change === null ? null : change / 10
   const what = given.aggregate === 'sum' ? `${given.value} came to` : `${given.value} averaged`
-  const start = `${what} ${figure(current, change)} in ${fields.current_period}`
+  const start = `${what} ${figure(current, digit)} in ${fields.current_period}`
   if (change === 0) return `${start}, as much as in ${fields.previous_period}.`
   const share = relative === null ? '' : ` (${relative > 0 ? '+' : ''}${percent(relative)})`
-  const moved = `${start}, against ${figure(previous, change)} in ${fields.previous_period}: a change of ${signed(change, change)}${share}.`
+  const moved = `${start}, against ${figure(previous, digit)} in ${fields.previous_period}: a change of ${signed(change, digit)}${share}.`
   if (z === null) return moved
   const usual = Math.abs(z) < 2 ? 'within' : 'outside'
   return `${moved} That is ${usual} the usual range of such changes (z = ${signed(z)}, from ${count(history, 'earlier change')}).`

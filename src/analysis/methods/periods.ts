@@ -27,6 +27,8 @@ export interface Bucket {
   n: number
   /** SQL that is true of the period's rows, over the relation's own columns. */
   where: string
+  /** SQL that is true of the rows before the period. */
+  earlier: string
 }
 
 export interface Asked {
@@ -91,6 +93,7 @@ async function calendarPeriods(
       value: row.value as number,
       n: row.n as number,
       where: `${local} >= date '${dayText(start)}' and ${local} < date '${dayText(end)}'`,
+      earlier: `${local} < date '${dayText(start)}'`,
     }
   })
   const complete = buckets.filter((bucket, index) => {
@@ -122,6 +125,7 @@ async function numberPeriods(table: Relation, local: string, asked: Asked) {
       value: row.value as number,
       n: row.n as number,
       where: `floor(${local} / ${width}) * ${width} = ${start.toExponential()}::double`,
+      earlier: `floor(${local} / ${width}) * ${width} < ${start.toExponential()}::double`,
     }
   })
   const complete = buckets.filter((bucket) => bucket.end <= positions[0]! + step * 1.000001)
