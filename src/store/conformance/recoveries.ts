@@ -276,6 +276,15 @@ export const retentionTests: ConformanceTests = {
     assert.equal(stats?.sent, 0)
   },
 
+  'has another revision after each write, or none at all': async ({ store }) => {
+    const job = await store.createJob(jobInput())
+    const before = store.revision
+    await store.getJob(job)
+    assert.equal(store.revision, before)
+    await store.queueJob(job)
+    assert.ok(before === null ? store.revision === null : store.revision !== before)
+  },
+
   'refuses everything once it is closed': async ({ store }) => {
     await store.ping()
     await store.close()

@@ -4,7 +4,7 @@
  */
 import { chmodSync, closeSync, openSync } from 'node:fs'
 import type { Clock } from '../../runtime/clock.ts'
-import type { NewRecovery, Store } from '../store.ts'
+import type { Input, NewRecovery, Store } from '../store.ts'
 import * as accounts from './accounts.ts'
 import * as claims from './claims.ts'
 import { type Connection, connect, openDatabase, translate, unavailable } from './connection.ts'
@@ -65,24 +65,107 @@ async function countMissing(connection: Connection, input: Omit<NewRecovery, 're
   return begun && { walk: begun, count }
 }
 
-function sqliteStore(connection: Connection, released: () => void): Store {
-  type Work<In extends unknown[], Out> = (connection: Connection, ...input: In) => Out
-  const read =
-    <In extends unknown[], Out>(work: Work<In, Out>) =>
-    (...input: In): Promise<Out> =>
-      connection.read(() => work(connection, ...input))
-  const write =
-    <In extends unknown[], Out>(work: Work<In, Out>) =>
-    (...input: In): Promise<Out> =>
-      connection.write(() => work(connection, ...input))
-  let open = true
+/** Answered at once. */
+const READS = {
+  getWorkspace: accounts.getWorkspace,
+  listWorkspaces: accounts.listWorkspaces,
+  findUser: accounts.findUser,
+  listUsers: accounts.listUsers,
+  findToken: accounts.findToken,
+  listTokens: accounts.listTokens,
+  getTemplate: templates.getTemplate,
+  listTemplates: templates.listTemplates,
+  getTemplateVersion: templates.getTemplateVersion,
+  getJob: jobs.getJob,
+  listJobs: jobs.listJobs,
+  getInsight: jobs.getInsight,
+  listNodes: nodes.listNodes,
+  getWebhook: webhooks.getWebhook,
+  listWebhooks: webhooks.listWebhooks,
+  getDelivery: deliveries.getDelivery,
+  listDeliveries: deliveries.listDeliveries,
+  listEvents,
+  getRecovery: recoveries.getRecovery,
+  webhookStats: recoveries.webhookStats,
+  counts: (connection: Connection) => ({
+    jobs: jobs.countJobs(connection),
+    deliveries: deliveries.countDeliveries(connection),
+  }),
+}
 
+/** Each resolves after the commit of its group. */
+const WRITES = {
+  keepOnce: settings.keepOnce,
+  prune,
+  createWorkspace: accounts.createWorkspace,
+  deleteWorkspace: accounts.deleteWorkspace,
+  createUser: accounts.createUser,
+  deleteUser: accounts.deleteUser,
+  createToken: accounts.createToken,
+  deleteToken: accounts.deleteToken,
+  putTemplate: templates.putTemplate,
+  deleteTemplate: templates.deleteTemplate,
+  createJob: jobs.createJob,
+  queueJob: jobs.queueJob,
+  cancelJob: jobs.cancelJob,
+  deleteJob: jobs.deleteJob,
+  claimJobs: claims.claimJobs,
+  startJob: claims.startJob,
+  completeJob: claims.completeJob,
+  failJob: claims.failJob,
+  loseJob: claims.loseJob,
+  releaseJobs: claims.releaseJobs,
+  registerNode: nodes.registerNode,
+  renewNode: nodes.renewNode,
+  removeNode: nodes.removeNode,
+  reapNodes: nodes.reapNodes,
+  createWebhook: webhooks.createWebhook,
+  updateWebhook: webhooks.updateWebhook,
+  rotateSecret: webhooks.rotateSecret,
+  deleteWebhook: webhooks.deleteWebhook,
+  sendEvent: sending.sendEvent,
+  redeliver: deliveries.redeliver,
+  claimDeliveries: sending.claimDeliveries,
+  recordAttempt: sending.recordAttempt,
+  releaseDeliveries: sending.releaseDeliveries,
+  cancelPending: deliveries.cancelPending,
+  advanceRecoveries: recoveries.advanceRecoveries,
+  startIdempotent: idempotency.startIdempotent,
+  endIdempotent: idempotency.endIdempotent,
+  reportProgress(connection: Connection, input: Input<'reportProgress'>): void {
+    nodes.reportProgress(connection, input)
+  },
+}
+
+type Work = (connection: Connection, ...input: never[]) => unknown
+type Bound<Methods> = {
+  [Name in keyof Methods]: Methods[Name] extends (connection: Connection, ...input: infer In) => infer Out
+    ? (...input: In) => Promise<Out>
+    : never
+}
+
+function bind<Methods extends Record<string, Work>>(
+  connection: Connection,
+  methods: Methods,
+  run: (work: () => unknown) => Promise<unknown>,
+): Bound<Methods> {
+  const bound = Object.entries(methods).map(([name, work]) => [
+    name,
+    (...input: never[]) => run(() => work(connection, ...input)),
+  ])
+  return Object.fromEntries(bound) as Bound<Methods>
+}
+
+function sqliteStore(connection: Connection, released: () => void): Store {
+  let open = true
   return {
     kind: 'sqlite',
     get revision() {
       return connection.revision
     },
-
+    ...bind(connection, READS, connection.read),
+    ...bind(connection, WRITES, connection.write),
+    subscribe: connection.subscribe,
     async ping() {
       if (!open) throw unavailable('The store is closed.')
       await connection.read(() => connection.one('SELECT 1 FROM migrations LIMIT 1'))
@@ -93,74 +176,6 @@ function sqliteStore(connection: Connection, released: () => void): Store {
       connection.close()
       released()
     },
-    subscribe: connection.subscribe,
-    keepOnce: write(settings.keepOnce),
-    counts: read((present) => ({
-      jobs: jobs.countJobs(present),
-      deliveries: deliveries.countDeliveries(present),
-    })),
-    prune: write(prune),
-
-    createWorkspace: write(accounts.createWorkspace),
-    getWorkspace: read(accounts.getWorkspace),
-    listWorkspaces: read(accounts.listWorkspaces),
-    deleteWorkspace: write(accounts.deleteWorkspace),
-    createUser: write(accounts.createUser),
-    findUser: read(accounts.findUser),
-    listUsers: read(accounts.listUsers),
-    deleteUser: write(accounts.deleteUser),
-    createToken: write(accounts.createToken),
-    findToken: read(accounts.findToken),
-    listTokens: read(accounts.listTokens),
-    deleteToken: write(accounts.deleteToken),
-
-    putTemplate: write(templates.putTemplate),
-    getTemplate: read(templates.getTemplate),
-    listTemplates: read(templates.listTemplates),
-    deleteTemplate: write(templates.deleteTemplate),
-    getTemplateVersion: read(templates.getTemplateVersion),
-
-    createJob: write(jobs.createJob),
-    queueJob: write(jobs.queueJob),
-    getJob: read(jobs.getJob),
-    listJobs: read(jobs.listJobs),
-    cancelJob: write(jobs.cancelJob),
-    deleteJob: write(jobs.deleteJob),
-    getInsight: read(jobs.getInsight),
-
-    claimJobs: write(claims.claimJobs),
-    startJob: write(claims.startJob),
-    completeJob: write(claims.completeJob),
-    failJob: write(claims.failJob),
-    loseJob: write(claims.loseJob),
-    releaseJobs: write(claims.releaseJobs),
-
-    registerNode: write(nodes.registerNode),
-    renewNode: write(nodes.renewNode),
-    reportProgress: write((present, input) => {
-      nodes.reportProgress(present, input)
-    }),
-    listNodes: read(nodes.listNodes),
-    removeNode: write(nodes.removeNode),
-    reapNodes: write(nodes.reapNodes),
-
-    createWebhook: write(webhooks.createWebhook),
-    getWebhook: read(webhooks.getWebhook),
-    listWebhooks: read(webhooks.listWebhooks),
-    updateWebhook: write(webhooks.updateWebhook),
-    rotateSecret: write(webhooks.rotateSecret),
-    deleteWebhook: write(webhooks.deleteWebhook),
-
-    sendEvent: write(sending.sendEvent),
-    redeliver: write(deliveries.redeliver),
-    claimDeliveries: write(sending.claimDeliveries),
-    recordAttempt: write(sending.recordAttempt),
-    releaseDeliveries: write(sending.releaseDeliveries),
-    getDelivery: read(deliveries.getDelivery),
-    listDeliveries: read(deliveries.listDeliveries),
-    cancelPending: write(deliveries.cancelPending),
-    listEvents: read(listEvents),
-
     async countRecoverable(input) {
       const missing = await countMissing(connection, input)
       return missing && missing.count
@@ -172,11 +187,5 @@ function sqliteStore(connection: Connection, released: () => void): Store {
         connection.write(() => recoveries.insertRecovery(connection, input, missing.walk, missing.count))
       )
     },
-    getRecovery: read(recoveries.getRecovery),
-    advanceRecoveries: write(recoveries.advanceRecoveries),
-    webhookStats: read(recoveries.webhookStats),
-
-    startIdempotent: write(idempotency.startIdempotent),
-    endIdempotent: write(idempotency.endIdempotent),
   }
 }
