@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, test } from 'node:test'
@@ -242,7 +243,7 @@ test(
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     const [line] = (await once(createInterface(parent.stdout), 'line')) as [string]
-    const { pids } = JSON.parse(line) as { pids: number[] }
+    const { pids, data } = JSON.parse(line) as { pids: number[]; data: string }
     assert.equal(pids.length, 2)
     parent.kill('SIGKILL')
     await once(parent, 'exit')
@@ -254,5 +255,6 @@ test(
     const deadline = performance.now() + 10_000
     while (alive().length > 0 && performance.now() < deadline) await systemClock.sleep(10)
     assert.deepEqual(alive(), [])
+    await rm(path.dirname(data), { recursive: true, force: true })
   },
 )
