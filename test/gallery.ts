@@ -41,6 +41,10 @@ const FORMS: Record<string, { template_id: string; variables: Record<string, unk
     template_id: 'flight-delays',
     variables: { period: 'last_30_days', origin: 'ORD', destination: 'SFO' },
   },
+  'monthly-forecast.backtest': {
+    template_id: 'monthly-forecast',
+    variables: { until: '2002-12-31', details: 'false' },
+  },
   'weather-anomalies.none': {
     template_id: 'weather-anomalies',
     variables: { period: '2015-12-01..2015-12-31' },

@@ -1,0 +1,41 @@
+/** Every example of docs/templates.md under a comment "test: template" is checked and run as it stands. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { test } from 'node:test'
+import { parseTemplate } from '../src/templates/parse.ts'
+import { templateVersion } from '../src/templates/partials.ts'
+import { convertVariables } from '../src/templates/variables.ts'
+import { roots, STARTED_AT, withPool } from './gallery.ts'
+
+const guide = readFileSync(path.join(import.meta.dirname, '..', 'docs', 'templates.md'), 'utf8')
+const examples = [...guide.matchAll(/^<!-- test: template -->\n(`{3,})markdown\n([\s\S]*?)^\1$/gm)].map(
+  (match) => ({ line: guide.slice(0, match.index).split('\n').length, source: match[2]! }),
+)
+
+test('the guide holds examples, and no template in it goes untested', () => {
+  assert.ok(examples.length >= 5)
+  assert.equal(guide.match(/^`{3,}markdown$/gm)?.length, examples.length)
+})
+
+test('every example of the guide has no fault and runs', { timeout: 120_000 }, async () => {
+  await withPool(async (pool) => {
+    for (const { line, source } of examples) {
+      const template = {
+        template_id: 'example',
+        version: templateVersion(source, {}),
+        source,
+        partials: {},
+      }
+      const faults = await pool.check({ kind: 'check', template, roots })
+      assert.deepEqual(faults, [], `docs/templates.md, line ${line}`)
+      const declared = parseTemplate(template).template!.variables
+      const variables = convertVariables(declared, {}).values
+      const result = await pool.run(
+        { kind: 'run', template, variables, started_at: STARTED_AT, roots },
+        { workspace_id: 'docs' },
+      )
+      assert.equal(result.status, 'done', `docs/templates.md, line ${line}: ${JSON.stringify(result)}`)
+    }
+  })
+})

@@ -1,0 +1,127 @@
+/** The shipped templates: sound, together using all there is, and giving the same bytes wherever they run. */
+import assert from 'node:assert/strict'
+import { fork } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { test } from 'node:test'
+import { METHODS } from '../src/analysis/methods/catalog.ts'
+import { CHART_TYPES } from '../src/insight.ts'
+import { type AnalysisBlock, type Template, VARIABLE_TYPES } from '../src/template.ts'
+import type { Expression } from '../src/templates/expressions.ts'
+import { readProse, type Statement } from '../src/templates/prose.ts'
+import { gallery, galleryTasks, goldenFolder, readable, roots, runGallery, withPool } from './gallery.ts'
+
+const templates = gallery().map((entry) => entry.template)
+
+function statements(template: Template): Statement[] {
+  return [template.body, ...Object.values(template.partials)].flatMap((text) => readProse(text).statements)
+}
+
+const used = templates.flatMap(statements)
+const named = (tag: string, option: string): Expression[] =>
+  used
+    .filter((statement) => statement.tag === tag)
+    .flatMap((statement) => statement.named.filter(({ name }) => name === option))
+    .map(({ value }) => value)
+
+function literal(expression: Expression): unknown {
+  const [operand] = expression.operands
+  return operand?.kind === 'literal' ? operand.value : null
+}
+
+test('there are at least twelve templates, each with a title, a description and tags', () => {
+  assert.ok(templates.length >= 12)
+  for (const { template_id, title, description, tags } of templates) {
+    assert.ok(title.length > 0 && (description ?? '').length > 0 && tags.length > 0, template_id)
+  }
+})
+
+test('together they use every method', () => {
+  const methods = templates
+    .flatMap((template) => template.blocks)
+    .filter((block): block is AnalysisBlock => block.kind === 'analysis')
+    .map((block) => block.method)
+  assert.deepEqual(new Set(methods), new Set(Object.keys(METHODS)))
+})
+
+test('together they use every type of chart', () => {
+  assert.deepEqual(new Set(named('chart', 'type').map(literal)), new Set(CHART_TYPES))
+})
+
+test('together they use every type of variable and every rule for its values', () => {
+  const variables = templates.flatMap((template) => template.variables)
+  assert.deepEqual(new Set(variables.map((variable) => variable.type)), new Set(VARIABLE_TYPES))
+  for (const rule of ['enum', 'min', 'max', 'pattern', 'items', 'of', 'until', 'default'] as const) {
+    assert.ok(
+      variables.some((variable) => variable[rule] !== null),
+      rule,
+    )
+  }
+  assert.ok(variables.some((variable) => variable.type === 'period' && variable.until === null))
+})
+
+test('together they use every tag, every option of a table and a chart, and clauses', () => {
+  const tags = new Set(used.map((statement) => statement.tag))
+  for (const tag of ['if', 'for', 'assign', 'render', 'fact', 'sql', 'table', 'chart', 'output']) {
+    assert.ok(tags.has(tag), tag)
+  }
+  for (const option of ['limit', 'columns', 'fmt', 'align']) {
+    assert.ok(named('table', option).length > 0, option)
+  }
+  for (const option of ['x', 'y', 'series', 'title']) assert.ok(named('chart', option).length > 0, option)
+  assert.ok(named('chart', 'y').some(({ operands }) => operands[0]?.kind === 'list'))
+  const filters = new Set(used.flatMap(({ expressions }) => expressions.flatMap((one) => one.filters)))
+  for (const name of ['fmt', 'sum', 'mean', 'min', 'max', 'last', 'pluck', 'delta']) {
+    assert.ok(
+      [...filters].some((filter) => filter.name === name),
+      name,
+    )
+  }
+  assert.ok(templates.some((template) => template.deliver_if !== null))
+  assert.ok(
+    templates.some((template) => template.sources.some(({ columns }) => Object.keys(columns).length > 0)),
+  )
+  assert.ok(
+    templates.some(({ blocks }) => blocks.some((one) => one.kind === 'sql' && /\[\[.*\$/.test(one.sql))),
+  )
+})
+
+test('no template has a fault, and each runs to its golden result', { timeout: 240_000 }, async () => {
+  const names = Object.keys(galleryTasks())
+  assert.deepEqual(
+    readdirSync(goldenFolder).toSorted(),
+    names.map((name) => `${name}.md`).toSorted(),
+    'Run "npm run gen".',
+  )
+  await withPool(async (pool) => {
+    for (const { source } of gallery()) {
+      const faults = await pool.check({ kind: 'check', template: source, roots }, { workspace_id: 'gallery' })
+      assert.deepEqual(faults, [], source.template_id)
+    }
+    for (const [name, findings] of Object.entries(await runGallery(pool))) {
+      const golden = readFileSync(path.join(goldenFolder, `${name}.md`), 'utf8')
+      assert.equal(readable(findings), golden, `${name}: run "npm run gen" where this is meant.`)
+    }
+  })
+})
+
+test('another process in another time zone gives the same bytes', { timeout: 240_000 }, async () => {
+  const child = fork(path.join(import.meta.dirname, 'gallery-child.ts'), {
+    env: { ...process.env, TZ: 'Pacific/Apia', LANG: 'tr_TR.UTF-8' },
+  })
+  const found = await new Promise<Record<string, string>>((resolve, reject) => {
+    child.once('message', (message) => resolve(message as Record<string, string>))
+    child.once('exit', (code) => reject(new Error(`The process ended with ${code}.`)))
+  })
+  child.disconnect()
+  for (const name of Object.keys(galleryTasks())) {
+    assert.equal(found[name], readFileSync(path.join(goldenFolder, `${name}.md`), 'utf8'), name)
+  }
+})
+
+test('nothing in a result is a hole: no NaN, undefined or null in its text', () => {
+  for (const file of readdirSync(goldenFolder)) {
+    const text = readFileSync(path.join(goldenFolder, file), 'utf8').split('## How this was computed')[0]!
+    assert.doesNotMatch(text, /\b(NaN|Infinity|undefined|null|\[object Object\])\b/, file)
+  }
+})
