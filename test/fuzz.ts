@@ -181,12 +181,12 @@ function bent(value: unknown, random: number[], hostile: unknown): unknown {
   return turn % 7 === 0 ? others : { ...others, [key]: bent(old, rest, hostile) }
 }
 
-function bendable(arbitrary: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
+function bending(arbitrary: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
   const turns = fc.array(fc.nat(100), { minLength: 1, maxLength: 4 })
   const wrong = fc
     .tuple(arbitrary, turns, HOSTILE)
     .map(([value, random, hostile]) => bent(value, random, hostile))
-  return fc.oneof({ weight: 3, arbitrary }, { weight: 2, arbitrary: wrong })
+  return fc.oneof(arbitrary, wrong)
 }
 
 /** Unpaired surrogates cannot be percent-encoded: their replacement is sent. */
@@ -227,6 +227,8 @@ const HEADERS: fc.Arbitrary<Record<string, string>> = fc
   )
   .map((headers) => ({ ...headers }))
 
+const EXTRA = fc.constantFrom('x=1', 'limit=2&limit=3', '__proto__=1', '%ff=%zz', '&&=')
+
 export interface Fuzzer {
   operations: string[]
   request(operation: string, seed: number): FuzzRequest
@@ -246,33 +248,27 @@ export function createFuzzer(document: Document, known: Known): Fuzzer {
     request(name, seed) {
       const { path, method, operation } = described.get(name)!
       const parameters = operation.parameters.filter((parameter) => parameter.$ref === undefined)
-      const values = Object.fromEntries(
-        parameters.map((parameter) => {
-          const value = bendable(fitting(parameter.schema, parameter.name, document, known))
-          return [parameter.name, parameter.required ? value : fc.option(value, { nil: undefined })]
-        }),
-      )
       const [bodyType, content] = Object.entries(operation.requestBody?.content ?? {})[0] ?? []
-      const body = content
-        ? fc.oneof(
-            { weight: 12, arbitrary: bendable(plain(content.schema, document, known)) },
-            { weight: 1, arbitrary: BYTES },
-          )
-        : fc.constant(undefined)
-      const parts = fc.record({
-        values: fc.record(values),
-        body,
-        headers: fc.oneof({ weight: 6, arbitrary: fc.constant({}) }, { weight: 1, arbitrary: HEADERS }),
-        extra: fc.oneof(
-          { weight: 9, arbitrary: fc.constant('') },
-          {
-            weight: 1,
-            arbitrary: fc.constantFrom('x=1', 'limit=2&limit=3', '__proto__=1', '%ff=%zz', '&&='),
-          },
+      const parts = (bend: (fitting: fc.Arbitrary<unknown>) => fc.Arbitrary<unknown>) => ({
+        values: fc.record(
+          Object.fromEntries(
+            parameters.map((parameter) => {
+              const value = bend(fitting(parameter.schema, parameter.name, document, known))
+              return [parameter.name, parameter.required ? value : fc.option(value, { nil: undefined })]
+            }),
+          ),
         ),
+        body: content ? bend(plain(content.schema, document, known)) : fc.constant(undefined),
         slash: fc.boolean(),
       })
-      const [made] = fc.sample(parts, { seed, numRuns: 1 })
+      const right = fc.record({ ...parts((fits) => fits), headers: fc.constant({}), extra: fc.constant('') })
+      const wrong = fc.record({
+        ...parts(bending),
+        ...(content ? { body: fc.oneof({ weight: 6, arbitrary: parts(bending).body }, BYTES) } : {}),
+        headers: fc.oneof(fc.constant({}), HEADERS),
+        extra: fc.oneof({ weight: 5, arbitrary: fc.constant('') }, EXTRA),
+      })
+      const [made] = fc.sample<Made>(fc.oneof(right, wrong), { seed, numRuns: 1 })
       return assemble({ name, path, method, parameters, bodyType, made: made! })
     },
   }

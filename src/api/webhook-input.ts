@@ -29,7 +29,8 @@ const Schedule = Type.Array(Type.Number({ minimum: 0, maximum: WEEK_SECONDS }), 
   description: 'Seconds between tries, each with a fifth of jitter; empty: a single try',
 })
 const InFlight = Type.Integer({ minimum: 1, maximum: 1000 })
-const Rate = Type.Number({ exclusiveMinimum: 0, maximum: 10_000 })
+/** At the least one in about a quarter of an hour: slower, the wait would be longer than deliveries are kept trying. */
+const Rate = Type.Number({ minimum: 0.001, maximum: 10_000 })
 
 export const WebhookInput = Type.Object({
   url: Url,
