@@ -201,7 +201,9 @@ function notes(name: string, described: Description): string[] {
   if (nulls > 0)
     found.push(`${name}: ${count(nulls, 'row')} without a value (${percent(nulls / (nulls + n))}).`)
   if (described.not_finite > 0) {
-    found.push(`${name}: ${count(described.not_finite, 'infinite or undefined value')} left out.`)
+    found.push(
+      `${name}: ${count(described.not_finite, 'value that is not finite', 'values that are not finite')} left out.`,
+    )
   }
   if (n > 0 && n < 10) found.push(`${name}: with ${count(n, 'value')} the interval rests on very little.`)
   if (skewness !== null && Math.abs(skewness) > 2) {

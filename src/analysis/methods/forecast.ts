@@ -266,10 +266,8 @@ function sentence(
     return `${figure(point.value, width)} for ${label(point.time)} (95% interval ${figure(point.low_95, width)} to ${figure(point.high_95, width)})`
   }
   const last = points.length > 1 ? ` and ${told(points.at(-1)!)}` : ''
-  const against = naive ? 'ETS' : 'the naive forecast'
+  const against = naive ? "ETS's" : "the naive forecast's"
   const proof =
-    test === null
-      ? ''
-      : `; in a backtest its mean error was ${figure(test.own)} of the naive one-step error (MASE), that of ${against} ${figure(test.other)}`
+    test === null ? '' : `; in a backtest its MASE was ${figure(test.own)}, ${against} ${figure(test.other)}`
   return `${value} is forecast at ${told(points[0]!)}${last}, by ${model} (n = ${count(n, 'value')}${proof}).`
 }

@@ -39,7 +39,7 @@ export const profile: Method = {
       n,
       method: 'exact counts over all rows',
       notes: infinite.map(
-        (column) => `${column.name}: infinite or undefined values; range and mean leave them out.`,
+        (column) => `${column.name}: values that are not finite; range and mean leave them out.`,
       ),
       columns,
     }
@@ -65,7 +65,7 @@ async function profileColumn(table: Relation, column: Column, n: number): Promis
   const top = await table.query(
     `select ${cellSql(column, 'v')} as value, n from (
        select ${name} as v, count(*) as n from ${table.relation} where ${name} is not null
-       group by v order by n desc, v limit 5)`,
+       group by 1 order by n desc, 1 limit 5)`,
   )
   const found = {
     nulls: row!.nulls as number,

@@ -117,7 +117,8 @@ export function fitForm(values: readonly number[], form: EtsForm): EtsFit | null
   const n = values.length
   if (n <= count + 1) return null
   const size = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0)
-  const least = n * (1e-14 * size) ** 2 + Number.MIN_VALUE
+  // Errors this small are rounding: nothing is gained by searching below them.
+  const least = n * (1e-8 * size) ** 2 + Number.MIN_VALUE
   const cost = (point: readonly number[]) =>
     Math.log(solveInitial(values, form, parametersAt(point, form)).squares + least)
   const starts = [0, -2].map((first) => [
