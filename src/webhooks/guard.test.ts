@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { createServer, type Server } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { after, describe, test } from 'node:test'
 import { request } from 'undici'
 import { modes, type Receiver, selfSigned, startReceiver, startTrap } from '../../test/receiver.ts'
@@ -158,6 +160,28 @@ describe('connections', () => {
     assert.equal(await post(guard, `http://three.test:${receiver.port}/`), '200 ')
     const nowhere = guardOf({ targets: parseTargets(['loopback']), resolve: async () => ['127.0.0.3'] })
     await assert.rejects(post(nowhere, `http://one.test:${receiver.port}/`), { code: 'ECONNREFUSED' })
+  })
+
+  test('a handshake that hangs holds up no other request to the same host', async () => {
+    const tls = selfSigned(['DNS:hooks.test'])
+    const secure = createSecureServer(tls, (_request, response) => response.end('here'))
+    let first = true
+    const door = createTcpServer((socket) => {
+      if (!first) secure.emit('connection', socket)
+      first = false
+    })
+    await new Promise<void>((resolve) => door.listen(0, '127.0.0.1', resolve))
+    const { port } = door.address() as AddressInfo
+    const guard = createGuard({
+      targets: parseTargets(['loopback']),
+      resolve: async () => ['127.0.0.1'],
+      ca: [tls.cert],
+    })
+    const hanging = assert.rejects(post(guard, `https://hooks.test:${port}/`))
+    assert.equal(await post(guard, `https://hooks.test:${port}/`), '200 here')
+    await guard.close()
+    await hanging
+    await new Promise((resolve) => door.close(resolve))
   })
 
   test('beyond the bound each request closes its own connection', async () => {

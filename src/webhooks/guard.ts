@@ -125,7 +125,11 @@ function createDial(options: Required<GuardOptions>, sockets: Set<Socket>): Dial
         line.connect = performance.now() - started
       })
       sockets.add(socket)
-      socket.once('close', () => sockets.delete(socket))
+      socket.once('close', () => {
+        sockets.delete(socket)
+        clearTimeout(timer)
+        reject(new Error('The connection was closed.'))
+      })
     })
 }
 
@@ -185,6 +189,8 @@ export function createGuard(given: GuardOptions): Guard {
   const agent = new Agent({
     keepAliveTimeout: options.idleTimeout,
     keepAliveMaxTimeout: options.idleTimeout,
+    // Else undici makes the first connection to an https origin a probe for HTTP/2, and all others wait for it.
+    allowH2: false,
     factory: (origin, poolOptions: object) => new Pool(origin, { ...poolOptions, factory: createClient }),
   })
   return {
@@ -196,6 +202,9 @@ export function createGuard(given: GuardOptions): Guard {
       return { dns: line.dns, connect: line.connect, tls: line.tls, reused: false }
     },
     open: () => sockets.size,
-    close: () => agent.destroy(),
+    async close() {
+      await agent.destroy()
+      for (const socket of sockets) socket.destroy()
+    },
   }
 }

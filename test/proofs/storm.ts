@@ -4,19 +4,17 @@
  * after, and latencies are compared. And every event reaches its receiver, under one webhook-id and signed, whatever
  * happens meanwhile: the store is cut off, the dispatcher dies.
  */
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { AppError } from '../../src/errors.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { uuidv7 } from '../../src/runtime/ids.ts'
 import { silentLog } from '../../src/runtime/log.ts'
-import { verify } from '../../src/signature.ts'
 import type { Store } from '../../src/store/store.ts'
 import { parseTargets } from '../../src/target.ts'
 import { DEFAULT_WORKSPACE as workspace_id } from '../../src/token.ts'
 import { type Registered, type Station, startDispatcher, startStation } from '../../src/webhooks/harness.ts'
 import type { Proof } from '../proof.ts'
 import { eventually } from '../service.ts'
+import { type Kind, kindOf, type StormReceivers, startStormReceivers, wallClock } from '../storm-receivers.ts'
 import { randomFrom } from './crash.ts'
 
 export interface StormOptions {
@@ -48,71 +46,29 @@ export interface StormReport {
   violations: string[]
 }
 
-type Kind = 'good' | 'hangs' | 'fails'
-
-/** A tenth hangs, a tenth fails. */
-function kindOf(nth: number): Kind {
-  return nth % 10 === 3 ? 'hangs' : nth % 10 === 7 ? 'fails' : 'good'
-}
-
 interface Seen {
   ids: Set<string>
   count: number
   firstAt: number
 }
 
-/** All receivers behind one port, each at /N. Bad ones come to their senses when told. */
-function createReceivers(secretOf: (nth: number) => string | undefined) {
+/** What the receivers have seen, kept here. */
+function createLedger(receivers: StormReceivers) {
   const seen = new Map<string, Seen>()
   const faults: string[] = []
-  const held: (() => void)[] = []
-  let bad = true
-  const server: Server = createServer((request, response) => {
-    const nth = Number(request.url!.slice(1))
-    const kind = bad ? kindOf(nth) : 'good'
-    const chunks: Buffer[] = []
-    const take = (): void => {
-      response.writeHead(204).end()
-      keep(nth, Buffer.concat(chunks), request.headers, performance.now())
-    }
-    request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    request.on('end', () => {
-      if (kind === 'good') take()
-      else if (kind === 'fails') response.writeHead(500).end()
-      else held.push(() => (request.socket.destroyed ? undefined : take()))
-    })
-  })
-
-  function keep(
-    nth: number,
-    body: Buffer,
-    headers: Record<string, string | string[] | undefined>,
-    at: number,
-  ) {
-    try {
-      const { id } = verify({ headers, body, secret: secretOf(nth)! })
-      const { data } = JSON.parse(body.toString()) as {
-        data: { assignment_id: string; presence_name: string }
-      }
-      if (data.presence_name !== `hook-${nth}`)
-        faults.push(`An event of ${data.presence_name} came to hook-${nth}.`)
-      const entry = seen.get(data.assignment_id) ?? { ids: new Set(), count: 0, firstAt: at }
-      entry.ids.add(id)
-      entry.count += 1
-      seen.set(data.assignment_id, entry)
-    } catch (error) {
-      faults.push(`What came to hook-${nth} is not genuine: ${String(error)}`)
-    }
-  }
-
   return {
-    server,
     seen,
     faults,
-    /** From now on all are good; those who hang answer what they still hold. */
-    recover() {
-      bad = false
-      for (const answer of held.splice(0)) answer()
+    async update(): Promise<void> {
+      for (const { nth, id, assignment_id, presence_name, at, fault } of await receivers.take()) {
+        if (fault !== null) faults.push(`What came to hook-${nth} is not genuine: ${fault}`)
+        else if (presence_name !== `hook-${nth}`)
+          faults.push(`An event of ${presence_name} came to hook-${nth}.`)
+        const entry = seen.get(assignment_id) ?? { ids: new Set(), count: 0, firstAt: at }
+        entry.ids.add(id)
+        entry.count += 1
+        seen.set(assignment_id, entry)
+      }
     },
   }
 }
@@ -120,7 +76,8 @@ function createReceivers(secretOf: (nth: number) => string | undefined) {
 interface World {
   station: Station
   hooks: Registered[]
-  receivers: ReturnType<typeof createReceivers>
+  receivers: StormReceivers
+  ledger: ReturnType<typeof createLedger>
   /** Cuts the store off from the dispatcher, or lets it back. */
   cut(off: boolean): void
   /** The dispatcher stops to be heard, its node is given up, another takes over. */
@@ -162,19 +119,20 @@ async function createWorld(options: StormOptions, kinds: Kind[]): Promise<World>
     dispatcher: { deadline, drainMs: 0 },
   })
   const hooks: Registered[] = []
-  const receivers = createReceivers((nth) => hooks[nth]?.secret)
-  await new Promise<void>((resolve) => receivers.server.listen(0, '127.0.0.1', resolve))
-  const { port } = receivers.server.address() as AddressInfo
+  const receivers = await startStormReceivers()
+  const { port } = receivers
   for (let nth = 0; nth < options.webhooks; nth += 1) {
     const presence_name = kinds.includes(kindOf(nth)) ? `hook-${nth}` : `nobody-${nth}`
     hooks.push(await station.register(`http://127.0.0.1:${port}/${nth}`, { presence_name, events: null }))
   }
+  receivers.know(hooks.map(({ secret }) => secret))
   let cut = wire!.cut
   let running: { node_id: string; stop(): Promise<void> } = station
   return {
     station,
     hooks,
     receivers,
+    ledger: createLedger(receivers),
     cut: (off) => cut(off),
     async killDispatcher() {
       cut(true)
@@ -195,8 +153,7 @@ async function createWorld(options: StormOptions, kinds: Kind[]): Promise<World>
     async close() {
       await running.stop()
       await station.close()
-      receivers.server.closeAllConnections()
-      await new Promise((resolve) => receivers.server.close(resolve))
+      await receivers.close()
     },
   }
 }
@@ -238,7 +195,7 @@ async function stream(
     if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait))
     const nth = Math.floor(random() * webhooks)
     underWay.push(
-      happen(world.station, nth).then((id) => void happened.set(id, { nth, committedAt: performance.now() })),
+      happen(world.station, nth).then((id) => void happened.set(id, { nth, committedAt: wallClock() })),
     )
     await meanwhile(event / events)
   }
@@ -246,14 +203,15 @@ async function stream(
   return happened
 }
 
-function arrived(world: World, happened: Map<string, Happened>, kinds: Kind[]): boolean {
-  return [...happened].every(([id, { nth }]) => !kinds.includes(kindOf(nth)) || world.receivers.seen.has(id))
+async function arrived(world: World, happened: Map<string, Happened>, kinds: Kind[]): Promise<boolean> {
+  await world.ledger.update()
+  return [...happened].every(([id, { nth }]) => !kinds.includes(kindOf(nth)) || world.ledger.seen.has(id))
 }
 
 function latencyOf(world: World, happened: Map<string, Happened>): Latency {
   const latencies = [...happened]
     .filter(([, { nth }]) => kindOf(nth) === 'good')
-    .map(([id, { committedAt }]) => world.receivers.seen.get(id)!.firstAt - committedAt)
+    .map(([id, { committedAt }]) => world.ledger.seen.get(id)!.firstAt - committedAt)
     .toSorted((a, b) => a - b)
   const at = (share: number): number =>
     Math.round(latencies[Math.floor(share * (latencies.length - 1))]! * 100) / 100
@@ -262,14 +220,14 @@ function latencyOf(world: World, happened: Map<string, Happened>): Latency {
 
 /** What is not as promised once all has calmed down. */
 async function reconcile(world: World, happened: Map<string, Happened>): Promise<string[]> {
-  const { receivers, hooks, station } = world
-  const broken = [...receivers.faults]
+  const { ledger, hooks, station } = world
+  await ledger.update()
+  const broken = [...ledger.faults]
   for (const [id, { nth }] of happened) {
-    const ids = receivers.seen.get(id)?.ids.size ?? 0
+    const ids = ledger.seen.get(id)?.ids.size ?? 0
     if (ids !== 1) broken.push(`The event of ${id} came to hook-${nth} under ${ids} ids.`)
   }
-  for (const id of receivers.seen.keys())
-    if (!happened.has(id)) broken.push(`An event of ${id} never happened.`)
+  for (const id of ledger.seen.keys()) if (!happened.has(id)) broken.push(`An event of ${id} never happened.`)
   for (const { webhook } of hooks) {
     for (const status of ['pending', 'failed', 'canceled'] as const) {
       const { items } = await station.store.listDeliveries({ ...webhook, status, limit: 1 })
@@ -313,7 +271,7 @@ async function run(options: StormOptions, kinds: Kind[], chaos: boolean): Promis
     await eventually(() => arrived(world, addressed, kinds), 'all receivers have everything', 120_000)
     const settled = async () => (await reconcile(world, addressed)).length === 0
     await eventually(settled, 'everything is settled', 30_000).catch(() => undefined)
-    const arrivals = [...world.receivers.seen.values()].reduce((sum, { count }) => sum + count, 0)
+    const arrivals = [...world.ledger.seen.values()].reduce((sum, { count }) => sum + count, 0)
     return { latency, broken: await reconcile(world, addressed), events: addressed.size, arrivals }
   } finally {
     await world.close()
