@@ -129,6 +129,9 @@ function roundStep(least: number): number {
   return step * power
 }
 
+/** Vega without a canvas takes a letter for 8 pixels, which is too much: this cuts labels at about 40 letters. */
+const LABEL_LIMIT = 320
+
 const MARKS: Record<ChartType, Record<string, unknown>> = {
   line: { type: 'line', interpolate: 'linear' },
   area: { type: 'area', opacity: 0.8, line: true },
@@ -153,15 +156,17 @@ function specification(
     data: { values },
     mark: MARKS[options.type],
     encoding: encoding(options, kind, values),
-    config: { font: 'system-ui, sans-serif', view: { stroke: null } },
+    config: { font: 'system-ui, sans-serif', view: { stroke: null }, legend: { labelLimit: LABEL_LIMIT } },
   }
   return spec
 }
 
 function encoding(options: ChartOptions, kind: XKind, values: Point[]): Record<string, unknown> {
-  const hasSeries = values.some((point) => point.series !== undefined)
+  const series = new Set(values.flatMap((point) => (point.series === undefined ? [] : [point.series])))
+  const hasSeries = series.size > 0
+  const scheme = series.size > 10 ? { scale: { scheme: 'tableau20' } } : {}
   const color = hasSeries
-    ? { color: { field: 'series', type: 'nominal', sort: null, title: options.series } }
+    ? { color: { field: 'series', type: 'nominal', sort: null, title: options.series, ...scheme } }
     : {}
   const yTitle = options.y.length === 1 ? options.y[0] : null
   if (options.type === 'pie') {
@@ -182,7 +187,7 @@ function encoding(options: ChartOptions, kind: XKind, values: Point[]): Record<s
   const bars = options.type === 'bar' && distinct <= 40
   const grouped = bars && hasSeries ? { xOffset: { field: 'series', sort: null } } : {}
   return {
-    x: { field: 'x', title: options.x, ...xScale(kind, bars, options.type) },
+    x: { field: 'x', title: options.x, ...xScale(kind, bars, options.type, values) },
     y: {
       field: 'y',
       type: 'quantitative',
@@ -194,9 +199,22 @@ function encoding(options: ChartOptions, kind: XKind, values: Point[]): Record<s
   }
 }
 
-function xScale(kind: XKind, bars: boolean, type: ChartType): Record<string, unknown> {
-  if (kind === 'text' || bars)
-    return { type: 'ordinal', sort: null, axis: { labelAngle: -40, labelLimit: 140 } }
+function xScale(kind: XKind, bars: boolean, type: ChartType, values: Point[]): Record<string, unknown> {
+  if (kind === 'text' || bars) {
+    const labels = [...new Set(values.map(({ x }) => String(x)))]
+    const letters = labels.reduce((sum, label) => sum + label.length + 2, 0)
+    return {
+      type: 'ordinal',
+      sort: null,
+      axis: { labelAngle: letters <= 90 ? 0 : -40, labelLimit: LABEL_LIMIT },
+    }
+  }
   if (kind === 'time') return { type: 'temporal', scale: { type: 'utc' } }
-  return type === 'bar' ? { type: 'quantitative' } : { type: 'quantitative', scale: { zero: false } }
+  const axis = values.every(({ x }) => isYear(x)) ? { axis: { format: 'd' } } : {}
+  return { type: 'quantitative', ...axis, ...(type === 'bar' ? {} : { scale: { zero: false } }) }
+}
+
+/** Whole numbers that people read as years bear no separators. */
+function isYear(x: Point['x']): boolean {
+  return typeof x === 'number' && Number.isInteger(x) && x >= 1000 && x < 3000
 }

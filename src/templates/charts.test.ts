@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 import { type Chart, chartPlaceholder, type ReadChartForm } from '../insight.ts'
 import { type ChartOptions, chartLeftOut, chartPoints, MAX_POINTS, makeChart } from './chart-spec.ts'
 import { fillCharts } from './charts.ts'
-import type { Row } from './rows.ts'
+import { type Row, tableRows } from './rows.ts'
 
 const rows: Row[] = ['a', 'b', 'c'].map((k, index) => ({ k, n: index * 2 - 1, day: `2024-01-0${index + 1}` }))
 
@@ -121,4 +121,30 @@ test('a column that is missing or no number is refused', () => {
   assert.throws(() => chart({ y: ['m'] }), /no column "m"/)
   assert.throws(() => chart({ y: ['k'] }), /does not hold numbers/)
   assert.throws(() => chart({ series: 'z' }), /no column "z"/)
+})
+
+test('years bear no separators, short labels stand upright, many series differ in colour', () => {
+  const column = (name: string, type: 'integer' | 'text') => ({ name, type, database_type: type })
+  const data = tableRows('b', {
+    columns: [
+      column('year', 'integer'),
+      column('n', 'integer'),
+      column('name', 'text'),
+      column('long', 'text'),
+    ],
+    rows: Array.from({ length: 12 }, (_, index) => [
+      1990 + index,
+      index,
+      `s${index}`,
+      `rather long ${index}`,
+    ]),
+    total: 12,
+  })
+  const encoding = (given: Partial<ChartOptions>) =>
+    chart(given, data).spec.encoding as Record<'x' | 'color', { axis?: object; scale?: object }>
+  assert.deepEqual(encoding({ x: 'year' }).x.axis, { format: 'd' })
+  assert.equal(encoding({ x: 'n' }).x.axis, undefined)
+  assert.deepEqual(encoding({ x: 'name', type: 'bar' }).x.axis, { labelAngle: 0, labelLimit: 320 })
+  assert.deepEqual(encoding({ x: 'long', type: 'bar' }).x.axis, { labelAngle: -40, labelLimit: 320 })
+  assert.deepEqual(encoding({ x: 'year', series: 'name' }).color.scale, { scheme: 'tableau20' })
 })
