@@ -167,7 +167,8 @@ describe('connections', () => {
     const secure = createSecureServer(tls, (_request, response) => response.end('here'))
     let first = true
     const door = createTcpServer((socket) => {
-      if (!first) secure.emit('connection', socket)
+      if (first) socket.resume()
+      else secure.emit('connection', socket)
       first = false
     })
     await new Promise<void>((resolve) => door.listen(0, '127.0.0.1', resolve))
