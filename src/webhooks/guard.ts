@@ -38,7 +38,7 @@ export interface GuardOptions {
   idleTimeout?: number
   /** Beyond so many open connections each new request closes its own. */
   mostOpen?: number
-  /** Certificates to trust beside the usual ones (PEM). */
+  /** Certificates to trust in place of the usual ones (PEM). */
   ca?: string[]
 }
 
@@ -133,17 +133,8 @@ function createDial(options: Required<GuardOptions>, sockets: Set<Socket>): Dial
     })
 }
 
-export function createGuard(given: GuardOptions): Guard {
-  const options: Required<GuardOptions> = {
-    resolve: createResolver(),
-    connectTimeout: 10_000,
-    idleTimeout: 15_000,
-    mostOpen: 2048,
-    ca: [],
-    ...given,
-  }
-  const sockets = new Set<Socket>()
-  const lines = new WeakMap<Dispatcher.DispatchHandler, Line>()
+/** Connects to a vetted address of the target, one after the other where there are several. */
+function createConnect(options: Required<GuardOptions>, sockets: Set<Socket>) {
   const dial = createDial(options, sockets)
 
   async function connect(target: Target, line: Line): Promise<Socket> {
@@ -160,7 +151,7 @@ export function createGuard(given: GuardOptions): Guard {
     throw failure
   }
 
-  async function handOver(target: Target, line: Line, done: buildConnector.Callback): Promise<void> {
+  return async (target: Target, line: Line, done: buildConnector.Callback): Promise<void> => {
     let socket: Socket
     try {
       socket = await connect(target, line)
@@ -170,13 +161,27 @@ export function createGuard(given: GuardOptions): Guard {
     }
     done(null, socket)
   }
+}
+
+export function createGuard(given: GuardOptions): Guard {
+  const options: Required<GuardOptions> = {
+    resolve: createResolver(),
+    connectTimeout: 10_000,
+    idleTimeout: 15_000,
+    mostOpen: 2048,
+    ca: [],
+    ...given,
+  }
+  const sockets = new Set<Socket>()
+  const lines = new WeakMap<Dispatcher.DispatchHandler, Line>()
+  const connect = createConnect(options, sockets)
 
   /** A client has one connection at a time, so a handler that it was given tells which connection it used. */
   function createClient(origin: URL, clientOptions: object): Client {
     const line: Line = { ...NO_PHASES, used: false }
     const client = new Client(origin, {
       ...clientOptions,
-      connect: (target, done) => void handOver(target, line, done),
+      connect: (target, done) => void connect(target, line, done),
     })
     const dispatch = client.dispatch.bind(client)
     client.dispatch = (request, handler) => {
