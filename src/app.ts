@@ -1,5 +1,5 @@
 /** From settings to a running service: the only place that knows every part. */
-import { mkdir, rm } from 'node:fs/promises'
+import { mkdir, rm, stat } from 'node:fs/promises'
 import { availableParallelism, hostname } from 'node:os'
 import path from 'node:path'
 import { createPool, type Pool } from './analysis/pool.ts'
@@ -19,7 +19,7 @@ import { type Service, supervise } from './runtime/service.ts'
 import { VERSION } from './runtime/version.ts'
 import { openStore } from './store/open.ts'
 import type { Store } from './store/store.ts'
-import { parseTargets } from './target.ts'
+import { parseTargets, type Targets } from './target.ts'
 import { createCatalog } from './templates/catalog.ts'
 import { sampleFiles, templatesFolder } from './templates/samples.ts'
 import { DEFAULT_WORKSPACE, type Token } from './token.ts'
@@ -63,6 +63,20 @@ function webhookTargets(config: Config, store: Store): readonly string[] {
     isLoopback(config.host) &&
     config.publicUrl === null
   return triedOut ? ['public', 'loopback'] : ['public']
+}
+
+function targetsOf(config: Config, store: Store): Targets {
+  try {
+    return parseTargets(webhookTargets(config, store))
+  } catch (error) {
+    throw new ConfigError(`ASSAY_WEBHOOK_TARGETS: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+/** Files may come and go, but a folder that is none at the start is a slip of the pen. */
+async function checkData({ data }: Config): Promise<void> {
+  if (data === null || (await stat(data).catch(() => null))?.isDirectory()) return
+  throw new ConfigError(`ASSAY_DATA: ${data} is no folder; make it, or give the one that holds the data.`)
 }
 
 /** The store keeps a sealed word: a node that cannot open it has another key and would make secrets unreadable. */
@@ -185,15 +199,17 @@ async function emptyFolder(folder: string): Promise<string> {
   return folder
 }
 
+/** Puts each service into `services` as soon as it is there, so that a start that fails half-way can stop them. */
 async function buildServices(
   { config, settings = [], clock = systemClock, log = silentLog }: AppOptions,
   store: Store,
+  services: Service[],
 ) {
   const secrets = await openSecrets(config, store)
   await ensureAdmin(store)
   const firstToken = await ensureToken(store, config.token)
   const metrics = createMetrics()
-  const targets = parseTargets(webhookTargets(config, store))
+  const targets = targetsOf(config, store)
   const node = {
     node_id: uuidv7(),
     name: `${hostname()}:${process.pid}`,
@@ -214,6 +230,7 @@ async function buildServices(
           metrics,
         })
       : null
+  if (pool) services.push(untilStopped('pool', () => pool.stop()))
   const sample = sampleFiles()
   const catalog = has('api')
     ? createCatalog({
@@ -224,8 +241,6 @@ async function buildServices(
     : null
   const api = await createApi({ ...shared, config, settings, pool, catalog, roles: config.roles })
   const lease = createLease({ store, clock, log, node })
-  const services: Service[] = []
-  if (pool) services.push(untilStopped('pool', () => pool.stop()))
   services.push(
     lease,
     createReaper({
@@ -245,7 +260,19 @@ async function buildServices(
     )
   }
   services.push(untilStopped('api', () => api.close()))
-  return { api, lease, services, firstToken }
+  return { api, lease, firstToken }
+}
+
+/** What the operator must set right, as a sentence; anything else as it is. */
+function listenError(error: unknown, { host, port }: Config): unknown {
+  const { code } = error as NodeJS.ErrnoException
+  if (code === 'EADDRINUSE')
+    return new ConfigError(`ASSAY_PORT: ${port} on ${host} is taken; choose another, or 0 for a free one.`)
+  if (code === 'EACCES')
+    return new ConfigError(`ASSAY_PORT: ${port} needs rights that this process does not have.`)
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN')
+    return new ConfigError(`ASSAY_HOST: ${JSON.stringify(host)} is no address of this machine.`)
+  return error
 }
 
 async function runToEnd(services: Service[], signal: AbortSignal, log: Logger, store: Store): Promise<void> {
@@ -261,13 +288,22 @@ async function runToEnd(services: Service[], signal: AbortSignal, log: Logger, s
  */
 export async function startApp(options: AppOptions): Promise<App> {
   const { config, clock = systemClock, log = silentLog } = options
+  await checkData(config)
   await makeHome(config.home)
-  const store = await openStore({ url: config.store, home: config.home, clock, publicUrl: config.publicUrl })
+  const store = await openStore({
+    url: config.store,
+    home: config.home,
+    clock,
+    publicUrl: config.publicUrl,
+  })
+  const services: Service[] = []
   try {
     if (store.kind === 'sqlite') await store.reapNodes({ all: true })
-    const { api, lease, services, firstToken } = await buildServices(options, store)
+    const { api, lease, firstToken } = await buildServices(options, store, services)
     await lease.register()
-    const url = await api.listen()
+    const url = await api.listen().catch((error: unknown) => {
+      throw listenError(error, config)
+    })
     const stopping = new AbortController()
     const done = runToEnd(services, stopping.signal, log, store)
     done.catch(() => undefined)
@@ -282,7 +318,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       },
     }
   } catch (error) {
-    await store.close()
+    await runToEnd(services, AbortSignal.abort(), log, store)
     throw error
   }
 }
