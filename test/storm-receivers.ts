@@ -44,11 +44,14 @@ export function wallClock(): number {
 
 export async function startStormReceivers(): Promise<StormReceivers> {
   const child = fork(import.meta.filename, ['receivers'])
+  const ended = new Promise<never>((_, reject) => {
+    child.once('exit', (code) => reject(new Error(`The receivers ended with ${code}.`)))
+  })
   const answer = <T>(): Promise<T> =>
-    new Promise((resolve, reject) => {
-      child.once('message', (message) => resolve(message as T))
-      child.once('exit', (code) => reject(new Error(`The receivers ended with ${code}.`)))
-    })
+    Promise.race([
+      new Promise<T>((resolve) => child.once('message', (message) => resolve(message as T))),
+      ended,
+    ])
   const { port } = await answer<{ port: number }>()
   const tell = (order: Order): void => void child.send(order)
   return {
@@ -61,9 +64,8 @@ export async function startStormReceivers(): Promise<StormReceivers> {
       return taken
     },
     async close() {
-      const ended = new Promise((resolve) => child.once('exit', resolve))
       child.kill()
-      await ended
+      await ended.catch(() => undefined)
     },
   }
 }

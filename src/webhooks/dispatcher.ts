@@ -148,10 +148,12 @@ async function record(work: Work, claimed: ClaimedDelivery, sent: Sent, giveUp: 
 
 /**
  * A place is free again when the request has ended, not when its record is written: so the next claim goes into the same
- * commit as the records (measured: a quarter more deliveries a second). What is not yet written is counted.
+ * commit as the records (measured: a quarter more deliveries a second). While too many are not yet written nothing is
+ * claimed; `wake` is called when there is room again.
  */
 function createSettling(work: Work, giveUp: AbortSignal) {
   const settling = new Set<Promise<void>>()
+  let [full, wake] = [false, (): void => undefined]
   const settle = (claimed: ClaimedDelivery, sent: Sent | null): void => {
     const settled: Promise<void> = (
       sent === null ? release(work, claimed, giveUp) : record(work, claimed, sent, giveUp)
@@ -159,12 +161,21 @@ function createSettling(work: Work, giveUp: AbortSignal) {
       .catch((error: unknown) =>
         work.log.error({ delivery_id: claimed.delivery_id, err: error }, 'a delivery could not be settled'),
       )
-      .finally(() => settling.delete(settled))
+      .finally(() => {
+        settling.delete(settled)
+        if (full) wake()
+      })
     settling.add(settled)
   }
   return {
-    count: () => settling.size,
     deliver: async (claimed: ClaimedDelivery) => settle(claimed, await attempt(work, claimed, giveUp)),
+    hasRoom() {
+      full = settling.size >= work.concurrency
+      return !full
+    },
+    onRoom(callback: () => void) {
+      wake = callback
+    },
     end: () => Promise.all(settling),
   }
 }
@@ -202,7 +213,7 @@ export function createDispatcher(options: DispatcherOptions): Service {
       const { store, node_id, concurrency } = work
       const drain = drainLimit(work, signal)
       const settling = createSettling(work, drain.giveUp)
-      const mayClaim = (): boolean => options.holds() && settling.count() < concurrency
+      const mayClaim = (): boolean => options.holds() && settling.hasRoom()
       const loop = runLoop<ClaimedDelivery>(
         {
           concurrency,
@@ -210,10 +221,12 @@ export function createDispatcher(options: DispatcherOptions): Service {
           clock: work.clock,
           claim: async (limit) => (mayClaim() ? store.claimDeliveries({ node_id, limit }) : []),
           work: settling.deliver,
-          subscribe: (wake) =>
-            store.subscribe((hint) => {
+          subscribe(wake) {
+            settling.onRoom(wake)
+            return store.subscribe((hint) => {
               if (hint.topic === 'deliveries') wake()
-            }),
+            })
+          },
           onError: (error) => work.log.warn({ err: error }, 'deliveries could not be claimed'),
         },
         signal,

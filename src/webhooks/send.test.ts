@@ -124,7 +124,12 @@ describe('an attempt', () => {
     const near = await record(`${receiver.url}/`)
     receiver.answer((response, arrival) => response.end(JSON.stringify(arrival.headers)))
     const whole = await record(`${receiver.url}/`)
-    for (const found of [near, whole]) {
+    receiver.answer((response, arrival) =>
+      response.end(`${TOKEN.split(' ')[1]} ${String(arrival.headers['webhook-signature'])}`),
+    )
+    const parts = await record(`${receiver.url}/`)
+    assert.equal(parts.response?.body, '•••• v1,••••')
+    for (const found of [near, whole, parts]) {
       const text = JSON.stringify(found)
       for (const part of ['s3cr3t', 'Bearer', 'quoted\\\\']) assert.ok(!text.includes(part), part)
     }

@@ -16,8 +16,6 @@ export const RESPONSE_KEPT = 16 * 1024
 export const DEADLINE = 15_000
 /** The longest value that can be registered: read so far beyond the cap, a value that straddles it is still found. */
 const LONGEST_VALUE = 4096
-/** Values shorter than this are in every text: striking them out would leave none of it. */
-const SHORTEST_STRUCK = 4
 
 export interface Sender {
   guard: Guard
@@ -52,7 +50,7 @@ const NO_PHASES = { dns: null, connect: null, tls: null, first_byte: null }
 /** Also as JSON writes it: what comes back is often an echo of the request. */
 function strike(text: string, secrets: readonly string[]): string {
   let struck = text
-  for (const secret of secrets.filter(({ length }) => length >= SHORTEST_STRUCK)) {
+  for (const secret of secrets) {
     struck = struck.replaceAll(secret, '••••').replaceAll(JSON.stringify(secret).slice(1, -1), '••••')
   }
   return struck

@@ -9,7 +9,7 @@ export interface AttemptHeaders {
   sent: string[]
   /** Registered values and the signature hidden: a signature could be replayed until it is too old. */
   shown: Record<string, string>
-  /** The registered values, to be struck out of whatever the receiver answers. */
+  /** The registered values, their longer parts, and the signatures: struck out of whatever the receiver answers. */
   secrets: string[]
 }
 
@@ -47,6 +47,15 @@ function remember<T>(make: (sealed: string, context: string) => T): (sealed: str
   }
 }
 
+/** Values shorter than this are in every text: striking them out would leave none of it. */
+const SHORTEST_SECRET = 4
+const SHORTEST_PART = 8
+
+/** A value, and the parts of one such as "Bearer TOKEN". */
+function secretsIn(value: string): string[] {
+  return [value, ...value.split(/[\s=:;,]+/).filter(({ length }) => length >= SHORTEST_PART)]
+}
+
 export function createSigner({ box, version }: SignerOptions): Signer {
   const open = remember((sealed, context) => box.open(sealed, context))
   const keyOf = remember((sealed, context) => prepareKey(box.open(sealed, context)))
@@ -79,7 +88,9 @@ export function createSigner({ box, version }: SignerOptions): Signer {
     return {
       sent: all.flatMap(([name, value]) => [name, value]),
       shown: Object.fromEntries(all.map(([name, , shown]) => [name, shown])),
-      secrets: registered.map(([, value]) => value),
+      secrets: [...registered.flatMap(([, value]) => secretsIn(value)), ...signature.split(/[ ,]/)].filter(
+        ({ length }) => length >= SHORTEST_SECRET,
+      ),
     }
   }
 }
