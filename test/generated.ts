@@ -5,6 +5,7 @@ import { flagOf, SETTINGS, type SettingName } from '../src/config.ts'
 import { ERRORS, JOB_ERRORS } from '../src/errors.ts'
 import { sqliteSchema } from '../src/store/sqlite/schema.ts'
 import { dataPage } from '../src/templates/samples.ts'
+import { accuracyTable } from './accuracy/table.ts'
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
 
@@ -63,4 +64,5 @@ export const GENERATED: Record<string, () => string | Promise<string>> = {
   'docs/errors.md': errorsPage,
   'docs/config.md': configPage,
   'docs/data.md': dataPage,
+  'docs/accuracy.md': accuracyTable,
 }

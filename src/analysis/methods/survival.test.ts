@@ -59,16 +59,13 @@ function assertSound(outcome: Outcome, title: string): void {
     assert.doesNotMatch(text, /NaN|Infinity|undefined|\bnull\b|\[object/, title)
   }
   assert.ok(Number.isSafeInteger(outcome.n) && outcome.n >= 0, title)
-  const walk = (value: unknown): void => {
-    if (typeof value === 'number')
-      assert.ok(
-        Number.isFinite(value),
-        `${title}: ${JSON.stringify(outcome, (_, v: unknown) => (typeof v === 'number' ? String(v) : v))}`,
-      )
-    else if (value !== null && typeof value === 'object') Object.values(value).forEach(walk)
-    else assert.notEqual(value, undefined, title)
+  const walk = (value: unknown, path: string): void => {
+    if (typeof value === 'number') assert.ok(Number.isFinite(value), `${title}: ${path} is ${value}`)
+    else if (value !== null && typeof value === 'object') {
+      for (const [key, part] of Object.entries(value)) walk(part, `${path}.${key}`)
+    } else assert.notEqual(value, undefined, `${title}: ${path}`)
   }
-  walk(Object.values(outcome))
+  walk(outcome, 'outcome')
 }
 
 async function assertAllSurvive(table: Relation, title: string): Promise<void> {

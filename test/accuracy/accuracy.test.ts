@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { digits } from './figure.ts'
+import { nistFigures } from './nist.ts'
+import { publishedFigures } from './published.ts'
+import { specialFunctionErrors } from './special-functions.ts'
+import { accuracyTable } from './table.ts'
+
+for (const [title, collect] of Object.entries({
+  "NIST's certified values": nistFigures,
+  'the answers that others published': publishedFigures,
+})) {
+  test(`agrees with ${title} to the digits that each case asks for`, async () => {
+    const figures = await collect()
+    assert.ok(figures.length > 50)
+    const short = figures.filter((figure) => digits(figure) < figure.least)
+    assert.deepEqual(short, [])
+  })
+}
+
+test('agrees with mpmath to 1e-12 in every special function', () => {
+  for (const { name, worst } of specialFunctionErrors().rows) assert.ok(worst <= 1e-12, `${name}: ${worst}`)
+})
+
+test('writes a table with a line for each case', async () => {
+  const table = await accuracyTable()
+  for (const expected of [
+    '| regression | Filip |',
+    '| anova | SmLs09 |',
+    '| trend | Bogra rainfall, Hamed-Rao |',
+    '| studentUpper |',
+  ]) {
+    assert.ok(table.includes(expected), expected)
+  }
+})
