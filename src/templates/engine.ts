@@ -5,6 +5,7 @@
 import {
   CaptureTag,
   type Context,
+  defaultOperators,
   type Emitter,
   Liquid,
   type Template as LiquidTemplate,
@@ -28,6 +29,8 @@ const RENDER_LIMIT_MS = 60_000
 const MEMORY_LIMIT = 50_000_000
 const MAX_RENDER_DEPTH = 20
 
+type Operators = typeof defaultOperators
+type Operator = (left: unknown, right: unknown, context: Context) => unknown
 type Steps<T> = Generator<unknown, T, unknown>
 type TagClass = Parameters<Liquid['registerTag']>[1]
 
@@ -63,6 +66,7 @@ export function createEngine({ print, tags, partials }: EngineOptions): Liquid {
     renderLimit: RENDER_LIMIT_MS,
     memoryLimit: MEMORY_LIMIT,
     outputEscape: print,
+    operators: { ...defaultOperators, ...orderOperators() },
     locale: 'en-US',
     timezoneOffset: 0,
   })
@@ -72,6 +76,16 @@ export function createEngine({ print, tags, partials }: EngineOptions): Liquid {
   engine.registerTag('render', renderTagClass(partials))
   engine.registerTag('capture', SafeCapture)
   return engine
+}
+
+/** What is unknown is neither less nor greater than a number; liquidjs takes it for 0, and `p < 0.05` would hold. */
+function orderOperators(): Operators {
+  const names = ['<', '>', '<=', '>='] as const
+  const ordered = names.map((name): [string, Operator] => {
+    const order = defaultOperators[name] as Operator
+    return [name, (left, right, context) => left !== null && right !== null && order(left, right, context)]
+  })
+  return Object.fromEntries(ordered) as Operators
 }
 
 /** What was captured is Markdown already: printing it must not escape it again. */

@@ -144,6 +144,25 @@ test('control tags alone on a line leave no line behind', () => {
   )
 })
 
+test('what is unknown is neither less nor greater', () => {
+  const compared = (operator: string) =>
+    markdown(
+      `{% if daily[1].delay ${operator} 1 %}a{% endif %}{% if 1 ${operator} daily[1].delay %}b{% endif %}-`,
+      {
+        blocks,
+      },
+    )
+  for (const operator of ['<', '<=', '>', '>=']) assert.equal(compared(operator), '-', operator)
+  assert.equal(
+    markdown('{% if daily[1].delay == null and daily[0].delay > 1 %}yes{% endif %}', { blocks }),
+    'yes',
+  )
+  assert.equal(
+    markdown('{% if daily[0].n < 7 and daily[2].delay <= -3.5 %}yes{% endif %}', { blocks }),
+    'yes',
+  )
+})
+
 test('tables are aligned, formatted, and say what was cut', () => {
   assert.equal(
     markdown(
