@@ -4,6 +4,8 @@ import { spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, before, test } from 'node:test'
+import { COMMANDS } from '../src/cli/commands.ts'
+import { EXIT } from '../src/cli/exit.ts'
 import { assay, cleanEnvironment, type Service, startService, temporaryFolder } from './service.ts'
 
 interface Outcome {
@@ -74,6 +76,21 @@ test('says its version and explains every command', async () => {
   assert.ok(commands.includes('serve') && commands.includes('webhooks listen'))
   for (const command of ['serve', 'run', 'jobs run', 'webhooks listen', 'token create', 'config'])
     assert.match(await ok([...command.split(' '), '--help']), new RegExp(`^usage: assay ${command}`))
+})
+
+test('docs/cli.md has every command and every exit code', () => {
+  const guide = readFileSync(path.join(path.dirname(assay), '..', 'docs', 'cli.md'), 'utf8')
+  const cell = (text: string): string => text.replaceAll('|', '\\|')
+  const rows = COMMANDS.map(({ name, operands, summary }) => {
+    const usage = operands ? `${name} ${operands}` : name
+    return `| \`${cell(usage)}\` | ${cell(summary)} |`
+  })
+  assert.deepEqual(
+    [...guide.matchAll(/^\| `.*\|$/gm)].map(([row]) => row),
+    rows,
+  )
+  const codes = [...guide.matchAll(/^\| (\d+) \|/gm)].map((match) => Number(match[1]))
+  assert.deepEqual(codes, Object.values(EXIT))
 })
 
 test('a wrong command line ends with 2 and says what to write', async () => {
