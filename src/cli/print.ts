@@ -30,9 +30,10 @@ const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉']
 
 /** "██████▌                  27 %" */
 export function bar(percent: number): string {
-  const eighths = Math.round((Math.min(100, Math.max(0, percent)) / 100) * BAR_CELLS * 8)
+  const share = Math.min(100, Math.max(0, percent)) / 100
+  const eighths = Math.round(share * BAR_CELLS * 8)
   const filled = '█'.repeat(Math.floor(eighths / 8)) + EIGHTHS[eighths % 8]!
-  return `${filled.padEnd(BAR_CELLS)} ${String(Math.round(percent)).padStart(3)} %`
+  return `${filled.padEnd(BAR_CELLS)} ${String(Math.round(share * 100)).padStart(3)} %`
 }
 
 export interface ProgressLine {

@@ -36,6 +36,8 @@ type Victim = (typeof VICTIMS)[number]
 
 const TOKEN = 'assay-crash-proof-token'
 const CLIENTS = 6
+/** After the start: most kills come soon, some when the service has long been busy. */
+const LATEST_KILL_MS = 4000
 
 /** Work of a few milliseconds to a few hundred; `parts` of zero fails. */
 const TEMPLATE = `---
@@ -308,7 +310,7 @@ export async function crash({ rounds, jobs, seed, log }: CrashOptions): Promise<
     const pressing = press(load, jobs, random, () => over)
     for (let round = 1; round <= rounds; round += 1) {
       await eventually(() => load.open.size >= jobs, `${jobs} jobs are open`, 120_000)
-      await new Promise((resolve) => setTimeout(resolve, random() * 1500))
+      await new Promise((resolve) => setTimeout(resolve, random() ** 2 * LATEST_KILL_MS))
       const victim = VICTIMS[Math.floor(random() * VICTIMS.length)]!
       const unfinished = load.open.size
       report.violations.push(...(await killAll(service, victim)))

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Command, findCommand, numberOption, pairsOption, parseCall } from './command.ts'
+import { UsageError } from './exit.ts'
+
+function command(name: string, operands = '', options: Command['options'] = {}): Command {
+  return { name, operands, summary: name, options, run: async () => 0 }
+}
+
+const NEVER = new AbortController().signal
+const call = (of: Command, ...args: string[]) => parseCall(of, args, {}, NEVER)
+
+test('the longest name that fits is the command', () => {
+  const commands = [command('run'), command('jobs run'), command('jobs list')]
+  assert.equal(findCommand(commands, ['jobs', 'run', 'x'])?.name, 'jobs run')
+  assert.equal(findCommand(commands, ['run', 'jobs'])?.name, 'run')
+  assert.equal(findCommand(commands, ['jobs']), undefined)
+})
+
+test('counts operands by their pattern', () => {
+  const cases: [string, number[], number[]][] = [
+    ['', [0], [1]],
+    ['ID', [1], [0, 2]],
+    ['[NAME]', [0, 1], [2]],
+    ['FILE...', [1, 5], [0]],
+    ['TYPE URL', [2], [1, 3]],
+  ]
+  for (const [pattern, good, bad] of cases) {
+    const of = command('c', pattern)
+    for (const count of good)
+      assert.equal(call(of, ...Array.from({ length: count }, () => 'x')).operands.length, count)
+    for (const count of bad)
+      assert.throws(
+        () => call(of, ...Array.from({ length: count }, () => 'x')),
+        UsageError,
+        `${pattern} ${count}`,
+      )
+  }
+})
+
+test('flags of settings are taken apart from the options of the command', () => {
+  const of = command('listen', '', { port: { type: 'string', doc: '' } })
+  const own = call(of, '--port', '1', '--home', '/h', '--max-timeout', '5s')
+  assert.equal(own.text('port'), '1')
+  assert.deepEqual(own.settings, { home: '/h', maxTimeout: '5s' })
+  assert.deepEqual(call(command('serve'), '--port', '1').settings, { port: '1' })
+})
+
+test('an unknown option is a usage error that names it', () => {
+  assert.throws(() => call(command('serve'), '--colour'), /Unknown option '--colour'.*assay serve --help/)
+})
+
+test('help asks for no operands', () => {
+  assert.equal(call(command('jobs status', 'ID'), '--help').help, true)
+})
+
+test('numbers and pairs are checked', () => {
+  const of = command('c', '', {
+    n: { type: 'string', doc: '' },
+    var: { type: 'string', multiple: true, doc: '' },
+  })
+  assert.equal(numberOption(call(of, '--n', '7'), 'n', 1, 9), 7)
+  assert.equal(numberOption(call(of), 'n', 1, 9), undefined)
+  for (const wrong of ['0', '10', '1.5', 'x', ''])
+    assert.throws(() => numberOption(call(of, '--n', wrong), 'n', 1, 9), UsageError, wrong)
+  assert.deepEqual(pairsOption(call(of, '--var', 'a=1=2', '--var', 'b='), 'var'), { a: '1=2', b: '' })
+  assert.throws(() => pairsOption(call(of, '--var', '=1'), 'var'), UsageError)
+})

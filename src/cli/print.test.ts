@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { bar, progressLine, table } from './print.ts'
+
+test('a table is as wide as its widest cells, and null is a dash', () => {
+  assert.equal(
+    table(
+      ['A', 'B'],
+      [
+        ['long', null],
+        ['x', 2],
+      ],
+    ),
+    'A     B\nlong  -\nx     2\n',
+  )
+})
+
+test('a bar is full at 100 and never leaves its width', () => {
+  assert.equal(bar(0), `${' '.repeat(24)}   0 %`)
+  assert.equal(bar(100), `${'█'.repeat(24)} 100 %`)
+  assert.equal(bar(250), bar(100))
+  for (let percent = 0; percent <= 100; percent += 1) assert.equal(bar(percent).length, 30)
+})
+
+function stream(isTTY: boolean) {
+  const written: string[] = []
+  const target = { isTTY, columns: 40, write: (text: string) => written.push(text) }
+  return { target: target as unknown as NodeJS.WriteStream, written }
+}
+
+const at = (percent: number, step: number) => ({ percent, step, steps: 2, label: 'daily' })
+
+test('progress is one line drawn over on a terminal', () => {
+  const { target, written } = stream(true)
+  const line = progressLine(target)
+  line.show('executing', at(10, 1))
+  line.show('executing', at(60, 2))
+  line.end()
+  line.end()
+  assert.equal(written.length, 3)
+  assert.ok(written[0]!.startsWith('\r\u001b[K'))
+  assert.ok(written.every((text) => !text.slice(0, -1).includes('\n') && text.length <= 40 + 4))
+  assert.equal(written[2], '\n')
+})
+
+test('progress elsewhere is a line for each change of state or step', () => {
+  const { target, written } = stream(false)
+  const line = progressLine(target)
+  line.show('queued', { percent: 0, step: 0, steps: 0, label: '' })
+  line.show('executing', at(10, 1))
+  line.show('executing', at(40, 1))
+  line.show('executing', at(60, 2))
+  line.end()
+  assert.deepEqual(written, ['queued\n', 'executing 1 of 2: daily\n', 'executing 2 of 2: daily\n'])
+})
