@@ -9,7 +9,16 @@ import { CHART_TYPES } from '../src/insight.ts'
 import { type AnalysisBlock, type Template, VARIABLE_TYPES } from '../src/template.ts'
 import type { Expression } from '../src/templates/expressions.ts'
 import { readProse, type Statement } from '../src/templates/prose.ts'
-import { gallery, galleryTasks, goldenFolder, readable, roots, runGallery, withPool } from './gallery.ts'
+import {
+  gallery,
+  galleryTasks,
+  goldenFolder,
+  readable,
+  roots,
+  runGallery,
+  sparseTasks,
+  withPool,
+} from './gallery.ts'
 
 const templates = gallery().map((entry) => entry.template)
 
@@ -119,9 +128,19 @@ test('another process in another time zone gives the same bytes', { timeout: 240
   }
 })
 
+const HOLES = /\b(NaN|Infinity|undefined|null)\b|\[object Object\]/
+const textOf = (markdown: string): string => markdown.split('## How this was computed')[0]!
+
 test('nothing in a result is a hole: no NaN, undefined or null in its text', () => {
   for (const file of readdirSync(goldenFolder)) {
-    const text = readFileSync(path.join(goldenFolder, file), 'utf8').split('## How this was computed')[0]!
-    assert.doesNotMatch(text, /\b(NaN|Infinity|undefined|null|\[object Object\])\b/, file)
+    assert.doesNotMatch(textOf(readFileSync(path.join(goldenFolder, file), 'utf8')), HOLES, file)
   }
+})
+
+test('where there is little or no data each template still says so', { timeout: 240_000 }, async () => {
+  await withPool(async (pool) => {
+    for (const [name, findings] of Object.entries(await runGallery(pool, sparseTasks()))) {
+      assert.doesNotMatch(textOf(readable(findings)), HOLES, name)
+    }
+  })
 })
