@@ -1,0 +1,53 @@
+/**
+ * Runs the rows and writes the table. `npm start`: every row in its long form. `npm start -- --short`: in the short form.
+ * `npm start -- status start`: only these rows; the other rows of the table stay as they were measured.
+ */
+import { parseArgs } from 'node:util'
+import type { Outcome } from './figure.ts'
+import { outcomeOf, outcomeOfMissing } from './figure.ts'
+import type { Row } from './measure.ts'
+import { describeOutcome, keep, writeReadme } from './report.ts'
+import { createRunRow } from './rows/create-run.ts'
+import { deliveriesRow } from './rows/deliveries.ts'
+import { jobsPerSecondRow } from './rows/jobs-per-second.ts'
+import { latencyRow } from './rows/latency.ts'
+import { runToCompletedRow } from './rows/run-to-completed.ts'
+import { statusRow } from './rows/status.ts'
+
+const ROWS: Row[] = [statusRow, createRunRow, runToCompletedRow, jobsPerSecondRow, deliveriesRow, latencyRow]
+const TURNS = 5
+
+const { values, positionals } = parseArgs({
+  options: { short: { type: 'boolean', default: false }, dry: { type: 'boolean', default: false } },
+  allowPositionals: true,
+})
+const unknown = positionals.filter((name) => !ROWS.some((row) => row.name === name))
+if (unknown.length > 0) {
+  process.stderr.write(
+    `There is no row ${unknown.join(', ')}; there are ${ROWS.map(({ name }) => name).join(', ')}.\n`,
+  )
+  process.exit(64)
+}
+const chosen = ROWS.filter(({ name }) => positionals.length === 0 || positionals.includes(name))
+
+async function outcomesOf(row: Row): Promise<Outcome[]> {
+  const measured = await row.run({ short: values.short, turns: TURNS })
+  return measured.map((one) => ('turns' in one ? outcomeOf(one) : outcomeOfMissing(one)))
+}
+
+let failed = false
+for (const row of chosen) {
+  const began = performance.now()
+  process.stdout.write(`${row.name}\n`)
+  try {
+    const outcomes = await outcomesOf(row)
+    for (const outcome of outcomes) process.stdout.write(`  ${describeOutcome(outcome)}\n`)
+    if (!values.dry) keep(row.name, values.short, outcomes)
+  } catch (error) {
+    failed = true
+    process.stderr.write(`  ${(error as Error).stack ?? String(error)}\n`)
+  }
+  process.stdout.write(`  (${((performance.now() - began) / 1000).toFixed(0)} s)\n`)
+}
+if (!values.dry) writeReadme(ROWS.map(({ name }) => name))
+process.exit(failed ? 1 : 0)

