@@ -1,7 +1,7 @@
 /**
  * The receivers of the storm in a process of their own (test/proofs/storm.ts): all behind one port, each at /N. A tenth
  * hangs and a tenth answers 500, until they are told to come to their senses. What arrives is verified and handed over when
- * asked for. (Apart from the sender, because a busy event loop accepts one connection a turn.)
+ * asked for; what comes to /lean/N is only counted. (Apart from the sender, because a busy event loop accepts one connection a turn.)
  */
 import { fork } from 'node:child_process'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
@@ -33,10 +33,12 @@ export interface StormReceivers {
   recover(): void
   /** What arrived since it was asked the last time. */
   take(): Promise<StormArrival[]>
+  /** How many came to /lean/N so far. */
+  counted(): Promise<number>
   close(): Promise<void>
 }
 
-type Order = { know: string[] } | 'recover' | 'take'
+type Order = { know: string[] } | 'recover' | 'take' | 'count'
 
 export function wallClock(): number {
   return performance.timeOrigin + performance.now()
@@ -63,6 +65,11 @@ export async function startStormReceivers(): Promise<StormReceivers> {
       tell('take')
       return taken
     },
+    counted() {
+      const count = answer<number>()
+      tell('count')
+      return count
+    },
     async close() {
       child.kill()
       await ended.catch(() => undefined)
@@ -87,7 +94,13 @@ function serve(): void {
   let arrivals: StormArrival[] = []
   let secrets: string[] = []
   let bad = true
+  let counted = 0
   const server = createServer((request, response) => {
+    if (request.url!.startsWith('/lean/')) {
+      counted += 1
+      request.resume().on('end', () => response.writeHead(204).end())
+      return
+    }
     const nth = Number(request.url!.slice(1))
     const kind = bad ? kindOf(nth) : 'good'
     const chunks: Buffer[] = []
@@ -103,7 +116,8 @@ function serve(): void {
     })
   })
   process.on('message', (order: Order) => {
-    if (order === 'take') {
+    if (order === 'count') process.send!(counted)
+    else if (order === 'take') {
       process.send!(arrivals)
       arrivals = []
     } else if (order === 'recover') {

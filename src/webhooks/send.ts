@@ -75,6 +75,7 @@ function responseBody(result: Exchange, secrets: readonly string[]): { body: str
       body: `(${result.body.length} bytes of ${encoding}, not decoded)`.slice(0, 200),
       truncated: result.truncated,
     }
+  if (result.body.length === 0) return { body: '', truncated: result.truncated }
   const longer = result.body.length > RESPONSE_KEPT
   const text = new TextDecoder().decode(result.body, { stream: result.truncated || longer })
   const struck = strike(text, secrets).replaceAll('\0', '\uFFFD')
