@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
+import { METHODS } from '../src/analysis/methods/catalog.ts'
 import { parseTemplate } from '../src/templates/parse.ts'
 import { templateVersion } from '../src/templates/partials.ts'
 import { convertVariables } from '../src/templates/variables.ts'
@@ -38,4 +39,16 @@ test('every example of the guide has no fault and runs', { timeout: 120_000 }, a
       assert.equal(result.status, 'done', `docs/templates.md, line ${line}: ${JSON.stringify(result)}`)
     }
   })
+})
+
+test('the guide has every method with all its options and fields', () => {
+  for (const { name, options, fields } of Object.values(METHODS)) {
+    const row = guide
+      .split('\n')
+      .find((line) => line.startsWith('|') && line.split('|')[2]?.trim() === `\`${name}\``)
+    assert.ok(row !== undefined, name)
+    const { properties = {} } = options as { properties?: object }
+    const words = new Set(row.match(/[a-z_0-9]+/g))
+    for (const word of [...Object.keys(properties), ...fields]) assert.ok(words.has(word), `${name}: ${word}`)
+  }
 })
