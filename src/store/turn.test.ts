@@ -81,3 +81,14 @@ test('a webhook never has more requests than its rate allows, and no fewer where
     ),
   )
 })
+
+test('no number that a store may hold makes the turn of a webhook throw, or come before its due time', () => {
+  const number = fc.oneof(fc.double({ noNaN: true }), fc.constantFrom(1e-300, 1e300, Infinity, -Infinity, 0))
+  fc.assert(
+    fc.property(number, number, (rate_per_second, rate_at) => {
+      const held = claimAt(turn({ rate_per_second, rate_at }))
+      assert.match(held ?? '', /^\d{4}-/)
+      assert.ok(held! >= iso(START))
+    }),
+  )
+})

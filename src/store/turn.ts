@@ -27,10 +27,13 @@ function intervalMs(ratePerSecond: number): number {
   return 1000 / ratePerSecond
 }
 
+/** The last day that is written with four digits of the year: later ones would sort before earlier ones. */
+const LATEST_MS = Date.UTC(9999, 11, 31)
+
 function rateHold(turn: Turn): string | null {
   if (turn.rate_per_second === null || turn.rate_at === null) return null
   const burst = Math.max(0, BURST_MS - intervalMs(turn.rate_per_second))
-  return iso(Math.ceil(turn.rate_at - burst))
+  return iso(Math.min(Math.max(0, Math.ceil(turn.rate_at - burst)), LATEST_MS))
 }
 
 /** From when on its next delivery may be claimed; null: not before something changes. */
