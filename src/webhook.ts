@@ -1,5 +1,6 @@
 /** A webhook: where events go, which ones, and under whose name. The pure rules of linking are here. */
 import Type, { type Static } from 'typebox'
+import { AppError } from './errors.ts'
 import { ENDING_EVENTS, EVENT_TYPES, type EventType } from './event.ts'
 
 export const WEBHOOK_STATUSES = ['enabled', 'disabled'] as const
@@ -93,6 +94,52 @@ export function headerContext(webhook_id: string, name: string): string {
 
 export function secretContext(webhook_id: string): string {
   return `webhook:${webhook_id}:secret`
+}
+
+export const HEADERS_MOST = 50
+
+/** `sealed` null: the header of this name, in whatever case, is removed. */
+export interface HeaderChange {
+  name: string
+  sealed: SealedHeader | null
+}
+
+/** The headers after a change by name: those that are not named stay. A null change removes all. Throws `invalid`. */
+export function changedHeaders(
+  present: readonly SealedHeader[],
+  change: readonly HeaderChange[] | null,
+): SealedHeader[] {
+  const changed = new Map(
+    change === null ? [] : present.map((header) => [header.name.toLowerCase(), header] as const),
+  )
+  for (const { name, sealed } of change ?? []) {
+    if (sealed === null) changed.delete(name.toLowerCase())
+    else changed.set(name.toLowerCase(), sealed)
+  }
+  if (changed.size <= HEADERS_MOST) return [...changed.values()]
+  const message = `would be ${changed.size} with those that it has: at most ${HEADERS_MOST} may be kept`
+  throw new AppError('invalid', `headers: ${message}. Remove some with null.`, {
+    errors: [{ path: 'headers', message }],
+  })
+}
+
+/** Secrets that sign at once: each adds a signature to every request, and receivers bound their headers. */
+const SECRETS_MOST = 5
+
+/** The secrets after a rotation, newest first. No older one signs longer than the overlap: 0 takes a leaked one away. */
+export function rotatedSecrets(
+  present: readonly SealedSecret[],
+  rotation: { sealed: string; overlap_ms: number },
+  now: number,
+): SealedSecret[] {
+  const until = new Date(now + rotation.overlap_ms).toISOString()
+  const older = present
+    .map(({ sealed, expires_at }) => ({
+      sealed,
+      expires_at: expires_at === null || expires_at > until ? until : expires_at,
+    }))
+    .filter((secret) => Date.parse(secret.expires_at) > now)
+  return [{ sealed: rotation.sealed, expires_at: null }, ...older].slice(0, SECRETS_MOST)
 }
 
 export function hiddenValue(header: SealedHeader): string {

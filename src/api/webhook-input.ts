@@ -4,11 +4,10 @@ import type { FieldError } from '../errors.ts'
 import { EVENT_TYPES } from '../event.ts'
 import { fingerprint, type SecretBox } from '../runtime/secrets.ts'
 import { type Targets, vetUrl } from '../target.ts'
-import { headerContext, type SealedHeader, SIGNATURES } from '../webhook.ts'
+import { HEADERS_MOST, type HeaderChange, headerContext, type SealedHeader, SIGNATURES } from '../webhook.ts'
 import { Name } from './fields.ts'
 
 const WEEK_SECONDS = 7 * 24 * 3600
-const HEADERS_MOST = 50
 const VALUE_MOST = 4096
 
 const Url = Type.String({
@@ -121,18 +120,14 @@ export function sealHeader(
   }
 }
 
-/** The headers of a webhook after a change: by name, whatever its case; null removes. */
-export function changeHeaders(
+export function headerChanges(
   secrets: SecretBox,
   webhook_id: string,
-  present: readonly SealedHeader[],
-  change: readonly GivenHeader[] | null,
-): SealedHeader[] {
-  const changed = new Map(present.map((header) => [header.name.toLowerCase(), header]))
-  if (change === null) return []
-  for (const { name, value } of change) {
-    if (value === null) changed.delete(name.toLowerCase())
-    else changed.set(name.toLowerCase(), sealHeader(secrets, webhook_id, { name, value }))
-  }
-  return [...changed.values()]
+  given: readonly GivenHeader[] | null,
+): HeaderChange[] | null {
+  if (given === null) return null
+  return given.map(({ name, value }) => ({
+    name,
+    sealed: value === null ? null : sealHeader(secrets, webhook_id, { name, value }),
+  }))
 }

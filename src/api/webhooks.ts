@@ -18,7 +18,7 @@ import { deliveryKey } from './hints.ts'
 import { operation } from './route.ts'
 import { invalid } from './validate.ts'
 import {
-  changeHeaders,
+  headerChanges,
   headerFaults,
   sealHeader,
   urlFaults,
@@ -110,37 +110,27 @@ export const changeWebhook = operation({
   tag: 'Webhooks',
   summary: 'Change a webhook',
   description:
-    'Only what is given changes. `headers` changes by name: a value sets a header, null removes it, the others stay; null instead of the list removes all. Enabling makes what waits due at once.',
+    'Only what is given changes. `headers` changes by name: a value sets a header, null removes it, the others stay; null instead of the list removes all. `enabled` makes what waits due at once, also where it was enabled.',
   scope: 'analyst',
   params: WebhookPath,
   body: WebhookChange,
   replies: { 200: { description: 'The webhook as it is now', schema: WebhookView } },
   errors: ['not_found'],
-  async handle(call) {
-    const { services, principal, params, body } = call
+  async handle({ services, principal, params, body }) {
     const { headers, status, ...plain } = body
     const faults = [
       ...(body.url === undefined ? [] : urlFaults(body.url, services.targets)),
       ...headerFaults(headers ?? []),
     ]
     if (faults.length > 0) throw invalid(faults)
-    const webhook = await requireWebhook(call)
+    const { workspace_id, user_id } = principal
+    const { webhook_id } = params
     const patch: WebhookPatch = plain
-    if (headers !== undefined) {
-      patch.headers = changeHeaders(services.secrets, webhook.webhook_id, webhook.headers, headers)
-      if (patch.headers.length > 50)
-        throw invalid([{ path: 'headers', message: 'must be at most 50 in all' }])
-    }
-    if (status !== undefined && status !== webhook.status) {
-      patch.status = status
-      patch.disabled_reason = status === 'disabled' ? `Turned off by ${principal.user_id}.` : null
-    }
-    const changed = await services.store.updateWebhook({
-      workspace_id: principal.workspace_id,
-      webhook_id: params.webhook_id,
-      patch,
-    })
-    if (!changed) throw notFound('webhook', params.webhook_id)
+    if (headers !== undefined) patch.headers = headerChanges(services.secrets, webhook_id, headers)
+    if (status !== undefined) patch.status = status
+    if (status === 'disabled') patch.disabled_reason = `Turned off by ${user_id}.`
+    const changed = await services.store.updateWebhook({ workspace_id, webhook_id, patch })
+    if (!changed) throw notFound('webhook', webhook_id)
     return webhookView(changed)
   },
 })
@@ -166,7 +156,8 @@ export const rotateSecret = operation({
   name: 'rotateSecret',
   tag: 'Webhooks',
   summary: 'Replace the signing secret',
-  description: 'Both secrets sign until the overlap is over: receivers change theirs in between.',
+  description:
+    'Both secrets sign until the overlap is over: receivers change theirs in between. With 0 none of the older ones signs any more.',
   scope: 'analyst',
   params: WebhookPath,
   body: Type.Object({

@@ -13,7 +13,14 @@ import type { Findings, Insight } from '../insight.ts'
 import type { Job, JobError, JobStatus, Progress } from '../job.ts'
 import type { TemplateSource } from '../template.ts'
 import type { Principal, Token, User, Workspace } from '../token.ts'
-import type { SealedHeader, SealedSecret, SignatureVersion, Webhook, WebhookStatus } from '../webhook.ts'
+import type {
+  HeaderChange,
+  SealedHeader,
+  SealedSecret,
+  SignatureVersion,
+  Webhook,
+  WebhookStatus,
+} from '../webhook.ts'
 
 /** Something may have changed. Only a hint: hints can be lost, polling must suffice. Given after the commit. */
 export type Hint =
@@ -100,7 +107,9 @@ export interface NewWebhook {
 }
 
 export type WebhookPatch = Partial<
-  Omit<NewWebhook, 'webhook_id' | 'workspace_id' | 'secrets'> & {
+  Omit<NewWebhook, 'webhook_id' | 'workspace_id' | 'secrets' | 'headers'> & {
+    /** By name, over those that it has in that moment; null removes all. */
+    headers: HeaderChange[] | null
     status: WebhookStatus
     disabled_reason: string | null
   }
@@ -294,13 +303,16 @@ export interface Store {
       status?: WebhookStatus | undefined
     },
   ): Promise<Page<Webhook>>
-  /** Null: not there. Enabling clears `failing_since` and the breaker, and makes what waits due. */
+  /**
+   * Null: not there. Enabling clears `failing_since` and the breaker, and makes what waits due; disabling one that is
+   * disabled keeps its reason. More headers than a webhook may have: `invalid`.
+   */
   updateWebhook(input: {
     workspace_id: string
     webhook_id: string
     patch: WebhookPatch
   }): Promise<Webhook | null>
-  /** Puts the new key first; the present one signs for `overlap_ms` more. Null: not there. */
+  /** Puts the new key first; those before it sign for `overlap_ms` more at most. Null: not there. */
   rotateSecret(input: {
     workspace_id: string
     webhook_id: string

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import type { Event } from '../../event.ts'
 import { uuidv7 } from '../../runtime/ids.ts'
+import { HEADERS_MOST, type HeaderChange } from '../../webhook.ts'
 import type { Store } from '../store.ts'
 import {
   addWebhook,
@@ -83,6 +84,52 @@ export const webhookTests: ConformanceTests = {
     const workspace_id = await otherWorkspace(store)
     const elsewhere = { workspace_id, webhook_id: made.webhook_id, patch: { description: 'x' } }
     assert.equal(await store.updateWebhook(elsewhere), null)
+  },
+
+  'sets and removes headers by name over what others set at the same time': async ({ store }) => {
+    const header = (name: string, value: string) => ({ name, sealed: `v1.${value}`, fingerprint: value })
+    const set = (name: string, value: string) => ({ name, sealed: header(name, value) })
+    const made = await addWebhook(store, { headers: [header('X-A', '1'), header('X-B', '1')] })
+    const change = (headers: HeaderChange[] | null) => store.updateWebhook({ ...made, patch: { headers } })
+    await Promise.all([
+      change([set('X-C', '2')]),
+      change([set('x-a', '3')]),
+      change([{ name: 'x-b', sealed: null }]),
+    ])
+    const held = (await store.getWebhook(made))?.headers.map(
+      ({ name, fingerprint }) => `${name} ${fingerprint}`,
+    )
+    assert.deepEqual(held?.toSorted(), ['X-C 2', 'x-a 3'])
+    const many = Array.from({ length: HEADERS_MOST }, (_, index) => set(`X-${index}`, '4'))
+    await refuses(change(many), 'invalid')
+    assert.equal((await store.getWebhook(made))?.headers.length, 2)
+    assert.deepEqual((await change(null))?.headers, [])
+    assert.equal((await change(many))?.headers.length, HEADERS_MOST)
+  },
+
+  'keeps the reason of a webhook that is disabled again': async ({ store }) => {
+    const made = await addWebhook(store)
+    const disable = (disabled_reason: string) =>
+      store.updateWebhook({ ...made, patch: { status: 'disabled', disabled_reason } })
+    assert.equal((await disable('It answered 410.'))?.disabled_reason, 'It answered 410.')
+    assert.equal((await disable('Turned off by ada.'))?.disabled_reason, 'It answered 410.')
+  },
+
+  'lets no older secret sign beyond the overlap of the last rotation, nor more than a few at once': async ({
+    store,
+    now,
+  }) => {
+    const made = await addWebhook(store)
+    const rotate = async (sealed: string, overlap_ms: number) =>
+      (await store.rotateSecret({ ...made, sealed, public_key: null, overlap_ms }))?.secrets ?? []
+    for (let count = 0; count < 20; count += 1) await rotate(`v1.${count}`, 24 * HOUR)
+    assert.deepEqual(
+      (await rotate('v1.new', HOUR)).map((secret) => secret.sealed),
+      ['v1.new', 'v1.19', 'v1.18', 'v1.17', 'v1.16'],
+    )
+    const [, ...older] = (await store.getWebhook(made))?.secrets ?? []
+    for (const { expires_at } of older) assert.ok(Date.parse(expires_at ?? '') <= now() + HOUR + 5000)
+    assert.deepEqual(await rotate('v1.last', 0), [{ sealed: 'v1.last', expires_at: null }])
   },
 
   'rotates the secret: the new one first, the old one until the overlap ends': async ({

@@ -1,7 +1,7 @@
 /** Webhooks. What each subscribes to is worked out by webhook.ts whenever one is written. */
 import { AppError } from '../../errors.ts'
 import { iso } from '../../runtime/clock.ts'
-import { CLOSED, subscribedEvents, type Webhook } from '../../webhook.ts'
+import { CLOSED, changedHeaders, rotatedSecrets, subscribedEvents, type Webhook } from '../../webhook.ts'
 import type { Input, NewWebhook, Page } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { writeEvent } from './events.ts'
@@ -141,8 +141,11 @@ function enable(connection: Connection, webhook_id: string): void {
 export function updateWebhook(connection: Connection, input: Input<'updateWebhook'>): Webhook | null {
   const webhook = getWebhook(connection, input)
   if (!webhook) return null
-  const patched: Webhook = { ...webhook, ...input.patch, updated_at: connection.now() }
-  if (input.patch.status === 'enabled') {
+  const { headers, ...plain } = input.patch
+  const patched: Webhook = { ...webhook, ...plain, updated_at: connection.now() }
+  if (headers !== undefined) patched.headers = changedHeaders(webhook.headers, headers)
+  if (webhook.status === 'disabled') patched.disabled_reason = webhook.disabled_reason
+  if (plain.status === 'enabled') {
     patched.disabled_reason = null
     patched.failing_since = null
   }
@@ -172,12 +175,9 @@ export function rotateSecret(connection: Connection, input: Input<'rotateSecret'
   const webhook = getWebhook(connection, input)
   if (!webhook) return null
   const now = connection.clock.now()
-  const older = webhook.secrets
-    .map((secret) => ({ ...secret, expires_at: secret.expires_at ?? iso(now + input.overlap_ms) }))
-    .filter((secret) => secret.expires_at > iso(now))
   const rotated: Webhook = {
     ...webhook,
-    secrets: [{ sealed: input.sealed, expires_at: null }, ...older],
+    secrets: rotatedSecrets(webhook.secrets, input, now),
     public_key: input.public_key,
     updated_at: iso(now),
   }
