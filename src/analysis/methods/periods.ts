@@ -37,6 +37,8 @@ export interface Asked {
   /** SQL of the values; rows where it is not finite do not count. */
   value: string
   aggregate: 'sum' | 'mean'
+  /** Whether periods between others that have no rows are listed too, with the value 0. */
+  empty?: boolean
 }
 
 /** The complete periods in order, with their values, and notes on what was left out. */
@@ -58,8 +60,28 @@ export async function completePeriods(
   return calendarPeriods(table, local, { ...asked, period: asked.period }, context)
 }
 
-function keptSql(table: Relation, time: string, value: string): string {
-  return `(select t, v from (select ${time} as t, ${value} as v from ${table.relation}) where isfinite(t) and isfinite(v))`
+/** The periods and, between them, those that have no rows. */
+function withEmpty(periods: readonly Bucket[], at: (start: number) => Bucket): Bucket[] {
+  const filled: Bucket[] = []
+  for (const bucket of periods) {
+    let end = filled.at(-1)?.end ?? bucket.start
+    const near = 1e-9 * (bucket.end - bucket.start)
+    while (end < bucket.start - near && filled.length < MOST) {
+      filled.push(at(end))
+      end = filled.at(-1)!.end
+    }
+    filled.push(bucket)
+  }
+  return filled
+}
+
+function numberLabel(start: number, width: number): string {
+  const plain = (value: number) => String(Number(value.toPrecision(15)))
+  return width === 1 ? plain(start) : `${plain(start)} to ${plain(start + width)}`
+}
+
+function keptSql(table: Relation, time: string, value: string, limits = 'isfinite(t)'): string {
+  return `(select t, v from (select ${time} as t, ${value} as v from ${table.relation}) where ${limits} and isfinite(v))`
 }
 
 async function calendarPeriods(
@@ -69,7 +91,8 @@ async function calendarPeriods(
   context: MethodContext,
 ) {
   const unit = asked.period
-  const kept = keptSql(table, local, asked.value)
+  // Years of four digits: the others have no common text form.
+  const kept = keptSql(table, local, asked.value, "t >= date '0001-01-01' and t <= date '9999-12-31'")
   const days = await table.query(
     `select distinct cast(t as date)::varchar as day from ${kept} order by day desc limit 400`,
   )
@@ -83,24 +106,21 @@ async function calendarPeriods(
   const last = dayNumber(days[0]!.day as string)
   const today = dayNumber(context.now.slice(0, 10))
   const opening = dayNumber(rows.at(-1)!.first_day as string)
-  const buckets = rows.toReversed().map((row): Bucket => {
-    const start = dayNumber(row.start as string)
+  const at = (start: number, value = 0, n = 0): Bucket => {
     const end = periodAfter(start, unit)
-    return {
-      start,
-      end,
-      label: periodLabel(start, unit),
-      value: row.value as number,
-      n: row.n as number,
-      where: `${local} >= date '${dayText(start)}' and ${local} < date '${dayText(end)}'`,
-      earlier: `${local} < date '${dayText(start)}'`,
-    }
-  })
+    const from = `date '${dayText(start)}'`
+    const where = `${local} >= ${from} and ${local} < date '${dayText(end)}'`
+    return { start, end, label: periodLabel(start, unit), value, n, where, earlier: `${local} < ${from}` }
+  }
+  const buckets = rows
+    .toReversed()
+    .map((row) => at(dayNumber(row.start as string), row.value as number, row.n as number))
   const complete = buckets.filter((bucket, index) => {
     if (index === 0 && rows.length < MOST && nextDue(bucket.start - 1) < opening) return false
     return bucket.end <= today && (bucket.end <= last || nextDue(last) >= bucket.end)
   })
-  return { complete, notes: dropped(buckets.length - complete.length) }
+  const notes = dropped(buckets.length - complete.length)
+  return { complete: asked.empty ? withEmpty(complete, at) : complete, notes }
 }
 
 async function numberPeriods(table: Relation, local: string, asked: Asked) {
@@ -115,21 +135,25 @@ async function numberPeriods(table: Relation, local: string, asked: Asked) {
   const positions = times.map((row) => row.t as number)
   const gaps = positions.slice(1).map((time, index) => positions[index]! - time)
   const step = gaps.length === 0 ? width : Math.min(...gaps)
-  const buckets = rows.toReversed().map((row): Bucket => {
-    const start = row.start as number
-    const end = start + width
+  const place = `floor(${local} / ${width}) * ${width}`
+  const at = (start: number, value = 0, n = 0): Bucket => {
+    const from = `${start.toExponential()}::double`
     return {
       start,
-      end,
-      label: width === 1 ? String(start) : `${start} to ${end}`,
-      value: row.value as number,
-      n: row.n as number,
-      where: `floor(${local} / ${width}) * ${width} = ${start.toExponential()}::double`,
-      earlier: `floor(${local} / ${width}) * ${width} < ${start.toExponential()}::double`,
+      end: start + width,
+      label: numberLabel(start, width),
+      value,
+      n,
+      where: `${place} = ${from}`,
+      earlier: `${place} < ${from}`,
     }
-  })
+  }
+  const buckets = rows
+    .toReversed()
+    .map((row) => at(row.start as number, row.value as number, row.n as number))
   const complete = buckets.filter((bucket) => bucket.end <= positions[0]! + step * 1.000001)
-  return { complete, notes: dropped(buckets.length - complete.length) }
+  const notes = dropped(buckets.length - complete.length)
+  return { complete: asked.empty ? withEmpty(complete, at) : complete, notes }
 }
 
 function aggregateSql(asked: Asked): string {

@@ -125,6 +125,13 @@ const extremes: Record<string, () => Promise<Relation>> = {
     ),
   'working days': () => rows('60', 'k % 5 + k', '1', "date '2024-01-01' + (k // 5 * 7 + k % 5)::int"),
   'month ends': () => rows('60', 'k % 12 + k', '1', "last_day(date '2019-01-31' + interval (k) month)"),
+  'dates far from ours': () =>
+    rows(
+      '40',
+      'k',
+      '1',
+      "case when k % 3 = 0 then date '12000-01-01' + k::int when k % 3 = 1 then date '0001-01-01 (BC)' + k::int else date '2020-01-01' + k::int end",
+    ),
   'infinite dates': () =>
     rows('30', 'k', '1', "case when k % 5 = 0 then 'infinity'::date else date '2024-01-01' + k::int end"),
 }

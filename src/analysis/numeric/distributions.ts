@@ -27,7 +27,7 @@ export function normalTwoSided(z: number): number {
 
 /** z with P(Z <= z) = p. */
 export function normalQuantile(p: number): number {
-  if (p > 0.5) return normalUpperQuantile(1 - p)
+  if (p >= 0.5) return normalUpperQuantile(1 - p)
   return -normalUpperQuantile(p)
 }
 
@@ -60,7 +60,7 @@ export function studentTwoSided(t: number, df: number): number {
 
 /** t with P(T <= t) = p. */
 export function studentQuantile(p: number, df: number): number {
-  return p > 0.5 ? studentUpperQuantile(1 - p, df) : -studentUpperQuantile(p, df)
+  return p >= 0.5 ? studentUpperQuantile(1 - p, df) : -studentUpperQuantile(p, df)
 }
 
 /** t with P(T > t) = p. */

@@ -57,7 +57,7 @@ function tested({ s, variance, pairs }: { s: number; variance: number; pairs: nu
 
 function score(values: readonly number[]): { s: number; variance: number; pairs: number } {
   const n = values.length
-  const pairs = (n * (n - 1)) / 2
+  const pairs = n === 0 ? 0 : (n * (n - 1)) / 2
   const counts = new Map<number, number>()
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1)
   let ties = 0

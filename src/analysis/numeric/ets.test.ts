@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type EtsForm, etsFilter, etsForecast, fitEts, fitForm } from './ets.ts'
+import { nelderMead } from './nelder-mead.ts'
+
+const noise = (index: number) => (((index * 7919 + 13) % 101) - 50) / 25
+const squares = (errors: Iterable<number>) => [...errors].reduce((sum, error) => sum + error * error, 0)
+
+test('variances follow the closed form of the trend model', () => {
+  // Hyndman et al. (2008), table 6.1: 1 + (h - 1) (alpha^2 + alpha beta h + beta^2 h (2h - 1) / 6).
+  const [alpha, beta] = [0.4, 0.15]
+  const form = { trend: true, damped: false, period: 1 }
+  const points = etsForecast(
+    { form, parameters: { alpha, beta, gamma: 0, phi: 1 }, variance: 2 },
+    { level: 0, slope: 1, seasons: [] },
+    20,
+  )
+  for (const [index, point] of points.entries()) {
+    const h = index + 1
+    const expected = 2 * (1 + (h - 1) * (alpha ** 2 + alpha * beta * h + (beta ** 2 * h * (2 * h - 1)) / 6))
+    assert.ok(Math.abs(point.variance / expected - 1) < 1e-13)
+    assert.equal(point.mean, h)
+  }
+})
+
+test('no initial state near the one found gives smaller errors', () => {
+  const values = Array.from(
+    { length: 48 },
+    (_, index) => 10 + index * 0.3 + 3 * Math.sin((index * Math.PI) / 2) + noise(index),
+  )
+  const form: EtsForm = { trend: true, damped: true, period: 4 }
+  const fit = fitForm(values, form)!
+  const best = squares(fit.errors)
+  for (const step of [-0.01, 0.01]) {
+    const { level, slope, seasons } = fit.initial
+    const moved = [
+      { level: level + step, slope, seasons },
+      { level, slope: slope + step, seasons },
+      { level, slope, seasons: seasons.map((value, index) => (index === 1 ? value + step : value)) },
+    ]
+    for (const initial of moved) {
+      assert.ok(squares(etsFilter(values, form, fit.parameters, initial).errors) > best)
+    }
+  }
+})
+
+test('takes the form that made the data', () => {
+  const flat = Array.from({ length: 80 }, (_, index) => 20 + noise(index))
+  const rising = Array.from({ length: 80 }, (_, index) => 5 * index + noise(index))
+  const seasonal = Array.from(
+    { length: 80 },
+    (_, index) => 30 * Math.cos((index * Math.PI) / 2) + noise(index),
+  )
+  assert.deepEqual(fitEts(flat, 1)!.form, { trend: false, damped: false, period: 1 })
+  assert.equal(fitEts(rising, 1)!.form.trend, true)
+  assert.equal(fitEts(seasonal, 4)!.form.period, 4)
+  assert.equal(fitEts([1, 2, 3], 1), null)
+})
+
+test('the simplex finds the bottom of a curved valley', () => {
+  const { point } = nelderMead(([x = 0, y = 0]) => (1 - x) ** 2 + 100 * (y - x * x) ** 2, [-1.2, 1], 0.5)
+  assert.ok(Math.abs(point[0]! - 1) < 1e-2 && Math.abs(point[1]! - 1) < 1e-2)
+})
