@@ -1,5 +1,5 @@
 /**
- * The pages of the service itself: the start page, the rendered reference, the list of errors. All that they show comes
+ * The pages of the service itself: the rendered reference, the list of errors, a start page for want of the console. All that they show comes
  * from here: no other host is asked, and a strict policy holds the browser to it. The reference is Swagger UI, from the
  * files that @fastify/swagger-ui ships.
  */
@@ -92,31 +92,25 @@ curl -s "$api/jobs/run" -H "$auth" -H "$json" -d '{"payload": {"type": "assignme
 insight=$(curl -s "$api/jobs/status?assignment_id=$id&wait=60" -H "$auth" | jq -r .insight_id)
 curl -s "$api/jobs/result?insight_id=$insight" -H "$auth"`
 
-export const startPage = operation({
-  name: 'startPage',
-  tag: 'Pages',
-  hidden: true,
-  summary: 'What this is',
-  scope: null,
-  replies: { 200: { description: 'A page', media: ['text/html'] } },
-  handle(call) {
-    const { services, request } = call
-    const [first] = services.catalog.list()
-    const workflow = WORKFLOW.replace(
-      'ADDRESS',
-      `http://${/^[\w.:[\]-]+$/.test(request.host) ? request.host : 'HOST'}`,
-    ).replace('TEMPLATE', first?.template.template_id ?? 'TEMPLATE')
-    return sendPage(
-      call,
-      page(
-        'Assay',
-        `<h1>Assay</h1><p>Analysis jobs from Markdown templates: created and run over HTTP, the insight as Markdown, told by signed webhooks. Version ${escape(services.version)}.</p>
+/** Stands at the start where the console was not built. */
+export function startPage(call: Call): string {
+  const { services, request } = call
+  const [first] = services.catalog.list()
+  const workflow = WORKFLOW.replace(
+    'ADDRESS',
+    `http://${/^[\w.:[\]-]+$/.test(request.host) ? request.host : 'HOST'}`,
+  ).replace('TEMPLATE', first?.template.template_id ?? 'TEMPLATE')
+  return sendPage(
+    call,
+    page(
+      'Assay',
+      `<h1>Assay</h1><p>Analysis jobs from Markdown templates: created and run over HTTP, the insight as Markdown, told by signed webhooks. Version ${escape(services.version)}.</p>
 <p><a href="/docs">Reference</a> · <a href="/openapi.json">openapi.json</a> · <a href="/docs/errors">Errors</a></p>
+<p>The web console belongs here and has not been built: run <code>npm ci</code> (with development packages), or <code>node bin/runtime.js web/build.ts</code>, in the folder of Assay, and load this page again.</p>
 <h2>From a template to an insight</h2><pre><code>${escape(workflow)}</code></pre>`,
-      ),
-    )
-  },
-})
+    ),
+  )
+}
 
 export const reference = operation({
   name: 'reference',

@@ -1,10 +1,12 @@
-/** Paths of routes: as OpenAPI writes them (`/jobs/{assignment_id}`), as Fastify does, and which methods one has. Pure. */
+/** Paths of routes: as OpenAPI writes them (`/jobs/{assignment_id}`), as Fastify does, and which methods one has. A path ending in
+ * a star covers all that is below it. Pure. */
 
 export const fastifyPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1')
 
 const withoutSlash = (path: string): string => path.replace(/\/+$/, '') || '/'
 
 function matches(pattern: string, path: string): boolean {
+  if (pattern.endsWith('/*')) return path.startsWith(pattern.slice(0, -1))
   const wanted = withoutSlash(pattern).split('/')
   const given = withoutSlash(path).split('/')
   return (

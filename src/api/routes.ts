@@ -1,4 +1,5 @@
 /** The whole surface on one screen. A slash at the end of a path is optional; parameters stand in braces. */
+import * as console from './console.ts'
 import * as deliveries from './deliveries.ts'
 import * as events from './events.ts'
 import * as health from './health.ts'
@@ -86,5 +87,10 @@ export const ROUTES: readonly Route[] = [
   on('GET /docs', pages.reference),
   on('GET /docs/errors', pages.errorsPage),
   on('GET /docs/{file}', pages.referenceFile),
-  on('GET /', pages.startPage),
+  on('GET /', console.consolePage),
+  on('GET /assets/{file}', console.consoleFile),
+  ...console.SECTIONS.flatMap((section) => [
+    on(`GET /${section}`, console.consolePage),
+    on(`GET /${section}/*`, console.consolePage),
+  ]),
 ]

@@ -1,0 +1,74 @@
+/**
+ * Builds the console into web/dist and packs each file for the service, which compresses nothing while it serves. Runs
+ * after `npm ci`; where the tools of development were left out there is nothing to build with: it says so and goes on.
+ */
+import { existsSync } from 'node:fs'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+
+const root = import.meta.dirname
+export const dist = path.join(root, 'dist')
+const PACKED = /\.(html|js|css|svg)$/
+/** Below this a packed file saves less than its header costs. */
+const SMALLEST = 512
+
+async function bundle(): Promise<void> {
+  const { build } = await import('vite')
+  const { default: react } = await import('@vitejs/plugin-react')
+  await build({
+    root,
+    configFile: false,
+    logLevel: 'warn',
+    plugins: [react(), { name: 'no-node', enforce: 'pre', load: withoutNode }],
+    build: {
+      outDir: dist,
+      emptyOutDir: true,
+      target: 'es2023',
+      cssTarget: 'chrome123',
+      assetsInlineLimit: 0,
+      modulePreload: { polyfill: false },
+      reportCompressedSize: false,
+      chunkSizeWarningLimit: 1000,
+    },
+  })
+}
+
+/** The client also offers to verify signatures, by Node's own cryptography: the console has no use for it. */
+function withoutNode(id: string): string | undefined {
+  return id.replaceAll('\\', '/').endsWith('/src/signature.ts')
+    ? 'const none = undefined\nexport { none as SignatureError, none as sign, none as verify }\n'
+    : undefined
+}
+
+const brotli = promisify(brotliCompress)
+const zip = promisify(gzip)
+
+async function pack(file: string): Promise<void> {
+  const bytes = await readFile(file)
+  if (!PACKED.test(file) || bytes.length < SMALLEST) return
+  const params = {
+    [constants.BROTLI_PARAM_QUALITY]: bytes.length > 300_000 ? 9 : 11,
+    [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
+  }
+  await writeFile(`${file}.br`, await brotli(bytes, { params }))
+  await writeFile(`${file}.gz`, await zip(bytes, { level: 9 }))
+}
+
+export async function buildConsole(): Promise<void> {
+  await bundle()
+  const files = (await readdir(dist, { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.join(entry.parentPath, entry.name))
+  await Promise.all(files.map(pack))
+}
+
+if (process.argv[1] && path.resolve(process.argv[1]) === import.meta.filename) {
+  const tools = path.join(root, '..', 'node_modules', 'vite')
+  if (existsSync(tools)) await buildConsole()
+  else
+    process.stdout.write(
+      'The console is not built: its tools are not installed (npm ci without --omit=dev).\n',
+    )
+}

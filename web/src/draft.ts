@@ -1,0 +1,26 @@
+/** What was typed and not yet sent outlives a reload and a session that ended: it is kept in this tab's storage. */
+import { useCallback, useState } from 'react'
+
+function kept(key: string): unknown {
+  const text = sessionStorage.getItem(key)
+  if (text === null) return undefined
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+export function useDraft<Value>(name: string, first: () => Value) {
+  const key = `assay.draft.${name}`
+  const [value, setValue] = useState<Value>(() => (kept(key) as Value | undefined) ?? first())
+  const change = useCallback(
+    (next: Value): void => {
+      setValue(next)
+      sessionStorage.setItem(key, JSON.stringify(next))
+    },
+    [key],
+  )
+  const forget = useCallback((): void => sessionStorage.removeItem(key), [key])
+  return [value, change, forget] as const
+}

@@ -1,0 +1,44 @@
+/** The closed lists that forms and filters offer, and the words that people read for them. */
+import type { DeliveryStatus } from '../../src/delivery.ts'
+import type { EventType } from '../../src/event.ts'
+import type { JobStatus } from '../../src/job.ts'
+
+export const JOB_STATUSES: readonly JobStatus[] = [
+  'draft',
+  'queued',
+  'active',
+  'executing',
+  'completed',
+  'canceled',
+]
+export const DELIVERY_STATUSES: readonly DeliveryStatus[] = ['pending', 'delivered', 'failed', 'canceled']
+export const EVENT_TYPES: readonly EventType[] = [
+  'job.queued',
+  'job.started',
+  'job.completed',
+  'job.failed',
+  'job.canceled',
+  'webhook.test',
+  'webhook.disabled',
+]
+
+export const JOB_WORDS: Record<JobStatus, string> = {
+  draft: 'Not run yet',
+  queued: 'Waits for a worker',
+  active: 'Taken by a worker',
+  executing: 'Running',
+  completed: 'Completed',
+  canceled: 'Canceled',
+}
+
+/** What to do about a job's error; the same list as docs/errors.md, in the words of somebody who looks at a job. */
+export const REMEDIES: Record<string, string> = {
+  analysis_failed: 'Open the template at the named block, correct it, and run again.',
+  template_invalid: 'Open the template in the editor: it marks each fault with its line.',
+  source_unavailable: 'Check that the file lies below the data folder and can be read, then run again.',
+  memory_exceeded: 'Raise limits.memory in the template, or aggregate earlier in its SQL.',
+  output_too_large: 'Limit the rows that its tables and charts show.',
+  timed_out: 'Raise limits.timeout in the template, or read less data.',
+  worker_lost: 'Look at the logs of the workers and at the memory of their machine, then run again.',
+  canceled_by_user: 'Somebody canceled it. Run it again if it is still wanted.',
+}

@@ -1,0 +1,96 @@
+/** Sign in by a token or by user and password. Either way the token stays in this tab's session. */
+import { useMutation } from '@tanstack/react-query'
+import { useRouter, useSearch } from '@tanstack/react-router'
+import { type FormEvent, useState } from 'react'
+import { api, queryClient, signIn } from '../api.ts'
+import { Fault } from '../parts/fault.tsx'
+import { TextField } from '../parts/field.tsx'
+import { useTitle } from '../parts/page.tsx'
+import { endedBy, startSession } from '../session.ts'
+
+type Way = 'token' | 'password'
+
+/** The token if the service takes it; throws the service's refusal where not. */
+async function proven(way: Way, form: FormData): Promise<string> {
+  const text = (name: string): string => {
+    const value = form.get(name)
+    return typeof value === 'string' ? value : ''
+  }
+  const given = way === 'token' ? text('token').trim() : await signIn(text('username'), text('password'))
+  await api(given).me()
+  return given
+}
+
+/** Only an address of this console: a link must not send who signs in to somewhere else. */
+function ownAddress(next: string | undefined): string {
+  return next !== undefined && /^\/(?![/\\])/.test(next) ? next : '/templates'
+}
+
+function TokenFields() {
+  return (
+    <TextField
+      label="Token"
+      name="token"
+      type="password"
+      autoComplete="off"
+      required
+      hint="Printed by the first start of the service, or made by an admin."
+    />
+  )
+}
+
+function PasswordFields() {
+  return (
+    <>
+      <TextField label="User" name="username" autoComplete="username" required />
+      <TextField label="Password" name="password" type="password" autoComplete="current-password" required />
+    </>
+  )
+}
+
+export function SignInPage() {
+  useTitle('Sign in')
+  const [way, setWay] = useState<Way>('token')
+  const { next } = useSearch({ from: '/sign-in' })
+  const router = useRouter()
+  const entry = useMutation({
+    mutationFn: (form: FormData) => proven(way, form),
+    onSuccess: (given) => {
+      queryClient.clear()
+      startSession(given)
+      router.history.push(ownAddress(next))
+    },
+  })
+  const submit = (event: FormEvent<HTMLFormElement>): void => {
+    event.preventDefault()
+    entry.mutate(new FormData(event.currentTarget))
+  }
+  return (
+    <main className="sign-in" id="main">
+      <h1>Assay</h1>
+      <p className="lead">Analysis from templates: run them, read what they found, see what was sent.</p>
+      {endedBy() === 'expired' && !entry.isError && (
+        <p className="notice" role="status">
+          Your session has ended. Sign in to go on where you were.
+        </p>
+      )}
+      <div className="switch" role="group" aria-label="How to sign in">
+        {(['token', 'password'] as const).map((name) => (
+          <button key={name} type="button" aria-pressed={way === name} onClick={() => setWay(name)}>
+            {name === 'token' ? 'Token' : 'User and password'}
+          </button>
+        ))}
+      </div>
+      <form onSubmit={submit}>
+        {way === 'token' ? <TokenFields /> : <PasswordFields />}
+        {entry.isError && <Fault error={entry.error} />}
+        <button type="submit" className="button primary" disabled={entry.isPending}>
+          Sign in
+        </button>
+      </form>
+      <p className="small">
+        The token is kept for this tab only. <a href="/docs">API reference</a>
+      </p>
+    </main>
+  )
+}

@@ -1,0 +1,162 @@
+/** One template: what it does, its variables as a form that runs it, and its source. */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
+import { lazy, Suspense, useState } from 'react'
+import type { TemplateView } from '../../../src/template.ts'
+import { api, useMay } from '../api.ts'
+import { Confirm } from '../parts/dialog.tsx'
+import { Fault } from '../parts/fault.tsx'
+import { Loaded, Page } from '../parts/page.tsx'
+import { RunForm } from '../parts/run-form.tsx'
+
+const SourceView = lazy(() =>
+  import('../parts/editor.tsx').then(({ SourceView }) => ({ default: SourceView })),
+)
+type Whole = TemplateView & { source: string }
+
+const ORIGINS = {
+  shipped: 'Ships with Assay: read-only',
+  folder: 'From a folder of the service: read-only',
+  workspace: 'Of this workspace',
+} as const
+
+function Delete({ template_id }: { template_id: string }) {
+  const [asking, setAsking] = useState(false)
+  const navigate = useNavigate()
+  const cache = useQueryClient()
+  const remove = useMutation({
+    mutationFn: () => api().templates.delete(template_id),
+    onSuccess: async () => {
+      await cache.invalidateQueries({ queryKey: ['templates'] })
+      await navigate({ to: '/templates', search: {} })
+    },
+  })
+  return (
+    <>
+      <button type="button" className="button quiet" onClick={() => setAsking(true)}>
+        Delete
+      </button>
+      <Confirm
+        title={`Delete ${template_id}?`}
+        description="Jobs that were created from it are not touched; no new one can be."
+        action="Delete the template"
+        open={asking}
+        pending={remove.isPending}
+        onClose={() => setAsking(false)}
+        onConfirm={() => remove.mutate()}
+      >
+        {remove.isError && <Fault error={remove.error} />}
+      </Confirm>
+    </>
+  )
+}
+
+function Actions({ template }: { template: TemplateView }) {
+  const admin = useMay('admin')
+  const { template_id, origin } = template
+  if (!admin) return null
+  if (origin !== 'workspace')
+    return (
+      <Link className="button" to="/templates/new" search={{ from: template_id }}>
+        Write one like it
+      </Link>
+    )
+  return (
+    <>
+      <Link className="button" to="/templates/$template_id/edit" params={{ template_id }}>
+        Edit
+      </Link>
+      <Delete template_id={template_id} />
+    </>
+  )
+}
+
+function Tabs({ template_id, tab }: { template_id: string; tab: 'run' | 'source' }) {
+  return (
+    <nav className="tabs" aria-label="Parts of the template">
+      {(['run', 'source'] as const).map((name) => (
+        <Link
+          key={name}
+          to="/templates/$template_id"
+          params={{ template_id }}
+          search={(old) => ({ ...old, tab: name })}
+          aria-current={tab === name ? 'page' : undefined}
+          activeProps={{ 'aria-current': undefined }}
+          className={tab === name ? 'chosen' : ''}
+        >
+          {name === 'run' ? 'Run' : 'Source'}
+        </Link>
+      ))}
+    </nav>
+  )
+}
+
+function Facts({ template }: { template: Whole }) {
+  return (
+    <p className="small">
+      <code>{template.template_id}</code> · version <code>{template.version}</code> ·{' '}
+      {ORIGINS[template.origin]}
+      {template.tags.length > 0 && (
+        <>
+          {' '}
+          ·{' '}
+          {template.tags.map((tag) => (
+            <Link key={tag} className="tag" to="/templates" search={{ tag }}>
+              {tag}
+            </Link>
+          ))}
+        </>
+      )}{' '}
+      ·{' '}
+      <Link to="/jobs" search={{ template: template.template_id }}>
+        its jobs
+      </Link>
+    </p>
+  )
+}
+
+/** The values of an earlier job, where the address names one to run again. */
+function useEarlier(assignment_id: string | undefined) {
+  return useQuery({
+    queryKey: ['job', assignment_id],
+    queryFn: () => api().jobs.status(assignment_id!),
+    enabled: assignment_id !== undefined,
+  })
+}
+
+export function TemplatePage() {
+  const { template_id } = useParams({ from: '/shell/templates/$template_id' })
+  const { tab = 'run', job } = useSearch({ from: '/shell/templates/$template_id' })
+  const query = useQuery({
+    queryKey: ['template', template_id],
+    queryFn: () => api().templates.get(template_id),
+  })
+  const earlier = useEarlier(job)
+  const waits = job !== undefined && earlier.isPending
+  return (
+    <Page
+      title={query.data?.title ?? template_id}
+      trail={<Link to="/templates">Templates</Link>}
+      lead={<p>{query.data?.description}</p>}
+      actions={query.data && <Actions template={query.data} />}
+    >
+      <Loaded query={query}>
+        {(template) => (
+          <>
+            <Facts template={template} />
+            <Tabs template_id={template_id} tab={tab} />
+            {tab === 'source' ? (
+              <Suspense fallback={<p className="waiting">Loading…</p>}>
+                <SourceView source={template.source} label={`Source of ${template_id}`} />
+              </Suspense>
+            ) : (
+              !waits && (
+                <RunForm key={`${template.version}${job}`} template={template} earlier={earlier.data} />
+              )
+            )}
+          </>
+        )}
+      </Loaded>
+    </Page>
+  )
+}

@@ -1,0 +1,146 @@
+/** Tokens: made here and shown once, listed, revoked. */
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import type { Scope, Token } from '../../../src/token.ts'
+import { api, faultsOf } from '../api.ts'
+import { Confirm } from '../parts/dialog.tsx'
+import { Fault } from '../parts/fault.tsx'
+import { SelectField, TextField } from '../parts/field.tsx'
+import { Empty } from '../parts/page.tsx'
+import { Paged, usePaged } from '../parts/paged.tsx'
+import { Secret, Time } from '../parts/show.tsx'
+
+export const SCOPE_OPTIONS = [
+  { value: 'viewer', label: 'viewer: reads' },
+  { value: 'analyst', label: 'analyst: also runs jobs and webhooks' },
+  { value: 'admin', label: 'admin: also manages' },
+]
+
+function NewToken() {
+  const cache = useQueryClient()
+  const [name, setName] = useState('')
+  const [scope, setScope] = useState('analyst')
+  const [expires, setExpires] = useState('')
+  const create = useMutation({
+    mutationFn: () =>
+      api().tokens.create({
+        name: name.trim(),
+        scopes: [scope as Scope],
+        ...(expires === '' ? {} : { expires_at: new Date(`${expires}T23:59:59`).toISOString() }),
+      }),
+    onSuccess: async () => {
+      setName('')
+      await cache.invalidateQueries({ queryKey: ['tokens'] })
+    },
+  })
+  const faults = faultsOf(create.error)
+  const submit = (event: FormEvent): void => {
+    event.preventDefault()
+    create.mutate()
+  }
+  return (
+    <>
+      <form className="row-form" onSubmit={submit} noValidate>
+        <TextField
+          label="Name"
+          required
+          value={name}
+          fault={faults.name}
+          onChange={({ target }) => setName(target.value)}
+        />
+        <SelectField
+          label="Scope"
+          options={SCOPE_OPTIONS}
+          value={scope}
+          onChange={({ target }) => setScope(target.value)}
+        />
+        <TextField
+          label="Last day, if it ends"
+          type="date"
+          value={expires}
+          fault={faults.expires_at}
+          onChange={({ target }) => setExpires(target.value)}
+        />
+        <button type="submit" className="button primary" disabled={create.isPending}>
+          Create a token
+        </button>
+      </form>
+      {create.isError && Object.keys(faults).length === 0 && <Fault error={create.error} />}
+      {create.data && <Secret label={`The token “${create.data.name}”`} value={create.data.token} />}
+    </>
+  )
+}
+
+function Revoke({ token }: { token: Token }) {
+  const [asking, setAsking] = useState(false)
+  const cache = useQueryClient()
+  const revoke = useMutation({
+    mutationFn: () => api().tokens.delete(token.token_id),
+    onSuccess: () => cache.invalidateQueries({ queryKey: ['tokens'] }),
+  })
+  return (
+    <>
+      <button
+        type="button"
+        className="button quiet small"
+        aria-label={`Revoke ${token.name}`}
+        onClick={() => setAsking(true)}
+      >
+        Revoke
+      </button>
+      <Confirm
+        title={`Revoke “${token.name}”?`}
+        description="Whoever uses it is refused at once."
+        action="Revoke the token"
+        open={asking}
+        pending={revoke.isPending}
+        onClose={() => setAsking(false)}
+        onConfirm={() => revoke.mutate()}
+      >
+        {revoke.isError && <Fault error={revoke.error} />}
+      </Confirm>
+    </>
+  )
+}
+
+export function TokensPage() {
+  const query = usePaged(['tokens'], (cursor) => api().tokens.list(cursor ? { cursor } : {}))
+  return (
+    <section>
+      <h2>Tokens</h2>
+      <NewToken />
+      <Paged query={query} empty={<Empty title="No token">Create one above.</Empty>}>
+        {(tokens) => (
+          <table className="list">
+            <thead>
+              <tr>
+                <th scope="col">Name</th>
+                <th scope="col">Scopes</th>
+                <th scope="col">User</th>
+                <th scope="col">Made</th>
+                <th scope="col">Ends</th>
+                <th scope="col">Then</th>
+              </tr>
+            </thead>
+            <tbody>
+              {tokens.map((token) => (
+                <tr key={token.token_id}>
+                  <td>{token.name}</td>
+                  <td>{token.scopes.join(', ')}</td>
+                  <td>{token.user_id}</td>
+                  <td>
+                    <Time at={token.created_at} />
+                  </td>
+                  <td>{token.expires_at === null ? 'never' : <Time at={token.expires_at} />}</td>
+                  <td>
+                    <Revoke token={token} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+      </Paged>
+    </section>
+  )
+}

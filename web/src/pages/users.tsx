@@ -1,0 +1,140 @@
+/** Users: people who sign in with a password. */
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import type { Scope, User } from '../../../src/token.ts'
+import { api, faultsOf } from '../api.ts'
+import { Confirm } from '../parts/dialog.tsx'
+import { Fault } from '../parts/fault.tsx'
+import { SelectField, TextField } from '../parts/field.tsx'
+import { Empty } from '../parts/page.tsx'
+import { Paged, usePaged } from '../parts/paged.tsx'
+import { Time } from '../parts/show.tsx'
+import { SCOPE_OPTIONS } from './tokens.tsx'
+
+function NewUser() {
+  const cache = useQueryClient()
+  const [username, setUsername] = useState('')
+  const [password, setPassword] = useState('')
+  const [scope, setScope] = useState('analyst')
+  const create = useMutation({
+    mutationFn: () => api().users.create({ username: username.trim(), password, scopes: [scope as Scope] }),
+    onSuccess: async () => {
+      setUsername('')
+      setPassword('')
+      await cache.invalidateQueries({ queryKey: ['users'] })
+    },
+  })
+  const faults = faultsOf(create.error)
+  const submit = (event: FormEvent): void => {
+    event.preventDefault()
+    create.mutate()
+  }
+  return (
+    <>
+      <form className="row-form" onSubmit={submit} noValidate>
+        <TextField
+          label="User"
+          required
+          autoComplete="off"
+          value={username}
+          fault={faults.username}
+          onChange={({ target }) => setUsername(target.value)}
+        />
+        <TextField
+          label="Password, 8 characters or more"
+          type="password"
+          autoComplete="new-password"
+          required
+          value={password}
+          fault={faults.password}
+          onChange={({ target }) => setPassword(target.value)}
+        />
+        <SelectField
+          label="Scope"
+          options={SCOPE_OPTIONS}
+          value={scope}
+          onChange={({ target }) => setScope(target.value)}
+        />
+        <button type="submit" className="button primary" disabled={create.isPending}>
+          Create a user
+        </button>
+      </form>
+      {create.isError && Object.keys(faults).length === 0 && <Fault error={create.error} />}
+      {create.data && (
+        <p className="secret" role="status">
+          {create.data.username} can sign in now.
+        </p>
+      )}
+    </>
+  )
+}
+
+function Remove({ user }: { user: User }) {
+  const [asking, setAsking] = useState(false)
+  const cache = useQueryClient()
+  const remove = useMutation({
+    mutationFn: () => api().users.delete(user.user_id),
+    onSuccess: () => cache.invalidateQueries({ queryKey: ['users'] }),
+  })
+  return (
+    <>
+      <button
+        type="button"
+        className="button quiet small"
+        aria-label={`Delete ${user.username}`}
+        onClick={() => setAsking(true)}
+      >
+        Delete
+      </button>
+      <Confirm
+        title={`Delete the user “${user.username}”?`}
+        description="The user’s tokens are revoked. Jobs and webhooks stay."
+        action="Delete the user"
+        open={asking}
+        pending={remove.isPending}
+        onClose={() => setAsking(false)}
+        onConfirm={() => remove.mutate()}
+      >
+        {remove.isError && <Fault error={remove.error} />}
+      </Confirm>
+    </>
+  )
+}
+
+export function UsersPage() {
+  const query = usePaged(['users'], (cursor) => api().users.list(cursor ? { cursor } : {}))
+  return (
+    <section>
+      <h2>Users</h2>
+      <NewUser />
+      <Paged query={query} empty={<Empty title="No user">Create one above.</Empty>}>
+        {(users) => (
+          <table className="list">
+            <thead>
+              <tr>
+                <th scope="col">User</th>
+                <th scope="col">Scopes</th>
+                <th scope="col">Made</th>
+                <th scope="col">Then</th>
+              </tr>
+            </thead>
+            <tbody>
+              {users.map((user) => (
+                <tr key={user.user_id}>
+                  <td>{user.username}</td>
+                  <td>{user.scopes.join(', ')}</td>
+                  <td>
+                    <Time at={user.created_at} />
+                  </td>
+                  <td>
+                    <Remove user={user} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+      </Paged>
+    </section>
+  )
+}

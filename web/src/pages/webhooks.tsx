@@ -1,0 +1,84 @@
+/** The webhooks of the workspace: where each leads, what it is told, whether it works. */
+import { Link } from '@tanstack/react-router'
+import type { WebhookView } from '../../../src/webhook.ts'
+import { api, useMay } from '../api.ts'
+import { Empty, Page } from '../parts/page.tsx'
+import { Paged, usePaged } from '../parts/paged.tsx'
+import { Time } from '../parts/show.tsx'
+
+/** How it goes, in a few words. */
+function health({ status, failing_since }: WebhookView) {
+  if (status === 'disabled') return <span className="state state-failed">✕ disabled</span>
+  if (failing_since !== null)
+    return (
+      <span className="state state-failed">
+        ▲ failing since <Time at={failing_since} />
+      </span>
+    )
+  return <span className="state state-delivered">✓ enabled</span>
+}
+
+function WebhookRow({ webhook }: { webhook: WebhookView }) {
+  const { webhook_id, url, description, presence_name, events } = webhook
+  return (
+    <tr>
+      <td>
+        <Link to="/webhooks/$webhook_id" params={{ webhook_id }} search={{}}>
+          {url}
+        </Link>
+        {description !== null && <div className="small">{description}</div>}
+      </td>
+      <td>{health(webhook)}</td>
+      <td>{presence_name}</td>
+      <td className="small">{events.join(', ') || 'none'}</td>
+    </tr>
+  )
+}
+
+export function WebhooksPage() {
+  const analyst = useMay('analyst')
+  const query = usePaged(['webhooks'], (cursor) => api().webhooks.list({ cursor, limit: 50 }))
+  const create = (
+    <Link className="button" to="/webhooks/new">
+      New webhook
+    </Link>
+  )
+  return (
+    <Page
+      title="Webhooks"
+      wide
+      lead={<p>Addresses that are told, by a signed request, what became of jobs.</p>}
+      actions={analyst && create}
+    >
+      <Paged
+        query={query}
+        empty={
+          <Empty title="Nobody is told yet">
+            <p>
+              A webhook sends each ended job to an address of yours, so that nothing need ask again and again.
+            </p>
+            {analyst && create}
+          </Empty>
+        }
+      >
+        {(webhooks) => (
+          <table className="list">
+            <thead>
+              <tr>
+                <th scope="col">Address</th>
+                <th scope="col">State</th>
+                <th scope="col">Presence name</th>
+                <th scope="col">Events</th>
+              </tr>
+            </thead>
+            <tbody>
+              {webhooks.map((webhook) => (
+                <WebhookRow key={webhook.webhook_id} webhook={webhook} />
+              ))}
+            </tbody>
+          </table>
+        )}
+      </Paged>
+    </Page>
+  )
+}

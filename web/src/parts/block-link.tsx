@@ -1,0 +1,22 @@
+/** Leads to the block that numbers came from, opens it, and moves the focus there. */
+import { blockAnchor } from '../insights.ts'
+
+export function BlockLink({ insight_id, block }: { insight_id: string; block: string }) {
+  const anchor = blockAnchor(insight_id, block)
+  return (
+    <a
+      className="behind"
+      href={`#${anchor}`}
+      onClick={(event) => {
+        const target = document.querySelector<HTMLDetailsElement>(`#${CSS.escape(anchor)}`)
+        if (!target) return
+        event.preventDefault()
+        target.open = true
+        target.scrollIntoView({ block: 'start' })
+        target.querySelector('summary')?.focus({ preventScroll: true })
+      }}
+    >
+      SQL and rows of <code>{block}</code>
+    </a>
+  )
+}

@@ -1,0 +1,55 @@
+/**
+ * Dialogs by Radix, which keeps the focus inside and gives it back. The veil is our own: Radix's writes a style element
+ * to hold the page still, which the Content-Security-Policy forbids; a rule of the style sheet does it.
+ */
+import { Dialog as Parts } from 'radix-ui'
+import type { ReactNode } from 'react'
+
+interface DialogProps {
+  title: string
+  description?: ReactNode
+  open: boolean
+  onClose(): void
+  children: ReactNode
+}
+
+export function Dialog({ title, description, open, onClose, children }: DialogProps) {
+  return (
+    <Parts.Root open={open} onOpenChange={(next) => !next && onClose()}>
+      <Parts.Portal>
+        <div className="veil" aria-hidden="true" />
+        <Parts.Content className="dialog" {...(description ? {} : { 'aria-describedby': undefined })}>
+          <Parts.Title className="dialog-title">{title}</Parts.Title>
+          {description && <Parts.Description>{description}</Parts.Description>}
+          {children}
+        </Parts.Content>
+      </Parts.Portal>
+    </Parts.Root>
+  )
+}
+
+/** A question before what cannot be undone. */
+export function Confirm(props: {
+  title: string
+  description: ReactNode
+  action: string
+  open: boolean
+  pending: boolean
+  onClose(): void
+  onConfirm(): void
+  children?: ReactNode
+}) {
+  return (
+    <Dialog title={props.title} description={props.description} open={props.open} onClose={props.onClose}>
+      {props.children}
+      <div className="actions">
+        <button type="button" className="button danger" disabled={props.pending} onClick={props.onConfirm}>
+          {props.action}
+        </button>
+        <button type="button" className="button quiet" onClick={props.onClose}>
+          Keep it
+        </button>
+      </div>
+    </Dialog>
+  )
+}

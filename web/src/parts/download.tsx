@@ -1,0 +1,52 @@
+/** An insight as a file: the forms that the service gives. */
+import { useMutation } from '@tanstack/react-query'
+import { api } from '../api.ts'
+import type { Insight } from '../insights.ts'
+import { Fault } from './fault.tsx'
+import { Menu, MenuItem } from './menu.tsx'
+
+const FORMS = {
+  md: {
+    label: 'Markdown',
+    type: 'text/markdown',
+    read: (id: string) => api().jobs.markdown(id),
+  },
+  html: { label: 'HTML, one file', type: 'text/html', read: (id: string) => api().jobs.html(id) },
+  json: {
+    label: 'JSON with all numbers',
+    type: 'application/json',
+    read: async (id: string) => JSON.stringify(await api().jobs.json(id), null, 2),
+  },
+} as const
+type Form = keyof typeof FORMS
+
+function save(text: string, type: string, name: string): void {
+  const address = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }))
+  const link = document.createElement('a')
+  link.href = address
+  link.download = name
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(address), 10_000)
+}
+
+export function Download({ insight }: { insight: Insight }) {
+  const { insight_id, template_id, created_at } = insight
+  const load = useMutation({
+    mutationFn: async (form: Form) => {
+      const text = await FORMS[form].read(insight_id)
+      save(text, FORMS[form].type, `${template_id}-${created_at.slice(0, 10)}.${form}`)
+    },
+  })
+  return (
+    <>
+      <Menu label="Download">
+        {(Object.keys(FORMS) as Form[]).map((form) => (
+          <MenuItem key={form} onSelect={() => load.mutate(form)}>
+            {FORMS[form].label}
+          </MenuItem>
+        ))}
+      </Menu>
+      {load.isError && <Fault error={load.error} />}
+    </>
+  )
+}

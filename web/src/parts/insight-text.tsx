@@ -1,0 +1,130 @@
+/**
+ * The Markdown of an insight. HTML in it stays text; what is left is sanitised; links lead to the web or into the page;
+ * pictures of other hosts become links, since loading one would tell its host who reads; `chart:` pictures are charts.
+ */
+import type { Element, ElementContent, Root } from 'hast'
+import { type ComponentProps, memo } from 'react'
+import Markdown, { type Components, defaultUrlTransform, type ExtraProps } from 'react-markdown'
+import rehypeSanitize, { defaultSchema } from 'rehype-sanitize'
+import remarkGfm from 'remark-gfm'
+import type { Insight } from '../insights.ts'
+import { ChartFigure } from './chart.tsx'
+import { Code } from './code.tsx'
+import { InsightContext, useInsightContext } from './insight-context.ts'
+import { SortedTable } from './sorted-table.tsx'
+
+const PICTURE = /^data:image\/(png|gif|jpeg|webp);base64,[A-Za-z0-9+/=]+$/i
+const CHART = /^chart:([a-z0-9_-]+)$/
+const COMPUTED = 'How this was computed'
+
+const SCHEMA = {
+  ...defaultSchema,
+  protocols: { ...defaultSchema.protocols, src: ['http', 'https', 'data', 'chart'] },
+}
+
+function keepAddress(address: string): string {
+  return CHART.test(address) || PICTURE.test(address) ? address : defaultUrlTransform(address)
+}
+
+export function textIn(node: ElementContent | Root): string {
+  if (node.type === 'text') return node.value
+  return 'children' in node ? node.children.map((child) => textIn(child as ElementContent)).join('') : ''
+}
+
+function propertyText(node: Element, name: string): string {
+  const value = node.properties[name]
+  return Array.isArray(value) ? value.join(' ') : typeof value === 'string' ? value : ''
+}
+
+const isHeading = (node: { type: string }, name: string): node is Element =>
+  node.type === 'element' && (node as Element).tagName === name
+
+/** The title stands above the text already, and the console tells better how it was computed: both are left out. */
+function withoutFrame() {
+  return (tree: Root): void => {
+    const nodes = tree.children
+    const first = nodes.findIndex(({ type }) => type === 'element')
+    if (first >= 0 && isHeading(nodes[first]!, 'h1')) nodes.splice(first, 1)
+    const last = nodes.findLastIndex((node) => isHeading(node, 'h2'))
+    if (last >= 0 && textIn(nodes[last] as Element) === COMPUTED) nodes.splice(last)
+  }
+}
+
+/** Headings get ids to link to: after sanitising, so that no text can choose one. */
+function withAnchors(prefix: string) {
+  return () =>
+    (tree: Root): void => {
+      let count = 0
+      for (const node of tree.children) {
+        if (node.type !== 'element' || !/^h[1-6]$/.test(node.tagName)) continue
+        count += 1
+        const words =
+          textIn(node)
+            .toLowerCase()
+            .match(/[\p{L}\p{N}]+/gu) ?? []
+        node.properties.id = `${prefix}-${count}-${words.slice(0, 6).join('-')}`
+      }
+    }
+}
+
+function Picture({ src: address = '', alt = '' }: ComponentProps<'img'> & ExtraProps) {
+  const insight = useInsightContext()
+  const id = CHART.exec(address)?.[1]
+  const chart = insight?.charts.find((candidate) => candidate.id === id)
+  if (chart) return <ChartFigure chart={chart} />
+  if (PICTURE.test(address)) return <img src={address} alt={alt} />
+  return (
+    <a href={address} rel="noreferrer noopener nofollow">
+      {alt === '' ? 'Picture' : alt} ({address})
+    </a>
+  )
+}
+
+/** A chart is a figure, which may not stand in a paragraph. */
+function Paragraph({ node, children }: ComponentProps<'p'> & ExtraProps) {
+  const only = node?.children.length === 1 ? node.children[0] : undefined
+  const chart = only?.type === 'element' && CHART.test(propertyText(only, 'src'))
+  return chart ? <>{children}</> : <p>{children}</p>
+}
+
+function Fenced({ node, children }: ComponentProps<'pre'> & ExtraProps) {
+  const code = node?.children[0]
+  if (code?.type !== 'element') return <pre>{children}</pre>
+  const language = /language-(\w+)/.exec(propertyText(code, 'className'))?.[1]
+  return <Code text={textIn(code).replace(/\n$/, '')} language={language} />
+}
+
+function Anchor({ href, children }: ComponentProps<'a'> & ExtraProps) {
+  return (
+    <a href={href} rel="noreferrer noopener nofollow">
+      {children}
+    </a>
+  )
+}
+
+const COMPONENTS: Components = {
+  img: Picture,
+  p: Paragraph,
+  pre: Fenced,
+  a: Anchor,
+  table: SortedTable,
+}
+
+export const InsightText = memo(function InsightText({ insight }: { insight: Insight }) {
+  return (
+    <InsightContext value={insight}>
+      <Markdown
+        remarkPlugins={[remarkGfm]}
+        rehypePlugins={[
+          [rehypeSanitize, SCHEMA],
+          withoutFrame,
+          withAnchors(`part-${insight.insight_id.slice(-6)}`),
+        ]}
+        components={COMPONENTS}
+        urlTransform={keepAddress}
+      >
+        {insight.markdown}
+      </Markdown>
+    </InsightContext>
+  )
+})

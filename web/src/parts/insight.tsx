@@ -1,0 +1,80 @@
+/** An insight to be read: contents, text with charts and tables, and how each number was computed. */
+import { Link } from '@tanstack/react-router'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { type Insight, useInsight } from '../insights.ts'
+import { InsightText } from './insight-text.tsx'
+import { LineageSection } from './lineage.tsx'
+import { Loaded } from './page.tsx'
+
+interface Heading {
+  id: string
+  text: string
+}
+
+/** The headings as they were rendered: the contents can name none that is not there. */
+function useContents(insight: Insight) {
+  const article = useRef<HTMLElement>(null)
+  const [headings, setHeadings] = useState<Heading[]>([])
+  useEffect(() => {
+    const found = [...(article.current?.querySelectorAll<HTMLElement>('h2[id]') ?? [])]
+    setHeadings(found.map(({ id, textContent }) => ({ id, text: textContent ?? '' })))
+  }, [insight])
+  return { article, headings }
+}
+
+function Contents({ headings }: { headings: Heading[] }) {
+  if (headings.length < 2) return null
+  return (
+    <nav className="contents" aria-label="Contents">
+      <p className="contents-title">Contents</p>
+      <ul>
+        {headings.map(({ id, text }) => (
+          <li key={id}>
+            <a href={`#${id}`}>{text}</a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  )
+}
+
+/** `head` stands above the text; it is the title as a heading. */
+export function InsightArticle({ insight, head }: { insight: Insight; head: ReactNode }) {
+  const { article, headings } = useContents(insight)
+  return (
+    <div className="reader">
+      <Contents headings={headings} />
+      <article className="insight" ref={article}>
+        {head}
+        <InsightText insight={insight} />
+        <LineageSection insight={insight} />
+      </article>
+    </div>
+  )
+}
+
+export function InsightReader({ insight_id, linked = false }: { insight_id: string; linked?: boolean }) {
+  const query = useInsight(insight_id)
+  return (
+    <Loaded query={query}>
+      {(insight) => (
+        <InsightArticle
+          insight={insight}
+          head={
+            <header className="insight-head">
+              <h2 className="insight-title">
+                {linked ? (
+                  <Link to="/insights/$insight_id" params={{ insight_id }} search={{}}>
+                    {insight.title}
+                  </Link>
+                ) : (
+                  insight.title
+                )}
+              </h2>
+            </header>
+          }
+        />
+      )}
+    </Loaded>
+  )
+}

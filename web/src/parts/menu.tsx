@@ -1,0 +1,58 @@
+/** Menus by Radix: arrows, letters and Escape work, and a screen reader knows what they are. */
+import { DropdownMenu } from 'radix-ui'
+import type { ReactNode } from 'react'
+
+export function Menu({
+  label,
+  children,
+  quiet = false,
+}: {
+  label: string
+  children: ReactNode
+  quiet?: boolean
+}) {
+  return (
+    <DropdownMenu.Root modal={false}>
+      <DropdownMenu.Trigger className={quiet ? 'button quiet' : 'button'}>
+        {label} <span aria-hidden="true">▾</span>
+      </DropdownMenu.Trigger>
+      <DropdownMenu.Portal>
+        <DropdownMenu.Content className="menu" align="end" sideOffset={6} collisionPadding={8}>
+          {children}
+        </DropdownMenu.Content>
+      </DropdownMenu.Portal>
+    </DropdownMenu.Root>
+  )
+}
+
+export function MenuItem({ onSelect, children }: { onSelect(): void; children: ReactNode }) {
+  return (
+    <DropdownMenu.Item className="menu-item" onSelect={onSelect}>
+      {children}
+    </DropdownMenu.Item>
+  )
+}
+
+export function MenuChoice<Value extends string>(props: {
+  label: string
+  value: Value
+  options: { value: Value; label: string }[]
+  onChoose(value: Value): void
+}) {
+  return (
+    <DropdownMenu.RadioGroup
+      value={props.value}
+      onValueChange={(value) => props.onChoose(value as Value)}
+      aria-label={props.label}
+      className="menu-group"
+    >
+      <DropdownMenu.Label className="menu-note">{props.label}</DropdownMenu.Label>
+      {props.options.map(({ value, label }) => (
+        <DropdownMenu.RadioItem className="menu-item" key={value} value={value}>
+          <DropdownMenu.ItemIndicator className="menu-mark">✓</DropdownMenu.ItemIndicator>
+          {label}
+        </DropdownMenu.RadioItem>
+      ))}
+    </DropdownMenu.RadioGroup>
+  )
+}

@@ -1,0 +1,89 @@
+/** What surrounds every page: the way to its content by keyboard, the sections, who is signed in. */
+import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
+import { useEffect, useRef, useState } from 'react'
+import { queryClient, useMay, useMe } from '../api.ts'
+import { endSession, useToken } from '../session.ts'
+import { chooseTheme, chosenTheme, THEMES } from '../theme.ts'
+import { Menu, MenuChoice, MenuItem } from './menu.tsx'
+
+const THEME_WORDS = { system: 'As the system', light: 'Light', dark: 'Dark' } as const
+
+function UserMenu() {
+  const me = useMe().data
+  const [theme, setTheme] = useState(chosenTheme)
+  return (
+    <Menu label={me?.user_id ?? 'Session'}>
+      {me && (
+        <p className="menu-note">
+          {me.scopes.join(', ')} of {me.workspace_id}
+        </p>
+      )}
+      <MenuChoice
+        label="Colours"
+        value={theme}
+        options={THEMES.map((name) => ({ value: name, label: THEME_WORDS[name] }))}
+        onChoose={(name) => {
+          setTheme(name)
+          chooseTheme(name)
+        }}
+      />
+      <MenuItem onSelect={() => endSession()}>Sign out</MenuItem>
+    </Menu>
+  )
+}
+
+function Sections() {
+  const admin = useMay('admin')
+  return (
+    <nav className="sections" aria-label="Sections">
+      <Link to="/templates">Templates</Link>
+      <Link to="/jobs">Jobs</Link>
+      <Link to="/webhooks">Webhooks</Link>
+      {admin && <Link to="/system">System</Link>}
+      <a href="/docs">API</a>
+    </nav>
+  )
+}
+
+/** After each move the heading of the new page gets the focus, so that a screen reader tells where it is. */
+function useFocusAfterMove() {
+  const path = useRouterState({ select: (state) => state.location.pathname })
+  const first = useRef(true)
+  const main = useRef<HTMLElement>(null)
+  useEffect(() => {
+    if (first.current) {
+      first.current = false
+      return
+    }
+    main.current?.focus({ preventScroll: true })
+  }, [path])
+  return main
+}
+
+export function Shell() {
+  const token = useToken()
+  const navigate = useNavigate()
+  const main = useFocusAfterMove()
+  useEffect(() => {
+    if (token !== null) return
+    queryClient.clear()
+    void navigate({ to: '/sign-in', search: { next: location.pathname + location.search } })
+  }, [token, navigate])
+  return (
+    <>
+      <a className="skip" href="#main">
+        Skip to the content
+      </a>
+      <header className="bar">
+        <Link className="wordmark" to="/templates">
+          Assay
+        </Link>
+        <Sections />
+        <UserMenu />
+      </header>
+      <main id="main" tabIndex={-1} ref={main}>
+        <Outlet />
+      </main>
+    </>
+  )
+}

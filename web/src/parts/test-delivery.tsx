@@ -1,0 +1,28 @@
+/** Sends a test event now and shows what came back. */
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { api } from '../api.ts'
+import { AttemptDetails } from './attempt.tsx'
+import { Fault } from './fault.tsx'
+
+export function TestDelivery({ webhook_id }: { webhook_id: string }) {
+  const cache = useQueryClient()
+  const test = useMutation({
+    mutationFn: () => api().webhooks.test(webhook_id),
+    onSettled: () => cache.invalidateQueries({ queryKey: ['deliveries', webhook_id] }),
+  })
+  return (
+    <div>
+      <button type="button" className="button" disabled={test.isPending} onClick={() => test.mutate()}>
+        {test.isPending ? 'Sending…' : 'Send a test'}
+      </button>
+      {test.isError && <Fault error={test.error} />}
+      {test.data && (
+        <div role="status">
+          <ol className="timeline">
+            <AttemptDetails attempt={test.data} />
+          </ol>
+        </div>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,197 @@
+/** The addresses of the console. Pages load when they are first opened; without a session every address leads to sign-in. */
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  redirect,
+} from '@tanstack/react-router'
+import type { DeliveryStatus } from '../../src/delivery.ts'
+import type { JobStatus } from '../../src/job.ts'
+import { DELIVERY_STATUSES, JOB_STATUSES } from './names.ts'
+import { SignInPage } from './pages/sign-in.tsx'
+import { NotFound, PageFault } from './parts/fault.tsx'
+import { Shell } from './parts/shell.tsx'
+import { token } from './session.ts'
+
+type Search = Record<string, unknown>
+
+interface JobFilters {
+  status?: JobStatus
+  template?: string
+  after?: string
+  before?: string
+}
+
+const text = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : typeof value === 'number' ? String(value) : undefined
+const oneOf = <Name extends string>(value: unknown, names: readonly Name[]): Name | undefined =>
+  names.find((name) => name === value)
+
+const root = createRootRoute({ notFoundComponent: NotFound })
+
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: '/sign-in',
+  component: SignInPage,
+  validateSearch: (search: Search): { next?: string } => ({ next: text(search.next) }),
+})
+
+const shell = createRoute({
+  getParentRoute: () => root,
+  id: 'shell',
+  component: Shell,
+  beforeLoad: ({ location }) => {
+    if (token() === null)
+      throw redirect({ to: '/sign-in', search: { next: location.href === '/' ? undefined : location.href } })
+  },
+})
+
+const home = createRoute({
+  getParentRoute: () => shell,
+  path: '/',
+  beforeLoad: () => {
+    throw redirect({ to: '/templates', search: {} })
+  },
+})
+
+const templates = createRoute({
+  getParentRoute: () => shell,
+  path: '/templates',
+  validateSearch: (search: Search): { q?: string; tag?: string } => ({
+    q: text(search.q),
+    tag: text(search.tag),
+  }),
+  component: lazyRouteComponent(() => import('./pages/templates.tsx'), 'TemplatesPage'),
+})
+const newTemplate = createRoute({
+  getParentRoute: () => shell,
+  path: '/templates/new',
+  validateSearch: (search: Search): { from?: string } => ({ from: text(search.from) }),
+  component: lazyRouteComponent(() => import('./pages/editor.tsx'), 'NewTemplatePage'),
+})
+const template = createRoute({
+  getParentRoute: () => shell,
+  path: '/templates/$template_id',
+  validateSearch: (search: Search): { tab?: 'run' | 'source'; job?: string } => ({
+    tab: oneOf(search.tab, ['run', 'source']),
+    job: text(search.job),
+  }),
+  component: lazyRouteComponent(() => import('./pages/template.tsx'), 'TemplatePage'),
+})
+const editTemplate = createRoute({
+  getParentRoute: () => shell,
+  path: '/templates/$template_id/edit',
+  component: lazyRouteComponent(() => import('./pages/editor.tsx'), 'EditTemplatePage'),
+})
+
+const jobs = createRoute({
+  getParentRoute: () => shell,
+  path: '/jobs',
+  validateSearch: (search: Search): JobFilters => ({
+    status: oneOf(search.status, JOB_STATUSES),
+    template: text(search.template),
+    after: text(search.after),
+    before: text(search.before),
+  }),
+  component: lazyRouteComponent(() => import('./pages/jobs.tsx'), 'JobsPage'),
+})
+const job = createRoute({
+  getParentRoute: () => shell,
+  path: '/jobs/$assignment_id',
+  component: lazyRouteComponent(() => import('./pages/job.tsx'), 'JobPage'),
+})
+const insight = createRoute({
+  getParentRoute: () => shell,
+  path: '/insights/$insight_id',
+  validateSearch: (search: Search): { beside?: string } => ({ beside: text(search.beside) }),
+  component: lazyRouteComponent(() => import('./pages/insight.tsx'), 'InsightPage'),
+})
+
+const webhooks = createRoute({
+  getParentRoute: () => shell,
+  path: '/webhooks',
+  component: lazyRouteComponent(() => import('./pages/webhooks.tsx'), 'WebhooksPage'),
+})
+const newWebhook = createRoute({
+  getParentRoute: () => shell,
+  path: '/webhooks/new',
+  component: lazyRouteComponent(() => import('./pages/new-webhook.tsx'), 'NewWebhookPage'),
+})
+const webhook = createRoute({
+  getParentRoute: () => shell,
+  path: '/webhooks/$webhook_id',
+  validateSearch: (search: Search): { status?: DeliveryStatus; job?: string } => ({
+    status: oneOf(search.status, DELIVERY_STATUSES),
+    job: text(search.job),
+  }),
+  component: lazyRouteComponent(() => import('./pages/webhook.tsx'), 'WebhookPage'),
+})
+const delivery = createRoute({
+  getParentRoute: () => shell,
+  path: '/webhooks/$webhook_id/deliveries/$delivery_id',
+  component: lazyRouteComponent(() => import('./pages/delivery.tsx'), 'DeliveryPage'),
+})
+
+const system = createRoute({
+  getParentRoute: () => shell,
+  path: '/system',
+  component: lazyRouteComponent(() => import('./pages/system.tsx'), 'SystemPage'),
+})
+const nodes = createRoute({
+  getParentRoute: () => system,
+  path: '/',
+  component: lazyRouteComponent(() => import('./pages/nodes.tsx'), 'NodesPage'),
+})
+const tokens = createRoute({
+  getParentRoute: () => system,
+  path: '/tokens',
+  component: lazyRouteComponent(() => import('./pages/tokens.tsx'), 'TokensPage'),
+})
+const users = createRoute({
+  getParentRoute: () => system,
+  path: '/users',
+  component: lazyRouteComponent(() => import('./pages/users.tsx'), 'UsersPage'),
+})
+const eventTypes = createRoute({
+  getParentRoute: () => system,
+  path: '/events',
+  component: lazyRouteComponent(() => import('./pages/event-types.tsx'), 'EventTypesPage'),
+})
+const settings = createRoute({
+  getParentRoute: () => system,
+  path: '/settings',
+  component: lazyRouteComponent(() => import('./pages/settings.tsx'), 'SettingsPage'),
+})
+
+const routeTree = root.addChildren([
+  signIn,
+  shell.addChildren([
+    home,
+    templates,
+    newTemplate,
+    template,
+    editTemplate,
+    jobs,
+    job,
+    insight,
+    webhooks,
+    newWebhook,
+    webhook,
+    delivery,
+    system.addChildren([nodes, tokens, users, eventTypes, settings]),
+  ]),
+])
+
+export const router = createRouter({
+  routeTree,
+  defaultErrorComponent: PageFault,
+  defaultPreload: 'intent',
+  scrollRestoration: true,
+})
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router
+  }
+}

@@ -1,0 +1,41 @@
+/**
+ * Who is signed in: the token, kept in the storage of this tab's session and nowhere else. A session that the service no
+ * longer takes ends here, and the sign-in page says why.
+ */
+import { useSyncExternalStore } from 'react'
+
+const KEY = 'assay.token'
+const listeners = new Set<() => void>()
+let ended: 'expired' | null = null
+
+export function token(): string | null {
+  return sessionStorage.getItem(KEY)
+}
+
+/** Why the last session ended, where it was not the user who ended it. */
+export function endedBy(): 'expired' | null {
+  return ended
+}
+
+function tell(): void {
+  for (const listener of listeners) listener()
+}
+
+export function startSession(value: string): void {
+  ended = null
+  sessionStorage.setItem(KEY, value)
+  tell()
+}
+
+export function endSession(reason: 'expired' | null = null): void {
+  ended = reason
+  sessionStorage.removeItem(KEY)
+  tell()
+}
+
+export function useToken(): string | null {
+  return useSyncExternalStore((listener) => {
+    listeners.add(listener)
+    return () => listeners.delete(listener)
+  }, token)
+}
