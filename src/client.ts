@@ -60,6 +60,11 @@ interface PageInput {
   cursor?: string
 }
 
+/** Of another workspace, for an admin of the default one; the token's own unless given. */
+export interface OfWorkspace {
+  workspace_id?: string
+}
+
 export interface JobInput {
   template_id: string
   template_vars?: Record<string, unknown>
@@ -414,14 +419,15 @@ function eventCalls(json: Json) {
 }
 
 function adminCalls(send: Send, json: Json) {
-  const remove = async (path: string): Promise<void> => {
-    await send('DELETE', path)
+  const remove = async (path: string, of: OfWorkspace = {}): Promise<void> => {
+    await send('DELETE', path, { query: { ...of } })
   }
   const create = <T>(path: string, input: unknown, options?: CreateOptions) =>
     json<T>('POST', path, { json: input, idempotencyKey: createKey(options) })
   return {
     tokens: {
-      list: (query: PageInput = {}) => json<Page<Token>>('GET', '/tokens', { query: { ...query } }),
+      list: (query: PageInput & OfWorkspace = {}) =>
+        json<Page<Token>>('GET', '/tokens', { query: { ...query } }),
       /** `token` is shown here and never again. */
       create: (
         input: {
@@ -433,15 +439,16 @@ function adminCalls(send: Send, json: Json) {
         },
         options?: CreateOptions,
       ) => create<Token & { token: string }>('/tokens', input, options),
-      delete: (token_id: string) => remove(`/tokens/${segment(token_id)}`),
+      delete: (token_id: string, of: OfWorkspace = {}) => remove(`/tokens/${segment(token_id)}`, of),
     },
     users: {
-      list: (query: PageInput = {}) => json<Page<User>>('GET', '/users', { query: { ...query } }),
+      list: (query: PageInput & OfWorkspace = {}) =>
+        json<Page<User>>('GET', '/users', { query: { ...query } }),
       create: (
         input: { username: string; password: string; scopes: Scope[]; workspace_id?: string },
         options?: CreateOptions,
       ) => create<User>('/users', input, options),
-      delete: (user_id: string) => remove(`/users/${segment(user_id)}`),
+      delete: (user_id: string, of: OfWorkspace = {}) => remove(`/users/${segment(user_id)}`, of),
     },
     workspaces: {
       list: (query: PageInput = {}) => json<Page<Workspace>>('GET', '/workspaces', { query: { ...query } }),

@@ -182,6 +182,21 @@ test('users read their password from standard input and log in with it', async (
   assert.equal(response.status, 200)
 })
 
+test('a workspace has its own tokens, users and jobs', async () => {
+  await ok(['workspace', 'create', 'team', '--folder', folder])
+  const token = (await ok(['token', 'create', 'theirs', '--workspace', 'team'])).trim()
+  assert.match(await ok(['token', 'list', '--workspace', 'team']), /theirs/)
+  assert.ok(!(await ok(['token', 'list'])).includes('theirs'))
+  const env = { ASSAY_URL: service.url, ASSAY_TOKEN: token }
+  const id = (await ok(['jobs', 'create', 'nile-flow'], { env })).trim()
+  assert.equal((await run(['jobs', 'status', id])).code, 3, 'what is theirs is not there for others')
+  assert.ok(!(await ok(['workspace', 'list'], { env })).includes('default'))
+  assert.equal((await run(['workspace', 'create', 'another'], { env })).code, 77)
+  await ok(['jobs', 'cancel', id], { env })
+  await ok(['workspace', 'delete', 'team'])
+  assert.equal((await run(['jobs', 'list'], { env })).code, 77)
+})
+
 test('listens for webhooks, verifies them and fails the first to show a retry', async () => {
   const listening = run(['webhooks', 'listen', '--count', '1', '--json', '--event', 'job.completed'])
   // The webhook is there once the list shows it: only then a job may run.
@@ -197,7 +212,7 @@ test('listens for webhooks, verifies them and fails the first to show a retry', 
   assert.deepEqual(JSON.parse(await ok(['webhooks', 'list', '--json'])), [], 'it takes its webhook away')
 })
 
-test('sends a signed example to a receiver of one’s own', async () => {
+test('sends a signed example to a receiver at an address', async () => {
   const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
   const listening = spawn(
     process.execPath,
@@ -246,6 +261,31 @@ test('runs, checks and starts templates without a service', async () => {
   assert.match(json.charts[0]!.svg, /^<svg/)
   assert.equal((await run(['run', 'weekly-report.md', '--var', 'top=many'], { env })).code, 2)
   assert.throws(() => statSync(env.ASSAY_HOME), 'and makes no home')
+})
+
+test('watches a template and runs it again at each save', async () => {
+  const file = path.join(folder, 'watched.md')
+  writeFileSync(file, TEMPLATE)
+  const child = spawn(process.execPath, [assay, 'run', file, '--watch'], {
+    cwd: folder,
+    env: cleanEnvironment(),
+    timeout: 60_000,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  let out = ''
+  const waiting: (() => void)[] = []
+  child.stdout.on('data', (chunk) => {
+    out += String(chunk)
+    for (const wake of waiting.splice(0)) wake()
+  })
+  const printed = async (text: string): Promise<void> => {
+    while (!out.includes(text)) await new Promise<void>((resolve) => waiting.push(resolve))
+  }
+  await printed('# Counted 10')
+  writeFileSync(file, TEMPLATE.replace('# Counted', '# Now there are'))
+  await printed('# Now there are 10')
+  child.kill('SIGINT')
+  assert.equal(await new Promise((resolve) => child.on('close', resolve)), 0)
 })
 
 test('check finds a fault with its line, as text and as JSON', async () => {

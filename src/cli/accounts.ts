@@ -1,5 +1,5 @@
 /** assay token, user, workspace: who may do what. */
-import type { Client } from '../client.ts'
+import type { Client, OfWorkspace } from '../client.ts'
 import { parseDuration } from '../config.ts'
 import { SCOPES, type Scope } from '../token.ts'
 import { type Call, type Command, JSON_OPTION, type Option } from './command.ts'
@@ -14,6 +14,16 @@ const SCOPE: Option = {
   doc: `${SCOPES.join(', ')}; repeat for more`,
 }
 const WORKSPACE: Option = { type: 'string', value: 'ID', doc: "The workspace (default: the token's own)" }
+
+/** Tokens and users belong to a workspace; workspaces do not. */
+function ofOne(name: string): Record<string, Option> {
+  return name.startsWith('workspace') ? {} : { workspace: WORKSPACE }
+}
+
+function ofWorkspace(call: Call): OfWorkspace {
+  const workspace_id = call.text('workspace')
+  return workspace_id ? { workspace_id } : {}
+}
 
 function scopesOf(call: Call, fallback: Scope): Scope[] {
   const given = call.all('scope')
@@ -75,17 +85,17 @@ function lister<T>(
   name: string,
   summary: string,
   header: string[],
-  list: (client: Client) => Promise<T[]>,
+  list: (client: Client, of: OfWorkspace) => Promise<T[]>,
   row: (item: T) => (string | null)[],
 ): Command {
   return {
     name,
     operands: '',
     summary,
-    options: { json: JSON_OPTION },
+    options: { json: JSON_OPTION, ...ofOne(name) },
     run: (call) =>
       withClient(call, async (client) => {
-        const items = await list(client)
+        const items = await list(client, ofWorkspace(call))
         if (call.on('json')) printJson(items)
         else out(table(header, items.map(row)))
         return EXIT.ok
@@ -96,16 +106,16 @@ function lister<T>(
 function deleter(
   name: string,
   summary: string,
-  remove: (client: Client, id: string) => Promise<void>,
+  remove: (client: Client, id: string, of: OfWorkspace) => Promise<void>,
 ): Command {
   return {
     name,
     operands: 'ID...',
     summary,
-    options: {},
+    options: ofOne(name),
     run: (call) =>
       withClient(call, async (client) => {
-        for (const id of call.operands) await remove(client, id)
+        for (const id of call.operands) await remove(client, id, ofWorkspace(call))
         return EXIT.ok
       }),
   }
@@ -191,7 +201,7 @@ export const ACCOUNTS: Command[] = [
     'token list',
     'List the tokens of the workspace',
     ['TOKEN', 'NAME', 'SCOPES', 'USER', 'EXPIRES', 'CREATED'],
-    (client) => everything(client.tokens.list),
+    (client, of) => everything((page) => client.tokens.list({ ...page, ...of })),
     (token) => [
       token.token_id,
       token.name,
@@ -201,18 +211,18 @@ export const ACCOUNTS: Command[] = [
       token.created_at,
     ],
   ),
-  deleter('token delete', 'Delete tokens: they stop working at once', (client, id) =>
-    client.tokens.delete(id),
+  deleter('token delete', 'Delete tokens: they stop working at once', (client, id, of) =>
+    client.tokens.delete(id, of),
   ),
   USER_CREATE,
   lister(
     'user list',
     'List the users of the workspace',
     ['USER', 'NAME', 'SCOPES', 'CREATED'],
-    (client) => everything(client.users.list),
+    (client, of) => everything((page) => client.users.list({ ...page, ...of })),
     (user) => [user.user_id, user.username, user.scopes.join(','), user.created_at],
   ),
-  deleter('user delete', 'Delete users with their tokens', (client, id) => client.users.delete(id)),
+  deleter('user delete', 'Delete users with their tokens', (client, id, of) => client.users.delete(id, of)),
   WORKSPACE_CREATE,
   lister(
     'workspace list',

@@ -1,10 +1,8 @@
 /** assay check: the faults of templates, without running them. */
 import { resolveConfig } from '../config.ts'
-import { silentLog } from '../runtime/log.ts'
 import type { Fault } from '../template.ts'
 import { type Command, JSON_OPTION } from './command.ts'
 import { EXIT } from './exit.ts'
-import { readTemplate, withPool } from './local-template.ts'
 import { out, printJson, say } from './print.ts'
 
 /** "report.md:12:3: error: There is no column x. It has a, b." */
@@ -22,6 +20,8 @@ export const CHECK: Command = {
   async run(call) {
     const { config } = resolveConfig(call.environment, call.settings)
     const { sampleFiles } = await import('../templates/samples.ts')
+    const { silentLog } = await import('../runtime/log.ts')
+    const { readTemplate, withPool } = await import('./local-template.ts')
     const roots = { sample: sampleFiles(), data: config.data }
     const found: { file: string; faults: Fault[] }[] = []
     await withPool(config, silentLog, async (pool) => {

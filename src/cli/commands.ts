@@ -1,4 +1,7 @@
-/** Every command, in the order of the help. */
+/**
+ * Every command, in the order of the help. The files of the commands load what is heavy (the service, the engine, the
+ * parser of templates) only when they run, so that a light command answers at once.
+ */
 import { ACCOUNTS } from './accounts.ts'
 import { CHECK } from './check.ts'
 import type { Command } from './command.ts'

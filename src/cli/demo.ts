@@ -106,7 +106,7 @@ export const DEMO: Command = {
     const begun = performance.now()
     const { startApp } = await import('../app.ts')
     const hook = await startHook()
-    const app = await startApp({ config: resolved.config, log: logOf(resolved) })
+    const app = await startApp({ config: resolved.config, log: await logOf(resolved) })
     try {
       out(
         `Assay runs on ${app.url} with a temporary home (ready after ${Math.round(performance.now() - begun)} ms).\n`,

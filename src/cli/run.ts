@@ -12,14 +12,12 @@ import type { Pool } from '../analysis/pool.ts'
 import { type Config, resolveConfig } from '../config.ts'
 import { CHART_FORMS, type ChartForm, type Findings } from '../insight.ts'
 import { systemClock } from '../runtime/clock.ts'
-import { createLog } from '../runtime/log.ts'
 import type { TemplateSource } from '../template.ts'
 import type { Parsed } from '../templates/parse.ts'
 import { faultLine } from './check.ts'
 import { type Call, type Command, pairsOption } from './command.ts'
 import { EXIT, ExitError, UsageError } from './exit.ts'
 import { choice } from './jobs.ts'
-import { readTemplate, withPool } from './local-template.ts'
 import { out, progressLine, say } from './print.ts'
 
 const FORMATS = ['markdown', 'json', 'html'] as const
@@ -46,6 +44,7 @@ async function fileOf(given: string, config: Config): Promise<string> {
 
 async function load(given: string, config: Config): Promise<Found> {
   const file = await fileOf(given, config)
+  const { readTemplate } = await import('./local-template.ts')
   const { source, parsed } = await readTemplate(file)
   for (const fault of parsed.faults) say(faultLine(file, fault))
   const broken = parsed.faults.some(({ severity }) => severity === 'error')
@@ -75,13 +74,13 @@ async function analyse(found: Found, call: Call, config: Config, pool: Pool): Pr
     started_at: new Date(systemClock.now()).toISOString(),
     roots: { sample: sampleFiles(), data: config.data },
   }
-  const result = await pool
-    .run(task, {
-      workspace_id: 'command line',
-      signal: call.signal,
-      onProgress: (progress) => line.show('executing', progress),
-    })
-    .finally(line.end)
+  const result = await pool.run(task, {
+    workspace_id: 'command line',
+    signal: call.signal,
+    onProgress: (progress) => line.show('executing', progress),
+  })
+  if (result.status === 'done') line.show('completed', { percent: 100, step: 0, steps: 0, label: '' })
+  line.end()
   switch (result.status) {
     case 'done':
       if (result.findings.skipped)
@@ -119,7 +118,7 @@ async function render(
   return `${JSON.stringify({ ...insight, markdown, charts }, null, 2)}\n`
 }
 
-function openInBrowser(url: string): void {
+function openInBrowser(url: string): Promise<void> {
   const [program, ...args] =
     process.platform === 'darwin'
       ? ['open', url]
@@ -127,8 +126,14 @@ function openInBrowser(url: string): void {
         ? ['cmd', '/c', 'start', '', url]
         : ['xdg-open', url]
   const child = spawn(program, args, { stdio: 'ignore', detached: true })
-  child.on('error', () => say(`Open it yourself: ${url}`))
   child.unref()
+  return new Promise((resolve) => {
+    child.on('spawn', resolve)
+    child.on('error', () => {
+      say(`There is no ${program} here: open it yourself.`)
+      resolve()
+    })
+  })
 }
 
 /** Resolves with the next change of a Markdown file in the folder (or its partials), or when the signal is aborted. */
@@ -171,6 +176,8 @@ export const RUN: Command = {
     const { config } = resolveConfig(call.environment, call.settings)
     const format = choice<Format>(call, 'format', FORMATS) ?? 'markdown'
     const form = choice<ChartForm>(call, 'charts', CHART_FORMS)
+    const { createLog } = await import('../runtime/log.ts')
+    const { withPool } = await import('./local-template.ts')
     const log = createLog({ level: 'error', format: 'text' })
     const [given] = call.operands
     const page = call.on('open')
@@ -182,7 +189,7 @@ export const RUN: Command = {
       const text = await render(findings, page ? 'html' : format, form, pool)
       if (page === null) return out(text)
       await writeFile(page, call.on('watch') ? text.replace('<head>', `<head>${REFRESH}`) : text)
-      if (!opened) openInBrowser(pathToFileURL(page).href)
+      if (!opened) await openInBrowser(pathToFileURL(page).href)
       opened = true
       say(page)
     }

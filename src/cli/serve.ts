@@ -1,12 +1,13 @@
 /** assay serve: the service until it is told to stop. */
 import { describeConfig, type Resolved, resolveConfig } from '../config.ts'
-import { createLog, type Logger } from '../runtime/log.ts'
+import type { Logger } from '../runtime/log.ts'
 import type { Command } from './command.ts'
 import { EXIT } from './exit.ts'
 import { out, say } from './print.ts'
 import { removeServerFile, writeServerFile } from './server-file.ts'
 
-export function logOf({ config }: Resolved): Logger {
+export async function logOf({ config }: Resolved): Promise<Logger> {
+  const { createLog } = await import('../runtime/log.ts')
   const format = config.logFormat === '' ? (process.stderr.isTTY ? 'text' : 'json') : config.logFormat
   return createLog({ level: config.logLevel, format })
 }
@@ -48,7 +49,7 @@ export const SERVE: Command = {
   listens: true,
   async run(call) {
     const resolved = resolveConfig(call.environment, call.settings)
-    const log = logOf(resolved)
+    const log = await logOf(resolved)
     const { startApp } = await import('../app.ts')
     const { makeLocalToken } = await import('./local-token.ts')
     const app = await startApp({ config: resolved.config, settings: describeConfig(resolved), log })
