@@ -1,6 +1,6 @@
 /** The command line from end to end: real processes, a real service. */
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, before, test } from 'node:test'
@@ -124,6 +124,20 @@ test('shows each setting with its origin, and no secret', async () => {
   assert.deepEqual([of('ASSAY_PORT').value, of('ASSAY_PORT').origin], ['99', 'flag'])
   assert.equal(of('ASSAY_TOKEN').origin, 'environment')
   assert.ok(!out.includes(secret) && !out.includes('hidden'))
+})
+
+const tools = ['bash', 'curl', 'jq'].filter((tool) => spawnSync(tool, ['--version']).error !== undefined)
+const skip = tools.length > 0 ? `not on this machine: ${tools.join(', ')}` : false
+
+test('the first start prints a token, and lines that work as they are pasted', { skip }, () => {
+  const banner = service.banner()
+  const [, token] = /The admin token, shown this once: {2}(assay_\S+)/.exec(banner)!
+  assert.ok(!service.log().includes(token!), 'the log never holds it')
+  const [list, ...rest] = banner.split('\n').filter((line) => line.startsWith('  '))
+  const paste = (script: string): string => spawnSync('bash', ['-c', script], { encoding: 'utf8' }).stdout
+  const templates = JSON.parse(paste(list!)) as { template_id: string }[]
+  assert.ok(templates.some(({ template_id }) => template_id === 'flight-delays'))
+  assert.match(paste(rest.join('\n')), /^# [\s\S]*How this was computed/)
 })
 
 test('runs the reference workflow from the shell', async () => {

@@ -15,7 +15,8 @@ export interface Service {
   /** The one that was started, and the one that serves below it (the same where there is no wrapper). */
   wrapper: number
   server: number
-  /** Everything it said on stderr. */
+  /** What it printed on stdout, and said on stderr. */
+  banner(): string
   log(): string
   /** Resolves with the exit code of the wrapper, or the name of the signal that ended it. */
   exited: Promise<number | string>
@@ -79,6 +80,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     url,
     wrapper: child.pid!,
     server: pid,
+    banner: () => banner,
     log: () => log,
     exited,
     signal: (name) => child.kill(name),
