@@ -128,6 +128,9 @@ const list = (value: string): string[] | null =>
         .split(',')
         .map((part) => part.trim())
         .filter(Boolean)
+function yesOrNo(value: string): boolean {
+  return oneOf('true', 'false')(value) === 'true'
+}
 const rate = (value: string): number | null => (value === '' ? null : integer(1, 1_000_000)(value))
 
 export const SETTINGS = {
@@ -174,6 +177,12 @@ export const SETTINGS = {
     publicUrl,
   ),
   rateLimit: setting('ASSAY_RATE_LIMIT', '', 'Requests a second for each token; empty: no limit', rate),
+  trustProxy: setting(
+    'ASSAY_TRUST_PROXY',
+    'false',
+    "true behind one reverse proxy: the last address of X-Forwarded-For is the client's, for the limit of logins",
+    yesOrNo,
+  ),
   metricsToken: setting(
     'ASSAY_METRICS_TOKEN',
     '',
@@ -237,6 +246,16 @@ export function flagOf(name: SettingName): string {
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 }
 
+/** Kubernetes gives each pod variables named for the services around it: one named "assay" looks like settings. */
+const SERVICE_LINK = /^ASSAY_(SERVICE_(HOST|PORT)|PORT_\d+_)/
+
+function unknown(variable: string): string {
+  const remedy = SERVICE_LINK.test(variable)
+    ? 'Kubernetes set it for a service named assay: set "enableServiceLinks: false" in the pod'
+    : '"assay config --help" lists those that there are'
+  return `${variable}: there is no such setting; ${remedy}.`
+}
+
 export interface Resolved {
   config: Config
   /** Where each value came from. */
@@ -272,7 +291,7 @@ export function resolveConfig(
   for (const variable of Object.keys(environment)) {
     const known = Object.values(SETTINGS).some((row) => row.env === variable)
     if (variable.startsWith('ASSAY_') && !known && !/^ASSAY_(TEST_|WRAPPED$|URL$|SERVER$)/.test(variable)) {
-      faults.push(`${variable}: there is no such setting; see "assay config --help" for the list.`)
+      faults.push(unknown(variable))
     }
   }
   if (faults.length > 0) throw new ConfigError(faults.join('\n'))

@@ -103,7 +103,14 @@ test('keeps a found token for two seconds', async () => {
 
 test('limits the requests of each token where a limit is set', async (t) => {
   const clock = new FakeClock()
-  const config = { host: '127.0.0.1', port: 0, data: null, rateLimit: 3, metricsToken: null }
+  const config = {
+    host: '127.0.0.1',
+    port: 0,
+    data: null,
+    rateLimit: 3,
+    trustProxy: false,
+    metricsToken: null,
+  }
   const { ask, tokens } = await openHarness(t, { clock, parts: { config } })
   for (let left = 2; left >= 0; left -= 1) {
     const answer = await ask('GET', '/v1alpha/jobs')
@@ -189,4 +196,23 @@ test('takes a form and nothing else to log in', async (t) => {
     type: FORM,
   })
   assert.equal(twice.status, 422)
+})
+
+test('counts logins by the last address of X-Forwarded-For behind a proxy, and never without one', async (t) => {
+  for (const trustProxy of [true, false]) {
+    const config = { host: '127.0.0.1', port: 0, data: null, rateLimit: null, trustProxy, metricsToken: null }
+    const { ask } = await openHarness(t, { clock: new FakeClock(), parts: { config } })
+    const login = (name: string, forwarded: string) =>
+      ask('POST', '/v1alpha/auth/login', {
+        token: null,
+        type: FORM,
+        body: `username=${name}&password=wrong`,
+        headers: { 'x-forwarded-for': forwarded },
+      })
+    for (let count = 0; count < 60; count += 1) await login('eve', `192.0.2.${count}, 203.0.113.9`)
+    const same = await login('ada', '192.0.2.99, 203.0.113.9')
+    assert.deepEqual([same.status, same.headers['ratelimit-limit']], [429, '60'])
+    const other = await login('bob', '203.0.113.9, 198.51.100.7')
+    assert.equal(other.status, trustProxy ? 401 : 429)
+  }
 })

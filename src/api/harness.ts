@@ -90,7 +90,14 @@ export async function openHarness(test: TestContext, options: HarnessOptions = {
       : noPool
   const secrets = new SecretBox([Buffer.alloc(32, 7)])
   const parts: ApiParts = {
-    config: { host: '127.0.0.1', port: 0, data: null, rateLimit: null, metricsToken: null },
+    config: {
+      host: '127.0.0.1',
+      port: 0,
+      data: null,
+      rateLimit: null,
+      trustProxy: false,
+      metricsToken: null,
+    },
     settings: [],
     store,
     pool,

@@ -16,7 +16,7 @@ import type { Limiter } from './limiter.ts'
 import type { Statuses } from './statuses.ts'
 
 export interface ApiParts {
-  config: Pick<Config, 'host' | 'port' | 'data' | 'rateLimit' | 'metricsToken'>
+  config: Pick<Config, 'host' | 'port' | 'data' | 'rateLimit' | 'trustProxy' | 'metricsToken'>
   /** The settings as people may see them, secrets hidden. */
   settings: ReturnType<typeof describeConfig>
   store: Store

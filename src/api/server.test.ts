@@ -238,6 +238,7 @@ test('asks for the metrics token where one is set', async (t) => {
     port: 0,
     data: null,
     rateLimit: null,
+    trustProxy: false,
     metricsToken: 'a-metrics-token-of-16',
   }
   const { ask } = await openHarness(t, { parts: { config } })

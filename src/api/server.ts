@@ -76,7 +76,7 @@ function addressOf(app: FastifyInstance): string | null {
   return `http://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`
 }
 
-function createServer({ log }: ApiParts): FastifyInstance {
+function createServer({ config, log }: ApiParts): FastifyInstance {
   const app = fastify({
     logger: false,
     bodyLimit: BODY_BYTES,
@@ -84,6 +84,7 @@ function createServer({ log }: ApiParts): FastifyInstance {
     return503OnClosing: false,
     genReqId: () => uuidv7(),
     requestIdHeader: false,
+    trustProxy: config.trustProxy && ((_address, hop) => hop === 0),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 2048 },
     frameworkErrors: (error, request, reply) => {
       reply.header('x-request-id', request.id)
