@@ -103,3 +103,29 @@ test('shows at most a hundred faults of one request', () => {
   assert.equal(error.errors?.length, 100)
   assert.match(error.message, /and 499 more/)
 })
+
+test('says what a bound is in words', () => {
+  const check = validator(
+    Type.Object({
+      text: Type.String({ minLength: 1, maxLength: 3 }),
+      list: Type.Array(Type.Integer({ minimum: 1, maximum: 9 }), { minItems: 1, uniqueItems: true }),
+    }),
+  )
+  const messages = (value: unknown) =>
+    check(value, '').faults.map(({ path, message }) => `${path} ${message}`)
+  assert.deepEqual(messages({ text: '', list: [] }), ['text must not be empty', 'list must not be empty'])
+  assert.deepEqual(messages({ text: 'long', list: [0, 10, 10] }), [
+    'text must have at most 3 characters',
+    'list.0 must be at least 1',
+    'list.1 must be at most 9',
+    'list.2 must be at most 9',
+    'list must not hold the same item twice',
+  ])
+})
+
+test('puts no full stop after a question', () => {
+  const detail = (...messages: string[]) =>
+    invalid(messages.map((message) => ({ path: 'a', message }))).message
+  assert.equal(detail('did you mean "b"?'), 'a: did you mean "b"? Correct what errors lists.')
+  assert.equal(detail('is required', 'x'), 'a: is required. (and 1 more) Correct what errors lists.')
+})

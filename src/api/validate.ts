@@ -124,7 +124,19 @@ function sentence(error: ErrorObject, params: Record<string, unknown>): string {
   if (error.keyword === 'type') return `must be ${[params.type].flat().map(nameOfType).join(' or ')}`
   if (error.keyword === 'format')
     return params.format === 'uuid' ? 'must be a UUID' : 'must be a time such as 2026-01-31T12:00:00Z'
-  return error.message ?? 'does not fit'
+  const bound = BOUNDS[error.keyword]?.(Number(params.limit))
+  return bound ?? error.message ?? 'does not fit'
+}
+
+const BOUNDS: Record<string, (limit: number) => string> = {
+  minimum: (limit) => `must be at least ${limit}`,
+  maximum: (limit) => `must be at most ${limit}`,
+  minLength: (limit) => (limit === 1 ? 'must not be empty' : `must have at least ${limit} characters`),
+  maxLength: (limit) => `must have at most ${limit} characters`,
+  minItems: (limit) => (limit === 1 ? 'must not be empty' : `must have at least ${limit} items`),
+  maxItems: (limit) => `must have at most ${limit} items`,
+  maxProperties: (limit) => `must have at most ${limit} keys`,
+  uniqueItems: () => 'must not hold the same item twice',
 }
 
 function nameOfType(type: unknown): string {
@@ -179,9 +191,9 @@ export function textFaults(root: unknown, at: string): FieldError[] {
 export function invalid(faults: FieldError[]): AppError {
   const shown = faults.slice(0, MOST_FAULTS)
   const [first] = shown
-  const more = faults.length > 1 ? `, and ${faults.length - 1} more` : ''
-  const message = first?.message.replace(/\.$/, '')
-  return new AppError('invalid', `${first?.path}: ${message}${more}. Correct what errors lists.`, {
+  const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : ''
+  const message = first?.message.replace(/(?<![.?])$/, '.')
+  return new AppError('invalid', `${first?.path}: ${message}${more} Correct what errors lists.`, {
     errors: shown,
   })
 }
