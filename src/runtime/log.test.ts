@@ -47,3 +47,12 @@ test('hides tokens, passwords and headers', async () => {
   assert.doesNotMatch(text, /assay_x|hidden-/)
   assert.match(text, /••••/)
 })
+
+test('quotes text that could forge a line or steer the terminal', async () => {
+  const text = await lines('text', (log) => {
+    log.info({ detail: 'x\n12:00:00 info  ready', colour: '\u001b[31m', name: 'Zoë 東京' }, 'm')
+  })
+  assert.equal(text.split('\n').length, 2)
+  assert.ok(!text.includes('\u001b'))
+  assert.match(text, /name=Zoë 東京/)
+})

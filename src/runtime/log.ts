@@ -14,8 +14,10 @@ const LEVELS: Record<number, string> = { 20: 'debug', 30: 'info', 40: 'warn', 50
 /** "12:00:01 info  a job ended assignment_id=... status=completed" */
 function textLine(line: string): string {
   const { level, time, msg, err, ...fields } = JSON.parse(line) as Record<string, unknown>
+  // Text that could forge a line or steer the terminal is quoted.
   const pairs = Object.entries(fields).map(
-    ([key, value]) => ` ${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+    ([key, value]) =>
+      ` ${key}=${typeof value === 'string' && /^[\x20-\x7e\xa1-\uffff]*$/.test(value) ? value : JSON.stringify(value)}`,
   )
   const stack = err ? `\n${(err as { stack?: string }).stack ?? JSON.stringify(err)}` : ''
   return `${String(time).slice(11, 19)} ${(LEVELS[level as number] ?? '').padEnd(5)} ${typeof msg === 'string' ? msg : ''}${pairs.join('')}${stack}\n`
