@@ -59,7 +59,7 @@ function rootsOf(claimed: ClaimedJob, { sample, data }: AttemptOptions): Roots {
 }
 
 async function analyse(claimed: ClaimedJob, hold: Hold, options: AttemptOptions): Promise<RunResult> {
-  const { store, pool, clock, giveUp } = options
+  const { pool, clock, giveUp } = options
   const { job } = claimed
   const template = await persist(
     () => options.source({ template_id: job.template_id, version: job.template_version }),
@@ -69,12 +69,12 @@ async function analyse(claimed: ClaimedJob, hold: Hold, options: AttemptOptions)
     const detail = `Version ${job.template_version} of the template ${job.template_id} is not in the store.`
     return { status: 'failed', error: { code: 'template_invalid', detail } }
   }
-  if (!(await persist(() => store.startJob(hold.lease), { clock, giveUp }))) hold.stop('taken')
   if (hold.signal.aborted) return { status: 'stopped' }
   const done = new AbortController()
   const reporting = reportProgress(hold, done.signal, options)
   try {
-    return await pool.run(
+    const starting = markStarted(hold, options)
+    const running = pool.run(
       {
         kind: 'run',
         template,
@@ -90,9 +90,24 @@ async function analyse(claimed: ClaimedJob, hold: Hold, options: AttemptOptions)
         },
       },
     )
+    const [result] = await Promise.all([running, starting])
+    return result
   } finally {
     done.abort()
     await reporting
+  }
+}
+
+/**
+ * active -> executing, written while the analysis begins (it changes nothing outside its process, so a commit need not
+ * be waited for; settling waits). One that is not ours any more is stopped.
+ */
+async function markStarted(hold: Hold, { store, clock, giveUp }: AttemptOptions): Promise<void> {
+  try {
+    if (!(await persist(() => store.startJob(hold.lease), { clock, giveUp }))) hold.stop('taken')
+  } catch (error) {
+    hold.stop('draining')
+    throw error
   }
 }
 
@@ -131,10 +146,17 @@ async function settle(settlement: Settlement, hold: Hold, options: AttemptOption
   }
 }
 
-/** Runs and settles the attempt. Throws only where even its loss cannot be written: the node must go then. */
-export async function runAttempt(claimed: ClaimedJob, hold: Hold, options: AttemptOptions): Promise<void> {
-  const { clock, log, metrics } = options
-  const { job } = claimed
+/**
+ * Runs the attempt and answers with how to settle it: the place is free once the analysis has ended, so that the next
+ * claim goes into the same commit as what was found. Settling rejects only where not even a loss can be written: the
+ * node must go then.
+ */
+export async function runAttempt(
+  claimed: ClaimedJob,
+  hold: Hold,
+  options: AttemptOptions,
+): Promise<() => Promise<void>> {
+  const { clock, log } = options
   const begun = clock.monotonic()
   let result: RunResult
   try {
@@ -143,13 +165,32 @@ export async function runAttempt(claimed: ClaimedJob, hold: Hold, options: Attem
     if (!isStoreAway(error)) log.error({ ...hold.lease, err: error }, 'an attempt broke off')
     result = isStoreAway(error) ? { status: 'stopped' } : { status: 'crashed', detail: String(error) }
   }
-  const ran = clock.monotonic()
+  const run_ms = clock.monotonic() - begun
   const stopped = hold.reason
   // From here on only the fence decides: nobody needs to stop what has ended.
   options.lease.drop(hold)
-  const ending = await settle(settlementOf(result, stopped), hold, options)
-  const seconds = (ran - begun) / 1000
-  metrics.jobRuns.observe({ outcome: ending }, seconds)
+  return async () => {
+    const ran = clock.monotonic()
+    const ending = await settle(settlementOf(result, stopped), hold, options)
+    report({ claimed, hold, result, stopped, ending, run_ms, settle_ms: clock.monotonic() - ran }, options)
+  }
+}
+
+interface Ended {
+  claimed: ClaimedJob
+  hold: Hold
+  result: RunResult
+  stopped: Hold['reason']
+  ending: Ending
+  run_ms: number
+  settle_ms: number
+}
+
+/** One wide line and the measure of an attempt. */
+function report(ended: Ended, { log, metrics }: AttemptOptions): void {
+  const { claimed, hold, result, stopped, ending, run_ms, settle_ms } = ended
+  const { job } = claimed
+  metrics.jobRuns.observe({ outcome: ending }, run_ms / 1000)
   log.info(
     {
       assignment_id: job.assignment_id,
@@ -161,8 +202,8 @@ export async function runAttempt(claimed: ClaimedJob, hold: Hold, options: Attem
       stopped: stopped ?? undefined,
       error: result.status === 'failed' ? result.error.code : undefined,
       detail: result.status === 'crashed' ? result.detail : undefined,
-      run_ms: Math.round(ran - begun),
-      settle_ms: Math.round(clock.monotonic() - ran),
+      run_ms: Math.round(run_ms),
+      settle_ms: Math.round(settle_ms),
       peak_memory_bytes: result.status === 'done' ? result.findings.lineage.peak_memory_bytes : undefined,
     },
     'an attempt ended',

@@ -125,7 +125,7 @@ test('runs a queued job to its insight, with its version, variables and folders'
   assert.deepEqual(task.variables, { a: 1 })
   assert.deepEqual(task.roots, { sample: { 'a.csv': '/a.csv' }, data: '/data' })
   assert.equal(options.workspace_id, workspace_id)
-  assert.equal((await state(id)).job_status, 'executing')
+  await until(async () => (await state(id)).job_status === 'executing')
   runs[0]!.end(DONE)
   await until(async () => (await state(id)).job_status === 'completed')
   const job = await state(id)
@@ -232,7 +232,7 @@ test('writes what was found once the store is back', async () => {
 test('writes progress at most once a second, and the newest', async () => {
   const { store, clock, runs, state, stop, running } = await setUp()
   const id = await enqueue(store)
-  await until(() => runs.length === 1)
+  await until(async () => (await state(id)).job_status === 'executing')
   const { onProgress } = runs[0]!.options
   let writes = 0
   store.subscribe((hint) => {

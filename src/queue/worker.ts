@@ -55,8 +55,7 @@ async function checkHold(hold: Hold, store: Store): Promise<void> {
 }
 
 async function claim(options: WorkerOptions, limit: number): Promise<ClaimedJob[]> {
-  const { store, lease, node_id, clock, metrics } = options
-  if (!lease.holds()) return []
+  const { store, node_id, clock, metrics } = options
   const claimed = await store.claimJobs({ node_id, limit })
   metrics.jobsClaimed.inc(claimed.length)
   for (const { job } of claimed) {
@@ -79,15 +78,26 @@ function listen({ store, lease, log }: WorkerOptions, hint: Hint, wake: () => vo
 export function createWorker(options: WorkerOptions): Service {
   const { store, lease, node_id, clock, log } = options
   const running = new Set<Hold>()
+  /** Ended, and not yet written. No more is claimed where the writing does not keep up. */
+  const settling = new Set<Promise<void>>()
   const source = versionCache(store)
+  const mayClaim = (): boolean => lease.holds() && settling.size <= options.concurrency
 
-  async function work(claimed: ClaimedJob, giveUp: AbortSignal): Promise<void> {
+  async function work(
+    claimed: ClaimedJob,
+    giveUp: AbortSignal,
+    onBroken: (error: unknown) => void,
+  ): Promise<void> {
     const { assignment_id, attempt, workspace_id } = claimed.job
     const hold = lease.hold({ assignment_id, attempt, node_id }, workspace_id)
     running.add(hold)
     if (giveUp.aborted) hold.stop('draining')
     try {
-      await runAttempt(claimed, hold, { ...options, source, giveUp })
+      const settle = await runAttempt(claimed, hold, { ...options, source, giveUp })
+      const settled: Promise<void> = settle()
+        .catch(onBroken)
+        .finally(() => settling.delete(settled))
+      settling.add(settled)
     } finally {
       running.delete(hold)
       lease.drop(hold)
@@ -114,15 +124,15 @@ export function createWorker(options: WorkerOptions): Service {
           concurrency: options.concurrency,
           pollMs: POLL_MS,
           clock,
-          claim: (limit) => claim(options, limit),
-          work: (claimed) => work(claimed, drained.signal).catch(broken.reject),
+          claim: async (limit) => (mayClaim() ? claim(options, limit) : []),
+          work: (claimed) => work(claimed, drained.signal, broken.reject).catch(broken.reject),
           subscribe: (wake) => store.subscribe((hint) => listen(options, hint, wake)),
           onError: (error) => log.warn({ err: error }, 'jobs could not be claimed'),
         },
         signal,
       )
       void drain(signal, drained, finished.signal)
-      await Promise.race([loop, broken.promise])
+      await Promise.race([loop.then(() => Promise.all(settling)), broken.promise])
       finished.abort()
     },
   }
