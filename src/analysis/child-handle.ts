@@ -5,7 +5,7 @@
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, rmdir } from 'node:fs/promises'
 import { getCompileCacheDir } from 'node:module'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -207,8 +207,17 @@ class Handle implements ChildHandle {
       options.signal?.removeEventListener('abort', cancel)
       this.#running = null
       if (this.#process.connected) this.#enter('idle')
-      void rm(folder, { recursive: true, force: true }).catch(() => undefined)
+      void removeFolder(folder)
     }
+  }
+}
+
+/** Nearly always empty: one call, where the recursive removal looks at it first, synchronously. */
+async function removeFolder(folder: string): Promise<void> {
+  try {
+    await rmdir(folder)
+  } catch {
+    await rm(folder, { recursive: true, force: true }).catch(() => undefined)
   }
 }
 

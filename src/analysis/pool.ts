@@ -72,8 +72,8 @@ export interface Pool {
   stop(): Promise<void>
 }
 
-/** A fresh child costs 0.25 s of a core: replaced so seldom, that is 1 ms a task. */
-const TASKS_MAX = 250
+/** A fresh child costs 0.25 s of a core: replaced so seldom, that is a quarter of a millisecond a task. */
+const TASKS_MAX = 1000
 /** A child is about 130 MB when warm; one that an analysis has left larger than this is replaced. */
 const RESIDENT_MAX_BYTES = 400_000_000
 const SMALL_TIMEOUT_MS = 30_000
