@@ -1,7 +1,6 @@
 /** From settings to a running service: the only place that knows every part. */
-import { mkdir, rm, stat } from 'node:fs/promises'
+import { rm, stat } from 'node:fs/promises'
 import { availableParallelism, hostname } from 'node:os'
-import path from 'node:path'
 import { createPool, type Pool } from './analysis/pool.ts'
 import { createApi } from './api/server.ts'
 import { type Config, ConfigError, type describeConfig } from './config.ts'
@@ -10,7 +9,7 @@ import { createLease } from './queue/lease.ts'
 import { createReaper } from './queue/reaper.ts'
 import { createWorker } from './queue/worker.ts'
 import { type Clock, systemClock } from './runtime/clock.ts'
-import { homeKey, makeHome } from './runtime/home.ts'
+import { homeKey, makeHome, workFolder } from './runtime/home.ts'
 import { uuidv7 } from './runtime/ids.ts'
 import { type Logger, silentLog } from './runtime/log.ts'
 import { createMetrics } from './runtime/metrics.ts'
@@ -192,13 +191,6 @@ function untilStopped(name: string, end: () => Promise<void>): Service {
   }
 }
 
-/** Its own folder in the home: what a killed process left there goes at the next start. */
-async function emptyFolder(folder: string): Promise<string> {
-  await rm(folder, { recursive: true, force: true })
-  await mkdir(folder, { recursive: true, mode: 0o700 })
-  return folder
-}
-
 /** Puts each service into `services` as soon as it is there, so that a start that fails half-way can stop them. */
 async function buildServices(
   { config, settings = [], clock = systemClock, log = silentLog }: AppOptions,
@@ -219,16 +211,11 @@ async function buildServices(
   const shared = { store, secrets, targets, clock, log, metrics, node_id: node.node_id, version: VERSION }
   const has = (role: Config['roles'][number]): boolean => config.roles.includes(role)
   const concurrency = config.workers ?? availableParallelism()
+  const tempRoot = await workFolder(config.home)
+  services.push(untilStopped('work folder', () => rm(tempRoot, { recursive: true, force: true })))
   const pool: Pool | null =
     has('worker') || has('api')
-      ? createPool({
-          size: concurrency,
-          clock,
-          log,
-          caps: capsOf(config),
-          tempRoot: await emptyFolder(path.join(config.home, 'tmp')),
-          metrics,
-        })
+      ? createPool({ size: concurrency, clock, log, caps: capsOf(config), tempRoot, metrics })
       : null
   if (pool) services.push(untilStopped('pool', () => pool.stop()))
   const sample = sampleFiles()

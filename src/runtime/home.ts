@@ -1,6 +1,7 @@
 /** The home: the folder that holds a service's state, and the key that seals its secrets. */
 import { randomBytes } from 'node:crypto'
-import { link, mkdir, open, readFile, rm } from 'node:fs/promises'
+import { link, mkdir, mkdtemp, open, readdir, readFile, rm } from 'node:fs/promises'
+import { hostname } from 'node:os'
 import path from 'node:path'
 
 export async function makeHome(home: string): Promise<void> {
@@ -15,8 +16,8 @@ export async function homeKey(home: string): Promise<Buffer> {
   const file = path.join(home, 'secret.key')
   const kept = await readKey(file)
   if (kept) return kept
-  const draft = path.join(home, `secret.key.${process.pid}`)
-  const handle = await open(draft, 'w', 0o600)
+  const draft = `${file}.${randomBytes(8).toString('hex')}`
+  const handle = await open(draft, 'wx', 0o600)
   try {
     await handle.writeFile(`${randomBytes(32).toString('hex')}\n`)
     await handle.sync()
@@ -43,4 +44,30 @@ async function readKey(file: string): Promise<Buffer | null> {
   if (!/^[0-9a-f]{64}\s*$/.test(text))
     throw new Error(`${file} does not hold 64 hex digits: put the right file back.`)
   return Buffer.from(text.trim(), 'hex')
+}
+
+/**
+ * A folder of this process's own below `tmp` in the home, for what analyses spill. Processes that share a home (on
+ * PostgreSQL they may) leave each other's alone; what a killed process of this machine left behind goes.
+ */
+export async function workFolder(home: string): Promise<string> {
+  const root = path.join(home, 'tmp')
+  await mkdir(root, { recursive: true, mode: 0o700 })
+  for (const name of await readdir(root)) {
+    const [, host, pid] = /^(.+)-(\d+)-[^-]+$/.exec(name) ?? []
+    if (host === hostname() && !isAnother(Number(pid)))
+      await rm(path.join(root, name), { recursive: true, force: true })
+  }
+  return mkdtemp(path.join(root, `${hostname()}-${process.pid}-`))
+}
+
+/** Whether another process bears this id now. A folder that bears our own is our predecessor's. */
+function isAnother(pid: number): boolean {
+  if (pid === process.pid) return false
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
 }
