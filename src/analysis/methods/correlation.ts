@@ -74,8 +74,7 @@ async function pairOf(table: Relation, x: string, y: string): Promise<Pair> {
   if (n < LEAST || range!.x_same === true || range!.y_same === true) return nothing
   const scaled = `(select x / ${double(powerAbove(range!.x_size as number))} as x, y / ${double(powerAbove(range!.y_size as number))} as y from ${source})`
   const pearson = await productMoment(table, scaled)
-  const ranks = `(select ${rankSql('x')} / ${n} as x, ${rankSql('y')} / ${n} as y from ${source})`
-  const spearman = await productMoment(table, ranks)
+  const spearman = await rankCorrelation(table, source, n)
   const half = normalUpperQuantile(0.025) / Math.sqrt(n - 3)
   const certain = Math.abs(pearson) === 1
   const t = pearson * Math.sqrt((n - 2) / ((1 - pearson) * (1 + pearson)))
@@ -89,9 +88,16 @@ async function pairOf(table: Relation, x: string, y: string): Promise<Pair> {
   }
 }
 
-/** The mean rank among equals, from 1. */
-function rankSql(name: string): string {
-  return `(rank() over (order by ${name}) + (count(*) over (partition by ${name}) - 1) / 2.0::double)`
+/** Spearman's coefficient: Pearson's of the ranks, in whole numbers (twice the rank less its mean, mean ranks for ties). */
+async function rankCorrelation(table: Relation, source: string, n: number): Promise<number> {
+  const deviation = (name: string) =>
+    `cast(2 * rank() over (order by ${name}) + count(*) over (order by ${name} range between current row and current row) - ${n + 2} as hugeint)`
+  const [row] = await table.query(
+    `select cast(sum(u * u) as varchar) as uu, cast(sum(v * v) as varchar) as vv, cast(sum(u * v) as varchar) as uv
+     from (select ${deviation('x')} as u, ${deviation('y')} as v from ${source})`,
+  )
+  const whole = (name: string) => Number(BigInt(row![name] as string))
+  return whole('uv') / Math.sqrt(whole('uu')) / Math.sqrt(whole('vv'))
 }
 
 /** Pearson's coefficient of x and y (|x|, |y| <= 1) by two passes of exact sums. */

@@ -22,13 +22,13 @@ export function figure(value: number | null, resolution?: number | null): string
 /** A signed number: "+3.2", "-12", "0". */
 export function signed(value: number | null, resolution?: number | null): string {
   const text = figure(value, resolution)
-  return value !== null && value > 0 && text !== 'unknown' ? `+${text}` : text
+  return value !== null && value > 0 && text !== 'unknown' && text !== '0' ? `+${text}` : text
 }
 
 /** A share as a percentage with one decimal: 0.1234 is "12.3%". */
 export function percent(share: number | null): string {
-  if (share === null || !Number.isFinite(share)) return 'unknown'
-  const value = share * 100
+  const value = share === null ? Number.NaN : share * 100
+  if (share === null || !Number.isFinite(value)) return 'unknown'
   if (Math.abs(value) >= 1000) return `${grouped(value, 0)}%`
   if (value !== 0 && Math.abs(value) < 0.05) return `${trimmed(value.toPrecision(1))}%`
   const text = value.toFixed(1)
