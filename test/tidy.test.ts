@@ -234,3 +234,16 @@ test('versions in package.json are exact', () => {
       assert.match(version, /^\d/, `${name}@${version}`)
   }
 })
+
+test('the lock holds every optional package of other platforms, so that npm ci works on each', () => {
+  const lock = JSON.parse(read('package-lock.json')) as {
+    packages: Record<string, { optionalDependencies?: Record<string, string> }>
+  }
+  const missing = Object.entries(lock.packages).flatMap(([where, entry]) =>
+    Object.keys(entry.optionalDependencies ?? {}).filter(
+      (name) =>
+        !(`node_modules/${name}` in lock.packages) && !(`${where}/node_modules/${name}` in lock.packages),
+    ),
+  )
+  assert.deepEqual(missing, [])
+})
