@@ -8,7 +8,7 @@ import type { FieldError } from './errors.ts'
 import type { Event, EventType } from './event.ts'
 import type { InsightView, ReadChartForm } from './insight.ts'
 import type { JobStatus, JobView, Progress } from './job.ts'
-import type { Fault, TemplateView } from './template.ts'
+import type { Fault, TemplateView, VariableView } from './template.ts'
 import type { Principal, Scope, Token, User, Workspace } from './token.ts'
 import type { HeaderInput, SignatureVersion, WebhookStatus, WebhookView } from './webhook.ts'
 
@@ -259,7 +259,10 @@ function templateCalls(send: Send, json: Json) {
       await send('DELETE', `/jobs/templates/${segment(template_id)}`)
     },
     check: (source: string) =>
-      json<{ faults: Fault[] }>('POST', '/jobs/templates/check', { ...markdown(source), repeatable: true }),
+      json<{ faults: Fault[]; variables: VariableView[] }>('POST', '/jobs/templates/check', {
+        ...markdown(source),
+        repeatable: true,
+      }),
     preview: (source: string, template_vars: Record<string, unknown> = {}, charts?: ReadChartForm) =>
       json<InsightView>('POST', '/jobs/templates/preview', {
         json: { source, template_vars },

@@ -135,6 +135,10 @@ test('checks, previews and offers choices on the data of the workspace', async (
     good.json().faults.filter((fault: { severity: string }) => fault.severity === 'error'),
     [],
   )
+  assert.deepEqual(
+    good.json().variables.map(({ name }: { name: string }) => name),
+    ['region', 'measure', 'table', 'open', 'kind', 'top'],
+  )
   const bad = SALES.replace('where region', 'where regoin')
   const found = await ask('POST', '/v1alpha/jobs/templates/check', {
     token: admin,

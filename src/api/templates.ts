@@ -5,7 +5,7 @@ import type { Description, RunResult } from '../analysis/protocol.ts'
 import { AppError, notFound } from '../errors.ts'
 import { type Findings, READ_CHART_FORMS } from '../insight.ts'
 import { iso } from '../runtime/clock.ts'
-import { Fault, TEMPLATE_ID, TemplateView, type Variable } from '../template.ts'
+import { Fault, TEMPLATE_ID, TemplateView, type Variable, VariableView } from '../template.ts'
 import { parsedTemplate, templateSource } from '../templates/template-cache.ts'
 import type { Services } from './parts.ts'
 import { INSIGHT_MEDIA, PreviewView, sendFindings } from './result.ts'
@@ -154,19 +154,22 @@ export const checkTemplate = operation({
   body: Source,
   bodyType: 'text/markdown',
   replies: {
-    200: { description: 'The faults; none: it may run', schema: Type.Object({ faults: Type.Array(Fault) }) },
+    200: {
+      description: 'The faults, none: it may run; and the variables that it declares',
+      schema: Type.Object({ faults: Type.Array(Fault), variables: Type.Array(VariableView) }),
+    },
   },
   errors: ['preview_failed'],
   async handle({ services, principal, body, signal }) {
     const template = sourceOf('draft', body)
     const { template: parsed, faults } = parsedTemplate(template)
-    if (parsed === null) return { faults }
+    if (parsed === null) return { faults, variables: [] }
     const roots = await rootsOf(services, principal)
     const { workspace_id } = principal
     const found = await services.pool
       .check({ kind: 'check', template, roots }, { workspace_id, signal: signal() })
       .catch(notTried)
-    return { faults: found }
+    return { faults: found, variables: foundTemplate(parsed).view.variables }
   },
 })
 

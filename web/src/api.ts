@@ -54,7 +54,7 @@ export function useMay(scope: Scope): boolean {
   return scopes.some((held) => ORDER.indexOf(held) >= ORDER.indexOf(scope))
 }
 
-/** The faults of a refusal by the last part of their path ("origin" of "payload.template_vars.origin"). */
+/** The faults of a refusal by what follows the prefix in their path ("origin" in "payload.template_vars.origin"). */
 export function faultsOf(error: unknown, prefix = ''): Record<string, string> {
   const errors = error instanceof ClientError ? (error.problem?.errors ?? []) : []
   const own = errors.filter(({ path }) => path.startsWith(prefix))

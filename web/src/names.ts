@@ -27,8 +27,8 @@ export const JOB_WORDS: Record<JobStatus, string> = {
   queued: 'Waits for a worker',
   active: 'Taken by a worker',
   executing: 'Running',
-  completed: 'Completed',
-  canceled: 'Canceled',
+  completed: 'It found something to read.',
+  canceled: 'It will not go on.',
 }
 
 /** What to do about a job's error; the same list as docs/errors.md, in the words of somebody who looks at a job. */

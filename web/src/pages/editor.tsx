@@ -3,8 +3,8 @@ import type { EditorView } from '@codemirror/view'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
-import type { Fault as TemplateFault } from '../../../src/template.ts'
-import { api } from '../api.ts'
+import type { Fault as TemplateFault, VariableView } from '../../../src/template.ts'
+import { api, faultsOf } from '../api.ts'
 import { useDraft } from '../draft.ts'
 import type { Insight } from '../insights.ts'
 import { goToLine } from '../parts/code-mirror.ts'
@@ -12,9 +12,13 @@ import { Editor } from '../parts/editor.tsx'
 import { Fault } from '../parts/fault.tsx'
 import { TextField } from '../parts/field.tsx'
 import { InsightText } from '../parts/insight-text.tsx'
+import { LineageSection } from '../parts/lineage.tsx'
 import { Loaded, Page } from '../parts/page.tsx'
+import { VariableField } from '../parts/variable-field.tsx'
+import { firstValues, sentValues, textOf, type Values } from '../values.ts'
 
 const CHECK_AFTER_MS = 500
+const NONE: readonly never[] = []
 
 const START = `---
 title: Penguins by species
@@ -48,7 +52,7 @@ function useChecked(source: string) {
   }, [source])
   return useQuery({
     queryKey: ['check', settled],
-    queryFn: async () => (await api().templates.check(settled)).faults,
+    queryFn: () => api().templates.check(settled),
     enabled: settled.trim() !== '',
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 60_000,
@@ -83,8 +87,8 @@ function Faults(props: {
 
 function usePreview() {
   return useMutation({
-    mutationFn: async (source: string) => {
-      const found = (await api().templates.preview(source, {}, 'link')) as unknown as Insight
+    mutationFn: async ({ source, values }: { source: string; values: Record<string, unknown> }) => {
+      const found = (await api().templates.preview(source, values, 'link')) as unknown as Insight
       return { ...found, insight_id: 'preview', assignment_id: '' }
     },
   })
@@ -103,6 +107,7 @@ function Preview({ preview }: { preview: ReturnType<typeof usePreview> }) {
     <article className="insight">
       <h2 className="insight-title">{preview.data.title}</h2>
       <InsightText insight={preview.data} />
+      <LineageSection insight={preview.data} />
     </article>
   )
 }
@@ -110,6 +115,33 @@ function Preview({ preview }: { preview: ReturnType<typeof usePreview> }) {
 interface Draft {
   template_id: string
   source: string
+  /** What the preview is given, by variable. */
+  values: Values
+}
+
+function PreviewValues(props: {
+  variables: readonly VariableView[]
+  values: Values
+  faults: Record<string, string>
+  onChange(values: Values): void
+}) {
+  const { variables, values, faults, onChange } = props
+  if (variables.length === 0) return null
+  return (
+    <details className="facts" open={Object.keys(faults).length > 0 || undefined}>
+      <summary>Values for the preview</summary>
+      {variables.map((variable) => (
+        <VariableField
+          key={`${variable.name} ${variable.type}`}
+          template_id={null}
+          variable={variable}
+          value={values[variable.name] ?? textOf(variable.default)}
+          fault={faults[variable.name]}
+          onChange={(value) => onChange({ ...values, [variable.name]: value })}
+        />
+      ))}
+    </details>
+  )
 }
 
 function useSave(draft: Draft, forget: () => void) {
@@ -126,46 +158,65 @@ function useSave(draft: Draft, forget: () => void) {
   })
 }
 
+function DeskHead(props: {
+  draft: Draft
+  fixed: boolean
+  preview: ReturnType<typeof usePreview>
+  save: ReturnType<typeof useSave>
+  onChange(draft: Draft): void
+  onPreview(): void
+}) {
+  const { draft, fixed, preview, save, onChange, onPreview } = props
+  return (
+    <div className="row-form">
+      {!fixed && (
+        <TextField
+          label="Id"
+          hint="Small letters, digits, - and _; it is the template’s name in the API."
+          required
+          value={draft.template_id}
+          onChange={({ target }) => onChange({ ...draft, template_id: target.value })}
+        />
+      )}
+      <div className="actions">
+        <button type="button" className="button" disabled={preview.isPending} onClick={onPreview}>
+          Preview
+        </button>
+        <button
+          type="button"
+          className="button primary"
+          disabled={save.isPending || draft.template_id.trim() === ''}
+          onClick={() => save.mutate()}
+        >
+          Save
+        </button>
+      </div>
+    </div>
+  )
+}
+
 function Desk({ name, first, fixed }: { name: string; first: Draft; fixed: boolean }) {
   const [draft, change, forget] = useDraft<Draft>(`template.${name}`, () => first)
   const view = useRef<EditorView | null>(null)
   const checked = useChecked(draft.source)
   const preview = usePreview()
   const save = useSave(draft, forget)
-  const faults = checked.data ?? []
+  const faults = checked.data?.faults ?? NONE
+  const variables = checked.data?.variables ?? NONE
+  const given = (): Record<string, unknown> =>
+    sentValues(variables, { ...firstValues(variables), ...draft.values })
   return (
     <>
-      <div className="row-form">
-        {!fixed && (
-          <TextField
-            label="Id"
-            hint="Small letters, digits, - and _; it is the template’s name in the API."
-            required
-            value={draft.template_id}
-            onChange={({ target }) => change({ ...draft, template_id: target.value })}
-          />
-        )}
-        <div className="actions">
-          <button
-            type="button"
-            className="button"
-            disabled={preview.isPending}
-            onClick={() => preview.mutate(draft.source)}
-          >
-            Preview
-          </button>
-          <button
-            type="button"
-            className="button primary"
-            disabled={save.isPending || draft.template_id.trim() === ''}
-            onClick={() => save.mutate()}
-          >
-            Save
-          </button>
-        </div>
-      </div>
+      <DeskHead
+        draft={draft}
+        fixed={fixed}
+        preview={preview}
+        save={save}
+        onChange={change}
+        onPreview={() => preview.mutate({ source: draft.source, values: given() })}
+      />
       {save.isError && <Fault error={save.error} />}
-      <div className="pair desk">
+      <div className="pair">
         <div>
           <Editor
             first={draft.source}
@@ -182,6 +233,12 @@ function Desk({ name, first, fixed }: { name: string; first: Draft; fixed: boole
           />
         </div>
         <section className="preview" aria-label="Preview">
+          <PreviewValues
+            variables={variables}
+            values={draft.values}
+            faults={faultsOf(preview.error, 'template_vars.')}
+            onChange={(values) => change({ ...draft, values })}
+          />
           <Preview preview={preview} />
         </section>
       </div>
@@ -204,11 +261,15 @@ export function NewTemplatePage() {
   return (
     <Page title="New template" wide trail={<Link to="/templates">Templates</Link>}>
       {from === undefined ? (
-        <Desk name="new" first={{ template_id: '', source: START }} fixed={false} />
+        <Desk name="new" first={{ template_id: '', source: START, values: {} }} fixed={false} />
       ) : (
         <Loaded query={query}>
           {({ source }) => (
-            <Desk name={`from.${from}`} first={{ template_id: '', source: copyOf(source) }} fixed={false} />
+            <Desk
+              name={`from.${from}`}
+              first={{ template_id: '', source: copyOf(source), values: {} }}
+              fixed={false}
+            />
           )}
         </Loaded>
       )}
@@ -238,7 +299,7 @@ export function EditTemplatePage() {
     >
       <Loaded query={query}>
         {({ source, version }) => (
-          <Desk name={`${template_id}.${version}`} first={{ template_id, source }} fixed />
+          <Desk name={`${template_id}.${version}`} first={{ template_id, source, values: {} }} fixed />
         )}
       </Loaded>
     </Page>

@@ -119,7 +119,7 @@ export function TokensPage() {
                 <th scope="col">User</th>
                 <th scope="col">Made</th>
                 <th scope="col">Ends</th>
-                <th scope="col">Then</th>
+                <th scope="col">Action</th>
               </tr>
             </thead>
             <tbody>

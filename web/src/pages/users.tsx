@@ -115,7 +115,7 @@ export function UsersPage() {
                 <th scope="col">User</th>
                 <th scope="col">Scopes</th>
                 <th scope="col">Made</th>
-                <th scope="col">Then</th>
+                <th scope="col">Action</th>
               </tr>
             </thead>
             <tbody>

@@ -75,6 +75,11 @@ function MoreFields({ draft, faults, onChange }: MoreProps) {
   )
 }
 
+/** A fault of an item of a list ("arms.0") stands at the list. */
+function byVariable(faults: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(faults).map(([path, message]) => [path.split('.')[0]!, message]))
+}
+
 /** The first field with a fault gets the focus once the refusal is shown. */
 function focusFault(form: HTMLFormElement | null): void {
   setTimeout(() => form?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus())
@@ -91,7 +96,7 @@ export function RunForm({ template, earlier }: { template: TemplateView; earlier
   }))
   const run = useRun(template, forget)
   const analyst = useMay('analyst')
-  const faults = faultsOf(run.error, PATH)
+  const faults = byVariable(faultsOf(run.error, PATH))
   const others = faultsOf(run.error, 'payload.')
   const shown = Object.keys(faults).some((path) => variables.some((variable) => variable.name === path))
   const submit = (event: FormEvent): void => {
