@@ -2,14 +2,14 @@
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import type { Clock } from '../runtime/clock.ts'
-import { openSqlite } from './sqlite/sqlite.ts'
 import type { Store } from './store.ts'
 
 export interface OpenStoreOptions {
-  /** `sqlite:PATH` or ''; '' is assay.db in the home. */
+  /** `sqlite:PATH`, `postgres://...` or ''; '' is assay.db in the home. */
   url: string
   /** The folder of the state; made (0700) where it is not there. */
   home: string
+  /** For SQLite; PostgreSQL has its own time. */
   clock: Clock
   /** For `result_url` in events; without a trailing slash. */
   publicUrl: string | null
@@ -17,7 +17,13 @@ export interface OpenStoreOptions {
 
 /** Throws AppError `store_unavailable` with a sentence where it cannot be opened or another process holds it. */
 export async function openStore({ url, home, clock, publicUrl }: OpenStoreOptions): Promise<Store> {
+  if (/^postgres(ql)?:/.test(url)) {
+    // The driver is loaded only where it is used.
+    const { openPostgres } = await import('./postgres/postgres.ts')
+    return openPostgres({ url, publicUrl })
+  }
   if (url !== '' && !url.startsWith('sqlite:')) throw new Error(`There is no store for ${url.split(':')[0]}.`)
+  const { openSqlite } = await import('./sqlite/sqlite.ts')
   const file = url === '' ? path.join(home, 'assay.db') : path.resolve(url.slice('sqlite:'.length))
   mkdirSync(home, { recursive: true, mode: 0o700 })
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })

@@ -1,0 +1,164 @@
+/**
+ * What workers do with jobs. A claim goes by the highest priority at the head of a queue, then the workspace with the
+ * fewest running, then the oldest. A settle is fenced by attempt and owner: a lost lease writes nothing.
+ */
+import { AppError } from '../../errors.ts'
+import { type JobError, LOSSES_MAX } from '../../job.ts'
+import type { ClaimedJob, Input, Lease } from '../store.ts'
+import type { Transaction } from './connection.ts'
+import { leasedJob, moveJob, NO_PROGRESS, type OwnedJob, shown } from './job-moves.ts'
+
+/**
+ * SQLite keeps the head of each queue in its lanes; here they are found anew, so that no row is one that all workers
+ * write. `queues` walks from workspace to workspace over the index of what is queued (one probe each), however many
+ * jobs wait in it; `running` reads the index of what is owned. Of the best queues the first jobs are looked at, a few
+ * more than are wanted: what another worker has locked in this moment is passed over. Within a queue the k-th job
+ * counts as if the k-1 before it ran already, so the whole order is one ORDER BY.
+ */
+const CLAIM = `
+  WITH RECURSIVE queues (workspace_id) AS (
+    (SELECT workspace_id FROM jobs WHERE job_status = 'queued' ORDER BY workspace_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT jobs.workspace_id FROM jobs
+            WHERE job_status = 'queued' AND jobs.workspace_id > queues.workspace_id
+            ORDER BY jobs.workspace_id LIMIT 1)
+    FROM queues WHERE queues.workspace_id IS NOT NULL
+  ),
+  running AS (SELECT workspace_id, count(*) AS count FROM jobs WHERE owner IS NOT NULL GROUP BY workspace_id),
+  heads AS (
+    SELECT queues.workspace_id, coalesce(running.count, 0) AS running
+    FROM queues
+    CROSS JOIN LATERAL (
+      SELECT priority, queued_at FROM jobs
+      WHERE jobs.workspace_id = queues.workspace_id AND job_status = 'queued'
+      ORDER BY priority DESC, queued_at, assignment_id LIMIT 1) AS head
+    LEFT JOIN running ON running.workspace_id = queues.workspace_id
+    WHERE queues.workspace_id IS NOT NULL
+    ORDER BY head.priority DESC, running, head.queued_at LIMIT $2
+  ),
+  candidates AS (
+    SELECT waiting.assignment_id, row_number() OVER (
+      ORDER BY priority DESC, running + place, queued_at, waiting.assignment_id) AS turn
+    FROM heads CROSS JOIN LATERAL (
+      SELECT assignment_id, priority, queued_at,
+        row_number() OVER (ORDER BY priority DESC, queued_at, assignment_id) AS place
+      FROM (SELECT assignment_id, priority, queued_at FROM jobs
+            WHERE jobs.workspace_id = heads.workspace_id AND job_status = 'queued'
+            ORDER BY priority DESC, queued_at, assignment_id LIMIT $2) AS first) AS waiting
+    ORDER BY turn LIMIT $2
+  )
+  SELECT jobs.*, (SELECT count(*) FROM candidates) AS seen
+  FROM candidates JOIN jobs USING (assignment_id)
+  WHERE jobs.job_status = 'queued' ORDER BY candidates.turn LIMIT $1 FOR UPDATE OF jobs SKIP LOCKED`
+
+/** So many workers may be claiming in the same moment without one of them going away empty. */
+const SPARE = 16
+const ROUNDS = 4
+
+/**
+ * Claims of a node that was reaped would never come back: the lock keeps the node from being reaped until the claim is
+ * committed. (A renewal changes no key and does not wait for it.)
+ */
+export async function requireNode(tx: Transaction, node_id: string): Promise<void> {
+  const node = await tx.one('SELECT 1 FROM nodes WHERE node_id = $1 FOR KEY SHARE', node_id)
+  if (!node)
+    throw new AppError('conflict', `The node ${JSON.stringify(node_id)} is not registered: register it anew.`)
+}
+
+async function take(tx: Transaction, node_id: string, found: OwnedJob): Promise<ClaimedJob> {
+  const job = await moveJob(tx, found, 'active', {
+    owner: node_id,
+    attempt: found.attempt + 1,
+    progress: NO_PROGRESS,
+  })
+  const workspace = await tx.one<{ data_folder: string | null }>(
+    'SELECT data_folder FROM workspaces WHERE workspace_id = $1',
+    job.workspace_id,
+  )
+  return { job: shown(job), data_folder: workspace?.data_folder ?? null }
+}
+
+export async function claimJobs(tx: Transaction, input: Input<'claimJobs'>): Promise<ClaimedJob[]> {
+  await requireNode(tx, input.node_id)
+  const claimed: ClaimedJob[] = []
+  for (let round = 0; round < ROUNDS && claimed.length < input.limit; round += 1) {
+    const wanted = input.limit - claimed.length
+    const rows = await tx.all<OwnedJob & { seen: number }>(CLAIM, wanted, wanted + SPARE)
+    for (const { seen: _, ...job } of rows) claimed.push(await take(tx, input.node_id, job))
+    // Fewer than wanted although more may wait: others hold those that came first, or took them just now.
+    if (rows.length < wanted && (rows[0]?.seen ?? SPARE) < wanted) break
+  }
+  return claimed
+}
+
+export async function startJob(tx: Transaction, lease: Lease): Promise<boolean> {
+  const job = await leasedJob(tx, lease)
+  if (job?.job_status !== 'active') return false
+  await moveJob(tx, job, 'executing')
+  return true
+}
+
+export async function completeJob(tx: Transaction, input: Input<'completeJob'>): Promise<boolean> {
+  const job = await leasedJob(tx, input)
+  if (job?.job_status !== 'executing') return false
+  const { skipped, ...insight } = input.findings
+  await tx.run(
+    `INSERT INTO insights (insight_id, assignment_id, workspace_id, created_at, body) VALUES ($1, $2, $3, $4, $5)`,
+    input.insight_id,
+    job.assignment_id,
+    job.workspace_id,
+    tx.now,
+    JSON.stringify(insight),
+  )
+  const { progress } = job
+  await moveJob(tx, job, 'completed', {
+    owner: null,
+    insight_id: input.insight_id,
+    skipped,
+    progress: { ...progress, percent: 100, step: progress.steps },
+  })
+  return true
+}
+
+async function end(tx: Transaction, job: OwnedJob, error: JobError): Promise<void> {
+  await moveJob(tx, job, 'canceled', { owner: null, error })
+}
+
+export async function failJob(tx: Transaction, input: Input<'failJob'>): Promise<boolean> {
+  const job = await leasedJob(tx, input)
+  if (!job) return false
+  await end(tx, job, input.error)
+  return true
+}
+
+/** Back to the queue with a loss; the last one allowed ends the job. */
+export async function giveBackLost(tx: Transaction, job: OwnedJob): Promise<void> {
+  const losses = job.losses + 1
+  if (losses >= LOSSES_MAX)
+    await end(
+      tx,
+      { ...job, losses },
+      { code: 'worker_lost', detail: `${losses} workers were lost while they ran the job.` },
+    )
+  else await moveJob(tx, job, 'queued', { owner: null, losses, progress: NO_PROGRESS })
+}
+
+/** Back to the queue without a loss. */
+export async function giveBack(tx: Transaction, job: OwnedJob): Promise<void> {
+  await moveJob(tx, job, 'queued', { owner: null, progress: NO_PROGRESS })
+}
+
+export async function loseJob(tx: Transaction, lease: Lease): Promise<boolean> {
+  const job = await leasedJob(tx, lease)
+  if (!job) return false
+  await giveBackLost(tx, job)
+  return true
+}
+
+export async function releaseJobs(tx: Transaction, leases: Lease[]): Promise<void> {
+  const ordered = leases.toSorted((a, b) => (a.assignment_id < b.assignment_id ? -1 : 1))
+  for (const lease of ordered) {
+    const job = await leasedJob(tx, lease)
+    if (job) await giveBack(tx, job)
+  }
+}

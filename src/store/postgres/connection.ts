@@ -1,0 +1,189 @@
+/**
+ * The pool of connections, and what every store function needs of it. A read is a statement of its own; a write is one
+ * transaction, told its time by the database. Nothing here outlives a transaction (no session setting, no named
+ * statement, no advisory lock of a session), so that a pooler such as PgBouncer may stand between.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import {
+  type ClientBase,
+  type ClientConfig,
+  Pool,
+  type PoolClient,
+  type QueryResult,
+  type QueryResultRow,
+  TypeOverrides,
+} from 'pg'
+import type { Hint } from '../store.ts'
+import { isBroken, isFromDatabase, isRepeatable, translate, unavailable } from './failures.ts'
+import { createHints, hintKey } from './hints.ts'
+
+export interface Session {
+  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows what the SQL yields
+  one<Row>(sql: string, ...values: unknown[]): Promise<Row | undefined>
+  all<Row>(sql: string, ...values: unknown[]): Promise<Row[]>
+  /** Answers how many rows changed. */
+  run(sql: string, ...values: unknown[]): Promise<number>
+}
+
+export interface Transaction extends Session {
+  /** The database's time at the beginning, as everywhere: RFC 3339 UTC with milliseconds. */
+  readonly now: string
+  /** For `result_url` in events. */
+  readonly publicUrl: string | null
+  /** Given to the listeners after the commit. */
+  hint(hint: Hint): void
+}
+
+export interface Connection {
+  read<T>(work: (session: Session) => Promise<T>): Promise<T>
+  /** Resolves after the commit. Deadlocks are tried again, as the whole transaction. */
+  write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
+  subscribe(listener: (hint: Hint) => void): () => void
+  close(): Promise<void>
+}
+
+const POOL_SIZE = 10
+const CONNECT_MS = 5000
+/** The database ends what takes longer; the client gives a connection up that says nothing for longer still. */
+const STATEMENT_MS = 30_000
+const SILENCE_MS = 35_000
+const TRIES = 5
+
+// The settings hold for this transaction only, and all of it is one question and answer.
+const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
+  SET LOCAL statement_timeout = ${STATEMENT_MS};
+  SET LOCAL idle_in_transaction_session_timeout = ${STATEMENT_MS};
+  SELECT clock_timestamp()::timestamptz(3) AS now`
+
+/** "2026-01-01 09:30:00.123+02" -> RFC 3339 UTC with milliseconds. */
+function toIso(text: string): string {
+  return new Date(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00')).toISOString()
+}
+
+const BIGINT = 20
+const TIMESTAMPTZ = 1184
+
+const types = new TypeOverrides()
+types.setTypeParser(TIMESTAMPTZ, toIso)
+types.setTypeParser(BIGINT, Number)
+
+function session(queryable: Pick<ClientBase, 'query'>): Session {
+  const query = (sql: string, values: unknown[]) => queryable.query<QueryResultRow>(sql, values)
+  return {
+    // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows what the SQL yields
+    one: async <Row>(sql: string, ...values: unknown[]) =>
+      (await query(sql, values)).rows[0] as Row | undefined,
+    all: async <Row>(sql: string, ...values: unknown[]) => (await query(sql, values)).rows as Row[],
+    run: async (sql, ...values) => (await query(sql, values)).rowCount ?? 0,
+  }
+}
+
+/** Its own type parsers, and no other global setting of the driver. */
+export function clientConfig(url: string): ClientConfig {
+  return {
+    connectionString: url,
+    application_name: 'assay',
+    connectionTimeoutMillis: CONNECT_MS,
+    keepAlive: true,
+    types,
+  }
+}
+
+async function begin(client: ClientBase): Promise<string> {
+  const results = (await client.query(BEGIN)) as unknown as QueryResult<{ now: string }>[]
+  return results.at(-1)!.rows[0]!.now
+}
+
+/** A connection that an idle transaction broke is known by the first word on it: nothing has been written yet. */
+async function beginAnywhere(pool: Pool): Promise<{ client: PoolClient; now: string }> {
+  for (let attempt = 1; ; attempt += 1) {
+    const client = await pool.connect()
+    try {
+      return { client, now: await begin(client) }
+    } catch (error) {
+      client.release(true)
+      if (!isBroken(error) || attempt > POOL_SIZE) throw error
+    }
+  }
+}
+
+async function transact<T>(
+  pool: Pool,
+  publicUrl: string | null,
+  work: (transaction: Transaction) => Promise<T>,
+): Promise<{ value: T; hints: Hint[] }> {
+  const { client, now } = await beginAnywhere(pool)
+  const hints = new Map<string, Hint>()
+  try {
+    const hint = (given: Hint): void => void hints.set(hintKey(given), given)
+    const value = await work({ ...session(client), now, publicUrl, hint })
+    await client.query('COMMIT')
+    client.release()
+    return { value, hints: [...hints.values()] }
+  } catch (error) {
+    const sound =
+      !isBroken(error) &&
+      (await client.query('ROLLBACK').then(
+        () => true,
+        () => false,
+      ))
+    client.release(!sound)
+    throw error
+  }
+}
+
+export function connect(url: string, publicUrl: string | null): Connection {
+  const config = clientConfig(url)
+  const pool = new Pool({ ...config, max: POOL_SIZE, query_timeout: SILENCE_MS })
+  // An idle connection that breaks is taken out of the pool; the next question makes another.
+  pool.on('error', () => undefined)
+  // One that breaks in the middle of a transaction also rejects the statement that is under way.
+  pool.on('connect', (client) => client.on('error', () => undefined))
+  const hints = createHints({ connection: config, send: (sql, values) => pool.query(sql, values) })
+  const reading = session(pool)
+  let closed = false
+
+  async function guarded<T>(work: () => Promise<T>): Promise<T> {
+    if (closed) throw unavailable('The store is closed.')
+    try {
+      return await work()
+    } catch (error) {
+      throw translate(error)
+    }
+  }
+
+  /** A read changes nothing: where the connection broke under it, it is asked once more on another. */
+  async function readTwice<T>(work: (from: Session) => Promise<T>): Promise<T> {
+    try {
+      return await work(reading)
+    } catch (error) {
+      if (!isBroken(error)) throw error
+      return work(reading)
+    }
+  }
+
+  async function writeUntilKept<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const { value, hints: given } = await transact(pool, publicUrl, work)
+        hints.tell(given)
+        return value
+      } catch (error) {
+        if (!isFromDatabase(error) || !isRepeatable(error) || attempt >= TRIES) throw error
+        await delay(10 * attempt * (1 + Math.random()))
+      }
+    }
+  }
+
+  return {
+    read: (work) => guarded(() => readTwice(work)),
+    write: (work) => guarded(() => writeUntilKept(work)),
+    subscribe: hints.subscribe,
+    async close() {
+      if (closed) return
+      closed = true
+      await hints.close()
+      await pool.end()
+    },
+  }
+}

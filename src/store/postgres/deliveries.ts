@@ -1,0 +1,204 @@
+/** Deliveries as rows: made, listed, given back, canceled. How they are claimed and settled is in sending.ts. */
+import type { Attempt, Delivery } from '../../delivery.ts'
+import type { Counts, Input, Page } from '../store.ts'
+import type { Session, Transaction } from './connection.ts'
+import { newestFirst } from './page.ts'
+import { type LockedTurn, lockWebhook, lockWebhooks, refreshTurn, writeTurns } from './turns.ts'
+
+export interface DeliveryRow extends Omit<Delivery, 'next_attempt_at'> {
+  event_seq: number
+  event_at: string
+  due_at: string | null
+  owner: string | null
+  last_try: boolean
+}
+
+export function toDelivery(row: DeliveryRow): Delivery {
+  const { event_seq: _seq, event_at: _at, due_at, owner: _owner, last_try: _last, ...delivery } = row
+  return { ...delivery, next_attempt_at: due_at }
+}
+
+export interface NewDelivery {
+  delivery_id: string
+  /** Locked. Several deliveries to one webhook share one object, which is changed. */
+  webhook: LockedTurn
+  event: { seq: number; event_id: string; type: string; workspace_id: string; timestamp: string }
+  assignment_id: string | null
+  /** When it is due. */
+  at: string
+}
+
+export async function addDeliveries(tx: Transaction, deliveries: NewDelivery[]): Promise<void> {
+  if (deliveries.length === 0) return
+  const column = <T>(of: (delivery: NewDelivery) => T): T[] => deliveries.map(of)
+  await tx.run(
+    `INSERT INTO deliveries (delivery_id, workspace_id, webhook_id, event_seq, event_id, event_type, event_at,
+       assignment_id, status, due_at, created_at)
+     SELECT delivery_id, workspace_id, webhook_id, event_seq, event_id, event_type, event_at, assignment_id, 'pending',
+       at, at
+     FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::timestamptz[],
+       $8::text[], $9::timestamptz[])
+       AS new (delivery_id, workspace_id, webhook_id, event_seq, event_id, event_type, event_at, assignment_id, at)`,
+    column(({ delivery_id }) => delivery_id),
+    column(({ event }) => event.workspace_id),
+    column(({ webhook }) => webhook.webhook_id),
+    column(({ event }) => event.seq),
+    column(({ event }) => event.event_id),
+    column(({ event }) => event.type),
+    column(({ event }) => event.timestamp),
+    column(({ assignment_id }) => assignment_id),
+    column(({ at }) => at),
+  )
+  const earlier = new Set<LockedTurn>()
+  for (const { webhook, at } of deliveries) {
+    if (webhook.due_at !== null && at >= webhook.due_at) continue
+    webhook.due_at = at
+    earlier.add(webhook)
+  }
+  await writeTurns(tx, [...earlier])
+  tx.hint({ topic: 'deliveries' })
+}
+
+export function findDelivery(
+  from: Session,
+  input: { workspace_id: string; delivery_id: string },
+): Promise<DeliveryRow | undefined> {
+  return from.one<DeliveryRow>(
+    'SELECT * FROM deliveries WHERE delivery_id = $1 AND workspace_id = $2',
+    input.delivery_id,
+    input.workspace_id,
+  )
+}
+
+export async function redeliver(tx: Transaction, input: Input<'redeliver'>): Promise<Delivery | null> {
+  const original = await findDelivery(tx, input)
+  const webhook = original && (await lockWebhook(tx, original.webhook_id))
+  if (!original || !webhook) return null
+  const key = { workspace_id: input.workspace_id, delivery_id: input.new_delivery_id }
+  if (!(await findDelivery(tx, key)))
+    await addDeliveries(tx, [
+      {
+        delivery_id: input.new_delivery_id,
+        webhook,
+        event: {
+          seq: original.event_seq,
+          event_id: original.event_id,
+          type: original.event_type,
+          workspace_id: original.workspace_id,
+          timestamp: original.event_at,
+        },
+        assignment_id: original.assignment_id,
+        at: tx.now,
+      },
+    ])
+  const made = await findDelivery(tx, key)
+  return made ? toDelivery(made) : null
+}
+
+export async function getDelivery(
+  from: Session,
+  input: Input<'getDelivery'>,
+): Promise<(Delivery & { attempts: Attempt[] }) | null> {
+  const row = await findDelivery(from, input)
+  if (!row) return null
+  const attempts = await from.all<{ record: Attempt }>(
+    'SELECT record FROM attempts WHERE delivery_id = $1 ORDER BY number',
+    input.delivery_id,
+  )
+  return { ...toDelivery(row), attempts: attempts.map(({ record }) => record) }
+}
+
+export function listDeliveries(from: Session, query: Input<'listDeliveries'>): Promise<Page<Delivery>> {
+  return newestFirst<DeliveryRow, Delivery>(
+    from,
+    { name: 'deliveries', table: 'deliveries', id: 'delivery_id' },
+    query,
+    {
+      'workspace_id = ?': query.workspace_id,
+      'webhook_id = ?': query.webhook_id,
+      'status = ?': query.status,
+      'event_type = ?': query.event_type,
+      'created_at >= ?': query.created_after,
+      'created_at < ?': query.created_before,
+    },
+    toDelivery,
+  )
+}
+
+/** Those under way end with their present try: they cannot be called back. */
+export async function cancelPending(tx: Transaction, input: Input<'cancelPending'>): Promise<number> {
+  const { workspace_id, webhook_id } = input
+  const turn = await lockWebhook(tx, webhook_id)
+  if (!turn) return 0
+  await tx.run(
+    'UPDATE deliveries SET last_try = true WHERE workspace_id = $1 AND webhook_id = $2 AND owner IS NOT NULL',
+    workspace_id,
+    webhook_id,
+  )
+  const canceled = await tx.run(
+    `UPDATE deliveries SET status = 'canceled', due_at = NULL
+     WHERE workspace_id = $1 AND webhook_id = $2 AND status = 'pending' AND owner IS NULL`,
+    workspace_id,
+    webhook_id,
+  )
+  if (canceled > 0) await refreshTurn(tx, turn)
+  return canceled
+}
+
+/** What the node holds is due again, each claim not counted. Answers how many. */
+export async function giveBackDeliveries(tx: Transaction, node_id: string): Promise<number> {
+  const turns = await lockWebhooks(
+    tx,
+    'webhook_id IN (SELECT webhook_id FROM deliveries WHERE owner = $1)',
+    node_id,
+  )
+  if (turns.length === 0) return 0
+  const given = await tx.all<{ webhook_id: string }>(
+    `UPDATE deliveries SET owner = NULL, status = CASE WHEN last_try THEN 'canceled' ELSE status END,
+       due_at = CASE WHEN last_try THEN NULL ELSE due_at END
+     WHERE owner = $1 RETURNING webhook_id`,
+    node_id,
+  )
+  for (const turn of turns)
+    await refreshTurn(tx, turn, given.filter(({ webhook_id }) => webhook_id === turn.webhook_id).length)
+  tx.hint({ topic: 'deliveries' })
+  return given.length
+}
+
+/** Deleted jobs: what waits is canceled, claimed or not, and the attempts go with the bodies that they hold. */
+export async function removeDeliveriesOfJobs(tx: Transaction, assignment_ids: string[]): Promise<void> {
+  const turns = await lockWebhooks(
+    tx,
+    `webhook_id IN (SELECT webhook_id FROM deliveries WHERE assignment_id = ANY ($1) AND status = 'pending')`,
+    assignment_ids,
+  )
+  // The old owner comes from the same rows before the change: RETURNING shows them after it.
+  const canceled = await tx.all<{ webhook_id: string; claimed: boolean }>(
+    `UPDATE deliveries SET status = 'canceled', due_at = NULL, owner = NULL
+     FROM (SELECT delivery_id, owner FROM deliveries WHERE assignment_id = ANY ($1) AND status = 'pending'
+           FOR UPDATE) AS old
+     WHERE deliveries.delivery_id = old.delivery_id
+     RETURNING deliveries.webhook_id, old.owner IS NOT NULL AS claimed`,
+    assignment_ids,
+  )
+  await tx.run(
+    'DELETE FROM attempts WHERE delivery_id IN (SELECT delivery_id FROM deliveries WHERE assignment_id = ANY ($1))',
+    assignment_ids,
+  )
+  for (const turn of turns) {
+    const freed = canceled.filter(({ webhook_id, claimed }) => claimed && webhook_id === turn.webhook_id)
+    await refreshTurn(tx, turn, freed.length)
+  }
+}
+
+/** Reads the index of what is due from end to end: live rows only. What a disabled webhook has waits. */
+export async function countDeliveries(from: Session): Promise<Counts['deliveries']> {
+  const row = await from.one<Counts['deliveries']>(
+    `SELECT count(*) FILTER (WHERE due_at <= clock_timestamp() AND webhooks.status = 'enabled') AS due,
+       count(*) FILTER (WHERE due_at > clock_timestamp() OR webhooks.status <> 'enabled') AS waiting,
+       min(due_at) AS oldest_at
+     FROM (SELECT webhook_id, deliveries.due_at FROM deliveries WHERE status = 'pending' AND owner IS NULL) AS pending
+     JOIN (SELECT webhook_id, status FROM webhooks) AS webhooks USING (webhook_id)`,
+  )
+  return row!
+}

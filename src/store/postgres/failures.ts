@@ -1,0 +1,65 @@
+/** What may go wrong between here and PostgreSQL, in the words of the contract. */
+import { AppError } from '../../errors.ts'
+
+/** SQLSTATE classes of a database that cannot serve now: connections, resources, shutdown, the system itself. */
+const UNUSABLE_CLASSES = new Set(['08', '28', '3D', '53', '57', '58', 'XX'])
+/** Read-only (a standby after a failover), a time limit of ours, no such table or column, no right to them. */
+const UNUSABLE_CODES = new Set(['25006', '25P03', '55P03', '3F000', '42P01', '42703', '42501'])
+/** A serialization failure and a deadlock: the same again may succeed. */
+const REPEATABLE = new Set(['40001', '40P01'])
+/** What the driver itself says of a connection that is gone, and of a pool that gives none. */
+const BROKEN =
+  /connection terminated|connection ended|timeout exceeded|read timeout|not queryable|client was closed|after calling end/i
+const SQLSTATE = /^[0-9A-Z]{5}$/
+
+export function unavailable(detail: string, cause?: unknown): AppError {
+  return new AppError('store_unavailable', detail, { retryAfter: 5, cause })
+}
+
+function codeOf(error: unknown): string {
+  const { code } = error as { code?: unknown }
+  return typeof code === 'string' ? code : ''
+}
+
+/** The statement was refused by the database: the connection itself is sound. */
+export function isFromDatabase(error: unknown): boolean {
+  return SQLSTATE.test(codeOf(error)) && error instanceof Error && 'severity' in error
+}
+
+export function isRepeatable(error: unknown): boolean {
+  return isFromDatabase(error) && REPEATABLE.has(codeOf(error))
+}
+
+/** The connection broke, or could not be made. */
+export function isBroken(error: unknown): boolean {
+  if (!(error instanceof Error) || error instanceof AppError) return false
+  if (isFromDatabase(error)) return /^(08|57P)/.test(codeOf(error))
+  return 'syscall' in error || /^E[A-Z]+$/.test(codeOf(error)) || BROKEN.test(error.message)
+}
+
+/** The errors that mean something to a client, as AppErrors; others as they are. */
+export function translate(error: unknown): unknown {
+  if (isBroken(error))
+    return unavailable(`The database cannot be reached: ${(error as Error).message || codeOf(error)}.`, error)
+  if (!isFromDatabase(error)) return error
+  const code = codeOf(error)
+  if (code === '23503')
+    return new AppError('not_found', 'The workspace, or what this belongs to, does not exist any more.', {
+      cause: error,
+    })
+  if (code === '23505')
+    return new AppError('name_taken', 'The id or the value is taken: choose another.', { cause: error })
+  if (code === '22021')
+    return new AppError('invalid', 'A text holds the character U+0000, which PostgreSQL cannot keep.', {
+      cause: error,
+    })
+  // The only values that come from outside and have a form of their own are those in cursors.
+  if (/^22(007|008|003|P02)$/.test(code))
+    return new AppError('invalid', 'The cursor does not belong to this list: begin again without one.', {
+      errors: [{ path: 'cursor', message: 'must be a next_cursor of this list' }],
+      cause: error,
+    })
+  if (REPEATABLE.has(code) || UNUSABLE_CODES.has(code) || UNUSABLE_CLASSES.has(code.slice(0, 2)))
+    return unavailable(`The database cannot be used: ${(error as Error).message}.`, error)
+  return error
+}

@@ -1,0 +1,69 @@
+/** For tests: fresh stores on one database, and time that passes by shifting what is stored. */
+import { Client } from 'pg'
+import { systemClock } from '../../runtime/clock.ts'
+import type { Harness } from '../conformance.ts'
+import { openStore } from '../open.ts'
+import type { Store } from '../store.ts'
+
+export function open(url: string): Promise<Store> {
+  return openStore({ url, home: '', clock: systemClock, publicUrl: 'https://assay.example' })
+}
+
+export async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client({ connectionString: url })
+  client.on('error', () => undefined)
+  await client.connect()
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}
+
+/** Every row of every table, but which migrations were applied. Deleting few rows is faster than truncating. */
+const EMPTY = `
+  DELETE FROM webhooks; DELETE FROM events; DELETE FROM insights; DELETE FROM jobs; DELETE FROM template_versions;
+  DELETE FROM templates; DELETE FROM tokens; DELETE FROM users; DELETE FROM workspaces; DELETE FROM nodes;
+  DELETE FROM idempotency_keys; DELETE FROM settings`
+
+/** Statements that move every stored time back, so that all is as it will be after a while. */
+const SHIFTS = `
+  SELECT format('UPDATE %I SET %s', table_name,
+    string_agg(format('%1$I = %1$I - $1 * interval ''1 ms''', column_name), ', ')) AS sql
+  FROM information_schema.columns
+  WHERE table_schema = 'public' AND data_type = 'timestamp with time zone' AND table_name <> 'migrations'
+  GROUP BY table_name`
+const SHIFT_RATES = 'UPDATE webhooks SET rate_at = rate_at - $1::float8'
+const SHIFT_SECRETS = `
+  UPDATE webhooks SET secrets = (
+    SELECT json_agg(json_build_object('sealed', one->'sealed', 'expires_at',
+      to_char((one->>'expires_at')::timestamptz AT TIME ZONE 'UTC' - $1 * interval '1 ms',
+        'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
+    FROM json_array_elements(secrets) AS one)`
+
+/** A store on the emptied database, which must have been migrated. */
+export async function fresh(url: string): Promise<Harness> {
+  const client = new Client({ connectionString: url })
+  client.on('error', () => undefined)
+  await client.connect()
+  await client.query(EMPTY)
+  const { rows: times } = await client.query<{ now: number }>(
+    'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now',
+  )
+  const ahead = times[0]!.now - Date.now()
+  const { rows: shifts } = await client.query<{ sql: string }>(SHIFTS)
+  const store = await open(url)
+  return {
+    store,
+    now: () => Date.now() + ahead,
+    async elapse(ms) {
+      for (const { sql } of shifts) await client.query(sql, [ms])
+      await client.query(SHIFT_RATES, [ms])
+      await client.query(SHIFT_SECRETS, [ms])
+    },
+    async close() {
+      await store.close()
+      await client.end().catch(() => undefined)
+    },
+  }
+}

@@ -1,0 +1,145 @@
+/** Jobs as people handle them: create, run, read, list, cancel, delete. What workers do with them is in claims.ts. */
+import { AppError, notFound } from '../../errors.ts'
+import type { Findings, Insight } from '../../insight.ts'
+import { isFinal, type Job, type Move } from '../../job.ts'
+import type { Counts, Input, NewJob, Page } from '../store.ts'
+import type { Session, Transaction } from './connection.ts'
+import { removeDeliveriesOfJobs } from './deliveries.ts'
+import { findJob, moveJob, NO_PROGRESS, type OwnedJob, shown } from './job-moves.ts'
+import { newestFirst } from './page.ts'
+import { keepTemplateVersion } from './templates.ts'
+
+interface JobKey {
+  workspace_id: string
+  assignment_id: string
+}
+
+async function requireJob(tx: Transaction, key: JobKey): Promise<OwnedJob> {
+  const job = await findJob(tx, key, 'FOR UPDATE')
+  if (!job) throw notFound('job', key.assignment_id)
+  return job
+}
+
+function insertJob(tx: Transaction, input: NewJob): Promise<OwnedJob | undefined> {
+  const moves: Move[] = [{ job_status: 'draft', at: tx.now, attempt: 0 }]
+  return tx.one<OwnedJob>(
+    `INSERT INTO jobs (assignment_id, workspace_id, user_id, template_id, template_version, job_status, priority,
+       presence_name, created_at, progress, moves, metadata, variables)
+     VALUES ($1, $2, $3, $4, $5, 'draft', $6, $7, $8, $9, $10, $11, $12) ON CONFLICT DO NOTHING RETURNING *`,
+    input.assignment_id,
+    input.workspace_id,
+    input.user_id,
+    input.template.template_id,
+    input.template.version,
+    input.priority,
+    input.presence_name,
+    tx.now,
+    JSON.stringify(NO_PROGRESS),
+    JSON.stringify(moves),
+    JSON.stringify(input.metadata),
+    JSON.stringify(input.variables),
+  )
+}
+
+/** Two that create the same id at once: the second waits for the first and answers with its job. */
+export async function createJob(tx: Transaction, input: NewJob): Promise<Job> {
+  await keepTemplateVersion(tx, input.template)
+  const job = (await insertJob(tx, input)) ?? (await findJob(tx, input))
+  if (!job) throw new AppError('name_taken', `There is already a job ${input.assignment_id}.`)
+  return shown(job)
+}
+
+export async function queueJob(tx: Transaction, key: JobKey): Promise<Job> {
+  const job = await requireJob(tx, key)
+  if (isFinal(job.job_status))
+    throw new AppError(
+      'job_final',
+      `The job is ${job.job_status} and cannot be run again: create a new one with the same variables.`,
+    )
+  return shown(job.job_status === 'draft' ? await moveJob(tx, job, 'queued') : job)
+}
+
+export async function getJob(from: Session, key: JobKey): Promise<Job | null> {
+  const job = await findJob(from, key)
+  return job ? shown(job) : null
+}
+
+export function listJobs(from: Session, query: Input<'listJobs'>): Promise<Page<Job>> {
+  return newestFirst<OwnedJob, Job>(
+    from,
+    { name: 'jobs', table: 'jobs', id: 'assignment_id' },
+    query,
+    {
+      'workspace_id = ?': query.workspace_id,
+      'job_status = ?': query.job_status,
+      'template_id = ?': query.template_id,
+      'created_at >= ?': query.created_after,
+      'created_at < ?': query.created_before,
+    },
+    shown,
+  )
+}
+
+export async function cancelJob(tx: Transaction, key: JobKey): Promise<Job> {
+  const job = await requireJob(tx, key)
+  if (job.job_status === 'canceled') return shown(job)
+  if (job.job_status === 'completed')
+    throw new AppError('job_final', 'The job is completed and cannot be canceled: delete it instead.')
+  return shown(
+    await moveJob(tx, job, 'canceled', {
+      owner: null,
+      error: { code: 'canceled_by_user', detail: 'The job was canceled on request.' },
+    }),
+  )
+}
+
+/** The rows of jobs that have ended, with all that hangs on them but their events. */
+export async function removeJobs(tx: Transaction, assignment_ids: string[]): Promise<void> {
+  await removeDeliveriesOfJobs(tx, assignment_ids)
+  await tx.run('DELETE FROM insights WHERE assignment_id = ANY ($1)', assignment_ids)
+  await tx.run('DELETE FROM jobs WHERE assignment_id = ANY ($1)', assignment_ids)
+}
+
+export async function deleteJob(tx: Transaction, key: JobKey): Promise<void> {
+  const job = await requireJob(tx, key)
+  if (!isFinal(job.job_status))
+    throw new AppError(
+      'job_unfinished',
+      `The job is ${job.job_status}: cancel it, or wait until it ends, and delete it then.`,
+    )
+  await removeJobs(tx, [key.assignment_id])
+}
+
+export async function getInsight(from: Session, input: Input<'getInsight'>): Promise<Insight | null> {
+  const row = await from.one<{
+    insight_id: string
+    assignment_id: string
+    created_at: string
+    body: Omit<Findings, 'skipped'>
+  }>(
+    'SELECT * FROM insights WHERE insight_id = $1 AND workspace_id = $2',
+    input.insight_id,
+    input.workspace_id,
+  )
+  if (!row) return null
+  const { insight_id, assignment_id, created_at, body } = row
+  return { insight_id, assignment_id, ...body, created_at }
+}
+
+/** Reads live rows only, each kind from its index. (SQLite reads its lanes; see the note on `jobs` in the schema.) */
+const COUNTS = `
+  SELECT workspace_id, 'queued' AS job_status, count(*) AS count, min(queued_at) AS oldest_at
+  FROM jobs WHERE job_status = 'queued' GROUP BY workspace_id
+  UNION ALL
+  SELECT workspace_id, job_status, count(*), min(created_at)
+  FROM jobs WHERE owner IS NOT NULL GROUP BY workspace_id, job_status
+  UNION ALL
+  SELECT workspaces.workspace_id, 'draft', drafts.count, drafts.oldest_at
+  FROM workspaces, LATERAL (
+    SELECT count(*) AS count, min(created_at) AS oldest_at FROM jobs
+    WHERE jobs.workspace_id = workspaces.workspace_id AND job_status = 'draft') AS drafts
+  WHERE drafts.count > 0`
+
+export function countJobs(from: Session): Promise<Counts['jobs']> {
+  return from.all<Counts['jobs'][number]>(COUNTS)
+}

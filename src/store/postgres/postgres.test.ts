@@ -1,0 +1,280 @@
+/** The conformance suite on a real PostgreSQL, and what only many processes on one database can show. */
+import assert from 'node:assert/strict'
+import { after, before, suite, test } from 'node:test'
+import { missingPostgres, type Postgres, startPostgres } from '../../../test/postgres.ts'
+import { AppError } from '../../errors.ts'
+import {
+  claim,
+  execute,
+  NODE,
+  otherWorkspace,
+  queueNew,
+  refuses,
+  register,
+  WORKSPACE,
+} from '../conformance/given.ts'
+import { conformance } from '../conformance.ts'
+import type { Hint, Store } from '../store.ts'
+import { fresh, open, withClient } from './harness.ts'
+import { migratePostgres } from './schema.ts'
+
+const missing = await missingPostgres()
+let postgres: Postgres
+let url: string
+
+/** Two stores on one emptied database, as two processes have them. */
+async function pair(work: (one: Store, other: Store) => Promise<void>): Promise<void> {
+  const { store: one, close } = await fresh(url)
+  const other = await open(url)
+  try {
+    await work(one, other)
+  } finally {
+    await other.close()
+    await close()
+  }
+}
+
+suite('the store on PostgreSQL', { skip: missing ?? false }, () => {
+  before(async () => {
+    postgres = await startPostgres()
+    url = await postgres.createDatabase(`assay_${process.pid}`)
+    await (await open(url)).close()
+  })
+  after(async () => {
+    await postgres.dropDatabase(`assay_${process.pid}`)
+    await postgres.stop()
+  })
+
+  conformance('PostgreSQL', () => fresh(url))
+
+  test('a reader of events skips none that is committed late', async () => {
+    await pair(async (store) => {
+      const read = (cursor?: string) =>
+        store.listEvents({ workspace_id: WORKSPACE, limit: 10, order: 'oldest', cursor })
+      const insert = (id: string) =>
+        `INSERT INTO events (event_id, workspace_id, type, timestamp, data)
+         VALUES ('${id}', '${WORKSPACE}', 'webhook.test', now(), '{}')`
+      await withClient(url, async (slow) => {
+        await slow.query('BEGIN')
+        await slow.query(insert('early'))
+        await withClient(url, (fast) => fast.query(insert('late')))
+        const during = await read()
+        assert.deepEqual(during.items, [], 'what was written first may still come')
+        await slow.query('COMMIT')
+        const afterwards = await read(during.next_cursor!)
+        assert.deepEqual(
+          afterwards.items.map(({ event_id }) => event_id),
+          ['early', 'late'],
+        )
+        assert.deepEqual((await read(afterwards.next_cursor!)).items, [])
+      })
+    })
+  })
+
+  test('a cursor goes on after the database was restored into another server', async () => {
+    await pair(async (store) => {
+      const read = (cursor?: string) =>
+        store.listEvents({ workspace_id: WORKSPACE, limit: 1, order: 'oldest', cursor })
+      await queueNew(store)
+      await queueNew(store)
+      const all = await store.listEvents({ workspace_id: WORKSPACE, limit: 9, order: 'oldest' })
+      // The other server had come much farther with its transactions.
+      await withClient(url, (client) =>
+        client.query(`UPDATE events SET xid = (xid::text::bigint + 1000000000)::text::xid8`),
+      )
+      assert.deepEqual((await read()).items, [], 'hidden until the next start')
+      await migratePostgres(url)
+      const first = await read()
+      assert.deepEqual(first.items[0], all.items[0])
+      assert.deepEqual((await read(first.next_cursor!)).items[0], all.items[1])
+      const {
+        items: [late],
+      } = await queueNew(store).then(() => read(all.next_cursor!))
+      assert.ok(late && late.event_id !== all.items[1]?.event_id)
+    })
+  })
+
+  test('parallel claimers on two nodes take a thousand jobs, each once', async () => {
+    await pair(async (one, other) => {
+      await register(one)
+      await register(other, 'node-2')
+      const workspaces = [WORKSPACE, await otherWorkspace(one, 'a'), await otherWorkspace(one, 'b')]
+      const job = await queueNew(one)
+      await withClient(url, (client) =>
+        client.query(
+          `INSERT INTO jobs (assignment_id, workspace_id, user_id, template_id, template_version, job_status, priority,
+             created_at, queued_at, progress, moves, metadata, variables)
+           SELECT gen_random_uuid()::text, ($2::text[])[1 + n % 3], user_id, template_id, template_version, job_status,
+             n % 2, created_at, queued_at, progress, moves, metadata, variables
+           FROM jobs, generate_series(1, 999) AS n WHERE assignment_id = $1`,
+          [job.assignment_id, workspaces],
+        ),
+      )
+      const seen: string[] = []
+      const work = async (store: Store, node_id: string): Promise<void> => {
+        for (;;) {
+          const claimed = await store.claimJobs({ node_id, limit: 20 })
+          if (claimed.length === 0) return
+          seen.push(...claimed.map((each) => each.job.assignment_id))
+        }
+      }
+      await Promise.all([
+        ...[1, 2, 3].map(() => work(one, NODE)),
+        ...[1, 2, 3].map(() => work(other, 'node-2')),
+      ])
+      assert.equal(seen.length, 1000)
+      assert.equal(new Set(seen).size, 1000)
+      const { jobs } = await one.counts()
+      assert.deepEqual(
+        jobs.map(({ job_status }) => job_status),
+        ['active', 'active', 'active'],
+      )
+    })
+  })
+
+  test('a claim passes over what another is claiming in this moment', async () => {
+    await pair(async (store) => {
+      await register(store)
+      const [first, second] = [await queueNew(store), await queueNew(store)]
+      await withClient(url, async (client) => {
+        await client.query('BEGIN')
+        await client.query('SELECT 1 FROM jobs WHERE assignment_id = $1 FOR UPDATE', [first.assignment_id])
+        assert.equal((await claim(store)).assignment_id, second.assignment_id)
+        await client.query('ROLLBACK')
+      })
+      assert.equal((await claim(store)).assignment_id, first.assignment_id)
+    })
+  })
+
+  test('what one process does is told to the others, a cancel among it', async () => {
+    await pair(async (one, other) => {
+      await register(one)
+      const lease = await execute(one)
+      const heard = new Set<string>()
+      let wake = (): void => undefined
+      other.subscribe((hint: Hint) => {
+        heard.add(JSON.stringify(hint))
+        wake()
+      })
+      const until = async (hint: Hint): Promise<void> => {
+        while (!heard.has(JSON.stringify(hint))) await new Promise<void>((resolve) => (wake = resolve))
+      }
+      // The first two say that it listens.
+      await until({ topic: 'deliveries' })
+      await one.cancelJob({ workspace_id: WORKSPACE, ...lease })
+      await until({ topic: 'job', assignment_id: lease.assignment_id })
+    })
+  })
+
+  test('an idempotency key of a dead node is taken over before its minute is up, one of a living node is not', async () => {
+    await pair(async (one, other) => {
+      const begin = (store: Store, node_id: string, id: string) =>
+        store.startIdempotent({
+          workspace_id: WORKSPACE,
+          method: 'POST',
+          path: '/',
+          key: 'k',
+          body_hash: 'h',
+          id,
+          node_id,
+        })
+      await register(one)
+      await register(other, 'node-2')
+      assert.deepEqual(await begin(one, NODE, 'first'), { state: 'new', id: 'first' })
+      assert.equal((await begin(other, 'node-2', 'second')).state, 'in_progress')
+      await withClient(url, (client) =>
+        client.query(`UPDATE nodes SET lease_until = now() - interval '1 s' WHERE node_id = $1`, [NODE]),
+      )
+      assert.deepEqual(await begin(other, 'node-2', 'third'), { state: 'new', id: 'first' })
+    })
+  })
+
+  test('renewals and progress stay on their pages', async () => {
+    await pair(async (store) => {
+      await register(store)
+      const { assignment_id, attempt } = await execute(store)
+      const counts = () =>
+        withClient(url, async (client) => {
+          const { rows } = await client.query<{ relname: string; all: number; hot: number }>(
+            `SELECT relname, pg_stat_get_tuples_updated(oid)::int AS all, pg_stat_get_tuples_hot_updated(oid)::int AS hot
+             FROM pg_class WHERE relname IN ('jobs', 'nodes') ORDER BY relname`,
+          )
+          return rows
+        })
+      const [jobs, nodes] = await counts()
+      for (let percent = 1; percent <= 20; percent += 1) {
+        const progress = { percent, step: 1, steps: 2, label: 'main' }
+        await store.renewNode({
+          node_id: NODE,
+          lease_ms: 30_000,
+          held: [{ assignment_id, attempt, progress }],
+        })
+      }
+      // A connection's counts are seen once it is gone, at the latest.
+      await store.close()
+      const [jobsAfter, nodesAfter] = await counts()
+      for (const [before, now] of [
+        [jobs, jobsAfter],
+        [nodes, nodesAfter],
+      ] as const) {
+        const updated = now!.all - before!.all
+        const hot = now!.hot - before!.hot
+        assert.ok(updated >= 20 && hot >= 18, `${now!.relname}: ${hot} of ${updated}`)
+      }
+    })
+  })
+
+  test('nodes that start at once migrate an empty database once', async () => {
+    const name = `assay_start_${process.pid}`
+    const empty = await postgres.createDatabase(name)
+    const applied = await Promise.all([1, 2, 3, 4].map(() => migratePostgres(empty)))
+    assert.deepEqual(applied.flat(), ['0001_initial'])
+    await withClient(empty, (client) => client.query(`INSERT INTO migrations VALUES (99, 'later', now())`))
+    await assert.rejects(migratePostgres(empty), (error) => {
+      assert.ok(error instanceof AppError && error.code === 'store_unavailable')
+      assert.match(error.message, /has schema 99, this version of assay knows only 1/)
+      return true
+    })
+    await postgres.dropDatabase(name)
+  })
+
+  test('says that a database cannot be reached, and hides the password', async () => {
+    const wrong = new URL(url)
+    wrong.port = '1'
+    wrong.password = 'between-us'
+    await assert.rejects(open(wrong.href), (error) => {
+      assert.ok(error instanceof AppError && error.code === 'store_unavailable' && error.retryAfter === 5)
+      assert.doesNotMatch(error.message, /between-us/)
+      return true
+    })
+  })
+
+  test('rides out a crash of the database, and of all its connections', async () => {
+    await pair(async (one, other) => {
+      await register(one)
+      const job = await queueNew(one)
+      await withClient(url, (client) =>
+        client.query(
+          'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+        ),
+      )
+      assert.equal((await one.getJob(job))?.job_status, 'queued')
+      assert.equal((await claim(one)).assignment_id, job.assignment_id)
+      if (!postgres.restart) return
+      await postgres.restart()
+      assert.equal((await other.getJob(job))?.job_status, 'active')
+      assert.equal((await other.cancelJob(job)).job_status, 'canceled')
+      await one.ping()
+    })
+  })
+
+  test('keeps texts as they are, and refuses the one character that it cannot keep', async () => {
+    await pair(async (store) => {
+      const variables = { b: 1e21, a: 'x\u0000\ud800y', '2': -0.1, '1': [1.0, '€'] }
+      const job = await queueNew(store, { variables })
+      const kept = (await store.getJob(job))?.variables
+      assert.equal(JSON.stringify(kept), JSON.stringify(variables))
+      await refuses(queueNew(store, { presence_name: 'x\u0000' }), 'invalid')
+    })
+  })
+})

@@ -1,0 +1,167 @@
+/**
+ * The store on PostgreSQL (14 and later): the contract, method by method. Many processes share one database, which is
+ * the distributed engine: row locks, its clock, its transactions. Nothing is concluded from what this process knows.
+ */
+import type { Input, NewRecovery, Store } from '../store.ts'
+import * as accounts from './accounts.ts'
+import * as claims from './claims.ts'
+import { type Connection, connect, type Session, type Transaction } from './connection.ts'
+import * as deliveries from './deliveries.ts'
+import { listEvents } from './events.ts'
+import * as idempotency from './idempotency.ts'
+import * as jobs from './jobs.ts'
+import * as nodes from './nodes.ts'
+import { prune } from './prune.ts'
+import * as recoveries from './recoveries.ts'
+import { migratePostgres } from './schema.ts'
+import * as sending from './sending.ts'
+import * as settings from './settings.ts'
+import * as templates from './templates.ts'
+import * as webhooks from './webhooks.ts'
+
+export interface PostgresOptions {
+  /** postgres://USER:PASSWORD@HOST/DATABASE */
+  url: string
+  publicUrl: string | null
+}
+
+/** Opens (and brings up to date) the database. Throws `store_unavailable` where it cannot be reached. */
+export async function openPostgres({ url, publicUrl }: PostgresOptions): Promise<Store> {
+  await migratePostgres(url)
+  const connection = connect(url, publicUrl)
+  try {
+    await connection.write(accounts.ensureDefaultWorkspace)
+    return postgresStore(connection)
+  } catch (error) {
+    await connection.close()
+    throw error
+  }
+}
+
+/** Rows that one question may look at. */
+const STEP = 2000
+
+async function countMissing(from: Session, input: Omit<NewRecovery, 'recovery_id'>) {
+  const begun = await recoveries.beginWalk(from, input)
+  let count = 0
+  let walk = begun
+  while (walk) {
+    const step = await recoveries.stepWalk(from, walk, STEP)
+    count += step.events.length
+    walk = step.rest
+  }
+  return begun && { walk: begun, count }
+}
+
+/** Each is one question to the database, or several that need not agree. */
+const READS = {
+  getWorkspace: accounts.getWorkspace,
+  listWorkspaces: accounts.listWorkspaces,
+  findUser: accounts.findUser,
+  listUsers: accounts.listUsers,
+  findToken: accounts.findToken,
+  listTokens: accounts.listTokens,
+  getTemplate: templates.getTemplate,
+  listTemplates: templates.listTemplates,
+  getTemplateVersion: templates.getTemplateVersion,
+  getJob: jobs.getJob,
+  listJobs: jobs.listJobs,
+  getInsight: jobs.getInsight,
+  listNodes: nodes.listNodes,
+  getWebhook: (from: Session, input: Input<'getWebhook'>) => webhooks.getWebhook(from, input),
+  listWebhooks: webhooks.listWebhooks,
+  getDelivery: deliveries.getDelivery,
+  listDeliveries: deliveries.listDeliveries,
+  listEvents,
+  getRecovery: recoveries.getRecovery,
+  webhookStats: recoveries.webhookStats,
+  counts: async (from: Session) => ({
+    jobs: await jobs.countJobs(from),
+    deliveries: await deliveries.countDeliveries(from),
+  }),
+  async ping(from: Session) {
+    await from.one('SELECT 1 FROM migrations LIMIT 1')
+  },
+  async countRecoverable(from: Session, input: Input<'countRecoverable'>) {
+    const missing = await countMissing(from, input)
+    return missing && missing.count
+  },
+}
+
+/** Each is one transaction and resolves after its commit. */
+const WRITES = {
+  keepOnce: settings.keepOnce,
+  prune,
+  createWorkspace: accounts.createWorkspace,
+  deleteWorkspace: accounts.deleteWorkspace,
+  createUser: accounts.createUser,
+  deleteUser: accounts.deleteUser,
+  createToken: accounts.createToken,
+  deleteToken: accounts.deleteToken,
+  putTemplate: templates.putTemplate,
+  deleteTemplate: templates.deleteTemplate,
+  createJob: jobs.createJob,
+  queueJob: jobs.queueJob,
+  cancelJob: jobs.cancelJob,
+  deleteJob: jobs.deleteJob,
+  claimJobs: claims.claimJobs,
+  startJob: claims.startJob,
+  completeJob: claims.completeJob,
+  failJob: claims.failJob,
+  loseJob: claims.loseJob,
+  releaseJobs: claims.releaseJobs,
+  registerNode: nodes.registerNode,
+  renewNode: nodes.renewNode,
+  reportProgress: nodes.reportProgress,
+  removeNode: nodes.removeNode,
+  reapNodes: nodes.reapNodes,
+  createWebhook: webhooks.createWebhook,
+  updateWebhook: webhooks.updateWebhook,
+  rotateSecret: webhooks.rotateSecret,
+  deleteWebhook: webhooks.deleteWebhook,
+  sendEvent: sending.sendEvent,
+  redeliver: deliveries.redeliver,
+  claimDeliveries: sending.claimDeliveries,
+  recordAttempt: sending.recordAttempt,
+  releaseDeliveries: sending.releaseDeliveries,
+  cancelPending: deliveries.cancelPending,
+  advanceRecoveries: recoveries.advanceRecoveries,
+  startIdempotent: idempotency.startIdempotent,
+  endIdempotent: idempotency.endIdempotent,
+}
+
+type Work = (session: Transaction, ...input: never[]) => Promise<unknown>
+type Bound<Methods> = {
+  [Name in keyof Methods]: Methods[Name] extends (session: Transaction, ...input: infer In) => infer Out
+    ? (...input: In) => Out
+    : never
+}
+
+function bind<Methods extends Record<string, Work>>(
+  methods: Methods,
+  run: (work: (session: Transaction) => Promise<unknown>) => Promise<unknown>,
+): Bound<Methods> {
+  const bound = Object.entries(methods).map(([name, work]) => [
+    name,
+    (...input: never[]) => run((session) => work(session, ...input)),
+  ])
+  return Object.fromEntries(bound) as Bound<Methods>
+}
+
+function postgresStore(connection: Connection): Store {
+  return {
+    kind: 'postgres',
+    // Other processes write, too.
+    revision: null,
+    ...bind(READS, (work) => connection.read(work as (session: Session) => Promise<unknown>)),
+    ...bind(WRITES, connection.write),
+    subscribe: connection.subscribe,
+    close: connection.close,
+    async createRecovery(input) {
+      const missing = await connection.read((from) => countMissing(from, input))
+      return (
+        missing && connection.write((tx) => recoveries.insertRecovery(tx, input, missing.walk, missing.count))
+      )
+    },
+  }
+}

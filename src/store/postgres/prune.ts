@@ -1,0 +1,83 @@
+/**
+ * Retention, by small batches: what has ended and is older than it need be kept. Nodes that prune at once pass over
+ * what another deletes, and rows are locked before it is asked again whether anything still needs them.
+ */
+import type { Input, Pruned } from '../store.ts'
+import type { Transaction } from './connection.ts'
+import { removeJobs } from './jobs.ts'
+
+async function pruneJobs(tx: Transaction, before: string, limit: number): Promise<number> {
+  const old = await tx.all<{ assignment_id: string }>(
+    'SELECT assignment_id FROM jobs WHERE finished_at < $1 ORDER BY finished_at LIMIT $2 FOR UPDATE SKIP LOCKED',
+    before,
+    limit,
+  )
+  if (old.length > 0)
+    await removeJobs(
+      tx,
+      old.map(({ assignment_id }) => assignment_id),
+    )
+  return old.length
+}
+
+const NOT_WAITED_FOR = `NOT EXISTS (SELECT 1 FROM deliveries WHERE event_seq = events.seq AND status = 'pending')`
+
+/** With their deliveries; an event that a webhook still waits for stays. */
+async function pruneEvents(tx: Transaction, before: string, limit: number): Promise<number> {
+  const old = await tx.all<{ seq: number }>(
+    `SELECT seq FROM events WHERE timestamp < $1 AND ${NOT_WAITED_FOR}
+     ORDER BY timestamp LIMIT $2 FOR UPDATE SKIP LOCKED`,
+    before,
+    limit,
+  )
+  if (old.length === 0) return 0
+  const free = await tx.all<{ seq: number }>(
+    `SELECT seq FROM events WHERE seq = ANY ($1) AND ${NOT_WAITED_FOR}`,
+    old.map(({ seq }) => seq),
+  )
+  const seqs = free.map(({ seq }) => seq)
+  await tx.run('DELETE FROM deliveries WHERE event_seq = ANY ($1)', seqs)
+  return tx.run('DELETE FROM events WHERE seq = ANY ($1)', seqs)
+}
+
+/** Locked so that no job can come to refer to one (createJob takes a lock, too), then asked again. */
+async function pruneVersions(tx: Transaction, limit: number): Promise<number> {
+  const unused = `NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.template_id = template_versions.template_id
+    AND jobs.template_version = template_versions.version)`
+  const found = await tx.all<{ template_id: string; version: string }>(
+    `SELECT template_id, version FROM template_versions WHERE ${unused} LIMIT $1 FOR UPDATE SKIP LOCKED`,
+    limit,
+  )
+  return tx.run(
+    `DELETE FROM template_versions WHERE ${unused}
+     AND (template_id, version) IN (SELECT * FROM unnest($1::text[], $2::text[]))`,
+    found.map(({ template_id }) => template_id),
+    found.map(({ version }) => version),
+  )
+}
+
+/** What else is older: rows by the table, their key, and which are. */
+const OTHERS: { table: string; condition: string }[] = [
+  { table: 'tokens', condition: 'expires_at < $1' },
+  {
+    table: 'idempotency_keys',
+    condition: `$1::timestamptz IS NOT NULL AND started_at <= clock_timestamp() - interval '24 hours'`,
+  },
+  { table: 'attempt_counts', condition: 'hour < $1' },
+  { table: 'recoveries', condition: `status = 'completed' AND created_at < $1` },
+]
+
+export async function prune(tx: Transaction, input: Input<'prune'>): Promise<Pruned> {
+  const { jobs_before, events_before, limit } = input
+  const jobs = await pruneJobs(tx, jobs_before, limit)
+  const events = await pruneEvents(tx, events_before, limit)
+  let other = await pruneVersions(tx, limit)
+  for (const { table, condition } of OTHERS)
+    other += await tx.run(
+      `DELETE FROM ${table} WHERE ctid = ANY (ARRAY (
+         SELECT ctid FROM ${table} WHERE ${condition} LIMIT $2 FOR UPDATE SKIP LOCKED))`,
+      events_before,
+      limit,
+    )
+  return { jobs, events, other }
+}

@@ -1,0 +1,113 @@
+/** The schema of a PostgreSQL database: brought up to date under a lock, and dumped for schema.sql. */
+import path from 'node:path'
+import { Client } from 'pg'
+import { type Migrator, migrate, readMigrations } from '../migrate.ts'
+import { clientConfig } from './connection.ts'
+import { translate } from './failures.ts'
+
+export const MIGRATIONS = path.join(import.meta.dirname, 'migrations')
+
+/** Any number that no other program in this database is likely to take. */
+const LOCK = 7_283_501_964
+/** Of the schema's own tables, whichever schema the search path names first. */
+const OURS =
+  'SELECT c.oid, c.relname FROM pg_class AS c WHERE c.relnamespace = current_schema()::regnamespace'
+
+function migrator(client: Client): Migrator {
+  return {
+    async applied() {
+      // IF NOT EXISTS asks for the right to create even where the table is there.
+      const { rows: known } = await client.query<{ found: string | null }>(
+        `SELECT to_regclass('migrations') AS found`,
+      )
+      if (known[0]?.found === null)
+        await client.query(
+          'CREATE TABLE migrations (number integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz(3) NOT NULL)',
+        )
+      const { rows } = await client.query<{ number: number }>('SELECT number FROM migrations')
+      return rows.map(({ number }) => number)
+    },
+    async apply({ number, name, sql }) {
+      await client.query(sql)
+      await client.query(
+        'INSERT INTO migrations (number, name, applied_at) VALUES ($1, $2, clock_timestamp())',
+        [number, name],
+      )
+    },
+  }
+}
+
+/**
+ * A dump that was restored into another server bears transaction numbers of the first one, which this one has not come
+ * to: readers would wait for them. They are set to 0, before all that is new; `seq` keeps their order.
+ */
+const AFTER_RESTORE = `
+  UPDATE events SET xid = '0' WHERE xid >= pg_snapshot_xmax(pg_current_snapshot())`
+
+/**
+ * Answers the names of the migrations that were applied, all in one transaction: of nodes that start at once one
+ * migrates and the others wait. Throws `store_unavailable` where the schema is newer.
+ */
+export async function migratePostgres(url: string, folder = MIGRATIONS): Promise<string[]> {
+  const client = new Client(clientConfig(url))
+  // A connection that breaks also rejects what is asked of it.
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    await client.query('BEGIN')
+    await client.query('SELECT pg_advisory_xact_lock($1)', [LOCK])
+    const names = await migrate(readMigrations(folder), migrator(client))
+    const { rows } = await client.query<{ found: string | null }>(`SELECT to_regclass('events') AS found`)
+    if (rows[0]?.found) await client.query(AFTER_RESTORE)
+    await client.query('COMMIT')
+    return names
+  } catch (error) {
+    throw translate(error)
+  } finally {
+    await client.end().catch(() => undefined)
+  }
+}
+
+const TABLES = `
+  SELECT ours.relname AS table, array_to_string(c.reloptions, ', ') AS options,
+    (SELECT array_agg(format('%I %s%s%s%s', attname, format_type(atttypid, atttypmod),
+        CASE WHEN collname <> 'default' THEN format(' COLLATE %I', collname) END,
+        CASE WHEN attnotnull THEN ' NOT NULL' END,
+        CASE WHEN attidentity = 'a' THEN ' GENERATED ALWAYS AS IDENTITY'
+             WHEN atthasdef THEN ' DEFAULT ' || pg_get_expr(adbin, adrelid) END) ORDER BY attnum)
+     FROM pg_attribute LEFT JOIN pg_collation ON pg_collation.oid = attcollation
+     LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
+     WHERE attrelid = ours.oid AND attnum > 0 AND NOT attisdropped) AS columns,
+    (SELECT coalesce(array_agg(pg_get_constraintdef(oid) ORDER BY contype DESC, conname), '{}') FROM pg_constraint
+     WHERE conrelid = ours.oid AND contype IN ('p', 'u', 'f', 'c')) AS constraints,
+    (SELECT coalesce(array_agg(replace(pg_get_indexdef(indexrelid), format(' ON %I.', current_schema()), ' ON ')
+        ORDER BY indexrelid::regclass::text), '{}')
+     FROM pg_index WHERE indrelid = ours.oid AND NOT EXISTS (
+       SELECT 1 FROM pg_constraint WHERE conindid = indexrelid AND contype IN ('p', 'u'))) AS indexes
+  FROM (${OURS} AND c.relkind = 'r') AS ours JOIN pg_class AS c ON c.oid = ours.oid ORDER BY ours.relname`
+
+interface TableRow {
+  table: string
+  options: string | null
+  columns: string[]
+  constraints: string[]
+  indexes: string[]
+}
+
+function tableSql({ table, options, columns, constraints, indexes }: TableRow): string {
+  const lines = [...columns, ...constraints].map((line) => `  ${line}`).join(',\n')
+  const create = `CREATE TABLE ${table} (\n${lines}\n)${options ? ` WITH (${options})` : ''};\n`
+  return [create, ...indexes.map((index) => `${index};\n`)].join('\n')
+}
+
+/** The schema of a migrated database as SQL sorted by table, from the catalogs: what schema.sql holds. */
+export async function postgresSchema(url: string): Promise<string> {
+  const client = new Client(clientConfig(url))
+  await client.connect()
+  try {
+    const { rows } = await client.query<TableRow>(TABLES)
+    return rows.map(tableSql).join('\n')
+  } finally {
+    await client.end()
+  }
+}

