@@ -380,7 +380,14 @@ function webhookCalls(send: Send, json: Json) {
     delete: async (webhook_id: string): Promise<void> => {
       await send('DELETE', at(webhook_id))
     },
-    test: (webhook_id: string) => json<Attempt>('POST', `${at(webhook_id)}/test`),
+    /** Throws with the code `not_tried` where no attempt was made within 20 seconds. */
+    test: async (webhook_id: string): Promise<Attempt> => {
+      const response = await send('POST', `${at(webhook_id)}/test`)
+      const answer = (await response.json()) as Attempt | DeliveryView
+      if ('number' in answer) return answer
+      const message = `It was not tried within 20 seconds: see delivery ${answer.delivery_id}.`
+      throw new ClientError(message, response.status, 'not_tried', null)
+    },
     rotateSecret: (webhook_id: string, options?: CreateOptions & { overlap_seconds?: number }) =>
       json<NewWebhook>('POST', `${at(webhook_id)}/rotate-secret`, {
         json: options?.overlap_seconds === undefined ? {} : { overlap_seconds: options.overlap_seconds },

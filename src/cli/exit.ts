@@ -35,7 +35,7 @@ export class ExitError extends Error {
 function codeOfStatus(status: number): number {
   if (status === 404) return EXIT.notFound
   if (status === 401 || status === 403) return EXIT.forbidden
-  if (status === 429) return EXIT.later
+  if (status === 429 || status === 202) return EXIT.later
   if (status >= 400 && status < 500) return EXIT.refused
   return EXIT.unavailable
 }
