@@ -28,6 +28,10 @@ export interface Connection {
   hint(hint: Hint): void
   /** One transaction; resolves after the commit. */
   write<T>(work: () => T): Promise<T>
+  /** As `write`, after all others of its commit. */
+  writeLast<T>(work: () => T): Promise<T>
+  /** As `write`: all inputs that are given to the same `work` in one turn of the event loop are one call. */
+  join<In, Out>(work: (inputs: In[]) => Out[], input: In): Promise<Out>
   read<T>(work: () => T): Promise<T>
   subscribe(listener: (hint: Hint) => void): () => void
   close(): void
@@ -97,6 +101,14 @@ function statements(db: DatabaseSync): (sql: string) => StatementSync {
   }
 }
 
+async function translated<T>(written: Promise<T>): Promise<T> {
+  try {
+    return await written
+  } catch (error) {
+    throw translate(error)
+  }
+}
+
 export function connect(db: DatabaseSync, clock: Clock, publicUrl: string | null): Connection {
   const statement = statements(db)
   const listeners = new Set<(hint: Hint) => void>()
@@ -130,13 +142,9 @@ export function connect(db: DatabaseSync, clock: Clock, publicUrl: string | null
       const of = 'assignment_id' in hint ? hint.assignment_id : 'delivery_id' in hint ? hint.delivery_id : ''
       hints.set(`${hint.topic} ${of}`, hint)
     },
-    async write(work) {
-      try {
-        return await commits.write(work)
-      } catch (error) {
-        throw translate(error)
-      }
-    },
+    write: (work) => translated(commits.write(work)),
+    writeLast: (work) => translated(commits.writeLast(work)),
+    join: (work, input) => translated(commits.join(work, input)),
     async read(work) {
       try {
         return work()

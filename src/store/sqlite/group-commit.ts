@@ -1,16 +1,21 @@
 /**
- * The group commit: many writes, one fsync. The writes of one turn of the event loop run one after the other, each in
- * its SAVEPOINT, inside one BEGIN IMMEDIATE ... COMMIT, all synchronously: no read sees half of one. Each promise
- * settles after the commit. A write that throws is rolled back alone; where the transaction itself is lost (a full
- * disk), all of its writes are refused.
+ * The group commit: many writes, one fsync. The writes of one turn of the event loop run one after the other inside one
+ * BEGIN IMMEDIATE ... COMMIT, all synchronously: no read sees half of one. Each promise settles after the commit. Where
+ * one throws that has already changed something, all is rolled back and run again, each in a SAVEPOINT of its own, so
+ * that it is undone alone. (A SAVEPOINT for each from the first was a tenth of a write's time.) Where the transaction
+ * itself is lost (a full disk), all of its writes are refused. So `work` may run twice: it keeps nothing of its first run.
  */
 import type { DatabaseSync } from 'node:sqlite'
 
 /** More than these in one commit would hold up the event loop: the rest follows in the next turn. */
 const BATCH_MOST = 500
 
+type Work = (inputs: unknown[]) => unknown[]
+
 interface Entry {
-  run(): unknown
+  work: Work
+  input: unknown
+  last: boolean
   resolve(value: unknown): void
   reject(error: unknown): void
   result?: { value: unknown } | { error: unknown }
@@ -19,6 +24,10 @@ interface Entry {
 export interface GroupCommit {
   /** Resolves with what `work` returned once that is durable. */
   write<T>(work: () => T): Promise<T>
+  /** After all others of its commit: for claims, which so find what the others have made or freed. */
+  writeLast<T>(work: () => T): Promise<T>
+  /** All inputs given to the same `work` in one turn are one call, which answers for each in their order. */
+  join<In, Out>(work: (inputs: In[]) => Out[], input: In): Promise<Out>
   /** Commits what waits, and refuses what comes later. */
   end(): void
 }
@@ -28,33 +37,72 @@ export interface GroupCommitOptions {
   refuse(reason: unknown): unknown
   /** After each commit, once the promises are settled. */
   committed(): void
-  /** The transaction is lost: forget what its writes left outside the database. */
+  /** What the writes have done is undone: forget what they left outside the database. */
   lost(): void
 }
 
+function runOnce(work: Work, entries: Entry[]): void {
+  const values = work(entries.map(({ input }) => input))
+  for (const [index, entry] of entries.entries()) entry.result = { value: values[index] }
+}
+
+function inOrder(batch: Entry[]): Map<Work, Entry[]> {
+  const first = batch.filter(({ last }) => !last)
+  return Map.groupBy([...first, ...batch.filter(({ last }) => last)], ({ work }) => work)
+}
+
 export function groupCommit(db: DatabaseSync, options: GroupCommitOptions): GroupCommit {
+  const total = db.prepare('SELECT total_changes() AS changes')
+  const changes = (): unknown => total.get()?.changes
   let waiting: Entry[] = []
   let scheduled = false
   let ended = false
 
-  function runOne(entry: Entry): void {
-    db.exec('SAVEPOINT one')
-    try {
-      entry.result = { value: entry.run() }
-    } catch (error) {
-      // A statement that met a full disk may have ended the whole transaction.
-      if (!db.isTransaction) throw error
-      db.exec('ROLLBACK TO one')
-      entry.result = { error }
+  /** False: one threw that cannot be undone alone. */
+  function runTogether(batch: Entry[]): boolean {
+    for (const [work, entries] of inOrder(batch)) {
+      const before = changes()
+      try {
+        runOnce(work, entries)
+      } catch (error) {
+        // A statement that met a full disk may have ended the whole transaction.
+        if (!db.isTransaction) throw error
+        // Most refusals come before anything is written: they cost the others nothing.
+        if (entries.length > 1 || changes() !== before) return false
+        entries[0]!.result = { error }
+      }
     }
-    db.exec('RELEASE one')
+    return true
+  }
+
+  function runApart(batch: Entry[]): void {
+    for (const entry of [...inOrder(batch).values()].flat()) {
+      db.exec('SAVEPOINT one')
+      try {
+        runOnce(entry.work, [entry])
+      } catch (error) {
+        if (!db.isTransaction) throw error
+        db.exec('ROLLBACK TO one')
+        entry.result = { error }
+      }
+      db.exec('RELEASE one')
+    }
+  }
+
+  function runAll(batch: Entry[]): void {
+    db.exec('BEGIN IMMEDIATE')
+    if (!runTogether(batch)) {
+      db.exec('ROLLBACK')
+      options.lost()
+      db.exec('BEGIN IMMEDIATE')
+      runApart(batch)
+    }
+    db.exec('COMMIT')
   }
 
   function commit(batch: Entry[]): void {
     try {
-      db.exec('BEGIN IMMEDIATE')
-      for (const entry of batch) runOne(entry)
-      db.exec('COMMIT')
+      runAll(batch)
     } catch (error) {
       if (db.isTransaction) db.exec('ROLLBACK')
       options.lost()
@@ -77,17 +125,21 @@ export function groupCommit(db: DatabaseSync, options: GroupCommitOptions): Grou
     if (batch.length > 0) commit(batch)
   }
 
+  function add<T>(entry: Pick<Entry, 'work' | 'input' | 'last'>): Promise<T> {
+    if (ended) return Promise.reject(options.refuse(new Error('The store is closed.')))
+    return new Promise<T>((resolve, reject) => {
+      waiting.push({ ...entry, resolve: (value) => resolve(value as T), reject })
+      if (!scheduled) {
+        scheduled = true
+        setImmediate(flush)
+      }
+    })
+  }
+
   return {
-    write<T>(work: () => T): Promise<T> {
-      if (ended) return Promise.reject(options.refuse(new Error('The store is closed.')))
-      return new Promise<T>((resolve, reject) => {
-        waiting.push({ run: work, resolve: (value) => resolve(value as T), reject })
-        if (!scheduled) {
-          scheduled = true
-          setImmediate(flush)
-        }
-      })
-    },
+    write: (work) => add({ work: () => [work()], input: null, last: false }),
+    writeLast: (work) => add({ work: () => [work()], input: null, last: true }),
+    join: (work, input) => add({ work: work as Work, input, last: false }),
     end() {
       ended = true
       while (waiting.length > 0) flush()

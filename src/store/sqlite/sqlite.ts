@@ -4,7 +4,7 @@
  */
 import { chmodSync, closeSync, openSync } from 'node:fs'
 import type { Clock } from '../../runtime/clock.ts'
-import type { Input, NewRecovery, Store } from '../store.ts'
+import type { AttemptOutcome, Input, NewRecovery, Store } from '../store.ts'
 import * as accounts from './accounts.ts'
 import * as claims from './claims.ts'
 import { type Connection, connect, openDatabase, translate, unavailable } from './connection.ts'
@@ -109,7 +109,6 @@ const WRITES = {
   queueJob: jobs.queueJob,
   cancelJob: jobs.cancelJob,
   deleteJob: jobs.deleteJob,
-  claimJobs: claims.claimJobs,
   startJob: claims.startJob,
   completeJob: claims.completeJob,
   failJob: claims.failJob,
@@ -125,8 +124,6 @@ const WRITES = {
   deleteWebhook: webhooks.deleteWebhook,
   sendEvent: sending.sendEvent,
   redeliver: deliveries.redeliver,
-  claimDeliveries: sending.claimDeliveries,
-  recordAttempt: sending.recordAttempt,
   releaseDeliveries: sending.releaseDeliveries,
   cancelPending: deliveries.cancelPending,
   advanceRecoveries: recoveries.advanceRecoveries,
@@ -136,6 +133,9 @@ const WRITES = {
     nodes.reportProgress(connection, input)
   },
 }
+
+/** Each as a write that finds what the others of its commit have made or freed. */
+const CLAIMS = { claimJobs: claims.claimJobs, claimDeliveries: sending.claimDeliveries }
 
 type Work = (connection: Connection, ...input: never[]) => unknown
 type Bound<Methods> = {
@@ -158,6 +158,7 @@ function bind<Methods extends Record<string, Work>>(
 
 function sqliteStore(connection: Connection, released: () => void): Store {
   let open = true
+  const recordAttempts = (outcomes: AttemptOutcome[]) => sending.recordAttempts(connection, outcomes)
   return {
     kind: 'sqlite',
     get revision() {
@@ -165,6 +166,8 @@ function sqliteStore(connection: Connection, released: () => void): Store {
     },
     ...bind(connection, READS, connection.read),
     ...bind(connection, WRITES, connection.write),
+    ...bind(connection, CLAIMS, connection.writeLast),
+    recordAttempt: (outcome) => connection.join(recordAttempts, outcome),
     subscribe: connection.subscribe,
     async ping() {
       if (!open) throw unavailable('The store is closed.')

@@ -2,10 +2,17 @@
 import { claimAt, type Turn } from '../turn.ts'
 import type { Connection } from './connection.ts'
 
-const COLUMNS = `status, in_flight, max_in_flight, rate_per_second, due_at, turn_at, rate_at, failures, open_until`
+const COLUMNS = `status, in_flight, max_in_flight, rate_per_second, due_at, turn_at, rate_at, failures, open_until,
+  failing_since`
 
-export function readTurn(connection: Connection, webhook_id: string): Turn | undefined {
-  return connection.one<Turn>(`SELECT ${COLUMNS} FROM webhooks WHERE webhook_id = ?`, webhook_id)
+export function readTurn(
+  connection: Connection,
+  webhook_id: string,
+): (Turn & { failing_since: string | null }) | undefined {
+  return connection.one<Turn & { failing_since: string | null }>(
+    `SELECT ${COLUMNS} FROM webhooks WHERE webhook_id = ?`,
+    webhook_id,
+  )
 }
 
 export function writeTurn(connection: Connection, webhook_id: string, turn: Turn): void {
