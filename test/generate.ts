@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { writeGolden } from './gallery.ts'
 import { GENERATED } from './generated.ts'
+import { migratedSchema, missingPostgres, startPostgres } from './postgres.ts'
 
 const wanted = process.argv.slice(2)
 for (const [file, make] of Object.entries(GENERATED)) {
@@ -13,4 +14,14 @@ for (const [file, make] of Object.entries(GENERATED)) {
 if (wanted.length === 0 || wanted.includes('test/golden')) {
   await writeGolden()
   process.stdout.write('wrote test/golden\n')
+}
+const schema = 'src/store/postgres/schema.sql'
+if (wanted.length === 0 || wanted.includes(schema)) {
+  const missing = await missingPostgres()
+  if (missing === null) {
+    const postgres = await startPostgres()
+    writeFileSync(path.join(import.meta.dirname, '..', schema), await migratedSchema(postgres))
+    await postgres.stop()
+  }
+  process.stdout.write(missing === null ? `wrote ${schema}\n` : `left ${schema} as it is: ${missing}\n`)
 }

@@ -8,6 +8,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { Client } from 'pg'
+import { migratePostgres, postgresSchema } from '../src/store/postgres/schema.ts'
 
 export interface Postgres {
   /** A fresh empty database; `template` names one to copy. */
@@ -187,4 +188,14 @@ export async function startPostgres(): Promise<Postgres> {
   const found = await binaries()
   if (!found) throw new Error((await missingPostgres())!)
   return startEmbedded(found)
+}
+
+/** What the migrations make of an empty database, as schema.sql shows it. */
+export async function migratedSchema(postgres: Postgres): Promise<string> {
+  const name = `assay_schema_${process.pid}`
+  const url = await postgres.createDatabase(name)
+  await migratePostgres(url)
+  const schema = await postgresSchema(url)
+  await postgres.dropDatabase(name)
+  return schema
 }

@@ -1,7 +1,9 @@
 /** The conformance suite on a real PostgreSQL, and what only many processes on one database can show. */
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
 import { after, before, suite, test } from 'node:test'
-import { missingPostgres, type Postgres, startPostgres } from '../../../test/postgres.ts'
+import { migratedSchema, missingPostgres, type Postgres, startPostgres } from '../../../test/postgres.ts'
 import { AppError } from '../../errors.ts'
 import {
   claim,
@@ -222,6 +224,11 @@ suite('the store on PostgreSQL', { skip: missing ?? false }, () => {
         assert.ok(updated >= 20 && hot >= 18, `${now!.relname}: ${hot} of ${updated}`)
       }
     })
+  })
+
+  test('the migrations make the schema that schema.sql shows (npm run gen writes it)', async () => {
+    const shown = await readFile(path.join(import.meta.dirname, 'schema.sql'), 'utf8')
+    assert.equal(await migratedSchema(postgres), shown)
   })
 
   test('nodes that start at once migrate an empty database once', async () => {

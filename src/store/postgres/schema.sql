@@ -1,0 +1,290 @@
+CREATE TABLE attempt_counts (
+  webhook_id text COLLATE "C" NOT NULL,
+  hour timestamp(3) with time zone NOT NULL,
+  bucket integer NOT NULL,
+  count integer NOT NULL,
+  PRIMARY KEY (webhook_id, hour, bucket),
+  FOREIGN KEY (webhook_id) REFERENCES webhooks(webhook_id) ON DELETE CASCADE
+) WITH (fillfactor=50);
+
+CREATE INDEX attempt_counts_by_hour ON attempt_counts USING btree (hour);
+
+CREATE TABLE attempts (
+  delivery_id text COLLATE "C" NOT NULL,
+  number integer NOT NULL,
+  record json NOT NULL,
+  PRIMARY KEY (delivery_id, number),
+  FOREIGN KEY (delivery_id) REFERENCES deliveries(delivery_id) ON DELETE CASCADE
+);
+
+CREATE TABLE deliveries (
+  delivery_id text COLLATE "C" NOT NULL,
+  workspace_id text COLLATE "C" NOT NULL,
+  webhook_id text COLLATE "C" NOT NULL,
+  event_seq bigint NOT NULL,
+  event_id text COLLATE "C" NOT NULL,
+  event_type text COLLATE "C" NOT NULL,
+  event_at timestamp(3) with time zone NOT NULL,
+  assignment_id text COLLATE "C",
+  status text COLLATE "C" NOT NULL,
+  due_at timestamp(3) with time zone,
+  owner text COLLATE "C",
+  attempt_count integer NOT NULL DEFAULT 0,
+  last_try boolean NOT NULL DEFAULT false,
+  created_at timestamp(3) with time zone NOT NULL,
+  PRIMARY KEY (delivery_id),
+  FOREIGN KEY (event_seq) REFERENCES events(seq),
+  FOREIGN KEY (webhook_id) REFERENCES webhooks(webhook_id) ON DELETE CASCADE
+) WITH (fillfactor=80, autovacuum_vacuum_scale_factor=0.01);
+
+CREATE INDEX deliveries_by_event ON deliveries USING btree (event_seq, webhook_id);
+
+CREATE INDEX deliveries_by_job ON deliveries USING btree (assignment_id) WHERE (assignment_id IS NOT NULL);
+
+CREATE INDEX deliveries_by_status ON deliveries USING btree (webhook_id, status, created_at, delivery_id);
+
+CREATE INDEX deliveries_by_time ON deliveries USING btree (webhook_id, created_at, delivery_id);
+
+CREATE INDEX deliveries_due ON deliveries USING btree (webhook_id, due_at, delivery_id) WHERE ((status = 'pending'::text) AND (owner IS NULL));
+
+CREATE INDEX deliveries_failed ON deliveries USING btree (webhook_id, event_at, event_seq) WHERE (status = 'failed'::text);
+
+CREATE INDEX deliveries_owned ON deliveries USING btree (owner) WHERE (owner IS NOT NULL);
+
+CREATE TABLE events (
+  seq bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
+  event_id text COLLATE "C" NOT NULL,
+  workspace_id text COLLATE "C" NOT NULL,
+  type text COLLATE "C" NOT NULL,
+  "timestamp" timestamp(3) with time zone NOT NULL,
+  data json NOT NULL,
+  UNIQUE (event_id),
+  PRIMARY KEY (seq)
+);
+
+CREATE INDEX events_by_time ON events USING btree ("timestamp", seq);
+
+CREATE INDEX events_by_type ON events USING btree (workspace_id, type, xid, seq);
+
+CREATE INDEX events_by_workspace ON events USING btree (workspace_id, xid, seq);
+
+CREATE INDEX events_by_xid ON events USING btree (xid);
+
+CREATE INDEX events_in_window ON events USING btree (workspace_id, "timestamp", seq);
+
+CREATE TABLE idempotency_keys (
+  workspace_id text COLLATE "C" NOT NULL,
+  method text COLLATE "C" NOT NULL,
+  path text COLLATE "C" NOT NULL,
+  key text COLLATE "C" NOT NULL,
+  body_hash text NOT NULL,
+  id text NOT NULL,
+  node_id text COLLATE "C" NOT NULL,
+  started_at timestamp(3) with time zone NOT NULL,
+  answer text,
+  PRIMARY KEY (workspace_id, method, path, key)
+);
+
+CREATE INDEX idempotency_keys_by_time ON idempotency_keys USING btree (started_at);
+
+CREATE TABLE insights (
+  insight_id text COLLATE "C" NOT NULL,
+  assignment_id text COLLATE "C" NOT NULL,
+  workspace_id text COLLATE "C" NOT NULL,
+  created_at timestamp(3) with time zone NOT NULL,
+  body json NOT NULL,
+  UNIQUE (assignment_id),
+  PRIMARY KEY (insight_id)
+);
+
+CREATE TABLE jobs (
+  assignment_id text COLLATE "C" NOT NULL,
+  workspace_id text COLLATE "C" NOT NULL,
+  user_id text COLLATE "C" NOT NULL,
+  template_id text COLLATE "C" NOT NULL,
+  template_version text COLLATE "C" NOT NULL,
+  job_status text COLLATE "C" NOT NULL,
+  priority integer NOT NULL,
+  attempt integer NOT NULL DEFAULT 0,
+  losses integer NOT NULL DEFAULT 0,
+  owner text COLLATE "C",
+  presence_name text COLLATE "C",
+  insight_id text COLLATE "C",
+  skipped text,
+  created_at timestamp(3) with time zone NOT NULL,
+  queued_at timestamp(3) with time zone,
+  started_at timestamp(3) with time zone,
+  finished_at timestamp(3) with time zone,
+  progress json NOT NULL,
+  error json,
+  moves json NOT NULL,
+  metadata json NOT NULL,
+  variables json NOT NULL,
+  PRIMARY KEY (assignment_id),
+  FOREIGN KEY (template_id, template_version) REFERENCES template_versions(template_id, version),
+  FOREIGN KEY (workspace_id) REFERENCES workspaces(workspace_id)
+) WITH (fillfactor=80, autovacuum_vacuum_scale_factor=0.01);
+
+CREATE INDEX jobs_by_status ON jobs USING btree (workspace_id, job_status, created_at, assignment_id);
+
+CREATE INDEX jobs_by_template ON jobs USING btree (workspace_id, template_id, created_at, assignment_id);
+
+CREATE INDEX jobs_by_time ON jobs USING btree (workspace_id, created_at, assignment_id);
+
+CREATE INDEX jobs_by_version ON jobs USING btree (template_id, template_version);
+
+CREATE INDEX jobs_finished ON jobs USING btree (finished_at) WHERE (finished_at IS NOT NULL);
+
+CREATE INDEX jobs_owned ON jobs USING btree (owner, workspace_id, job_status) WHERE (owner IS NOT NULL);
+
+CREATE INDEX jobs_queued ON jobs USING btree (workspace_id, priority DESC, queued_at, assignment_id) WHERE (job_status = 'queued'::text);
+
+CREATE TABLE migrations (
+  number integer NOT NULL,
+  name text NOT NULL,
+  applied_at timestamp(3) with time zone NOT NULL,
+  PRIMARY KEY (number)
+);
+
+CREATE TABLE nodes (
+  node_id text COLLATE "C" NOT NULL,
+  name text NOT NULL,
+  roles json NOT NULL,
+  version text NOT NULL,
+  started_at timestamp(3) with time zone NOT NULL,
+  lease_until timestamp(3) with time zone NOT NULL,
+  PRIMARY KEY (node_id)
+) WITH (fillfactor=50);
+
+CREATE TABLE recoveries (
+  recovery_id text COLLATE "C" NOT NULL,
+  workspace_id text COLLATE "C" NOT NULL,
+  webhook_id text COLLATE "C" NOT NULL,
+  include_unsent boolean NOT NULL,
+  next_at timestamp(3) with time zone NOT NULL,
+  next_seq bigint NOT NULL,
+  until timestamp(3) with time zone NOT NULL,
+  status text COLLATE "C" NOT NULL,
+  done integer NOT NULL DEFAULT 0,
+  count integer NOT NULL,
+  created_at timestamp(3) with time zone NOT NULL,
+  PRIMARY KEY (recovery_id),
+  FOREIGN KEY (webhook_id) REFERENCES webhooks(webhook_id) ON DELETE CASCADE
+);
+
+CREATE INDEX recoveries_by_webhook ON recoveries USING btree (webhook_id);
+
+CREATE INDEX recoveries_running ON recoveries USING btree (created_at) WHERE (status = 'running'::text);
+
+CREATE TABLE settings (
+  key text COLLATE "C" NOT NULL,
+  value text NOT NULL,
+  PRIMARY KEY (key)
+);
+
+CREATE TABLE subscriptions (
+  workspace_id text COLLATE "C" NOT NULL,
+  event_type text COLLATE "C" NOT NULL,
+  presence_name text COLLATE "C" NOT NULL,
+  webhook_id text COLLATE "C" NOT NULL,
+  PRIMARY KEY (workspace_id, event_type, presence_name, webhook_id),
+  FOREIGN KEY (webhook_id) REFERENCES webhooks(webhook_id) ON DELETE CASCADE
+);
+
+CREATE INDEX subscriptions_by_webhook ON subscriptions USING btree (webhook_id);
+
+CREATE TABLE template_versions (
+  template_id text COLLATE "C" NOT NULL,
+  version text COLLATE "C" NOT NULL,
+  source text NOT NULL,
+  partials json NOT NULL,
+  PRIMARY KEY (template_id, version)
+);
+
+CREATE TABLE templates (
+  workspace_id text COLLATE "C" NOT NULL,
+  template_id text COLLATE "C" NOT NULL,
+  source text NOT NULL,
+  user_id text COLLATE "C" NOT NULL,
+  updated_at timestamp(3) with time zone NOT NULL,
+  PRIMARY KEY (workspace_id, template_id),
+  FOREIGN KEY (workspace_id) REFERENCES workspaces(workspace_id)
+);
+
+CREATE TABLE tokens (
+  token_id text COLLATE "C" NOT NULL,
+  token_hash text COLLATE "C" NOT NULL,
+  workspace_id text COLLATE "C" NOT NULL,
+  user_id text COLLATE "C" NOT NULL,
+  name text NOT NULL,
+  scopes json NOT NULL,
+  expires_at timestamp(3) with time zone,
+  created_at timestamp(3) with time zone NOT NULL,
+  UNIQUE (token_hash),
+  PRIMARY KEY (token_id),
+  FOREIGN KEY (workspace_id) REFERENCES workspaces(workspace_id)
+);
+
+CREATE INDEX tokens_by_expiry ON tokens USING btree (expires_at) WHERE (expires_at IS NOT NULL);
+
+CREATE INDEX tokens_by_time ON tokens USING btree (workspace_id, created_at, token_id);
+
+CREATE TABLE users (
+  user_id text COLLATE "C" NOT NULL,
+  workspace_id text COLLATE "C" NOT NULL,
+  username text COLLATE "C" NOT NULL,
+  password_hash text,
+  scopes json NOT NULL,
+  created_at timestamp(3) with time zone NOT NULL,
+  UNIQUE (username),
+  PRIMARY KEY (workspace_id, user_id),
+  FOREIGN KEY (workspace_id) REFERENCES workspaces(workspace_id)
+);
+
+CREATE INDEX users_by_time ON users USING btree (workspace_id, created_at, user_id);
+
+CREATE TABLE webhooks (
+  webhook_id text COLLATE "C" NOT NULL,
+  workspace_id text COLLATE "C" NOT NULL,
+  url text NOT NULL,
+  headers json NOT NULL,
+  user_id text COLLATE "C" NOT NULL,
+  presence_name text COLLATE "C" NOT NULL,
+  events json,
+  description text,
+  signature text NOT NULL,
+  secrets json NOT NULL,
+  public_key text,
+  retry_schedule json,
+  max_in_flight integer,
+  rate_per_second double precision,
+  status text COLLATE "C" NOT NULL,
+  disabled_reason text,
+  failing_since timestamp(3) with time zone,
+  created_at timestamp(3) with time zone NOT NULL,
+  updated_at timestamp(3) with time zone NOT NULL,
+  in_flight integer NOT NULL DEFAULT 0,
+  due_at timestamp(3) with time zone,
+  turn_at timestamp(3) with time zone,
+  rate_at double precision,
+  failures integer NOT NULL DEFAULT 0,
+  open_until timestamp(3) with time zone,
+  claim_at timestamp(3) with time zone,
+  PRIMARY KEY (webhook_id),
+  FOREIGN KEY (workspace_id) REFERENCES workspaces(workspace_id)
+) WITH (fillfactor=50, autovacuum_vacuum_scale_factor=0.01);
+
+CREATE INDEX webhooks_by_time ON webhooks USING btree (workspace_id, created_at, webhook_id);
+
+CREATE INDEX webhooks_by_turn ON webhooks USING btree (in_flight, claim_at) WHERE (claim_at IS NOT NULL);
+
+CREATE TABLE workspaces (
+  workspace_id text COLLATE "C" NOT NULL,
+  name text NOT NULL,
+  data_folder text,
+  created_at timestamp(3) with time zone NOT NULL,
+  PRIMARY KEY (workspace_id)
+);
+
+CREATE INDEX workspaces_by_time ON workspaces USING btree (created_at, workspace_id);
