@@ -5,6 +5,9 @@ const pool = Buffer.alloc(4096)
 let used = pool.length
 let lastMs = 0
 let counter = 0
+/** The time of `prefixMs` as the id begins with it: made once a millisecond. */
+let prefixMs = -1
+let prefix = ''
 
 function randomBytes(count: number): Buffer {
   if (used + count > pool.length) {
@@ -27,10 +30,14 @@ export function uuidv7(now = Date.now()): string {
       lastMs += 1
     }
   }
-  const time = lastMs.toString(16).padStart(12, '0')
+  if (lastMs !== prefixMs) {
+    const time = lastMs.toString(16).padStart(12, '0')
+    prefixMs = lastMs
+    prefix = `${time.slice(0, 8)}-${time.slice(8)}-7`
+  }
   const tail = random.toString('hex', 2)
   const variant = (8 + (random[2]! & 3)).toString(16)
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${counter.toString(16).padStart(3, '0')}-${variant}${tail.slice(1, 4)}-${tail.slice(4, 16)}`
+  return `${prefix}${counter.toString(16).padStart(3, '0')}-${variant}${tail.slice(1, 4)}-${tail.slice(4, 16)}`
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
