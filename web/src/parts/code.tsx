@@ -34,7 +34,7 @@ export function Code({ text, language }: { text: string; language?: string | und
     : text
   return (
     <div className="code">
-      <pre tabIndex={0} role="region" aria-label={language === 'sql' ? 'SQL' : 'Code'}>
+      <pre tabIndex={0} role="group" aria-label={language === 'sql' ? 'SQL' : 'Code'}>
         <code>{shown}</code>
       </pre>
       <Copy text={text} />

@@ -17,7 +17,7 @@ function valueText(value: unknown): string {
 function Plain({ label, heads, children }: { label: string; heads: string[]; children: ReactNode }) {
   return (
     <figure className="table">
-      <div className="scroll" role="region" aria-label={label} tabIndex={0}>
+      <div className="scroll" role="group" aria-label={label} tabIndex={0}>
         <table>
           <thead>
             <tr>

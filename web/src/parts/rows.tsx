@@ -19,7 +19,7 @@ export function Rows({ table, label }: { table: Table; label: string }) {
   const alignOf = (column: number) => (NUMERIC.includes(columns[column]!.type) ? 'right' : undefined)
   return (
     <figure className="table">
-      <div className="scroll" role="region" aria-label={label} tabIndex={0}>
+      <div className="scroll" role="group" aria-label={label} tabIndex={0}>
         <table className="dense">
           <thead>
             <tr>

@@ -55,7 +55,7 @@ export function SortedTable({ node, children }: ComponentProps<'table'> & ExtraP
   const block = insight ? blockOfTable(insight, headings) : null
   return (
     <figure className="table">
-      <div className="scroll" role="region" aria-label={`Table: ${headings.join(', ')}`} tabIndex={0}>
+      <div className="scroll" role="group" aria-label={`Table: ${headings.join(', ')}`} tabIndex={0}>
         <table>
           <thead>
             <tr>

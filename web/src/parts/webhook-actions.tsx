@@ -58,7 +58,7 @@ function RotateDialog({ rotate, open, onClose }: { rotate: Acts['rotate']; open:
       onClose={close}
     >
       {rotate.isError && <Fault error={rotate.error} />}
-      {rotate.data && <Secret label="The new signing secret" value={rotate.data.signing_secret} />}
+      {rotate.data && <NewKey label="new" webhook={rotate.data} />}
       <div className="actions">
         {!rotate.data && (
           <button

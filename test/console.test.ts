@@ -1,0 +1,513 @@
+/**
+ * The console end to end, in headless Chromium against the service as a user starts it, from an empty home. On every page
+ * the console of the browser stays silent, no other host is asked, and axe-core finds nothing.
+ */
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { after, before, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { buildConsole, dist } from '../web/build.ts'
+import { openBrowser, openPage, signIn, type Watched } from './console/browser.ts'
+import { HOSTILE } from './console/hostile.ts'
+import { apiOf, assertAccessible, runJob, settle, TOKEN } from './console/steps.ts'
+import { type Receiver, startReceiver } from './receiver.ts'
+import { type Service, startService, temporaryFolder } from './service.ts'
+
+const home = temporaryFolder()
+let service: Service
+let browser: Browser
+let receiver: Receiver
+let watched: Watched
+
+before(async () => {
+  if (!existsSync(path.join(dist, 'index.html'))) await buildConsole()
+  receiver = await startReceiver()
+  const env = { ASSAY_TOKEN: TOKEN, ASSAY_WEBHOOK_TARGETS: 'public,loopback' }
+  const started = await Promise.all([
+    startService({ home: path.join(home.folder, 'home'), wrapped: false, env }),
+    openBrowser(),
+  ])
+  service = started[0]
+  browser = started[1]
+  watched = await openPage(browser, service.url)
+  watched.page.setDefaultTimeout(30_000)
+})
+
+after(async () => {
+  await browser?.close()
+  service?.signal('SIGTERM')
+  await service?.exited
+  await receiver?.close()
+  home.remove()
+})
+
+/** The browser had nothing to complain of since the last look. */
+function assertSilent(allowed: RegExp[] = []): void {
+  const complaints = watched.complaints.splice(0)
+  assert.deepEqual(
+    complaints.filter((text) => !allowed.some((pattern) => pattern.test(text))),
+    [],
+  )
+}
+
+/** Chromium tells every refusal of a request as an error of the console, also one that the page shows to its user. */
+const refusal = (status: number): RegExp =>
+  new RegExp(`^error: Failed to load resource: .*status of ${status}`)
+
+const button = (page: Page, name: string | RegExp) =>
+  page.getByRole('button', { name, exact: typeof name === 'string' })
+const link = (page: Page, name: string | RegExp) =>
+  page.getByRole('link', { name, exact: typeof name === 'string' })
+
+test('leads to sign-in, refuses a wrong token in words, and comes back to the address that was asked', async () => {
+  const { page } = watched
+  await page.goto('/jobs?status=completed')
+  await assertAccessible(page, 'sign-in')
+  assertSilent()
+  await page.getByLabel('Token').fill('wrong')
+  await button(page, 'Sign in').click()
+  await page.getByText('No valid token').waitFor()
+  assert.equal(await page.getByLabel('Token').inputValue(), 'wrong', 'what was typed is still there')
+  assertSilent([refusal(401)])
+  await page.getByLabel('Token').fill(TOKEN)
+  await button(page, 'Sign in').click()
+  await page.getByRole('heading', { name: 'Jobs', level: 1 }).waitFor()
+  assert.match(page.url(), /\/jobs\?status=completed$/)
+  await page.getByText('No job here').waitFor()
+  const kept = await page.evaluate(() => [JSON.stringify(localStorage), document.cookie].join())
+  assert.doesNotMatch(kept, /console-token/, 'the token is in the storage of the session alone')
+  assertSilent()
+})
+
+test('finds templates by words and tags that stand in the address', async () => {
+  const { page } = watched
+  await link(page, 'Templates').click()
+  await page.getByLabel('Search').fill('late flights')
+  await page.waitForURL(/q=late/)
+  await link(page, /Flight delays/).waitFor()
+  await page.getByText(/^[1-3] of \d+ templates$/).waitFor()
+  await page.getByLabel('Search').fill('')
+  await link(page, 'weather').click()
+  await page.waitForURL(/tag=weather/)
+  await page.reload()
+  await link(page, /weather|Weather/)
+    .first()
+    .waitFor()
+  await page.getByText(/^[1-3] of \d+ templates$/).waitFor()
+  assertSilent()
+})
+
+test('tells a fault beside its field, keeps what was typed, runs, follows live and shows the insight', async () => {
+  const { page } = watched
+  const polled: string[] = []
+  page.on('request', (request) => {
+    if (request.url().includes('/jobs/status')) polled.push(request.url())
+  })
+  await page.goto('/templates/flight-delays')
+  await page.getByLabel('origin').fill('nowhere')
+  await page.getByLabel('top', { exact: true }).fill('7')
+  await button(page, 'Run').click()
+  const origin = page.getByLabel('origin')
+  await page.locator('.field-fault').first().waitFor()
+  assert.equal(await origin.getAttribute('aria-invalid'), 'true')
+  assert.equal(await origin.inputValue(), 'nowhere')
+  await assertAccessible(page, 'a form with a fault')
+  await origin.fill('ORD')
+  assertSilent([refusal(422)])
+  await button(page, 'Run').click()
+  await page.waitForURL(/\/jobs\/[0-9a-f-]{36}$/)
+  await page.getByRole('heading', { name: /^Flight delays from ORD/ }).waitFor()
+  await page.locator('.drawing svg').first().waitFor()
+  assert.ok(polled.length <= 4, `the status was not polled (${polled.length})`)
+  assertSilent()
+})
+
+test('shows an insight to read: contents, charts, sorted tables, the SQL and rows behind, downloads', async () => {
+  const { page } = watched
+  await link(page, /^Flight delays from ORD/).click()
+  await page.waitForURL(/\/insights\//)
+  await page.locator('.drawing svg').nth(1).waitFor()
+  await page.getByRole('navigation', { name: 'Contents' }).getByRole('link').last().click()
+  await page.waitForURL(/#computed/)
+  const table = page.getByRole('group', { name: /^Table: day, weekday/ })
+  const days = () => table.locator('tbody tr td:first-child').allInnerTexts()
+  await table.getByRole('button', { name: /^day/ }).click()
+  assert.deepEqual(await days(), (await days()).toSorted().toReversed())
+  await table.getByRole('button', { name: /^day/ }).click()
+  assert.deepEqual(await days(), (await days()).toSorted())
+  await link(page, /SQL and rows of worst_days/)
+    .first()
+    .click()
+  await page.getByText('order by delay desc, day').waitFor()
+  await page.locator('.tok-keyword').first().waitFor()
+  await page.getByText('The numbers behind it').first().click()
+  await page.getByRole('group', { name: /^Numbers behind/ }).waitFor()
+  await assertAccessible(page, 'insight')
+  for (const [item, ending] of [
+    ['Markdown', 'md'],
+    ['HTML, one file', 'html'],
+    ['JSON with all numbers', 'json'],
+  ] as const) {
+    await button(page, /^Download/).click()
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('menuitem', { name: item }).click(),
+    ])
+    assert.match(download.suggestedFilename(), new RegExp(`^flight-delays-.*\\.${ending}$`))
+  }
+  await page.emulateMedia({ media: 'print' })
+  assert.equal(await page.locator('.bar').isVisible(), false)
+  assert.equal(await page.locator('.drawing svg').first().isVisible(), true)
+  assert.ok((await page.pdf()).length > 10_000)
+  await page.emulateMedia({ media: 'screen' })
+  assertSilent()
+})
+
+test('runs again with other variables and shows the two insights beside each other', async () => {
+  const { page } = watched
+  await link(page, 'the job').click()
+  await link(page, 'Change and run').click()
+  const top = page.getByLabel('top', { exact: true })
+  assert.equal(await top.inputValue(), '7', 'the values of the earlier job')
+  await top.fill('3')
+  await button(page, 'Run').click()
+  await page.getByRole('link', { name: /^Flight delays from ORD/ }).click()
+  await page.getByLabel('Beside').selectOption({ index: 1 })
+  await page.waitForURL(/beside=/)
+  await page.getByRole('table', { name: 'What differs' }).waitFor()
+  assert.match(await page.getByRole('table', { name: 'What differs' }).innerText(), /top\s+3\s+7/)
+  await page.locator('.drawing svg').nth(3).waitFor()
+  await assertAccessible(page, 'two insights')
+  assertSilent()
+})
+
+test('cancels a job, tells its error with the remedy, and lists jobs by filters in the address', async () => {
+  const { page } = watched
+  const api = apiOf(service.url)
+  const draft = await api.jobs.create({ template_id: 'penguins' })
+  await page.goto(`/jobs/${draft}`)
+  await button(page, 'Cancel').click()
+  await page.getByText('canceled_by_user').first().waitFor()
+  await page.getByText('Somebody canceled it.').waitFor()
+  await assertAccessible(page, 'a canceled job')
+  await link(page, 'Jobs').first().click()
+  await page.getByLabel('State').selectOption('canceled')
+  await page.waitForURL(/status=canceled/)
+  await page.getByText('canceled_by_user').waitFor()
+  assert.equal(await page.locator('tbody tr').count(), 1)
+  await assertAccessible(page, 'jobs')
+  assertSilent()
+})
+
+test('writes a template: faults with line and column while typing, a preview on the data, saved and run', async () => {
+  const { page } = watched
+  await page.goto('/templates/new')
+  const editor = page.locator('.cm-content')
+  await editor.waitFor()
+  await page.getByText('No faults found').waitFor()
+  await assertAccessible(page, 'editor')
+  await editor.click()
+  await page.keyboard.press('Control+End')
+  await page.keyboard.type('{{ nothing.here }}')
+  await button(page, /^Line \d+, column \d+$/).waitFor()
+  await button(page, /^Line \d+, column \d+$/).click()
+  assert.ok((await page.locator('.cm-lint-marker-error').count()) > 0)
+  await page.reload()
+  await page.getByText('nothing.here').first().waitFor()
+  await editor.click()
+  await page.keyboard.press('Control+End')
+  for (const _ of '{{ nothing.here }}') await page.keyboard.press('Backspace')
+  await page.getByText('No faults found').waitFor()
+  await button(page, 'Preview').click()
+  await page.getByText('3 species were weighed.').waitFor()
+  await page.locator('.preview .drawing svg').waitFor()
+  await page.getByLabel('Id').fill('my-penguins')
+  await button(page, 'Save').click()
+  await page.waitForURL(/\/templates\/my-penguins$/)
+  await link(page, 'Source').click()
+  await page.locator('.cm-liquid').first().waitFor()
+  await assertAccessible(page, 'source')
+  await link(page, 'Edit').click()
+  await page.locator('.cm-content').waitFor()
+  await page.goBack()
+  await link(page, 'Run').click()
+  await button(page, 'Run').click()
+  await page.getByRole('heading', { name: 'Penguins by species' }).waitFor()
+  assertSilent()
+})
+
+test('registers a webhook, tests it, and shows what was sent and what came back', async () => {
+  const { page } = watched
+  await page.goto('/webhooks')
+  await page.getByText('Nobody is told yet').waitFor()
+  await assertAccessible(page, 'no webhooks')
+  await link(page, 'New webhook').first().click()
+  await page.getByLabel('Address').fill('http://10.0.0.1/')
+  await page.getByLabel('Presence name').fill('reports')
+  await button(page, 'Create').click()
+  await page.locator('.field-fault').waitFor()
+  assert.equal(await page.getByLabel('Presence name').inputValue(), 'reports')
+  await assertAccessible(page, 'a webhook that is refused')
+  assertSilent([refusal(422)])
+  await page.getByLabel('Address').fill(`${receiver.url}/hook`)
+  await button(page, 'Add a header').click()
+  await page.getByLabel('Name 1').fill('authorization')
+  await page.getByLabel('Value 1').fill('Bearer for-the-receiver')
+  await button(page, 'Create').click()
+  await page.getByText(/^whsec_/).waitFor()
+  await button(page, 'Send a test').click()
+  await page.getByText('Attempt 1: answered 200').waitFor()
+  const arrival = await receiver.next()
+  assert.equal(arrival.headers.authorization, 'Bearer for-the-receiver')
+  assert.doesNotMatch(await page.content(), /for-the-receiver/)
+  await link(page, 'Go to the webhook').click()
+  await page.getByRole('link', { name: 'webhook.test' }).click()
+  await page.getByText('It arrived: the receiver answered 200').waitFor()
+  await page.getByText('What was sent').click()
+  await page.getByText('"type": "webhook.test"').waitFor()
+  await assertAccessible(page, 'delivery')
+  assertSilent()
+})
+
+test('says in a sentence why a delivery has not arrived, sends again, recovers after counting, rotates', async () => {
+  const { page } = watched
+  const api = apiOf(service.url)
+  const [webhook] = (await api.webhooks.list()).items
+  assert.ok(webhook)
+  const { webhook_id } = webhook
+  receiver.answer((response) => response.writeHead(503).end('not today'))
+  const job = await runJob(service.url, 'penguins')
+  await receiver.next()
+  await page.goto(`/webhooks/${webhook_id}?job=${job.assignment_id}`)
+  await page.getByText(/tried once without success and will be tried again/).waitFor()
+  await page
+    .getByText(/answered, but not with 2xx/)
+    .first()
+    .waitFor()
+  await link(page, 'Its delivery').click()
+  await page.getByText('Next try').waitFor()
+  receiver.answer((response) => response.writeHead(204).end())
+  await button(page, 'Send again').click()
+  await page.getByText('It arrived: the receiver answered 204').waitFor()
+  const draft = await api.jobs.create({ template_id: 'penguins', presence_name: 'others' })
+  await page.goto(`/webhooks/${webhook_id}?job=${draft}`)
+  await page.getByText('only webhooks of the job’s name are told').waitFor()
+  await button(page, 'Recover').click()
+  await page.getByLabel('Also events that were never sent').check()
+  await button(page, 'Count').click()
+  await page.getByText(/\d+ would be sent again/).waitFor()
+  await assertAccessible(page, 'a dialog')
+  await button(page, 'Send again').click()
+  await page.getByText(/^Done: \d+ of \d+ made anew/).waitFor()
+  await button(page, 'Close').click()
+  await button(page, /^More/).click()
+  await page.getByRole('menuitem', { name: 'Rotate the secret' }).click()
+  await button(page, 'Rotate').click()
+  await page.getByText(/^whsec_/).waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('img', { name: /^Attempts by hour/ }).waitFor()
+  await button(page, 'Disable').click()
+  await page.getByText(/^It is disabled/).waitFor()
+  await button(page, 'Enable').click()
+  await button(page, 'Disable').waitFor()
+  await assertAccessible(page, 'webhook')
+  assertSilent()
+})
+
+test('administers: a token that is shown once, a user who signs in by password and sees no administration', async () => {
+  const { page } = watched
+  await page.goto('/system/tokens')
+  await page.getByLabel('Name').fill('nightly')
+  await button(page, 'Create a token').click()
+  await page.getByText('It is shown this once').waitFor()
+  await button(page, 'Revoke nightly').click()
+  await button(page, 'Revoke the token').click()
+  await button(page, 'Revoke nightly').waitFor({ state: 'detached' })
+  await link(page, 'Users').click()
+  await page.getByLabel('User', { exact: false }).first().fill('bob')
+  await page.getByLabel(/^Password/).fill('a long enough password')
+  await page.getByLabel('Scope').selectOption('viewer')
+  await button(page, 'Create a user').click()
+  await page.getByText('bob can sign in now.').waitFor()
+  const other = await openPage(browser, service.url)
+  await other.page.goto('/')
+  await button(other.page, 'User and password').click()
+  await other.page.getByLabel('User', { exact: false }).first().fill('bob')
+  await other.page.getByLabel(/^Password/).fill('a long enough password')
+  await button(other.page, 'Sign in').click()
+  await other.page.getByRole('heading', { name: 'Templates', level: 1 }).waitFor()
+  await other.page.goto('/templates/penguins')
+  await other.page.getByText('Your token may only read.').waitFor()
+  assert.equal(await link(other.page, 'System').count(), 0)
+  assert.deepEqual(other.complaints, [])
+  await other.context.close()
+  assertSilent()
+})
+
+test('ends a session that the service no longer takes, and goes on afterwards where it was', async () => {
+  const api = apiOf(service.url)
+  const { token, token_id } = await api.tokens.create({ name: 'short', scopes: ['analyst'] })
+  const other = await openPage(browser, service.url)
+  const { page } = other
+  await signIn(page, token)
+  await page.goto('/templates/flight-delays')
+  await page.getByLabel('origin').fill('SFO')
+  await api.tokens.delete(token_id)
+  await button(page, 'Run').click()
+  await page.getByText('Your session has ended').waitFor()
+  await page.getByLabel('Token').fill(TOKEN)
+  await button(page, 'Sign in').click()
+  await page.getByLabel('origin').waitFor()
+  assert.equal(await page.getByLabel('origin').inputValue(), 'SFO')
+  await other.context.close()
+})
+
+test('lets no template run a script or fetch anything from elsewhere', async () => {
+  const { page } = watched
+  await apiOf(service.url).templates.put('hostile', HOSTILE)
+  const job = await runJob(service.url, 'hostile')
+  assert.equal(job.job_status, 'completed')
+  for (const address of [`/insights/${job.insight_id}`, `/jobs/${job.assignment_id}`]) {
+    await page.goto(address)
+    await page.getByText('The end of the hostile text.').waitFor()
+    await page.locator('.drawing svg').waitFor()
+    const found = await page.evaluate(() => ({
+      ran: 'ran' in globalThis,
+      scripts: [
+        ...document.querySelectorAll('main :is(script, iframe, object, style, form:not(.vega-bindings))'),
+      ].map(({ outerHTML }) => outerHTML),
+      handlers: document.querySelectorAll('main [onerror], main [onload], main [onclick]').length,
+      addresses: [...document.querySelectorAll<HTMLAnchorElement>('main a[href]')].map(({ href }) => href),
+      pictures: [...document.querySelectorAll<HTMLImageElement>('main img')].map(({ src }) => src),
+    }))
+    assert.equal(found.ran, false)
+    assert.deepEqual(found.scripts, [])
+    assert.equal(found.handlers, 0)
+    assert.deepEqual(
+      found.addresses.filter((href) => /^(javascript|data|vbscript):/i.test(href)),
+      [],
+    )
+    assert.deepEqual(
+      found.pictures.filter((src) => !src.startsWith('data:image/')),
+      [],
+    )
+  }
+  await page.goto('/templates/hostile')
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  assert.equal(await page.evaluate(() => 'ran' in globalThis), false)
+  assertSilent()
+})
+
+test('has its policy in force: neither an inline script, nor eval, nor another host', async () => {
+  const { page } = watched
+  await page.goto('/templates')
+  const outcome = await page.evaluate(async () => {
+    const inline = document.createElement('script')
+    inline.textContent = 'globalThis.ran = true'
+    document.body.append(inline)
+    const style = document.createElement('style')
+    style.textContent = 'body { color: rgb(1, 2, 3) }'
+    document.head.append(style)
+    // Text for a timer is evaluated by the page itself; what the debugger evaluates the policy does not bind.
+    const evaluated = await new Promise((resolve) => {
+      addEventListener('securitypolicyviolation', (event) => {
+        if (event.blockedURI === 'eval') resolve('refused')
+      })
+      Object.assign(globalThis, { tellEvaluated: () => resolve('evaluated') })
+      setTimeout('tellEvaluated()' as unknown as () => void)
+    })
+    const elsewhere = await fetch('http://localhost:9/').then(
+      () => 'fetched',
+      () => 'refused',
+    )
+    return { ran: 'ran' in globalThis, colour: getComputedStyle(document.body).color, evaluated, elsewhere }
+  })
+  assert.equal(outcome.ran, false)
+  assert.notEqual(outcome.colour, 'rgb(1, 2, 3)')
+  assert.equal(outcome.evaluated, 'refused')
+  assert.equal(outcome.elsewhere, 'refused')
+  assert.ok(watched.complaints.splice(0).length >= 3, 'the browser told of each')
+})
+
+test('is accessible on every page, light and dark, and no page is wider than a phone', async () => {
+  const api = apiOf(service.url)
+  const [job] = (await api.jobs.list({ template_id: 'flight-delays', job_status: 'completed' })).items
+  const [webhook] = (await api.webhooks.list()).items
+  assert.ok(job && webhook)
+  const addresses = [
+    '/templates',
+    '/templates/flight-delays',
+    '/templates/flight-delays?tab=source',
+    '/templates/new',
+    '/jobs',
+    `/jobs/${job.assignment_id}`,
+    `/insights/${job.insight_id}`,
+    '/webhooks',
+    '/webhooks/new',
+    `/webhooks/${webhook.webhook_id}`,
+    '/system',
+    '/system/tokens',
+    '/system/users',
+    '/system/events',
+    '/system/settings',
+  ]
+  for (const dark of [false, true]) {
+    const { page, complaints, context } = await openPage(browser, service.url, {
+      dark,
+      width: dark ? 390 : 1280,
+    })
+    await signIn(page, TOKEN)
+    for (const address of addresses) {
+      await page.goto(address)
+      await page.getByRole('heading', { level: 1 }).first().waitFor()
+      await settle(page)
+      await assertAccessible(page, `${address} ${dark ? 'dark, on a phone' : 'light'}`)
+      const width = await page.evaluate(() => document.documentElement.scrollWidth)
+      assert.ok(width <= (dark ? 390 : 1280), `${address} is ${width} wide`)
+    }
+    assert.deepEqual(complaints, [])
+    await context.close()
+  }
+})
+
+test('works by keyboard alone: past the sections, through the menu, to a template', async () => {
+  const { page } = watched
+  await page.goto('/templates')
+  await page.locator('.card').first().waitFor()
+  await page.keyboard.press('Tab')
+  assert.equal(await page.evaluate(() => document.activeElement?.textContent), 'Skip to the content')
+  await page.keyboard.press('Enter')
+  assert.equal(await page.evaluate(() => document.activeElement?.id), 'main')
+  await button(page, /^admin/).focus()
+  await page.keyboard.press('Enter')
+  await page.locator('.menu-item:focus').waitFor()
+  await page.keyboard.press('d')
+  await page.getByRole('menuitemradio', { name: 'Dark' }).and(page.locator(':focus')).waitFor()
+  await page.keyboard.press('Enter')
+  assert.equal(await page.evaluate(() => document.documentElement.style.colorScheme), 'dark')
+  await link(page, /Flight delays/).focus()
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/\/templates\/flight-delays/)
+  assert.equal(
+    await page.evaluate(() => document.activeElement?.id),
+    'main',
+    'the focus moved to the new page',
+  )
+  assertSilent()
+})
+
+test('first page is below 200 kB as sent', async () => {
+  const { page, context } = await openPage(browser, service.url)
+  let sent = 0
+  const session = await context.newCDPSession(page)
+  await session.send('Network.enable')
+  session.on('Network.loadingFinished', ({ encodedDataLength }) => {
+    sent += encodedDataLength
+  })
+  await page.goto('/')
+  await signIn(page, TOKEN)
+  await settle(page)
+  assert.ok(sent > 50_000 && sent < 200_000, `${sent} bytes`)
+  await context.close()
+})
