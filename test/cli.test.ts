@@ -353,3 +353,33 @@ test('the file that tells where the service is can be read by its owner only', (
   assert.equal(statSync(path.join(home, 'secret.key')).mode & 0o777, 0o600)
   assert.equal(statSync(home).mode & 0o777, 0o700)
 })
+
+test('a backup that was made while the service runs is a home of its own', async () => {
+  const copy = path.join(folder, 'copy')
+  await ok(['jobs', 'run', 'nile-flow', '--wait'])
+  const listed = await ok(['jobs', 'list', '--json'])
+  const files = (await ok(['backup', copy])).trim().split('\n')
+  assert.deepEqual(
+    files.map((file) => path.basename(file)),
+    ['assay.db', 'secret.key'],
+  )
+  assert.equal(statSync(files[0]!).mode & 0o777, 0o600)
+  assert.equal(await ok(['jobs', 'list', '--json'], { env: { ASSAY_HOME: copy } }), listed)
+  assert.match(listed, /"job_status": ?"completed"/)
+  assert.equal((await run(['backup', copy])).code, 4, 'nothing is written over')
+})
+
+test('a webhook is switched off and on, gets a new secret, and shows what it did', async () => {
+  const [id, secret] = (await ok(['webhooks', 'create', 'http://127.0.0.1:9/hook'])).trim().split('\n')
+  await ok(['webhooks', 'disable', id!])
+  assert.match(await ok(['webhooks', 'list']), /disabled/)
+  await ok(['webhooks', 'enable', id!])
+  const rotated = (await ok(['webhooks', 'rotate-secret', id!, '--overlap', '60'])).trim()
+  assert.match(rotated, /^whsec_/)
+  assert.notEqual(rotated, secret)
+  assert.equal((await run(['webhooks', 'test', id!])).code, 1)
+  const stats = JSON.parse(await ok(['webhooks', 'stats', id!, '--json'])) as { failed: number }
+  assert.equal(stats.failed, 1)
+  assert.equal((await ok(['webhooks', 'cancel-pending', id!])).trim(), '1')
+  await ok(['webhooks', 'delete', id!])
+})

@@ -3,6 +3,7 @@
  * parser of templates) only when they run, so that a light command answers at once.
  */
 import { ACCOUNTS } from './accounts.ts'
+import { BACKUP } from './backup.ts'
 import { CHECK } from './check.ts'
 import type { Command } from './command.ts'
 import { CONFIG } from './config.ts'
@@ -16,6 +17,7 @@ import { RUN } from './run.ts'
 import { SERVE } from './serve.ts'
 import { STATUS } from './status.ts'
 import { TEMPLATES } from './templates.ts'
+import { WEBHOOK_CARE } from './webhook-care.ts'
 import { WEBHOOKS } from './webhooks.ts'
 
 export const COMMANDS: readonly Command[] = [
@@ -27,6 +29,7 @@ export const COMMANDS: readonly Command[] = [
   ...TEMPLATES,
   ...JOBS,
   ...WEBHOOKS,
+  ...WEBHOOK_CARE,
   LISTEN,
   TRIGGER,
   EVENTS,
@@ -34,4 +37,5 @@ export const COMMANDS: readonly Command[] = [
   ...ACCOUNTS,
   CONFIG,
   MIGRATE,
+  BACKUP,
 ]

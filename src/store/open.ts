@@ -1,6 +1,7 @@
 /** Opens the store that the settings name. */
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
+import { AppError } from '../errors.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Store } from './store.ts'
 
@@ -24,8 +25,23 @@ export async function openStore({ url, home, clock, publicUrl }: OpenStoreOption
   }
   if (url !== '' && !url.startsWith('sqlite:')) throw new Error(`There is no store for ${url.split(':')[0]}.`)
   const { openSqlite } = await import('./sqlite/sqlite.ts')
-  const file = url === '' ? path.join(home, 'assay.db') : path.resolve(url.slice('sqlite:'.length))
+  const file = sqliteFile(url, home)
   mkdirSync(home, { recursive: true, mode: 0o700 })
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
   return openSqlite({ file, clock, publicUrl })
+}
+
+function sqliteFile(url: string, home: string): string {
+  return url === '' ? path.join(home, 'assay.db') : path.resolve(url.slice('sqlite:'.length))
+}
+
+/** Copies the database into `folder` while a service may use it; answers with the copy's path. SQLite only. */
+export async function backupStore(input: { url: string; home: string; folder: string }): Promise<string> {
+  const { url, home, folder } = input
+  if (url !== '' && !url.startsWith('sqlite:'))
+    throw new AppError('conflict', 'Copy PostgreSQL with its own tools: pg_dump --format=custom.')
+  const { backupSqlite } = await import('./sqlite/backup.ts')
+  const target = path.join(folder, 'assay.db')
+  await backupSqlite(sqliteFile(url, home), target)
+  return target
 }
