@@ -127,7 +127,8 @@ export interface QueueView {
   deliveries: { due: number; waiting: number; oldest_at: string | null }
 }
 
-export type NewWebhook = WebhookView & { signing_secret: string }
+/** Of a webhook that signs with `v1a` the secret is null: receivers verify with its `public_key`. */
+export type NewWebhook = WebhookView & { signing_secret: string | null }
 export type FullDelivery = DeliveryView & { attempts: Attempt[] }
 
 type Query = Record<string, string | number | boolean | undefined>

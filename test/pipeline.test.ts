@@ -74,9 +74,9 @@ test('a job goes from POST to a webhook that is verified and an insight that can
   const { headers, body } = arrival
   assert.equal(arrival.path, '/hook')
   assert.equal(headers['x-shared-secret'], 'between us')
-  verify({ headers, body, secret: webhook.signing_secret })
+  verify({ headers, body, secret: webhook.signing_secret! })
   const tampered = Buffer.from(body.toString('utf8').replace('completed', 'Completed'))
-  assert.throws(() => verify({ headers, body: tampered, secret: webhook.signing_secret }))
+  assert.throws(() => verify({ headers, body: tampered, secret: webhook.signing_secret! }))
   const message = messageOf(body)
   assert.equal(message.type, 'job.completed')
   assert.deepEqual(
@@ -158,7 +158,7 @@ test('many jobs at once all end, and every end is told once', async () => {
   const told = new Map<string, string>()
   while (told.size < 40) {
     const { headers, body } = await receiver.next()
-    verify({ headers, body, secret: webhook.signing_secret })
+    verify({ headers, body, secret: webhook.signing_secret! })
     told.set(messageOf(body).data.assignment_id, String(headers['webhook-id']))
   }
   assert.deepEqual([...told.keys()].toSorted(), jobs.map((job) => job.assignment_id).toSorted())

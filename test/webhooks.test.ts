@@ -124,7 +124,7 @@ test('a webhook from registration over failure, rotation and recovery to its end
   const arrival = await receiver.next()
   assert.equal(arrival.headers['x-key'], 'k3y-of-the-receiver')
   assert.equal(
-    verify({ headers: arrival.headers, body: arrival.body, secret: hook.signing_secret }).id.length,
+    verify({ headers: arrival.headers, body: arrival.body, secret: hook.signing_secret! }).id.length,
     36,
   )
   const event = JSON.parse(arrival.body.toString()) as { type: string; data: Record<string, unknown> }
@@ -135,7 +135,7 @@ test('a webhook from registration over failure, rotation and recovery to its end
   const failed = async () => (await client.webhooks.deliveries(hook.webhook_id, { status: 'failed' })).items
   await eventually(async () => (await failed()).length === 1, 'the delivery fails')
 
-  receiver.answer(modes.verified({ secret: hook.signing_secret }))
+  receiver.answer(modes.verified({ secret: hook.signing_secret! }))
   const since = new Date(Date.now() - 60_000).toISOString()
   assert.deepEqual(await client.webhooks.recover(hook.webhook_id, { since, dry_run: true }), { count: 1 })
   await client.webhooks.recover(hook.webhook_id, { since })
@@ -145,7 +145,7 @@ test('a webhook from registration over failure, rotation and recovery to its end
   const { signing_secret } = await client.webhooks.rotateSecret(hook.webhook_id, { overlap_seconds: 3600 })
   await run()
   const signed = await receiver.next()
-  for (const secret of [hook.signing_secret, signing_secret])
+  for (const secret of [hook.signing_secret!, signing_secret!])
     verify({ headers: signed.headers, body: signed.body, secret })
 
   const delivered = async () =>
@@ -155,9 +155,9 @@ test('a webhook from registration over failure, rotation and recovery to its end
   assert.deepEqual([sent, lostOnes], [2, 1])
   for (const { delivery_id } of [...(await delivered()), ...(await failed())]) {
     const text = JSON.stringify(await client.webhooks.delivery(delivery_id))
-    for (const secret of ['k3y-of', hook.signing_secret, signing_secret]) assert.ok(!text.includes(secret))
+    for (const secret of ['k3y-of', hook.signing_secret!, signing_secret!]) assert.ok(!text.includes(secret))
   }
-  for (const secret of ['k3y-of', hook.signing_secret, signing_secret])
+  for (const secret of ['k3y-of', hook.signing_secret!, signing_secret!])
     assert.ok(!service.log().includes(secret))
   await client.webhooks.delete(hook.webhook_id)
   assert.equal((await refusal(client.webhooks.get(hook.webhook_id))).status, 404)

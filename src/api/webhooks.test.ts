@@ -45,10 +45,15 @@ test('gives a public key where asymmetric signatures are asked for', async (t) =
     max_in_flight: 2,
     rate_per_second: 0.5,
   })
-  assert.match(made.signing_secret, /^whsk_/)
+  assert.equal(made.signing_secret, null)
   assert.match(made.public_key, /^whpk_/)
   assert.deepEqual(made.retry_schedule, [])
   assert.equal(made.events.length, 7)
+  const path = `/v1alpha/webhooks/${made.webhook_id}/rotate-secret`
+  const rotated = (await harness.ask('POST', path)).json()
+  assert.equal(rotated.signing_secret, null)
+  assert.match(rotated.public_key, /^whpk_/)
+  assert.notEqual(rotated.public_key, made.public_key)
 })
 
 const BAD_URLS = [

@@ -9,6 +9,7 @@ import {
   type SignatureVersion,
   secretContext,
   WEBHOOK_STATUSES,
+  type Webhook,
   WebhookView,
   webhookView,
 } from '../webhook.ts'
@@ -30,11 +31,19 @@ import { requireWebhook, WebhookPath } from './webhook-lookup.ts'
 const OVERLAP_SECONDS = 24 * 3600
 const TEST_MS = 20_000
 
-const SigningSecret = Type.String({ description: 'In this answer only: keep it to verify signatures' })
+const SigningSecret = Type.Union([Type.String(), Type.Null()], {
+  description:
+    'In this answer only: keep it to verify signatures. Null with v1a: its private key never leaves, receivers verify with `public_key`',
+})
 const WithSecret = Type.Object(
   { ...WebhookView.properties, signing_secret: SigningSecret },
   { title: 'WebhookWithSecret' },
 )
+
+/** Of a pair only the public half is a receiver's. */
+function withSecret(webhook: Webhook, secret: string) {
+  return { ...webhookView(webhook), signing_secret: webhook.signature === 'v1' ? secret : null }
+}
 
 function newSecret(secrets: SecretBox, webhook_id: string, version: SignatureVersion) {
   const { secret, public_key } = newSigningSecret(version)
@@ -70,7 +79,7 @@ export const createWebhook = operation({
       max_in_flight: body.max_in_flight ?? null,
       rate_per_second: body.rate_per_second ?? null,
     })
-    return { ...webhookView(webhook), signing_secret: secret }
+    return withSecret(webhook, secret)
   },
 })
 
@@ -157,7 +166,7 @@ export const rotateSecret = operation({
   tag: 'Webhooks',
   summary: 'Replace the signing secret',
   description:
-    'Both secrets sign until the overlap is over: receivers change theirs in between. With 0 none of the older ones signs any more.',
+    'Both secrets sign until the overlap is over: receivers change theirs in between, with v1a to the new `public_key`. With 0 none of the older ones signs any more.',
   scope: 'analyst',
   params: WebhookPath,
   body: Type.Object({
@@ -183,7 +192,7 @@ export const rotateSecret = operation({
       overlap_ms: (body.overlap_seconds ?? OVERLAP_SECONDS) * 1000,
     })
     if (!webhook) throw notFound('webhook', params.webhook_id)
-    return { ...webhookView(webhook), signing_secret: secret }
+    return withSecret(webhook, secret)
   },
 })
 

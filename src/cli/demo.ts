@@ -79,7 +79,7 @@ async function workflow(client: Client, hook: Hook, signal: AbortSignal): Promis
     user_id: 'demo',
     presence_name: 'demo',
   })
-  hook.know(webhook.signing_secret)
+  hook.know(webhook.signing_secret!)
   out(`    ${webhook.webhook_id}, gets ${webhook.events.join(', ')}\n`)
   await runJob(client, signal)
   step(6, 'The webhook as it arrived:')

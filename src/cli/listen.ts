@@ -80,7 +80,7 @@ async function register(
   })
   say(`Registered as webhook ${webhook.webhook_id}.`)
   return {
-    secret: webhook.signing_secret,
+    secret: webhook.signing_secret!,
     remove: () => connection.client.webhooks.delete(webhook.webhook_id).catch(() => undefined),
   }
 }

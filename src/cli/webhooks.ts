@@ -55,7 +55,7 @@ const CREATE: Command = {
         ...(description ? { description } : {}),
       })
       if (call.on('json')) printJson(webhook)
-      else out(`${webhook.webhook_id}\n${webhook.signing_secret}\n`)
+      else out(`${webhook.webhook_id}\n${webhook.signing_secret!}\n`)
       return EXIT.ok
     }),
 }

@@ -323,7 +323,7 @@ export async function crash({ rounds, jobs, seed, log }: CrashOptions): Promise<
     over = true
     await pressing
     await settle(client, load, webhook.webhook_id)
-    const received = receiver.arrivals.map((arrival) => entryOf(arrival, webhook.signing_secret, begin))
+    const received = receiver.arrivals.map((arrival) => entryOf(arrival, webhook.signing_secret!, begin))
     const history = [...load.entries, ...received]
     report.violations.push(...checkHistory(history, { receivers: ['hook'] }))
     describe(report, history)

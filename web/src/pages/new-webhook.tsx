@@ -12,7 +12,7 @@ import { Fault } from '../parts/fault.tsx'
 import { ChecksField, SelectField, TextField } from '../parts/field.tsx'
 import { type HeaderDraft, HeaderFields } from '../parts/header-fields.tsx'
 import { Page } from '../parts/page.tsx'
-import { Secret } from '../parts/show.tsx'
+import { SigningKey } from '../parts/signing-key.tsx'
 import { TestDelivery } from '../parts/test-delivery.tsx'
 
 interface Draft {
@@ -44,15 +44,10 @@ function inputOf(draft: Draft, headers: HeaderDraft[], user_id: string): Webhook
 }
 
 function Made({ webhook }: { webhook: NewWebhook }) {
-  const { webhook_id, signing_secret, public_key } = webhook
+  const { webhook_id } = webhook
   return (
     <>
-      <Secret label="The signing secret" value={signing_secret} />
-      {public_key !== null && (
-        <p>
-          Receivers verify with the public key <code>{public_key}</code>.
-        </p>
-      )}
+      <SigningKey webhook={webhook} />
       <h2>Try it</h2>
       <TestDelivery webhook_id={webhook_id} />
       <p>

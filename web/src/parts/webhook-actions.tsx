@@ -8,7 +8,7 @@ import { Confirm, Dialog } from './dialog.tsx'
 import { Fault } from './fault.tsx'
 import { Menu, MenuItem } from './menu.tsx'
 import { RecoverDialog } from './recover.tsx'
-import { Secret } from './show.tsx'
+import { SigningKey } from './signing-key.tsx'
 
 type Question = 'rotate' | 'recover' | 'cancel' | 'delete'
 
@@ -58,7 +58,7 @@ function RotateDialog({ rotate, open, onClose }: { rotate: Acts['rotate']; open:
       onClose={close}
     >
       {rotate.isError && <Fault error={rotate.error} />}
-      {rotate.data && <NewKey label="new" webhook={rotate.data} />}
+      {rotate.data && <SigningKey which="new" webhook={rotate.data} />}
       <div className="actions">
         {!rotate.data && (
           <button
