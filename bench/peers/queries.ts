@@ -1,0 +1,9 @@
+/** A cold process that runs the statements of a JSON list with DuckDB and ends: the floor below any report. */
+import { DuckDBInstance } from '@duckdb/node-api'
+
+const statements = JSON.parse(process.argv[2]!) as string[]
+const instance = await DuckDBInstance.create(':memory:', { threads: '2' })
+const connection = await instance.connect()
+let rows = 0
+for (const statement of statements) rows += (await (await connection.stream(statement)).getRowsJS()).length
+process.stdout.write(`${rows}\n`)

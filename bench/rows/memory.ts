@@ -1,0 +1,107 @@
+/** Resident memory of the service: idle after its start, and after many trivial jobs. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { atMost, type Figure } from '../figure.ts'
+import { sendAll } from '../load.ts'
+import {
+  type Form,
+  memoryOf,
+  pause,
+  putTrivial,
+  type Running,
+  TOKEN,
+  TRIVIAL_ID,
+  untilDrained,
+  withService,
+} from '../measure.ts'
+
+const MB = 1_000_000
+const SETTLE_MS = 3000
+const READINGS = 5
+
+export const memoryRow = {
+  name: 'memory',
+  run: (form: Form): Promise<Figure[]> => withService({}, (service) => measure(form, service)),
+}
+
+function childrenOf(pid: number): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((one) => {
+      try {
+        return Number(/^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${one}/status`, 'latin1'))?.[1]) === pid
+      } catch {
+        return false
+      }
+    })
+}
+
+interface Reading {
+  service: number
+  children: number
+}
+
+/** The service's own process and, apart, the analysis processes that it keeps warm. */
+async function readings({ pid }: Running): Promise<Reading[]> {
+  await pause(SETTLE_MS)
+  const taken: Reading[] = []
+  for (let reading = 0; reading < READINGS; reading += 1) {
+    const children = childrenOf(pid).map((child) => memoryOf(child, 'VmRSS') / MB)
+    taken.push({
+      service: memoryOf(pid, 'VmRSS') / MB,
+      children: children.reduce((sum, one) => sum + one, 0),
+    })
+    await pause(500)
+  }
+  return taken
+}
+
+async function runJobs(service: Running, count: number): Promise<void> {
+  const body = JSON.stringify({ payload: { type: 'template', template_id: TRIVIAL_ID } })
+  const options = { url: service.url, connections: 8, headers: { authorization: `Bearer ${TOKEN}` } }
+  for (let done = 0; done < count; done += 1000) {
+    const ids: string[] = []
+    let left = Math.min(1000, count - done)
+    await sendAll({
+      ...options,
+      next: () => (left-- > 0 ? { method: 'POST', path: '/v1alpha/jobs/', body } : null),
+      onBody: (text) => ids.push(JSON.parse(text) as string),
+    })
+    const runs = ids.map((assignment_id) => ({
+      method: 'POST' as const,
+      path: '/v1alpha/jobs/run',
+      body: JSON.stringify({ payload: { type: 'assignment', assignment_id } }),
+    }))
+    await sendAll({ ...options, next: () => runs.pop() ?? null })
+    await untilDrained(service, 100)
+  }
+}
+
+function figureOf(work: string, taken: Reading[], note: string): Figure {
+  return {
+    work,
+    beside: '',
+    aim: atMost(150, 'MB'),
+    compare: 'value',
+    unit: 'MB',
+    turns: taken.map((one) => ({ ours: one.service, theirs: one.children })),
+    note,
+  }
+}
+
+async function measure({ short }: Form, service: Running): Promise<Figure[]> {
+  const counts = short ? [1000, 5000] : [10_000, 100_000]
+  await putTrivial(service)
+  const warm = (taken: Reading[]): string =>
+    `its warm analysis processes together: ${taken.at(-1)!.children.toFixed(0)} MB`
+  const idle = await readings(service)
+  const figures = [figureOf('memory of the service process, idle', idle, warm(idle))]
+  let done = 0
+  for (const count of counts) {
+    await runJobs(service, count - done)
+    done = count
+    const taken = await readings(service)
+    figures.push(figureOf(`the same after ${count.toLocaleString('en-US')} jobs`, taken, warm(taken)))
+  }
+  return figures
+}
