@@ -78,8 +78,17 @@ async function take(tx: Transaction, node_id: string, found: OwnedJob): Promise<
   return { job: shown(job), data_folder: workspace?.data_folder ?? null }
 }
 
+/**
+ * The order of a queue must come out of its index. Where the statistics are older than the queue (a burst of jobs) the
+ * planner takes it for short and sorts it: 187 ms a claim at 300,000 jobs, against 3 ms. Holds for this transaction.
+ */
+const IN_ORDER = `SELECT ${['seqscan', 'bitmapscan', 'sort', 'incremental_sort']
+  .map((way) => `set_config('enable_${way}', 'off', true)`)
+  .join(', ')}`
+
 export async function claimJobs(tx: Transaction, input: Input<'claimJobs'>): Promise<ClaimedJob[]> {
   await requireNode(tx, input.node_id)
+  await tx.run(IN_ORDER)
   const claimed: ClaimedJob[] = []
   for (let round = 0; round < ROUNDS && claimed.length < input.limit; round += 1) {
     const wanted = input.limit - claimed.length
