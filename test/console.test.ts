@@ -141,6 +141,11 @@ test('shows an insight to read: contents, charts, sorted tables, the SQL and row
     .click()
   await page.getByText('order by delay desc, day').waitFor()
   await page.locator('.tok-keyword').first().waitFor()
+  await page.locator('.insight .number').first().click()
+  await page
+    .getByText(/is the fact late_share|show it/)
+    .first()
+    .waitFor()
   await page.getByText('The numbers behind it').first().click()
   await page.getByRole('group', { name: /^Numbers behind/ }).waitFor()
   await assertAccessible(page, 'insight')
@@ -282,7 +287,7 @@ test('says in a sentence why a delivery has not arrived, sends again, recovers a
   await page.goto(`/webhooks/${webhook_id}?job=${job.assignment_id}`)
   await page.getByText(/tried once without success and will be tried again/).waitFor()
   await page
-    .getByText(/answered, but not with 2xx/)
+    .getByText(/The last time: http_status 503/)
     .first()
     .waitFor()
   await link(page, 'Its delivery').click()

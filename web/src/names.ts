@@ -1,5 +1,5 @@
 /** The closed lists that forms and filters offer, and the words that people read for them. */
-import type { DeliveryStatus } from '../../src/delivery.ts'
+import type { AttemptErrorClass, DeliveryStatus } from '../../src/delivery.ts'
 import type { EventType } from '../../src/event.ts'
 import type { JobStatus } from '../../src/job.ts'
 
@@ -41,4 +41,17 @@ export const REMEDIES: Record<string, string> = {
   timed_out: 'Raise limits.timeout in the template, or read less data.',
   worker_lost: 'Look at the logs of the workers and at the memory of their machine, then run again.',
   canceled_by_user: 'Somebody canceled it. Run it again if it is still wanted.',
+}
+
+/** What each class of error means for who owns the receiver. */
+export const ADVICE: Record<AttemptErrorClass, string> = {
+  dns: 'The host name could not be found: check its spelling and its DNS record.',
+  refused: 'Nothing listens at that address and port: start the receiver, or open its firewall.',
+  reset: 'The connection was cut before an answer: look at the receiver’s log.',
+  tls: 'The certificate was not accepted: renew it, with its whole chain.',
+  timeout: 'There was no answer within 15 seconds: answer first and work afterwards.',
+  ssrf_blocked: 'The host leads to an address that webhooks may not reach here (ASSAY_WEBHOOK_TARGETS).',
+  http_status: 'Its answer and its own log tell more.',
+  response_invalid: 'What came back was no HTTP answer: check that the address leads to the receiver.',
+  request_invalid: 'Nothing could be sent: a stored header or secret cannot be used. Set it again.',
 }

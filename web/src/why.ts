@@ -3,8 +3,8 @@ import type { Attempt, DeliveryView } from '../../src/delivery.ts'
 import type { EventType } from '../../src/event.ts'
 import type { JobView } from '../../src/job.ts'
 import type { WebhookView } from '../../src/webhook.ts'
-import { ADVICE } from './parts/attempt.tsx'
-import { ago } from './parts/show.tsx'
+import { ADVICE } from './names.ts'
+import { ago } from './times.ts'
 
 function times(count: number): string {
   return count === 1 ? 'once' : count === 2 ? 'twice' : `${count} times`

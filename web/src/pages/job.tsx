@@ -7,7 +7,8 @@ import { JOB_WORDS, REMEDIES } from '../names.ts'
 import { Fault } from '../parts/fault.tsx'
 import { JobActions } from '../parts/job-actions.tsx'
 import { Loaded, Page } from '../parts/page.tsx'
-import { between, Copy, State, Time } from '../parts/show.tsx'
+import { Copy, State, Time } from '../parts/show.tsx'
+import { between } from '../times.ts'
 import { textOf } from '../values.ts'
 
 const InsightReader = lazy(() =>

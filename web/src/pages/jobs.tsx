@@ -6,7 +6,8 @@ import { JOB_STATUSES } from '../names.ts'
 import { SelectField, TextField } from '../parts/field.tsx'
 import { Empty, Page } from '../parts/page.tsx'
 import { Paged, usePaged } from '../parts/paged.tsx'
-import { between, ShortId, State, Time } from '../parts/show.tsx'
+import { ShortId, State, Time } from '../parts/show.tsx'
+import { between } from '../times.ts'
 
 const REFRESH_MS = 5_000
 

@@ -1,7 +1,9 @@
 /** One attempt of a delivery: what was sent, what came back, and where the time went. */
-import type { Attempt, AttemptErrorClass } from '../../../src/delivery.ts'
+import type { Attempt } from '../../../src/delivery.ts'
+import { ADVICE } from '../names.ts'
+import { duration } from '../times.ts'
 import { Code } from './code.tsx'
-import { duration, Time } from './show.tsx'
+import { Time } from './show.tsx'
 
 const PHASES = [
   ['dns', 'finding the host'],
@@ -9,19 +11,6 @@ const PHASES = [
   ['tls', 'agreeing on encryption'],
   ['first_byte', 'waiting for the answer'],
 ] as const
-
-/** What each class of error means for who owns the receiver. */
-export const ADVICE: Record<AttemptErrorClass, string> = {
-  dns: 'The host name could not be found: check its spelling and its DNS record.',
-  refused: 'Nothing listens at that address and port: start the receiver, or open its firewall.',
-  reset: 'The connection was cut before an answer: look at the receiver’s log.',
-  tls: 'The certificate was not accepted: renew it, with its whole chain.',
-  timeout: 'There was no answer within 15 seconds: answer first and work afterwards.',
-  ssrf_blocked: 'The host leads to an address that webhooks may not reach here (ASSAY_WEBHOOK_TARGETS).',
-  http_status: 'The receiver answered, but not with 2xx: look at its answer below.',
-  response_invalid: 'What came back was no HTTP answer: check that the address leads to the receiver.',
-  request_invalid: 'Nothing could be sent: a stored header or secret cannot be used. Set it again.',
-}
 
 function headerLines(headers: Record<string, string>): string {
   return Object.entries(headers)

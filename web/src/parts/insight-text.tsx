@@ -67,6 +67,36 @@ function withAnchors(prefix: string) {
     }
 }
 
+const NUMBERS = /(?<![\w.,-])[+\-−]?\d[\d,]*(?:\.\d+)?%?(?![\w-]|[.,]\d)/g
+/** Numbers in these are no numbers of the text, or lead somewhere else already. */
+const APART = new Set(['table', 'code', 'pre', 'a'])
+
+function splitNumbers(text: string): ElementContent[] {
+  const parts: ElementContent[] = []
+  let from = 0
+  for (const { 0: number, index } of text.matchAll(NUMBERS)) {
+    if (index > from) parts.push({ type: 'text', value: text.slice(from, index) })
+    const children: ElementContent[] = [{ type: 'text', value: number }]
+    parts.push({ type: 'element', tagName: 'span', properties: { className: ['number'] }, children })
+    from = index + number.length
+  }
+  if (from < text.length) parts.push({ type: 'text', value: text.slice(from) })
+  return parts
+}
+
+/** Numbers in running text can be clicked: the part that tells how they were computed says where they come from. */
+function withNumbers() {
+  const mark = (node: Element): void => {
+    node.children = node.children.flatMap((child) => {
+      if (child.type === 'element' && !APART.has(child.tagName)) mark(child)
+      return child.type === 'text' ? splitNumbers(child.value) : [child]
+    })
+  }
+  return (tree: Root): void => {
+    for (const node of tree.children) if (node.type === 'element' && !APART.has(node.tagName)) mark(node)
+  }
+}
+
 function Picture({ src: address = '', alt = '' }: ComponentProps<'img'> & ExtraProps) {
   const insight = useInsightContext()
   const id = CHART.exec(address)?.[1]
@@ -118,6 +148,7 @@ export const InsightText = memo(function InsightText({ insight }: { insight: Ins
         rehypePlugins={[
           [rehypeSanitize, SCHEMA],
           withoutFrame,
+          withNumbers,
           withAnchors(`part-${insight.insight_id.slice(-6)}`),
         ]}
         components={COMPONENTS}

@@ -1,10 +1,11 @@
 /** An insight to be read: contents, text with charts and tables, and how each number was computed. */
 import { Link } from '@tanstack/react-router'
-import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { type MouseEvent, type ReactNode, useEffect, useRef, useState } from 'react'
 import { type Insight, useInsight } from '../insights.ts'
 import { InsightText } from './insight-text.tsx'
 import { LineageSection } from './lineage.tsx'
 import { Loaded } from './page.tsx'
+import { clickedNumber, Trace } from './tracing.tsx'
 
 interface Heading {
   id: string
@@ -41,13 +42,22 @@ function Contents({ headings }: { headings: Heading[] }) {
 /** `head` stands above the text; it is the title as a heading. */
 export function InsightArticle({ insight, head }: { insight: Insight; head: ReactNode }) {
   const { article, headings } = useContents(insight)
+  const [number, setNumber] = useState('')
+  const trace = (event: MouseEvent): void => {
+    const clicked = clickedNumber(event)
+    if (clicked === null) return
+    setNumber(clicked)
+    article.current?.querySelector('.trace')?.scrollIntoView({ block: 'center' })
+  }
   return (
     <div className="reader">
       <Contents headings={headings} />
-      <article className="insight" ref={article}>
+      <article className="insight" ref={article} onClick={trace}>
         {head}
         <InsightText insight={insight} />
-        <LineageSection insight={insight} />
+        <LineageSection insight={insight}>
+          <Trace insight={insight} number={number} onChange={setNumber} />
+        </LineageSection>
       </article>
     </div>
   )

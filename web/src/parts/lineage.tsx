@@ -2,10 +2,11 @@
 import { type ReactNode, useState } from 'react'
 import type { BlockLineage, SourceLineage } from '../../../src/insight.ts'
 import { blockAnchor, type Insight } from '../insights.ts'
+import { duration } from '../times.ts'
 import { textOf } from '../values.ts'
 import { Code } from './code.tsx'
 import { Rows } from './rows.tsx'
-import { duration, Time } from './show.tsx'
+import { Time } from './show.tsx'
 
 const count = (value: number): string => value.toLocaleString('en')
 
@@ -85,7 +86,8 @@ function BlockDetails({ insight, block }: { insight: Insight; block: BlockLineag
   )
 }
 
-export function LineageSection({ insight }: { insight: Insight }) {
+/** `children` stand below the heading. */
+export function LineageSection({ insight, children }: { insight: Insight; children?: ReactNode }) {
   const { lineage, facts, insight_id } = insight
   const variables = Object.entries(lineage.variables)
   return (
@@ -96,6 +98,7 @@ export function LineageSection({ insight }: { insight: Insight }) {
         {lineage.assay_version} on {lineage.engine}; started <Time at={lineage.started_at} exact />, took{' '}
         {duration(lineage.elapsed_ms)}; periods in {lineage.time_zone}.
       </p>
+      {children}
       {variables.length > 0 && (
         <Plain label="Variables" heads={['Variable', 'Value']}>
           {variables.map(([name, value]) => (

@@ -2,26 +2,9 @@
 import { useState } from 'react'
 import type { DeliveryStatus } from '../../../src/delivery.ts'
 import type { JobStatus } from '../../../src/job.ts'
+import { ago } from '../times.ts'
 
 const moment = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
-const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
-const STEPS = [
-  ['second', 60],
-  ['minute', 60],
-  ['hour', 24],
-  ['day', 30],
-] as const
-
-/** "3 minutes ago"; beyond a month the day. */
-export function ago(at: string, now = Date.now()): string {
-  let span = (Date.parse(at) - now) / 1000
-  for (const [unit, most] of STEPS) {
-    if (Math.abs(span) < most) return relative.format(Math.round(span), unit)
-    span /= most
-  }
-  return at.slice(0, 10)
-}
-
 export function Time({ at, exact = false }: { at: string | null; exact?: boolean }) {
   if (at === null) return <>–</>
   const full = moment.format(new Date(at))
@@ -30,17 +13,6 @@ export function Time({ at, exact = false }: { at: string | null; exact?: boolean
       {exact ? full : ago(at)}
     </time>
   )
-}
-
-export function duration(ms: number): string {
-  if (ms < 1000) return `${ms < 10 ? Number(ms.toFixed(1)) : Math.round(ms)} ms`
-  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`
-  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`
-  return `${Math.floor(ms / 3_600_000)} h ${Math.round((ms % 3_600_000) / 60_000)} min`
-}
-
-export function between(from: string | null, to: string | null): string {
-  return from === null || to === null ? '–' : duration(Date.parse(to) - Date.parse(from))
 }
 
 const STATE_SIGNS: Record<JobStatus | DeliveryStatus, string> = {

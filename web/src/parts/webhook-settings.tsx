@@ -4,9 +4,10 @@ import { type FormEvent, useState } from 'react'
 import type { WebhookView } from '../../../src/webhook.ts'
 import { api, faultsOf } from '../api.ts'
 import { EVENT_TYPES } from '../names.ts'
+import { duration } from '../times.ts'
 import { Fault } from './fault.tsx'
 import { ChecksField, TextField } from './field.tsx'
-import { Copy, duration } from './show.tsx'
+import { Copy } from './show.tsx'
 
 export function WebhookFacts({ webhook }: { webhook: WebhookView }) {
   const { webhook_id, presence_name, user_id, events, headers, signature, public_key, retry_schedule } =

@@ -2,8 +2,8 @@
 import { useQuery } from '@tanstack/react-query'
 import type { WebhookStats } from '../../../src/delivery.ts'
 import { api } from '../api.ts'
+import { duration } from '../times.ts'
 import { Loaded } from './page.tsx'
-import { duration } from './show.tsx'
 
 const HOUR_MS = 3_600_000
 const HOURS = 24
@@ -84,6 +84,10 @@ export function Stats({ webhook_id }: { webhook_id: string }) {
             ))}
           </dl>
           <Bars hours={lastHours(stats)} />
+          <p className="bars-axis small" aria-hidden="true">
+            <span>24 hours ago</span>
+            <span>now</span>
+          </p>
         </section>
       )}
     </Loaded>

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Attempt } from '../../src/delivery.ts'
+import type { JobView } from '../../src/job.ts'
+import type { WebhookView } from '../../src/webhook.ts'
+import { ago, duration } from '../../web/src/times.ts'
+import { whyDelivery, whyNone } from '../../web/src/why.ts'
+
+const NOW = Date.parse('2026-01-31T12:00:00.000Z')
+
+const refused = {
+  started_at: '2026-01-31T11:59:00.000Z',
+  status_code: null,
+  error: { class: 'refused', detail: 'Nothing listens on port 9.' },
+} as Attempt
+
+const delivery = (more: object) =>
+  ({ status: 'pending', attempts: [], next_attempt_at: null, ...more }) as unknown as Parameters<
+    typeof whyDelivery
+  >[0]
+
+const webhook = (more: Partial<WebhookView> = {}) =>
+  ({
+    presence_name: 'reports',
+    events: ['job.completed'],
+    status: 'enabled',
+    disabled_reason: null,
+    created_at: '2026-01-01T00:00:00.000Z',
+    ...more,
+  }) as WebhookView
+
+const job = (more: Partial<JobView> = {}) =>
+  ({
+    presence_name: null,
+    skipped: null,
+    job_status: 'completed',
+    error: null,
+    finished_at: '2026-01-31T11:00:00.000Z',
+    ...more,
+  }) as JobView
+
+test('says of a delivery what happened, when it goes on, and what to do', () => {
+  const waiting = delivery({ attempts: [refused], next_attempt_at: '2026-01-31T12:05:00.000Z' })
+  const told = whyDelivery(waiting, webhook(), NOW)
+  assert.match(told, /tried once without success and will be tried again in 5 minutes/)
+  assert.match(told, /refused, Nothing listens on port 9\. .*start the receiver/)
+  const off = webhook({ status: 'disabled', disabled_reason: 'It answered 410.' })
+  assert.match(whyDelivery(waiting, off, NOW), /because its webhook is disabled \(It answered 410\.\)/)
+  assert.match(
+    whyDelivery(delivery({ status: 'failed', attempts: [refused, refused] }), webhook()),
+    /given up/,
+  )
+  assert.match(whyDelivery(delivery({}), webhook()), /about to be sent for the first time/)
+})
+
+test('says why a job has no delivery at a webhook, by the rules of linking', () => {
+  assert.match(
+    whyNone(job({ presence_name: 'others' }), webhook()),
+    /“others”, and this webhook bears “reports”/,
+  )
+  assert.match(whyNone(job({ skipped: 'condition' }), webhook()), /deliver_if was not met/)
+  assert.match(whyNone(job({ job_status: 'draft' }), webhook()), /never run/)
+  assert.match(whyNone(job({ job_status: 'executing' }), webhook()), /still executing/)
+  const failed = job({ job_status: 'canceled', error: { code: 'timed_out', detail: '' } })
+  assert.match(
+    whyNone(failed, webhook()),
+    /ended with job\.failed, and this webhook is told only of job\.completed/,
+  )
+  const canceled = job({ job_status: 'canceled', error: { code: 'canceled_by_user', detail: '' } })
+  assert.match(whyNone(canceled, webhook()), /ended with job\.canceled/)
+  assert.match(
+    whyNone(job({ finished_at: '2025-12-31T00:00:00.000Z' }), webhook()),
+    /before this webhook was made/,
+  )
+  assert.match(whyNone(job(), webhook({ status: 'disabled' })), /Enable it, then recover/)
+})
+
+test('tells spans in the two largest units', () => {
+  assert.deepEqual([0.42, 950, 5000, 65_000, 300_000, 7_199_990, 7_500_000].map(duration), [
+    '0.4 ms',
+    '950 ms',
+    '5 s',
+    '1 min 5 s',
+    '5 min',
+    '2 h',
+    '2 h 5 min',
+  ])
+  assert.equal(ago('2026-01-31T11:59:30.000Z', NOW), '30 seconds ago')
+  assert.equal(ago('2025-10-01T00:00:00.000Z', NOW), '2025-10-01')
+})

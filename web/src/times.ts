@@ -1,0 +1,34 @@
+/** Times and spans in words. Pure. */
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
+const STEPS = [
+  ['second', 60],
+  ['minute', 60],
+  ['hour', 24],
+  ['day', 30],
+] as const
+
+/** "3 minutes ago"; beyond a month the day. */
+export function ago(at: string, now = Date.now()): string {
+  let span = (Date.parse(at) - now) / 1000
+  for (const [unit, most] of STEPS) {
+    if (Math.abs(span) < most) return relative.format(Math.round(span), unit)
+    span /= most
+  }
+  return at.slice(0, 10)
+}
+
+/** "2 h 5 min": the two largest units, without what is zero. */
+export function duration(ms: number): string {
+  if (ms < 1000) return `${ms < 10 ? Number(ms.toFixed(1)) : Math.round(ms)} ms`
+  if (ms < 60_000) return `${Number((ms / 1000).toFixed(1))} s`
+  const [unit, small, share] =
+    ms < 3_600_000 ? (['min', 's', 60_000] as const) : (['h', 'min', 3_600_000] as const)
+  const whole = Math.floor(ms / share)
+  const rest = Math.round(((ms % share) * 60) / share)
+  if (rest === 60) return `${whole + 1} ${unit}`
+  return rest === 0 ? `${whole} ${unit}` : `${whole} ${unit} ${rest} ${small}`
+}
+
+export function between(from: string | null, to: string | null): string {
+  return from === null || to === null ? '–' : duration(Date.parse(to) - Date.parse(from))
+}
