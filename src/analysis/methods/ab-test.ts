@@ -72,8 +72,18 @@ export const abTest: Method = {
       sd,
     }))
     if (arms.length < 2 || !control) {
-      const summary = `Not enough data for a test: ${count(arms.length, 'arm')} with ${count(n, 'row')}, and two arms are needed.`
-      return { ...common, summary, notes, arms: listed, comparisons: [] }
+      const names = arms.slice(0, 5).map((arm) => label(arm.name))
+      const reason =
+        arms.length < 2
+          ? `${count(arms.length, 'arm')} with ${count(n, 'row')}, and two arms are needed`
+          : `the control, ${label(given.control)}, has no rows; there are ${enumeration(names)}`
+      return {
+        ...common,
+        summary: `Not enough data for a test: ${reason}.`,
+        notes,
+        arms: listed,
+        comparisons: [],
+      }
     }
     const comparisons = arms
       .filter((arm) => arm !== control)
@@ -128,13 +138,7 @@ function successSql(table: Relation, name: string): string {
 
 function controlOf(arms: readonly Arm[], wanted: string | undefined): Arm | undefined {
   if (wanted === undefined) return arms.find((arm) => arm.name.toLowerCase() === 'control') ?? arms[0]
-  const found = arms.find((arm) => arm.name === wanted)
-  if (!found && arms.length > 0) {
-    throw new MethodError(
-      `control: there is no arm "${wanted}". Arms: ${arms.map((arm) => arm.name).join(', ')}.`,
-    )
-  }
-  return found
+  return arms.find((arm) => arm.name === wanted)
 }
 
 /** The chance of a split at least as uneven were the arms drawn with equal odds. */
@@ -146,31 +150,48 @@ function sampleRatio(arms: readonly Arm[]): number | null {
 }
 
 function sentence(given: Given, control: Arm, comparisons: readonly Comparison[], n: number): string {
-  const confidence = `${+(given.confidence * 100).toPrecision(4)}%`
-  const told = comparisons.slice(0, 3).map((comparison) => {
-    const { arm, estimate, low, high } = comparison
-    if (estimate === null) return `${label(arm)}: too few rows to compare`
-    const half = low === null || high === null ? estimate : (high - low) / 2
-    const shown = (value: number | null) =>
-      given.success === undefined ? signed(value, half) : signed(value! * 100, half < 0.001 ? half * 100 : 1)
-    const unit = given.success === undefined ? '' : ' points'
-    const interval = low === null ? '' : `${confidence} interval ${shown(low)} to ${shown(high)}, `
-    const adjusted = comparisons.length > 1 ? ' adjusted' : ''
-    return `${label(arm)}: ${shown(estimate)}${unit} (${interval}${probability(comparison.p_adjusted)}${adjusted})`
-  })
   const found = comparisons.filter(
     (comparison) => comparison.p_adjusted !== null && comparison.p_adjusted < 1 - given.confidence,
   )
-  const more = comparisons.length > 3 ? `, and ${count(comparisons.length - 3, 'further arm')}` : ''
-  const base =
-    given.success === undefined
-      ? `a mean ${given.value} of ${figure(control.mean)}`
-      : `a rate of ${control.rate !== null && control.rate < 0.01 ? `${figure(control.rate * 100)}%` : percent(control.rate)}`
+  const named = found.length === 0 && comparisons.length === 1 ? comparisons : found
+  const names = named.slice(0, 3).map((comparison) => label(comparison.arm))
+  if (named.length > 3) names.push(`${named.length - 3} more`)
+  const rates = given.success !== undefined
+  const what = rates ? 'rate' : `mean ${given.value}`
+  const base = rates
+    ? control.rate !== null && control.rate < 0.01
+      ? `${figure(control.rate * 100)}%`
+      : percent(control.rate)
+    : figure(control.mean)
+  const other = `that of ${label(control.name)} (${base})`
   const verdict =
-    found.length === 0
-      ? 'No arm differs detectably from the control'
-      : `${enumeration(found.slice(0, 3).map((comparison) => label(comparison.arm)))}${found.length > 3 ? ` and ${found.length - 3} more` : ''} ${found.length === 1 ? 'differs' : 'differ'} from the control`
-  return `${verdict}. Against ${label(control.name)}, with ${base}; ${told.join('; ')}${more} (n = ${count(n, 'row')}).`
+    names.length === 0
+      ? `No ${what} differs detectably from ${other}`
+      : names.length > 1
+        ? `The ${rates ? 'rates' : `means of ${given.value}`} of ${enumeration(names)} differ from ${other}`
+        : found.length === 0
+          ? `The ${what} of ${names[0]} does not differ detectably from ${other}`
+          : `The ${what} of ${names[0]} differs from ${other}`
+  const single = comparisons.length === 1
+  const told = comparisons
+    .slice(0, 3)
+    .map(
+      (comparison) => `${single ? '' : `${label(comparison.arm)}: `}${difference(given, comparison, single)}`,
+    )
+  const more = comparisons.length > 3 ? `; and ${count(comparisons.length - 3, 'further arm')}` : ''
+  return `${verdict}${single ? ': ' : '. '}${told.join('; ')}${more} (n = ${count(n, 'row')}).`
+}
+
+/** "+1.8 points (95% interval +1.3 to +2.3, p = 0.01)". */
+function difference(given: Given, { estimate, low, high, p_adjusted }: Comparison, single: boolean): string {
+  if (estimate === null) return 'too few rows to compare'
+  const rates = given.success !== undefined
+  const half = low === null || high === null ? estimate : (high - low) / 2
+  const shown = (value: number | null) =>
+    rates ? signed(value! * 100, half < 0.001 ? half * 100 : 1) : signed(value, half)
+  const confidence = `${+(given.confidence * 100).toPrecision(4)}%`
+  const interval = low === null ? '' : `${confidence} interval ${shown(low)} to ${shown(high)}, `
+  return `${shown(estimate)}${rates ? ' points' : ''} (${interval}${probability(p_adjusted)}${single ? '' : ' adjusted'})`
 }
 
 function notesOf(

@@ -4,7 +4,8 @@
  * With seasons: the seasonal part of robust STL is taken out, a smooth curve through the rest (numeric/super-smoother.ts)
  * is what was expected, and what lies three interquartile ranges beyond the quartiles of the remainder stands out, as in
  * forecast::tsoutliers. Without: Rosner's generalised ESD (numeric/outliers.ts), about such a curve where neighbours are
- * alike, about the mean where they are not or with `period: none`. Seasons under strength 0.6 do not count. The series
+ * alike, about the mean where they are not or with `period: none`. Seasons under strength 0.6 do not count, nor do those
+ * that `auto` finds in under four whole cycles: a value would help to make the season that it is judged by. The series
  * travels (at most 50,000 times).
  */
 import Type, { type Static } from 'typebox'
@@ -44,6 +45,7 @@ type Given = Static<typeof Options>
 
 const LEAST = 10
 const FENCE = 3
+const CYCLES = 4
 
 interface Point {
   time: Time
@@ -90,7 +92,7 @@ export const anomalies: Method = {
       }
     }
     const most = given.max ?? Math.min(100, Math.max(1, Math.floor(n / 10)))
-    const period = periodOf(given, grid)
+    const { period, notes } = periodOf(given, grid)
     const seasonal = period === null ? null : bySeasons(grid, period, most)
     const found = seasonal ?? byEsd(series.values, given, most)
     const times = seasonal ? grid.times : series.times
@@ -107,7 +109,7 @@ export const anomalies: Method = {
       summary: sentence(given.value, n, found.method, points),
       n,
       method: found.method,
-      notes: [...series.notes, ...(seasonal ? grid.notes : []), ...found.notes],
+      notes: [...series.notes, ...(seasonal ? grid.notes : []), ...notes, ...found.notes],
       points,
       tested: found.tested,
       period: seasonal ? period : null,
@@ -115,11 +117,15 @@ export const anomalies: Method = {
   },
 }
 
-function periodOf(given: Given, grid: Grid): number | null {
-  if (given.period === 'none') return null
-  const period =
-    given.period === 'auto' ? detectPeriod(grid.values, calendarPeriods(grid.step)) : given.period
-  return period !== null && grid.values.length > 2 * period ? period : null
+/** The period to take out, with a note where there are too few cycles of it. */
+function periodOf(given: Given, grid: Grid): { period: number | null; notes: string[] } {
+  const found = given.period === 'auto' ? detectPeriod(grid.values, calendarPeriods(grid.step)) : given.period
+  if (found === null || found === 'none') return { period: null, notes: [] }
+  if (grid.values.length >= CYCLES * found) return { period: found, notes: [] }
+  const few = `There are fewer than ${CYCLES} whole seasons of ${count(found, 'step')}`
+  if (given.period === 'auto' || grid.values.length <= 2 * found)
+    return { period: null, notes: [`${few}: too few to judge by, so values are judged without seasons.`] }
+  return { period: found, notes: [`${few}: what stands out may be part of a season.`] }
 }
 
 /** Null where the seasons are too weak to be taken out. */

@@ -130,7 +130,7 @@ function sentence(
       ? ` The best cohort was ${label(best.cohort)} (${percent(best.rate)}), the worst ${label(worst.cohort)} (${percent(worst.rate)}).`
       : ''
   return (
-    `Of ${figure(n)} distinct values of ${id} in ${count(cohortCount, 'cohort')}, ${percent(next.rate)} came back in the next period ` +
+    `Of ${figure(n)} in ${count(cohortCount, 'cohort')} (counted by ${id}), ${percent(next.rate)} came back in the next period ` +
     `(95% interval ${percent(next.low)} to ${percent(next.high)}, ${next.retained} of ${next.size})${end}.${range}`
   )
 }

@@ -2,8 +2,9 @@
  * compare: the latest complete period against the one before.
  *
  * Values are added up (or averaged) per period; periods.ts says which are complete. z is the change less the mean of the
- * earlier changes between neighbouring complete periods, over their standard deviation; it needs 8 of them. One row a
- * period travels, at most 10,000.
+ * earlier changes between neighbouring complete periods, over their standard deviation; it needs 8 of them. The relative
+ * change is given where it means something: both values of one sign, and the base no less than a hundredth of the largest
+ * period. One row a period travels, at most 10,000.
  */
 import Type, { type Static } from 'typebox'
 import type { Outcome } from '../../insight.ts'
@@ -82,7 +83,7 @@ function outcomeOf(given: Given, { complete, notes }: { complete: Bucket[]; note
     current: finite(current.value),
     previous: finite(previous.value),
     change: finite(change),
-    relative: previous.value === 0 ? null : finite(change / Math.abs(previous.value)),
+    relative: hasBase(complete) ? finite(change / Math.abs(previous.value)) : null,
     z,
     current_period: current.label,
     previous_period: previous.label,
@@ -91,9 +92,16 @@ function outcomeOf(given: Given, { complete, notes }: { complete: Bucket[]; note
     summary: sentence(given, fields, history.length),
     n,
     method,
-    notes: [...notes, ...notesOf(given, current, previous, history.length, z)],
+    notes: [...notes, ...notesOf(given, complete, history.length, z)],
     ...fields,
   }
+}
+
+/** Whether the last change can be told as a share of what was before. */
+function hasBase(complete: readonly Bucket[]): boolean {
+  const [previous, current] = complete.slice(-2).map((bucket) => bucket.value) as [number, number]
+  const largest = Math.max(...complete.map((bucket) => Math.abs(bucket.value)))
+  return previous * Math.sign(current) >= 0 && Math.abs(previous) > largest / 100
 }
 
 function zOf(change: number, history: readonly number[]): number | null {
@@ -127,22 +135,17 @@ function sentence(
   return `${moved} That is ${usual} the usual range of such changes (z = ${signed(z)}, from ${count(history, 'earlier change')}).`
 }
 
-function notesOf(
-  given: Given,
-  current: Bucket,
-  previous: Bucket,
-  history: number,
-  z: number | null,
-): string[] {
+function notesOf(given: Given, complete: readonly Bucket[], history: number, z: number | null): string[] {
+  const [previous, current] = complete.slice(-2) as [Bucket, Bucket]
   const notes: string[] = []
+  const share = hasBase(complete)
+  if (!share && previous.value !== current.value) {
+    const reason = previous.value * current.value < 0 ? 'of the other sign' : 'too near zero'
+    notes.push(`No relative change is given: the value before is ${reason}.`)
+  }
   const before = previous.end - previous.start
   const after = current.end - current.start
-  if (
-    given.aggregate === 'sum' &&
-    before !== after &&
-    typeof given.period === 'string' &&
-    previous.value !== 0
-  ) {
+  if (given.aggregate === 'sum' && before !== after && typeof given.period === 'string' && share) {
     const perDay = current.value / after / (previous.value / before) - 1
     if (Number.isFinite(perDay)) {
       notes.push(`The periods have ${after} and ${before} days; per day the change is ${percent(perDay)}.`)

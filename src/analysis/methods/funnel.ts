@@ -26,12 +26,12 @@ const Options = Type.Object(
     window: Type.Optional(
       Type.Union(
         [
-          Type.String({ pattern: '^[0-9]+ ?(second|minute|hour|day|week)s?$' }),
+          Type.String({ pattern: '^[0-9]+ ?(second|minute|hour|day|week|month|year)s?$' }),
           Type.Number({ exclusiveMinimum: 0 }),
         ],
         {
           description:
-            'How long after its entry a row counts, e.g. "7 days"; a number where time is one. Default: no limit.',
+            'How long after its entry a row counts, e.g. "7 days" or "2 years" (of 365.25 days, months a twelfth of that); a number where time is one. Default: no limit.',
         },
       ),
     ),
@@ -47,6 +47,8 @@ const MICROSECONDS: Record<string, number> = {
   hour: 3.6e9,
   day: 8.64e10,
   week: 6.048e11,
+  month: 2.6298e12,
+  year: 3.15576e13,
 }
 
 interface Step {
@@ -164,7 +166,7 @@ function sentence(given: Given, steps: readonly Step[]): string {
       ? ''
       : ` within ${typeof given.window === 'number' ? figure(given.window) : given.window}`
   return (
-    `Of ${figure(first.n)} distinct values of ${given.id} that entered at ${label(first.step)}, ${figure(last.n)} (${percent(last.rate)}, 95% interval ` +
+    `Of ${figure(first.n)} that entered at ${label(first.step)} (counted by ${given.id}), ${figure(last.n)} (${percent(last.rate)}, 95% interval ` +
     `${percent(last.low)} to ${percent(last.high)}) reached ${label(last.step)}${window}. The largest loss is from ` +
     `${label(worst.before.step)} to ${label(worst.step.step)}, where ${percent(worst.step.step_rate)} go on.`
   )

@@ -147,6 +147,8 @@ function sentence(
   const low = ordered.at(-1)!
   const size = (high.value ?? 0) - (low.value ?? 0)
   const word = strength >= 0.6 ? 'strong' : strength >= 0.3 ? 'moderate' : 'weak'
-  const range = ` It is highest in ${label(high.name)} (${signed(high.value, size)}) and lowest in ${label(low.name)} (${signed(low.value, size)}).`
+  const at = (name: string) =>
+    `${DAYS.includes(name) ? 'on' : name.startsWith('place') ? 'at' : 'in'} ${label(name)}`
+  const range = ` It is highest ${at(high.name)} (${signed(high.value, size)}) and lowest ${at(low.name)} (${signed(low.value, size)}).`
   return `${value} has ${season}, ${word} (strength ${strength.toFixed(2)} of 1, n = ${count(n, 'value')}, STL).${range}`
 }

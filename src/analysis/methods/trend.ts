@@ -3,8 +3,9 @@
  *
  * Mann-Kendall, with Hamed and Rao's variance where neighbours are correlated and by season where there are seasons
  * (numeric/mann-kendall.ts); slope by Theil and Sen with the interval that the same variance gives
- * (numeric/theil-sen.ts). `auto` takes the seasonal test where the series has seasons, else Hamed-Rao where the lag-1
- * autocorrelation of the detrended series is significant, else the original. The series travels (at most 50,000 times).
+ * (numeric/theil-sen.ts). `auto` takes the seasonal test where the series has seasons that the calendar knows (months,
+ * weekdays, ...: a cycle in yearly data is none) or that `period` names, else Hamed-Rao where the lag-1 autocorrelation of
+ * the detrended series is significant, else the original. The series travels (at most 50,000 times).
  */
 import Type, { type Static } from 'typebox'
 import { hamedRao, type MannKendall, mannKendall, seasonalMannKendall } from '../numeric/mann-kendall.ts'
@@ -111,7 +112,8 @@ function setting(
 ): { test: Test; seasons: number[] | null; x: number[] } {
   const steps = [...grid.observed.keys()].filter((index) => grid.observed[index])
   const x = grid.step.unit === 'number' || grid.step.unit === 'order' ? series.positions : steps
-  const test = given.test === 'auto' ? automatic(series.values, period) : given.test
+  const seasonal = typeof given.period === 'number' || calendarPeriods(grid.step).length > 0
+  const test = given.test === 'auto' ? automatic(series.values, seasonal ? period : null) : given.test
   if (test !== 'seasonal') return { test, seasons: null, x }
   return { test, seasons: steps.map((index) => index % (period ?? 1)), x }
 }

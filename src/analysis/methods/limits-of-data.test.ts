@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { METHODS } from './catalog.ts'
+import { outcomeOf, relation } from './harness.ts'
+
+const months = (value: string, n = 24) =>
+  relation(
+    `select date '2020-01-01' + interval (k) month as t, cast(${value} as double) as v from range(${n}) r(k)`,
+  )
+const compared = async (value: string) =>
+  outcomeOf(METHODS.compare!, await months(value), { time: 't', value: 'v' })
+
+test('a control without rows is an answer that says which arms there are', async () => {
+  const table = await relation("select 'g' || (k % 2) as g, k::double as v from range(60) r(k)")
+  const outcome = await outcomeOf(METHODS.ab_test!, table, { group: 'g', value: 'v', control: 'old' })
+  assert.match(
+    outcome.summary,
+    /^Not enough data for a test: the control, old, has no rows; there are g0 and g1\.$/,
+  )
+  assert.deepEqual(outcome.comparisons, [])
+  assert.equal(outcome.control, null)
+  assert.equal((outcome.arms as unknown[]).length, 2)
+})
+
+test('one arm is compared in one sentence, several each for itself', async () => {
+  const table = await relation(
+    "select case k % 3 when 0 then 'control' else 'arm ' || (k % 3) end as g, (k % 3) * 10 + k % 7 as v from range(300) r(k)",
+  )
+  const all = await outcomeOf(METHODS.ab_test!, table, { group: 'g', value: 'v' })
+  assert.match(
+    all.summary,
+    /^The means of v of arm 1 and arm 2 differ from that of control \(\S+\)\. arm 1: \+.* adjusted\); arm 2: \+/,
+  )
+  const two = await relation(
+    "select case k % 2 when 0 then 'old' else 'new' end as g, k % 3 = 0 as s from range(300) r(k)",
+  )
+  const one = await outcomeOf(METHODS.ab_test!, two, { group: 'g', success: 's', control: 'old' })
+  assert.match(
+    one.summary,
+    /^The rate of new does not differ detectably from that of old \(33\.3%\): 0 points \(95% interval /,
+  )
+})
+
+test('a change is told as a share only of a base that can bear it', async () => {
+  const usual = await compared('100 + k')
+  assert.equal(usual.relative, 1 / 122)
+  assert.match(usual.summary, /\(\+0\.8%\)/)
+  for (const [value, reason] of [
+    ['case when k = 22 then 0.001 else 100 + k end', /too near zero/],
+    ['case when k = 22 then 0 else 100 + k end', /too near zero/],
+    ['case when k = 22 then -50 else 100 + k end', /of the other sign/],
+  ] as const) {
+    const { relative, summary, notes } = await compared(value)
+    assert.equal(relative, null, value)
+    assert.doesNotMatch(summary, /%/)
+    assert.ok(notes.some((note) => reason.test(note)))
+  }
+})
+
+test('a cycle in yearly data is no season to a trend, a year in monthly data is', async () => {
+  const cycle = 'sin(k * 2 * pi() / 11) * 10 + 0.3 * k'
+  const years = await relation(`select 1900 + k as t, ${cycle} as v from range(110) r(k)`)
+  const asked = { time: 't', value: 'v' }
+  assert.match((await outcomeOf(METHODS.trend!, years, asked)).method, /Hamed-Rao/)
+  assert.match((await outcomeOf(METHODS.trend!, years, { ...asked, period: 11 })).method, /^seasonal/)
+  const dates = await relation(
+    `select make_date(1900 + k::int, 1, 1) as t, ${cycle} as v from range(110) r(k)`,
+  )
+  assert.match((await outcomeOf(METHODS.trend!, dates, asked)).method, /Hamed-Rao/)
+  const monthly = await months('sin(k * pi() / 6) * 10 + k', 96)
+  assert.match((await outcomeOf(METHODS.trend!, monthly, asked)).method, /^seasonal/)
+})
+
+test('anomalies take seasons out only where four whole ones were seen, or say so', async () => {
+  const season =
+    'case when k % 12 = 5 then 10 when k % 12 = 9 then -6 else 0 end + (k * k % 7) / 10 + case when k = 20 then 8 else 0 end'
+  const asked = { time: 't', value: 'v' }
+  const few = await outcomeOf(METHODS.anomalies!, await months(season, 46), asked)
+  assert.equal(few.period, null)
+  assert.ok(few.notes.some((note) => /fewer than 4 whole seasons of 12 steps: too few/.test(note)))
+  const named = await outcomeOf(METHODS.anomalies!, await months(season, 46), { ...asked, period: 12 })
+  assert.equal(named.period, 12)
+  assert.ok(named.notes.some((note) => /fewer than 4 whole seasons.*may be part of a season/.test(note)))
+  const many = await outcomeOf(METHODS.anomalies!, await months(season, 60), asked)
+  assert.equal(many.period, 12)
+  assert.ok(!many.notes.some((note) => /fewer than/.test(note)))
+})
+
+test('a funnel takes its window in years', async () => {
+  const table = await relation(
+    "select * from (values (1, date '2000-01-01', 'a'), (1, date '2001-06-01', 'b'), (2, date '2000-01-01', 'a'), (2, date '2003-01-01', 'b')) r(i, t, e)",
+  )
+  const asked = { id: 'i', time: 't', event: 'e', steps: ['a', 'b'] }
+  const steps = async (window: string) =>
+    ((await outcomeOf(METHODS.funnel!, table, { ...asked, window })).steps as { n: number }[]).map(
+      ({ n }) => n,
+    )
+  assert.deepEqual(await steps('2 years'), [2, 1])
+  assert.deepEqual(await steps('40 months'), [2, 2])
+  assert.deepEqual(await steps('1 year'), [2, 0])
+})
+
+test('days are on, months are in', async () => {
+  const days = await relation(
+    "select date '2024-01-01' + k::int as t, (k % 7) * 5 + (k * k % 5) / 10 as v from range(140) r(k)",
+  )
+  const { summary } = await outcomeOf(METHODS.seasonality!, days, { time: 't', value: 'v' })
+  assert.match(summary, /highest on Sunday .* lowest on Monday/)
+})
