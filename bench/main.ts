@@ -9,12 +9,33 @@ import type { Row } from './measure.ts'
 import { describeOutcome, keep, writeReadme } from './report.ts'
 import { createRunRow } from './rows/create-run.ts'
 import { deliveriesRow } from './rows/deliveries.ts'
+import { finishedJobsRow } from './rows/finished-jobs.ts'
+import { hundredMillionRow } from './rows/hundred-million.ts'
 import { jobsPerSecondRow } from './rows/jobs-per-second.ts'
 import { latencyRow } from './rows/latency.ts'
+import { memoryRow } from './rows/memory.ts'
+import { queuesRow } from './rows/queues.ts'
+import { reportColdRow } from './rows/report-cold.ts'
 import { runToCompletedRow } from './rows/run-to-completed.ts'
+import { scalingRow } from './rows/scaling.ts'
+import { startRow } from './rows/start.ts'
 import { statusRow } from './rows/status.ts'
 
-const ROWS: Row[] = [statusRow, createRunRow, runToCompletedRow, jobsPerSecondRow, deliveriesRow, latencyRow]
+const ROWS: Row[] = [
+  statusRow,
+  createRunRow,
+  runToCompletedRow,
+  jobsPerSecondRow,
+  queuesRow,
+  deliveriesRow,
+  latencyRow,
+  hundredMillionRow,
+  reportColdRow,
+  finishedJobsRow,
+  memoryRow,
+  startRow,
+  scalingRow,
+]
 const TURNS = 5
 
 const { values, positionals } = parseArgs({

@@ -99,9 +99,11 @@ function finished(child: ChildProcess): Promise<void> {
   })
 }
 
-/** Nothing is kept over a crash of the machine: a test needs no fsync. */
-function serverArgs(data: string, port: number): string[] {
-  const settings = {
+type Settings = Record<string, string>
+
+/** Nothing is kept over a crash of the machine: a test needs no fsync. What measures says otherwise by `over`. */
+function serverArgs(data: string, port: number, over: Settings): string[] {
+  const settings: Settings = {
     listen_addresses: '127.0.0.1',
     unix_socket_directories: '',
     fsync: 'off',
@@ -109,13 +111,14 @@ function serverArgs(data: string, port: number): string[] {
     autovacuum: 'off',
     max_connections: '200',
     timezone: 'UTC',
+    ...over,
   }
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   return ['-D', data, '-p', String(port), ...flags]
 }
 
-async function startServer(runner: Runner, port: number): Promise<ChildProcess> {
-  const child = runner.run(runner.programs.postgres, serverArgs(runner.data, port))
+async function startServer(runner: Runner, port: number, over: Settings): Promise<ChildProcess> {
+  const child = runner.run(runner.programs.postgres, serverArgs(runner.data, port, over))
   let said = ''
   await new Promise<void>((resolve, reject) => {
     child.stderr?.on('data', (chunk: Buffer) => {
@@ -153,13 +156,13 @@ function databases(url: string): Pick<Postgres, 'createDatabase' | 'dropDatabase
 const exitOf = (child: ChildProcess): Promise<void> =>
   new Promise((resolve) => child.once('exit', () => resolve()))
 
-async function startEmbedded(found: Binaries): Promise<Postgres> {
+async function startEmbedded(found: Binaries, over: Settings): Promise<Postgres> {
   const folder = mkdtempSync(path.join(tmpdir(), 'assay-postgres-'))
   const runner = prepare(folder, found)
   const init = ['-D', runner.data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync']
   await finished(runner.run(runner.programs.initdb, init))
   const port = await freePort()
-  let server = await startServer(runner, port)
+  let server = await startServer(runner, port, over)
   const killed = (): void => void server.kill('SIGKILL')
   process.on('exit', killed)
   return {
@@ -169,7 +172,7 @@ async function startEmbedded(found: Binaries): Promise<Postgres> {
       const exited = exitOf(server)
       server.kill('SIGQUIT')
       await exited
-      server = await startServer(runner, port)
+      server = await startServer(runner, port, over)
     },
     async stop() {
       const exited = exitOf(server)
@@ -181,13 +184,13 @@ async function startEmbedded(found: Binaries): Promise<Postgres> {
   }
 }
 
-/** Throws where there is none: ask `missingPostgres` first. */
-export async function startPostgres(): Promise<Postgres> {
+/** `over`: settings of a server that is started here. Throws where there is none: ask `missingPostgres` first. */
+export async function startPostgres(over: Settings = {}): Promise<Postgres> {
   const given = process.env.ASSAY_TEST_POSTGRES
   if (given) return { ...databases(given), restart: null, stop: async () => undefined }
   const found = await binaries()
   if (!found) throw new Error((await missingPostgres())!)
-  return startEmbedded(found)
+  return startEmbedded(found, over)
 }
 
 /** What the migrations make of an empty database, as schema.sql shows it. */

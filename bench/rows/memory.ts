@@ -90,7 +90,7 @@ function figureOf(work: string, taken: Reading[], note: string): Figure {
 }
 
 async function measure({ short }: Form, service: Running): Promise<Figure[]> {
-  const counts = short ? [1000, 5000] : [10_000, 100_000]
+  const counts = short ? [1000, 10_000] : [10_000, 100_000]
   await putTrivial(service)
   const warm = (taken: Reading[]): string =>
     `its warm analysis processes together: ${taken.at(-1)!.children.toFixed(0)} MB`
