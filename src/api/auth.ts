@@ -56,6 +56,11 @@ export function createTokenCache(store: Pick<Store, 'findToken'>, clock: Clock):
   }
 }
 
+/** Whether the token of a header, found before, is still good: for what goes on long after the request was let in. */
+export async function isStillGood(tokens: TokenCache, header: string): Promise<boolean> {
+  return (tokens.kept(header) ?? (await tokens.find(header, BEARER.exec(header)?.[1] ?? ''))) !== null
+}
+
 const BEARER = /^bearer +([\x21-\x7e]{1,1024})$/i
 
 function unauthorized(given: boolean): AppError {

@@ -151,3 +151,27 @@ test('lets go of a stream when the client has gone', async (t) => {
   await new Promise((resolve) => setImmediate(resolve))
   assert.ok(looks - before <= 1)
 })
+
+test('ends a stream when its token expires, and then answers 401', async (t) => {
+  const clock = new FakeClock()
+  const harness = await openHarness(t, { clock })
+  const address = await harness.api.listen()
+  const expires_at = new Date(clock.now() + 10_000).toISOString()
+  const made = await harness.ask('POST', '/v1alpha/tokens', {
+    body: { name: 'short', scopes: ['viewer'], expires_at },
+  })
+  const id = await newJob(harness)
+  const follow = () =>
+    fetch(`${address}/v1alpha/jobs/events?assignment_id=${id}`, {
+      headers: { authorization: `Bearer ${made.json().token}` },
+    })
+  const reader = (await follow()).body!.pipeThrough(new TextDecoderStream()).getReader()
+  let text = ''
+  while (!text.includes('draft')) text += (await reader.read()).value ?? ''
+  const rest = reader.read()
+  clock.advance(10_001)
+  await run(harness, id)
+  for (let part = await rest; !part.done; part = await reader.read()) text += part.value
+  assert.doesNotMatch(text, /queued/)
+  assert.equal((await follow()).status, 401)
+})

@@ -1,12 +1,13 @@
 /**
  * A job live, as server-sent events. `status` events are the job's moves, each with its number as id; a client that comes
  * back with `Last-Event-ID` gets those after it. `progress` events bear no id and come at most once a second. The stream
- * ends after a final state (a client that comes back then gets a 204, which tells EventSource to stop), and when the
- * server stops: the client comes back, here or at another node.
+ * ends after a final state (a client that comes back then gets a 204, which tells EventSource to stop), when the token is
+ * no longer good (401 then), and when the server stops: the client comes back, here or at another node.
  */
 import { Readable } from 'node:stream'
 import Type from 'typebox'
 import { isFinal, type Job, type Move } from '../job.ts'
+import { isStillGood } from './auth.ts'
 import { Id } from './fields.ts'
 import { jobKey } from './hints.ts'
 import { requireJob } from './jobs.ts'
@@ -22,7 +23,8 @@ const LOOK_MS = 1000
 interface Watch {
   job: Job
   seen: number | null
-  look(): Promise<Job>
+  /** Null: the client may see no more. */
+  look(): Promise<Job | null>
 }
 
 function event(name: string, data: unknown, id?: number): string {
@@ -84,7 +86,9 @@ export async function* liveEvents(
     }
     await changed
     if (signal.aborted) return
-    job = await watch.look()
+    const found = await watch.look()
+    if (found === null) return
+    job = found
   }
 }
 
@@ -101,7 +105,7 @@ export const jobEvents = operation({
   tag: 'Jobs',
   summary: 'Follow a job live',
   description:
-    'Server-sent events: `status` (the present state first, then each change; resume with `Last-Event-ID`) and `progress` (at most one a second, without id). The stream ends after a final state.',
+    'Server-sent events: `status` (the present state first, then each change; resume with `Last-Event-ID`) and `progress` (at most one a second, without id). The stream ends after a final state, and when the token is no longer good.',
   scope: 'viewer',
   streams: true,
   query: Type.Object({ assignment_id: Id }),
@@ -112,8 +116,12 @@ export const jobEvents = operation({
   errors: ['not_found'],
   async handle({ services, principal, query, signal, request, reply }) {
     const seen = lastEventId(request.headers['last-event-id'])
-    const look = (): Promise<Job> => requireJob(services, principal, query.assignment_id)
-    const job = await look()
+    const { authorization = '' } = request.headers
+    const job = await requireJob(services, principal, query.assignment_id)
+    const look = async (): Promise<Job | null> =>
+      (await isStillGood(services.tokens, authorization))
+        ? services.store.getJob({ workspace_id: principal.workspace_id, assignment_id: job.assignment_id })
+        : null
     if (seen !== null && seen >= job.moves.length && isFinal(job.job_status)) return reply.code(204).send()
     const watch = { job, seen: seen === null ? null : Math.min(seen, job.moves.length), look }
     return reply

@@ -91,6 +91,8 @@ function createServer({ config, log }: ApiParts): FastifyInstance {
       sendError(error, request, reply, log)
     },
     clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket),
+    // Node would answer by itself where there is none: `addHooks` does it with a problem.
+    http: { requireHostHeader: false },
   })
   // An expectation that Node does not know would be its own empty 417: the request is simply answered.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
@@ -133,8 +135,13 @@ function addHooks(app: FastifyInstance, routes: readonly Route[]): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
     reply.header('x-content-type-options', 'nosniff')
-    done(request.is404 ? noRoute(routes, request) : undefined)
+    done(withoutHost(request) ?? (request.is404 ? noRoute(routes, request) : undefined))
   })
+}
+
+function withoutHost({ raw }: FastifyRequest): AppError | undefined {
+  if (raw.headers.host !== undefined || raw.httpVersionMinor === 0) return undefined
+  return new AppError('bad_request', 'HTTP/1.1 asks for the header Host: send the name of the service in it.')
 }
 
 function noRoute(routes: readonly Route[], request: FastifyRequest): AppError {
