@@ -47,6 +47,11 @@ function exitOf(child: ChildProcess): Promise<number | string> {
   return new Promise((resolve) => child.on('exit', (code, signal) => resolve(code ?? signal ?? 'unknown')))
 }
 
+/** Only a node that serves the API of its own store writes it: others have no wrapper here. */
+function serverOf(home: string): number {
+  return (JSON.parse(readFileSync(path.join(home, 'server.json'), 'utf8')) as { pid: number }).pid
+}
+
 /** Starts it and answers when it is ready. Throws with what it said where it ends before. */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { home, port = 0, env = {}, wrapped = true, args = [] } = options
@@ -75,7 +80,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     })
     void exited.then((code) => reject(new Error(`The service ended with ${code}:\n${log}`)))
   })
-  const { pid } = JSON.parse(readFileSync(path.join(home, 'server.json'), 'utf8')) as { pid: number }
+  const pid = wrapped ? serverOf(home) : child.pid!
   return {
     url,
     wrapper: child.pid!,
