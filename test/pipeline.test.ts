@@ -5,6 +5,7 @@ import { type App, startApp } from '../src/app.ts'
 import { type Client, ClientError, createClient, verify } from '../src/client.ts'
 import { resolveConfig } from '../src/config.ts'
 import type { JobView } from '../src/job.ts'
+import { type Postgres, startPostgres } from './postgres.ts'
 import { modes, type Receiver, startReceiver } from './receiver.ts'
 import { temporaryFolder } from './service.ts'
 
@@ -20,14 +21,26 @@ async function newReceiver(): Promise<Receiver> {
   return receiver
 }
 
+/** pipeline-postgres.test.ts runs all of it again on PostgreSQL. */
+const postgres: Postgres | null = process.env.ASSAY_TEST_STORE === 'postgres' ? await startPostgres() : null
+
+async function storeSettings(): Promise<Record<string, string>> {
+  if (!postgres) return {}
+  const store = await postgres.createDatabase(`assay_pipeline_${process.pid}`)
+  return { store, secretKey: 'a1'.repeat(32), webhookTargets: 'loopback' }
+}
+
 before(async () => {
-  const { config } = resolveConfig({}, { home: folder, port: '0', token: TOKEN, workers: '1' })
+  const own = await storeSettings()
+  const { config } = resolveConfig({}, { home: folder, port: '0', token: TOKEN, workers: '1', ...own })
   app = await startApp({ config })
   client = createClient({ url: app.url, token: TOKEN })
 })
 after(async () => {
   await app.stop()
   for (const receiver of receivers) await receiver.close()
+  await postgres?.dropDatabase(`assay_pipeline_${process.pid}`)
+  await postgres?.stop()
   remove()
 })
 
