@@ -47,7 +47,8 @@ const CLAIM = `
             ORDER BY priority DESC, queued_at, assignment_id LIMIT $2) AS first) AS waiting
     ORDER BY turn LIMIT $2
   )
-  SELECT jobs.*, (SELECT count(*) FROM candidates) AS seen
+  SELECT jobs.*, (SELECT count(*) FROM candidates) AS seen, (
+    SELECT data_folder FROM workspaces WHERE workspaces.workspace_id = jobs.workspace_id) AS data_folder
   FROM candidates JOIN jobs USING (assignment_id)
   WHERE jobs.job_status = 'queued' ORDER BY candidates.turn LIMIT $1 FOR UPDATE OF jobs SKIP LOCKED`
 
@@ -65,17 +66,23 @@ export async function requireNode(tx: Transaction, node_id: string): Promise<voi
     throw new AppError('conflict', `The node ${JSON.stringify(node_id)} is not registered: register it anew.`)
 }
 
-async function take(tx: Transaction, node_id: string, found: OwnedJob): Promise<ClaimedJob> {
-  const job = await moveJob(tx, found, 'active', {
+type Found = OwnedJob & { seen: number; data_folder: string | null }
+
+async function take(tx: Transaction, node_id: string, found: Found): Promise<ClaimedJob> {
+  const { seen: _, data_folder, ...waiting } = found
+  const job = await moveJob(tx, waiting, 'active', {
     owner: node_id,
-    attempt: found.attempt + 1,
+    attempt: waiting.attempt + 1,
     progress: NO_PROGRESS,
   })
-  const workspace = await tx.one<{ data_folder: string | null }>(
-    'SELECT data_folder FROM workspaces WHERE workspace_id = $1',
-    job.workspace_id,
-  )
-  return { job: shown(job), data_folder: workspace?.data_folder ?? null }
+  return { job: shown(job), data_folder }
+}
+
+/** Fewer than wanted were found: whether that is all, or others hold those that came first (or took them just now). */
+async function isAll(tx: Transaction, rows: Found[], wanted: number): Promise<boolean> {
+  const [first] = rows
+  if (first) return first.seen < wanted
+  return !(await tx.one(`SELECT 1 FROM jobs WHERE job_status = 'queued' LIMIT 1`))
 }
 
 /**
@@ -92,10 +99,9 @@ export async function claimJobs(tx: Transaction, input: Input<'claimJobs'>): Pro
   const claimed: ClaimedJob[] = []
   for (let round = 0; round < ROUNDS && claimed.length < input.limit; round += 1) {
     const wanted = input.limit - claimed.length
-    const rows = await tx.all<OwnedJob & { seen: number }>(CLAIM, wanted, wanted + SPARE)
-    for (const { seen: _, ...job } of rows) claimed.push(await take(tx, input.node_id, job))
-    // Fewer than wanted although more may wait: others hold those that came first, or took them just now.
-    if (rows.length < wanted && (rows[0]?.seen ?? SPARE) < wanted) break
+    const rows = await tx.all<Found>(CLAIM, wanted, wanted + SPARE)
+    for (const row of rows) claimed.push(await take(tx, input.node_id, row))
+    if (rows.length < wanted && (await isAll(tx, rows, wanted))) break
   }
   return claimed
 }

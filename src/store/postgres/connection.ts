@@ -38,6 +38,8 @@ export interface Connection {
   read<T>(work: (session: Session) => Promise<T>): Promise<T>
   /** Resolves after the commit. Deadlocks are tried again, as the whole transaction. */
   write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
+  /** The same on a connection of its own: what keeps a node alive does not wait behind its requests. */
+  writeFirst<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
   subscribe(listener: (hint: Hint) => void): () => void
   close(): Promise<void>
 }
@@ -132,13 +134,19 @@ async function transact<T>(
   }
 }
 
-export function connect(url: string, publicUrl: string | null): Connection {
-  const config = clientConfig(url)
-  const pool = new Pool({ ...config, max: POOL_SIZE, query_timeout: SILENCE_MS })
+function createPool(config: ClientConfig, max: number): Pool {
+  const pool = new Pool({ ...config, max, query_timeout: SILENCE_MS })
   // An idle connection that breaks is taken out of the pool; the next question makes another.
   pool.on('error', () => undefined)
   // One that breaks in the middle of a transaction also rejects the statement that is under way.
   pool.on('connect', (client) => client.on('error', () => undefined))
+  return pool
+}
+
+export function connect(url: string, publicUrl: string | null): Connection {
+  const config = clientConfig(url)
+  const pool = createPool(config, POOL_SIZE)
+  const reserve = createPool(config, 1)
   const hints = createHints({ connection: config, send: (sql, values) => pool.query(sql, values) })
   const reading = session(pool)
   let closed = false
@@ -157,15 +165,16 @@ export function connect(url: string, publicUrl: string | null): Connection {
     try {
       return await work(reading)
     } catch (error) {
-      if (!isBroken(error)) throw error
+      // A database that is silent is not asked to be silent for as long again.
+      if (!isBroken(error) || /timeout/i.test((error as Error).message)) throw error
       return work(reading)
     }
   }
 
-  async function writeUntilKept<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+  async function writeUntilKept<T>(on: Pool, work: (transaction: Transaction) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const { value, hints: given } = await transact(pool, publicUrl, work)
+        const { value, hints: given } = await transact(on, publicUrl, work)
         hints.tell(given)
         return value
       } catch (error) {
@@ -177,13 +186,14 @@ export function connect(url: string, publicUrl: string | null): Connection {
 
   return {
     read: (work) => guarded(() => readTwice(work)),
-    write: (work) => guarded(() => writeUntilKept(work)),
+    write: (work) => guarded(() => writeUntilKept(pool, work)),
+    writeFirst: (work) => guarded(() => writeUntilKept(reserve, work)),
     subscribe: hints.subscribe,
     async close() {
       if (closed) return
       closed = true
       await hints.close()
-      await pool.end()
+      await Promise.all([pool.end(), reserve.end()])
     },
   }
 }

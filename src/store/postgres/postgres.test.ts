@@ -154,7 +154,8 @@ suite('the store on PostgreSQL', { skip: missing ?? false }, () => {
         for (let count = 0; count < 3; count += 1) assert.ok(await claim(store))
         await store.close()
         const after = await read()
-        assert.ok(after - before < 1000, `${after - before} rows were read`)
+        // A claim that sorts the queue reads all of its 10,000 rows, each of the three times.
+        assert.ok(after - before < 5000, `${after - before} rows were read`)
       })
     })
   })
@@ -190,6 +191,21 @@ suite('the store on PostgreSQL', { skip: missing ?? false }, () => {
       await until({ topic: 'deliveries' })
       await one.cancelJob({ workspace_id: WORKSPACE, ...lease })
       await until({ topic: 'job', assignment_id: lease.assignment_id })
+    })
+  })
+
+  test('a node renews its lease while its requests hold every other connection', async () => {
+    await pair(async (store) => {
+      await register(store)
+      const job = await queueNew(store)
+      await withClient(url, async (client) => {
+        await client.query('BEGIN')
+        await client.query('SELECT 1 FROM jobs WHERE assignment_id = $1 FOR UPDATE', [job.assignment_id])
+        const waiting = Array.from({ length: 30 }, () => store.queueJob(job))
+        assert.deepEqual(await store.renewNode({ node_id: NODE, lease_ms: 30_000, held: [] }), { stop: [] })
+        await client.query('ROLLBACK')
+        for (const each of await Promise.all(waiting)) assert.equal(each.job_status, 'queued')
+      })
     })
   })
 

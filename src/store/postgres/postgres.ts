@@ -110,8 +110,6 @@ const WRITES = {
   failJob: claims.failJob,
   loseJob: claims.loseJob,
   releaseJobs: claims.releaseJobs,
-  registerNode: nodes.registerNode,
-  renewNode: nodes.renewNode,
   reportProgress: nodes.reportProgress,
   removeNode: nodes.removeNode,
   reapNodes: nodes.reapNodes,
@@ -128,6 +126,12 @@ const WRITES = {
   advanceRecoveries: recoveries.advanceRecoveries,
   startIdempotent: idempotency.startIdempotent,
   endIdempotent: idempotency.endIdempotent,
+}
+
+/** Without these a node is given up. */
+const FIRST = {
+  registerNode: nodes.registerNode,
+  renewNode: nodes.renewNode,
 }
 
 type Work = (session: Transaction, ...input: never[]) => Promise<unknown>
@@ -155,6 +159,7 @@ function postgresStore(connection: Connection): Store {
     revision: null,
     ...bind(READS, (work) => connection.read(work as (session: Session) => Promise<unknown>)),
     ...bind(WRITES, connection.write),
+    ...bind(FIRST, connection.writeFirst),
     subscribe: connection.subscribe,
     close: connection.close,
     async createRecovery(input) {
