@@ -138,15 +138,13 @@ async function bindBlock(
   try {
     await execute(
       engine,
-      `create or replace table ${table} as select * from (\n${bound.sql.replace(/[;\s]+$/, '')}\n) limit 0`,
+      `create or replace table ${table} as select * from (\n${bound.sql}\n) limit 0`,
       bindings,
     )
     return { columns: await describeQuery(engine, `select * from ${table}`) }
   } catch (error) {
     const failure = engineFailure(error)
     if (failure?.kind !== 'refused') throw error
-    // The guard could read it: only what is put around it here cannot be read, as after "; -- a remark".
-    if (failure.reason.startsWith('Parser Error')) return { columns: null }
     const line = Math.max(1, (failure.line ?? 2) - 1)
     const column = failure.column ?? 1
     const fault = { message: failure.reason, remedy: 'Correct the SQL.', line, column }

@@ -277,3 +277,17 @@ test('charts are drawn in the child', async () => {
   assert.match(drawn[0] ?? '', /^<svg/)
   assert.equal(drawn[0], drawn[1])
 })
+
+test('a remark after the closing semicolon hides no fault and no column', async () => {
+  const sql = 'select 1 as a ; -- remark\n;'
+  const faultsOf = (text: string) =>
+    bench.pool.check({ kind: 'check', template: sqlTemplate(text), roots: bench.roots })
+  assert.deepEqual(await faultsOf(sql), [])
+  assert.match((await faultsOf('select nope as a ; -- remark'))[0]!.message, /nope/)
+  const readTwice = templateOf(
+    `\`\`\`sql a\n${sql}\n\`\`\`\n\`\`\`sql b\nfrom a;\n\`\`\`\n{% chart a, type: "bar", x: "b", y: "a" %}`,
+  )
+  const [fault] = await bench.pool.check({ kind: 'check', template: readTwice, roots: bench.roots })
+  assert.match(fault!.message, /column "?b/)
+  assert.deepEqual(findingsOf(await bench.run(sqlTemplate(sql))).tables.a!.rows, [[1]])
+})

@@ -27,6 +27,13 @@ test('lines and columns stay where they were', () => {
   assert.equal(bound.split('\n').length, 4)
 })
 
+test('semicolons at the end become blanks, those within do not', () => {
+  const bound = (sql: string) => bind(sql, {}).sql
+  assert.equal(bound('select 1 ; -- remark; more\n;'), 'select 1   -- remark; more\n ')
+  assert.equal(bound("select ';' /* ; */;"), "select ';' /* ; */ ")
+  assert.equal(bound('select 1; select 2;'), 'select 1; select 2 ')
+})
+
 test('nested lists, indexes and character classes are SQL', () => {
   const sql = `select [[1, 2], [3]], '[[ $a ]]', x[[1, 2]], "[[ $b ]]", regexp_matches(s, '[[:alpha:]]') from t`
   assert.deepEqual(bind(sql, {}), { sql, names: [] })

@@ -128,7 +128,8 @@ export interface BoundSql {
 
 /**
  * Drops or keeps each optional clause by whether a variable in it is null, and replaces the variables named in
- * `columnVars` by quoted identifiers (a null one by NULL).
+ * `columnVars` by quoted identifiers (a null one by NULL). Semicolons at the end become blanks: the engine puts its own
+ * words around the SQL.
  */
 export function bindSql(
   sql: string,
@@ -150,7 +151,14 @@ export function bindSql(
       texts[index] = identifier((vars[piece.name] as string | null | undefined) ?? null)
     else names.add(piece.name)
   }
+  for (let index = texts.length - 1; index >= 0 && endsAt(list[index]!); index--)
+    if (texts[index] === ';') texts[index] = ' '
   return { sql: texts.join(''), names: [...names] }
+}
+
+/** Whether nothing of the statement stands here: a blank, a remark or a semicolon, which may close a block. */
+function endsAt({ kind, text }: Piece): boolean {
+  return kind === 'text' && /^(\s+|;|--.*|\/\*[\s\S]*)$/.test(text)
 }
 
 function blank(text: string): string {
