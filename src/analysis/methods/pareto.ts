@@ -8,8 +8,8 @@
  */
 import Type, { type Static } from 'typebox'
 import type { Outcome } from '../../insight.ts'
-import { columnOf, numberSql } from './columns.ts'
-import { type Method, quote } from './method.ts'
+import { groupSql, numberSql } from './columns.ts'
+import type { Method } from './method.ts'
 import { count, figure, finite, label, percent } from './sentence.ts'
 import { double, exactSumSql, powerAbove, readSum } from './sums.ts'
 
@@ -31,8 +31,7 @@ export const pareto: Method = {
   fields: Object.keys(NOTHING),
   async run(table, options) {
     const { value, by } = options as Static<typeof Options>
-    const segment = quote(columnOf(table, 'by', by).name)
-    const source = `(select cast(${segment} as varchar) as s, ${numberSql(table, 'value', value)} as v from ${table.relation})`
+    const source = `(select ${groupSql(table, 'by', by)} as g, ${numberSql(table, 'value', value)} as v from ${table.relation})`
     const [range] = await table.query(
       `select count(*) as total, count(*) filter (isfinite(v)) as n, max(abs(v)) filter (isfinite(v)) as size from ${source}`,
     )
@@ -41,7 +40,7 @@ export const pareto: Method = {
     const notes = left > 0 ? [`${count(left, 'row')} without a finite value left out.`] : []
     const unit = powerAbove((range!.size as number | null) ?? 0)
     // Each segment's sum over the unit; shares of the whole are taken in one scan over the sums.
-    const sums = `(select s, fsum(v / ${double(unit)}) as v from ${source} where isfinite(v) group by s)`
+    const sums = `(select cast(g as varchar) as s, v from (select g, fsum(v / ${double(unit)}) as v from ${source} where isfinite(v) group by g))`
     const [whole] = await table.query(
       `select count(*) as segments, max(abs(v)) as size, min(v) as least, fsum(v) as total from ${sums}`,
     )

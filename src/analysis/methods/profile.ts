@@ -55,21 +55,21 @@ async function profileColumn(table: Relation, column: Column, n: number): Promis
   // DuckDB puts NaN above every number, so the range is taken over the finite ones.
   const range = numeric ? `filter (isfinite(${doubles}))` : ''
   const [row] = await table.query(
-    `select count(*) - count(${name}) as nulls, count(distinct ${name}) as distinct_values,
-       ${ordered ? `min(${cell}) ${range}` : 'null'} as min, ${ordered ? `max(${cell}) ${range}` : 'null'} as max,
+    `select count(*) - count(${name}) as nulls, ${ordered ? `min(${cell}) ${range}` : 'null'} as min, ${ordered ? `max(${cell}) ${range}` : 'null'} as max,
        ${numeric ? `favg(${doubles}) filter (isfinite(${doubles}))` : 'null'} as mean,
        ${numeric ? `count(*) filter (${doubles} = 0)` : '0'} as zeros,
        ${numeric ? `count(*) filter (not isfinite(${doubles}))` : '0'} as not_finite
      from ${table.relation}`,
   )
   const top = await table.query(
-    `select ${cellSql(column, 'v')} as value, n from (
-       select ${name} as v, count(*) as n from ${table.relation} where ${name} is not null
-       group by 1 order by n desc, 1 limit 5)`,
+    `with counts as materialized (
+       select ${name} as v, count(*) as n from ${table.relation} where ${name} is not null group by 1)
+     select ${cellSql(column, 'v')} as value, n, (select count(*) from counts) as distinct_values
+     from (from counts order by n desc, v limit 5) order by n desc, v`,
   )
   const found = {
     nulls: row!.nulls as number,
-    distinct: row!.distinct_values as number,
+    distinct: (top[0]?.distinct_values as number | undefined) ?? 0,
     zeros: row!.zeros as number,
     not_finite: row!.not_finite as number,
     top: top.map((entry) => ({ value: readable(entry.value!), n: entry.n as number })),
