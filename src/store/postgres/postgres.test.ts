@@ -5,11 +5,15 @@ import path from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { migratedSchema, missingPostgres, type Postgres, startPostgres } from '../../../test/postgres.ts'
 import { AppError } from '../../errors.ts'
+import { uuidv7 } from '../../runtime/ids.ts'
 import {
+  addWebhook,
   claim,
   execute,
+  findings,
   NODE,
   otherWorkspace,
+  outcome,
   queueNew,
   refuses,
   register,
@@ -42,6 +46,10 @@ async function pair(work: (one: Store, other: Store) => Promise<void>): Promise<
     await other.close()
     await close()
   }
+}
+
+function onlyRefusals(error: unknown): void {
+  if (!(error instanceof AppError) || error.code === 'store_unavailable') throw error
 }
 
 suite('the store on PostgreSQL', { skip: missing ?? false }, () => {
@@ -206,6 +214,57 @@ suite('the store on PostgreSQL', { skip: missing ?? false }, () => {
         await client.query('ROLLBACK')
         for (const each of await Promise.all(waiting)) assert.equal(each.job_status, 'queued')
       })
+    })
+  })
+
+  test('whatever two nodes do at once, each webhook knows what is under way and what is due', async () => {
+    await pair(async (one, other) => {
+      const webhooks = [
+        await addWebhook(one, { presence_name: 'a', events: ['*'] }),
+        await addWebhook(one, { presence_name: 'b', events: null, max_in_flight: 3 }),
+      ]
+      const work = async (store: Store, node_id: string, seed: number): Promise<void> => {
+        for (let round = 0; round < 12; round += 1) {
+          const job = await queueNew(store)
+          const [claimed] = await store.claimJobs({ node_id, limit: 1 })
+          const lease = claimed && {
+            assignment_id: claimed.job.assignment_id,
+            attempt: claimed.job.attempt,
+            node_id,
+          }
+          if (lease && (await store.startJob(lease)))
+            await store.completeJob({ ...lease, insight_id: uuidv7(), findings: findings() })
+          const deliveries = await store.claimDeliveries({ node_id, limit: 12 })
+          const [first, second, ...rest] = deliveries
+          if (first) await store.recordAttempt(outcome(first))
+          if (second) await store.recordAttempt(outcome(second, { next: { status: 'pending', wait_ms: 1 } }))
+          await store.releaseDeliveries(rest.slice(0, 3))
+          const dice = (round + seed) % 6
+          if (dice === 0) await store.cancelPending(webhooks[seed % 2]!)
+          if (dice === 1)
+            await store.deleteJob(await store.cancelJob(job).catch(() => job)).catch(onlyRefusals)
+          if (dice === 2) await store.updateWebhook({ ...webhooks[seed % 2]!, patch: { status: 'enabled' } })
+          if (dice === 3)
+            await store.registerNode({ node_id, name: 'x', roles: [], version: '1', lease_ms: 30_000 })
+        }
+      }
+      await register(one)
+      await register(other, 'node-2')
+      await Promise.all([1, 2, 3].flatMap((seed) => [work(one, NODE, seed), work(other, 'node-2', seed + 3)]))
+      const { rows } = await withClient(url, (client) =>
+        client.query<{ in_flight: number; owned: number; due_at: Date | null; earliest: Date | null }>(
+          `SELECT in_flight, due_at,
+             (SELECT count(*)::int FROM deliveries AS d WHERE d.webhook_id = w.webhook_id AND owner IS NOT NULL) AS owned,
+             (SELECT min(d.due_at) FROM deliveries AS d
+              WHERE d.webhook_id = w.webhook_id AND status = 'pending' AND owner IS NULL) AS earliest
+           FROM webhooks AS w`,
+        ),
+      )
+      assert.equal(rows.length, 2)
+      for (const row of rows) {
+        assert.equal(row.in_flight, row.owned)
+        assert.deepEqual(row.due_at, row.earliest)
+      }
     })
   })
 
