@@ -469,7 +469,10 @@ function adminCalls(send: Send, json: Json) {
       ) => create<Workspace>('/workspaces', input, options),
       delete: (workspace_id: string) => remove(`/workspaces/${segment(workspace_id)}`),
     },
-    me: () => json<Principal & { version: string }>('GET', '/auth/me'),
+    logout: async (): Promise<void> => {
+      await send('POST', '/auth/logout')
+    },
+    me: () => json<Principal & { username: string | null; version: string }>('GET', '/auth/me'),
     nodes: () => json<Page<NodeView>>('GET', '/nodes'),
     queue: () => json<QueueView>('GET', '/queue'),
     settings: () =>

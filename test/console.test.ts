@@ -3,11 +3,10 @@
  * the console of the browser stays silent, no other host is asked, and axe-core finds nothing.
  */
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
-import { buildConsole, dist } from '../web/build.ts'
+import { ensureConsole } from '../web/build.ts'
 import { openBrowser, openPage, signIn, type Watched } from './console/browser.ts'
 import { HOSTILE } from './console/hostile.ts'
 import { apiOf, assertAccessible, runJob, settle, TOKEN } from './console/steps.ts'
@@ -21,7 +20,7 @@ let receiver: Receiver
 let watched: Watched
 
 before(async () => {
-  if (!existsSync(path.join(dist, 'index.html'))) await buildConsole()
+  await ensureConsole()
   receiver = await startReceiver()
   const env = { ASSAY_TOKEN: TOKEN, ASSAY_WEBHOOK_TARGETS: 'public,loopback' }
   const started = await Promise.all([
@@ -345,6 +344,17 @@ test('administers: a token that is shown once, a user who signs in by password a
   await other.page.goto('/templates/penguins')
   await other.page.getByText('Your token may only read.').waitFor()
   assert.equal(await link(other.page, 'System').count(), 0)
+  await button(other.page, /^bob/).click()
+  const [revoked] = await Promise.all([
+    other.page.waitForResponse(/auth\/logout$/),
+    other.page.getByRole('menuitem', { name: 'Sign out' }).click(),
+  ])
+  assert.equal(revoked.status(), 204)
+  await button(other.page, 'User and password').waitFor()
+  assert.equal(
+    await other.page.evaluate(() => Object.keys(sessionStorage).some((key) => key.startsWith('assay.'))),
+    false,
+  )
   assert.deepEqual(other.complaints, [])
   await other.context.close()
   assertSilent()

@@ -3,18 +3,18 @@
  * after `npm ci`; where the tools of development were left out there is nothing to build with: it says so and goes on.
  */
 import { existsSync } from 'node:fs'
-import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 
 const root = import.meta.dirname
-export const dist = path.join(root, 'dist')
+const dist = path.join(root, 'dist')
 const PACKED = /\.(html|js|css|svg)$/
 /** Below this a packed file saves less than its header costs. */
 const SMALLEST = 512
 
-async function bundle(): Promise<void> {
+async function bundle(outDir: string): Promise<void> {
   const { build } = await import('vite')
   const { default: react } = await import('@vitejs/plugin-react')
   await build({
@@ -23,7 +23,7 @@ async function bundle(): Promise<void> {
     logLevel: 'warn',
     plugins: [react(), { name: 'no-node', enforce: 'pre', load: withoutNode }],
     build: {
-      outDir: dist,
+      outDir,
       emptyOutDir: true,
       target: 'es2023',
       cssTarget: 'chrome123',
@@ -56,12 +56,24 @@ async function pack(file: string): Promise<void> {
   await writeFile(`${file}.gz`, await zip(bytes, { level: 9 }))
 }
 
+/** Made beside its place and then put there whole: a service that reads meanwhile finds the old or the new. */
 export async function buildConsole(): Promise<void> {
-  await bundle()
-  const files = (await readdir(dist, { recursive: true, withFileTypes: true }))
+  const made = `${dist}-${process.pid}`
+  await bundle(made)
+  const files = (await readdir(made, { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())
     .map((entry) => path.join(entry.parentPath, entry.name))
   await Promise.all(files.map(pack))
+  await rm(dist, { recursive: true, force: true })
+  await rename(made, dist)
+}
+
+/** For tests, several of which may start at once. */
+export async function ensureConsole(): Promise<void> {
+  if (existsSync(path.join(dist, 'index.html'))) return
+  await buildConsole().catch((error: unknown) => {
+    if (!existsSync(path.join(dist, 'index.html'))) throw error
+  })
 }
 
 if (process.argv[1] && path.resolve(process.argv[1]) === import.meta.filename) {

@@ -47,6 +47,7 @@ test('creates users who log in, and takes their tokens away with them', async (t
     type: 'application/x-www-form-urlencoded',
   })
   const token = login.json().access_token
+  assert.equal((await ask('GET', '/v1alpha/auth/me', { token })).json().username, 'bob')
   assert.equal((await ask('GET', '/v1alpha/jobs', { token })).status, 200)
   const listed = await ask('GET', '/v1alpha/users')
   assert.ok(listed.json().items.some((user: { username: string }) => user.username === 'bob'))
@@ -126,7 +127,13 @@ test('tells whose token it is and what it may do', async (t) => {
   const made = await ask('POST', '/v1alpha/tokens', { body: { name: 'reader', scopes: ['viewer'] } })
   const { token, token_id } = made.json()
   const { version, ...me } = (await ask('GET', '/v1alpha/auth/me', { token })).json()
-  assert.deepEqual(me, { token_id, user_id: 'ada', workspace_id: 'default', scopes: ['viewer'] })
+  assert.deepEqual(me, {
+    token_id,
+    user_id: 'ada',
+    username: null,
+    workspace_id: 'default',
+    scopes: ['viewer'],
+  })
   assert.equal(typeof version, 'string')
   assert.equal((await ask('GET', '/v1alpha/auth/me', { token: null })).status, 401)
 })
@@ -144,4 +151,12 @@ test('counts what there is to do, for admins only', async (t) => {
   assert.deepEqual(deliveries, { due: 0, waiting: 0, oldest_at: null })
   const viewer = (await ask('POST', '/v1alpha/tokens', { body: { name: 'v', scopes: ['viewer'] } })).json()
   assert.equal((await ask('GET', '/v1alpha/queue', { token: viewer.token })).status, 403)
+})
+
+test('revokes the token of a request that logs out, and no other', async (t) => {
+  const { ask } = await openHarness(t)
+  const made = (await ask('POST', '/v1alpha/tokens', { body: { name: 'v', scopes: ['viewer'] } })).json()
+  assert.equal((await ask('POST', '/v1alpha/auth/logout', { token: made.token })).status, 204)
+  assert.equal((await ask('GET', '/v1alpha/auth/me', { token: made.token })).status, 401)
+  assert.equal((await ask('GET', '/v1alpha/auth/me')).status, 200)
 })

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { buildConsole } from '../../web/build.ts'
+import { ensureConsole } from '../../web/build.ts'
 import { openHarness } from './harness.ts'
 
 test('answers every address of the console by the same page, and shadows nothing', async (t) => {
-  await buildConsole()
+  await ensureConsole()
   const { ask } = await openHarness(t)
   const page = await ask('GET', '/', { token: null })
   assert.match(page.text, /<div id="root"><\/div>/)

@@ -7,7 +7,8 @@ import { AppError } from '../errors.ts'
 import { iso } from '../runtime/clock.ts'
 import { uuidv7 } from '../runtime/ids.ts'
 import { hashToken, newToken, verifyPassword } from '../runtime/secrets.ts'
-import { includesScope, SCOPES, type Scope } from '../token.ts'
+import type { Store } from '../store/store.ts'
+import { includesScope, type Principal, SCOPES, type Scope } from '../token.ts'
 import { rateHeaders } from './auth.ts'
 import type { Limiter } from './limiter.ts'
 import { operation } from './route.ts'
@@ -100,6 +101,18 @@ export const login = operation({
   },
 })
 
+/** By the list of the workspace: it is asked once a session. */
+async function usernameOf(store: Store, { workspace_id, user_id }: Principal): Promise<string | null> {
+  let cursor: string | undefined
+  do {
+    const page = await store.listUsers({ workspace_id, limit: 200, cursor })
+    const user = page.items.find((candidate) => candidate.user_id === user_id)
+    if (user) return user.username
+    cursor = page.next_cursor ?? undefined
+  } while (cursor !== undefined)
+  return null
+}
+
 export const whoAmI = operation({
   name: 'whoAmI',
   tag: 'Authentication',
@@ -112,6 +125,7 @@ export const whoAmI = operation({
         {
           token_id: Type.String({ format: 'uuid' }),
           user_id: Type.String(),
+          username: Type.Union([Type.String(), Type.Null()], { description: 'Null where the user is gone' }),
           workspace_id: Type.String(),
           scopes: Type.Array(Type.Enum([...SCOPES])),
           version: Type.String({ description: 'Of the service' }),
@@ -120,8 +134,25 @@ export const whoAmI = operation({
       ),
     },
   },
-  handle({ services, principal }) {
+  async handle({ services, principal }) {
     const { token_id, user_id, workspace_id, scopes } = principal
-    return { token_id, user_id, workspace_id, scopes, version: services.version }
+    const username = await usernameOf(services.store, principal)
+    return { token_id, user_id, username, workspace_id, scopes, version: services.version }
+  },
+})
+
+export const logout = operation({
+  name: 'logout',
+  tag: 'Authentication',
+  summary: 'Revoke the token of this request',
+  description: 'What a login made ends before its hours are over.',
+  scope: 'viewer',
+  idempotent: false,
+  replies: { 204: { description: 'It is revoked' } },
+  async handle({ services, principal, reply }) {
+    const { workspace_id, token_id } = principal
+    await services.store.deleteToken({ workspace_id, token_id })
+    services.tokens.forget()
+    return reply.code(204).send()
   },
 })

@@ -66,6 +66,7 @@ export const ROUTES: readonly Route[] = [
   on('GET /v1alpha/events/types', events.listEventTypes),
 
   on('POST /v1alpha/auth/login', session.login),
+  on('POST /v1alpha/auth/logout', session.logout),
   on('GET /v1alpha/auth/me', session.whoAmI),
   on('GET /v1alpha/tokens', tokens.listTokens),
   on('POST /v1alpha/tokens', tokens.createToken),

@@ -5,7 +5,7 @@
 import { MutationCache, QueryCache, QueryClient, useQuery } from '@tanstack/react-query'
 import { type Client, ClientError, createClient } from '../../src/client.ts'
 import type { Scope } from '../../src/token.ts'
-import { endSession, token } from './session.ts'
+import { endSession, isMadeByLogin, token } from './session.ts'
 
 const RETRIES = 2
 const clients = new Map<string, Client>()
@@ -40,6 +40,17 @@ export async function signIn(username: string, password: string): Promise<string
   if (!response.ok || body.access_token === undefined)
     throw new ClientError(body.detail ?? 'The service did not answer.', response.status, 'unauthorized', null)
   return body.access_token
+}
+
+/** Ends the session here at once, and at the service where a login began it; what was typed is forgotten. */
+export function signOut(): void {
+  if (isMadeByLogin())
+    void api()
+      .logout()
+      .catch(() => undefined)
+  for (const key of Object.keys(sessionStorage))
+    if (key.startsWith('assay.draft.')) sessionStorage.removeItem(key)
+  endSession()
 }
 
 export function useMe() {

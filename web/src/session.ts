@@ -5,6 +5,8 @@
 import { useSyncExternalStore } from 'react'
 
 const KEY = 'assay.token'
+/** Set where a login made the token: signing out revokes it. A token that was brought along stays good. */
+const MADE = 'assay.token.made'
 const listeners = new Set<() => void>()
 let ended: 'expired' | null = null
 
@@ -21,15 +23,22 @@ function tell(): void {
   for (const listener of listeners) listener()
 }
 
-export function startSession(value: string): void {
+export function startSession(value: string, madeByLogin: boolean): void {
   ended = null
   sessionStorage.setItem(KEY, value)
+  if (madeByLogin) sessionStorage.setItem(MADE, 'yes')
+  else sessionStorage.removeItem(MADE)
   tell()
+}
+
+export function isMadeByLogin(): boolean {
+  return sessionStorage.getItem(MADE) !== null
 }
 
 export function endSession(reason: 'expired' | null = null): void {
   ended = reason
   sessionStorage.removeItem(KEY)
+  sessionStorage.removeItem(MADE)
   tell()
 }
 

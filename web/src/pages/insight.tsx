@@ -29,7 +29,7 @@ function Earlier({ insight, beside }: { insight: Insight; beside: string | undef
         <option value="">no other run</option>
         {others.map((job) => (
           <option key={job.insight_id} value={job.insight_id!}>
-            the run of {job.created_at.slice(0, 16).replace('T', ' ')} by {job.user_id}
+            the run of {job.created_at.slice(0, 16).replace('T', ' ')} UTC
           </option>
         ))}
       </select>

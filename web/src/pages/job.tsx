@@ -8,6 +8,7 @@ import { Fault } from '../parts/fault.tsx'
 import { JobActions } from '../parts/job-actions.tsx'
 import { Loaded, Page } from '../parts/page.tsx'
 import { Copy, State, Time } from '../parts/show.tsx'
+import { UserName } from '../parts/user-name.tsx'
 import { between } from '../times.ts'
 import { textOf } from '../values.ts'
 
@@ -92,7 +93,9 @@ function Details({ job }: { job: JobView }) {
           <code>{job.assignment_id}</code> <Copy text={job.assignment_id} />
         </dd>
         <dt>Run by</dt>
-        <dd>{job.user_id}</dd>
+        <dd>
+          <UserName user_id={job.user_id} />
+        </dd>
         <dt>Version of the template</dt>
         <dd>
           <code>{job.template_version}</code>

@@ -7,6 +7,7 @@ import { SelectField, TextField } from '../parts/field.tsx'
 import { Empty, Page } from '../parts/page.tsx'
 import { Paged, usePaged } from '../parts/paged.tsx'
 import { ShortId, State, Time } from '../parts/show.tsx'
+import { UserName } from '../parts/user-name.tsx'
 import { between } from '../times.ts'
 
 const REFRESH_MS = 5_000
@@ -80,7 +81,9 @@ function JobRow({ job }: { job: JobView }) {
         <Time at={job.created_at} />
       </td>
       <td>{between(job.started_at, job.finished_at)}</td>
-      <td>{job.user_id}</td>
+      <td>
+        <UserName user_id={job.user_id} />
+      </td>
       <td>
         {insight_id !== null ? (
           <Link to="/insights/$insight_id" params={{ insight_id }} search={{}}>

@@ -57,7 +57,7 @@ export function SignInPage() {
     mutationFn: (form: FormData) => proven(way, form),
     onSuccess: (given) => {
       queryClient.clear()
-      startSession(given)
+      startSession(given, way === 'password')
       router.history.push(ownAddress(next))
     },
   })

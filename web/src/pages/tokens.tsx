@@ -9,6 +9,7 @@ import { SelectField, TextField } from '../parts/field.tsx'
 import { Empty } from '../parts/page.tsx'
 import { Paged, usePaged } from '../parts/paged.tsx'
 import { Secret, Time } from '../parts/show.tsx'
+import { UserName } from '../parts/user-name.tsx'
 
 export const SCOPE_OPTIONS = [
   { value: 'viewer', label: 'viewer: reads' },
@@ -127,7 +128,9 @@ export function TokensPage() {
                 <tr key={token.token_id}>
                   <td>{token.name}</td>
                   <td>{token.scopes.join(', ')}</td>
-                  <td>{token.user_id}</td>
+                  <td>
+                    <UserName user_id={token.user_id} />
+                  </td>
                   <td>
                     <Time at={token.created_at} />
                   </td>

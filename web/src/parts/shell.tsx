@@ -1,8 +1,8 @@
 /** What surrounds every page: the way to its content by keyboard, the sections, who is signed in. */
 import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
-import { queryClient, useMay, useMe } from '../api.ts'
-import { endSession, useToken } from '../session.ts'
+import { queryClient, signOut, useMay, useMe } from '../api.ts'
+import { useToken } from '../session.ts'
 import { chooseTheme, chosenTheme, THEMES } from '../theme.ts'
 import { Menu, MenuChoice, MenuItem } from './menu.tsx'
 
@@ -12,7 +12,7 @@ function UserMenu() {
   const me = useMe().data
   const [theme, setTheme] = useState(chosenTheme)
   return (
-    <Menu label={me?.user_id ?? 'Session'}>
+    <Menu label={me?.username ?? me?.user_id ?? 'Session'}>
       {me && (
         <p className="menu-note">
           {me.scopes.join(', ')} of {me.workspace_id}
@@ -27,7 +27,7 @@ function UserMenu() {
           chooseTheme(name)
         }}
       />
-      <MenuItem onSelect={() => endSession()}>Sign out</MenuItem>
+      <MenuItem onSelect={signOut}>Sign out</MenuItem>
     </Menu>
   )
 }
@@ -69,6 +69,8 @@ export function Shell() {
     queryClient.clear()
     void navigate({ to: '/sign-in', search: { next: location.pathname + location.search } })
   }, [token, navigate])
+  // What is shown would ask again for what the cache no longer holds, without a token.
+  if (token === null) return null
   return (
     <>
       <a className="skip" href="#main">
