@@ -175,11 +175,12 @@ export async function removeDeliveriesOfJobs(tx: Transaction, assignment_ids: st
   // The old owner comes from the same rows before the change: RETURNING shows them after it.
   const canceled = await tx.all<{ webhook_id: string; claimed: boolean }>(
     `UPDATE deliveries SET status = 'canceled', due_at = NULL, owner = NULL
-     FROM (SELECT delivery_id, owner FROM deliveries WHERE assignment_id = ANY ($1) AND status = 'pending'
-           FOR UPDATE) AS old
+     FROM (SELECT delivery_id, owner FROM deliveries
+           WHERE assignment_id = ANY ($1) AND status = 'pending' AND webhook_id = ANY ($2) FOR UPDATE) AS old
      WHERE deliveries.delivery_id = old.delivery_id
      RETURNING deliveries.webhook_id, old.owner IS NOT NULL AS claimed`,
     assignment_ids,
+    turns.map(({ webhook_id }) => webhook_id),
   )
   await tx.run(
     'DELETE FROM attempts WHERE delivery_id IN (SELECT delivery_id FROM deliveries WHERE assignment_id = ANY ($1))',

@@ -18,6 +18,8 @@ async function takeFrom(tx: Transaction, node_id: string): Promise<{ jobs: numbe
 
 /** What a node that bore this id before still holds is given back as lost: the new one knows nothing of it. */
 export async function registerNode(tx: Transaction, input: Input<'registerNode'>): Promise<void> {
+  // What the one before it is claiming in this moment is waited for: it is taken, too.
+  await tx.run('SELECT 1 FROM nodes WHERE node_id = $1 FOR UPDATE', input.node_id)
   await tx.run(
     `INSERT INTO nodes (node_id, name, roles, version, started_at, lease_until)
      VALUES ($1, $2, $3, $4, clock_timestamp(), clock_timestamp() + $5 * interval '1 ms')
