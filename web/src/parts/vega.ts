@@ -27,7 +27,7 @@ const CONFIG: Config = {
     titleFontWeight: 'normal',
     titlePadding: 10,
   },
-  legend: { labelColor: 'var(--ink)', titleColor: QUIET, orient: 'bottom', labelFontSize: 12 },
+  legend: { labelColor: 'var(--ink)', titleColor: QUIET, orient: 'bottom', columns: 4, labelFontSize: 12 },
   header: { labelColor: QUIET, titleColor: QUIET },
   mark: { color: CATEGORIES[0]!, tooltip: { content: 'encoding' } },
   line: { strokeWidth: 2.2 },
