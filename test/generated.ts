@@ -5,7 +5,9 @@ import { flagOf, SETTINGS, type SettingName } from '../src/config.ts'
 import { ERRORS, JOB_ERRORS } from '../src/errors.ts'
 import { sqliteSchema } from '../src/store/sqlite/schema.ts'
 import { dataPage } from '../src/templates/samples.ts'
+import { frontMatterSchema } from '../src/templates/schema.ts'
 import { accuracyTable } from './accuracy/table.ts'
+import { sandboxPage } from './sandbox.ts'
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
 
@@ -65,4 +67,6 @@ export const GENERATED: Record<string, () => string | Promise<string>> = {
   'docs/config.md': configPage,
   'docs/data.md': dataPage,
   'docs/accuracy.md': accuracyTable,
+  'docs/sandbox.md': sandboxPage,
+  'docs/template.schema.json': () => `${JSON.stringify(frontMatterSchema, null, 2)}\n`,
 }
