@@ -12,7 +12,7 @@ import { requireNode } from './claims.ts'
 import type { Transaction } from './connection.ts'
 import { addDeliveries, findDelivery, toDelivery } from './deliveries.ts'
 import { insertEvent, toEvent } from './events.ts'
-import { type LockedTurn, lockWebhook, refreshTurn, writeTurns } from './turns.ts'
+import { type LockedTurn, lockWebhook, lockWebhooks, refreshTurn, writeTurns } from './turns.ts'
 import { disableWebhook, getWebhook, toWebhook } from './webhooks.ts'
 
 // Level by level: an index range over (in_flight, claim_at) would read all that wait for a later time.
@@ -181,6 +181,12 @@ export async function recordAttempt(tx: Transaction, outcome: AttemptOutcome): P
 }
 
 export async function releaseDeliveries(tx: Transaction, claims: Claim[]): Promise<void> {
+  // All at once, in the order of their ids, so that two who release the same webhooks do not wait for each other.
+  await lockWebhooks(
+    tx,
+    'webhook_id IN (SELECT webhook_id FROM deliveries WHERE delivery_id = ANY ($1))',
+    claims.map(({ delivery_id }) => delivery_id),
+  )
   for (const claim of claims) {
     const turn = await lockWebhookOf(tx, claim)
     if (!turn) continue
