@@ -19,13 +19,15 @@ export function mermaidChart(chart: Chart): string | null {
   return lines && ['```mermaid', ...lines, '```'].join('\n')
 }
 
-/** Quotes end a label, "%%{" would begin a directive, and "#" or ";" an entity. */
-function label(text: string): string {
+/** Quotes end a label, "%%{" would begin a directive, and "#" or ";" an entity. Longer than this it would run off the page. */
+function label(text: string, most = 40): string {
   const clean = plainLine(text)
     .replace(/["`]/g, "'")
     .replace(/%+/g, '%')
     .replace(/[#;{}\\<>]/g, ' ')
-  return `"${clean.replace(/ +/g, ' ').trim() || ' '}"`
+  const letters = Array.from(clean.replace(/ +/g, ' ').trim())
+  const shown = letters.length <= most ? letters.join('') : `${letters.slice(0, most - 1).join('')}…`
+  return `"${shown || ' '}"`
 }
 
 /** mermaid reads no exponents. Null where the number needs one. */
@@ -42,7 +44,7 @@ function plainNumbers(points: Point[]): string[] | null {
 function pie(chart: Chart, points: Point[]): string[] | null {
   const values = plainNumbers(points)
   if (!values || points.length > MOST_SLICES || points.some((point) => point.y! <= 0)) return null
-  const title = chart.title === '' ? '' : ` title ${label(chart.title).slice(1, -1)}`
+  const title = chart.title === '' ? '' : ` title ${label(chart.title, 120).slice(1, -1)}`
   return [
     `pie showData${title}`,
     ...points.map((point, index) => `    ${label(shortX(point.x))} : ${values[index]}`),
@@ -62,7 +64,7 @@ function xychart(chart: Chart, points: Point[]): string[] | null {
   const yName = chart.type === 'histogram' ? 'rows' : (chart.y[0] ?? '')
   return [
     'xychart-beta',
-    ...(chart.title === '' ? [] : [`    title ${label(chart.title)}`]),
+    ...(chart.title === '' ? [] : [`    title ${label(chart.title, 120)}`]),
     `    x-axis ${label(chart.x)} [${points.map((point) => label(name(point))).join(', ')}]`,
     `    y-axis ${label(yName)}${range}`,
     `    ${bars ? 'bar' : 'line'} [${values.join(', ')}]`,

@@ -44,6 +44,11 @@ test('what mermaid cannot draw becomes text', () => {
   for (const one of cases) assert.match(fill(one, 'mermaid'), /^a\n\n```text\n/, JSON.stringify(one.type))
 })
 
+test('mermaid cuts names that would run off the page, by letters', () => {
+  const filled = fill(chart({ type: 'bar', x: 'k' }, [{ k: '😀'.repeat(80), n: 1 }]), 'mermaid')
+  assert.ok(filled.includes(`["${'😀'.repeat(39)}…"]`), filled)
+})
+
 test('text draws lines as sparklines and categories as bars', () => {
   assert.match(fill(chart({}), 'text'), /```text\nT\n▁▅█\n3 values/)
   assert.match(fill(chart({ type: 'bar', x: 'k' }), 'text'), /a ░{13} -1\nb █{13}▍ 1\nc █{40} 3\n```/)

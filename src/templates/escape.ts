@@ -4,7 +4,7 @@
  */
 
 /** Removed: controls, zero-width and direction marks that could reorder a page, and U+2063, which marks charts. */
-const REMOVED = /[\p{Cc}\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu
+const REMOVED = /[\p{Cc}\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu
 const BLANKS = /[\s\u0085\u2028\u2029]+/gu
 const MARKS = /[\\`*[\]|~]/g
 /** An underscore between letters or digits makes no emphasis, so names such as flight_date stay readable. */
