@@ -122,10 +122,7 @@ export const drivers: Method = {
     const ofFirst = segments.filter((segment) => segment.by === ordered[0]!.by)
     const fields = {
       ...whole,
-      relative:
-        whole.before === null || whole.before === 0 || whole.change === null
-          ? null
-          : finite(whole.change / Math.abs(whole.before)),
+      relative: shareOf(whole),
       segments,
       mix: ratio ? finite(exactSum(ofFirst.map((segment) => segment.mix ?? 0))) : null,
       rate: ratio ? finite(exactSum(ofFirst.map((segment) => segment.rate ?? 0))) : null,
@@ -235,6 +232,12 @@ function totals(ends: readonly Ends[], ratio: boolean) {
     return ratio ? top / exactSum(ends.map((end) => end.bottom[side]!)) : top
   })
   return { before: finite(before!), after: finite(after!), change: finite(after! - before!) }
+}
+
+/** The change as a share of what was before; null where that is zero or of the other sign. */
+function shareOf({ before, after, change }: ReturnType<typeof totals>): number | null {
+  if (before === null || after === null || change === null) return null
+  return before === 0 || before * Math.sign(after) < 0 ? null : finite(change / Math.abs(before))
 }
 
 interface Fields {

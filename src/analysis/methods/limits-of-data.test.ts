@@ -107,3 +107,16 @@ test('days are on, months are in', async () => {
   const { summary } = await outcomeOf(METHODS.seasonality!, days, { time: 't', value: 'v' })
   assert.match(summary, /highest on Sunday .* lowest on Monday/)
 })
+
+test('drivers tell no share of a base of the other sign', async () => {
+  const table = await relation(
+    "select * from (values ('b', 'x', -10), ('b', 'y', 2), ('a', 'x', 5), ('a', 'y', 3)) r(s, g, v)",
+  )
+  const { change, relative, summary } = await outcomeOf(METHODS.drivers!, table, {
+    value: 'v',
+    by: ['g'],
+    split: { column: 's', before: 'b', after: 'a' },
+  })
+  assert.deepEqual([change, relative], [16, null])
+  assert.match(summary, /^v rose from -8 to 8 \(\+16\) /)
+})
