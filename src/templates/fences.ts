@@ -100,7 +100,8 @@ function hiddenAfter(line: string, before: string | null): string | null {
 
 function closingLine(lines: string[], opening: number, mark: string): number {
   const closing = new RegExp(`^ {0,3}${mark[0] === '~' ? '~' : '`'}{${mark.length},}[ \\t]*$`)
-  return lines.findIndex((line, index) => index > opening && closing.test(line))
+  for (let index = opening + 1; index < lines.length; index++) if (closing.test(lines[index]!)) return index
+  return -1
 }
 
 /** `analysis` always means a block, `sql` only with a name: without one it is prose. */

@@ -165,7 +165,7 @@ sources:
 
 test('bad YAML, duplicate keys and bombs of aliases are faults, not outages', () => {
   assert.deepEqual(places(parse('---\na: [\n---\n').faults).length, 1)
-  assert.match(parse('---\ntitle: a\ntitle: b\n---\n').faults[0]!.message, /unique/)
+  assert.match(parse('---\ntitle: a\ntitle: b\n---\n').faults[0]!.message, /"title" is given twice/)
   const bomb = `---\ntags: &a [x, x]\n${'bcdefgh'
     .split('')
     .map((name, index) => `${name}: &${name} [${Array(9).fill(`*${'abcdefg'[index]}`).join(', ')}]`)
@@ -317,4 +317,41 @@ test('any text at all gives faults or a template, with places inside the text, a
     ),
     { numRuns: 500 },
   )
+})
+
+test('the work on a hostile text grows no faster than the text', () => {
+  const count = 15_000
+  const line = (text: (index: number) => string) =>
+    Array.from({ length: count }, (_, index) => text(index)).join('')
+  const texts: Record<string, string> = {
+    'unknown keys': `---\n${line((index) => `k${index}:\n`).slice(0, 99_000)}\n---\n# x\n`,
+    'keys of one line': `---\nx: {${line((index) => `${index.toString(36)},`).slice(0, 99_000)}}\n---\n# x\n`,
+    'the same key': `---\n${'a:\n'.repeat(30_000)}---\n# x\n`,
+    brackets: `---\ntags: ${'['.repeat(49_000)}${']'.repeat(49_000)}\n---\n# x\n`,
+    variables: `---\nvariables:\n${line((index) => `  v${index}: {type: string}\n`)}---\n# x\n`,
+    fences: `# x\n${line((index) => `\`\`\`sql b${index}\nselect 1 as n\n\`\`\`\n`)}`,
+  }
+  for (const [what, text] of Object.entries(texts)) {
+    const began = performance.now()
+    const { faults } = parse(text)
+    assert.ok(performance.now() - began < 3000, what)
+    assert.ok(faults.length <= 200, `${what}: ${faults.length} faults`)
+  }
+  const long = parse(texts.variables!).faults[0]
+  assert.match(long?.message ?? '', /has \d+ characters/)
+  assert.match(parse(texts.brackets!).faults[0]!.message, /nested too deeply/)
+})
+
+test('a heading of nothing but spaces and marks is read in one go', () => {
+  const title = (heading: string) => parse(`# ${heading}\n`).template?.title
+  const began = performance.now()
+  assert.equal(title(`x${' '.repeat(900_000)}y`)?.length, 900_002)
+  assert.ok(performance.now() - began < 3000)
+  for (const [heading, wanted] of Object.entries({
+    'a ##': 'a',
+    'a##': 'a##',
+    'a # b  ': 'a # b',
+    '## ': 'the-file',
+  }))
+    assert.equal(title(heading), wanted, heading)
 })

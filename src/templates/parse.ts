@@ -89,10 +89,19 @@ function firstHeading(body: string): { text: string; line: number } | null {
   for (const [index, line] of body.split('\n').entries()) {
     const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1]
     if (mark !== undefined && (fence === null || mark.startsWith(fence))) fence = fence === null ? mark : null
-    const heading = fence === null ? /^ {0,3}#[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$/.exec(line) : null
-    if (heading && heading[1] !== '') return { text: heading[1]!, line: index + 1 }
+    const opening = fence === null ? /^ {0,3}#[ \t]+/.exec(line) : null
+    const text = opening ? withoutClosing(line.slice(opening[0].length).trimEnd()) : ''
+    if (text !== '') return { text, line: index + 1 }
   }
   return null
+}
+
+/** "Delays ##" -> "Delays". A loop, where a pattern would go through the same white space again and again. */
+function withoutClosing(heading: string): string {
+  let end = heading.length
+  while (heading[end - 1] === '#') end -= 1
+  const closed = end === 0 || heading[end - 1] === ' ' || heading[end - 1] === '\t'
+  return closed ? heading.slice(0, end).trimEnd() : heading
 }
 
 function identityFaults(template: Template): Fault[] {

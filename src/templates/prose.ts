@@ -148,7 +148,7 @@ function readToken(token: TopLevelToken, text: string, open: Open): Statement | 
   const start = tag.tokenizer.p
   const reader = new Reader(text, start, tag.contentRange[1])
   if (!TAGS.includes(name) || name === 'endcomment') {
-    reader.fail(`There is no tag ${JSON.stringify(name)} here.`, suggest(name, TAGS), token.begin)
+    reader.fail(`There is no tag ${JSON.stringify(name)} here.`, suggest(name, new Set(TAGS)), token.begin)
   }
   if (SINGLE.includes(name)) readSingle(statement, reader)
   else if (PAIRED[name]) readOpening(statement, reader, open)

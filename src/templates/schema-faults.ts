@@ -7,6 +7,9 @@ import { suggest } from './near.ts'
 type Path = readonly (string | number)[]
 type PlaceOf = (path: Path, what?: 'key' | 'value') => Place
 
+/** A text may hold tens of thousands of faults; nobody reads so many. */
+const MAX_ERRORS = 200
+
 const ajv = new Ajv({ allErrors: true, verbose: true, strict: false, addUsedSchema: false })
 const compiled = new WeakMap<object, ValidateFunction>()
 
@@ -24,7 +27,7 @@ function validator(schema: object): ValidateFunction {
 export function schemaFaults(schema: object, value: unknown, subject: string, placeOf: PlaceOf): Fault[] {
   const validate = validator(schema)
   if (validate(value)) return []
-  const errors = validate.errors ?? []
+  const errors = (validate.errors ?? []).slice(0, MAX_ERRORS)
   const unions = errors.filter((error) => error.keyword === 'anyOf' || error.keyword === 'oneOf')
   return errors
     .filter((error) => !unions.some((union) => union !== error && isBranchOf(error, union)))
@@ -111,6 +114,8 @@ function expected(error: ErrorObject): string {
       return `above ${String(params.limit)}`
     case 'exclusiveMaximum':
       return `below ${String(params.limit)}`
+    case 'maxProperties':
+      return `a map of at most ${String(params.limit)} keys`
     case 'uniqueItems':
       return 'without duplicates'
     default:

@@ -71,6 +71,7 @@ export const frontMatterSchema = {
     variables: {
       type: 'object',
       propertyNames: { pattern: NAME },
+      maxProperties: 200,
       additionalProperties: variable,
       description: 'By name',
     },

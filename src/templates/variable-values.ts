@@ -10,7 +10,7 @@ import { MAX_PATTERN_INPUT, testPattern } from './pattern.ts'
 import { isPeriod, PERIOD_HELP } from './period.ts'
 
 /** `error` completes the sentence "NAME ...": "must be a whole number, not "x"." */
-export type Converted = { value: unknown } | { error: string }
+export type Converted = { value: unknown } | { error: string; slow?: true }
 
 const MAX_TEXT = 100_000
 const MAX_ITEMS = 10_000
@@ -35,7 +35,7 @@ function convertList(rules: Rules, given: unknown): Converted {
     const converted = convertScalar(type, item)
     const checked =
       'error' in converted ? converted : checkRules({ ...rules, max_length: null }, type, converted.value)
-    if ('error' in checked) return { error: `item ${index + 1} ${checked.error}` }
+    if ('error' in checked) return { ...checked, error: `item ${index + 1} ${checked.error}` }
     items.push(checked.value)
   }
   if (rules.max_length !== null && items.length > rules.max_length) {
@@ -180,6 +180,7 @@ function checkPattern(pattern: string, value: string): Converted {
     case 'too_slow':
       return {
         error: `cannot be tested: the pattern ${pattern} takes too long on it. Simplify the pattern.`,
+        slow: true,
       }
   }
 }

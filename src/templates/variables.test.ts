@@ -214,3 +214,45 @@ test('options take variables that stand alone, at any depth', () => {
     ['n', 'c', 'p', 'none', 'undeclared'],
   )
 })
+
+test('what is wrong is told of a hundred values at most, and of one slow pattern', () => {
+  const given = Object.fromEntries(
+    Array.from({ length: 50_000 }, (_, index) => [`${'x'.repeat(10)}${index}`, 1]),
+  )
+  const began = performance.now()
+  assert.equal(refusals('x: { type: string }', given).length, 100)
+  assert.ok(performance.now() - began < 2000)
+  const [long] = refusals('x: { type: string }', { ['y'.repeat(100_000)]: 1 })
+  assert.ok(long!.length < 500, 'a name is cut')
+  const names = Array.from({ length: 50 }, (_, index) => `v${index}`)
+  const yaml = names.map((name) => `${name}: { type: string, pattern: "^(a+)+$" }`).join('\n')
+  const slow = refusals(yaml, Object.fromEntries(names.map((name) => [name, `${'a'.repeat(40)}!`])))
+  assert.equal(slow.length, 1)
+  assert.match(slow[0]!, /takes too long/)
+})
+
+test('a template declares a bounded number of variables', () => {
+  const yaml = Array.from({ length: 201 }, (_, index) => `  v${index}: { type: string }`).join('\n')
+  const { faults } = parseTemplate({
+    template_id: 't',
+    source: `---\nvariables:\n${yaml}\n---\n`,
+    partials: {},
+  })
+  assert.match(faults[0]?.message ?? '', /"variables" must be a map of at most 200 keys/)
+})
+
+test('of defaults with slow patterns one is tried', () => {
+  const slow = `{ type: string, pattern: "^(a+)+$", default: ${'a'.repeat(40)}! }`
+  const yaml = Array.from({ length: 100 }, (_, index) => `  v${index}: ${slow}`).join('\n')
+  const began = performance.now()
+  const { faults } = parseTemplate({
+    template_id: 't',
+    source: `---\nvariables:\n${yaml}\n---\n`,
+    partials: {},
+  })
+  assert.ok(performance.now() - began < 3000)
+  assert.deepEqual(
+    faults.map(({ code }) => code),
+    ['slow_pattern'],
+  )
+})

@@ -1,8 +1,20 @@
 /**
- * Reads YAML 1.2 and keeps where each key and value stands, so that every fault bears a line and a column. Aliases are
- * bounded (a "billion laughs" file is a fault, not an outage), unknown tags and duplicate keys are faults.
+ * Reads YAML 1.2 and keeps where each key and value stands, so that every fault bears a line and a column. Length and
+ * aliases are bounded (a "billion laughs" file is a fault, not an outage), unknown tags and duplicate keys are faults.
+ * The work grows with the length of the text and no faster: this runs in the process that answers requests.
  */
-import { isCollection, isMap, isNode, isPair, isScalar, LineCounter, parseDocument } from 'yaml'
+import {
+  type Document,
+  isCollection,
+  isMap,
+  isNode,
+  isScalar,
+  LineCounter,
+  type Pair,
+  parseDocument,
+  visit,
+  type YAMLMap,
+} from 'yaml'
 import type { Fault } from '../template.ts'
 import { makeFault, type Place } from './fault.ts'
 
@@ -15,58 +27,129 @@ export interface YamlReading {
 }
 
 const MAX_ALIASES = 20
+/** The parser reads about a million characters a second. */
+const MAX_LENGTH = 100_000
+/** More would not be read, and each takes a sentence. */
+const MAX_FAULTS = 100
 
 /** `firstLine`: the line of the source on which the text begins. */
 export function readYaml(text: string, firstLine: number): YamlReading {
+  if (text.length > MAX_LENGTH) {
+    const place = { line: firstLine, column: 1 }
+    const message = `The YAML that begins here has ${text.length} characters.`
+    const remedy = `At most ${MAX_LENGTH} are read: keep long lists in a data file.`
+    return { value: undefined, place: () => place, faults: [makeFault('too_long', place, message, remedy)] }
+  }
   const lines = new LineCounter()
   const document = parseDocument(text, {
     version: '1.2',
     lineCounter: lines,
     prettyErrors: false,
     strict: true,
-    uniqueKeys: true,
+    // Its own way to find duplicates compares each key with all before it.
+    uniqueKeys: false,
     stringKeys: true,
   })
   const placeAt = (offset: number): Place => {
     const { line, col } = lines.linePos(offset)
     return { line: firstLine + Math.max(line, 1) - 1, column: Math.max(col, 1) }
   }
+  const pairOf = pairFinder()
   const place = (path: readonly (string | number)[], what: 'key' | 'value' = 'value'): Place =>
-    placeAt(offsetOf(document.contents, path, what))
-  const faults = [...document.errors, ...document.warnings].map((error) =>
-    makeFault('bad_yaml', placeAt(error.pos[0]), sentence(error.message), 'Correct the YAML.'),
-  )
+    placeAt(offsetOf(document.contents, path, what, pairOf))
+  const faults = [...document.errors, ...document.warnings]
+    .slice(0, MAX_FAULTS)
+    .map((error) =>
+      makeFault('bad_yaml', placeAt(error.pos[0]), sentence(error.message), 'Correct the YAML.'),
+    )
   if (faults.length > 0) return { value: undefined, place, faults }
+  const found = readValue(document)
+  faults.push(
+    ...found.faults.map(({ offset, message, remedy }) =>
+      makeFault('bad_yaml', placeAt(offset), message, remedy),
+    ),
+  )
+  return { value: faults.length > 0 ? undefined : found.value, place, faults }
+}
+
+const TOO_DEEP = 'It is nested too deeply.'
+
+function readValue(document: Document) {
   try {
-    return { value: document.toJS({ maxAliasCount: MAX_ALIASES }), place, faults }
-  } catch {
-    const message = `The YAML uses an alias that is unknown, or more than ${MAX_ALIASES} of them.`
-    faults.push(makeFault('bad_yaml', placeAt(0), message, 'Write the values out.'))
-    return { value: undefined, place, faults }
+    const faults = duplicateKeys(document)
+      .slice(0, MAX_FAULTS)
+      .map(({ key, offset }) => {
+        const message = `The key ${JSON.stringify(key)} is given twice.`
+        return { offset, message, remedy: 'Keep one of them.' }
+      })
+    return { value: document.toJS({ maxAliasCount: MAX_ALIASES }) as unknown, faults }
+  } catch (error) {
+    const message =
+      error instanceof RangeError
+        ? TOO_DEEP
+        : `The YAML uses an alias that is unknown, or more than ${MAX_ALIASES} of them.`
+    return { value: undefined, faults: [{ offset: 0, message, remedy: 'Write the values out.' }] }
   }
 }
 
 function sentence(message: string): string {
-  const first = message.split('\n')[0]!.trim()
+  const first = /call stack/.test(message) ? TOO_DEEP : message.split('\n')[0]!.trim()
   return /[.!?]$/.test(first) ? first : `${first}.`
 }
 
-function offsetOf(node: unknown, path: readonly (string | number)[], what: 'key' | 'value'): number {
+function keyOf(pair: Pair): unknown {
+  return isScalar(pair.key) ? pair.key.value : pair.key
+}
+
+function duplicateKeys(document: Document): { key: unknown; offset: number }[] {
+  const found: { key: unknown; offset: number }[] = []
+  visit(document, {
+    Map(_, map) {
+      const seen = new Set<unknown>()
+      for (const pair of map.items) {
+        const key = keyOf(pair)
+        if (seen.has(key)) found.push({ key, offset: isNode(pair.key) ? (pair.key.range?.[0] ?? 0) : 0 })
+        seen.add(key)
+      }
+    },
+  })
+  return found
+}
+
+type PairOf = (map: YAMLMap, key: unknown) => Pair | undefined
+
+/** Finds pairs by key; each map is gone through once. */
+function pairFinder(): PairOf {
+  const indexes = new Map<YAMLMap, Map<unknown, Pair>>()
+  return (map, key) => {
+    let index = indexes.get(map)
+    if (!index) {
+      index = new Map(map.items.map((pair) => [keyOf(pair), pair]))
+      indexes.set(map, index)
+    }
+    return index.get(key)
+  }
+}
+
+function offsetOf(
+  node: unknown,
+  path: readonly (string | number)[],
+  what: 'key' | 'value',
+  pairOf: PairOf,
+): number {
   const own = isNode(node) ? (node.range?.[0] ?? 0) : 0
   const [step, ...rest] = path
   if (step === undefined || !isCollection(node)) return own
   if (!isMap(node)) {
     const item = node.items[Number(step)]
-    return isNode(item) ? offsetOf(item, rest, what) : own
+    return isNode(item) ? offsetOf(item, rest, what, pairOf) : own
   }
-  const pair = node.items.find(
-    (item) => isPair(item) && (isScalar(item.key) ? item.key.value : item.key) === step,
-  )
+  const pair = pairOf(node, step)
   if (!pair) return own
   const key = isNode(pair.key) ? (pair.key.range?.[0] ?? own) : own
   if (rest.length === 0 && what === 'key') return key
   if (!isNode(pair.value)) return key
   // An empty value has no text of its own: its key is the better place.
   const empty = isScalar(pair.value) && pair.value.range?.[0] === pair.value.range?.[1]
-  return empty ? key : offsetOf(pair.value, rest, what)
+  return empty ? key : offsetOf(pair.value, rest, what, pairOf)
 }
