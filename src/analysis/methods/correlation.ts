@@ -150,7 +150,7 @@ function sentence(pairs: readonly Pair[]): string {
 
 /** To three decimals, as coefficients are printed. */
 function coefficient(value: number | null): string {
-  return value === null ? 'unknown' : value.toFixed(3)
+  return value === null ? 'unknown' : value.toFixed(3).replace(/^-(?=0\.000$)/u, '')
 }
 
 function notesOf(pairs: readonly Pair[]): string[] {
