@@ -51,12 +51,10 @@ function inOrder(batch: Entry[]): Map<Work, Entry[]> {
   return Map.groupBy([...first, ...batch.filter(({ last }) => last)], ({ work }) => work)
 }
 
-export function groupCommit(db: DatabaseSync, options: GroupCommitOptions): GroupCommit {
+/** Commits a batch whole: together where it can be, else each write in a savepoint of its own. */
+function committer(db: DatabaseSync, options: GroupCommitOptions): (batch: Entry[]) => void {
   const total = db.prepare('SELECT total_changes() AS changes')
   const changes = (): unknown => total.get()?.changes
-  let waiting: Entry[] = []
-  let scheduled = false
-  let ended = false
 
   /** False: one threw that cannot be undone alone. */
   function runTogether(batch: Entry[]): boolean {
@@ -100,7 +98,7 @@ export function groupCommit(db: DatabaseSync, options: GroupCommitOptions): Grou
     db.exec('COMMIT')
   }
 
-  function commit(batch: Entry[]): void {
+  return function commit(batch) {
     try {
       runAll(batch)
     } catch (error) {
@@ -116,6 +114,13 @@ export function groupCommit(db: DatabaseSync, options: GroupCommitOptions): Grou
     }
     options.committed()
   }
+}
+
+export function groupCommit(db: DatabaseSync, options: GroupCommitOptions): GroupCommit {
+  const commit = committer(db, options)
+  let waiting: Entry[] = []
+  let scheduled = false
+  let ended = false
 
   function flush(): void {
     const batch = waiting.slice(0, BATCH_MOST)
