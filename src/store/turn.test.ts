@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { breakerAfter } from '../webhook.ts'
-import { afterClaim, claimAt, type Turn } from './turn.ts'
+import { afterClaim, asOf, claimAt, type Turn } from './turn.ts'
 
 const START = Date.parse('2026-01-01T00:00:00.000Z')
 const iso = (ms: number) => new Date(ms).toISOString()
@@ -91,4 +91,13 @@ test('no number that a store may hold makes the turn of a webhook throw, or come
       assert.ok(held! >= iso(START))
     }),
   )
+})
+
+test('a claim from before the clock was set back holds nothing up', () => {
+  const year = 365 * 86_400_000
+  const ahead = afterClaim(turn({ rate_per_second: 2 }), START + year)
+  assert.ok(claimAt(ahead)! > iso(START + year - 1000))
+  assert.ok(claimAt(asOf(ahead, START))! <= iso(START + 2000))
+  const usual = afterClaim(turn({ rate_per_second: 0.001 }), START)
+  assert.deepEqual(asOf(usual, START), usual, 'what the clock allows stays')
 })

@@ -32,7 +32,7 @@ const LATEST_MS = Date.UTC(9999, 11, 31)
 
 function rateHold(turn: Turn): string | null {
   if (turn.rate_per_second === null || turn.rate_at === null) return null
-  const burst = Math.max(0, BURST_MS - intervalMs(turn.rate_per_second))
+  const burst = Math.max(0, BURST_MS - Math.max(0, intervalMs(turn.rate_per_second)))
   return iso(Math.min(Math.max(0, Math.ceil(turn.rate_at - burst)), LATEST_MS))
 }
 
@@ -42,6 +42,23 @@ export function claimAt(turn: Turn): string | null {
   if (turn.status !== 'enabled' || turn.due_at === null || turn.in_flight >= most) return null
   const holds = [turn.turn_at, rateHold(turn), turn.open_until].filter((hold) => hold !== null)
   return holds.reduce((latest, hold) => (hold > latest ? hold : latest), turn.due_at)
+}
+
+/** How far two times of one store may lie apart, although neither is wrong. */
+const SKEW_MS = 1000
+
+/**
+ * The turn as it can be at `now` (milliseconds): a claim that lies in the future was written before the clock was set
+ * back, and would hold up every delivery until that time comes again.
+ */
+export function asOf<T extends Turn>(turn: T, now: number): T {
+  const { turn_at, rate_at, rate_per_second } = turn
+  const latest = now + SKEW_MS
+  const paced =
+    rate_at === null || rate_per_second === null
+      ? rate_at
+      : Math.min(rate_at, latest + BURST_MS + intervalMs(rate_per_second))
+  return { ...turn, turn_at: turn_at !== null && turn_at > iso(latest) ? iso(now) : turn_at, rate_at: paced }
 }
 
 /** The turn after one delivery was claimed at `now` (milliseconds). `due_at` is left to the store. */

@@ -2,7 +2,7 @@
  * The claim state of a webhook, in its own row: read with a lock, worked out by store/turn.ts, written back. The lock
  * of the webhook is taken before that of its deliveries, and locks of several in the order of their ids.
  */
-import { claimAt, type Turn } from '../turn.ts'
+import { asOf, claimAt, type Turn } from '../turn.ts'
 import type { Transaction } from './connection.ts'
 
 export interface LockedTurn extends Turn {
@@ -31,8 +31,10 @@ export async function lockWebhook(tx: Transaction, webhook_id: string): Promise<
 }
 
 /** All in one statement; none where nothing is given. */
-export async function writeTurns(tx: Transaction, turns: LockedTurn[]): Promise<void> {
-  if (turns.length === 0) return
+export async function writeTurns(tx: Transaction, given: LockedTurn[]): Promise<void> {
+  if (given.length === 0) return
+  const now = Date.parse(tx.now)
+  const turns = given.map((turn) => asOf(turn, now))
   const column = <T>(of: (turn: LockedTurn) => T): T[] => turns.map(of)
   await tx.run(
     `UPDATE webhooks SET in_flight = turn.in_flight, due_at = turn.due_at, turn_at = turn.turn_at,

@@ -1,5 +1,5 @@
 /** The claim state of a webhook, in its own row: read, worked out by store/turn.ts, written back. */
-import { claimAt, type Turn } from '../turn.ts'
+import { asOf, claimAt, type Turn } from '../turn.ts'
 import type { Connection } from './connection.ts'
 
 const COLUMNS = `status, in_flight, max_in_flight, rate_per_second, due_at, turn_at, rate_at, failures, open_until,
@@ -15,7 +15,8 @@ export function readTurn(
   )
 }
 
-export function writeTurn(connection: Connection, webhook_id: string, turn: Turn): void {
+export function writeTurn(connection: Connection, webhook_id: string, given: Turn): void {
+  const turn = asOf(given, connection.clock.now())
   connection.run(
     `UPDATE webhooks SET in_flight = ?, due_at = ?, turn_at = ?, rate_at = ?, failures = ?, open_until = ?, claim_at = ?
      WHERE webhook_id = ?`,
