@@ -55,8 +55,17 @@ interface Answer {
 
 const PATIENCE_MS = 3000
 
+/** Signing out revokes the token of the request: with the one of all others the rest would be answered with 401. */
+function tokenOf(operation: string): string {
+  return operation === 'logout' ? `${TOKEN}-of-nobody` : TOKEN
+}
+
 /** Streams and waits are left after a while; that the service survives it is part of the proof. */
-function send(agent: Agent, url: URL, { method, target, headers, body }: FuzzRequest): Promise<Answer> {
+function send(
+  agent: Agent,
+  url: URL,
+  { operation, method, target, headers, body }: FuzzRequest,
+): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const request = httpRequest({
       agent,
@@ -65,7 +74,7 @@ function send(agent: Agent, url: URL, { method, target, headers, body }: FuzzReq
       port: url.port,
       path: target,
       headers: {
-        authorization: `Bearer ${TOKEN}`,
+        authorization: `Bearer ${tokenOf(operation)}`,
         ...headers,
         ...(body ? { 'content-length': body.length } : {}),
       },
