@@ -117,6 +117,13 @@ test('a folder of data that is not there and a target that cannot be stop the st
       return true
     })
   await wrong({ data: path.join(home, 'nowhere') }, /^ASSAY_DATA: .*nowhere is no folder/)
+  await wrong({ templates: path.join(home, 'nowhere') }, /^ASSAY_TEMPLATES: .*nowhere is no folder/)
+  await writeFile(path.join(home, 'file'), '')
+  await wrong(
+    { home: path.join(home, 'file') },
+    /^ASSAY_HOME: .*file is no folder .* may write to \(EEXIST\)/,
+  )
+  await wrong({ home: path.join(home, 'file', 'below') }, /^ASSAY_HOME: .*\(ENOTDIR\)/)
   await wrong({ webhookTargets: 'public,10.0.0.0/99' }, /^ASSAY_WEBHOOK_TARGETS: .*10\.0\.0\.0\/99/)
 })
 

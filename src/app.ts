@@ -73,9 +73,21 @@ function targetsOf(config: Config, store: Store): Targets {
 }
 
 /** Files may come and go, but a folder that is none at the start is a slip of the pen. */
-async function checkData({ data }: Config): Promise<void> {
-  if (data === null || (await stat(data).catch(() => null))?.isDirectory()) return
-  throw new ConfigError(`ASSAY_DATA: ${data} is no folder; make it, or give the one that holds the data.`)
+async function checkFolders({ data, templates, home }: Config): Promise<void> {
+  const isFolder = async (folder: string) => (await stat(folder).catch(() => null))?.isDirectory() === true
+  if (data !== null && !(await isFolder(data)))
+    throw new ConfigError(`ASSAY_DATA: ${data} is no folder; make it, or give the one that holds the data.`)
+  for (const folder of templates)
+    if (!(await isFolder(folder)))
+      throw new ConfigError(
+        `ASSAY_TEMPLATES: ${folder} is no folder; make it, or give those that hold templates.`,
+      )
+  try {
+    await makeHome(home)
+  } catch (error) {
+    const { code = 'unknown' } = error as NodeJS.ErrnoException
+    throw new ConfigError(`ASSAY_HOME: ${home} is no folder that this process may write to (${code}).`)
+  }
 }
 
 /** The store keeps a sealed word: a node that cannot open it has another key and would make secrets unreadable. */
@@ -275,8 +287,7 @@ async function runToEnd(services: Service[], signal: AbortSignal, log: Logger, s
  */
 export async function startApp(options: AppOptions): Promise<App> {
   const { config, clock = systemClock, log = silentLog } = options
-  await checkData(config)
-  await makeHome(config.home)
+  await checkFolders(config)
   const store = await openStore({
     url: config.store,
     home: config.home,

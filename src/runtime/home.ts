@@ -1,11 +1,13 @@
 /** The home: the folder that holds a service's state, and the key that seals its secrets. */
 import { randomBytes } from 'node:crypto'
-import { link, mkdir, mkdtemp, open, readdir, readFile, rm } from 'node:fs/promises'
+import { access, constants, link, mkdir, mkdtemp, open, readdir, readFile, rm } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import path from 'node:path'
 
+/** Throws where it cannot be written to. */
 export async function makeHome(home: string): Promise<void> {
   await mkdir(home, { recursive: true, mode: 0o700 })
+  await access(home, constants.W_OK | constants.X_OK)
 }
 
 /**
