@@ -10,7 +10,6 @@ import path from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const oldestMajor = 24
-const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)))
 
 /** ASSAY_TEST_WRAPPER lets tests have a wrapper where this Node would do without one. */
 function runsHere() {

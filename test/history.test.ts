@@ -43,7 +43,7 @@ const plus =
   (...more: unknown[]) =>
   (entries: Entry[]) => [...entries, ...(more as Entry[])]
 const edit = (kind: Entry['kind'], patch: object) => (entries: Entry[]) =>
-  entries.map((entry) => (entry.kind === kind ? ({ ...entry, ...patch } as Entry) : entry))
+  entries.map((entry) => (entry.kind === kind ? { ...entry, ...patch } : entry))
 
 test('a history without a fault is accepted, with repeated deliveries and a lost worker in it', () => {
   assert.equal(
