@@ -99,7 +99,8 @@ async function measure({ turns, short }: Form, service: Running): Promise<Figure
   const body = JSON.stringify({ type: event!.type, timestamp: event!.timestamp, data: event!.data })
   const bare = async (): Promise<number> => {
     const ms = await sender.ask<number>({ url: `${receiver.ready}/`, body, count, connections: CONNECTIONS })
-    await receiver.ask('came')
+    const came = await receiver.ask<number>('came')
+    if (came !== count) throw new Error(`${count} requests were sent, ${came} came.`)
     return (count * 1000) / ms
   }
   try {
