@@ -32,10 +32,25 @@ export interface OwnedJob extends Job {
 
 export const NO_PROGRESS: Progress = { percent: 0, step: 0, steps: 0, label: '' }
 
+/** Column by column: to copy the rest of a row took as long as to read it. */
 export function toJob(row: JobRow): Job {
-  const { owner: _, ...columns } = row
   return {
-    ...columns,
+    assignment_id: row.assignment_id,
+    workspace_id: row.workspace_id,
+    user_id: row.user_id,
+    template_id: row.template_id,
+    template_version: row.template_version,
+    job_status: row.job_status,
+    priority: row.priority,
+    attempt: row.attempt,
+    losses: row.losses,
+    presence_name: row.presence_name,
+    insight_id: row.insight_id,
+    skipped: row.skipped,
+    created_at: row.created_at,
+    queued_at: row.queued_at,
+    started_at: row.started_at,
+    finished_at: row.finished_at,
     variables: JSON.parse(row.variables) as Job['variables'],
     progress: JSON.parse(row.progress) as Progress,
     error: row.error === null ? null : (JSON.parse(row.error) as JobError),
@@ -44,16 +59,15 @@ export function toJob(row: JobRow): Job {
   }
 }
 
-export function findJob(
+export function findJobRow(
   connection: Connection,
   input: { workspace_id: string; assignment_id: string },
-): OwnedJob | undefined {
-  const row = connection.one<JobRow>(
+): JobRow | undefined {
+  return connection.one<JobRow>(
     'SELECT * FROM jobs WHERE assignment_id = ? AND workspace_id = ?',
     input.assignment_id,
     input.workspace_id,
   )
-  return row && { ...toJob(row), owner: row.owner }
 }
 
 /** The job that the lease is for, or undefined where it is lost. */
@@ -68,24 +82,16 @@ export function leasedJob(connection: Connection, lease: Lease): OwnedJob | unde
   return row && { ...toJob(row), owner: row.owner }
 }
 
-function refreshHead(connection: Connection, workspace_id: string): void {
-  const head = connection.one<{ priority: number; queued_at: string }>(
-    `SELECT priority, queued_at FROM jobs WHERE workspace_id = ? AND job_status = 'queued'
-     ORDER BY priority DESC, queued_at, assignment_id LIMIT 1`,
-    workspace_id,
-  )
-  connection.run(
-    'UPDATE lanes SET head_priority = ?, head_queued_at = ? WHERE workspace_id = ?',
-    head?.priority ?? null,
-    head?.queued_at ?? null,
-    workspace_id,
-  )
-}
+const HEAD = `
+  , (head_priority, head_queued_at) = (
+    SELECT priority, queued_at FROM jobs WHERE jobs.workspace_id = lanes.workspace_id AND job_status = 'queued'
+    ORDER BY priority DESC, queued_at, assignment_id LIMIT 1)`
 
+/** After the job's row is written: the head of the queue is read again. */
 function updateLane(connection: Connection, workspace_id: string, from: JobStatus, to: JobStatus): void {
   const enter = isFinal(to) ? '' : `, ${to} = ${to} + 1`
-  connection.run(`UPDATE lanes SET ${from} = ${from} - 1${enter} WHERE workspace_id = ?`, workspace_id)
-  if (from === 'queued' || to === 'queued') refreshHead(connection, workspace_id)
+  const head = from === 'queued' || to === 'queued' ? HEAD : ''
+  connection.run(`UPDATE lanes SET ${from} = ${from} - 1${enter}${head} WHERE workspace_id = ?`, workspace_id)
 }
 
 type Change = Partial<

@@ -5,7 +5,7 @@ import { isFinal, type Job, type Move } from '../../job.ts'
 import type { Counts, Input, NewJob, Page } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { removeDeliveriesOfJob } from './deliveries.ts'
-import { findJob, type JobRow, moveJob, NO_PROGRESS, type OwnedJob, shown, toJob } from './job-moves.ts'
+import { findJobRow, type JobRow, moveJob, NO_PROGRESS, type OwnedJob, shown, toJob } from './job-moves.ts'
 import { newestFirst } from './page.ts'
 import { keepTemplateVersion } from './templates.ts'
 
@@ -15,21 +15,21 @@ interface JobKey {
 }
 
 function requireJob(connection: Connection, key: JobKey): OwnedJob {
-  const job = findJob(connection, key)
-  if (!job) throw notFound('job', key.assignment_id)
-  return job
+  const row = findJobRow(connection, key)
+  if (!row) throw notFound('job', key.assignment_id)
+  return { ...toJob(row), owner: row.owner }
 }
 
 export function createJob(connection: Connection, input: NewJob): Job {
-  const known = findJob(connection, input)
-  if (known) return shown(known)
+  const known = findJobRow(connection, input)
+  if (known) return toJob(known)
   const at = connection.now()
   const moves: Move[] = [{ job_status: 'draft', at, attempt: 0 }]
   keepTemplateVersion(connection, input.template)
-  connection.run(
+  const row = connection.one<JobRow>(
     `INSERT INTO jobs (assignment_id, workspace_id, user_id, template_id, template_version, job_status, priority,
        presence_name, created_at, progress, moves, metadata, variables)
-     VALUES (?, ?, ?, ?, ?, 'draft', ?, ?, ?, ?, ?, ?, ?)`,
+     VALUES (?, ?, ?, ?, ?, 'draft', ?, ?, ?, ?, ?, ?, ?) RETURNING *`,
     input.assignment_id,
     input.workspace_id,
     input.user_id,
@@ -42,12 +42,12 @@ export function createJob(connection: Connection, input: NewJob): Job {
     JSON.stringify(moves),
     JSON.stringify(input.metadata),
     JSON.stringify(input.variables),
-  )
+  )!
   connection.run(
     'INSERT INTO lanes (workspace_id, draft) VALUES (?, 1) ON CONFLICT DO UPDATE SET draft = draft + 1',
     input.workspace_id,
   )
-  return shown(requireJob(connection, input))
+  return toJob(row)
 }
 
 export function queueJob(connection: Connection, key: JobKey): Job {
@@ -61,8 +61,8 @@ export function queueJob(connection: Connection, key: JobKey): Job {
 }
 
 export function getJob(connection: Connection, key: JobKey): Job | null {
-  const job = findJob(connection, key)
-  return job ? shown(job) : null
+  const row = findJobRow(connection, key)
+  return row ? toJob(row) : null
 }
 
 export function listJobs(connection: Connection, query: Input<'listJobs'>): Page<Job> {
