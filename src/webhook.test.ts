@@ -49,6 +49,19 @@ function fail(breaker: Breaker, now: number): Breaker {
   return breakerAfter(breaker, false, now)
 }
 
+test('a receiver that asks to be left alone is, and neither a shorter wish nor a success of before ends it', () => {
+  const until = (ms: number) => new Date(ms).toISOString()
+  const held = breakerAfter(CLOSED, false, 0, 60_000)
+  assert.deepEqual(held, { failures: 1, open_until: until(60_000) })
+  assert.deepEqual(breakerAfter(held, false, 10_000, 5000), held)
+  assert.equal(breakerAfter(held, false, 10_000, 70_000).open_until, until(80_000))
+  assert.deepEqual(breakerAfter(held, true, 10_000), { failures: 0, open_until: until(60_000) })
+  assert.deepEqual(breakerAfter(held, true, 60_000), CLOSED)
+  assert.deepEqual(breakerAfter(held, false, 60_000), { failures: 2, open_until: null })
+  const opening = breakerAfter({ failures: 4, open_until: null }, false, 0, 10_000)
+  assert.equal(opening.open_until, until(30_000), 'not shorter than the breaker')
+})
+
 test('the breaker opens at the fifth failure in a row', () => {
   let breaker = CLOSED
   for (let count = 1; count <= 4; count += 1) breaker = fail(breaker, 0)

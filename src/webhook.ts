@@ -213,7 +213,8 @@ export function failsForTooLong(webhook: Pick<Webhook, 'failing_since'>, now: nu
 
 /**
  * Closed while `failures` (failed attempts in a row, of any delivery) is below 5. Then open until `open_until`, after
- * which one probe at a time is let through; its success closes, its failure opens for twice as long.
+ * which one probe at a time is let through; its success closes, its failure opens for twice as long. A receiver that asks
+ * to be left alone moves `open_until`, too.
  */
 export interface Breaker {
   failures: number
@@ -229,12 +230,17 @@ export function isOpen(breaker: Breaker): boolean {
   return breaker.failures >= FAILURES_TO_OPEN
 }
 
-/** The breaker after an attempt. Stragglers that fail while it is open were no probes: they change nothing. */
-export function breakerAfter(breaker: Breaker, delivered: boolean, now: number): Breaker {
-  if (delivered) return CLOSED
-  if (breaker.open_until !== null && now < Date.parse(breaker.open_until)) return breaker
-  const failures = breaker.failures + 1
-  if (failures < FAILURES_TO_OPEN) return { failures, open_until: null }
-  const openMs = Math.min(OPEN_MS_FIRST * 2 ** (failures - FAILURES_TO_OPEN), OPEN_MS_MOST)
-  return { failures, open_until: new Date(now + openMs).toISOString() }
+/**
+ * The breaker after an attempt; `holdMs`: for how long the receiver asks to be left alone. Stragglers that fail while
+ * nothing is sent were no probes: they open nothing and can only lengthen the hold. One that arrives ends no hold that was asked for.
+ */
+export function breakerAfter(breaker: Breaker, delivered: boolean, now: number, holdMs = 0): Breaker {
+  const until = breaker.open_until === null ? 0 : Date.parse(breaker.open_until)
+  const held = now < until
+  if (delivered) return held && !isOpen(breaker) ? { ...breaker, failures: 0 } : CLOSED
+  const failures = held ? breaker.failures : breaker.failures + 1
+  const opens = !held && failures >= FAILURES_TO_OPEN
+  const openMs = opens ? Math.min(OPEN_MS_FIRST * 2 ** (failures - FAILURES_TO_OPEN), OPEN_MS_MOST) : 0
+  const next = Math.max(until, now + openMs, now + holdMs)
+  return { failures, open_until: next > now ? new Date(next).toISOString() : null }
 }

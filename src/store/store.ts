@@ -132,6 +132,8 @@ export interface AttemptOutcome {
   record: Attempt
   /** `pending` with the wait until the next try, in milliseconds from now. */
   next: { status: 'delivered' } | { status: 'failed' } | { status: 'pending'; wait_ms: number }
+  /** Milliseconds from now in which the receiver asks to be sent nothing: its other deliveries wait, too. */
+  hold_ms?: number | undefined
   /**
    * Also turns the webhook off, where it is still enabled: cancels nothing (what waits stays pending and is not
    * claimed), writes one `webhook.disabled` event with deliveries to the webhooks whose `events` names it or is `*`.

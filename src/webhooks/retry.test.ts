@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { RETRY_SCHEDULE } from '../webhook.ts'
 import {
+  HOLD_MOST,
   nextStep,
   nextWait,
   parseHttpDate,
@@ -94,6 +95,16 @@ test('a receiver that is overloaded and does not say for how long gets a minute'
   assert.equal(nextWait(input({ status: 429, retryAfter: 'soon', random: 0 })), 60_000)
   assert.equal(nextWait(input({ status: 429, retryAfter: '10', random: 0 })), 10_000)
   assert.equal(nextWait(input({ status: 500, random: 0.5 })), 5000)
+})
+
+test('a receiver that is overloaded and says for how long is left alone by all deliveries, at most for an hour', () => {
+  const held = (status: number, retryAfter: string | null) => nextStep(input({ status, retryAfter })).hold_ms
+  assert.deepEqual([held(429, '90'), held(503, after(120)), held(429, '86400')], [90_000, 120_000, HOLD_MOST])
+  assert.deepEqual(
+    [held(429, null), held(429, '0'), held(500, '90'), held(200, '90')],
+    Array(4).fill(undefined),
+  )
+  assert.equal(nextStep(input({ status: 429, retryAfter: '90', schedule: [] })).hold_ms, 90_000)
 })
 
 test('every form of Retry-After is read', () => {

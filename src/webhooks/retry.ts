@@ -5,6 +5,7 @@
  *   410, "webhook-delivery: disable"  the webhook is disabled; the delivery failed, unless it was a 2xx
  *   "webhook-delivery: abort-message" failed at once
  *   otherwise                      pending until the next step of the schedule, failed after the last
+ *   429 and 503 with Retry-After   the webhook's other deliveries wait, too
  */
 import type { Attempt } from '../delivery.ts'
 import type { AttemptOutcome } from '../store/store.ts'
@@ -17,6 +18,8 @@ export const JITTER = 0.2
 export const RETRY_AFTER_MOST = 86_400_000
 /** Milliseconds before the next try of a receiver that says it is overloaded, and not for how long. */
 export const OVERLOADED_LEAST = 60_000
+/** Milliseconds: the most that all deliveries of a webhook wait for the asking, lest a slip in one answer silence it for a day. */
+export const HOLD_MOST = 3_600_000
 const OVERLOADED = new Set([429, 503])
 
 export interface RetryInput {
@@ -86,6 +89,13 @@ export function nextWait({ webhook, record, answer, now, random }: RetryInput): 
   return Math.round(wait)
 }
 
+/** Milliseconds that a receiver that is overloaded asks to be left alone; undefined: it does not say so. */
+function holdFor({ record, answer, now }: RetryInput): number | undefined {
+  if (!OVERLOADED.has(record.status_code ?? 0)) return undefined
+  const asked = parseRetryAfter(answer.retryAfter, now)
+  return asked ? Math.min(asked, HOLD_MOST) : undefined
+}
+
 function disableReason(input: RetryInput, control: string): string | null {
   if (input.record.status_code === 410) return 'The receiver answered 410 (gone).'
   if (control === 'disable') return 'The receiver asked for it (webhook-delivery: disable).'
@@ -94,13 +104,14 @@ function disableReason(input: RetryInput, control: string): string | null {
   return null
 }
 
-export function nextStep(input: RetryInput): Pick<AttemptOutcome, 'next' | 'disable'> {
+export function nextStep(input: RetryInput): Pick<AttemptOutcome, 'next' | 'hold_ms' | 'disable'> {
   const control = input.answer.control?.trim().toLowerCase() ?? ''
   const reason = disableReason(input, control)
   const disable = reason === null ? {} : { disable: { reason } }
   if (input.record.error === null) return { next: { status: 'delivered' }, ...disable }
+  const hold_ms = holdFor(input)
+  const rest = { ...(hold_ms === undefined ? {} : { hold_ms }), ...disable }
   const unwanted = input.record.status_code === 410 || control === 'disable' || control === 'abort-message'
   const wait = unwanted ? null : nextWait(input)
-  if (wait === null) return { next: { status: 'failed' }, ...disable }
-  return { next: { status: 'pending', wait_ms: wait }, ...disable }
+  return { next: wait === null ? { status: 'failed' } : { status: 'pending', wait_ms: wait }, ...rest }
 }

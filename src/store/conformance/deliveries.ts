@@ -226,6 +226,27 @@ export const deliveryTests: ConformanceTests = {
     assert.equal((await claimAll(store)).length, 8)
   },
 
+  'leaves a webhook alone for as long as its receiver asks, whatever was under way': async ({
+    store,
+    elapse,
+  }) => {
+    await register(store)
+    const webhook = await addWebhook(store, { max_in_flight: 3 })
+    const other = await addWebhook(store)
+    await send(store, webhook, 6)
+    const [first, second, third] = await claimAll(store)
+    const tooMany = { next: { status: 'pending' as const, wait_ms: SECOND }, record: FAILED_ATTEMPT }
+    await store.recordAttempt(outcome(first!, { ...tooMany, hold_ms: 60 * SECOND }))
+    await store.recordAttempt(outcome(second!, { ...tooMany, hold_ms: 20 * SECOND }))
+    await store.recordAttempt(outcome(third!))
+    await elapse(50 * SECOND)
+    await send(store, other)
+    const meanwhile = await claimAll(store)
+    assert.deepEqual([perWebhook(meanwhile, webhook), perWebhook(meanwhile, other)], [0, 1])
+    await elapse(11 * SECOND)
+    assert.equal(perWebhook(await claimAll(store), webhook), 3)
+  },
+
   'enabling a webhook closes its breaker': async ({ store }) => {
     await register(store)
     const webhook = await addWebhook(store)

@@ -174,7 +174,7 @@ export async function recordAttempt(tx: Transaction, outcome: AttemptOutcome): P
       delivered ? null : tx.now,
       turn.webhook_id,
     )
-  await refreshTurn(tx, { ...turn, ...breakerAfter(turn, delivered, Date.parse(tx.now)) }, 1)
+  await refreshTurn(tx, { ...turn, ...breakerAfter(turn, delivered, Date.parse(tx.now), outcome.hold_ms) }, 1)
   if (outcome.disable) await disableWebhook(tx, turn.webhook_id, outcome.disable.reason)
   tx.hint({ topic: 'delivery', delivery_id: outcome.delivery_id })
   return true

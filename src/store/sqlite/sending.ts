@@ -186,9 +186,9 @@ function updateHealth(
 ): void {
   const before = readTurn(connection, webhook_id)!
   const after = { ...before, in_flight: before.in_flight - outcomes.length }
-  for (const { next } of outcomes) {
+  for (const { next, hold_ms } of outcomes) {
     const delivered = next.status === 'delivered'
-    Object.assign(after, breakerAfter(after, delivered, now))
+    Object.assign(after, breakerAfter(after, delivered, now, hold_ms))
     after.failing_since = delivered ? null : (after.failing_since ?? iso(now))
   }
   writeTurn(connection, webhook_id, { ...after, due_at: earliestDue(connection, webhook_id) })
