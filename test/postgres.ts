@@ -163,8 +163,14 @@ async function startEmbedded(found: Binaries, over: Settings): Promise<Postgres>
   await finished(runner.run(runner.programs.initdb, init))
   const port = await freePort()
   let server = await startServer(runner, port, over)
-  const killed = (): void => void server.kill('SIGKILL')
+  const killed = (): void => {
+    server.kill('SIGQUIT')
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
+  }
+  // The runner ends a file that takes too long with SIGTERM: the server would outlive it.
+  const ended = (): void => process.exit(1)
   process.on('exit', killed)
+  process.on('SIGTERM', ended)
   return {
     ...databases(`postgres://postgres@127.0.0.1:${port}/postgres`),
     async restart() {
@@ -179,6 +185,7 @@ async function startEmbedded(found: Binaries, over: Settings): Promise<Postgres>
       server.kill('SIGINT')
       await exited
       process.off('exit', killed)
+      process.off('SIGTERM', ended)
       rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
     },
   }
