@@ -76,6 +76,19 @@ async function firstLine(child: ChildProcess, pattern: RegExp): Promise<string> 
   })
 }
 
+/** What this process has started, so that none of it outlives it. */
+const started = new Set<ChildProcess>()
+process.on('exit', () => {
+  for (const child of started) child.kill('SIGKILL')
+})
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
+
+function watched<Child extends ChildProcess>(child: Child): Child {
+  started.add(child)
+  child.once('exit', () => started.delete(child))
+  return child
+}
+
 async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   child.kill('SIGTERM')
@@ -87,17 +100,19 @@ export async function startService(home: string, env: Record<string, string> = {
   const profile = process.env.BENCH_PROFILE
     ? ['--cpu-prof', `--cpu-prof-dir=${process.env.BENCH_PROFILE}`]
     : []
-  const child = spawn(process.execPath, [...profile, path.join(ROOT, 'bin/assay.js'), 'serve'], {
-    cwd: ROOT,
-    stdio: ['ignore', 'pipe', 'ignore'],
-    env: environment({
-      ASSAY_HOME: home,
-      ASSAY_PORT: '0',
-      ASSAY_TOKEN: TOKEN,
-      ASSAY_LOG_FORMAT: 'json',
-      ...env,
+  const child = watched(
+    spawn(process.execPath, [...profile, path.join(ROOT, 'bin/assay.js'), 'serve'], {
+      cwd: ROOT,
+      stdio: ['ignore', 'pipe', 'ignore'],
+      env: environment({
+        ASSAY_HOME: home,
+        ASSAY_PORT: '0',
+        ASSAY_TOKEN: TOKEN,
+        ASSAY_LOG_FORMAT: 'json',
+        ...env,
+      }),
     }),
-  })
+  )
   const url = await firstLine(child, /Assay listens on (\S+)/)
   return { url, pid: child.pid!, client: createClient({ url, token: TOKEN }), stop: () => end(child) }
 }
@@ -127,7 +142,7 @@ export interface Peer {
 
 /** A file of peers/ as a process; its first message says that it is ready. */
 export async function startPeer(file: string, args: string[] = []): Promise<Peer> {
-  const child = fork(path.join(import.meta.dirname, 'peers', file), args, { env: environment() })
+  const child = watched(fork(path.join(import.meta.dirname, 'peers', file), args, { env: environment() }))
   const ready = await message<string>(child)
   return {
     pid: child.pid!,
