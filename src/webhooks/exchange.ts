@@ -4,7 +4,7 @@
  * as it comes, kept up to a cap and never decompressed. It always resolves: a failure is a value.
  */
 import type { Dispatcher } from 'undici'
-import type { ConnectPhases, Guard } from './guard.ts'
+import type { ConnectPhases, Guard } from '../outgoing/guard.ts'
 
 /** The deadline came before the answer was complete. */
 export class DeadlineError extends Error {}

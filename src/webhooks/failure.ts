@@ -1,7 +1,7 @@
 /** What went wrong in an exchange, in the closed list of classes, with a sentence that tells nothing about the inside. */
 import type { AttemptErrorClass } from '../delivery.ts'
+import { BlockedError, ResolveError } from '../outgoing/guard.ts'
 import { DeadlineError, type Exchange } from './exchange.ts'
-import { BlockedError, ResolveError } from './guard.ts'
 
 export interface AttemptError {
   class: AttemptErrorClass

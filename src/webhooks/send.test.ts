@@ -11,12 +11,12 @@ import {
   startTrap,
 } from '../../test/receiver.ts'
 import type { Attempt, AttemptErrorClass } from '../delivery.ts'
+import { createGuard } from '../outgoing/guard.ts'
+import type { Resolve } from '../outgoing/resolve.ts'
 import { fingerprint, SecretBox } from '../runtime/secrets.ts'
 import { newSigningSecret, verify } from '../signature.ts'
 import { parseTargets } from '../target.ts'
 import { headerContext, secretContext, type Webhook } from '../webhook.ts'
-import { createGuard } from './guard.ts'
-import type { Resolve } from './resolve.ts'
 import { RESPONSE_KEPT, type Sender, type Sent, send } from './send.ts'
 import { createSigner } from './sign.ts'
 

@@ -3,11 +3,11 @@
  * where the receiver sends it back, and no credential of the receiver.
  */
 import type { Attempt } from '../delivery.ts'
+import type { Guard } from '../outgoing/guard.ts'
 import { iso } from '../runtime/clock.ts'
 import { type Targets, vetUrl } from '../target.ts'
 import { AbandonedError, type Exchange, exchange } from './exchange.ts'
 import { attemptError } from './failure.ts'
-import type { Guard } from './guard.ts'
 import type { AttemptHeaders } from './sign.ts'
 
 /** Bytes of the answer's body in the record. */
