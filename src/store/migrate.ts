@@ -20,28 +20,32 @@ export interface Migrator {
   apply(migration: Migration): Promise<void>
 }
 
-/** The migrations in a folder, in order. A gap or a name of another form is a fault of the program. */
+/**
+ * The migrations in a folder, in order. Two of one number or a name of another form is a fault of the program; numbers
+ * may be left out.
+ */
 export function readMigrations(folder: string): Migration[] {
-  return readdirSync(folder)
+  const files = readdirSync(folder)
     .filter((file) => file.endsWith('.sql'))
     .toSorted()
-    .map((file, index) => {
-      const match = /^(\d{4})_[a-z0-9_]+\.sql$/.exec(file)
-      if (!match || Number(match[1]) !== index + 1)
-        throw new Error(`The migration ${file} in ${folder} is not number ${index + 1}.`)
-      const sql = readFileSync(path.join(folder, file), 'utf8')
-      return { number: index + 1, name: file.slice(0, -'.sql'.length), sql }
-    })
+  return files.map((file, index) => {
+    const number = /^\d{4}(?=_[a-z0-9_]+\.sql$)/.exec(file)?.[0]
+    if (number === undefined || files[index - 1]?.startsWith(`${number}_`))
+      throw new Error(`The migration ${file} in ${folder} has no number of its own.`)
+    const sql = readFileSync(path.join(folder, file), 'utf8')
+    return { number: Number(number), name: file.slice(0, -'.sql'.length), sql }
+  })
 }
 
 /** Brings the schema to the newest. Answers the names of those that were applied now. */
 export async function migrate(migrations: Migration[], migrator: Migrator): Promise<string[]> {
   const applied = new Set(await migrator.applied())
   const newest = Math.max(0, ...applied)
-  if (newest > migrations.length)
+  const known = migrations.at(-1)?.number ?? 0
+  if (newest > known)
     throw new AppError(
       'store_unavailable',
-      `The database has schema ${newest}, this version of assay knows only ${migrations.length}: ` +
+      `The database has schema ${newest}, this version of assay knows only ${known}: ` +
         'it was written by a newer version. Install that version again, or restore a backup made before it ran.',
     )
   const missing = migrations.filter(({ number }) => !applied.has(number))

@@ -20,9 +20,10 @@ import {
   WORKSPACE,
 } from '../conformance/given.ts'
 import { conformance } from '../conformance.ts'
+import { readMigrations } from '../migrate.ts'
 import type { Hint, Store } from '../store.ts'
 import { fresh, open, withClient } from './harness.ts'
-import { migratePostgres } from './schema.ts'
+import { MIGRATIONS, migratePostgres } from './schema.ts'
 
 const missing = await missingPostgres()
 let postgres: Postgres
@@ -335,11 +336,16 @@ suite('the store on PostgreSQL', { skip: missing ?? false }, () => {
     const name = `assay_start_${process.pid}`
     const empty = await postgres.createDatabase(name)
     const applied = await Promise.all([1, 2, 3, 4].map(() => migratePostgres(empty)))
-    assert.deepEqual(applied.flat(), ['0001_initial'])
+    const migrations = readMigrations(MIGRATIONS)
+    assert.deepEqual(
+      applied.flat(),
+      migrations.map((migration) => migration.name),
+    )
     await withClient(empty, (client) => client.query(`INSERT INTO migrations VALUES (99, 'later', now())`))
     await assert.rejects(migratePostgres(empty), (error) => {
       assert.ok(error instanceof AppError && error.code === 'store_unavailable')
-      assert.match(error.message, /has schema 99, this version of assay knows only 1/)
+      const known = migrations.at(-1)!.number
+      assert.match(error.message, new RegExp(`has schema 99, this version of assay knows only ${known}:`))
       return true
     })
     await postgres.dropDatabase(name)

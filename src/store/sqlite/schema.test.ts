@@ -56,8 +56,18 @@ test('a migration that fails leaves nothing of itself behind', async () => {
   await rm(folder, { recursive: true })
 })
 
-test('a gap in the numbers is a fault of the program', async () => {
-  const folder = await migrations({ '0002_second.sql': '' })
-  assert.throws(() => void migrateSqlite(new DatabaseSync(':memory:'), folder), /is not number 1/)
+test('numbers may be left out, and one that comes later fills its gap', async () => {
+  const folder = await migrations({ '0001_first.sql': 'CREATE TABLE a (x);', '0004_fourth.sql': '' })
+  const db = new DatabaseSync(':memory:')
+  assert.deepEqual(await migrateSqlite(db, folder), ['0001_first', '0004_fourth'])
+  await writeFile(path.join(folder, '0003_third.sql'), 'ALTER TABLE a ADD COLUMN y;')
+  assert.deepEqual(await migrateSqlite(db, folder), ['0003_third'])
+  assert.deepEqual(await migrateSqlite(db, folder), [])
+  await rm(folder, { recursive: true })
+})
+
+test('two migrations of one number are a fault of the program', async () => {
+  const folder = await migrations({ '0001_first.sql': '', '0001_other.sql': '' })
+  assert.throws(() => void migrateSqlite(new DatabaseSync(':memory:'), folder), /no number of its own/)
   await rm(folder, { recursive: true })
 })
