@@ -113,6 +113,19 @@ test('keeps no fault of the service: a repeat tries again', async (t) => {
   assert.equal((await ask('POST', '/v1alpha/jobs', { body: JOB, headers: key('k') })).status, 200)
 })
 
+test('makes no second job where the first was made and the answer to it was lost on the way', async (t) => {
+  const { ask, store } = await openHarness(t)
+  const createJob = store.createJob.bind(store)
+  const unsure = t.mock.method(store, 'createJob', async (input: Parameters<typeof createJob>[0]) => {
+    await createJob(input)
+    throw new AppError('store_unavailable', 'The connection broke at COMMIT.')
+  })
+  assert.equal((await ask('POST', '/v1alpha/jobs', { body: JOB, headers: key('k') })).status, 503)
+  unsure.mock.restore()
+  assert.equal((await ask('POST', '/v1alpha/jobs', { body: JOB, headers: key('k') })).status, 200)
+  assert.equal((await ask('GET', '/v1alpha/jobs')).json().items.length, 1)
+})
+
 test('answers although the answer could not be kept at once, and keeps it later', async (t) => {
   const { ask, store } = await openHarness(t)
   const end = store.endIdempotent.bind(store)

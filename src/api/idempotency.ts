@@ -2,7 +2,8 @@
  * `Idempotency-Key` on a POST: the first request with a key is carried out, a repeat gets the same status, headers and
  * bytes. The key is taken before anything is done, together with the id of what will be created, so that a repeat after a
  * crash in the middle creates nothing twice. Answers are sealed: one may hold a secret. Kept is every answer but 429 and
- * 5xx (there a repeat tries again), and those given before a body could be read (400, 413, 415).
+ * 5xx (there a repeat tries again, under the same id: a commit whose answer was lost makes no second one), and those
+ * given before a body could be read (400, 413, 415).
  */
 import { hash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'

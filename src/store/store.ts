@@ -407,7 +407,7 @@ export interface Store {
   startIdempotent(
     input: IdempotencyKey & { body_hash: string; id: string; node_id: string },
   ): Promise<IdempotencyStart>
-  /** Keeps the (sealed) answer, or forgets the key where it is null (5xx, 429). */
+  /** Keeps the (sealed) answer; null (5xx, 429): a repeat begins again, under the same id where the body is the same. */
   endIdempotent(input: IdempotencyKey & { answer: string | null }): Promise<void>
 }
 

@@ -201,11 +201,25 @@ export const idempotencyTests: ConformanceTests = {
       assert.equal((await start(store, over)).state, 'new')
   },
 
-  'forgets a key whose answer is not kept': async ({ store }) => {
-    await start(store)
-    await store.endIdempotent({ ...KEY, answer: null })
+  'begins again where no answer was kept: under the same id, or a new one for another body': async ({
+    store,
+  }) => {
     const id = uuidv7()
-    assert.deepEqual(await start(store, { id, body_hash: 'h-2' }), { state: 'new', id })
+    await start(store, { id })
+    await store.endIdempotent({ ...KEY, answer: null })
+    assert.deepEqual(await start(store), { state: 'new', id })
+    assert.equal((await start(store)).state, 'in_progress')
+    await store.endIdempotent({ ...KEY, answer: null })
+    const other = uuidv7()
+    assert.deepEqual(await start(store, { id: other, body_hash: 'h-2' }), { state: 'new', id: other })
+    assert.deepEqual(await start(store), { state: 'mismatch' })
+  },
+
+  'a late fault does not forget the answer that another has kept': async ({ store }) => {
+    await start(store)
+    await store.endIdempotent({ ...KEY, answer: 'v1.sealed' })
+    await store.endIdempotent({ ...KEY, answer: null })
+    assert.deepEqual(await start(store), { state: 'replay', answer: 'v1.sealed' })
   },
 
   'lets a key that a dead process left open be taken over, with the same id': async ({ store, elapse }) => {

@@ -14,7 +14,11 @@ interface KeyRow {
   answer: string | null
   expired: boolean
   abandoned: boolean
+  reopened: boolean
 }
+
+/** In place of the node: a fault of ours was answered. What was asked for may have been made: a repeat keeps the id. */
+const REOPENED = ''
 
 /**
  * A request that has been under way for a minute has lost its process; so has one of a node whose lease has ended.
@@ -24,7 +28,8 @@ const FIND = `
   SELECT body_hash, id, answer, started_at <= clock_timestamp() - interval '24 hours' AS expired,
     started_at <= clock_timestamp() - interval '60 s' OR (node_id <> $5 AND NOT EXISTS (
       SELECT 1 FROM nodes WHERE nodes.node_id = idempotency_keys.node_id AND lease_until > clock_timestamp()))
-      AS abandoned
+      AS abandoned,
+    node_id = '${REOPENED}' AS reopened
   FROM idempotency_keys ${OF_KEY} FOR UPDATE`
 
 async function begin(
@@ -61,12 +66,18 @@ export async function startIdempotent(
   // It was forgotten between the two statements: the client asks again.
   if (!row) return { state: 'in_progress', retry_after: 1 }
   if (row.expired) return begin(tx, input, input.id)
-  if (row.body_hash !== input.body_hash) return { state: 'mismatch' }
+  if (row.body_hash !== input.body_hash)
+    return row.reopened ? begin(tx, input, input.id) : { state: 'mismatch' }
   if (row.answer !== null) return { state: 'replay', answer: row.answer }
   return row.abandoned ? begin(tx, input, row.id) : { state: 'in_progress', retry_after: 1 }
 }
 
 export async function endIdempotent(tx: Transaction, input: Input<'endIdempotent'>): Promise<void> {
-  if (input.answer === null) await tx.run(`DELETE FROM idempotency_keys ${OF_KEY}`, ...values(input))
+  if (input.answer === null)
+    await tx.run(
+      `UPDATE idempotency_keys SET node_id = $5 ${OF_KEY} AND answer IS NULL`,
+      ...values(input),
+      REOPENED,
+    )
   else await tx.run(`UPDATE idempotency_keys SET answer = $5 ${OF_KEY}`, ...values(input), input.answer)
 }

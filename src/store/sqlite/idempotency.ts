@@ -7,6 +7,9 @@ export const KEEP_KEYS_MS = 86_400_000
 /** A request that has been under way for so long has lost its process. */
 const UNDER_WAY_MS = 60_000
 
+/** In place of the node: a fault of ours was answered. What was asked for may have been made: a repeat keeps the id. */
+const REOPENED = ''
+
 interface KeyRow {
   body_hash: string
   id: string
@@ -43,7 +46,8 @@ export function startIdempotent(connection: Connection, input: Input<'startIdemp
   const now = connection.clock.now()
   const row = connection.one<KeyRow>(`SELECT * FROM idempotency_keys ${OF_KEY}`, ...values(input))
   if (!row || row.started_at <= iso(now - KEEP_KEYS_MS)) return begin(connection, input, input.id, iso(now))
-  if (row.body_hash !== input.body_hash) return { state: 'mismatch' }
+  if (row.body_hash !== input.body_hash)
+    return row.node_id === REOPENED ? begin(connection, input, input.id, iso(now)) : { state: 'mismatch' }
   if (row.answer !== null) return { state: 'replay', answer: row.answer }
   // One process holds the home: another node's key is that of a process which has ended.
   if (row.node_id === input.node_id && row.started_at > iso(now - UNDER_WAY_MS))
@@ -52,6 +56,11 @@ export function startIdempotent(connection: Connection, input: Input<'startIdemp
 }
 
 export function endIdempotent(connection: Connection, input: Input<'endIdempotent'>): void {
-  if (input.answer === null) connection.run(`DELETE FROM idempotency_keys ${OF_KEY}`, ...values(input))
+  if (input.answer === null)
+    connection.run(
+      `UPDATE idempotency_keys SET node_id = ? ${OF_KEY} AND answer IS NULL`,
+      REOPENED,
+      ...values(input),
+    )
   else connection.run(`UPDATE idempotency_keys SET answer = ? ${OF_KEY}`, input.answer, ...values(input))
 }
