@@ -239,7 +239,7 @@ async function buildServices(
       })
     : null
   const api = await createApi({ ...shared, config, settings, pool, catalog, roles: config.roles })
-  const lease = createLease({ store, clock, log, node })
+  const lease = createLease({ store, clock, log, node, leaseMs: config.lease })
   services.push(
     lease,
     createReaper({
@@ -249,6 +249,7 @@ async function buildServices(
       metrics,
       keepJobsMs: config.keepJobs,
       keepEventsMs: config.keepEvents,
+      leaseMs: config.lease,
     }),
   )
   if (has('dispatcher'))

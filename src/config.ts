@@ -66,6 +66,14 @@ export function parseDuration(value: string): number {
   return Number(match[1]) * UNITS[match[2]!]!
 }
 
+function durationFrom(least: number, most: number): (value: string) => number {
+  return (value) => {
+    const ms = parseDuration(value)
+    if (ms < least || ms > most) throw new Error(`must be from ${least / 1000}s to ${most / 1000}s`)
+    return ms
+  }
+}
+
 /** "1GB" -> 1e9 (bytes). */
 export function parseSize(value: string): number {
   const match = /^(\d+(?:\.\d+)?)\s*(B|kB|KB|MB|GB|TB|KiB|MiB|GiB)$/.exec(value)
@@ -230,6 +238,12 @@ export const SETTINGS = {
     '30d',
     'How long events and ended deliveries are kept',
     parseDuration,
+  ),
+  lease: setting(
+    'ASSAY_LEASE',
+    '30s',
+    'How long a node that is silent keeps its jobs and deliveries before others take them over; from 3s to 10m, the same on every node',
+    durationFrom(3000, 600_000),
   ),
   drain: setting(
     'ASSAY_DRAIN',

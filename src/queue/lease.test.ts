@@ -16,7 +16,7 @@ after(async () => {
 })
 
 /** A real store on a clock that the test turns; `away` cuts it off. */
-async function setUp() {
+async function setUp(leaseMs = 30_000) {
   const home = await mkdtemp(path.join(tmpdir(), 'assay-lease-'))
   folders.push(home)
   const clock = new FakeClock()
@@ -33,7 +33,7 @@ async function setUp() {
     },
   })
   const node = { node_id: 'node-1', name: 'host:1', roles: ['worker'], version: '1' }
-  const lease = createLease({ store, clock, log: silentLog, node })
+  const lease = createLease({ store, clock, log: silentLog, node, leaseMs })
   await lease.register()
   return { clock, store: kept, state, lease }
 }
@@ -94,6 +94,21 @@ test('stops its own work before the lease ends where it cannot renew', async () 
   await store.close()
 })
 
+test('a short lease is renewed as often in its time, and its work stops a second before it ends', async () => {
+  const { clock, store, lease, state } = await setUp(3000)
+  const control = new AbortController()
+  const running = lease.run(control.signal)
+  await turn(clock, 6000)
+  assert.ok(state.renewals >= 4 && state.renewals <= 6, `${state.renewals}`)
+  state.away = true
+  const [node] = await store.listNodes()
+  while (lease.holds()) await turn(clock, 500)
+  assert.ok(clock.now() <= Date.parse(node!.lease_until) - 1000)
+  control.abort()
+  await running
+  await store.close()
+})
+
 test('stops a canceled job at the next renewal, without any hint', async () => {
   const { clock, store, lease } = await setUp()
   const control = new AbortController()
@@ -140,7 +155,7 @@ test('an answer that never comes does not stop the renewing', async () => {
     },
   })
   const node = { node_id: 'node-2', name: 'host:2', roles: ['worker'], version: '1' }
-  const lease = createLease({ store: silent, clock, log: silentLog, node })
+  const lease = createLease({ store: silent, clock, log: silentLog, node, leaseMs: 30_000 })
   await lease.register()
   const control = new AbortController()
   const running = lease.run(control.signal)

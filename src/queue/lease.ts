@@ -1,6 +1,6 @@
 /**
- * The lease of this node. Leases belong to nodes, not to jobs: one row, renewed every 10 s for 30 s, carries all that
- * the node runs. A node that cannot renew stops its own work by its monotonic clock before another can own it, and
+ * The lease of this node. Leases belong to nodes, not to jobs: one row, renewed every third of its time, carries all
+ * that the node runs. A node that cannot renew stops its own work by its monotonic clock before another can own it, and
  * a node that was reaped (its row is gone) stops everything and registers anew.
  */
 import { AppError } from '../errors.ts'
@@ -11,11 +11,12 @@ import type { Service } from '../runtime/service.ts'
 import type { Lease, Store } from '../store/store.ts'
 import type { StopReason } from './outcome.ts'
 
-const LEASE_MS = 30_000
-const RENEW_MS = 10_000
-const RETRY_MS = 1000
+/** Shares of the lease: of 30 s it is renewed every 10, where that fails every second. */
+const RENEW = 1 / 3
+const RETRY = 1 / 30
 /** Work ends this long before the lease does: a child that does not listen is killed within a second. */
-const MARGIN_MS = 5000
+const MARGIN = 1 / 6
+const MARGIN_LEAST_MS = 1000
 
 /** An attempt that this node runs. */
 export interface Hold {
@@ -44,6 +45,8 @@ export interface LeaseOptions {
   clock: Clock
   log: Logger
   node: { node_id: string; name: string; roles: string[]; version: string }
+  /** Milliseconds from a renewal until others may take what the node holds; at least three seconds. */
+  leaseMs: number
 }
 
 function createHold(lease: Lease, workspace_id: string): Hold {
@@ -75,11 +78,11 @@ function stopAll(state: State, reason: StopReason): void {
 async function extending(state: State, ask: () => Promise<void>): Promise<void> {
   const asked = state.clock.monotonic()
   await ask()
-  state.until = Math.max(state.until, asked + LEASE_MS)
+  state.until = Math.max(state.until, asked + state.leaseMs)
 }
 
 function register(state: State): Promise<void> {
-  return extending(state, () => state.store.registerNode({ ...state.node, lease_ms: LEASE_MS }))
+  return extending(state, () => state.store.registerNode({ ...state.node, lease_ms: state.leaseMs }))
 }
 
 async function renew(state: State): Promise<void> {
@@ -88,7 +91,7 @@ async function renew(state: State): Promise<void> {
     hold.progress = null
     return { assignment_id: hold.lease.assignment_id, attempt: hold.lease.attempt, progress }
   })
-  const { stop } = await state.store.renewNode({ node_id: state.node.node_id, lease_ms: LEASE_MS, held })
+  const { stop } = await state.store.renewNode({ node_id: state.node.node_id, lease_ms: state.leaseMs, held })
   for (const { assignment_id, attempt } of stop) {
     const hold = state.holds.get(assignment_id)
     if (hold?.lease.attempt === attempt) hold.stop('taken')
@@ -121,28 +124,29 @@ async function renewOrRegister(state: State): Promise<boolean> {
 
 /** An answer that never comes (a half-open connection) is given up after a renewal's time and asked for again. */
 async function keepRenewing(state: State, signal: AbortSignal): Promise<void> {
-  const { clock } = state
-  let wait = RENEW_MS
+  const { clock, leaseMs } = state
+  let wait = leaseMs * RENEW
   while (!signal.aborted) {
     await clock.sleep(wait, signal)
     if (signal.aborted) return
     const answered = new AbortController()
     const renewed = await Promise.race([
       renewOrRegister(state),
-      clock.sleep(RENEW_MS, answered.signal).then(() => false),
+      clock.sleep(leaseMs * RENEW, answered.signal).then(() => false),
     ])
     answered.abort()
-    wait = renewed ? RENEW_MS : RETRY_MS
+    wait = leaseMs * (renewed ? RENEW : RETRY)
   }
 }
 
-const left = (state: State): number => state.until - MARGIN_MS - state.clock.monotonic()
+const left = ({ until, leaseMs, clock }: State): number =>
+  until - Math.max(leaseMs * MARGIN, MARGIN_LEAST_MS) - clock.monotonic()
 
 async function watch(state: State, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const ms = left(state)
     if (ms <= 0) stopAll(state, 'lapsed')
-    await state.clock.sleep(ms > 0 ? ms : RETRY_MS, signal)
+    await state.clock.sleep(ms > 0 ? ms : state.leaseMs * RETRY, signal)
   }
 }
 

@@ -42,6 +42,7 @@ async function setUp() {
     metrics,
     keepJobsMs: 30 * DAY_MS,
     keepEventsMs: 30 * DAY_MS,
+    leaseMs: 30_000,
   })
   const control = new AbortController()
   const running = reaper.run(control.signal)

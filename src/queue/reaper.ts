@@ -11,7 +11,8 @@ import type { Metrics } from '../runtime/metrics.ts'
 import type { Service } from '../runtime/service.ts'
 import type { Store } from '../store/store.ts'
 
-const REAP_MS = 5000
+/** How often it looks, as a share of the lease: every 5 s of 30. */
+const REAP = 1 / 6
 const PRUNE_MS = 60_000
 const PRUNE_BATCH = 200
 /** Between two batches, so that deleting never holds up the work for long. */
@@ -24,6 +25,7 @@ export interface ReaperOptions {
   metrics: Metrics
   keepJobsMs: number
   keepEventsMs: number
+  leaseMs: number
 }
 
 async function gauge({ store, clock, metrics }: ReaperOptions): Promise<void> {
@@ -74,7 +76,7 @@ export function createReaper(options: ReaperOptions): Service {
       let pruneAt = clock.monotonic() + PRUNE_MS
       let away = false
       while (!signal.aborted) {
-        await clock.sleep(REAP_MS * (0.8 + 0.4 * Math.random()), signal)
+        await clock.sleep(options.leaseMs * REAP * (0.8 + 0.4 * Math.random()), signal)
         if (signal.aborted) return
         try {
           // While the store was away nobody could renew: the first round after it leaves them the time to.

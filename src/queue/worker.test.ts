@@ -75,7 +75,7 @@ async function setUp({ concurrency = 1, drainMs = 1000 } = {}) {
     },
   })
   const node = { node_id: 'node-1', name: 'host:1', roles: ['worker'], version: '1' }
-  const lease = createLease({ store, clock, log: silentLog, node })
+  const lease = createLease({ store, clock, log: silentLog, node, leaseMs: 30_000 })
   await lease.register()
   const { pool, runs } = testPool()
   const worker = createWorker({
