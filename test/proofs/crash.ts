@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 import { createServer } from 'node:net'
 import { type Client, ClientError, createClient } from '../../src/client.ts'
 import { verify } from '../../src/signature.ts'
-import { checkHistory, type Entry } from '../history.ts'
+import { checkHistory, type Entry, type Subscription } from '../history.ts'
 import type { Proof } from '../proof.ts'
 import { type Arrival, modes, startReceiver } from '../receiver.ts'
 import { descendants, eventually, isAlive, type Service, startService, temporaryFolder } from '../service.ts'
@@ -35,6 +35,7 @@ const VICTIMS = ['server', 'wrapper', 'both'] as const
 type Victim = (typeof VICTIMS)[number]
 
 const TOKEN = 'assay-crash-proof-token'
+const HOOK: Subscription = { receiver: 'hook', events: null, presence_name: 'proof' }
 const CLIENTS = 6
 /** After the start: most kills come soon, some when the service has long been busy. */
 const LATEST_KILL_MS = 4000
@@ -135,6 +136,8 @@ function createLoad(client: Client, random: () => number, begin: number) {
   async function submit(stop: () => boolean): Promise<void> {
     const key = `job-${created}`
     created += 1
+    const asked = Date.now() - begin
+    entries.push({ kind: 'asked', key, presence_name: null, begun: asked, ended: asked })
     const parts = random() < 0.05 ? 0 : Math.ceil(random() ** 3 * 4000)
     const id = await insist(
       () =>
@@ -205,7 +208,8 @@ async function killAll(service: Service, victim: Victim): Promise<string[]> {
 async function settle(client: Client, load: Load, webhook_id: string): Promise<void> {
   const never = () => false
   const ran = new Set(load.entries.filter((one) => one.kind === 'ran').map((one) => one.assignment_id))
-  const drafts = load.entries.filter((one) => one.kind === 'created' && !ran.has(one.assignment_id))
+  const created = load.entries.filter((one) => one.kind === 'created')
+  const drafts = created.filter((one) => !ran.has(one.assignment_id))
   for (const { assignment_id } of drafts) {
     load.open.add(assignment_id)
     await load.insist(() => load.run(assignment_id), never)
@@ -325,7 +329,7 @@ export async function crash({ rounds, jobs, seed, log }: CrashOptions): Promise<
     await settle(client, load, webhook.webhook_id)
     const received = receiver.arrivals.map((arrival) => entryOf(arrival, webhook.signing_secret!, begin))
     const history = [...load.entries, ...received]
-    report.violations.push(...checkHistory(history, { receivers: ['hook'] }))
+    report.violations.push(...checkHistory(history, { subscriptions: [HOOK] }))
     describe(report, history)
   } finally {
     service.signal('SIGTERM')
