@@ -17,6 +17,8 @@ import { type Settlement, settlementOf } from './outcome.ts'
 import { isStoreAway, persist } from './persist.ts'
 
 const PROGRESS_MS = 1000
+/** A start is a commit of its own, and nobody can follow a state that lasts for less. */
+const START_MS = 100
 
 export interface AttemptOptions {
   store: Store
@@ -72,8 +74,9 @@ async function analyse(claimed: ClaimedJob, hold: Hold, options: AttemptOptions)
   if (hold.signal.aborted) return { status: 'stopped' }
   const done = new AbortController()
   const reporting = reportProgress(hold, done.signal, options)
+  hold.began = clock.monotonic()
   try {
-    const starting = markStarted(hold, options)
+    const starting = markStarted(hold, done.signal, options)
     const running = pool.run(
       {
         kind: 'run',
@@ -90,7 +93,9 @@ async function analyse(claimed: ClaimedJob, hold: Hold, options: AttemptOptions)
         },
       },
     )
-    const [result] = await Promise.all([running, starting])
+    const result = await running
+    done.abort()
+    await starting
     return result
   } finally {
     done.abort()
@@ -99,10 +104,16 @@ async function analyse(claimed: ClaimedJob, hold: Hold, options: AttemptOptions)
 }
 
 /**
- * active -> executing, written while the analysis begins (it changes nothing outside its process, so a commit need not
- * be waited for; settling waits). One that is not ours any more is stopped.
+ * active -> executing, written once the analysis has run for a moment; one that ends before has its start written with
+ * its end, in one commit. Settling waits for it. One that is not ours any more is stopped.
  */
-async function markStarted(hold: Hold, { store, clock, giveUp }: AttemptOptions): Promise<void> {
+async function markStarted(
+  hold: Hold,
+  done: AbortSignal,
+  { store, clock, giveUp }: AttemptOptions,
+): Promise<void> {
+  await clock.sleep(START_MS, done)
+  if (done.aborted) return
   try {
     if (!(await persist(() => store.startJob(hold.lease), { clock, giveUp }))) hold.stop('taken')
   } catch (error) {
@@ -111,17 +122,18 @@ async function markStarted(hold: Hold, { store, clock, giveUp }: AttemptOptions)
   }
 }
 
-async function write(settlement: Settlement, hold: Hold, store: Store): Promise<Ending> {
-  const { lease } = hold
+async function write(settlement: Settlement, hold: Hold, { store, clock }: AttemptOptions): Promise<Ending> {
+  const { lease, began } = hold
+  const ran_ms = began === null ? undefined : clock.monotonic() - began
   switch (settlement.kind) {
     case 'complete': {
       const { findings } = settlement
-      return (await store.completeJob({ ...lease, insight_id: uuidv7(), findings }))
+      return (await store.completeJob({ ...lease, insight_id: uuidv7(), findings, ran_ms }))
         ? 'completed'
         : 'abandoned'
     }
     case 'fail':
-      return (await store.failJob({ ...lease, error: settlement.error })) ? 'failed' : 'abandoned'
+      return (await store.failJob({ ...lease, error: settlement.error, ran_ms })) ? 'failed' : 'abandoned'
     case 'lose':
       return (await store.loseJob(lease)) ? 'lost' : 'abandoned'
     case 'release':
@@ -136,13 +148,13 @@ async function write(settlement: Settlement, hold: Hold, store: Store): Promise<
  * What cannot be written at all (not for want of the store) counts as a lost attempt, so that it ends after the third.
  */
 async function settle(settlement: Settlement, hold: Hold, options: AttemptOptions): Promise<Ending> {
-  const { store, clock, giveUp, log } = options
+  const { clock, giveUp, log } = options
   try {
-    return await persist(() => write(settlement, hold, store), { clock, giveUp })
+    return await persist(() => write(settlement, hold, options), { clock, giveUp })
   } catch (error) {
     if (isStoreAway(error)) return 'abandoned'
     log.error({ ...hold.lease, settlement: settlement.kind, err: error }, 'an attempt could not be settled')
-    return persist(() => write({ kind: 'lose' }, hold, store), { clock, giveUp })
+    return persist(() => write({ kind: 'lose' }, hold, options), { clock, giveUp })
   }
 }
 

@@ -27,6 +27,8 @@ export interface Hold {
   reason: StopReason | null
   /** Not yet written to the store: who writes it takes it. */
   progress: Progress | null
+  /** When the analysis began, by the monotonic clock; null: it has not. */
+  began: number | null
   stop(reason: StopReason): void
 }
 
@@ -57,6 +59,7 @@ function createHold(lease: Lease, workspace_id: string): Hold {
     signal: control.signal,
     reason: null,
     progress: null,
+    began: null,
     stop(reason) {
       this.reason ??= reason
       control.abort()

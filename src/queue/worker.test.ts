@@ -117,7 +117,7 @@ async function until(holds: () => boolean | Promise<boolean>, clock?: FakeClock)
 }
 
 test('runs a queued job to its insight, with its version, variables and folders', async () => {
-  const { store, runs, state, stop, running } = await setUp()
+  const { store, clock, runs, state, stop, running } = await setUp()
   const id = await enqueue(store)
   await until(() => runs.length === 1)
   const { task, options } = runs[0]!
@@ -125,7 +125,7 @@ test('runs a queued job to its insight, with its version, variables and folders'
   assert.deepEqual(task.variables, { a: 1 })
   assert.deepEqual(task.roots, { sample: { 'a.csv': '/a.csv' }, data: '/data' })
   assert.equal(options.workspace_id, workspace_id)
-  await until(async () => (await state(id)).job_status === 'executing')
+  await until(async () => (await state(id)).job_status === 'executing', clock)
   runs[0]!.end(DONE)
   await until(async () => (await state(id)).job_status === 'completed')
   const job = await state(id)
@@ -135,6 +135,36 @@ test('runs a queued job to its insight, with its version, variables and folders'
   )
   const insight = await store.getInsight({ workspace_id, insight_id: job.insight_id! })
   assert.equal(insight?.markdown, '# Found\n')
+  stop()
+  await running
+  await store.close()
+})
+
+test('a job that ends within moments has its start written with its end, at the time when it began', async () => {
+  const { store, clock, runs, state, stop, running } = await setUp()
+  const ids = [await enqueue(store), await enqueue(store)]
+  await until(() => runs.length === 1)
+  clock.advance(40)
+  assert.equal((await state(ids[0]!)).job_status, 'active')
+  runs[0]!.end(DONE)
+  await until(() => runs.length === 2)
+  clock.advance(40)
+  runs[1]!.end({ status: 'failed', error: { code: 'analysis_failed', detail: 'No such column.' } })
+  for (const id of ids) await until(async () => (await state(id)).finished_at !== null)
+  for (const [index, last] of (['completed', 'canceled'] as const).entries()) {
+    const job = await state(ids[index]!)
+    assert.deepEqual(
+      job.moves.map((move) => move.job_status),
+      ['draft', 'queued', 'active', 'executing', last],
+    )
+    assert.equal(Date.parse(job.finished_at!) - Date.parse(job.started_at!), 40)
+    assert.equal(job.started_at, job.moves[3]?.at)
+  }
+  const { items } = await store.listEvents({ workspace_id, limit: 9, order: 'oldest' })
+  assert.deepEqual(
+    items.slice(2).map(({ type }) => type),
+    ['job.started', 'job.completed', 'job.started', 'job.failed'],
+  )
   stop()
   await running
   await store.close()
@@ -215,6 +245,7 @@ test('writes what was found once the store is back', async () => {
   const { store, clock, away, runs, state, stop, running } = await setUp()
   const id = await enqueue(store)
   await until(() => runs.length === 1)
+  await until(async () => (await state(id)).job_status === 'executing', clock)
   away.add('completeJob')
   runs[0]!.end(DONE)
   for (let round = 0; round < 50; round += 1) {
@@ -232,6 +263,8 @@ test('writes what was found once the store is back', async () => {
 test('writes progress at most once a second, and the newest', async () => {
   const { store, clock, runs, state, stop, running } = await setUp()
   const id = await enqueue(store)
+  await until(() => runs.length === 1)
+  clock.advance(100)
   await until(async () => (await state(id)).job_status === 'executing')
   const { onProgress } = runs[0]!.options
   let writes = 0
@@ -244,7 +277,7 @@ test('writes progress at most once a second, and the newest', async () => {
     for (let round = 0; round < 20; round += 1) await new Promise((resolve) => setImmediate(resolve))
   }
   assert.equal(writes, 3)
-  assert.equal((await state(id)).progress.percent, 30)
+  assert.equal((await state(id)).progress.percent, 29)
   runs[0]!.end(DONE)
   await until(async () => (await state(id)).job_status === 'completed')
   stop()
@@ -258,7 +291,7 @@ test('runs as many at a time as it is given', async () => {
   for (let count = 0; count < 5; count += 1) ids.push(await enqueue(store))
   await until(() => runs.length === 3)
   const states = await Promise.all(ids.map(async (id) => (await state(id)).job_status))
-  assert.deepEqual(states, ['executing', 'executing', 'executing', 'queued', 'queued'])
+  assert.deepEqual(states, ['active', 'active', 'active', 'queued', 'queued'])
   runs[1]!.end(DONE)
   await until(() => runs.length === 4)
   for (const run of runs) run.end(DONE)

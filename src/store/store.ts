@@ -255,10 +255,15 @@ export interface Store {
   claimJobs(input: { node_id: string; limit: number }): Promise<ClaimedJob[]>
   /** active -> executing. False: the lease is lost, stop. */
   startJob(lease: Lease): Promise<boolean>
-  /** executing -> completed with its insight, event and deliveries, or nothing. False: the lease is lost. */
-  completeJob(input: Lease & { insight_id: string; findings: Findings }): Promise<boolean>
-  /** active or executing -> canceled with the error. False: the lease is lost. */
-  failJob(input: Lease & { error: JobError }): Promise<boolean>
+  /**
+   * executing -> completed with its insight, event and deliveries, or nothing. False: the lease is lost. One that ended
+   * before its start was marked is completed from active: it began `ran_ms` before now, and that move is written, too.
+   */
+  completeJob(
+    input: Lease & { insight_id: string; findings: Findings; ran_ms?: number | undefined },
+  ): Promise<boolean>
+  /** active or executing -> canceled with the error; `ran_ms` as above. False: the lease is lost. */
+  failJob(input: Lease & { error: JobError; ran_ms?: number | undefined }): Promise<boolean>
   /** The attempt's child died: back to queued with a loss, the third ends the job (`worker_lost`). False: lease lost. */
   loseJob(lease: Lease): Promise<boolean>
   /** active or executing -> queued without a loss: the node is draining. */

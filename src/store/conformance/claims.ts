@@ -158,6 +158,46 @@ export const claimTests: ConformanceTests = {
     assert.equal(await store.getInsight({ workspace_id: WORKSPACE, insight_id: uuidv7() }), null)
   },
 
+  'ends an active job with the start that was not marked, in one transaction': async ({
+    store,
+    now,
+    elapse,
+  }) => {
+    await register(store)
+    await queueNew(store)
+    await queueNew(store)
+    const [one, two] = [await claim(store), await claim(store)]
+    await elapse(SECOND)
+    const before = now()
+    const done = { ...one, insight_id: uuidv7(), findings: findings(), ran_ms: 200 }
+    assert.equal(await store.completeJob(done), true)
+    const error = { code: 'timed_out' as const, detail: 'x' }
+    // It cannot have begun before it was claimed.
+    assert.equal(await store.failJob({ ...two, error, ran_ms: 3_600_000 }), true)
+    for (const [lease, last] of [
+      [one, 'completed'],
+      [two, 'canceled'],
+    ] as const) {
+      const job = (await store.getJob({ workspace_id: WORKSPACE, ...lease }))!
+      const [claimed, started, ended] = job.moves.slice(2)
+      assert.deepEqual(
+        [claimed?.job_status, started?.job_status, ended?.job_status],
+        ['active', 'executing', last],
+      )
+      assert.deepEqual([job.started_at, job.finished_at], [started?.at, ended?.at])
+      assert.ok(claimed!.at <= started!.at && started!.at <= ended!.at)
+      await assertLost(store, lease)
+    }
+    const first = (await store.getJob({ workspace_id: WORKSPACE, ...one }))!
+    const ran = Date.parse(first.finished_at!) - Date.parse(first.started_at!)
+    assert.ok(ran <= 200 && Date.parse(first.finished_at!) >= before - SECOND, `${ran}`)
+    const { items } = await store.listEvents({ workspace_id: WORKSPACE, limit: 4, order: 'newest' })
+    assert.deepEqual(
+      items.map(({ type }) => type),
+      ['job.failed', 'job.started', 'job.completed', 'job.started'],
+    )
+  },
+
   'ends a job that failed as canceled with its error': async ({ store }) => {
     await register(store)
     const lease = await execute(store)

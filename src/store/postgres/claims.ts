@@ -4,9 +4,10 @@
  */
 import { AppError } from '../../errors.ts'
 import { type JobError, LOSSES_MAX } from '../../job.ts'
+import { begun, completed, moved, NO_PROGRESS, type OwnedJob, shown } from '../job-move.ts'
 import type { ClaimedJob, Input, Lease } from '../store.ts'
 import type { Transaction } from './connection.ts'
-import { leasedJob, moveJob, NO_PROGRESS, type OwnedJob, shown } from './job-moves.ts'
+import { leasedJob, moveJob, writeMoves } from './job-moves.ts'
 
 /**
  * SQLite keeps the head of each queue in its lanes; here they are found anew, so that no row is one that all workers
@@ -115,23 +116,20 @@ export async function startJob(tx: Transaction, lease: Lease): Promise<boolean> 
 
 export async function completeJob(tx: Transaction, input: Input<'completeJob'>): Promise<boolean> {
   const job = await leasedJob(tx, input)
-  if (job?.job_status !== 'executing') return false
+  const executing = job && begun(job, tx.now, input.ran_ms)
+  if (!executing) return false
   const { skipped, ...insight } = input.findings
+  const { insight_id } = input
   await tx.run(
     `INSERT INTO insights (insight_id, assignment_id, workspace_id, created_at, body) VALUES ($1, $2, $3, $4, $5)`,
-    input.insight_id,
+    insight_id,
     job.assignment_id,
     job.workspace_id,
     tx.now,
     JSON.stringify(insight),
   )
-  const { progress } = job
-  await moveJob(tx, job, 'completed', {
-    owner: null,
-    insight_id: input.insight_id,
-    skipped,
-    progress: { ...progress, percent: 100, step: progress.steps },
-  })
+  const states = [executing, completed(executing, tx.now, { insight_id, skipped })]
+  await writeMoves(tx, states.slice(executing === job ? 1 : 0))
   return true
 }
 
@@ -142,7 +140,9 @@ async function end(tx: Transaction, job: OwnedJob, error: JobError): Promise<voi
 export async function failJob(tx: Transaction, input: Input<'failJob'>): Promise<boolean> {
   const job = await leasedJob(tx, input)
   if (!job) return false
-  await end(tx, job, input.error)
+  const began = begun(job, tx.now, input.ran_ms) ?? job
+  const states = [began, moved(began, 'canceled', tx.now, { owner: null, error: input.error })]
+  await writeMoves(tx, states.slice(began === job ? 1 : 0))
   return true
 }
 

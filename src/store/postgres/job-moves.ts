@@ -3,23 +3,11 @@
  * one transaction. Who changes a job holds the lock of its row (FOR UPDATE): others wait, and then find it changed.
  */
 import { eventTypeOf, jobEventData } from '../../event.ts'
-import { isFinal, type Job, type JobStatus, mayMove, type Progress } from '../../job.ts'
+import type { JobStatus } from '../../job.ts'
+import { type Change, moved, type OwnedJob } from '../job-move.ts'
 import type { Lease } from '../store.ts'
 import type { Session, Transaction } from './connection.ts'
 import { writeEvent } from './events.ts'
-
-/** A job with the node that holds it: the row as it is. */
-export interface OwnedJob extends Job {
-  owner: string | null
-}
-
-export const NO_PROGRESS: Progress = { percent: 0, step: 0, steps: 0, label: '' }
-
-/** Without the column that the contract does not show. */
-export function shown(job: OwnedJob): Job {
-  const { owner: _, ...rest } = job
-  return rest
-}
 
 interface JobKey {
   workspace_id: string
@@ -49,18 +37,6 @@ export function leasedJob(tx: Transaction, lease: Lease): Promise<OwnedJob | und
   )
 }
 
-type Change = Partial<
-  Pick<OwnedJob, 'owner' | 'attempt' | 'losses' | 'error' | 'skipped' | 'insight_id' | 'progress'>
->
-
-function arrival(job: OwnedJob, to: JobStatus, at: string): Partial<OwnedJob> {
-  if (to === 'queued') return { queued_at: job.queued_at ?? at }
-  if (to === 'executing') return { started_at: at }
-  return isFinal(to) ? { finished_at: at } : {}
-}
-
-const later = (a: string, b: string): string => (a > b ? a : b)
-
 function update(tx: Transaction, job: OwnedJob): Promise<number> {
   return tx.run(
     `UPDATE jobs SET job_status = $1, attempt = $2, losses = $3, owner = $4, insight_id = $5, skipped = $6,
@@ -82,6 +58,27 @@ function update(tx: Transaction, job: OwnedJob): Promise<number> {
   )
 }
 
+/** Writes a job that this transaction has locked as what it became: the last of `states`, by way of the others. */
+export async function writeMoves(tx: Transaction, states: OwnedJob[]): Promise<void> {
+  const job = states.at(-1)!
+  await update(tx, job)
+  for (const state of states) await tell(tx, state)
+  tx.hint({ topic: 'job', assignment_id: job.assignment_id })
+  if (job.job_status === 'queued') tx.hint({ topic: 'jobs' })
+}
+
+async function tell(tx: Transaction, job: OwnedJob): Promise<void> {
+  const type = eventTypeOf(job)
+  if (type)
+    await writeEvent(tx, {
+      workspace_id: job.workspace_id,
+      type,
+      at: job.moves.at(-1)!.at,
+      data: { ...jobEventData(job, tx.publicUrl) },
+      job,
+    })
+}
+
 /** Moves a job that this transaction has locked. An illegal move is a fault of the caller: it throws. */
 export async function moveJob(
   tx: Transaction,
@@ -89,23 +86,7 @@ export async function moveJob(
   to: JobStatus,
   change: Change = {},
 ): Promise<OwnedJob> {
-  if (!mayMove(job.job_status, to))
-    throw new Error(`A job cannot move from ${job.job_status} to ${to} (${job.assignment_id}).`)
-  // A transaction that waited for the lock began before the move that it waited for.
-  const at = later(tx.now, job.moves.at(-1)?.at ?? tx.now)
-  const moved: OwnedJob = { ...job, ...change, ...arrival(job, to, at), job_status: to }
-  moved.moves = [...job.moves, { job_status: to, at, attempt: moved.attempt }]
-  await update(tx, moved)
-  const type = eventTypeOf(moved)
-  if (type)
-    await writeEvent(tx, {
-      workspace_id: moved.workspace_id,
-      type,
-      at,
-      data: { ...jobEventData(moved, tx.publicUrl) },
-      job: moved,
-    })
-  tx.hint({ topic: 'job', assignment_id: moved.assignment_id })
-  if (to === 'queued') tx.hint({ topic: 'jobs' })
-  return moved
+  const next = moved(job, to, tx.now, change)
+  await writeMoves(tx, [next])
+  return next
 }

@@ -2,10 +2,11 @@
 import { AppError, notFound } from '../../errors.ts'
 import type { Findings, Insight } from '../../insight.ts'
 import { isFinal, type Job, type Move } from '../../job.ts'
+import { NO_PROGRESS, type OwnedJob, shown } from '../job-move.ts'
 import type { Counts, Input, NewJob, Page } from '../store.ts'
 import type { Session, Transaction } from './connection.ts'
 import { removeDeliveriesOfJobs } from './deliveries.ts'
-import { findJob, moveJob, NO_PROGRESS, type OwnedJob, shown } from './job-moves.ts'
+import { findJob, moveJob } from './job-moves.ts'
 import { newestFirst } from './page.ts'
 import { keepTemplateVersion } from './templates.ts'
 

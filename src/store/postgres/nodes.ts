@@ -1,10 +1,10 @@
 /** Nodes and their leases: whoever holds jobs or deliveries is a row here, renewed by the database's clock. */
 import { AppError } from '../../errors.ts'
+import type { OwnedJob } from '../job-move.ts'
 import type { Input, NodeInfo, Renewal } from '../store.ts'
 import { giveBack, giveBackLost } from './claims.ts'
 import type { Session, Transaction } from './connection.ts'
 import { giveBackDeliveries } from './deliveries.ts'
-import type { OwnedJob } from './job-moves.ts'
 
 function heldBy(tx: Transaction, node_id: string): Promise<OwnedJob[]> {
   return tx.all<OwnedJob>('SELECT * FROM jobs WHERE owner = $1 ORDER BY assignment_id FOR UPDATE', node_id)

@@ -4,9 +4,10 @@
  */
 import { AppError } from '../../errors.ts'
 import { type JobError, LOSSES_MAX } from '../../job.ts'
+import { begun, completed, moved, NO_PROGRESS, type OwnedJob, shown } from '../job-move.ts'
 import type { ClaimedJob, Input, Lease } from '../store.ts'
 import type { Connection } from './connection.ts'
-import { type JobRow, leasedJob, moveJob, NO_PROGRESS, type OwnedJob, shown, toJob } from './job-moves.ts'
+import { type JobRow, leasedJob, moveJob, toJob, writeMoves } from './job-moves.ts'
 
 const NEXT_LANE = `
   SELECT workspace_id FROM lanes WHERE head_priority IS NOT NULL
@@ -56,23 +57,21 @@ export function startJob(connection: Connection, lease: Lease): boolean {
 
 export function completeJob(connection: Connection, input: Input<'completeJob'>): boolean {
   const job = leasedJob(connection, input)
-  if (job?.job_status !== 'executing') return false
+  const now = connection.now()
+  const executing = job && begun(job, now, input.ran_ms)
+  if (!executing) return false
   const { skipped, ...insight } = input.findings
+  const { insight_id } = input
   connection.run(
     'INSERT INTO insights (insight_id, assignment_id, workspace_id, created_at, body) VALUES (?, ?, ?, ?, ?)',
-    input.insight_id,
+    insight_id,
     job.assignment_id,
     job.workspace_id,
-    connection.now(),
+    now,
     JSON.stringify(insight),
   )
-  const { progress } = job
-  moveJob(connection, job, 'completed', {
-    owner: null,
-    insight_id: input.insight_id,
-    skipped,
-    progress: { ...progress, percent: 100, step: progress.steps },
-  })
+  const states = [executing, completed(executing, now, { insight_id, skipped })]
+  writeMoves(connection, job, states.slice(executing === job ? 1 : 0))
   return true
 }
 
@@ -83,7 +82,10 @@ function end(connection: Connection, job: OwnedJob, error: JobError): void {
 export function failJob(connection: Connection, input: Input<'failJob'>): boolean {
   const job = leasedJob(connection, input)
   if (!job) return false
-  end(connection, job, input.error)
+  const now = connection.now()
+  const began = begun(job, now, input.ran_ms) ?? job
+  const states = [began, moved(began, 'canceled', now, { owner: null, error: input.error })]
+  writeMoves(connection, job, states.slice(began === job ? 1 : 0))
   return true
 }
 

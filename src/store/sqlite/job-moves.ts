@@ -3,15 +3,8 @@
  * with its deliveries, in one transaction.
  */
 import { eventTypeOf, jobEventData } from '../../event.ts'
-import {
-  isFinal,
-  type Job,
-  type JobError,
-  type JobStatus,
-  type Move,
-  mayMove,
-  type Progress,
-} from '../../job.ts'
+import { isFinal, type Job, type JobError, type JobStatus, type Move, type Progress } from '../../job.ts'
+import { type Change, moved, type OwnedJob } from '../job-move.ts'
 import type { Lease } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { writeEvent } from './events.ts'
@@ -24,13 +17,6 @@ export interface JobRow extends Omit<Job, 'variables' | 'progress' | 'error' | '
   moves: string
   owner: string | null
 }
-
-/** A job with the node that holds it. */
-export interface OwnedJob extends Job {
-  owner: string | null
-}
-
-export const NO_PROGRESS: Progress = { percent: 0, step: 0, steps: 0, label: '' }
 
 /** Column by column: to copy the rest of a row took as long as to read it. */
 export function toJob(row: JobRow): Job {
@@ -94,57 +80,47 @@ function updateLane(connection: Connection, workspace_id: string, from: JobStatu
   connection.run(`UPDATE lanes SET ${from} = ${from} - 1${enter}${head} WHERE workspace_id = ?`, workspace_id)
 }
 
-type Change = Partial<
-  Pick<OwnedJob, 'owner' | 'attempt' | 'losses' | 'error' | 'skipped' | 'insight_id' | 'progress'>
->
+/** Writes a job that was just read in the same transaction as what it became: the last of `states`, by way of the others. */
+export function writeMoves(connection: Connection, from: OwnedJob, states: OwnedJob[]): void {
+  const job = states.at(-1)!
+  connection.run(
+    `UPDATE jobs SET job_status = ?, attempt = ?, losses = ?, owner = ?, insight_id = ?, skipped = ?, queued_at = ?,
+       started_at = ?, finished_at = ?, progress = ?, error = ?, moves = ? WHERE assignment_id = ?`,
+    job.job_status,
+    job.attempt,
+    job.losses,
+    job.owner,
+    job.insight_id,
+    job.skipped,
+    job.queued_at,
+    job.started_at,
+    job.finished_at,
+    JSON.stringify(job.progress),
+    job.error && JSON.stringify(job.error),
+    JSON.stringify(job.moves),
+    job.assignment_id,
+  )
+  updateLane(connection, job.workspace_id, from.job_status, job.job_status)
+  for (const state of states) tell(connection, state)
+  connection.hint({ topic: 'job', assignment_id: job.assignment_id })
+  if (job.job_status === 'queued') connection.hint({ topic: 'jobs' })
+}
 
-function arrival(job: OwnedJob, to: JobStatus, at: string): Partial<OwnedJob> {
-  if (to === 'queued') return { queued_at: job.queued_at ?? at }
-  if (to === 'executing') return { started_at: at }
-  return isFinal(to) ? { finished_at: at } : {}
+function tell(connection: Connection, job: OwnedJob): void {
+  const type = eventTypeOf(job)
+  if (type)
+    writeEvent(connection, {
+      workspace_id: job.workspace_id,
+      type,
+      at: job.moves.at(-1)!.at,
+      data: { ...jobEventData(job, connection.publicUrl) },
+      job,
+    })
 }
 
 /** Moves a job that was just read in the same transaction. An illegal move is a fault of the caller: it throws. */
 export function moveJob(connection: Connection, job: OwnedJob, to: JobStatus, change: Change = {}): OwnedJob {
-  if (!mayMove(job.job_status, to))
-    throw new Error(`A job cannot move from ${job.job_status} to ${to} (${job.assignment_id}).`)
-  const at = connection.now()
-  const moved: OwnedJob = { ...job, ...change, ...arrival(job, to, at), job_status: to }
-  moved.moves = [...job.moves, { job_status: to, at, attempt: moved.attempt }]
-  connection.run(
-    `UPDATE jobs SET job_status = ?, attempt = ?, losses = ?, owner = ?, insight_id = ?, skipped = ?, queued_at = ?,
-       started_at = ?, finished_at = ?, progress = ?, error = ?, moves = ? WHERE assignment_id = ?`,
-    moved.job_status,
-    moved.attempt,
-    moved.losses,
-    moved.owner,
-    moved.insight_id,
-    moved.skipped,
-    moved.queued_at,
-    moved.started_at,
-    moved.finished_at,
-    JSON.stringify(moved.progress),
-    moved.error && JSON.stringify(moved.error),
-    JSON.stringify(moved.moves),
-    moved.assignment_id,
-  )
-  updateLane(connection, job.workspace_id, job.job_status, to)
-  const type = eventTypeOf(moved)
-  if (type)
-    writeEvent(connection, {
-      workspace_id: moved.workspace_id,
-      type,
-      at,
-      data: { ...jobEventData(moved, connection.publicUrl) },
-      job: moved,
-    })
-  connection.hint({ topic: 'job', assignment_id: moved.assignment_id })
-  if (to === 'queued') connection.hint({ topic: 'jobs' })
-  return moved
-}
-
-/** Without the column that the contract does not show. */
-export function shown(job: OwnedJob): Job {
-  const { owner: _, ...rest } = job
-  return rest
+  const next = moved(job, to, connection.now(), change)
+  writeMoves(connection, job, [next])
+  return next
 }

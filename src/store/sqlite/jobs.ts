@@ -2,10 +2,11 @@
 import { AppError, notFound } from '../../errors.ts'
 import type { Insight } from '../../insight.ts'
 import { isFinal, type Job, type Move } from '../../job.ts'
+import { NO_PROGRESS, type OwnedJob, shown } from '../job-move.ts'
 import type { Counts, Input, NewJob, Page } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { removeDeliveriesOfJob } from './deliveries.ts'
-import { findJobRow, type JobRow, moveJob, NO_PROGRESS, type OwnedJob, shown, toJob } from './job-moves.ts'
+import { findJobRow, type JobRow, moveJob, toJob } from './job-moves.ts'
 import { newestFirst } from './page.ts'
 import { keepTemplateVersion } from './templates.ts'
 

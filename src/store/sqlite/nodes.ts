@@ -1,11 +1,12 @@
 /** Nodes and their leases: whoever holds jobs or deliveries is a row here, renewed while it lives. */
 import { AppError } from '../../errors.ts'
 import { iso } from '../../runtime/clock.ts'
+import type { OwnedJob } from '../job-move.ts'
 import type { Input, NodeInfo, Renewal } from '../store.ts'
 import { giveBack, giveBackLost } from './claims.ts'
 import type { Connection } from './connection.ts'
 import { giveBackDeliveries } from './deliveries.ts'
-import { type JobRow, leasedJob, type OwnedJob, toJob } from './job-moves.ts'
+import { type JobRow, leasedJob, toJob } from './job-moves.ts'
 
 function heldBy(connection: Connection, node_id: string): OwnedJob[] {
   return connection
