@@ -6,6 +6,7 @@ import { ERRORS, JOB_ERRORS } from '../src/errors.ts'
 import { sqliteSchema } from '../src/store/sqlite/schema.ts'
 import { dataPage } from '../src/templates/samples.ts'
 import { frontMatterSchema } from '../src/templates/schema.ts'
+import { backtestScores, forecastsPage } from './accuracy/backtest.ts'
 import { accuracyTable } from './accuracy/table.ts'
 import { sandboxPage } from './sandbox.ts'
 
@@ -67,6 +68,7 @@ export const GENERATED: Record<string, () => string | Promise<string>> = {
   'docs/config.md': configPage,
   'docs/data.md': dataPage,
   'docs/accuracy.md': accuracyTable,
+  'docs/forecasts.md': async () => forecastsPage(await backtestScores()),
   'docs/sandbox.md': sandboxPage,
   'docs/template.schema.json': () => `${JSON.stringify(frontMatterSchema, null, 2)}\n`,
 }

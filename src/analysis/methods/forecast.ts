@@ -4,8 +4,10 @@
  * Exponential smoothing with additive errors, fitted by maximum likelihood and chosen by AICc (numeric/ets.ts); seasons
  * longer than 24 steps are taken out by STL first and their last cycle is repeated. Intervals at 80 and 95% are normal,
  * from the model's variance in closed form. The model is backtested from up to three origins against the seasonal naive
- * forecast (the value one season before), by MASE (Hyndman and Koehler, Int. J. Forecasting 22, 2006); where the naive
- * one errs less it is used. The series travels (at most 50,000 times); the latest 500 steps are fitted.
+ * forecast (the value one season before), by MASE (Hyndman and Koehler, Int. J. Forecasting 22, 2006). The naive one is
+ * used where it errs less from each of at least two origins: where a lower mean decided, forecasts got worse (MASE 1.42
+ * in place of 1.34 over 100 forecasts of the series of test/accuracy/backtest.ts, the naive one alone 1.90).
+ * The series travels (at most 50,000 times); the latest 500 steps are fitted.
  */
 import Type, { type Static } from 'typebox'
 import { normalUpperQuantile } from '../numeric/distributions.ts'
@@ -81,7 +83,7 @@ export const forecast: Method = {
     const test = backtest(values, period, given.horizon)
     const model = predict(values, period, given.horizon)
     const naive = seasonalNaive(values, period, given.horizon)
-    const better = test !== null && test.naive < test.model
+    const better = test !== null && test.naiveWins
     const chosen = better || model === null ? naive : model
     const points = pointsOf(grid, chosen, series.unit)
     const lowest = values.reduce((least, value) => Math.min(least, value), Number.POSITIVE_INFINITY)
@@ -164,12 +166,15 @@ function seasonalNaive(values: readonly number[], period: number, horizon: numbe
   return { model: period > 1 ? 'seasonal naive' : 'naive', parameters: null, steps, errors }
 }
 
+interface Backtest {
+  model: number
+  naive: number
+  /** Better from each of at least two origins. */
+  naiveWins: boolean
+}
+
 /** Mean absolute errors of both forecasts over those of the naive one within the data; null where it cannot be done. */
-function backtest(
-  values: readonly number[],
-  period: number,
-  horizon: number,
-): { model: number; naive: number } | null {
+function backtest(values: readonly number[], period: number, horizon: number): Backtest | null {
   const ahead = Math.min(horizon, Math.max(1, Math.floor(values.length / 5)))
   const found: { model: number; naive: number }[] = []
   for (let origin = 0; origin < ORIGINS; origin++) {
@@ -188,7 +193,11 @@ function backtest(
   if (found.length === 0) return null
   const mean = (pick: (one: { model: number; naive: number }) => number) =>
     found.reduce((sum, one) => sum + pick(one), 0) / found.length
-  return { model: mean((one) => one.model), naive: mean((one) => one.naive) }
+  return {
+    model: mean((one) => one.model),
+    naive: mean((one) => one.naive),
+    naiveWins: found.length > 1 && found.every((one) => one.naive < one.model),
+  }
 }
 
 function meanSize(errors: ArrayLike<number>): number {
@@ -225,12 +234,16 @@ function pointsOf(grid: Grid, { steps }: Prediction, unit: number): Point[] {
 
 function notesOf(
   { errors }: Prediction,
-  test: object | null,
+  test: Backtest | null,
   beaten: string | null,
   below: boolean,
 ): string[] {
   const notes: string[] = []
   if (test === null) notes.push('Too few values (or too little variation) to test the forecast on the past.')
+  if (test !== null && test.naive < test.model && beaten === null)
+    notes.push(
+      'The naive forecast erred less in the backtest, but not from each origin, which is too little to prefer it.',
+    )
   if (beaten !== null)
     notes.push(`${beaten} did worse than the naive forecast in the backtest, so the naive one is given.`)
   const correlation = lagOne(errors)

@@ -98,8 +98,10 @@ export function fitEts(values: readonly number[], period: number): EtsFit | null
     { trend: true, damped: true, period },
   ])
   let best: EtsFit | null = null
+  let undamped: EtsFit | null = null
   for (const form of forms) {
-    const fit = fitForm(values, form)
+    const fit = fitForm(values, form, form.damped ? undamped : null)
+    if (form.trend && !form.damped) undamped = fit
     if (fit && (best === null || fit.aicc < best.aicc)) best = fit
   }
   return best
@@ -109,8 +111,15 @@ export function formName({ trend, damped, period }: EtsForm): string {
   return `ETS(A,${trend ? (damped ? 'Ad' : 'A') : 'N'},${period > 1 ? 'A' : 'N'})`
 }
 
-/** Fits one form by maximum likelihood. */
-export function fitForm(values: readonly number[], form: EtsForm): EtsFit | null {
+/**
+ * Fits one form by maximum likelihood. The damped trend's search also begins at the undamped fit, where it is given:
+ * from afar it stops at a worse place (on R's co2 by 70 in n ln SSE).
+ */
+export function fitForm(
+  values: readonly number[],
+  form: EtsForm,
+  undamped: EtsFit | null = null,
+): EtsFit | null {
   const smoothing = 1 + (form.trend ? 1 : 0) + (form.damped ? 1 : 0) + (form.period > 1 ? 1 : 0)
   const states = 1 + (form.trend ? 1 : 0) + (form.period > 1 ? form.period - 1 : 0)
   const count = smoothing + states + 1
@@ -120,15 +129,17 @@ export function fitForm(values: readonly number[], form: EtsForm): EtsFit | null
   // Errors this small are rounding: nothing is gained by searching below them.
   const least = n * (1e-8 * size) ** 2 + Number.MIN_VALUE
   const cost = (point: readonly number[]) =>
-    Math.log(solveInitial(values, form, parametersAt(point, form)).squares + least)
+    Math.log(squaresOf(values, form, parametersAt(point, form)) + least)
   const starts = [0, -2].map((first) => [
     first,
     ...(form.trend ? [-2] : []),
     ...(form.period > 1 ? [-2] : []),
     ...(form.damped ? [1] : []),
   ])
-  const [first, second] = starts.map((start) => nelderMead(cost, start, 1))
-  const found = second!.value < first!.value ? second! : first!
+  if (undamped) starts.push(pointAt(undamped.parameters, form))
+  const found = starts
+    .map((start) => nelderMead(cost, start, 1))
+    .reduce((best, one) => (one.value < best.value ? one : best))
   const parameters = parametersAt(found.point, form)
   const { initial, squares } = solveInitial(values, form, parameters)
   const { errors, final } = etsFilter(values, form, parameters, initial)
@@ -143,6 +154,18 @@ export function fitForm(values: readonly number[], form: EtsForm): EtsFit | null
   }
 }
 
+/** The point at which `parametersAt` gives these parameters, with a trend that is hardly damped. */
+function pointAt({ alpha, beta, gamma }: EtsParameters, form: EtsForm): number[] {
+  const back = (share: number) => Math.log(clamp(share) / (1 - clamp(share)))
+  const clamp = (share: number) => Math.min(1 - 1e-4, Math.max(1e-4, share))
+  return [
+    back(alpha),
+    ...(form.trend ? [back(beta / alpha)] : []),
+    ...(form.period > 1 ? [back(gamma / (1 - alpha))] : []),
+    ...(form.damped ? [4] : []),
+  ]
+}
+
 /** Any point as parameters inside the usual bounds: 0 < beta < alpha < 1, 0 < gamma < 1 - alpha, 0.8 <= phi <= 0.98. */
 function parametersAt(point: readonly number[], form: EtsForm): EtsParameters {
   const share = (value: number) => 1 / (1 + Math.exp(-value))
@@ -153,6 +176,84 @@ function parametersAt(point: readonly number[], form: EtsForm): EtsParameters {
   const gamma = form.period > 1 ? within(1e-4 * (1 - alpha), 1 - alpha, point[next++]!) : 0
   const phi = form.damped ? within(0.8, 0.98, point[next++]!) : 1
   return { alpha, beta, gamma, phi }
+}
+
+/**
+ * The sum of squared errors from the initial state of least squares. By normal equations, summed as the values pass:
+ * eight times as fast as solving by QR, which is asked only where little would be left of the digits.
+ */
+function squaresOf(values: readonly number[], form: EtsForm, parameters: EtsParameters): number {
+  const { gram, moments, whole } = normalEquations(values, form, parameters)
+  const size = moments.length
+  let explained = 0
+  for (let row = 0; row < size; row++) {
+    for (let column = 0; column <= row; column++) {
+      let sum = gram[row * size + column]!
+      for (let k = 0; k < column; k++) sum -= gram[row * size + k]! * gram[column * size + k]!
+      if (column < row) gram[row * size + column] = sum / gram[column * size + column]!
+      else if (sum > 1e-9 * gram[row * size + row]!) gram[row * size + row] = Math.sqrt(sum)
+      else return solveInitial(values, form, parameters).squares
+    }
+    let solved = moments[row]!
+    for (let k = 0; k < row; k++) solved -= gram[row * size + k]! * moments[k]!
+    moments[row] = solved / gram[row * size + row]!
+    explained += moments[row]! ** 2
+  }
+  const squares = whole - explained
+  return squares > 1e-6 * whole ? squares : solveInitial(values, form, parameters).squares
+}
+
+/**
+ * How the errors answer to each part of the initial state (level, slope, seasons but the last, which is what makes
+ * them add up to zero), as products summed over the values; the errors are those from a state near the first values.
+ */
+function normalEquations(
+  values: readonly number[],
+  form: EtsForm,
+  parameters: EtsParameters,
+): { gram: Float64Array; moments: Float64Array; whole: number } {
+  const { trend, period } = form
+  const { alpha, beta, gamma, phi } = parameters
+  const parts = 1 + (trend ? 1 : 0) + (period > 1 ? period - 1 : 0)
+  const firstSeason = trend ? 2 : 1
+  const errors = etsFilter(values, form, parameters, near(values, form)).errors
+  const level = new Float64Array(parts)
+  const slope = new Float64Array(parts)
+  const seasons = new Float64Array(parts * period)
+  level[0] = 1
+  if (trend) slope[1] = 1
+  for (let part = firstSeason; part < parts; part++) {
+    seasons[part * period + part - firstSeason] = 1
+    seasons[part * period + period - 1] = -1
+  }
+  const gram = new Float64Array(parts * parts)
+  const moments = new Float64Array(parts)
+  const answer = new Float64Array(parts)
+  let whole = 0
+  for (let step = 0; step < values.length; step++) {
+    const place = step % period
+    const error = errors[step]!
+    whole += error * error
+    for (let part = 0; part < parts; part++) {
+      const drift = trend ? phi * slope[part]! : 0
+      const at = part * period + place
+      const told = level[part]! + drift + seasons[at]!
+      level[part] = level[part]! + drift - alpha * told
+      slope[part] = drift - beta * told
+      seasons[at]! -= gamma * told
+      answer[part] = told
+      moments[part]! += told * error
+      for (let other = 0; other <= part; other++) gram[part * parts + other]! += told * answer[other]!
+    }
+  }
+  return { gram, moments, whole }
+}
+
+/** A state from which the errors are small enough to keep their digits: the first season as it is. */
+function near(values: readonly number[], { period }: EtsForm): EtsState {
+  const first = values.slice(0, period)
+  const level = first.reduce((sum, value) => sum + value, 0) / first.length
+  return { level, slope: 0, seasons: period > 1 ? first.map((value) => value - level) : [] }
 }
 
 /** The initial state of least squares: errors are those of a zero state less a column for each of its parts. */
