@@ -7,6 +7,7 @@ import { adminCalls } from './client/administration.ts'
 import { eventCalls } from './client/events.ts'
 import { type ClientOptions, createCaller, jsonCaller } from './client/http.ts'
 import { jobCalls } from './client/jobs.ts'
+import { linkCalls } from './client/links.ts'
 import { templateCalls } from './client/templates.ts'
 import { webhookCalls } from './client/webhooks.ts'
 
@@ -20,6 +21,7 @@ export {
   type Problem,
 } from './client/http.ts'
 export type { JobFilter, JobInput } from './client/jobs.ts'
+export type { LinkInput, NewLink } from './client/links.ts'
 export type {
   DeliveryFilter,
   FullDelivery,
@@ -36,6 +38,7 @@ export function createClient(options: ClientOptions) {
     url: options.url,
     templates: templateCalls(send, json),
     jobs: jobCalls(send, json),
+    links: linkCalls(send, json),
     webhooks: webhookCalls(send, json),
     events: eventCalls(json),
     ...adminCalls(send, json),

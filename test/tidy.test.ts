@@ -11,7 +11,7 @@ const sources = globSync('src/**/*.ts', { cwd: root }).toSorted()
 const production = sources.filter((file) => !isTestOnly(file))
 /** The console: its own world of imports, the same size and names. */
 const web = globSync('web/{src/**/,}*.{ts,tsx}', { cwd: root }).toSorted()
-const NOUNS = ['job', 'template', 'insight', 'event', 'webhook', 'delivery', 'token', 'errors'].map(
+const NOUNS = ['job', 'template', 'insight', 'event', 'webhook', 'delivery', 'token', 'link', 'errors'].map(
   (noun) => `src/${noun}.ts`,
 )
 

@@ -110,6 +110,7 @@ test('limits the requests of each token where a limit is set', async (t) => {
     rateLimit: 3,
     trustProxy: false,
     metricsToken: null,
+    publicUrl: null,
   }
   const { ask, tokens } = await openHarness(t, { clock, parts: { config } })
   for (let left = 2; left >= 0; left -= 1) {
@@ -200,7 +201,15 @@ test('takes a form and nothing else to log in', async (t) => {
 
 test('counts logins by the last address of X-Forwarded-For behind a proxy, and never without one', async (t) => {
   for (const trustProxy of [true, false]) {
-    const config = { host: '127.0.0.1', port: 0, data: null, rateLimit: null, trustProxy, metricsToken: null }
+    const config = {
+      host: '127.0.0.1',
+      port: 0,
+      data: null,
+      rateLimit: null,
+      trustProxy,
+      metricsToken: null,
+      publicUrl: null,
+    }
     const { ask } = await openHarness(t, { clock: new FakeClock(), parts: { config } })
     const login = (name: string, forwarded: string) =>
       ask('POST', '/v1alpha/auth/login', {

@@ -97,6 +97,7 @@ export async function openHarness(test: TestContext, options: HarnessOptions = {
       rateLimit: null,
       trustProxy: false,
       metricsToken: null,
+      publicUrl: null,
     },
     settings: [],
     store,

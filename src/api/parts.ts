@@ -13,10 +13,11 @@ import type { Drawings } from './drawings.ts'
 import type { Hints } from './hints.ts'
 import type { Idempotency } from './idempotency.ts'
 import type { Limiter } from './limiter.ts'
+import type { Openings } from './openings.ts'
 import type { Statuses } from './statuses.ts'
 
 export interface ApiParts {
-  config: Pick<Config, 'host' | 'port' | 'data' | 'rateLimit' | 'trustProxy' | 'metricsToken'>
+  config: Pick<Config, 'host' | 'port' | 'data' | 'rateLimit' | 'trustProxy' | 'metricsToken' | 'publicUrl'>
   /** The settings as people may see them, secrets hidden. */
   settings: ReturnType<typeof describeConfig>
   store: Store
@@ -46,6 +47,9 @@ export interface Services extends ApiParts {
   sample: Record<string, string>
   /** Null: no limit. */
   requests: Limiter | null
+  /** Who reads by links, by address. */
+  readers: Limiter
+  openings: Openings
   logins: { byUsername: Limiter; byAddress: Limiter }
   /** The text of the OpenAPI document. */
   openapi(): string

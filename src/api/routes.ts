@@ -5,6 +5,8 @@ import * as events from './events.ts'
 import * as health from './health.ts'
 import * as live from './job-events.ts'
 import * as jobs from './jobs.ts'
+import * as linkPage from './link-page.ts'
+import * as links from './links.ts'
 import * as session from './login.ts'
 import * as pages from './pages.ts'
 import * as results from './result.ts'
@@ -47,6 +49,10 @@ export const ROUTES: readonly Route[] = [
   on('POST /v1alpha/jobs/cancel', jobs.cancelJob),
   on('DELETE /v1alpha/jobs/{assignment_id}', jobs.deleteJob),
 
+  on('POST /v1alpha/insights/{insight_id}/links', links.createLink),
+  on('GET /v1alpha/insights/{insight_id}/links', links.listLinks),
+  on('DELETE /v1alpha/insights/{insight_id}/links/{link_id}', links.deleteLink),
+
   on('POST /v1alpha/webhooks/', webhooks.createWebhook),
   on('GET /v1alpha/webhooks/', webhooks.listWebhooks),
   on('GET /v1alpha/webhooks/deliveries/{delivery_id}', deliveries.getDelivery),
@@ -88,6 +94,7 @@ export const ROUTES: readonly Route[] = [
   on('GET /docs', pages.reference),
   on('GET /docs/errors', pages.errorsPage),
   on('GET /docs/{file}', pages.referenceFile),
+  on('GET /links/{secret}', linkPage.openLink),
   on('GET /', console.consolePage),
   on('GET /assets/{file}', console.consoleFile),
   ...console.SECTIONS.flatMap((section) => [

@@ -243,6 +243,7 @@ test('asks for the metrics token where one is set', async (t) => {
     rateLimit: null,
     trustProxy: false,
     metricsToken: 'a-metrics-token-of-16',
+    publicUrl: null,
   }
   const { ask } = await openHarness(t, { parts: { config } })
   assert.equal((await ask('GET', '/metrics', { token: null })).status, 401)

@@ -65,6 +65,7 @@ export async function createApi(parts: ApiParts): Promise<Api> {
       services.hints.close()
       const cut = setTimeout(() => app.server.closeAllConnections(), CLOSE_MS)
       await app.close()
+      await services.openings.close()
       clearTimeout(cut)
     },
   }

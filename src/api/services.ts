@@ -8,11 +8,14 @@ import { createHints } from './hints.ts'
 import { createIdempotency } from './idempotency.ts'
 import { createLimiter } from './limiter.ts'
 import { openapiText } from './openapi.ts'
+import { createOpenings } from './openings.ts'
 import type { ApiParts, Services } from './parts.ts'
 import { createStatuses } from './statuses.ts'
 
 /** Login attempts: ten at once and then two a minute for a name, sixty and one a second for an address. */
 const LOGINS_BY_USERNAME = { burst: 10, perSecond: 1 / 30 }
+/** Pages opened by links: people behind one address share it. */
+const READERS = { burst: 120, perSecond: 2 }
 const LOGINS_BY_ADDRESS = { burst: 60, perSecond: 1 }
 
 export function createServices(parts: ApiParts, stopping: AbortSignal): Services {
@@ -37,6 +40,8 @@ export function createServices(parts: ApiParts, stopping: AbortSignal): Services
       config.rateLimit === null
         ? null
         : createLimiter(clock, { burst: config.rateLimit, perSecond: config.rateLimit }),
+    readers: createLimiter(clock, READERS),
+    openings: createOpenings(store, clock, parts.log),
     logins: {
       byUsername: createLimiter(clock, LOGINS_BY_USERNAME),
       byAddress: createLimiter(clock, LOGINS_BY_ADDRESS),

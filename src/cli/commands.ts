@@ -10,6 +10,7 @@ import { CONFIG } from './config.ts'
 import { DEMO } from './demo.ts'
 import { EVENTS } from './events.ts'
 import { JOBS } from './jobs.ts'
+import { LINKS } from './links.ts'
 import { LISTEN, TRIGGER } from './listen.ts'
 import { MIGRATE } from './migrate.ts'
 import { NEW } from './new.ts'
@@ -28,6 +29,7 @@ export const COMMANDS: readonly Command[] = [
   NEW,
   ...TEMPLATES,
   ...JOBS,
+  ...LINKS,
   ...WEBHOOKS,
   ...WEBHOOK_CARE,
   LISTEN,

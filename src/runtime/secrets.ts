@@ -69,6 +69,11 @@ export function newToken(): string {
   return `assay_${randomBytes(32).toString('base64url')}`
 }
 
+/** The secret part of a link's address: as good as a token, and it stands in an address as it is. */
+export function newLinkSecret(): string {
+  return randomBytes(32).toString('base64url')
+}
+
 const scryptAsync = promisify<
   string,
   Buffer,

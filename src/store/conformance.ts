@@ -8,6 +8,7 @@ import { claimTests, nodeTests } from './conformance/claims.ts'
 import { deliveryTests } from './conformance/deliveries.ts'
 import type { Harness } from './conformance/given.ts'
 import { jobTests } from './conformance/jobs.ts'
+import { linkTests } from './conformance/links.ts'
 import { idempotencyTests, recoveryTests, retentionTests } from './conformance/recoveries.ts'
 import { webhookTests } from './conformance/webhooks.ts'
 
@@ -18,6 +19,7 @@ const PARTS = {
   jobs: jobTests,
   claims: claimTests,
   nodes: nodeTests,
+  links: linkTests,
   'webhooks and events': webhookTests,
   deliveries: deliveryTests,
   'recovery and statistics': recoveryTests,

@@ -12,7 +12,8 @@ import { PAGE_STYLE } from './page-style.ts'
 import { guardSvg } from './svg-guard.ts'
 
 const styleHash = createHash('sha256').update(PAGE_STYLE).digest('base64')
-const POLICY = `default-src 'none'; style-src 'sha256-${styleHash}'; img-src data:; base-uri 'none'; form-action 'none'`
+/** For the header of a page, too: the browser holds to both. */
+export const INSIGHT_PAGE_POLICY = `default-src 'none'; style-src 'sha256-${styleHash}'; img-src data:; base-uri 'none'; form-action 'none'`
 
 const LINK = /^(https?:|mailto:|#)/i
 const PICTURE = /^data:image\/(png|gif|jpeg|webp);base64,[A-Za-z0-9+/=]+$/i
@@ -69,11 +70,32 @@ export function insightPage(insight: Insight, svgs: string[]): string {
   )
   const title = escapeHtml(insight.title)
   const heading = /<h1[ >]/.test(filled) ? '' : `<h1>${title}</h1>\n`
+  return wholePage(
+    title,
+    `<main>
+${heading}${filled}</main>
+${footer(insight)}`,
+  )
+}
+
+/** A page of one sentence, in the same dress and under the same policy. */
+export function plainPage(title: string, sentence: string): string {
+  const heading = escapeHtml(title)
+  return wholePage(
+    heading,
+    `<main>
+<h1>${heading}</h1>
+<p>${escapeHtml(sentence)}</p>
+</main>`,
+  )
+}
+
+function wholePage(title: string, body: string): string {
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="content-security-policy" content="${POLICY}">
+<meta http-equiv="content-security-policy" content="${INSIGHT_PAGE_POLICY}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
 <meta name="robots" content="noindex">
@@ -81,9 +103,7 @@ export function insightPage(insight: Insight, svgs: string[]): string {
 <style>${PAGE_STYLE}</style>
 </head>
 <body>
-<main>
-${heading}${filled}</main>
-${footer(insight)}
+${body}
 </body>
 </html>
 `

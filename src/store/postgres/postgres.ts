@@ -10,6 +10,7 @@ import * as deliveries from './deliveries.ts'
 import { listEvents } from './events.ts'
 import * as idempotency from './idempotency.ts'
 import * as jobs from './jobs.ts'
+import * as links from './links.ts'
 import * as nodes from './nodes.ts'
 import { prune } from './prune.ts'
 import * as recoveries from './recoveries.ts'
@@ -67,6 +68,8 @@ const READS = {
   getJob: jobs.getJob,
   listJobs: jobs.listJobs,
   getInsight: jobs.getInsight,
+  findLink: links.findLink,
+  listLinks: links.listLinks,
   listNodes: nodes.listNodes,
   getWebhook: (from: Session, input: Input<'getWebhook'>) => webhooks.getWebhook(from, input),
   listWebhooks: webhooks.listWebhooks,
@@ -104,6 +107,9 @@ const WRITES = {
   queueJob: jobs.queueJob,
   cancelJob: jobs.cancelJob,
   deleteJob: jobs.deleteJob,
+  createLink: links.createLink,
+  deleteLink: links.deleteLink,
+  countOpenings: links.countOpenings,
   claimJobs: claims.claimJobs,
   startJob: claims.startJob,
   completeJob: claims.completeJob,

@@ -67,6 +67,12 @@ export function prune(connection: Connection, input: Input<'prune'>): Pruned {
             AND jobs.template_id = template_versions.template_id) LIMIT ?)`,
     limit,
   )
-  const other = keys + counts + recoveries + versions + older('tokens', 'expires_at', events_before)
+  const other =
+    keys +
+    counts +
+    recoveries +
+    versions +
+    older('tokens', 'expires_at', events_before) +
+    older('links', 'expires_at', events_before)
   return { jobs, events, other }
 }

@@ -12,6 +12,7 @@ import * as deliveries from './deliveries.ts'
 import { listEvents } from './events.ts'
 import * as idempotency from './idempotency.ts'
 import * as jobs from './jobs.ts'
+import * as links from './links.ts'
 import { takeLock } from './lock.ts'
 import * as nodes from './nodes.ts'
 import { prune } from './prune.ts'
@@ -79,6 +80,8 @@ const READS = {
   getJob: jobs.getJob,
   listJobs: jobs.listJobs,
   getInsight: jobs.getInsight,
+  findLink: links.findLink,
+  listLinks: links.listLinks,
   listNodes: nodes.listNodes,
   getWebhook: webhooks.getWebhook,
   listWebhooks: webhooks.listWebhooks,
@@ -109,6 +112,9 @@ const WRITES = {
   queueJob: jobs.queueJob,
   cancelJob: jobs.cancelJob,
   deleteJob: jobs.deleteJob,
+  createLink: links.createLink,
+  deleteLink: links.deleteLink,
+  countOpenings: links.countOpenings,
   startJob: claims.startJob,
   completeJob: claims.completeJob,
   failJob: claims.failJob,
