@@ -58,11 +58,11 @@ test('charts stand where they belong, with their numbers; without a drawing as t
   const drawn = page(`a\n\n${chartPlaceholder('chart-1')}\n\nb`, ['<svg width="1"></svg>'])
   assert.match(
     drawn,
-    /<p>a<\/p>\n<figure class="chart" role="img" aria-label="A &#60;chart&#62;"><svg width="1"><\/svg><figcaption>a: 1\.<\/figcaption><\/figure>\n\n<p>b<\/p>/,
+    /<p>a<\/p>\n<figure class="chart"><div role="img" aria-label="A &#60;chart&#62;"><svg width="1"><\/svg><\/div><figcaption>a: 1\.<\/figcaption><\/figure>\n\n<p>b<\/p>/,
   )
   assert.match(
     page(chartPlaceholder('chart-1')),
-    /<figure class="chart"><pre>A &#60;chart&#62;\na █{40} 1<\/pre><\/figure>/,
+    /<figure class="chart"><pre tabindex="0">A &#60;chart&#62;\na █{40} 1<\/pre><\/figure>/,
   )
   assert.ok(!page(chartPlaceholder('chart-9')).includes('\u2063'))
 })

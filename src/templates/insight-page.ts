@@ -41,11 +41,19 @@ function createMarkdown() {
     token.attrSet('rel', 'noreferrer noopener nofollow')
     return self.renderToken(tokens, index, options)
   }
-  rules.table_open = () => '<div class="table"><table>\n'
+  rules.table_open = () => '<div class="table" tabindex="0"><table>\n'
   rules.table_close = () => '</table></div>\n'
+  // What is wider than the page is scrolled, also by keys.
+  const [fence, indented] = [rules.fence!, rules.code_block!]
+  rules.fence = (...given) => withFocus(fence(...given))
+  rules.code_block = (...given) => withFocus(indented(...given))
   rules.th_open = (tokens, index) => cellOpen('th', tokens[index]!.attrGet('style'))
   rules.td_open = (tokens, index) => cellOpen('td', tokens[index]!.attrGet('style'))
   return markdown
+}
+
+function withFocus(pre: string): string {
+  return pre.replace(/^<pre>/, '<pre tabindex="0">')
 }
 
 /** The policy forbids style attributes: alignment is a class. */
@@ -112,12 +120,12 @@ ${body}
 function chartFigure(chart: Chart, svg: string | undefined): string {
   if (svg === undefined || svg === '') {
     const text = textChart(chart).split('\n').slice(1, -1).join('\n')
-    return `<figure class="chart"><pre>${escapeHtml(text)}</pre></figure>\n`
+    return `<figure class="chart"><pre tabindex="0">${escapeHtml(text)}</pre></figure>\n`
   }
   const numbers = chartNumbers(chart)
   const label = escapeHtml(chart.title === '' ? numbers : chart.title)
   const drawing = guardSvg(svg, chart.id)
-  return `<figure class="chart" role="img" aria-label="${label}">${drawing}<figcaption>${escapeHtml(numbers)}</figcaption></figure>\n`
+  return `<figure class="chart"><div role="img" aria-label="${label}">${drawing}</div><figcaption>${escapeHtml(numbers)}</figcaption></figure>\n`
 }
 
 function footer(insight: Insight): string {

@@ -140,6 +140,26 @@ CREATE INDEX jobs_owned ON jobs USING btree (owner, workspace_id, job_status) WH
 
 CREATE INDEX jobs_queued ON jobs USING btree (workspace_id, priority DESC, queued_at, assignment_id) WHERE (job_status = 'queued'::text);
 
+CREATE TABLE links (
+  link_id text COLLATE "C" NOT NULL,
+  link_hash text COLLATE "C" NOT NULL,
+  workspace_id text COLLATE "C" NOT NULL,
+  insight_id text COLLATE "C" NOT NULL,
+  user_id text COLLATE "C" NOT NULL,
+  label text,
+  expires_at timestamp(3) with time zone NOT NULL,
+  opened_count integer NOT NULL DEFAULT 0,
+  last_opened_at timestamp(3) with time zone,
+  created_at timestamp(3) with time zone NOT NULL,
+  UNIQUE (link_hash),
+  PRIMARY KEY (link_id),
+  FOREIGN KEY (insight_id) REFERENCES insights(insight_id) ON DELETE CASCADE
+);
+
+CREATE INDEX links_by_expiry ON links USING btree (expires_at);
+
+CREATE INDEX links_by_insight ON links USING btree (insight_id, created_at, link_id);
+
 CREATE TABLE migrations (
   number integer NOT NULL,
   name text NOT NULL,

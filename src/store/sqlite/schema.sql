@@ -136,6 +136,23 @@ CREATE TABLE lanes (
 CREATE INDEX lanes_by_turn ON lanes (head_priority DESC, active + executing, head_queued_at)
   WHERE head_priority IS NOT NULL;
 
+CREATE TABLE links (
+  link_id TEXT PRIMARY KEY,
+  link_hash TEXT NOT NULL UNIQUE,
+  workspace_id TEXT NOT NULL,
+  insight_id TEXT NOT NULL REFERENCES insights ON DELETE CASCADE,
+  user_id TEXT NOT NULL,
+  label TEXT,
+  expires_at TEXT NOT NULL,
+  opened_count INTEGER NOT NULL DEFAULT 0,
+  last_opened_at TEXT,
+  created_at TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX links_by_expiry ON links (expires_at);
+
+CREATE INDEX links_by_insight ON links (insight_id, created_at, link_id);
+
 CREATE TABLE migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL) STRICT;
 
 CREATE TABLE nodes (
