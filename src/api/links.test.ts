@@ -104,7 +104,7 @@ test('counts how often a link was opened, once for many openings', async (t) => 
   assert.equal(clock.sleeping, asleep + 1)
   clock.advance(1000)
   while (written.mock.callCount() === 0) await new Promise((resolve) => setImmediate(resolve))
-  await Promise.all(written.mock.calls.map((call) => call.result))
+  for (const { result } of written.mock.calls) await result
   const { opened_count, last_opened_at } = await count()
   assert.deepEqual([opened_count, last_opened_at], [5, '2026-01-01T00:00:00.000Z'])
   await open(harness, url)
