@@ -1,5 +1,6 @@
 /** What is generated from the code: the files, and how each is made. `npm run gen` writes them; a test compares. */
 
+import { analysisSchema } from '../src/analysis/methods/schema.ts'
 import { openapiText } from '../src/api/openapi.ts'
 import { flagOf, SETTINGS, type SettingName } from '../src/config.ts'
 import { ERRORS, JOB_ERRORS } from '../src/errors.ts'
@@ -71,4 +72,5 @@ export const GENERATED: Record<string, () => string | Promise<string>> = {
   'docs/forecasts.md': async () => forecastsPage(await backtestScores()),
   'docs/sandbox.md': sandboxPage,
   'docs/template.schema.json': () => `${JSON.stringify(frontMatterSchema, null, 2)}\n`,
+  'docs/analysis.schema.json': () => `${JSON.stringify(analysisSchema, null, 2)}\n`,
 }

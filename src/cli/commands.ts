@@ -15,6 +15,7 @@ import { LISTEN, TRIGGER } from './listen.ts'
 import { MIGRATE } from './migrate.ts'
 import { NEW } from './new.ts'
 import { RUN } from './run.ts'
+import { SCHEMA } from './schema.ts'
 import { SERVE } from './serve.ts'
 import { STATUS } from './status.ts'
 import { TEMPLATES } from './templates.ts'
@@ -27,6 +28,7 @@ export const COMMANDS: readonly Command[] = [
   RUN,
   CHECK,
   NEW,
+  SCHEMA,
   ...TEMPLATES,
   ...JOBS,
   ...LINKS,
