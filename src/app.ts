@@ -294,6 +294,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     home: config.home,
     clock,
     publicUrl: config.publicUrl,
+    caps: { max_queued: config.maxQueued, max_running: config.maxRunning },
   })
   const services: Service[] = []
   try {

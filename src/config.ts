@@ -140,6 +140,7 @@ function yesOrNo(value: string): boolean {
   return oneOf('true', 'false')(value) === 'true'
 }
 const rate = (value: string): number | null => (value === '' ? null : integer(1, 1_000_000)(value))
+const cap = (value: string): number | null => (value === '' ? null : integer(0, 1_000_000_000)(value))
 
 export const SETTINGS = {
   host: setting('ASSAY_HOST', '127.0.0.1', 'Address to listen on', text),
@@ -185,6 +186,18 @@ export const SETTINGS = {
     publicUrl,
   ),
   rateLimit: setting('ASSAY_RATE_LIMIT', '', 'Requests a second for each token; empty: no limit', rate),
+  maxQueued: setting(
+    'ASSAY_MAX_QUEUED',
+    '',
+    'Jobs that a workspace may have queued, unless it has a cap of its own; empty: no limit',
+    cap,
+  ),
+  maxRunning: setting(
+    'ASSAY_MAX_RUNNING',
+    '',
+    'Jobs of a workspace that may run at a time on all nodes, unless it has a cap of its own; empty: no limit',
+    cap,
+  ),
   trustProxy: setting(
     'ASSAY_TRUST_PROXY',
     'false',

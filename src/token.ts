@@ -12,17 +12,32 @@ export function includesScope(held: readonly Scope[], wanted: Scope): boolean {
 /** The default workspace: the one that reads the folder ASSAY_DATA. */
 export const DEFAULT_WORKSPACE = 'default'
 
+const cap = (description: string) =>
+  Type.Union([Type.Integer({ minimum: 0, maximum: 1_000_000_000 }), Type.Null()], { description })
+
+/** What a workspace may take of the service; null: what the settings say for every workspace. */
+export const WorkspaceCaps = Type.Object({
+  max_queued: cap('Jobs queued at a time; null: ASSAY_MAX_QUEUED'),
+  max_running: cap('Jobs running at a time; 0 holds them in the queue; null: ASSAY_MAX_RUNNING'),
+  rate_limit: cap('Requests a second, on each node; null: ASSAY_WORKSPACE_RATE_LIMIT'),
+})
+export type WorkspaceCaps = Static<typeof WorkspaceCaps>
+
+export const NO_WORKSPACE_CAPS: WorkspaceCaps = { max_queued: null, max_running: null, rate_limit: null }
+
 export const Workspace = Type.Object(
   {
     workspace_id: Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{0,62}$' }),
     name: Type.String({ minLength: 1, maxLength: 255 }),
     /** Absolute path of the folder that `file:` sources read; null: none (the default workspace reads ASSAY_DATA). */
     data_folder: Type.Union([Type.String(), Type.Null()]),
+    ...WorkspaceCaps.properties,
     created_at: Type.String({ format: 'date-time' }),
   },
   { title: 'Workspace' },
 )
 export type Workspace = Static<typeof Workspace>
+export type WorkspacePatch = Partial<Omit<Workspace, 'workspace_id' | 'created_at'>>
 
 export const User = Type.Object(
   {
@@ -56,4 +71,6 @@ export interface Principal {
   workspace_id: string
   user_id: string
   scopes: Scope[]
+  /** Requests a second of the workspace, where it has a cap of its own. */
+  rate_limit: number | null
 }

@@ -77,8 +77,16 @@ test('refuses a token that has expired, once it is looked up again', async (t) =
   assert.equal((await ask('GET', '/v1alpha/jobs', { token: 'short-lived' })).status, 401)
 })
 
+const PRINCIPAL = {
+  token_id: 't',
+  workspace_id: 'default',
+  user_id: 'ada',
+  scopes: ['viewer' as const],
+  rate_limit: null,
+}
+
 test('does not keep a token that was revoked while it was being looked up', async () => {
-  const principal = { token_id: 't', workspace_id: 'default', user_id: 'ada', scopes: ['viewer' as const] }
+  const principal = PRINCIPAL
   let answer: (found: typeof principal) => void = () => undefined
   const cache = createTokenCache(
     { findToken: () => new Promise((resolve) => (answer = resolve)) },
@@ -93,7 +101,7 @@ test('does not keep a token that was revoked while it was being looked up', asyn
 
 test('keeps a found token for two seconds', async () => {
   const clock = new FakeClock()
-  const principal = { token_id: 't', workspace_id: 'default', user_id: 'ada', scopes: ['viewer' as const] }
+  const principal = PRINCIPAL
   const cache = createTokenCache({ findToken: () => Promise.resolve(principal) }, clock)
   await cache.find('Bearer a', 'a')
   assert.equal(cache.kept('Bearer a'), principal)

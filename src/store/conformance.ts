@@ -4,6 +4,7 @@
  */
 import { suite, test } from 'node:test'
 import { accountTests } from './conformance/accounts.ts'
+import { capTests } from './conformance/caps.ts'
 import { claimTests, nodeTests } from './conformance/claims.ts'
 import { deliveryTests } from './conformance/deliveries.ts'
 import type { Harness } from './conformance/given.ts'
@@ -17,6 +18,7 @@ export type { Harness } from './conformance/given.ts'
 const PARTS = {
   accounts: accountTests,
   jobs: jobTests,
+  caps: capTests,
   claims: claimTests,
   nodes: nodeTests,
   links: linkTests,

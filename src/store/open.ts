@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '../errors.ts'
 import type { Clock } from '../runtime/clock.ts'
+import { type JobCaps, NO_CAPS } from './caps.ts'
 import type { Store } from './store.ts'
 
 export interface OpenStoreOptions {
@@ -14,21 +15,24 @@ export interface OpenStoreOptions {
   clock: Clock
   /** For `result_url` in events; without a trailing slash. */
   publicUrl: string | null
+  /** Of workspaces that have none of their own; none unless given. */
+  caps?: JobCaps
 }
 
 /** Throws AppError `store_unavailable` with a sentence where it cannot be opened or another process holds it. */
-export async function openStore({ url, home, clock, publicUrl }: OpenStoreOptions): Promise<Store> {
+export async function openStore(options: OpenStoreOptions): Promise<Store> {
+  const { url, home, clock, publicUrl, caps = NO_CAPS } = options
   if (/^postgres(ql)?:/.test(url)) {
     // The driver is loaded only where it is used.
     const { openPostgres } = await import('./postgres/postgres.ts')
-    return openPostgres({ url, publicUrl })
+    return openPostgres({ url, publicUrl, caps })
   }
   if (url !== '' && !url.startsWith('sqlite:')) throw new Error(`There is no store for ${url.split(':')[0]}.`)
   const { openSqlite } = await import('./sqlite/sqlite.ts')
   const file = sqliteFile(url, home)
   mkdirSync(home, { recursive: true, mode: 0o700 })
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
-  return openSqlite({ file, clock, publicUrl })
+  return openSqlite({ file, clock, publicUrl, caps })
 }
 
 function sqliteFile(url: string, home: string): string {

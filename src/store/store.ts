@@ -12,7 +12,7 @@ import type { Event, EventType } from '../event.ts'
 import type { Findings, Insight } from '../insight.ts'
 import type { Job, JobError, JobStatus, Progress } from '../job.ts'
 import type { TemplateSource } from '../template.ts'
-import type { Principal, Token, User, Workspace } from '../token.ts'
+import type { Principal, Token, User, Workspace, WorkspaceCaps, WorkspacePatch } from '../token.ts'
 import type {
   HeaderChange,
   SealedHeader,
@@ -202,7 +202,11 @@ export interface Store extends LinkStore {
 
   // -- workspaces, users, tokens (every store has the default workspace from its first start) -------------------------------------------------------------------------------------
   /** `name_taken` where the id exists. */
-  createWorkspace(input: Omit<Workspace, 'created_at'>): Promise<Workspace>
+  createWorkspace(
+    input: Pick<Workspace, 'workspace_id' | 'name' | 'data_folder'> & Partial<WorkspaceCaps>,
+  ): Promise<Workspace>
+  /** Null: not there. */
+  updateWorkspace(input: { workspace_id: string; patch: WorkspacePatch }): Promise<Workspace | null>
   getWorkspace(workspace_id: string): Promise<Workspace | null>
   listWorkspaces(query: PageQuery): Promise<Page<Workspace>>
   /** With all that is in it; `conflict` for the default one and for one with unfinished jobs. False: not there. */
@@ -232,7 +236,10 @@ export interface Store extends LinkStore {
   // -- jobs ----------------------------------------------------------------------------------------------------------
   /** A draft. Where the id exists in the workspace it answers with the job as it is. */
   createJob(input: NewJob): Promise<Job>
-  /** draft -> queued. A job that is queued, active or executing is answered as it is; `job_final`, `not_found`. */
+  /**
+   * draft -> queued. A job that is queued, active or executing is answered as it is; `job_final`, `not_found`,
+   * `queue_full` where the workspace has as many queued as it may.
+   */
   queueJob(input: { workspace_id: string; assignment_id: string }): Promise<Job>
   getJob(input: { workspace_id: string; assignment_id: string }): Promise<Job | null>
   /** Newest first. */
@@ -250,7 +257,8 @@ export interface Store extends LinkStore {
   /** With its insight, its deliveries' attempts and bodies. `job_unfinished`, `not_found`. */
   deleteJob(input: { workspace_id: string; assignment_id: string }): Promise<void>
   /**
-   * queued -> active for the node: higher priority first, then workspaces with the fewest running, then the oldest.
+   * queued -> active for the node: higher priority first, then workspaces with the fewest running, then the oldest. Of a
+   * workspace never more than may run at once.
    * `conflict` where the node is not registered (it was reaped).
    */
   claimJobs(input: { node_id: string; limit: number }): Promise<ClaimedJob[]>

@@ -71,6 +71,25 @@ export const accountTests: ConformanceTests = {
     assert.deepEqual(items.map((item) => item.workspace_id).toSorted(), ['default', 'team'])
   },
 
+  'changes of a workspace what it is told to change, and nothing of another': async ({ store }) => {
+    const made = await store.createWorkspace({
+      workspace_id: 'team',
+      name: 'Team',
+      data_folder: '/d',
+      max_queued: 5,
+    })
+    assert.deepEqual([made.max_queued, made.max_running, made.rate_limit], [5, null, null])
+    const other = await store.getWorkspace(WORKSPACE)
+    const changed = await store.updateWorkspace({
+      workspace_id: 'team',
+      patch: { name: 'New', max_queued: null, max_running: 0, rate_limit: 7 },
+    })
+    assert.deepEqual(changed, { ...made, name: 'New', max_queued: null, max_running: 0, rate_limit: 7 })
+    assert.deepEqual(await store.getWorkspace('team'), changed)
+    assert.deepEqual(await store.getWorkspace(WORKSPACE), other)
+    assert.equal(await store.updateWorkspace({ workspace_id: 'nobody', patch: { name: 'x' } }), null)
+  },
+
   'deletes a workspace with all that is in it, but not one with unfinished jobs': async ({ store }) => {
     const workspace_id = await otherWorkspace(store)
     await register(store)
@@ -128,7 +147,10 @@ export const accountTests: ConformanceTests = {
   'finds a token by its hash until it expires or is deleted': async ({ store, now, elapse }) => {
     const token = await addToken(store, 'hash-1', { expires_at: at(now() + 60 * SECOND) })
     const { token_id, workspace_id, user_id, scopes } = token
-    assert.deepEqual(await store.findToken('hash-1'), { token_id, workspace_id, user_id, scopes })
+    const found = { token_id, workspace_id, user_id, scopes, rate_limit: null }
+    assert.deepEqual(await store.findToken('hash-1'), found)
+    await store.updateWorkspace({ workspace_id, patch: { rate_limit: 5 } })
+    assert.deepEqual(await store.findToken('hash-1'), { ...found, rate_limit: 5 })
     assert.equal(await store.findToken('hash-9'), null)
     await elapse(61 * SECOND)
     assert.equal(await store.findToken('hash-1'), null)

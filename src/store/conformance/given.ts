@@ -7,6 +7,7 @@ import type { Job } from '../../job.ts'
 import { uuidv7 } from '../../runtime/ids.ts'
 import { DEFAULT_WORKSPACE } from '../../token.ts'
 import type { Webhook } from '../../webhook.ts'
+import type { JobCaps } from '../caps.ts'
 import type { AttemptOutcome, ClaimedDelivery, Lease, NewJob, NewWebhook, Store } from '../store.ts'
 
 /** One fresh store and its time. */
@@ -16,6 +17,8 @@ export interface Harness {
   now(): number
   /** Lets time pass for all that is stored, without waiting. */
   elapse(ms: number): Promise<void>
+  /** The same data in a service with these settings; what `store` was is not used any more. */
+  reopen(caps: JobCaps): Promise<Store>
   close(): Promise<void>
 }
 

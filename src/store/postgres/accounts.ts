@@ -1,6 +1,13 @@
 /** Workspaces, users and tokens. */
 import { AppError } from '../../errors.ts'
-import { DEFAULT_WORKSPACE, type Principal, type Token, type User, type Workspace } from '../../token.ts'
+import {
+  DEFAULT_WORKSPACE,
+  NO_WORKSPACE_CAPS,
+  type Principal,
+  type Token,
+  type User,
+  type Workspace,
+} from '../../token.ts'
 import type { Input, Page, PageQuery } from '../store.ts'
 import type { Session, Transaction } from './connection.ts'
 import { newestFirst } from './page.ts'
@@ -10,8 +17,8 @@ interface UserRow extends User {
 }
 
 function toWorkspace(row: Workspace): Workspace {
-  const { workspace_id, name, data_folder, created_at } = row
-  return { workspace_id, name, data_folder, created_at }
+  const { workspace_id, name, data_folder, max_queued, max_running, rate_limit, created_at } = row
+  return { workspace_id, name, data_folder, max_queued, max_running, rate_limit, created_at }
 }
 
 function toUser(row: User): User {
@@ -25,17 +32,46 @@ function toToken(row: Token): Token {
 }
 
 export async function createWorkspace(tx: Transaction, input: Input<'createWorkspace'>): Promise<Workspace> {
+  const workspace: Workspace = { ...NO_WORKSPACE_CAPS, ...input, created_at: tx.now }
   const created = await tx.run(
-    `INSERT INTO workspaces (workspace_id, name, data_folder, created_at) VALUES ($1, $2, $3, $4)
-     ON CONFLICT DO NOTHING`,
-    input.workspace_id,
-    input.name,
-    input.data_folder,
-    tx.now,
+    `INSERT INTO workspaces (workspace_id, name, data_folder, max_queued, max_running, rate_limit, created_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
+    workspace.workspace_id,
+    workspace.name,
+    workspace.data_folder,
+    workspace.max_queued,
+    workspace.max_running,
+    workspace.rate_limit,
+    workspace.created_at,
   )
   if (created === 0)
     throw new AppError('name_taken', `There is already a workspace ${JSON.stringify(input.workspace_id)}.`)
-  return { ...input, created_at: tx.now }
+  return toWorkspace(workspace)
+}
+
+export async function updateWorkspace(
+  tx: Transaction,
+  { workspace_id, patch }: Input<'updateWorkspace'>,
+): Promise<Workspace | null> {
+  const found = await tx.one<Workspace>(
+    'SELECT * FROM workspaces WHERE workspace_id = $1 FOR NO KEY UPDATE',
+    workspace_id,
+  )
+  if (!found) return null
+  const workspace = { ...toWorkspace(found), ...patch }
+  await tx.run(
+    `UPDATE workspaces SET name = $2, data_folder = $3, max_queued = $4, max_running = $5, rate_limit = $6
+     WHERE workspace_id = $1`,
+    workspace_id,
+    workspace.name,
+    workspace.data_folder,
+    workspace.max_queued,
+    workspace.max_running,
+    workspace.rate_limit,
+  )
+  // More may be allowed to run now.
+  tx.hint({ topic: 'jobs' })
+  return workspace
 }
 
 /** Every store has the default workspace from its first start. */
@@ -80,6 +116,7 @@ export async function deleteWorkspace(tx: Transaction, workspace_id: string): Pr
     'webhooks',
     'events',
     'jobs',
+    'lanes',
     'templates',
     'tokens',
     'users',
@@ -152,7 +189,7 @@ export async function createToken(tx: Transaction, input: Input<'createToken'>):
 
 export async function findToken(from: Session, token_hash: string): Promise<Principal | null> {
   const row = await from.one<Principal>(
-    `SELECT token_id, workspace_id, user_id, scopes FROM tokens
+    `SELECT token_id, workspace_id, user_id, scopes, rate_limit FROM tokens JOIN workspaces USING (workspace_id)
      WHERE token_hash = $1 AND (expires_at IS NULL OR expires_at > clock_timestamp())`,
     token_hash,
   )

@@ -10,13 +10,11 @@ import type { Transaction } from './connection.ts'
 import { leasedJob, moveJob, writeMoves } from './job-moves.ts'
 
 /**
- * SQLite keeps the head of each queue in its lanes; here they are found anew, so that no row is one that all workers
- * write. `queues` walks from workspace to workspace over the index of what is queued (one probe each), however many
- * jobs wait in it; `running` reads the index of what is owned. Of the best queues the first jobs are looked at, a few
- * more than are wanted: what another worker has locked in this moment is passed over. Within a queue the k-th job
- * counts as if the k-1 before it ran already, so the whole order is one ORDER BY.
+ * The workspaces that have something queued and may run more. SQLite keeps the head of each queue in its lanes; here
+ * they are found anew, so that no row is one that all workers write. `queues` walks from workspace to workspace over
+ * the index of what is queued (one probe each), however many jobs wait in it; `running` reads the index of what is owned.
  */
-const CLAIM = `
+const OPEN = `
   WITH RECURSIVE queues (workspace_id) AS (
     (SELECT workspace_id FROM jobs WHERE job_status = 'queued' ORDER BY workspace_id LIMIT 1)
     UNION ALL
@@ -26,16 +24,28 @@ const CLAIM = `
     FROM queues WHERE queues.workspace_id IS NOT NULL
   ),
   running AS (SELECT workspace_id, count(*) AS count FROM jobs WHERE owner IS NOT NULL GROUP BY workspace_id),
+  open AS MATERIALIZED (
+    SELECT * FROM (
+      SELECT workspace_id, coalesce(running.count, 0) AS running, CASE
+        WHEN coalesce(max_running, $1::int) IS NULL THEN 1000000000
+        WHEN coalesce(running.count, 0) >= coalesce(max_running, $1) THEN 0
+        ELSE room_to_run(workspace_id, coalesce(max_running, $1)) END AS room
+      FROM queues JOIN workspaces USING (workspace_id) LEFT JOIN running USING (workspace_id)) AS waiting
+    WHERE room > 0
+  )`
+
+/**
+ * Of the best queues the first jobs are looked at, a few more than are wanted: what another worker has locked in this
+ * moment is passed over. Within a queue the k-th job counts as if the k-1 before it ran already, so the whole order is
+ * one ORDER BY, and what would be beyond the cap is left out.
+ */
+const CLAIM = `${OPEN},
   heads AS (
-    SELECT queues.workspace_id, coalesce(running.count, 0) AS running
-    FROM queues
-    CROSS JOIN LATERAL (
+    SELECT open.* FROM open CROSS JOIN LATERAL (
       SELECT priority, queued_at FROM jobs
-      WHERE jobs.workspace_id = queues.workspace_id AND job_status = 'queued'
+      WHERE jobs.workspace_id = open.workspace_id AND job_status = 'queued'
       ORDER BY priority DESC, queued_at, assignment_id LIMIT 1) AS head
-    LEFT JOIN running ON running.workspace_id = queues.workspace_id
-    WHERE queues.workspace_id IS NOT NULL
-    ORDER BY head.priority DESC, running, head.queued_at LIMIT $2
+    ORDER BY head.priority DESC, running, head.queued_at LIMIT $3
   ),
   candidates AS (
     SELECT waiting.assignment_id, row_number() OVER (
@@ -45,13 +55,14 @@ const CLAIM = `
         row_number() OVER (ORDER BY priority DESC, queued_at, assignment_id) AS place
       FROM (SELECT assignment_id, priority, queued_at FROM jobs
             WHERE jobs.workspace_id = heads.workspace_id AND job_status = 'queued'
-            ORDER BY priority DESC, queued_at, assignment_id LIMIT $2) AS first) AS waiting
-    ORDER BY turn LIMIT $2
+            ORDER BY priority DESC, queued_at, assignment_id LIMIT $3) AS first) AS waiting
+    WHERE place <= room
+    ORDER BY turn LIMIT $3
   )
   SELECT jobs.*, (SELECT count(*) FROM candidates) AS seen, (
     SELECT data_folder FROM workspaces WHERE workspaces.workspace_id = jobs.workspace_id) AS data_folder
   FROM candidates JOIN jobs USING (assignment_id)
-  WHERE jobs.job_status = 'queued' ORDER BY candidates.turn LIMIT $1 FOR UPDATE OF jobs SKIP LOCKED`
+  WHERE jobs.job_status = 'queued' ORDER BY candidates.turn LIMIT $2 FOR UPDATE OF jobs SKIP LOCKED`
 
 /** So many workers may be claiming in the same moment without one of them going away empty. */
 const SPARE = 16
@@ -83,15 +94,22 @@ async function take(tx: Transaction, node_id: string, found: Found): Promise<Cla
 async function isAll(tx: Transaction, rows: Found[], wanted: number): Promise<boolean> {
   const [first] = rows
   if (first) return first.seen < wanted
-  return !(await tx.one(`SELECT 1 FROM jobs WHERE job_status = 'queued' LIMIT 1`))
+  return !(await tx.one(`${OPEN} SELECT 1 FROM open LIMIT 1`, tx.caps.max_running))
 }
 
 /**
  * The order of a queue must come out of its index. Where the statistics are older than the queue (a burst of jobs) the
- * planner takes it for short and sorts it: 187 ms a claim at 300,000 jobs, against 3 ms. Holds for this transaction.
+ * planner takes it for short and sorts it: 187 ms a claim at 300,000 jobs, against 3 ms. What cannot be avoided looks so
+ * costly then that the statement would be compiled (0.5 s each time), so that is off, too. Holds for this transaction.
  */
-const IN_ORDER = `SELECT ${['seqscan', 'bitmapscan', 'sort', 'incremental_sort']
-  .map((way) => `set_config('enable_${way}', 'off', true)`)
+const IN_ORDER = `SELECT ${[
+  'enable_seqscan',
+  'enable_bitmapscan',
+  'enable_sort',
+  'enable_incremental_sort',
+  'jit',
+]
+  .map((way) => `set_config('${way}', 'off', true)`)
   .join(', ')}`
 
 export async function claimJobs(tx: Transaction, input: Input<'claimJobs'>): Promise<ClaimedJob[]> {
@@ -100,7 +118,7 @@ export async function claimJobs(tx: Transaction, input: Input<'claimJobs'>): Pro
   const claimed: ClaimedJob[] = []
   for (let round = 0; round < ROUNDS && claimed.length < input.limit; round += 1) {
     const wanted = input.limit - claimed.length
-    const rows = await tx.all<Found>(CLAIM, wanted, wanted + SPARE)
+    const rows = await tx.all<Found>(CLAIM, tx.caps.max_running, wanted, wanted + SPARE)
     for (const row of rows) claimed.push(await take(tx, input.node_id, row))
     if (rows.length < wanted && (await isAll(tx, rows, wanted))) break
   }

@@ -13,6 +13,7 @@ import {
   type QueryResultRow,
   TypeOverrides,
 } from 'pg'
+import type { JobCaps } from '../caps.ts'
 import type { Hint } from '../store.ts'
 import { isBroken, isFromDatabase, isRepeatable, translate, unavailable } from './failures.ts'
 import { createHints, hintKey } from './hints.ts'
@@ -25,11 +26,17 @@ export interface Session {
   run(sql: string, ...values: unknown[]): Promise<number>
 }
 
-export interface Transaction extends Session {
-  /** The database's time at the beginning, as everywhere: RFC 3339 UTC with milliseconds. */
-  readonly now: string
+/** What every transaction is told of the service. */
+export interface Context {
   /** For `result_url` in events. */
   readonly publicUrl: string | null
+  /** For workspaces that have none of their own. */
+  readonly caps: JobCaps
+}
+
+export interface Transaction extends Session, Context {
+  /** The database's time at the beginning, as everywhere: RFC 3339 UTC with milliseconds. */
+  readonly now: string
   /** Given to the listeners after the commit. */
   hint(hint: Hint): void
 }
@@ -111,14 +118,14 @@ async function beginAnywhere(pool: Pool): Promise<{ client: PoolClient; now: str
 
 async function transact<T>(
   pool: Pool,
-  publicUrl: string | null,
+  context: Context,
   work: (transaction: Transaction) => Promise<T>,
 ): Promise<{ value: T; hints: Hint[] }> {
   const { client, now } = await beginAnywhere(pool)
   const hints = new Map<string, Hint>()
   try {
     const hint = (given: Hint): void => void hints.set(hintKey(given), given)
-    const value = await work({ ...session(client), now, publicUrl, hint })
+    const value = await work({ ...session(client), ...context, now, hint })
     await client.query('COMMIT')
     client.release()
     return { value, hints: [...hints.values()] }
@@ -143,7 +150,7 @@ function createPool(config: ClientConfig, max: number): Pool {
   return pool
 }
 
-export function connect(url: string, publicUrl: string | null): Connection {
+export function connect(url: string, context: Context): Connection {
   const config = clientConfig(url)
   const pool = createPool(config, POOL_SIZE)
   const reserve = createPool(config, 1)
@@ -174,7 +181,7 @@ export function connect(url: string, publicUrl: string | null): Connection {
   async function writeUntilKept<T>(on: Pool, work: (transaction: Transaction) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const { value, hints: given } = await transact(on, publicUrl, work)
+        const { value, hints: given } = await transact(on, context, work)
         hints.tell(given)
         return value
       } catch (error) {

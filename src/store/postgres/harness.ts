@@ -1,12 +1,13 @@
 /** For tests: fresh stores on one database, and time that passes by shifting what is stored. */
 import { Client } from 'pg'
 import { systemClock } from '../../runtime/clock.ts'
+import { NO_CAPS } from '../caps.ts'
 import type { Harness } from '../conformance.ts'
 import { openStore } from '../open.ts'
 import type { Store } from '../store.ts'
 
-export function open(url: string): Promise<Store> {
-  return openStore({ url, home: '', clock: systemClock, publicUrl: 'https://assay.example' })
+export function open(url: string, caps = NO_CAPS): Promise<Store> {
+  return openStore({ url, home: '', clock: systemClock, publicUrl: 'https://assay.example', caps })
 }
 
 export async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
@@ -24,7 +25,7 @@ export async function withClient<T>(url: string, work: (client: Client) => Promi
 const EMPTY = `
   DELETE FROM webhooks; DELETE FROM events; DELETE FROM insights; DELETE FROM jobs; DELETE FROM template_versions;
   DELETE FROM templates; DELETE FROM tokens; DELETE FROM users; DELETE FROM workspaces; DELETE FROM nodes;
-  DELETE FROM idempotency_keys; DELETE FROM settings`
+  DELETE FROM idempotency_keys; DELETE FROM settings; DELETE FROM allowances`
 
 /** Statements that move every stored time back, so that all is as it will be after a while. */
 const SHIFTS = `
@@ -52,7 +53,7 @@ export async function fresh(url: string): Promise<Harness> {
   )
   const ahead = times[0]!.now - Date.now()
   const { rows: shifts } = await client.query<{ sql: string }>(SHIFTS)
-  const store = await open(url)
+  let store = await open(url)
   return {
     store,
     now: () => Date.now() + ahead,
@@ -60,6 +61,11 @@ export async function fresh(url: string): Promise<Harness> {
       for (const { sql } of shifts) await client.query(sql, [ms])
       await client.query(SHIFT_RATES, [ms])
       await client.query(SHIFT_SECRETS, [ms])
+    },
+    async reopen(caps) {
+      await store.close()
+      store = await open(url, caps)
+      return store
     },
     async close() {
       await store.close()

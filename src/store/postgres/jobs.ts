@@ -4,6 +4,7 @@ import type { Findings, Insight } from '../../insight.ts'
 import { isFinal, type Job, type Move } from '../../job.ts'
 import { NO_PROGRESS, type OwnedJob, shown } from '../job-move.ts'
 import type { Counts, Input, NewJob, Page } from '../store.ts'
+import { requireRoom } from './caps.ts'
 import type { Session, Transaction } from './connection.ts'
 import { removeDeliveriesOfJobs } from './deliveries.ts'
 import { findJob, moveJob } from './job-moves.ts'
@@ -57,7 +58,9 @@ export async function queueJob(tx: Transaction, key: JobKey): Promise<Job> {
       'job_final',
       `The job is ${job.job_status} and cannot be run again: create a new one with the same variables.`,
     )
-  return shown(job.job_status === 'draft' ? await moveJob(tx, job, 'queued') : job)
+  if (job.job_status !== 'draft') return shown(job)
+  await requireRoom(tx, job.workspace_id)
+  return shown(await moveJob(tx, job, 'queued'))
 }
 
 export async function getJob(from: Session, key: JobKey): Promise<Job | null> {
@@ -127,19 +130,33 @@ export async function getInsight(from: Session, input: Input<'getInsight'>): Pro
   return { insight_id, assignment_id, ...body, created_at }
 }
 
-/** Reads live rows only, each kind from its index. (SQLite reads its lanes; see the note on `jobs` in the schema.) */
+/**
+ * Drafts and what is queued as the lanes have counted them, the oldest of each out of an index (of a queue at each of its
+ * priorities, at most 201); what is active or executing is few and is counted where it stands.
+ */
 const COUNTS = `
-  SELECT workspace_id, 'queued' AS job_status, count(*) AS count, min(queued_at) AS oldest_at
-  FROM jobs WHERE job_status = 'queued' GROUP BY workspace_id
+  WITH depth AS (SELECT workspace_id, sum(draft)::bigint AS draft, sum(queued)::bigint AS queued FROM lanes GROUP BY workspace_id)
+  SELECT workspace_id, 'queued' AS job_status, queued AS count, oldest.at AS oldest_at
+  FROM depth CROSS JOIN LATERAL (
+    WITH RECURSIVE levels (priority) AS (
+      (SELECT priority FROM jobs WHERE jobs.workspace_id = depth.workspace_id AND job_status = 'queued'
+       ORDER BY priority DESC LIMIT 1)
+      UNION ALL
+      SELECT (SELECT jobs.priority FROM jobs WHERE jobs.workspace_id = depth.workspace_id AND job_status = 'queued'
+                AND jobs.priority < levels.priority ORDER BY jobs.priority DESC LIMIT 1)
+      FROM levels WHERE levels.priority IS NOT NULL
+    )
+    SELECT min((SELECT queued_at FROM jobs WHERE jobs.workspace_id = depth.workspace_id AND job_status = 'queued'
+                AND jobs.priority = levels.priority ORDER BY queued_at LIMIT 1)) AS at FROM levels) AS oldest
+  WHERE queued > 0
+  UNION ALL
+  SELECT workspace_id, 'draft', draft, (
+    SELECT created_at FROM jobs WHERE jobs.workspace_id = depth.workspace_id AND job_status = 'draft'
+    ORDER BY created_at LIMIT 1)
+  FROM depth WHERE draft > 0
   UNION ALL
   SELECT workspace_id, job_status, count(*), min(created_at)
-  FROM jobs WHERE owner IS NOT NULL GROUP BY workspace_id, job_status
-  UNION ALL
-  SELECT workspaces.workspace_id, 'draft', drafts.count, drafts.oldest_at
-  FROM workspaces, LATERAL (
-    SELECT count(*) AS count, min(created_at) AS oldest_at FROM jobs
-    WHERE jobs.workspace_id = workspaces.workspace_id AND job_status = 'draft') AS drafts
-  WHERE drafts.count > 0`
+  FROM jobs WHERE owner IS NOT NULL GROUP BY workspace_id, job_status`
 
 export function countJobs(from: Session): Promise<Counts['jobs']> {
   return from.all<Counts['jobs'][number]>(COUNTS)

@@ -2,6 +2,7 @@
  * The store on PostgreSQL (14 and later): the contract, method by method. Many processes share one database, which is
  * the distributed engine: row locks, its clock, its transactions. Nothing is concluded from what this process knows.
  */
+import type { JobCaps } from '../caps.ts'
 import type { Input, NewRecovery, Store } from '../store.ts'
 import * as accounts from './accounts.ts'
 import * as claims from './claims.ts'
@@ -24,12 +25,13 @@ export interface PostgresOptions {
   /** postgres://USER:PASSWORD@HOST/DATABASE */
   url: string
   publicUrl: string | null
+  caps: JobCaps
 }
 
 /** Opens (and brings up to date) the database. Throws `store_unavailable` where it cannot be reached. */
-export async function openPostgres({ url, publicUrl }: PostgresOptions): Promise<Store> {
+export async function openPostgres({ url, ...context }: PostgresOptions): Promise<Store> {
   await migratePostgres(url)
-  const connection = connect(url, publicUrl)
+  const connection = connect(url, context)
   try {
     await connection.write(accounts.ensureDefaultWorkspace)
     return postgresStore(connection)
@@ -96,6 +98,7 @@ const WRITES = {
   keepOnce: settings.keepOnce,
   prune,
   createWorkspace: accounts.createWorkspace,
+  updateWorkspace: accounts.updateWorkspace,
   deleteWorkspace: accounts.deleteWorkspace,
   createUser: accounts.createUser,
   deleteUser: accounts.deleteUser,

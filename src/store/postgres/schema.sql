@@ -1,3 +1,13 @@
+CREATE TABLE allowances (
+  key text COLLATE "C" NOT NULL,
+  tokens double precision NOT NULL,
+  at timestamp(3) with time zone NOT NULL,
+  full_at timestamp(3) with time zone NOT NULL,
+  PRIMARY KEY (key)
+);
+
+CREATE INDEX allowances_by_time ON allowances USING btree (full_at);
+
 CREATE TABLE attempt_counts (
   webhook_id text COLLATE "C" NOT NULL,
   hour timestamp(3) with time zone NOT NULL,
@@ -139,6 +149,15 @@ CREATE INDEX jobs_finished ON jobs USING btree (finished_at) WHERE (finished_at 
 CREATE INDEX jobs_owned ON jobs USING btree (owner, workspace_id, job_status) WHERE (owner IS NOT NULL);
 
 CREATE INDEX jobs_queued ON jobs USING btree (workspace_id, priority DESC, queued_at, assignment_id) WHERE (job_status = 'queued'::text);
+
+CREATE TABLE lanes (
+  workspace_id text COLLATE "C" NOT NULL,
+  part bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  draft bigint NOT NULL DEFAULT 0,
+  queued bigint NOT NULL DEFAULT 0,
+  PRIMARY KEY (workspace_id, part),
+  FOREIGN KEY (workspace_id) REFERENCES workspaces(workspace_id) ON DELETE CASCADE
+) WITH (fillfactor=50, autovacuum_vacuum_scale_factor=0.01);
 
 CREATE TABLE links (
   link_id text COLLATE "C" NOT NULL,
@@ -304,7 +323,81 @@ CREATE TABLE workspaces (
   name text NOT NULL,
   data_folder text,
   created_at timestamp(3) with time zone NOT NULL,
+  max_queued integer,
+  max_running integer,
+  rate_limit integer,
   PRIMARY KEY (workspace_id)
 );
 
 CREATE INDEX workspaces_by_time ON workspaces USING btree (created_at, workspace_id);
+
+CREATE OR REPLACE FUNCTION count_jobs()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    PERFORM count_lane(workspace_id, count(*) FILTER (WHERE job_status = 'draft'), count(*) FILTER (WHERE job_status = 'queued'))
+    FROM gained WHERE job_status IN ('draft', 'queued') GROUP BY workspace_id;
+  ELSIF TG_OP = 'DELETE' THEN
+    PERFORM count_lane(workspace_id, -count(*) FILTER (WHERE job_status = 'draft'), -count(*) FILTER (WHERE job_status = 'queued'))
+    FROM lost WHERE job_status IN ('draft', 'queued') GROUP BY workspace_id;
+  ELSE
+    PERFORM count_lane(workspace_id, sum(draft), sum(queued)) FROM (
+      SELECT workspace_id, (job_status = 'draft')::int AS draft, (job_status = 'queued')::int AS queued FROM gained
+      WHERE job_status IN ('draft', 'queued')
+      UNION ALL
+      SELECT workspace_id, -(job_status = 'draft')::int, -(job_status = 'queued')::int FROM lost
+      WHERE job_status IN ('draft', 'queued')) AS moved
+    GROUP BY workspace_id HAVING sum(draft) <> 0 OR sum(queued) <> 0;
+  END IF;
+  RETURN NULL;
+END $function$;
+
+CREATE OR REPLACE FUNCTION count_lane(workspace text, drafts bigint, waiting bigint)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  UPDATE lanes SET draft = draft + drafts, queued = queued + waiting
+  WHERE workspace_id = workspace AND part = (
+    SELECT part FROM lanes WHERE workspace_id = workspace LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED);
+  IF NOT FOUND THEN
+    INSERT INTO lanes (workspace_id, draft, queued) VALUES (workspace, drafts, waiting);
+  END IF;
+END $function$;
+
+CREATE OR REPLACE FUNCTION reached_queue_cap(workspace text, cap_of_all integer, more integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  most integer;
+  near CONSTANT integer := 500;
+BEGIN
+  SELECT coalesce(max_queued, cap_of_all) INTO most FROM workspaces WHERE workspace_id = workspace;
+  IF most IS NULL THEN RETURN NULL; END IF;
+  IF (SELECT coalesce(sum(queued), 0) FROM lanes WHERE workspace_id = workspace) + more <= most - near THEN
+    RETURN NULL;
+  END IF;
+  PERFORM pg_advisory_xact_lock(hashtextextended('assay queue ' || workspace, 0));
+  IF (SELECT coalesce(sum(queued), 0) FROM lanes WHERE workspace_id = workspace) + more <= most THEN
+    RETURN NULL;
+  END IF;
+  RETURN most;
+END $function$;
+
+CREATE OR REPLACE FUNCTION room_to_run(workspace text, most integer)
+ RETURNS bigint
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF NOT pg_try_advisory_xact_lock(hashtextextended('assay run ' || workspace, 0)) THEN RETURN 0; END IF;
+  RETURN most - (SELECT count(*) FROM jobs WHERE owner IS NOT NULL AND workspace_id = workspace);
+END $function$;
+
+CREATE TRIGGER jobs_made AFTER INSERT ON jobs REFERENCING NEW TABLE AS gained FOR EACH STATEMENT EXECUTE FUNCTION count_jobs();
+
+CREATE TRIGGER jobs_moved AFTER UPDATE ON jobs REFERENCING OLD TABLE AS lost NEW TABLE AS gained FOR EACH STATEMENT EXECUTE FUNCTION count_jobs();
+
+CREATE TRIGGER jobs_removed AFTER DELETE ON jobs REFERENCING OLD TABLE AS lost FOR EACH STATEMENT EXECUTE FUNCTION count_jobs();

@@ -100,13 +100,23 @@ function tableSql({ table, options, columns, constraints, indexes }: TableRow): 
   return [create, ...indexes.map((index) => `${index};\n`)].join('\n')
 }
 
+const FUNCTIONS = `
+  SELECT pg_get_functiondef(oid) AS sql FROM pg_proc WHERE pronamespace = current_schema()::regnamespace ORDER BY proname`
+const TRIGGERS = `
+  SELECT pg_get_triggerdef(oid) AS sql FROM pg_trigger WHERE NOT tgisinternal
+  AND tgrelid IN (SELECT oid FROM (${OURS}) AS ours) ORDER BY tgname`
+
 /** The schema of a migrated database as SQL sorted by table, from the catalogs: what schema.sql holds. */
 export async function postgresSchema(url: string): Promise<string> {
   const client = new Client(clientConfig(url))
   await client.connect()
   try {
     const { rows } = await client.query<TableRow>(TABLES)
-    return rows.map(tableSql).join('\n')
+    const found = [FUNCTIONS, TRIGGERS].map((sql) => client.query<{ sql: string }>(sql))
+    const rest = (await Promise.all(found)).flatMap((each) => each.rows)
+    // Bare of the schema's name, as tables are shown.
+    const statements = rest.map(({ sql }) => `${sql.replaceAll('public.', '').trim()};\n`)
+    return [...rows.map(tableSql), ...statements].join('\n')
   } finally {
     await client.end()
   }

@@ -1,6 +1,13 @@
 /** Workspaces, users and tokens. */
 import { AppError } from '../../errors.ts'
-import { DEFAULT_WORKSPACE, type Principal, type Token, type User, type Workspace } from '../../token.ts'
+import {
+  DEFAULT_WORKSPACE,
+  NO_WORKSPACE_CAPS,
+  type Principal,
+  type Token,
+  type User,
+  type Workspace,
+} from '../../token.ts'
 import type { Input, Page, PageQuery } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { newestFirst } from './page.ts'
@@ -15,8 +22,8 @@ interface TokenRow extends Omit<Token, 'scopes'> {
 }
 
 function toWorkspace(row: Workspace): Workspace {
-  const { workspace_id, name, data_folder, created_at } = row
-  return { workspace_id, name, data_folder, created_at }
+  const { workspace_id, name, data_folder, max_queued, max_running, rate_limit, created_at } = row
+  return { workspace_id, name, data_folder, max_queued, max_running, rate_limit, created_at }
 }
 
 function toUser(row: UserRow): User {
@@ -31,15 +38,33 @@ function toToken(row: TokenRow): Token {
 }
 
 export function createWorkspace(connection: Connection, input: Input<'createWorkspace'>): Workspace {
-  const workspace = { ...input, created_at: connection.now() }
+  const workspace: Workspace = { ...NO_WORKSPACE_CAPS, ...input, created_at: connection.now() }
   const created = connection.run(
-    `INSERT INTO workspaces (workspace_id, name, data_folder, created_at)
-     VALUES (:workspace_id, :name, :data_folder, :created_at) ON CONFLICT DO NOTHING`,
+    `INSERT INTO workspaces (workspace_id, name, data_folder, max_queued, max_running, rate_limit, created_at)
+     VALUES (:workspace_id, :name, :data_folder, :max_queued, :max_running, :rate_limit, :created_at)
+     ON CONFLICT DO NOTHING`,
     workspace,
   )
   if (created === 0)
     throw new AppError('name_taken', `There is already a workspace ${JSON.stringify(input.workspace_id)}.`)
   return workspace
+}
+
+export function updateWorkspace(
+  connection: Connection,
+  { workspace_id, patch }: Input<'updateWorkspace'>,
+): Workspace | null {
+  const found = getWorkspace(connection, workspace_id)
+  if (!found) return null
+  const { created_at, ...row } = { ...found, ...patch }
+  connection.run(
+    `UPDATE workspaces SET name = :name, data_folder = :data_folder, max_queued = :max_queued,
+       max_running = :max_running, rate_limit = :rate_limit WHERE workspace_id = :workspace_id`,
+    row,
+  )
+  // More may be allowed to run now.
+  connection.hint({ topic: 'jobs' })
+  return { ...row, created_at }
 }
 
 /** Every store has the default workspace from its first start. */
@@ -141,10 +166,14 @@ export function createToken(connection: Connection, input: Input<'createToken'>)
 }
 
 export function findToken(connection: Connection, token_hash: string): Principal | null {
-  const row = connection.one<TokenRow>('SELECT * FROM tokens WHERE token_hash = ?', token_hash)
+  const row = connection.one<TokenRow & Pick<Workspace, 'rate_limit'>>(
+    'SELECT tokens.*, rate_limit FROM tokens JOIN workspaces USING (workspace_id) WHERE token_hash = ?',
+    token_hash,
+  )
   if (!row || (row.expires_at !== null && row.expires_at <= connection.now())) return null
-  const { token_id, workspace_id, user_id } = row
-  return { token_id, workspace_id, user_id, scopes: JSON.parse(row.scopes) as Principal['scopes'] }
+  const { token_id, workspace_id, user_id, rate_limit } = row
+  const scopes = JSON.parse(row.scopes) as Principal['scopes']
+  return { token_id, workspace_id, user_id, scopes, rate_limit }
 }
 
 export function listTokens(connection: Connection, query: Input<'listTokens'>): Page<Token> {

@@ -1,6 +1,6 @@
 /**
  * What workers do with jobs. A claim reads the lanes: the highest priority at the head of a queue, then the workspace
- * with the fewest running, then the oldest. A settle is fenced by attempt and owner: a lost lease writes nothing.
+ * with the fewest running (of those below their cap), then the oldest. A settle is fenced by attempt and owner: a lost lease writes nothing.
  */
 import { AppError } from '../../errors.ts'
 import { type JobError, LOSSES_MAX } from '../../job.ts'
@@ -10,7 +10,8 @@ import type { Connection } from './connection.ts'
 import { type JobRow, leasedJob, moveJob, toJob, writeMoves } from './job-moves.ts'
 
 const NEXT_LANE = `
-  SELECT workspace_id FROM lanes WHERE head_priority IS NOT NULL
+  SELECT workspace_id FROM lanes WHERE head_priority IS NOT NULL AND active + executing < coalesce(
+    (SELECT max_running FROM workspaces WHERE workspaces.workspace_id = lanes.workspace_id), ?, 1e9)
   ORDER BY head_priority DESC, active + executing, head_queued_at LIMIT 1`
 const HEAD = `
   SELECT * FROM jobs WHERE workspace_id = ? AND job_status = 'queued'
@@ -23,7 +24,7 @@ export function requireNode(connection: Connection, node_id: string): void {
 }
 
 function claimNext(connection: Connection, node_id: string): OwnedJob | undefined {
-  const lane = connection.one<{ workspace_id: string }>(NEXT_LANE)
+  const lane = connection.one<{ workspace_id: string }>(NEXT_LANE, connection.caps.max_running)
   const row = lane && connection.one<JobRow>(HEAD, lane.workspace_id)
   if (!row) return undefined
   return moveJob(connection, { ...toJob(row), owner: null }, 'active', {

@@ -5,6 +5,7 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { AppError } from '../../errors.ts'
 import { type Clock, iso } from '../../runtime/clock.ts'
+import type { JobCaps } from '../caps.ts'
 import type { Hint } from '../store.ts'
 import { groupCommit } from './group-commit.ts'
 
@@ -15,6 +16,8 @@ export interface Connection {
   readonly clock: Clock
   /** For `result_url` in events. */
   readonly publicUrl: string | null
+  /** For workspaces that have none of their own. */
+  readonly caps: JobCaps
   /** Counts the commits. */
   readonly revision: number
   /** Now, as it is stored. */
@@ -38,9 +41,9 @@ export interface Connection {
 }
 
 export interface ConnectionOptions {
-  file: string
   clock: Clock
   publicUrl: string | null
+  caps: JobCaps
 }
 
 /** https://www.sqlite.org/rescode.html: what is wrong with the database, not with the statement. */
@@ -109,7 +112,7 @@ async function translated<T>(written: Promise<T>): Promise<T> {
   }
 }
 
-export function connect(db: DatabaseSync, clock: Clock, publicUrl: string | null): Connection {
+export function connect(db: DatabaseSync, { clock, publicUrl, caps }: ConnectionOptions): Connection {
   const statement = statements(db)
   const listeners = new Set<(hint: Hint) => void>()
   const hints = new Map<string, Hint>()
@@ -128,6 +131,7 @@ export function connect(db: DatabaseSync, clock: Clock, publicUrl: string | null
     db,
     clock,
     publicUrl,
+    caps,
     get revision() {
       return revision
     },

@@ -4,6 +4,7 @@ import type { Insight } from '../../insight.ts'
 import { isFinal, type Job, type Move } from '../../job.ts'
 import { NO_PROGRESS, type OwnedJob, shown } from '../job-move.ts'
 import type { Counts, Input, NewJob, Page } from '../store.ts'
+import { requireRoom } from './caps.ts'
 import type { Connection } from './connection.ts'
 import { removeDeliveriesOfJob } from './deliveries.ts'
 import { findJobRow, type JobRow, moveJob, toJob } from './job-moves.ts'
@@ -58,7 +59,9 @@ export function queueJob(connection: Connection, key: JobKey): Job {
       'job_final',
       `The job is ${job.job_status} and cannot be run again: create a new one with the same variables.`,
     )
-  return shown(job.job_status === 'draft' ? moveJob(connection, job, 'queued') : job)
+  if (job.job_status !== 'draft') return shown(job)
+  requireRoom(connection, job.workspace_id)
+  return shown(moveJob(connection, job, 'queued'))
 }
 
 export function getJob(connection: Connection, key: JobKey): Job | null {

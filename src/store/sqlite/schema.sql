@@ -1,3 +1,12 @@
+CREATE TABLE allowances (
+  key TEXT PRIMARY KEY,
+  tokens REAL NOT NULL,
+  at TEXT NOT NULL,
+  full_at TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX allowances_by_time ON allowances (full_at);
+
 CREATE TABLE attempt_counts (
   webhook_id TEXT NOT NULL REFERENCES webhooks ON DELETE CASCADE,
   hour TEXT NOT NULL,
@@ -278,6 +287,6 @@ CREATE TABLE workspaces (
   name TEXT NOT NULL,
   data_folder TEXT,
   created_at TEXT NOT NULL
-) STRICT;
+, max_queued INTEGER, max_running INTEGER, rate_limit INTEGER) STRICT;
 
 CREATE INDEX workspaces_by_time ON workspaces (created_at, workspace_id);

@@ -5,6 +5,7 @@ import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { FakeClock } from '../../runtime/clock.ts'
+import { NO_CAPS } from '../caps.ts'
 import { conformance, type Harness } from '../conformance.ts'
 import { openStore } from '../open.ts'
 
@@ -25,12 +26,19 @@ DatabaseSync.prototype.prepare = function notePlan(sql, options) {
 async function open(): Promise<Harness> {
   const home = await mkdtemp(path.join(tmpdir(), 'assay-store-'))
   const clock = new FakeClock()
-  const store = await openStore({ url: '', home, clock, publicUrl: 'https://assay.example' })
+  const openHome = (caps = NO_CAPS) =>
+    openStore({ url: '', home, clock, publicUrl: 'https://assay.example', caps })
+  let store = await openHome()
   return {
     store,
     now: () => clock.now(),
     async elapse(ms) {
       clock.advance(ms)
+    },
+    async reopen(caps) {
+      await store.close()
+      store = await openHome(caps)
+      return store
     },
     async close() {
       await store.close()

@@ -4,6 +4,7 @@
  */
 import { chmodSync, closeSync, openSync } from 'node:fs'
 import type { Clock } from '../../runtime/clock.ts'
+import type { JobCaps } from '../caps.ts'
 import type { AttemptOutcome, Input, NewRecovery, Store } from '../store.ts'
 import * as accounts from './accounts.ts'
 import * as claims from './claims.ts'
@@ -28,18 +29,19 @@ export interface SqliteOptions {
   file: string
   clock: Clock
   publicUrl: string | null
+  caps: JobCaps
 }
 
 /** Opens (and brings up to date) the database. Throws `store_unavailable` where another process holds it. */
-export async function openSqlite({ file, clock, publicUrl }: SqliteOptions): Promise<Store> {
-  const lock = takeLock(file, new Date(clock.now()).toISOString())
+export async function openSqlite({ file, ...options }: SqliteOptions): Promise<Store> {
+  const lock = takeLock(file, new Date(options.clock.now()).toISOString())
   try {
     // Before SQLite makes it: its -wal and -shm files take the mode of the database.
     closeSync(openSync(file, 'a', 0o600))
     chmodSync(file, 0o600)
     const db = openDatabase(file)
     await migrateSqlite(db)
-    const connection = connect(db, clock, publicUrl)
+    const connection = connect(db, options)
     await connection.write(() => accounts.ensureDefaultWorkspace(connection))
     return sqliteStore(connection, () => lock.release())
   } catch (error) {
@@ -101,6 +103,7 @@ const WRITES = {
   keepOnce: settings.keepOnce,
   prune,
   createWorkspace: accounts.createWorkspace,
+  updateWorkspace: accounts.updateWorkspace,
   deleteWorkspace: accounts.deleteWorkspace,
   createUser: accounts.createUser,
   deleteUser: accounts.deleteUser,
