@@ -58,6 +58,17 @@ export const Attempt = Type.Object(
 )
 export type Attempt = Static<typeof Attempt>
 
+/** An attempt as it is kept: what was sent is the event's text, the same in every attempt, and is not kept again. */
+export interface AttemptRecord extends Omit<Attempt, 'request'> {
+  request: Omit<Attempt['request'], 'body'>
+}
+
+/** `body`: the event's text. */
+export function toAttempt(record: AttemptRecord, body: string): Attempt {
+  // Those of before were kept with it.
+  return { ...record, request: { body, ...record.request } }
+}
+
 export const DeliveryView = Type.Object(
   {
     delivery_id: Type.String({ format: 'uuid' }),

@@ -99,5 +99,10 @@ export function jobEventData(job: Job, publicUrl: string | null): JobEventData {
 
 /** The exact text that is signed and sent, the same for every attempt. */
 export function eventBody(event: Pick<Event, 'type' | 'timestamp' | 'data'>): string {
-  return JSON.stringify({ type: event.type, timestamp: event.timestamp, data: event.data })
+  return eventText(event, JSON.stringify(event.data))
+}
+
+/** The same from the data as the text that the store keeps. */
+export function eventText({ type, timestamp }: Pick<Event, 'type' | 'timestamp'>, data: string): string {
+  return `{"type":"${type}","timestamp":"${timestamp}","data":${data}}`
 }

@@ -7,7 +7,7 @@
  * `workspace_id` sees that workspace only: what belongs to another is as if it were not there. Refusals are AppErrors.
  * A store that cannot be reached throws AppError `store_unavailable`.
  */
-import type { Attempt, Delivery, DeliveryStatus, Recovery, WebhookStats } from '../delivery.ts'
+import type { Attempt, AttemptRecord, Delivery, DeliveryStatus, Recovery, WebhookStats } from '../delivery.ts'
 import type { Event, EventType } from '../event.ts'
 import type { Findings, Insight } from '../insight.ts'
 import type { Job, JobError, JobStatus, Progress } from '../job.ts'
@@ -119,18 +119,22 @@ export type WebhookPatch = Partial<
 export interface ClaimedDelivery {
   delivery_id: string
   workspace_id: string
-  event: Event
+  event: Omit<Event, 'data'>
+  /** The event as it is sent: `eventBody`. */
+  body: string
   webhook: Webhook
   /** The number of the attempt that this claim makes, from 1: it fences. */
   attempt: number
   node_id: string
+  /** Those of one claim with the same number share a place: they are to be sent one after the other, in this order. */
+  place: number
 }
 
 export interface AttemptOutcome {
   delivery_id: string
   attempt: number
   node_id: string
-  record: Attempt
+  record: AttemptRecord
   /** `pending` with the wait until the next try, in milliseconds from now. */
   next: { status: 'delivered' } | { status: 'failed' } | { status: 'pending'; wait_ms: number }
   /** Milliseconds from now in which the receiver asks to be sent nothing: its other deliveries wait, too. */
@@ -360,10 +364,19 @@ export interface Store extends LinkStore {
    * `max_in_flight` (8 unless set), `rate_per_second` (spaced, at most a quarter of a second's at once: poll at least
    * that often) and the breaker (open: one probe at a time). A webhook never gets more places than it leaves free: it
    * is given one only while it has fewer in flight than `limit` has left, so that slow receivers leave room for the
-   * others; give all free places as `limit`. `conflict` where the node is not registered.
+   * others; give all free places as `limit`. A place is one delivery, or where `runs` names the webhook as many as it
+   * says, of those that are due once every place has one; the place is free when the last of its run is settled. A
+   * webhook that fails or has a rate gets no runs. `conflict` where the node is not registered.
    */
-  claimDeliveries(input: { node_id: string; limit: number }): Promise<ClaimedDelivery[]>
-  /** Fenced by node and attempt. False: it was taken over, nothing is written. */
+  claimDeliveries(input: {
+    node_id: string
+    limit: number
+    runs?: ReadonlyMap<string, number>
+  }): Promise<ClaimedDelivery[]>
+  /**
+   * Fenced by node and attempt. False: it was taken over, nothing is written. All that are given in one turn of the
+   * event loop are one transaction, and a claim that is asked for after them finds the places that they free.
+   */
   recordAttempt(outcome: AttemptOutcome): Promise<boolean>
   /** Claimed deliveries go back, due at once, the claim not counted. */
   releaseDeliveries(deliveries: { delivery_id: string; attempt: number; node_id: string }[]): Promise<void>

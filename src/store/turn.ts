@@ -44,6 +44,11 @@ export function claimAt(turn: Turn): string | null {
   return holds.reduce((latest, hold) => (hold > latest ? hold : latest), turn.due_at)
 }
 
+/** Whether a place of it may be given several deliveries: not while it fails, nor where each is spaced from the next. */
+export function mayRun(turn: Turn): boolean {
+  return turn.failures === 0 && turn.rate_per_second === null
+}
+
 /** How far two times of one store may lie apart, although neither is wrong. */
 const SKEW_MS = 1000
 

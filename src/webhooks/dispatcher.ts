@@ -4,7 +4,6 @@
  * dead process had claimed is repeated by another, with the same webhook-id.
  */
 import { AppError } from '../errors.ts'
-import { eventBody } from '../event.ts'
 import { createGuard, type Guard } from '../outgoing/guard.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
@@ -15,6 +14,7 @@ import type { Service } from '../runtime/service.ts'
 import type { AttemptOutcome, ClaimedDelivery, Store } from '../store/store.ts'
 import type { Targets } from '../target.ts'
 import { nextStep } from './retry.ts'
+import { createRuns, RUN_MS } from './runs.ts'
 import { type Sent, send, unsent } from './send.ts'
 import { createSigner, type Signer } from './sign.ts'
 
@@ -24,6 +24,10 @@ const RECOVER_MS = 1000
 const RECOVER_ROWS = 500
 /** Receivers that hang hold their places for the whole deadline: the store leaves room for the others. */
 export const CONCURRENCY = 512
+/** Outcomes that are not yet written, for each place: more of them mean that the store is away or behind. */
+const SETTLING_TIMES = 4
+/** Milliseconds in which outcomes are gathered for one commit. */
+const GATHER_MS = 5
 const FIRST_WAIT_MS = 100
 const LONGEST_WAIT_MS = 5000
 
@@ -60,7 +64,7 @@ function isStoreAway(error: unknown): boolean {
 async function attempt(work: Work, claimed: ClaimedDelivery, giveUp: AbortSignal): Promise<Sent | null> {
   const { webhook, event } = claimed
   const now = work.clock.now()
-  const body = Buffer.from(eventBody(event), 'utf8')
+  const body = Buffer.from(claimed.body, 'utf8')
   const request = { number: claimed.attempt, now, url: webhook.url, body }
   try {
     const { guard, targets, deadline } = work
@@ -126,58 +130,131 @@ async function persist(work: Work, write: () => Promise<unknown>, giveUp: AbortS
   }
 }
 
-async function release(work: Work, claimed: ClaimedDelivery, giveUp: AbortSignal): Promise<void> {
-  const { delivery_id, attempt, node_id } = claimed
-  await persist(work, () => work.store.releaseDeliveries([{ delivery_id, attempt, node_id }]), giveUp)
+function release(work: Work, claims: readonly ClaimedDelivery[], giveUp: AbortSignal): Promise<void> {
+  const given = claims.map(({ delivery_id, attempt, node_id }) => ({ delivery_id, attempt, node_id }))
+  return persist(work, () => work.store.releaseDeliveries(given), giveUp)
 }
 
 /** An outcome that the store will not take is a fault of ours: the delivery goes back, slowly, so that it is not lost. */
-async function record(work: Work, claimed: ClaimedDelivery, sent: Sent, giveUp: AbortSignal): Promise<void> {
-  const { webhook, delivery_id, attempt, node_id } = claimed
-  const step = nextStep({ webhook, ...sent, now: work.clock.now(), random: work.random })
-  const outcome = { delivery_id, attempt, node_id, record: sent.record, ...step }
-  report(work, claimed, sent, outcome)
+async function keep(
+  work: Work,
+  claimed: ClaimedDelivery,
+  outcome: AttemptOutcome,
+  giveUp: AbortSignal,
+): Promise<void> {
   try {
     await persist(work, () => work.store.recordAttempt(outcome), giveUp)
   } catch (error) {
+    const { delivery_id } = claimed
     work.log.error({ delivery_id, err: error }, 'an attempt could not be recorded, it will be repeated')
     await work.clock.sleep(LONGEST_WAIT_MS, giveUp)
-    await release(work, claimed, giveUp)
+    await release(work, [claimed], giveUp)
   }
 }
 
+function after(ms: number, work: () => void): () => void {
+  const timer = setTimeout(work, ms)
+  return () => clearTimeout(timer)
+}
+
+function soon(work: () => void): () => void {
+  const immediate = setImmediate(work)
+  return () => clearImmediate(immediate)
+}
+
 /**
- * A place is free again when the request has ended, not when its record is written: so the next claim goes into the same
- * commit as the records (measured: a quarter more deliveries a second). While too many are not yet written nothing is
- * claimed; `wake` is called when there is room again.
+ * Outcomes are gathered for a few milliseconds and given to the store together: one commit for all of them, and for the
+ * claim of the places that they free. One that comes alone is given at once. A place is free when its outcomes have been
+ * given, not when they are written: so the next claim goes into the same commit (measured: a quarter more deliveries a
+ * second). While too many are not yet written nothing is sent or claimed; `wake` is called when there is room again.
  */
 function createSettling(work: Work, giveUp: AbortSignal) {
   const settling = new Set<Promise<void>>()
+  const most = SETTLING_TIMES * work.concurrency
   let [full, wake] = [false, (): void => undefined]
-  const settle = (claimed: ClaimedDelivery, sent: Sent | null): void => {
-    const settled: Promise<void> = (
-      sent === null ? release(work, claimed, giveUp) : record(work, claimed, sent, giveUp)
-    )
-      .catch((error: unknown) =>
-        work.log.error({ delivery_id: claimed.delivery_id, err: error }, 'a delivery could not be settled'),
-      )
+  let gathered: (() => Promise<void>)[] = []
+  let given = Promise.withResolvers<void>()
+  let cancel = (): void => undefined
+  let lastAt = Number.NEGATIVE_INFINITY
+
+  function watch(settled: Promise<void>): void {
+    const watched: Promise<void> = settled
+      .catch((error: unknown) => work.log.error({ err: error }, 'a delivery could not be settled'))
       .finally(() => {
-        settling.delete(settled)
+        settling.delete(watched)
         if (full) wake()
       })
-    settling.add(settled)
+    settling.add(watched)
   }
+
+  function flush(): void {
+    lastAt = performance.now()
+    for (const write of gathered.splice(0)) watch(write())
+    given.resolve()
+    given = Promise.withResolvers()
+  }
+
   return {
-    deliver: async (claimed: ClaimedDelivery) => settle(claimed, await attempt(work, claimed, giveUp)),
+    /** Resolves once it is given to the store. */
+    record(claimed: ClaimedDelivery, outcome: AttemptOutcome): Promise<void> {
+      gathered.push(() => keep(work, claimed, outcome, giveUp))
+      if (gathered.length === 1) {
+        const wait = lastAt + GATHER_MS - performance.now()
+        cancel = wait > 0 ? after(wait, flush) : soon(flush)
+      }
+      return given.promise
+    },
+    release(claims: readonly ClaimedDelivery[]): void {
+      watch(release(work, claims, giveUp))
+    },
     hasRoom() {
-      full = settling.size >= work.concurrency
+      full = settling.size >= most
       return !full
     },
     onRoom(callback: () => void) {
       wake = callback
     },
-    end: () => Promise.all(settling),
+    async end(): Promise<void> {
+      cancel()
+      flush()
+      await Promise.all(settling)
+    },
   }
+}
+
+type Settling = ReturnType<typeof createSettling>
+
+/** Sends the deliveries of one place, one after the other; the rest goes back where it must end before. */
+async function deliverRun(
+  work: Work,
+  run: readonly ClaimedDelivery[],
+  settling: Settling,
+  { stop, giveUp }: { stop: AbortSignal; giveUp: AbortSignal },
+): Promise<{ whole: boolean; elapsedMs: number }> {
+  const began = performance.now()
+  const elapsed = (): number => performance.now() - began
+  const goesOn = (): boolean => !stop.aborted && work.holds() && settling.hasRoom() && elapsed() < RUN_MS
+  let sentCount = 0
+  let given: Promise<void> | undefined
+  let failed = false
+  for (const claimed of run) {
+    if (failed || (sentCount > 0 && !goesOn())) break
+    const sent = await attempt(work, claimed, giveUp)
+    if (sent === null) break
+    sentCount += 1
+    failed = sent.record.error !== null
+    const step = nextStep({ webhook: claimed.webhook, ...sent, now: work.clock.now(), random: work.random })
+    const { delivery_id, attempt: number, node_id } = claimed
+    const outcome = { delivery_id, attempt: number, node_id, record: sent.record, ...step }
+    report(work, claimed, sent, outcome)
+    given = settling.record(claimed, outcome)
+  }
+  const elapsedMs = elapsed()
+  // First what was sent: a webhook that fails is to be known as such before the rest of its deliveries is due again.
+  await given
+  const whole = !failed && sentCount === run.length
+  if (sentCount < run.length) settling.release(run.slice(sentCount))
+  return { whole, elapsedMs }
 }
 
 async function recover(work: Work, signal: AbortSignal): Promise<void> {
@@ -213,14 +290,22 @@ export function createDispatcher(options: DispatcherOptions): Service {
       const { store, node_id, concurrency } = work
       const drain = drainLimit(work, signal)
       const settling = createSettling(work, drain.giveUp)
+      const runs = createRuns()
       const mayClaim = (): boolean => options.holds() && settling.hasRoom()
-      const loop = runLoop<ClaimedDelivery>(
+      const claim = async (limit: number): Promise<ClaimedDelivery[][]> => {
+        const claimed = await store.claimDeliveries({ node_id, limit, runs: runs.lengths })
+        return [...Map.groupBy(claimed, ({ place }) => place).values()]
+      }
+      const loop = runLoop<ClaimedDelivery[]>(
         {
           concurrency,
           pollMs: POLL_MS,
           clock: work.clock,
-          claim: async (limit) => (mayClaim() ? store.claimDeliveries({ node_id, limit }) : []),
-          work: settling.deliver,
+          claim: async (limit) => (mayClaim() ? claim(limit) : []),
+          async work(run) {
+            const ended = await deliverRun(work, run, settling, { stop: signal, giveUp: drain.giveUp })
+            runs.ended({ webhook_id: run[0]!.webhook.webhook_id, length: run.length, ...ended })
+          },
           subscribe(wake) {
             settling.onRoom(wake)
             return store.subscribe((hint) => {

@@ -2,7 +2,7 @@
  * One attempt: one POST, and the record of it as people read it. The record holds no registered header value, not even
  * where the receiver sends it back, and no credential of the receiver.
  */
-import type { Attempt } from '../delivery.ts'
+import type { Attempt, AttemptRecord } from '../delivery.ts'
 import type { Guard } from '../outgoing/guard.ts'
 import { iso } from '../runtime/clock.ts'
 import { type Targets, vetUrl } from '../target.ts'
@@ -41,7 +41,7 @@ export interface Answer {
 }
 
 export interface Sent {
-  record: Attempt
+  record: AttemptRecord
   answer: Answer
 }
 
@@ -107,7 +107,7 @@ export function unsent(request: Omit<AttemptRequest, 'headers' | 'signal'>, erro
       status_code: null,
       error,
       phases: { ...NO_PHASES, total: 0 },
-      request: { method: 'POST', url: request.url, headers: {}, body: request.body.toString('utf8') },
+      request: { method: 'POST', url: request.url, headers: {} },
       response: null,
     },
     answer: { retryAfter: null, control: null },
@@ -142,7 +142,7 @@ export async function send(sender: Sender, request: AttemptRequest): Promise<Sen
       status_code: result.status,
       error: attemptError(result),
       phases,
-      request: { method: 'POST', url: request.url, headers: shown, body: request.body.toString('utf8') },
+      request: { method: 'POST', url: request.url, headers: shown },
       response,
     },
     answer: {

@@ -1,5 +1,6 @@
 /** Deliveries: claims within caps, attempts, retries, the breaker, recovery and statistics. */
 import assert from 'node:assert/strict'
+import { toAttempt } from '../../delivery.ts'
 import { uuidv7 } from '../../runtime/ids.ts'
 import type { Webhook } from '../../webhook.ts'
 import type { ClaimedDelivery, Store } from '../store.ts'
@@ -26,6 +27,10 @@ import {
 
 const get = (store: Store, delivery_id: string) => store.getDelivery({ workspace_id: WORKSPACE, delivery_id })
 
+function dataOf({ body }: ClaimedDelivery): Record<string, unknown> {
+  return (JSON.parse(body) as { data: Record<string, unknown> }).data
+}
+
 function perWebhook(claimed: ClaimedDelivery[], webhook: Webhook): number {
   return claimed.filter((one) => one.webhook.webhook_id === webhook.webhook_id).length
 }
@@ -40,7 +45,7 @@ export const deliveryTests: ConformanceTests = {
     assert.deepEqual(claimed?.webhook, webhook)
     assert.deepEqual([claimed?.attempt, claimed?.node_id, claimed?.workspace_id], [1, NODE, WORKSPACE])
     assert.equal(claimed?.event.type, 'job.completed')
-    assert.equal(claimed?.event.data.assignment_id, job.assignment_id)
+    assert.equal(dataOf(claimed).assignment_id, job.assignment_id)
     assert.deepEqual(await claimAll(store), [])
     const delivery = await get(store, claimed.delivery_id)
     assert.deepEqual([delivery?.status, delivery?.attempt_count], ['pending', 0])
@@ -63,7 +68,7 @@ export const deliveryTests: ConformanceTests = {
       [delivery?.status, delivery?.next_attempt_at, delivery?.attempt_count],
       ['delivered', null, 1],
     )
-    assert.deepEqual(delivery?.attempts, [record])
+    assert.deepEqual(delivery?.attempts, [toAttempt(record, claimed!.body)])
   },
 
   'waits for the next try by the time of the store': async ({ store, now, elapse }) => {
@@ -180,6 +185,82 @@ export const deliveryTests: ConformanceTests = {
     assert.equal(perWebhook(claimed, healthy), 1)
   },
 
+  'gives a place a run of deliveries where it is told to, and has it back when the last is settled': async ({
+    store,
+  }) => {
+    await register(store)
+    const webhook = await addWebhook(store, { max_in_flight: 2 })
+    const other = await addWebhook(store, { max_in_flight: 2 })
+    const ids = await send(store, webhook, 9)
+    await send(store, other, 3)
+    const runs = new Map([[webhook.webhook_id, 3]])
+    const claimed = await store.claimDeliveries({ node_id: NODE, limit: 10, runs })
+    const places = [...Map.groupBy(claimed, ({ place }) => place).values()]
+    assert.deepEqual(places.map((run) => run.length).toSorted(), [1, 1, 3, 3])
+    const [first, second] = places.filter((run) => run.length === 3)
+    // In the order in which they were due, dealt to the places in turn.
+    const dealt = first!.flatMap((one, index) => [one.delivery_id, second![index]!.delivery_id])
+    assert.deepEqual(dealt, ids.slice(0, 6))
+    assert.deepEqual(await claimAll(store), [])
+    for (const one of first!.slice(0, 2)) assert.equal(await store.recordAttempt(outcome(one)), true)
+    assert.equal(perWebhook(await claimAll(store), webhook), 0)
+    assert.equal(await store.recordAttempt(outcome(first![2]!)), true)
+    assert.equal(perWebhook(await claimAll(store), webhook), 1)
+    // What is given back of a run frees its place, too, once.
+    assert.equal(await store.recordAttempt(outcome(second![0]!)), true)
+    await store.releaseDeliveries(second!.slice(1))
+    assert.equal((await store.claimDeliveries({ node_id: NODE, limit: 10, runs })).length, 3)
+    assert.deepEqual(await claimAll(store), [])
+  },
+
+  'gives no runs to a webhook that fails or has a rate': async ({ store }) => {
+    await register(store)
+    const failing = await addWebhook(store, { max_in_flight: 1 })
+    const paced = await addWebhook(store, { max_in_flight: 1, rate_per_second: 1 })
+    await send(store, failing, 5)
+    await send(store, paced, 5)
+    const runs = new Map([failing, paced].map(({ webhook_id }) => [webhook_id, 3]))
+    const claimed = await store.claimDeliveries({ node_id: NODE, limit: 10, runs })
+    assert.deepEqual([perWebhook(claimed, failing), perWebhook(claimed, paced)], [3, 1])
+    for (const one of claimed)
+      await store.recordAttempt(outcome(one, { next: { status: 'failed' }, record: FAILED_ATTEMPT }))
+    assert.equal(perWebhook(await store.claimDeliveries({ node_id: NODE, limit: 10, runs }), failing), 1)
+  },
+
+  'counts the places of runs rightly after their node died': async ({ store }) => {
+    await register(store)
+    const webhook = await addWebhook(store, { max_in_flight: 2 })
+    await send(store, webhook, 8)
+    const runs = new Map([[webhook.webhook_id, 4]])
+    const held = await store.claimDeliveries({ node_id: NODE, limit: 10, runs })
+    assert.equal(held.length, 8)
+    assert.equal((await store.reapNodes({ all: true })).deliveries, 8)
+    await register(store, 'node-2')
+    assert.equal(await store.recordAttempt(outcome(held[0]!)), false)
+    const again = await store.claimDeliveries({ node_id: 'node-2', limit: 10, runs })
+    assert.equal(again.length, 8)
+    assert.deepEqual(
+      await Promise.all(again.map((one) => store.recordAttempt(outcome(one)))),
+      Array(8).fill(true),
+    )
+    assert.deepEqual(await claimAll(store, 'node-2'), [])
+  },
+
+  'records outcomes that are told together each for itself': async ({ store }) => {
+    await register(store)
+    const webhook = await addWebhook(store)
+    await send(store, webhook, 3)
+    const [one, two, three] = await claimAll(store)
+    const twice = [outcome(one!), { ...outcome(two!), node_id: 'node-2' }, outcome(one!), outcome(three!)]
+    assert.deepEqual(await Promise.all(twice.map((each) => store.recordAttempt(each))), [
+      true,
+      false,
+      false,
+      true,
+    ])
+    assert.deepEqual((await store.webhookStats({ ...webhook, since: at(0) }))?.sent, 2)
+  },
+
   'holds the rate of a webhook': async ({ store, elapse }) => {
     await register(store)
     const webhook = await addWebhook(store, { rate_per_second: 2, max_in_flight: 50 })
@@ -290,10 +371,7 @@ export const deliveryTests: ConformanceTests = {
     assert.deepEqual(await store.sendEvent(input), made)
     assert.deepEqual([made?.event_type, made?.assignment_id], ['webhook.test', null])
     const claimed = await claimAll(store)
-    assert.deepEqual(
-      claimed.map((one) => one.event.data),
-      [input.data],
-    )
+    assert.deepEqual(claimed.map(dataOf), [input.data])
     assert.equal(await store.sendEvent({ ...input, webhook_id: uuidv7() }), null)
   },
 

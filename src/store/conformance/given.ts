@@ -1,6 +1,6 @@
 /** What the conformance tests begin with: jobs, webhooks and outcomes, each valid unless a test changes it. */
 import assert from 'node:assert/strict'
-import type { Attempt } from '../../delivery.ts'
+import type { AttemptRecord } from '../../delivery.ts'
 import { AppError, type ErrorCode } from '../../errors.ts'
 import type { Findings } from '../../insight.ts'
 import type { Job } from '../../job.ts'
@@ -175,7 +175,7 @@ export async function send(store: Store, webhook: Webhook, count = 1): Promise<s
   return ids
 }
 
-export function attempt(over: Partial<Attempt> = {}): Attempt {
+export function attempt(over: Partial<AttemptRecord> = {}): AttemptRecord {
   return {
     number: 1,
     started_at: at(0),
@@ -183,7 +183,7 @@ export function attempt(over: Partial<Attempt> = {}): Attempt {
     status_code: 204,
     error: null,
     phases: { dns: 1, connect: 2, tls: null, first_byte: 3, total: 20 },
-    request: { method: 'POST', url: 'https://example.com/hook', headers: {}, body: '{}' },
+    request: { method: 'POST', url: 'https://example.com/hook', headers: {} },
     response: { headers: {}, body: '', truncated: false },
     ...over,
   }

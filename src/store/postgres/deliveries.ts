@@ -1,5 +1,6 @@
 /** Deliveries as rows: made, listed, given back, canceled. How they are claimed and settled is in sending.ts. */
-import type { Attempt, Delivery } from '../../delivery.ts'
+import { type Attempt, type AttemptRecord, type Delivery, toAttempt } from '../../delivery.ts'
+import { type Event, eventText } from '../../event.ts'
 import type { Counts, Input, Page } from '../store.ts'
 import type { Session, Transaction } from './connection.ts'
 import { newestFirst } from './page.ts'
@@ -11,10 +12,13 @@ export interface DeliveryRow extends Omit<Delivery, 'next_attempt_at'> {
   due_at: string | null
   owner: string | null
   last_try: boolean
+  /** It does not count as in flight: others of its run come after it. */
+  ahead: boolean
 }
 
 export function toDelivery(row: DeliveryRow): Delivery {
-  const { event_seq: _seq, event_at: _at, due_at, owner: _owner, last_try: _last, ...delivery } = row
+  const { event_seq: _seq, event_at: _at, owner: _owner, last_try: _last, ahead: _ahead, ...rest } = row
+  const { due_at, ...delivery } = rest
   return { ...delivery, next_attempt_at: due_at }
 }
 
@@ -101,11 +105,18 @@ export async function getDelivery(
 ): Promise<(Delivery & { attempts: Attempt[] }) | null> {
   const row = await findDelivery(from, input)
   if (!row) return null
-  const attempts = await from.all<{ record: Attempt }>(
+  const attempts = await from.all<{ record: AttemptRecord }>(
     'SELECT record FROM attempts WHERE delivery_id = $1 ORDER BY number',
     input.delivery_id,
   )
-  return { ...toDelivery(row), attempts: attempts.map(({ record }) => record) }
+  const event = await from.one<Pick<Event, 'type' | 'timestamp'> & { data: string }>(
+    'SELECT type, timestamp, data::text AS data FROM events WHERE seq = $1',
+    row.event_seq,
+  )
+  // Deleted in between.
+  if (!event) return null
+  const body = eventText(event, event.data)
+  return { ...toDelivery(row), attempts: attempts.map(({ record }) => toAttempt(record, body)) }
 }
 
 export function listDeliveries(from: Session, query: Input<'listDeliveries'>): Promise<Page<Delivery>> {
@@ -153,14 +164,16 @@ export async function giveBackDeliveries(tx: Transaction, node_id: string): Prom
     node_id,
   )
   if (turns.length === 0) return 0
-  const given = await tx.all<{ webhook_id: string }>(
+  const given = await tx.all<{ webhook_id: string; ahead: boolean }>(
     `UPDATE deliveries SET owner = NULL, status = CASE WHEN last_try THEN 'canceled' ELSE status END,
        due_at = CASE WHEN last_try THEN NULL ELSE due_at END
-     WHERE owner = $1 RETURNING webhook_id`,
+     WHERE owner = $1 RETURNING webhook_id, ahead`,
     node_id,
   )
-  for (const turn of turns)
-    await refreshTurn(tx, turn, given.filter(({ webhook_id }) => webhook_id === turn.webhook_id).length)
+  for (const turn of turns) {
+    const freed = given.filter(({ webhook_id, ahead }) => !ahead && webhook_id === turn.webhook_id)
+    await refreshTurn(tx, turn, freed.length)
+  }
   tx.hint({ topic: 'deliveries' })
   return given.length
 }
@@ -173,12 +186,12 @@ export async function removeDeliveriesOfJobs(tx: Transaction, assignment_ids: st
     assignment_ids,
   )
   // The old owner comes from the same rows before the change: RETURNING shows them after it.
-  const canceled = await tx.all<{ webhook_id: string; claimed: boolean }>(
+  const canceled = await tx.all<{ webhook_id: string; place: boolean }>(
     `UPDATE deliveries SET status = 'canceled', due_at = NULL, owner = NULL
-     FROM (SELECT delivery_id, owner FROM deliveries
+     FROM (SELECT delivery_id, owner, ahead FROM deliveries
            WHERE assignment_id = ANY ($1) AND status = 'pending' AND webhook_id = ANY ($2) FOR UPDATE) AS old
      WHERE deliveries.delivery_id = old.delivery_id
-     RETURNING deliveries.webhook_id, old.owner IS NOT NULL AS claimed`,
+     RETURNING deliveries.webhook_id, old.owner IS NOT NULL AND NOT old.ahead AS place`,
     assignment_ids,
     turns.map(({ webhook_id }) => webhook_id),
   )
@@ -187,7 +200,7 @@ export async function removeDeliveriesOfJobs(tx: Transaction, assignment_ids: st
     assignment_ids,
   )
   for (const turn of turns) {
-    const freed = canceled.filter(({ webhook_id, claimed }) => claimed && webhook_id === turn.webhook_id)
+    const freed = canceled.filter(({ webhook_id, place }) => place && webhook_id === turn.webhook_id)
     await refreshTurn(tx, turn, freed.length)
   }
 }

@@ -18,6 +18,7 @@ import * as recoveries from './recoveries.ts'
 import { migratePostgres } from './schema.ts'
 import * as sending from './sending.ts'
 import * as settings from './settings.ts'
+import { createSettling } from './settling.ts'
 import * as templates from './templates.ts'
 import * as webhooks from './webhooks.ts'
 
@@ -128,8 +129,6 @@ const WRITES = {
   deleteWebhook: webhooks.deleteWebhook,
   sendEvent: sending.sendEvent,
   redeliver: deliveries.redeliver,
-  claimDeliveries: sending.claimDeliveries,
-  recordAttempt: sending.recordAttempt,
   releaseDeliveries: sending.releaseDeliveries,
   cancelPending: deliveries.cancelPending,
   advanceRecoveries: recoveries.advanceRecoveries,
@@ -162,6 +161,9 @@ function bind<Methods extends Record<string, Work>>(
 }
 
 function postgresStore(connection: Connection): Store {
+  const settling = createSettling((outcomes) =>
+    connection.write((tx) => sending.recordAttempts(tx, outcomes)),
+  )
   return {
     kind: 'postgres',
     // Other processes write, too.
@@ -171,6 +173,12 @@ function postgresStore(connection: Connection): Store {
     ...bind(FIRST, connection.writeFirst),
     subscribe: connection.subscribe,
     close: connection.close,
+    recordAttempt: settling.record,
+    // It would pass over the webhooks that are being settled.
+    async claimDeliveries(input) {
+      await settling.settled()
+      return connection.write((tx) => sending.claimDeliveries(tx, input))
+    },
     async createRecovery(input) {
       const missing = await connection.read((from) => countMissing(from, input))
       return (

@@ -42,6 +42,7 @@ CREATE TABLE deliveries (
   attempt_count integer NOT NULL DEFAULT 0,
   last_try boolean NOT NULL DEFAULT false,
   created_at timestamp(3) with time zone NOT NULL,
+  ahead boolean NOT NULL DEFAULT false,
   PRIMARY KEY (delivery_id),
   FOREIGN KEY (event_seq) REFERENCES events(seq),
   FOREIGN KEY (webhook_id) REFERENCES webhooks(webhook_id) ON DELETE CASCADE

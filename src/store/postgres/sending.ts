@@ -4,15 +4,15 @@
  * first those with none in flight, then those with one ... All of them are claimed by one statement.
  */
 import { type Delivery, latencyBucket } from '../../delivery.ts'
-import type { Event } from '../../event.ts'
+import { type Event, eventText } from '../../event.ts'
 import { breakerAfter, MAX_IN_FLIGHT, type Webhook } from '../../webhook.ts'
 import type { AttemptOutcome, ClaimedDelivery, Input } from '../store.ts'
-import { afterClaim, claimAt } from '../turn.ts'
+import { afterClaim, claimAt, mayRun } from '../turn.ts'
 import { requireNode } from './claims.ts'
 import type { Transaction } from './connection.ts'
 import { addDeliveries, findDelivery, toDelivery } from './deliveries.ts'
-import { insertEvent, toEvent } from './events.ts'
-import { type LockedTurn, lockWebhook, lockWebhooks, refreshTurn, writeTurns } from './turns.ts'
+import { insertEvent } from './events.ts'
+import { type LockedTurn, lockWebhook, lockWebhooks, refreshTurn, refreshTurns, writeTurns } from './turns.ts'
 import { disableWebhook, getWebhook, toWebhook } from './webhooks.ts'
 
 // Level by level: an index range over (in_flight, claim_at) would read all that wait for a later time.
@@ -29,60 +29,132 @@ const THEIR_DELIVERIES = `
     ORDER BY due_at, delivery_id LIMIT turn.most) AS due
   ORDER BY due_at, delivery_id`
 const CLAIM = `
-  UPDATE deliveries SET owner = $1 FROM events
-  WHERE delivery_id = ANY ($2) AND events.seq = event_seq
-  RETURNING delivery_id, deliveries.workspace_id, attempt_count, events.event_id, events.type, events.timestamp,
-    events.data`
+  UPDATE deliveries SET owner = $1, ahead = taken.ahead
+  FROM unnest($2::text[], $3::boolean[]) AS taken (delivery_id, ahead)
+  WHERE deliveries.delivery_id = taken.delivery_id
+  RETURNING deliveries.delivery_id, workspace_id, attempt_count, event_seq`
+const THEIR_EVENTS = `
+  SELECT seq, event_id, type, timestamp, data::text AS data FROM events WHERE seq = ANY ($1)`
 
 type WebhookRow = Webhook & LockedTurn
+
+interface Waiting {
+  delivery_id: string
+  due_at: string
+}
 
 interface Candidate {
   row: WebhookRow
   turn: LockedTurn
-  /** In order; one more than it may claim, where there are so many. */
-  waiting: { delivery_id: string; due_at: string }[]
+  /** In order; one more than it may be given, where there are so many. */
+  waiting: Waiting[]
+  /** So many of them are taken. */
+  taken: number
+  /** The most that one of its places is given. */
+  most: number
+  /** The runs of its places. */
+  runs: Waiting[][]
 }
 
-async function candidates(tx: Transaction, limit: number): Promise<Candidate[]> {
+async function candidates(tx: Transaction, { limit, runs }: Input<'claimDeliveries'>): Promise<Candidate[]> {
   const rows = await tx.all<WebhookRow>(NEXT_WEBHOOKS, tx.now, limit)
   if (rows.length === 0) return []
-  const most = rows.map((row) => Math.min(limit, (row.max_in_flight ?? MAX_IN_FLIGHT) - row.in_flight) + 1)
-  const waiting = await tx.all<{ webhook_id: string; delivery_id: string; due_at: string }>(
-    THEIR_DELIVERIES,
-    rows.map(({ webhook_id }) => webhook_id),
-    most,
+  const most = rows.map((row) => (mayRun(row) ? (runs?.get(row.webhook_id) ?? 1) : 1))
+  const places = rows.map((row) => Math.min(limit, (row.max_in_flight ?? MAX_IN_FLIGHT) - row.in_flight))
+  const waiting = Map.groupBy(
+    await tx.all<Waiting & { webhook_id: string }>(
+      THEIR_DELIVERIES,
+      rows.map(({ webhook_id }) => webhook_id),
+      rows.map((_, index) => places[index]! * most[index]! + 1),
+    ),
+    ({ webhook_id }) => webhook_id,
   )
-  return rows.map((row) => {
-    const own = waiting.filter(({ webhook_id }) => webhook_id === row.webhook_id)
-    return { row, waiting: own, turn: { ...row, due_at: own[0]?.due_at ?? null } }
+  return rows.map((row, index) => {
+    const own = waiting.get(row.webhook_id) ?? []
+    const turn = { ...row, due_at: own[0]?.due_at ?? null }
+    return { row, turn, waiting: own, taken: 0, most: most[index]!, runs: [] }
   })
 }
 
-/** Whose turn it is: the fewest in flight, then the longest wait; within what it leaves free. */
-function nextOf(all: Candidate[], now: string, free: number): Candidate | undefined {
-  let next: { candidate: Candidate; at: string } | undefined
-  for (const candidate of all) {
-    const at = claimAt(candidate.turn)
-    const { in_flight } = candidate.turn
-    if (at === null || at > now || in_flight >= free) continue
-    const best = next?.candidate.turn.in_flight ?? Number.POSITIVE_INFINITY
-    if (in_flight < best || (in_flight === best && at < next!.at)) next = { candidate, at }
-  }
-  return next?.candidate
+function takeNext(candidate: Candidate): Waiting {
+  const next = candidate.waiting[candidate.taken]!
+  candidate.taken += 1
+  candidate.turn.due_at = candidate.waiting[candidate.taken]?.due_at ?? null
+  return next
 }
 
-/** Changes the candidates' turns. Answers the deliveries in order, each with its webhook. */
-function choose(all: Candidate[], now: string, limit: number): { delivery_id: string; row: WebhookRow }[] {
-  const chosen: { delivery_id: string; row: WebhookRow }[] = []
-  for (;;) {
-    const next = nextOf(all, now, limit - chosen.length)
-    if (!next) return chosen
-    chosen.push({ delivery_id: next.waiting.shift()!.delivery_id, row: next.row })
-    next.turn = { ...afterClaim(next.turn, Date.parse(now)), due_at: next.waiting[0]?.due_at ?? null }
+/** What else is due goes to the places that the webhook was given, one to each in turn. */
+function fillRuns(candidate: Candidate, now: string): void {
+  const { runs, turn, most } = candidate
+  for (let more = runs.length; more < runs.length * most; more += 1) {
+    if (turn.due_at === null || turn.due_at > now) return
+    runs[more % runs.length]!.push(takeNext(candidate))
   }
 }
 
-type ClaimedRow = Event & { delivery_id: string; workspace_id: string; attempt_count: number }
+/** Those with so many in flight whose turn it is, by who has waited longest. */
+function dueAt(all: Candidate[], level: number, now: string): Candidate[] {
+  return all
+    .filter(({ turn }) => turn.in_flight === level)
+    .map((candidate) => ({ candidate, at: claimAt(candidate.turn) }))
+    .filter((due): due is { candidate: Candidate; at: string } => due.at !== null && due.at <= now)
+    .toSorted((a, b) => (a.at < b.at ? -1 : 1))
+    .map(({ candidate }) => candidate)
+}
+
+/** A place. */
+interface Taken {
+  run: Waiting[]
+  row: WebhookRow
+}
+
+/** Changes the candidates' turns. */
+function choose(all: Candidate[], now: string, limit: number): Taken[] {
+  const chosen: Taken[] = []
+  for (let level = 0; level < limit - chosen.length; level += 1)
+    for (const candidate of dueAt(all, level, now)) {
+      if (level >= limit - chosen.length) break
+      const run = [takeNext(candidate)]
+      candidate.runs.push(run)
+      candidate.turn = afterClaim(candidate.turn, Date.parse(now))
+      chosen.push({ run, row: candidate.row })
+    }
+  for (const candidate of all) fillRuns(candidate, now)
+  return chosen
+}
+
+type EventText = Omit<Event, 'data'> & { seq: number; data: string }
+
+async function eventsOf(
+  tx: Transaction,
+  seqs: number[],
+): Promise<(seq: number) => Pick<ClaimedDelivery, 'event' | 'body'>> {
+  const rows = seqs.length === 0 ? [] : await tx.all<EventText>(THEIR_EVENTS, [...new Set(seqs)])
+  const told = new Map(
+    rows.map(({ seq, data, ...event }) => [seq, { event, body: eventText(event, data) }] as const),
+  )
+  return (seq) => told.get(seq)!
+}
+
+interface ClaimedRow {
+  delivery_id: string
+  workspace_id: string
+  attempt_count: number
+  event_seq: number
+}
+
+async function markClaimed(tx: Transaction, node_id: string, chosen: Taken[]): Promise<ClaimedRow[]> {
+  const marks = chosen.flatMap(({ run }) =>
+    run.map(({ delivery_id }, index) => ({ delivery_id, ahead: index < run.length - 1 })),
+  )
+  if (marks.length === 0) return []
+  return tx.all<ClaimedRow>(
+    CLAIM,
+    node_id,
+    marks.map(({ delivery_id }) => delivery_id),
+    marks.map(({ ahead }) => ahead),
+  )
+}
 
 export async function claimDeliveries(
   tx: Transaction,
@@ -90,12 +162,12 @@ export async function claimDeliveries(
 ): Promise<ClaimedDelivery[]> {
   const { node_id, limit } = input
   await requireNode(tx, node_id)
-  const all = await candidates(tx, limit)
+  const all = await candidates(tx, input)
   const chosen = choose(all, tx.now, limit)
-  const rows = await tx.all<ClaimedRow>(
-    CLAIM,
-    node_id,
-    chosen.map(({ delivery_id }) => delivery_id),
+  const rows = await markClaimed(tx, node_id, chosen)
+  const eventOf = await eventsOf(
+    tx,
+    rows.map(({ event_seq }) => event_seq),
   )
   // Also those that had nothing due after all: their turn is put right.
   await writeTurns(
@@ -105,16 +177,13 @@ export async function claimDeliveries(
       .map(({ turn }) => turn),
   )
   const claimed = new Map(rows.map((row) => [row.delivery_id, row]))
-  return chosen.map(({ delivery_id, row }) => {
-    const delivery = claimed.get(delivery_id)!
-    return {
-      delivery_id,
-      workspace_id: delivery.workspace_id,
-      event: toEvent(delivery),
-      webhook: toWebhook(row),
-      attempt: delivery.attempt_count + 1,
-      node_id,
-    }
+  return chosen.flatMap(({ run, row }, place) => {
+    const webhook = toWebhook(row)
+    return run.map(({ delivery_id }) => {
+      const { workspace_id, event_seq, attempt_count } = claimed.get(delivery_id)!
+      const attempt = attempt_count + 1
+      return { delivery_id, workspace_id, ...eventOf(event_seq), webhook, attempt, node_id, place }
+    })
   })
 }
 
@@ -138,46 +207,111 @@ async function lockWebhookOf(tx: Transaction, claim: Claim): Promise<LockedTurn 
   return row && lockWebhook(tx, row.webhook_id)
 }
 
-// The fence, the attempt and its count in one statement: where the claim is lost, none of them is written.
+// The fence, the attempts and their counts in one statement: where a claim is lost, none of them is written.
 const SETTLE = `
   WITH settled AS (
     UPDATE deliveries SET owner = NULL, attempt_count = attempt_count + 1,
-      status = CASE WHEN $4 = 'pending' AND last_try THEN 'canceled' ELSE $4 END,
-      due_at = CASE WHEN $4 = 'pending' AND NOT last_try THEN clock_timestamp() + $5 * interval '1 ms' END
-    WHERE ${CLAIMED} RETURNING webhook_id
+      status = CASE WHEN given.status = 'pending' AND last_try THEN 'canceled' ELSE given.status END,
+      due_at = CASE WHEN given.status = 'pending' AND NOT last_try
+        THEN clock_timestamp() + given.wait_ms * interval '1 ms' END
+    FROM ROWS FROM (unnest($1::text[]), unnest($2::text[]), unnest($3::int[]), unnest($4::text[]),
+      unnest($5::float8[]), unnest($6::int[]), json_array_elements($7::json))
+      AS given (delivery_id, node_id, attempt, status, wait_ms, bucket, record)
+    WHERE deliveries.delivery_id = given.delivery_id AND owner = given.node_id
+      AND attempt_count = given.attempt - 1 AND deliveries.status = 'pending'
+    RETURNING deliveries.delivery_id, webhook_id, ahead, given.node_id, given.attempt, given.bucket, given.record
   ), recorded AS (
-    INSERT INTO attempts (delivery_id, number, record) SELECT $1, $3, $6 FROM settled
+    INSERT INTO attempts (delivery_id, number, record) SELECT delivery_id, attempt, record FROM settled
+  ), counted AS (
+    INSERT INTO attempt_counts (webhook_id, hour, bucket, count)
+    SELECT webhook_id, date_trunc('hour', clock_timestamp(), 'UTC'), bucket, count(*) FROM settled
+    GROUP BY webhook_id, bucket ORDER BY webhook_id, bucket
+    ON CONFLICT (webhook_id, hour, bucket) DO UPDATE SET count = attempt_counts.count + excluded.count
   )
-  INSERT INTO attempt_counts (webhook_id, hour, bucket, count)
-  SELECT webhook_id, date_trunc('hour', clock_timestamp(), 'UTC'), $7, 1 FROM settled
-  ON CONFLICT (webhook_id, hour, bucket) DO UPDATE SET count = attempt_counts.count + 1`
+  SELECT delivery_id, webhook_id, ahead, node_id, attempt FROM settled`
 
-export async function recordAttempt(tx: Transaction, outcome: AttemptOutcome): Promise<boolean> {
-  const turn = await lockWebhookOf(tx, outcome)
-  if (!turn) return false
-  const { next, record } = outcome
-  const delivered = next.status === 'delivered'
-  const settled = await tx.run(
+interface SettledRow {
+  delivery_id: string
+  webhook_id: string
+  ahead: boolean
+  node_id: string
+  attempt: number
+}
+
+/** Of an outcome, or of what was written of it. */
+function keyOf({ delivery_id, node_id, attempt }: Claim): string {
+  return `${delivery_id} ${node_id} ${attempt}`
+}
+
+function settle(tx: Transaction, outcomes: AttemptOutcome[]): Promise<SettledRow[]> {
+  const column = <T>(of: (outcome: AttemptOutcome) => T): T[] => outcomes.map(of)
+  return tx.all<SettledRow>(
     SETTLE,
-    outcome.delivery_id,
-    outcome.node_id,
-    outcome.attempt,
-    next.status,
-    next.status === 'pending' ? next.wait_ms : 0,
-    JSON.stringify(record),
-    delivered ? latencyBucket(record.duration_ms) : -1,
+    column(({ delivery_id }) => delivery_id),
+    column(({ node_id }) => node_id),
+    column(({ attempt }) => attempt),
+    column(({ next }) => next.status),
+    column(({ next }) => (next.status === 'pending' ? next.wait_ms : 0)),
+    column(({ next, record }) => (next.status === 'delivered' ? latencyBucket(record.duration_ms) : -1)),
+    `[${column(({ record }) => JSON.stringify(record)).join(',')}]`,
   )
-  if (settled === 0) return false
-  if (delivered === (turn.failing_since !== null))
+}
+
+interface Settled {
+  outcome: AttemptOutcome
+  row: SettledRow
+}
+
+/** The webhook after these outcomes, in their order. */
+async function updateHealth(tx: Transaction, before: LockedTurn, settled: Settled[]): Promise<LockedTurn> {
+  const now = Date.parse(tx.now)
+  const freed = settled.filter(({ row }) => !row.ahead).length
+  const after = { ...before, in_flight: before.in_flight - freed }
+  for (const { outcome } of settled) {
+    const delivered = outcome.next.status === 'delivered'
+    Object.assign(after, breakerAfter(after, delivered, now, outcome.hold_ms))
+    after.failing_since = delivered ? null : (after.failing_since ?? tx.now)
+  }
+  if (after.failing_since !== before.failing_since)
     await tx.run(
       'UPDATE webhooks SET failing_since = $1 WHERE webhook_id = $2',
-      delivered ? null : tx.now,
-      turn.webhook_id,
+      after.failing_since,
+      after.webhook_id,
     )
-  await refreshTurn(tx, { ...turn, ...breakerAfter(turn, delivered, Date.parse(tx.now), outcome.hold_ms) }, 1)
-  if (outcome.disable) await disableWebhook(tx, turn.webhook_id, outcome.disable.reason)
-  tx.hint({ topic: 'delivery', delivery_id: outcome.delivery_id })
-  return true
+  return after
+}
+
+/** All outcomes of one transaction. Answers for each whether it was written. */
+export async function recordAttempts(tx: Transaction, outcomes: AttemptOutcome[]): Promise<boolean[]> {
+  const turns = await lockWebhooks(
+    tx,
+    'webhook_id IN (SELECT webhook_id FROM deliveries WHERE delivery_id = ANY ($1))',
+    outcomes.map(({ delivery_id }) => delivery_id),
+  )
+  const rows = new Map((await settle(tx, outcomes)).map((row) => [keyOf(row), row]))
+  const settled: Settled[] = []
+  const written = outcomes.map((outcome) => {
+    const key = keyOf(outcome)
+    const row = rows.get(key)
+    // The same attempt told twice is written once.
+    rows.delete(key)
+    if (!row) return false
+    settled.push({ outcome, row })
+    tx.hint({ topic: 'delivery', delivery_id: outcome.delivery_id })
+    return true
+  })
+  const of = Map.groupBy(settled, ({ row }) => row.webhook_id)
+  const after: LockedTurn[] = []
+  for (const turn of turns) {
+    const own = of.get(turn.webhook_id)
+    if (own) after.push(await updateHealth(tx, turn, own))
+  }
+  await refreshTurns(tx, after)
+  for (const [webhook_id, own] of of) {
+    const off = own.find(({ outcome }) => outcome.disable)?.outcome
+    if (off?.disable) await disableWebhook(tx, webhook_id, off.disable.reason)
+  }
+  return written
 }
 
 export async function releaseDeliveries(tx: Transaction, claims: Claim[]): Promise<void> {
@@ -190,16 +324,16 @@ export async function releaseDeliveries(tx: Transaction, claims: Claim[]): Promi
   for (const claim of claims) {
     const turn = await lockWebhookOf(tx, claim)
     if (!turn) continue
-    const released = await tx.run(
+    const released = await tx.one<{ ahead: boolean }>(
       `UPDATE deliveries SET owner = NULL, status = CASE WHEN last_try THEN 'canceled' ELSE status END,
          due_at = CASE WHEN last_try THEN NULL ELSE due_at END
-       WHERE ${CLAIMED}`,
+       WHERE ${CLAIMED} RETURNING ahead`,
       claim.delivery_id,
       claim.node_id,
       claim.attempt,
     )
-    if (released === 0) continue
-    await refreshTurn(tx, turn, 1)
+    if (!released) continue
+    await refreshTurn(tx, turn, Number(!released.ahead))
     tx.hint({ topic: 'deliveries' })
   }
 }

@@ -54,18 +54,33 @@ export async function writeTurns(tx: Transaction, given: LockedTurn[]): Promise<
   )
 }
 
-/** When the first of its unclaimed deliveries is due. */
-export async function earliestDue(tx: Transaction, webhook_id: string): Promise<string | null> {
-  const row = await tx.one<{ due_at: string }>(
-    `SELECT due_at FROM deliveries WHERE webhook_id = $1 AND status = 'pending' AND owner IS NULL
-     ORDER BY due_at LIMIT 1`,
-    webhook_id,
+/** When the first of the unclaimed deliveries of each is due. */
+async function earliestDue(tx: Transaction, webhook_ids: string[]): Promise<Map<string, string | null>> {
+  const rows = await tx.all<{ webhook_id: string; due_at: string | null }>(
+    `SELECT webhook_id, (
+       SELECT due_at FROM deliveries
+       WHERE deliveries.webhook_id = given.webhook_id AND status = 'pending' AND owner IS NULL
+       ORDER BY due_at LIMIT 1) AS due_at
+     FROM unnest($1::text[]) AS given (webhook_id)`,
+    webhook_ids,
   )
-  return row?.due_at ?? null
+  return new Map(rows.map(({ webhook_id, due_at }) => [webhook_id, due_at]))
 }
 
-/** After the deliveries or the settings of a locked webhook changed; `freed` of its claimed ones are claimed no more. */
-export async function refreshTurn(tx: Transaction, turn: LockedTurn, freed = 0): Promise<void> {
-  const due_at = await earliestDue(tx, turn.webhook_id)
-  await writeTurns(tx, [{ ...turn, in_flight: turn.in_flight - freed, due_at }])
+/** After the deliveries or the settings of locked webhooks changed. */
+export async function refreshTurns(tx: Transaction, turns: LockedTurn[]): Promise<void> {
+  if (turns.length === 0) return
+  const due = await earliestDue(
+    tx,
+    turns.map(({ webhook_id }) => webhook_id),
+  )
+  await writeTurns(
+    tx,
+    turns.map((turn) => ({ ...turn, due_at: due.get(turn.webhook_id) ?? null })),
+  )
+}
+
+/** The same for one; `freed` of its places are free again. */
+export function refreshTurn(tx: Transaction, turn: LockedTurn, freed = 0): Promise<void> {
+  return refreshTurns(tx, [{ ...turn, in_flight: turn.in_flight - freed }])
 }

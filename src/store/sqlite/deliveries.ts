@@ -1,5 +1,6 @@
 /** Deliveries as rows: made, listed, given back, canceled. How they are claimed and settled is in sending.ts. */
-import type { Attempt, Delivery } from '../../delivery.ts'
+import { type Attempt, type AttemptRecord, type Delivery, toAttempt } from '../../delivery.ts'
+import { type Event, eventText } from '../../event.ts'
 import type { Counts, Input, Page } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { newestFirst } from './page.ts'
@@ -10,10 +11,12 @@ export interface DeliveryRow extends Omit<Delivery, 'next_attempt_at'> {
   due_at: string | null
   owner: string | null
   last_try: number
+  /** It does not count as in flight: others of its run come after it. */
+  ahead: number
 }
 
 export function toDelivery(row: DeliveryRow): Delivery {
-  const { event_seq: _seq, due_at, owner: _owner, last_try: _last, ...delivery } = row
+  const { event_seq: _seq, due_at, owner: _owner, last_try: _last, ahead: _ahead, ...delivery } = row
   return { ...delivery, next_attempt_at: due_at }
 }
 
@@ -89,7 +92,15 @@ export function getDelivery(
     'SELECT record FROM attempts WHERE delivery_id = ? ORDER BY number',
     input.delivery_id,
   )
-  return { ...toDelivery(row), attempts: attempts.map(({ record }) => JSON.parse(record) as Attempt) }
+  const event = connection.one<Pick<Event, 'type' | 'timestamp'> & { data: string }>(
+    'SELECT type, timestamp, data FROM events WHERE seq = ?',
+    row.event_seq,
+  )!
+  const body = eventText(event, event.data)
+  return {
+    ...toDelivery(row),
+    attempts: attempts.map(({ record }) => toAttempt(JSON.parse(record) as AttemptRecord, body)),
+  }
 }
 
 export function listDeliveries(connection: Connection, query: Input<'listDeliveries'>): Page<Delivery> {
@@ -129,8 +140,8 @@ export function cancelPending(connection: Connection, input: Input<'cancelPendin
 
 /** What the node holds is due again, each claim not counted. Answers how many. */
 export function giveBackDeliveries(connection: Connection, node_id: string): number {
-  const held = connection.all<{ webhook_id: string; count: number }>(
-    'SELECT webhook_id, count(*) AS count FROM deliveries WHERE owner = ? GROUP BY webhook_id',
+  const held = connection.all<{ webhook_id: string; count: number; places: number }>(
+    'SELECT webhook_id, count(*) AS count, sum(ahead = 0) AS places FROM deliveries WHERE owner = ? GROUP BY webhook_id',
     node_id,
   )
   if (held.length === 0) return 0
@@ -139,16 +150,16 @@ export function giveBackDeliveries(connection: Connection, node_id: string): num
     node_id,
   )
   connection.run('UPDATE deliveries SET owner = NULL WHERE owner = ?', node_id)
-  for (const { webhook_id, count } of held) refreshTurn(connection, webhook_id, count)
+  for (const { webhook_id, places } of held) refreshTurn(connection, webhook_id, places)
   connection.hint({ topic: 'deliveries' })
   return held.reduce((sum, { count }) => sum + count, 0)
 }
 
 /** A deleted job: what waits is canceled, claimed or not, and the attempts go with the bodies that they hold. */
 export function removeDeliveriesOfJob(connection: Connection, assignment_id: string): void {
-  const pending = connection.all<{ webhook_id: string; claimed: number }>(
-    `SELECT webhook_id, count(owner) AS claimed FROM deliveries WHERE assignment_id = ? AND status = 'pending'
-     GROUP BY webhook_id`,
+  const pending = connection.all<{ webhook_id: string; places: number }>(
+    `SELECT webhook_id, sum(owner IS NOT NULL AND ahead = 0) AS places FROM deliveries
+     WHERE assignment_id = ? AND status = 'pending' GROUP BY webhook_id`,
     assignment_id,
   )
   connection.run(
@@ -160,7 +171,7 @@ export function removeDeliveriesOfJob(connection: Connection, assignment_id: str
     'DELETE FROM attempts WHERE delivery_id IN (SELECT delivery_id FROM deliveries WHERE assignment_id = ?)',
     assignment_id,
   )
-  for (const { webhook_id, claimed } of pending) refreshTurn(connection, webhook_id, claimed)
+  for (const { webhook_id, places } of pending) refreshTurn(connection, webhook_id, places)
 }
 
 /** Reads the index of what is due from end to end: live rows only. What a disabled webhook has waits. */

@@ -92,8 +92,9 @@ const STEPS: Record<string, (world: World, n: number) => Promise<unknown>> = {
       const found = await store.getWebhook(webhook)
       if (found) await send(store, found, 1 + (n % 4))
     }),
-  async claimDeliveries({ store, claimed }, n) {
-    claimed.push(...(await store.claimDeliveries({ node_id: NODES[n % 2]!, limit: 1 + (n % 12) })))
+  async claimDeliveries({ store, claimed, webhooks }, n) {
+    const runs = new Map(webhooks.map(({ webhook_id }) => [webhook_id, 1 + (n % 5)]))
+    claimed.push(...(await store.claimDeliveries({ node_id: NODES[n % 2]!, limit: 1 + (n % 12), runs })))
   },
   deliver: ({ store, claimed }, n) => on(claimed, n, (one) => store.recordAttempt(outcome(one))),
   failDelivery: ({ store, claimed }, n) =>
@@ -147,7 +148,7 @@ const OWNER_DRIFT = `
   UNION ALL SELECT owner FROM jobs WHERE owner NOT IN (SELECT node_id FROM nodes)`
 const WEBHOOKS = `
   SELECT webhooks.*,
-    (SELECT count(*) FROM deliveries d WHERE d.webhook_id = webhooks.webhook_id AND owner IS NOT NULL) AS held,
+    (SELECT count(*) FROM deliveries d WHERE d.webhook_id = webhooks.webhook_id AND owner IS NOT NULL AND ahead = 0) AS held,
     (SELECT min(due_at) FROM deliveries d
      WHERE d.webhook_id = webhooks.webhook_id AND status = 'pending' AND owner IS NULL) AS first_due
   FROM webhooks`

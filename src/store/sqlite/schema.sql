@@ -38,7 +38,7 @@ CREATE TABLE deliveries (
   attempt_count INTEGER NOT NULL DEFAULT 0,
   last_try INTEGER NOT NULL DEFAULT 0,
   created_at TEXT NOT NULL
-) STRICT;
+, ahead INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE INDEX deliveries_by_event ON deliveries (event_seq, webhook_id);
 

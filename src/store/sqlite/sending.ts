@@ -5,15 +5,15 @@
  * row is written once for all that a claim takes, and once for all outcomes of one commit.
  */
 import { type Delivery, latencyBucket } from '../../delivery.ts'
-import type { Event } from '../../event.ts'
+import { type Event, eventText } from '../../event.ts'
 import { iso } from '../../runtime/clock.ts'
 import { breakerAfter, type Webhook } from '../../webhook.ts'
 import type { AttemptOutcome, ClaimedDelivery, Input } from '../store.ts'
-import { afterClaim, claimAt, type Turn } from '../turn.ts'
+import { afterClaim, claimAt, mayRun, type Turn } from '../turn.ts'
 import { requireNode } from './claims.ts'
 import type { Connection } from './connection.ts'
 import { addDelivery, type DeliveryRow, findDelivery, toDelivery } from './deliveries.ts'
-import { type EventRow, insertEvent, toEvent } from './events.ts'
+import { type EventRow, insertEvent } from './events.ts'
 import { earliestDue, readTurn, writeTurn } from './turns.ts'
 import { disableWebhook, getWebhook, toWebhook, type WebhookRow } from './webhooks.ts'
 
@@ -22,13 +22,14 @@ const LEVEL = `
 const NEXT_LEVEL =
   'SELECT min(in_flight) AS level FROM webhooks WHERE claim_at IS NOT NULL AND in_flight >= ?'
 const WAITING = `
-  SELECT delivery_id, due_at FROM deliveries
+  SELECT rowid, delivery_id, due_at FROM deliveries
   WHERE webhook_id = ? AND status = 'pending' AND owner IS NULL AND (due_at, delivery_id) > (?, ?)
   ORDER BY due_at, delivery_id LIMIT ?`
 
 type TurnRow = WebhookRow & Turn & { claim_at: string | null }
 
 interface Waiting {
+  rowid: number
   delivery_id: string
   due_at: string
 }
@@ -39,32 +40,63 @@ interface Taker {
   turn: Pick<TurnRow, 'webhook_id' | 'claim_at'> & Turn
   /** The first of its deliveries that are not yet taken: read twice as far each time, from the index alone. */
   waiting: Waiting[]
+  /** So many of them are taken. */
+  taken: number
   read: number
+  /** The runs of its places. */
+  runs: Waiting[][]
 }
 
 function readOn(connection: Connection, taker: Taker, last: Waiting | undefined): void {
   taker.read *= 2
+  taker.taken = 0
   const after = last ?? { due_at: '', delivery_id: '' }
   const { webhook_id } = taker.turn
   taker.waiting = connection.all<Waiting>(WAITING, webhook_id, after.due_at, after.delivery_id, taker.read)
 }
 
-function takeNext(connection: Connection, taker: Taker, now: number): string {
-  const next = taker.waiting.shift()!
-  if (taker.waiting.length === 0) readOn(connection, taker, next)
-  const turn = { ...afterClaim(taker.turn, now), due_at: taker.waiting[0]?.due_at ?? null }
+function takeNext(connection: Connection, taker: Taker): Waiting {
+  const next = taker.waiting[taker.taken]!
+  taker.taken += 1
+  if (taker.taken === taker.waiting.length) readOn(connection, taker, next)
+  taker.turn.due_at = taker.waiting[taker.taken]?.due_at ?? null
+  return next
+}
+
+function takePlace(connection: Connection, taker: Taker, now: number): Taken {
+  const run = [takeNext(connection, taker)]
+  taker.runs.push(run)
+  const turn = afterClaim(taker.turn, now)
   taker.turn = { ...turn, claim_at: claimAt(turn) }
-  return next.delivery_id
+  return { run, webhook: taker.webhook }
+}
+
+/** What else is due goes to the places that the webhook was given, one to each in turn, up to `most` for each. */
+function fillRuns(connection: Connection, taker: Taker, most: number, at: string): void {
+  const { runs, turn } = taker
+  for (let more = runs.length; more < runs.length * most; more += 1) {
+    if (turn.due_at === null || turn.due_at > at) break
+    runs[more % runs.length]!.push(takeNext(connection, taker))
+  }
+  turn.claim_at = claimAt(turn)
 }
 
 function newTaker(connection: Connection, row: TurnRow): Taker {
-  const taker: Taker = { webhook: toWebhook(row), turn: row, waiting: [], read: 1 }
+  const taker: Taker = {
+    webhook: toWebhook(row),
+    turn: { ...row },
+    waiting: [],
+    taken: 0,
+    read: 1,
+    runs: [],
+  }
   readOn(connection, taker, undefined)
   return taker
 }
 
+/** A place. */
 interface Taken {
-  delivery_id: string
+  run: Waiting[]
   webhook: Webhook
 }
 
@@ -76,7 +108,7 @@ function dueTakers(takers: Iterable<Taker>, level: number, at: string): Taker[] 
 }
 
 /** What is to be claimed, in its order; the webhooks' rows are written. */
-function takeTurns(connection: Connection, limit: number): Taken[] {
+function takeTurns(connection: Connection, { limit, runs }: Input<'claimDeliveries'>): Taken[] {
   const now = connection.clock.now()
   const at = iso(now)
   const takers = new Map<string, Taker>()
@@ -92,59 +124,71 @@ function takeTurns(connection: Connection, limit: number): Taken[] {
       stored = storedFrom(level + 1)
     }
     for (const taker of dueTakers(takers.values(), level, at))
-      if (level < limit - taken.length)
-        taken.push({ delivery_id: takeNext(connection, taker, now), webhook: taker.webhook })
+      if (level < limit - taken.length) taken.push(takePlace(connection, taker, now))
     const moved = [...takers.values()].some(({ turn }) => turn.in_flight > level && turn.claim_at !== null)
     level = moved ? level + 1 : stored
   }
-  for (const { turn } of takers.values()) writeTurn(connection, turn.webhook_id, turn)
+  for (const taker of takers.values()) {
+    if (mayRun(taker.turn)) fillRuns(connection, taker, runs?.get(taker.turn.webhook_id) ?? 1, at)
+    writeTurn(connection, taker.turn.webhook_id, taker.turn)
+  }
   return taken
 }
 
+type Claimed = Pick<DeliveryRow, 'workspace_id' | 'event_seq' | 'attempt_count'>
+type Told = Pick<ClaimedDelivery, 'event' | 'body'>
+
 export function claimDeliveries(connection: Connection, input: Input<'claimDeliveries'>): ClaimedDelivery[] {
   requireNode(connection, input.node_id)
-  const { node_id, limit } = input
-  const events = new Map<number, Event>()
-  const eventOf = (seq: number): Event => {
-    const event =
-      events.get(seq) ?? toEvent(connection.one<EventRow>('SELECT * FROM events WHERE seq = ?', seq)!)
-    events.set(seq, event)
-    return event
-  }
-  return takeTurns(connection, limit).map(({ delivery_id, webhook }) => {
-    const row = connection.one<Pick<DeliveryRow, 'workspace_id' | 'event_seq' | 'attempt_count'>>(
-      'UPDATE deliveries SET owner = ? WHERE delivery_id = ? RETURNING workspace_id, event_seq, attempt_count',
-      node_id,
-      delivery_id,
+  const { node_id } = input
+  const events = new Map<number, Told>()
+  const eventOf = (seq: number): Told => {
+    const known = events.get(seq)
+    if (known) return known
+    const { data, ...event } = connection.one<Event & { data: string }>(
+      'SELECT event_id, type, timestamp, data FROM events WHERE seq = ?',
+      seq,
     )!
-    const { workspace_id, event_seq, attempt_count } = row
-    return {
-      delivery_id,
-      workspace_id,
-      event: eventOf(event_seq),
-      webhook,
-      attempt: attempt_count + 1,
-      node_id,
-    }
-  })
+    const told = { event, body: eventText(event, data) }
+    events.set(seq, told)
+    return told
+  }
+  return takeTurns(connection, input).flatMap(({ run, webhook }, place) =>
+    run.map(({ rowid, delivery_id }, index) => {
+      const { workspace_id, event_seq, attempt_count } = connection.one<Claimed>(
+        'UPDATE deliveries SET owner = ?, ahead = ? WHERE rowid = ? RETURNING workspace_id, event_seq, attempt_count',
+        node_id,
+        Number(index < run.length - 1),
+        rowid,
+      )!
+      const attempt = attempt_count + 1
+      return { delivery_id, workspace_id, ...eventOf(event_seq), webhook, attempt, node_id, place }
+    }),
+  )
+}
+
+/** What its webhook is told of a settled delivery. */
+interface Settled {
+  outcome: AttemptOutcome
+  webhook_id: string
+  /** The place is free. */
+  freed: boolean
 }
 
 /** Fenced: only where the node still holds this attempt. Null: it was taken over. */
-function settle(connection: Connection, outcome: AttemptOutcome, now: number): string | null {
+function settle(connection: Connection, outcome: AttemptOutcome, now: number): Settled | null {
   const { next, delivery_id, node_id, attempt } = outcome
-  const row = connection.one<{ webhook_id: string }>(
+  const row = connection.one<{ webhook_id: string; ahead: number }>(
     `UPDATE deliveries SET owner = NULL, attempt_count = attempt_count + 1,
-       status = CASE WHEN last_try = 1 AND :status = 'pending' THEN 'canceled' ELSE :status END,
-       due_at = CASE WHEN last_try = 1 THEN NULL ELSE :due_at END
-     WHERE delivery_id = :delivery_id AND owner = :node_id AND attempt_count = :attempt - 1 AND status = 'pending'
-     RETURNING webhook_id`,
-    {
-      status: next.status,
-      due_at: next.status === 'pending' ? iso(now + next.wait_ms) : null,
-      delivery_id,
-      node_id,
-      attempt,
-    },
+       status = CASE WHEN last_try = 1 AND ?1 = 'pending' THEN 'canceled' ELSE ?1 END,
+       due_at = CASE WHEN last_try = 1 THEN NULL ELSE ?2 END
+     WHERE delivery_id = ?3 AND owner = ?4 AND attempt_count = ?5 - 1 AND status = 'pending'
+     RETURNING webhook_id, ahead`,
+    next.status,
+    next.status === 'pending' ? iso(now + next.wait_ms) : null,
+    delivery_id,
+    node_id,
+    attempt,
   )
   if (!row) return null
   connection.run(
@@ -154,16 +198,11 @@ function settle(connection: Connection, outcome: AttemptOutcome, now: number): s
     JSON.stringify(outcome.record),
   )
   connection.hint({ topic: 'delivery', delivery_id })
-  return row.webhook_id
+  return { outcome, webhook_id: row.webhook_id, freed: row.ahead === 0 }
 }
 
-function countAttempts(
-  connection: Connection,
-  webhook_id: string,
-  outcomes: AttemptOutcome[],
-  at: string,
-): void {
-  const buckets = Map.groupBy(outcomes, ({ next, record }) =>
+function countAttempts(connection: Connection, webhook_id: string, settled: Settled[], at: string): void {
+  const buckets = Map.groupBy(settled, ({ outcome: { next, record } }) =>
     next.status === 'delivered' ? latencyBucket(record.duration_ms) : -1,
   )
   for (const [bucket, of] of buckets)
@@ -178,15 +217,10 @@ function countAttempts(
 }
 
 /** The webhook after these outcomes, in their order. */
-function updateHealth(
-  connection: Connection,
-  webhook_id: string,
-  outcomes: AttemptOutcome[],
-  now: number,
-): void {
+function updateHealth(connection: Connection, webhook_id: string, settled: Settled[], now: number): void {
   const before = readTurn(connection, webhook_id)!
-  const after = { ...before, in_flight: before.in_flight - outcomes.length }
-  for (const { next, hold_ms } of outcomes) {
+  const after = { ...before, in_flight: before.in_flight - settled.filter(({ freed }) => freed).length }
+  for (const { next, hold_ms } of settled.map(({ outcome }) => outcome)) {
     const delivered = next.status === 'delivered'
     Object.assign(after, breakerAfter(after, delivered, now, hold_ms))
     after.failing_since = delivered ? null : (after.failing_since ?? iso(now))
@@ -198,21 +232,20 @@ function updateHealth(
       after.failing_since,
       webhook_id,
     )
-  const off = outcomes.find(({ disable }) => disable)
+  const off = settled.find(({ outcome }) => outcome.disable)?.outcome
   if (off?.disable) disableWebhook(connection, webhook_id, off.disable.reason)
 }
 
 /** All outcomes of one commit. Answers for each whether it was written. */
 export function recordAttempts(connection: Connection, outcomes: AttemptOutcome[]): boolean[] {
   const now = connection.clock.now()
-  const settled = outcomes.map((outcome) => ({ outcome, webhook_id: settle(connection, outcome, now) }))
-  for (const [webhook_id, of] of Map.groupBy(settled, (one) => one.webhook_id)) {
-    if (webhook_id === null) continue
-    const written = of.map(({ outcome }) => outcome)
-    countAttempts(connection, webhook_id, written, iso(now))
-    updateHealth(connection, webhook_id, written, now)
+  const settled = outcomes.map((outcome) => settle(connection, outcome, now))
+  const written = settled.filter((one) => one !== null)
+  for (const [webhook_id, of] of Map.groupBy(written, (one) => one.webhook_id)) {
+    countAttempts(connection, webhook_id, of, iso(now))
+    updateHealth(connection, webhook_id, of, now)
   }
-  return settled.map(({ webhook_id }) => webhook_id !== null)
+  return settled.map((one) => one !== null)
 }
 
 interface Claim {
@@ -243,7 +276,7 @@ export function releaseDeliveries(connection: Connection, claims: Claim[]): void
     const turn = readTurn(connection, row.webhook_id)!
     writeTurn(connection, row.webhook_id, {
       ...turn,
-      in_flight: turn.in_flight - 1,
+      in_flight: turn.in_flight - Number(row.ahead === 0),
       due_at: earliestDue(connection, row.webhook_id),
     })
     connection.hint({ topic: 'deliveries' })
