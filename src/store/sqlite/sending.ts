@@ -13,7 +13,7 @@ import { afterClaim, claimAt, mayRun, type Turn } from '../turn.ts'
 import { requireNode } from './claims.ts'
 import type { Connection } from './connection.ts'
 import { addDelivery, type DeliveryRow, findDelivery, toDelivery } from './deliveries.ts'
-import { type EventRow, insertEvent } from './events.ts'
+import { insertEvent } from './events.ts'
 import { earliestDue, readTurn, writeTurn } from './turns.ts'
 import { disableWebhook, getWebhook, toWebhook, type WebhookRow } from './webhooks.ts'
 
