@@ -11,9 +11,18 @@ const sources = globSync('src/**/*.ts', { cwd: root }).toSorted()
 const production = sources.filter((file) => !isTestOnly(file))
 /** The console: its own world of imports, the same size and names. */
 const web = globSync('web/{src/**/,}*.{ts,tsx}', { cwd: root }).toSorted()
-const NOUNS = ['job', 'template', 'insight', 'event', 'webhook', 'delivery', 'token', 'link', 'errors'].map(
-  (noun) => `src/${noun}.ts`,
-)
+const NOUNS = [
+  'job',
+  'template',
+  'insight',
+  'event',
+  'webhook',
+  'delivery',
+  'token',
+  'connection',
+  'link',
+  'errors',
+].map((noun) => `src/${noun}.ts`)
 
 function isTestOnly(file: string): boolean {
   return /\.test\.ts$|\/(harness|conformance)(-[a-z]+)?\.ts$|\/conformance\//.test(file)

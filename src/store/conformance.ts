@@ -6,6 +6,7 @@ import { suite, test } from 'node:test'
 import { accountTests } from './conformance/accounts.ts'
 import { capTests } from './conformance/caps.ts'
 import { claimTests, nodeTests } from './conformance/claims.ts'
+import { connectionTests } from './conformance/connections.ts'
 import { deliveryTests } from './conformance/deliveries.ts'
 import type { Harness } from './conformance/given.ts'
 import { jobTests } from './conformance/jobs.ts'
@@ -17,6 +18,7 @@ export type { Harness } from './conformance/given.ts'
 
 const PARTS = {
   accounts: accountTests,
+  connections: connectionTests,
   jobs: jobTests,
   caps: capTests,
   claims: claimTests,

@@ -21,6 +21,7 @@ import type {
   Webhook,
   WebhookStatus,
 } from '../webhook.ts'
+import type { ConnectionStore } from './contract/connections.ts'
 import type { LinkStore } from './contract/links.ts'
 
 /** Something may have changed. Only a hint: hints can be lost, polling must suffice. Given after the commit. */
@@ -184,7 +185,7 @@ export interface Pruned {
   other: number
 }
 
-export interface Store extends LinkStore {
+export interface Store extends ConnectionStore, LinkStore {
   readonly kind: 'sqlite' | 'postgres'
   /**
    * Another number after every commit that a reader here could see: what was read under the same number still holds.

@@ -118,6 +118,7 @@ export async function deleteWorkspace(tx: Transaction, workspace_id: string): Pr
     'jobs',
     'lanes',
     'templates',
+    'connections',
     'tokens',
     'users',
     'idempotency_keys',

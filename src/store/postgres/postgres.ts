@@ -7,6 +7,7 @@ import type { Input, NewRecovery, Store } from '../store.ts'
 import * as accounts from './accounts.ts'
 import * as claims from './claims.ts'
 import { type Connection, connect, type Session, type Transaction } from './connection.ts'
+import * as connections from './connections.ts'
 import * as deliveries from './deliveries.ts'
 import { listEvents } from './events.ts'
 import * as idempotency from './idempotency.ts'
@@ -68,6 +69,8 @@ const READS = {
   getTemplate: templates.getTemplate,
   listTemplates: templates.listTemplates,
   getTemplateVersion: templates.getTemplateVersion,
+  getConnection: (from: Session, input: Input<'getConnection'>) => connections.getConnection(from, input),
+  listConnections: connections.listConnections,
   getJob: jobs.getJob,
   listJobs: jobs.listJobs,
   getInsight: jobs.getInsight,
@@ -107,6 +110,9 @@ const WRITES = {
   deleteToken: accounts.deleteToken,
   putTemplate: templates.putTemplate,
   deleteTemplate: templates.deleteTemplate,
+  createConnection: connections.createConnection,
+  updateConnection: connections.updateConnection,
+  deleteConnection: connections.deleteConnection,
   createJob: jobs.createJob,
   queueJob: jobs.queueJob,
   cancelJob: jobs.cancelJob,

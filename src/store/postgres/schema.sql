@@ -27,6 +27,23 @@ CREATE TABLE attempts (
   FOREIGN KEY (delivery_id) REFERENCES deliveries(delivery_id) ON DELETE CASCADE
 );
 
+CREATE TABLE connections (
+  workspace_id text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  kind text NOT NULL,
+  description text,
+  options json NOT NULL,
+  secrets json NOT NULL,
+  limits json NOT NULL,
+  user_id text COLLATE "C" NOT NULL,
+  created_at timestamp(3) with time zone NOT NULL,
+  updated_at timestamp(3) with time zone NOT NULL,
+  PRIMARY KEY (workspace_id, name),
+  FOREIGN KEY (workspace_id) REFERENCES workspaces(workspace_id)
+);
+
+CREATE INDEX connections_by_time ON connections USING btree (workspace_id, created_at, name);
+
 CREATE TABLE deliveries (
   delivery_id text COLLATE "C" NOT NULL,
   workspace_id text COLLATE "C" NOT NULL,

@@ -111,6 +111,7 @@ export function deleteWorkspace(connection: Connection, workspace_id: string): b
     'jobs',
     'lanes',
     'templates',
+    'connections',
     'tokens',
     'users',
     'idempotency_keys',

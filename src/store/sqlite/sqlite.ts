@@ -9,6 +9,7 @@ import type { AttemptOutcome, Input, NewRecovery, Store } from '../store.ts'
 import * as accounts from './accounts.ts'
 import * as claims from './claims.ts'
 import { type Connection, connect, openDatabase, translate, unavailable } from './connection.ts'
+import * as connections from './connections.ts'
 import * as deliveries from './deliveries.ts'
 import { listEvents } from './events.ts'
 import * as idempotency from './idempotency.ts'
@@ -79,6 +80,8 @@ const READS = {
   getTemplate: templates.getTemplate,
   listTemplates: templates.listTemplates,
   getTemplateVersion: templates.getTemplateVersion,
+  getConnection: connections.getConnection,
+  listConnections: connections.listConnections,
   getJob: jobs.getJob,
   listJobs: jobs.listJobs,
   getInsight: jobs.getInsight,
@@ -111,6 +114,9 @@ const WRITES = {
   deleteToken: accounts.deleteToken,
   putTemplate: templates.putTemplate,
   deleteTemplate: templates.deleteTemplate,
+  createConnection: connections.createConnection,
+  updateConnection: connections.updateConnection,
+  deleteConnection: connections.deleteConnection,
   createJob: jobs.createJob,
   queueJob: jobs.queueJob,
   cancelJob: jobs.cancelJob,
