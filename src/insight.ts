@@ -85,6 +85,8 @@ export interface SourceLineage {
   files: { path: string; bytes: number; fingerprint: string; modified_at: string }[]
   rows: number | null
   format: string
+  /** Of a query over a connection, which has no files: the query as it was sent, its parameters' places in it. */
+  remote?: { connection: string; kind: string; query: string; bytes: number; elapsed_ms: number }
 }
 
 export interface BlockLineage {

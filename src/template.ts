@@ -90,11 +90,23 @@ export function faultToFieldError(fault: Fault): FieldError {
   }
 }
 
+/** A query in a database's own SQL, with the place of each part of it in the template. */
+export interface SourceQuery {
+  text: string
+  /** Of an offset into `text`, in the template. */
+  placeOf(offset: number): { line: number; column: number }
+}
+
+/** Files (of the data folder, or over a connection), or what a query over a connection gives. */
 export interface Source {
   name: string
-  /** As written; may hold Liquid over `vars`. */
-  file: string
+  /** The connection by name; null: the data folder. */
+  connection: { name: string; line: number; column: number } | null
+  /** As written; may hold Liquid over `vars`. Null where there is a query. */
+  file: string | null
+  query: SourceQuery | null
   columns: Record<string, string>
+  /** Of `file` or `query`. */
   line: number
   column: number
 }

@@ -12,6 +12,7 @@ import path from 'node:path'
 import type { Readable } from 'node:stream'
 import type { Progress } from '../job.ts'
 import type { Clock } from '../runtime/clock.ts'
+import type { Lender } from './lending.ts'
 import type { FromChild, Results, Task, ToChild } from './protocol.ts'
 
 /** How a task ended. `died`: the process, by itself; `memory` where it says that memory was refused to it. */
@@ -27,6 +28,8 @@ export interface TaskOptions {
   timeout_ms: number
   signal?: AbortSignal | undefined
   onProgress?: ((progress: Progress) => void) | undefined
+  /** Whence the connections come that the task's sources name. Without one there are none. */
+  lender?: Lender | undefined
 }
 
 export interface ChildHandle {
@@ -95,6 +98,9 @@ interface Running {
   id: number
   onProgress: ((progress: Progress) => void) | undefined
   onStarted(timeoutMs: number): void
+  lender: Lender | undefined
+  /** Aborted when the task has ended. */
+  over: AbortSignal
   settle(ending: Ending<Task['kind']>): void
 }
 
@@ -142,8 +148,15 @@ class Handle implements ChildHandle {
     if (!running || running.id !== message.id) return
     if (message.type === 'progress') running.onProgress?.(message.progress)
     else if (message.type === 'started') running.onStarted(message.timeout_ms)
+    else if (message.type === 'borrow') void this.#lend(message.name, running)
+    else if (message.type === 'give_back') running.lender?.takeBack(message.name)
     else if (message.type === 'result') running.settle({ kind: 'result', result: message.result })
     else running.settle({ kind: 'fault', message: message.message })
+  }
+
+  async #lend(name: string, { id, lender, over }: Running): Promise<void> {
+    const lent = (await lender?.lend(name, over)) ?? { refused: `There is no connection "${name}" here.` }
+    if (!over.aborted) this.#send({ type: 'lent', id, name, lent })
   }
 
   #send(message: ToChild): void {
@@ -194,7 +207,8 @@ class Handle implements ChildHandle {
     try {
       if (this.state === 'ended') return { kind: 'died', memory: false, detail: 'The process had ended.' }
       const ending = await new Promise<Ending<Task['kind']>>((resolve) => {
-        this.#running = { id, onProgress: options.onProgress, onStarted: expire, settle: resolve }
+        const { onProgress, lender } = options
+        this.#running = { id, onProgress, onStarted: expire, lender, over: over.signal, settle: resolve }
         expire(options.timeout_ms)
         options.signal?.addEventListener('abort', cancel, { once: true })
         this.#send({ type: 'task', id, task, temp_folder: folder })
@@ -203,6 +217,7 @@ class Handle implements ChildHandle {
       return (reason ?? ending) as Ending<T['kind']>
     } finally {
       over.abort()
+      options.lender?.end()
       deadline.abort()
       options.signal?.removeEventListener('abort', cancel)
       this.#running = null

@@ -5,6 +5,7 @@
 import { DEFAULT_LIMITS } from '../template.ts'
 import { type Engine, openEngine, queryPercent } from './duckdb.ts'
 import { createFence } from './fence.ts'
+import { type Borrower, createBorrower } from './lending.ts'
 import type { FromChild, Results, RunResult, RunTask, Task, ToChild } from './protocol.ts'
 import { createReporter } from './reporter.ts'
 import { runTask } from './run.ts'
@@ -14,7 +15,9 @@ import { warmUp } from './warm-up.ts'
 
 interface Current {
   id: number
-  stopped: boolean
+  /** Aborted when the parent asks to stop. */
+  stop: AbortController
+  borrower: Borrower
   engine: Engine | null
 }
 
@@ -65,11 +68,16 @@ async function run(task: RunTask, mine: Current, engine: Engine, tempFolder: str
         await fence.set(limits.memory_bytes)
       },
       onProgress: (progress) => reporter.note(progress),
-      stopped: () => mine.stopped,
+      borrow: mine.borrower.borrow,
+      signal: mine.stop.signal,
     })
   } finally {
     reporter.end()
   }
+}
+
+function inspection({ borrower, stop }: Current, engine: Engine, temp_folder: string) {
+  return { engine, temp_folder, borrow: borrower.borrow, signal: stop.signal }
 }
 
 async function perform(
@@ -83,9 +91,9 @@ async function perform(
     case 'run':
       return run(task, mine, engine, tempFolder)
     case 'check':
-      return checkTask(task, guard, { engine, temp_folder: tempFolder })
+      return checkTask(task, guard, inspection(mine, engine, tempFolder))
     case 'describe':
-      return describeTask(task, { engine, temp_folder: tempFolder })
+      return describeTask(task, inspection(mine, engine, tempFolder))
     case 'draw': {
       // Vega is 77 packages: loaded by the first drawing, not by every child.
       const { drawChart } = await import('../templates/draw.ts')
@@ -95,7 +103,8 @@ async function perform(
 }
 
 async function take({ id, task, temp_folder }: Extract<ToChild, { type: 'task' }>): Promise<void> {
-  const mine: Current = { id, stopped: false, engine: null }
+  const borrower = createBorrower(id, send)
+  const mine: Current = { id, stop: new AbortController(), borrower, engine: null }
   current = mine
   const engine = await next
   mine.engine = engine
@@ -114,8 +123,10 @@ process.on('disconnect', die)
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
 process.on('message', (message: ToChild) => {
   if (message.type === 'task') void take(message)
-  else if (current?.id === message.id) {
-    current.stopped = true
+  else if (current?.id !== message.id) return
+  else if (message.type === 'lent') current.borrower.receive(message.name, message.lent)
+  else {
+    current.stop.abort()
     current.engine?.connection.interrupt()
   }
 })

@@ -5,7 +5,7 @@ import { TooLarge } from './duckdb.ts'
 import { engineFailure } from './engine-error.ts'
 import { MethodError } from './methods/method.ts'
 import type { RunResult } from './protocol.ts'
-import { SourceError } from './sources/source.ts'
+import { SourceError, Stopped } from './sources/source.ts'
 
 /** Ends the job with this code and sentence. */
 export class TaskFailure extends Error {
@@ -16,9 +16,6 @@ export class TaskFailure extends Error {
     this.code = code
   }
 }
-
-/** The parent asked to stop. */
-export class Stopped extends Error {}
 
 /** Where it happened, for the sentence: "SQL block "daily"", and the line of the template of its first line. */
 export interface Whereabouts {

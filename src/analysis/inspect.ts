@@ -4,11 +4,13 @@
  */
 import type { Column } from '../insight.ts'
 import type { Fault, SqlBlock, Template, Variable } from '../template.ts'
+import { TemplateFault } from '../templates/fault.ts'
 import { resolvePeriod } from '../templates/period.ts'
 import { bindSql } from '../templates/sql-clauses.ts'
 import { bindVariable } from './bindings.ts'
 import { arm, type Bindings, describeQuery, type Engine, execute, identifier, seal } from './duckdb.ts'
 import { engineFailure } from './engine-error.ts'
+import type { Borrow } from './lending.ts'
 import { blockFault, columnVariables, sessionFault } from './plan.ts'
 import type { Roots } from './protocol.ts'
 import { attachSource } from './sources/attach.ts'
@@ -28,6 +30,8 @@ export interface InspectOptions {
   engine: Engine
   roots: Roots
   temp_folder: string
+  borrow: Borrow
+  signal: AbortSignal
 }
 
 /** The day on which relative periods are tried out: any will do. */
@@ -36,7 +40,7 @@ const NO_READERS = new Map<string, number>()
 
 export async function inspectSources(
   template: Template,
-  { engine, roots, temp_folder }: InspectOptions,
+  { engine, roots, temp_folder, borrow, signal }: InspectOptions,
 ): Promise<Inspected['sources']> {
   const { memory_bytes, threads } = template.limits
   await arm(engine, { memory_bytes, threads, temp_folder, time_zone: template.time_zone })
@@ -45,10 +49,13 @@ export async function inspectSources(
   const paths: string[] = []
   for (const source of template.sources) {
     try {
-      const attached = await attachSource(engine, source, { roots, vars, readers: NO_READERS, peek: true })
+      const options = { roots, vars, readers: NO_READERS, borrow, signal, peek: true }
+      const attached = await attachSource(engine, source, template, options)
       sources[source.name] = { columns: attached.columns }
       paths.push(...attached.paths)
     } catch (error) {
+      // The faults of its query are told by checkTemplate.
+      if (error instanceof TemplateFault) continue
       if (!(error instanceof SourceError)) throw error
       sources[source.name] = { error: error.message }
     }

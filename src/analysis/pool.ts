@@ -12,6 +12,7 @@ import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { Fault } from '../template.ts'
 import { type ChildHandle, type Ending, startChild } from './child-handle.ts'
+import type { Lender } from './lending.ts'
 import type {
   Caps,
   CheckTask,
@@ -40,12 +41,14 @@ export interface RunOptions {
   workspace_id: string
   signal?: AbortSignal
   onProgress?: (progress: Progress) => void
+  lender?: Lender
 }
 
 export interface SmallTaskOptions {
   /** Whose data the task may read or holds. Without one it is done in a process that serves no workspace. */
   workspace_id?: string
   signal?: AbortSignal
+  lender?: Lender
 }
 
 /** The task came to no end: it was aborted, took too long, or its process died. The message says which. */
@@ -84,6 +87,7 @@ interface Waiting {
   owner: string
   signal: AbortSignal | undefined
   onProgress: ((progress: Progress) => void) | undefined
+  lender: Lender | undefined
   resolve(ending: Ending<Task['kind']>): void
 }
 
@@ -110,7 +114,7 @@ class ChildPool implements Pool {
 
   async run(task: Omit<RunTask, 'caps'>, options: RunOptions): Promise<RunResult> {
     const whole: RunTask = { ...task, caps: this.#options.caps }
-    const ending = await this.#submit(whole, options.workspace_id, options.signal, options.onProgress)
+    const ending = await this.#submit(whole, options.workspace_id, options)
     switch (ending.kind) {
       case 'result':
         return ending.result as RunResult
@@ -143,7 +147,7 @@ class ChildPool implements Pool {
   }
 
   async #smallTask<Kind extends Task['kind']>(task: Task, options: SmallTaskOptions): Promise<Results[Kind]> {
-    const ending = await this.#submit(task, options.workspace_id ?? NOBODY, options.signal, undefined)
+    const ending = await this.#submit(task, options.workspace_id ?? NOBODY, options)
     if (ending.kind === 'result') return ending.result as Results[Kind]
     if (ending.kind === 'stopped') throw new TaskError(`The ${task.kind} was stopped.`)
     if (ending.kind === 'timed_out')
@@ -154,12 +158,11 @@ class ChildPool implements Pool {
   #submit(
     task: Task,
     owner: string,
-    signal: AbortSignal | undefined,
-    onProgress: ((progress: Progress) => void) | undefined,
+    { signal, onProgress, lender }: Omit<RunOptions, 'workspace_id'>,
   ): Promise<Ending<Task['kind']>> {
     if (this.#stopping || signal?.aborted) return Promise.resolve({ kind: 'stopped' })
     return new Promise((resolve) => {
-      const waiting: Waiting = { task, owner, signal, onProgress, resolve }
+      const waiting: Waiting = { task, owner, signal, onProgress, lender, resolve }
       const line = task.kind === 'run' ? this.#jobs : this.#small
       line.push(waiting)
       signal?.addEventListener(
@@ -224,6 +227,7 @@ class ChildPool implements Pool {
         timeout_ms: timeoutMs,
         signal: waiting.signal,
         onProgress: waiting.onProgress,
+        lender: waiting.lender,
       })
       .catch((error: unknown): Ending<Task['kind']> => ({ kind: 'fault', message: (error as Error).message }))
       .then((ended): Ending<Task['kind']> => (this.#stopping ? { kind: 'stopped' } : ended))

@@ -2,6 +2,7 @@
  * What the parent and an analysis child say to each other, typed once for both sides. Everything is JSON over the IPC
  * channel of fork(). A child does one task at a time; `cancel` interrupts it, and the parent kills what does not stop.
  */
+import type { OpenConnection } from '../connection.ts'
 import type { JobErrorCode } from '../errors.ts'
 import type { Column, Findings } from '../insight.ts'
 import type { Progress } from '../job.ts'
@@ -75,9 +76,14 @@ export interface Results {
   draw: string[]
 }
 
+/** A connection that was asked for; or why not, in a sentence. */
+export type Lent = { connection: OpenConnection } | { refused: string }
+
 export type ToChild =
   /** `temp_folder`: the job's own, empty; the parent removes it. */
-  { type: 'task'; id: number; task: Task; temp_folder: string } | { type: 'cancel'; id: number }
+  | { type: 'task'; id: number; task: Task; temp_folder: string }
+  | { type: 'cancel'; id: number }
+  | { type: 'lent'; id: number; name: string; lent: Lent }
 
 export type FromChild =
   /** Loaded, its memory bounded, an engine open. */
@@ -85,6 +91,9 @@ export type FromChild =
   /** The template is read: from here on its own limit of time holds, not the cap. */
   | { type: 'started'; id: number; timeout_ms: number }
   | { type: 'progress'; id: number; progress: Progress }
+  /** A source names this connection; and the source has been read. */
+  | { type: 'borrow'; id: number; name: string }
+  | { type: 'give_back'; id: number; name: string }
   | { type: 'result'; id: number; result: Results[Task['kind']] }
   /** The child cannot do the task at all (a fault of ours): the parent logs it and replaces the child. */
   | { type: 'fault'; id: number; message: string }

@@ -6,16 +6,17 @@ import type { Column, Findings, Lineage, Outcome, Table } from '../insight.ts'
 import type { Progress } from '../job.ts'
 import type { Limits, Template } from '../template.ts'
 import { TemplateFault } from '../templates/fault.ts'
-import { resolvePeriod } from '../templates/period.ts'
 import { renderTemplate } from '../templates/render.ts'
 import { parsedTemplate } from '../templates/template-cache.ts'
 import { type BlockResults, runBlocks } from './blocks.ts'
-import { arm, type Engine, engineVersion, identifier, readTable, seal } from './duckdb.ts'
-import { resultOf, Stopped, TaskFailure } from './failure.ts'
+import { arm, type Engine, engineVersion, seal } from './duckdb.ts'
+import { resultOf, TaskFailure } from './failure.ts'
+import type { Borrow } from './lending.ts'
+import { Periods } from './periods.ts'
 import { makePlan } from './plan.ts'
 import type { Caps, RunResult, RunTask } from './protocol.ts'
 import { attachSources } from './sources/attach.ts'
-import type { Attached } from './sources/source.ts'
+import { type Attached, Stopped } from './sources/source.ts'
 import type { Guard } from './sql-guard.ts'
 
 /** What the child lends to a run. */
@@ -27,15 +28,16 @@ export interface Session {
   /** The template is read: its limits hold from here on. */
   onStarted(limits: Limits): Promise<void>
   onProgress(progress: Progress): void
-  /** True once the parent has asked to stop. */
-  stopped(): boolean
+  borrow: Borrow
+  /** Aborted when the parent asks to stop. */
+  signal: AbortSignal
 }
 
 export async function runTask(task: RunTask, session: Session): Promise<RunResult> {
   try {
     return { status: 'done', findings: await findings(task, session) }
   } catch (error) {
-    return session.stopped() ? { status: 'stopped' } : resultOf(error)
+    return session.signal.aborted ? { status: 'stopped' } : resultOf(error)
   }
 }
 
@@ -47,16 +49,19 @@ async function findings(task: RunTask, session: Session): Promise<Findings> {
   const template = { ...parsed, limits }
   await session.onStarted(limits)
   const progress = stepper(template, session)
-  const { engine, guard, temp_folder } = session
+  const { engine, guard, temp_folder, borrow, signal } = session
   const plan = await makePlan(template, task.variables, guard)
   await arm(engine, { ...limits, temp_folder, time_zone: template.time_zone })
-  const options = { roots: task.roots, vars: task.variables, readers: plan.readers, peek: false }
-  const sources = await attachSources(engine, template, options, (name) => progress(`source ${name}`))
+  const options = { roots: task.roots, readers: plan.readers, peek: false, borrow, signal }
+  const periods = new Periods(template, task, engine)
+  const sources = await attachSources(engine, template, { ...options, periods }, (name) =>
+    progress(`source ${name}`),
+  )
   await seal(
     engine,
     [...sources.values()].flatMap((source) => source.paths),
   )
-  const vars = await resolvePeriods(template, task, engine, sources)
+  const vars = await periods.resolve(sources)
   const columns = new Map<string, readonly Column[]>([...sources].map(([name, one]) => [name, one.columns]))
   const { started_at } = task
   const results = await runBlocks({
@@ -98,45 +103,10 @@ function stepper(template: Template, session: Session): (label: string) => void 
   const steps = template.sources.length + template.blocks.length + 1
   let step = 0
   return (label) => {
-    if (session.stopped()) throw new Stopped()
+    if (session.signal.aborted) throw new Stopped()
     session.onProgress({ percent: Math.floor((step / steps) * 100), step: step + 1, steps, label })
     step += 1
   }
-}
-
-/** Variables with their periods as days: in the template's zone, from the start or from the latest day of the data. */
-async function resolvePeriods(
-  template: Template,
-  task: RunTask,
-  engine: Engine,
-  sources: ReadonlyMap<string, Attached>,
-): Promise<Record<string, unknown>> {
-  const vars = { ...task.variables }
-  for (const { name, type, until } of template.variables) {
-    const text = vars[name]
-    if (type !== 'period' || typeof text !== 'string') continue
-    const latest = until === null ? null : await latestOf(until, engine, sources)
-    vars[name] = resolvePeriod(text, { started_at: task.started_at, time_zone: template.time_zone, latest })
-  }
-  return vars
-}
-
-/** The latest value of `source.column`, as text. */
-async function latestOf(
-  until: string,
-  engine: Engine,
-  sources: ReadonlyMap<string, Attached>,
-): Promise<string | null> {
-  const dot = until.indexOf('.')
-  const [source, column] = [until.slice(0, dot), until.slice(dot + 1)]
-  const found = sources.get(source)?.columns.find((one) => one.name.toLowerCase() === column.toLowerCase())
-  if (!found || !['date', 'timestamp'].includes(found.type)) {
-    const what = found ? `is ${found.type}, not a date` : 'does not exist'
-    throw new TaskFailure('template_invalid', `The column ${until}, named by "until", ${what}.`)
-  }
-  const sql = `select max(${identifier(found.name)}) from ${identifier(source)} where isfinite(${identifier(found.name)})`
-  const { rows } = await readTable(engine, sql, {}, 1)
-  return (rows[0]?.[0] ?? null) as string | null
 }
 
 interface Computed {

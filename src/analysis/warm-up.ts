@@ -39,7 +39,8 @@ export async function warmUp(guard: Guard): Promise<void> {
       temp_folder: '',
       onStarted: () => Promise.resolve(),
       onProgress: () => undefined,
-      stopped: () => false,
+      borrow: () => Promise.reject(new Error('The warm-up has no connections.')),
+      signal: new AbortController().signal,
     },
   )
   engine.close()

@@ -6,6 +6,7 @@ import { makeFault, type Place } from './fault.ts'
 import { suggest } from './near.ts'
 import { bindOptions, optionReferences, withDefaults } from './options.ts'
 import { placesOf } from './prose.ts'
+import { queryFaults } from './remote-query.ts'
 import { schemaFaults } from './schema-faults.ts'
 import { offsetOfName, sqlNames } from './sql-clauses.ts'
 import { NUMERIC, withArticle } from './static-values.ts'
@@ -34,8 +35,11 @@ export function sourceFaults(template: Template, inspection: Inspection): Fault[
   const faults: Fault[] = []
   for (const source of template.sources) {
     const found = inspection.sources[source.name]
+    faults.push(...queryFaults(source, template))
     if (found && 'error' in found) {
-      const remedy = 'Put the file below the data folder, or correct its name.'
+      const remedy = source.connection
+        ? 'Correct the query or the connection.'
+        : 'Put the file below the data folder, or correct its name.'
       faults.push(makeFault('source_unavailable', source, `${source.name}: ${found.error}`, remedy))
     }
     if (!found || 'error' in found) continue

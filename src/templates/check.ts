@@ -17,6 +17,7 @@ import { judgeText, type ProseContext } from './check-prose.ts'
 import { Reader, SyntaxFault } from './expressions.ts'
 import { makeFault, sortFaults } from './fault.ts'
 import { optionReferences } from './options.ts'
+import { queryVariables } from './remote-query.ts'
 import { sqlNames } from './sql-clauses.ts'
 import { object, ofVariable, type Static, scalar, UNKNOWN } from './static-values.ts'
 
@@ -28,7 +29,7 @@ export function checkTemplate(template: Template, inspection: Inspection, method
     ...sourceFaults(template, inspection),
     ...template.variables.flatMap((variable) => untilFaults(variable, inspection)),
   ]
-  const used = new Set<string>()
+  const used = new Set(template.sources.flatMap((source) => queryVariables(source)))
   for (const block of template.blocks) {
     if (block.kind === 'sql') {
       faults.push(...sqlFaults(block, template))
@@ -85,7 +86,7 @@ function globalsOf(
 function judgeFrontMatter(template: Template, context: ProseContext): void {
   const onlyVars = new Map([['vars', context.globals.get('vars')!]])
   for (const { file, line, column } of template.sources) {
-    judgeText(file, { ...context, globals: onlyVars }, { place: { line, column } })
+    if (file !== null) judgeText(file, { ...context, globals: onlyVars }, { place: { line, column } })
   }
   const heading = template.body.split('\n')[template.title_line - 1]?.includes(template.title) ?? false
   if (!heading) judgeText(template.title, context, { place: { line: template.title_line, column: 1 } })

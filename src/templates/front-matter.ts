@@ -3,7 +3,7 @@ import type { ChartForm } from '../insight.ts'
 import { DEFAULT_LIMITS, type Fault, type Limits, type Source, type Variable } from '../template.ts'
 import { isTimeZone } from './calendar.ts'
 import { readVariables } from './declarations.ts'
-import { makeFault } from './fault.ts'
+import { makeFault, type Place } from './fault.ts'
 import { RESERVED } from './fences.ts'
 import { vetPath } from './file-path.ts'
 import { readDuration, readSize } from './limits.ts'
@@ -64,15 +64,38 @@ function readSources(given: Record<string, Given>, yaml: YamlReading, faults: Fa
         makeFault('reserved_name', place, `"${name}" has a meaning of its own.`, 'Choose another name.'),
       )
     }
-    const file = declared.file as string
-    const place = yaml.place(['sources', name, 'file'])
-    const fault = /\{[{%]/.test(file) ? null : vetPath(file)
+    const at = ['sources', name]
+    const columns = (declared.columns as Record<string, string> | undefined) ?? {}
+    const connection =
+      declared.connection === undefined
+        ? null
+        : { name: declared.connection as string, ...yaml.place([...at, 'connection']) }
+    checkSourceKeys(declared, yaml.place(at, 'key'), faults)
+    if (declared.query !== undefined) {
+      const query = { text: declared.query as string, placeOf: yaml.placeInText([...at, 'query']) }
+      return { name, connection, file: null, query, columns, ...query.placeOf(0) }
+    }
+    const file = (declared.file as string | undefined) ?? ''
+    const place = yaml.place([...at, 'file'])
+    const fault = file === '' || /\{[{%]/.test(file) ? null : vetPath(file)
     if (fault !== null) {
       faults.push(makeFault('bad_path', place, fault, 'Name a file below the data folder, or sample/NAME.'))
     }
-    const columns = (declared.columns as Record<string, string> | undefined) ?? {}
-    return { name, file, columns, ...place }
+    return { name, connection, file, query: null, columns, ...place }
   })
+}
+
+/** A file, or a query over a connection. */
+function checkSourceKeys(declared: Given, place: Place, faults: Fault[]): void {
+  const { file, query } = declared
+  if (file !== undefined && query !== undefined) {
+    const message = 'A source has either "file" or "query".'
+    faults.push(makeFault('bad_value', place, message, 'Make two sources of it.'))
+  }
+  if (query !== undefined && declared.columns !== undefined) {
+    const message = '"columns" is for files.'
+    faults.push(makeFault('bad_value', place, message, 'Cast in the query.'))
+  }
 }
 
 function readTimeZone(given: unknown, yaml: YamlReading, faults: Fault[]): string {

@@ -1,5 +1,5 @@
 /** "How this was computed": what every insight ends with. Only what is the same for the same data and clock. */
-import type { BlockLineage, Lineage } from '../insight.ts'
+import type { BlockLineage, Lineage, SourceLineage } from '../insight.ts'
 import type { Template } from '../template.ts'
 import { codeSpan, escapeMarkdown, fenced } from './escape.ts'
 import { formatCount } from './format.ts'
@@ -12,7 +12,9 @@ export function lineageSection(template: Template, lineage: Lineage): string {
     const rows = variables.map(([name, value]) => [codeSpan(name), escapeMarkdown(variableText(value))])
     parts.push('### Variables', layOut(['Variable', 'Value'], rows, ['left', 'left']))
   }
-  if (lineage.sources.length > 0) parts.push('### Sources', sources(lineage))
+  if (lineage.sources.length > 0) parts.push('### Sources')
+  if (lineage.sources.some(({ files }) => files.length > 0)) parts.push(sources(lineage))
+  parts.push(...lineage.sources.flatMap(queryText))
   if (lineage.blocks.length > 0) {
     parts.push('### Blocks', ...lineage.blocks.map((block) => blockText(template, block)))
   }
@@ -51,6 +53,16 @@ function sources(lineage: Lineage): string {
     'right',
     'left',
   ])
+}
+
+/** A query over a connection: what was asked, and how much came. */
+function queryText({ name, rows, remote }: SourceLineage): string[] {
+  if (!remote) return []
+  const count = rows === null ? '' : `: ${formatCount(rows)} ${rows === 1 ? 'row' : 'rows'}`
+  const from = `the connection ${codeSpan(remote.connection)} (${escapeMarkdown(remote.kind)})`
+  return [
+    `${codeSpan(name)} from ${from}${count}\n\n${fenced(remote.query.replace(/[ \t]+$/gm, '').trim(), 'sql')}`,
+  ]
 }
 
 function blockText(template: Template, lineage: BlockLineage): string {

@@ -45,7 +45,15 @@ lineage: none
 body`)
   assert.equal(template.template_id, 'sales')
   assert.deepEqual(template.sources, [
-    { name: 'orders', file: 'orders/*.csv', columns: { zip: 'varchar' }, line: 7, column: 19 },
+    {
+      name: 'orders',
+      connection: null,
+      file: 'orders/*.csv',
+      query: null,
+      columns: { zip: 'varchar' },
+      line: 7,
+      column: 19,
+    },
   ])
   assert.deepEqual(template.limits, {
     timeout_ms: 300_000,

@@ -10,7 +10,8 @@ export function proseFaults(template: Template): Fault[] {
   for (const [name, text] of Object.entries(template.partials)) {
     faults.push(...textFaults(text, name, template.partials))
   }
-  for (const source of template.sources) faults.push(...oneLineFaults(source.file, source))
+  for (const source of template.sources)
+    if (source.file !== null) faults.push(...oneLineFaults(source.file, source))
   // A title taken from a heading is part of the body, whose faults are known already.
   const fromBody = faults.some((fault) => fault.line === template.title_line)
   if (!fromBody) faults.push(...oneLineFaults(template.title, { line: template.title_line, column: 1 }))

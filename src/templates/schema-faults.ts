@@ -31,7 +31,7 @@ export function schemaFaults(schema: object, value: unknown, subject: string, pl
   const unions = errors.filter((error) => error.keyword === 'anyOf' || error.keyword === 'oneOf')
   return errors
     .filter((error) => !unions.some((union) => union !== error && isBranchOf(error, union)))
-    .filter((error) => error.keyword !== 'propertyNames')
+    .filter((error) => error.keyword !== 'propertyNames' && error.keyword !== 'if')
     .map((error) => toFault(error, errors, subject, placeOf))
 }
 

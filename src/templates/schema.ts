@@ -2,6 +2,7 @@
  * The JSON Schema of a template's front matter: what parse.ts validates with, and what editors complete with. What a
  * schema cannot say (a time zone that exists, a default that fits its type) parse.ts checks afterwards.
  */
+import { CONNECTION_NAME } from '../connection.ts'
 import { CHART_FORMS } from '../insight.ts'
 import { TEMPLATE_ID, VARIABLE_TYPES } from '../template.ts'
 
@@ -39,11 +40,20 @@ const variable = {
 
 const source = {
   type: 'object',
-  description: 'A data file, or several of the same shape',
+  description: 'A data file, or several of the same shape; or what a query over a connection gives',
   additionalProperties: false,
-  required: ['file'],
+  if: { required: ['query'] },
+  // oxlint-disable-next-line unicorn/no-thenable -- JSON Schema's own word
+  then: { required: ['connection'] },
+  else: { required: ['file'] },
   properties: {
     file: text('A path or glob below the data folder, or sample/NAME; may hold Liquid over vars'),
+    connection: {
+      type: 'string',
+      pattern: CONNECTION_NAME,
+      description: 'A connection by its name: the query is run there',
+    },
+    query: text("One query in the database's own SQL; $name is bound, [[ ... ]] is an optional clause"),
     columns: {
       type: 'object',
       description: "Column types by name, in DuckDB's words, where detection errs",

@@ -4,9 +4,22 @@
  * that lines and columns in DuckDB's messages stay those of the template. Values are bound by the engine, never pasted.
  */
 
-/** A piece of SQL that is not code: a string, a quoted identifier or a comment. */
-const OPAQUE = /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\$([A-Za-z_]\w*)?\$[\s\S]*?\$\1\$/y
-const ESCAPED_STRING = /[eE]'(?:[^'\\]|\\[\s\S]|'')*'/y
+/** How a database writes what is not code. */
+export interface SqlSyntax {
+  /** Strings, quoted identifiers and comments of one line; sticky, tried in this order. */
+  opaque: readonly RegExp[]
+  nestedComments: boolean
+}
+
+/** As DuckDB and PostgreSQL have it, and SQLite but for what it takes from others. */
+export const STANDARD_SYNTAX: SqlSyntax = {
+  opaque: [
+    /[eE]'(?:[^'\\]|\\[\s\S]|'')*'/y,
+    /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\$([A-Za-z_]\w*)?\$[\s\S]*?\$\1\$/y,
+  ],
+  nestedComments: true,
+}
+
 const VARIABLE = /\$([A-Za-z_]\w*)/y
 const WORD = /[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*/y
 
@@ -20,7 +33,11 @@ function matchAt(pattern: RegExp, sql: string, at: number): RegExpExecArray | nu
 }
 
 /** DuckDB's block comments nest, as PostgreSQL's do. */
-function commentEnd(sql: string, at: number): number {
+function commentEnd(sql: string, at: number, nested: boolean): number {
+  if (!nested) {
+    const end = sql.indexOf('*/', at + 2)
+    return end < 0 ? sql.length : end + 2
+  }
   let depth = 0
   for (let index = at; index < sql.length; index++) {
     const pair = sql.slice(index, index + 2)
@@ -32,12 +49,19 @@ function commentEnd(sql: string, at: number): number {
   return sql.length
 }
 
+function opaqueAt(sql: string, at: number, syntax: SqlSyntax): RegExpExecArray | null {
+  for (const pattern of syntax.opaque) {
+    const match = matchAt(pattern, sql, at)
+    if (match) return match
+  }
+  return null
+}
+
 /** Divides SQL into variables, single brackets and everything else. */
-function pieces(sql: string): Piece[] {
+function pieces(sql: string, syntax: SqlSyntax): Piece[] {
   const found: Piece[] = []
   for (let at = 0; at < sql.length; ) {
-    const escaped = matchAt(ESCAPED_STRING, sql, at)
-    const opaque = escaped ?? matchAt(OPAQUE, sql, at)
+    const opaque = opaqueAt(sql, at, syntax)
     const variable = opaque ? null : matchAt(VARIABLE, sql, at)
     if (variable) {
       found.push({ kind: 'variable', text: variable[0], name: variable[1]! })
@@ -45,7 +69,7 @@ function pieces(sql: string): Piece[] {
       continue
     }
     const end = sql.startsWith('/*', at)
-      ? commentEnd(sql, at)
+      ? commentEnd(sql, at, syntax.nestedComments)
       : at + (opaque?.[0].length ?? matchAt(WORD, sql, at)?.[0].length ?? 1)
     const text = sql.slice(at, end)
     found.push({ kind: text === '[' ? 'open' : text === ']' ? 'close' : 'text', text })
@@ -97,8 +121,8 @@ export interface SqlNames {
   optional: string[]
 }
 
-export function sqlNames(sql: string): SqlNames {
-  const list = pieces(sql)
+export function sqlNames(sql: string, syntax = STANDARD_SYNTAX): SqlNames {
+  const list = pieces(sql, syntax)
   const inside = clauses(list)
   const required = new Set<string>()
   const names = new Set<string>()
@@ -111,9 +135,9 @@ export function sqlNames(sql: string): SqlNames {
 }
 
 /** Where a `$name` first stands, as an offset into the SQL; -1 where it does not. */
-export function offsetOfName(sql: string, name: string): number {
+export function offsetOfName(sql: string, name: string, syntax = STANDARD_SYNTAX): number {
   let offset = 0
-  for (const piece of pieces(sql)) {
+  for (const piece of pieces(sql, syntax)) {
     if (piece.kind === 'variable' && piece.name === name) return offset
     offset += piece.text.length
   }
@@ -133,9 +157,13 @@ export interface BoundSql {
  */
 export function bindSql(
   sql: string,
-  { vars, columnVars }: { vars: Record<string, unknown>; columnVars: Iterable<string> },
+  {
+    vars,
+    columnVars,
+    syntax = STANDARD_SYNTAX,
+  }: { vars: Record<string, unknown>; columnVars: Iterable<string>; syntax?: SqlSyntax },
 ): BoundSql {
-  const list = pieces(sql)
+  const list = pieces(sql, syntax)
   const columns = new Set(columnVars)
   const isNull = (name: string): boolean => !Object.hasOwn(vars, name) || (vars[name] ?? null) === null
   const texts = list.map((piece) => piece.text)
@@ -168,3 +196,30 @@ function blank(text: string): string {
 function identifier(name: string | null): string {
   return name === null ? 'NULL' : `"${name.replaceAll('"', '""')}"`
 }
+
+/** The text with each `$name` replaced by what `replace` answers; `rest` is the text after it, to look at fields. */
+export function replaceVariables(
+  sql: string,
+  syntax: SqlSyntax,
+  replace: (name: string, rest: string) => { text: string; taken: number },
+): string {
+  let out = ''
+  let skip = 0
+  let offset = 0
+  for (const piece of pieces(sql, syntax)) {
+    offset += piece.text.length
+    const text = piece.text.slice(skip)
+    skip = Math.max(0, skip - piece.text.length)
+    if (piece.kind !== 'variable' || text !== piece.text) {
+      out += text
+      continue
+    }
+    const { text: put, taken } = replace(piece.name, sql.slice(offset, offset + LONGEST_FIELD))
+    out += put
+    skip = taken
+  }
+  return out
+}
+
+/** ".previous.start" is the longest. */
+const LONGEST_FIELD = 40

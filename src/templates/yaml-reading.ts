@@ -12,6 +12,7 @@ import {
   LineCounter,
   type Pair,
   parseDocument,
+  type Scalar,
   visit,
   type YAMLMap,
 } from 'yaml'
@@ -23,6 +24,8 @@ export interface YamlReading {
   value: unknown
   /** Where the value (or, with `key`, the key) at the path stands; the nearest place above it where there is none. */
   place(path: readonly (string | number)[], what?: 'key' | 'value'): Place
+  /** Where an offset into the text at the path stands: exact in a block (`|`) and on one line, else where the text begins. */
+  placeInText(path: readonly (string | number)[]): (offset: number) => Place
   faults: Fault[]
 }
 
@@ -38,7 +41,8 @@ export function readYaml(text: string, firstLine: number): YamlReading {
     const place = { line: firstLine, column: 1 }
     const message = `The YAML that begins here has ${text.length} characters.`
     const remedy = `At most ${MAX_LENGTH} are read: keep long lists in a data file.`
-    return { value: undefined, place: () => place, faults: [makeFault('too_long', place, message, remedy)] }
+    const faults = [makeFault('too_long', place, message, remedy)]
+    return { value: undefined, place: () => place, placeInText: () => () => place, faults }
   }
   const lines = new LineCounter()
   const document = parseDocument(text, {
@@ -57,19 +61,41 @@ export function readYaml(text: string, firstLine: number): YamlReading {
   const pairOf = pairFinder()
   const place = (path: readonly (string | number)[], what: 'key' | 'value' = 'value'): Place =>
     placeAt(offsetOf(document.contents, path, what, pairOf))
+  const placeInText = (path: readonly (string | number)[]) => {
+    const node: unknown = document.getIn(path, true)
+    const start = place(path)
+    return isScalar(node) ? textPlaces(node, text, start) : () => start
+  }
   const faults = [...document.errors, ...document.warnings]
     .slice(0, MAX_FAULTS)
     .map((error) =>
       makeFault('bad_yaml', placeAt(error.pos[0]), sentence(error.message), 'Correct the YAML.'),
     )
-  if (faults.length > 0) return { value: undefined, place, faults }
+  if (faults.length > 0) return { value: undefined, place, placeInText, faults }
   const found = readValue(document)
   faults.push(
     ...found.faults.map(({ offset, message, remedy }) =>
       makeFault('bad_yaml', placeAt(offset), message, remedy),
     ),
   )
-  return { value: faults.length > 0 ? undefined : found.value, place, faults }
+  return { value: faults.length > 0 ? undefined : found.value, place, placeInText, faults }
+}
+
+function textPlaces(node: Scalar, whole: string, start: Place): (offset: number) => Place {
+  const value = String(node.value)
+  const [from, to] = node.range ?? [0, 0]
+  const written = whole.slice(from, to)
+  if (node.type === 'BLOCK_LITERAL') {
+    // The first line that is not blank tells by how much all are indented.
+    const indent = /\n( *)\S/.exec(written)?.[1]?.length ?? 0
+    return (offset) => {
+      const before = value.slice(0, offset).split('\n')
+      return { line: start.line + before.length, column: indent + before.at(-1)!.length + 1 }
+    }
+  }
+  const quote = node.type === 'PLAIN' ? 0 : 1
+  const plain = written.slice(quote, written.length - quote) === value
+  return (offset) => (plain ? { line: start.line, column: start.column + quote + offset } : start)
 }
 
 const TOO_DEEP = 'It is nested too deeply.'

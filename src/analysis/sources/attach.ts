@@ -1,48 +1,78 @@
-/** Attaches the sources of a template, each by its kind. A new kind is one file and one line here. */
-
+/**
+ * Attaches the sources of a template: files, and queries over connections (kinds.ts lists their kinds). A query whose
+ * period is counted back from another source waits until that has been read.
+ */
 import type { Source, Template } from '../../template.ts'
+import { queryVariables } from '../../templates/remote-query.ts'
 import { renderText } from '../../templates/render.ts'
 import type { Engine } from '../duckdb.ts'
+import type { Borrow } from '../lending.ts'
 import type { Roots } from '../protocol.ts'
 import { attachFile } from './file.ts'
+import { attachQuery } from './query.ts'
 import { type Attached, SourceError } from './source.ts'
 
 export interface AttachOptions {
   roots: Roots
-  /** For Liquid in `file`. */
+  /** For Liquid in `file`, and for queries, with their periods resolved. */
   vars: Record<string, unknown>
   /** How many blocks read each source. */
   readers: ReadonlyMap<string, number>
+  borrow: Borrow
+  signal: AbortSignal
   peek: boolean
 }
 
 export async function attachSource(
   engine: Engine,
   source: Source,
+  template: Template,
   options: AttachOptions,
 ): Promise<Attached> {
   const { roots, vars, readers, peek } = options
   const { name, line, columns } = source
+  if (source.file === null) return attachQuery(engine, { ...options, source, template })
+  if (source.connection) {
+    throw new SourceError(
+      `The connection "${source.connection.name}" holds no files: give a "query", or leave "connection" out.`,
+    )
+  }
   const file = renderText(source.file, vars, { line, column: source.column })
   return attachFile(engine, { name, line, file, columns, roots, readers: readers.get(name) ?? 0, peek })
+}
+
+/** What the run knows of its variables while sources are attached one after the other. */
+export interface Variables {
+  /** The source that a variable's value waits for. */
+  waitsFor(name: string): string | null
+  /** As they were given: what Liquid in a path sees. */
+  readonly given: Record<string, unknown>
+  resolve(attached: ReadonlyMap<string, Attached>): Promise<Record<string, unknown>>
 }
 
 /** By name, in the order of the template. */
 export async function attachSources(
   engine: Engine,
   template: Template,
-  options: AttachOptions,
+  { periods, ...options }: Omit<AttachOptions, 'vars'> & { periods: Variables },
   onEach: (name: string) => void,
 ): Promise<Map<string, Attached>> {
-  const attached = new Map<string, Attached>()
-  for (const source of template.sources) {
+  const done = new Map<string, Attached>()
+  let left = [...template.sources]
+  while (left.length > 0) {
+    const waits = (source: Source): boolean =>
+      queryVariables(source).some((name) => left.some((other) => other.name === periods.waitsFor(name)))
+    // Where all wait for each other the first is tried, and its query says what is missing.
+    const source = left.find((one) => !waits(one)) ?? left[0]!
+    left = left.filter((one) => one !== source)
     onEach(source.name)
     try {
-      attached.set(source.name, await attachSource(engine, source, options))
+      const vars = source.query ? await periods.resolve(done) : periods.given
+      done.set(source.name, await attachSource(engine, source, template, { ...options, vars }))
     } catch (error) {
       if (!(error instanceof SourceError)) throw error
       throw new SourceError(`Source "${source.name}", line ${source.line}: ${error.message}`)
     }
   }
-  return attached
+  return new Map(template.sources.map(({ name }) => [name, done.get(name)!]))
 }

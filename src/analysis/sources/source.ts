@@ -31,3 +31,6 @@ export interface Attached {
 
 /** The source cannot be read: the job ends as `source_unavailable` with this sentence. It holds no absolute path. */
 export class SourceError extends Error {}
+
+/** The parent asked to stop. */
+export class Stopped extends Error {}

@@ -50,8 +50,9 @@ export const connectionTests: ConformanceTests = {
   },
 
   'changes only what a patch names': async ({ store, elapse }) => {
-    const created = await store.createConnection(connectionInput())
+    await store.createConnection(connectionInput())
     await elapse(SECOND)
+    const created = (await store.getConnection({ workspace_id: WORKSPACE, name: 'warehouse' }))!
     const sealed = { name: 'password', sealed: 'v1.key.iv.other', fingerprint: '89abcdef' }
     const changed = await store.updateConnection({
       ...created,

@@ -39,8 +39,23 @@ function Plain({ label, heads, children }: { label: string; heads: string[]; chi
 function Sources({ sources }: { sources: SourceLineage[] }) {
   return (
     <Plain label="Sources" heads={['Source', 'File', 'Rows', 'Bytes', 'Fingerprint']}>
-      {sources.flatMap(({ name, files, rows }) =>
-        files.map((file) => (
+      {sources.flatMap(({ name, files, rows, remote }) => [
+        ...(remote
+          ? [
+              <tr key={name}>
+                <td>
+                  <code>{name}</code>
+                </td>
+                <td title={remote.query}>
+                  connection <code>{remote.connection}</code>
+                </td>
+                <td className="right">{rows === null ? '' : count(rows)}</td>
+                <td className="right">{count(remote.bytes)}</td>
+                <td />
+              </tr>,
+            ]
+          : []),
+        ...files.map((file) => (
           <tr key={`${name}${file.path}`}>
             <td>
               <code>{name}</code>
@@ -53,7 +68,7 @@ function Sources({ sources }: { sources: SourceLineage[] }) {
             </td>
           </tr>
         )),
-      )}
+      ])}
     </Plain>
   )
 }

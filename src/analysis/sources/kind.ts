@@ -1,0 +1,62 @@
+/**
+ * What a kind of connection is: one file each, listed in kinds.ts. A kind reads while the engine is still open to the
+ * world and before any SQL of a template is run; load.ts puts what it reads into the engine and holds it to its limits.
+ * Errors that a reader may cause or mend are SourceErrors, in a sentence without secrets.
+ */
+import type { DuckDBType, DuckDBValue } from '@duckdb/node-api'
+import type { OpenConnection } from '../../connection.ts'
+import type { BoundQuery, QueryDialect } from '../../templates/remote-query.ts'
+import type { Roots } from '../protocol.ts'
+
+export interface RemoteColumn {
+  name: string
+  /** As which it is written into the engine. */
+  type: DuckDBType
+  /** What its values turned out to be: asked after the last batch where the database itself does not know before. */
+  settle?(): DuckDBType
+}
+
+/** Some rows, column by column. A value is what the vector of the column's type takes; null is null. */
+export interface Batch {
+  rows: number
+  /** Of the values as they came. */
+  bytes: number
+  columns: readonly (readonly DuckDBValue[])[]
+}
+
+/** One query under way. Nothing of it is run before `read`. */
+export interface Reader {
+  schema(): Promise<RemoteColumn[]>
+  /**
+   * The rows, in order. The next batch is fetched when it is asked for, so that what is slow to write is not piled up.
+   * Where `signal` is aborted it rejects, and the database is told to stop.
+   */
+  read(signal: AbortSignal): AsyncIterable<Batch>
+  /** Ends what is still under way there, and the connection. Never rejects. */
+  close(): Promise<void>
+}
+
+export interface OpenOptions {
+  connection: OpenConnection
+  query: BoundQuery
+  /** Of the template: in it the database reads times without a zone. */
+  time_zone: string
+  roots: Roots
+  /** Milliseconds until the query must have ended. */
+  timeout_ms: number
+  signal: AbortSignal
+}
+
+export interface Kind {
+  dialect: QueryDialect
+  open(options: OpenOptions): Promise<Reader>
+  /** Connects, asks for the version, and goes. Says what holds the session back from writing. */
+  probe(options: Omit<OpenOptions, 'query'>): Promise<Probe>
+}
+
+export interface Probe {
+  /** "PostgreSQL 16.2" */
+  server: string
+  /** In a sentence: what keeps queries from writing here. */
+  read_only: string
+}

@@ -1,0 +1,12 @@
+/** The kinds that read queries. Each is loaded when the first connection of its kind is opened, not by every child. */
+import type { ConnectionKind } from '../../connection.ts'
+import type { Kind } from './kind.ts'
+import { SourceError } from './source.ts'
+
+const LOADERS: Partial<Record<ConnectionKind, () => Promise<Kind>>> = {}
+
+export async function kindOf(kind: ConnectionKind): Promise<Kind> {
+  const load = LOADERS[kind]
+  if (!load) throw new SourceError(`Connections of the kind ${kind} read no queries.`)
+  return load()
+}
