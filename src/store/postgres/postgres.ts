@@ -6,11 +6,12 @@ import type { JobCaps } from '../caps.ts'
 import type { Input, NewRecovery, Store } from '../store.ts'
 import * as accounts from './accounts.ts'
 import * as claims from './claims.ts'
-import { type Connection, connect, type Session, type Transaction } from './connection.ts'
+import { type Connection, type Context, connect, type Session, type Transaction } from './connection.ts'
 import * as connections from './connections.ts'
 import * as deliveries from './deliveries.ts'
 import { listEvents } from './events.ts'
 import * as idempotency from './idempotency.ts'
+import { createJobBatch } from './job-batch.ts'
 import * as jobs from './jobs.ts'
 import * as links from './links.ts'
 import * as nodes from './nodes.ts'
@@ -36,7 +37,7 @@ export async function openPostgres({ url, ...context }: PostgresOptions): Promis
   const connection = connect(url, context)
   try {
     await connection.write(accounts.ensureDefaultWorkspace)
-    return postgresStore(connection)
+    return postgresStore(connection, context)
   } catch (error) {
     await connection.close()
     throw error
@@ -120,10 +121,7 @@ const WRITES = {
   createLink: links.createLink,
   deleteLink: links.deleteLink,
   countOpenings: links.countOpenings,
-  claimJobs: claims.claimJobs,
   startJob: claims.startJob,
-  completeJob: claims.completeJob,
-  failJob: claims.failJob,
   loseJob: claims.loseJob,
   releaseJobs: claims.releaseJobs,
   reportProgress: nodes.reportProgress,
@@ -166,7 +164,7 @@ function bind<Methods extends Record<string, Work>>(
   return Object.fromEntries(bound) as Bound<Methods>
 }
 
-function postgresStore(connection: Connection): Store {
+function postgresStore(connection: Connection, context: Context): Store {
   const settling = createSettling((outcomes) =>
     connection.write((tx) => sending.recordAttempts(tx, outcomes)),
   )
@@ -177,6 +175,7 @@ function postgresStore(connection: Connection): Store {
     ...bind(READS, (work) => connection.read(work as (session: Session) => Promise<unknown>)),
     ...bind(WRITES, connection.write),
     ...bind(FIRST, connection.writeFirst),
+    ...createJobBatch(connection, context),
     subscribe: connection.subscribe,
     close: connection.close,
     recordAttempt: settling.record,

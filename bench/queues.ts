@@ -1,0 +1,143 @@
+/**
+ * Jobs that do nothing through four queues. `single`: one worker that holds one job at a time. `batch`: each as its own
+ * documentation says that it is fastest. Jobs are queued before; the time is from the first claim to the last settle.
+ */
+import { Queue, Worker } from 'bullmq'
+import { Logger, makeWorkerUtils, run } from 'graphile-worker'
+import { Redis } from 'ioredis'
+import { Pool } from 'pg'
+import { PgBoss } from 'pg-boss'
+import { uuidv7 } from '../src/runtime/ids.ts'
+import type { ClaimedJob, Store } from '../src/store/store.ts'
+
+export type Mode = 'single' | 'batch'
+
+const BATCH = 100
+const NODE = 'bench'
+
+async function queueAll(store: Store, count: number): Promise<void> {
+  const template = { template_id: 'empty', version: 'bench', source: '# x', partials: {} }
+  const rest = { user_id: 'admin', variables: {}, presence_name: null, priority: 0, metadata: {} }
+  for (let done = 0; done < count; done += BATCH)
+    await Promise.all(
+      Array.from({ length: Math.min(BATCH, count - done) }, async () => {
+        const created = { assignment_id: uuidv7(), workspace_id: 'default', template, ...rest }
+        await store.queueJob(await store.createJob(created))
+      }),
+    )
+}
+
+function settle(store: Store, { job }: ClaimedJob): Promise<boolean> {
+  const { assignment_id, attempt } = job
+  const error = { code: 'analysis_failed' as const, detail: 'bench' }
+  return store.failJob({ assignment_id, attempt, node_id: NODE, error, ran_ms: 0 })
+}
+
+/** As the worker does it: what has ended is settled while the next is claimed. */
+export async function assay(store: Store, mode: Mode, count: number): Promise<number> {
+  await store.registerNode({ node_id: NODE, name: NODE, roles: ['worker'], version: '0', lease_ms: 600_000 })
+  await queueAll(store, count)
+  const limit = mode === 'single' ? 1 : BATCH
+  const began = performance.now()
+  let held = await store.claimJobs({ node_id: NODE, limit })
+  for (let done = 0; done < count; ) {
+    const settled = held.map((one) => settle(store, one))
+    done += held.length
+    held = done < count ? await store.claimJobs({ node_id: NODE, limit }) : []
+    const kept = await Promise.all(settled)
+    if (kept.includes(false)) throw new Error('A job was not settled.')
+  }
+  return (count * 1000) / (performance.now() - began)
+}
+
+export async function graphile(connectionString: string, mode: Mode, count: number): Promise<number> {
+  const pgPool = new Pool({ connectionString, max: 10 })
+  pgPool.on('error', () => undefined)
+  const utils = await makeWorkerUtils({ pgPool })
+  await utils.migrate()
+  for (let job = 0; job < count; job += BATCH)
+    await utils.addJobs(
+      Array.from({ length: Math.min(BATCH, count - job) }, () => ({ identifier: 'empty', payload: {} })),
+    )
+  const done = Promise.withResolvers<void>()
+  let left = count
+  const fast = { worker: { localQueue: { size: 500 }, completeJobBatchDelay: 0, failJobBatchDelay: 0 } }
+  const began = performance.now()
+  const runner = await run({
+    pgPool,
+    concurrency: mode === 'single' ? 1 : 24,
+    preset: mode === 'single' ? {} : fast,
+    noHandleSignals: true,
+    parsedCronItems: [],
+    logger: new Logger(() => () => undefined),
+    taskList: {
+      empty: () => {
+        left -= 1
+        if (left === 0) done.resolve()
+      },
+    },
+  })
+  await done.promise
+  const rate = (count * 1000) / (performance.now() - began)
+  await runner.stop()
+  await utils.release()
+  await pgPool.end()
+  return rate
+}
+
+export async function boss(connectionString: string, mode: Mode, count: number): Promise<number> {
+  const queue = new PgBoss({ connectionString, supervise: false, schedule: false })
+  await queue.start()
+  await queue.createQueue('empty')
+  const batchSize = mode === 'single' ? 1 : BATCH
+  for (let job = 0; job < count; job += BATCH)
+    await queue.insert(
+      'empty',
+      Array.from({ length: Math.min(BATCH, count - job) }, () => ({ data: {} })),
+    )
+  const began = performance.now()
+  for (let done = 0; done < count; ) {
+    const claimed = await queue.fetch('empty', { batchSize })
+    await queue.complete(
+      'empty',
+      claimed.map(({ id }) => id),
+    )
+    done += claimed.length
+  }
+  const rate = (count * 1000) / (performance.now() - began)
+  await queue.stop({ graceful: false })
+  return rate
+}
+
+export async function bull(url: string, mode: Mode, count: number): Promise<number> {
+  const connection = new Redis(url, { maxRetriesPerRequest: null })
+  const queue = new Queue('empty', { connection })
+  for (let job = 0; job < count; job += BATCH)
+    await queue.addBulk(
+      Array.from({ length: Math.min(BATCH, count - job) }, () => ({
+        name: 'empty',
+        data: {},
+        opts: { removeOnComplete: true },
+      })),
+    )
+  const done = Promise.withResolvers<void>()
+  let left = count
+  const worker = new Worker('empty', async () => undefined, {
+    connection: connection.duplicate(),
+    concurrency: mode === 'single' ? 1 : BATCH,
+    autorun: false,
+  })
+  worker.on('completed', () => {
+    left -= 1
+    if (left === 0) done.resolve()
+  })
+  await worker.waitUntilReady()
+  const began = performance.now()
+  void worker.run()
+  await done.promise
+  const rate = (count * 1000) / (performance.now() - began)
+  await worker.close()
+  await queue.close()
+  connection.disconnect()
+  return rate
+}
