@@ -27,8 +27,10 @@ async function settingsOf(url: string): Promise<string> {
   // It may not listen yet: the client asks again.
   client.on('error', () => undefined)
   const kept: string[] = []
-  for (const name of ['appendonly', 'appendfsync'])
-    kept.push(((await client.config('GET', name)) as string[]).join(' '))
+  for (const name of ['appendonly', 'appendfsync']) {
+    const pair: unknown = await client.config('GET', name)
+    kept.push([pair].flat().join(' '))
+  }
   client.disconnect()
   return kept.join(', ')
 }
