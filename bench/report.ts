@@ -46,7 +46,15 @@ function absolutes({ ours, theirs, unit }: Outcome): string {
 }
 
 export function describeOutcome(outcome: Outcome): string {
-  return [outcome.work, outcome.beside, comparison(outcome), absolutes(outcome), outcome.aim, outcome.verdict, outcome.note]
+  return [
+    outcome.work,
+    outcome.beside,
+    comparison(outcome),
+    absolutes(outcome),
+    outcome.aim,
+    outcome.verdict,
+    outcome.note,
+  ]
     .filter(Boolean)
     .join(' | ')
 }
