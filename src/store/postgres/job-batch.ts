@@ -156,69 +156,130 @@ class Known {
   }
 }
 
-export function createJobBatch(
-  connection: Connection,
-  { publicUrl, caps }: Context,
-): Pick<Store, 'claimJobs' | 'completeJob' | 'failJob'> {
-  const known = new Known()
+class JobBatch {
+  readonly #connection: Connection
+  readonly #context: Context
+  readonly #known = new Known()
   /** Workspaces in which somebody subscribes, and until when that is taken for granted. */
-  const subscribed = new Map<string, number>()
-  let settles: Settle[] = []
-  let claims: Claim[] = []
-  let busy = false
+  readonly #subscribed = new Map<string, number>()
+  #settles: Settle[] = []
+  #claims: Claim[] = []
+  #busy = false
+
+  constructor(connection: Connection, context: Context) {
+    this.#connection = connection
+    this.#context = context
+  }
+
+  settle(input: Settling): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      this.#settles.push({ input, resolve, reject })
+      this.#soon()
+    })
+  }
+
+  async claim({ node_id, limit }: Input<'claimJobs'>): Promise<ClaimedJob[]> {
+    const jobs: ClaimedJob[] = []
+    for (let round = 0; round < ROUNDS && jobs.length < limit; round += 1) {
+      const claimed = await new Promise<Claimed>((resolve, reject) => {
+        this.#claims.push({ input: { node_id, limit: limit - jobs.length }, resolve, reject })
+        this.#soon()
+      })
+      jobs.push(...claimed.jobs)
+      if (claimed.all) break
+    }
+    return jobs
+  }
+
+  /** What is asked in this turn of the event loop goes together, and what comes while it is under way. */
+  #soon(): void {
+    if (this.#busy) return
+    this.#busy = true
+    setImmediate(() => void this.#flushAll())
+  }
+
+  async #flushAll(): Promise<void> {
+    while (this.#settles.length + this.#claims.length > 0) await this.#flush()
+    this.#busy = false
+  }
+
+  async #flush(): Promise<void> {
+    const { settling, claiming } = this.#take()
+    if (settling.length + claiming.length === 0) return
+    try {
+      this.#connection.tell(await this.#commit(settling, claiming))
+    } catch (error) {
+      // What the database refuses may be one job's fault: the others are not refused for it.
+      const apart = isFromDatabase(error) && settling.length + claiming.length > 1
+      for (const settle of settling) {
+        if (apart) void this.#settleAlone(settle)
+        else settle.reject(error)
+      }
+      for (const claim of claiming) claim.reject(error)
+    }
+  }
+
+  /** Several of one job would meet each other in one statement: the second waits for the next. */
+  #take(): { settling: Settle[]; claiming: Claim[] } {
+    const settling = new Map<string, Settle>()
+    const rest: Settle[] = []
+    for (const settle of this.#settles) {
+      const { assignment_id } = settle.input.input
+      if (!this.#isShort(settle)) void this.#settleAlone(settle)
+      else if (settling.size < BATCH_MOST && !settling.has(assignment_id)) settling.set(assignment_id, settle)
+      else rest.push(settle)
+    }
+    this.#settles = rest
+    return { settling: [...settling.values()], claiming: this.#claims.splice(0, BATCH_MOST) }
+  }
+
+  #isShort({ input }: Settle): boolean {
+    const job = this.#known.of(input)
+    return job !== undefined && (this.#subscribed.get(job.workspace_id) ?? 0) < performance.now()
+  }
 
   /** The long way: reads the job, writes its event and its deliveries. */
-  async function settleAlone({ input, resolve, reject }: Settle): Promise<void> {
-    const job = known.of(input)
+  async #settleAlone({ input, resolve, reject }: Settle): Promise<void> {
+    const job = this.#known.of(input)
     try {
-      const done = await connection.write((tx) =>
+      const done = await this.#connection.write((tx) =>
         input.kind === 'complete' ? completeJob(tx, input.input) : failJob(tx, input.input),
       )
-      known.forget(input)
-      if (done && job) subscribed.set(job.workspace_id, performance.now() + SUBSCRIBED_MS)
+      this.#known.forget(input)
+      if (done && job) this.#subscribed.set(job.workspace_id, performance.now() + SUBSCRIBED_MS)
       resolve(done)
     } catch (error) {
       reject(error)
     }
   }
 
-  function isShort({ input }: Settle): boolean {
-    const job = known.of(input)
-    return job !== undefined && (subscribed.get(job.workspace_id) ?? 0) < performance.now()
+  /** One transaction. Answers what to tell of after the commit. */
+  async #commit(settling: Settle[], claiming: Claim[]): Promise<Hint[]> {
+    const { publicUrl, caps } = this.#context
+    const rows = settling.map(({ input }) => rowOf(input, this.#known.of(input)!, publicUrl))
+    const statements = claiming.map(({ input }) => claimStatement(input, caps))
+    if (rows.length > 0) statements.unshift(settleStatement(rows))
+    const answers = await this.#connection.writeAtOnce(statements)
+    const settled = rows.length > 0 ? (answers.shift() as { assignment_id: string }[]) : []
+    const told = this.#answerSettles(settling, settled)
+    return [...told, ...claiming.flatMap((claim, index) => this.#answerClaim(claim, answers[index] as never))]
   }
 
-  /** Several of one job in a batch would meet each other in one statement: the second waits for the next. */
-  function take(): { settling: Settle[]; alone: Settle[]; claiming: Claim[] } {
-    const settling = new Map<string, Settle>()
-    const alone: Settle[] = []
-    const rest: Settle[] = []
-    for (const settle of settles) {
-      const { assignment_id } = settle.input.input
-      if (!isShort(settle)) alone.push(settle)
-      else if (settling.size < BATCH_MOST && !settling.has(assignment_id)) settling.set(assignment_id, settle)
-      else rest.push(settle)
-    }
-    const claiming = claims.slice(0, BATCH_MOST)
-    claims = claims.slice(BATCH_MOST)
-    settles = rest
-    return { settling: [...settling.values()], alone, claiming }
-  }
-
-  function answerSettles(settling: Settle[], rows: { assignment_id: string }[]): Hint[] {
+  #answerSettles(settling: Settle[], rows: { assignment_id: string }[]): Hint[] {
     const done = new Set(rows.map(({ assignment_id }) => assignment_id))
     for (const settle of settling) {
       if (done.has(settle.input.input.assignment_id)) {
-        known.forget(settle.input)
+        this.#known.forget(settle.input)
         settle.resolve(true)
-      } else void settleAlone(settle)
+      } else void this.#settleAlone(settle)
     }
     return [...done].map((assignment_id) => ({ topic: 'job', assignment_id }))
   }
 
-  function answerClaim({ input, resolve, reject }: Claim, rows: Parameters<typeof claimedBy>[1]): Hint[] {
+  #answerClaim({ input, resolve, reject }: Claim, rows: Parameters<typeof claimedBy>[1]): Hint[] {
     try {
       const claimed = claimedBy(input, rows)
-      for (const { job } of claimed.jobs) known.keep(job)
+      for (const { job } of claimed.jobs) this.#known.keep(job)
       resolve(claimed)
       return claimed.jobs.map(({ job }) => ({ topic: 'job', assignment_id: job.assignment_id }))
     } catch (error) {
@@ -226,69 +287,16 @@ export function createJobBatch(
       return []
     }
   }
+}
 
-  /** One transaction. Answers what to tell of after the commit. */
-  async function commit(settling: Settle[], claiming: Claim[]): Promise<Hint[]> {
-    const rows = settling.map(({ input }) => rowOf(input, known.of(input)!, publicUrl))
-    const statements = claiming.map(({ input }) => claimStatement(input, caps))
-    if (rows.length > 0) statements.unshift(settleStatement(rows))
-    const answers = await connection.writeAtOnce(statements)
-    const settled =
-      rows.length > 0 ? answerSettles(settling, answers.shift() as { assignment_id: string }[]) : []
-    const claimed = claiming.map((claim, index) => answerClaim(claim, answers[index] as never))
-    return [...settled, ...claimed.flat()]
-  }
-
-  async function flush(): Promise<void> {
-    const { settling, alone, claiming } = take()
-    for (const settle of alone) void settleAlone(settle)
-    if (settling.length + claiming.length === 0) return
-    try {
-      connection.tell(await commit(settling, claiming))
-    } catch (error) {
-      // A statement that the database refuses may be one job's fault: the others are not refused for it.
-      const together = settling.length + claiming.length > 1 && isFromDatabase(error)
-      for (const settle of settling)
-        if (together) void settleAlone(settle)
-        else settle.reject(error)
-      for (const claim of claiming) claim.reject(error)
-    }
-  }
-
-  async function flushAll(): Promise<void> {
-    while (settles.length + claims.length > 0) await flush()
-    busy = false
-  }
-
-  /** What is asked in this turn of the event loop goes together, and what comes while it is under way. */
-  function soon(): void {
-    if (busy) return
-    busy = true
-    setImmediate(() => void flushAll())
-  }
-
-  const settle = (input: Settling): Promise<boolean> =>
-    new Promise((resolve, reject) => {
-      settles.push({ input, resolve, reject })
-      soon()
-    })
-  const claimOnce = (input: Input<'claimJobs'>): Promise<Claimed> =>
-    new Promise((resolve, reject) => {
-      claims.push({ input, resolve, reject })
-      soon()
-    })
-
+export function createJobBatch(
+  connection: Connection,
+  context: Context,
+): Pick<Store, 'claimJobs' | 'completeJob' | 'failJob'> {
+  const batch = new JobBatch(connection, context)
   return {
-    async claimJobs({ node_id, limit }) {
-      const jobs: ClaimedJob[] = []
-      for (let round = 0; round < ROUNDS && jobs.length < limit; round += 1) {
-        const claimed = await claimOnce({ node_id, limit: limit - jobs.length })
-        jobs.push(...claimed.jobs)
-        if (claimed.all) break
-      }
-      return jobs
-    },
-    completeJob: (input) => settle({ kind: 'complete', input }),
-    failJob: (input) => settle({ kind: 'fail', input }),
+    claimJobs: (input) => batch.claim(input),
+    completeJob: (input) => batch.settle({ kind: 'complete', input }),
+    failJob: (input) => batch.settle({ kind: 'fail', input }),
   }
 }
