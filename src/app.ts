@@ -16,6 +16,7 @@ import { createMetrics } from './runtime/metrics.ts'
 import { hashToken, newToken, SecretBox, SecretError } from './runtime/secrets.ts'
 import { type Service, supervise } from './runtime/service.ts'
 import { VERSION } from './runtime/version.ts'
+import { createScheduler } from './schedules/scheduler.ts'
 import { openStore } from './store/open.ts'
 import type { Store } from './store/store.ts'
 import { parseTargets, type Targets } from './target.ts'
@@ -252,6 +253,7 @@ async function buildServices(
       leaseMs: config.lease,
     }),
   )
+  if (catalog) services.push(createScheduler({ store, catalog, clock, log, metrics }))
   if (has('dispatcher'))
     services.push(createDispatcher({ ...shared, drainMs: config.drain, holds: lease.holds }))
   if (has('worker') && pool) {

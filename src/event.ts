@@ -11,6 +11,7 @@ export const EVENT_TYPES = [
   'job.completed',
   'job.failed',
   'job.canceled',
+  'schedule.failed',
   'webhook.test',
   'webhook.disabled',
 ] as const
@@ -31,12 +32,29 @@ export const JobEventData = Type.Object({
   metadata: Type.Record(Type.String(), Type.String()),
   error: nullable(Type.Object({ code: Type.String(), detail: Type.String() })),
   skipped: nullable(Type.Enum(['condition'])),
+  schedule_id: nullable(Type.String({ format: 'uuid' })),
+  scheduled_for: nullable(Type.String({ format: 'date-time' })),
+  batch_id: nullable(Type.String({ format: 'uuid' })),
   result_url: nullable(
     Type.String({ description: 'Where the insight is read; absolute where ASSAY_PUBLIC_URL is set' }),
   ),
 })
 export type JobEventData = Static<typeof JobEventData>
 
+export const ScheduleFailedData = Type.Object({
+  schedule_id: Type.String({ format: 'uuid' }),
+  name: Type.String(),
+  template_id: Type.String(),
+  user_id: Type.String(),
+  presence_name: nullable(Type.String()),
+  metadata: Type.Record(Type.String(), Type.String()),
+  scheduled_for: Type.String({ format: 'date-time' }),
+  error: Type.Object({
+    code: Type.String(),
+    detail: Type.String(),
+    errors: Type.Array(Type.Object({ path: Type.String(), message: Type.String() })),
+  }),
+})
 export const TestEventData = Type.Object({
   webhook_id: Type.String({ format: 'uuid' }),
   message: Type.String(),
@@ -53,6 +71,7 @@ export const EVENT_DATA: Record<EventType, Type.TSchema> = {
   'job.completed': JobEventData,
   'job.failed': JobEventData,
   'job.canceled': JobEventData,
+  'schedule.failed': ScheduleFailedData,
   'webhook.test': TestEventData,
   'webhook.disabled': DisabledEventData,
 }
@@ -93,6 +112,9 @@ export function jobEventData(job: Job, publicUrl: string | null): JobEventData {
     metadata: job.metadata,
     error: job.error,
     skipped: job.skipped,
+    schedule_id: job.schedule_id,
+    scheduled_for: job.scheduled_for,
+    batch_id: job.batch_id,
     result_url: job.insight_id ? `${publicUrl ?? ''}/v1alpha/jobs/result?insight_id=${job.insight_id}` : null,
   }
 }

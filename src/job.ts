@@ -72,6 +72,11 @@ export interface Job {
   priority: number
   presence_name: string | null
   metadata: Record<string, string>
+  /** The schedule that made it, and the due time that it was made for (null: by hand); null: no schedule did. */
+  schedule_id: string | null
+  scheduled_for: string | null
+  /** Of those made by one call. */
+  batch_id: string | null
   moves: Move[]
   created_at: string
   queued_at: string | null
@@ -104,6 +109,9 @@ export const JobView = Type.Object(
     metadata: Type.Record(Type.String(), Type.String()),
     presence_name: nullable(Type.String()),
     user_id: Type.String(),
+    schedule_id: nullable(Type.String({ format: 'uuid', description: 'The schedule that made it' })),
+    scheduled_for: nullable(time('The due time of the schedule; null where it was run by hand')),
+    batch_id: nullable(Type.String({ format: 'uuid', description: 'The call that made it with others' })),
   },
   { title: 'Job' },
 )
@@ -128,5 +136,8 @@ export function jobView(job: Job): JobView {
     metadata: job.metadata,
     presence_name: job.presence_name,
     user_id: job.user_id,
+    schedule_id: job.schedule_id,
+    scheduled_for: job.scheduled_for,
+    batch_id: job.batch_id,
   }
 }

@@ -21,6 +21,8 @@ const NOUNS = [
   'token',
   'connection',
   'link',
+  'schedule',
+  'cron',
   'errors',
 ].map((noun) => `src/${noun}.ts`)
 

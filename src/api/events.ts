@@ -37,6 +37,9 @@ const EXAMPLE_JOB = {
   metadata: { report: 'weekly' },
   error: null as { code: string; detail: string } | null,
   skipped: null,
+  schedule_id: null,
+  scheduled_for: null,
+  batch_id: null,
   result_url: null as string | null,
 }
 
@@ -68,6 +71,24 @@ const CATALOGUE: Record<EventType, { description: string; data: Record<string, u
   'job.canceled': {
     description: 'A person canceled a job.',
     data: endedBy('canceled_by_user', 'The job was canceled by ada.'),
+  },
+  'schedule.failed': {
+    description:
+      'A schedule was due and no job could be made, because its template has changed or is gone: `error` says why. Only for webhooks whose `events` names it or is `*`.',
+    data: {
+      schedule_id: EXAMPLE_ID,
+      name: 'Delays every morning',
+      template_id: 'flight-delays',
+      user_id: 'ada',
+      presence_name: null,
+      metadata: { report: 'weekly' },
+      scheduled_for: '2026-01-31T06:00:00.000Z',
+      error: {
+        code: 'invalid',
+        detail: 'The variables do not fit the template any more: change the schedule.',
+        errors: [{ path: 'template_vars.origin', message: 'The template has no variable "origin".' }],
+      },
+    },
   },
   'webhook.test': {
     description: 'Somebody tests a webhook.',

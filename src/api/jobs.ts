@@ -24,7 +24,7 @@ export async function requireJob(
   return job
 }
 
-const Metadata = Type.Record(Type.String(), Type.String({ maxLength: 1000 }), {
+export const Metadata = Type.Record(Type.String(), Type.String({ maxLength: 1000 }), {
   maxProperties: 50,
   description: 'Given back in status and events',
 })
@@ -168,6 +168,8 @@ export const listJobs = operation({
   query: pageQuery({
     job_status: Type.Optional(Type.Enum([...JOB_STATUSES])),
     template_id: Type.Optional(Name),
+    schedule_id: Type.Optional(Id),
+    batch_id: Type.Optional(Id),
     created_after: Type.Optional(Time),
     created_before: Type.Optional(Time),
   }),

@@ -11,6 +11,7 @@ import * as session from './login.ts'
 import * as pages from './pages.ts'
 import * as results from './result.ts'
 import type { Operation } from './route.ts'
+import * as schedules from './schedules.ts'
 import * as system from './system.ts'
 import * as templates from './templates.ts'
 import * as tokens from './tokens.ts'
@@ -52,6 +53,13 @@ export const ROUTES: readonly Route[] = [
   on('POST /v1alpha/insights/{insight_id}/links', links.createLink),
   on('GET /v1alpha/insights/{insight_id}/links', links.listLinks),
   on('DELETE /v1alpha/insights/{insight_id}/links/{link_id}', links.deleteLink),
+
+  on('POST /v1alpha/schedules', schedules.createSchedule),
+  on('GET /v1alpha/schedules', schedules.listSchedules),
+  on('GET /v1alpha/schedules/{schedule_id}', schedules.getSchedule),
+  on('PATCH /v1alpha/schedules/{schedule_id}', schedules.changeSchedule),
+  on('DELETE /v1alpha/schedules/{schedule_id}', schedules.deleteSchedule),
+  on('POST /v1alpha/schedules/{schedule_id}/run-now', schedules.runScheduleNow),
 
   on('POST /v1alpha/webhooks/', webhooks.createWebhook),
   on('GET /v1alpha/webhooks/', webhooks.listWebhooks),

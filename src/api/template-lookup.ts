@@ -1,45 +1,22 @@
 /** The template that an id names for a workspace: a file's, or one that was put. Parsed, with its variables converted. */
 import type { Roots } from '../analysis/protocol.ts'
 import { notFound } from '../errors.ts'
-import {
-  type Fault,
-  faultToFieldError,
-  type Origin,
-  type Template,
-  type TemplateSource,
-  type TemplateView,
-} from '../template.ts'
-import { templateVersion } from '../templates/partials.ts'
-import { parsedTemplate, templateSource, templateView } from '../templates/template-cache.ts'
+import { type Fault, faultToFieldError, type Template } from '../template.ts'
+import { type FoundTemplate, findTemplate, foundTemplate, readTemplate } from '../templates/lookup.ts'
 import { convertVariables } from '../templates/variables.ts'
 import { DEFAULT_WORKSPACE, type Principal } from '../token.ts'
 import type { Services } from './parts.ts'
 import { invalid } from './validate.ts'
 
-export interface FoundTemplate {
-  origin: Origin
-  template: Template
-  source: TemplateSource
-  view: TemplateView
-}
-
-/** A source that stands alone: no partials, a version of its own. */
-export function sourceOf(template_id: string, source: string): TemplateSource {
-  return { template_id, version: templateVersion(source, {}), source, partials: {} }
-}
-
-export function foundTemplate(template: Template): FoundTemplate {
-  const view = templateView(template, 'workspace')
-  return { origin: 'workspace', template, source: templateSource(template), view }
-}
-
 /** A template that was put, as listed; null where this version of the program cannot read it. */
 export function storedTemplate(template_id: string, source: string): FoundTemplate | null {
-  const { template, faults } = parsedTemplate(sourceOf(template_id, source))
-  return template && !faults.some(isError) ? foundTemplate(template) : null
+  const read = readTemplate(template_id, source)
+  return 'faults' in read ? null : foundTemplate(read)
 }
 
-const isError = (fault: Fault): boolean => fault.severity === 'error'
+function refuse(faults: Fault[]): never {
+  throw invalid(faults.map(faultToFieldError))
+}
 
 /** Throws a 404 for an unknown one, a 422 with the faults for one that was put and cannot be read any more. */
 export async function requireTemplate(
@@ -47,20 +24,17 @@ export async function requireTemplate(
   { workspace_id }: Principal,
   template_id: string,
 ): Promise<FoundTemplate> {
-  const entry = catalog.get(template_id)
-  if (entry) return entry
-  const stored = await store.getTemplate({ workspace_id, template_id })
-  if (!stored) throw notFound('template', template_id)
-  const template = readSource(template_id, stored.source)
-  return foundTemplate(template)
+  const found = await findTemplate(catalog, template_id, () =>
+    store.getTemplate({ workspace_id, template_id }),
+  )
+  if (!found) throw notFound('template', template_id)
+  return 'faults' in found ? refuse(found.faults) : found
 }
 
 /** Parses a source from a client; its faults are a 422 with lines and columns. */
 export function readSource(template_id: string, source: string): Template {
-  const { template, faults } = parsedTemplate(sourceOf(template_id, source))
-  const errors = faults.filter(isError)
-  if (template && errors.length === 0) return template
-  throw invalid(errors.map(faultToFieldError))
+  const read = readTemplate(template_id, source)
+  return 'faults' in read ? refuse(read.faults) : read
 }
 
 /** The values by variable, converted; a 422 with every fault. `at`: the path of the values in the body. */

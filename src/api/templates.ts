@@ -6,19 +6,12 @@ import { AppError, notFound } from '../errors.ts'
 import { type Findings, READ_CHART_FORMS } from '../insight.ts'
 import { iso } from '../runtime/clock.ts'
 import { Fault, TEMPLATE_ID, TemplateView, type Variable, VariableView } from '../template.ts'
+import { foundTemplate, sourceOf } from '../templates/lookup.ts'
 import { parsedTemplate, templateSource } from '../templates/template-cache.ts'
 import type { Services } from './parts.ts'
 import { INSIGHT_MEDIA, PreviewView, sendFindings } from './result.ts'
 import { type Call, operation } from './route.ts'
-import {
-  foundTemplate,
-  readSource,
-  requireTemplate,
-  rootsOf,
-  sourceOf,
-  storedTemplate,
-  variablesOf,
-} from './template-lookup.ts'
+import { readSource, requireTemplate, rootsOf, storedTemplate, variablesOf } from './template-lookup.ts'
 import { invalid } from './validate.ts'
 
 const TemplatePath = Type.Object({ template_id: Type.String({ pattern: TEMPLATE_ID }) })

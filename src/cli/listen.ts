@@ -169,10 +169,23 @@ function exampleEvent(type: EventType): Event {
     }
     return { event_id, type, timestamp, data }
   }
+  if (type === 'schedule.failed') {
+    const data = {
+      schedule_id: uuidv7(),
+      name: 'Every morning',
+      template_id: 'flight-delays',
+      user_id: 'admin',
+      presence_name: null,
+      metadata: {},
+      scheduled_for: timestamp,
+      error: { code: 'not_found', detail: 'There is no template "flight-delays" any more.', errors: [] },
+    }
+    return { event_id, type, timestamp, data }
+  }
   return { event_id, type, timestamp, data: { ...jobEventData(exampleJob(type, timestamp), null) } }
 }
 
-function exampleJob(type: Exclude<EventType, `webhook.${string}`>, at: string): Job {
+function exampleJob(type: Exclude<EventType, `${'webhook' | 'schedule'}.${string}`>, at: string): Job {
   const states = {
     'job.queued': { job_status: 'queued', error: null },
     'job.started': { job_status: 'executing', error: null },
@@ -202,6 +215,9 @@ function exampleJob(type: Exclude<EventType, `webhook.${string}`>, at: string): 
     priority: 0,
     presence_name: null,
     metadata: {},
+    schedule_id: null,
+    scheduled_for: null,
+    batch_id: null,
     moves: [],
     created_at: at,
     queued_at: at,

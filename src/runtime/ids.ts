@@ -1,5 +1,5 @@
 /** UUIDs, version 7 (RFC 9562): sortable by time, and within a millisecond by a counter of this process. */
-import { randomFillSync } from 'node:crypto'
+import { hash, randomFillSync } from 'node:crypto'
 
 const pool = Buffer.alloc(4096)
 let used = pool.length
@@ -38,6 +38,14 @@ export function uuidv7(now = Date.now()): string {
   const tail = random.toString('hex', 2)
   const variant = (8 + (random[2]! & 3)).toString(16)
   return `${prefix}${counter.toString(16).padStart(3, '0')}-${variant}${tail.slice(1, 4)}-${tail.slice(4, 16)}`
+}
+
+/** The same id for the same moment and name, whoever makes it: what is made twice is one. */
+export function uuidFor(ms: number, name: string): string {
+  const time = ms.toString(16).padStart(12, '0')
+  const bits = hash('sha256', name)
+  const variant = (8 + (Number.parseInt(bits[3]!, 16) & 3)).toString(16)
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${bits.slice(0, 3)}-${variant}${bits.slice(4, 7)}-${bits.slice(7, 19)}`
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i

@@ -37,6 +37,17 @@ function jobMetrics(registers: Registry[]) {
   }
 }
 
+function scheduleMetrics(registers: Registry[]) {
+  return {
+    schedulesSettled: new Counter({
+      name: 'assay_schedule_due_times_total',
+      help: 'Due times of schedules that this node settled: run, failed or missed',
+      labelNames: ['outcome'] as const,
+      registers,
+    }),
+  }
+}
+
 function deliveryMetrics(registers: Registry[]) {
   return {
     deliveriesPending: new Gauge({
@@ -91,6 +102,7 @@ export function createMetrics() {
       registers,
     }),
     ...jobMetrics(registers),
+    ...scheduleMetrics(registers),
     ...deliveryMetrics(registers),
     ...analysisMetrics(registers),
   }

@@ -12,6 +12,7 @@ import type { Harness } from './conformance/given.ts'
 import { jobTests } from './conformance/jobs.ts'
 import { linkTests } from './conformance/links.ts'
 import { idempotencyTests, recoveryTests, retentionTests } from './conformance/recoveries.ts'
+import { scheduleTests } from './conformance/schedules.ts'
 import { webhookTests } from './conformance/webhooks.ts'
 
 export type { Harness } from './conformance/given.ts'
@@ -22,6 +23,7 @@ const PARTS = {
   jobs: jobTests,
   caps: capTests,
   claims: claimTests,
+  schedules: scheduleTests,
   nodes: nodeTests,
   links: linkTests,
   'webhooks and events': webhookTests,

@@ -23,6 +23,7 @@ import type {
 } from '../webhook.ts'
 import type { ConnectionStore } from './contract/connections.ts'
 import type { LinkStore } from './contract/links.ts'
+import type { ScheduleStore } from './contract/schedules.ts'
 
 /** Something may have changed. Only a hint: hints can be lost, polling must suffice. Given after the commit. */
 export type Hint =
@@ -53,6 +54,9 @@ export interface NewJob {
   presence_name: string | null
   priority: number
   metadata: Record<string, string>
+  schedule_id?: string | null
+  scheduled_for?: string | null
+  batch_id?: string | null
 }
 
 /** What fences a settle: only the present owner of the present attempt may write. */
@@ -185,7 +189,7 @@ export interface Pruned {
   other: number
 }
 
-export interface Store extends ConnectionStore, LinkStore {
+export interface Store extends ConnectionStore, LinkStore, ScheduleStore {
   readonly kind: 'sqlite' | 'postgres'
   /**
    * Another number after every commit that a reader here could see: what was read under the same number still holds.
@@ -253,6 +257,8 @@ export interface Store extends ConnectionStore, LinkStore {
       workspace_id: string
       job_status?: JobStatus | undefined
       template_id?: string | undefined
+      schedule_id?: string | undefined
+      batch_id?: string | undefined
       created_after?: string | undefined
       created_before?: string | undefined
     },

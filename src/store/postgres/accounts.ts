@@ -117,6 +117,7 @@ export async function deleteWorkspace(tx: Transaction, workspace_id: string): Pr
     'events',
     'jobs',
     'lanes',
+    'schedules',
     'templates',
     'connections',
     'tokens',

@@ -26,8 +26,8 @@ function insertJob(tx: Transaction, input: NewJob): Promise<OwnedJob | undefined
   const moves: Move[] = [{ job_status: 'draft', at: tx.now, attempt: 0 }]
   return tx.one<OwnedJob>(
     `INSERT INTO jobs (assignment_id, workspace_id, user_id, template_id, template_version, job_status, priority,
-       presence_name, created_at, progress, moves, metadata, variables)
-     VALUES ($1, $2, $3, $4, $5, 'draft', $6, $7, $8, $9, $10, $11, $12) ON CONFLICT DO NOTHING RETURNING *`,
+       presence_name, created_at, progress, moves, metadata, variables, schedule_id, scheduled_for, batch_id)
+     VALUES ($1, $2, $3, $4, $5, 'draft', $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) ON CONFLICT DO NOTHING RETURNING *`,
     input.assignment_id,
     input.workspace_id,
     input.user_id,
@@ -40,6 +40,9 @@ function insertJob(tx: Transaction, input: NewJob): Promise<OwnedJob | undefined
     JSON.stringify(moves),
     JSON.stringify(input.metadata),
     JSON.stringify(input.variables),
+    input.schedule_id ?? null,
+    input.scheduled_for ?? null,
+    input.batch_id ?? null,
   )
 }
 
@@ -77,6 +80,8 @@ export function listJobs(from: Session, query: Input<'listJobs'>): Promise<Page<
       'workspace_id = ?': query.workspace_id,
       'job_status = ?': query.job_status,
       'template_id = ?': query.template_id,
+      'schedule_id = ?': query.schedule_id,
+      'batch_id = ?': query.batch_id,
       'created_at >= ?': query.created_after,
       'created_at < ?': query.created_before,
     },

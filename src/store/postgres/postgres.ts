@@ -17,6 +17,7 @@ import * as links from './links.ts'
 import * as nodes from './nodes.ts'
 import { prune } from './prune.ts'
 import * as recoveries from './recoveries.ts'
+import * as schedules from './schedules.ts'
 import { migratePostgres } from './schema.ts'
 import * as sending from './sending.ts'
 import * as settings from './settings.ts'
@@ -82,6 +83,8 @@ const READS = {
   listWebhooks: webhooks.listWebhooks,
   getDelivery: deliveries.getDelivery,
   listDeliveries: deliveries.listDeliveries,
+  getSchedule: schedules.getSchedule,
+  listSchedules: schedules.listSchedules,
   listEvents,
   getRecovery: recoveries.getRecovery,
   webhookStats: recoveries.webhookStats,
@@ -136,6 +139,12 @@ const WRITES = {
   releaseDeliveries: sending.releaseDeliveries,
   cancelPending: deliveries.cancelPending,
   advanceRecoveries: recoveries.advanceRecoveries,
+  createSchedule: schedules.createSchedule,
+  updateSchedule: schedules.updateSchedule,
+  deleteSchedule: schedules.deleteSchedule,
+  claimSchedules: schedules.claimSchedules,
+  settleSchedule: schedules.settleSchedule,
+  runSchedule: schedules.runSchedule,
   startIdempotent: idempotency.startIdempotent,
   endIdempotent: idempotency.endIdempotent,
 }

@@ -109,6 +109,7 @@ export function deleteWorkspace(connection: Connection, workspace_id: string): b
     'webhooks',
     'events',
     'jobs',
+    'schedules',
     'lanes',
     'templates',
     'connections',

@@ -25,8 +25,8 @@ export interface NewEvent {
   type: EventType
   at: string
   data: Record<string, unknown>
-  /** Null for events of no job. */
-  job: { assignment_id: string; presence_name: string | null; skipped: string | null } | null
+  /** Null for events of no job. One without an assignment is a schedule's, which notifies as its jobs would. */
+  job: { assignment_id: string | null; presence_name: string | null; skipped: string | null } | null
 }
 
 export function insertEvent(

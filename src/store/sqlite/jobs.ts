@@ -30,8 +30,8 @@ export function createJob(connection: Connection, input: NewJob): Job {
   keepTemplateVersion(connection, input.template)
   const row = connection.one<JobRow>(
     `INSERT INTO jobs (assignment_id, workspace_id, user_id, template_id, template_version, job_status, priority,
-       presence_name, created_at, progress, moves, metadata, variables)
-     VALUES (?, ?, ?, ?, ?, 'draft', ?, ?, ?, ?, ?, ?, ?) RETURNING *`,
+       presence_name, created_at, progress, moves, metadata, variables, schedule_id, scheduled_for, batch_id)
+     VALUES (?, ?, ?, ?, ?, 'draft', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING *`,
     input.assignment_id,
     input.workspace_id,
     input.user_id,
@@ -44,6 +44,9 @@ export function createJob(connection: Connection, input: NewJob): Job {
     JSON.stringify(moves),
     JSON.stringify(input.metadata),
     JSON.stringify(input.variables),
+    input.schedule_id ?? null,
+    input.scheduled_for ?? null,
+    input.batch_id ?? null,
   )!
   connection.run(
     'INSERT INTO lanes (workspace_id, draft) VALUES (?, 1) ON CONFLICT DO UPDATE SET draft = draft + 1',
@@ -78,6 +81,8 @@ export function listJobs(connection: Connection, query: Input<'listJobs'>): Page
       'workspace_id = ?': query.workspace_id,
       'job_status = ?': query.job_status,
       'template_id = ?': query.template_id,
+      'schedule_id = ?': query.schedule_id,
+      'batch_id = ?': query.batch_id,
       'created_at >= ?': query.created_after,
       'created_at < ?': query.created_before,
     },

@@ -19,6 +19,7 @@ import { takeLock } from './lock.ts'
 import * as nodes from './nodes.ts'
 import { prune } from './prune.ts'
 import * as recoveries from './recoveries.ts'
+import * as schedules from './schedules.ts'
 import { migrateSqlite } from './schema.ts'
 import * as sending from './sending.ts'
 import * as settings from './settings.ts'
@@ -92,6 +93,8 @@ const READS = {
   listWebhooks: webhooks.listWebhooks,
   getDelivery: deliveries.getDelivery,
   listDeliveries: deliveries.listDeliveries,
+  getSchedule: schedules.getSchedule,
+  listSchedules: schedules.listSchedules,
   listEvents,
   getRecovery: recoveries.getRecovery,
   webhookStats: recoveries.webhookStats,
@@ -142,6 +145,12 @@ const WRITES = {
   releaseDeliveries: sending.releaseDeliveries,
   cancelPending: deliveries.cancelPending,
   advanceRecoveries: recoveries.advanceRecoveries,
+  createSchedule: schedules.createSchedule,
+  updateSchedule: schedules.updateSchedule,
+  deleteSchedule: schedules.deleteSchedule,
+  claimSchedules: schedules.claimSchedules,
+  settleSchedule: schedules.settleSchedule,
+  runSchedule: schedules.runSchedule,
   startIdempotent: idempotency.startIdempotent,
   endIdempotent: idempotency.endIdempotent,
   reportProgress(connection: Connection, input: Input<'reportProgress'>): void {
