@@ -8,6 +8,7 @@ import { eventCalls } from './client/events.ts'
 import { type ClientOptions, createCaller, jsonCaller } from './client/http.ts'
 import { jobCalls } from './client/jobs.ts'
 import { linkCalls } from './client/links.ts'
+import { scheduleCalls } from './client/schedules.ts'
 import { templateCalls } from './client/templates.ts'
 import { webhookCalls } from './client/webhooks.ts'
 
@@ -22,6 +23,7 @@ export {
 } from './client/http.ts'
 export type { JobFilter, JobInput } from './client/jobs.ts'
 export type { LinkInput, NewLink } from './client/links.ts'
+export type { ScheduleFilter, ScheduleInput } from './client/schedules.ts'
 export type {
   DeliveryFilter,
   FullDelivery,
@@ -39,6 +41,7 @@ export function createClient(options: ClientOptions) {
     templates: templateCalls(send, json),
     jobs: jobCalls(send, json),
     links: linkCalls(send, json),
+    schedules: scheduleCalls(send, json),
     webhooks: webhookCalls(send, json),
     events: eventCalls(json),
     ...adminCalls(send, json),

@@ -1,6 +1,7 @@
 /**
  * Cron lines: five fields, or a name such as @daily, in a time zone. What is wrong with one is a sentence; what is right
- * with one is a list of instants (milliseconds). Pure; croner does the calendar.
+ * with one is a list of instants (milliseconds). Pure; croner does the calendar. (Left alone with the zone, croner 11 drops a
+ * fixed time in a gap that ends at midnight: Scoresbysund.)
  *
  * Where the clocks change: a line whose minute and hour name their times (no `*`, no step) keeps to the wall clock. A time
  * that is skipped comes at the first moment after the gap, one that occurs twice comes the first time only. A line with
@@ -8,15 +9,15 @@
  */
 import { Cron } from 'croner'
 
-export const CRON_NAMES = [
-  '@yearly',
-  '@annually',
-  '@monthly',
-  '@weekly',
-  '@daily',
-  '@midnight',
-  '@hourly',
-] as const
+const NAMES: Record<string, string> = {
+  '@yearly': '0 0 1 1 *',
+  '@annually': '0 0 1 1 *',
+  '@monthly': '0 0 1 * *',
+  '@weekly': '0 0 * * 0',
+  '@daily': '0 0 * * *',
+  '@midnight': '0 0 * * *',
+  '@hourly': '0 * * * *',
+}
 
 interface Field {
   name: string
@@ -80,7 +81,7 @@ function faultOfFields(line: string): string | null {
 }
 
 const cronOf = (line: string, time_zone: string): Cron =>
-  new Cron(line, { timezone: time_zone, mode: '5-part', fixedTimeRule: 'no-wildcard' })
+  new Cron(line, { timezone: time_zone, mode: '5-part', fixedTimeRule: 'single-value' })
 
 const FROM = new Date('2026-01-01T00:00:00Z')
 
@@ -90,8 +91,8 @@ export function cronFault(line: string): string | null {
   const trimmed = line.trim()
   if (trimmed === '') return 'is empty: give five fields such as "0 7 * * MON-FRI", or a name such as @daily'
   if (trimmed.startsWith('@')) {
-    const known = (CRON_NAMES as readonly string[]).includes(trimmed.toLowerCase())
-    return known ? null : `${trimmed} is no name: there are ${CRON_NAMES.join(', ')}`
+    const known = trimmed.toLowerCase() in NAMES
+    return known ? null : `${trimmed} is no name: there are ${Object.keys(NAMES).join(', ')}`
   }
   const fault = faultOfFields(trimmed)
   if (fault !== null) return fault
@@ -103,14 +104,63 @@ export function cronFault(line: string): string | null {
   }
 }
 
+const formats = new Map<string, Intl.DateTimeFormat>()
+
+/** What a clock in the zone shows at the instant, as if it were UTC. Minutes alone count. */
+function wallAt(time_zone: string, at: number): number {
+  let format = formats.get(time_zone)
+  if (!format) {
+    const [numeric, hourCycle, calendar] = ['numeric', 'h23', 'gregory'] as const
+    const shape = { year: numeric, month: numeric, day: numeric, hour: numeric, minute: numeric }
+    format = new Intl.DateTimeFormat('en-US', { ...shape, hourCycle, calendar, timeZone: time_zone })
+    formats.set(time_zone, format)
+  }
+  const part: Record<string, number> = {}
+  for (const { type, value } of format.formatToParts(at)) part[type] = Number(value)
+  return Date.UTC(part.year!, part.month! - 1, part.day!, part.hour!, part.minute!)
+}
+
+const MINUTE = 60_000
+const DAY = 86_400_000
+
+/** The first instant at which a clock shows the wall time, or the first after the gap that it falls into. */
+function instantOf(time_zone: string, wall: number): number {
+  const offsets = [wall - DAY, wall + DAY].map((at) => wallAt(time_zone, at) - at)
+  const shows = offsets.map((offset) => wall - offset).filter((at) => wallAt(time_zone, at) === wall)
+  if (shows.length > 0) return Math.min(...shows)
+  let [before, after] = [wall - Math.max(...offsets), wall - Math.min(...offsets)]
+  while (after - before > MINUTE) {
+    const middle = before + Math.floor((after - before) / MINUTE / 2) * MINUTE
+    if (wallAt(time_zone, middle) > wall) after = middle
+    else before = middle
+  }
+  return after
+}
+
+/** The next instant of a line that keeps to the wall clock: croner walks over wall times, which know no zone. */
+function nextOnTheWall(cron: Cron, time_zone: string, after: number): number | null {
+  for (let wall = new Date(wallAt(time_zone, after)); ; ) {
+    const next = cron.nextRun(wall)
+    if (!next) return null
+    const at = instantOf(time_zone, next.getTime())
+    if (at > after) return at
+    wall = next
+  }
+}
+
 /** The first instants of the line after `after`, at most `count`. The line must have no fault. */
 export function timesAfter(line: string, time_zone: string, after: number, count: number): number[] {
-  const cron = cronOf(line.trim(), time_zone)
+  const fields = NAMES[line.trim().toLowerCase()] ?? line.trim()
+  const [minute, hour] = fields.split(/\s+/)
+  const fixed = !/[*?/]/.test(`${minute}${hour}`)
+  const cron = cronOf(fields, fixed ? 'UTC' : time_zone)
   const times: number[] = []
   for (let last = after; times.length < count; ) {
-    const next = cron.nextRun(new Date(last))
-    if (!next) break
-    last = next.getTime()
+    const next = fixed
+      ? nextOnTheWall(cron, time_zone, last)
+      : (cron.nextRun(new Date(last))?.getTime() ?? null)
+    if (next === null) break
+    last = next
     times.push(last)
   }
   return times

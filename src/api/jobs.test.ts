@@ -56,6 +56,7 @@ test('keeps what a job was created with, and shows the fields of a status', asyn
   assert.deepEqual(Object.keys(status).toSorted(), [
     'assignment_id',
     'attempt',
+    'batch_id',
     'created_at',
     'error',
     'finished_at',
@@ -65,6 +66,8 @@ test('keeps what a job was created with, and shows the fields of a status', asyn
     'presence_name',
     'progress',
     'queued_at',
+    'schedule_id',
+    'scheduled_for',
     'skipped',
     'started_at',
     'template_id',

@@ -16,6 +16,7 @@ import { MIGRATE } from './migrate.ts'
 import { NEW } from './new.ts'
 import { RUN } from './run.ts'
 import { SCHEMA } from './schema.ts'
+import { SCHEDULES } from './schedules.ts'
 import { SERVE } from './serve.ts'
 import { STATUS } from './status.ts'
 import { TEMPLATES } from './templates.ts'
@@ -32,6 +33,7 @@ export const COMMANDS: readonly Command[] = [
   ...TEMPLATES,
   ...JOBS,
   ...LINKS,
+  ...SCHEDULES,
   ...WEBHOOKS,
   ...WEBHOOK_CARE,
   LISTEN,

@@ -7,7 +7,7 @@ import { withClient } from './connect.ts'
 import { EXIT, ExitError, UsageError } from './exit.ts'
 import { out, printJson, progressLine, say, table } from './print.ts'
 
-const VARIABLES: Record<string, Option> = {
+export const VARIABLES: Record<string, Option> = {
   var: {
     type: 'string',
     multiple: true,
@@ -100,6 +100,8 @@ const LIST: Command = {
     json: JSON_OPTION,
     status: { type: 'string', value: 'STATE', doc: JOB_STATUSES.join(', ') },
     template: { type: 'string', value: 'ID', doc: 'Only jobs of this template' },
+    schedule: { type: 'string', value: 'ID', doc: 'Only jobs of this schedule' },
+    batch: { type: 'string', value: 'ID', doc: 'Only jobs of this bulk creation' },
     limit: { type: 'string', value: 'N', doc: 'At most so many, up to 200 (default 20)' },
     cursor: { type: 'string', value: 'CURSOR', doc: 'The next_cursor of an earlier list' },
   },
@@ -107,11 +109,15 @@ const LIST: Command = {
     withClient(call, async (client) => {
       const job_status = choice<JobStatus>(call, 'status', JOB_STATUSES)
       const template_id = call.text('template')
+      const schedule_id = call.text('schedule')
+      const batch_id = call.text('batch')
       const cursor = call.text('cursor')
       const page = await client.jobs.list({
         limit: numberOption(call, 'limit', 1, 200) ?? 20,
         ...(job_status ? { job_status } : {}),
         ...(template_id ? { template_id } : {}),
+        ...(schedule_id ? { schedule_id } : {}),
+        ...(batch_id ? { batch_id } : {}),
         ...(cursor ? { cursor } : {}),
       })
       if (call.on('json')) printJson(page)

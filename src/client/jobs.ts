@@ -26,6 +26,8 @@ export interface JobInput {
 export interface JobFilter extends PageInput {
   job_status?: JobStatus
   template_id?: string
+  schedule_id?: string
+  batch_id?: string
   created_after?: string
   created_before?: string
 }

@@ -132,7 +132,12 @@ CREATE TABLE jobs (
   moves TEXT NOT NULL,
   metadata TEXT NOT NULL,
   variables TEXT NOT NULL
-) STRICT;
+, schedule_id TEXT, scheduled_for TEXT, batch_id TEXT) STRICT;
+
+CREATE INDEX jobs_by_batch ON jobs (workspace_id, batch_id, created_at, assignment_id) WHERE batch_id IS NOT NULL;
+
+CREATE INDEX jobs_by_schedule ON jobs (workspace_id, schedule_id, created_at, assignment_id)
+  WHERE schedule_id IS NOT NULL;
 
 CREATE INDEX jobs_by_status ON jobs (workspace_id, job_status, created_at, assignment_id);
 
@@ -147,6 +152,8 @@ CREATE INDEX jobs_finished ON jobs (finished_at) WHERE finished_at IS NOT NULL;
 CREATE INDEX jobs_owned ON jobs (owner) WHERE owner IS NOT NULL;
 
 CREATE INDEX jobs_queued ON jobs (workspace_id, priority DESC, queued_at, assignment_id) WHERE job_status = 'queued';
+
+CREATE INDEX jobs_unfinished_of_schedule ON jobs (schedule_id) WHERE schedule_id IS NOT NULL AND finished_at IS NULL;
 
 CREATE TABLE lanes (
   workspace_id TEXT PRIMARY KEY REFERENCES workspaces ON DELETE CASCADE,
@@ -205,6 +212,38 @@ CREATE TABLE recoveries (
 CREATE INDEX recoveries_by_webhook ON recoveries (webhook_id);
 
 CREATE INDEX recoveries_running ON recoveries (created_at) WHERE status = 'running';
+
+CREATE TABLE schedules (
+  schedule_id TEXT PRIMARY KEY,
+  workspace_id TEXT NOT NULL REFERENCES workspaces,
+  user_id TEXT NOT NULL,
+  name TEXT NOT NULL,
+  template_id TEXT NOT NULL,
+  variables TEXT NOT NULL,
+  cron TEXT NOT NULL,
+  time_zone TEXT NOT NULL,
+  starts_at TEXT,
+  ends_at TEXT,
+  missed TEXT NOT NULL,
+  missed_limit INTEGER NOT NULL,
+  overlap TEXT NOT NULL,
+  paused INTEGER NOT NULL,
+  presence_name TEXT,
+  priority INTEGER NOT NULL,
+  metadata TEXT NOT NULL,
+  counts TEXT NOT NULL,
+  last_run TEXT,
+  last_error TEXT,
+  next_due_at TEXT,
+  claim_at TEXT,
+  revision INTEGER NOT NULL,
+  created_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX schedules_by_time ON schedules (workspace_id, created_at, schedule_id);
+
+CREATE INDEX schedules_due ON schedules (claim_at, schedule_id) WHERE claim_at IS NOT NULL;
 
 CREATE TABLE settings (
   key TEXT PRIMARY KEY,
