@@ -200,7 +200,16 @@ export const scheduleTests: ConformanceTests = {
       told.map(({ event, webhook }) => `${webhook.presence_name} ${event.type}`),
       ['ops schedule.failed'],
     )
-    assert.equal(told[0]!.event.data.schedule_id, schedule.schedule_id)
+    const events = await store.listEvents({
+      workspace_id: WORKSPACE,
+      type: 'schedule.failed',
+      limit: 10,
+      order: 'newest',
+    })
+    assert.deepEqual(
+      events.items.map(({ data }) => data.schedule_id),
+      [schedule.schedule_id],
+    )
   },
 
   'a paused schedule is not claimed, and resumed it is due after now': async ({ store, elapse, now }) => {

@@ -149,10 +149,17 @@ CREATE TABLE jobs (
   moves json NOT NULL,
   metadata json NOT NULL,
   variables json NOT NULL,
+  schedule_id text COLLATE "C",
+  scheduled_for timestamp(3) with time zone,
+  batch_id text COLLATE "C",
   PRIMARY KEY (assignment_id),
   FOREIGN KEY (template_id, template_version) REFERENCES template_versions(template_id, version),
   FOREIGN KEY (workspace_id) REFERENCES workspaces(workspace_id)
 ) WITH (fillfactor=80, autovacuum_vacuum_scale_factor=0.01);
+
+CREATE INDEX jobs_by_batch ON jobs USING btree (workspace_id, batch_id, created_at, assignment_id) WHERE (batch_id IS NOT NULL);
+
+CREATE INDEX jobs_by_schedule ON jobs USING btree (workspace_id, schedule_id, created_at, assignment_id) WHERE (schedule_id IS NOT NULL);
 
 CREATE INDEX jobs_by_status ON jobs USING btree (workspace_id, job_status, created_at, assignment_id);
 
@@ -167,6 +174,8 @@ CREATE INDEX jobs_finished ON jobs USING btree (finished_at) WHERE (finished_at 
 CREATE INDEX jobs_owned ON jobs USING btree (owner, workspace_id, job_status) WHERE (owner IS NOT NULL);
 
 CREATE INDEX jobs_queued ON jobs USING btree (workspace_id, priority DESC, queued_at, assignment_id) WHERE (job_status = 'queued'::text);
+
+CREATE INDEX jobs_unfinished_of_schedule ON jobs USING btree (schedule_id) WHERE ((schedule_id IS NOT NULL) AND (finished_at IS NULL));
 
 CREATE TABLE lanes (
   workspace_id text COLLATE "C" NOT NULL,
@@ -233,6 +242,40 @@ CREATE TABLE recoveries (
 CREATE INDEX recoveries_by_webhook ON recoveries USING btree (webhook_id);
 
 CREATE INDEX recoveries_running ON recoveries USING btree (created_at) WHERE (status = 'running'::text);
+
+CREATE TABLE schedules (
+  schedule_id text COLLATE "C" NOT NULL,
+  workspace_id text COLLATE "C" NOT NULL,
+  user_id text COLLATE "C" NOT NULL,
+  name text NOT NULL,
+  template_id text COLLATE "C" NOT NULL,
+  variables json NOT NULL,
+  cron text NOT NULL,
+  time_zone text NOT NULL,
+  starts_at timestamp(3) with time zone,
+  ends_at timestamp(3) with time zone,
+  missed text NOT NULL,
+  missed_limit integer NOT NULL,
+  overlap text NOT NULL,
+  paused boolean NOT NULL,
+  presence_name text COLLATE "C",
+  priority integer NOT NULL,
+  metadata json NOT NULL,
+  counts json NOT NULL,
+  last_run json,
+  last_error json,
+  next_due_at timestamp(3) with time zone,
+  claim_at timestamp(3) with time zone,
+  revision integer NOT NULL,
+  created_at timestamp(3) with time zone NOT NULL,
+  updated_at timestamp(3) with time zone NOT NULL,
+  PRIMARY KEY (schedule_id),
+  FOREIGN KEY (workspace_id) REFERENCES workspaces(workspace_id)
+);
+
+CREATE INDEX schedules_by_time ON schedules USING btree (workspace_id, created_at, schedule_id);
+
+CREATE INDEX schedules_due ON schedules USING btree (claim_at, schedule_id) WHERE (claim_at IS NOT NULL);
 
 CREATE TABLE settings (
   key text COLLATE "C" NOT NULL,
