@@ -28,7 +28,7 @@ function minutesOf(zone: string, from: string, days: number): Minute[] {
   return Array.from({ length: days * 1440 }, (_, index) => {
     const at = begin + index * MINUTE
     const part = Object.fromEntries(format.formatToParts(at).map(({ type, value }) => [type, Number(value)]))
-    const shown = Date.UTC(part.year!, part.month! - 1, part.day!, part.hour!, part.minute!) / MINUTE
+    const shown = Date.UTC(part.year!, part.month! - 1, part.day, part.hour, part.minute) / MINUTE
     const weekday = new Date(shown * MINUTE).getUTCDay()
     return { at, wall: [part.minute!, part.hour!, part.day!, part.month!, weekday], shown }
   })

@@ -117,7 +117,7 @@ function wallAt(time_zone: string, at: number): number {
   }
   const part: Record<string, number> = {}
   for (const { type, value } of format.formatToParts(at)) part[type] = Number(value)
-  return Date.UTC(part.year!, part.month! - 1, part.day!, part.hour!, part.minute!)
+  return Date.UTC(part.year!, part.month! - 1, part.day, part.hour, part.minute)
 }
 
 const MINUTE = 60_000

@@ -23,7 +23,8 @@ import { newestFirst } from './page.ts'
 
 type ScheduleRow = Schedule & { claim_at: string | null }
 
-function toSchedule({ claim_at: _, ...schedule }: ScheduleRow): Schedule {
+function toSchedule(row: ScheduleRow): Schedule {
+  const { claim_at: _, ...schedule } = row
   return schedule
 }
 
@@ -92,7 +93,7 @@ async function save(tx: Transaction, schedule: Schedule): Promise<void> {
     const value = schedule[name]
     return JSON_COLUMNS.includes(name) && value !== null ? JSON.stringify(value) : value
   })
-  await await tx.run(SAVE, ...values)
+  await tx.run(SAVE, ...values)
 }
 
 export async function createSchedule(tx: Transaction, input: NewSchedule): Promise<Schedule> {

@@ -33,7 +33,8 @@ interface ScheduleRow extends Omit<Schedule, Json | 'paused'> {
   claim_at: string | null
 }
 
-function toSchedule({ claim_at: _, ...row }: ScheduleRow): Schedule {
+function toSchedule(from: ScheduleRow): Schedule {
+  const { claim_at: _, ...row } = from
   return {
     ...row,
     paused: row.paused === 1,
