@@ -21,7 +21,7 @@ export {
   type Page,
   type Problem,
 } from './client/http.ts'
-export type { JobFilter, JobInput } from './client/jobs.ts'
+export type { BatchInput, BatchView, JobFilter, JobInput } from './client/jobs.ts'
 export type { LinkInput, NewLink } from './client/links.ts'
 export type { ScheduleFilter, ScheduleInput } from './client/schedules.ts'
 export type {

@@ -76,7 +76,12 @@ export const ERRORS = {
     true,
     'Repeat the request after the seconds in Retry-After.',
   ),
-  payload_too_large: row(413, 'The body is too large', false, 'Send at most 1 MiB.'),
+  payload_too_large: row(
+    413,
+    'The body is too large',
+    false,
+    'Send at most 1 MiB, or 8 MiB where many jobs are made in one call.',
+  ),
   unsupported_media_type: row(
     415,
     'Wrong content type',

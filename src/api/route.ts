@@ -54,6 +54,8 @@ export interface Operation {
   query: TObject
   body: TSchema | null
   bodyType: BodyType
+  /** The most that a body may have, in bytes, where it is not the 1 MiB of all others. */
+  bodyBytes?: number
   replies: Record<number, ReplyShape>
   errors: readonly ErrorCode[]
   /** False: an Idempotency-Key is passed over. */
@@ -83,6 +85,7 @@ export function operation<
   query?: Query
   body?: Body
   bodyType?: BodyType
+  bodyBytes?: number
   replies: Replies
   errors?: readonly ErrorCode[]
   idempotent?: boolean

@@ -1,4 +1,5 @@
 /** The whole surface on one screen. A slash at the end of a path is optional; parameters stand in braces. */
+import * as batches from './batches.ts'
 import * as console from './console.ts'
 import * as deliveries from './deliveries.ts'
 import * as events from './events.ts'
@@ -42,6 +43,8 @@ export const ROUTES: readonly Route[] = [
   on('GET /v1alpha/jobs/templates/{template_id}/choices', templates.listChoices),
 
   on('POST /v1alpha/jobs/', jobs.createJob),
+  on('POST /v1alpha/jobs/bulk', batches.createJobs),
+  on('GET /v1alpha/jobs/batches/{batch_id}', batches.readBatch),
   on('GET /v1alpha/jobs/', jobs.listJobs),
   on('POST /v1alpha/jobs/run', jobs.runJob),
   on('GET /v1alpha/jobs/status', jobs.jobStatus),

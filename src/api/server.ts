@@ -163,6 +163,7 @@ function addRoute(app: FastifyInstance, { method, path, operation }: Route, serv
     url: fastifyPath(path),
     exposeHeadRoute: method === 'GET' && !operation.streams,
     config: { bodyType: operation.bodyType },
+    bodyLimit: operation.bodyBytes ?? BODY_BYTES,
     handler: handlerOf(operation, services),
     ...(operation.scope === null ? {} : { onRequest: authenticate(tokens, requests, operation.scope) }),
     ...(idempotent

@@ -23,6 +23,23 @@ export interface JobInput {
   metadata?: Record<string, string>
 }
 
+export interface BatchInput {
+  template_id: string
+  /** At most 1,000. What an item does not bring holds as it is given for all. */
+  items: Omit<JobInput, 'template_id'>[]
+  run?: boolean
+  presence_name?: string
+  priority?: number
+  metadata?: Record<string, string>
+}
+
+export interface BatchView {
+  batch_id: string
+  created: number
+  refused: number
+  items: { index: number; assignment_id: string | null; errors: { path: string; message: string }[] }[]
+}
+
 export interface JobFilter extends PageInput {
   job_status?: JobStatus
   template_id?: string
@@ -95,6 +112,13 @@ export function jobCalls(send: Send, json: Json) {
         json: { payload: { type: 'template', ...input } },
         idempotencyKey: createKey(options),
       }),
+    createMany: (input: BatchInput, options?: CreateOptions) =>
+      json<BatchView>('POST', '/jobs/bulk', { json: input, idempotencyKey: createKey(options) }),
+    batch: (batch_id: string) =>
+      json<{ batch_id: string; total: number; ended: number; counts: Record<JobStatus, number> }>(
+        'GET',
+        `/jobs/batches/${segment(batch_id)}`,
+      ),
     run: (assignment_id: string) => json<JobView>('POST', '/jobs/run', payload(assignment_id)),
     cancel: (assignment_id: string) => json<JobView>('POST', '/jobs/cancel', payload(assignment_id)),
     /** Until the job has ended; `onChange` gets each change and each progress. */

@@ -40,10 +40,14 @@ export function uuidv7(now = Date.now()): string {
   return `${prefix}${counter.toString(16).padStart(3, '0')}-${variant}${tail.slice(1, 4)}-${tail.slice(4, 16)}`
 }
 
-/** The same id for the same moment and name, whoever makes it: what is made twice is one. */
-export function uuidFor(ms: number, name: string): string {
+/**
+ * The same id for the same moment and name, whoever makes it: what is made twice is one. Those of one moment are sorted
+ * by their `place`, below 4096.
+ */
+export function uuidFor(ms: number, name: string, place?: number): string {
   const time = ms.toString(16).padStart(12, '0')
-  const bits = hash('sha256', name)
+  const digest = hash('sha256', name)
+  const bits = place === undefined ? digest : place.toString(16).padStart(3, '0') + digest.slice(3)
   const variant = (8 + (Number.parseInt(bits[3]!, 16) & 3)).toString(16)
   return `${time.slice(0, 8)}-${time.slice(8)}-7${bits.slice(0, 3)}-${variant}${bits.slice(4, 7)}-${bits.slice(7, 19)}`
 }

@@ -4,6 +4,7 @@
  */
 import { suite, test } from 'node:test'
 import { accountTests } from './conformance/accounts.ts'
+import { batchTests } from './conformance/batches.ts'
 import { capTests } from './conformance/caps.ts'
 import { claimTests, nodeTests } from './conformance/claims.ts'
 import { connectionTests } from './conformance/connections.ts'
@@ -23,6 +24,7 @@ const PARTS = {
   jobs: jobTests,
   caps: capTests,
   claims: claimTests,
+  batches: batchTests,
   schedules: scheduleTests,
   nodes: nodeTests,
   links: linkTests,

@@ -21,6 +21,7 @@ import type {
   Webhook,
   WebhookStatus,
 } from '../webhook.ts'
+import type { BatchStore } from './contract/batches.ts'
 import type { ConnectionStore } from './contract/connections.ts'
 import type { LinkStore } from './contract/links.ts'
 import type { ScheduleStore } from './contract/schedules.ts'
@@ -189,7 +190,7 @@ export interface Pruned {
   other: number
 }
 
-export interface Store extends ConnectionStore, LinkStore, ScheduleStore {
+export interface Store extends BatchStore, ConnectionStore, LinkStore, ScheduleStore {
   readonly kind: 'sqlite' | 'postgres'
   /**
    * Another number after every commit that a reader here could see: what was read under the same number still holds.

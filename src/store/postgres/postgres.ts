@@ -5,6 +5,7 @@
 import type { JobCaps } from '../caps.ts'
 import type { Input, NewRecovery, Store } from '../store.ts'
 import * as accounts from './accounts.ts'
+import * as batches from './batches.ts'
 import * as claims from './claims.ts'
 import { type Connection, type Context, connect, type Session, type Transaction } from './connection.ts'
 import * as connections from './connections.ts'
@@ -83,6 +84,7 @@ const READS = {
   listWebhooks: webhooks.listWebhooks,
   getDelivery: deliveries.getDelivery,
   listDeliveries: deliveries.listDeliveries,
+  countBatch: batches.countBatch,
   getSchedule: schedules.getSchedule,
   listSchedules: schedules.listSchedules,
   listEvents,
@@ -139,6 +141,7 @@ const WRITES = {
   releaseDeliveries: sending.releaseDeliveries,
   cancelPending: deliveries.cancelPending,
   advanceRecoveries: recoveries.advanceRecoveries,
+  createJobs: batches.createJobs,
   createSchedule: schedules.createSchedule,
   updateSchedule: schedules.updateSchedule,
   deleteSchedule: schedules.deleteSchedule,

@@ -7,6 +7,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { JobCaps } from '../caps.ts'
 import type { AttemptOutcome, Input, NewRecovery, Store } from '../store.ts'
 import * as accounts from './accounts.ts'
+import * as batches from './batches.ts'
 import * as claims from './claims.ts'
 import { type Connection, connect, openDatabase, translate, unavailable } from './connection.ts'
 import * as connections from './connections.ts'
@@ -93,6 +94,7 @@ const READS = {
   listWebhooks: webhooks.listWebhooks,
   getDelivery: deliveries.getDelivery,
   listDeliveries: deliveries.listDeliveries,
+  countBatch: batches.countBatch,
   getSchedule: schedules.getSchedule,
   listSchedules: schedules.listSchedules,
   listEvents,
@@ -145,6 +147,7 @@ const WRITES = {
   releaseDeliveries: sending.releaseDeliveries,
   cancelPending: deliveries.cancelPending,
   advanceRecoveries: recoveries.advanceRecoveries,
+  createJobs: batches.createJobs,
   createSchedule: schedules.createSchedule,
   updateSchedule: schedules.updateSchedule,
   deleteSchedule: schedules.deleteSchedule,
