@@ -9,6 +9,7 @@ import * as jobs from './jobs.ts'
 import * as linkPage from './link-page.ts'
 import * as links from './links.ts'
 import * as session from './login.ts'
+import * as agents from './mcp.ts'
 import * as pages from './pages.ts'
 import * as results from './result.ts'
 import type { Operation } from './route.ts'
@@ -98,6 +99,7 @@ export const ROUTES: readonly Route[] = [
   on('GET /v1alpha/queue', system.readQueue),
   on('GET /v1alpha/settings', system.listSettings),
 
+  on('POST /mcp', agents.mcp),
   on('GET /healthz', health.alive, true),
   on('GET /readyz', health.ready, true),
   on('GET /metrics', health.measurements, true),

@@ -12,6 +12,7 @@ import { EVENTS } from './events.ts'
 import { JOBS } from './jobs.ts'
 import { LINKS } from './links.ts'
 import { LISTEN, TRIGGER } from './listen.ts'
+import { MCP } from './mcp.ts'
 import { MIGRATE } from './migrate.ts'
 import { NEW } from './new.ts'
 import { RUN } from './run.ts'
@@ -39,6 +40,7 @@ export const COMMANDS: readonly Command[] = [
   LISTEN,
   TRIGGER,
   EVENTS,
+  MCP,
   STATUS,
   ...ACCOUNTS,
   CONFIG,

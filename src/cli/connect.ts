@@ -38,14 +38,14 @@ async function hasStore(config: Config): Promise<boolean> {
   )
 }
 
-async function ownService(config: Config): Promise<Connection> {
+async function ownService(config: Config, roles: Config['roles']): Promise<Connection> {
   const { startApp } = await import('../app.ts')
   const { makeLocalToken } = await import('./local-token.ts')
-  const app = await startApp({ config: { ...config, host: '127.0.0.1', port: 0, roles: ['api'] } })
+  const app = await startApp({ config: { ...config, host: '127.0.0.1', port: 0, roles } })
   const local = await makeLocalToken(app.store, config.home)
   return {
     client: createClient({ url: app.url, token: local.token }),
-    served: false,
+    served: roles.includes('worker'),
     async close() {
       await local.remove()
       await app.stop()
@@ -53,7 +53,8 @@ async function ownService(config: Config): Promise<Connection> {
   }
 }
 
-export async function connect(call: Call): Promise<Connection> {
+/** `alone`: where no service runs, one that works on jobs is started here, on a new home, too. */
+export async function connect(call: Call, { alone = false } = {}): Promise<Connection> {
   const url = call.text('url') ?? call.environment.ASSAY_URL
   if (url) return remote(url, call)
   const { config } = resolveConfig(call.environment, call.settings)
@@ -62,7 +63,8 @@ export async function connect(call: Call): Promise<Connection> {
     const client = createClient({ url: server.url, token: config.token ?? server.token, retries: REPEATS })
     return { client, served: true, close: nothing }
   }
-  if (await hasStore(config)) return ownService(config)
+  if (alone) return ownService(config, config.roles)
+  if (await hasStore(config)) return ownService(config, ['api'])
   throw new ExitError(
     EXIT.unavailable,
     `No service runs on ${config.home} and it holds no data yet: start one with "assay serve", or set ASSAY_URL and ASSAY_TOKEN.`,
