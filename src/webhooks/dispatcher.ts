@@ -6,7 +6,7 @@
 import { AppError } from '../errors.ts'
 import { createGuard, type Guard } from '../outgoing/guard.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { Logger } from '../runtime/log.ts'
+import { type Logger, writeLine } from '../runtime/log.ts'
 import { runLoop } from '../runtime/loop.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import { type SecretBox, SecretError } from '../runtime/secrets.ts'
@@ -15,7 +15,7 @@ import type { AttemptOutcome, ClaimedDelivery, Store } from '../store/store.ts'
 import type { Targets } from '../target.ts'
 import { nextStep } from './retry.ts'
 import { createRuns, RUN_MS } from './runs.ts'
-import { type Sent, send, unsent } from './send.ts'
+import { type Sender, type Sent, send, unsent } from './send.ts'
 import { createSigner, type Signer } from './sign.ts'
 
 /** A webhook's rate is spaced within a quarter of a second, so the store is asked that often. */
@@ -54,7 +54,10 @@ export interface DispatcherOptions {
   random?: () => number
 }
 
-type Work = Required<Omit<DispatcherOptions, 'deadline'>> & { deadline: number | undefined; signer: Signer }
+type Work = Required<Omit<DispatcherOptions, 'deadline' | 'guard' | 'targets'>> & {
+  sender: Sender
+  signer: Signer
+}
 
 function isStoreAway(error: unknown): boolean {
   return error instanceof AppError && error.code === 'store_unavailable'
@@ -67,10 +70,8 @@ async function attempt(work: Work, claimed: ClaimedDelivery, giveUp: AbortSignal
   const body = Buffer.from(claimed.body, 'utf8')
   const request = { number: claimed.attempt, now, url: webhook.url, body }
   try {
-    const { guard, targets, deadline } = work
     const headers = work.signer({ webhook, event, body, now })
-    const sender = { guard, targets, ...(deadline === undefined ? {} : { deadline }) }
-    return await send(sender, { ...request, headers, signal: giveUp })
+    return await send(work.sender, { ...request, headers, signal: giveUp })
   } catch (error) {
     work.log.error(
       { webhook_id: webhook.webhook_id, delivery_id: claimed.delivery_id, err: error },
@@ -82,6 +83,10 @@ async function attempt(work: Work, claimed: ClaimedDelivery, giveUp: AbortSignal
         : 'The request could not be made: set the headers again, and rotate the signing secret.'
     return unsent(request, { class: 'request_invalid', detail })
   }
+}
+
+function hostOf(url: string): string | null {
+  return /^https?:\/\/([^/?#]+)/i.exec(url)?.[1] ?? null
 }
 
 /** One wide line and the measures of an attempt. The address may hold a secret: only its host is shown. */
@@ -99,7 +104,7 @@ function report(work: Work, claimed: ClaimedDelivery, { record }: Sent, outcome:
     workspace_id: claimed.workspace_id,
     event_id: event.event_id,
     event_type: event.type,
-    host: URL.canParse(webhook.url) ? new URL(webhook.url).host : null,
+    host: hostOf(webhook.url),
     attempt: record.number,
     outcome: result,
     status_code: record.status_code,
@@ -111,7 +116,7 @@ function report(work: Work, claimed: ClaimedDelivery, { record }: Sent, outcome:
     disabled: outcome.disable?.reason,
   }
   if (outcome.disable) work.log.warn(fields, 'attempted a delivery and disabled the webhook')
-  else work.log.info(fields, 'attempted a delivery')
+  else writeLine(work.log, 'info', `,${JSON.stringify(fields).slice(1, -1)}`, 'attempted a delivery')
 }
 
 /**
@@ -285,8 +290,9 @@ export function createDispatcher(options: DispatcherOptions): Service {
     async run(signal) {
       const guard = options.guard ?? createGuard({ targets: options.targets })
       const signer = createSigner({ box: options.secrets, version: options.version })
-      const defaults = { random: Math.random, concurrency: CONCURRENCY, deadline: undefined }
-      const work: Work = { ...defaults, ...options, guard, signer }
+      const { targets, deadline } = options
+      const sender = { guard, targets, ...(deadline === undefined ? {} : { deadline }) }
+      const work: Work = { random: Math.random, concurrency: CONCURRENCY, ...options, sender, signer }
       const { store, node_id, concurrency } = work
       const drain = drainLimit(work, signal)
       const settling = createSettling(work, drain.giveUp)

@@ -42,8 +42,12 @@ const READ_BEYOND = 48 * 1024
 const SOCKET_CODES = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'])
 
 function flatten(headers: Record<string, string | string[] | undefined>): Record<string, string> {
-  const entries = Object.entries(headers).map(([name, value]) => [name, [value ?? ''].flat().join(', ')])
-  return Object.fromEntries(entries) as Record<string, string>
+  const flat: Record<string, string> = {}
+  for (const name of Object.keys(headers)) {
+    const value = headers[name] ?? ''
+    flat[name] = typeof value === 'string' ? value : value.join(', ')
+  }
+  return flat
 }
 
 function pathOf(url: URL): string {

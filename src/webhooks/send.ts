@@ -51,7 +51,9 @@ const NO_PHASES = { dns: null, connect: null, tls: null, first_byte: null }
 function strike(text: string, secrets: readonly string[]): string {
   let struck = text
   for (const secret of secrets) {
-    struck = struck.replaceAll(secret, '••••').replaceAll(JSON.stringify(secret).slice(1, -1), '••••')
+    if (struck.includes(secret)) struck = struck.replaceAll(secret, '••••')
+    const escaped = /["\\\u0000-\u001f]/.test(secret) ? JSON.stringify(secret).slice(1, -1) : secret
+    if (escaped !== secret) struck = struck.replaceAll(escaped, '••••')
   }
   return struck
 }
@@ -114,9 +116,22 @@ export function unsent(request: Omit<AttemptRequest, 'headers' | 'signal'>, erro
   }
 }
 
+type Judgement = ReturnType<typeof vetUrl>
+const JUDGED_MOST = 10_000
+const judgements = new WeakMap<Targets, Map<string, Judgement>>()
+
+/** `vetUrl`, once for each address. (What the name resolves to is judged at every connect.) */
+function judge(url: string, targets: Targets): Judgement {
+  let known = judgements.get(targets)
+  if (!known || known.size >= JUDGED_MOST) judgements.set(targets, (known = new Map()))
+  const judgement = known.get(url) ?? vetUrl(url, targets)
+  known.set(url, judgement)
+  return judgement
+}
+
 /** Null: it was given up (`signal`), nothing is known and nothing is to be recorded. */
 export async function send(sender: Sender, request: AttemptRequest): Promise<Sent | null> {
-  const vetted = vetUrl(request.url, sender.targets)
+  const vetted = judge(request.url, sender.targets)
   if (!vetted.ok) return unsent(request, { class: 'ssrf_blocked', detail: vetted.fault })
   const { sent, shown, secrets } = request.headers
   const result = await exchange(sender.guard, {

@@ -56,6 +56,11 @@ function secretsIn(value: string): string[] {
   return [value, ...value.split(/[\s=:;,]+/).filter(({ length }) => length >= SHORTEST_PART)]
 }
 
+const isLong = ({ length }: string): boolean => length >= SHORTEST_SECRET
+
+/** What a webhook's own headers add to each request. */
+type Registered = AttemptHeaders
+
 export function createSigner({ box, version }: SignerOptions): Signer {
   const open = remember((sealed, context) => box.open(sealed, context))
   const keyOf = remember((sealed, context) => prepareKey(box.open(sealed, context)))
@@ -67,30 +72,54 @@ export function createSigner({ box, version }: SignerOptions): Signer {
       .map(({ sealed }) => keyOf(sealed, secretContext(webhook.webhook_id)))
   }
 
+  function registeredHeaders(webhook: Webhook): Registered {
+    const all = webhook.headers.map((header) => {
+      const value = open(header.sealed, headerContext(webhook.webhook_id, header.name))
+      return { name: header.name, value, shown: hiddenValue(header) }
+    })
+    const encoded = all.some(({ name }) => name.toLowerCase() === 'accept-encoding')
+    const own = encoded ? [] : [{ name: 'accept-encoding', value: 'identity', shown: 'identity' }]
+    return {
+      sent: [...own, ...all].flatMap(({ name, value }) => [name, value]),
+      shown: Object.fromEntries([...own, ...all].map(({ name, shown }) => [name, shown])),
+      secrets: all.flatMap(({ value }) => secretsIn(value)).filter(isLong),
+    }
+  }
+
+  const agent = `assay/${version}`
+  // One object for each webhook in a claim: its headers are opened once for all deliveries of it.
+  const registered = new WeakMap<Webhook, Registered>()
+
   return (input) => {
     const { webhook, event, body, now } = input
     const timestamp = Math.floor(now / 1000)
     const signature = sign({ id: event.event_id, timestamp, body, secrets: signingKeys(input) })
-    const own: [string, string, string][] = [
-      ['content-type', 'application/json', 'application/json'],
-      ['user-agent', `assay/${version}`, `assay/${version}`],
-      ['webhook-id', event.event_id, event.event_id],
-      ['webhook-timestamp', String(timestamp), String(timestamp)],
-      ['webhook-signature', signature, signature.replaceAll(/,[^ ]+/g, ',••••')],
-    ]
-    const registered = webhook.headers.map((header): [string, string, string] => {
-      const value = open(header.sealed, headerContext(webhook.webhook_id, header.name))
-      return [header.name, value, hiddenValue(header)]
-    })
-    const names = new Set(registered.map(([name]) => name.toLowerCase()))
-    if (!names.has('accept-encoding')) own.push(['accept-encoding', 'identity', 'identity'])
-    const all = [...own, ...registered]
+    const known = registered.get(webhook)
+    const rest = known ?? registeredHeaders(webhook)
+    if (!known) registered.set(webhook, rest)
     return {
-      sent: all.flatMap(([name, value]) => [name, value]),
-      shown: Object.fromEntries(all.map(([name, , shown]) => [name, shown])),
-      secrets: [...registered.flatMap(([, value]) => secretsIn(value)), ...signature.split(/[ ,]/)].filter(
-        ({ length }) => length >= SHORTEST_SECRET,
-      ),
+      sent: [
+        'content-type',
+        'application/json',
+        'user-agent',
+        agent,
+        'webhook-id',
+        event.event_id,
+        'webhook-timestamp',
+        String(timestamp),
+        'webhook-signature',
+        signature,
+        ...rest.sent,
+      ],
+      shown: {
+        'content-type': 'application/json',
+        'user-agent': agent,
+        'webhook-id': event.event_id,
+        'webhook-timestamp': String(timestamp),
+        'webhook-signature': signature.replaceAll(/,[^ ]+/g, ',••••'),
+        ...rest.shown,
+      },
+      secrets: [...rest.secrets, ...signature.split(/[ ,]/).filter(isLong)],
     }
   }
 }
