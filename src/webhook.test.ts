@@ -4,6 +4,7 @@ import { ENDING_EVENTS, EVENT_TYPES } from './event.ts'
 import {
   type Breaker,
   breakerAfter,
+  breakerView,
   CLOSED,
   failsForTooLong,
   isOpen,
@@ -97,4 +98,16 @@ test('a webhook fails for too long after five days without a success', () => {
   assert.equal(failsForTooLong({ failing_since }, since + 5 * 86_400_000 - 1), false)
   assert.equal(failsForTooLong({ failing_since }, since + 5 * 86_400_000), true)
   assert.equal(failsForTooLong({ failing_since: null }, since * 2), false)
+})
+
+test('a breaker is shown as people read it', () => {
+  const now = Date.parse('2026-03-01T12:00:00.000Z')
+  const later = '2026-03-01T12:00:30.000Z'
+  const shown = (failures: number, open_until: string | null) => breakerView({ failures, open_until }, now)
+  assert.deepEqual(shown(0, null), { state: 'closed', failures: 0, until: null })
+  assert.deepEqual(shown(4, null).state, 'closed')
+  assert.deepEqual(shown(5, later), { state: 'open', failures: 5, until: later })
+  // The receiver has asked for it.
+  assert.deepEqual(shown(1, later), { state: 'open', failures: 1, until: later })
+  assert.deepEqual(shown(6, '2026-03-01T12:00:00.000Z'), { state: 'half_open', failures: 6, until: null })
 })

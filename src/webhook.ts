@@ -46,6 +46,9 @@ export interface Webhook {
   disabled_reason: string | null
   /** Since when every attempt has failed; null after a success. */
   failing_since: string | null
+  /** The breaker. */
+  failures: number
+  open_until: string | null
   created_at: string
   updated_at: string
 }
@@ -56,6 +59,8 @@ export interface HeaderInput {
 }
 
 const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()])
+
+export const BREAKER_STATES = ['closed', 'open', 'half_open'] as const
 
 /** What the API answers: no secret but where `signing_secret` is added on creation and rotation. */
 export const WebhookView = Type.Object(
@@ -80,6 +85,20 @@ export const WebhookView = Type.Object(
     status: Type.Enum([...WEBHOOK_STATUSES]),
     disabled_reason: nullable(Type.String()),
     failing_since: nullable(Type.String({ format: 'date-time' })),
+    breaker: Type.Object(
+      {
+        state: Type.Enum([...BREAKER_STATES], {
+          description:
+            'closed: deliveries go out. open: nothing is sent before `until`. half_open: one at a time, until one succeeds',
+        }),
+        failures: Type.Integer({
+          minimum: 0,
+          description: 'Failed attempts in a row, as far as they are counted',
+        }),
+        until: nullable(Type.String({ format: 'date-time' })),
+      },
+      { description: 'Whether the receiver is left alone: it failed five times in a row, or asked for it' },
+    ),
     created_at: Type.String({ format: 'date-time' }),
     updated_at: Type.String({ format: 'date-time' }),
   },
@@ -146,7 +165,8 @@ export function hiddenValue(header: SealedHeader): string {
   return `•••• ${header.fingerprint}`
 }
 
-export function webhookView(webhook: Webhook): WebhookView {
+/** `now`: milliseconds since 1970. */
+export function webhookView(webhook: Webhook, now: number): WebhookView {
   return {
     webhook_id: webhook.webhook_id,
     url: webhook.url,
@@ -163,6 +183,7 @@ export function webhookView(webhook: Webhook): WebhookView {
     status: webhook.status,
     disabled_reason: webhook.disabled_reason,
     failing_since: webhook.failing_since,
+    breaker: breakerView(webhook, now),
     created_at: webhook.created_at,
     updated_at: webhook.updated_at,
   }
@@ -225,6 +246,12 @@ export const CLOSED: Breaker = { failures: 0, open_until: null }
 const FAILURES_TO_OPEN = 5
 const OPEN_MS_FIRST = 30_000
 const OPEN_MS_MOST = 300_000
+
+export function breakerView(breaker: Breaker, now: number): WebhookView['breaker'] {
+  const held = breaker.open_until !== null && Date.parse(breaker.open_until) > now
+  const state = held ? 'open' : isOpen(breaker) ? 'half_open' : 'closed'
+  return { state, failures: breaker.failures, until: held ? breaker.open_until : null }
+}
 
 export function isOpen(breaker: Breaker): boolean {
   return breaker.failures >= FAILURES_TO_OPEN

@@ -37,6 +37,7 @@ export const listDeliveries = operation({
   query: pageQuery({
     status: Type.Optional(Type.Enum([...DELIVERY_STATUSES])),
     event_type: Type.Optional(Type.Enum([...EVENT_TYPES])),
+    assignment_id: Type.Optional(Id),
     created_after: Type.Optional(Time),
     created_before: Type.Optional(Time),
   }),

@@ -200,6 +200,7 @@ test('turns a webhook off and on again, with the reason', async (t) => {
   const on = await patch('enabled')
   assert.equal(on.disabled_reason, null)
   assert.equal(on.status, 'enabled')
+  assert.deepEqual(on.breaker, { state: 'closed', failures: 0, until: null })
 })
 
 test('lists webhooks by user, presence name and status, and deletes them', async (t) => {
@@ -322,6 +323,8 @@ test('shows the deliveries of a job and sends one again under the same id', asyn
   assert.equal(delivery.assignment_id, assignment_id)
   assert.equal((await list('status=pending&event_type=job.completed')).length, 1)
   assert.equal((await list('status=failed')).length, 0)
+  assert.equal((await list(`assignment_id=${assignment_id}`)).length, 1)
+  assert.equal((await list(`assignment_id=${webhook_id}`)).length, 0)
   assert.equal(
     (await list('created_after=2020-01-01T00:00:00Z&created_before=2020-01-02T00:00:00Z')).length,
     0,

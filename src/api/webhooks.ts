@@ -41,8 +41,8 @@ const WithSecret = Type.Object(
 )
 
 /** Of a pair only the public half is a receiver's. */
-function withSecret(webhook: Webhook, secret: string) {
-  return { ...webhookView(webhook), signing_secret: webhook.signature === 'v1' ? secret : null }
+function withSecret(webhook: Webhook, secret: string, now: number) {
+  return { ...webhookView(webhook, now), signing_secret: webhook.signature === 'v1' ? secret : null }
 }
 
 function newSecret(secrets: SecretBox, webhook_id: string, version: SignatureVersion) {
@@ -79,7 +79,7 @@ export const createWebhook = operation({
       max_in_flight: body.max_in_flight ?? null,
       rate_per_second: body.rate_per_second ?? null,
     })
-    return withSecret(webhook, secret)
+    return withSecret(webhook, secret, services.clock.now())
   },
 })
 
@@ -97,7 +97,8 @@ export const listWebhooks = operation({
   async handle({ services, principal, query }) {
     const { workspace_id } = principal
     const page = await services.store.listWebhooks({ limit: LIMIT_DEFAULT, ...query, workspace_id })
-    return { items: page.items.map(webhookView), next_cursor: page.next_cursor }
+    const now = services.clock.now()
+    return { items: page.items.map((webhook) => webhookView(webhook, now)), next_cursor: page.next_cursor }
   },
 })
 
@@ -110,7 +111,7 @@ export const getWebhook = operation({
   replies: { 200: { description: 'The webhook', schema: WebhookView } },
   errors: ['not_found'],
   async handle(call) {
-    return webhookView(await requireWebhook(call))
+    return webhookView(await requireWebhook(call), call.services.clock.now())
   },
 })
 
@@ -140,7 +141,7 @@ export const changeWebhook = operation({
     if (status === 'disabled') patch.disabled_reason = `Turned off by ${user_id}.`
     const changed = await services.store.updateWebhook({ workspace_id, webhook_id, patch })
     if (!changed) throw notFound('webhook', webhook_id)
-    return webhookView(changed)
+    return webhookView(changed, services.clock.now())
   },
 })
 
@@ -192,7 +193,7 @@ export const rotateSecret = operation({
       overlap_ms: (body.overlap_seconds ?? OVERLAP_SECONDS) * 1000,
     })
     if (!webhook) throw notFound('webhook', params.webhook_id)
-    return withSecret(webhook, secret)
+    return withSecret(webhook, secret, services.clock.now())
   },
 })
 

@@ -120,6 +120,7 @@ const DELIVERIES: Command = {
   options: {
     json: JSON_OPTION,
     status: { type: 'string', value: 'STATE', doc: DELIVERY_STATUSES.join(', ') },
+    job: { type: 'string', value: 'ID', doc: 'Only those of this job' },
     limit: { type: 'string', value: 'N', doc: 'At most so many, up to 200 (default 20)' },
   },
   run: (call) =>
@@ -129,6 +130,7 @@ const DELIVERIES: Command = {
       const page = await client.webhooks.deliveries(call.operands[0]!, {
         limit,
         ...(status ? { status } : {}),
+        assignment_id: call.text('job'),
       })
       if (call.on('json')) printJson(page)
       else {

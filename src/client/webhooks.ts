@@ -36,6 +36,7 @@ export interface RecoveryInput {
 export interface DeliveryFilter extends PageInput {
   status?: DeliveryStatus
   event_type?: EventType
+  assignment_id?: string | undefined
   created_after?: string
   created_before?: string
 }

@@ -332,7 +332,8 @@ export interface Store extends BatchStore, ConnectionStore, LinkStore, ScheduleS
     },
   ): Promise<Page<Webhook>>
   /**
-   * Null: not there. Enabling clears `failing_since` and the breaker, and makes what waits due; disabling one that is
+   * Null: not there. Enabling clears `failing_since` and the breaker, and makes what waits due (before it is enabled, in
+   * transactions of a bounded size: where the process dies in between it is not enabled); disabling one that is
    * disabled keeps its reason. More headers than a webhook may have: `invalid`.
    */
   updateWebhook(input: {
@@ -348,7 +349,10 @@ export interface Store extends BatchStore, ConnectionStore, LinkStore, ScheduleS
     public_key: string | null
     overlap_ms: number
   }): Promise<Webhook | null>
-  /** With its deliveries. False: not there. */
+  /**
+   * With its deliveries, in transactions of a bounded size: where the process dies in between it is disabled and can be
+   * deleted again. False: not there.
+   */
   deleteWebhook(input: { workspace_id: string; webhook_id: string }): Promise<boolean>
 
   // -- events and deliveries -----------------------------------------------------------------------------------------
@@ -398,11 +402,12 @@ export interface Store extends BatchStore, ConnectionStore, LinkStore, ScheduleS
       webhook_id: string
       status?: DeliveryStatus | undefined
       event_type?: EventType | undefined
+      assignment_id?: string | undefined
       created_after?: string | undefined
       created_before?: string | undefined
     },
   ): Promise<Page<Delivery>>
-  /** Pending -> canceled for all that wait. Answers how many. */
+  /** Pending -> canceled for all that wait, in transactions of a bounded size. Answers how many. */
   cancelPending(input: { workspace_id: string; webhook_id: string }): Promise<number>
   /**
    * All events of the workspace. `order: 'newest'` pages back from the latest; `oldest` goes forward and its

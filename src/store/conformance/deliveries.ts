@@ -379,7 +379,7 @@ export const deliveryTests: ConformanceTests = {
     await register(store)
     const webhook = await addWebhook(store, { events: ['job.completed', 'job.started'] })
     await addWebhook(store, { presence_name: 'other' })
-    await completeNew(store)
+    const job = await completeNew(store)
     await elapse(HOUR)
     const [test] = await send(store, webhook)
     const list = async (query: Partial<Parameters<typeof store.listDeliveries>[0]>) =>
@@ -393,6 +393,9 @@ export const deliveryTests: ConformanceTests = {
       ).items.map((delivery) => delivery.event_type)
     assert.deepEqual(await list({}), ['webhook.test', 'job.completed', 'job.started'])
     assert.deepEqual(await list({ event_type: 'job.started' }), ['job.started'])
+    assert.deepEqual(await list({ assignment_id: job.assignment_id }), ['job.completed', 'job.started'])
+    assert.deepEqual(await list({ assignment_id: job.assignment_id, limit: 1 }), ['job.completed'])
+    assert.deepEqual(await list({ assignment_id: uuidv7() }), [])
     assert.deepEqual(await list({ created_after: at(now() - SECOND) }), ['webhook.test'])
     assert.deepEqual(await list({ created_before: at(now() - SECOND) }), ['job.completed', 'job.started'])
     for (const one of await claimAll(store)) {

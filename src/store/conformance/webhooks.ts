@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { Event } from '../../event.ts'
 import { uuidv7 } from '../../runtime/ids.ts'
-import { HEADERS_MOST, type HeaderChange } from '../../webhook.ts'
+import { CLOSED, HEADERS_MOST, type HeaderChange } from '../../webhook.ts'
 import type { Store } from '../store.ts'
 import {
   addWebhook,
@@ -44,7 +44,13 @@ export const webhookTests: ConformanceTests = {
     })
     const made = await store.createWebhook(input)
     const { created_at, updated_at, ...rest } = made
-    assert.deepEqual(rest, { ...input, status: 'enabled', disabled_reason: null, failing_since: null })
+    assert.deepEqual(rest, {
+      ...input,
+      status: 'enabled',
+      disabled_reason: null,
+      failing_since: null,
+      ...CLOSED,
+    })
     assert.equal(created_at, updated_at)
     assert.deepEqual(await store.getWebhook(made), made)
     const workspace_id = await otherWorkspace(store)

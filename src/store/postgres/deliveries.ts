@@ -129,6 +129,7 @@ export function listDeliveries(from: Session, query: Input<'listDeliveries'>): P
       'webhook_id = ?': query.webhook_id,
       'status = ?': query.status,
       'event_type = ?': query.event_type,
+      'assignment_id = ?': query.assignment_id,
       'created_at >= ?': query.created_after,
       'created_at < ?': query.created_before,
     },
@@ -137,23 +138,60 @@ export function listDeliveries(from: Session, query: Input<'listDeliveries'>): P
 }
 
 /** Those under way end with their present try: they cannot be called back. */
-export async function cancelPending(tx: Transaction, input: Input<'cancelPending'>): Promise<number> {
-  const { workspace_id, webhook_id } = input
-  const turn = await lockWebhook(tx, webhook_id)
-  if (!turn) return 0
+export async function endPending(tx: Transaction, input: Input<'cancelPending'>): Promise<void> {
+  if (!(await lockWebhook(tx, input.webhook_id))) return
   await tx.run(
-    'UPDATE deliveries SET last_try = true WHERE workspace_id = $1 AND webhook_id = $2 AND owner IS NOT NULL',
-    workspace_id,
-    webhook_id,
+    'UPDATE deliveries SET last_try = true WHERE owner IS NOT NULL AND workspace_id = $1 AND webhook_id = $2',
+    input.workspace_id,
+    input.webhook_id,
   )
+}
+
+/** At most so many. Answers how many. */
+export async function cancelPending(
+  tx: Transaction,
+  input: Input<'cancelPending'>,
+  most: number,
+): Promise<number> {
+  const turn = await lockWebhook(tx, input.webhook_id)
+  if (!turn) return 0
   const canceled = await tx.run(
-    `UPDATE deliveries SET status = 'canceled', due_at = NULL
-     WHERE workspace_id = $1 AND webhook_id = $2 AND status = 'pending' AND owner IS NULL`,
-    workspace_id,
-    webhook_id,
+    `UPDATE deliveries SET status = 'canceled', due_at = NULL WHERE delivery_id IN (
+       SELECT delivery_id FROM deliveries
+       WHERE workspace_id = $1 AND webhook_id = $2 AND status = 'pending' AND owner IS NULL ORDER BY due_at LIMIT $3)`,
+    input.workspace_id,
+    input.webhook_id,
+    most,
   )
   if (canceled > 0) await refreshTurn(tx, turn)
   return canceled
+}
+
+/** What waits for a later time is due now: at most so many of a locked webhook. Answers how many. */
+export async function makeDue(tx: Transaction, turn: LockedTurn, most: number): Promise<number> {
+  const due = await tx.run(
+    `UPDATE deliveries SET due_at = $1 WHERE delivery_id IN (
+       SELECT delivery_id FROM deliveries
+       WHERE webhook_id = $2 AND status = 'pending' AND owner IS NULL AND due_at > $1 ORDER BY due_at LIMIT $3)`,
+    tx.now,
+    turn.webhook_id,
+    most,
+  )
+  if (due > 0) await refreshTurn(tx, turn)
+  return due
+}
+
+/** With their attempts, claimed or not: at most so many of a locked webhook. Answers how many. */
+export async function deleteDeliveries(tx: Transaction, turn: LockedTurn, most: number): Promise<number> {
+  const places = await tx.all<{ place: boolean }>(
+    `DELETE FROM deliveries WHERE delivery_id IN (
+       SELECT delivery_id FROM deliveries WHERE webhook_id = $1 ORDER BY created_at, delivery_id LIMIT $2)
+     RETURNING owner IS NOT NULL AND NOT ahead AS place`,
+    turn.webhook_id,
+    most,
+  )
+  await refreshTurn(tx, turn, places.filter(({ place }) => place).length)
+  return places.length
 }
 
 /** What the node holds is due again, each claim not counted. Answers how many. */

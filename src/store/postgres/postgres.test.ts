@@ -17,8 +17,10 @@ import {
   queueNew,
   refuses,
   register,
+  send,
   WORKSPACE,
 } from '../conformance/given.ts'
+import { type Fill, STEP_TESTS } from '../conformance/steps.ts'
 import { conformance } from '../conformance.ts'
 import { readMigrations } from '../migrate.ts'
 import type { Hint, Store } from '../store.ts'
@@ -36,6 +38,16 @@ const COPY_JOB = `
   SELECT gen_random_uuid()::text, ($3::text[])[1 + n % cardinality($3::text[])], user_id, template_id,
     template_version, job_status, n % 2, created_at, queued_at, progress, moves, metadata, variables
   FROM jobs, generate_series(1, $2) AS n WHERE assignment_id = $1`
+
+/** The only delivery of the webhook $1 again, $2 times; all of them are due in $3 milliseconds. */
+const COPY_DELIVERY = `
+  WITH given AS (SELECT $1::text AS webhook, now() + $3::int * interval '1 ms' AS due), moved AS (
+    UPDATE deliveries SET due_at = due FROM given WHERE webhook_id = webhook)
+  INSERT INTO deliveries (delivery_id, workspace_id, webhook_id, event_seq, event_id, event_type, event_at, status,
+    due_at, created_at)
+  SELECT gen_random_uuid()::text, workspace_id, webhook_id, event_seq, event_id, event_type, event_at, status, due,
+    created_at
+  FROM deliveries, given, generate_series(1, $2::int) WHERE webhook_id = webhook`
 
 /** Two stores on one emptied database, as two processes have them. */
 async function pair(work: (one: Store, other: Store) => Promise<void>): Promise<void> {
@@ -65,6 +77,24 @@ suite('the store on PostgreSQL', { skip: missing ?? false }, () => {
   })
 
   conformance('PostgreSQL', () => fresh(url))
+
+  const fillOf =
+    (store: Store): Fill =>
+    async (webhook, count, waitMs) => {
+      await send(store, webhook)
+      await withClient(url, (client) => client.query(COPY_DELIVERY, [webhook.webhook_id, count - 1, waitMs]))
+      // Its turn is worked out anew.
+      await store.updateWebhook({ ...webhook, patch: { description: 'filled' } })
+    }
+  for (const [title, run] of Object.entries(STEP_TESTS))
+    test(title, async () => {
+      const { store, close } = await fresh(url)
+      try {
+        await run(store, fillOf(store))
+      } finally {
+        await close()
+      }
+    })
 
   test('a reader of events skips none that is committed late', async () => {
     await pair(async (store) => {

@@ -3,6 +3,7 @@
  * the distributed engine: row locks, its clock, its transactions. Nothing is concluded from what this process knows.
  */
 import type { JobCaps } from '../caps.ts'
+import { inSteps } from '../steps.ts'
 import type { Input, NewRecovery, Store } from '../store.ts'
 import * as accounts from './accounts.ts'
 import * as batches from './batches.ts'
@@ -133,13 +134,10 @@ const WRITES = {
   removeNode: nodes.removeNode,
   reapNodes: nodes.reapNodes,
   createWebhook: webhooks.createWebhook,
-  updateWebhook: webhooks.updateWebhook,
   rotateSecret: webhooks.rotateSecret,
-  deleteWebhook: webhooks.deleteWebhook,
   sendEvent: sending.sendEvent,
   redeliver: deliveries.redeliver,
   releaseDeliveries: sending.releaseDeliveries,
-  cancelPending: deliveries.cancelPending,
   advanceRecoveries: recoveries.advanceRecoveries,
   createJobs: batches.createJobs,
   createSchedule: schedules.createSchedule,
@@ -176,6 +174,27 @@ function bind<Methods extends Record<string, Work>>(
   return Object.fromEntries(bound) as Bound<Methods>
 }
 
+/** Writes of many rows: others have their turn between the transactions. */
+function writesInSteps({
+  write,
+}: Connection): Pick<Store, 'updateWebhook' | 'deleteWebhook' | 'cancelPending'> {
+  return {
+    async updateWebhook(input) {
+      if (input.patch.status === 'enabled')
+        await inSteps((most) => write((tx) => webhooks.prepareEnabling(tx, input, most)))
+      return write((tx) => webhooks.updateWebhook(tx, input))
+    },
+    async deleteWebhook(key) {
+      await inSteps((most) => write((tx) => webhooks.emptyWebhook(tx, key, most)))
+      return write((tx) => webhooks.deleteWebhook(tx, key))
+    },
+    async cancelPending(input) {
+      await write((tx) => deliveries.endPending(tx, input))
+      return inSteps((most) => write((tx) => deliveries.cancelPending(tx, input, most)))
+    },
+  }
+}
+
 function postgresStore(connection: Connection, context: Context): Store {
   const settling = createSettling((outcomes) =>
     connection.write((tx) => sending.recordAttempts(tx, outcomes)),
@@ -191,6 +210,7 @@ function postgresStore(connection: Connection, context: Context): Store {
     subscribe: connection.subscribe,
     close: connection.close,
     recordAttempt: settling.record,
+    ...writesInSteps(connection),
     // It would pass over the webhooks that are being settled.
     async claimDeliveries(input) {
       await settling.settled()

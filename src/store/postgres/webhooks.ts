@@ -1,8 +1,10 @@
 /** Webhooks. What each subscribes to is worked out by webhook.ts whenever one is written. */
 import { AppError } from '../../errors.ts'
 import { CLOSED, changedHeaders, rotatedSecrets, subscribedEvents, type Webhook } from '../../webhook.ts'
+import { STEP } from '../steps.ts'
 import type { Input, NewWebhook, Page } from '../store.ts'
 import type { Session, Transaction } from './connection.ts'
+import { deleteDeliveries, makeDue } from './deliveries.ts'
 import { writeEvent } from './events.ts'
 import { newestFirst } from './page.ts'
 import { lockWebhook, refreshTurn } from './turns.ts'
@@ -27,6 +29,8 @@ export function toWebhook(row: Webhook): Webhook {
     status: row.status,
     disabled_reason: row.disabled_reason,
     failing_since: row.failing_since,
+    failures: row.failures,
+    open_until: row.open_until,
     created_at: row.created_at,
     updated_at: row.updated_at,
   }
@@ -120,6 +124,7 @@ export async function createWebhook(tx: Transaction, input: NewWebhook): Promise
     status: 'enabled',
     disabled_reason: null,
     failing_since: null,
+    ...CLOSED,
     created_at: tx.now,
     updated_at: tx.now,
   }
@@ -143,6 +148,12 @@ export function listWebhooks(from: Session, query: Input<'listWebhooks'>): Promi
   )
 }
 
+/** Before it is enabled: at most so many of what waits are due now. Answers how many. */
+export async function prepareEnabling(tx: Transaction, key: WebhookKey, most: number): Promise<number> {
+  const turn = (await getWebhook(tx, key)) && (await lockWebhook(tx, key.webhook_id))
+  return turn ? makeDue(tx, turn, most) : 0
+}
+
 export async function updateWebhook(tx: Transaction, input: Input<'updateWebhook'>): Promise<Webhook | null> {
   const webhook = await getWebhook(tx, input, 'FOR NO KEY UPDATE')
   if (!webhook) return null
@@ -153,13 +164,8 @@ export async function updateWebhook(tx: Transaction, input: Input<'updateWebhook
   const enables = plain.status === 'enabled'
   if (enables) {
     patched.disabled_reason = null
-    patched.failing_since = null
-    // A fresh beginning: what waits is due now.
-    await tx.run(
-      `UPDATE deliveries SET due_at = $1 WHERE webhook_id = $2 AND status = 'pending' AND owner IS NULL`,
-      tx.now,
-      input.webhook_id,
-    )
+    Object.assign(patched, { failing_since: null, ...CLOSED })
+    await prepareEnabling(tx, input, STEP)
     tx.hint({ topic: 'deliveries' })
   }
   await save(tx, patched)
@@ -195,6 +201,20 @@ export async function rotateSecret(tx: Transaction, input: Input<'rotateSecret'>
   return rotated
 }
 
+/** Its deliveries, at most so many, and it is disabled until the rest is gone, too. Answers how many. */
+export async function emptyWebhook(tx: Transaction, key: WebhookKey, most: number): Promise<number> {
+  const webhook = await getWebhook(tx, key, 'FOR NO KEY UPDATE')
+  const turn = webhook && (await lockWebhook(tx, key.webhook_id))
+  if (!webhook || !turn) return 0
+  const deleted = await deleteDeliveries(tx, turn, most)
+  if (deleted === most && webhook.status === 'enabled') {
+    await save(tx, { ...webhook, status: 'disabled', disabled_reason: 'It is being deleted.' })
+    await refresh(tx, key.webhook_id)
+  }
+  return deleted
+}
+
+/** With what is left of its deliveries. */
 export async function deleteWebhook(tx: Transaction, key: WebhookKey): Promise<boolean> {
   const deleted = await tx.run(
     'DELETE FROM webhooks WHERE webhook_id = $1 AND workspace_id = $2',

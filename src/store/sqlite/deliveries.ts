@@ -110,7 +110,9 @@ export function listDeliveries(connection: Connection, query: Input<'listDeliver
     query,
     {
       'workspace_id = ?': query.workspace_id,
-      'webhook_id = ?': query.webhook_id,
+      // A job has few deliveries: then they are found by it, and not among all of the webhook.
+      [query.assignment_id === undefined ? 'webhook_id = ?' : '+webhook_id = ?']: query.webhook_id,
+      'assignment_id = ?': query.assignment_id,
       'status = ?': query.status,
       'event_type = ?': query.event_type,
       'created_at >= ?': query.created_after,
@@ -121,21 +123,54 @@ export function listDeliveries(connection: Connection, query: Input<'listDeliver
 }
 
 /** Those under way end with their present try: they cannot be called back. */
-export function cancelPending(connection: Connection, input: Input<'cancelPending'>): number {
-  const { workspace_id, webhook_id } = input
+export function endPending(connection: Connection, input: Input<'cancelPending'>): void {
   connection.run(
-    'UPDATE deliveries SET last_try = 1 WHERE workspace_id = ? AND webhook_id = ? AND owner IS NOT NULL',
-    workspace_id,
-    webhook_id,
+    `UPDATE deliveries INDEXED BY deliveries_owned SET last_try = 1
+     WHERE owner IS NOT NULL AND workspace_id = ? AND webhook_id = ?`,
+    input.workspace_id,
+    input.webhook_id,
   )
+}
+
+/** At most so many. Answers how many. */
+export function cancelPending(connection: Connection, input: Input<'cancelPending'>, most: number): number {
   const canceled = connection.run(
-    `UPDATE deliveries SET status = 'canceled', due_at = NULL
-     WHERE workspace_id = ? AND webhook_id = ? AND status = 'pending' AND owner IS NULL`,
-    workspace_id,
-    webhook_id,
+    `UPDATE deliveries SET status = 'canceled', due_at = NULL WHERE rowid IN (
+       SELECT rowid FROM deliveries WHERE workspace_id = ? AND webhook_id = ? AND status = 'pending' AND owner IS NULL
+       ORDER BY due_at LIMIT ?)`,
+    input.workspace_id,
+    input.webhook_id,
+    most,
   )
-  if (canceled > 0) refreshTurn(connection, webhook_id)
+  if (canceled > 0) refreshTurn(connection, input.webhook_id)
   return canceled
+}
+
+/** What waits for a later time is due now: at most so many. Answers how many. */
+export function makeDue(connection: Connection, webhook_id: string, most: number): number {
+  const now = connection.now()
+  const due = connection.run(
+    `UPDATE deliveries SET due_at = ?1 WHERE rowid IN (
+       SELECT rowid FROM deliveries WHERE webhook_id = ?2 AND status = 'pending' AND owner IS NULL AND due_at > ?1
+       ORDER BY due_at LIMIT ?3)`,
+    now,
+    webhook_id,
+    most,
+  )
+  if (due > 0) refreshTurn(connection, webhook_id)
+  return due
+}
+
+/** With their attempts, claimed or not: at most so many. Answers how many. */
+export function deleteDeliveries(connection: Connection, webhook_id: string, most: number): number {
+  const places = connection.all<{ place: number }>(
+    `DELETE FROM deliveries WHERE rowid IN (SELECT rowid FROM deliveries WHERE webhook_id = ? LIMIT ?)
+     RETURNING owner IS NOT NULL AND ahead = 0 AS place`,
+    webhook_id,
+    most,
+  )
+  refreshTurn(connection, webhook_id, places.filter(({ place }) => place === 1).length)
+  return places.length
 }
 
 /** What the node holds is due again, each claim not counted. Answers how many. */

@@ -6,6 +6,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { FakeClock } from '../../runtime/clock.ts'
 import { NO_CAPS } from '../caps.ts'
+import { NODE, outcome, send } from '../conformance/given.ts'
+import { type Fill, STEP_TESTS } from '../conformance/steps.ts'
 import { conformance, type Harness } from '../conformance.ts'
 import { openStore } from '../open.ts'
 
@@ -49,6 +51,25 @@ async function open(): Promise<Harness> {
 
 conformance('SQLite', open)
 
+/** Test events; those that are to wait have failed once, in one run. */
+const fillOf =
+  (store: Harness['store']): Fill =>
+  async (webhook, count, waitMs) => {
+    await Promise.all(Array.from({ length: count }, () => send(store, webhook)))
+    if (waitMs === 0) return
+    const runs = new Map([[webhook.webhook_id, count]])
+    const next = { status: 'pending' as const, wait_ms: waitMs }
+    const claimed = await store.claimDeliveries({ node_id: NODE, limit: 100, runs })
+    await Promise.all(claimed.map((one) => store.recordAttempt(outcome(one, { next }))))
+  }
+
+for (const [title, run] of Object.entries(STEP_TESTS))
+  test(`SQLite ${title}`, async () => {
+    const harness = await open()
+    await run(harness.store, fillOf(harness.store))
+    await harness.close()
+  })
+
 /** Few rows by nature, or an index read in order up to a limit. */
 const MAY_BE_SCANNED =
   /^SCAN (CONSTANT ROW|migrations|nodes|lanes|levels|\(subquery|workspaces USING INDEX|recoveries|template_versions USING COVERING|deliveries USING COVERING INDEX deliveries_due)/
@@ -66,7 +87,8 @@ test('no statement of the store reads a table from end to end', () => {
 test('lists and claims come sorted out of an index', () => {
   const sorted = [...plans].filter(([, steps]) => steps.some((step) => step.includes('FOR ORDER BY')))
   assert.deepEqual(
-    sorted.map(([sql]) => sql),
+    // The deliveries of one job are few.
+    sorted.map(([sql]) => sql).filter((sql) => !sql.includes('+webhook_id = ? AND assignment_id = ?')),
     ['SELECT * FROM nodes ORDER BY started_at, node_id'],
   )
 })

@@ -5,6 +5,7 @@
 import { chmodSync, closeSync, openSync } from 'node:fs'
 import type { Clock } from '../../runtime/clock.ts'
 import type { JobCaps } from '../caps.ts'
+import { inSteps } from '../steps.ts'
 import type { AttemptOutcome, Input, NewRecovery, Store } from '../store.ts'
 import * as accounts from './accounts.ts'
 import * as batches from './batches.ts'
@@ -139,13 +140,10 @@ const WRITES = {
   removeNode: nodes.removeNode,
   reapNodes: nodes.reapNodes,
   createWebhook: webhooks.createWebhook,
-  updateWebhook: webhooks.updateWebhook,
   rotateSecret: webhooks.rotateSecret,
-  deleteWebhook: webhooks.deleteWebhook,
   sendEvent: sending.sendEvent,
   redeliver: deliveries.redeliver,
   releaseDeliveries: sending.releaseDeliveries,
-  cancelPending: deliveries.cancelPending,
   advanceRecoveries: recoveries.advanceRecoveries,
   createJobs: batches.createJobs,
   createSchedule: schedules.createSchedule,
@@ -183,6 +181,27 @@ function bind<Methods extends Record<string, Work>>(
   return Object.fromEntries(bound) as Bound<Methods>
 }
 
+/** Writes of many rows: others have their turn between the transactions. */
+function writesInSteps(
+  connection: Connection,
+): Pick<Store, 'updateWebhook' | 'deleteWebhook' | 'cancelPending'> {
+  return {
+    async updateWebhook(input) {
+      if (input.patch.status === 'enabled')
+        await inSteps((most) => connection.write(() => webhooks.prepareEnabling(connection, input, most)))
+      return connection.write(() => webhooks.updateWebhook(connection, input))
+    },
+    async deleteWebhook(key) {
+      await inSteps((most) => connection.write(() => webhooks.emptyWebhook(connection, key, most)))
+      return connection.write(() => webhooks.deleteWebhook(connection, key))
+    },
+    async cancelPending(input) {
+      await connection.write(() => deliveries.endPending(connection, input))
+      return inSteps((most) => connection.write(() => deliveries.cancelPending(connection, input, most)))
+    },
+  }
+}
+
 function sqliteStore(connection: Connection, released: () => void): Store {
   let open = true
   const recordAttempts = (outcomes: AttemptOutcome[]) => sending.recordAttempts(connection, outcomes)
@@ -195,6 +214,7 @@ function sqliteStore(connection: Connection, released: () => void): Store {
     ...bind(connection, WRITES, connection.write),
     ...bind(connection, CLAIMS, connection.writeLast),
     recordAttempt: (outcome) => connection.join(recordAttempts, outcome),
+    ...writesInSteps(connection),
     subscribe: connection.subscribe,
     async ping() {
       if (!open) throw unavailable('The store is closed.')

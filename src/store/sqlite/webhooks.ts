@@ -2,8 +2,10 @@
 import { AppError } from '../../errors.ts'
 import { iso } from '../../runtime/clock.ts'
 import { CLOSED, changedHeaders, rotatedSecrets, subscribedEvents, type Webhook } from '../../webhook.ts'
+import { STEP } from '../steps.ts'
 import type { Input, NewWebhook, Page } from '../store.ts'
 import type { Connection } from './connection.ts'
+import { deleteDeliveries, makeDue } from './deliveries.ts'
 import { writeEvent } from './events.ts'
 import { newestFirst } from './page.ts'
 import { readTurn, refreshTurn, writeTurn } from './turns.ts'
@@ -36,6 +38,8 @@ export function toWebhook(row: WebhookRow): Webhook {
     status: row.status,
     disabled_reason: row.disabled_reason,
     failing_since: row.failing_since,
+    failures: row.failures,
+    open_until: row.open_until,
     created_at: row.created_at,
     updated_at: row.updated_at,
   }
@@ -57,6 +61,7 @@ export function getWebhook(connection: Connection, key: WebhookKey): Webhook | n
 
 /** Writes all but the claim state, and what it subscribes to. */
 function save(connection: Connection, webhook: Webhook): void {
+  const { failures: _, open_until: __, ...kept } = webhook
   connection.run(
     `INSERT INTO webhooks (webhook_id, workspace_id, url, headers, user_id, presence_name, events, description,
        signature, secrets, public_key, retry_schedule, max_in_flight, rate_per_second, status, disabled_reason,
@@ -72,7 +77,7 @@ function save(connection: Connection, webhook: Webhook): void {
        disabled_reason = excluded.disabled_reason, failing_since = excluded.failing_since,
        updated_at = excluded.updated_at`,
     {
-      ...webhook,
+      ...kept,
       headers: JSON.stringify(webhook.headers),
       events: webhook.events && JSON.stringify(webhook.events),
       secrets: JSON.stringify(webhook.secrets),
@@ -104,6 +109,7 @@ export function createWebhook(connection: Connection, input: NewWebhook): Webhoo
     status: 'enabled',
     disabled_reason: null,
     failing_since: null,
+    ...CLOSED,
     created_at: at,
     updated_at: at,
   }
@@ -127,13 +133,14 @@ export function listWebhooks(connection: Connection, query: Input<'listWebhooks'
   )
 }
 
-/** A fresh beginning: what waits is due now. */
+/** Before it is enabled: at most so many of what waits are due now. Answers how many. */
+export function prepareEnabling(connection: Connection, key: WebhookKey, most: number): number {
+  return getWebhook(connection, key) ? makeDue(connection, key.webhook_id, most) : 0
+}
+
+/** A fresh beginning. */
 function enable(connection: Connection, webhook_id: string): void {
-  connection.run(
-    `UPDATE deliveries SET due_at = ? WHERE webhook_id = ? AND status = 'pending' AND owner IS NULL`,
-    connection.now(),
-    webhook_id,
-  )
+  makeDue(connection, webhook_id, STEP)
   writeTurn(connection, webhook_id, { ...readTurn(connection, webhook_id)!, ...CLOSED })
   connection.hint({ topic: 'deliveries' })
 }
@@ -147,7 +154,7 @@ export function updateWebhook(connection: Connection, input: Input<'updateWebhoo
   if (webhook.status === 'disabled') patched.disabled_reason = webhook.disabled_reason
   if (plain.status === 'enabled') {
     patched.disabled_reason = null
-    patched.failing_since = null
+    Object.assign(patched, { failing_since: null, ...CLOSED })
   }
   save(connection, patched)
   if (input.patch.status === 'enabled') enable(connection, input.webhook_id)
@@ -185,6 +192,19 @@ export function rotateSecret(connection: Connection, input: Input<'rotateSecret'
   return rotated
 }
 
+/** Its deliveries, at most so many, and it is disabled until the rest is gone, too. Answers how many. */
+export function emptyWebhook(connection: Connection, key: WebhookKey, most: number): number {
+  const webhook = getWebhook(connection, key)
+  if (!webhook) return 0
+  const deleted = deleteDeliveries(connection, key.webhook_id, most)
+  if (deleted === most && webhook.status === 'enabled') {
+    save(connection, { ...webhook, status: 'disabled', disabled_reason: 'It is being deleted.' })
+    refreshTurn(connection, key.webhook_id)
+  }
+  return deleted
+}
+
+/** With what is left of its deliveries. */
 export function deleteWebhook(connection: Connection, key: WebhookKey): boolean {
   return (
     connection.run(
