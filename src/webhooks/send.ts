@@ -52,7 +52,7 @@ function strike(text: string, secrets: readonly string[]): string {
   let struck = text
   for (const secret of secrets) {
     if (struck.includes(secret)) struck = struck.replaceAll(secret, '••••')
-    const escaped = /["\\\u0000-\u001f]/.test(secret) ? JSON.stringify(secret).slice(1, -1) : secret
+    const escaped = JSON.stringify(secret).slice(1, -1)
     if (escaped !== secret) struck = struck.replaceAll(escaped, '••••')
   }
   return struck
