@@ -9,13 +9,19 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { Client } from 'pg'
 import { migratePostgres, postgresSchema } from '../src/store/postgres/schema.ts'
+import { descendants, eventually, isAlive } from './service.ts'
 
 export interface Postgres {
   /** A fresh empty database; `template` names one to copy. */
   createDatabase(name: string, template?: string): Promise<string>
   dropDatabase(name: string): Promise<void>
-  /** Kills the server without a word and starts it again on the same port; only for one that was started here. */
-  restart: (() => Promise<void>) | null
+  /**
+   * Kills the server without a word and starts it again on the same port, `awayMs` later; only for one that was started
+   * here. SIGQUIT is PostgreSQL's own crash, SIGKILL takes each of its processes.
+   */
+  restart: ((signal?: 'SIGQUIT' | 'SIGKILL', awayMs?: number) => Promise<void>) | null
+  /** Where it listens; for one that was started here. */
+  port: number | null
   stop(): Promise<void>
 }
 
@@ -131,6 +137,18 @@ async function startServer(runner: Runner, port: number, over: Settings): Promis
   return child
 }
 
+/** A backend that was begun in the moment of the kill holds the memory until it sees that it is alone. */
+async function startAgain(runner: Runner, port: number, over: Settings): Promise<ChildProcess> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await startServer(runner, port, over)
+    } catch (error) {
+      if (attempt >= 20) throw error
+      await new Promise((resolve) => setTimeout(resolve, 250))
+    }
+  }
+}
+
 async function admin(url: string, sql: string): Promise<void> {
   const client = new Client({ connectionString: url })
   await client.connect()
@@ -150,6 +168,14 @@ function databases(url: string): Pick<Postgres, 'createDatabase' | 'dropDatabase
       return own.href
     },
     dropDatabase: (name) => admin(url, `DROP DATABASE IF EXISTS "${name}" WITH (FORCE)`),
+  }
+}
+
+function tryKill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It has ended by itself.
   }
 }
 
@@ -173,12 +199,17 @@ async function startEmbedded(found: Binaries, over: Settings): Promise<Postgres>
   process.on('SIGTERM', ended)
   return {
     ...databases(`postgres://postgres@127.0.0.1:${port}/postgres`),
-    async restart() {
-      // SIGQUIT is PostgreSQL's own crash: no checkpoint, every backend ends at once, the next start recovers.
+    port,
+    async restart(signal = 'SIGQUIT', awayMs = 0) {
+      // No checkpoint, every backend ends at once, the next start recovers.
       const exited = exitOf(server)
-      server.kill('SIGQUIT')
+      const backends = signal === 'SIGKILL' ? descendants(server.pid!) : []
+      server.kill(signal)
+      for (const pid of backends) tryKill(pid)
       await exited
-      server = await startServer(runner, port, over)
+      await eventually(() => !backends.some(isAlive), 'the backends are gone')
+      await new Promise((resolve) => setTimeout(resolve, awayMs))
+      server = await startAgain(runner, port, over)
     },
     async stop() {
       const exited = exitOf(server)
@@ -194,7 +225,12 @@ async function startEmbedded(found: Binaries, over: Settings): Promise<Postgres>
 /** `over`: settings of a server that is started here. Throws where there is none: ask `missingPostgres` first. */
 export async function startPostgres(over: Settings = {}): Promise<Postgres> {
   const given = process.env.ASSAY_TEST_POSTGRES
-  if (given) return { ...databases(given), restart: null, stop: async () => undefined }
+  if (given) return { ...databases(given), restart: null, port: null, stop: async () => undefined }
+  return startOwnPostgres(over)
+}
+
+/** Whatever is given: one that the caller may kill. */
+export async function startOwnPostgres(over: Settings = {}): Promise<Postgres> {
   const found = await binaries()
   if (!found) throw new Error((await missingPostgres())!)
   return startEmbedded(found, over)

@@ -1,5 +1,5 @@
 /**
- * Runs a long proof: npm run proof -- NAME [--seed N] [--NUMBER N]. Each is test/proofs/NAME.ts and exports `proof`. The
+ * Runs a long proof: npm run proof -- NAME [--seed N] [--OPTION VALUE]. Each is test/proofs/NAME.ts and exports `proof`. The
  * seed is printed, so that a run that fails can be repeated. Ends with 1 where a promise was broken.
  */
 import { existsSync, readdirSync } from 'node:fs'
@@ -9,6 +9,8 @@ export interface ProofInput {
   seed: number
   /** A number given as --NAME, or what holds without it. */
   number(name: string, fallback: number): number
+  /** The same for a word. */
+  text(name: string, fallback: string): string
   log(line: string): void
 }
 
@@ -39,10 +41,11 @@ async function main(): Promise<number> {
     await list()
     return 2
   }
-  const number = (option: string, fallback: number): number => {
+  const text = (option: string, fallback: string): string => {
     const at = options.indexOf(`--${option}`)
-    return at < 0 ? fallback : Number(options[at + 1])
+    return at < 0 ? fallback : (options[at + 1] ?? '')
   }
+  const number = (option: string, fallback: number): number => Number(text(option, String(fallback)))
   const seed = number('seed', Math.floor(Math.random() * 2 ** 31))
   const begun = performance.now()
   const log = (line: string): void => {
@@ -50,7 +53,7 @@ async function main(): Promise<number> {
     process.stdout.write(`${seconds.padStart(7)} s  ${line}\n`)
   }
   log(`${name}, seed ${seed}`)
-  const violations = await (await load(name)).run({ seed, number, log })
+  const violations = await (await load(name)).run({ seed, number, text, log })
   for (const violation of violations) log(`BROKEN: ${violation}`)
   log(
     violations.length === 0 ? 'every promise held' : `${violations.length} broken promises (--seed ${seed})`,

@@ -1,0 +1,271 @@
+/**
+ * Chaos under load: everything that may happen to a node, its children, its clock, its disk, its database and the network
+ * between, one after another and at once, while clients create, run, wait, cancel and delete and receivers fail. What
+ * they saw is kept as a history, which must be that of a service to which nothing ever happened (test/history.ts), and
+ * after the last fault everything must end without a hand. On PostgreSQL several nodes of mixed roles, each behind a TCP
+ * proxy of its own; on SQLite the one process. The faults are drawn from the seed (chaos/faults.ts).
+ */
+import { mkdirSync } from 'node:fs'
+import path from 'node:path'
+import { checkHistory, type Entry } from '../history.ts'
+import { type Postgres, startOwnPostgres, startPostgres } from '../postgres.ts'
+import type { Proof } from '../proof.ts'
+import { startProxy } from '../proxy.ts'
+import { eventually, temporaryFolder } from '../service.ts'
+import { type ChaosNode, freePort, keepNode } from './chaos/cluster.ts'
+import {
+  type FaultKind,
+  inflict,
+  limitFiles,
+  mountSmallDisk,
+  planFaults,
+  type SmallDisk,
+  WEIGHTS,
+  type World,
+} from './chaos/faults.ts'
+import { createLoad, digestOf, HUNGRY, impatientClient, type Load, WORK } from './chaos/load.ts'
+import { drain, readAll, readLogs, tellStory } from './chaos/reading.ts'
+import { startReceivers } from './chaos/receivers.ts'
+import { randomFrom } from './crash.ts'
+
+export interface ChaosOptions {
+  store: 'sqlite' | 'postgres'
+  faults: number
+  /** Of PostgreSQL; SQLite has one. */
+  nodes: number
+  seed: number
+  leaseMs: number
+  /** Milliseconds between faults, on average. */
+  pauseMs: number
+  /** Unfinished jobs that are kept open. */
+  jobs: number
+  clients: number
+  /** What is left must end in this time. */
+  drainMs: number
+  /** A PostgreSQL of its own, whatever ASSAY_TEST_POSTGRES says: one that may be killed. */
+  own: boolean
+  log(line: string): void
+}
+
+export interface ChaosReport {
+  violations: string[]
+  faults: Partial<Record<FaultKind, number>>
+  starts: number
+  created: number
+  ends: Record<string, number>
+  attempts: number
+  messages: number
+  repeated: number
+  /** Milliseconds from the last fault to the end of everything. */
+  drainedMs: number
+}
+
+const TOKEN = 'assay-chaos-proof-token'
+const ROLES = ['api', 'api,worker', 'worker', 'worker,dispatcher', 'dispatcher', 'api,worker,dispatcher']
+const DISK_MB = 192
+
+interface Ground {
+  nodes: ChaosNode[]
+  postgres: Postgres | null
+  fillDisk: World['fillDisk']
+  close(): Promise<void>
+}
+
+function settings(leaseMs: number): Record<string, string> {
+  return {
+    ASSAY_TOKEN: TOKEN,
+    ASSAY_LEASE: `${leaseMs}ms`,
+    ASSAY_LOG_LEVEL: 'info',
+    ASSAY_WEBHOOK_TARGETS: 'loopback',
+    ASSAY_DRAIN: '3s',
+  }
+}
+
+async function onPostgres({ nodes: count, leaseMs, own }: ChaosOptions, folder: string): Promise<Ground> {
+  const postgres = own ? await startOwnPostgres() : await startPostgres()
+  const database = `assay_chaos_${process.pid}`
+  const url = new URL(await postgres.createDatabase(database))
+  const target = { host: url.hostname, port: Number(url.port) }
+  const env = { ...settings(leaseMs), ASSAY_SECRET_KEY: 'a1'.repeat(32), ASSAY_WORKERS: '1' }
+  const nodes: ChaosNode[] = []
+  for (let index = 0; index < count; index += 1) {
+    const proxy = await startProxy(target)
+    url.port = String(proxy.port)
+    const name = `node-${index + 1}`
+    const place = { name, port: await freePort(), folder: path.join(folder, name), proxy }
+    // With fewer than six the last ones do everything.
+    const roles = index >= count - 1 ? ROLES.at(-1)! : ROLES[index % ROLES.length]!
+    nodes.push(keepNode({ ...place, roles, env: { ...env, ASSAY_STORE: url.href } }))
+  }
+  return {
+    nodes,
+    postgres,
+    fillDisk: null,
+    async close() {
+      await Promise.all(nodes.map((node) => node.close()))
+      await Promise.all(nodes.map((node) => node.proxy?.close()))
+      await postgres.dropDatabase(database)
+      await postgres.stop()
+    },
+  }
+}
+
+async function onSqlite({ leaseMs }: ChaosOptions, folder: string): Promise<Ground> {
+  const place = path.join(folder, 'node-1')
+  const home = path.join(place, 'home')
+  mkdirSync(home, { recursive: true })
+  const disk: SmallDisk | null = mountSmallDisk(home, DISK_MB)
+  const env = { ...settings(leaseMs), ASSAY_WORKERS: '2' }
+  const base = { name: 'node-1', roles: ROLES.at(-1)!, folder: place, proxy: null }
+  const node = keepNode({ ...base, port: await freePort(), env })
+  return {
+    nodes: [node],
+    postgres: null,
+    fillDisk: disk ? () => disk.fill() : (one) => limitFiles(one.pid() ?? 0),
+    async close() {
+      await node.close()
+      disk?.remove()
+    },
+  }
+}
+
+function apis(nodes: ChaosNode[]): string[] {
+  return nodes.filter(({ roles }) => roles.includes('api')).map(({ url }) => url)
+}
+
+/** Everything works again, or should. */
+function healAll({ nodes, receivers }: World): void {
+  for (const node of nodes) {
+    node.proxy?.mend()
+    node.signal('SIGCONT')
+  }
+  receivers.mend()
+}
+
+/** Answers what was broken, each with the story of its job. */
+async function judge(load: Load, world: World, options: ChaosOptions, report: ChaosReport): Promise<void> {
+  const begun = performance.now()
+  const stuck = await drain(load, world.nodes, world.receivers.webhooks, options.drainMs)
+  report.drainedMs = Math.round(performance.now() - begun)
+  options.log(`drained in ${(report.drainedMs / 1000).toFixed(1)} s`)
+  if (stuck.length === 0) await readAll(load, apis(world.nodes)[0]!, TOKEN)
+  const { settled, lines } = readLogs(world.nodes)
+  const entries: Entry[] = [...load.entries, ...world.receivers.entries(), ...settled]
+  describe(report, entries)
+  // Where something is stuck it has not ended, and what would be read at the end was not.
+  const faults =
+    stuck.length > 0
+      ? stuck.map(({ what }) => what)
+      : checkHistory(entries, { subscriptions: world.receivers.subscriptions })
+  report.violations.push(...load.faults, ...world.nodes.flatMap((node) => node.faults), ...faults)
+  const named = [...stuck.map(({ assignment_id }) => assignment_id), ...faults.map(idIn)]
+  for (const id of [...new Set(named)].slice(0, 3)) {
+    if (id) for (const line of tellStory(id, entries, lines)) options.log(line)
+  }
+}
+
+const idIn = (fault: string): string | null =>
+  /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/.exec(fault)?.[0] ?? null
+
+function describe(report: ChaosReport, entries: Entry[]): void {
+  const ends = new Map<string, string>()
+  const messages = entries.filter((entry) => entry.kind === 'received')
+  for (const entry of entries) {
+    if (entry.kind === 'created') report.created += 1
+    if (entry.kind === 'settled') report.attempts += 1
+    if (entry.kind === 'seen' && entry.job.finished_at !== null)
+      ends.set(entry.assignment_id, entry.job.error ?? entry.job.job_status)
+  }
+  for (const end of ends.values()) report.ends[end] = (report.ends[end] ?? 0) + 1
+  report.messages = messages.length
+  report.repeated = messages.length - new Set(messages.map((one) => `${one.receiver} ${one.event_id}`)).size
+}
+
+export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
+  const { store, faults, seed, leaseMs, pauseMs, log } = options
+  const random = randomFrom(seed)
+  const begin = Date.now()
+  const { folder, remove } = temporaryFolder()
+  const report: ChaosReport = {
+    violations: [],
+    faults: {},
+    starts: 0,
+    created: 0,
+    ends: {},
+    attempts: 0,
+    messages: 0,
+    repeated: 0,
+    drainedMs: 0,
+  }
+  const ground = await (store === 'postgres' ? onPostgres : onSqlite)(options, folder)
+  const { nodes, postgres, fillDisk } = ground
+  try {
+    await eventually(() => nodes.every((node) => node.ready()), 'all nodes are ready', 120_000)
+    const urls = apis(nodes)
+    const client = impatientClient(urls[0]!, TOKEN)
+    await client.templates.put('work', WORK)
+    await client.templates.put('hungry', HUNGRY)
+    const receivers = await startReceivers(client, random, begin, digestOf)
+    const load = createLoad({ ...options, urls, token: TOKEN, random: randomFrom(seed + 1), begin })
+    let over = false
+    const world: World = {
+      nodes,
+      postgres,
+      leaseMs,
+      receivers,
+      fillDisk,
+      submitHungry: () => load.submit(() => over, 'hungry'),
+    }
+    const weights = { ...WEIGHTS[store], ...(postgres?.restart ? {} : { 'kill -9 of PostgreSQL': 0 }) }
+    const ended = new AbortController()
+    try {
+      const pressing = load.press(() => over)
+      const plan = planFaults(faults, weights, pauseMs, random)
+      const now = (): number => Date.now() - begin
+      const { counts } = await inflict(world, plan, { log, now, ended: ended.signal })
+      report.faults = counts
+      over = true
+      healAll(world)
+      await pressing
+      await judge(load, world, options, report)
+      report.starts = nodes.reduce((sum, node) => sum + node.starts, 0)
+    } finally {
+      over = true
+      ended.abort()
+      await receivers.close()
+    }
+  } finally {
+    await ground.close()
+    report.violations.push(
+      ...nodes.flatMap((node) => node.faults.filter((fault) => !report.violations.includes(fault))),
+    )
+    remove()
+  }
+  return report
+}
+
+/** npm run proof -- chaos [--seed N] [--store sqlite|postgres] [--faults N] [--nodes N] [--lease SECONDS] */
+export const proof: Proof = {
+  summary:
+    'hundreds of faults under load: kill -9, SIGSTOP, cut networks, clocks, disks; --store sqlite or postgres',
+  async run({ seed, number, text, log }) {
+    const store = text('store', 'postgres')
+    if (store !== 'postgres' && store !== 'sqlite') throw new Error('--store must be sqlite or postgres')
+    const report = await chaos({
+      store,
+      seed,
+      log,
+      faults: number('faults', 300),
+      nodes: number('nodes', 6),
+      leaseMs: number('lease', 6) * 1000,
+      pauseMs: number('pause', 2000),
+      jobs: number('jobs', 60),
+      clients: number('clients', 10),
+      drainMs: number('drain', 300) * 1000,
+      own: true,
+    })
+    const { violations, ...figures } = report
+    log(JSON.stringify(figures, null, 1))
+    return violations
+  },
+}

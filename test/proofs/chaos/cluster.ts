@@ -1,0 +1,158 @@
+/**
+ * What is put under stress: nodes as processes of their own, each with a keeper that starts it again when it has died
+ * (what systemd does), and with its own way to the database. A node that ends by itself after it was ready has broken a
+ * promise; one that cannot start while its database is away has not.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { closeSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import path from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Proxy } from '../../proxy.ts'
+import { assay, cleanEnvironment, descendants, isAlive } from '../../service.ts'
+
+const SHIFT = pathToFileURL(path.join(import.meta.dirname, '..', '..', 'shift-clock.ts')).href
+const RESTART_MS = 300
+
+export interface NodeOptions {
+  name: string
+  roles: string
+  port: number
+  /** Its folder: home, log, clock. */
+  folder: string
+  env: Record<string, string>
+  /** Its way to the database, where there is one. */
+  proxy: Proxy | null
+}
+
+export interface ChaosNode {
+  readonly name: string
+  readonly roles: string
+  readonly url: string
+  readonly proxy: Proxy | null
+  readonly folder: string
+  readonly home: string
+  readonly logFile: string
+  /** One fault at a time that takes it away. */
+  busy: boolean
+  ready(): boolean
+  pid(): number | null
+  /** Analysis processes. */
+  children(): number[]
+  /** False: it is not running now. */
+  signal(name: NodeJS.Signals): boolean
+  /** Milliseconds that its wall clock is off by, from now on. */
+  shiftClock(ms: number): void
+  /** What was wrong with how it ended. */
+  faults: string[]
+  starts: number
+  /** Ends it and does not start it again. */
+  close(): Promise<void>
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+interface Run {
+  child: ChildProcess
+  ready: boolean
+  /** A fault ended it, or is about to. */
+  expected: boolean
+}
+
+function launch({ port, roles, env }: NodeOptions, home: string, logFile: string, clock: string): Run {
+  const log = openSync(logFile, 'a')
+  const child = spawn(process.execPath, [assay, 'serve'], {
+    stdio: ['ignore', 'pipe', log],
+    env: cleanEnvironment({
+      ASSAY_HOME: home,
+      ASSAY_PORT: String(port),
+      ASSAY_ROLES: roles,
+      ASSAY_LOG_FORMAT: 'json',
+      ASSAY_TEST_CLOCK: clock,
+      NODE_OPTIONS: `--import=${SHIFT}`,
+      ...env,
+    }),
+  })
+  closeSync(log)
+  const run: Run = { child, ready: false, expected: false }
+  let said = ''
+  child.stdout?.on('data', (chunk: Buffer) => {
+    said = (said + chunk.toString('utf8')).slice(-1000)
+    if (said.includes('Assay listens on')) run.ready = true
+  })
+  return run
+}
+
+/** Started and kept alive until `close`. */
+export function keepNode(options: NodeOptions): ChaosNode {
+  const { name, folder } = options
+  const [home, logFile, clock] = ['home', 'log', 'clock'].map((part) => path.join(folder, part)) as [
+    string,
+    string,
+    string,
+  ]
+  mkdirSync(home, { recursive: true, mode: 0o700 })
+  writeFileSync(clock, '0')
+  let closing = false
+  let run: Run | null = null
+  const faults: string[] = []
+
+  async function keep(): Promise<void> {
+    while (!closing) {
+      run = launch(options, home, logFile, clock)
+      node.starts += 1
+      const { child } = run
+      const ended = await new Promise<string>((resolve) =>
+        child.on('exit', (code, signal) => resolve(signal ?? String(code))),
+      )
+      if (run.ready && !run.expected) faults.push(`The node ${name} ended by itself with ${ended}.`)
+      run = null
+      if (!closing) await new Promise((resolve) => setTimeout(resolve, RESTART_MS))
+    }
+  }
+
+  const node: ChaosNode = {
+    name,
+    roles: options.roles,
+    url: `http://127.0.0.1:${options.port}`,
+    proxy: options.proxy,
+    folder,
+    home,
+    logFile,
+    busy: false,
+    faults,
+    starts: 0,
+    ready: () => run?.ready ?? false,
+    pid: () => run?.child.pid ?? null,
+    children: () => (run?.child.pid === undefined ? [] : descendants(run.child.pid)),
+    signal(signal) {
+      if (!run || run.child.pid === undefined || !isAlive(run.child.pid)) return false
+      if (signal === 'SIGKILL' || signal === 'SIGTERM') run.expected = true
+      return run.child.kill(signal)
+    },
+    shiftClock(ms) {
+      writeFileSync(clock, String(ms))
+      // Before it is ready the signal would end it; it reads the file by itself then.
+      if (node.ready()) node.signal('SIGUSR2')
+    },
+    async close() {
+      closing = true
+      node.signal('SIGCONT')
+      if (!node.signal('SIGTERM')) return void (await kept)
+      const stubborn = setTimeout(() => {
+        faults.push(`The node ${name} did not stop within 40 s.`)
+        node.signal('SIGKILL')
+      }, 40_000)
+      await kept
+      clearTimeout(stubborn)
+    },
+  }
+  const kept = keep()
+  return node
+}

@@ -1,0 +1,102 @@
+/**
+ * A TCP proxy for tests, which fails as networks do: it resets, it refuses, or it goes on accepting and never says
+ * another word, so that neither side learns that the other is gone (a half-open connection).
+ */
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+
+export interface Proxy {
+  port: number
+  /** Connections that it carries now, the silenced ones among them. */
+  open(): number
+  /** Those of this moment stay open and carry nothing more, for ever. New ones are carried. */
+  freeze(): void
+  /** The same, and until `mend` for new ones, too: they are accepted and never answered. */
+  silence(): void
+  /** Resets all, and new ones until `mend`. */
+  cut(): void
+  /** New connections are carried again. Silenced ones stay silent. */
+  mend(): void
+  close(): Promise<void>
+}
+
+/** How long the far side of a silenced connection hears nothing of its end. */
+const UNHEARD_MS = 20_000
+
+interface Pair {
+  near: Socket
+  far: Socket | null
+  silent: boolean
+}
+
+function carry(pair: Pair, from: Socket, to: Socket): void {
+  from.on('data', (chunk: Buffer) => {
+    if (pair.silent || to.destroyed) return
+    if (to.write(chunk)) return
+    from.pause()
+    to.once('drain', () => from.resume())
+  })
+  from.on('error', () => undefined)
+}
+
+function join(pair: Pair, near: Socket, far: Socket): void {
+  carry(pair, near, far)
+  carry(pair, far, near)
+  far.on('close', () => {
+    if (!pair.silent) near.destroy()
+  })
+  near.on('close', () => {
+    if (pair.silent) setTimeout(() => far.destroy(), UNHEARD_MS).unref()
+    else far.destroy()
+  })
+}
+
+export async function startProxy(target: { host: string; port: number }, port = 0): Promise<Proxy> {
+  const pairs = new Set<Pair>()
+  let mode: 'open' | 'silent' | 'cut' = 'open'
+  const server = createServer({ noDelay: true }, (near) => {
+    near.on('error', () => undefined)
+    if (mode === 'cut') {
+      near.resetAndDestroy()
+      return
+    }
+    const pair: Pair = { near, far: null, silent: mode === 'silent' }
+    pairs.add(pair)
+    near.on('close', () => pairs.delete(pair))
+    if (pair.silent) near.resume()
+    else {
+      pair.far = connect({ ...target, noDelay: true })
+      join(pair, near, pair.far)
+    }
+  })
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  const freeze = (): void => {
+    for (const pair of pairs) pair.silent = true
+  }
+  return {
+    port: (server.address() as AddressInfo).port,
+    open: () => pairs.size,
+    freeze,
+    silence() {
+      mode = 'silent'
+      freeze()
+    },
+    cut() {
+      mode = 'cut'
+      for (const { near, far } of pairs) {
+        near.resetAndDestroy()
+        far?.destroy()
+      }
+    },
+    mend() {
+      mode = 'open'
+    },
+    async close() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+      for (const { near, far } of pairs) {
+        near.destroy()
+        far?.destroy()
+      }
+      await closed
+    },
+  }
+}
