@@ -81,6 +81,21 @@ function settings(leaseMs: number): Record<string, string> {
   }
 }
 
+/** The runner ends a file that takes too long with SIGTERM: nothing may outlive it. */
+function endWithUs(nodes: ChaosNode[], disk: SmallDisk | null): () => void {
+  const ended = (): void => process.exit(1)
+  const kill = (): void => {
+    for (const node of nodes) node.signal('SIGKILL')
+    disk?.remove()
+  }
+  process.on('exit', kill)
+  process.on('SIGTERM', ended)
+  return () => {
+    process.off('exit', kill)
+    process.off('SIGTERM', ended)
+  }
+}
+
 async function onPostgres({ nodes: count, leaseMs, own }: ChaosOptions, folder: string): Promise<Ground> {
   const postgres = own ? await startOwnPostgres() : await startPostgres()
   const database = `assay_chaos_${process.pid}`
@@ -97,12 +112,14 @@ async function onPostgres({ nodes: count, leaseMs, own }: ChaosOptions, folder: 
     const roles = index >= count - 1 ? ROLES.at(-1)! : ROLES[index % ROLES.length]!
     nodes.push(keepNode({ ...place, roles, env: { ...env, ASSAY_STORE: url.href } }))
   }
+  const letGo = endWithUs(nodes, null)
   return {
     nodes,
     postgres,
     fillDisk: null,
     async close() {
       await Promise.all(nodes.map((node) => node.close()))
+      letGo()
       await Promise.all(nodes.map((node) => node.proxy?.close()))
       await postgres.dropDatabase(database)
       await postgres.stop()
@@ -118,12 +135,14 @@ async function onSqlite({ leaseMs }: ChaosOptions, folder: string): Promise<Grou
   const env = { ...settings(leaseMs), ASSAY_WORKERS: '2' }
   const base = { name: 'node-1', roles: ROLES.at(-1)!, folder: place, proxy: null }
   const node = keepNode({ ...base, port: await freePort(), env })
+  const letGo = endWithUs([node], disk)
   return {
     nodes: [node],
     postgres: null,
     fillDisk: disk ? () => disk.fill() : (one) => limitFiles(one.pid() ?? 0),
     async close() {
       await node.close()
+      letGo()
       disk?.remove()
     },
   }
