@@ -5,8 +5,9 @@
  * after the last fault everything must end without a hand. On PostgreSQL several nodes of mixed roles, each behind a TCP
  * proxy of its own; on SQLite the one process. The faults are drawn from the seed (chaos/faults.ts).
  */
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
+import { createClient } from '../../src/client.ts'
 import { checkHistory, type Entry } from '../history.ts'
 import { type Postgres, startOwnPostgres, startPostgres } from '../postgres.ts'
 import type { Proof } from '../proof.ts'
@@ -23,7 +24,7 @@ import {
   WEIGHTS,
   type World,
 } from './chaos/faults.ts'
-import { createLoad, digestOf, HUNGRY, impatientClient, type Load, WORK } from './chaos/load.ts'
+import { createLoad, digestOf, HUNGRY, type Load, WORK } from './chaos/load.ts'
 import { drain, readAll, readLogs, tellStory } from './chaos/reading.ts'
 import { startReceivers } from './chaos/receivers.ts'
 import { randomFrom } from './crash.ts'
@@ -40,6 +41,8 @@ export interface ChaosOptions {
   /** Unfinished jobs that are kept open. */
   jobs: number
   clients: number
+  /** Milliseconds that a clock is set off by at the most. On SQLite what was due waits until that time comes again. */
+  clockMs: number
   /** What is left must end in this time. */
   drainMs: number
   /** A PostgreSQL of its own, whatever ASSAY_TEST_POSTGRES says: one that may be killed. */
@@ -183,6 +186,11 @@ async function judge(load: Load, world: World, options: ChaosOptions, report: Ch
   }
 }
 
+function lastWords({ name, logFile }: ChaosNode): string[] {
+  const lines = readFileSync(logFile, 'utf8').trimEnd().split('\n')
+  return lines.slice(-15).map((line) => `    ${name}: ${line.slice(0, 600)}`)
+}
+
 const idIn = (fault: string): string | null =>
   /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/.exec(fault)?.[0] ?? null
 
@@ -201,7 +209,7 @@ function describe(report: ChaosReport, entries: Entry[]): void {
 }
 
 export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
-  const { store, faults, seed, leaseMs, pauseMs, log } = options
+  const { store, faults, seed, leaseMs, clockMs, pauseMs, log } = options
   const random = randomFrom(seed)
   const begin = Date.now()
   const { folder, remove } = temporaryFolder()
@@ -221,7 +229,7 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
   try {
     await eventually(() => nodes.every((node) => node.ready()), 'all nodes are ready', 120_000)
     const urls = apis(nodes)
-    const client = impatientClient(urls[0]!, TOKEN)
+    const client = createClient({ url: urls[0]!, token: TOKEN })
     await client.templates.put('work', WORK)
     await client.templates.put('hungry', HUNGRY)
     const receivers = await startReceivers(client, random, begin, digestOf)
@@ -231,6 +239,7 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
       nodes,
       postgres,
       leaseMs,
+      clockMs,
       receivers,
       fillDisk,
       submitHungry: () => load.submit(() => over, 'hungry'),
@@ -241,6 +250,7 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
       const pressing = load.press(() => over)
       const plan = planFaults(faults, weights, pauseMs, random)
       const now = (): number => Date.now() - begin
+      log(`seed ${seed}: ${faults} faults on ${store}`)
       const { counts } = await inflict(world, plan, { log, now, ended: ended.signal })
       report.faults = counts
       over = true
@@ -248,6 +258,10 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
       await pressing
       await judge(load, world, options, report)
       report.starts = nodes.reduce((sum, node) => sum + node.starts, 0)
+    } catch (error) {
+      // What stands still is a broken promise, too: where, is in the last words of the nodes.
+      report.violations.push(String(error))
+      for (const node of nodes) for (const line of lastWords(node)) log(line)
     } finally {
       over = true
       ended.abort()
@@ -280,6 +294,7 @@ export const proof: Proof = {
       pauseMs: number('pause', 2000),
       jobs: number('jobs', 60),
       clients: number('clients', 10),
+      clockMs: number('clock', 240) * 1000,
       drainMs: number('drain', 300) * 1000,
       own: true,
     })

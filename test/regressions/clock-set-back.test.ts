@@ -3,14 +3,23 @@ import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { FakeClock } from '../../src/runtime/clock.ts'
-import { addWebhook, claimAll, outcome, register, send } from '../../src/store/conformance/given.ts'
+import { uuidv7 } from '../../src/runtime/ids.ts'
+import {
+  addWebhook,
+  claimAll,
+  execute,
+  findings,
+  outcome,
+  register,
+  send,
+} from '../../src/store/conformance/given.ts'
 import { openStore } from '../../src/store/open.ts'
 
 const YEAR = 365 * 86_400_000
 
-test('delivers at once after the clock was set back', async (t) => {
+async function setUp(t: TestContext) {
   const home = await mkdtemp(path.join(tmpdir(), 'assay-clock-'))
   const clock = new FakeClock()
   const store = await openStore({ url: '', home, clock, publicUrl: null })
@@ -18,6 +27,11 @@ test('delivers at once after the clock was set back', async (t) => {
     await store.close()
     await rm(home, { recursive: true, force: true })
   })
+  return { store, clock }
+}
+
+test('delivers at once after the clock was set back', async (t) => {
+  const { store, clock } = await setUp(t)
   const webhook = await addWebhook(store, { rate_per_second: 1 })
   for (const jump of [0, YEAR, -YEAR, -60_000]) {
     clock.advance(jump)
@@ -28,4 +42,17 @@ test('delivers at once after the clock was set back', async (t) => {
     assert.equal(claimed.length, 1, `after ${jump} ms`)
     assert.equal(await store.recordAttempt(outcome(claimed[0]!)), true)
   }
+})
+
+test('tells at once of a job during which the clock was set back', async (t) => {
+  const { store, clock } = await setUp(t)
+  await addWebhook(store)
+  await register(store)
+  const lease = await execute(store)
+  clock.advance(-170_000)
+  assert.ok(await store.completeJob({ ...lease, insight_id: uuidv7(), findings: findings() }))
+  clock.advance(1000)
+  const [claimed, ...more] = await claimAll(store)
+  assert.equal(claimed?.event.type, 'job.completed')
+  assert.deepEqual(more, [])
 })

@@ -69,7 +69,8 @@ export async function writeEvent(tx: Transaction, event: NewEvent): Promise<void
       webhook,
       event: row,
       assignment_id: event.job?.assignment_id ?? null,
-      at: event.at,
+      // Not the event's time: that of a job's move is never before the one before, even where the clock was set back.
+      at: tx.now,
     })),
   )
 }

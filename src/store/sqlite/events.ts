@@ -62,13 +62,15 @@ export function writeEvent(connection: Connection, event: NewEvent): void {
           type,
           presence,
         )
+  // Due now by the clock as it stands: the event's time may lie ahead of it, where the clock was set back meanwhile.
+  const at = connection.now()
   for (const { webhook_id } of webhooks)
     addDelivery(connection, {
       delivery_id: uuidv7(),
       webhook_id,
       event: row,
       assignment_id: event.job?.assignment_id ?? null,
-      at: event.at,
+      at,
     })
 }
 

@@ -13,8 +13,8 @@ import type { Landscape } from './receivers.ts'
 export interface World {
   nodes: ChaosNode[]
   postgres: Postgres | null
-  /** Of a node. */
   leaseMs: number
+  clockMs: number
   receivers: Landscape
   /** Creates and runs a job that needs more memory than it may have. */
   submitHungry(): Promise<void>
@@ -37,7 +37,8 @@ const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 /** Longer than a lease, in every case. */
 const beyond = (leaseMs: number, length: number): number => leaseMs * (1.1 + length * 0.6)
 const around = (leaseMs: number, length: number): number => leaseMs * (0.2 + length * 1.4)
-const CLOCK_MOST_MS = 240_000
+/** A node that was taken away works again after this long at the most. */
+const BACK_MS = 90_000
 
 /** Taking something away for a while. */
 function during(
@@ -80,8 +81,8 @@ const ACTS = {
     (node) => node.proxy?.mend(),
     around,
   ),
-  'a clock set apart by minutes': async (_world, node, length) => {
-    node.shiftClock(Math.round((length * 2 - 1) * CLOCK_MOST_MS))
+  'a clock set apart by minutes': async ({ clockMs }, node, length) => {
+    node.shiftClock(Math.round((length * 2 - 1) * clockMs))
   },
   'kill -9 of an analysis process': async (_world, node, length) => {
     const children = node.children()
@@ -219,8 +220,12 @@ async function pickNode(
 ): Promise<ChaosNode> {
   const node = nodes[Math.floor(victim * nodes.length)]!
   if (most === null) return node
-  while (!ended.aborted && (node.busy || !node.ready() || nodes.filter((one) => one.busy).length >= most))
+  const patience = performance.now() + BACK_MS
+  while (!ended.aborted && (node.busy || !node.ready() || nodes.filter((one) => one.busy).length >= most)) {
+    if (performance.now() > patience)
+      throw new Error(`The node ${node.name} is not back after ${BACK_MS / 1000} s.`)
     await sleep(50)
+  }
   return node
 }
 

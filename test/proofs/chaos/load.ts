@@ -38,8 +38,10 @@ export const digestOf = (content: string | Buffer): string =>
 /** A node that was stopped takes connections and never answers. */
 const PATIENCE_MS = 8000
 const WAIT_SECONDS = 5
+/** Whatever happens to a node, the service answers within this time. */
+const ANSWER_MS = 90_000
 
-export function impatientClient(url: string, token: string): Client {
+function impatientClient(url: string, token: string): Client {
   const patient = (input: string | URL | Request, init?: RequestInit): Promise<Response> =>
     fetch(input, { ...init, signal: AbortSignal.timeout(PATIENCE_MS + WAIT_SECONDS * 1000) })
   return createClient({ url, token, retries: 0, fetch: patient })
@@ -136,11 +138,14 @@ export function createLoad({ urls, token, random, begin, jobs, clients: count }:
     call: (client: Client) => Promise<T>,
     stop: () => boolean = () => false,
   ): Promise<T | undefined> {
+    const patience = performance.now() + ANSWER_MS
     while (!stop()) {
       try {
         return await call(anyOf(clients))
       } catch (error) {
         if (!isUnsure(error)) throw error
+        if (performance.now() > patience)
+          throw new Error(`There was no answer for ${ANSWER_MS / 1000} s: ${String(error)}`, { cause: error })
         await pause(50 + random() * 150)
       }
     }

@@ -1,0 +1,32 @@
+/** The short form of `npm run proof -- chaos --store sqlite`; chaos-postgres.test.ts has that of the other store. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { missingPostgres } from './postgres.ts'
+import { type ChaosOptions, chaos } from './proofs/chaos.ts'
+
+const store: ChaosOptions['store'] = process.env.ASSAY_TEST_STORE === 'postgres' ? 'postgres' : 'sqlite'
+const missing = store === 'postgres' ? await missingPostgres() : null
+
+test(`the promises hold on ${store} whatever fails while jobs run`, {
+  skip: missing ?? false,
+}, async (context) => {
+  const seed = Number(process.env.ASSAY_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31))
+  const report = await chaos({
+    store,
+    seed,
+    faults: 8,
+    nodes: 3,
+    leaseMs: 3000,
+    clockMs: 20_000,
+    pauseMs: 400,
+    jobs: 12,
+    clients: 4,
+    drainMs: 120_000,
+    own: false,
+    log: (line) => context.diagnostic(line),
+  })
+  const { violations, ...figures } = report
+  context.diagnostic(JSON.stringify({ seed, ...figures }))
+  assert.deepEqual(violations, [], `seed ${seed}`)
+  assert.ok((report.ends.completed ?? 0) > 0)
+})
