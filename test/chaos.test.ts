@@ -20,7 +20,7 @@ test(`the promises hold on ${store} whatever fails while jobs run`, {
     clockMs: 20_000,
     pauseMs: 400,
     jobs: 12,
-    clients: 4,
+    clients: 6,
     drainMs: 120_000,
     own: false,
     log: (line) => context.diagnostic(line),

@@ -36,14 +36,16 @@ export const digestOf = (content: string | Buffer): string =>
   createHash('sha256').update(content).digest('hex').slice(0, 16)
 
 /** A node that was stopped takes connections and never answers. */
-const PATIENCE_MS = 8000
+const PATIENCE_MS = 5000
 const WAIT_SECONDS = 5
 /** Whatever happens to a node, the service answers within this time. */
 const ANSWER_MS = 90_000
 
 function impatientClient(url: string, token: string): Client {
-  const patient = (input: string | URL | Request, init?: RequestInit): Promise<Response> =>
-    fetch(input, { ...init, signal: AbortSignal.timeout(PATIENCE_MS + WAIT_SECONDS * 1000) })
+  const patient = (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
+    const waits = input instanceof URL && input.searchParams.has('wait') ? WAIT_SECONDS * 1000 : 0
+    return fetch(input, { ...init, signal: AbortSignal.timeout(PATIENCE_MS + waits) })
+  }
   return createClient({ url, token, retries: 0, fetch: patient })
 }
 
