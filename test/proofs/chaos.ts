@@ -123,7 +123,7 @@ async function onPostgres({ nodes: count, leaseMs, own }: ChaosOptions, folder: 
     async close() {
       await Promise.all(nodes.map((node) => node.close()))
       letGo()
-      await Promise.all(nodes.map((node) => node.proxy?.close()))
+      for (const { proxy } of nodes) await proxy?.close()
       await postgres.dropDatabase(database)
       await postgres.stop()
     },

@@ -99,12 +99,12 @@ export function keepNode(options: NodeOptions): ChaosNode {
   ]
   mkdirSync(home, { recursive: true, mode: 0o700 })
   writeFileSync(clock, '0')
-  let closing = false
+  const closing = new AbortController()
   let run: Run | null = null
   const faults: string[] = []
 
   async function keep(): Promise<void> {
-    while (!closing) {
+    while (!closing.signal.aborted) {
       run = launch(options, home, logFile, clock)
       node.starts += 1
       const { child } = run
@@ -113,7 +113,7 @@ export function keepNode(options: NodeOptions): ChaosNode {
       )
       if (run.ready && !run.expected) faults.push(`The node ${name} ended by itself with ${ended}.`)
       run = null
-      if (!closing) await new Promise((resolve) => setTimeout(resolve, RESTART_MS))
+      if (!closing.signal.aborted) await new Promise((resolve) => setTimeout(resolve, RESTART_MS))
     }
   }
 
@@ -142,9 +142,12 @@ export function keepNode(options: NodeOptions): ChaosNode {
       if (node.ready()) node.signal('SIGUSR2')
     },
     async close() {
-      closing = true
+      closing.abort()
       node.signal('SIGCONT')
-      if (!node.signal('SIGTERM')) return void (await kept)
+      if (!node.signal('SIGTERM')) {
+        await kept
+        return
+      }
       const stubborn = setTimeout(() => {
         faults.push(`The node ${name} did not stop within 40 s.`)
         node.signal('SIGKILL')

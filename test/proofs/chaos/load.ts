@@ -266,10 +266,10 @@ export function createLoad({ urls, token, random, begin, jobs, clients: count }:
   async function step(stop: () => boolean): Promise<void> {
     const chance = random()
     if (open.size < jobs && chance < 0.6) return submit(stop)
-    if (chance > 0.98) return void (await insist(list, stop))
+    if (chance > 0.98) return insist(list, stop)
     if (chance > 0.955 && ended.length > 0) {
       const [id] = ended.splice(Math.floor(random() * ended.length), 1)
-      return void (await insist((client) => remove(client, id!), stop))
+      return insist((client) => remove(client, id!), stop)
     }
     const id = [...open][Math.floor(random() * open.size)]
     if (id === undefined) return pause(20)
