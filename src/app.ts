@@ -248,8 +248,11 @@ async function buildServices(
       clock,
       log,
       metrics,
-      keepJobsMs: config.keepJobs,
-      keepEventsMs: config.keepEvents,
+      keep: {
+        jobs_ms: config.keepJobs,
+        events_ms: config.keepEvents,
+        deliveries_ms: config.keepDeliveries ?? config.keepEvents,
+      },
       leaseMs: config.lease,
     }),
   )

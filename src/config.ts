@@ -185,7 +185,18 @@ export const SETTINGS = {
     'The address under which clients reach the service; makes result_url absolute',
     publicUrl,
   ),
-  rateLimit: setting('ASSAY_RATE_LIMIT', '', 'Requests a second for each token; empty: no limit', rate),
+  rateLimit: setting(
+    'ASSAY_RATE_LIMIT',
+    '',
+    'Requests a second for each token, on each node; empty: no limit',
+    rate,
+  ),
+  workspaceRateLimit: setting(
+    'ASSAY_WORKSPACE_RATE_LIMIT',
+    '',
+    'Requests a second for each workspace, on each node, unless it has a limit of its own; empty: no limit',
+    rate,
+  ),
   maxQueued: setting(
     'ASSAY_MAX_QUEUED',
     '',
@@ -249,8 +260,14 @@ export const SETTINGS = {
   keepEvents: setting(
     'ASSAY_KEEP_EVENTS',
     '30d',
-    'How long events and ended deliveries are kept',
+    'How long events are kept, and ended deliveries with them at the latest',
     parseDuration,
+  ),
+  keepDeliveries: setting(
+    'ASSAY_KEEP_DELIVERIES',
+    '',
+    'How long ended deliveries are kept with what was sent and answered; empty: as long as events',
+    (value) => (value === '' ? null : parseDuration(value)),
   ),
   lease: setting(
     'ASSAY_LEASE',

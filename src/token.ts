@@ -12,14 +12,14 @@ export function includesScope(held: readonly Scope[], wanted: Scope): boolean {
 /** The default workspace: the one that reads the folder ASSAY_DATA. */
 export const DEFAULT_WORKSPACE = 'default'
 
-const cap = (description: string) =>
-  Type.Union([Type.Integer({ minimum: 0, maximum: 1_000_000_000 }), Type.Null()], { description })
+const cap = (description: string, minimum = 0) =>
+  Type.Union([Type.Integer({ minimum, maximum: 1_000_000_000 }), Type.Null()], { description })
 
 /** What a workspace may take of the service; null: what the settings say for every workspace. */
 export const WorkspaceCaps = Type.Object({
   max_queued: cap('Jobs queued at a time; null: ASSAY_MAX_QUEUED'),
   max_running: cap('Jobs running at a time; 0 holds them in the queue; null: ASSAY_MAX_RUNNING'),
-  rate_limit: cap('Requests a second, on each node; null: ASSAY_WORKSPACE_RATE_LIMIT'),
+  rate_limit: cap('Requests a second, on each node; null: ASSAY_WORKSPACE_RATE_LIMIT', 1),
 })
 export type WorkspaceCaps = Static<typeof WorkspaceCaps>
 

@@ -84,6 +84,42 @@ test('creates a workspace on a folder that exists, and removes it with all that 
   assert.equal((await ask('GET', '/v1alpha/tokens?workspace_id=second')).status, 404)
 })
 
+test('changes what a workspace may take, and holds it to that at once', async (t) => {
+  const { ask, token, folder } = await openHarness(t)
+  const body = { workspace_id: 'second', max_queued: 1 }
+  assert.equal((await ask('POST', '/v1alpha/workspaces', { body })).json().max_queued, 1)
+  const analyst = await token('second', ['analyst'])
+  const run = async () => {
+    const payload = { type: 'template', template_id: 'hello' }
+    const made = await ask('POST', '/v1alpha/jobs', { token: analyst, body: { payload } })
+    const assignment = { type: 'assignment', assignment_id: made.json() }
+    return ask('POST', '/v1alpha/jobs/run', { token: analyst, body: { payload: assignment } })
+  }
+  assert.equal((await run()).status, 200)
+  const full = await run()
+  assert.deepEqual([full.status, full.json().code, full.headers['retry-after']], [429, 'queue_full', '10'])
+  assert.match(full.json().detail, /1 jobs queued: wait until/)
+  const change = (patch: unknown, as?: string) =>
+    ask('PATCH', '/v1alpha/workspaces/second', { body: patch, ...(as ? { token: as } : {}) })
+  const changed = await change({ max_queued: null, name: 'New', data_folder: folder })
+  assert.deepEqual(
+    [changed.status, changed.json().max_queued, changed.json().name, changed.json().data_folder],
+    [200, null, 'New', folder],
+  )
+  assert.equal((await run()).status, 200)
+  assert.equal((await change({ data_folder: null })).json().data_folder, null)
+  for (const patch of [
+    { max_queued: -1 },
+    { max_running: 1.5 },
+    { rate_limit: 0 },
+    { data_folder: 'x' },
+    { x: 1 },
+  ])
+    assert.equal((await change(patch)).status, 422, JSON.stringify(patch))
+  assert.equal((await change({ max_queued: 5 }, await token('second', ['admin']))).status, 403)
+  assert.equal((await ask('PATCH', '/v1alpha/workspaces/third', { body: {} })).status, 404)
+})
+
 test('keeps the admin of one workspace out of the others and of the service', async (t) => {
   const { ask, token } = await openHarness(t)
   await ask('POST', '/v1alpha/workspaces', { body: { workspace_id: 'second' } })

@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import { FakeClock } from '../runtime/clock.ts'
 import { uuidv7 } from '../runtime/ids.ts'
 import { hashPassword, hashToken } from '../runtime/secrets.ts'
-import { createTokenCache } from './auth.ts'
+import type { Principal } from '../token.ts'
+import { createRequestLimits, createTokenCache } from './auth.ts'
 import { openHarness } from './harness.ts'
 
 const FORM = 'application/x-www-form-urlencoded'
@@ -116,6 +117,7 @@ test('limits the requests of each token where a limit is set', async (t) => {
     port: 0,
     data: null,
     rateLimit: 3,
+    workspaceRateLimit: null,
     trustProxy: false,
     metricsToken: null,
     publicUrl: null,
@@ -153,6 +155,39 @@ async function withUser(t: Parameters<typeof openHarness>[0], clock = new FakeCl
     })
   return { ...harness, login, clock }
 }
+
+test('limits the requests of a workspace over all its tokens, by its own limit or that of the settings', async (t) => {
+  const clock = new FakeClock()
+  const harness = await openHarness(t, { clock })
+  const { ask, tokens, store } = harness
+  const limit = (rate_limit: number | null) =>
+    ask('PATCH', '/v1alpha/workspaces/default', { body: { rate_limit } })
+  await limit(3)
+  for (const token of [tokens.viewer, tokens.analyst, tokens.viewer])
+    assert.equal((await ask('GET', '/v1alpha/jobs', { token })).status, 200)
+  const refused = await ask('GET', '/v1alpha/jobs', { token: tokens.analyst })
+  assert.deepEqual(
+    [refused.status, refused.headers['ratelimit-limit'], refused.headers['retry-after']],
+    [429, '3', '1'],
+  )
+  await store.createWorkspace({ workspace_id: 'second', name: 'Second', data_folder: null })
+  const other = await harness.token('second', ['viewer'])
+  assert.equal((await ask('GET', '/v1alpha/jobs', { token: other })).status, 200)
+  clock.advance(1000)
+  assert.equal((await limit(null)).status, 200)
+  for (let count = 0; count < 9; count += 1) assert.equal((await ask('GET', '/v1alpha/jobs')).status, 200)
+})
+
+test('holds a workspace to the limit of the settings where it has none of its own', () => {
+  const limits = createRequestLimits(new FakeClock(), { rateLimit: 2, workspaceRateLimit: 3 })
+  const take = (token_id: string, over: Partial<Principal> = {}) =>
+    limits({ ...PRINCIPAL, token_id, ...over })!.allowed
+  assert.deepEqual([take('a'), take('a'), take('a')], [true, true, false], 'the token has had its share')
+  assert.deepEqual([take('b'), take('b')], [true, false], 'the workspace has had its share')
+  assert.equal(take('c', { workspace_id: 'other' }), true)
+  assert.equal(take('d', { workspace_id: 'own', rate_limit: 1 }), true)
+  assert.equal(take('e', { workspace_id: 'own', rate_limit: 1 }), false, 'its own limit counts')
+})
 
 test('logs in with a password, for as long as it says', async (t) => {
   const { ask, login, clock } = await withUser(t)
@@ -214,6 +249,7 @@ test('counts logins by the last address of X-Forwarded-For behind a proxy, and n
       port: 0,
       data: null,
       rateLimit: null,
+      workspaceRateLimit: null,
       trustProxy,
       metricsToken: null,
       publicUrl: null,

@@ -3,12 +3,14 @@
  * another node may work for that long; one revoked by this process stops at once.
  */
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
+import type { Config } from '../config.ts'
 import { AppError } from '../errors.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { hashToken } from '../runtime/secrets.ts'
+import type { Allowance } from '../store/contract/allowances.ts'
 import type { Store } from '../store/store.ts'
 import { includesScope, type Principal, type Scope } from '../token.ts'
-import type { Limiter } from './limiter.ts'
+import { createLimiter, type Rate } from './limiter.ts'
 
 const KEPT_MS = 2000
 const MOST_KEPT = 1000
@@ -85,13 +87,37 @@ export function rateHeaders(allowance: { limit: number; remaining: number; reset
   }
 }
 
+/** What the request takes of its token's and its workspace's rate: the tighter of both; null: neither has one. */
+export type RequestLimits = (principal: Principal) => Allowance | null
+
+const evenly = (rate: number): Rate => ({ burst: rate, perSecond: rate })
+
+/** Each node counts for itself: behind a balancer the limits are those of one node times their number. */
+export function createRequestLimits(
+  clock: Clock,
+  { rateLimit, workspaceRateLimit }: Pick<Config, 'rateLimit' | 'workspaceRateLimit'>,
+): RequestLimits {
+  const limiter = createLimiter(clock, evenly(1))
+  return ({ token_id, workspace_id, rate_limit }) => {
+    const ofWorkspace = rate_limit ?? workspaceRateLimit
+    const taken: Allowance[] = []
+    if (rateLimit !== null) taken.push(limiter.take(`token ${token_id}`, evenly(rateLimit)))
+    // What the token's own limit refuses takes nothing from the others of its workspace.
+    if (ofWorkspace !== null && taken[0]?.allowed !== false)
+      taken.push(limiter.take(`workspace ${workspace_id}`, evenly(ofWorkspace)))
+    return (
+      taken.find(({ allowed }) => !allowed) ?? taken.toSorted((a, b) => a.remaining - b.remaining)[0] ?? null
+    )
+  }
+}
+
 /** A hook with a callback, not a promise: with the token kept it costs no turn of the event loop. */
-export function authenticate(tokens: TokenCache, requests: Limiter | null, scope: Scope) {
+export function authenticate(tokens: TokenCache, requests: RequestLimits, scope: Scope) {
   const judge = (principal: Principal | null, request: FastifyRequest, reply: FastifyReply): void => {
     if (!principal) throw unauthorized(true)
     request.principal = principal
-    if (requests) {
-      const allowance = requests.take(principal.token_id)
+    const allowance = requests(principal)
+    if (allowance) {
       reply.headers(rateHeaders(allowance))
       if (!allowance.allowed)
         throw new AppError('rate_limited', `More than ${allowance.limit} requests a second: wait.`, {

@@ -95,6 +95,7 @@ export async function openHarness(test: TestContext, options: HarnessOptions = {
       port: 0,
       data: null,
       rateLimit: null,
+      workspaceRateLimit: null,
       trustProxy: false,
       metricsToken: null,
       publicUrl: null,

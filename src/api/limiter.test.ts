@@ -23,12 +23,17 @@ test('says how long to wait in whole seconds', () => {
   assert.deepEqual(refused, { allowed: false, limit: 1, remaining: 0, reset: 30 })
 })
 
-test('counts nothing that is given back', () => {
-  const limiter = createLimiter(new FakeClock(), { burst: 1, perSecond: 0.001 })
-  for (let count = 0; count < 10; count += 1) {
-    assert.ok(limiter.take('ada').allowed)
-    limiter.giveBack('ada')
-  }
+test('takes the rate of a key where it has one of its own', () => {
+  const clock = new FakeClock()
+  const limiter = createLimiter(clock, { burst: 1, perSecond: 1 })
+  const rate = { burst: 3, perSecond: 3 }
+  assert.deepEqual(
+    [1, 2, 3, 4].map(() => limiter.take('team', rate).allowed),
+    [true, true, true, false],
+  )
+  clock.advance(1000)
+  assert.equal(limiter.take('team', rate).remaining, 2)
+  assert.equal(limiter.take('team').limit, 1)
 })
 
 test('holds no more keys than it may, and forgets full buckets first', () => {

@@ -4,55 +4,48 @@
  */
 import type { Clock } from '../runtime/clock.ts'
 
-export interface Allowance {
-  allowed: boolean
-  limit: number
-  remaining: number
-  /** Seconds until one more is allowed (when refused), else until the bucket is full. */
-  reset: number
+import type { Allowance } from '../store/contract/allowances.ts'
+
+export interface Rate {
+  burst: number
+  perSecond: number
 }
 
 export interface Limiter {
-  take(key: string): Allowance
-  /** Gives back what was taken: it did not count after all. */
-  giveBack(key: string): void
+  /** At the limiter's rate, or at one of the key's own. */
+  take(key: string, rate?: Rate): Allowance
 }
 
 const MOST_KEYS = 10_000
 
-export function createLimiter(
-  clock: Clock,
-  { burst, perSecond }: { burst: number; perSecond: number },
-): Limiter {
-  const buckets = new Map<string, { tokens: number; at: number }>()
+export function createLimiter(clock: Clock, common: Rate): Limiter {
+  const buckets = new Map<string, { tokens: number; at: number; rate: Rate }>()
 
-  const level = (key: string): number => {
+  const level = (key: string, rate: Rate): number => {
     const bucket = buckets.get(key)
-    if (!bucket) return burst
-    return Math.min(burst, bucket.tokens + ((clock.monotonic() - bucket.at) / 1000) * perSecond)
+    if (!bucket) return rate.burst
+    return Math.min(rate.burst, bucket.tokens + ((clock.monotonic() - bucket.at) / 1000) * rate.perSecond)
   }
-  const set = (key: string, tokens: number): void => {
+  const set = (key: string, tokens: number, rate: Rate): void => {
     buckets.delete(key)
-    if (tokens >= burst) return
-    buckets.set(key, { tokens, at: clock.monotonic() })
+    if (tokens >= rate.burst) return
+    buckets.set(key, { tokens, at: clock.monotonic(), rate })
     if (buckets.size <= MOST_KEYS) return
-    for (const old of buckets.keys()) {
+    for (const [old, bucket] of buckets) {
       if (buckets.size <= MOST_KEYS / 2) break
-      if (level(old) >= burst || buckets.size > MOST_KEYS) buckets.delete(old)
+      if (level(old, bucket.rate) >= bucket.rate.burst || buckets.size > MOST_KEYS) buckets.delete(old)
     }
   }
 
   return {
-    take(key) {
-      const tokens = level(key)
+    take(key, rate = common) {
+      const { burst, perSecond } = rate
+      const tokens = level(key, rate)
       const allowed = tokens >= 1
       const left = allowed ? tokens - 1 : tokens
-      set(key, left)
+      set(key, left, rate)
       const reset = allowed ? (burst - left) / perSecond : (1 - left) / perSecond
       return { allowed, limit: burst, remaining: Math.floor(left), reset: Math.max(1, Math.ceil(reset)) }
-    },
-    giveBack(key) {
-      set(key, level(key) + 1)
     },
   }
 }

@@ -1,5 +1,6 @@
 /**
- * OAuth 2's password flow. Attempts are limited by name and by address; those that succeed do not count. A user who does
+ * OAuth 2's password flow. Attempts are limited by name and by address, on all nodes together; those that succeed do
+ * not count. A user who does
  * not exist takes as long as a wrong password, and gets the same answer.
  */
 import Type from 'typebox'
@@ -7,17 +8,26 @@ import { AppError } from '../errors.ts'
 import { iso } from '../runtime/clock.ts'
 import { uuidv7 } from '../runtime/ids.ts'
 import { hashToken, newToken, verifyPassword } from '../runtime/secrets.ts'
+import type { Bucket } from '../store/contract/allowances.ts'
 import type { Store } from '../store/store.ts'
 import { includesScope, type Principal, SCOPES, type Scope } from '../token.ts'
 import { rateHeaders } from './auth.ts'
-import type { Limiter } from './limiter.ts'
 import { operation } from './route.ts'
 import { invalid } from './validate.ts'
 
 const SESSION_SECONDS = 12 * 3600
 
-function attempt(limiter: Limiter, key: string): void {
-  const allowance = limiter.take(key)
+/** Of failed attempts: sixty at once and then one a second from an address, ten and then two a minute for a name. */
+function bucketsOf(address: string, username: string): Bucket[] {
+  return [
+    { key: `login from ${address}`, burst: 60, per_second: 1 },
+    // Hashed: people type their password where the name belongs.
+    { key: `login as ${hashToken(username)}`, burst: 10, per_second: 1 / 30 },
+  ]
+}
+
+async function attempt(store: Store, buckets: Bucket[]): Promise<void> {
+  const allowance = await store.takeAllowances(buckets)
   if (!allowance.allowed)
     throw new AppError('rate_limited', `Too many failed logins: wait ${allowance.reset} seconds.`, {
       retryAfter: allowance.reset,
@@ -69,17 +79,16 @@ export const login = operation({
   },
   errors: ['unauthorized', 'forbidden', 'rate_limited'],
   async handle({ services, body, request, reply }) {
-    const { store, clock, logins } = services
+    const { store, clock } = services
     const { username, password } = body
-    attempt(logins.byAddress, request.ip)
-    attempt(logins.byUsername, username)
+    const buckets = bucketsOf(request.ip, username)
+    await attempt(store, buckets)
     const user = await store.findUser(username)
     if (!(await verifyPassword(password, user?.password_hash ?? null)) || !user)
       throw new AppError('unauthorized', 'The username or the password is wrong.', {
         headers: { 'www-authenticate': 'Bearer' },
       })
-    logins.byAddress.giveBack(request.ip)
-    logins.byUsername.giveBack(username)
+    await store.returnAllowances(buckets)
     const scopes = grantedScopes(body.scope, user.scopes)
     const secret = newToken()
     await store.createToken({

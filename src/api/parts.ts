@@ -8,7 +8,7 @@ import type { SecretBox } from '../runtime/secrets.ts'
 import type { Store } from '../store/store.ts'
 import type { Targets } from '../target.ts'
 import type { Catalog } from '../templates/catalog.ts'
-import type { TokenCache } from './auth.ts'
+import type { RequestLimits, TokenCache } from './auth.ts'
 import type { Drawings } from './drawings.ts'
 import type { Hints } from './hints.ts'
 import type { Idempotency } from './idempotency.ts'
@@ -17,7 +17,17 @@ import type { Openings } from './openings.ts'
 import type { Statuses } from './statuses.ts'
 
 export interface ApiParts {
-  config: Pick<Config, 'host' | 'port' | 'data' | 'rateLimit' | 'trustProxy' | 'metricsToken' | 'publicUrl'>
+  config: Pick<
+    Config,
+    | 'host'
+    | 'port'
+    | 'data'
+    | 'rateLimit'
+    | 'workspaceRateLimit'
+    | 'trustProxy'
+    | 'metricsToken'
+    | 'publicUrl'
+  >
   /** The settings as people may see them, secrets hidden. */
   settings: ReturnType<typeof describeConfig>
   store: Store
@@ -45,12 +55,10 @@ export interface Services extends ApiParts {
   idempotency: Idempotency
   /** The shipped tables: name and absolute path. */
   sample: Record<string, string>
-  /** Null: no limit. */
-  requests: Limiter | null
+  requests: RequestLimits
   /** Who reads by links, by address. */
   readers: Limiter
   openings: Openings
-  logins: { byUsername: Limiter; byAddress: Limiter }
   /** The text of the OpenAPI document. */
   openapi(): string
   /** Aborted when the server begins to close: what waits answers now. */

@@ -94,6 +94,7 @@ export const ROUTES: readonly Route[] = [
   on('DELETE /v1alpha/users/{user_id}', users.deleteUser),
   on('GET /v1alpha/workspaces', workspaces.listWorkspaces),
   on('POST /v1alpha/workspaces', workspaces.createWorkspace),
+  on('PATCH /v1alpha/workspaces/{workspace_id}', workspaces.changeWorkspace),
   on('DELETE /v1alpha/workspaces/{workspace_id}', workspaces.deleteWorkspace),
   on('GET /v1alpha/nodes', system.listNodes),
   on('GET /v1alpha/queue', system.readQueue),

@@ -241,6 +241,7 @@ test('asks for the metrics token where one is set', async (t) => {
     port: 0,
     data: null,
     rateLimit: null,
+    workspaceRateLimit: null,
     trustProxy: false,
     metricsToken: 'a-metrics-token-of-16',
     publicUrl: null,

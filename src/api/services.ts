@@ -2,7 +2,7 @@
 import type { Pool } from '../analysis/pool.ts'
 import type { Catalog } from '../templates/catalog.ts'
 import { sampleFiles } from '../templates/samples.ts'
-import { createTokenCache } from './auth.ts'
+import { createRequestLimits, createTokenCache } from './auth.ts'
 import { createDrawings } from './drawings.ts'
 import { createHints } from './hints.ts'
 import { createIdempotency } from './idempotency.ts'
@@ -12,11 +12,8 @@ import { createOpenings } from './openings.ts'
 import type { ApiParts, Services } from './parts.ts'
 import { createStatuses } from './statuses.ts'
 
-/** Login attempts: ten at once and then two a minute for a name, sixty and one a second for an address. */
-const LOGINS_BY_USERNAME = { burst: 10, perSecond: 1 / 30 }
 /** Pages opened by links: people behind one address share it. */
 const READERS = { burst: 120, perSecond: 2 }
-const LOGINS_BY_ADDRESS = { burst: 60, perSecond: 1 }
 
 export function createServices(parts: ApiParts, stopping: AbortSignal): Services {
   if (parts.roles.includes('api') && (parts.pool === null || parts.catalog === null))
@@ -36,16 +33,9 @@ export function createServices(parts: ApiParts, stopping: AbortSignal): Services
     sample: sampleFiles(),
     drawings: createDrawings(pool, parts.log),
     idempotency: createIdempotency({ ...parts, stopping }),
-    requests:
-      config.rateLimit === null
-        ? null
-        : createLimiter(clock, { burst: config.rateLimit, perSecond: config.rateLimit }),
+    requests: createRequestLimits(clock, config),
     readers: createLimiter(clock, READERS),
     openings: createOpenings(store, clock, parts.log),
-    logins: {
-      byUsername: createLimiter(clock, LOGINS_BY_USERNAME),
-      byAddress: createLimiter(clock, LOGINS_BY_ADDRESS),
-    },
     openapi: () => (document ??= openapiText()),
     stopping,
   }

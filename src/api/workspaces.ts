@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises'
 import path from 'node:path'
 import Type from 'typebox'
 import { notFound } from '../errors.ts'
-import { DEFAULT_WORKSPACE, Workspace } from '../token.ts'
+import { DEFAULT_WORKSPACE, Workspace, WorkspaceCaps } from '../token.ts'
 import { requireOperator, WorkspaceId } from './administration.ts'
 import { LIMIT_DEFAULT, pageOf, pageQuery, whole } from './fields.ts'
 import { operation } from './route.ts'
@@ -34,6 +34,11 @@ async function requireFolder(folder: string): Promise<string> {
   return path.resolve(folder)
 }
 
+const DataFolder = Type.Union([Type.String({ minLength: 1, maxLength: 4096 }), Type.Null()], {
+  description: 'The folder that file: sources read; an absolute path that exists on every node',
+})
+const OwnCaps = Type.Partial(WorkspaceCaps).properties
+
 export const createWorkspace = operation({
   name: 'createWorkspace',
   tag: 'Administration',
@@ -42,23 +47,50 @@ export const createWorkspace = operation({
   body: Type.Object({
     workspace_id: WorkspaceId,
     name: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'The id unless given' })),
-    data_folder: Type.Optional(
-      Type.Union([Type.String({ minLength: 1, maxLength: 4096 }), Type.Null()], {
-        description: 'The folder that file: sources read; an absolute path that exists on every node',
-      }),
-    ),
+    data_folder: Type.Optional(DataFolder),
+    ...OwnCaps,
   }),
   replies: { 201: { description: 'The workspace', schema: Workspace } },
   errors: ['name_taken'],
   async handle({ services, principal, body, reply }) {
     requireOperator(principal)
-    const { workspace_id, name, data_folder = null } = body
+    const { workspace_id, name, data_folder = null, ...caps } = body
     const workspace = await services.store.createWorkspace({
       workspace_id,
       name: name ?? workspace_id,
       data_folder: data_folder === null ? null : await requireFolder(data_folder),
+      ...caps,
     })
     return reply.code(201).header('location', `/v1alpha/workspaces/${workspace_id}`).send(workspace)
+  },
+})
+
+export const changeWorkspace = operation({
+  name: 'changeWorkspace',
+  tag: 'Administration',
+  summary: 'Change a workspace',
+  description:
+    'Its name, its folder, and what it may take: jobs queued and running at a time, requests a second. What is left out stays; null takes the setting for every workspace. Other nodes follow within two seconds.',
+  scope: 'admin',
+  params: Type.Object({ workspace_id: WorkspaceId }),
+  body: Type.Object({
+    name: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
+    data_folder: Type.Optional(DataFolder),
+    ...OwnCaps,
+  }),
+  replies: { 200: { description: 'The workspace', schema: Workspace } },
+  errors: ['not_found'],
+  async handle({ services, principal, params, body }) {
+    requireOperator(principal)
+    const { data_folder, ...rest } = body
+    const folder = typeof data_folder === 'string' ? await requireFolder(data_folder) : data_folder
+    const workspace = await services.store.updateWorkspace({
+      ...params,
+      patch: { ...rest, ...(folder === undefined ? {} : { data_folder: folder }) },
+    })
+    services.tokens.forget()
+    if (!workspace) throw notFound('workspace', params.workspace_id)
+    return workspace
   },
 })
 

@@ -1,7 +1,8 @@
 /** assay token, user, workspace: who may do what. */
+import path from 'node:path'
 import type { Client, OfWorkspace } from '../client.ts'
 import { parseDuration } from '../config.ts'
-import { SCOPES, type Scope } from '../token.ts'
+import { SCOPES, type Scope, type WorkspacePatch } from '../token.ts'
 import { type Call, type Command, JSON_OPTION, type Option } from './command.ts'
 import { withClient } from './connect.ts'
 import { EXIT, UsageError } from './exit.ts'
@@ -172,22 +173,71 @@ const USER_CREATE: Command = {
     }),
 }
 
+const WORKSPACE_OPTIONS: Record<string, Option> = {
+  json: JSON_OPTION,
+  name: { type: 'string', value: 'TEXT', doc: 'A name for people' },
+  folder: { type: 'string', value: 'FOLDER', doc: 'The folder its "file:" sources read; none: "none"' },
+  'max-queued': {
+    type: 'string',
+    value: 'NUMBER',
+    doc: 'Jobs queued at a time; "default": ASSAY_MAX_QUEUED',
+  },
+  'max-running': {
+    type: 'string',
+    value: 'NUMBER',
+    doc: 'Jobs running at a time, 0 holds them; "default": ASSAY_MAX_RUNNING',
+  },
+  'rate-limit': {
+    type: 'string',
+    value: 'NUMBER',
+    doc: 'Requests a second on each node; "default": ASSAY_WORKSPACE_RATE_LIMIT',
+  },
+}
+
+/** What was given, and nothing else. */
+function workspacePatch(call: Call): WorkspacePatch {
+  const patch: WorkspacePatch = {}
+  const [name, folder] = [call.text('name'), call.text('folder')]
+  if (name !== undefined) patch.name = name
+  if (folder !== undefined) patch.data_folder = folder === 'none' ? null : path.resolve(folder)
+  for (const key of ['max_queued', 'max_running', 'rate_limit'] as const) {
+    const option = key.replace('_', '-')
+    const text = call.text(option)
+    if (text === undefined) continue
+    if (text !== 'default' && !/^\d{1,10}$/.test(text))
+      throw new UsageError(`--${option} takes a whole number or "default", not ${JSON.stringify(text)}.`)
+    patch[key] = text === 'default' ? null : Number(text)
+  }
+  return patch
+}
+
+const WORKSPACE_CHANGE: Command = {
+  name: 'workspace change',
+  operands: 'ID',
+  summary: 'Change a workspace: its name, its folder, what it may take of the service',
+  options: WORKSPACE_OPTIONS,
+  run: (call) =>
+    withClient(call, async (client) => {
+      const patch = workspacePatch(call)
+      if (Object.keys(patch).length === 0) throw new UsageError('Say what to change: see --help.')
+      const workspace = await client.workspaces.change(call.operands[0]!, patch)
+      if (call.on('json')) printJson(workspace)
+      return EXIT.ok
+    }),
+}
+
 const WORKSPACE_CREATE: Command = {
   name: 'workspace create',
   operands: 'ID',
   summary: 'Make a workspace',
-  options: {
-    json: JSON_OPTION,
-    name: { type: 'string', value: 'TEXT', doc: 'A name for people (default: the id)' },
-    folder: { type: 'string', value: 'FOLDER', doc: 'The folder its "file:" sources read (default: none)' },
-  },
+  options: WORKSPACE_OPTIONS,
   run: (call) =>
     withClient(call, async (client) => {
-      const [workspace_id] = call.operands
+      const workspace_id = call.operands[0]!
       const workspace = await client.workspaces.create({
-        workspace_id: workspace_id!,
-        name: call.text('name') ?? workspace_id!,
-        data_folder: call.text('folder') ?? null,
+        workspace_id,
+        name: workspace_id,
+        ...workspacePatch(call),
       })
       if (call.on('json')) printJson(workspace)
       else out(`${workspace.workspace_id}\n`)
@@ -227,10 +277,19 @@ export const ACCOUNTS: Command[] = [
   lister(
     'workspace list',
     'List the workspaces',
-    ['WORKSPACE', 'NAME', 'FOLDER', 'CREATED'],
+    ['WORKSPACE', 'NAME', 'FOLDER', 'QUEUED', 'RUNNING', 'RATE', 'CREATED'],
     (client) => everything(client.workspaces.list),
-    (workspace) => [workspace.workspace_id, workspace.name, workspace.data_folder, workspace.created_at],
+    (workspace) => [
+      workspace.workspace_id,
+      workspace.name,
+      workspace.data_folder,
+      ...[workspace.max_queued, workspace.max_running, workspace.rate_limit].map(
+        (cap) => cap?.toString() ?? null,
+      ),
+      workspace.created_at,
+    ],
   ),
+  WORKSPACE_CHANGE,
   deleter('workspace delete', 'Delete workspaces with all that is in them', (client, id) =>
     client.workspaces.delete(id),
   ),

@@ -1,6 +1,6 @@
 /** Tokens, users, workspaces, and what the service says of itself. */
 import type { JobStatus } from '../job.ts'
-import type { Principal, Scope, Token, User, Workspace } from '../token.ts'
+import type { Principal, Scope, Token, User, Workspace, WorkspaceCaps, WorkspacePatch } from '../token.ts'
 import {
   type CreateOptions,
   createKey,
@@ -62,9 +62,11 @@ export function adminCalls(send: Send, json: Json) {
     workspaces: {
       list: (query: PageInput = {}) => json<Page<Workspace>>('GET', '/workspaces', { query: { ...query } }),
       create: (
-        input: { workspace_id: string; name: string; data_folder?: string | null },
+        input: { workspace_id: string; name: string; data_folder?: string | null } & Partial<WorkspaceCaps>,
         options?: CreateOptions,
       ) => create<Workspace>('/workspaces', input, options),
+      change: (workspace_id: string, patch: WorkspacePatch) =>
+        json<Workspace>('PATCH', `/workspaces/${segment(workspace_id)}`, { json: patch }),
       delete: (workspace_id: string) => remove(`/workspaces/${segment(workspace_id)}`),
     },
     logout: async (): Promise<void> => {

@@ -40,8 +40,7 @@ async function setUp() {
     clock,
     log: silentLog,
     metrics,
-    keepJobsMs: 30 * DAY_MS,
-    keepEventsMs: 30 * DAY_MS,
+    keep: { jobs_ms: 30 * DAY_MS, events_ms: 30 * DAY_MS, deliveries_ms: 30 * DAY_MS },
     leaseMs: 30_000,
   })
   const control = new AbortController()

@@ -5,10 +5,10 @@
 
 import { JOB_STATUSES } from '../job.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { iso } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { Service } from '../runtime/service.ts'
+import type { Retention } from '../store/contract/retention.ts'
 import type { Store } from '../store/store.ts'
 
 /** How often it looks, as a share of the lease: every 5 s of 30. */
@@ -23,8 +23,7 @@ export interface ReaperOptions {
   clock: Clock
   log: Logger
   metrics: Metrics
-  keepJobsMs: number
-  keepEventsMs: number
+  keep: Retention
   leaseMs: number
 }
 
@@ -44,22 +43,19 @@ async function gauge({ store, clock, metrics }: ReaperOptions): Promise<void> {
 
 /** Batch after batch until nothing is left that is old enough. */
 async function prune(options: ReaperOptions, signal: AbortSignal): Promise<void> {
-  const { store, clock, log } = options
-  const ask = {
-    jobs_before: iso(clock.now() - options.keepJobsMs),
-    events_before: iso(clock.now() - options.keepEventsMs),
-    limit: PRUNE_BATCH,
+  const { store, clock, log, keep } = options
+  const total = { jobs: 0, events: 0, deliveries: 0, other: 0 }
+  let rest = 1
+  while (rest > 0 && !signal.aborted) {
+    const pruned = await store.prune({ keep, limit: PRUNE_BATCH })
+    rest = 0
+    for (const [kind, count] of Object.entries(pruned) as [keyof typeof total, number][]) {
+      total[kind] += count
+      rest += count
+    }
+    if (rest > 0) await clock.sleep(PRUNE_PAUSE_MS, signal)
   }
-  const total = { jobs: 0, events: 0, other: 0 }
-  while (!signal.aborted) {
-    const pruned = await store.prune(ask)
-    total.jobs += pruned.jobs
-    total.events += pruned.events
-    total.other += pruned.other
-    if (pruned.jobs + pruned.events + pruned.other === 0) break
-    await clock.sleep(PRUNE_PAUSE_MS, signal)
-  }
-  if (total.jobs + total.events + total.other > 0) log.info(total, 'old rows were deleted')
+  if (Object.values(total).some((count) => count > 0)) log.info(total, 'old rows were deleted')
 }
 
 export function createReaper(options: ReaperOptions): Service {

@@ -4,6 +4,7 @@
  */
 import { suite, test } from 'node:test'
 import { accountTests } from './conformance/accounts.ts'
+import { allowanceTests } from './conformance/allowances.ts'
 import { batchTests } from './conformance/batches.ts'
 import { capTests } from './conformance/caps.ts'
 import { claimTests, nodeTests } from './conformance/claims.ts'
@@ -22,6 +23,7 @@ const PARTS = {
   accounts: accountTests,
   connections: connectionTests,
   jobs: jobTests,
+  allowances: allowanceTests,
   caps: capTests,
   claims: claimTests,
   batches: batchTests,

@@ -21,9 +21,11 @@ import type {
   Webhook,
   WebhookStatus,
 } from '../webhook.ts'
+import type { AllowanceStore } from './contract/allowances.ts'
 import type { BatchStore } from './contract/batches.ts'
 import type { ConnectionStore } from './contract/connections.ts'
 import type { LinkStore } from './contract/links.ts'
+import type { RetentionStore } from './contract/retention.ts'
 import type { ScheduleStore } from './contract/schedules.ts'
 
 /** Something may have changed. Only a hint: hints can be lost, polling must suffice. Given after the commit. */
@@ -184,13 +186,13 @@ export interface Counts {
   deliveries: { due: number; waiting: number; oldest_at: string | null }
 }
 
-export interface Pruned {
-  jobs: number
-  events: number
-  other: number
-}
-
-export interface Store extends BatchStore, ConnectionStore, LinkStore, ScheduleStore {
+export interface Store
+  extends AllowanceStore,
+    BatchStore,
+    ConnectionStore,
+    LinkStore,
+    RetentionStore,
+    ScheduleStore {
   readonly kind: 'sqlite' | 'postgres'
   /**
    * Another number after every commit that a reader here could see: what was read under the same number still holds.
@@ -207,8 +209,6 @@ export interface Store extends BatchStore, ConnectionStore, LinkStore, ScheduleS
   /** Writes the value where the key has none yet; answers with the value that is kept. */
   keepOnce(key: string, value: string): Promise<string>
   counts(): Promise<Counts>
-  /** Deletes at most `limit` of each kind that ended before: finished jobs with all that hangs on them, events, keys. */
-  prune(input: { jobs_before: string; events_before: string; limit: number }): Promise<Pruned>
 
   // -- workspaces, users, tokens (every store has the default workspace from its first start) -------------------------------------------------------------------------------------
   /** `name_taken` where the id exists. */

@@ -1,6 +1,7 @@
 /** Recovery of what failed, statistics, idempotency keys and retention. */
 import assert from 'node:assert/strict'
 import { uuidv7 } from '../../runtime/ids.ts'
+import type { Retention } from '../contract/retention.ts'
 import type { IdempotencyStart, Store } from '../store.ts'
 import {
   addWebhook,
@@ -241,8 +242,39 @@ export const idempotencyTests: ConformanceTests = {
   },
 }
 
+const KEEP: Retention = { jobs_ms: 30 * DAY, events_ms: 30 * DAY, deliveries_ms: 30 * DAY }
+
 export const retentionTests: ConformanceTests = {
-  'deletes what ended long ago, in batches, and nothing else': async ({ store, now, elapse }) => {
+  'keeps each kind as long as it is told, by the clock of the store': async ({ store, elapse }) => {
+    await register(store)
+    const webhook = await addWebhook(store, { events: ['*'] })
+    const job = await completeNew(store)
+    const due = await claimAll(store)
+    assert.ok(due.length > 1)
+    for (const one of due) await store.recordAttempt(outcome(one))
+    const [waiting] = await send(store, webhook)
+    await elapse(10 * DAY)
+    const keep = { ...KEEP, deliveries_ms: 20 * DAY }
+    const nothing = { jobs: 0, events: 0, deliveries: 0, other: 0 }
+    assert.deepEqual(await store.prune({ keep, limit: 100 }), nothing)
+    const short = { ...keep, deliveries_ms: 5 * DAY }
+    assert.equal((await store.prune({ keep: short, limit: 1 })).deliveries, 1, 'in batches')
+    assert.equal((await store.prune({ keep: short, limit: 100 })).deliveries, due.length - 1)
+    const get = (delivery_id: string) => store.getDelivery({ workspace_id: WORKSPACE, delivery_id })
+    for (const { delivery_id } of due) assert.equal(await get(delivery_id), null)
+    assert.equal((await get(waiting!))?.status, 'pending')
+    assert.ok(await store.getJob(job))
+    const events = () => store.listEvents({ workspace_id: WORKSPACE, limit: 50, order: 'newest' })
+    const kept = (await events()).items.length
+    assert.ok(kept >= due.length)
+    const pruned = await store.prune({ keep: { ...KEEP, events_ms: 5 * DAY }, limit: 100 })
+    assert.equal(pruned.events, kept - 1, 'all but the one that a delivery waits for')
+    assert.equal((await store.prune({ keep: { ...KEEP, jobs_ms: 5 * DAY }, limit: 100 })).jobs, 1)
+    const forever = { jobs_ms: 1e300, events_ms: 1e300, deliveries_ms: 1e300 }
+    assert.equal((await store.prune({ keep: forever, limit: 100 })).jobs, 0)
+  },
+
+  'deletes what ended long ago, in batches, and nothing else': async ({ store, elapse }) => {
     await register(store)
     const template = { template_id: 'old', version: 'v-0', source: '# Old', partials: {} }
     const old = [await completeNew(store, { template }), await completeNew(store), await completeNew(store)]
@@ -250,8 +282,7 @@ export const retentionTests: ConformanceTests = {
     const queued = await queueNew(store)
     await elapse(40 * DAY)
     const fresh = await completeNew(store)
-    const before = at(now() - 30 * DAY)
-    const prune = () => store.prune({ jobs_before: before, events_before: before, limit: 2 })
+    const prune = () => store.prune({ keep: KEEP, limit: 2 })
     assert.equal((await prune()).jobs, 2)
     const second = await prune()
     assert.equal(second.jobs, 1)
@@ -266,11 +297,7 @@ export const retentionTests: ConformanceTests = {
     assert.ok(await store.getTemplateVersion({ template_id: 'delays', version: 'v-1' }))
   },
 
-  'deletes old events with their ended deliveries, but not what still waits': async ({
-    store,
-    now,
-    elapse,
-  }) => {
+  'deletes old events with their ended deliveries, but not what still waits': async ({ store, elapse }) => {
     await register(store)
     const webhook = await addWebhook(store)
     const [delivered] = await send(store, webhook)
@@ -278,8 +305,7 @@ export const retentionTests: ConformanceTests = {
     const [waiting] = await send(store, webhook)
     await elapse(40 * DAY)
     const [fresh] = await send(store, webhook)
-    const before = at(now() - 30 * DAY)
-    const pruned = await store.prune({ jobs_before: before, events_before: before, limit: 100 })
+    const pruned = await store.prune({ keep: KEEP, limit: 100 })
     assert.equal(pruned.events, 1)
     const get = (delivery_id: string) => store.getDelivery({ workspace_id: WORKSPACE, delivery_id })
     assert.equal(await get(delivered!), null)

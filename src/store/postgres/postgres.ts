@@ -6,6 +6,7 @@ import type { JobCaps } from '../caps.ts'
 import { inSteps } from '../steps.ts'
 import type { Input, NewRecovery, Store } from '../store.ts'
 import * as accounts from './accounts.ts'
+import * as allowances from './allowances.ts'
 import * as batches from './batches.ts'
 import * as claims from './claims.ts'
 import { type Connection, type Context, connect, type Session, type Transaction } from './connection.ts'
@@ -108,6 +109,8 @@ const READS = {
 const WRITES = {
   keepOnce: settings.keepOnce,
   prune,
+  takeAllowances: allowances.takeAllowances,
+  returnAllowances: allowances.returnAllowances,
   createWorkspace: accounts.createWorkspace,
   updateWorkspace: accounts.updateWorkspace,
   deleteWorkspace: accounts.deleteWorkspace,

@@ -2,9 +2,16 @@
  * Retention, by small batches: what has ended and is older than it need be kept. Nodes that prune at once pass over
  * what another deletes, and rows are locked before it is asked again whether anything still needs them.
  */
-import type { Input, Pruned } from '../store.ts'
+import { iso } from '../../runtime/clock.ts'
+import type { Pruned } from '../contract/retention.ts'
+import type { Input } from '../store.ts'
 import type { Transaction } from './connection.ts'
 import { removeJobs } from './jobs.ts'
+
+/** By the database's clock. A length that reaches before all time keeps everything. */
+function before(tx: Transaction, ms: number): string {
+  return iso(Math.max(0, Date.parse(tx.now) - ms))
+}
 
 async function pruneJobs(tx: Transaction, before: string, limit: number): Promise<number> {
   const old = await tx.all<{ assignment_id: string }>(
@@ -40,6 +47,21 @@ async function pruneEvents(tx: Transaction, before: string, limit: number): Prom
   return tx.run('DELETE FROM events WHERE seq = ANY ($1)', seqs)
 }
 
+/** Out of an index whatever the number of deliveries that are kept: webhook by webhook, end by end. */
+function pruneDeliveries(tx: Transaction, before: string, limit: number): Promise<number> {
+  return tx.run(
+    `DELETE FROM deliveries WHERE delivery_id IN (
+       SELECT old.delivery_id FROM webhooks CROSS JOIN unnest(ARRAY['delivered', 'failed', 'canceled']) AS ended (status)
+       CROSS JOIN LATERAL (
+         SELECT delivery_id FROM deliveries
+         WHERE deliveries.webhook_id = webhooks.webhook_id AND deliveries.status = ended.status AND created_at < $1
+         ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED) AS old
+       LIMIT $2)`,
+    before,
+    limit,
+  )
+}
+
 /** Locked so that no job can come to refer to one (createJob takes a lock, too), then asked again. */
 async function pruneVersions(tx: Transaction, limit: number): Promise<number> {
   const unused = `NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.template_id = template_versions.template_id
@@ -64,14 +86,17 @@ const OTHERS: { table: string; condition: string }[] = [
     table: 'idempotency_keys',
     condition: `$1::timestamptz IS NOT NULL AND started_at <= clock_timestamp() - interval '24 hours'`,
   },
+  { table: 'allowances', condition: '$1::timestamptz IS NOT NULL AND full_at < clock_timestamp()' },
   { table: 'attempt_counts', condition: 'hour < $1' },
   { table: 'recoveries', condition: `status = 'completed' AND created_at < $1` },
 ]
 
 export async function prune(tx: Transaction, input: Input<'prune'>): Promise<Pruned> {
-  const { jobs_before, events_before, limit } = input
-  const jobs = await pruneJobs(tx, jobs_before, limit)
+  const { keep, limit } = input
+  const events_before = before(tx, keep.events_ms)
+  const jobs = await pruneJobs(tx, before(tx, keep.jobs_ms), limit)
   const events = await pruneEvents(tx, events_before, limit)
+  const deliveries = await pruneDeliveries(tx, before(tx, keep.deliveries_ms), limit)
   let other = await pruneVersions(tx, limit)
   for (const { table, condition } of OTHERS)
     other += await tx.run(
@@ -80,5 +105,5 @@ export async function prune(tx: Transaction, input: Input<'prune'>): Promise<Pru
       events_before,
       limit,
     )
-  return { jobs, events, other }
+  return { jobs, events, deliveries, other }
 }

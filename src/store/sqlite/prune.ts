@@ -1,9 +1,13 @@
 /** Retention, by small batches: what has ended and is older than it need be kept. */
 import { iso } from '../../runtime/clock.ts'
-import type { Input, Pruned } from '../store.ts'
+import type { Pruned } from '../contract/retention.ts'
+import type { Input } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { KEEP_KEYS_MS } from './idempotency.ts'
 import { removeJob } from './jobs.ts'
+
+/** A length that reaches before all time keeps everything. */
+const before = (now: number, ms: number): string => iso(Math.max(0, now - ms))
 
 function pruneJobs(connection: Connection, before: string, limit: number): number {
   const old = connection.all<{ assignment_id: string }>(
@@ -31,11 +35,24 @@ function pruneEvents(connection: Connection, before: string, limit: number): num
   return old.length
 }
 
+/** Out of an index whatever the number of deliveries that are kept: webhook by webhook, end by end. */
+function pruneDeliveries(connection: Connection, before: string, limit: number): number {
+  return connection.run(
+    `DELETE FROM deliveries WHERE delivery_id IN (
+       SELECT delivery_id FROM webhooks CROSS JOIN deliveries USING (webhook_id)
+       WHERE deliveries.status IN ('delivered', 'failed', 'canceled') AND deliveries.created_at < ? LIMIT ?)`,
+    before,
+    limit,
+  )
+}
+
 export function prune(connection: Connection, input: Input<'prune'>): Pruned {
-  const { jobs_before, events_before, limit } = input
+  const { keep, limit } = input
   const now = connection.clock.now()
-  const jobs = pruneJobs(connection, jobs_before, limit)
+  const events_before = before(now, keep.events_ms)
+  const jobs = pruneJobs(connection, before(now, keep.jobs_ms), limit)
   const events = pruneEvents(connection, events_before, limit)
+  const deliveries = pruneDeliveries(connection, before(now, keep.deliveries_ms), limit)
   const older = (table: string, column: string, before: string): number =>
     connection.run(
       `DELETE FROM ${table} WHERE rowid IN (SELECT rowid FROM ${table} WHERE ${column} < ? LIMIT ?)`,
@@ -45,7 +62,7 @@ export function prune(connection: Connection, input: Input<'prune'>): Pruned {
   const keys = connection.run(
     `DELETE FROM idempotency_keys WHERE (workspace_id, method, path, key) IN
        (SELECT workspace_id, method, path, key FROM idempotency_keys WHERE started_at <= ? LIMIT ?)`,
-    iso(now - KEEP_KEYS_MS),
+    before(now, KEEP_KEYS_MS),
     limit,
   )
   const counts = connection.run(
@@ -67,12 +84,18 @@ export function prune(connection: Connection, input: Input<'prune'>): Pruned {
             AND jobs.template_id = template_versions.template_id) LIMIT ?)`,
     limit,
   )
+  const allowances = connection.run(
+    'DELETE FROM allowances WHERE key IN (SELECT key FROM allowances WHERE full_at < ? LIMIT ?)',
+    iso(now),
+    limit,
+  )
   const other =
     keys +
     counts +
     recoveries +
     versions +
     older('tokens', 'expires_at', events_before) +
+    allowances +
     older('links', 'expires_at', events_before)
-  return { jobs, events, other }
+  return { jobs, events, deliveries, other }
 }

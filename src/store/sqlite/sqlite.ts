@@ -8,6 +8,7 @@ import type { JobCaps } from '../caps.ts'
 import { inSteps } from '../steps.ts'
 import type { AttemptOutcome, Input, NewRecovery, Store } from '../store.ts'
 import * as accounts from './accounts.ts'
+import * as allowances from './allowances.ts'
 import * as batches from './batches.ts'
 import * as claims from './claims.ts'
 import { type Connection, connect, openDatabase, translate, unavailable } from './connection.ts'
@@ -111,6 +112,8 @@ const READS = {
 const WRITES = {
   keepOnce: settings.keepOnce,
   prune,
+  takeAllowances: allowances.takeAllowances,
+  returnAllowances: allowances.returnAllowances,
   createWorkspace: accounts.createWorkspace,
   updateWorkspace: accounts.updateWorkspace,
   deleteWorkspace: accounts.deleteWorkspace,
