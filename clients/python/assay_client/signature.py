@@ -1,0 +1,51 @@
+"""Standard Webhooks, version v1 (HMAC-SHA256)."""
+
+import base64
+import binascii
+import hashlib
+import hmac
+import json
+import time
+
+
+class SignatureError(Exception):
+    """The request is not to be trusted."""
+
+
+def _header(headers, name):
+    for key, value in headers.items():
+        if key.lower() == name:
+            return value
+    raise SignatureError(f"The header {name} is missing.")
+
+
+def _secret(key):
+    if not key.startswith("whsec_"):
+        raise SignatureError("The key must start with whsec_; v1a needs an Ed25519 library.")
+    try:
+        return base64.b64decode(key[len("whsec_") :], validate=True)
+    except binascii.Error as error:
+        raise SignatureError("The key goes on in base64 after whsec_.") from error
+
+
+def verify(key, headers, body, tolerance=300, now=None):
+    """The event in `body`, once its signature and age are proven.
+
+    key: the webhook's signing_secret, or a list of them. headers: a mapping of names to values. body: the bytes as they were received.
+    tolerance: seconds that the timestamp may lie in the past or the future. Raises SignatureError.
+    """
+    webhook_id = _header(headers, "webhook-id")
+    timestamp = _header(headers, "webhook-timestamp")
+    signatures = _header(headers, "webhook-signature").split(" ")
+    if not (timestamp.isascii() and timestamp.isdigit()):
+        raise SignatureError("The timestamp is no whole number of seconds.")
+    age = (time.time() if now is None else now) - int(timestamp)
+    if abs(age) > tolerance:
+        raise SignatureError(f"The timestamp is {abs(age):.0f} seconds {'old' if age > 0 else 'ahead'}: only {tolerance} are allowed.")
+    content = f"{webhook_id}.{timestamp}.".encode() + bytes(body)
+    for one in [key] if isinstance(key, str) else key:
+        digest = hmac.new(_secret(one), content, hashlib.sha256).digest()
+        expected = b"v1," + base64.b64encode(digest)
+        if any([hmac.compare_digest(expected, given.encode()) for given in signatures]):
+            return json.loads(body)
+    raise SignatureError("No signature fits: another key, or the body was changed on its way.")

@@ -1,0 +1,105 @@
+"""Against a running service: ASSAY_URL and ASSAY_TOKEN name it."""
+
+import base64
+import hashlib
+import hmac
+import os
+import pathlib
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from assay_client import AssayError, Client, JobFailed, SignatureError, verify  # noqa: E402
+
+BROKEN = "# Broken\n\n```sql rows\nselect cast('x' as integer) as n\n```\n\n{{ rows.size }}\n"
+ENDLESS = "# Endless\n\n```sql rows\nselect count(*) as n from range(3000000) a, range(3000000) b\n```\n\n{{ rows.size }}\n"
+
+
+class Jobs(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.assay = Client(os.environ["ASSAY_URL"], os.environ["ASSAY_TOKEN"])
+
+    def test_runs_a_template_and_reads_its_insight_in_each_form(self):
+        told = []
+        job = self.assay.run("nile-flow", on_progress=told.append, metadata={"from": "python"})
+        self.assertEqual(job["job_status"], "completed")
+        self.assertEqual(job["metadata"], {"from": "python"})
+        markdown = self.assay.markdown(job["insight_id"], charts="text")
+        self.assertTrue(markdown.startswith("# "))
+        self.assertIn("<html", self.assay.html(job["insight_id"]))
+        result = self.assay.result(job["insight_id"])
+        self.assertEqual(result["assignment_id"], job["assignment_id"])
+        self.assertIn(job["assignment_id"], [one["assignment_id"] for one in self.assay.jobs(template_id="nile-flow")])
+
+    def test_the_same_key_makes_no_second_job(self):
+        key = f"python-{time.time_ns()}"
+        self.assertEqual(self.assay.create("penguins", idempotency_key=key), self.assay.create("penguins", idempotency_key=key))
+
+    def test_tells_what_was_refused_and_why(self):
+        with self.assertRaises(AssayError) as caught:
+            self.assay.create("flight-delays", {"origin": "nowhere", "tops": 1})
+        self.assertEqual(caught.exception.status, 422)
+        self.assertEqual(len(caught.exception.errors), 2)
+        self.assertTrue(caught.exception.request_id)
+        with self.assertRaises(AssayError) as caught:
+            Client(os.environ["ASSAY_URL"], "wrong").templates()
+        self.assertEqual(caught.exception.code, "unauthorized")
+        with self.assertRaises(AssayError) as caught:
+            Client("http://127.0.0.1:9", "none", retries=0).templates()
+        self.assertEqual(caught.exception.code, "unreachable")
+
+    def test_a_job_that_fails_and_one_that_is_canceled_raise_what_happened(self):
+        self.assay.put_template("python-broken", BROKEN)
+        with self.assertRaises(JobFailed) as caught:
+            self.assay.run("python-broken")
+        self.assertEqual(caught.exception.code, "analysis_failed")
+        self.assay.put_template("python-endless", ENDLESS)
+        endless = self.assay.create("python-endless")
+        self.assay.start(endless)
+        with self.assertRaises(TimeoutError):
+            self.assay.wait(endless, timeout=1)
+        self.assertEqual(self.assay.cancel(endless)["job_status"], "canceled")
+        self.assay.delete(endless)
+
+    def test_webhooks_are_made_listed_and_deleted(self):
+        made = self.assay.create_webhook("https://example.com/hook", "u", "python")
+        self.assertTrue(made["signing_secret"].startswith("whsec_"))
+        self.assertIn(made["webhook_id"], [one["webhook_id"] for one in self.assay.webhooks(presence_name="python")])
+        self.assay.delete_webhook(made["webhook_id"])
+        self.assertTrue(any(event["type"] == "job.queued" for event in self.assay.events()))
+
+
+class Signatures(unittest.TestCase):
+    KEY = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+    def headers(self, body, key=KEY, at=None):
+        at = str(int(time.time()) if at is None else at)
+        signed = hmac.new(base64.b64decode(key[6:]), f"id.{at}.".encode() + body, hashlib.sha256).digest()
+        return {"Webhook-Id": "id", "Webhook-Timestamp": at, "Webhook-Signature": "v1,other v1," + base64.b64encode(signed).decode()}
+
+    def test_the_published_vector_of_standard_webhooks(self):
+        headers = {
+            "webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek",
+            "webhook-timestamp": "1614265330",
+            "webhook-signature": "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+        }
+        self.assertEqual(verify(self.KEY, headers, b'{"test": 2432232314}', now=1614265330), {"test": 2432232314})
+
+    def test_refuses_what_was_changed_is_old_or_has_no_fitting_key(self):
+        body = '{"text": "naïve"}'.encode()
+        self.assertEqual(verify(["whsec_b3RoZXI=", self.KEY], self.headers(body), body), {"text": "naïve"})
+        for headers, given in [
+            (self.headers(body), body + b" "),
+            (self.headers(body, at=int(time.time()) - 400), body),
+            (self.headers(body, key="whsec_b3RoZXI="), body),
+            ({**self.headers(body), "Webhook-Timestamp": "soon"}, body),
+            ({}, body),
+        ]:
+            with self.assertRaises(SignatureError):
+                verify(self.KEY, headers, given)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,34 @@
+/** The Python client's own tests, beside a running service; skipped in sight where there is no Python. */
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import path from 'node:path'
+import { test } from 'node:test'
+import { startService, temporaryFolder } from './service.ts'
+
+const found = spawnSync('python3', ['-c', 'import sys; sys.exit(sys.version_info < (3, 9))'])
+const skip = found.status === 0 ? false : 'no Python 3.9 or newer on this machine'
+
+test('the Python client runs jobs, reads insights, tells refusals and verifies webhooks', {
+  skip,
+}, async () => {
+  const { folder, remove } = temporaryFolder()
+  const token = 'python-test-token'
+  const service = await startService({ home: folder, env: { ASSAY_TOKEN: token }, wrapped: false })
+  try {
+    const tests = path.join(path.dirname(import.meta.dirname), 'clients/python/tests')
+    const child = spawn('python3', ['-B', '-m', 'unittest', 'discover', '-s', tests], {
+      env: { ...process.env, ASSAY_URL: service.url, ASSAY_TOKEN: token },
+    })
+    let said = ''
+    child.stderr.on('data', (chunk: Buffer) => {
+      said += chunk.toString()
+    })
+    const code = await new Promise<number | null>((resolve) => child.on('close', resolve))
+    assert.equal(code, 0, said)
+    assert.match(said, /Ran 7 tests/)
+  } finally {
+    service.signal('SIGTERM')
+    await service.exited
+    remove()
+  }
+})
