@@ -5,6 +5,7 @@ import { createPool, type Pool } from './analysis/pool.ts'
 import { createApi } from './api/server.ts'
 import { type Config, ConfigError, type describeConfig } from './config.ts'
 import { AppError } from './errors.ts'
+import { openFiles } from './files/open.ts'
 import { createLease } from './queue/lease.ts'
 import { createReaper } from './queue/reaper.ts'
 import { createWorker } from './queue/worker.ts'
@@ -189,6 +190,10 @@ function capsOf(config: Config) {
   }
 }
 
+function keepOf({ keepJobs, keepEvents, keepDeliveries }: Config) {
+  return { jobs_ms: keepJobs, events_ms: keepEvents, deliveries_ms: keepDeliveries ?? keepEvents }
+}
+
 /** Runs from the first service's start to the last one's end, so that what the others need outlives them. */
 function untilStopped(name: string, end: () => Promise<void>): Service {
   return {
@@ -231,6 +236,8 @@ async function buildServices(
       ? createPool({ size: concurrency, clock, log, caps: capsOf(config), tempRoot, metrics })
       : null
   if (pool) services.push(untilStopped('pool', () => pool.stop()))
+  const files = openFiles(config)
+  services.push(untilStopped('files', () => files.close()))
   const sample = sampleFiles()
   const catalog = has('api')
     ? createCatalog({
@@ -239,7 +246,7 @@ async function buildServices(
         onBroken: ({ file, faults }) => log.warn({ file, faults }, 'a template cannot be used'),
       })
     : null
-  const api = await createApi({ ...shared, config, settings, pool, catalog, roles: config.roles })
+  const api = await createApi({ ...shared, files, config, settings, pool, catalog, roles: config.roles })
   const lease = createLease({ store, clock, log, node, leaseMs: config.lease })
   services.push(
     lease,
@@ -248,11 +255,7 @@ async function buildServices(
       clock,
       log,
       metrics,
-      keep: {
-        jobs_ms: config.keepJobs,
-        events_ms: config.keepEvents,
-        deliveries_ms: config.keepDeliveries ?? config.keepEvents,
-      },
+      keep: keepOf(config),
       leaseMs: config.lease,
     }),
   )
@@ -261,7 +264,16 @@ async function buildServices(
     services.push(createDispatcher({ ...shared, drainMs: config.drain, holds: lease.holds }))
   if (has('worker') && pool) {
     services.push(
-      createWorker({ ...shared, pool, lease, sample, data: config.data, concurrency, drainMs: config.drain }),
+      createWorker({
+        ...shared,
+        pool,
+        lease,
+        sample,
+        data: config.data,
+        uploads: (workspace_id) => files.uploads(workspace_id),
+        concurrency,
+        drainMs: config.drain,
+      }),
     )
   }
   services.push(untilStopped('api', () => api.close()))

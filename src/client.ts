@@ -5,6 +5,7 @@
  */
 import { adminCalls } from './client/administration.ts'
 import { eventCalls } from './client/events.ts'
+import { fileCalls } from './client/files.ts'
 import { type ClientOptions, createCaller, jsonCaller } from './client/http.ts'
 import { jobCalls } from './client/jobs.ts'
 import { linkCalls } from './client/links.ts'
@@ -13,6 +14,7 @@ import { templateCalls } from './client/templates.ts'
 import { webhookCalls } from './client/webhooks.ts'
 
 export type { NodeView, QueueView } from './client/administration.ts'
+export type { NewFile } from './client/files.ts'
 export {
   ClientError,
   type ClientOptions,
@@ -43,6 +45,7 @@ export function createClient(options: ClientOptions) {
     links: linkCalls(send, json),
     schedules: scheduleCalls(send, json),
     webhooks: webhookCalls(send, json),
+    files: fileCalls(send, json),
     events: eventCalls(json),
     ...adminCalls(send, json),
   }

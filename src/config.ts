@@ -169,6 +169,19 @@ export const SETTINGS = {
     folders,
   ),
   data: setting('ASSAY_DATA', '', 'Folder that file: sources read; empty: the sample data', folder),
+  files: setting(
+    'ASSAY_FILES',
+    '',
+    'Where uploads lie: a folder (on several nodes one that they share); empty: files in the home',
+    folder,
+  ),
+  maxFile: setting('ASSAY_MAX_FILE', '2GB', 'The largest file that may be uploaded', parseSize),
+  filesQuota: setting(
+    'ASSAY_FILES_QUOTA',
+    '20GB',
+    'The most that the uploads of a workspace may take up together',
+    parseSize,
+  ),
   roles: setting('ASSAY_ROLES', 'api,worker,dispatcher', 'What this node does', roles),
   workers: setting('ASSAY_WORKERS', '', 'Analyses at a time; empty: one for each core', (value) =>
     value === '' ? null : integer(1, 256)(value),

@@ -76,17 +76,35 @@ export const ERRORS = {
     true,
     'Repeat the request after the seconds in Retry-After.',
   ),
+  precondition_failed: row(
+    412,
+    'The resource is not as the request asks',
+    false,
+    'Read the resource again, and send its present ETag.',
+  ),
   payload_too_large: row(
     413,
     'The body is too large',
     false,
-    'Send at most 1 MiB, or 8 MiB where many jobs are made in one call.',
+    'Send at most 1 MiB, 8 MiB where many jobs are made in one call; of a file, what ASSAY_MAX_FILE allows.',
+  ),
+  quota_exceeded: row(
+    413,
+    'The files of the workspace take up all its room',
+    false,
+    'Delete files that are not needed, or ask the operator for a larger ASSAY_FILES_QUOTA.',
   ),
   unsupported_media_type: row(
     415,
     'Wrong content type',
     false,
     'Send the Content-Type that the detail names.',
+  ),
+  range_not_satisfiable: row(
+    416,
+    'The file has no such bytes',
+    false,
+    'Ask for a range within the file: Content-Range says how long it is.',
   ),
   invalid: row(422, 'The request does not fit', false, 'Correct every fault listed under errors.'),
   preview_failed: row(

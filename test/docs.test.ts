@@ -81,7 +81,7 @@ test("the README's demo shows the insight and the verified webhook", { skip }, a
   assert.match(outputs[0]!, /How this was computed/)
 })
 
-const GUIDES = ['api', 'schedules', 'webhooks', 'people', 'cli', 'operating', 'templates', 'agents']
+const GUIDES = ['api', 'schedules', 'webhooks', 'people', 'cli', 'operating', 'templates', 'agents', 'files']
 for (const guide of GUIDES) {
   test(`every command of docs/${guide}.md runs as it is pasted`, { skip }, async () => {
     const blocks = shellBlocks(path.join(root, `docs/${guide}.md`)).filter((block) => block.notRun === null)

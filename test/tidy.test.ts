@@ -23,6 +23,7 @@ const NOUNS = [
   'link',
   'schedule',
   'cron',
+  'file',
   'errors',
 ].map((noun) => `src/${noun}.ts`)
 

@@ -4,14 +4,19 @@
  */
 import type { OpenConnection } from '../connection.ts'
 import type { JobErrorCode } from '../errors.ts'
+import type { Uploads } from '../file.ts'
 import type { Column, Findings } from '../insight.ts'
 import type { Progress } from '../job.ts'
 import type { Fault, Limits, TemplateSource } from '../template.ts'
 
-/** What `file:` sources may read: `sample/NAME` the shipped tables (name -> absolute path), all else below `data`. */
+/**
+ * What `file:` sources may read: `sample/NAME` the shipped tables (name -> absolute path), `uploads/PATH` the workspace's
+ * uploads, all else below `data`.
+ */
 export interface Roots {
   sample: Record<string, string>
   data: string | null
+  uploads?: Uploads
 }
 
 /** The most that a template may ask for. */

@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError } from '../errors.ts'
-import { BODY_TYPES, type BodyType } from './route.ts'
+import { ANY_TYPE, BODY_TYPES, type BodyType } from './route.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -37,7 +37,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-const PARSERS: Record<BodyType, (text: string) => unknown> = {
+const PARSERS: Record<Exclude<BodyType, typeof ANY_TYPE>, (text: string) => unknown> = {
   'application/json': (text) => (text === '' ? undefined : parseJson(text)),
   'text/markdown': (text) => text,
   'application/x-www-form-urlencoded': parseForm,
@@ -60,4 +60,10 @@ export function addBodyParsers(app: FastifyInstance): void {
       }
     })
   }
+}
+
+/** Leaves every body, of whatever type, to the operation. */
+export function addBodyStream(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', (_request, _body, done) => done(null, undefined))
 }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { TestContext } from 'node:test'
 import { createPool, type Pool } from '../analysis/pool.ts'
+import { openFiles } from '../files/open.ts'
 import type { Findings } from '../insight.ts'
 import { type Clock, systemClock } from '../runtime/clock.ts'
 import { uuidv7 } from '../runtime/ids.ts'
@@ -104,6 +105,7 @@ export async function openHarness(test: TestContext, options: HarnessOptions = {
     store,
     pool,
     catalog: createCatalog({ shipped, folders: [] }),
+    files: openFiles({ files: null, home: folder, maxFile: 1e6, filesQuota: 3e6 }),
     secrets,
     targets: parseTargets(['public', 'loopback']),
     clock,

@@ -5,6 +5,7 @@ import formats from 'ajv-formats'
 import { ERRORS } from '../errors.ts'
 import { openHarness } from './harness.ts'
 import { openapiDocument } from './openapi.ts'
+import { openapiPath } from './path.ts'
 import { ROUTES } from './routes.ts'
 
 interface Doc {
@@ -21,7 +22,10 @@ test('describes every operation once, under a name of its own', () => {
   const described = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   )
-  assert.deepEqual(described.toSorted(), shown.map(({ method, path }) => `${method} ${path}`).toSorted())
+  assert.deepEqual(
+    described.toSorted(),
+    shown.map(({ method, path }) => `${method} ${openapiPath(path)}`).toSorted(),
+  )
   const names = shown.map((route) => route.operation.name)
   assert.equal(new Set(names).size, names.length)
 })
@@ -46,7 +50,7 @@ test('lists all codes of errors, and documents those that each operation may ans
   const { Problem } = document.components.schemas as { Problem: { properties: { code: { enum: string[] } } } }
   assert.deepEqual(Problem.properties.code.enum, Object.keys(ERRORS))
   for (const { method, path, operation } of ROUTES.filter((route) => !route.operation.hidden)) {
-    const { responses } = document.paths[path]![method.toLowerCase()]!
+    const { responses } = document.paths[openapiPath(path)]![method.toLowerCase()]!
     for (const code of operation.errors) assert.ok(responses[ERRORS[code].status], `${path}: ${code}`)
   }
 })

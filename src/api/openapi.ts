@@ -2,8 +2,9 @@
 import type { TSchema } from 'typebox'
 import { ERRORS, type ErrorCode } from '../errors.ts'
 import { VERSION } from '../runtime/version.ts'
+import { openapiPath } from './path.ts'
 import { PROBLEM_TYPE } from './problem.ts'
-import type { Operation, ReplyShape } from './route.ts'
+import { ANY_TYPE, type Operation, type ReplyShape } from './route.ts'
 import { ROUTES, type Route } from './routes.ts'
 import { type PlainSchema, plainSchema } from './schema.ts'
 
@@ -124,6 +125,13 @@ function parametersOf({ method, operation }: Route, components: Components): unk
 }
 
 function bodyOf({ body, bodyType }: Operation, components: Components): Record<string, unknown> {
+  if (bodyType === ANY_TYPE)
+    return {
+      requestBody: {
+        required: true,
+        content: { [ANY_TYPE]: { schema: { type: 'string', format: 'binary' } } },
+      },
+    }
   if (body === null) return {}
   const schema = plainSchema(body, true)
   const required = schema.type !== 'object' || (schema.required ?? []).length > 0
@@ -164,8 +172,9 @@ export function openapiDocument(): Record<string, unknown> {
   const paths: Record<string, Record<string, unknown>> = {}
   for (const route of ROUTES) {
     if (route.operation.hidden) continue
-    paths[route.path] = {
-      ...paths[route.path],
+    const path = openapiPath(route.path)
+    paths[path] = {
+      ...paths[path],
       [route.method.toLowerCase()]: operationOf(route, components, shared),
     }
   }

@@ -1,6 +1,7 @@
 /** What the API is made of: the parts that app.ts hands over, and what the operations share among themselves. */
 import type { Pool } from '../analysis/pool.ts'
 import type { Config, describeConfig, Role } from '../config.ts'
+import type { Files } from '../files/files.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
@@ -34,6 +35,7 @@ export interface ApiParts {
   /** Null on a node without the role `api`. */
   pool: Pool | null
   catalog: Catalog | null
+  files: Files
   secrets: SecretBox
   targets: Targets
   clock: Clock

@@ -10,6 +10,7 @@ import type { ErrorCode, FieldError } from '../errors.ts'
 import { uuidv7 } from '../runtime/ids.ts'
 import type { Principal, Scope } from '../token.ts'
 import type { Services } from './parts.ts'
+import { restOf } from './path.ts'
 import { invalid, queryValidator, textFaults, type Validator, validator } from './validate.ts'
 
 /** What an operation may answer: JSON by `schema`, text of the `media` types, or nothing. */
@@ -20,7 +21,9 @@ export interface ReplyShape {
 }
 
 export const BODY_TYPES = ['application/json', 'text/markdown', 'application/x-www-form-urlencoded'] as const
-export type BodyType = (typeof BODY_TYPES)[number]
+/** Bytes of any kind, which the operation reads from `request.raw` itself as they come, however many and however long. */
+export const ANY_TYPE = '*/*'
+export type BodyType = (typeof BODY_TYPES)[number] | typeof ANY_TYPE
 
 type AnswerOf<Shape> = Shape extends { schema: infer Schema extends TSchema; media: readonly string[] }
   ? Static<Schema> | string | Readable
@@ -156,7 +159,8 @@ const MOST_KEPT = 500
 const LONGEST_KEPT = 250
 
 /** What runs when Fastify has read a request for the operation. */
-export function handlerOf(operation: Operation, services: Services) {
+export function handlerOf({ operation, path }: { operation: Operation; path: string }, services: Services) {
+  const rest = restOf(path)
   const validators: Validators = {
     params: validator(operation.params),
     query: queryValidator(operation.query),
@@ -166,9 +170,15 @@ export function handlerOf(operation: Operation, services: Services) {
   // Clients poll the same address again and again: what was found valid is not looked at twice.
   const valid = new Map<string, Parts>()
 
-  function readAddress({ url, params, query }: FastifyRequest): Parts {
+  /** What takes the rest of the path is a star to Fastify. */
+  function namedParams({ params }: FastifyRequest): unknown {
+    return rest === null ? params : { [rest]: (params as Record<string, string>)['*'] }
+  }
+
+  function readAddress(request: FastifyRequest): Parts {
+    const { url, query } = request
     const { read, done } = reader(validators)
-    const address: Parts = { params: read('params', params), query: read('query', query) }
+    const address: Parts = { params: read('params', namedParams(request)), query: read('query', query) }
     done()
     if (url.length > LONGEST_KEPT) return address
     if (valid.size >= MOST_KEPT) valid.clear()
@@ -180,7 +190,7 @@ export function handlerOf(operation: Operation, services: Services) {
     const { read, done } = reader(validators)
     const given = optional ? (request.body ?? {}) : (request.body ?? null)
     const parts = {
-      params: read('params', request.params),
+      params: read('params', namedParams(request)),
       query: read('query', request.query),
       body: read('body', given),
     }

@@ -3,6 +3,7 @@ import * as batches from './batches.ts'
 import * as console from './console.ts'
 import * as deliveries from './deliveries.ts'
 import * as events from './events.ts'
+import * as files from './files.ts'
 import * as health from './health.ts'
 import * as live from './job-events.ts'
 import * as jobs from './jobs.ts'
@@ -64,6 +65,11 @@ export const ROUTES: readonly Route[] = [
   on('PATCH /v1alpha/schedules/{schedule_id}', schedules.changeSchedule),
   on('DELETE /v1alpha/schedules/{schedule_id}', schedules.deleteSchedule),
   on('POST /v1alpha/schedules/{schedule_id}/run-now', schedules.runScheduleNow),
+
+  on('GET /v1alpha/files', files.listFiles),
+  on('GET /v1alpha/files/{path...}', files.getFile),
+  on('PUT /v1alpha/files/{path...}', files.putFile),
+  on('DELETE /v1alpha/files/{path...}', files.deleteFile),
 
   on('POST /v1alpha/webhooks/', webhooks.createWebhook),
   on('GET /v1alpha/webhooks/', webhooks.listWebhooks),

@@ -2,12 +2,12 @@
  * The HTTP server: Fastify, with every answer that it or Node would give by itself turned into a problem of ours, a
  * request id on every response, one wide line in the log for each request, and a close that drains.
  */
-import type { AddressInfo, Socket } from 'node:net'
+import { type AddressInfo, Socket } from 'node:net'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { AppError } from '../errors.ts'
 import { uuidv7 } from '../runtime/ids.ts'
 import { authenticate } from './auth.ts'
-import { addBodyParsers } from './body.ts'
+import { addBodyParsers, addBodyStream } from './body.ts'
 import { observeRequests } from './observe.ts'
 import type { ApiParts, Services } from './parts.ts'
 import { allowedMethods, fastifyPath } from './path.ts'
@@ -20,12 +20,15 @@ import {
   rawProblem,
   unexpected,
 } from './problem.ts'
-import { handlerOf } from './route.ts'
+import { ANY_TYPE, handlerOf } from './route.ts'
 import { ROUTES, type Route } from './routes.ts'
 import { createServices } from './services.ts'
 
 const BODY_BYTES = 1024 * 1024
+/** For the headers, and for a body that is read whole. */
 const REQUEST_MS = 60_000
+/** For a file: Node's own limit, whatever the route. While it comes, a minute without a byte ends it. */
+const UPLOAD_MS = 6 * 3_600_000
 /** How long what is under way may take once the server closes, before its connections are cut. */
 const CLOSE_MS = 10_000
 
@@ -49,7 +52,9 @@ export async function createApi(parts: ApiParts): Promise<Api> {
   addHooks(app, routes)
   addBodyParsers(app)
   observeRequests(app, parts)
-  for (const route of routes) addRoute(app, route, services)
+  const streams = ({ operation }: Route): boolean => operation.bodyType === ANY_TYPE
+  for (const route of routes.filter((one) => !streams(one))) addRoute(app, route, services)
+  addStreamRoutes(app, routes.filter(streams), services)
   await app.ready()
   return {
     inject: app.inject.bind(app),
@@ -81,7 +86,7 @@ function createServer({ config, log }: ApiParts): FastifyInstance {
   const app = fastify({
     logger: false,
     bodyLimit: BODY_BYTES,
-    requestTimeout: REQUEST_MS,
+    requestTimeout: UPLOAD_MS,
     return503OnClosing: false,
     genReqId: () => uuidv7(),
     requestIdHeader: false,
@@ -93,7 +98,7 @@ function createServer({ config, log }: ApiParts): FastifyInstance {
     },
     clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket),
     // Node would answer by itself where there is none: `addHooks` does it with a problem.
-    http: { requireHostHeader: false },
+    http: { requireHostHeader: false, headersTimeout: REQUEST_MS },
   })
   // An expectation that Node does not know would be its own empty 417: the request is simply answered.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
@@ -136,7 +141,39 @@ function addHooks(app: FastifyInstance, routes: readonly Route[]): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
     reply.header('x-content-type-options', 'nosniff')
+    if (request.routeOptions.config.bodyType !== ANY_TYPE) limitBody(request)
     done(withoutHost(request) ?? (request.is404 ? noRoute(routes, request) : undefined))
+  })
+}
+
+function limitBody({ raw }: FastifyRequest): void {
+  const { 'content-length': length = '0', 'transfer-encoding': coding } = raw.headers
+  if (length === '0' && coding === undefined) return
+  const timer = setTimeout(
+    () => answerBrokenRequest(Object.assign(new Error(), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), raw.socket),
+    REQUEST_MS,
+  )
+  timer.unref()
+  for (const over of ['end', 'close']) raw.once(over, () => clearTimeout(timer))
+}
+
+/**
+ * Routes whose operation reads the body itself. Where it answers before the end (a refusal), the rest is thrown away for a
+ * moment, so that the answer is not overtaken by a reset, and then the line is cut.
+ */
+function addStreamRoutes(app: FastifyInstance, routes: readonly Route[], services: Services): void {
+  void app.register((scope, _options, registered) => {
+    addBodyStream(scope)
+    scope.addHook('onResponse', ({ raw }, _reply, done) => {
+      if (!raw.complete && raw.socket instanceof Socket) {
+        raw.resume()
+        const cut = setTimeout(() => raw.socket.destroy(), LINGER_MS)
+        raw.once('end', () => clearTimeout(cut))
+      }
+      done()
+    })
+    for (const route of routes) addRoute(scope, route, services)
+    registered()
   })
 }
 
@@ -164,7 +201,7 @@ function addRoute(app: FastifyInstance, { method, path, operation }: Route, serv
     exposeHeadRoute: method === 'GET' && !operation.streams,
     config: { bodyType: operation.bodyType },
     bodyLimit: operation.bodyBytes ?? BODY_BYTES,
-    handler: handlerOf(operation, services),
+    handler: handlerOf({ operation, path }, services),
     ...(operation.scope === null ? {} : { onRequest: authenticate(tokens, requests, operation.scope) }),
     ...(idempotent
       ? {

@@ -55,6 +55,8 @@ export const createWorkspace = operation({
   async handle({ services, principal, body, reply }) {
     requireOperator(principal)
     const { workspace_id, name, data_folder = null, ...caps } = body
+    // What a deletion that was cut off has left is not the new one's.
+    if (!(await services.store.getWorkspace(workspace_id))) await services.files.purge(workspace_id)
     const workspace = await services.store.createWorkspace({
       workspace_id,
       name: name ?? workspace_id,
@@ -107,6 +109,7 @@ export const deleteWorkspace = operation({
     const deleted = await services.store.deleteWorkspace(params.workspace_id)
     services.tokens.forget()
     if (!deleted) throw notFound('workspace', params.workspace_id)
+    await services.files.purge(params.workspace_id)
     return reply.code(204).send()
   },
 })

@@ -19,10 +19,9 @@ export const CHECK: Command = {
   options: { json: JSON_OPTION },
   async run(call) {
     const { config } = resolveConfig(call.environment, call.settings)
-    const { sampleFiles } = await import('../templates/samples.ts')
     const { silentLog } = await import('../runtime/log.ts')
-    const { readTemplate, withPool } = await import('./local-template.ts')
-    const roots = { sample: sampleFiles(), data: config.data }
+    const { localRoots, readTemplate, withPool } = await import('./local-template.ts')
+    const roots = await localRoots(config)
     const found: { file: string; faults: Fault[] }[] = []
     await withPool(config, silentLog, async (pool) => {
       for (const file of call.operands) {

@@ -9,6 +9,7 @@ import type { Command } from './command.ts'
 import { CONFIG } from './config.ts'
 import { DEMO } from './demo.ts'
 import { EVENTS } from './events.ts'
+import { FILES } from './files.ts'
 import { JOBS } from './jobs.ts'
 import { LINKS } from './links.ts'
 import { LISTEN, TRIGGER } from './listen.ts'
@@ -32,6 +33,7 @@ export const COMMANDS: readonly Command[] = [
   NEW,
   SCHEMA,
   ...TEMPLATES,
+  ...FILES,
   ...JOBS,
   ...LINKS,
   ...SCHEDULES,

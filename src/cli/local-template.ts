@@ -3,12 +3,14 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { Pool } from '../analysis/pool.ts'
+import type { Roots } from '../analysis/protocol.ts'
 import type { Config } from '../config.ts'
 import { systemClock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { TemplateSource } from '../template.ts'
 import { type Parsed, parseTemplate } from '../templates/parse.ts'
 import { reachablePartials, templateVersion } from '../templates/partials.ts'
+import { DEFAULT_WORKSPACE } from '../token.ts'
 import { EXIT, ExitError } from './exit.ts'
 
 const TEMPLATE_ENDING = '.md'
@@ -38,6 +40,14 @@ export async function readTemplate(file: string): Promise<{ source: TemplateSour
   const template_id = path.basename(file, TEMPLATE_ENDING)
   const parsed = parseTemplate({ template_id, source: text, partials })
   return { source: { template_id, version: templateVersion(text, partials), source: text, partials }, parsed }
+}
+
+/** What a template may read here: the sample data, the data folder, and what the default workspace has uploaded. */
+export async function localRoots(config: Config): Promise<Roots> {
+  const { sampleFiles } = await import('../templates/samples.ts')
+  const { openFiles } = await import('../files/open.ts')
+  const uploads = await openFiles(config).uploads(DEFAULT_WORKSPACE)
+  return { sample: sampleFiles(), data: config.data, uploads }
 }
 
 /** A pool for as long as `use` takes: the same sandbox and limits as in the service. */

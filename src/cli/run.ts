@@ -63,7 +63,7 @@ async function variablesOf({ parsed }: Found, call: Call): Promise<Record<string
 }
 
 async function analyse(found: Found, call: Call, config: Config, pool: Pool): Promise<Findings> {
-  const { sampleFiles } = await import('../templates/samples.ts')
+  const { localRoots } = await import('./local-template.ts')
   const variables = await variablesOf(found, call)
   const line = progressLine()
   line.show('executing', { percent: 0, step: 0, steps: 0, label: '' })
@@ -72,7 +72,7 @@ async function analyse(found: Found, call: Call, config: Config, pool: Pool): Pr
     template: found.source,
     variables,
     started_at: new Date(systemClock.now()).toISOString(),
-    roots: { sample: sampleFiles(), data: config.data },
+    roots: await localRoots(config),
   }
   const result = await pool.run(task, {
     workspace_id: 'command line',

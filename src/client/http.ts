@@ -67,6 +67,9 @@ export interface Call {
   json?: unknown
   /** A body that is no JSON. */
   text?: { body: string; type: string }
+  /** Bytes as they are; a blob may stand for a file, which is read as it is sent. */
+  bytes?: Blob | Uint8Array<ArrayBuffer>
+  headers?: Record<string, string | undefined>
   accept?: string
   idempotencyKey?: string
   /** A POST that does no more the second time. */
@@ -123,7 +126,10 @@ export function createCaller({ url, token, retries = RETRIES, fetch = globalThis
     if (call.json !== undefined) headers['content-type'] = 'application/json'
     if (call.text) headers['content-type'] = call.text.type
     if (call.idempotencyKey) headers['idempotency-key'] = call.idempotencyKey
+    for (const [name, value] of Object.entries(call.headers ?? {}))
+      if (value !== undefined) headers[name] = value
     const init: RequestInit = { method, headers }
+    if (call.bytes) init.body = call.bytes
     if (call.json !== undefined) init.body = JSON.stringify(call.json)
     if (call.text) init.body = call.text.body
     if (call.signal) init.signal = call.signal

@@ -4,6 +4,7 @@
  */
 import type { Pool } from '../analysis/pool.ts'
 import type { Roots, RunResult } from '../analysis/protocol.ts'
+import type { Uploads } from '../file.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { iso } from '../runtime/clock.ts'
 import { uuidv7 } from '../runtime/ids.ts'
@@ -28,6 +29,8 @@ export interface AttemptOptions {
   sample: Record<string, string>
   /** The data folder of the default workspace; the others bring their own. */
   data: string | null
+  /** What a workspace has uploaded. */
+  uploads?(workspace_id: string): Promise<Uploads>
   clock: Clock
   log: Logger
   metrics: Metrics
@@ -54,10 +57,13 @@ async function reportProgress(
   }
 }
 
-function rootsOf(claimed: ClaimedJob, { sample, data }: AttemptOptions): Roots {
-  const own =
-    claimed.job.workspace_id === DEFAULT_WORKSPACE ? (claimed.data_folder ?? data) : claimed.data_folder
-  return { sample, data: own }
+async function rootsOf(
+  { job, data_folder }: ClaimedJob,
+  { sample, data, uploads }: AttemptOptions,
+): Promise<Roots> {
+  const own = job.workspace_id === DEFAULT_WORKSPACE ? (data_folder ?? data) : data_folder
+  const uploaded = await uploads?.(job.workspace_id)
+  return { sample, data: own, ...(uploaded ? { uploads: uploaded } : {}) }
 }
 
 async function analyse(claimed: ClaimedJob, hold: Hold, options: AttemptOptions): Promise<RunResult> {
@@ -72,6 +78,7 @@ async function analyse(claimed: ClaimedJob, hold: Hold, options: AttemptOptions)
     return { status: 'failed', error: { code: 'template_invalid', detail } }
   }
   if (hold.signal.aborted) return { status: 'stopped' }
+  const roots = await rootsOf(claimed, options)
   const done = new AbortController()
   const reporting = reportProgress(hold, done.signal, options)
   hold.began = clock.monotonic()
@@ -83,7 +90,7 @@ async function analyse(claimed: ClaimedJob, hold: Hold, options: AttemptOptions)
         template,
         variables: job.variables,
         started_at: job.moves.at(-1)?.at ?? iso(clock.now()),
-        roots: rootsOf(claimed, options),
+        roots,
       },
       {
         workspace_id: job.workspace_id,

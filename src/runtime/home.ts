@@ -1,6 +1,6 @@
 /** The home: the folder that holds a service's state, and the key that seals its secrets. */
 import { randomBytes } from 'node:crypto'
-import { access, constants, link, mkdir, mkdtemp, open, readdir, readFile, rm } from 'node:fs/promises'
+import { access, constants, link, mkdir, mkdtemp, open, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import path from 'node:path'
 
@@ -48,19 +48,32 @@ async function readKey(file: string): Promise<Buffer | null> {
   return Buffer.from(text.trim(), 'hex')
 }
 
+/** For what analyses spill. Processes that share a home (on PostgreSQL they may) leave each other's alone. */
+export function workFolder(home: string): Promise<string> {
+  return processFolder(path.join(home, 'tmp'))
+}
+
+const OLD_MS = 86_400_000
+
 /**
- * A folder of this process's own below `tmp` in the home, for what analyses spill. Processes that share a home (on
- * PostgreSQL they may) leave each other's alone; what a killed process of this machine left behind goes.
+ * A folder of this process's own below `root`. What a killed process of this machine left behind goes. `shared`: so does
+ * what nobody has touched for a day, as a machine that never comes back cannot clear up: who uses such a folder after a
+ * pause makes it again.
  */
-export async function workFolder(home: string): Promise<string> {
-  const root = path.join(home, 'tmp')
+export async function processFolder(root: string, { shared = false } = {}): Promise<string> {
   await mkdir(root, { recursive: true, mode: 0o700 })
   for (const name of await readdir(root)) {
+    const folder = path.join(root, name)
     const [, host, pid] = /^(.+)-(\d+)-[^-]+$/.exec(name) ?? []
-    if (host === hostname() && !isAnother(Number(pid)))
-      await rm(path.join(root, name), { recursive: true, force: true })
+    const left = host === hostname() ? !isAnother(Number(pid)) : shared && (await isOld(folder))
+    if (left) await rm(folder, { recursive: true, force: true })
   }
   return mkdtemp(path.join(root, `${hostname()}-${process.pid}-`))
+}
+
+async function isOld(folder: string): Promise<boolean> {
+  const about = await stat(folder).catch(() => null)
+  return about !== null && Date.now() - about.mtimeMs > OLD_MS
 }
 
 /** Whether another process bears this id now. A folder that bears our own is our predecessor's. */

@@ -1,12 +1,15 @@
 /**
  * From a `file` of a template to files on the disk, and never to another one: whatever is named, its real path (links
- * followed) must lie below the data folder, or be one of the shipped samples. Sentences name files as they were written.
+ * followed) must lie below the data folder or the uploads, or be one of the shipped samples. `uploads/...` names uploads;
+ * where the data folder has a match for it, too, nothing is read: neither may stand in for the other unseen. Sentences
+ * name files as they were written.
  */
 import { globSync } from 'node:fs'
 import { readdir, realpath, stat } from 'node:fs/promises'
 import path from 'node:path'
+import { ENDINGS_SHOWN, UPLOADS } from '../../file.ts'
 import type { Roots } from '../protocol.ts'
-import { FORMATS, formatOf } from './formats.ts'
+import { type FORMATS, formatOf } from './formats.ts'
 import { SourceError } from './source.ts'
 
 export interface SourceFile {
@@ -27,13 +30,53 @@ const FILES_LISTED = 1_000
 /** In the order of their names by code unit, so that rows come in the same order everywhere. */
 export async function resolveFiles(file: string, roots: Roots): Promise<SourceFile[]> {
   if (file.startsWith(SAMPLE)) return sampleFiles(file, roots)
-  const root = await dataFolder(file, roots)
-  const steps = file.split('/')
-  if (path.isAbsolute(file) || file.includes('\0') || file.includes('\\') || steps.includes('..')) {
-    throw new SourceError(
-      `The path ${JSON.stringify(file)} must lie below the data folder: write it without "..".`,
-    )
+  return file.startsWith(UPLOADS) ? uploadedFiles(file, roots) : dataFiles(file, roots)
+}
+
+/** Of the workspace's uploads; of the data folder where it alone has them. */
+async function uploadedFiles(file: string, roots: Roots): Promise<SourceFile[]> {
+  vetSteps(file)
+  const own = await outcome(readBelow(roots.uploads?.folder ?? null, file))
+  const data = roots.data === null ? null : await outcome(dataFiles(file, roots))
+  if (data?.kind !== 'found') {
+    if (own.kind === 'found') return own.files
+    throw own.error
   }
+  if (own.kind !== 'found') return data.files
+  throw new SourceError(
+    `${JSON.stringify(file)} names an upload and a file of the data folder: give one of them another name.`,
+  )
+}
+
+type FoundFiles = { kind: 'found'; files: SourceFile[] } | { kind: 'refused'; error: SourceError }
+
+function outcome(files: Promise<SourceFile[]>): Promise<FoundFiles> {
+  return files.then(
+    (found) => ({ kind: 'found' as const, files: found }),
+    (error: unknown) => {
+      if (!(error instanceof SourceError)) throw error
+      return { kind: 'refused' as const, error }
+    },
+  )
+}
+
+async function readBelow(folder: string | null, file: string): Promise<SourceFile[]> {
+  const missing = new SourceError(
+    `There is no upload ${JSON.stringify(file)}: put it there (assay files put), or correct the name.`,
+  )
+  const root = folder === null ? null : await realpath(folder).catch(() => null)
+  if (root === null) throw missing
+  const inner = file.slice(UPLOADS.length)
+  const exact = await below(root, path.join(root, inner), file)
+  if (exact.kind === 'file') return [exact.file]
+  const found = GLOB.test(inner) ? await matching(root, inner, UPLOADS) : []
+  if (found.length === 0) throw missing
+  return found
+}
+
+async function dataFiles(file: string, roots: Roots): Promise<SourceFile[]> {
+  const root = await dataFolder(file, roots)
+  vetSteps(file)
   const exact = await below(root, path.join(root, file), file)
   if (exact.kind === 'file') return [exact.file]
   if (exact.kind === 'outside') {
@@ -48,7 +91,18 @@ export async function resolveFiles(file: string, roots: Roots): Promise<SourceFi
       `There is no file ${JSON.stringify(file)} in the data folder: put it there, or correct the name.`,
     )
   }
-  return globFiles(root, file)
+  const found = await matching(root, file, '')
+  if (found.length > 0) return found
+  throw new SourceError(`No file in the data folder matches ${JSON.stringify(file)}.`)
+}
+
+function vetSteps(file: string): void {
+  const steps = file.split('/')
+  if (path.isAbsolute(file) || file.includes('\0') || file.includes('\\') || steps.includes('..')) {
+    throw new SourceError(
+      `The path ${JSON.stringify(file)} must lie below the data folder: write it without "..".`,
+    )
+  }
 }
 
 async function dataFolder(file: string, roots: Roots): Promise<string> {
@@ -60,17 +114,16 @@ async function dataFolder(file: string, roots: Roots): Promise<string> {
   )
 }
 
-async function globFiles(root: string, pattern: string): Promise<SourceFile[]> {
+/** The files below the root that match, each shown with the prefix. */
+async function matching(root: string, pattern: string, prefix: string): Promise<SourceFile[]> {
   const names = globSync(pattern, { cwd: root }).map((name) => name.split(path.sep).join('/'))
   if (names.length > FILES_MAX) {
     throw new SourceError(
-      `The pattern ${JSON.stringify(pattern)} names more than ${FILES_MAX} files: narrow it.`,
+      `The pattern ${JSON.stringify(prefix + pattern)} names more than ${FILES_MAX} files: narrow it.`,
     )
   }
-  const found = await Promise.all(names.map((name) => below(root, path.join(root, name), name)))
-  const files = found.flatMap((one) => (one.kind === 'file' ? [one.file] : []))
-  if (files.length > 0) return files.toSorted(byPath)
-  throw new SourceError(`No file in the data folder matches ${JSON.stringify(pattern)}.`)
+  const found = await Promise.all(names.map((name) => below(root, path.join(root, name), prefix + name)))
+  return found.flatMap((one) => (one.kind === 'file' ? [one.file] : [])).toSorted(byPath)
 }
 
 function byPath(a: SourceFile, b: SourceFile): number {
@@ -125,18 +178,23 @@ async function sampleFiles(file: string, roots: Roots): Promise<SourceFile[]> {
   return files
 }
 
-/** The data files that a template may name, for forms: samples, then what lies below the data folder; at most 1,000. */
+/** The data files that a template may name, for forms: samples, uploads, what lies below the data folder; at most 1,000. */
 export async function listFiles(roots: Roots): Promise<string[]> {
   const samples = Object.keys(roots.sample)
     .toSorted()
     .map((name) => SAMPLE + name)
-  const root = roots.data === null ? null : await realpath(roots.data).catch(() => null)
-  if (root === null) return samples
-  const own: string[] = []
+  const uploads = await listBelow(roots.uploads?.folder ?? null, UPLOADS)
+  return [...samples, ...uploads, ...(await listBelow(roots.data, ''))].slice(0, FILES_LISTED)
+}
+
+async function listBelow(given: string | null, prefix: string): Promise<string[]> {
+  const root = given === null ? null : await realpath(given).catch(() => null)
+  if (root === null) return []
+  const found: string[] = []
   const folders = ['']
   for (
     let folder = folders.shift();
-    folder !== undefined && own.length < FILES_LISTED;
+    folder !== undefined && found.length < FILES_LISTED;
     folder = folders.shift()
   ) {
     const entries = await readdir(path.join(root, folder), { withFileTypes: true }).catch(() => [])
@@ -144,10 +202,10 @@ export async function listFiles(roots: Roots): Promise<string[]> {
       const name = folder === '' ? entry.name : `${folder}/${entry.name}`
       if (entry.isDirectory()) folders.push(name)
       else if (formatOf(name) && (await below(root, path.join(root, name), name)).kind === 'file')
-        own.push(name)
+        found.push(prefix + name)
     }
   }
-  return [...samples, ...own].slice(0, FILES_LISTED)
+  return found
 }
 
 /** The one format of all files. */
@@ -158,6 +216,6 @@ export function commonFormat(files: SourceFile[], file: string): (typeof FORMATS
   throw new SourceError(
     formats.size > 1
       ? `${JSON.stringify(file)} names files of several formats: read each format as a source of its own.`
-      : `The format of ${JSON.stringify(file)} is not known: files end in ${FORMATS.map(({ name }) => `.${name}`).join(', ')}, text also in .gz.`,
+      : `The format of ${JSON.stringify(file)} is not known: files end in ${ENDINGS_SHOWN}.`,
   )
 }

@@ -1,9 +1,9 @@
 /** The formats of files: how DuckDB reads each. Text is loaded into the engine or scanned, Parquet is always scanned. */
+import { type FormatName, fileFormat } from '../../file.ts'
 import { literal } from '../duckdb.ts'
 
 export interface Format {
-  name: 'csv' | 'tsv' | 'json' | 'ndjson' | 'parquet'
-  endings: RegExp
+  name: FormatName
   text: boolean
   /** The call that reads `files`; declared types go into the call where it takes them, else they are cast after it. */
   call(files: Files, types: Record<string, string>): string
@@ -29,10 +29,9 @@ function bytesOf(files: Files): number {
   return files.reduce((sum, file) => sum + file.bytes, 0)
 }
 
-function csv(name: 'csv' | 'tsv', endings: RegExp, options: string): Format {
+function csv(name: 'csv' | 'tsv', options: string): Format {
   return {
     name,
-    endings,
     text: true,
     takesTypes: true,
     call(files, types) {
@@ -44,10 +43,9 @@ function csv(name: 'csv' | 'tsv', endings: RegExp, options: string): Format {
   }
 }
 
-function json(name: 'json' | 'ndjson', endings: RegExp, options: string): Format {
+function json(name: 'json' | 'ndjson', options: string): Format {
   return {
     name,
-    endings,
     text: true,
     takesTypes: false,
     call(files) {
@@ -59,13 +57,12 @@ function json(name: 'json' | 'ndjson', endings: RegExp, options: string): Format
 }
 
 export const FORMATS: readonly Format[] = [
-  csv('csv', /\.csv(\.gz)?$/i, ''),
-  csv('tsv', /\.tsv(\.gz)?$/i, ", delim = '\\t'"),
-  json('json', /\.json(\.gz)?$/i, ''),
-  json('ndjson', /\.(ndjson|jsonl)(\.gz)?$/i, ", format = 'newline_delimited'"),
+  csv('csv', ''),
+  csv('tsv', ", delim = '\\t'"),
+  json('json', ''),
+  json('ndjson', ", format = 'newline_delimited'"),
   {
     name: 'parquet',
-    endings: /\.parquet$/i,
     text: false,
     takesTypes: false,
     call: (files) => `read_parquet(${list(files)}${several(files)})`,
@@ -74,5 +71,6 @@ export const FORMATS: readonly Format[] = [
 ]
 
 export function formatOf(file: string): Format | undefined {
-  return FORMATS.find((format) => format.endings.test(file))
+  const name = fileFormat(file)?.name
+  return FORMATS.find((format) => format.name === name)
 }

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import * as fc from 'fast-check'
+import { fileFormat, normalPath, vetUploadPath } from './file.ts'
+
+test('takes names of files in folders, in any script', () => {
+  for (const path of [
+    'a.csv',
+    'sales/2024/Q1.parquet',
+    'Käufe (neu) [1].csv.gz',
+    '売上.json',
+    'a.b.jsonl',
+    "d'or.tsv",
+  ])
+    assert.equal(vetUploadPath(path), null, path)
+})
+
+test('refuses what leads out, hides, or means something to a system', () => {
+  for (const path of [
+    '',
+    '/a.csv',
+    '../a.csv',
+    'a/../b.csv',
+    './a.csv',
+    'a//b.csv',
+    'a.csv/',
+    '.a.csv',
+    'a/.b/c.csv',
+    'a\\b.csv',
+    'c:a.csv',
+    '*.csv',
+    'a\n.csv',
+    'a\u202e.csv',
+    'a\0.csv',
+    ' a.csv',
+    'a /b.csv',
+    'a./b.csv',
+    `${'a/'.repeat(8)}b.csv`,
+    `${'ä'.repeat(101)}.csv`,
+    `${'a'.repeat(150)}/${'b'.repeat(150)}/${'c'.repeat(150)}/${'d'.repeat(150)}.csv`,
+    'a.exe',
+    'a',
+    'csv',
+  ])
+    assert.notEqual(vetUploadPath(path), null, JSON.stringify(path))
+})
+
+test('whatever it takes stays below its folder, is not hidden, and has a format', () => {
+  fc.assert(
+    fc.property(
+      fc.string({ unit: fc.constantFrom('.', '/', '\\', 'a', ' ', '~', '%', '\u0301', 'e', ':') }),
+      (name) => {
+        const path = normalPath(`${name}.csv`)
+        if (vetUploadPath(path) !== null) return
+        const resolved = new URL(path.split('/').map(encodeURIComponent).join('/'), 'file:///base/')
+        assert.ok(resolved.pathname.startsWith('/base/'))
+        assert.ok(path.split('/').every((step) => step !== '' && !step.startsWith('.')))
+        assert.ok(fileFormat(path))
+        assert.equal(normalPath(path), path)
+      },
+    ),
+    { numRuns: 2000 },
+  )
+})

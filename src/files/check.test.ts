@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import * as fc from 'fast-check'
+import { type CheckFault, checkOf } from './check.ts'
+import { JsonCheck } from './json-check.ts'
+
+/** What the check says of bytes that come in pieces of the given sizes, over and over. */
+async function verdict(path: string, content: string | Buffer, sizes: number[] = [1 << 16], most = 1e9) {
+  const bytes = Buffer.from(content)
+  const check = checkOf(path, most)
+  try {
+    for (let at = 0, turn = 0; at < bytes.length; turn += 1) {
+      const size = sizes[turn % sizes.length]!
+      const fault = await check.push(bytes.subarray(at, at + size))
+      if (fault) return fault
+      at += size
+    }
+    return await check.end()
+  } finally {
+    check.close()
+  }
+}
+
+const SIZES = fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 4 })
+
+function json(text: string, sizes: number[]): CheckFault | null {
+  const check = new JsonCheck('json')
+  const bytes = Buffer.from(text)
+  for (let at = 0, turn = 0; at < bytes.length; turn += 1) {
+    const size = sizes[turn % sizes.length]!
+    const fault = check.push(bytes.subarray(at, at + size))
+    if (fault) return fault
+    at += size
+  }
+  return check.end()
+}
+
+test('takes every JSON value, in whatever pieces it comes', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.constantFrom(0, 2), SIZES, (value, indent, sizes) => {
+      assert.equal(json(JSON.stringify(value, null, indent), sizes), null)
+    }),
+  )
+})
+
+test('agrees with JSON.parse on lists that were bent in one place', () => {
+  const characters = [
+    '',
+    '"',
+    '{',
+    '}',
+    '[',
+    ']',
+    ',',
+    ':',
+    '\\',
+    'u',
+    '0',
+    '-',
+    '.',
+    'e',
+    't',
+    '\n',
+    ' ',
+    '\u0001',
+  ]
+  const bent = fc
+    .tuple(fc.jsonValue(), fc.nat(), fc.constantFrom(...characters), fc.boolean())
+    .map(([value, at, put, instead]) => {
+      const list = JSON.stringify([value])
+      const place = 1 + (at % (list.length - 1))
+      return list.slice(0, place) + put + list.slice(place + (instead && place < list.length - 1 ? 1 : 0))
+    })
+  const parses = (text: string): boolean => {
+    try {
+      JSON.parse(text)
+      return true
+    } catch {
+      return false
+    }
+  }
+  fc.assert(
+    fc.property(bent, SIZES, (text, sizes) => {
+      assert.equal(json(text, sizes) === null, parses(text), text)
+    }),
+    { numRuns: 3000 },
+  )
+})
+
+test('says the line and column of a fault in JSON', async () => {
+  assert.deepEqual(await verdict('a.json', '[1,\n {"a": tru }]', [3]), {
+    message: 'is no JSON: a value must stand here, not " "',
+    line: 2,
+    column: 11,
+  })
+  assert.match((await verdict('a.json', '[1, 2'))!.message, /cut off/)
+  assert.match((await verdict('a.json', ' \n'))!.message, /empty/)
+  assert.match((await verdict('a.json', '['.repeat(2000)))!.message, /nested deeper than 1000/)
+  assert.match((await verdict('a.json', `[${'1'.repeat(5000)}]`))!.message, /number of more than/)
+})
+
+test('asks of NDJSON one value on each line', async () => {
+  assert.equal(await verdict('a.ndjson', '{"a":1}\n\n{"a":2}\r\n{"a":3}', [4]), null)
+  assert.equal((await verdict('a.ndjson', '{"a":1}\n{"a":2} {"a":3}'))!.line, 2)
+  assert.equal((await verdict('a.jsonl', '{"a":1}\n{"a":\n2}'))!.line, 2)
+})
+
+test('takes text in UTF-8 in whatever pieces it comes, and says where it is none', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.string({ unit: 'grapheme' }).filter((text) => !text.includes('\0')),
+      SIZES,
+      async (text, sizes) => {
+        assert.equal(await verdict('a.csv', `name\n${text}`, sizes), null)
+      },
+    ),
+  )
+  for (const sizes of [[1], [2], [5], [100]]) {
+    const bad = Buffer.concat([Buffer.from('name\nä\nbö'), Buffer.from([0xe4]), Buffer.from('rz\n')])
+    assert.deepEqual(await verdict('a.csv', bad, sizes), {
+      message: 'is not UTF-8: save it in that encoding',
+      line: 3,
+      column: 4,
+    })
+  }
+  assert.match(
+    (await verdict('a.csv', Buffer.from([0x61, 0x0a, 0xc3])))!.message,
+    /last character is cut off/,
+  )
+  assert.match((await verdict('a.csv', Buffer.from('a\nb\n', 'utf16le')))!.message, /zero byte/)
+})
+
+test('asks of a table in text a first row of names', async () => {
+  for (const sound of [
+    'a,b\n1,2',
+    '\uFEFFa;b\r\n1;2\r\n',
+    '\n\n"a ""x""",b\n',
+    'a',
+    ',a,b\n0,1,2\n',
+    '"a\nb",c\n1,2',
+  ])
+    assert.equal(await verdict('a.csv', sound, [2]), null, sound)
+  assert.match((await verdict('a.csv', ''))!.message, /empty/)
+  assert.match((await verdict('a.csv', '\n \n'))!.message, /empty/)
+  assert.deepEqual(await verdict('a.tsv', '\n1\t2.5\t-3e4\nx\ty\tz'), {
+    message: 'has no header: its first row must name the columns, and holds numbers only',
+    line: 2,
+  })
+  assert.match((await verdict('a.csv', '"a,b\n1,2\n'))!.message, /quote in its first row/)
+  assert.match((await verdict('a.csv', 'x'.repeat(2_000_000)))!.message, /more than 1000000 bytes/)
+})
+
+test('asks of Parquet its beginning and its end', async () => {
+  const parquet = (footer: number): Buffer => {
+    const length = Buffer.alloc(4)
+    length.writeUInt32LE(footer)
+    return Buffer.concat([Buffer.from('PAR1'), Buffer.alloc(20), length, Buffer.from('PAR1')])
+  }
+  for (const sizes of [[1], [3, 7], [100]]) {
+    assert.equal(await verdict('a.parquet', parquet(20), sizes), null)
+    assert.match((await verdict('a.parquet', parquet(21), sizes))!.message, /footer/)
+    assert.match((await verdict('a.parquet', parquet(20).subarray(0, -1), sizes))!.message, /footer/)
+  }
+  assert.match((await verdict('a.parquet', 'a,b\n'))!.message, /begin with "PAR1"/)
+  assert.match((await verdict('a.parquet', `PARE${'x'.repeat(20)}PARE`))!.message, /encrypted/)
+  assert.match((await verdict('a.parquet', 'PA'))!.message, /footer/)
+})
+
+test('unpacks what is packed on the way, and no more of it than is allowed', async () => {
+  assert.equal(await verdict('a.csv.gz', gzipSync('a,b\n1,2\n'), [5]), null)
+  assert.equal((await verdict('a.json.gz', gzipSync('[1,\n2,]'), [5]))!.line, 2)
+  assert.match((await verdict('a.csv.gz', 'a,b\n'))!.message, /no whole gzip/)
+  assert.match((await verdict('a.csv.gz', gzipSync('a,b\n1,2\n').subarray(0, -9)))!.message, /no whole gzip/)
+  const bomb = gzipSync(Buffer.alloc(50_000_000, 'a'))
+  assert.match((await verdict('a.csv.gz', bomb, [1000], 500_000))!.message, /larger than 500000 bytes/)
+})
