@@ -188,7 +188,8 @@ async function judge(load: Load, world: World, options: ChaosOptions, report: Ch
 
 function lastWords({ name, logFile }: ChaosNode): string[] {
   const lines = readFileSync(logFile, 'utf8').trimEnd().split('\n')
-  return lines.slice(-15).map((line) => `    ${name}: ${line.slice(0, 600)}`)
+  const own = lines.filter((line) => !line.includes('"msg":"request"'))
+  return own.slice(-8).map((line) => `    ${name}: ${line.slice(0, 400)}`)
 }
 
 const idIn = (fault: string): string | null =>

@@ -19,6 +19,7 @@ import type { JobCaps } from '../caps.ts'
 import type { Hint } from '../store.ts'
 import { isBroken, isFromDatabase, isRepeatable, isUnprepared, translate, unavailable } from './failures.ts'
 import { createHints, hintKey } from './hints.ts'
+import { createSilence, FIRST_WORD_MS, isSilence, type Silence } from './silence.ts'
 
 export interface Session {
   // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows what the SQL yields
@@ -130,18 +131,25 @@ export function clientConfig(url: string): ClientConfig {
   }
 }
 
+/** The driver takes a time limit for one question, which its types do not know. */
+const firstWord = (text: string): { text: string; query_timeout: number } => ({
+  text,
+  query_timeout: FIRST_WORD_MS,
+})
+
 async function begin(client: ClientBase): Promise<string> {
-  const results = (await client.query(BEGIN)) as unknown as QueryResult<{ now: string }>[]
+  const results = (await client.query(firstWord(BEGIN))) as unknown as QueryResult<{ now: string }>[]
   return results.at(-1)!.rows[0]!.now
 }
 
 /** A connection that an idle transaction broke is known by the first word on it: nothing has been written yet. */
-async function beginAnywhere(pool: Pool): Promise<{ client: PoolClient; now: string }> {
+async function beginAnywhere(pool: Pool, silence: Silence): Promise<{ client: PoolClient; now: string }> {
   for (let attempt = 1; ; attempt += 1) {
-    const client = await pool.connect()
+    const client = await silence.connect(pool)
     try {
       return { client, now: await begin(client) }
     } catch (error) {
+      silence.note(error)
       client.release(true)
       if (!isBroken(error) || attempt > POOL_SIZE) throw error
     }
@@ -150,18 +158,21 @@ async function beginAnywhere(pool: Pool): Promise<{ client: PoolClient; now: str
 
 async function transact<T>(
   pool: Pool,
+  silence: Silence,
   context: Context,
   work: (transaction: Transaction) => Promise<T>,
 ): Promise<{ value: T; hints: Hint[] }> {
-  const { client, now } = await beginAnywhere(pool)
+  const { client, now } = await beginAnywhere(pool, silence)
   const hints = new Map<string, Hint>()
   try {
     const hint = (given: Hint): void => void hints.set(hintKey(given), given)
     const value = await work({ ...session(client), ...context, now, hint })
     await client.query('COMMIT')
+    silence.heard(client)
     client.release()
     return { value, hints: [...hints.values()] }
   } catch (error) {
+    silence.note(error)
     const sound =
       !isBroken(error) &&
       (await client.query('ROLLBACK').then(
@@ -186,12 +197,24 @@ function nameOf(sql: string): string {
 /** All is sent before the first answer: what follows a statement that is refused is refused, and so the commit. */
 async function transactAtOnce(
   pool: Pool,
+  silence: Silence,
   statements: Statement[],
   prepared: boolean,
 ): Promise<QueryResultRow[][]> {
-  const client = await pool.connect()
+  const client = await silence.connect(pool)
+  let held = true
+  const release = (broken: boolean): void => {
+    if (held) client.release(broken)
+    held = false
+  }
+  const begun = client.query(firstWord(BEGIN_IN_ORDER)).catch((error: unknown) => {
+    silence.note(error)
+    // Closing it answers what was sent after it, too.
+    if (isSilence(error)) release(true)
+    throw error
+  })
   const sent = [
-    client.query(BEGIN_IN_ORDER),
+    begun,
     ...statements.map(({ sql, values }) =>
       client.query<QueryResultRow>({ text: sql, values, ...(prepared ? { name: nameOf(sql) } : {}) }),
     ),
@@ -199,8 +222,9 @@ async function transactAtOnce(
   ]
   const answers = await Promise.allSettled(sent)
   const refused = answers.find((answer) => answer.status === 'rejected')
-  client.release(refused !== undefined && isBroken(refused.reason))
+  release(refused !== undefined && isBroken(refused.reason))
   if (refused) throw refused.reason
+  silence.heard(client)
   const results = answers.map(
     (answer) => (answer as PromiseFulfilledResult<QueryResult<QueryResultRow>>).value,
   )
@@ -216,13 +240,43 @@ function createPool(config: ClientConfig, max: number): Pool {
   return pool
 }
 
+/** Each statement on a connection of the pool that is not in doubt. */
+function readingFrom(pool: Pool, silence: Silence): Session {
+  async function query(sql: string, values: unknown[]): Promise<QueryResult<QueryResultRow>> {
+    const client = await silence.connect(pool)
+    try {
+      const result = await client.query<QueryResultRow>(sql, values)
+      silence.heard(client)
+      client.release()
+      return result
+    } catch (error) {
+      silence.note(error)
+      client.release(true)
+      throw error
+    }
+  }
+  return session({ query } as Pick<ClientBase, 'query'>)
+}
+
+/** A read changes nothing: where the connection broke under it, it is asked once more on another. */
+async function readTwice<T>(reading: Session, work: (from: Session) => Promise<T>): Promise<T> {
+  try {
+    return await work(reading)
+  } catch (error) {
+    // A database that is silent is not asked to be silent for as long again.
+    if (!isBroken(error) || /timeout/i.test((error as Error).message)) throw error
+    return work(reading)
+  }
+}
+
 export function connect(url: string, context: Context): Connection {
   const config = clientConfig(url)
   const pool = createPool(config, POOL_SIZE)
   const reserve = createPool(config, 1)
   const hints = createHints({ connection: config, send: (sql, values) => pool.query(sql, values) })
   const pipeline = createPool({ ...config, pipeline: true }, 1)
-  const reading = session(pool)
+  const silence = createSilence()
+  const reading = readingFrom(pool, silence)
   let closed = false
   let prepared = true
 
@@ -235,21 +289,10 @@ export function connect(url: string, context: Context): Connection {
     }
   }
 
-  /** A read changes nothing: where the connection broke under it, it is asked once more on another. */
-  async function readTwice<T>(work: (from: Session) => Promise<T>): Promise<T> {
-    try {
-      return await work(reading)
-    } catch (error) {
-      // A database that is silent is not asked to be silent for as long again.
-      if (!isBroken(error) || /timeout/i.test((error as Error).message)) throw error
-      return work(reading)
-    }
-  }
-
   async function writeUntilKept<T>(on: Pool, work: (transaction: Transaction) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const { value, hints: given } = await transact(on, context, work)
+        const { value, hints: given } = await transact(on, silence, context, work)
         hints.tell(given)
         return value
       } catch (error) {
@@ -262,7 +305,7 @@ export function connect(url: string, context: Context): Connection {
   async function writeOnceUntilKept(statements: Statement[]): Promise<QueryResultRow[][]> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await transactAtOnce(pipeline, statements, prepared)
+        return await transactAtOnce(pipeline, silence, statements, prepared)
       } catch (error) {
         if (prepared && isUnprepared(error)) prepared = false
         else if (!isRepeatable(error) || attempt >= TRIES) throw error
@@ -274,7 +317,7 @@ export function connect(url: string, context: Context): Connection {
   return {
     writeAtOnce: (statements) => guarded(() => writeOnceUntilKept(statements)),
     tell: hints.tell,
-    read: (work) => guarded(() => readTwice(work)),
+    read: (work) => guarded(() => readTwice(reading, work)),
     write: (work) => guarded(() => writeUntilKept(pool, work)),
     writeFirst: (work) => guarded(() => writeUntilKept(reserve, work)),
     subscribe: hints.subscribe,

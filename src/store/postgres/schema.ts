@@ -1,14 +1,39 @@
 /** The schema of a PostgreSQL database: brought up to date under a lock, and dumped for schema.sql. */
 import path from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from 'pg'
 import { type Migrator, migrate, readMigrations } from '../migrate.ts'
 import { clientConfig } from './connection.ts'
 import { translate } from './failures.ts'
+import { FIRST_WORD_MS } from './silence.ts'
 
 export const MIGRATIONS = path.join(import.meta.dirname, 'migrations')
 
 /** Any number that no other program in this database is likely to take. */
 const LOCK = 7_283_501_964
+const LOOK_MS = 250
+/** A migration of large tables may take long; so may the first start after a restore. */
+const PATIENCE_MS = 86_400_000
+/** A node that vanishes in the middle must not keep the others from starting. */
+const ABANDONED_MS = 60_000
+
+/** The driver takes a time limit for one question, which its types do not know. */
+const patiently = (text: string): { text: string; query_timeout: number } => ({
+  text,
+  query_timeout: PATIENCE_MS,
+})
+
+/** Asked for again and again, so that a connection that has fallen silent is noticed while another node migrates. */
+async function lock(client: Client): Promise<void> {
+  for (;;) {
+    const { rows } = await client.query<{ taken: boolean }>('SELECT pg_try_advisory_xact_lock($1) AS taken', [
+      LOCK,
+    ])
+    if (rows[0]?.taken) return
+    await delay(LOOK_MS)
+  }
+}
+
 /** Of the schema's own tables, whichever schema the search path names first. */
 const OURS =
   'SELECT c.oid, c.relname FROM pg_class AS c WHERE c.relnamespace = current_schema()::regnamespace'
@@ -28,7 +53,7 @@ function migrator(client: Client): Migrator {
       return rows.map(({ number }) => number)
     },
     async apply({ number, name, sql }) {
-      await client.query(sql)
+      await client.query(patiently(sql))
       await client.query(
         'INSERT INTO migrations (number, name, applied_at) VALUES ($1, $2, clock_timestamp())',
         [number, name],
@@ -49,16 +74,16 @@ const AFTER_RESTORE = `
  * migrates and the others wait. Throws `store_unavailable` where the schema is newer.
  */
 export async function migratePostgres(url: string, folder = MIGRATIONS): Promise<string[]> {
-  const client = new Client(clientConfig(url))
+  const client = new Client({ ...clientConfig(url), query_timeout: FIRST_WORD_MS })
   // A connection that breaks also rejects what is asked of it.
   client.on('error', () => undefined)
   try {
     await client.connect()
-    await client.query('BEGIN')
-    await client.query('SELECT pg_advisory_xact_lock($1)', [LOCK])
+    await client.query(`BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${ABANDONED_MS}`)
+    await lock(client)
     const names = await migrate(readMigrations(folder), migrator(client))
     const { rows } = await client.query<{ found: string | null }>(`SELECT to_regclass('events') AS found`)
-    if (rows[0]?.found) await client.query(AFTER_RESTORE)
+    if (rows[0]?.found) await client.query(patiently(AFTER_RESTORE))
     await client.query('COMMIT')
     return names
   } catch (error) {

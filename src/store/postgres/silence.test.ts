@@ -1,0 +1,76 @@
+/** A database that is gone without a word, by a TCP proxy that swallows everything. */
+import assert from 'node:assert/strict'
+import { after, before, suite, test } from 'node:test'
+import { missingPostgres, type Postgres, startPostgres } from '../../../test/postgres.ts'
+import { type Proxy, startProxy } from '../../../test/proxy.ts'
+import { eventually } from '../../../test/service.ts'
+import { jobInput, LEASE_MS, register } from '../conformance/given.ts'
+import type { Store } from '../store.ts'
+import { open, withClient } from './harness.ts'
+import { migratePostgres } from './schema.ts'
+
+const missing = await missingPostgres()
+const DATABASE = `assay_silence_${process.pid}`
+
+/** Of what is asked at once: every connection of the pool is made and is idle afterwards. */
+const MANY = 20
+
+suite('connections that fall silent', { skip: missing ?? false }, () => {
+  let postgres: Postgres
+  let proxy: Proxy
+  let store: Store
+  /** The database, and the way to it by the proxy. */
+  let direct: string
+  let through: string
+
+  before(async () => {
+    postgres = await startPostgres()
+    direct = await postgres.createDatabase(DATABASE)
+    await migratePostgres(direct)
+    const url = new URL(direct)
+    proxy = await startProxy({ host: url.hostname, port: Number(url.port) })
+    url.port = String(proxy.port)
+    through = url.href
+    store = await open(through)
+  })
+  after(async () => {
+    await proxy.close()
+    await store.close()
+    await postgres.dropDatabase(DATABASE)
+    await postgres.stop()
+  })
+
+  test('a node whose connections are half-open renews and works on long before its lease ends', async () => {
+    await register(store)
+    await Promise.all(Array.from({ length: MANY }, () => store.createJob(jobInput())))
+    await store.claimJobs({ node_id: 'node-1', limit: 1 })
+    proxy.freeze()
+    const begun = performance.now()
+    await Promise.all([
+      store.renewNode({ node_id: 'node-1', lease_ms: LEASE_MS, held: [] }),
+      store.createJob(jobInput()),
+      store
+        .claimJobs({ node_id: 'node-1', limit: 1 })
+        .catch(() => store.claimJobs({ node_id: 'node-1', limit: 1 })),
+    ])
+    const job = await store.createJob(jobInput())
+    assert.ok(await store.getJob(job), 'and reads go to connections that answer')
+    const waited = performance.now() - begun
+    assert.ok(waited < LEASE_MS / 2, `${waited} ms`)
+  })
+
+  test('a start whose connection falls silent fails, and keeps no other node from starting', async () => {
+    // Another node migrates: the start waits for its end.
+    const started = await withClient(direct, async (client) => {
+      await client.query('BEGIN')
+      await client.query('SELECT pg_advisory_xact_lock(7283501964)')
+      const waiting = assert.rejects(migratePostgres(through), { code: 'store_unavailable' })
+      const before = proxy.open()
+      await eventually(() => proxy.open() > before, 'it asks')
+      proxy.freeze()
+      return { waiting }
+    })
+    await migratePostgres(direct)
+    await started.waiting
+  })
+})
