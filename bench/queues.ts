@@ -12,7 +12,7 @@ import type { ClaimedJob, Store } from '../src/store/store.ts'
 
 export type Mode = 'single' | 'batch'
 
-const BATCH = 100
+const BATCH = 500
 const NODE = 'bench'
 
 async function queueAll(store: Store, count: number): Promise<void> {

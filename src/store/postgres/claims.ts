@@ -65,7 +65,8 @@ const CLAIM = `${OPEN},
   node AS MATERIALIZED (SELECT 1 FROM nodes WHERE node_id = $4 FOR KEY SHARE),
   chosen AS (
     SELECT assignment_id, candidates.turn FROM candidates JOIN jobs USING (assignment_id)
-    WHERE jobs.job_status = 'queued'
+    -- Looked at anew in the locked row, and in no form in which it would tempt the planner to walk the queue for each.
+    WHERE jobs.job_status || '' = 'queued'
     ORDER BY candidates.turn LIMIT CASE WHEN EXISTS (SELECT 1 FROM node) THEN $2::int ELSE 0 END
     FOR UPDATE OF jobs SKIP LOCKED
   ),

@@ -27,7 +27,7 @@ type Settle = Waiting<Settling, boolean>
 type Claim = Waiting<Input<'claimJobs'>, Claimed>
 
 /** More than these in one transaction would hold their locks for too long. */
-const BATCH_MOST = 100
+const BATCH_MOST = 500
 /** Claimed by this process and not yet settled; a settle of one that was forgotten goes the long way. */
 const KNOWN_MOST = 5000
 /** For so long a workspace in which somebody subscribes is not asked again whether that is still so. */
@@ -61,18 +61,18 @@ const SETTLE = `
       .join(', ')}) AS input (${Object.keys(COLUMNS).join(', ')})
   ),
   leased AS MATERIALIZED (
-    SELECT input.*, jobs.workspace_id, jobs.job_status = 'active' AS starts,
+    SELECT input.*, jobs.workspace_id, jobs.job_status, jobs.owner AS present_owner,
       (jobs.moves->-1->>'at')::timestamptz(3) AS last, clock_timestamp()::timestamptz(3) AS now
     FROM input JOIN jobs ON jobs.assignment_id = input.assignment_id
-    WHERE jobs.attempt = input.attempt AND jobs.owner = input.owner
-      AND (jobs.job_status = 'executing' OR (jobs.job_status = 'active' AND input.ran_ms IS NOT NULL))
-      AND NOT EXISTS (SELECT 1 FROM subscriptions WHERE subscriptions.workspace_id = jobs.workspace_id)
-    ORDER BY input.assignment_id FOR UPDATE OF jobs
+    WHERE jobs.attempt = input.attempt ORDER BY input.assignment_id FOR UPDATE OF jobs
   ),
+  -- Judged here and not above, where these conditions would tempt the planner to read all that is owned.
   timed AS MATERIALIZED (
-    SELECT leased.*, greatest(now, last) AS ended,
+    SELECT leased.*, job_status = 'active' AS starts, greatest(now, last) AS ended,
       greatest((now - greatest(ran_ms, 0) * interval '1 ms')::timestamptz(3), last) AS started
     FROM leased
+    WHERE present_owner = owner AND (job_status = 'executing' OR (job_status = 'active' AND ran_ms IS NOT NULL))
+      AND NOT EXISTS (SELECT 1 FROM subscriptions WHERE subscriptions.workspace_id = leased.workspace_id)
   ),
   settled AS (
     UPDATE jobs SET job_status = timed.status, owner = NULL, insight_id = timed.insight_id, skipped = timed.skipped,
@@ -104,7 +104,7 @@ const SETTLE = `
 type Row = Record<Column, string | number | null>
 
 /** What is written of a job that this process claimed. */
-function rowOf({ kind, input }: Settling, job: Job, publicUrl: string | null): Row {
+export function rowOf({ kind, input }: Settling, job: Job, publicUrl: string | null): Row {
   const { assignment_id, attempt, node_id: owner, ran_ms = null } = input
   const start = jobEventData({ ...job, job_status: 'executing' }, publicUrl)
   const row = {
@@ -133,7 +133,7 @@ function rowOf({ kind, input }: Settling, job: Job, publicUrl: string | null): R
   return { ...row, status: 'completed', insight_id, body, skipped, error: null, ...ended(end) }
 }
 
-function settleStatement(rows: Row[]): Statement {
+export function settleStatement(rows: Row[]): Statement {
   const columns = Object.keys(COLUMNS) as Column[]
   return { sql: SETTLE, values: columns.map((column) => rows.map((row) => row[column])) }
 }
