@@ -62,7 +62,7 @@ async function measure({ turns, short }: Form, service: Running): Promise<Figure
         ...figure,
         work: `the same over ${JOBS} jobs while ${WRITES_A_SECOND} jobs a second are written`,
         turns: written,
-        note: 'every commit empties the cache of answers: nearly each request reads the database',
+        note: 'an answer is kept until its own job changes',
       },
     ]
   } finally {

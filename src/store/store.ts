@@ -199,6 +199,11 @@ export interface Store
    * Null where other processes write too (PostgreSQL): nothing may be concluded.
    */
   readonly revision: number | null
+  /**
+   * Calls `changed` with the id of each job whose row a write touches, before a reader here can see what was written.
+   * False: nothing is ever told, because other processes write, too (PostgreSQL).
+   */
+  onJobChange(changed: (assignment_id: string) => void): boolean
 
   // -- life ----------------------------------------------------------------------------------------------------------
   /** Rejects with `store_unavailable` where the database cannot be reached or its schema is not ours. */

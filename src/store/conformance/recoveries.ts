@@ -8,10 +8,12 @@ import {
   at,
   attempt,
   type ConformanceTests,
+  claim,
   claimAll,
   completeNew,
   DAY,
   failAll,
+  findings,
   HOUR,
   jobInput,
   otherWorkspace,
@@ -323,6 +325,29 @@ export const retentionTests: ConformanceTests = {
     assert.equal(store.revision, before)
     await store.queueJob(job)
     assert.ok(before === null ? store.revision === null : store.revision !== before)
+  },
+
+  'tells of each job that a write changes, or of none': async ({ store }) => {
+    await register(store)
+    const changed: string[] = []
+    const told = store.onJobChange((assignment_id) => changed.push(assignment_id))
+    const job = await queueNew(store)
+    const other = await queueNew(store, { priority: -1 })
+    const lease = await claim(store)
+    const progress = { percent: 5, step: 1, steps: 2, label: 'main' }
+    for (const write of [
+      () => store.reportProgress({ ...lease, progress }),
+      () => store.startJob(lease),
+      () => store.completeJob({ ...lease, insight_id: uuidv7(), findings: findings() }),
+      () => store.deleteJob(job),
+    ]) {
+      changed.length = 0
+      await write()
+      assert.deepEqual(new Set(changed), new Set(told ? [job.assignment_id] : []))
+    }
+    changed.length = 0
+    await store.cancelJob(other)
+    assert.deepEqual(new Set(changed), new Set(told ? [other.assignment_id] : []))
   },
 
   'refuses everything once it is closed': async ({ store }) => {

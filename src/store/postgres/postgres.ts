@@ -206,6 +206,7 @@ function postgresStore(connection: Connection, context: Context): Store {
     kind: 'postgres',
     // Other processes write, too.
     revision: null,
+    onJobChange: () => false,
     ...bind(READS, (work) => connection.read(work as (session: Session) => Promise<unknown>)),
     ...bind(WRITES, connection.write),
     ...bind(FIRST, connection.writeFirst),

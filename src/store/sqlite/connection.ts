@@ -37,6 +37,8 @@ export interface Connection {
   join<In, Out>(work: (inputs: In[]) => Out[], input: In): Promise<Out>
   read<T>(work: () => T): Promise<T>
   subscribe(listener: (hint: Hint) => void): () => void
+  /** Each job whose row is written, at once, whether it is then committed or undone. */
+  onJobChange(changed: (assignment_id: string) => void): void
   close(): void
 }
 
@@ -104,6 +106,19 @@ function statements(db: DatabaseSync): (sql: string) => StatementSync {
   }
 }
 
+/** Triggers, so that no writer of jobs can forget to tell. */
+function watchJobs(db: DatabaseSync): (changed: (assignment_id: string) => void) => void {
+  const listeners: ((assignment_id: string) => void)[] = []
+  db.function('tell_job_change', (assignment_id) => {
+    for (const changed of listeners) changed(assignment_id as string)
+    return null
+  })
+  db.exec(`
+    CREATE TEMP TRIGGER job_updated AFTER UPDATE ON jobs BEGIN SELECT tell_job_change(old.assignment_id); END;
+    CREATE TEMP TRIGGER job_deleted AFTER DELETE ON jobs BEGIN SELECT tell_job_change(old.assignment_id); END;`)
+  return (changed) => void listeners.push(changed)
+}
+
 async function translated<T>(written: Promise<T>): Promise<T> {
   try {
     return await written
@@ -156,6 +171,7 @@ export function connect(db: DatabaseSync, { clock, publicUrl, caps }: Connection
         throw translate(error)
       }
     },
+    onJobChange: watchJobs(db),
     subscribe(listener) {
       listeners.add(listener)
       return () => listeners.delete(listener)

@@ -219,6 +219,10 @@ function sqliteStore(connection: Connection, released: () => void): Store {
     recordAttempt: (outcome) => connection.join(recordAttempts, outcome),
     ...writesInSteps(connection),
     subscribe: connection.subscribe,
+    onJobChange(changed) {
+      connection.onJobChange(changed)
+      return true
+    },
     async ping() {
       if (!open) throw unavailable('The store is closed.')
       await connection.read(() => connection.one('SELECT 1 FROM migrations LIMIT 1'))
