@@ -1,10 +1,12 @@
 /** `GET /jobs/status` with authentication, store and JSON, beside a bare Fastify route that answers the same JSON. */
 import { setInterval } from 'node:timers'
-import { atLeast, type Figure } from '../figure.ts'
+import { missingPostgres, startPostgres } from '../../test/postgres.ts'
+import { atLeast, type Figure, type Missing } from '../figure.ts'
 import { requestRate } from '../load.ts'
 import {
   type Form,
   inTurns,
+  type Peer,
   putTrivial,
   type Running,
   startPeer,
@@ -20,7 +22,10 @@ const BESIDE = `bare Fastify, same JSON, ${CONNECTIONS} connections`
 
 export const statusRow = {
   name: 'status',
-  run: (form: Form): Promise<Figure[]> => withService({}, (service) => measure(form, service)),
+  run: async (form: Form): Promise<(Figure | Missing)[]> => [
+    ...(await withService({}, (service) => measure(form, service))),
+    await onPostgres(form),
+  ],
 }
 
 async function jobsOf({ client }: Running): Promise<string[]> {
@@ -41,21 +46,32 @@ function asking(url: string, ids: string[], seconds: number): Promise<number> {
   return requestRate({ url, connections: CONNECTIONS, headers, next }, seconds)
 }
 
-async function measure({ turns, short }: Form, service: Running): Promise<Figure[]> {
-  const { client, url } = service
-  const seconds = short ? 1 : 3
+async function bareBeside(service: Running): Promise<Peer> {
+  const { client } = service
   await putTrivial(service)
   const id = await client.jobs.create({ template_id: TRIVIAL_ID })
   await client.jobs.run(id)
-  const view = await client.jobs.wait(id)
-  const peer = await startPeer('fastify.ts', ['status', JSON.stringify(view)])
+  return startPeer('fastify.ts', ['status', JSON.stringify(await client.jobs.wait(id))])
+}
+
+function bareRate(peer: Peer, seconds: number): Promise<number> {
   const ask = { method: 'GET' as const, path: '/status' }
-  const bare = () => requestRate({ url: peer.ready, connections: CONNECTIONS, next: () => ask }, seconds)
+  return requestRate({ url: peer.ready, connections: CONNECTIONS, next: () => ask }, seconds)
+}
+
+async function measure({ turns, short }: Form, service: Running): Promise<Figure[]> {
+  const seconds = short ? 1 : 3
+  const peer = await bareBeside(service)
+  const bare = () => bareRate(peer, seconds)
   try {
     const figure = { beside: BESIDE, aim: atLeast(0.75), compare: 'ratio' as const, unit: 'requests/s' }
-    const one = await inTurns(turns, () => asking(url, [id], seconds), bare)
     const ids = await jobsOf(service)
-    const written = await inTurns(turns, () => whileWriting(service, () => asking(url, ids, seconds)), bare)
+    const one = await inTurns(turns, () => asking(service.url, ids.slice(0, 1), seconds), bare)
+    const written = await inTurns(
+      turns,
+      () => whileWriting(service, () => asking(service.url, ids, seconds)),
+      bare,
+    )
     return [
       { ...figure, work: '`GET /jobs/status`, SQLite', turns: one },
       {
@@ -67,6 +83,29 @@ async function measure({ turns, short }: Form, service: Running): Promise<Figure
     ]
   } finally {
     await peer.stop()
+  }
+}
+
+async function onPostgres({ turns, short }: Form): Promise<Figure | Missing> {
+  const work = `\`GET /jobs/status\` over ${JOBS} jobs, PostgreSQL`
+  const aim = atLeast(0.35)
+  const absent = await missingPostgres()
+  if (absent !== null) return { work, beside: BESIDE, aim: aim.text, reason: absent }
+  const seconds = short ? 1 : 3
+  const postgres = await startPostgres({ fsync: 'on', full_page_writes: 'on', autovacuum: 'on' })
+  try {
+    const url = await postgres.createDatabase(`bench_status_${process.pid}`)
+    return await withService({ ASSAY_STORE: url }, async (service) => {
+      const peer = await bareBeside(service)
+      const ids = await jobsOf(service)
+      const ask = () => asking(service.url, ids, seconds)
+      const rates = await inTurns(turns, ask, () => bareRate(peer, seconds))
+      await peer.stop()
+      const note = 'each answer is read from the database: what is asked at once is one question'
+      return { work, beside: BESIDE, aim, compare: 'ratio', unit: 'requests/s', turns: rates, note }
+    })
+  } finally {
+    await postgres.stop()
   }
 }
 

@@ -66,11 +66,6 @@ export async function queueJob(tx: Transaction, key: JobKey): Promise<Job> {
   return shown(await moveJob(tx, job, 'queued'))
 }
 
-export async function getJob(from: Session, key: JobKey): Promise<Job | null> {
-  const job = await findJob(from, key)
-  return job ? shown(job) : null
-}
-
 export function listJobs(from: Session, query: Input<'listJobs'>): Promise<Page<Job>> {
   return newestFirst<OwnedJob, Job>(
     from,

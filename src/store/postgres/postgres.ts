@@ -15,6 +15,7 @@ import * as deliveries from './deliveries.ts'
 import { listEvents } from './events.ts'
 import * as idempotency from './idempotency.ts'
 import { createJobBatch } from './job-batch.ts'
+import { gatherReads } from './job-reads.ts'
 import * as jobs from './jobs.ts'
 import * as links from './links.ts'
 import * as nodes from './nodes.ts'
@@ -76,7 +77,6 @@ const READS = {
   getTemplateVersion: templates.getTemplateVersion,
   getConnection: (from: Session, input: Input<'getConnection'>) => connections.getConnection(from, input),
   listConnections: connections.listConnections,
-  getJob: jobs.getJob,
   listJobs: jobs.listJobs,
   getInsight: jobs.getInsight,
   findLink: links.findLink,
@@ -211,6 +211,7 @@ function postgresStore(connection: Connection, context: Context): Store {
     ...bind(WRITES, connection.write),
     ...bind(FIRST, connection.writeFirst),
     ...createJobBatch(connection, context),
+    getJob: gatherReads(connection),
     subscribe: connection.subscribe,
     close: connection.close,
     recordAttempt: settling.record,
