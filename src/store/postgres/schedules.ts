@@ -99,7 +99,7 @@ async function save(tx: Transaction, schedule: Schedule): Promise<void> {
 export async function createSchedule(tx: Transaction, input: NewSchedule): Promise<Schedule> {
   const known = await findSchedule(tx, input)
   if (known) return known
-  const taken = await tx.one('SELECT 1 FROM schedules WHERE schedule_id = ?', input.schedule_id)
+  const taken = await tx.one('SELECT 1 FROM schedules WHERE schedule_id = $1', input.schedule_id)
   if (taken) throw new AppError('name_taken', `There is already a schedule ${input.schedule_id}.`)
   const at = tx.now
   const schedule: Schedule = {
