@@ -104,7 +104,7 @@ const SETTLE = `
 type Row = Record<Column, string | number | null>
 
 /** What is written of a job that this process claimed. */
-export function rowOf({ kind, input }: Settling, job: Job, publicUrl: string | null): Row {
+function rowOf({ kind, input }: Settling, job: Job, publicUrl: string | null): Row {
   const { assignment_id, attempt, node_id: owner, ran_ms = null } = input
   const start = jobEventData({ ...job, job_status: 'executing' }, publicUrl)
   const row = {
@@ -133,7 +133,7 @@ export function rowOf({ kind, input }: Settling, job: Job, publicUrl: string | n
   return { ...row, status: 'completed', insight_id, body, skipped, error: null, ...ended(end) }
 }
 
-export function settleStatement(rows: Row[]): Statement {
+function settleStatement(rows: Row[]): Statement {
   const columns = Object.keys(COLUMNS) as Column[]
   return { sql: SETTLE, values: columns.map((column) => rows.map((row) => row[column])) }
 }
