@@ -6,6 +6,7 @@ import { createApi } from './api/server.ts'
 import { type Config, ConfigError, type describeConfig } from './config.ts'
 import { AppError } from './errors.ts'
 import { openFiles } from './files/open.ts'
+import type { Guard } from './outgoing/guard.ts'
 import { createLease } from './queue/lease.ts'
 import { createReaper } from './queue/reaper.ts'
 import { createWorker } from './queue/worker.ts'
@@ -25,6 +26,7 @@ import { createCatalog } from './templates/catalog.ts'
 import { sampleFiles, templatesFolder } from './templates/samples.ts'
 import { DEFAULT_WORKSPACE, type Token } from './token.ts'
 import { createDispatcher } from './webhooks/dispatcher.ts'
+import { createSenders, type SenderOptions } from './webhooks/senders/senders.ts'
 
 export interface AppOptions {
   config: Config
@@ -72,6 +74,20 @@ function targetsOf(config: Config, store: Store): Targets {
   } catch (error) {
     throw new ConfigError(`ASSAY_WEBHOOK_TARGETS: ${(error as Error).message}`, { cause: error })
   }
+}
+
+/** Mail bears pictures of charts, which the pool draws; a node that sends none needs no pool for it. */
+function sendersOf(
+  { smtpUrl: server, mailFrom: from, publicUrl }: Config,
+  pool: Pool | null,
+  shared: Pick<SenderOptions, 'store' | 'targets' | 'log' | 'version'> & { secrets: SecretBox },
+) {
+  if (server !== null && from === null)
+    throw new ConfigError('ASSAY_MAIL_FROM: set it, too: mail needs an address that it is from.')
+  const draw: Pool['draw'] = (task, options) =>
+    pool ? pool.draw(task, options) : Promise.reject(new Error('This node has no pool.'))
+  return (guard: Guard) =>
+    createSenders({ ...shared, box: shared.secrets, publicUrl, server, from, draw }, guard)
 }
 
 /** Files may come and go, but a folder that is none at the start is a slip of the pen. */
@@ -232,12 +248,13 @@ async function buildServices(
   const tempRoot = await workFolder(config.home)
   services.push(untilStopped('work folder', () => rm(tempRoot, { recursive: true, force: true })))
   const pool: Pool | null =
-    has('worker') || has('api')
+    has('worker') || has('api') || config.smtpUrl !== null
       ? createPool({ size: concurrency, clock, log, caps: capsOf(config), tempRoot, metrics })
       : null
   if (pool) services.push(untilStopped('pool', () => pool.stop()))
   const files = openFiles(config)
   services.push(untilStopped('files', () => files.close()))
+  const senders = sendersOf(config, pool, shared)
   const sample = sampleFiles()
   const catalog = has('api')
     ? createCatalog({
@@ -261,7 +278,7 @@ async function buildServices(
   )
   if (catalog) services.push(createScheduler({ store, catalog, clock, log, metrics }))
   if (has('dispatcher'))
-    services.push(createDispatcher({ ...shared, drainMs: config.drain, holds: lease.holds }))
+    services.push(createDispatcher({ ...shared, drainMs: config.drain, holds: lease.holds, senders }))
   if (has('worker') && pool) {
     services.push(
       createWorker({

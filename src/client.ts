@@ -10,6 +10,7 @@ import { type ClientOptions, createCaller, jsonCaller } from './client/http.ts'
 import { jobCalls } from './client/jobs.ts'
 import { linkCalls } from './client/links.ts'
 import { scheduleCalls } from './client/schedules.ts'
+import { subscriptionCalls } from './client/subscriptions.ts'
 import { templateCalls } from './client/templates.ts'
 import { webhookCalls } from './client/webhooks.ts'
 
@@ -26,6 +27,7 @@ export {
 export type { BatchInput, BatchView, JobFilter, JobInput } from './client/jobs.ts'
 export type { LinkInput, NewLink } from './client/links.ts'
 export type { ScheduleFilter, ScheduleInput } from './client/schedules.ts'
+export type { SubscriptionInput } from './client/subscriptions.ts'
 export type {
   DeliveryFilter,
   FullDelivery,
@@ -46,6 +48,7 @@ export function createClient(options: ClientOptions) {
     schedules: scheduleCalls(send, json),
     webhooks: webhookCalls(send, json),
     files: fileCalls(send, json),
+    subscriptions: subscriptionCalls(send, json),
     events: eventCalls(json),
     ...adminCalls(send, json),
   }

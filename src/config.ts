@@ -4,6 +4,7 @@
  */
 import { homedir } from 'node:os'
 import path from 'node:path'
+import { parseMailbox } from './subscription.ts'
 
 interface Setting<T> {
   env: string
@@ -102,6 +103,42 @@ function publicUrl(value: string): string | null {
   return value.replace(/\/+$/, '')
 }
 
+/** Where mail is handed in. `tls` false: also without a secure connection. */
+export interface MailServer {
+  host: string
+  port: number
+  /** TLS from the first byte; else by STARTTLS. */
+  secure: boolean
+  tls: boolean
+  user: string | null
+  password: string
+}
+
+function mailServer(value: string): MailServer | null {
+  if (value === '') return null
+  const url = URL.canParse(value) ? new URL(value) : undefined
+  const plain = url?.search === '?tls=off'
+  if (!url || !/^smtps?:$/.test(url.protocol) || url.hostname === '' || /^\/./.test(url.pathname))
+    throw new Error('must be smtp://USER:PASSWORD@HOST:PORT or smtps://...')
+  if ((url.search !== '' && !plain) || url.hash !== '' || (plain && url.protocol === 'smtps:'))
+    throw new Error('may end in ?tls=off (with smtp: only) and nothing else')
+  return {
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: url.port === '' ? (url.protocol === 'smtps:' ? 465 : 587) : Number(url.port),
+    secure: url.protocol === 'smtps:',
+    tls: !plain,
+    user: url.username === '' ? null : decodeURIComponent(url.username),
+    password: decodeURIComponent(url.password),
+  }
+}
+
+function mailbox(value: string): { name: string; address: string } | null {
+  if (value === '') return null
+  const found = parseMailbox(value)
+  if (!found) throw new Error('must be an address such as assay@example.com or Assay <assay@example.com>')
+  return found
+}
+
 function secretKeys(value: string): Buffer[] {
   if (value === '') return []
   return value.split(',').map((part) => {
@@ -197,6 +234,19 @@ export const SETTINGS = {
     '',
     'The address under which clients reach the service; makes result_url absolute',
     publicUrl,
+  ),
+  smtpUrl: setting(
+    'ASSAY_SMTP_URL',
+    '',
+    'Where mail is handed in: smtp://USER:PASSWORD@HOST:587 (STARTTLS) or smtps://...:465; "?tls=off" allows it in clear; empty: no mail',
+    mailServer,
+    true,
+  ),
+  mailFrom: setting(
+    'ASSAY_MAIL_FROM',
+    '',
+    'Who mail is from: Assay <assay@example.com>; asked for with ASSAY_SMTP_URL',
+    mailbox,
   ),
   rateLimit: setting(
     'ASSAY_RATE_LIMIT',

@@ -17,6 +17,8 @@ export const ATTEMPT_ERRORS = [
   'timeout',
   'ssrf_blocked',
   'http_status',
+  /** The mail server refused it. */
+  'smtp_status',
   'response_invalid',
   /** Nothing was sent: a stored secret cannot be opened, or a stored value cannot be put on the wire. */
   'request_invalid',
@@ -60,7 +62,10 @@ export type Attempt = Static<typeof Attempt>
 
 /** An attempt as it is kept: what was sent is the event's text, the same in every attempt, and is not kept again. */
 export interface AttemptRecord extends Omit<Attempt, 'request'> {
-  request: Omit<Attempt['request'], 'body'>
+  request: Omit<Attempt['request'], 'body'> & {
+    /** Where something else was sent than the event's text: a mail, a message in a chat. */
+    body?: string
+  }
 }
 
 /** `body`: the event's text. */
@@ -74,7 +79,7 @@ export const DeliveryView = Type.Object(
     delivery_id: Type.String({ format: 'uuid' }),
     event_id: Type.String({ format: 'uuid' }),
     event_type: Type.Enum([...EVENT_TYPES]),
-    webhook_id: Type.String({ format: 'uuid' }),
+    webhook_id: Type.String({ format: 'uuid', description: 'Of the webhook, or of the subscription' }),
     assignment_id: nullable(Type.String({ format: 'uuid' })),
     status: Type.Enum([...DELIVERY_STATUSES]),
     attempt_count: Type.Integer({ minimum: 0 }),

@@ -1,10 +1,16 @@
-/** A webhook: where events go, which ones, and under whose name. The pure rules of linking are here. */
+/**
+ * A webhook: where events go, which ones, and under whose name. The pure rules of linking are here. Mail and chat are
+ * webhooks of another kind (see subscription.ts): the same outbox, retries, breaker, records and statistics.
+ */
 import Type, { type Static } from 'typebox'
 import { AppError } from './errors.ts'
 import { ENDING_EVENTS, EVENT_TYPES, type EventType } from './event.ts'
 
 export const WEBHOOK_STATUSES = ['enabled', 'disabled'] as const
 export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number]
+
+export const WEBHOOK_KINDS = ['webhook', 'email', 'slack'] as const
+export type WebhookKind = (typeof WEBHOOK_KINDS)[number]
 
 /** A header value as the store keeps it: sealed, with the first 8 hex digits of its SHA-256 for people to compare. */
 export interface SealedHeader {
@@ -28,6 +34,10 @@ export const RETRY_SCHEDULE: readonly number[] = [5, 300, 1800, 7200, 18_000, 36
 export interface Webhook {
   webhook_id: string
   workspace_id: string
+  kind: WebhookKind
+  /** Of a kind other than `webhook`: where it goes, as subscription.ts has it, sealed. */
+  target: string | null
+  /** Of another kind: what can be told of where it goes. */
   url: string
   headers: SealedHeader[]
   user_id: string
@@ -44,6 +54,8 @@ export interface Webhook {
   rate_per_second: number | null
   status: WebhookStatus
   disabled_reason: string | null
+  /** Whether it is told of jobs that were skipped by their condition. */
+  tells_skipped: boolean
   /** Since when every attempt has failed; null after a success. */
   failing_since: string | null
   /** The breaker. */
@@ -209,14 +221,14 @@ export function subscribedEvents(webhook: Pick<Webhook, 'presence_name' | 'event
 
 /**
  * Whether a webhook is told of a job's event. A job with a `presence_name` notifies the webhooks that bear it; a job
- * without one notifies all of its workspace's webhooks. A job skipped by its condition notifies none.
+ * without one notifies all of its workspace's webhooks. A job skipped by its condition notifies those that ask for it.
  */
 export function notifies(
-  webhook: Pick<Webhook, 'presence_name' | 'events' | 'status'>,
+  webhook: Pick<Webhook, 'presence_name' | 'events' | 'status'> & Partial<Pick<Webhook, 'tells_skipped'>>,
   event: EventType,
   job: { presence_name: string | null; skipped: string | null },
 ): boolean {
-  if (webhook.status !== 'enabled' || job.skipped !== null) return false
+  if (webhook.status !== 'enabled' || (job.skipped !== null && webhook.tells_skipped !== true)) return false
   if (job.presence_name !== null && job.presence_name !== webhook.presence_name) return false
   return subscribedEvents(webhook).includes(event)
 }

@@ -84,6 +84,17 @@ const CASES = (of: Ids): Record<string, Case> => ({
   getRecovery: hidden(),
   cancelPending: hidden(),
   getWebhookStats: hidden(),
+  createSubscription: own({ body: { kind: 'slack', url: 'http://127.0.0.1:9/x' } }),
+  listSubscriptions: own(),
+  getSubscription: hidden(),
+  changeSubscription: hidden({ body: { description: 'x' } }),
+  deleteSubscription: hidden(),
+  testSubscription: hidden(),
+  listSubscriptionDeliveries: hidden(),
+  recoverSubscription: hidden({ body: { since: '2026-01-01T00:00:00Z' } }),
+  getSubscriptionRecovery: hidden({ params: { recovery_id: of.subscription_recovery_id! } }),
+  cancelSubscriptionPending: hidden(),
+  getSubscriptionStats: hidden(),
   listConnections: own(),
   createConnection: own({ body: {} }),
   changeConnection: hidden({ body: { description: 'x' } }),
@@ -125,6 +136,8 @@ const CASES = (of: Ids): Record<string, Case> => ({
   errorsPage: open,
   referenceFile: open,
   openLink: open,
+  unsubscribePage: open,
+  unsubscribe: open,
   consolePage: open,
   consoleFile: open,
 })
@@ -165,6 +178,14 @@ async function fill({ ask, store, complete, token }: Harness): Promise<Ids> {
     metadata: { note: MARK },
   })
   const recovery = await post(`/webhooks/${webhook_id}/recover`, { since: '2026-01-01T00:00:00Z' })
+  const subscription = await post('/subscriptions', {
+    kind: 'slack',
+    url: 'http://127.0.0.1:9/x',
+    presence_name: MARK,
+  })
+  const { subscription_id } = subscription
+  const since = '2026-01-01T00:00:00Z'
+  const again = await post(`/subscriptions/${subscription_id}/recover`, { since })
   const link = await post(`/insights/${insight_id}/links`, { label: MARK })
   const made = await post('/tokens', { name: MARK, scopes: ['viewer'] })
   const user = await post('/users', {
@@ -181,6 +202,8 @@ async function fill({ ask, store, complete, token }: Harness): Promise<Ids> {
     schedule_id: schedule.schedule_id,
     recovery_id: recovery.recovery_id,
     link_id: link.link_id,
+    subscription_id,
+    subscription_recovery_id: again.recovery_id,
     token_id: made.token_id,
     user_id: user.user_id,
     template_id: 'secret',

@@ -24,6 +24,7 @@ const NOUNS = [
   'schedule',
   'cron',
   'file',
+  'subscription',
   'errors',
 ].map((noun) => `src/${noun}.ts`)
 

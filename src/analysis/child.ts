@@ -97,7 +97,10 @@ async function perform(
     case 'draw': {
       // Vega is 77 packages: loaded by the first drawing, not by every child.
       const { drawChart } = await import('../templates/draw.ts')
-      return Promise.all(task.specs.map((spec) => drawChart(spec)))
+      const svgs = await Promise.all(task.specs.map((spec) => drawChart(spec)))
+      if (task.form !== 'png') return svgs
+      const { drawPicture } = await import('../templates/picture.ts')
+      return Promise.all(svgs.map(async (svg) => (await drawPicture(svg)).toString('base64')))
     }
   }
 }

@@ -49,6 +49,8 @@ export interface DrawTask {
   kind: 'draw'
   /** Vega-Lite specifications. */
   specs: Record<string, unknown>[]
+  /** `svg` unless given; `png` in base64. */
+  form?: 'svg' | 'png'
 }
 
 export type Task = RunTask | CheckTask | DescribeTask | DrawTask
@@ -77,7 +79,7 @@ export interface Results {
   run: RunResult
   check: Fault[]
   describe: Description
-  /** One SVG for each specification. */
+  /** One drawing for each specification. */
   draw: string[]
 }
 

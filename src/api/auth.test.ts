@@ -121,6 +121,7 @@ test('limits the requests of each token where a limit is set', async (t) => {
     trustProxy: false,
     metricsToken: null,
     publicUrl: null,
+    smtpUrl: null,
   }
   const { ask, tokens } = await openHarness(t, { clock, parts: { config } })
   for (let left = 2; left >= 0; left -= 1) {
@@ -253,6 +254,7 @@ test('counts logins by the last address of X-Forwarded-For behind a proxy, and n
       trustProxy,
       metricsToken: null,
       publicUrl: null,
+      smtpUrl: null,
     }
     const { ask } = await openHarness(t, { clock: new FakeClock(), parts: { config } })
     const login = (name: string, forwarded: string) =>

@@ -1,4 +1,4 @@
-/** Deliveries of webhooks: list, read with every attempt, send again, recover what failed, cancel what waits, count. */
+/** Deliveries of webhooks and of subscriptions: list, read with every attempt, send again, recover what failed, cancel what waits, count. */
 import Type from 'typebox'
 import {
   Attempt,
@@ -14,7 +14,7 @@ import { iso } from '../runtime/clock.ts'
 import { Id, LIMIT_DEFAULT, pageOf, pageQuery, Time } from './fields.ts'
 import { operation } from './route.ts'
 import { invalid } from './validate.ts'
-import { requireWebhook, WebhookPath } from './webhook-lookup.ts'
+import { type Family, pathOf, requireOf, SUBSCRIPTIONS, WEBHOOKS } from './webhook-lookup.ts'
 
 const DAY_MS = 24 * 3600 * 1000
 const DeliveryPath = Type.Object({ delivery_id: Id })
@@ -28,32 +28,33 @@ export function deliveryView(delivery: Delivery): DeliveryView {
   return view
 }
 
-export const listDeliveries = operation({
-  name: 'listDeliveries',
-  tag: 'Webhooks',
-  summary: 'List the deliveries of a webhook, newest first',
-  scope: 'viewer',
-  params: WebhookPath,
-  query: pageQuery({
-    status: Type.Optional(Type.Enum([...DELIVERY_STATUSES])),
-    event_type: Type.Optional(Type.Enum([...EVENT_TYPES])),
-    assignment_id: Type.Optional(Id),
-    created_after: Type.Optional(Time),
-    created_before: Type.Optional(Time),
-  }),
-  replies: { 200: { description: 'A page of deliveries', schema: pageOf(DeliveryView) } },
-  errors: ['not_found'],
-  async handle(call) {
-    const { workspace_id, webhook_id } = await requireWebhook(call)
-    const page = await call.services.store.listDeliveries({
-      limit: LIMIT_DEFAULT,
-      ...call.query,
-      workspace_id,
-      webhook_id,
-    })
-    return { items: page.items.map(deliveryView), next_cursor: page.next_cursor }
-  },
-})
+const listOf = (of: Family, name: string) =>
+  operation({
+    name,
+    tag: of.tag,
+    summary: `List the deliveries of a ${of.noun}, newest first`,
+    scope: 'viewer',
+    params: pathOf(of, {}),
+    query: pageQuery({
+      status: Type.Optional(Type.Enum([...DELIVERY_STATUSES])),
+      event_type: Type.Optional(Type.Enum([...EVENT_TYPES])),
+      assignment_id: Type.Optional(Id),
+      created_after: Type.Optional(Time),
+      created_before: Type.Optional(Time),
+    }),
+    replies: { 200: { description: 'A page of deliveries', schema: pageOf(DeliveryView) } },
+    errors: ['not_found'],
+    async handle(call) {
+      const { workspace_id, webhook_id } = await requireOf(of, call)
+      const page = await call.services.store.listDeliveries({
+        limit: LIMIT_DEFAULT,
+        ...call.query,
+        workspace_id,
+        webhook_id,
+      })
+      return { items: page.items.map(deliveryView), next_cursor: page.next_cursor }
+    },
+  })
 
 export const getDelivery = operation({
   name: 'getDelivery',
@@ -101,84 +102,108 @@ const Recover = Type.Object({
   dry_run: Type.Optional(Type.Boolean({ description: 'Only count' })),
 })
 
-export const recoverDeliveries = operation({
-  name: 'recoverDeliveries',
-  tag: 'Webhooks',
-  summary: 'Send again all that failed since a time',
-  scope: 'analyst',
-  params: WebhookPath,
-  body: Recover,
-  replies: {
-    200: { description: 'How many it would be', schema: Type.Object({ count: Type.Integer() }) },
-    202: { description: 'It has begun', schema: Type.Object({ recovery_id: Id, count: Type.Integer() }) },
-  },
-  errors: ['not_found'],
-  async handle({ services, principal, params, body, id, reply }) {
-    const { webhook_id } = params
-    const { since, until = null, include_unsent = false } = body
-    if (until !== null && until <= since)
-      throw invalid([{ path: 'until', message: 'must be later than since' }])
-    const wanted = { workspace_id: principal.workspace_id, webhook_id, since, until, include_unsent }
-    if (body.dry_run) {
-      const count = await services.store.countRecoverable(wanted)
-      if (count === null) throw notFound('webhook', webhook_id)
-      return { count }
-    }
-    const recovery = await services.store.createRecovery({ ...wanted, recovery_id: id })
-    if (!recovery) throw notFound('webhook', webhook_id)
-    const { recovery_id, count } = recovery
-    return reply
-      .code(202)
-      .header('location', `/v1alpha/webhooks/${webhook_id}/recoveries/${recovery_id}`)
-      .send({ recovery_id, count })
-  },
-})
+const recoverOf = (of: Family, name: string) =>
+  operation({
+    name,
+    tag: of.tag,
+    summary: 'Send again all that failed since a time',
+    scope: 'analyst',
+    params: pathOf(of, {}),
+    body: Recover,
+    replies: {
+      200: { description: 'How many it would be', schema: Type.Object({ count: Type.Integer() }) },
+      202: { description: 'It has begun', schema: Type.Object({ recovery_id: Id, count: Type.Integer() }) },
+    },
+    errors: ['not_found'],
+    async handle(call) {
+      const { services, body, id, reply } = call
+      const { workspace_id, webhook_id } = await requireOf(of, call)
+      const { since, until = null, include_unsent = false } = body
+      if (until !== null && until <= since)
+        throw invalid([{ path: 'until', message: 'must be later than since' }])
+      const wanted = { workspace_id, webhook_id, since, until, include_unsent }
+      if (body.dry_run) {
+        const count = await services.store.countRecoverable(wanted)
+        if (count === null) throw notFound(of.noun, webhook_id)
+        return { count }
+      }
+      const recovery = await services.store.createRecovery({ ...wanted, recovery_id: id })
+      if (!recovery) throw notFound(of.noun, webhook_id)
+      const { recovery_id, count } = recovery
+      return reply
+        .code(202)
+        .header('location', `/v1alpha/${of.noun}s/${webhook_id}/recoveries/${recovery_id}`)
+        .send({ recovery_id, count })
+    },
+  })
 
-export const getRecovery = operation({
-  name: 'getRecovery',
-  tag: 'Webhooks',
-  summary: 'Read how far a recovery is',
-  scope: 'viewer',
-  params: Type.Object({ webhook_id: Id, recovery_id: Id }),
-  replies: { 200: { description: 'The recovery', schema: RecoveryView } },
-  errors: ['not_found'],
-  async handle({ services, principal, params }) {
-    const recovery = await services.store.getRecovery({ workspace_id: principal.workspace_id, ...params })
-    if (!recovery) throw notFound('recovery', params.recovery_id)
-    return recovery
-  },
-})
+const recoveryOf = (of: Family, name: string) =>
+  operation({
+    name,
+    tag: of.tag,
+    summary: 'Read how far a recovery is',
+    scope: 'viewer',
+    params: pathOf(of, { recovery_id: Id }),
+    replies: { 200: { description: 'The recovery', schema: RecoveryView } },
+    errors: ['not_found'],
+    async handle(call) {
+      const { workspace_id, webhook_id } = await requireOf(of, call)
+      const recovery_id = call.params.recovery_id!
+      const recovery = await call.services.store.getRecovery({ workspace_id, webhook_id, recovery_id })
+      if (!recovery) throw notFound('recovery', recovery_id)
+      return recovery
+    },
+  })
 
-export const cancelPending = operation({
-  name: 'cancelPending',
-  tag: 'Webhooks',
-  summary: 'Cancel what waits to be sent',
-  scope: 'analyst',
-  params: WebhookPath,
-  replies: { 200: { description: 'How many were canceled', schema: Type.Object({ count: Type.Integer() }) } },
-  errors: ['not_found'],
-  async handle(call) {
-    const { workspace_id, webhook_id } = await requireWebhook(call)
-    return { count: await call.services.store.cancelPending({ workspace_id, webhook_id }) }
-  },
-})
+const cancelOf = (of: Family, name: string) =>
+  operation({
+    name,
+    tag: of.tag,
+    summary: 'Cancel what waits to be sent',
+    scope: 'analyst',
+    params: pathOf(of, {}),
+    replies: {
+      200: { description: 'How many were canceled', schema: Type.Object({ count: Type.Integer() }) },
+    },
+    errors: ['not_found'],
+    async handle(call) {
+      const { workspace_id, webhook_id } = await requireOf(of, call)
+      return { count: await call.services.store.cancelPending({ workspace_id, webhook_id }) }
+    },
+  })
 
-export const getWebhookStats = operation({
-  name: 'getWebhookStats',
-  tag: 'Webhooks',
-  summary: 'Read what became of the attempts',
-  scope: 'viewer',
-  params: WebhookPath,
-  query: Type.Object({
-    since: Type.Optional(Type.String({ format: 'date-time', description: 'The last 24 hours unless given' })),
-  }),
-  replies: { 200: { description: 'Counts, percentiles and hours', schema: WebhookStats } },
-  errors: ['not_found'],
-  async handle({ services, principal, params, query }) {
-    const since = query.since ?? iso(services.clock.now() - DAY_MS)
-    const { workspace_id } = principal
-    const stats = await services.store.webhookStats({ workspace_id, ...params, since })
-    if (!stats) throw notFound('webhook', params.webhook_id)
-    return stats
-  },
-})
+const statsOf = (of: Family, name: string) =>
+  operation({
+    name,
+    tag: of.tag,
+    summary: 'Read what became of the attempts',
+    scope: 'viewer',
+    params: pathOf(of, {}),
+    query: Type.Object({
+      since: Type.Optional(
+        Type.String({ format: 'date-time', description: 'The last 24 hours unless given' }),
+      ),
+    }),
+    replies: { 200: { description: 'Counts, percentiles and hours', schema: WebhookStats } },
+    errors: ['not_found'],
+    async handle(call) {
+      const { services, query } = call
+      const since = query.since ?? iso(services.clock.now() - DAY_MS)
+      const { workspace_id, webhook_id } = await requireOf(of, call)
+      const stats = await services.store.webhookStats({ workspace_id, webhook_id, since })
+      if (!stats) throw notFound(of.noun, webhook_id)
+      return stats
+    },
+  })
+
+export const listDeliveries = listOf(WEBHOOKS, 'listDeliveries')
+export const recoverDeliveries = recoverOf(WEBHOOKS, 'recoverDeliveries')
+export const getRecovery = recoveryOf(WEBHOOKS, 'getRecovery')
+export const cancelPending = cancelOf(WEBHOOKS, 'cancelPending')
+export const getWebhookStats = statsOf(WEBHOOKS, 'getWebhookStats')
+
+export const listSubscriptionDeliveries = listOf(SUBSCRIPTIONS, 'listSubscriptionDeliveries')
+export const recoverSubscription = recoverOf(SUBSCRIPTIONS, 'recoverSubscription')
+export const getSubscriptionRecovery = recoveryOf(SUBSCRIPTIONS, 'getSubscriptionRecovery')
+export const cancelSubscriptionPending = cancelOf(SUBSCRIPTIONS, 'cancelSubscriptionPending')
+export const getSubscriptionStats = statsOf(SUBSCRIPTIONS, 'getSubscriptionStats')

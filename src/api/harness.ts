@@ -100,6 +100,7 @@ export async function openHarness(test: TestContext, options: HarnessOptions = {
       trustProxy: false,
       metricsToken: null,
       publicUrl: null,
+      smtpUrl: null,
     },
     settings: [],
     store,

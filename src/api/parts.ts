@@ -28,6 +28,7 @@ export interface ApiParts {
     | 'trustProxy'
     | 'metricsToken'
     | 'publicUrl'
+    | 'smtpUrl'
   >
   /** The settings as people may see them, secrets hidden. */
   settings: ReturnType<typeof describeConfig>

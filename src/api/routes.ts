@@ -15,9 +15,11 @@ import * as pages from './pages.ts'
 import * as results from './result.ts'
 import type { Operation } from './route.ts'
 import * as schedules from './schedules.ts'
+import * as subscriptions from './subscriptions.ts'
 import * as system from './system.ts'
 import * as templates from './templates.ts'
 import * as tokens from './tokens.ts'
+import * as unsubscribing from './unsubscribe-page.ts'
 import * as users from './users.ts'
 import * as webhooks from './webhooks.ts'
 import * as workspaces from './workspaces.ts'
@@ -86,6 +88,21 @@ export const ROUTES: readonly Route[] = [
   on('POST /v1alpha/webhooks/{webhook_id}/cancel-pending', deliveries.cancelPending),
   on('GET /v1alpha/webhooks/{webhook_id}/stats', deliveries.getWebhookStats),
 
+  on('POST /v1alpha/subscriptions', subscriptions.createSubscription),
+  on('GET /v1alpha/subscriptions', subscriptions.listSubscriptions),
+  on('GET /v1alpha/subscriptions/{subscription_id}', subscriptions.getSubscription),
+  on('PATCH /v1alpha/subscriptions/{subscription_id}', subscriptions.changeSubscription),
+  on('DELETE /v1alpha/subscriptions/{subscription_id}', subscriptions.deleteSubscription),
+  on('POST /v1alpha/subscriptions/{subscription_id}/test', webhooks.testSubscription),
+  on('GET /v1alpha/subscriptions/{subscription_id}/deliveries', deliveries.listSubscriptionDeliveries),
+  on('POST /v1alpha/subscriptions/{subscription_id}/recover', deliveries.recoverSubscription),
+  on(
+    'GET /v1alpha/subscriptions/{subscription_id}/recoveries/{recovery_id}',
+    deliveries.getSubscriptionRecovery,
+  ),
+  on('POST /v1alpha/subscriptions/{subscription_id}/cancel-pending', deliveries.cancelSubscriptionPending),
+  on('GET /v1alpha/subscriptions/{subscription_id}/stats', deliveries.getSubscriptionStats),
+
   on('GET /v1alpha/events', events.listEvents),
   on('GET /v1alpha/events/types', events.listEventTypes),
 
@@ -115,6 +132,8 @@ export const ROUTES: readonly Route[] = [
   on('GET /docs/errors', pages.errorsPage),
   on('GET /docs/{file}', pages.referenceFile),
   on('GET /links/{secret}', linkPage.openLink),
+  on('GET /unsubscribe/{token}', unsubscribing.unsubscribePage),
+  on('POST /unsubscribe/{token}', unsubscribing.unsubscribe),
   on('GET /', console.consolePage),
   on('GET /assets/{file}', console.consoleFile),
   ...console.SECTIONS.flatMap((section) => [

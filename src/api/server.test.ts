@@ -245,6 +245,7 @@ test('asks for the metrics token where one is set', async (t) => {
     trustProxy: false,
     metricsToken: 'a-metrics-token-of-16',
     publicUrl: null,
+    smtpUrl: null,
   }
   const { ask } = await openHarness(t, { parts: { config } })
   assert.equal((await ask('GET', '/metrics', { token: null })).status, 401)

@@ -1,20 +1,46 @@
-/** The webhook that a path names, for every operation below one. */
+/** The webhook, or the subscription, that a path names, for every operation below one. */
 import Type from 'typebox'
 import { notFound } from '../errors.ts'
-import type { Webhook } from '../webhook.ts'
+import { SUBSCRIPTION_KINDS } from '../subscription.ts'
+import type { Webhook, WebhookKind } from '../webhook.ts'
 import { Id } from './fields.ts'
 import type { Call } from './route.ts'
 
+/** Both are rows of the same table: each family of paths finds its own kinds only. */
+export interface Family {
+  noun: 'webhook' | 'subscription'
+  tag: string
+  kinds: readonly WebhookKind[]
+}
+
+export const WEBHOOKS: Family = { noun: 'webhook', tag: 'Webhooks', kinds: ['webhook'] }
+export const SUBSCRIPTIONS: Family = { noun: 'subscription', tag: 'Subscriptions', kinds: SUBSCRIPTION_KINDS }
+
 export const WebhookPath = Type.Object({ webhook_id: Id })
+export const SubscriptionPath = Type.Object({ subscription_id: Id })
+
+/** The id in a path of the family, with what else the path names. */
+export function pathOf<Rest extends Type.TProperties>({ noun }: Family, rest: Rest) {
+  return Type.Object({ [`${noun}_id`]: Id, ...rest })
+}
+
+type Looking = Pick<Call<Record<string, string>>, 'services' | 'principal' | 'params'>
 
 /** Throws a 404 that is the same for one that is another workspace's. */
-export async function requireWebhook({
-  services,
-  principal,
-  params,
-}: Pick<Call<{ webhook_id: string }>, 'services' | 'principal' | 'params'>): Promise<Webhook> {
-  const { webhook_id } = params
+export async function requireOf(
+  { noun, kinds }: Family,
+  { services, principal, params }: Looking,
+): Promise<Webhook> {
+  const webhook_id = params[`${noun}_id`]!
   const webhook = await services.store.getWebhook({ workspace_id: principal.workspace_id, webhook_id })
-  if (!webhook) throw notFound('webhook', webhook_id)
+  if (!webhook || !kinds.includes(webhook.kind)) throw notFound(noun, webhook_id)
   return webhook
+}
+
+export function requireWebhook(call: Looking): Promise<Webhook> {
+  return requireOf(WEBHOOKS, call)
+}
+
+export function requireSubscription(call: Looking): Promise<Webhook> {
+  return requireOf(SUBSCRIPTIONS, call)
 }

@@ -26,7 +26,15 @@ import {
   WebhookChange,
   WebhookInput,
 } from './webhook-input.ts'
-import { requireWebhook, WebhookPath } from './webhook-lookup.ts'
+import {
+  type Family,
+  pathOf,
+  requireOf,
+  requireWebhook,
+  SUBSCRIPTIONS,
+  WEBHOOKS,
+  WebhookPath,
+} from './webhook-lookup.ts'
 
 const OVERLAP_SECONDS = 24 * 3600
 const TEST_MS = 20_000
@@ -96,7 +104,12 @@ export const listWebhooks = operation({
   replies: { 200: { description: 'A page of webhooks', schema: pageOf(WebhookView) } },
   async handle({ services, principal, query }) {
     const { workspace_id } = principal
-    const page = await services.store.listWebhooks({ limit: LIMIT_DEFAULT, ...query, workspace_id })
+    const page = await services.store.listWebhooks({
+      limit: LIMIT_DEFAULT,
+      ...query,
+      workspace_id,
+      kinds: ['webhook'],
+    })
     const now = services.clock.now()
     return { items: page.items.map((webhook) => webhookView(webhook, now)), next_cursor: page.next_cursor }
   },
@@ -126,15 +139,16 @@ export const changeWebhook = operation({
   body: WebhookChange,
   replies: { 200: { description: 'The webhook as it is now', schema: WebhookView } },
   errors: ['not_found'],
-  async handle({ services, principal, params, body }) {
+  async handle(call) {
+    const { services, principal, body } = call
     const { headers, status, ...plain } = body
     const faults = [
       ...(body.url === undefined ? [] : urlFaults(body.url, services.targets)),
       ...headerFaults(headers ?? []),
     ]
     if (faults.length > 0) throw invalid(faults)
-    const { workspace_id, user_id } = principal
-    const { webhook_id } = params
+    const { user_id } = principal
+    const { workspace_id, webhook_id } = await requireWebhook(call)
     const patch: WebhookPatch = plain
     if (headers !== undefined) patch.headers = headerChanges(services.secrets, webhook_id, headers)
     if (status !== undefined) patch.status = status
@@ -153,9 +167,9 @@ export const deleteWebhook = operation({
   params: WebhookPath,
   replies: { 204: { description: 'It is gone' } },
   errors: ['not_found'],
-  async handle({ services, principal, params, reply }) {
-    const { workspace_id } = principal
-    const { webhook_id } = params
+  async handle(call) {
+    const { services, reply } = call
+    const { workspace_id, webhook_id } = await requireWebhook(call)
     if (!(await services.store.deleteWebhook({ workspace_id, webhook_id })))
       throw notFound('webhook', webhook_id)
     return reply.code(204).send()
@@ -202,46 +216,48 @@ const TestedAttempt = Type.Object(
   { title: 'TestedAttempt' },
 )
 
-export const testWebhook = operation({
-  name: 'testWebhook',
-  tag: 'Webhooks',
-  summary: 'Send a test event now',
-  description: 'Sends `webhook.test` to this webhook, whatever its `events`, and answers with the attempt.',
-  scope: 'analyst',
-  params: WebhookPath,
-  replies: {
-    200: { description: 'The attempt, whether it succeeded or not', schema: TestedAttempt },
-    202: {
-      description: 'No attempt was made within 20 seconds: read the delivery later',
-      schema: DeliveryView,
+const testOf = (of: Family, name: string) =>
+  operation({
+    name,
+    tag: of.tag,
+    summary: 'Send a test event now',
+    description: `Sends \`webhook.test\` to this ${of.noun}, whatever its \`events\`, and answers with the attempt.`,
+    scope: 'analyst',
+    params: pathOf(of, {}),
+    replies: {
+      200: { description: 'The attempt, whether it succeeded or not', schema: TestedAttempt },
+      202: {
+        description: 'No attempt was made within 20 seconds: read the delivery later',
+        schema: DeliveryView,
+      },
     },
-  },
-  errors: ['not_found', 'conflict'],
-  async handle(call) {
-    const { services, principal, params, id, reply, signal } = call
-    const { store, hints } = services
-    const { workspace_id } = principal
-    const { webhook_id } = params
-    const webhook = await requireWebhook(call)
-    if (webhook.status === 'disabled')
-      throw new AppError('conflict', 'The webhook is disabled and gets nothing: enable it first.')
-    const sent = await store.sendEvent({
-      workspace_id,
-      webhook_id,
-      event_id: id,
-      delivery_id: id,
-      type: 'webhook.test',
-      data: { webhook_id, message: 'This is a test: nothing happened, and the webhook works.' },
-    })
-    if (!sent) throw notFound('webhook', webhook_id)
-    const { delivery_id } = sent
-    const look = async (): Promise<Attempt | undefined> =>
-      (await store.getDelivery({ workspace_id, delivery_id }))?.attempts[0]
-    const attempt = await hints.until(deliveryKey(delivery_id), look, TEST_MS, signal())
-    if (attempt) return { delivery_id, event_id: sent.event_id, ...attempt }
-    return reply
-      .code(202)
-      .header('location', `/v1alpha/webhooks/deliveries/${delivery_id}`)
-      .send(deliveryView(sent))
-  },
-})
+    errors: ['not_found', 'conflict'],
+    async handle(call) {
+      const { services, id, reply, signal } = call
+      const { store, hints } = services
+      const { workspace_id, webhook_id, status } = await requireOf(of, call)
+      if (status === 'disabled')
+        throw new AppError('conflict', `The ${of.noun} is disabled and gets nothing: enable it first.`)
+      const sent = await store.sendEvent({
+        workspace_id,
+        webhook_id,
+        event_id: id,
+        delivery_id: id,
+        type: 'webhook.test',
+        data: { webhook_id, message: `This is a test: nothing happened, and the ${of.noun} works.` },
+      })
+      if (!sent) throw notFound(of.noun, webhook_id)
+      const { delivery_id } = sent
+      const look = async (): Promise<Attempt | undefined> =>
+        (await store.getDelivery({ workspace_id, delivery_id }))?.attempts[0]
+      const attempt = await hints.until(deliveryKey(delivery_id), look, TEST_MS, signal())
+      if (attempt) return { delivery_id, event_id: sent.event_id, ...attempt }
+      return reply
+        .code(202)
+        .header('location', `/v1alpha/webhooks/deliveries/${delivery_id}`)
+        .send(deliveryView(sent))
+    },
+  })
+
+export const testWebhook = testOf(WEBHOOKS, 'testWebhook')
+export const testSubscription = testOf(SUBSCRIPTIONS, 'testSubscription')

@@ -21,6 +21,7 @@ import { SCHEDULES } from './schedules.ts'
 import { SCHEMA } from './schema.ts'
 import { SERVE } from './serve.ts'
 import { STATUS } from './status.ts'
+import { SUBSCRIPTIONS } from './subscriptions.ts'
 import { TEMPLATES } from './templates.ts'
 import { WEBHOOK_CARE } from './webhook-care.ts'
 import { WEBHOOKS } from './webhooks.ts'
@@ -41,6 +42,7 @@ export const COMMANDS: readonly Command[] = [
   ...WEBHOOK_CARE,
   LISTEN,
   TRIGGER,
+  ...SUBSCRIPTIONS,
   EVENTS,
   MCP,
   STATUS,

@@ -17,7 +17,7 @@ function headersOf(call: Call): HeaderInput[] {
   })
 }
 
-function eventsOf(call: Call): (EventType | '*')[] | undefined {
+export function eventsOf(call: Call): (EventType | '*')[] | undefined {
   const given = call.all('event')
   for (const type of given) {
     if (type !== '*' && !EVENT_TYPES.includes(type as EventType))

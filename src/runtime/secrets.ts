@@ -37,6 +37,12 @@ export class SecretBox {
     return `v1.${this.#first}.${iv.toString('base64url')}.${sealed.toString('base64url')}`
   }
 
+  /** 256 bits of one purpose, in base64url: not stored, but made again as long as the first key is the same. */
+  derive(purpose: string): string {
+    const key = this.#keys.get(this.#first)!
+    return Buffer.from(hkdfSync('sha256', key, '', `assay derived ${purpose}`, 32)).toString('base64url')
+  }
+
   open(sealed: string, context: string): string {
     const [version, id, iv, body] = sealed.split('.')
     const key = this.#keys.get(id ?? '')

@@ -15,6 +15,7 @@ import { jobTests } from './conformance/jobs.ts'
 import { linkTests } from './conformance/links.ts'
 import { idempotencyTests, recoveryTests, retentionTests } from './conformance/recoveries.ts'
 import { scheduleTests } from './conformance/schedules.ts'
+import { subscriptionTests } from './conformance/subscriptions.ts'
 import { webhookTests } from './conformance/webhooks.ts'
 
 export type { Harness } from './conformance/given.ts'
@@ -31,6 +32,7 @@ const PARTS = {
   nodes: nodeTests,
   links: linkTests,
   'webhooks and events': webhookTests,
+  subscriptions: subscriptionTests,
   deliveries: deliveryTests,
   'recovery and statistics': recoveryTests,
   idempotency: idempotencyTests,

@@ -19,6 +19,7 @@ import type {
   SealedSecret,
   SignatureVersion,
   Webhook,
+  WebhookKind,
   WebhookStatus,
 } from '../webhook.ts'
 import type { AllowanceStore } from './contract/allowances.ts'
@@ -101,6 +102,10 @@ export interface StoredTemplate {
 export interface NewWebhook {
   webhook_id: string
   workspace_id: string
+  /** `webhook` unless given; it never changes. */
+  kind?: WebhookKind
+  target?: string | null
+  tells_skipped?: boolean
   url: string
   headers: SealedHeader[]
   user_id: string
@@ -116,7 +121,7 @@ export interface NewWebhook {
 }
 
 export type WebhookPatch = Partial<
-  Omit<NewWebhook, 'webhook_id' | 'workspace_id' | 'secrets' | 'headers'> & {
+  Omit<NewWebhook, 'webhook_id' | 'workspace_id' | 'kind' | 'secrets' | 'headers'> & {
     /** By name, over those that it has in that moment; null removes all. */
     headers: HeaderChange[] | null
     status: WebhookStatus
@@ -334,6 +339,8 @@ export interface Store
       user_id?: string | undefined
       presence_name?: string | undefined
       status?: WebhookStatus | undefined
+      /** All unless given. */
+      kinds?: readonly WebhookKind[] | undefined
     },
   ): Promise<Page<Webhook>>
   /**
@@ -345,6 +352,8 @@ export interface Store
     workspace_id: string
     webhook_id: string
     patch: WebhookPatch
+    /** Null is answered, and nothing is changed, where its target is another by now. */
+    if_target?: string | null | undefined
   }): Promise<Webhook | null>
   /** Puts the new key first; those before it sign for `overlap_ms` more at most. Null: not there. */
   rotateSecret(input: {

@@ -18,7 +18,7 @@ export const INSIGHT_PAGE_POLICY = `default-src 'none'; style-src 'sha256-${styl
 const LINK = /^(https?:|mailto:|#)/i
 const PICTURE = /^data:image\/(png|gif|jpeg|webp);base64,[A-Za-z0-9+/=]+$/i
 
-function escapeHtml(text: string): string {
+export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`)
 }
 
@@ -64,17 +64,26 @@ function cellOpen(tag: 'th' | 'td', style: string | number | null): string {
 
 let markdown: ReturnType<typeof createMarkdown> | undefined
 
+/** Markdown as HTML, with what `figure` makes of each chart. */
+export function insightBody(
+  text: string,
+  charts: readonly Chart[],
+  figure: (chart: Chart, index: number) => string,
+): string {
+  markdown ??= createMarkdown()
+  return markdown
+    .render(text)
+    .replace(/(<p>)?\u2063chart:([a-z0-9_-]+)\u2063(<\/p>)?/g, (_, open, id: string, close) => {
+      const index = charts.findIndex((chart) => chart.id === id)
+      const drawn = index < 0 ? '' : figure(charts[index]!, index)
+      return open === undefined || close === undefined ? `${open ?? ''}${drawn}${close ?? ''}` : drawn
+    })
+}
+
 /** `svgs`: one for each chart of the insight; a chart without one is shown as text. */
 export function insightPage(insight: Insight, svgs: string[]): string {
-  markdown ??= createMarkdown()
-  const body = markdown.render(insight.markdown)
-  const filled = body.replace(
-    /(<p>)?\u2063chart:([a-z0-9_-]+)\u2063(<\/p>)?/g,
-    (_, open, id: string, close) => {
-      const index = insight.charts.findIndex((chart) => chart.id === id)
-      const figure = index < 0 ? '' : chartFigure(insight.charts[index]!, svgs[index])
-      return open === undefined || close === undefined ? `${open ?? ''}${figure}${close ?? ''}` : figure
-    },
+  const filled = insightBody(insight.markdown, insight.charts, (chart, index) =>
+    chartFigure(chart, svgs[index]),
   )
   const title = escapeHtml(insight.title)
   const heading = /<h1[ >]/.test(filled) ? '' : `<h1>${title}</h1>\n`
@@ -86,24 +95,28 @@ ${footer(insight)}`,
   )
 }
 
-/** A page of one sentence, in the same dress and under the same policy. */
-export function plainPage(title: string, sentence: string): string {
+/** Of a page with a form: it may ask its own service, and nobody else. */
+export const FORM_PAGE_POLICY = INSIGHT_PAGE_POLICY.replace("form-action 'none'", "form-action 'self'")
+
+/** A page of one sentence, in the same dress and under the same policy. `below`: a form of our own. */
+export function plainPage(title: string, sentence: string, below = ''): string {
   const heading = escapeHtml(title)
   return wholePage(
     heading,
     `<main>
 <h1>${heading}</h1>
 <p>${escapeHtml(sentence)}</p>
-</main>`,
+${below}</main>`,
+    below === '' ? INSIGHT_PAGE_POLICY : FORM_PAGE_POLICY,
   )
 }
 
-function wholePage(title: string, body: string): string {
+function wholePage(title: string, body: string, policy = INSIGHT_PAGE_POLICY): string {
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="content-security-policy" content="${INSIGHT_PAGE_POLICY}">
+<meta http-equiv="content-security-policy" content="${policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
 <meta name="robots" content="noindex">
@@ -117,11 +130,14 @@ ${body}
 `
 }
 
+/** For who is shown no drawing. */
+export function textFigure(chart: Chart): string {
+  const text = textChart(chart).split('\n').slice(1, -1).join('\n')
+  return `<figure class="chart"><pre tabindex="0">${escapeHtml(text)}</pre></figure>\n`
+}
+
 function chartFigure(chart: Chart, svg: string | undefined): string {
-  if (svg === undefined || svg === '') {
-    const text = textChart(chart).split('\n').slice(1, -1).join('\n')
-    return `<figure class="chart"><pre tabindex="0">${escapeHtml(text)}</pre></figure>\n`
-  }
+  if (svg === undefined || svg === '') return textFigure(chart)
   const numbers = chartNumbers(chart)
   const label = escapeHtml(chart.title === '' ? numbers : chart.title)
   const drawing = guardSvg(svg, chart.id)

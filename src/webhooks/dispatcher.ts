@@ -4,6 +4,7 @@
  * dead process had claimed is repeated by another, with the same webhook-id.
  */
 import { AppError } from '../errors.ts'
+import type { Event } from '../event.ts'
 import { createGuard, type Guard } from '../outgoing/guard.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { type Logger, writeLine } from '../runtime/log.ts'
@@ -16,6 +17,7 @@ import type { Targets } from '../target.ts'
 import { nextStep } from './retry.ts'
 import { createRuns, RUN_MS } from './runs.ts'
 import { type Sender, type Sent, send, unsent } from './send.ts'
+import type { Senders } from './senders/senders.ts'
 import { createSigner, type Signer } from './sign.ts'
 
 /** A webhook's rate is spaced within a quarter of a second, so the store is asked that often. */
@@ -35,6 +37,8 @@ export interface DispatcherOptions {
   store: Store
   secrets: SecretBox
   targets: Targets
+  /** Of the kinds that are no plain webhook; without them such deliveries fail. */
+  senders?: (guard: Guard) => Senders
   node_id: string
   /** Of this program. */
   version: string
@@ -54,13 +58,28 @@ export interface DispatcherOptions {
   random?: () => number
 }
 
-type Work = Required<Omit<DispatcherOptions, 'deadline' | 'guard' | 'targets'>> & {
+type Work = Required<Omit<DispatcherOptions, 'deadline' | 'guard' | 'targets' | 'senders'>> & {
   sender: Sender
   signer: Signer
+  senders: Senders | undefined
 }
 
 function isStoreAway(error: unknown): boolean {
   return error instanceof AppError && error.code === 'store_unavailable'
+}
+
+async function tell(
+  work: Work,
+  claimed: ClaimedDelivery,
+  now: number,
+  giveUp: AbortSignal,
+): Promise<Sent | null> {
+  const { delivery_id, workspace_id, webhook, attempt: number } = claimed
+  const { data } = JSON.parse(claimed.body) as { data: Event['data'] }
+  const event = { ...claimed.event, data }
+  const sender = webhook.kind === 'webhook' ? undefined : work.senders?.[webhook.kind]
+  if (!sender) throw new Error(`There is no sender of the kind ${webhook.kind}.`)
+  return sender.send({ delivery_id, workspace_id, webhook, event, attempt: number, now }, giveUp)
 }
 
 /** Null: given up while stopping. */
@@ -70,17 +89,20 @@ async function attempt(work: Work, claimed: ClaimedDelivery, giveUp: AbortSignal
   const body = Buffer.from(claimed.body, 'utf8')
   const request = { number: claimed.attempt, now, url: webhook.url, body }
   try {
+    if (webhook.kind !== 'webhook') return await tell(work, claimed, now, giveUp)
     const headers = work.signer({ webhook, event, body, now })
     return await send(work.sender, { ...request, headers, signal: giveUp })
   } catch (error) {
+    // What is to be told could not be read: it goes back, and no try is counted.
+    if (isStoreAway(error)) return null
     work.log.error(
       { webhook_id: webhook.webhook_id, delivery_id: claimed.delivery_id, err: error },
       'a delivery cannot be made',
     )
     const detail =
       error instanceof SecretError
-        ? 'A stored secret cannot be opened: rotate the signing secret and set the headers again.'
-        : 'The request could not be made: set the headers again, and rotate the signing secret.'
+        ? 'A stored secret cannot be opened: rotate the signing secret and set the headers, or where it goes, again.'
+        : 'The request could not be made: set the headers, or where it goes, again, and rotate the signing secret.'
     return unsent(request, { class: 'request_invalid', detail })
   }
 }
@@ -292,7 +314,15 @@ export function createDispatcher(options: DispatcherOptions): Service {
       const signer = createSigner({ box: options.secrets, version: options.version })
       const { targets, deadline } = options
       const sender = { guard, targets, ...(deadline === undefined ? {} : { deadline }) }
-      const work: Work = { random: Math.random, concurrency: CONCURRENCY, ...options, sender, signer }
+      const senders = options.senders?.(guard)
+      const work: Work = {
+        random: Math.random,
+        concurrency: CONCURRENCY,
+        ...options,
+        sender,
+        signer,
+        senders,
+      }
       const { store, node_id, concurrency } = work
       const drain = drainLimit(work, signal)
       const settling = createSettling(work, drain.giveUp)

@@ -50,6 +50,8 @@ export interface StationOptions {
   /** As ASSAY_STORE; SQLite in a folder of its own unless given. */
   url?: string
   targets?: string[]
+  /** Of subscriptions, made over the store and the box of the station. */
+  senders?(parts: { store: Store; box: SecretBox }): NonNullable<DispatcherOptions['senders']>
   /** Stands between the dispatcher and the store. */
   between?(store: Store): Store
   dispatcher?: Partial<DispatcherOptions>
@@ -139,6 +141,7 @@ export async function startStation(options: StationOptions = {}): Promise<Statio
   const metrics = createMetrics()
   const { node_id, stop } = await startDispatcher({
     store: between(store),
+    ...(options.senders ? { senders: options.senders({ store, box }) } : {}),
     secrets: box,
     targets: parseTargets(targets),
     clock,

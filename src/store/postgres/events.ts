@@ -55,13 +55,14 @@ export async function insertEvent(
  */
 const SUBSCRIBED = `webhook_id IN (
   SELECT webhook_id FROM subscriptions
-  WHERE workspace_id = $1 AND event_type = $2 AND presence_name = coalesce($3, presence_name)) AND status = 'enabled'`
+  WHERE workspace_id = $1 AND event_type = $2 AND presence_name = coalesce($3, presence_name)
+    AND skipped >= $4) AND status = 'enabled'`
 
 export async function writeEvent(tx: Transaction, event: NewEvent): Promise<void> {
   const row = await insertEvent(tx, uuidv7(), event)
-  if (event.job?.skipped) return
   const { workspace_id, type } = event
-  const webhooks = await lockWebhooks(tx, SUBSCRIBED, workspace_id, type, event.job?.presence_name ?? null)
+  const { presence_name: presence = null, skipped = null } = event.job ?? {}
+  const webhooks = await lockWebhooks(tx, SUBSCRIBED, workspace_id, type, presence, skipped !== null)
   await addDeliveries(
     tx,
     webhooks.map((webhook) => ({

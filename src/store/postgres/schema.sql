@@ -288,6 +288,7 @@ CREATE TABLE subscriptions (
   event_type text COLLATE "C" NOT NULL,
   presence_name text COLLATE "C" NOT NULL,
   webhook_id text COLLATE "C" NOT NULL,
+  skipped boolean NOT NULL DEFAULT false,
   PRIMARY KEY (workspace_id, event_type, presence_name, webhook_id),
   FOREIGN KEY (webhook_id) REFERENCES webhooks(webhook_id) ON DELETE CASCADE
 );
@@ -371,6 +372,9 @@ CREATE TABLE webhooks (
   failures integer NOT NULL DEFAULT 0,
   open_until timestamp(3) with time zone,
   claim_at timestamp(3) with time zone,
+  kind text COLLATE "C" NOT NULL DEFAULT 'webhook'::text,
+  target text,
+  tells_skipped boolean NOT NULL DEFAULT false,
   PRIMARY KEY (webhook_id),
   FOREIGN KEY (workspace_id) REFERENCES workspaces(workspace_id)
 ) WITH (fillfactor=50, autovacuum_vacuum_scale_factor=0.01);

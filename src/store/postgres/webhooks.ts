@@ -14,6 +14,8 @@ export function toWebhook(row: Webhook): Webhook {
   return {
     webhook_id: row.webhook_id,
     workspace_id: row.workspace_id,
+    kind: row.kind,
+    target: row.target,
     url: row.url,
     headers: row.headers,
     user_id: row.user_id,
@@ -28,6 +30,7 @@ export function toWebhook(row: Webhook): Webhook {
     rate_per_second: row.rate_per_second,
     status: row.status,
     disabled_reason: row.disabled_reason,
+    tells_skipped: row.tells_skipped,
     failing_since: row.failing_since,
     failures: row.failures,
     open_until: row.open_until,
@@ -61,15 +64,16 @@ async function save(tx: Transaction, webhook: Webhook): Promise<void> {
   await tx.run(
     `INSERT INTO webhooks (webhook_id, workspace_id, url, headers, user_id, presence_name, events, description,
        signature, secrets, public_key, retry_schedule, max_in_flight, rate_per_second, status, disabled_reason,
-       failing_since, created_at, updated_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
+       failing_since, created_at, updated_at, kind, target, tells_skipped)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)
      ON CONFLICT (webhook_id) DO UPDATE SET url = excluded.url, headers = excluded.headers,
        user_id = excluded.user_id, presence_name = excluded.presence_name, events = excluded.events,
        description = excluded.description, signature = excluded.signature, secrets = excluded.secrets,
        public_key = excluded.public_key, retry_schedule = excluded.retry_schedule,
        max_in_flight = excluded.max_in_flight, rate_per_second = excluded.rate_per_second,
        status = excluded.status, disabled_reason = excluded.disabled_reason,
-       failing_since = excluded.failing_since, updated_at = excluded.updated_at`,
+       failing_since = excluded.failing_since, updated_at = excluded.updated_at, target = excluded.target,
+       tells_skipped = excluded.tells_skipped`,
     webhook.webhook_id,
     webhook.workspace_id,
     webhook.url,
@@ -89,16 +93,20 @@ async function save(tx: Transaction, webhook: Webhook): Promise<void> {
     webhook.failing_since,
     webhook.created_at,
     webhook.updated_at,
+    webhook.kind,
+    webhook.target,
+    webhook.tells_skipped,
   )
   await tx.run('DELETE FROM subscriptions WHERE webhook_id = $1', webhook.webhook_id)
   const types = webhook.status === 'enabled' ? subscribedEvents(webhook) : []
   await tx.run(
-    `INSERT INTO subscriptions (workspace_id, event_type, presence_name, webhook_id)
-     SELECT $1, type, $2, $3 FROM unnest($4::text[]) AS type ON CONFLICT DO NOTHING`,
+    `INSERT INTO subscriptions (workspace_id, event_type, presence_name, webhook_id, skipped)
+     SELECT $1, type, $2, $3, $5 FROM unnest($4::text[]) AS type ON CONFLICT DO NOTHING`,
     webhook.workspace_id,
     webhook.presence_name,
     webhook.webhook_id,
     types,
+    webhook.tells_skipped,
   )
 }
 
@@ -120,6 +128,9 @@ export async function createWebhook(tx: Transaction, input: NewWebhook): Promise
   if (other && other.workspace_id !== input.workspace_id)
     throw new AppError('name_taken', `There is already a webhook ${input.webhook_id}.`)
   const webhook: Webhook = {
+    kind: 'webhook',
+    target: null,
+    tells_skipped: false,
     ...input,
     status: 'enabled',
     disabled_reason: null,
@@ -143,6 +154,7 @@ export function listWebhooks(from: Session, query: Input<'listWebhooks'>): Promi
       'user_id = ?': query.user_id,
       'presence_name = ?': query.presence_name,
       'status = ?': query.status,
+      "kind = ANY (string_to_array(?, ','))": query.kinds?.join(),
     },
     toWebhook,
   )
@@ -156,7 +168,7 @@ export async function prepareEnabling(tx: Transaction, key: WebhookKey, most: nu
 
 export async function updateWebhook(tx: Transaction, input: Input<'updateWebhook'>): Promise<Webhook | null> {
   const webhook = await getWebhook(tx, input, 'FOR NO KEY UPDATE')
-  if (!webhook) return null
+  if (!webhook || webhook.target !== (input.if_target ?? webhook.target)) return null
   const { headers, ...plain } = input.patch
   const patched: Webhook = { ...webhook, ...plain, updated_at: tx.now }
   if (headers !== undefined) patched.headers = changedHeaders(webhook.headers, headers)

@@ -46,20 +46,22 @@ export function insertEvent(
 }
 
 /** `notifies` of webhook.ts as a query: `subscriptions` holds what it says of each enabled webhook. */
-const SUBSCRIBED = 'SELECT webhook_id FROM subscriptions WHERE workspace_id = ? AND event_type = ?'
+const SUBSCRIBED = `SELECT webhook_id FROM subscriptions WHERE workspace_id = ? AND event_type = ?
+  AND skipped >= ?`
 
 export function writeEvent(connection: Connection, event: NewEvent): void {
   const row = insertEvent(connection, uuidv7(), event)
-  if (event.job?.skipped) return
   const { workspace_id, type } = event
   const presence = event.job?.presence_name ?? null
+  const skipped = event.job?.skipped ? 1 : 0
   const webhooks =
     presence === null
-      ? connection.all<{ webhook_id: string }>(SUBSCRIBED, workspace_id, type)
+      ? connection.all<{ webhook_id: string }>(SUBSCRIBED, workspace_id, type, skipped)
       : connection.all<{ webhook_id: string }>(
           `${SUBSCRIBED} AND presence_name = ?`,
           workspace_id,
           type,
+          skipped,
           presence,
         )
   // Due now by the clock as it stands: the event's time may lie ahead of it, where the clock was set back meanwhile.

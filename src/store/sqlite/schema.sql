@@ -254,7 +254,7 @@ CREATE TABLE subscriptions (
   workspace_id TEXT NOT NULL,
   event_type TEXT NOT NULL,
   presence_name TEXT NOT NULL,
-  webhook_id TEXT NOT NULL REFERENCES webhooks ON DELETE CASCADE,
+  webhook_id TEXT NOT NULL REFERENCES webhooks ON DELETE CASCADE, skipped INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (workspace_id, event_type, presence_name, webhook_id)
 ) STRICT, WITHOUT ROWID;
 
@@ -331,7 +331,7 @@ CREATE TABLE webhooks (
   failures INTEGER NOT NULL DEFAULT 0,
   open_until TEXT,
   claim_at TEXT
-) STRICT;
+, kind TEXT NOT NULL DEFAULT 'webhook', target TEXT, tells_skipped INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE INDEX webhooks_by_time ON webhooks (workspace_id, created_at, webhook_id);
 

@@ -10,19 +10,22 @@ import { writeEvent } from './events.ts'
 import { newestFirst } from './page.ts'
 import { readTurn, refreshTurn, writeTurn } from './turns.ts'
 
-type Json = 'headers' | 'events' | 'secrets' | 'retry_schedule'
+type Json = 'headers' | 'events' | 'secrets' | 'retry_schedule' | 'tells_skipped'
 
 export interface WebhookRow extends Omit<Webhook, Json> {
   headers: string
   events: string | null
   secrets: string
   retry_schedule: string | null
+  tells_skipped: number
 }
 
 export function toWebhook(row: WebhookRow): Webhook {
   return {
     webhook_id: row.webhook_id,
     workspace_id: row.workspace_id,
+    kind: row.kind,
+    target: row.target,
     url: row.url,
     headers: JSON.parse(row.headers) as Webhook['headers'],
     user_id: row.user_id,
@@ -37,6 +40,7 @@ export function toWebhook(row: WebhookRow): Webhook {
     rate_per_second: row.rate_per_second,
     status: row.status,
     disabled_reason: row.disabled_reason,
+    tells_skipped: row.tells_skipped === 1,
     failing_since: row.failing_since,
     failures: row.failures,
     open_until: row.open_until,
@@ -63,13 +67,13 @@ export function getWebhook(connection: Connection, key: WebhookKey): Webhook | n
 function save(connection: Connection, webhook: Webhook): void {
   const { failures: _, open_until: __, ...kept } = webhook
   connection.run(
-    `INSERT INTO webhooks (webhook_id, workspace_id, url, headers, user_id, presence_name, events, description,
+    `INSERT INTO webhooks (webhook_id, workspace_id, kind, target, tells_skipped, url, headers, user_id, presence_name, events, description,
        signature, secrets, public_key, retry_schedule, max_in_flight, rate_per_second, status, disabled_reason,
        failing_since, created_at, updated_at)
-     VALUES (:webhook_id, :workspace_id, :url, :headers, :user_id, :presence_name, :events, :description,
+     VALUES (:webhook_id, :workspace_id, :kind, :target, :tells_skipped, :url, :headers, :user_id, :presence_name, :events, :description,
        :signature, :secrets, :public_key, :retry_schedule, :max_in_flight, :rate_per_second, :status,
        :disabled_reason, :failing_since, :created_at, :updated_at)
-     ON CONFLICT DO UPDATE SET url = excluded.url, headers = excluded.headers, user_id = excluded.user_id,
+     ON CONFLICT DO UPDATE SET target = excluded.target, tells_skipped = excluded.tells_skipped, url = excluded.url, headers = excluded.headers, user_id = excluded.user_id,
        presence_name = excluded.presence_name, events = excluded.events, description = excluded.description,
        signature = excluded.signature, secrets = excluded.secrets, public_key = excluded.public_key,
        retry_schedule = excluded.retry_schedule, max_in_flight = excluded.max_in_flight,
@@ -82,17 +86,20 @@ function save(connection: Connection, webhook: Webhook): void {
       events: webhook.events && JSON.stringify(webhook.events),
       secrets: JSON.stringify(webhook.secrets),
       retry_schedule: webhook.retry_schedule && JSON.stringify(webhook.retry_schedule),
+      tells_skipped: Number(webhook.tells_skipped),
     },
   )
   connection.run('DELETE FROM subscriptions WHERE webhook_id = ?', webhook.webhook_id)
   const types = webhook.status === 'enabled' ? subscribedEvents(webhook) : []
   for (const type of types)
     connection.run(
-      'INSERT INTO subscriptions (workspace_id, event_type, presence_name, webhook_id) VALUES (?, ?, ?, ?)',
+      `INSERT INTO subscriptions (workspace_id, event_type, presence_name, webhook_id, skipped)
+       VALUES (?, ?, ?, ?, ?)`,
       webhook.workspace_id,
       type,
       webhook.presence_name,
       webhook.webhook_id,
+      Number(webhook.tells_skipped),
     )
 }
 
@@ -105,6 +112,9 @@ export function createWebhook(connection: Connection, input: NewWebhook): Webhoo
     throw new AppError('name_taken', `There is already a webhook ${input.webhook_id}.`)
   const at = connection.now()
   const webhook: Webhook = {
+    kind: 'webhook',
+    target: null,
+    tells_skipped: false,
     ...input,
     status: 'enabled',
     disabled_reason: null,
@@ -128,6 +138,8 @@ export function listWebhooks(connection: Connection, query: Input<'listWebhooks'
       'user_id = ?': query.user_id,
       'presence_name = ?': query.presence_name,
       'status = ?': query.status,
+      // No kind's name lies within another's.
+      'instr(?, kind) > 0': query.kinds?.join(),
     },
     toWebhook,
   )
@@ -147,7 +159,7 @@ function enable(connection: Connection, webhook_id: string): void {
 
 export function updateWebhook(connection: Connection, input: Input<'updateWebhook'>): Webhook | null {
   const webhook = getWebhook(connection, input)
-  if (!webhook) return null
+  if (!webhook || webhook.target !== (input.if_target ?? webhook.target)) return null
   const { headers, ...plain } = input.patch
   const patched: Webhook = { ...webhook, ...plain, updated_at: connection.now() }
   if (headers !== undefined) patched.headers = changedHeaders(webhook.headers, headers)

@@ -1,0 +1,58 @@
+/**
+ * Markdown as the text of a chat (Slack's "mrkdwn"): bold, emphasis, code, links and lists; tables, charts and fences are
+ * left to the page. Nothing in it can call a person or a channel: "<", ">" and "&" are escaped, and "@" means nothing.
+ */
+import MarkdownIt from 'markdown-it'
+
+const markdown = new MarkdownIt({ html: false, linkify: false, typographer: false })
+type Token = ReturnType<(typeof markdown)['parse']>[number]
+
+export function escapeChat(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}
+
+function inlineText(tokens: readonly Token[]): string {
+  let [text, linked] = ['', false]
+  for (const token of tokens) {
+    if (token.type === 'text') text += escapeChat(token.content)
+    else if (token.type === 'code_inline') text += `\`${escapeChat(token.content).replaceAll('`', "'")}\``
+    else if (token.type === 'strong_open' || token.type === 'strong_close') text += '*'
+    else if (token.type === 'em_open' || token.type === 'em_close') text += '_'
+    else if (token.type === 'softbreak' || token.type === 'hardbreak') text += '\n'
+    else if (token.type === 'link_open') {
+      const address = String(token.attrGet('href') ?? '')
+      linked = /^https?:/i.test(address)
+      if (linked) text += `<${escapeChat(address).replaceAll('|', '%7C')}|`
+    } else if (token.type === 'link_close' && linked) text += '>'
+    else if (token.type === 'image') text += escapeChat(token.content)
+  }
+  return text
+}
+
+/** The first blocks of prose, within `most` characters; the first heading is left out, because the message bears it. */
+export function chatText(source: string, most: number): string {
+  const tokens = markdown.parse(source.replace(/^\u2063chart:[a-z0-9_-]+\u2063$/gm, ''), {})
+  const blocks: string[] = []
+  let [length, within, item] = [0, 0, '']
+  for (const [index, token] of tokens.entries()) {
+    if (token.type === 'table_open') within += 1
+    else if (token.type === 'table_close') within -= 1
+    else if (token.type === 'list_item_open') item = `${'  '.repeat(Math.max(0, token.level / 2 - 0.5))}• `
+    else if (token.type === 'inline' && within === 0) {
+      const before = tokens[index - 1]!
+      if (before.type === 'heading_open' && before.tag === 'h1') continue
+      const text = inlineText(token.children ?? [])
+      if (text.trim() === '') continue
+      const block = before.type === 'heading_open' ? `*${text.replaceAll('*', '')}*` : `${item}${text}`
+      item = ''
+      if (length + block.length > most) break
+      blocks.push(block)
+      length += block.length + 2
+    }
+  }
+  return blocks.reduce((all, block) => {
+    if (all === '') return block
+    const listed = /^ *•/.test(block) && /(^|\n) *•[^\n]*$/.test(all)
+    return `${all}${listed ? '\n' : '\n\n'}${block}`
+  }, '')
+}

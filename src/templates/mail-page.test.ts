@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import * as fc from 'fast-check'
+import { type Message, mailPage, mailText, shortened } from './mail-page.ts'
+import { drawPicture } from './picture.ts'
+
+const FOOT = {
+  why: 'You get this because of <us>.',
+  unsubscribe: 'https://assay.example/unsubscribe/x?a="b"',
+}
+const PLAIN: Message = {
+  headline: 'Failed: <delays>',
+  sentences: ['timed_out: it took "long" & more.'],
+  facts: [],
+  insight: null,
+  link: 'https://assay.example/links/x',
+}
+
+test('what comes from data is text in both parts, and the link stands at the top', () => {
+  const page = mailPage(PLAIN, new Map(), FOOT)
+  assert.match(
+    page,
+    /<h1>Failed: &#60;delays&#62;<\/h1>\n<p class="open"><a href="https:\/\/assay\.example\/links\/x">/,
+  )
+  assert.match(page, /it took &#34;long&#34; &#38; more\./)
+  assert.match(page, /of &#60;us&#62;\. <a href="https:\/\/assay\.example\/unsubscribe\/x\?a=&#34;b&#34;">/)
+  assert.equal(
+    mailText(PLAIN, FOOT),
+    'Failed: <delays>\n\ntimed_out: it took "long" & more.\n\nhttps://assay.example/links/x\n\n-- \nYou get this because of <us>.\nGet no more of it: https://assay.example/unsubscribe/x?a="b"\n',
+  )
+})
+
+test('a long insight is cut between blocks and never inside a fence', () => {
+  const block = fc.oneof(
+    fc.stringMatching(/^[a-z ]{1,40}$/),
+    fc.stringMatching(/^[a-z]{1,20}$/).map((code) => `\`\`\`sql\n${code}\n\n${code}\n\`\`\``),
+  )
+  fc.assert(
+    fc.property(
+      fc.array(block, { minLength: 1, maxLength: 12 }),
+      fc.integer({ min: 0, max: 200 }),
+      (blocks, most) => {
+        const whole = blocks.join('\n\n')
+        const { markdown, cut } = shortened(whole, most)
+        assert.ok(markdown.length <= Math.max(most, cut ? 0 : whole.length))
+        assert.ok(whole.startsWith(markdown))
+        assert.equal(cut, markdown !== whole)
+        assert.equal((markdown.match(/```/g) ?? []).length % 2, 0)
+      },
+    ),
+  )
+})
+
+test('a drawing becomes a PNG of twice its size, within bounds', async () => {
+  const svg = (width: number, height: number) =>
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"><text x="1" y="12" font-family="sans-serif">Ä λ</text></svg>`
+  const sizeOf = (png: Buffer) => [png.readUInt32BE(16), png.readUInt32BE(20)]
+  const small = await drawPicture(svg(100, 40))
+  assert.equal(small.subarray(1, 4).toString(), 'PNG')
+  assert.deepEqual(sizeOf(small), [200, 80])
+  assert.deepEqual(sizeOf(await drawPicture(svg(4000, 100))), [2000, 50])
+  assert.deepEqual(await drawPicture(svg(100, 40)), small, 'the same bytes each time')
+  assert.notDeepEqual(small, await drawPicture(svg(100, 40).replace('Ä λ', '')), 'its letters are drawn')
+})

@@ -1,0 +1,47 @@
+/**
+ * Turns a drawing into a PNG, for readers that show no SVG: mail. The fonts are our own, so that a picture is the same on
+ * every machine. The renderer is loaded with the first picture.
+ */
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+
+const require = createRequire(import.meta.url)
+const FONTS = ['DejaVuSans.ttf', 'DejaVuSans-Bold.ttf']
+/** Twice the size at which it is shown, for dense screens; bounded, because a picture costs by its area. */
+const SCALE = 2
+const WIDTH_MOST = 2000
+const HEIGHT_MOST = 4000
+
+interface Renderer {
+  Resvg: typeof import('@resvg/resvg-wasm')['Resvg']
+  fonts: Uint8Array[]
+}
+
+let loading: Promise<Renderer> | undefined
+
+async function load(): Promise<Renderer> {
+  const { initWasm, Resvg } = await import('@resvg/resvg-wasm')
+  await initWasm(readFile(require.resolve('@resvg/resvg-wasm/index_bg.wasm')))
+  const fonts = await Promise.all(
+    FONTS.map((name) => readFile(require.resolve(`dejavu-fonts-ttf/ttf/${name}`))),
+  )
+  return { Resvg, fonts }
+}
+
+/** On a white ground. */
+export async function drawPicture(svg: string): Promise<Buffer> {
+  const { Resvg, fonts } = await (loading ??= load())
+  const font = { fontBuffers: fonts, defaultFontFamily: 'DejaVu Sans', sansSerifFamily: 'DejaVu Sans' }
+  const plain = new Resvg(svg, { font })
+  const { width, height } = plain
+  plain.free()
+  const zoom = Math.min(SCALE, WIDTH_MOST / width, HEIGHT_MOST / height)
+  const drawing = new Resvg(svg, { font, background: '#ffffff', fitTo: { mode: 'zoom', value: zoom } })
+  const image = drawing.render()
+  try {
+    return Buffer.from(image.asPng())
+  } finally {
+    image.free()
+    drawing.free()
+  }
+}

@@ -1,0 +1,61 @@
+/** A message as bytes: text and HTML as alternatives, the charts as pictures inside the HTML. */
+import { createHash } from 'node:crypto'
+import MailComposer from 'nodemailer/lib/mail-composer'
+import { type Foot, type Message, mailPage, mailText } from '../../templates/mail-page.ts'
+
+export interface Picture {
+  chart_id: string
+  png: Buffer
+}
+
+export interface Letter {
+  message: Message
+  pictures: readonly Picture[]
+  from: { name: string; address: string }
+  to: string
+  /** The same in every try, so that a reader's server knows a second copy. */
+  messageId: string
+  /** Milliseconds since 1970. */
+  date: number
+  foot: Foot
+}
+
+/** Of one delivery to one reader. */
+export function messageIdOf(delivery_id: string, to: string, from: string): string {
+  const reader = createHash('sha256').update(to.toLowerCase()).digest('hex').slice(0, 16)
+  return `<${delivery_id}.${reader}@${from.split('@')[1]}>`
+}
+
+export function mailBytes(letter: Letter): Promise<Buffer> {
+  const { message, pictures, from, to, messageId, date, foot } = letter
+  const cids = new Map(pictures.map(({ chart_id }) => [chart_id, `${chart_id}.${messageId.slice(1, -1)}`]))
+  const composer = new MailComposer({
+    from,
+    to,
+    subject: message.headline,
+    messageId,
+    date: new Date(date),
+    text: mailText(message, foot),
+    html: mailPage(message, cids, foot),
+    attachments: pictures.map(({ chart_id, png }) => ({
+      content: png,
+      contentType: 'image/png',
+      filename: `${chart_id}.png`,
+      cid: cids.get(chart_id)!,
+      contentDisposition: 'inline' as const,
+    })),
+    headers: {
+      'Auto-Submitted': 'auto-generated',
+      'X-Auto-Response-Suppress': 'All',
+      ...(foot.unsubscribe === null
+        ? {}
+        : {
+            'List-Unsubscribe': { prepared: true, value: `<${foot.unsubscribe}>` },
+            'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+          }),
+    },
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  })
+  return composer.compile().build()
+}
