@@ -46,8 +46,8 @@ export interface ChaosNode {
   /** What was wrong with how it ended. */
   faults: string[]
   starts: number
-  /** Ends it and does not start it again. */
-  close(): Promise<void>
+  /** Ends it, SIGTERM unless another is given, and does not start it again. */
+  close(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>
 }
 
 export async function freePort(): Promise<number> {
@@ -141,10 +141,10 @@ export function keepNode(options: NodeOptions): ChaosNode {
       // Before it is ready the signal would end it; it reads the file by itself then.
       if (node.ready()) node.signal('SIGUSR2')
     },
-    async close() {
+    async close(signal = 'SIGTERM') {
       closing.abort()
       node.signal('SIGCONT')
-      if (!node.signal('SIGTERM')) {
+      if (!node.signal(signal)) {
         await kept
         return
       }

@@ -1,0 +1,269 @@
+/**
+ * Nodes that die, are cut off, are told to stop and are replaced, on one PostgreSQL: who goes on with their work, and
+ * when. The lease is the shortest that may be set, so that the times can be awaited; ASSAY_TEST_LEASE=30 takes the one
+ * that is set without a word, in seconds.
+ */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { request } from 'node:http'
+import path from 'node:path'
+import { after, before, suite, test } from 'node:test'
+import { type Client, createClient } from '../src/client.ts'
+import { missingPostgres, type Postgres, startPostgres } from './postgres.ts'
+import { type ChaosNode, freePort, keepNode } from './proofs/chaos/cluster.ts'
+import { type Proxy, startProxy } from './proxy.ts'
+import { modes, type Receiver, startReceiver } from './receiver.ts'
+import { descendants, eventually, temporaryFolder } from './service.ts'
+
+const TOKEN = 'assay-takeover-test-token'
+const LEASE_MS = Number(process.env.ASSAY_TEST_LEASE ?? 3) * 1000
+/** What the promise allows after the lease has ended: as much again. */
+const SLACK_MS = LEASE_MS
+const DATABASE = `assay_takeover_${process.pid}`
+const missing = await missingPostgres()
+
+/** Never ends by itself. */
+const LONG = `---
+title: Long
+limits: { timeout: 10m }
+---
+\`\`\`sql pairs
+select count(*) as n from range(30000000) a, range(30000000) b where (a.range * b.range) % 7 = 3
+\`\`\`
+# {{ pairs | first: "n" }}
+`
+const SHORT = '---\ntitle: Short\n---\n```sql one\nselect 1 as n\n```\n# {{ one | first: "n" }}\n'
+
+suite('who goes on with the work of a node', { skip: missing ?? false }, () => {
+  const { folder, remove } = temporaryFolder()
+  let postgres: Postgres
+  let target: URL
+  let client: Client
+  let receiver: Receiver
+  const nodes: ChaosNode[] = []
+  const proxies: Proxy[] = []
+
+  /** A node with a way to the database of its own, awaited until it is ready. */
+  async function addNode(roles: string, extra: Record<string, string> = {}): Promise<ChaosNode> {
+    const proxy = await startProxy({ host: target.hostname, port: Number(target.port) })
+    proxies.push(proxy)
+    const url = new URL(target)
+    url.port = String(proxy.port)
+    const name = `node-${nodes.length + 1}`
+    const env = {
+      ASSAY_STORE: url.href,
+      ASSAY_SECRET_KEY: 'a1'.repeat(32),
+      ASSAY_TOKEN: TOKEN,
+      ASSAY_LEASE: `${LEASE_MS}ms`,
+      ASSAY_WORKERS: '1',
+      ASSAY_WEBHOOK_TARGETS: 'loopback',
+      ASSAY_DRAIN: '0s',
+      ...extra,
+    }
+    const node = keepNode({
+      name,
+      roles,
+      port: await freePort(),
+      folder: path.join(folder, name),
+      env,
+      proxy,
+    })
+    nodes.push(node)
+    await eventually(() => node.ready(), `${name} is ready`, 60_000)
+    return node
+  }
+
+  async function run(template_id: string): Promise<string> {
+    const id = await client.jobs.create({ template_id })
+    await client.jobs.run(id)
+    return id
+  }
+
+  const isRunning = (id: string, attempt: number) => async (): Promise<boolean> => {
+    const job = await client.jobs.status(id)
+    return job.job_status === 'executing' && job.attempt === attempt
+  }
+
+  async function movesOf(id: string): Promise<{ job_status: string; attempt: number; at: string }[]> {
+    const headers = { authorization: `Bearer ${TOKEN}`, accept: 'text/event-stream', 'last-event-id': '0' }
+    const answer = await fetch(`${nodes[0]!.url}/v1alpha/jobs/events?assignment_id=${id}`, { headers })
+    const text = await answer.text()
+    return [...text.matchAll(/^event: status\ndata: (.*)$/gm)].map(
+      ([, data]) => JSON.parse(data!) as { job_status: string; attempt: number; at: string },
+    )
+  }
+
+  before(async () => {
+    postgres = await startPostgres()
+    target = new URL(await postgres.createDatabase(DATABASE))
+    receiver = await startReceiver({ mode: modes.ok() })
+    const api = await addNode('api')
+    client = createClient({ url: api.url, token: TOKEN })
+    await client.templates.put('long', LONG)
+    await client.templates.put('short', SHORT)
+  })
+  after(async () => {
+    await Promise.all(nodes.map((node) => node.close()))
+    for (const proxy of proxies) await proxy.close()
+    await receiver.close()
+    await postgres.dropDatabase(DATABASE)
+    await postgres.stop()
+    remove()
+  })
+
+  test('a job of a killed node runs on another as soon as the lease has ended', async (context) => {
+    const victim = await addNode('worker')
+    const id = await run('long')
+    await eventually(isRunning(id, 1), 'it runs')
+    const other = await addNode('worker')
+    await victim.close('SIGKILL')
+    const killed = performance.now()
+    await eventually(isRunning(id, 2), 'it runs elsewhere', LEASE_MS + SLACK_MS)
+    context.diagnostic(
+      `taken over ${Math.round(performance.now() - killed)} ms after the kill, lease ${LEASE_MS}`,
+    )
+    await client.jobs.cancel(id)
+    await other.close()
+  })
+
+  test('a delivery under way on a killed node is made by another', async (context) => {
+    const victim = await addNode('dispatcher')
+    receiver.answer(modes.hang())
+    const { webhook_id } = await client.webhooks.create({
+      url: `${receiver.url}/hook`,
+      user_id: 'ada',
+      presence_name: 'takeover',
+      events: ['job.canceled'],
+    })
+    const id = await client.jobs.create({ template_id: 'short' })
+    await client.jobs.cancel(id)
+    const first = await receiver.next()
+    receiver.answer(modes.ok())
+    const other = await addNode('dispatcher')
+    await victim.close('SIGKILL')
+    const killed = performance.now()
+    const second = await receiver.next()
+    const waited = performance.now() - killed
+    assert.ok(waited < LEASE_MS + SLACK_MS, `${waited} ms`)
+    assert.equal(second.headers['webhook-id'], first.headers['webhook-id'])
+    assert.deepEqual(second.body, first.body)
+    context.diagnostic(`made again ${Math.round(waited)} ms after the kill, lease ${LEASE_MS}`)
+    await client.webhooks.delete(webhook_id)
+    await other.close()
+  })
+
+  test('a node cut off from the database stops its own work before another can own it', async (context) => {
+    const lonely = await addNode('worker')
+    const id = await run('long')
+    await eventually(isRunning(id, 1), 'it runs')
+    const busy = (): boolean => ticksOf(lonely) > 0
+    await eventually(() => busy(), 'its process works')
+    const other = await addNode('worker')
+    lonely.proxy!.silence()
+    await eventually(isRunning(id, 2), 'it runs elsewhere', LEASE_MS + 2 * SLACK_MS)
+    const before = ticksOf(lonely)
+    await client.jobs.cancel(id)
+    // Idle processes use next to no time: a hundredth of a second is one tick.
+    assert.ok(ticksOf(lonely) - before < 20, 'its processes have nothing to do')
+    const takenAt = (await movesOf(id)).find((move) => move.job_status === 'active' && move.attempt === 2)!.at
+    lonely.proxy!.mend()
+    await eventually(() => lapseIn(lonely, id) !== null, 'it says when it stopped', 60_000)
+    const lapsedAt = lapseIn(lonely, id)!
+    assert.ok(lapsedAt < takenAt, `stopped at ${lapsedAt}, taken at ${takenAt}`)
+    context.diagnostic(`it stopped at ${lapsedAt}, the other began at ${takenAt}`)
+    const next = await run('short')
+    await other.close()
+    assert.equal((await client.jobs.wait(next)).job_status, 'completed', 'and it works again by itself')
+    await lonely.close()
+  })
+
+  test('nodes that are told to stop give their job back, however often, and it counts as no loss', async () => {
+    const id = await run('long')
+    // A worker lost for the third time would end the job.
+    for (let attempt = 1; attempt <= 4; attempt += 1) {
+      const worker = await addNode('worker')
+      await eventually(isRunning(id, attempt), `attempt ${attempt} runs`)
+      await worker.close()
+      const job = await client.jobs.status(id)
+      assert.deepEqual([job.job_status, job.attempt], ['queued', attempt])
+    }
+    await client.jobs.cancel(id)
+  })
+
+  test('nodes are replaced one after another under load, and no request fails', async (context) => {
+    const rolled = [await addNode('api,worker'), await addNode('api,worker')]
+    let over = false
+    const answers = new Map<string, number>()
+    const failures: string[] = []
+    const load = async (): Promise<void> => {
+      for (let nth = 0; !over; nth += 1) {
+        const answer = await throughBalancer(
+          nth % 2 === 0 ? rolled : rolled.toReversed(),
+          nth % 3 === 0 ? ['GET', '/v1alpha/jobs/?limit=5'] : ['POST', '/v1alpha/jobs/'],
+        )
+        answers.set(answer, (answers.get(answer) ?? 0) + 1)
+        if (answer !== '200') failures.push(answer)
+      }
+    }
+    const loading = Promise.all([load(), load(), load(), load()])
+    for (const node of rolled) {
+      const starts = node.starts
+      node.signal('SIGTERM')
+      await eventually(() => node.starts > starts && node.ready(), 'the next one is ready', 60_000)
+    }
+    over = true
+    await loading
+    assert.deepEqual(failures, [])
+    context.diagnostic(JSON.stringify(Object.fromEntries(answers)))
+    await Promise.all(rolled.map((node) => node.close()))
+  })
+})
+
+/** Hundredths of a second that the analysis processes of a node have worked. */
+function ticksOf(node: ChaosNode): number {
+  return descendants(node.pid()!)
+    .map((pid) => {
+      try {
+        const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
+        return Number(fields[11]) + Number(fields[12])
+      } catch {
+        return 0
+      }
+    })
+    .reduce((sum, ticks) => sum + ticks, 0)
+}
+
+/** When the node says that it stopped its attempt, for want of its lease. */
+function lapseIn(node: ChaosNode, id: string): string | null {
+  for (const line of readFileSync(node.logFile, 'utf8').split('\n')) {
+    if (!line.includes(id) || !line.includes('"stopped":"lapsed"')) continue
+    const { time, settle_ms } = JSON.parse(line) as { time: string; settle_ms: number }
+    return new Date(Date.parse(time) - settle_ms).toISOString()
+  }
+  return null
+}
+
+/** One request as a load balancer makes it: to the first node, and to the next where the connection is refused. */
+async function throughBalancer(nodes: ChaosNode[], [method, target]: [string, string]): Promise<string> {
+  for (const { url } of nodes) {
+    const answer = await new Promise<string>((resolve) => {
+      const body =
+        method === 'POST'
+          ? JSON.stringify({ payload: { type: 'template', template_id: 'short' } })
+          : undefined
+      const headers = {
+        authorization: `Bearer ${TOKEN}`,
+        'content-type': 'application/json',
+        connection: 'close',
+      }
+      const sent = request(`${url}${target}`, { method, headers, agent: false }, (response) => {
+        response.resume()
+        response.on('end', () => resolve(String(response.statusCode)))
+      })
+      sent.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
+      sent.end(body)
+    })
+    if (answer !== 'ECONNREFUSED') return answer
+  }
+  return 'nobody listens'
+}
