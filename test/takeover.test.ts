@@ -192,11 +192,11 @@ suite('who goes on with the work of a node', { skip: missing ?? false }, () => {
 
   test('nodes are replaced one after another under load, and no request fails', async (context) => {
     const rolled = [await addNode('api,worker'), await addNode('api,worker')]
-    let over = false
+    const over = new AbortController()
     const answers = new Map<string, number>()
     const failures: string[] = []
     const load = async (): Promise<void> => {
-      for (let nth = 0; !over; nth += 1) {
+      for (let nth = 0; !over.signal.aborted; nth += 1) {
         const answer = await throughBalancer(
           nth % 2 === 0 ? rolled : rolled.toReversed(),
           nth % 3 === 0 ? ['GET', '/v1alpha/jobs/?limit=5'] : ['POST', '/v1alpha/jobs/'],
@@ -211,7 +211,7 @@ suite('who goes on with the work of a node', { skip: missing ?? false }, () => {
       node.signal('SIGTERM')
       await eventually(() => node.starts > starts && node.ready(), 'the next one is ready', 60_000)
     }
-    over = true
+    over.abort()
     await loading
     assert.deepEqual(failures, [])
     context.diagnostic(JSON.stringify(Object.fromEntries(answers)))
