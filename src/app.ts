@@ -263,15 +263,15 @@ async function buildServices(
         onBroken: ({ file, faults }) => log.warn({ file, faults }, 'a template cannot be used'),
       })
     : null
-  const api = await createApi({ ...shared, files, config, settings, pool, catalog, roles: config.roles })
   const lease = createLease({ store, clock, log, node, leaseMs: config.lease })
+  const { roles, home } = config
+  const api = await createApi({ ...shared, files, config, settings, pool, catalog, roles, lease, home })
   services.push(
     lease,
     createReaper({
       store,
       clock,
       log,
-      metrics,
       keep: keepOf(config),
       leaseMs: config.lease,
     }),

@@ -196,8 +196,39 @@ test('users read their password from standard input and log in with it', async (
   assert.equal(response.status, 200)
 })
 
+test('status shows nodes, leases, the backlog and what is in trouble, also as JSON', async () => {
+  const id = (await ok(['jobs', 'create', 'penguins'])).trim()
+  const shown = await ok(['status'])
+  assert.match(shown, /^NODE +ROLES +VERSION +STARTED +LEASE\n\S+ +api,worker,dispatcher .* \d+ s$/m)
+  assert.match(shown, /^draft +[1-9]\d* +\d+ (s|min)$/m)
+  assert.match(shown, /^failing +0$/m)
+  assert.match(shown, /^[\d.]+ of [\d.]+ GB are free\.$/m)
+  const status = JSON.parse(await ok(['status', '--json'])) as {
+    nodes: unknown[]
+    jobs: Record<string, number>
+    queue: { disk: { free_bytes: number } }
+  }
+  assert.equal(status.nodes.length, 1)
+  assert.ok(status.jobs.draft! >= 1 && status.queue.disk.free_bytes > 0)
+  await ok(['jobs', 'cancel', id])
+})
+
 test('a workspace has its own tokens, users and jobs', async () => {
   await ok(['workspace', 'create', 'team', '--folder', folder])
+  await ok(['workspace', 'change', 'team', '--max-queued', '9', '--max-running', '0'])
+  const changed = await ok([
+    'workspace',
+    'change',
+    'team',
+    '--max-running',
+    'default',
+    '--rate-limit',
+    '50',
+    '--json',
+  ])
+  assert.match(changed, /"max_queued": 9,\n +"max_running": null,\n +"rate_limit": 50/)
+  assert.equal((await run(['workspace', 'change', 'team', '--max-queued', 'many'])).code, 2)
+  assert.equal((await run(['workspace', 'change', 'team'])).code, 2, 'nothing to change')
   const token = (await ok(['token', 'create', 'theirs', '--workspace', 'team'])).trim()
   assert.match(await ok(['token', 'list', '--workspace', 'team']), /theirs/)
   assert.ok(!(await ok(['token', 'list'])).includes('theirs'))

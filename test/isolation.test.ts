@@ -70,6 +70,10 @@ const CASES = (of: Ids): Record<string, Case> => ({
   changeSchedule: hidden({ body: { cron: '0 7 * * *' } }),
   deleteSchedule: hidden(),
   runScheduleNow: hidden({ body: {} }),
+  listFiles: own(),
+  getFile: hidden(),
+  putFile: own({ params: { path: 'mine.csv' }, body: 'a\n1\n', type: 'text/csv' }),
+  deleteFile: hidden(),
   createWebhook: own({ body: { url: 'http://127.0.0.1:9/x', user_id: 'ada', presence_name: 'ops' } }),
   listWebhooks: own(),
   getDelivery: hidden(),
@@ -158,6 +162,8 @@ async function fill({ ask, store, complete, token }: Harness): Promise<Ids> {
   }
   const put = { token: admin, body: SOURCE, type: MARKDOWN }
   await ask('PUT', '/v1alpha/jobs/templates/secret', put)
+  const file = { token: admin, body: `a\n${MARK}\n`, type: 'text/csv' }
+  assert.ok((await ask('PUT', '/v1alpha/files/secret.csv', file)).status < 300)
   const webhook = await post('/webhooks', {
     url: `http://127.0.0.1:9/${MARK}`,
     user_id: 'ada',
@@ -206,6 +212,7 @@ async function fill({ ask, store, complete, token }: Harness): Promise<Ids> {
     subscription_recovery_id: again.recovery_id,
     token_id: made.token_id,
     user_id: user.user_id,
+    path: 'secret.csv',
     template_id: 'secret',
     workspace_id: 'victim',
     // Nothing that a token opens.

@@ -14,6 +14,7 @@ import type { Drawings } from './drawings.ts'
 import type { Hints } from './hints.ts'
 import type { Idempotency } from './idempotency.ts'
 import type { Limiter } from './limiter.ts'
+import type { NodeHealth } from './measure.ts'
 import type { Openings } from './openings.ts'
 import type { Statuses } from './statuses.ts'
 
@@ -45,6 +46,10 @@ export interface ApiParts {
   node_id: string
   version: string
   roles: readonly Role[]
+  /** Left out where there is no lease: in tests. */
+  lease?: NodeHealth
+  /** The folder of the state, whose disk is watched. */
+  home?: string
 }
 
 /** What the operations of the role `api` work with. */
@@ -62,6 +67,8 @@ export interface Services extends ApiParts {
   /** Who reads by links, by address. */
   readers: Limiter
   openings: Openings
+  /** Brings the gauges up to date. */
+  measure(): Promise<void>
   /** The text of the OpenAPI document. */
   openapi(): string
   /** Aborted when the server begins to close: what waits answers now. */

@@ -7,6 +7,7 @@ import { createDrawings } from './drawings.ts'
 import { createHints } from './hints.ts'
 import { createIdempotency } from './idempotency.ts'
 import { createLimiter } from './limiter.ts'
+import { createMeasure } from './measure.ts'
 import { openapiText } from './openapi.ts'
 import { createOpenings } from './openings.ts'
 import type { ApiParts, Services } from './parts.ts'
@@ -36,6 +37,7 @@ export function createServices(parts: ApiParts, stopping: AbortSignal): Services
     requests: createRequestLimits(clock, config),
     readers: createLimiter(clock, READERS),
     openings: createOpenings(store, clock, parts.log),
+    measure: createMeasure(parts),
     openapi: () => (document ??= openapiText()),
     stopping,
   }

@@ -3,6 +3,7 @@ import Type from 'typebox'
 import { JOB_STATUSES } from '../job.ts'
 import { requireOperator } from './administration.ts'
 import { pageOf, Time, whole } from './fields.ts'
+import { diskOf } from './measure.ts'
 import { operation } from './route.ts'
 
 const Node = Type.Object(
@@ -58,7 +59,8 @@ export const readQueue = operation({
   name: 'readQueue',
   tag: 'Administration',
   summary: 'How much there is to do',
-  description: 'Unfinished jobs by state with the oldest of each, and the deliveries that wait.',
+  description:
+    'Unfinished jobs by state with the oldest of each, the deliveries that wait (counted up to 100,000), webhooks in trouble, and the disk.',
   scope: 'admin',
   replies: {
     200: {
@@ -78,13 +80,28 @@ export const readQueue = operation({
             waiting: Type.Integer({ minimum: 0, description: 'For their next try' }),
             oldest_at: nullableTime,
           }),
+          webhooks: Type.Object({
+            failing: Type.Integer({ minimum: 0, description: 'Enabled, and the last attempts failed' }),
+            disabled: Type.Integer({ minimum: 0 }),
+          }),
+          disk: Type.Union(
+            [
+              Type.Object({
+                free_bytes: Type.Integer({ minimum: 0 }),
+                total_bytes: Type.Integer({ minimum: 0 }),
+              }),
+              Type.Null(),
+            ],
+            { description: 'That holds the home of the node that answers' },
+          ),
         },
         { title: 'Queue' },
       ),
     },
   },
-  handle({ services, principal }) {
+  async handle({ services, principal }) {
     requireOperator(principal)
-    return services.store.counts()
+    const disk = services.home === undefined ? null : await diskOf(services.home)
+    return { ...(await services.store.counts()), disk }
   },
 })

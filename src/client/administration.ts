@@ -25,6 +25,9 @@ export interface NodeView {
 export interface QueueView {
   jobs: { workspace_id: string; job_status: JobStatus; count: number; oldest_at: string | null }[]
   deliveries: { due: number; waiting: number; oldest_at: string | null }
+  webhooks: { failing: number; disabled: number }
+  /** Of the node that answered. */
+  disk: { free_bytes: number; total_bytes: number } | null
 }
 
 export function adminCalls(send: Send, json: Json) {

@@ -109,6 +109,24 @@ test('a short lease is renewed as often in its time, and its work stops a second
   await store.close()
 })
 
+test('says why it could not be renewed, for as long as it cannot be', async () => {
+  const { clock, store, lease, state } = await setUp()
+  const control = new AbortController()
+  const running = lease.run(control.signal)
+  await turn(clock, 10_500)
+  assert.equal(lease.trouble(), null)
+  assert.ok(lease.left() > 25_000 && lease.left() <= 30_000)
+  state.away = true
+  await turn(clock, 11_000)
+  assert.equal(typeof lease.trouble(), 'string')
+  state.away = false
+  await turn(clock, 2000)
+  assert.equal(lease.trouble(), null)
+  control.abort()
+  await running
+  await store.close()
+})
+
 test('stops a canceled job at the next renewal, without any hint', async () => {
   const { clock, store, lease } = await setUp()
   const control = new AbortController()

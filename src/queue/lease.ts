@@ -37,6 +37,10 @@ export interface NodeLease extends Service {
   register(): Promise<void>
   /** Whether the lease surely holds: nothing is claimed without it. */
   holds(): boolean
+  /** Milliseconds until it ends; negative: it has. */
+  left(): number
+  /** Why it could not be renewed at the last try, as a sentence; null: it could. */
+  trouble(): string | null
   hold(lease: Lease, workspace_id: string): Hold
   held(assignment_id: string): Hold | undefined
   drop(hold: Hold): void
@@ -71,6 +75,7 @@ function createHold(lease: Lease, workspace_id: string): Hold {
 interface State extends LeaseOptions {
   holds: Map<string, Hold>
   until: number
+  trouble: string | null
 }
 
 function stopAll(state: State, reason: StopReason): void {
@@ -82,6 +87,7 @@ async function extending(state: State, ask: () => Promise<void>): Promise<void> 
   const asked = state.clock.monotonic()
   await ask()
   state.until = Math.max(state.until, asked + state.leaseMs)
+  state.trouble = null
 }
 
 function register(state: State): Promise<void> {
@@ -110,6 +116,7 @@ async function renewOrRegister(state: State): Promise<boolean> {
   } catch (error) {
     if (!(error instanceof AppError && error.code === 'conflict')) {
       log.warn({ node_id: node.node_id, err: error }, 'the lease could not be renewed')
+      state.trouble = (error as Error).message
       return false
     }
   }
@@ -135,7 +142,10 @@ async function keepRenewing(state: State, signal: AbortSignal): Promise<void> {
     const answered = new AbortController()
     const renewed = await Promise.race([
       renewOrRegister(state),
-      clock.sleep(leaseMs * RENEW, answered.signal).then(() => false),
+      clock.sleep(leaseMs * RENEW, answered.signal).then(() => {
+        if (!answered.signal.aborted) state.trouble = 'The store does not answer.'
+        return false
+      }),
     ])
     answered.abort()
     wait = leaseMs * (renewed ? RENEW : RETRY)
@@ -155,11 +165,13 @@ async function watch(state: State, signal: AbortSignal): Promise<void> {
 
 export function createLease(options: LeaseOptions): NodeLease {
   const { store, log, node } = options
-  const state: State = { ...options, holds: new Map(), until: Number.NEGATIVE_INFINITY }
+  const state: State = { ...options, holds: new Map(), until: Number.NEGATIVE_INFINITY, trouble: null }
   return {
     name: 'lease',
     register: () => register(state),
     holds: () => left(state) > 0,
+    left: () => state.until - state.clock.monotonic(),
+    trouble: () => state.trouble,
     hold(lease, workspace_id) {
       const hold = createHold(lease, workspace_id)
       state.holds.set(lease.assignment_id, hold)

@@ -7,7 +7,6 @@ import { AppError } from '../errors.ts'
 import { FakeClock } from '../runtime/clock.ts'
 import { uuidv7 } from '../runtime/ids.ts'
 import { silentLog } from '../runtime/log.ts'
-import { createMetrics } from '../runtime/metrics.ts'
 import { openStore } from '../store/open.ts'
 import type { Store } from '../store/store.ts'
 import { createReaper } from './reaper.ts'
@@ -34,12 +33,10 @@ async function setUp() {
       return () => Promise.reject(new AppError('store_unavailable', 'The store is away.'))
     },
   })
-  const metrics = createMetrics()
   const reaper = createReaper({
     store,
     clock,
     log: silentLog,
-    metrics,
     keep: { jobs_ms: 30 * DAY_MS, events_ms: 30 * DAY_MS, deliveries_ms: 30 * DAY_MS },
     leaseMs: 30_000,
   })
@@ -50,7 +47,7 @@ async function setUp() {
     await running
     await kept.close()
   }
-  return { store: kept, clock, metrics, state, stop }
+  return { store: kept, clock, state, stop }
 }
 
 async function turn(clock: FakeClock, ms: number): Promise<void> {
@@ -120,18 +117,5 @@ test('deletes what has been kept long enough, and nothing younger', async () => 
   assert.equal(await store.getJob({ workspace_id, assignment_id: old }), null)
   assert.ok(await store.getJob({ workspace_id, assignment_id: young }))
   assert.ok(state.batches >= 2, 'until a batch finds nothing')
-  await stop()
-})
-
-test('keeps the gauges of the queue', async () => {
-  const { store, clock, metrics, stop } = await setUp()
-  await enqueue(store)
-  await enqueue(store)
-  await turn(clock, 60_000)
-  const text = await metrics.registry.metrics()
-  assert.match(text, /^assay_jobs\{job_status="queued"\} 2$/m)
-  assert.match(text, /^assay_jobs\{job_status="executing"\} 0$/m)
-  const oldest = Number(/^assay_queue_oldest_seconds (\S+)$/m.exec(text)![1])
-  assert.ok(oldest > 50 && oldest <= 60, String(oldest))
   await stop()
 })

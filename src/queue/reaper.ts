@@ -1,12 +1,9 @@
 /**
- * The reaper: every node looks for nodes whose lease ran out and puts their work back, deletes what has been kept long
- * enough in small batches, and keeps the gauges of the queue. Any number of nodes may do so at once.
+ * The reaper: every node looks for nodes whose lease ran out and puts their work back and deletes what has been kept long
+ * enough in small batches. Any number of nodes may do so at once.
  */
-
-import { JOB_STATUSES } from '../job.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
-import type { Metrics } from '../runtime/metrics.ts'
 import type { Service } from '../runtime/service.ts'
 import type { Retention } from '../store/contract/retention.ts'
 import type { Store } from '../store/store.ts'
@@ -22,23 +19,8 @@ export interface ReaperOptions {
   store: Store
   clock: Clock
   log: Logger
-  metrics: Metrics
   keep: Retention
   leaseMs: number
-}
-
-async function gauge({ store, clock, metrics }: ReaperOptions): Promise<void> {
-  const { jobs, deliveries } = await store.counts()
-  metrics.jobs.reset()
-  for (const status of JOB_STATUSES) metrics.jobs.set({ job_status: status }, 0)
-  let oldest = Number.POSITIVE_INFINITY
-  for (const row of jobs) {
-    metrics.jobs.inc({ job_status: row.job_status }, row.count)
-    if (row.job_status === 'queued' && row.oldest_at) oldest = Math.min(oldest, Date.parse(row.oldest_at))
-  }
-  metrics.oldestQueued.set(Math.max(0, Number.isFinite(oldest) ? (clock.now() - oldest) / 1000 : 0))
-  metrics.deliveriesPending.set({ state: 'due' }, deliveries.due)
-  metrics.deliveriesPending.set({ state: 'waiting' }, deliveries.waiting)
 }
 
 /** Batch after batch until nothing is left that is old enough. */
@@ -79,7 +61,6 @@ export function createReaper(options: ReaperOptions): Service {
           if (away) await store.ping()
           else await reap()
           away = false
-          await gauge(options)
           if (clock.monotonic() >= pruneAt) {
             await prune(options, signal)
             pruneAt = clock.monotonic() + PRUNE_MS

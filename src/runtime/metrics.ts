@@ -48,11 +48,55 @@ function scheduleMetrics(registers: Registry[]) {
   }
 }
 
+function workspaceMetrics(registers: Registry[]) {
+  return {
+    workspaceJobs: new Gauge({
+      name: 'assay_workspace_jobs',
+      help: 'Unfinished jobs by workspace and state: the workspaces with the most, the rest as (others)',
+      labelNames: ['workspace_id', 'job_status'] as const,
+      registers,
+    }),
+    workspaceOldestQueued: new Gauge({
+      name: 'assay_workspace_queue_oldest_seconds',
+      help: 'Age of the oldest queued job by workspace: the same workspaces',
+      labelNames: ['workspace_id'] as const,
+      registers,
+    }),
+  }
+}
+
+function nodeMetrics(registers: Registry[]) {
+  return {
+    leaseLeft: new Gauge({
+      name: 'assay_lease_left_seconds',
+      help: 'Time until the lease of this node ends; it is renewed when a third has passed',
+      registers,
+    }),
+    storeConnections: new Gauge({
+      name: 'assay_store_connections',
+      help: 'Connections of this node to PostgreSQL by state (waiting: asked for and not yet given)',
+      labelNames: ['state'] as const,
+      registers,
+    }),
+    diskFree: new Gauge({
+      name: 'assay_disk_free_bytes',
+      help: 'Free space on the disk that holds the home of this node',
+      registers,
+    }),
+  }
+}
+
 function deliveryMetrics(registers: Registry[]) {
   return {
     deliveriesPending: new Gauge({
       name: 'assay_deliveries_pending',
       help: 'Pending deliveries: due now, or waiting for their next try',
+      labelNames: ['state'] as const,
+      registers,
+    }),
+    webhooks: new Gauge({
+      name: 'assay_webhooks',
+      help: 'Webhooks whose last attempts failed, and disabled ones',
       labelNames: ['state'] as const,
       registers,
     }),
@@ -103,6 +147,8 @@ export function createMetrics() {
     }),
     ...jobMetrics(registers),
     ...scheduleMetrics(registers),
+    ...workspaceMetrics(registers),
+    ...nodeMetrics(registers),
     ...deliveryMetrics(registers),
     ...analysisMetrics(registers),
   }

@@ -52,3 +52,12 @@ export async function migrate(migrations: Migration[], migrator: Migrator): Prom
   for (const migration of missing) await migrator.apply(migration)
   return missing.map(({ name }) => name)
 }
+
+/** What a running program finds missing after a restore of an older copy; a newer schema is that of a node beside it. */
+export function schemaMissing(number: number): AppError {
+  return new AppError(
+    'store_unavailable',
+    `The database lacks the migration ${number}, it was put back to an older state: start a node anew, or run "assay migrate".`,
+    { retryAfter: 5 },
+  )
+}

@@ -28,6 +28,7 @@ import type { ConnectionStore } from './contract/connections.ts'
 import type { LinkStore } from './contract/links.ts'
 import type { RetentionStore } from './contract/retention.ts'
 import type { ScheduleStore } from './contract/schedules.ts'
+import type { UsageStore } from './contract/usage.ts'
 
 /** Something may have changed. Only a hint: hints can be lost, polling must suffice. Given after the commit. */
 export type Hint =
@@ -184,11 +185,19 @@ export type IdempotencyStart =
   | { state: 'mismatch' }
   | { state: 'in_progress'; retry_after: number }
 
+/** More deliveries than that are not counted: it would take the longer the more wait. */
+export const DELIVERIES_COUNTED = 100_000
+
 export interface Counts {
   /** Unfinished ones. `oldest_at`: when the oldest was queued (queued), or created (the others). */
   jobs: { workspace_id: string; job_status: JobStatus; count: number; oldest_at: string | null }[]
-  /** Pending deliveries that nobody holds: due now, or later or of a disabled webhook; the earliest due time. */
+  /**
+   * Pending deliveries that nobody holds: due now, or later or of a disabled webhook; the earliest due time. No more than
+   * DELIVERIES_COUNTED are looked at.
+   */
   deliveries: { due: number; waiting: number; oldest_at: string | null }
+  /** Enabled ones whose last attempts have failed; disabled ones. */
+  webhooks: { failing: number; disabled: number }
 }
 
 export interface Store
@@ -197,7 +206,8 @@ export interface Store
     ConnectionStore,
     LinkStore,
     RetentionStore,
-    ScheduleStore {
+    ScheduleStore,
+    UsageStore {
   readonly kind: 'sqlite' | 'postgres'
   /**
    * Another number after every commit that a reader here could see: what was read under the same number still holds.
@@ -211,7 +221,7 @@ export interface Store
   onJobChange(changed: (assignment_id: string) => void): boolean
 
   // -- life ----------------------------------------------------------------------------------------------------------
-  /** Rejects with `store_unavailable` where the database cannot be reached or its schema is not ours. */
+  /** Rejects with `store_unavailable` where the database cannot be reached or lacks a migration that this program needs. */
   ping(): Promise<void>
   close(): Promise<void>
   /** Hints from this process and, on PostgreSQL, from the others. Returns how to stop. */

@@ -16,6 +16,7 @@ import {
   TypeOverrides,
 } from 'pg'
 import type { JobCaps } from '../caps.ts'
+import type { Connections } from '../contract/usage.ts'
 import type { Hint } from '../store.ts'
 import { isBroken, isFromDatabase, isRepeatable, isUnprepared, translate, unavailable } from './failures.ts'
 import { createHints, hintKey } from './hints.ts'
@@ -63,6 +64,7 @@ export interface Connection {
   /** After a commit. */
   tell(hints: Hint[]): void
   subscribe(listener: (hint: Hint) => void): () => void
+  usage(): Connections
   close(): Promise<void>
 }
 
@@ -321,6 +323,7 @@ export function connect(url: string, context: Context): Connection {
     write: (work) => guarded(() => writeUntilKept(pool, work)),
     writeFirst: (work) => guarded(() => writeUntilKept(reserve, work)),
     subscribe: hints.subscribe,
+    usage: () => ({ open: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     async close() {
       if (closed) return
       closed = true

@@ -1,7 +1,7 @@
 /** Deliveries as rows: made, listed, given back, canceled. How they are claimed and settled is in sending.ts. */
 import { type Attempt, type AttemptRecord, type Delivery, toAttempt } from '../../delivery.ts'
 import { type Event, eventText } from '../../event.ts'
-import type { Counts, Input, Page } from '../store.ts'
+import { type Counts, DELIVERIES_COUNTED, type Input, type Page } from '../store.ts'
 import type { Session, Transaction } from './connection.ts'
 import { newestFirst } from './page.ts'
 import { type LockedTurn, lockWebhook, lockWebhooks, refreshTurn, writeTurns } from './turns.ts'
@@ -243,14 +243,15 @@ export async function removeDeliveriesOfJobs(tx: Transaction, assignment_ids: st
   }
 }
 
-/** Reads the index of what is due from end to end: live rows only. What a disabled webhook has waits. */
+/** Reads no more than so many of the index of what is due. What a disabled webhook has waits. */
 export async function countDeliveries(from: Session): Promise<Counts['deliveries']> {
   const row = await from.one<Counts['deliveries']>(
     `SELECT count(*) FILTER (WHERE due_at <= clock_timestamp() AND webhooks.status = 'enabled') AS due,
        count(*) FILTER (WHERE due_at > clock_timestamp() OR webhooks.status <> 'enabled') AS waiting,
-       min(due_at) AS oldest_at
-     FROM (SELECT webhook_id, deliveries.due_at FROM deliveries WHERE status = 'pending' AND owner IS NULL) AS pending
+       (SELECT min(due_at) FROM webhooks) AS oldest_at
+     FROM (SELECT webhook_id, deliveries.due_at FROM deliveries WHERE status = 'pending' AND owner IS NULL LIMIT $1) AS pending
      JOIN (SELECT webhook_id, status FROM webhooks) AS webhooks USING (webhook_id)`,
+    DELIVERIES_COUNTED,
   )
   return row!
 }

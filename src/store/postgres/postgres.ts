@@ -22,7 +22,7 @@ import * as nodes from './nodes.ts'
 import { prune } from './prune.ts'
 import * as recoveries from './recoveries.ts'
 import * as schedules from './schedules.ts'
-import { migratePostgres } from './schema.ts'
+import { migratePostgres, requireSchema } from './schema.ts'
 import * as sending from './sending.ts'
 import * as settings from './settings.ts'
 import { createSettling } from './settling.ts'
@@ -95,10 +95,9 @@ const READS = {
   counts: async (from: Session) => ({
     jobs: await jobs.countJobs(from),
     deliveries: await deliveries.countDeliveries(from),
+    webhooks: await webhooks.countWebhooks(from),
   }),
-  async ping(from: Session) {
-    await from.one('SELECT 1 FROM migrations LIMIT 1')
-  },
+  ping: (from: Session) => requireSchema(from),
   async countRecoverable(from: Session, input: Input<'countRecoverable'>) {
     const missing = await countMissing(from, input)
     return missing && missing.count
@@ -213,6 +212,7 @@ function postgresStore(connection: Connection, context: Context): Store {
     ...createJobBatch(connection, context),
     getJob: gatherReads(connection),
     subscribe: connection.subscribe,
+    connections: connection.usage,
     close: connection.close,
     recordAttempt: settling.record,
     ...writesInSteps(connection),

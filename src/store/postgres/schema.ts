@@ -2,8 +2,8 @@
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from 'pg'
-import { type Migrator, migrate, readMigrations } from '../migrate.ts'
-import { clientConfig } from './connection.ts'
+import { type Migrator, migrate, readMigrations, schemaMissing } from '../migrate.ts'
+import { clientConfig, type Session } from './connection.ts'
 import { translate } from './failures.ts'
 import { FIRST_WORD_MS } from './silence.ts'
 
@@ -91,6 +91,13 @@ export async function migratePostgres(url: string, folder = MIGRATIONS): Promise
   } finally {
     await client.end().catch(() => undefined)
   }
+}
+
+const NEWEST = readMigrations(MIGRATIONS).at(-1)!.number
+
+/** Throws `store_unavailable` where the schema is older than this program. */
+export async function requireSchema(from: Session): Promise<void> {
+  if (!(await from.one('SELECT 1 FROM migrations WHERE number = $1', NEWEST))) throw schemaMissing(NEWEST)
 }
 
 const TABLES = `

@@ -2,7 +2,7 @@
 import { AppError } from '../../errors.ts'
 import { CLOSED, changedHeaders, rotatedSecrets, subscribedEvents, type Webhook } from '../../webhook.ts'
 import { STEP } from '../steps.ts'
-import type { Input, NewWebhook, Page } from '../store.ts'
+import type { Counts, Input, NewWebhook, Page } from '../store.ts'
 import type { Session, Transaction } from './connection.ts'
 import { deleteDeliveries, makeDue } from './deliveries.ts'
 import { writeEvent } from './events.ts'
@@ -234,4 +234,13 @@ export async function deleteWebhook(tx: Transaction, key: WebhookKey): Promise<b
     key.workspace_id,
   )
   return deleted > 0
+}
+
+/** One row for each webhook is read: they are few. */
+export async function countWebhooks(from: Session): Promise<Counts['webhooks']> {
+  const row = await from.one<Counts['webhooks']>(
+    `SELECT count(*) FILTER (WHERE status = 'enabled' AND failing_since IS NOT NULL) AS failing,
+       count(*) FILTER (WHERE status = 'disabled') AS disabled FROM webhooks`,
+  )
+  return row!
 }

@@ -1,7 +1,7 @@
 /** Deliveries as rows: made, listed, given back, canceled. How they are claimed and settled is in sending.ts. */
 import { type Attempt, type AttemptRecord, type Delivery, toAttempt } from '../../delivery.ts'
 import { type Event, eventText } from '../../event.ts'
-import type { Counts, Input, Page } from '../store.ts'
+import { type Counts, DELIVERIES_COUNTED, type Input, type Page } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { newestFirst } from './page.ts'
 import { readTurn, refreshTurn, writeTurn } from './turns.ts'
@@ -209,15 +209,18 @@ export function removeDeliveriesOfJob(connection: Connection, assignment_id: str
   for (const { webhook_id, places } of pending) refreshTurn(connection, webhook_id, places)
 }
 
-/** Reads the index of what is due from end to end: live rows only. What a disabled webhook has waits. */
+/** Reads no more than so many of the index of what is due. What a disabled webhook has waits. */
 export function countDeliveries(connection: Connection): Counts['deliveries'] {
   const row = connection.one<Counts['deliveries']>(
     `SELECT coalesce(sum(due * (status = 'enabled')), 0) AS due,
-       coalesce(sum(pending - due * (status = 'enabled')), 0) AS waiting, min(oldest_at) AS oldest_at
-     FROM (SELECT webhook_id, count(*) AS pending, sum(due_at <= ?) AS due, min(due_at) AS oldest_at
-           FROM deliveries WHERE status = 'pending' AND owner IS NULL GROUP BY webhook_id)
+       coalesce(sum(pending - due * (status = 'enabled')), 0) AS waiting,
+       (SELECT min(due_at) FROM webhooks) AS oldest_at
+     FROM (SELECT webhook_id, count(*) AS pending, sum(due_at <= ?) AS due
+           FROM (SELECT webhook_id, due_at FROM deliveries WHERE status = 'pending' AND owner IS NULL LIMIT ?)
+           GROUP BY webhook_id)
      JOIN webhooks USING (webhook_id)`,
     connection.now(),
+    DELIVERIES_COUNTED,
   )!
   return { ...row }
 }

@@ -1,7 +1,8 @@
 /** The schema of an SQLite database: brought up to date, and dumped for schema.sql. */
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { type Migrator, migrate, readMigrations } from '../migrate.ts'
+import { type Migrator, migrate, readMigrations, schemaMissing } from '../migrate.ts'
+import type { Connection } from './connection.ts'
 
 export const MIGRATIONS = path.join(import.meta.dirname, 'migrations')
 
@@ -37,6 +38,13 @@ function migrator(db: DatabaseSync): Migrator {
 /** Answers the names of the migrations that were applied. Throws `store_unavailable` where the schema is newer. */
 export function migrateSqlite(db: DatabaseSync, folder = MIGRATIONS): Promise<string[]> {
   return migrate(readMigrations(folder), migrator(db))
+}
+
+const NEWEST = readMigrations(MIGRATIONS).at(-1)!.number
+
+/** Throws `store_unavailable` where the schema is older than this program. */
+export function requireSchema(connection: Connection): void {
+  if (!connection.one('SELECT 1 FROM migrations WHERE number = ?', NEWEST)) throw schemaMissing(NEWEST)
 }
 
 /** The schema that the migrations make, as SQL sorted by table: what schema.sql holds. */

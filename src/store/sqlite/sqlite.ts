@@ -23,7 +23,7 @@ import * as nodes from './nodes.ts'
 import { prune } from './prune.ts'
 import * as recoveries from './recoveries.ts'
 import * as schedules from './schedules.ts'
-import { migrateSqlite } from './schema.ts'
+import { migrateSqlite, requireSchema } from './schema.ts'
 import * as sending from './sending.ts'
 import * as settings from './settings.ts'
 import * as templates from './templates.ts'
@@ -105,6 +105,7 @@ const READS = {
   counts: (connection: Connection) => ({
     jobs: jobs.countJobs(connection),
     deliveries: deliveries.countDeliveries(connection),
+    webhooks: webhooks.countWebhooks(connection),
   }),
 }
 
@@ -223,9 +224,10 @@ function sqliteStore(connection: Connection, released: () => void): Store {
       connection.onJobChange(changed)
       return true
     },
+    connections: () => null,
     async ping() {
       if (!open) throw unavailable('The store is closed.')
-      await connection.read(() => connection.one('SELECT 1 FROM migrations LIMIT 1'))
+      await connection.read(() => requireSchema(connection))
     },
     async close() {
       if (!open) return

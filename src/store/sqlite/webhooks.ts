@@ -3,7 +3,7 @@ import { AppError } from '../../errors.ts'
 import { iso } from '../../runtime/clock.ts'
 import { CLOSED, changedHeaders, rotatedSecrets, subscribedEvents, type Webhook } from '../../webhook.ts'
 import { STEP } from '../steps.ts'
-import type { Input, NewWebhook, Page } from '../store.ts'
+import type { Counts, Input, NewWebhook, Page } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { deleteDeliveries, makeDue } from './deliveries.ts'
 import { writeEvent } from './events.ts'
@@ -225,4 +225,13 @@ export function deleteWebhook(connection: Connection, key: WebhookKey): boolean 
       key.workspace_id,
     ) > 0
   )
+}
+
+/** One row for each webhook is read: they are few. */
+export function countWebhooks(connection: Connection): Counts['webhooks'] {
+  const row = connection.one<Counts['webhooks']>(
+    `SELECT count(*) FILTER (WHERE status = 'enabled' AND failing_since IS NOT NULL) AS failing,
+       count(*) FILTER (WHERE status = 'disabled') AS disabled FROM webhooks`,
+  )!
+  return { ...row }
 }
