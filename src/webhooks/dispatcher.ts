@@ -28,8 +28,9 @@ const RECOVER_ROWS = 500
 export const CONCURRENCY = 512
 /** Outcomes that are not yet written, for each place: more of them mean that the store is away or behind. */
 const SETTLING_TIMES = 4
-/** Milliseconds in which outcomes are gathered for one commit. */
-const GATHER_MS = 5
+/** Milliseconds in which outcomes are gathered for one commit: twice as long as the last took to be written, within these. */
+const GATHER_MS_LEAST = 5
+const GATHER_MS_MOST = 50
 const FIRST_WAIT_MS = 100
 const LONGEST_WAIT_MS = 5000
 
@@ -179,21 +180,53 @@ async function keep(
   }
 }
 
-function after(ms: number, work: () => void): () => void {
-  const timer = setTimeout(work, ms)
-  return () => clearTimeout(timer)
+/** When what is gathered is given to the store. */
+function createGathering(give: () => Promise<unknown> | undefined) {
+  let cancel: (() => void) | null = null
+  let lastAt = Number.NEGATIVE_INFINITY
+  let gatherMs = GATHER_MS_LEAST
+
+  function flush(): void {
+    cancel?.()
+    cancel = null
+    const begun = performance.now()
+    lastAt = begun
+    const learn = (): void => {
+      const tookMs = performance.now() - begun
+      gatherMs = Math.min(Math.max(2 * tookMs, GATHER_MS_LEAST), GATHER_MS_MOST)
+    }
+    give()?.then(learn, learn)
+  }
+
+  return {
+    flush,
+    /** There is something to give. */
+    within(): void {
+      cancel ??= after(lastAt + gatherMs - performance.now(), flush)
+    },
+    /** With what else this turn of the event loop brings. */
+    soon(): void {
+      cancel?.()
+      cancel = after(0, flush)
+    },
+  }
 }
 
-function soon(work: () => void): () => void {
+function after(ms: number, work: () => void): () => void {
+  if (ms > 0) {
+    const timer = setTimeout(work, ms)
+    return () => clearTimeout(timer)
+  }
   const immediate = setImmediate(work)
   return () => clearImmediate(immediate)
 }
 
 /**
- * Outcomes are gathered for a few milliseconds and given to the store together: one commit for all of them, and for the
- * claim of the places that they free. One that comes alone is given at once. A place is free when its outcomes have been
- * given, not when they are written: so the next claim goes into the same commit (measured: a quarter more deliveries a
- * second). While too many are not yet written nothing is sent or claimed; `wake` is called when there is room again.
+ * Outcomes are gathered for some milliseconds (longer where the disk is slow: an fsync costs the same for many) and given
+ * to the store together: one commit for all of them, and for the claim of the places that they free. A place is free when
+ * its outcomes have been given, not when they are written: so the next claim goes into the same commit. Once a quarter of
+ * the places wait for that, nothing more is gathered. While too many outcomes are not yet written nothing is sent or
+ * claimed; `wake` is called when there is room again.
  */
 function createSettling(work: Work, giveUp: AbortSignal) {
   const settling = new Set<Promise<void>>()
@@ -201,8 +234,7 @@ function createSettling(work: Work, giveUp: AbortSignal) {
   let [full, wake] = [false, (): void => undefined]
   let gathered: (() => Promise<void>)[] = []
   let given = Promise.withResolvers<void>()
-  let cancel = (): void => undefined
-  let lastAt = Number.NEGATIVE_INFINITY
+  let [places, ended] = [0, 0]
 
   function watch(settled: Promise<void>): void {
     const watched: Promise<void> = settled
@@ -214,25 +246,35 @@ function createSettling(work: Work, giveUp: AbortSignal) {
     settling.add(watched)
   }
 
-  function flush(): void {
-    lastAt = performance.now()
-    for (const write of gathered.splice(0)) watch(write())
+  const gathering = createGathering(() => {
+    const group = gathered.map((write) => write())
+    gathered = []
+    for (const settled of group) watch(settled)
     given.resolve()
     given = Promise.withResolvers()
-  }
+    return group[0]
+  })
 
   return {
-    /** Resolves once it is given to the store. */
-    record(claimed: ClaimedDelivery, outcome: AttemptOutcome): Promise<void> {
+    record(claimed: ClaimedDelivery, outcome: AttemptOutcome): void {
       gathered.push(() => keep(work, claimed, outcome, giveUp))
-      if (gathered.length === 1) {
-        const wait = lastAt + GATHER_MS - performance.now()
-        cancel = wait > 0 ? after(wait, flush) : soon(flush)
-      }
-      return given.promise
+      gathering.within()
     },
     release(claims: readonly ClaimedDelivery[]): void {
       watch(release(work, claims, giveUp))
+    },
+    /** Runs one place; resolves once its outcomes are given to the store. */
+    async place<T>(run: () => Promise<T>): Promise<T> {
+      places += 1
+      try {
+        return await run()
+      } finally {
+        ended += 1
+        if (ended * 4 >= places) gathering.soon()
+        if (gathered.length > 0) await given.promise
+        ended -= 1
+        places -= 1
+      }
     },
     hasRoom() {
       full = settling.size >= most
@@ -242,8 +284,7 @@ function createSettling(work: Work, giveUp: AbortSignal) {
       wake = callback
     },
     async end(): Promise<void> {
-      cancel()
-      flush()
+      gathering.flush()
       await Promise.all(settling)
     },
   }
@@ -251,37 +292,29 @@ function createSettling(work: Work, giveUp: AbortSignal) {
 
 type Settling = ReturnType<typeof createSettling>
 
-/** Sends the deliveries of one place, one after the other; the rest goes back where it must end before. */
-async function deliverRun(
+/** Sends the deliveries of one place, one after the other; answers those that were left where it had to end before. */
+async function sendRun(
   work: Work,
   run: readonly ClaimedDelivery[],
   settling: Settling,
   { stop, giveUp }: { stop: AbortSignal; giveUp: AbortSignal },
-): Promise<{ whole: boolean; elapsedMs: number }> {
+): Promise<{ left: readonly ClaimedDelivery[]; failed: boolean; elapsedMs: number }> {
   const began = performance.now()
   const elapsed = (): number => performance.now() - began
   const goesOn = (): boolean => !stop.aborted && work.holds() && settling.hasRoom() && elapsed() < RUN_MS
-  let sentCount = 0
-  let given: Promise<void> | undefined
-  let failed = false
-  for (const claimed of run) {
-    if (failed || (sentCount > 0 && !goesOn())) break
+  for (const [index, claimed] of run.entries()) {
+    const end = (failed: boolean, done: number) => ({ left: run.slice(done), failed, elapsedMs: elapsed() })
+    if (index > 0 && !goesOn()) return end(false, index)
     const sent = await attempt(work, claimed, giveUp)
-    if (sent === null) break
-    sentCount += 1
-    failed = sent.record.error !== null
+    if (sent === null) return end(false, index)
     const step = nextStep({ webhook: claimed.webhook, ...sent, now: work.clock.now(), random: work.random })
     const { delivery_id, attempt: number, node_id } = claimed
     const outcome = { delivery_id, attempt: number, node_id, record: sent.record, ...step }
     report(work, claimed, sent, outcome)
-    given = settling.record(claimed, outcome)
+    settling.record(claimed, outcome)
+    if (sent.record.error !== null) return end(true, index + 1)
   }
-  const elapsedMs = elapsed()
-  // First what was sent: a webhook that fails is to be known as such before the rest of its deliveries is due again.
-  await given
-  const whole = !failed && sentCount === run.length
-  if (sentCount < run.length) settling.release(run.slice(sentCount))
-  return { whole, elapsedMs }
+  return { left: [], failed: false, elapsedMs: elapsed() }
 }
 
 async function recover(work: Work, signal: AbortSignal): Promise<void> {
@@ -339,8 +372,14 @@ export function createDispatcher(options: DispatcherOptions): Service {
           clock: work.clock,
           claim: async (limit) => (mayClaim() ? claim(limit) : []),
           async work(run) {
-            const ended = await deliverRun(work, run, settling, { stop: signal, giveUp: drain.giveUp })
-            runs.ended({ webhook_id: run[0]!.webhook.webhook_id, length: run.length, ...ended })
+            const signals = { stop: signal, giveUp: drain.giveUp }
+            const { left, failed, elapsedMs } = await settling.place(() =>
+              sendRun(work, run, settling, signals),
+            )
+            // After what was sent: a webhook that fails is to be known as such before the rest is due again.
+            if (left.length > 0) settling.release(left)
+            const whole = !failed && left.length === 0
+            runs.ended({ webhook_id: run[0]!.webhook.webhook_id, length: run.length, whole, elapsedMs })
           },
           subscribe(wake) {
             settling.onRoom(wake)

@@ -1,15 +1,15 @@
 /**
  * How many deliveries a place of a webhook is given at a time, learned from what became of its runs: a receiver that
  * answers at once gets longer ones (fewer claims and commits for each delivery), one that is slow or fails gets one at a
- * time. So what is claimed and not yet sent is what goes out within a moment.
+ * time. So what is claimed and not yet sent is what goes out within a second.
  */
 
 /** Deliveries. */
-const RUN_MOST = 64
+const RUN_MOST = 128
 /** Milliseconds: a run that ends within these may be longer the next time, one that takes longer may not. */
-const QUICK_MS = 50
+const QUICK_MS = 200
 /** Milliseconds after which nothing more of a run is sent: the rest goes back. */
-export const RUN_MS = 250
+export const RUN_MS = 1000
 const WEBHOOKS_MOST = 10_000
 
 export interface RunEnd {
