@@ -302,6 +302,47 @@ test('410 disables the webhook, and what waits for it stays', async () => {
   assert.deepEqual([said.type, said.data.webhook_id], ['webhook.disabled', webhook.webhook_id])
 })
 
+test('five days without a success disable the webhook, once; what waited can be sent once it is enabled', async () => {
+  const clock = new FakeClock(Date.now())
+  const started = await station({ clock })
+  const { store, register, send, attempted } = started
+  const [away, listening] = [await receive(modes.status(503)), await receive()]
+  // Tried every twelve hours, for longer than five days.
+  const { webhook } = await register(away.url, { retry_schedule: Array<number>(20).fill(43_200) })
+  await register(listening.url)
+  const { delivery_id } = await send(webhook)
+  const first = await attempted(delivery_id, 1)
+  const other = await send(webhook)
+  const said = turning(clock, 600_000, listening.next())
+  const told = JSON.parse((await said).body.toString()) as { type: string; data: Record<string, string> }
+  const days = (clock.now() - Date.parse(first.attempts[0]!.started_at)) / 86_400_000
+  assert.ok(days >= 5 && days < 6, `${days}`)
+  assert.deepEqual([told.type, told.data.webhook_id], ['webhook.disabled', webhook.webhook_id])
+  assert.match(told.data.disabled_reason!, /^Every attempt has failed since /)
+  const off = await store.getWebhook(webhook)
+  assert.deepEqual([off?.status, off?.disabled_reason], ['disabled', told.data.disabled_reason])
+  const waiting = await Promise.all([delivery_id, other.delivery_id].map(started.delivery))
+  assert.deepEqual(
+    waiting.map(({ status }) => status),
+    ['pending', 'pending'],
+  )
+  const before = away.arrivals.length
+  clock.advance(86_400_000)
+  away.answer(modes.ok())
+  await store.updateWebhook({ ...webhook, patch: { status: 'enabled' } })
+  const counts = waiting.map(({ attempt_count }) => attempt_count + 1)
+  const sent = await Promise.all([
+    attempted(delivery_id, counts[0]!),
+    attempted(other.delivery_id, counts[1]!),
+  ])
+  assert.deepEqual(
+    sent.map(({ status }) => status),
+    ['delivered', 'delivered'],
+  )
+  assert.equal(away.arrivals.length, before + 2)
+  assert.equal(listening.arrivals.length, 1)
+})
+
 test('while a key is replaced both sign, afterwards only the new one', async () => {
   const clock = new FakeClock(Date.now())
   const [{ store, box, register, send }, receiver] = [await station({ clock }), await receive()]

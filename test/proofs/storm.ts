@@ -12,6 +12,7 @@ import type { Store } from '../../src/store/store.ts'
 import { parseTargets } from '../../src/target.ts'
 import { DEFAULT_WORKSPACE as workspace_id } from '../../src/token.ts'
 import { type Registered, type Station, startDispatcher, startStation } from '../../src/webhooks/harness.ts'
+import { startPostgres } from '../postgres.ts'
 import type { Proof } from '../proof.ts'
 import { eventually } from '../service.ts'
 import { type Kind, kindOf, type StormReceivers, startStormReceivers, wallClock } from '../storm-receivers.ts'
@@ -301,16 +302,24 @@ export async function storm(options: StormOptions): Promise<StormReport> {
   return { calm, storm: during.latency, events, arrivals, repeats: arrivals - events, violations }
 }
 
-/** npm run proof -- storm: the long form. */
+/** npm run proof -- storm [--store postgres]: the long form. */
 export const proof: Proof = {
   summary: '200 webhooks of which 20 hang and 20 fail, 20,000 events: none lost, the good ones not slowed',
-  async run({ seed, number, log }) {
+  async run({ seed, number, text, log }) {
+    const store = text('store', 'sqlite')
+    const postgres = store === 'postgres' ? await startPostgres() : null
+    const name = `storm_${process.pid}`
+    const url = postgres ? { url: await postgres.createDatabase(name) } : {}
     const report = await storm({
+      ...url,
       webhooks: number('webhooks', 200),
       events: number('events', 20_000),
       rate: number('rate', 500),
       seed,
       log,
+    }).finally(async () => {
+      await postgres?.dropDatabase(name)
+      await postgres?.stop()
     })
     const { calm, storm: bad, violations } = report
     if (bad.p99_ms > calm.p99_ms * 1.5)
