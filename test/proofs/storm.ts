@@ -302,25 +302,28 @@ export async function storm(options: StormOptions): Promise<StormReport> {
   return { calm, storm: during.latency, events, arrivals, repeats: arrivals - events, violations }
 }
 
+async function onPostgres(options: StormOptions): Promise<StormReport> {
+  const postgres = await startPostgres()
+  const name = `storm_${process.pid}`
+  try {
+    return await storm({ ...options, url: await postgres.createDatabase(name) })
+  } finally {
+    await postgres.dropDatabase(name)
+    await postgres.stop()
+  }
+}
+
 /** npm run proof -- storm [--store postgres]: the long form. */
 export const proof: Proof = {
   summary: '200 webhooks of which 20 hang and 20 fail, 20,000 events: none lost, the good ones not slowed',
   async run({ seed, number, text, log }) {
-    const store = text('store', 'sqlite')
-    const postgres = store === 'postgres' ? await startPostgres() : null
-    const name = `storm_${process.pid}`
-    const url = postgres ? { url: await postgres.createDatabase(name) } : {}
-    const report = await storm({
-      ...url,
+    const sizes = {
       webhooks: number('webhooks', 200),
       events: number('events', 20_000),
       rate: number('rate', 500),
-      seed,
-      log,
-    }).finally(async () => {
-      await postgres?.dropDatabase(name)
-      await postgres?.stop()
-    })
+    }
+    const options = { ...sizes, seed, log }
+    const report = text('store', 'sqlite') === 'postgres' ? await onPostgres(options) : await storm(options)
     const { calm, storm: bad, violations } = report
     if (bad.p99_ms > calm.p99_ms * 1.5)
       violations.push(`The good receivers' p99 grew from ${calm.p99_ms} ms to ${bad.p99_ms} ms.`)
