@@ -35,8 +35,14 @@ export function describeRequest(received: Received): string {
   return `${received.method}  (${verdict(received)})\n${headers.join('')}\n${pretty(received.body)}\n`
 }
 
+/** What is no JSON is shown as text. */
 function asJson({ headers, body, verified, fault }: Received): unknown {
-  return { verified, fault, headers, body: JSON.parse(body.toString('utf8')) as unknown }
+  const text = body.toString('utf8')
+  try {
+    return { verified, fault, headers, body: JSON.parse(text) as unknown }
+  } catch {
+    return { verified, fault, headers, body: text }
+  }
 }
 
 /** Hands the request on with its own headers and bytes, so that the receiver behind can verify it, too. */

@@ -54,8 +54,8 @@ export async function startReceiver({
     let bytes = 0
     request.on('data', (chunk: Buffer) => {
       bytes += chunk.length
-      if (bytes > MOST_BYTES) response.writeHead(413).end()
-      else chunks.push(chunk)
+      if (bytes <= MOST_BYTES) chunks.push(chunk)
+      else if (!response.headersSent) response.writeHead(413).end()
     })
     request.on('end', () => {
       if (bytes > MOST_BYTES) return

@@ -1,6 +1,8 @@
 /** assay webhooks ...: register, look, repair. `listen` and `trigger` are in listen.ts. */
+import type { Client } from '../client.ts'
 import { DELIVERY_STATUSES, type DeliveryStatus } from '../delivery.ts'
 import { EVENT_TYPES, type EventType } from '../event.ts'
+import { systemClock } from '../runtime/clock.ts'
 import type { HeaderInput } from '../webhook.ts'
 import { everything } from './accounts.ts'
 import { type Call, type Command, JSON_OPTION, numberOption } from './command.ts'
@@ -26,6 +28,14 @@ export function eventsOf(call: Call): (EventType | '*')[] | undefined {
   return given.length > 0 ? (given as (EventType | '*')[]) : undefined
 }
 
+function scheduleOf(text: string | undefined): { retry_schedule?: number[] } {
+  if (text === undefined) return {}
+  const retry_schedule = text === '' ? [] : text.split(',').map((part) => Number(part.trim() || 'none'))
+  if (retry_schedule.some((seconds) => !Number.isFinite(seconds)))
+    throw new UsageError(`--retry takes seconds divided by commas, such as 5,60,3600, not ${text}.`)
+  return { retry_schedule }
+}
+
 const CREATE: Command = {
   name: 'webhooks create',
   operands: 'URL',
@@ -42,6 +52,7 @@ const CREATE: Command = {
       doc: 'An event type, or * (default: the three ends)',
     },
     description: { type: 'string', value: 'TEXT', doc: 'A note for people' },
+    retry: { type: 'string', value: 'SECONDS', doc: 'Between tries, divided by commas; "" for a single try' },
   },
   run: (call) =>
     withClient(call, async (client) => {
@@ -53,6 +64,7 @@ const CREATE: Command = {
         headers: headersOf(call),
         ...(events ? { events } : {}),
         ...(description ? { description } : {}),
+        ...scheduleOf(call.text('retry')),
       })
       if (call.on('json')) printJson(webhook)
       else out(`${webhook.webhook_id}\n${webhook.signing_secret!}\n`)
@@ -185,6 +197,7 @@ const RECOVER: Command = {
     until: { type: 'string', value: 'TIME', doc: 'A time, or how long ago (default: now)' },
     'include-unsent': { type: 'boolean', doc: 'Also what was never sent, e.g. before the webhook was made' },
     'dry-run': { type: 'boolean', doc: 'Only say how many there are' },
+    wait: { type: 'boolean', doc: 'End once all deliveries are made, and say how far it is' },
   },
   run: (call) =>
     withClient(call, async (client) => {
@@ -197,10 +210,54 @@ const RECOVER: Command = {
       })
       if (call.on('json')) printJson(recovery)
       else out(`${recovery.count}\n`)
-      if (!call.on('dry-run') && !call.on('json'))
-        say(`Deliveries are on their way (recovery ${recovery.recovery_id}).`)
+      const { recovery_id } = recovery
+      if (recovery_id === undefined) return EXIT.ok
+      if (call.on('wait')) await untilRecovered(client, call.operands[0]!, recovery_id, call.signal)
+      else if (!call.on('json')) say(`Deliveries are on their way (recovery ${recovery_id}).`)
       return EXIT.ok
     }),
 }
 
-export const WEBHOOKS = [CREATE, LIST, DELETE, TEST, DELIVERIES, REDELIVER, RECOVER]
+const LOOK_MS = 500
+
+async function untilRecovered(
+  client: Client,
+  webhook_id: string,
+  recovery_id: string,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let said = -1; !signal.aborted; ) {
+    const { status, done, count } = await client.webhooks.recovery(webhook_id, recovery_id)
+    if (done !== said) say(`${done} of ${count} deliveries are made.`)
+    said = done
+    if (status === 'completed') return
+    await systemClock.sleep(LOOK_MS, signal)
+  }
+}
+
+const DELIVERY: Command = {
+  name: 'webhooks delivery',
+  operands: 'DELIVERY',
+  summary: 'Show a delivery with every attempt',
+  options: { json: JSON_OPTION },
+  run: (call) =>
+    withClient(call, async (client) => {
+      const delivery = await client.webhooks.delivery(call.operands[0]!)
+      if (call.on('json')) printJson(delivery)
+      else {
+        const { attempts, next_attempt_at, event_type, status } = delivery
+        out(`${event_type} ${status}${next_attempt_at ? `, next try ${next_attempt_at}` : ''}\n`)
+        const rows = attempts.map(({ number, started_at, status_code, duration_ms, error }) => [
+          number,
+          started_at,
+          status_code,
+          Math.round(duration_ms),
+          error ? `${error.class}: ${error.detail}` : 'delivered',
+        ])
+        out(table(['TRY', 'STARTED', 'STATUS', 'MS', 'OUTCOME'], rows))
+      }
+      return EXIT.ok
+    }),
+}
+
+export const WEBHOOKS = [CREATE, LIST, DELETE, TEST, DELIVERIES, DELIVERY, REDELIVER, RECOVER]
