@@ -4,6 +4,8 @@ import { availableParallelism, hostname } from 'node:os'
 import { createPool, type Pool } from './analysis/pool.ts'
 import { createApi } from './api/server.ts'
 import { type Config, ConfigError, type describeConfig } from './config.ts'
+import { type ConnectionBook, openBook } from './connections/book.ts'
+import { SettingsFault } from './connections/settings-file.ts'
 import { AppError } from './errors.ts'
 import { openFiles } from './files/open.ts'
 import type { Guard } from './outgoing/guard.ts'
@@ -88,6 +90,20 @@ function sendersOf(
     pool ? pool.draw(task, options) : Promise.reject(new Error('This node has no pool.'))
   return (guard: Guard) =>
     createSenders({ ...shared, box: shared.secrets, publicUrl, server, from, draw }, guard)
+}
+
+async function connectionBook(config: Config, store: Store, secrets: SecretBox): Promise<ConnectionBook> {
+  const targets = config.connectionTargets
+  try {
+    parseTargets(targets ?? [])
+  } catch (error) {
+    throw new ConfigError(`ASSAY_CONNECTION_TARGETS: ${(error as Error).message}`, { cause: error })
+  }
+  const file = config.connections
+  return openBook({ store, secrets, file, targets, environment: process.env }).catch((error: unknown) => {
+    if (!(error instanceof SettingsFault)) throw error
+    throw new ConfigError(`ASSAY_CONNECTIONS: ${error.message}`, { cause: error })
+  })
 }
 
 /** Files may come and go, but a folder that is none at the start is a slip of the pen. */
@@ -225,24 +241,30 @@ function untilStopped(name: string, end: () => Promise<void>): Service {
   }
 }
 
+/** What has no life of its own. */
+async function openParts(config: Config, store: Store) {
+  const secrets = await openSecrets(config, store)
+  await ensureAdmin(store)
+  const firstToken = await ensureToken(store, config.token)
+  const connections = await connectionBook(config, store, secrets)
+  return { secrets, connections, firstToken, targets: targetsOf(config, store) }
+}
+
 /** Puts each service into `services` as soon as it is there, so that a start that fails half-way can stop them. */
 async function buildServices(
   { config, settings = [], clock = systemClock, log = silentLog }: AppOptions,
   store: Store,
   services: Service[],
 ) {
-  const secrets = await openSecrets(config, store)
-  await ensureAdmin(store)
-  const firstToken = await ensureToken(store, config.token)
-  const metrics = createMetrics()
-  const targets = targetsOf(config, store)
   const node = {
     node_id: uuidv7(),
     name: `${hostname()}:${process.pid}`,
     roles: config.roles,
     version: VERSION,
   }
-  const shared = { store, secrets, targets, clock, log, metrics, node_id: node.node_id, version: VERSION }
+  const metrics = createMetrics()
+  const { firstToken, ...parts } = await openParts(config, store)
+  const shared = { ...parts, store, clock, log, metrics, node_id: node.node_id, version: VERSION }
   const has = (role: Config['roles'][number]): boolean => config.roles.includes(role)
   const concurrency = config.workers ?? availableParallelism()
   const tempRoot = await workFolder(config.home)
@@ -266,16 +288,7 @@ async function buildServices(
   const lease = createLease({ store, clock, log, node, leaseMs: config.lease })
   const { roles, home } = config
   const api = await createApi({ ...shared, files, config, settings, pool, catalog, roles, lease, home })
-  services.push(
-    lease,
-    createReaper({
-      store,
-      clock,
-      log,
-      keep: keepOf(config),
-      leaseMs: config.lease,
-    }),
-  )
+  services.push(lease, createReaper({ store, clock, log, keep: keepOf(config), leaseMs: config.lease }))
   if (catalog) services.push(createScheduler({ store, catalog, clock, log, metrics }))
   if (has('dispatcher'))
     services.push(createDispatcher({ ...shared, drainMs: config.drain, holds: lease.holds, senders }))

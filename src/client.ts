@@ -4,6 +4,7 @@
  * bear an idempotency key, runs and cancels) are repeated on 429, 503 and broken connections.
  */
 import { adminCalls } from './client/administration.ts'
+import { connectionCalls } from './client/connections.ts'
 import { eventCalls } from './client/events.ts'
 import { fileCalls } from './client/files.ts'
 import { type ClientOptions, createCaller, jsonCaller } from './client/http.ts'
@@ -15,6 +16,7 @@ import { templateCalls } from './client/templates.ts'
 import { webhookCalls } from './client/webhooks.ts'
 
 export type { NodeView, QueueView } from './client/administration.ts'
+export type { ConnectionChange, ConnectionInput, ConnectionTest } from './client/connections.ts'
 export type { NewFile } from './client/files.ts'
 export {
   ClientError,
@@ -50,6 +52,7 @@ export function createClient(options: ClientOptions) {
     files: fileCalls(send, json),
     subscriptions: subscriptionCalls(send, json),
     events: eventCalls(json),
+    connections: connectionCalls(send, json),
     ...adminCalls(send, json),
   }
 }

@@ -229,6 +229,18 @@ export const SETTINGS = {
     'Where webhooks may go: public, loopback, CIDRs, hosts; empty: public, and loopback where the service is only tried out',
     list,
   ),
+  connections: setting(
+    'ASSAY_CONNECTIONS',
+    '',
+    'File of connections (YAML or JSON), read-only then; empty: they are kept in the store',
+    folder,
+  ),
+  connectionTargets: setting(
+    'ASSAY_CONNECTION_TARGETS',
+    '',
+    'Where connections may go: public, private, loopback, CIDRs, hosts; empty: all three for the default workspace, public for others',
+    list,
+  ),
   publicUrl: setting(
     'ASSAY_PUBLIC_URL',
     '',

@@ -35,6 +35,8 @@ const range = (text: string): Range => {
 }
 
 const LOOPBACK = ['127.0.0.0/8', '::1/128'].map(range)
+/** RFC 1918, RFC 6598 (also used by VPNs), RFC 4193. */
+const PRIVATE = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fc00::/7'].map(range)
 
 /** No entry opens these: nothing is there, or everyone, or what hands out the machine's credentials. */
 const NEVER = [
@@ -177,7 +179,7 @@ function parseHostRule(entry: string): HostRule {
 }
 
 /**
- * `public`, `loopback`, ranges (`10.0.0.0/8`), addresses and host names with or without a port (`10.0.0.5:8080`,
+ * `public`, `loopback`, `private`, ranges (`10.0.0.0/8`), addresses and host names with or without a port (`10.0.0.5:8080`,
  * `[fd00::1]:8080`, `hooks.corp.internal`), names below one (`*.corp.internal`). Throws an Error with a sentence.
  */
 export function parseTargets(list: readonly string[]): Targets {
@@ -185,6 +187,7 @@ export function parseTargets(list: readonly string[]): Targets {
   for (const entry of list) {
     if (entry === 'public') targets.public = true
     else if (entry === 'loopback') targets.ranges.push(...LOOPBACK)
+    else if (entry === 'private') targets.ranges.push(...PRIVATE)
     else
       try {
         const found = parseRange(entry)
@@ -192,7 +195,7 @@ export function parseTargets(list: readonly string[]): Targets {
         else targets.hosts.push(parseHostRule(entry))
       } catch (error) {
         throw new Error(
-          `${JSON.stringify(entry)} is no target: write public, loopback, a range such as 10.0.0.0/8, an address or a ` +
+          `${JSON.stringify(entry)} is no target: write public, loopback, private, a range such as 10.0.0.0/8, an address or a ` +
             'host name with or without a port, or *.example.com.',
           { cause: error },
         )

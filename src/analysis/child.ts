@@ -10,7 +10,7 @@ import type { FromChild, Results, RunResult, RunTask, Task, ToChild } from './pr
 import { createReporter } from './reporter.ts'
 import { runTask } from './run.ts'
 import { createGuard } from './sql-guard.ts'
-import { checkTask, describeTask } from './tasks.ts'
+import { checkTask, describeTask, probeTask } from './tasks.ts'
 import { warmUp } from './warm-up.ts'
 
 interface Current {
@@ -94,6 +94,8 @@ async function perform(
       return checkTask(task, guard, inspection(mine, engine, tempFolder))
     case 'describe':
       return describeTask(task, inspection(mine, engine, tempFolder))
+    case 'probe':
+      return probeTask(task, mine.stop.signal)
     case 'draw': {
       // Vega is 77 packages: loaded by the first drawing, not by every child.
       const { drawChart } = await import('../templates/draw.ts')

@@ -19,6 +19,8 @@ import type {
   DescribeTask,
   Description,
   DrawTask,
+  Probed,
+  ProbeTask,
   Results,
   RunResult,
   RunTask,
@@ -66,10 +68,11 @@ export interface PoolStats {
 export interface Pool {
   /** Never rejects: what goes wrong is an outcome. `caps` are the pool's. */
   run(task: Omit<RunTask, 'caps'>, options: RunOptions): Promise<RunResult>
-  /** These three reject with TaskError. */
+  /** These four reject with TaskError. */
   check(task: CheckTask, options?: SmallTaskOptions): Promise<Fault[]>
   describe(task: DescribeTask, options?: SmallTaskOptions): Promise<Description>
   draw(task: DrawTask, options?: SmallTaskOptions): Promise<string[]>
+  probe(task: ProbeTask, options?: SmallTaskOptions): Promise<Probed>
   stats(): PoolStats
   /** Kills every child; what was under way ends as `stopped`. */
   stop(): Promise<void>
@@ -144,6 +147,10 @@ class ChildPool implements Pool {
 
   draw(task: DrawTask, options: SmallTaskOptions = {}): Promise<string[]> {
     return this.#smallTask<'draw'>(task, options)
+  }
+
+  probe(task: ProbeTask, options: SmallTaskOptions = {}): Promise<Probed> {
+    return this.#smallTask<'probe'>(task, options)
   }
 
   async #smallTask<Kind extends Task['kind']>(task: Task, options: SmallTaskOptions): Promise<Results[Kind]> {

@@ -53,7 +53,17 @@ export interface DrawTask {
   form?: 'svg' | 'png'
 }
 
-export type Task = RunTask | CheckTask | DescribeTask | DrawTask
+/** Connects, asks who is there, and goes: how a connection is tested. */
+export interface ProbeTask {
+  kind: 'probe'
+  connection: OpenConnection
+  roots: Roots
+}
+
+export type Task = RunTask | CheckTask | DescribeTask | DrawTask | ProbeTask
+
+/** `detail` is a sentence without secrets. */
+export type Probed = { ok: true; server: string; read_only: string } | { ok: false; detail: string }
 
 export interface Description {
   sources: Record<string, { columns: Column[] } | { error: string }>
@@ -81,6 +91,7 @@ export interface Results {
   describe: Description
   /** One drawing for each specification. */
   draw: string[]
+  probe: Probed
 }
 
 /** A connection that was asked for; or why not, in a sentence. */

@@ -1,12 +1,14 @@
-/** The small tasks: checking a template and describing what it can be given. */
+/** The small tasks: checking a template, describing what it can be given, and testing a connection. */
 import type { Fault } from '../template.ts'
 import { checkTemplate } from '../templates/check.ts'
 import { sortFaults } from '../templates/fault.ts'
 import { parseTemplate } from '../templates/parse.ts'
 import { type InspectOptions, inspectSources, inspectTemplate } from './inspect.ts'
 import { METHODS } from './methods/catalog.ts'
-import type { CheckTask, DescribeTask, Description } from './protocol.ts'
+import type { CheckTask, DescribeTask, Description, Probed, ProbeTask } from './protocol.ts'
 import { listFiles } from './sources/files.ts'
+import { kindOf } from './sources/kinds.ts'
+import { SourceError } from './sources/source.ts'
 import type { Guard } from './sql-guard.ts'
 
 export async function checkTask(
@@ -27,4 +29,22 @@ export async function describeTask(
   const { template } = parseTemplate(task.template)
   const sources = template ? await inspectSources(template, { ...options, roots: task.roots }) : {}
   return { sources, files: await listFiles(task.roots) }
+}
+
+const PROBE_MS = 15_000
+
+export async function probeTask({ connection, roots }: ProbeTask, stop: AbortSignal): Promise<Probed> {
+  const signal = AbortSignal.any([stop, AbortSignal.timeout(PROBE_MS)])
+  try {
+    const kind = await kindOf(connection.kind)
+    const probed = await kind.probe({ connection, time_zone: 'UTC', roots, timeout_ms: PROBE_MS, signal })
+    return { ok: true, ...probed }
+  } catch (error) {
+    if (error instanceof SourceError) return { ok: false, detail: error.message }
+    if (!signal.aborted) throw error
+    return {
+      ok: false,
+      detail: `The connection "${connection.name}" gave no answer in ${PROBE_MS / 1000} s.`,
+    }
+  }
 }

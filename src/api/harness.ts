@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { TestContext } from 'node:test'
 import { createPool, type Pool } from '../analysis/pool.ts'
+import { openBook } from '../connections/book.ts'
 import { openFiles } from '../files/open.ts'
 import type { Findings } from '../insight.ts'
 import { type Clock, systemClock } from '../runtime/clock.ts'
@@ -108,6 +109,7 @@ export async function openHarness(test: TestContext, options: HarnessOptions = {
     catalog: createCatalog({ shipped, folders: [] }),
     files: openFiles({ files: null, home: folder, maxFile: 1e6, filesQuota: 3e6 }),
     secrets,
+    connections: await openBook({ store, secrets, file: null, targets: null, environment: {} }),
     targets: parseTargets(['public', 'loopback']),
     clock,
     log: silentLog,

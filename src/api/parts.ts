@@ -1,6 +1,7 @@
 /** What the API is made of: the parts that app.ts hands over, and what the operations share among themselves. */
 import type { Pool } from '../analysis/pool.ts'
 import type { Config, describeConfig, Role } from '../config.ts'
+import type { ConnectionBook } from '../connections/book.ts'
 import type { Files } from '../files/files.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
@@ -39,6 +40,7 @@ export interface ApiParts {
   catalog: Catalog | null
   files: Files
   secrets: SecretBox
+  connections: ConnectionBook
   targets: Targets
   clock: Clock
   log: Logger

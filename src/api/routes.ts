@@ -1,5 +1,6 @@
 /** The whole surface on one screen. A slash at the end of a path is optional; parameters stand in braces. */
 import * as batches from './batches.ts'
+import * as connections from './connections.ts'
 import * as console from './console.ts'
 import * as deliveries from './deliveries.ts'
 import * as events from './events.ts'
@@ -102,6 +103,12 @@ export const ROUTES: readonly Route[] = [
   ),
   on('POST /v1alpha/subscriptions/{subscription_id}/cancel-pending', deliveries.cancelSubscriptionPending),
   on('GET /v1alpha/subscriptions/{subscription_id}/stats', deliveries.getSubscriptionStats),
+
+  on('GET /v1alpha/connections', connections.listConnections),
+  on('POST /v1alpha/connections', connections.createConnection),
+  on('PATCH /v1alpha/connections/{name}', connections.changeConnection),
+  on('DELETE /v1alpha/connections/{name}', connections.deleteConnection),
+  on('POST /v1alpha/connections/{name}/test', connections.testConnection),
 
   on('GET /v1alpha/events', events.listEvents),
   on('GET /v1alpha/events/types', events.listEventTypes),

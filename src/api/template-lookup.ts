@@ -1,10 +1,11 @@
 /** The template that an id names for a workspace: a file's, or one that was put. Parsed, with its variables converted. */
+import type { Lender } from '../analysis/lending.ts'
 import type { Roots } from '../analysis/protocol.ts'
 import { notFound } from '../errors.ts'
-import { type Fault, faultToFieldError, type Template } from '../template.ts'
+import { type Fault, faultToFieldError, type Template, type TemplateSource } from '../template.ts'
 import { type FoundTemplate, findTemplate, foundTemplate, readTemplate } from '../templates/lookup.ts'
 import { convertVariables } from '../templates/variables.ts'
-import { DEFAULT_WORKSPACE, type Principal } from '../token.ts'
+import { DEFAULT_WORKSPACE, includesScope, type Principal } from '../token.ts'
 import type { Services } from './parts.ts'
 import { invalid } from './validate.ts'
 
@@ -57,4 +58,18 @@ export async function rootsOf(services: Services, { workspace_id }: Principal): 
     data: workspace_id === DEFAULT_WORKSPACE ? (own ?? services.config.data) : own,
     uploads: await services.files.uploads(workspace_id),
   }
+}
+
+/** A draft may hold any query: only an admin's is let near a connection. */
+export function lenderFor(
+  { connections }: Pick<Services, 'connections'>,
+  { workspace_id, scopes }: Principal,
+  template: TemplateSource,
+  draft: boolean,
+): Lender {
+  const withheld =
+    draft && !includesScope(scopes, 'admin')
+      ? "Connections are lent to templates that an admin has put; a draft takes an admin's token."
+      : undefined
+  return connections.lender({ workspace_id, template, withheld })
 }

@@ -11,7 +11,14 @@ import { parsedTemplate, templateSource } from '../templates/template-cache.ts'
 import type { Services } from './parts.ts'
 import { INSIGHT_MEDIA, PreviewView, sendFindings } from './result.ts'
 import { type Call, operation } from './route.ts'
-import { readSource, requireTemplate, rootsOf, storedTemplate, variablesOf } from './template-lookup.ts'
+import {
+  lenderFor,
+  readSource,
+  requireTemplate,
+  rootsOf,
+  storedTemplate,
+  variablesOf,
+} from './template-lookup.ts'
 import { invalid } from './validate.ts'
 
 const TemplatePath = Type.Object({ template_id: Type.String({ pattern: TEMPLATE_ID }) })
@@ -160,7 +167,10 @@ export const checkTemplate = operation({
     const roots = await rootsOf(services, principal)
     const { workspace_id } = principal
     const found = await services.pool
-      .check({ kind: 'check', template, roots }, { workspace_id, signal: signal() })
+      .check(
+        { kind: 'check', template, roots },
+        { workspace_id, signal: signal(), lender: lenderFor(services, principal, template, true) },
+      )
       .catch(notTried)
     return { faults: found, variables: foundTemplate(parsed).view.variables }
   },
@@ -197,15 +207,17 @@ export const previewTemplate = operation({
     const template = readSource('draft', body.source)
     const variables = variablesOf({ template }, body.template_vars ?? {}, 'template_vars')
     const started_at = iso(services.clock.now())
+    const draft = templateSource(template)
+    const lender = lenderFor(services, principal, draft, true)
     const result = await services.pool.run(
       {
         kind: 'run',
-        template: templateSource(template),
+        template: draft,
         variables,
         started_at,
         roots: await rootsOf(services, principal),
       },
-      { workspace_id: principal.workspace_id, signal: signal() },
+      { workspace_id: principal.workspace_id, signal: signal(), lender },
     )
     return sendFindings(call, findingsOf(result), started_at)
   },
@@ -245,7 +257,10 @@ export const listChoices = operation({
     if (kind !== 'column' && kind !== 'file') return { choices: [] }
     const { workspace_id } = principal
     const task = { kind: 'describe' as const, template: source, roots: await rootsOf(services, principal) }
-    const description = await services.pool.describe(task, { workspace_id, signal: signal() }).catch(notTried)
+    const lender = lenderFor(services, principal, source, false)
+    const description = await services.pool
+      .describe(task, { workspace_id, signal: signal(), lender })
+      .catch(notTried)
     return { choices: choicesOf({ ...variable, type: kind }, description) }
   },
 })

@@ -46,7 +46,7 @@ function expiry(call: Call): string | undefined {
 }
 
 /** From a pipe the password is the first line; on a terminal it is asked for and not shown. */
-async function readPassword(): Promise<string> {
+export async function readPassword(): Promise<string> {
   const { createInterface } = await import('node:readline/promises')
   const { Writable } = await import('node:stream')
   if (process.stdin.isTTY) process.stderr.write('Password: ')

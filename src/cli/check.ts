@@ -20,13 +20,15 @@ export const CHECK: Command = {
   async run(call) {
     const { config } = resolveConfig(call.environment, call.settings)
     const { silentLog } = await import('../runtime/log.ts')
-    const { localRoots, readTemplate, withPool } = await import('./local-template.ts')
+    const { localLender, localRoots, readTemplate, withPool } = await import('./local-template.ts')
     const roots = await localRoots(config)
     const found: { file: string; faults: Fault[] }[] = []
     await withPool(config, silentLog, async (pool) => {
       for (const file of call.operands) {
         const { source } = await readTemplate(file)
-        found.push({ file, faults: await pool.check({ kind: 'check', template: source, roots }) })
+        const lender = await localLender(config, call.environment, source)
+        const faults = await pool.check({ kind: 'check', template: source, roots }, { lender })
+        found.push({ file, faults })
       }
     })
     if (call.on('json')) printJson(found)

@@ -7,6 +7,7 @@ import { BACKUP } from './backup.ts'
 import { CHECK } from './check.ts'
 import type { Command } from './command.ts'
 import { CONFIG } from './config.ts'
+import { CONNECTIONS } from './connections.ts'
 import { DEMO } from './demo.ts'
 import { EVENTS } from './events.ts'
 import { FILES } from './files.ts'
@@ -46,6 +47,7 @@ export const COMMANDS: readonly Command[] = [
   EVENTS,
   MCP,
   STATUS,
+  ...CONNECTIONS,
   ...ACCOUNTS,
   CONFIG,
   MIGRATE,

@@ -2,9 +2,10 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import type { Lender } from '../analysis/lending.ts'
 import type { Pool } from '../analysis/pool.ts'
 import type { Roots } from '../analysis/protocol.ts'
-import type { Config } from '../config.ts'
+import { type Config, ConfigError } from '../config.ts'
 import { systemClock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { TemplateSource } from '../template.ts'
@@ -48,6 +49,24 @@ export async function localRoots(config: Config): Promise<Roots> {
   const { openFiles } = await import('../files/open.ts')
   const uploads = await openFiles(config).uploads(DEFAULT_WORKSPACE)
   return { sample: sampleFiles(), data: config.data, uploads }
+}
+
+/** The connections of the file that ASSAY_CONNECTIONS names, for a template on this machine. Throws ConfigError. */
+export async function localLender(
+  config: Config,
+  environment: NodeJS.ProcessEnv,
+  template: TemplateSource,
+): Promise<Lender> {
+  const { openBook } = await import('../connections/book.ts')
+  const { SettingsFault } = await import('../connections/settings-file.ts')
+  const { connections: file, connectionTargets: targets } = config
+  const book = await openBook({ store: null, secrets: null, file, targets, environment }).catch(
+    (error: unknown) => {
+      if (!(error instanceof SettingsFault)) throw error
+      throw new ConfigError(`ASSAY_CONNECTIONS: ${error.message}`, { cause: error })
+    },
+  )
+  return book.lender({ workspace_id: DEFAULT_WORKSPACE, template })
 }
 
 /** A pool for as long as `use` takes: the same sandbox and limits as in the service. */

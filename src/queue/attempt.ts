@@ -4,6 +4,7 @@
  */
 import type { Pool } from '../analysis/pool.ts'
 import type { Roots, RunResult } from '../analysis/protocol.ts'
+import type { ConnectionBook } from '../connections/book.ts'
 import type { Uploads } from '../file.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { iso } from '../runtime/clock.ts'
@@ -31,6 +32,7 @@ export interface AttemptOptions {
   data: string | null
   /** What a workspace has uploaded. */
   uploads?(workspace_id: string): Promise<Uploads>
+  connections: Pick<ConnectionBook, 'lender'>
   clock: Clock
   log: Logger
   metrics: Metrics
@@ -95,6 +97,7 @@ async function analyse(claimed: ClaimedJob, hold: Hold, options: AttemptOptions)
       {
         workspace_id: job.workspace_id,
         signal: hold.signal,
+        lender: options.connections.lender({ workspace_id: job.workspace_id, template }),
         onProgress: (progress) => {
           hold.progress = progress
         },

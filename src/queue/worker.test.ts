@@ -5,6 +5,7 @@ import path from 'node:path'
 import { after, test } from 'node:test'
 import type { Pool, RunOptions } from '../analysis/pool.ts'
 import type { RunResult, RunTask } from '../analysis/protocol.ts'
+import { openBook } from '../connections/book.ts'
 import { AppError } from '../errors.ts'
 import type { Findings } from '../insight.ts'
 import type { JobStatus } from '../job.ts'
@@ -84,6 +85,7 @@ async function setUp({ concurrency = 1, drainMs = 1000 } = {}) {
     lease,
     sample: { 'a.csv': '/a.csv' },
     data: '/data',
+    connections: await openBook({ store, secrets: null, file: null, targets: null, environment: {} }),
     node_id: node.node_id,
     concurrency,
     drainMs,

@@ -4,6 +4,7 @@
  * may finish for the drain time and is then given back without a loss.
  */
 import type { Pool } from '../analysis/pool.ts'
+import type { ConnectionBook } from '../connections/book.ts'
 import type { Uploads } from '../file.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
@@ -25,6 +26,7 @@ export interface WorkerOptions {
   sample: Record<string, string>
   data: string | null
   uploads?(workspace_id: string): Promise<Uploads>
+  connections: Pick<ConnectionBook, 'lender'>
   node_id: string
   concurrency: number
   drainMs: number

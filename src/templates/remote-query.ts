@@ -21,8 +21,12 @@ export interface Parameter {
   type: Exclude<VariableType, 'period' | 'column' | 'list' | 'file'>
   /** `list`: values of `type`. */
   list: boolean
-  value: unknown
+  value: ParameterValue
 }
+
+/** As variables hold them: integers beyond 2^53 as text. */
+export type Plain = string | number | boolean | null
+export type ParameterValue = Plain | Plain[]
 
 export interface BoundQuery {
   sql: string
@@ -115,7 +119,7 @@ function parameterOf(variable: Variable, field: string | undefined, value: unkno
   const { name, type } = variable
   if (field === undefined) {
     const single = type === 'list' ? (variable.items ?? 'string') : type
-    return { name, type: plainType(single), list: type === 'list', value }
+    return { name, type: plainType(single), list: type === 'list', value: value as ParameterValue }
   }
   const picked = field
     .split('.')
@@ -124,7 +128,7 @@ function parameterOf(variable: Variable, field: string | undefined, value: unkno
     name: `${name}.${field}`,
     type: field.endsWith('label') ? 'string' : 'date',
     list: false,
-    value: picked,
+    value: picked as Plain,
   }
 }
 

@@ -12,8 +12,10 @@ export interface RemoteColumn {
   name: string
   /** As which it is written into the engine. */
   type: DuckDBType
+  /** The type of the table's column, where it is another that takes it as it is: json for text. */
+  declared?: string
   /** What its values turned out to be: asked after the last batch where the database itself does not know before. */
-  settle?(): DuckDBType
+  settle?: () => DuckDBType
 }
 
 /** Some rows, column by column. A value is what the vector of the column's type takes; null is null. */

@@ -3,7 +3,10 @@ import type { ConnectionKind } from '../../connection.ts'
 import type { Kind } from './kind.ts'
 import { SourceError } from './source.ts'
 
-const LOADERS: Partial<Record<ConnectionKind, () => Promise<Kind>>> = {}
+const LOADERS: Partial<Record<ConnectionKind, () => Promise<Kind>>> = {
+  sqlite: async () => (await import('./sqlite.ts')).sqlite,
+  postgresql: async () => (await import('./postgresql.ts')).postgresql,
+}
 
 export async function kindOf(kind: ConnectionKind): Promise<Kind> {
   const load = LOADERS[kind]

@@ -106,13 +106,15 @@ async function createTable(
     }
     taken.add(lower)
   }
-  const list = columns.map(({ name: column, type }) => `${identifier(column)} ${typeName(type)}`)
+  const list = columns.map(
+    ({ name: column, type, declared }) => `${identifier(column)} ${declared ?? typeName(type)}`,
+  )
   await execute(engine, `create table ${identifier(name)} (${list.join(', ')})`)
   return { rows: 0, bytes: 0 }
 }
 
 function typeName(type: DuckDBType): string {
-  return type.alias ?? type.toString()
+  return type.toString()
 }
 
 async function load(

@@ -1,0 +1,50 @@
+/**
+ * Columns whose type the database does not know before their values: numerics without precision, SQLite's columns.
+ * They are written as text; when all is read, their type is the narrowest that holds every value as it is.
+ */
+import { BIGINT, DECIMAL, DOUBLE, type DuckDBType, VARCHAR } from '@duckdb/node-api'
+
+const DIGITS_MOST = 38
+
+/** Numerics without precision: DECIMAL(38, s) with the most digits after the point that occur, else DOUBLE. */
+export class LooseNumeric {
+  #scale = 0
+  #whole = 0
+  #exact = true
+
+  note(text: string): string {
+    const point = text.indexOf('.')
+    const end = point < 0 ? text.length : point
+    const sign = text.charCodeAt(0) === 45 ? 1 : 0
+    // A letter begins NaN and Infinity.
+    if (text.charCodeAt(sign) > 57) this.#exact = false
+    if (end - sign > this.#whole) this.#whole = end - sign
+    if (point >= 0 && text.length - point - 1 > this.#scale) this.#scale = text.length - point - 1
+    return text
+  }
+
+  settled(): DuckDBType {
+    if (!this.#exact || this.#whole + this.#scale > DIGITS_MOST) return DOUBLE
+    return DECIMAL(DIGITS_MOST, this.#scale)
+  }
+}
+
+/** Values of several storage classes: integers, reals or text; one of them alone keeps its type. */
+export class LooseValues {
+  #integers = 0
+  #reals = 0
+  #texts = 0
+
+  note(value: bigint | number | string): string {
+    if (typeof value === 'bigint') this.#integers += 1
+    else if (typeof value === 'number') this.#reals += 1
+    else this.#texts += 1
+    return String(value)
+  }
+
+  settled(): DuckDBType {
+    if (this.#texts > 0) return VARCHAR
+    if (this.#reals > 0) return DOUBLE
+    return this.#integers > 0 ? BIGINT : VARCHAR
+  }
+}
