@@ -10,7 +10,9 @@ export interface Proxy {
   open(): number
   /** Those of this moment stay open and carry nothing more, for ever. New ones are carried. */
   freeze(): void
-  /** The same, and until `mend` for new ones, too: they are accepted and never answered. */
+  /** The connection that asks for this next is frozen when it has asked. */
+  freezeAfter(text: string): void
+  /** As `freeze`, and until `mend` for new ones, too: they are accepted and never answered. */
   silence(): void
   /** Resets all, and new ones until `mend`. */
   cut(): void
@@ -28,9 +30,10 @@ interface Pair {
   silent: boolean
 }
 
-function carry(pair: Pair, from: Socket, to: Socket): void {
+function carry(pair: Pair, from: Socket, to: Socket, passed: (chunk: Buffer) => void): void {
   from.on('data', (chunk: Buffer) => {
     if (pair.silent || to.destroyed) return
+    passed(chunk)
     if (to.write(chunk)) return
     from.pause()
     to.once('drain', () => from.resume())
@@ -38,9 +41,9 @@ function carry(pair: Pair, from: Socket, to: Socket): void {
   from.on('error', () => undefined)
 }
 
-function join(pair: Pair, near: Socket, far: Socket): void {
-  carry(pair, near, far)
-  carry(pair, far, near)
+function join(pair: Pair, near: Socket, far: Socket, asked: (chunk: Buffer) => void): void {
+  carry(pair, near, far, asked)
+  carry(pair, far, near, () => undefined)
   far.on('close', () => {
     if (!pair.silent) near.destroy()
   })
@@ -53,6 +56,12 @@ function join(pair: Pair, near: Socket, far: Socket): void {
 export async function startProxy(target: { host: string; port: number }, port = 0): Promise<Proxy> {
   const pairs = new Set<Pair>()
   let mode: 'open' | 'silent' | 'cut' = 'open'
+  let last: string | null = null
+  const listen = (pair: Pair, chunk: Buffer): void => {
+    if (last === null || !chunk.includes(last)) return
+    last = null
+    setImmediate(() => (pair.silent = true))
+  }
   const server = createServer({ noDelay: true }, (near) => {
     near.on('error', () => undefined)
     if (mode === 'cut') {
@@ -65,7 +74,7 @@ export async function startProxy(target: { host: string; port: number }, port = 
     if (pair.silent) near.resume()
     else {
       pair.far = connect({ ...target, noDelay: true })
-      join(pair, near, pair.far)
+      join(pair, near, pair.far, (chunk) => listen(pair, chunk))
     }
   })
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
@@ -76,6 +85,9 @@ export async function startProxy(target: { host: string; port: number }, port = 
     port: (server.address() as AddressInfo).port,
     open: () => pairs.size,
     freeze,
+    freezeAfter(text) {
+      last = text
+    },
     silence() {
       mode = 'silent'
       freeze()

@@ -273,7 +273,8 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
     report.violations.push(
       ...nodes.flatMap((node) => node.faults.filter((fault) => !report.violations.includes(fault))),
     )
-    remove()
+    if (report.violations.length === 0) remove()
+    else log(`what the nodes said is kept in ${folder}`)
   }
   return report
 }

@@ -73,12 +73,14 @@ const CONNECT_MS = 5000
 /** The database ends what takes longer; the client gives a connection up that says nothing for longer still. */
 const STATEMENT_MS = 30_000
 const SILENCE_MS = 35_000
+/** Between two statements of a transaction lies next to no time: who takes longer is stopped or gone, and holds locks. */
+const PAUSE_MS = 5000
 const TRIES = 5
 
 // The settings hold for this transaction only, and all of it is one question and answer.
 const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
   SET LOCAL statement_timeout = ${STATEMENT_MS};
-  SET LOCAL idle_in_transaction_session_timeout = ${STATEMENT_MS};
+  SET LOCAL idle_in_transaction_session_timeout = ${PAUSE_MS};
   SELECT clock_timestamp()::timestamptz(3) AS now`
 
 /**

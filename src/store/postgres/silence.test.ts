@@ -22,6 +22,8 @@ suite('connections that fall silent', { skip: missing ?? false }, () => {
   /** The database, and the way to it by the proxy. */
   let direct: string
   let through: string
+  /** Asked, and not answered before the connection breaks. */
+  let stuck: Promise<void> | undefined
 
   before(async () => {
     postgres = await startPostgres()
@@ -35,6 +37,7 @@ suite('connections that fall silent', { skip: missing ?? false }, () => {
   })
   after(async () => {
     await proxy.close()
+    await stuck
     await store.close()
     await postgres.dropDatabase(DATABASE)
     await postgres.stop()
@@ -57,6 +60,26 @@ suite('connections that fall silent', { skip: missing ?? false }, () => {
     assert.ok(await store.getJob(job), 'and reads go to connections that answer')
     const waited = performance.now() - begun
     assert.ok(waited < LEASE_MS / 2, `${waited} ms`)
+  })
+
+  test('a node that is stopped in the middle of a transaction holds the others up for seconds only', async () => {
+    const other = await open(direct)
+    const job = await store.createJob(jobInput())
+    proxy.freezeAfter('UPDATE jobs SET')
+    stuck = assert.rejects(store.queueJob(job), { code: 'store_unavailable' })
+    await withClient(direct, (client) =>
+      eventually(async () => {
+        const { rows } = await client.query(
+          `SELECT 1 FROM pg_stat_activity WHERE state = 'idle in transaction' AND datname = current_database()`,
+        )
+        return rows.length > 0
+      }, 'it holds the job'),
+    )
+    const begun = performance.now()
+    assert.equal((await other.cancelJob(job)).job_status, 'canceled')
+    const waited = performance.now() - begun
+    assert.ok(waited < LEASE_MS / 3, `${waited} ms`)
+    await other.close()
   })
 
   test('a start whose connection falls silent fails, and keeps no other node from starting', async () => {
