@@ -107,8 +107,10 @@ export const linkTests: ConformanceTests = {
   'bounds the links of an insight, and forgets those that expired long ago': async ({ store, elapse }) => {
     const insight_id = await insightOf(store)
     const one = linkInput(insight_id)
-    const others = Array.from({ length: LINKS_MOST - 1 }, () => linkInput(insight_id))
-    await Promise.all([one, ...others].map((link) => store.createLink(link)))
+    await store.createLink(one)
+    // A few at a time: they wait for each other, and a database that is busy gives up who waits for long.
+    for (let made = 1; made < LINKS_MOST; made += 9)
+      await Promise.all(Array.from({ length: 9 }, () => store.createLink(linkInput(insight_id))))
     await refuses(store.createLink(linkInput(insight_id)), 'conflict')
     await store.createLink(one)
     await elapse(2 * HOUR)

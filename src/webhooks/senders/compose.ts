@@ -1,5 +1,5 @@
 /** What an event says to people: the same message for mail and chat, with a link to the page where the service knows its address. */
-import { JOB_ERRORS, type JobErrorCode } from '../../errors.ts'
+import { AppError, JOB_ERRORS, type JobErrorCode } from '../../errors.ts'
 import type { Insight } from '../../insight.ts'
 import { linkAddress } from '../../link.ts'
 import { hashToken, type SecretBox } from '../../runtime/secrets.ts'
@@ -84,7 +84,7 @@ async function linkOf(
 ): Promise<string | null> {
   if (publicUrl === null || seconds === null) return null
   const secret = box.derive(`link:${delivery_id}`)
-  await store.createLink({
+  const making = store.createLink({
     link_id: delivery_id,
     workspace_id,
     insight_id,
@@ -93,6 +93,13 @@ async function linkOf(
     lifetime_ms: seconds * 1000,
     link_hash: hashToken(secret),
   })
+  try {
+    await making
+  } catch (error) {
+    // It has as many links as it may: the message goes without one.
+    if (error instanceof AppError && error.code === 'conflict') return null
+    throw error
+  }
   return linkAddress(secret, publicUrl)
 }
 
