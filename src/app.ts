@@ -1,7 +1,7 @@
 /** From settings to a running service: the only place that knows every part. */
 import { rm, stat } from 'node:fs/promises'
 import { availableParallelism, hostname } from 'node:os'
-import { createPool, type Pool } from './analysis/pool.ts'
+import { createPool, type Pool, type PoolOptions } from './analysis/pool.ts'
 import { createApi } from './api/server.ts'
 import { type Config, ConfigError, type describeConfig } from './config.ts'
 import { type ConnectionBook, openBook } from './connections/book.ts'
@@ -9,6 +9,7 @@ import { SettingsFault } from './connections/settings-file.ts'
 import { AppError } from './errors.ts'
 import { openFiles } from './files/open.ts'
 import type { Guard } from './outgoing/guard.ts'
+import { createNarrator } from './outgoing/narrator.ts'
 import { createLease } from './queue/lease.ts'
 import { createReaper } from './queue/reaper.ts'
 import { createWorker } from './queue/worker.ts'
@@ -226,6 +227,19 @@ function keepOf({ keepJobs, keepEvents, keepDeliveries }: Config) {
   return { jobs_ms: keepJobs, events_ms: keepEvents, deliveries_ms: keepDeliveries ?? keepEvents }
 }
 
+/** Undefined where the operator has named no language model. */
+function narratorOf({ narrateUrl, narrateModel, narrateKey }: Config, store: Store, log: Logger) {
+  if (narrateUrl === null) return undefined
+  if (narrateModel === '') throw new ConfigError('ASSAY_NARRATE_MODEL: name the model of ASSAY_NARRATE_URL.')
+  return createNarrator({
+    url: narrateUrl,
+    model: narrateModel,
+    key: narrateKey,
+    cache: store,
+    onFailure: (reason) => log.warn({ reason }, 'the language model gave no answer'),
+  })
+}
+
 /** Runs from the first service's start to the last one's end, so that what the others need outlives them. */
 function untilStopped(name: string, end: () => Promise<void>): Service {
   return {
@@ -250,6 +264,17 @@ async function openParts(config: Config, store: Store) {
   return { secrets, connections, firstToken, targets: targetsOf(config, store) }
 }
 
+/** Null on a node that neither runs, previews nor draws. */
+function poolOf(
+  config: Config,
+  given: Omit<PoolOptions, 'caps' | 'narrator'> & { store: Store },
+): Pool | null {
+  const { store, ...rest } = given
+  const { roles, smtpUrl } = config
+  if (!roles.includes('worker') && !roles.includes('api') && smtpUrl === null) return null
+  return createPool({ ...rest, caps: capsOf(config), narrator: narratorOf(config, store, given.log) })
+}
+
 /** Puts each service into `services` as soon as it is there, so that a start that fails half-way can stop them. */
 async function buildServices(
   { config, settings = [], clock = systemClock, log = silentLog }: AppOptions,
@@ -266,13 +291,10 @@ async function buildServices(
   const { firstToken, ...parts } = await openParts(config, store)
   const shared = { ...parts, store, clock, log, metrics, node_id: node.node_id, version: VERSION }
   const has = (role: Config['roles'][number]): boolean => config.roles.includes(role)
-  const concurrency = config.workers ?? availableParallelism()
   const tempRoot = await workFolder(config.home)
   services.push(untilStopped('work folder', () => rm(tempRoot, { recursive: true, force: true })))
-  const pool: Pool | null =
-    has('worker') || has('api') || config.smtpUrl !== null
-      ? createPool({ size: concurrency, clock, log, caps: capsOf(config), tempRoot, metrics })
-      : null
+  const concurrency = config.workers ?? availableParallelism()
+  const pool = poolOf(config, { store, clock, log, metrics, size: concurrency, tempRoot })
   if (pool) services.push(untilStopped('pool', () => pool.stop()))
   const files = openFiles(config)
   services.push(untilStopped('files', () => files.close()))

@@ -260,6 +260,20 @@ export const SETTINGS = {
     'Who mail is from: Assay <assay@example.com>; asked for with ASSAY_SMTP_URL',
     mailbox,
   ),
+  narrateUrl: setting(
+    'ASSAY_NARRATE_URL',
+    '',
+    'A language model for {% narrate %}: an endpoint that speaks OpenAI, without /chat/completions; empty: none',
+    publicUrl,
+  ),
+  narrateModel: setting('ASSAY_NARRATE_MODEL', '', 'The model to ask at ASSAY_NARRATE_URL', (value) => value),
+  narrateKey: setting(
+    'ASSAY_NARRATE_KEY',
+    '',
+    'The key of ASSAY_NARRATE_URL; empty: none',
+    (value) => (value === '' ? null : value),
+    true,
+  ),
   rateLimit: setting(
     'ASSAY_RATE_LIMIT',
     '',

@@ -108,6 +108,8 @@ export interface Lineage {
   variables: Record<string, unknown>
   sources: SourceLineage[]
   blocks: BlockLineage[]
+  /** What a language model wrote: of which blocks, which model, the SHA-256 of what it was asked. */
+  narratives?: { blocks: string[]; model: string; prompt_sha256: string }[]
   elapsed_ms: number
   peak_memory_bytes: number | null
   host: string

@@ -13,7 +13,8 @@ import type { Readable } from 'node:stream'
 import type { Progress } from '../job.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Lender } from './lending.ts'
-import type { FromChild, Results, Task, ToChild } from './protocol.ts'
+import type { Narrator } from './narrating.ts'
+import type { FromChild, NarrationRequest, Results, Task, ToChild } from './protocol.ts'
 
 /** How a task ended. `died`: the process, by itself; `memory` where it says that memory was refused to it. */
 export type Ending<Kind extends Task['kind']> =
@@ -49,6 +50,8 @@ export interface ChildHandle {
 export interface ChildOptions {
   clock: Clock
   tempRoot: string
+  /** The language model, where the operator has named one. */
+  narrator?: Narrator | undefined
   onState(): void
   /** What the child prints, the first kilobytes of it; it should be nothing. */
   onOutput(text: string): void
@@ -150,6 +153,7 @@ class Handle implements ChildHandle {
     else if (message.type === 'started') running.onStarted(message.timeout_ms)
     else if (message.type === 'borrow') void this.#lend(message.name, running)
     else if (message.type === 'give_back') running.lender?.takeBack(message.name)
+    else if (message.type === 'narrate') void this.#narrate(message.requests, running)
     else if (message.type === 'result') running.settle({ kind: 'result', result: message.result })
     else running.settle({ kind: 'fault', message: message.message })
   }
@@ -157,6 +161,15 @@ class Handle implements ChildHandle {
   async #lend(name: string, { id, lender, over }: Running): Promise<void> {
     const lent = (await lender?.lend(name, over)) ?? { refused: `There is no connection "${name}" here.` }
     if (!over.aborted) this.#send({ type: 'lent', id, name, lent })
+  }
+
+  async #narrate(requests: NarrationRequest[], { id, over }: Running): Promise<void> {
+    const { narrator } = this.#options
+    const workspace_id = this.owner ?? ''
+    const narrated = narrator
+      ? await Promise.all(requests.map((request) => narrator(request, { workspace_id, signal: over })))
+      : requests.map(() => ({ missing: 'off' as const }))
+    if (!over.aborted) this.#send({ type: 'narrated', id, narrated })
   }
 
   #send(message: ToChild): void {

@@ -6,6 +6,7 @@ import { DEFAULT_LIMITS } from '../template.ts'
 import { type Engine, openEngine, queryPercent } from './duckdb.ts'
 import { createFence } from './fence.ts'
 import { type Borrower, createBorrower } from './lending.ts'
+import { createNarrating, type Narrating } from './narrating.ts'
 import type { FromChild, Results, RunResult, RunTask, Task, ToChild } from './protocol.ts'
 import { createReporter } from './reporter.ts'
 import { runTask } from './run.ts'
@@ -18,6 +19,7 @@ interface Current {
   /** Aborted when the parent asks to stop. */
   stop: AbortController
   borrower: Borrower
+  narrating: Narrating
   engine: Engine | null
 }
 
@@ -69,6 +71,7 @@ async function run(task: RunTask, mine: Current, engine: Engine, tempFolder: str
       },
       onProgress: (progress) => reporter.note(progress),
       borrow: mine.borrower.borrow,
+      narrate: mine.narrating.narrate,
       signal: mine.stop.signal,
     })
   } finally {
@@ -109,7 +112,8 @@ async function perform(
 
 async function take({ id, task, temp_folder }: Extract<ToChild, { type: 'task' }>): Promise<void> {
   const borrower = createBorrower(id, send)
-  const mine: Current = { id, stop: new AbortController(), borrower, engine: null }
+  const narrating = createNarrating(id, send)
+  const mine: Current = { id, stop: new AbortController(), borrower, narrating, engine: null }
   current = mine
   const engine = await next
   mine.engine = engine
@@ -130,6 +134,7 @@ process.on('message', (message: ToChild) => {
   if (message.type === 'task') void take(message)
   else if (current?.id !== message.id) return
   else if (message.type === 'lent') current.borrower.receive(message.name, message.lent)
+  else if (message.type === 'narrated') current.narrating.receive(message.narrated)
   else {
     current.stop.abort()
     current.engine?.connection.interrupt()

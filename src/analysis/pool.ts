@@ -13,6 +13,7 @@ import type { Metrics } from '../runtime/metrics.ts'
 import type { Fault } from '../template.ts'
 import { type ChildHandle, type Ending, startChild } from './child-handle.ts'
 import type { Lender } from './lending.ts'
+import type { Narrator } from './narrating.ts'
 import type {
   Caps,
   CheckTask,
@@ -37,6 +38,8 @@ export interface PoolOptions {
   /** A folder of this pool's own: each job gets one below it, removed when the job ends. */
   tempRoot: string
   metrics?: Metrics
+  /** Writes what templates ask a language model for. */
+  narrator?: Narrator | undefined
 }
 
 export interface RunOptions {
@@ -279,10 +282,11 @@ class ChildPool implements Pool {
   }
 
   #start(): ChildHandle {
-    const { clock, tempRoot, log } = this.#options
+    const { clock, tempRoot, log, narrator } = this.#options
     const child: ChildHandle = startChild({
       clock,
       tempRoot,
+      narrator,
       onState: () => this.#onState(child),
       onOutput: (text) => log.warn({ pid: child.pid, text }, 'an analysis process printed'),
     })

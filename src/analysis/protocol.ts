@@ -8,6 +8,7 @@ import type { Uploads } from '../file.ts'
 import type { Column, Findings } from '../insight.ts'
 import type { Progress } from '../job.ts'
 import type { Fault, Limits, TemplateSource } from '../template.ts'
+import type { Narrated } from '../templates/narrative.ts'
 
 /**
  * What `file:` sources may read: `sample/NAME` the shipped tables (name -> absolute path), `uploads/PATH` the workspace's
@@ -97,11 +98,18 @@ export interface Results {
 /** A connection that was asked for; or why not, in a sentence. */
 export type Lent = { connection: OpenConnection } | { refused: string }
 
+/** What a language model is asked, and what it answered. */
+export interface NarrationRequest {
+  instructions: string
+  prompt: string
+}
+
 export type ToChild =
   /** `temp_folder`: the job's own, empty; the parent removes it. */
   | { type: 'task'; id: number; task: Task; temp_folder: string }
   | { type: 'cancel'; id: number }
   | { type: 'lent'; id: number; name: string; lent: Lent }
+  | { type: 'narrated'; id: number; narrated: Narrated[] }
 
 export type FromChild =
   /** Loaded, its memory bounded, an engine open. */
@@ -112,6 +120,8 @@ export type FromChild =
   /** A source names this connection; and the source has been read. */
   | { type: 'borrow'; id: number; name: string }
   | { type: 'give_back'; id: number; name: string }
+  /** Answered by `narrated`, one for each. */
+  | { type: 'narrate'; id: number; requests: NarrationRequest[] }
   | { type: 'result'; id: number; result: Results[Task['kind']] }
   /** The child cannot do the task at all (a fault of ours): the parent logs it and replaces the child. */
   | { type: 'fault'; id: number; message: string }

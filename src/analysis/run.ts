@@ -6,12 +6,14 @@ import type { Column, Findings, Lineage, Outcome, Table } from '../insight.ts'
 import type { Progress } from '../job.ts'
 import type { Limits, Template } from '../template.ts'
 import { TemplateFault } from '../templates/fault.ts'
+import { narrationMarkdown, narrationPlaceholder } from '../templates/narrative.ts'
 import { renderTemplate } from '../templates/render.ts'
 import { parsedTemplate } from '../templates/template-cache.ts'
 import { type BlockResults, runBlocks } from './blocks.ts'
 import { arm, type Engine, engineVersion, seal } from './duckdb.ts'
 import { resultOf, TaskFailure } from './failure.ts'
 import type { Borrow } from './lending.ts'
+import type { Narrate } from './narrating.ts'
 import { Periods } from './periods.ts'
 import { makePlan } from './plan.ts'
 import type { Caps, RunResult, RunTask } from './protocol.ts'
@@ -29,6 +31,7 @@ export interface Session {
   onStarted(limits: Limits): Promise<void>
   onProgress(progress: Progress): void
   borrow: Borrow
+  narrate: Narrate
   /** Aborted when the parent asks to stop. */
   signal: AbortSignal
 }
@@ -77,7 +80,7 @@ async function findings(task: RunTask, session: Session): Promise<Findings> {
   for (const source of sources.values()) await source.verify()
   progress('the text')
   const lineage = await lineageOf(template, task, { engine, vars, sources, results, began })
-  return rendered(template, { vars, started_at, results, lineage, limits })
+  return rendered(template, { vars, started_at, results, lineage, limits }, session)
 }
 
 function readTemplate(task: RunTask): Template {
@@ -142,22 +145,33 @@ interface Renderable {
   limits: Limits
 }
 
-function rendered(template: Template, given: Renderable): Findings {
+async function rendered(
+  template: Template,
+  given: Renderable,
+  { narrate, signal }: Session,
+): Promise<Findings> {
   const { vars, started_at, results, lineage, limits } = given
   const blocks = new Map<string, Table | Outcome>()
   for (const { name } of template.blocks) blocks.set(name, results.tables[name] ?? results.analyses[name]!)
   const run = { started_at, time_zone: template.time_zone }
-  const { title, markdown, charts, facts, delivers } = renderTemplate(template, {
+  const { title, markdown, charts, facts, narrations, delivers } = renderTemplate(template, {
     vars,
     run,
     blocks,
     lineage,
   })
+  const told = await narrate(narrations, signal)
+  const written = told.flatMap(({ lineage: one }) => one ?? [])
+  if (written.length > 0) lineage.narratives = written
   const found: Findings = {
     template_id: template.template_id,
     template_version: lineage.template_version,
     title,
-    markdown,
+    markdown: told.reduce(
+      (text, { narration, narrated }) =>
+        text.replaceAll(narrationPlaceholder(narration.id), () => narrationMarkdown(narration, narrated)),
+      markdown,
+    ),
     tables: results.tables,
     charts,
     analyses: results.analyses,

@@ -40,6 +40,7 @@ export async function warmUp(guard: Guard): Promise<void> {
       onStarted: () => Promise.resolve(),
       onProgress: () => undefined,
       borrow: () => Promise.reject(new Error('The warm-up has no connections.')),
+      narrate: () => Promise.resolve([]),
       signal: new AbortController().signal,
     },
   )

@@ -13,6 +13,7 @@ import { type Parsed, parseTemplate } from '../templates/parse.ts'
 import { reachablePartials, templateVersion } from '../templates/partials.ts'
 import { DEFAULT_WORKSPACE } from '../token.ts'
 import { EXIT, ExitError } from './exit.ts'
+import { say } from './print.ts'
 
 const TEMPLATE_ENDING = '.md'
 
@@ -69,6 +70,13 @@ export async function localLender(
   return book.lender({ workspace_id: DEFAULT_WORKSPACE, template })
 }
 
+/** As in the service, but each question is asked anew: there is no store to keep answers in. */
+async function narratorOf({ narrateUrl: url, narrateModel: model, narrateKey: key }: Config) {
+  if (url === null) return undefined
+  const { createNarrator } = await import('../outgoing/narrator.ts')
+  return createNarrator({ url, model, key, cache: null, onFailure: say })
+}
+
 /** A pool for as long as `use` takes: the same sandbox and limits as in the service. */
 export async function withPool<T>(config: Config, log: Logger, use: (pool: Pool) => Promise<T>): Promise<T> {
   const { createPool } = await import('../analysis/pool.ts')
@@ -80,7 +88,8 @@ export async function withPool<T>(config: Config, log: Logger, use: (pool: Pool)
     rows: config.maxRows,
     output_bytes: config.maxOutput,
   }
-  const pool = createPool({ size: 1, clock: systemClock, log, caps, tempRoot })
+  const narrator = await narratorOf(config)
+  const pool = createPool({ size: 1, clock: systemClock, log, caps, tempRoot, narrator })
   try {
     return await use(pool)
   } finally {

@@ -13,6 +13,7 @@ import { deliveryTests } from './conformance/deliveries.ts'
 import type { Harness } from './conformance/given.ts'
 import { jobTests } from './conformance/jobs.ts'
 import { linkTests } from './conformance/links.ts'
+import { narrativeTests } from './conformance/narratives.ts'
 import { idempotencyTests, recoveryTests, retentionTests } from './conformance/recoveries.ts'
 import { scheduleTests } from './conformance/schedules.ts'
 import { subscriptionTests } from './conformance/subscriptions.ts'
@@ -31,6 +32,7 @@ const PARTS = {
   schedules: scheduleTests,
   nodes: nodeTests,
   links: linkTests,
+  narratives: narrativeTests,
   'webhooks and events': webhookTests,
   subscriptions: subscriptionTests,
   deliveries: deliveryTests,

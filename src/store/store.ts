@@ -26,6 +26,7 @@ import type { AllowanceStore } from './contract/allowances.ts'
 import type { BatchStore } from './contract/batches.ts'
 import type { ConnectionStore } from './contract/connections.ts'
 import type { LinkStore } from './contract/links.ts'
+import type { NarrativeStore } from './contract/narratives.ts'
 import type { RetentionStore } from './contract/retention.ts'
 import type { ScheduleStore } from './contract/schedules.ts'
 import type { UsageStore } from './contract/usage.ts'
@@ -205,6 +206,7 @@ export interface Store
     BatchStore,
     ConnectionStore,
     LinkStore,
+    NarrativeStore,
     RetentionStore,
     ScheduleStore,
     UsageStore {

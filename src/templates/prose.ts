@@ -34,7 +34,7 @@ const PAIRED: Record<string, string[]> = {
   for: ['else'],
   capture: [],
 }
-const SINGLE = ['assign', 'echo', 'render', 'break', 'continue', 'table', 'chart', 'fact', 'sql']
+const SINGLE = ['assign', 'echo', 'render', 'break', 'continue', 'table', 'chart', 'fact', 'narrate', 'sql']
 export const TAGS: readonly string[] = [
   ...Object.keys(PAIRED),
   ...Object.values(PAIRED).flat(),
@@ -52,6 +52,7 @@ export const TAG_OPTIONS: Record<string, readonly string[]> = {
   table: ['limit', 'columns', 'fmt', 'align'],
   chart: ['type', 'x', 'y', 'series', 'title'],
   fact: ['fmt'],
+  narrate: ['ask'],
 }
 
 /** Offsets to lines and columns, both from 1. */
@@ -269,7 +270,10 @@ function readOwnTag(statement: Statement, reader: Reader): void {
     else reader.fail('A fact needs a plain name.', 'Write {% fact NAME, VALUE %}.', name!.begin)
     statement.expressions.push(value)
   } else {
-    if (!plain[0]) reader.fail(`${tag} needs rows.`, `Write {% ${tag} BLOCK %}.`, statement.begin)
+    const example = tag === 'narrate' ? 'BLOCK, ask: "..."' : 'BLOCK'
+    if (!plain[0]) reader.fail(`${tag} needs rows.`, `Write {% ${tag} ${example} %}.`, statement.begin)
+    if (tag === 'narrate' && named.length === 0)
+      reader.fail('narrate needs a question.', 'Write {% narrate BLOCK, ask: "..." %}.', statement.begin)
     statement.expressions.push(plain[0])
   }
   statement.named = named

@@ -9,6 +9,7 @@ import { createEngine, parseLiquid } from './engine.ts'
 import { escapeMarkdown, plainLine } from './escape.ts'
 import { makeFault, TemplateFault } from './fault.ts'
 import { lineageSection } from './lineage-section.ts'
+import type { Narration } from './narrative.ts'
 import { printText } from './print.ts'
 import { toFault } from './render-fault.ts'
 import { outcomeObject, type Row, Safe, tableRows } from './rows.ts'
@@ -30,13 +31,15 @@ export interface RenderResult {
   markdown: string
   charts: Chart[]
   facts: Fact[]
+  /** What a model is to be asked; `narrationPlaceholder(id)` stands in the Markdown for each. */
+  narrations: Narration[]
   /** False where `deliver_if` does not hold. */
   delivers: boolean
 }
 
 /** Throws TemplateFault: code `output_too_large` where the Markdown outgrows limits.output, else a fault of the template. */
 export function renderTemplate(template: Template, context: RenderContext): RenderResult {
-  const findings: Findings = { charts: [], facts: [] }
+  const findings: Findings = { charts: [], facts: [], narrations: [] }
   const budget = outputBudget(template)
   const engine = createEngine({
     print: (value) => budget(printMarkdown(value)),
@@ -54,6 +57,7 @@ export function renderTemplate(template: Template, context: RenderContext): Rend
     markdown,
     charts: findings.charts,
     facts: findings.facts,
+    narrations: findings.narrations,
     delivers: delivers(template, engine, scope),
   }
 }

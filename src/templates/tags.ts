@@ -4,9 +4,11 @@ import type { Template } from '../template.ts'
 import { makeChart } from './chart-spec.ts'
 import type { Evaluate, OwnTag, TagArguments } from './engine.ts'
 import { escapeMarkdown, fenced, plainLine } from './escape.ts'
+import type { Expression } from './expressions.ts'
 import { makeFault, type Place, TemplateFault } from './fault.ts'
 import { FilterError } from './filters.ts'
 import { formatValue } from './format.ts'
+import { cutData, type Narration, narrationPlaceholder } from './narrative.ts'
 import { suggest } from './near.ts'
 import { printText } from './print.ts'
 import { isPlainObject, isRows, type Row, Safe, toCell } from './rows.ts'
@@ -15,6 +17,7 @@ import { type Align, markdownTable, type TableOptions } from './tables.ts'
 export interface Findings {
   charts: Chart[]
   facts: Fact[]
+  narrations: Narration[]
 }
 
 type Values = Map<string, unknown>
@@ -164,6 +167,47 @@ function sqlTag(template: Template): OwnTag {
   }
 }
 
+/** The names of the blocks that an expression tells of: `a`, `a.points`, `[a, b]`. */
+function blocksOf({ operands }: Expression): string[] {
+  return operands.flatMap((operand) => {
+    if (operand.kind === 'path') return [operand.root]
+    return operand.kind === 'list' ? operand.items.flatMap(blocksOf) : []
+  })
+}
+
+function narrateTag(findings: Findings): OwnTag {
+  return {
+    plain: 1,
+    *render(args, evaluate) {
+      const expression = args.plain[0]!
+      const blocks = blocksOf(expression)
+      const value = yield* evaluate(expression)
+      const ask = text(yield* valuesOf(args, evaluate), 'ask')
+      if (ask === null || ask.trim() === '')
+        throw new FilterError('narrate needs a question.', 'Write ask: "...".')
+      const parts = expression.operands[0]?.kind === 'list' ? (value as unknown[]) : [value]
+      const names = parts.map((_, index) => blocks[index] ?? `part ${index + 1}`)
+      const data = Object.fromEntries(parts.map((part, index) => [names[index]!, cutData(toCell(part))]))
+      const summary = parts.map((part, index) => summaryOf(names[index]!, part)).join(' ')
+      const id = String(findings.narrations.length + 1)
+      findings.narrations.push({ id, blocks: names, ask, data, summary })
+      return standalone(narrationPlaceholder(id))
+    },
+  }
+}
+
+function summaryOf(name: string, value: unknown): string {
+  if (isRows(value)) return `${name} has ${value.length} rows.`
+  if (isPlainObject(value) && typeof value.summary === 'string') return value.summary
+  return `${name}: ${printText(value)}`
+}
+
 export function ownTags(template: Template, findings: Findings): Record<string, OwnTag> {
-  return { table, chart: chartTag(findings), fact: factTag(findings), sql: sqlTag(template) }
+  return {
+    table,
+    chart: chartTag(findings),
+    fact: factTag(findings),
+    narrate: narrateTag(findings),
+    sql: sqlTag(template),
+  }
 }

@@ -18,6 +18,7 @@ import { createJobBatch } from './job-batch.ts'
 import { gatherReads } from './job-reads.ts'
 import * as jobs from './jobs.ts'
 import * as links from './links.ts'
+import * as narratives from './narratives.ts'
 import * as nodes from './nodes.ts'
 import { prune } from './prune.ts'
 import * as recoveries from './recoveries.ts'
@@ -81,6 +82,7 @@ const READS = {
   getInsight: jobs.getInsight,
   findLink: links.findLink,
   listLinks: links.listLinks,
+  getNarrative: narratives.getNarrative,
   listNodes: nodes.listNodes,
   getWebhook: (from: Session, input: Input<'getWebhook'>) => webhooks.getWebhook(from, input),
   listWebhooks: webhooks.listWebhooks,
@@ -107,6 +109,7 @@ const READS = {
 /** Each is one transaction and resolves after its commit. */
 const WRITES = {
   keepOnce: settings.keepOnce,
+  keepNarrative: narratives.keepNarrative,
   prune,
   takeAllowances: allowances.takeAllowances,
   returnAllowances: allowances.returnAllowances,

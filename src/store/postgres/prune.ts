@@ -82,6 +82,7 @@ async function pruneVersions(tx: Transaction, limit: number): Promise<number> {
 const OTHERS: { table: string; condition: string }[] = [
   { table: 'tokens', condition: 'expires_at < $1' },
   { table: 'links', condition: 'expires_at < $1' },
+  { table: 'narratives', condition: 'created_at < $1' },
   {
     table: 'idempotency_keys',
     condition: `$1::timestamptz IS NOT NULL AND started_at <= clock_timestamp() - interval '24 hours'`,

@@ -213,6 +213,17 @@ CREATE TABLE migrations (
   PRIMARY KEY (number)
 );
 
+CREATE TABLE narratives (
+  workspace_id text COLLATE "C" NOT NULL,
+  hash text COLLATE "C" NOT NULL,
+  text text NOT NULL,
+  created_at timestamp(3) with time zone NOT NULL,
+  PRIMARY KEY (workspace_id, hash),
+  FOREIGN KEY (workspace_id) REFERENCES workspaces(workspace_id) ON DELETE CASCADE
+);
+
+CREATE INDEX narratives_by_age ON narratives USING btree (created_at);
+
 CREATE TABLE nodes (
   node_id text COLLATE "C" NOT NULL,
   name text NOT NULL,

@@ -96,6 +96,7 @@ export function prune(connection: Connection, input: Input<'prune'>): Pruned {
     versions +
     older('tokens', 'expires_at', events_before) +
     allowances +
-    older('links', 'expires_at', events_before)
+    older('links', 'expires_at', events_before) +
+    older('narratives', 'created_at', events_before)
   return { jobs, events, deliveries, other }
 }

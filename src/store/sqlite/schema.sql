@@ -187,6 +187,16 @@ CREATE INDEX links_by_insight ON links (insight_id, created_at, link_id);
 
 CREATE TABLE migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL) STRICT;
 
+CREATE TABLE narratives (
+  workspace_id TEXT NOT NULL REFERENCES workspaces ON DELETE CASCADE,
+  hash TEXT NOT NULL,
+  text TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  PRIMARY KEY (workspace_id, hash)
+) STRICT;
+
+CREATE INDEX narratives_by_age ON narratives (created_at);
+
 CREATE TABLE nodes (
   node_id TEXT PRIMARY KEY,
   name TEXT NOT NULL,

@@ -19,6 +19,7 @@ import * as idempotency from './idempotency.ts'
 import * as jobs from './jobs.ts'
 import * as links from './links.ts'
 import { takeLock } from './lock.ts'
+import * as narratives from './narratives.ts'
 import * as nodes from './nodes.ts'
 import { prune } from './prune.ts'
 import * as recoveries from './recoveries.ts'
@@ -91,6 +92,7 @@ const READS = {
   getInsight: jobs.getInsight,
   findLink: links.findLink,
   listLinks: links.listLinks,
+  getNarrative: narratives.getNarrative,
   listNodes: nodes.listNodes,
   getWebhook: webhooks.getWebhook,
   listWebhooks: webhooks.listWebhooks,
@@ -112,6 +114,7 @@ const READS = {
 /** Each resolves after the commit of its group. */
 const WRITES = {
   keepOnce: settings.keepOnce,
+  keepNarrative: narratives.keepNarrative,
   prune,
   takeAllowances: allowances.takeAllowances,
   returnAllowances: allowances.returnAllowances,

@@ -1,0 +1,87 @@
+/**
+ * Whether a text claims only numbers that were given. A number of the text holds where some given number, rounded as the
+ * text writes it (its decimals, its thousands, its percent), reads the same; signs are not looked at, since "fell by 3"
+ * tells of -3. Numbers in words count, too, from two on.
+ */
+
+const WORDS: Record<string, number> = {
+  ...Object.fromEntries(
+    'two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen'
+      .split(' ')
+      .map((word, index) => [word, index + 2]),
+  ),
+  ...Object.fromEntries(
+    'twenty thirty forty fifty sixty seventy eighty ninety'
+      .split(' ')
+      .map((word, index) => [word, (index + 2) * 10]),
+  ),
+  twice: 2,
+  double: 2,
+  doubled: 2,
+  triple: 3,
+  tripled: 3,
+  half: 0.5,
+  third: 1 / 3,
+  quarter: 0.25,
+  dozen: 12,
+  hundred: 100,
+  thousand: 1e3,
+  million: 1e6,
+  billion: 1e9,
+}
+
+const SCALES: Record<string, number> = { k: 1e3, thousand: 1e3, m: 1e6, million: 1e6, bn: 1e9, billion: 1e9 }
+
+/** Digits with their separators; a percent or a scale behind them. */
+const DIGITS =
+  /(?<![\p{L}\p{N}_])(\d{1,3}(?:[,\u00a0\u202f]\d{3})+|\d+)(\.\d+)?(?:\s?(%|percent\b|per cent\b|k\b|m\b|bn\b|thousand\b|million\b|billion\b))?/giu
+const NUMBER_WORDS = new RegExp(`\\b(?:${Object.keys(WORDS).join('|')})\\b`, 'giu')
+
+/** Every number in a value: as such, and in its texts (a date gives its year, month and day). */
+export function numbersIn(value: unknown, found: Set<number> = new Set()): Set<number> {
+  if (typeof value === 'number') found.add(Math.abs(value))
+  else if (typeof value === 'string') {
+    if (value.trim() !== '' && Number.isFinite(Number(value))) found.add(Math.abs(Number(value)))
+    for (const [, whole = '', part = ''] of value.matchAll(DIGITS))
+      found.add(Number(whole.replace(/\D/g, '') + part))
+    for (const [, ...parts] of value.matchAll(/(\d{4})-(\d{2})-(\d{2})/g))
+      for (const part of parts) found.add(Number(part))
+  } else if (Array.isArray(value)) {
+    found.add(value.length)
+    for (const item of value) numbersIn(item, found)
+  } else if (typeof value === 'object' && value !== null) {
+    for (const item of Object.values(value)) numbersIn(item, found)
+  }
+  return found
+}
+
+/** The numbers of a text that are not among the given ones, as they are written there. */
+export function unknownNumbers(text: string, given: ReadonlySet<number>): string[] {
+  const unknown: string[] = []
+  const rest = text.replace(DIGITS, (written, whole: string, part: string | undefined, unit = '') => {
+    const decimals = (part ?? '').length === 0 ? 0 : part!.length - 1
+    const number = Number(whole.replace(/\D/g, '') + (part ?? ''))
+    const percent = /^(?:%|per)/i.test(unit as string)
+    const scale = SCALES[(unit as string).toLowerCase()] ?? 1
+    if (!isGiven(number, decimals, percent ? [1, 0.01] : [scale], given)) unknown.push(written.trim())
+    return ' '
+  })
+  for (const [word] of rest.matchAll(NUMBER_WORDS)) {
+    if (!given.has(WORDS[word.toLowerCase()]!)) unknown.push(word)
+  }
+  return unknown
+}
+
+/** Whether some given number over one of the scales rounds to `number` at so many decimals. */
+function isGiven(
+  number: number,
+  decimals: number,
+  scales: readonly number[],
+  given: ReadonlySet<number>,
+): boolean {
+  const room = 0.5 * 10 ** -decimals * (1 + 1e-9)
+  return scales.some((scale) => {
+    for (const one of given) if (Math.abs(one / scale - number) <= room) return true
+    return false
+  })
+}
