@@ -310,7 +310,8 @@ async function buildServices(
   const lease = createLease({ store, clock, log, node, leaseMs: config.lease })
   const { roles, home } = config
   const api = await createApi({ ...shared, files, config, settings, pool, catalog, roles, lease, home })
-  services.push(lease, createReaper({ store, clock, log, keep: keepOf(config), leaseMs: config.lease }))
+  const keeping = { keep: keepOf(config), keepAuditMs: config.keepAudit }
+  services.push(lease, createReaper({ store, clock, log, ...keeping, leaseMs: config.lease }))
   if (catalog) services.push(createScheduler({ store, catalog, clock, log, metrics }))
   if (has('dispatcher'))
     services.push(createDispatcher({ ...shared, drainMs: config.drain, holds: lease.holds, senders }))

@@ -15,7 +15,7 @@ import { subscriptionCalls } from './client/subscriptions.ts'
 import { templateCalls } from './client/templates.ts'
 import { webhookCalls } from './client/webhooks.ts'
 
-export type { NodeView, QueueView } from './client/administration.ts'
+export type { AuditFilter, NodeView, QueueView } from './client/administration.ts'
 export type { ConnectionChange, ConnectionInput, ConnectionTest } from './client/connections.ts'
 export type { NewFile } from './client/files.ts'
 export {

@@ -364,6 +364,7 @@ export const SETTINGS = {
     'How long a node that is silent keeps its jobs and deliveries before others take them over; from 3s to 10m, the same on every node',
     durationFrom(3000, 600_000),
   ),
+  keepAudit: setting('ASSAY_KEEP_AUDIT', '365d', 'How long the audit trail is kept', parseDuration),
   drain: setting(
     'ASSAY_DRAIN',
     '10s',

@@ -22,6 +22,7 @@ const NOUNS = [
   'connection',
   'link',
   'schedule',
+  'audit',
   'cron',
   'file',
   'subscription',

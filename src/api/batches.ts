@@ -43,6 +43,7 @@ const Outcome = Type.Object({
 export const createJobs = operation({
   name: 'createJobs',
   tag: 'Jobs',
+  audit: 'job.create_many',
   summary: 'Create up to 1,000 jobs from one template',
   description:
     'Each item gets an id, or its own faults: those that fit are made in one transaction, the others are not made. `presence_name`, `priority` and `metadata` hold for every item that brings none of its own (metadata is merged). All jobs bear the `batch_id`.',

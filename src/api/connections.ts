@@ -112,6 +112,7 @@ export const listConnections = operation({
 
 export const createConnection = operation({
   name: 'createConnection',
+  audit: 'connection.create',
   tag: 'Connections',
   summary: 'Add a connection',
   description:
@@ -161,6 +162,7 @@ export const createConnection = operation({
 
 export const changeConnection = operation({
   name: 'changeConnection',
+  audit: 'connection.change',
   tag: 'Connections',
   summary: 'Change a connection',
   description:
@@ -225,6 +227,7 @@ function movedSecretFaults(
 
 export const deleteConnection = operation({
   name: 'deleteConnection',
+  audit: 'connection.delete',
   tag: 'Connections',
   summary: 'Remove a connection',
   description: 'Jobs that read over it fail from then on with `source_unavailable`.',
@@ -254,6 +257,7 @@ const Tested = Type.Object({
 
 export const testConnection = operation({
   name: 'testConnection',
+  audit: null,
   tag: 'Connections',
   summary: 'Try a connection',
   description:

@@ -74,6 +74,7 @@ export const getDelivery = operation({
 export const redeliver = operation({
   name: 'redeliver',
   tag: 'Webhooks',
+  audit: 'delivery.redeliver',
   summary: 'Send an event again',
   description: 'A new delivery of the same event, under the same `webhook-id`, due now.',
   scope: 'analyst',
@@ -106,6 +107,7 @@ const recoverOf = (of: Family, name: string) =>
   operation({
     name,
     tag: of.tag,
+    audit: `${of.noun}.recover`,
     summary: 'Send again all that failed since a time',
     scope: 'analyst',
     params: pathOf(of, {}),
@@ -159,6 +161,7 @@ const cancelOf = (of: Family, name: string) =>
   operation({
     name,
     tag: of.tag,
+    audit: `${of.noun}.cancel_pending`,
     summary: 'Cancel what waits to be sent',
     scope: 'analyst',
     params: pathOf(of, {}),

@@ -93,6 +93,7 @@ async function columnsOf(
 
 export const putFile = operation({
   name: 'putFile',
+  audit: 'file.put',
   tag: 'Files',
   summary: 'Upload a file, or replace one',
   description:
@@ -239,6 +240,7 @@ export const getFile = operation({
 
 export const deleteFile = operation({
   name: 'deleteFile',
+  audit: 'file.delete',
   tag: 'Files',
   summary: 'Delete an upload',
   description: 'With `If-Match` only the one that it names. A job that reads it now may fail.',

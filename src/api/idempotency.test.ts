@@ -88,6 +88,7 @@ test('asks the second of two at the same time to wait', async (t) => {
   const begun = new Promise<void>((resolve) => (begin = resolve))
   let go: () => void = () => undefined
   const held = new Promise<void>((resolve) => (go = resolve))
+  t.mock.method(store, 'audited', () => store)
   t.mock.method(store, 'createJob', async (input: Parameters<typeof createJob>[0]) => {
     begin()
     await held
@@ -105,6 +106,7 @@ test('asks the second of two at the same time to wait', async (t) => {
 
 test('keeps no fault of the service: a repeat tries again', async (t) => {
   const { ask, store } = await openHarness(t)
+  t.mock.method(store, 'audited', () => store)
   const away = t.mock.method(store, 'createJob', () =>
     Promise.reject(new AppError('store_unavailable', 'Away.')),
   )
@@ -116,6 +118,7 @@ test('keeps no fault of the service: a repeat tries again', async (t) => {
 test('makes no second job where the first was made and the answer to it was lost on the way', async (t) => {
   const { ask, store } = await openHarness(t)
   const createJob = store.createJob.bind(store)
+  t.mock.method(store, 'audited', () => store)
   const unsure = t.mock.method(store, 'createJob', async (input: Parameters<typeof createJob>[0]) => {
     await createJob(input)
     throw new AppError('store_unavailable', 'The connection broke at COMMIT.')

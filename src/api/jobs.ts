@@ -32,6 +32,7 @@ export const Metadata = Type.Record(Type.String(), Type.String({ maxLength: 1000
 export const createJob = operation({
   name: 'createJob',
   tag: 'Jobs',
+  audit: 'job.create',
   summary: 'Create a job from a template',
   description:
     'The answer is the assignment id and nothing else: a JSON string, or the bare id under `Accept: text/plain`. The job is a draft until it is run.',
@@ -90,6 +91,7 @@ const Assignment = Type.Object({
 export const runJob = operation({
   name: 'runJob',
   tag: 'Jobs',
+  audit: 'job.run',
   summary: 'Run a job',
   description:
     'draft becomes queued. Again while it is queued, active or executing: answered as it is, no second run.',
@@ -106,6 +108,7 @@ export const runJob = operation({
 export const cancelJob = operation({
   name: 'cancelJob',
   tag: 'Jobs',
+  audit: 'job.cancel',
   summary: 'Cancel a job',
   description: 'Any unfinished job becomes canceled at once; a running query is stopped within a second.',
   scope: 'analyst',
@@ -188,6 +191,7 @@ export const listJobs = operation({
 export const deleteJob = operation({
   name: 'deleteJob',
   tag: 'Jobs',
+  audit: 'job.delete',
   summary: 'Delete a job that has ended',
   description: 'Its insight and the bodies of its deliveries go too.',
   scope: 'analyst',

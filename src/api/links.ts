@@ -22,6 +22,7 @@ async function requireInsight({
 export const createLink = operation({
   name: 'createLink',
   tag: 'Links',
+  audit: 'link.create',
   summary: 'Make a link to the page of an insight',
   description:
     'Who has the address reads the page, and that page only, without a token, until the link expires or is revoked. The address is in this answer only: a hash of it is kept.',
@@ -93,6 +94,7 @@ export const listLinks = operation({
 export const deleteLink = operation({
   name: 'deleteLink',
   tag: 'Links',
+  audit: 'link.delete',
   summary: 'Revoke a link',
   description: 'At once: the next who opens it finds nothing.',
   scope: 'analyst',

@@ -10,7 +10,7 @@ import { uuidv7 } from '../runtime/ids.ts'
 import { hashToken, newToken, verifyPassword } from '../runtime/secrets.ts'
 import type { Bucket } from '../store/contract/allowances.ts'
 import type { Store } from '../store/store.ts'
-import { includesScope, type Principal, SCOPES, type Scope } from '../token.ts'
+import { DEFAULT_WORKSPACE, includesScope, type Principal, SCOPES, type Scope } from '../token.ts'
 import { rateHeaders } from './auth.ts'
 import { operation } from './route.ts'
 import { invalid } from './validate.ts'
@@ -84,17 +84,30 @@ export const login = operation({
     const buckets = bucketsOf(request.ip, username)
     await attempt(store, buckets)
     const user = await store.findUser(username)
-    if (!(await verifyPassword(password, user?.password_hash ?? null)) || !user)
+    const record = {
+      action: 'session.begin',
+      fields: [],
+      address: request.ip,
+      request_id: request.id,
+    } as const
+    if (!(await verifyPassword(password, user?.password_hash ?? null)) || !user) {
+      // Neither the name nor the password: one may have been typed in the other's place.
+      const nobody = { workspace_id: DEFAULT_WORKSPACE, user_id: null, token_id: null, object_id: null }
+      services.audit.note({ ...record, ...nobody, fields: [], action: 'session.refuse' })
       throw new AppError('unauthorized', 'The username or the password is wrong.', {
         headers: { 'www-authenticate': 'Bearer' },
       })
+    }
     await store.returnAllowances(buckets)
     const scopes = grantedScopes(body.scope, user.scopes)
     const secret = newToken()
-    await store.createToken({
-      token_id: uuidv7(),
-      workspace_id: user.workspace_id,
-      user_id: user.user_id,
+    const { workspace_id, user_id } = user
+    const token_id = uuidv7()
+    const begun = { ...record, fields: [], workspace_id, user_id, token_id, object_id: token_id }
+    await store.audited(begun).createToken({
+      token_id,
+      workspace_id,
+      user_id,
       name: 'login',
       scopes,
       expires_at: iso(clock.now() + SESSION_SECONDS * 1000),
@@ -153,6 +166,7 @@ export const whoAmI = operation({
 export const logout = operation({
   name: 'logout',
   tag: 'Authentication',
+  audit: 'session.end',
   summary: 'Revoke the token of this request',
   description: 'What a login made ends before its hours are over.',
   scope: 'viewer',

@@ -50,6 +50,8 @@ async function answerWith(response: Response, reply: FastifyReply): Promise<Fast
 
 export const mcp = operation({
   name: 'mcp',
+  // What a tool does it asks of the API, which records it.
+  audit: null,
   summary: 'Speak with agents (Model Context Protocol)',
   tag: 'Service',
   scope: 'viewer',

@@ -10,6 +10,7 @@ import type { SecretBox } from '../runtime/secrets.ts'
 import type { Store } from '../store/store.ts'
 import type { Targets } from '../target.ts'
 import type { Catalog } from '../templates/catalog.ts'
+import type { AuditNotes } from './audit.ts'
 import type { RequestLimits, TokenCache } from './auth.ts'
 import type { Drawings } from './drawings.ts'
 import type { Hints } from './hints.ts'
@@ -59,6 +60,7 @@ export interface Services extends ApiParts {
   pool: Pool
   catalog: Catalog
   tokens: TokenCache
+  audit: AuditNotes
   hints: Hints
   statuses: Statuses
   drawings: Drawings

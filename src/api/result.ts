@@ -68,6 +68,7 @@ function insightView(insight: Insight, markdown: string, svgs: string[]): Insigh
 export const readResult = operation({
   name: 'readResult',
   tag: 'Jobs',
+  audit: 'result.read',
   summary: 'Read the result of a completed job',
   description:
     'Markdown, HTML or JSON by the quality values of `Accept`; at equal quality Markdown wins, then HTML. An insight never changes: `ETag` by variant.',

@@ -6,6 +6,7 @@
 import type { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type, { type Static, type TObject, type TSchema } from 'typebox'
+import { type AuditAction, NOTED } from '../audit.ts'
 import type { ErrorCode, FieldError } from '../errors.ts'
 import { uuidv7 } from '../runtime/ids.ts'
 import type { Principal, Scope } from '../token.ts'
@@ -61,6 +62,8 @@ export interface Operation {
   bodyBytes?: number
   replies: Record<number, ReplyShape>
   errors: readonly ErrorCode[]
+  /** Recorded in the audit trail; null: nothing to record (a test holds that each change says which). */
+  audit?: AuditAction | null
   /** False: an Idempotency-Key is passed over. */
   idempotent: boolean
   /** Answers for as long as the client listens: there is no HEAD for it. */
@@ -91,6 +94,7 @@ export function operation<
   bodyBytes?: number
   replies: Replies
   errors?: readonly ErrorCode[]
+  audit?: AuditAction | null
   idempotent?: boolean
   streams?: boolean
   hidden?: boolean
@@ -202,7 +206,7 @@ export function handlerOf({ operation, path }: { operation: Operation; path: str
     const { method, url } = request
     const bodyless = method === 'GET' || method === 'HEAD'
     const parts: Parts = bodyless ? (valid.get(url) ?? readAddress(request)) : readAll(request)
-    return operation.handle({
+    const call: Call = {
       services,
       principal: request.principal as Principal,
       params: parts.params,
@@ -212,8 +216,22 @@ export function handlerOf({ operation, path }: { operation: Operation; path: str
       signal: () => goneSignal(reply, services.stopping),
       request,
       reply,
-    })
+    }
+    return operation.audit ? handleAudited(operation, operation.audit, call) : operation.handle(call)
   }
+}
+
+/** A change of the store is recorded with its transaction, anything else once it is answered. */
+async function handleAudited(operation: Operation, action: AuditAction, call: Call): Promise<unknown> {
+  const { services } = call
+  const record = services.audit.record(action, call)
+  if (!NOTED.includes(action)) {
+    const store = services.store.audited(record)
+    return operation.handle({ ...call, services: { ...services, store } })
+  }
+  const answer = await operation.handle(call)
+  services.audit.note(record)
+  return answer
 }
 
 function goneSignal(reply: FastifyReply, stopping: AbortSignal): AbortSignal {

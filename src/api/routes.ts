@@ -1,4 +1,5 @@
 /** The whole surface on one screen. A slash at the end of a path is optional; parameters stand in braces. */
+import * as audit from './audit.ts'
 import * as batches from './batches.ts'
 import * as connections from './connections.ts'
 import * as console from './console.ts'
@@ -126,6 +127,7 @@ export const ROUTES: readonly Route[] = [
   on('POST /v1alpha/workspaces', workspaces.createWorkspace),
   on('PATCH /v1alpha/workspaces/{workspace_id}', workspaces.changeWorkspace),
   on('DELETE /v1alpha/workspaces/{workspace_id}', workspaces.deleteWorkspace),
+  on('GET /v1alpha/audit', audit.listAudit),
   on('GET /v1alpha/nodes', system.listNodes),
   on('GET /v1alpha/queue', system.readQueue),
   on('GET /v1alpha/settings', system.listSettings),

@@ -139,6 +139,7 @@ function newSchedule(
 export const createSchedule = operation({
   name: 'createSchedule',
   tag: 'Schedules',
+  audit: 'schedule.create',
   summary: 'Run a template by a cron line',
   description:
     'The variables are checked now and again at each run. Each run is an ordinary job that names the schedule (`schedule_id`, `scheduled_for`).',
@@ -196,6 +197,7 @@ function patchOf({ template_vars, cron, ...rest }: Static<typeof ScheduleChange>
 export const changeSchedule = operation({
   name: 'changeSchedule',
   tag: 'Schedules',
+  audit: 'schedule.change',
   summary: 'Change, pause or resume a schedule',
   description:
     'Only what is given changes. Where the cron line, its zone, its bounds or the pause change, the next due time is found from now: what would have been due in a pause is not made up for.',
@@ -220,6 +222,7 @@ export const changeSchedule = operation({
 export const deleteSchedule = operation({
   name: 'deleteSchedule',
   tag: 'Schedules',
+  audit: 'schedule.delete',
   summary: 'Delete a schedule',
   description: 'Its jobs stay.',
   scope: 'analyst',
@@ -237,6 +240,7 @@ export const deleteSchedule = operation({
 export const runScheduleNow = operation({
   name: 'runScheduleNow',
   tag: 'Schedules',
+  audit: 'schedule.run',
   summary: 'Run a schedule now',
   description:
     'Makes and queues a job of the schedule, whether it is paused or not, whatever else is running. The due times stay as they are.',

@@ -72,6 +72,7 @@ export async function createApi(parts: ApiParts): Promise<Api> {
       await app.close()
       await services.openings.close()
       clearTimeout(cut)
+      await services.audit.flush()
     },
   }
 }

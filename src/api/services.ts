@@ -2,6 +2,7 @@
 import type { Pool } from '../analysis/pool.ts'
 import type { Catalog } from '../templates/catalog.ts'
 import { sampleFiles } from '../templates/samples.ts'
+import { createAuditNotes } from './audit.ts'
 import { createRequestLimits, createTokenCache } from './auth.ts'
 import { createDrawings } from './drawings.ts'
 import { createHints } from './hints.ts'
@@ -29,6 +30,7 @@ export function createServices(parts: ApiParts, stopping: AbortSignal): Services
     pool,
     catalog,
     tokens: createTokenCache(store, clock),
+    audit: createAuditNotes(store, parts),
     hints: createHints(store, clock),
     statuses: createStatuses(store),
     sample: sampleFiles(),

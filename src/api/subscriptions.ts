@@ -55,6 +55,7 @@ function requireMailServer({ config }: Services, kind: SubscriptionKind): void {
 
 export const createSubscription = operation({
   name: 'createSubscription',
+  audit: 'subscription.create',
   tag: 'Subscriptions',
   summary: 'Tell people of events, by mail or in a chat',
   description:
@@ -150,6 +151,7 @@ function changedTarget(
 
 export const changeSubscription = operation({
   name: 'changeSubscription',
+  audit: 'subscription.change',
   tag: 'Subscriptions',
   summary: 'Change a subscription',
   description: 'Only what is given changes. `enabled` makes what waits due at once.',
@@ -179,6 +181,7 @@ export const changeSubscription = operation({
 
 export const deleteSubscription = operation({
   name: 'deleteSubscription',
+  audit: 'subscription.delete',
   tag: 'Subscriptions',
   summary: 'Delete a subscription with its deliveries',
   scope: 'analyst',

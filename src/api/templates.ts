@@ -95,6 +95,7 @@ function requireOwn({ catalog }: Services, template_id: string): void {
 export const putTemplate = operation({
   name: 'putTemplate',
   tag: 'Templates',
+  audit: 'template.put',
   summary: 'Create or replace a template of the workspace',
   description: 'Faults come back with line and column. Jobs keep the version that they were created with.',
   scope: 'admin',
@@ -124,6 +125,7 @@ export const putTemplate = operation({
 export const deleteTemplate = operation({
   name: 'deleteTemplate',
   tag: 'Templates',
+  audit: 'template.delete',
   summary: 'Delete a template of the workspace',
   description: 'Jobs that were created from it are not touched.',
   scope: 'admin',
@@ -149,6 +151,7 @@ function notTried(error: unknown): never {
 export const checkTemplate = operation({
   name: 'checkTemplate',
   tag: 'Templates',
+  audit: null,
   summary: 'Find the faults of a template without running it',
   scope: 'analyst',
   body: Source,
@@ -192,6 +195,7 @@ function findingsOf(result: RunResult): Findings {
 export const previewTemplate = operation({
   name: 'previewTemplate',
   tag: 'Templates',
+  audit: null,
   summary: 'Run a template without keeping anything',
   description: 'The answer is that of a result; faults of the template are a 422 with line and column.',
   scope: 'analyst',

@@ -26,6 +26,7 @@ export const listTokens = operation({
 export const createToken = operation({
   name: 'createToken',
   tag: 'Administration',
+  audit: 'token.create',
   summary: 'Create a token',
   scope: 'admin',
   body: Type.Object({
@@ -72,6 +73,7 @@ export const createToken = operation({
 export const deleteToken = operation({
   name: 'deleteToken',
   tag: 'Administration',
+  audit: 'token.delete',
   summary: 'Revoke a token',
   description: 'At once on this node; another may take it for two more seconds.',
   scope: 'admin',

@@ -24,6 +24,7 @@ export const listUsers = operation({
 export const createUser = operation({
   name: 'createUser',
   tag: 'Administration',
+  audit: 'user.create',
   summary: 'Create a user',
   description: 'Without a password the user exists but cannot log in.',
   scope: 'admin',
@@ -56,6 +57,7 @@ export const createUser = operation({
 export const deleteUser = operation({
   name: 'deleteUser',
   tag: 'Administration',
+  audit: 'user.delete',
   summary: 'Delete a user and revoke the tokens',
   scope: 'admin',
   params: Type.Object({ user_id: Name }),

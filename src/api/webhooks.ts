@@ -61,6 +61,7 @@ function newSecret(secrets: SecretBox, webhook_id: string, version: SignatureVer
 export const createWebhook = operation({
   name: 'createWebhook',
   tag: 'Webhooks',
+  audit: 'webhook.create',
   summary: 'Register a webhook',
   scope: 'analyst',
   body: WebhookInput,
@@ -131,6 +132,7 @@ export const getWebhook = operation({
 export const changeWebhook = operation({
   name: 'changeWebhook',
   tag: 'Webhooks',
+  audit: 'webhook.change',
   summary: 'Change a webhook',
   description:
     'Only what is given changes. `headers` changes by name: a value sets a header, null removes it, the others stay; null instead of the list removes all. `enabled` makes what waits due at once, also where it was enabled.',
@@ -162,6 +164,7 @@ export const changeWebhook = operation({
 export const deleteWebhook = operation({
   name: 'deleteWebhook',
   tag: 'Webhooks',
+  audit: 'webhook.delete',
   summary: 'Delete a webhook with its deliveries',
   scope: 'analyst',
   params: WebhookPath,
@@ -179,6 +182,7 @@ export const deleteWebhook = operation({
 export const rotateSecret = operation({
   name: 'rotateSecret',
   tag: 'Webhooks',
+  audit: 'webhook.rotate_secret',
   summary: 'Replace the signing secret',
   description:
     'Both secrets sign until the overlap is over: receivers change theirs in between, with v1a to the new `public_key`. With 0 none of the older ones signs any more.',
@@ -220,6 +224,7 @@ const testOf = (of: Family, name: string) =>
   operation({
     name,
     tag: of.tag,
+    audit: `${of.noun}.test`,
     summary: 'Send a test event now',
     description: `Sends \`webhook.test\` to this ${of.noun}, whatever its \`events\`, and answers with the attempt.`,
     scope: 'analyst',

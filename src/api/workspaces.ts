@@ -42,6 +42,7 @@ const OwnCaps = Type.Partial(WorkspaceCaps).properties
 export const createWorkspace = operation({
   name: 'createWorkspace',
   tag: 'Administration',
+  audit: 'workspace.create',
   summary: 'Create a workspace',
   scope: 'admin',
   body: Type.Object({
@@ -69,6 +70,7 @@ export const createWorkspace = operation({
 
 export const changeWorkspace = operation({
   name: 'changeWorkspace',
+  audit: 'workspace.change',
   tag: 'Administration',
   summary: 'Change a workspace',
   description:
@@ -99,6 +101,7 @@ export const changeWorkspace = operation({
 export const deleteWorkspace = operation({
   name: 'deleteWorkspace',
   tag: 'Administration',
+  audit: 'workspace.delete',
   summary: 'Delete a workspace with all that is in it',
   scope: 'admin',
   params: Type.Object({ workspace_id: WorkspaceId }),

@@ -3,6 +3,7 @@
  * parser of templates) only when they run, so that a light command answers at once.
  */
 import { ACCOUNTS } from './accounts.ts'
+import { AUDIT } from './audit.ts'
 import { BACKUP } from './backup.ts'
 import { CHECK } from './check.ts'
 import type { Command } from './command.ts'
@@ -49,6 +50,7 @@ export const COMMANDS: readonly Command[] = [
   STATUS,
   ...CONNECTIONS,
   ...ACCOUNTS,
+  AUDIT,
   CONFIG,
   MIGRATE,
   BACKUP,

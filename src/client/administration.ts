@@ -1,4 +1,5 @@
 /** Tokens, users, workspaces, and what the service says of itself. */
+import type { AuditAction, AuditRecord } from '../audit.ts'
 import type { JobStatus } from '../job.ts'
 import type { Principal, Scope, Token, User, Workspace, WorkspaceCaps, WorkspacePatch } from '../token.ts'
 import {
@@ -28,6 +29,14 @@ export interface QueueView {
   webhooks: { failing: number; disabled: number }
   /** Of the node that answered. */
   disk: { free_bytes: number; total_bytes: number } | null
+}
+
+export interface AuditFilter extends PageInput, OfWorkspace {
+  action?: AuditAction
+  user_id?: string
+  object_id?: string
+  created_after?: string
+  created_before?: string
 }
 
 export function adminCalls(send: Send, json: Json) {
@@ -76,6 +85,8 @@ export function adminCalls(send: Send, json: Json) {
       await send('POST', '/auth/logout')
     },
     me: () => json<Principal & { username: string | null; version: string }>('GET', '/auth/me'),
+    /** Who did what, newest first. */
+    audit: (query: AuditFilter = {}) => json<Page<AuditRecord>>('GET', '/audit', { query: { ...query } }),
     nodes: () => json<Page<NodeView>>('GET', '/nodes'),
     queue: () => json<QueueView>('GET', '/queue'),
     settings: () =>

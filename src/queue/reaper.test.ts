@@ -38,6 +38,7 @@ async function setUp() {
     clock,
     log: silentLog,
     keep: { jobs_ms: 30 * DAY_MS, events_ms: 30 * DAY_MS, deliveries_ms: 30 * DAY_MS },
+    keepAuditMs: 365 * DAY_MS,
     leaseMs: 30_000,
   })
   const control = new AbortController()

@@ -2,7 +2,7 @@
  * The reaper: every node looks for nodes whose lease ran out and puts their work back and deletes what has been kept long
  * enough in small batches. Any number of nodes may do so at once.
  */
-import type { Clock } from '../runtime/clock.ts'
+import { type Clock, iso } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Service } from '../runtime/service.ts'
 import type { Retention } from '../store/contract/retention.ts'
@@ -20,6 +20,7 @@ export interface ReaperOptions {
   clock: Clock
   log: Logger
   keep: Retention
+  keepAuditMs: number
   leaseMs: number
 }
 
@@ -38,6 +39,21 @@ async function prune(options: ReaperOptions, signal: AbortSignal): Promise<void>
     if (rest > 0) await clock.sleep(PRUNE_PAUSE_MS, signal)
   }
   if (Object.values(total).some((count) => count > 0)) log.info(total, 'old rows were deleted')
+}
+
+async function pruneAudit(
+  { store, clock, log, keepAuditMs }: ReaperOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const before = iso(clock.now() - keepAuditMs)
+  let total = 0
+  while (!signal.aborted) {
+    const pruned = await store.pruneAudit({ before, limit: PRUNE_BATCH })
+    total += pruned
+    if (pruned < PRUNE_BATCH) break
+    await clock.sleep(PRUNE_PAUSE_MS, signal)
+  }
+  if (total > 0) log.info({ records: total }, 'old records of the audit trail were deleted')
 }
 
 export function createReaper(options: ReaperOptions): Service {
@@ -63,6 +79,7 @@ export function createReaper(options: ReaperOptions): Service {
           away = false
           if (clock.monotonic() >= pruneAt) {
             await prune(options, signal)
+            await pruneAudit(options, signal)
             pruneAt = clock.monotonic() + PRUNE_MS
           }
         } catch (error) {

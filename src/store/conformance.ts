@@ -5,6 +5,7 @@
 import { suite, test } from 'node:test'
 import { accountTests } from './conformance/accounts.ts'
 import { allowanceTests } from './conformance/allowances.ts'
+import { auditTests } from './conformance/audit.ts'
 import { batchTests } from './conformance/batches.ts'
 import { capTests } from './conformance/caps.ts'
 import { claimTests, nodeTests } from './conformance/claims.ts'
@@ -39,6 +40,7 @@ const PARTS = {
   'recovery and statistics': recoveryTests,
   idempotency: idempotencyTests,
   retention: retentionTests,
+  'audit trail': auditTests,
 }
 
 export function conformance(name: string, open: () => Promise<Harness>): void {

@@ -23,6 +23,7 @@ import type {
   WebhookStatus,
 } from '../webhook.ts'
 import type { AllowanceStore } from './contract/allowances.ts'
+import type { AuditStore } from './contract/audit.ts'
 import type { BatchStore } from './contract/batches.ts'
 import type { ConnectionStore } from './contract/connections.ts'
 import type { LinkStore } from './contract/links.ts'
@@ -203,6 +204,7 @@ export interface Counts {
 
 export interface Store
   extends AllowanceStore,
+    AuditStore,
     BatchStore,
     ConnectionStore,
     LinkStore,

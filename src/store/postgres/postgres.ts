@@ -2,11 +2,13 @@
  * The store on PostgreSQL (14 and later): the contract, method by method. Many processes share one database, which is
  * the distributed engine: row locks, its clock, its transactions. Nothing is concluded from what this process knows.
  */
+import type { NewAuditRecord } from '../../audit.ts'
 import type { JobCaps } from '../caps.ts'
 import { inSteps } from '../steps.ts'
 import type { Input, NewRecovery, Store } from '../store.ts'
 import * as accounts from './accounts.ts'
 import * as allowances from './allowances.ts'
+import * as audit from './audit.ts'
 import * as batches from './batches.ts'
 import * as claims from './claims.ts'
 import { type Connection, type Context, connect, type Session, type Transaction } from './connection.ts'
@@ -88,6 +90,7 @@ const READS = {
   listWebhooks: webhooks.listWebhooks,
   getDelivery: deliveries.getDelivery,
   listDeliveries: deliveries.listDeliveries,
+  listAudit: audit.listAudit,
   countBatch: batches.countBatch,
   getSchedule: schedules.getSchedule,
   listSchedules: schedules.listSchedules,
@@ -144,6 +147,8 @@ const WRITES = {
   redeliver: deliveries.redeliver,
   releaseDeliveries: sending.releaseDeliveries,
   advanceRecoveries: recoveries.advanceRecoveries,
+  writeAudit: audit.writeAudit,
+  pruneAudit: audit.pruneAudit,
   createJobs: batches.createJobs,
   createSchedule: schedules.createSchedule,
   updateSchedule: schedules.updateSchedule,
@@ -179,32 +184,65 @@ function bind<Methods extends Record<string, Work>>(
   return Object.fromEntries(bound) as Bound<Methods>
 }
 
-/** Writes of many rows: others have their turn between the transactions. */
-function writesInSteps({
-  write,
-}: Connection): Pick<Store, 'updateWebhook' | 'deleteWebhook' | 'cancelPending'> {
+type SlowWrites = Pick<Store, 'updateWebhook' | 'deleteWebhook' | 'cancelPending' | 'createRecovery'>
+
+/** Writes of many rows: others have their turn between the transactions. `change` writes what is decisive. */
+function writesInSteps({ read, write }: Connection, change: Connection['write'] = write): SlowWrites {
   return {
     async updateWebhook(input) {
       if (input.patch.status === 'enabled')
         await inSteps((most) => write((tx) => webhooks.prepareEnabling(tx, input, most)))
-      return write((tx) => webhooks.updateWebhook(tx, input))
+      return change((tx) => webhooks.updateWebhook(tx, input))
     },
     async deleteWebhook(key) {
       await inSteps((most) => write((tx) => webhooks.emptyWebhook(tx, key, most)))
-      return write((tx) => webhooks.deleteWebhook(tx, key))
+      return change((tx) => webhooks.deleteWebhook(tx, key))
     },
     async cancelPending(input) {
-      await write((tx) => deliveries.endPending(tx, input))
+      await change((tx) => deliveries.endPending(tx, input))
       return inSteps((most) => write((tx) => deliveries.cancelPending(tx, input, most)))
     },
+    async createRecovery(input) {
+      const missing = await read((from) => countMissing(from, input))
+      return missing && change((tx) => recoveries.insertRecovery(tx, input, missing.walk, missing.count))
+    },
   }
+}
+
+/** A store for one request, whose changes tell of it. Its methods are made once and find the record by `this`. */
+interface Audited {
+  record: NewAuditRecord
+  written: boolean
+}
+
+function auditedMethods(connection: Connection, store: Store): Store {
+  const methods: Record<string, unknown> = {}
+  const change = async <T>(audited: Audited, work: (tx: Transaction) => Promise<T>): Promise<T> => {
+    const value = await connection.write(async (tx) => {
+      const made = await work(tx)
+      if (!audited.written && made !== null && made !== false) await audit.writeAudit(tx, [audited.record])
+      return made
+    })
+    if (value !== null && value !== false) audited.written = true
+    return value
+  }
+  for (const [name, work] of Object.entries(WRITES) as [string, Work][])
+    methods[name] = function audited(this: Audited, ...input: never[]) {
+      return change(this, (tx) => work(tx, ...input))
+    }
+  const slow = (audited: Audited) => writesInSteps(connection, (work) => change(audited, work))
+  for (const name of Object.keys(writesInSteps(connection)) as (keyof SlowWrites)[])
+    methods[name] = function audited(this: Audited, input: never) {
+      return slow(this)[name](input)
+    }
+  return Object.assign(Object.create(store) as Store, methods)
 }
 
 function postgresStore(connection: Connection, context: Context): Store {
   const settling = createSettling((outcomes) =>
     connection.write((tx) => sending.recordAttempts(tx, outcomes)),
   )
-  return {
+  const store: Store = {
     kind: 'postgres',
     // Other processes write, too.
     revision: null,
@@ -214,6 +252,7 @@ function postgresStore(connection: Connection, context: Context): Store {
     ...bind(FIRST, connection.writeFirst),
     ...createJobBatch(connection, context),
     getJob: gatherReads(connection),
+    audited: (record) => Object.assign(Object.create(audited) as Store, { record, written: false }),
     subscribe: connection.subscribe,
     connections: connection.usage,
     close: connection.close,
@@ -224,11 +263,7 @@ function postgresStore(connection: Connection, context: Context): Store {
       await settling.settled()
       return connection.write((tx) => sending.claimDeliveries(tx, input))
     },
-    async createRecovery(input) {
-      const missing = await connection.read((from) => countMissing(from, input))
-      return (
-        missing && connection.write((tx) => recoveries.insertRecovery(tx, input, missing.walk, missing.count))
-      )
-    },
   }
+  const audited = auditedMethods(connection, store)
+  return store
 }

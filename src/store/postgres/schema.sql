@@ -27,6 +27,24 @@ CREATE TABLE attempts (
   FOREIGN KEY (delivery_id) REFERENCES deliveries(delivery_id) ON DELETE CASCADE
 );
 
+CREATE TABLE audit (
+  audit_id text COLLATE "C" NOT NULL,
+  workspace_id text COLLATE "C" NOT NULL,
+  created_at timestamp(3) with time zone NOT NULL,
+  action text COLLATE "C" NOT NULL,
+  object_id text COLLATE "C",
+  fields json NOT NULL,
+  user_id text COLLATE "C",
+  token_id text COLLATE "C",
+  address text,
+  request_id text,
+  PRIMARY KEY (audit_id)
+);
+
+CREATE INDEX audit_by_object ON audit USING btree (workspace_id, object_id, created_at, audit_id) WHERE (object_id IS NOT NULL);
+
+CREATE INDEX audit_by_time ON audit USING btree (workspace_id, created_at, audit_id);
+
 CREATE TABLE connections (
   workspace_id text COLLATE "C" NOT NULL,
   name text COLLATE "C" NOT NULL,

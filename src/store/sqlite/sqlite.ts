@@ -3,12 +3,14 @@
  * The functions behind it are synchronous: each runs whole inside one transaction.
  */
 import { chmodSync, closeSync, openSync } from 'node:fs'
+import type { NewAuditRecord } from '../../audit.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { JobCaps } from '../caps.ts'
 import { inSteps } from '../steps.ts'
 import type { AttemptOutcome, Input, NewRecovery, Store } from '../store.ts'
 import * as accounts from './accounts.ts'
 import * as allowances from './allowances.ts'
+import * as audit from './audit.ts'
 import * as batches from './batches.ts'
 import * as claims from './claims.ts'
 import { type Connection, connect, openDatabase, translate, unavailable } from './connection.ts'
@@ -98,6 +100,7 @@ const READS = {
   listWebhooks: webhooks.listWebhooks,
   getDelivery: deliveries.getDelivery,
   listDeliveries: deliveries.listDeliveries,
+  listAudit: audit.listAudit,
   countBatch: batches.countBatch,
   getSchedule: schedules.getSchedule,
   listSchedules: schedules.listSchedules,
@@ -152,6 +155,8 @@ const WRITES = {
   redeliver: deliveries.redeliver,
   releaseDeliveries: sending.releaseDeliveries,
   advanceRecoveries: recoveries.advanceRecoveries,
+  writeAudit: audit.writeAudit,
+  pruneAudit: audit.pruneAudit,
   createJobs: batches.createJobs,
   createSchedule: schedules.createSchedule,
   updateSchedule: schedules.updateSchedule,
@@ -188,31 +193,69 @@ function bind<Methods extends Record<string, Work>>(
   return Object.fromEntries(bound) as Bound<Methods>
 }
 
-/** Writes of many rows: others have their turn between the transactions. */
+type SlowWrites = Pick<Store, 'updateWebhook' | 'deleteWebhook' | 'cancelPending' | 'createRecovery'>
+
+/** Writes of many rows: others have their turn between the transactions. `change` writes what is decisive. */
 function writesInSteps(
   connection: Connection,
-): Pick<Store, 'updateWebhook' | 'deleteWebhook' | 'cancelPending'> {
+  change: <T>(work: () => T) => Promise<T> = connection.write,
+): SlowWrites {
   return {
     async updateWebhook(input) {
       if (input.patch.status === 'enabled')
         await inSteps((most) => connection.write(() => webhooks.prepareEnabling(connection, input, most)))
-      return connection.write(() => webhooks.updateWebhook(connection, input))
+      return change(() => webhooks.updateWebhook(connection, input))
     },
     async deleteWebhook(key) {
       await inSteps((most) => connection.write(() => webhooks.emptyWebhook(connection, key, most)))
-      return connection.write(() => webhooks.deleteWebhook(connection, key))
+      return change(() => webhooks.deleteWebhook(connection, key))
     },
     async cancelPending(input) {
-      await connection.write(() => deliveries.endPending(connection, input))
+      await change(() => deliveries.endPending(connection, input))
       return inSteps((most) => connection.write(() => deliveries.cancelPending(connection, input, most)))
     },
+    async createRecovery(input) {
+      const missing = await countMissing(connection, input)
+      return (
+        missing && change(() => recoveries.insertRecovery(connection, input, missing.walk, missing.count))
+      )
+    },
   }
+}
+
+/** A store for one request, whose changes tell of it. Its methods are made once and find the record by `this`. */
+interface Audited {
+  record: NewAuditRecord
+  written: boolean
+}
+
+function auditedMethods(connection: Connection, store: Store): Store {
+  const methods: Record<string, unknown> = {}
+  const change = async <T>(audited: Audited, work: () => T): Promise<T> => {
+    const value = await connection.write(() => {
+      const made = work()
+      if (!audited.written && made !== null && made !== false) audit.insertAudit(connection, audited.record)
+      return made
+    })
+    if (value !== null && value !== false) audited.written = true
+    return value
+  }
+  for (const [name, work] of Object.entries(WRITES) as [string, Work][])
+    methods[name] = function audited(this: Audited, ...input: never[]) {
+      return change(this, () => work(connection, ...input))
+    }
+  const slow = (audited: Audited) => writesInSteps(connection, (work) => change(audited, work))
+  for (const name of Object.keys(writesInSteps(connection)) as (keyof SlowWrites)[])
+    methods[name] = function audited(this: Audited, input: never) {
+      return slow(this)[name](input)
+    }
+  return Object.assign(Object.create(store) as Store, methods)
 }
 
 function sqliteStore(connection: Connection, released: () => void): Store {
   let open = true
   const recordAttempts = (outcomes: AttemptOutcome[]) => sending.recordAttempts(connection, outcomes)
-  return {
+  const store: Store = {
     kind: 'sqlite',
     get revision() {
       return connection.revision
@@ -222,6 +265,7 @@ function sqliteStore(connection: Connection, released: () => void): Store {
     ...bind(connection, CLAIMS, connection.writeLast),
     recordAttempt: (outcome) => connection.join(recordAttempts, outcome),
     ...writesInSteps(connection),
+    audited: (record) => Object.assign(Object.create(audited) as Store, { record, written: false }),
     subscribe: connection.subscribe,
     onJobChange(changed) {
       connection.onJobChange(changed)
@@ -242,12 +286,7 @@ function sqliteStore(connection: Connection, released: () => void): Store {
       const missing = await countMissing(connection, input)
       return missing && missing.count
     },
-    async createRecovery(input) {
-      const missing = await countMissing(connection, input)
-      return (
-        missing &&
-        connection.write(() => recoveries.insertRecovery(connection, input, missing.walk, missing.count))
-      )
-    },
   }
+  const audited = auditedMethods(connection, store)
+  return store
 }

@@ -1,0 +1,120 @@
+/**
+ * The audit trail. A change is recorded by the store in its own transaction (`store.audited`); results that were read and
+ * files that were put are noted here and written once a second, many at once, so that they wait for nothing: a process
+ * that is killed loses the notes of its last second. Statuses, lists and live events are not recorded.
+ */
+import Type from 'typebox'
+import { ACTIONS, AUDIT_ACTIONS, type AuditAction, AuditRecord, type NewAuditRecord } from '../audit.ts'
+import { type Clock, iso } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/log.ts'
+import type { Store } from '../store/store.ts'
+import { administered, OfWorkspace } from './administration.ts'
+import { LIMIT_DEFAULT, Name, pageOf, pageQuery, Time } from './fields.ts'
+import { type Call, operation } from './route.ts'
+
+const FLUSH_MS = 1000
+/** More than these are not kept in memory while the store is away: the oldest are dropped, and the log says so. */
+const NOTES_MOST = 10_000
+
+export interface AuditNotes {
+  /** What is recorded of a call. */
+  record(action: AuditAction, call: Call): NewAuditRecord
+  note(record: NewAuditRecord): void
+  /** Writes what was noted. */
+  flush(): Promise<void>
+}
+
+export function createAuditNotes(
+  store: Pick<Store, 'writeAudit'>,
+  { clock, log }: { clock: Clock; log: Logger },
+): AuditNotes {
+  let notes: NewAuditRecord[] = []
+  let waiting = false
+
+  async function flush(): Promise<void> {
+    const given = notes
+    notes = []
+    if (given.length === 0) return
+    try {
+      await store.writeAudit(given)
+    } catch (error) {
+      const kept = [...given, ...notes]
+      notes = kept.slice(-NOTES_MOST)
+      log.warn(
+        { err: error, dropped: kept.length - notes.length },
+        'reads could not be written to the audit trail',
+      )
+      plan()
+    }
+  }
+
+  function plan(): void {
+    if (waiting) return
+    waiting = true
+    void clock.sleep(FLUSH_MS).then(() => {
+      waiting = false
+      return flush()
+    })
+  }
+
+  return {
+    record: auditRecord,
+    note(record) {
+      notes.push({ ...record, at: iso(clock.now()) })
+      plan()
+    },
+    flush,
+  }
+}
+
+type Fields = Record<string, unknown>
+
+function valueOf(from: unknown, key: string): string | undefined {
+  const value = typeof from === 'object' && from !== null ? (from as Fields)[key] : undefined
+  return typeof value === 'string' ? value : undefined
+}
+
+/** Who does what to which thing; what is created bears the id of the call. A change names its fields. */
+function auditRecord(action: AuditAction, call: Call): NewAuditRecord {
+  const { principal, params, query, body, id, request } = call
+  const key = AUDIT_ACTIONS[action]
+  const payload = typeof body === 'object' && body !== null ? (body as Fields).payload : undefined
+  const own = action.startsWith('session.') ? principal.token_id : undefined
+  const object = own ?? [params, body, payload, query].map((from) => valueOf(from, key)).find(Boolean)
+  const elsewhere = valueOf(query, 'workspace_id') ?? valueOf(body, 'workspace_id')
+  return {
+    // What an operator does to another workspace stands in that one's trail.
+    workspace_id: key === 'workspace_id' ? principal.workspace_id : (elsewhere ?? principal.workspace_id),
+    user_id: principal.user_id,
+    token_id: principal.token_id,
+    action,
+    object_id: object ?? (id === '' ? null : id),
+    fields: action.endsWith('.change') ? Object.keys(body ?? {}).toSorted() : [],
+    address: request.ip,
+    request_id: request.id,
+  }
+}
+
+export const listAudit = operation({
+  name: 'listAudit',
+  tag: 'Administration',
+  summary: 'Read the audit trail, newest first',
+  description:
+    'Who created, ran, read, changed or deleted what, from where. Recorded are all changes, in the transaction of the change, and the reads of results, within about a second. What the service does by itself (runs of schedules, retries, retention) is not among them. It holds no secrets and no values.',
+  scope: 'admin',
+  query: pageQuery({
+    action: Type.Optional(Type.Enum([...ACTIONS])),
+    user_id: Type.Optional(Name),
+    object_id: Type.Optional(Name),
+    created_after: Type.Optional(Time),
+    created_before: Type.Optional(Time),
+    workspace_id: OfWorkspace,
+  }),
+  replies: { 200: { description: 'A page of records', schema: pageOf(AuditRecord) } },
+  errors: ['not_found'],
+  async handle({ services, principal, query }) {
+    const workspace_id = await administered(services, principal, query.workspace_id)
+    await services.audit.flush()
+    return services.store.listAudit({ limit: LIMIT_DEFAULT, ...query, workspace_id })
+  },
+})
