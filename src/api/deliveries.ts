@@ -100,6 +100,13 @@ const Recover = Type.Object({
       description: 'Also events that were never sent: from before the webhook, or while it was off',
     }),
   ),
+  event_types: Type.Optional(
+    Type.Array(Type.Enum([...EVENT_TYPES]), {
+      minItems: 1,
+      uniqueItems: true,
+      description: 'Only events of these types',
+    }),
+  ),
   dry_run: Type.Optional(Type.Boolean({ description: 'Only count' })),
 })
 
@@ -120,10 +127,10 @@ const recoverOf = (of: Family, name: string) =>
     async handle(call) {
       const { services, body, id, reply } = call
       const { workspace_id, webhook_id } = await requireOf(of, call)
-      const { since, until = null, include_unsent = false } = body
+      const { since, until = null, include_unsent = false, event_types } = body
       if (until !== null && until <= since)
         throw invalid([{ path: 'until', message: 'must be later than since' }])
-      const wanted = { workspace_id, webhook_id, since, until, include_unsent }
+      const wanted = { workspace_id, webhook_id, since, until, include_unsent, event_types }
       if (body.dry_run) {
         const count = await services.store.countRecoverable(wanted)
         if (count === null) throw notFound(of.noun, webhook_id)

@@ -91,7 +91,8 @@ async function register(
   }
 }
 
-function eventTypes(given: string[]): EventType[] | undefined {
+/** Undefined: none is given. */
+export function eventTypes(given: string[]): EventType[] | undefined {
   for (const type of given) {
     if (!EVENT_TYPES.includes(type as EventType))
       throw new UsageError(`There is no event type ${JSON.stringify(type)}: ${EVENT_TYPES.join(', ')}.`)

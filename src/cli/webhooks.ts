@@ -9,6 +9,7 @@ import { type Call, type Command, JSON_OPTION, numberOption } from './command.ts
 import { withClient } from './connect.ts'
 import { EXIT, UsageError } from './exit.ts'
 import { choice } from './jobs.ts'
+import { eventTypes } from './listen.ts'
 import { out, printJson, say, table } from './print.ts'
 
 function headersOf(call: Call): HeaderInput[] {
@@ -196,15 +197,18 @@ const RECOVER: Command = {
     since: { type: 'string', value: 'TIME', doc: 'A time, or how long ago: 2h (default: 24h)' },
     until: { type: 'string', value: 'TIME', doc: 'A time, or how long ago (default: now)' },
     'include-unsent': { type: 'boolean', doc: 'Also what was never sent, e.g. before the webhook was made' },
+    event: { type: 'string', multiple: true, value: 'TYPE', doc: 'Only this event type; repeat for more' },
     'dry-run': { type: 'boolean', doc: 'Only say how many there are' },
     wait: { type: 'boolean', doc: 'End once all deliveries are made, and say how far it is' },
   },
   run: (call) =>
     withClient(call, async (client) => {
       const until = call.text('until')
+      const event_types = eventTypes(call.all('event'))
       const recovery = await client.webhooks.recover(call.operands[0]!, {
         since: await timeOf(call.text('since') ?? '24h', 'since'),
         ...(until ? { until: await timeOf(until, 'until') } : {}),
+        ...(event_types ? { event_types } : {}),
         ...(call.on('include-unsent') ? { include_unsent: true } : {}),
         ...(call.on('dry-run') ? { dry_run: true } : {}),
       })

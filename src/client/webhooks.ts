@@ -30,6 +30,7 @@ export interface RecoveryInput {
   since: string
   until?: string
   include_unsent?: boolean
+  event_types?: EventType[]
   dry_run?: boolean
 }
 

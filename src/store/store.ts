@@ -171,6 +171,8 @@ export interface NewRecovery {
   until: string | null
   /** Also the events that the webhook asks for and was never sent: it was made later, disabled, or it was canceled. */
   include_unsent: boolean
+  /** Only events of these types; all unless given. */
+  event_types?: EventType[] | undefined
 }
 
 export interface IdempotencyKey {

@@ -159,10 +159,22 @@ async function createWorld(options: StormOptions, kinds: Kind[]): Promise<World>
   }
 }
 
+/** As a client does whom a busy store tells to come again. */
+async function patiently<T>(ask: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== 'store_unavailable') throw error
+      await new Promise((resolve) => setTimeout(resolve, 500))
+    }
+  }
+}
+
 /** One event: a job of the webhook's presence_name, canceled at once. Answers its id once that is durable. */
 async function happen({ store }: Station, nth: number): Promise<string> {
   const assignment_id = uuidv7()
-  await store.createJob({
+  const job = {
     assignment_id,
     workspace_id,
     user_id: 'ada',
@@ -171,8 +183,9 @@ async function happen({ store }: Station, nth: number): Promise<string> {
     presence_name: `hook-${nth}`,
     priority: 0,
     metadata: { nth: String(nth) },
-  })
-  await store.cancelJob({ workspace_id, assignment_id })
+  }
+  await patiently(() => store.createJob(job))
+  await patiently(() => store.cancelJob({ workspace_id, assignment_id }))
   return assignment_id
 }
 

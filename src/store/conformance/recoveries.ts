@@ -1,5 +1,6 @@
 /** Recovery of what failed, statistics, idempotency keys and retention. */
 import assert from 'node:assert/strict'
+import type { EventType } from '../../event.ts'
 import { uuidv7 } from '../../runtime/ids.ts'
 import type { Retention } from '../contract/retention.ts'
 import type { IdempotencyStart, Store } from '../store.ts'
@@ -67,6 +68,30 @@ export const recoveryTests: ConformanceTests = {
     )
     assert.equal(await store.advanceRecoveries({ limit: 10 }), false)
     assert.equal(await store.countRecoverable(window), 4)
+  },
+
+  'recovers events of the types that are named only': async ({ store, now }) => {
+    await register(store)
+    const webhook = await addWebhook(store, { events: ['job.started', 'job.completed'] })
+    await completeNew(store)
+    await completeNew(store)
+    await failAll(store)
+    const window = { ...webhook, since: at(now() - HOUR), until: null, include_unsent: false }
+    const of = async (...event_types: EventType[]) => store.countRecoverable({ ...window, event_types })
+    assert.deepEqual(
+      [await of('job.started'), await of('job.started', 'job.completed'), await of('job.failed')],
+      [2, 4, 0],
+    )
+    const recovery_id = uuidv7()
+    await store.createRecovery({ ...window, event_types: ['job.completed'], recovery_id })
+    await advanceAll(store, 3)
+    const { status, done } = (await store.getRecovery({ ...webhook, recovery_id }))!
+    assert.deepEqual([status, done], ['completed', 2])
+    await store.updateWebhook({ ...webhook, patch: { status: 'enabled' } })
+    assert.deepEqual(
+      (await claimAll(store)).map((one) => one.event.type),
+      ['job.completed', 'job.completed'],
+    )
   },
 
   'recovers up to a time': async ({ store, now, elapse }) => {

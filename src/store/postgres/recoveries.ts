@@ -9,6 +9,7 @@ import {
   webhookStats as statsOf,
   type WebhookStats,
 } from '../../delivery.ts'
+import type { EventType } from '../../event.ts'
 import { iso } from '../../runtime/clock.ts'
 import { uuidv7 } from '../../runtime/ids.ts'
 import { notifies, type Webhook } from '../../webhook.ts'
@@ -23,6 +24,7 @@ import { getWebhook } from './webhooks.ts'
 export interface Walk {
   webhook: Webhook
   include_unsent: boolean
+  event_types: EventType[] | null
   next_at: string
   next_seq: number
   until: string
@@ -34,11 +36,11 @@ export async function beginWalk(
 ): Promise<Walk | null> {
   const webhook = await getWebhook(from, input)
   if (!webhook) return null
-  const { since, until, include_unsent } = input
+  const { since, until, include_unsent, event_types = null } = input
   const time = await from.one<{ soon: string }>(
     `SELECT (clock_timestamp() + interval '1 ms')::timestamptz(3) AS soon`,
   )
-  return { webhook, include_unsent, next_at: since, next_seq: 0, until: until ?? time!.soon }
+  return { webhook, include_unsent, event_types, next_at: since, next_seq: 0, until: until ?? time!.soon }
 }
 
 const STATUSES = 'ARRAY (SELECT status FROM deliveries WHERE event_seq = events.seq AND webhook_id = $1)'
@@ -54,7 +56,8 @@ const ALL_EVENTS = `
 
 type WalkedEvent = EventRow & { statuses: string[] }
 
-function isMissing({ webhook }: Walk, event: WalkedEvent): boolean {
+function isMissing({ webhook, event_types }: Walk, event: WalkedEvent): boolean {
+  if (event_types !== null && !event_types.includes(event.type)) return false
   const { statuses } = event
   if (statuses.includes('pending') || statuses.includes('delivered')) return false
   if (statuses.includes('failed')) return true
@@ -90,6 +93,7 @@ export async function stepWalk(
 interface RecoveryRow extends Recovery {
   workspace_id: string
   include_unsent: boolean
+  event_types: string | null
   next_at: string
   next_seq: number
   until: string
@@ -119,13 +123,14 @@ export async function insertRecovery(
 ): Promise<Recovery | null> {
   if (!(await getWebhook(tx, input))) return null
   await tx.run(
-    `INSERT INTO recoveries (recovery_id, workspace_id, webhook_id, include_unsent, next_at, next_seq, until, status,
-       count, created_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, 'running', $8, $9) ON CONFLICT DO NOTHING`,
+    `INSERT INTO recoveries (recovery_id, workspace_id, webhook_id, include_unsent, event_types, next_at, next_seq,
+       until, status, count, created_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'running', $9, $10) ON CONFLICT DO NOTHING`,
     input.recovery_id,
     input.workspace_id,
     input.webhook_id,
     input.include_unsent,
+    walk.event_types && JSON.stringify(walk.event_types),
     walk.next_at,
     walk.next_seq,
     walk.until,
@@ -153,9 +158,10 @@ export async function advanceRecoveries(tx: Transaction, input: { limit: number 
   const webhook = row && (await getWebhook(tx, row))
   if (!row || !turn || !webhook) return false
   const { include_unsent, next_at, next_seq, until } = row
+  const event_types = row.event_types === null ? null : (JSON.parse(row.event_types) as EventType[])
   const { events, rest } = await stepWalk(
     tx,
-    { webhook, include_unsent, next_at, next_seq, until },
+    { webhook, include_unsent, event_types, next_at, next_seq, until },
     input.limit,
   )
   await addDeliveries(

@@ -264,6 +264,7 @@ CREATE TABLE recoveries (
   done integer NOT NULL DEFAULT 0,
   count integer NOT NULL,
   created_at timestamp(3) with time zone NOT NULL,
+  event_types text,
   PRIMARY KEY (recovery_id),
   FOREIGN KEY (webhook_id) REFERENCES webhooks(webhook_id) ON DELETE CASCADE
 );

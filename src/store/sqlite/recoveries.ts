@@ -3,6 +3,7 @@
  * event sequence numbers once; a recovery walks over it and is at `next_seq`. And statistics of a webhook.
  */
 import { type Recovery, webhookStats as statsOf, type WebhookStats } from '../../delivery.ts'
+import type { EventType } from '../../event.ts'
 import { uuidv7 } from '../../runtime/ids.ts'
 import { notifies, type Webhook } from '../../webhook.ts'
 import type { Input, NewRecovery } from '../store.ts'
@@ -15,6 +16,7 @@ import { getWebhook } from './webhooks.ts'
 export interface Walk {
   webhook: Webhook
   include_unsent: boolean
+  event_types: EventType[] | null
   next_seq: number
   to_seq: number
 }
@@ -34,7 +36,8 @@ export function beginWalk(connection: Connection, input: Omit<NewRecovery, 'reco
           input.until,
         )
   const to_seq = last?.seq ?? 0
-  return { webhook, include_unsent: input.include_unsent, next_seq: first?.seq ?? to_seq + 1, to_seq }
+  const { include_unsent, event_types = null } = input
+  return { webhook, include_unsent, event_types, next_seq: first?.seq ?? to_seq + 1, to_seq }
 }
 
 const FAILED_EVENTS = `
@@ -45,7 +48,8 @@ const FAILED_EVENTS = `
 const ALL_EVENTS = 'SELECT * FROM events WHERE workspace_id = ? AND seq BETWEEN ? AND ? ORDER BY seq LIMIT ?'
 
 function isMissing(connection: Connection, walk: Walk, event: EventRow): boolean {
-  const { webhook } = walk
+  const { webhook, event_types } = walk
+  if (event_types !== null && !event_types.includes(event.type)) return false
   const statuses = connection
     .all<{ status: string }>(
       'SELECT status FROM deliveries WHERE event_seq = ? AND webhook_id = ?',
@@ -84,6 +88,7 @@ export function stepWalk(
 interface RecoveryRow extends Recovery {
   workspace_id: string
   include_unsent: number
+  event_types: string | null
   next_seq: number
   to_seq: number
 }
@@ -112,13 +117,14 @@ export function insertRecovery(
 ): Recovery | null {
   if (!getWebhook(connection, input)) return null
   connection.run(
-    `INSERT INTO recoveries (recovery_id, workspace_id, webhook_id, include_unsent, next_seq, to_seq, status, count,
-       created_at)
-     VALUES (?, ?, ?, ?, ?, ?, 'running', ?, ?) ON CONFLICT DO NOTHING`,
+    `INSERT INTO recoveries (recovery_id, workspace_id, webhook_id, include_unsent, event_types, next_seq, to_seq,
+       status, count, created_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, 'running', ?, ?) ON CONFLICT DO NOTHING`,
     input.recovery_id,
     input.workspace_id,
     input.webhook_id,
     Number(input.include_unsent),
+    walk.event_types && JSON.stringify(walk.event_types),
     walk.next_seq,
     walk.to_seq,
     count,
@@ -142,6 +148,7 @@ export function advanceRecoveries(connection: Connection, input: { limit: number
   const walk: Walk = {
     webhook,
     include_unsent: row.include_unsent === 1,
+    event_types: row.event_types === null ? null : (JSON.parse(row.event_types) as EventType[]),
     next_seq: row.next_seq,
     to_seq: row.to_seq,
   }

@@ -234,7 +234,7 @@ CREATE TABLE recoveries (
   done INTEGER NOT NULL DEFAULT 0,
   count INTEGER NOT NULL,
   created_at TEXT NOT NULL
-) STRICT;
+, event_types TEXT) STRICT;
 
 CREATE INDEX recoveries_by_webhook ON recoveries (webhook_id);
 
