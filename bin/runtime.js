@@ -31,9 +31,9 @@ function pinnedNode() {
  * A child that is this process in all but name. It has a process group of its own, so that Ctrl-C reaches the wrapper
  * alone and is handed on once; and an IPC channel, so that it ends when the wrapper is killed.
  */
-function wrap(node, file, args) {
+function wrap(node, file, args, flags) {
   const { ASSAY_TEST_WRAPPER: _, ...environment } = process.env
-  const child = spawn(node, [fileURLToPath(import.meta.url), file, ...args], {
+  const child = spawn(node, [...flags, fileURLToPath(import.meta.url), file, ...args], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     detached: process.platform !== 'win32',
     env: { ...environment, ASSAY_WRAPPED: '1' },
@@ -46,9 +46,32 @@ function wrap(node, file, args) {
   child.on('exit', (code, signal) => process.exit(code ?? 128 + (os.constants.signals[signal] ?? 0)))
 }
 
-/** Runs `file` with `args` on Node 24 or newer: in this process where it is one already, else in a child. */
-export async function start(file, args) {
+/**
+ * This process begins anew with the flags, which V8 takes at its beginning only: same pid, same files. Where the system
+ * cannot do that, or a parent talks to this process, it goes on without them; flags that were given are left as they are.
+ */
+function restartWith(flags, file, args) {
+  const given = [...process.execArgv, process.env.NODE_OPTIONS ?? ''].join(' ').replaceAll('_', '-')
+  const missing = flags.filter((flag) => !given.includes(flag.split('=')[0]))
+  if (missing.length === 0 || process.channel || process.platform === 'win32' || !process.execve) return
+  const again = [
+    process.execPath,
+    ...process.execArgv,
+    ...missing,
+    fileURLToPath(import.meta.url),
+    file,
+    ...args,
+  ]
+  process.execve(process.execPath, again, process.env)
+}
+
+/**
+ * Runs `file` with `args` on Node 24 or newer: in this process where it is one already, else in a child. `flags` are
+ * Node's, for what gains by them and works without them, too.
+ */
+export async function start(file, args, flags = []) {
   if (runsHere()) {
+    restartWith(flags, file, args)
     const { enableCompileCache } = await import('node:module')
     enableCompileCache()
     process.argv = [process.execPath, file, ...args]
@@ -56,7 +79,7 @@ export async function start(file, args) {
     return
   }
   const node = pinnedNode()
-  if (node) return wrap(node, file, args)
+  if (node) return wrap(node, file, args, flags)
   process.stderr.write(
     `assay needs Node ${oldestMajor} or newer; this is ${process.versions.node}, and no packaged Node was found for ` +
       `${process.platform}-${process.arch}. Run "npm ci" (without --omit=optional), or install Node ${oldestMajor}.\n`,

@@ -53,6 +53,36 @@ test('hands on arguments, standard input and the exit code', async () => {
   assert.equal(out(), 'an argument and some input\n')
 })
 
+test('begins anew with the flags that V8 takes at its beginning only, as the same process', async () => {
+  const shown = path.join(folder, 'shown.mjs')
+  writeFileSync(
+    shown,
+    'console.log(JSON.stringify([process.pid, process.execArgv, process.argv.slice(1)]))\n',
+  )
+  const entry = path.join(folder, 'entry.mjs')
+  writeFileSync(
+    entry,
+    `import { start } from ${JSON.stringify(runtime)}
+     await start(${JSON.stringify(shown)}, ['one', 'two words'], ['--max-semi-space-size=4'])\n`,
+  )
+  const run = async (flags: string[], wrapper: Record<string, string>) => {
+    const child = spawn(process.execPath, [...flags, entry], {
+      env: cleanEnvironment(wrapper),
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const chunks = await Array.fromAsync(child.stdout)
+    const [pid, execArgv, argv] = JSON.parse(chunks.join('')) as [number, string[], string[]]
+    assert.deepEqual(argv, [shown, 'one', 'two words'])
+    return { same: pid === child.pid, execArgv }
+  }
+  const direct = await run(['--no-warnings'], {})
+  assert.deepEqual(direct.execArgv, ['--no-warnings', '--max-semi-space-size=4'])
+  assert.ok(direct.same)
+  const given = await run(['--max-semi-space-size=8'], {})
+  assert.deepEqual(given.execArgv, ['--max-semi-space-size=8'], 'what was asked for is left as it is')
+  assert.deepEqual((await run([], { ASSAY_TEST_WRAPPER: '1' })).execArgv, ['--max-semi-space-size=4'])
+})
+
 test('hands on each signal once', async () => {
   const { child, exited, said, out } = wrapped(`
     let seen = 0
