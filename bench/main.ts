@@ -1,5 +1,6 @@
 /**
- * Runs the rows and writes the table. `npm start`: every row in its long form. `npm start -- --short`: in the short form.
+ * Runs the rows and writes the table. `npm start`: every row in its long form. `npm start -- --short`: in the short form;
+ * `--medium`: in the short form, but for the 100 million rows.
  * `npm start -- status start`: only these rows; the other rows of the table stay as they were measured.
  */
 import { parseArgs } from 'node:util'
@@ -7,6 +8,7 @@ import type { Outcome } from './figure.ts'
 import { outcomeOf, outcomeOfMissing } from './figure.ts'
 import type { Row } from './measure.ts'
 import { describeOutcome, keep, writeReadme } from './report.ts'
+import { blockRow } from './rows/block.ts'
 import { createRunRow } from './rows/create-run.ts'
 import { deliveriesRow } from './rows/deliveries.ts'
 import { finishedJobsRow } from './rows/finished-jobs.ts'
@@ -14,6 +16,7 @@ import { hundredMillionRow } from './rows/hundred-million.ts'
 import { jobsPerSecondRow } from './rows/jobs-per-second.ts'
 import { latencyRow } from './rows/latency.ts'
 import { memoryRow } from './rows/memory.ts'
+import { nodesRow } from './rows/nodes.ts'
 import { queuesRow } from './rows/queues.ts'
 import { reportColdRow } from './rows/report-cold.ts'
 import { runToCompletedRow } from './rows/run-to-completed.ts'
@@ -27,9 +30,11 @@ const ROWS: Row[] = [
   runToCompletedRow,
   jobsPerSecondRow,
   queuesRow,
+  nodesRow,
   deliveriesRow,
   latencyRow,
   hundredMillionRow,
+  blockRow,
   reportColdRow,
   finishedJobsRow,
   memoryRow,
@@ -39,7 +44,11 @@ const ROWS: Row[] = [
 const TURNS = 5
 
 const { values, positionals } = parseArgs({
-  options: { short: { type: 'boolean', default: false }, dry: { type: 'boolean', default: false } },
+  options: {
+    short: { type: 'boolean', default: false },
+    medium: { type: 'boolean', default: false },
+    dry: { type: 'boolean', default: false },
+  },
   allowPositionals: true,
 })
 const unknown = positionals.filter((name) => !ROWS.some((row) => row.name === name))
@@ -51,8 +60,13 @@ if (unknown.length > 0) {
 }
 const chosen = ROWS.filter(({ name }) => positionals.length === 0 || positionals.includes(name))
 
+/** In the medium form only what is about the size itself is long. */
+function isShort(row: Row): boolean {
+  return values.short || (values.medium && row !== hundredMillionRow)
+}
+
 async function outcomesOf(row: Row): Promise<Outcome[]> {
-  const measured = await row.run({ short: values.short, turns: TURNS })
+  const measured = await row.run({ short: isShort(row), turns: TURNS })
   return measured.map((one) => ('turns' in one ? outcomeOf(one) : outcomeOfMissing(one)))
 }
 
@@ -63,7 +77,7 @@ for (const row of chosen) {
   try {
     const outcomes = await outcomesOf(row)
     for (const outcome of outcomes) process.stdout.write(`  ${describeOutcome(outcome)}\n`)
-    if (!values.dry) keep(row.name, values.short, outcomes)
+    if (!values.dry) keep(row.name, isShort(row), outcomes)
   } catch (error) {
     failed = true
     process.stderr.write(`  ${(error as Error).stack ?? String(error)}\n`)

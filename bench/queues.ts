@@ -15,7 +15,8 @@ export type Mode = 'single' | 'batch'
 const BATCH = 500
 const NODE = 'bench'
 
-async function queueAll(store: Store, count: number): Promise<void> {
+/** Jobs that do nothing, queued. */
+export async function queueEmpty(store: Store, count: number): Promise<void> {
   const template = { template_id: 'empty', version: 'bench', source: '# x', partials: {} }
   const rest = { user_id: 'admin', variables: {}, presence_name: null, priority: 0, metadata: {} }
   for (let done = 0; done < count; done += BATCH)
@@ -36,7 +37,7 @@ function settle(store: Store, { job }: ClaimedJob): Promise<boolean> {
 /** As the worker does it: what has ended is settled while the next is claimed. */
 export async function assay(store: Store, mode: Mode, count: number): Promise<number> {
   await store.registerNode({ node_id: NODE, name: NODE, roles: ['worker'], version: '0', lease_ms: 600_000 })
-  await queueAll(store, count)
+  await queueEmpty(store, count)
   const limit = mode === 'single' ? 1 : BATCH
   const began = performance.now()
   let held = await store.claimJobs({ node_id: NODE, limit })

@@ -102,7 +102,8 @@ export function writeReadme(order: string[]): void {
 npm ci && npm --prefix bench ci && npm --prefix bench start
 \`\`\`
 
-runs everything below on Linux and writes this page. \`npm --prefix bench start -- --short\` takes a few minutes;
+runs everything below on Linux and writes this page, in an hour or two. With \`-- --medium\` it takes 25 minutes (the short form of each
+row but the 100 million rows), with \`-- --short\` 15;
 \`npm --prefix bench start -- status latency\` measures these rows again and leaves the others (\`--dry\` writes nothing).
 
 Absolute figures on a shared machine say little, so each figure is compared with a peer or a limit, measured **in turns in the

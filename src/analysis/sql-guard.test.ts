@@ -166,3 +166,11 @@ test('any text gets an answer, and random() never gets through', async () => {
     { numRuns: 300 },
   )
 })
+
+test('a statement that has passed passes again, and by its names alone', async () => {
+  const sql = 'select count(*) from flights'
+  const first = await guard.judge(sql, NAMES)
+  assert.deepEqual(await guard.judge(sql, NAMES), first)
+  assert.equal((await guard.judge(sql, ['Airports'])).ok, false)
+  assert.deepEqual(await guard.judge(sql, ['FLIGHTS']), { ...first, reads: ['FLIGHTS'] })
+})

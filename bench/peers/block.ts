@@ -1,0 +1,38 @@
+/**
+ * One trivial block in a warm engine, many times. `ours`: judged by the guard, prepared, bound, read into a table as a
+ * job has it. `theirs`: DuckDB alone, its rows as plain values. Both in this process; answers with milliseconds.
+ */
+import { DuckDBInstance } from '@duckdb/node-api'
+import { readTable } from '../../src/analysis/duckdb.ts'
+import { createGuard } from '../../src/analysis/sql-guard.ts'
+
+export interface BlockAsk {
+  side: 'ours' | 'theirs'
+  sql: string
+  times: number
+}
+
+const instance = await DuckDBInstance.create(':memory:', { threads: '1' })
+const connection = await instance.connect()
+const guard = await createGuard()
+const engine = { connection, close: () => undefined }
+
+async function once({ side, sql }: BlockAsk): Promise<void> {
+  if (side === 'theirs') {
+    await (await connection.stream(sql)).getRowsJS()
+    return
+  }
+  const verdict = await guard.judge(sql, [])
+  if (!verdict.ok) throw new Error(verdict.fault.message)
+  await readTable(engine, sql, {}, 1000)
+}
+
+process.on('message', (ask: BlockAsk) => {
+  void (async () => {
+    const began = performance.now()
+    for (let time = 0; time < ask.times; time += 1) await once(ask)
+    process.send!(performance.now() - began)
+  })()
+})
+process.on('disconnect', () => process.exit())
+process.send!('ready')
