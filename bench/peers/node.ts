@@ -21,6 +21,8 @@ async function drain(): Promise<number> {
   return done
 }
 
-process.on('message', () => void drain().then((done) => process.send!(done)))
-process.on('disconnect', () => void store.close().finally(() => process.exit()))
+process.on('message', () => {
+  void (async () => process.send!(await drain()))()
+})
+process.on('disconnect', () => process.exit())
 process.send!('ready')

@@ -45,7 +45,7 @@ async function adding({ turns, short }: Form, { url, store }: Opened): Promise<F
     const began = performance.now()
     const done = await Promise.all(nodes.slice(0, working).map((node) => node.ask<number>('drain')))
     if (done.reduce((sum, one) => sum + one, 0) !== count)
-      throw new Error(`Not each job was run once: ${done}.`)
+      throw new Error(`Not each job was run once: ${done.join(', ')}.`)
     return (count * 1000) / (performance.now() - began)
   }
   const figures: Figure[] = []
