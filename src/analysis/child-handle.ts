@@ -4,8 +4,9 @@
  * later (DuckDB's interrupt is cooperative: a single large call was measured to run on for a minute).
  */
 import { type ChildProcess, fork } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { mkdtemp, rm, rmdir } from 'node:fs/promises'
+import { rm, rmdir } from 'node:fs/promises'
 import { getCompileCacheDir } from 'node:module'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -194,7 +195,7 @@ class Handle implements ChildHandle {
     this.tasks += 1
     const id = this.tasks
     this.#enter('busy')
-    const folder = await mkdtemp(path.join(tempRoot, 'job-'))
+    const folder = path.join(tempRoot, `job-${randomUUID()}`)
     const over = new AbortController()
     let reason: Ending<Task['kind']> | null = null
     const stop = (why: Ending<Task['kind']>): void => {
@@ -240,12 +241,16 @@ class Handle implements ChildHandle {
   }
 }
 
-/** Nearly always empty: one call, where the recursive removal looks at it first, synchronously. */
+/**
+ * DuckDB makes the folder when it first spills, and removes it with its engine: nearly always there is none. One call
+ * then, where the recursive removal looks at it first, synchronously.
+ */
 async function removeFolder(folder: string): Promise<void> {
   try {
     await rmdir(folder)
-  } catch {
-    await rm(folder, { recursive: true, force: true }).catch(() => undefined)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
+      await rm(folder, { recursive: true, force: true }).catch(() => undefined)
   }
 }
 

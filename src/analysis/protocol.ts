@@ -105,7 +105,7 @@ export interface NarrationRequest {
 }
 
 export type ToChild =
-  /** `temp_folder`: the job's own, empty; the parent removes it. */
+  /** `temp_folder`: the job's own, not there yet; the parent removes what is left of it. */
   | { type: 'task'; id: number; task: Task; temp_folder: string }
   | { type: 'cancel'; id: number }
   | { type: 'lent'; id: number; name: string; lent: Lent }
