@@ -26,7 +26,7 @@ export interface Batch {
   columns: readonly (readonly DuckDBValue[])[]
 }
 
-/** One query under way. Nothing of it is run before `read`. */
+/** One query under way. */
 export interface Reader {
   schema(): Promise<RemoteColumn[]>
   /**
@@ -47,13 +47,17 @@ export interface OpenOptions {
   /** Milliseconds until the query must have ended. */
   timeout_ms: number
   signal: AbortSignal
+  /** Only the columns are asked for: the query must not be run. */
+  peek: boolean
 }
+
+export type SessionOptions = Omit<OpenOptions, 'query' | 'peek'>
 
 export interface Kind {
   dialect: QueryDialect
   open(options: OpenOptions): Promise<Reader>
   /** Connects, asks for the version, and goes. Says what holds the session back from writing. */
-  probe(options: Omit<OpenOptions, 'query'>): Promise<Probe>
+  probe(options: SessionOptions): Promise<Probe>
 }
 
 export interface Probe {

@@ -4,6 +4,7 @@ import type { Kind } from './kind.ts'
 import { SourceError } from './source.ts'
 
 const LOADERS: Partial<Record<ConnectionKind, () => Promise<Kind>>> = {
+  mysql: async () => (await import('./mysql.ts')).mysqlKind,
   sqlite: async () => (await import('./sqlite.ts')).sqlite,
   postgresql: async () => (await import('./postgresql.ts')).postgresql,
 }

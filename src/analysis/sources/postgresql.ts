@@ -9,7 +9,7 @@ import type { Parameter } from '../../templates/remote-query.ts'
 import { STANDARD_SYNTAX } from '../../templates/sql-clauses.ts'
 import { batchOf } from './batches.ts'
 import { CONNECT_TIMEOUT_MS, type Dialed, dial, sendAndWait } from './dial.ts'
-import type { Batch, Kind, OpenOptions, Reader, RemoteColumn } from './kind.ts'
+import type { Batch, Kind, OpenOptions, Reader, RemoteColumn, SessionOptions } from './kind.ts'
 import { Portal } from './postgresql-portal.ts'
 import { FIRST_OWN_OID, isJson, type Mapped, mapField } from './postgresql-types.ts'
 import { SourceError } from './source.ts'
@@ -62,7 +62,7 @@ interface Session {
   dialed: Dialed
 }
 
-function connect(options: Omit<OpenOptions, 'query'>): Promise<Session> {
+function connect(options: SessionOptions): Promise<Session> {
   return dial(options.connection, async (dialed) => {
     const client = new Client(configOf(options, dialed))
     client.on('error', () => undefined)
@@ -82,7 +82,7 @@ function connect(options: Omit<OpenOptions, 'query'>): Promise<Session> {
   })
 }
 
-function configOf({ connection, time_zone, timeout_ms }: Omit<OpenOptions, 'query'>, dialed: Dialed) {
+function configOf({ connection, time_zone, timeout_ms }: SessionOptions, dialed: Dialed) {
   const { options, secrets } = connection
   const settings = {
     default_transaction_read_only: 'on',

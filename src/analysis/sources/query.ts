@@ -53,7 +53,7 @@ async function readQuery(
   const either = AbortSignal.any([signal, timeout])
   const { time_zone } = template
   try {
-    const reader = await kind.open({ connection, query, time_zone, roots, timeout_ms, signal: either })
+    const reader = await kind.open({ connection, query, time_zone, roots, timeout_ms, signal: either, peek })
     try {
       const columns = await reader.schema()
       const read = peek

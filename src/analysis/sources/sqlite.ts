@@ -21,7 +21,7 @@ import type { Parameter, Plain } from '../../templates/remote-query.ts'
 import type { SqlSyntax } from '../../templates/sql-clauses.ts'
 import { misfit } from './batches.ts'
 import { resolveFiles } from './files.ts'
-import type { Batch, Kind, OpenOptions, Reader, RemoteColumn } from './kind.ts'
+import type { Batch, Kind, OpenOptions, Reader, RemoteColumn, SessionOptions } from './kind.ts'
 import { LooseNumeric, LooseValues } from './loose-values.ts'
 import { SourceError } from './source.ts'
 import { dateFromText, timestampFromText } from './text-values.ts'
@@ -66,7 +66,7 @@ export const sqlite: Kind = {
   },
 }
 
-async function openFile({ connection, roots }: Omit<OpenOptions, 'query'>): Promise<DatabaseSync> {
+async function openFile({ connection, roots }: SessionOptions): Promise<DatabaseSync> {
   const [file, ...more] = await resolveFiles(String(connection.options.file), roots)
   if (!file || more.length > 0) throw new SourceError('Name one SQLite file, not a pattern.')
   try {

@@ -1,0 +1,313 @@
+/**
+ * MySQL and MariaDB: the query is prepared, runs in a read-only transaction that the server enforces, and its rows are
+ * read from the socket only as fast as they are written. What is canceled here is killed there (KILL QUERY over a
+ * second connection); where this process was killed the server ends the query at its own deadline.
+ */
+import { once } from 'node:events'
+import type { Readable } from 'node:stream'
+import type { DuckDBValue } from '@duckdb/node-api'
+import mysql, { type Connection } from 'mysql2'
+import type { OpenConnection } from '../../connection.ts'
+import type { Parameter, Plain } from '../../templates/remote-query.ts'
+import type { SqlSyntax } from '../../templates/sql-clauses.ts'
+import { misfit } from './batches.ts'
+import { CONNECT_TIMEOUT_MS, type Dialed, dial } from './dial.ts'
+import type { Batch, Kind, OpenOptions, Reader, RemoteColumn, SessionOptions } from './kind.ts'
+import { type Column, type Field, mapField, type Raw } from './mysql-types.ts'
+import { SourceError } from './source.ts'
+
+const ROWS = 4096
+const BATCH_BYTES = 2_000_000
+const KILL_MS = 300
+
+const SYNTAX: SqlSyntax = {
+  opaque: [/'(?:[^'\\]|\\[\s\S]|'')*'|"(?:[^"\\]|\\[\s\S]|"")*"|`(?:[^`]|``)*`|#[^\n]*|--(?=\s)[^\n]*/y],
+  nestedComments: false,
+}
+
+export const mysqlKind: Kind = {
+  dialect: {
+    syntax: SYNTAX,
+    placeholder: (_, { list, value }) =>
+      list ? (Array.isArray(value) ? value : []).map(() => '?').join(', ') || 'null' : '?',
+    reuses: false,
+  },
+  async open(options) {
+    const session = await connect(options)
+    return new MysqlReader(session, options)
+  },
+  async probe(options) {
+    const session = await connect(options)
+    try {
+      await begin(session, options)
+      return {
+        server: session.mariadb ? `MariaDB ${session.version.split('-')[0]}` : `MySQL ${session.version}`,
+        read_only: 'The server refuses writes in this session (START TRANSACTION READ ONLY).',
+      }
+    } catch (error) {
+      throw explained(error, options.connection)
+    } finally {
+      session.connection.destroy()
+    }
+  },
+}
+
+interface Session {
+  connection: Connection
+  dialed: Dialed
+  version: string
+  mariadb: boolean
+}
+
+/** Of the library's connection, what its types leave out. */
+interface Inner {
+  threadId: number
+  _handshakePacket?: { serverVersion?: string }
+}
+
+function configOf({ options, secrets }: OpenConnection, { address, port, tls }: Dialed) {
+  return {
+    host: address,
+    port,
+    user: String(options.user),
+    password: secrets.password ?? '',
+    database: String(options.database),
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    charset: 'utf8mb4',
+    rowsAsArray: true,
+    supportBigNumbers: true,
+    bigNumberStrings: true,
+    dateStrings: true,
+    jsonStrings: true,
+    // Nothing of this machine is sent, whatever the server asks for.
+    flags: ['-LOCAL_FILES'],
+    ...(tls
+      ? {
+          ssl: {
+            rejectUnauthorized: tls.rejectUnauthorized,
+            verifyIdentity: tls.rejectUnauthorized,
+            ...(tls.servername === undefined ? {} : { servername: tls.servername }),
+            ...(tls.ca === undefined ? {} : { ca: tls.ca }),
+          },
+        }
+      : {}),
+  }
+}
+
+function connect({ connection, signal }: SessionOptions): Promise<Session> {
+  return dial(connection, async (dialed) => {
+    const made = mysql.createConnection(configOf(connection, dialed))
+    const abort = (): void => made.destroy()
+    signal.addEventListener('abort', abort, { once: true })
+    try {
+      await new Promise<void>((resolve, reject) => {
+        made.on('error', reject)
+        made.connect((error) => (error ? reject(error) : resolve()))
+      })
+      const version = (made as unknown as Inner)._handshakePacket?.serverVersion ?? ''
+      return {
+        connection: made,
+        dialed,
+        version: version.replace(/^5\.5\.5-/, ''),
+        mariadb: /mariadb/i.test(version),
+      }
+    } catch (error) {
+      made.destroy()
+      throw explained(error, connection)
+    } finally {
+      signal.removeEventListener('abort', abort)
+    }
+  })
+}
+
+interface ServerError extends Error {
+  code?: string
+  errno?: number
+  sqlMessage?: string
+}
+
+/** Neither the server nor the network says a password. */
+function explained(error: unknown, { name }: OpenConnection): unknown {
+  if (!(error instanceof Error) || error instanceof SourceError) return error
+  const { sqlMessage, message, code } = error as ServerError
+  if (code === undefined) return error
+  const failed = sqlMessage === undefined ? 'cannot be made' : 'was refused'
+  const reason = (sqlMessage ?? message) || code
+  return Object.assign(new SourceError(`The connection "${name}" ${failed}: ${reason}.`), { code })
+}
+
+function run(connection: Connection, sql: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    connection.query(sql, (error) => (error ? reject(error) : resolve()))
+  })
+}
+
+async function begin(
+  { connection, mariadb }: Session,
+  { timeout_ms }: Pick<OpenOptions, 'timeout_ms'>,
+): Promise<void> {
+  const seconds = Math.ceil(timeout_ms / 1000)
+  await run(connection, "set session time_zone = '+00:00'")
+  await run(connection, `set session net_write_timeout = ${seconds}`)
+  await run(
+    connection,
+    mariadb
+      ? `set session max_statement_time = ${seconds}`
+      : `set session max_execution_time = ${timeout_ms}`,
+  )
+  await run(connection, 'set session transaction read only')
+  await run(connection, 'start transaction read only')
+}
+
+interface Prepared {
+  columns: Field[]
+  execute(parameters: (string | number | null)[]): { stream(options: { highWaterMark: number }): Readable }
+}
+
+class MysqlReader implements Reader {
+  readonly #session: Session
+  readonly #options: OpenOptions
+  #prepared: Prepared | null = null
+  #columns: Column[] = []
+  #rows: Readable | null = null
+  #running = false
+
+  constructor(session: Session, options: OpenOptions) {
+    this.#session = session
+    this.#options = options
+  }
+
+  async schema(): Promise<RemoteColumn[]> {
+    const { query, connection, signal, peek } = this.#options
+    const made = this.#session.connection
+    try {
+      await begin(this.#session, this.#options)
+      this.#prepared = await new Promise<Prepared>((resolve, reject) => {
+        made.prepare(query.sql, (error, statement) =>
+          error ? reject(error) : resolve(statement as unknown as Prepared),
+        )
+      })
+    } catch (error) {
+      signal.throwIfAborted()
+      throw refused(error, connection)
+    }
+    let fields = this.#prepared.columns
+    if (fields.length === 0) throw new SourceError('The query gives no rows: write one SELECT.')
+    // What is known before parameters have values is a guess, of the size of integers among others.
+    if (!peek) fields = await this.#start()
+    this.#columns = fields.map(mapField)
+    return this.#columns
+  }
+
+  /** Runs the query; its rows wait. */
+  async #start(): Promise<Field[]> {
+    const { query, connection, signal } = this.#options
+    this.#running = true
+    const stop = (): void => void this.#kill()
+    signal.addEventListener('abort', stop, { once: true })
+    this.#rows = this.#prepared!.execute(query.parameters.flatMap(encode)).stream({ highWaterMark: ROWS })
+    // Whoever waits for it is told; where nobody does any more, it is no fault of this process.
+    this.#rows.on('error', () => undefined)
+    try {
+      const [fields] = (await once(this.#rows, 'fields')) as [Field[]]
+      return fields
+    } catch (error) {
+      this.#running = false
+      signal.throwIfAborted()
+      throw refused(error, connection)
+    } finally {
+      signal.removeEventListener('abort', stop)
+    }
+  }
+
+  async *read(signal: AbortSignal): AsyncIterable<Batch> {
+    const stop = (): void => void this.#kill()
+    signal.addEventListener('abort', stop, { once: true })
+    try {
+      signal.throwIfAborted()
+      const rows = this.#rows as AsyncIterable<Raw[]>
+      let batch = newBatch(this.#columns)
+      for await (const row of rows) {
+        add(batch, row, this.#columns)
+        if (batch.rows < ROWS && batch.bytes < BATCH_BYTES) continue
+        signal.throwIfAborted()
+        yield batch
+        batch = newBatch(this.#columns)
+      }
+      this.#running = false
+      signal.throwIfAborted()
+      if (batch.rows > 0) yield batch
+    } catch (error) {
+      signal.throwIfAborted()
+      throw refused(error, this.#options.connection)
+    } finally {
+      signal.removeEventListener('abort', stop)
+    }
+  }
+
+  /** Over a second connection; not waited for longer than a cancel may take. */
+  async #kill(): Promise<void> {
+    const { connection, dialed } = this.#session
+    const { threadId } = connection as unknown as Inner
+    const killer = mysql.createConnection(configOf(this.#options.connection, dialed))
+    killer.on('error', () => undefined)
+    await Promise.race([
+      run(killer, `kill query ${threadId}`).catch(() => undefined),
+      once(AbortSignal.timeout(KILL_MS), 'abort'),
+    ])
+    killer.destroy()
+  }
+
+  async close(): Promise<void> {
+    if (this.#running) await this.#kill()
+    this.#session.connection.destroy()
+  }
+}
+
+function refused(error: unknown, connection: OpenConnection): unknown {
+  if (!(error instanceof Error) || error instanceof SourceError) return error
+  const { sqlMessage, errno } = error as ServerError
+  if (sqlMessage === undefined) return explained(error, connection)
+  const timedOut = errno === 1969 || errno === 3024
+  const hint = timedOut ? ' It took longer than the limits.timeout_seconds of the connection.' : ''
+  return new SourceError(
+    `The query over the connection "${connection.name}" was refused: ${sqlMessage}.${hint}`,
+  )
+}
+
+interface Growing extends Batch {
+  rows: number
+  bytes: number
+  columns: DuckDBValue[][]
+}
+
+function newBatch(columns: readonly Column[]): Growing {
+  return { rows: 0, bytes: 0, columns: columns.map(() => []) }
+}
+
+function add(batch: Growing, row: Raw[], columns: readonly Column[]): void {
+  batch.rows += 1
+  for (let index = 0; index < columns.length; index += 1) {
+    const value = row[index] ?? null
+    if (value === null) {
+      batch.columns[index]!.push(null)
+      continue
+    }
+    batch.bytes += typeof value === 'number' ? 8 : value.length
+    try {
+      batch.columns[index]!.push(columns[index]!.read(value))
+    } catch (error) {
+      if (!(error instanceof RangeError || error instanceof SyntaxError)) throw error
+      throw misfit(columns[index]!, value instanceof Uint8Array ? 'bytes' : String(value))
+    }
+  }
+}
+
+function encode({ value, list, type }: Parameter): (string | number | null)[] {
+  const one = (item: Plain): string | number | null => {
+    if (typeof item === 'boolean') return item ? 1 : 0
+    // In text: as numbers they would go as doubles, in which integers end at 2^53.
+    return item === null || type === 'number' ? item : String(item)
+  }
+  return Array.isArray(value) ? value.map(one) : list ? [] : [one(value)]
+}
