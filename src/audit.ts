@@ -13,6 +13,7 @@ export const AUDIT_ACTIONS = {
   'result.read': 'insight_id',
   'link.create': 'link_id',
   'link.delete': 'link_id',
+  'link.open': 'link_id',
   'template.put': 'template_id',
   'template.delete': 'template_id',
   'schedule.create': 'schedule_id',
@@ -37,6 +38,7 @@ export const AUDIT_ACTIONS = {
   'subscription.test': 'subscription_id',
   'subscription.recover': 'subscription_id',
   'subscription.cancel_pending': 'subscription_id',
+  'subscription.unsubscribe': 'subscription_id',
   'delivery.redeliver': 'delivery_id',
   'session.begin': 'token_id',
   'session.refuse': 'token_id',
@@ -53,7 +55,7 @@ export const AUDIT_ACTIONS = {
 export type AuditAction = keyof typeof AUDIT_ACTIONS
 
 /** No change of the store, so that no transaction can hold the record: it is noted and written within a second. */
-export const NOTED: readonly AuditAction[] = ['result.read', 'file.put', 'file.delete']
+export const NOTED: readonly AuditAction[] = ['result.read', 'link.open', 'file.put', 'file.delete']
 
 export const ACTIONS = Object.keys(AUDIT_ACTIONS) as AuditAction[]
 

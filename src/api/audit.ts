@@ -95,12 +95,21 @@ function auditRecord(action: AuditAction, call: Call): NewAuditRecord {
   }
 }
 
+/** Of who has no token, but an address that opens something. */
+export function strangersRecord(
+  action: AuditAction,
+  { ip, id }: Call['request'],
+  of: { workspace_id: string; object_id: string; fields?: string[] },
+): NewAuditRecord {
+  return { fields: [], ...of, action, user_id: null, token_id: null, address: ip, request_id: id }
+}
+
 export const listAudit = operation({
   name: 'listAudit',
   tag: 'Administration',
   summary: 'Read the audit trail, newest first',
   description:
-    'Who created, ran, read, changed or deleted what, from where. Recorded are all changes, in the transaction of the change, and the reads of results, within about a second. What the service does by itself (runs of schedules, retries, retention) is not among them. It holds no secrets and no values.',
+    'Who created, ran, read, changed or deleted what, from where. Recorded are all changes, in the transaction of the change, and the reads of results, by links too, within about a second. What the service does by itself (runs of schedules, retries, retention) is not among them. It holds no secrets and no values.',
   scope: 'admin',
   query: pageQuery({
     action: Type.Optional(Type.Enum([...ACTIONS])),

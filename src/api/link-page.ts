@@ -8,6 +8,7 @@ import Type from 'typebox'
 import type { Insight } from '../insight.ts'
 import { hashToken } from '../runtime/secrets.ts'
 import { INSIGHT_PAGE_POLICY, insightPage, plainPage } from '../templates/insight-page.ts'
+import { strangersRecord } from './audit.ts'
 import type { Services } from './parts.ts'
 import { type Call, operation } from './route.ts'
 
@@ -61,7 +62,10 @@ export const openLink = operation({
     if (!opened) return sendPlain(reply, 404, GONE)
     const { link_id, workspace_id, insight } = opened
     const svgs = await services.drawings.of(insight, workspace_id)
-    if (request.method === 'GET') services.openings.note(link_id)
+    if (request.method === 'GET') {
+      services.openings.note(link_id)
+      services.audit.note(strangersRecord('link.open', request, { workspace_id, object_id: link_id }))
+    }
     return sendPlain(reply, 200, insightPage(insight, svgs))
   },
 })

@@ -194,6 +194,14 @@ test('a reader takes herself off the list by the button or the one click of a ma
   const kept = await store.getWebhook({ workspace_id, webhook_id: subscription_id })
   const target = JSON.parse(secrets.open(kept!.target!, targetContext(subscription_id))) as Target
   assert.deepEqual(target.to, [])
+  const { items } = (await ask('GET', '/v1alpha/audit?action=subscription.unsubscribe')).json()
+  assert.deepEqual(
+    items.map(({ object_id, fields }: Json) => [object_id, fields]),
+    [
+      [subscription_id, ['to']],
+      [subscription_id, ['to']],
+    ],
+  )
 })
 
 test('two readers who go at the same time are both off the list', async (t) => {

@@ -7,8 +7,9 @@ import type { FastifyReply } from 'fastify'
 import Type from 'typebox'
 import { type Target, UNSUBSCRIBE_CONTEXT } from '../subscription.ts'
 import { FORM_PAGE_POLICY, plainPage } from '../templates/insight-page.ts'
+import { strangersRecord } from './audit.ts'
 import type { Services } from './parts.ts'
-import { operation } from './route.ts'
+import { type Call, operation } from './route.ts'
 import { openTarget, sealTarget } from './subscriptions.ts'
 
 const HEADERS = {
@@ -61,7 +62,14 @@ const busy = (reply: FastifyReply, reset: number) =>
   )
 
 /** Whoever is no more on the list is off it, whether by this or before. The last one off turns the subscription off. */
-async function takeOff(services: Services, { workspace_id, webhook_id, to }: Reader): Promise<void> {
+async function takeOff(
+  services: Services,
+  request: Call['request'],
+  { workspace_id, webhook_id, to }: Reader,
+): Promise<void> {
+  const of = { workspace_id, object_id: webhook_id, fields: ['to'] }
+  const store = services.store.audited(strangersRecord('subscription.unsubscribe', request, of))
+
   for (let left = TRIES; left > 0; left -= 1) {
     const webhook = await services.store.getWebhook({ workspace_id, webhook_id })
     if (webhook?.kind !== 'email') return
@@ -71,8 +79,7 @@ async function takeOff(services: Services, { workspace_id, webhook_id, to }: Rea
     const sealed = sealTarget(services, webhook_id, { ...target, to: rest })
     const off = { status: 'disabled', disabled_reason: 'The last reader unsubscribed.' } as const
     const patch = { target: sealed, ...(rest.length === 0 ? off : {}) }
-    if (await services.store.updateWebhook({ workspace_id, webhook_id, patch, if_target: webhook.target }))
-      return
+    if (await store.updateWebhook({ workspace_id, webhook_id, patch, if_target: webhook.target })) return
   }
   throw new Error('The subscription changes all the time.')
 }
@@ -113,7 +120,7 @@ export const unsubscribe = operation({
     if (!allowed) return busy(reply, reset)
     const reader = readerOf(services, params.token)
     if (!reader) return unknown(reply)
-    await takeOff(services, reader)
+    await takeOff(services, request, reader)
     return send(reply, 200, plainPage('That was the last one', 'You get no more mail of this subscription.'))
   },
 })
