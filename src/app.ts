@@ -73,6 +73,11 @@ function webhookTargets(config: Config, store: Store): readonly string[] {
 
 function targetsOf(config: Config, store: Store): Targets {
   try {
+    parseTargets(config.sourceTargets ?? [])
+  } catch (error) {
+    throw new ConfigError(`ASSAY_SOURCE_TARGETS: ${(error as Error).message}`, { cause: error })
+  }
+  try {
     return parseTargets(webhookTargets(config, store))
   } catch (error) {
     throw new ConfigError(`ASSAY_WEBHOOK_TARGETS: ${(error as Error).message}`, { cause: error })
@@ -323,7 +328,7 @@ async function buildServices(
         lease,
         sample,
         data: config.data,
-        uploads: (workspace_id) => files.uploads(workspace_id),
+        files,
         concurrency,
         drainMs: config.drain,
       }),

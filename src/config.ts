@@ -173,6 +173,14 @@ const list = (value: string): string[] | null =>
         .split(',')
         .map((part) => part.trim())
         .filter(Boolean)
+const optional = (value: string): string | null => (value === '' ? null : value)
+
+function filesPlace(value: string): string | null {
+  if (!value.startsWith('s3:')) return folder(value)
+  if (!/^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/[^/]+)*\/?$/.test(value))
+    throw new Error('must be a folder or s3://BUCKET/PREFIX')
+  return value
+}
 function yesOrNo(value: string): boolean {
   return oneOf('true', 'false')(value) === 'true'
 }
@@ -209,14 +217,35 @@ export const SETTINGS = {
   files: setting(
     'ASSAY_FILES',
     '',
-    'Where uploads lie: a folder (on several nodes one that they share); empty: files in the home',
-    folder,
+    'Where uploads lie: a folder (on several nodes one that they share) or s3://BUCKET/PREFIX; empty: files in the home',
+    filesPlace,
   ),
+  filesEndpoint: setting(
+    'ASSAY_FILES_ENDPOINT',
+    '',
+    "Address of the bucket's service where it is not Amazon's",
+    publicUrl,
+  ),
+  filesRegion: setting('ASSAY_FILES_REGION', 'us-east-1', 'Region of the bucket', text),
+  filesAccessKey: setting('ASSAY_FILES_ACCESS_KEY', '', 'Id of the key to the bucket', optional),
+  filesSecretKey: setting('ASSAY_FILES_SECRET_KEY', '', 'The key to the bucket', optional, true),
   maxFile: setting('ASSAY_MAX_FILE', '2GB', 'The largest file that may be uploaded', parseSize),
   filesQuota: setting(
     'ASSAY_FILES_QUOTA',
     '20GB',
     'The most that the uploads of a workspace may take up together',
+    parseSize,
+  ),
+  sourceTargets: setting(
+    'ASSAY_SOURCE_TARGETS',
+    '',
+    'Where file: https://... may go without a connection: public, CIDRs, hosts; empty: nowhere',
+    list,
+  ),
+  sourceCache: setting(
+    'ASSAY_SOURCE_CACHE',
+    '5GB',
+    'The most that copies of fetched files may take up in the home',
     parseSize,
   ),
   roles: setting('ASSAY_ROLES', 'api,worker,dispatcher', 'What this node does', roles),

@@ -48,7 +48,7 @@ const server = (port: number): Record<string, OptionField> => ({
   ca,
 })
 
-export const CONNECTION_KINDS = ['postgresql', 'mysql', 'clickhouse', 'sqlite'] as const
+export const CONNECTION_KINDS = ['postgresql', 'mysql', 'clickhouse', 'sqlite', 'http', 's3'] as const
 export type ConnectionKind = (typeof CONNECTION_KINDS)[number]
 
 export const KINDS: Record<ConnectionKind, KindRow> = {
@@ -84,6 +84,41 @@ export const KINDS: Record<ConnectionKind, KindRow> = {
     reads: 'query',
     options: { file: { type: 'text', required: true, doc: 'A path below the data folder' } },
     secrets: {},
+  },
+  http: {
+    title: 'Files of a web server',
+    reads: 'files',
+    options: {
+      url: { type: 'url', required: true, doc: 'The address below which the files lie' },
+      user: { type: 'text', doc: 'With the secret password: HTTP basic authentication' },
+      header: { type: 'text', doc: 'The header that bears the secret header_value' },
+      ca,
+    },
+    secrets: {
+      token: 'Sent as "Authorization: Bearer TOKEN"',
+      password: "The user's password",
+      header_value: 'Sent in the header that the option header names',
+    },
+  },
+  s3: {
+    title: 'S3-compatible bucket',
+    reads: 'files',
+    options: {
+      bucket: { type: 'text', required: true, doc: 'Its name' },
+      region: { type: 'text', fallback: 'us-east-1', doc: 'Default us-east-1' },
+      endpoint: { type: 'url', doc: "Where another service than Amazon's answers" },
+      prefix: { type: 'text', doc: 'What all keys begin with that sources may name' },
+      path_style: {
+        type: 'boolean',
+        doc: 'The bucket in the path instead of the host; default: where there is an endpoint',
+      },
+      ca,
+    },
+    secrets: {
+      access_key: 'The id of the key; none: what anyone may read',
+      secret_key: 'The key',
+      session_token: 'Of keys that are lent for a while',
+    },
   },
 }
 

@@ -83,8 +83,43 @@ export function vetUploadPath(path: string): string | null {
   return fileFormat(path) ? null : `must end in ${ENDINGS_SHOWN}`
 }
 
-/** What a job of a workspace may read as `uploads/...`. */
+/** An upload in a bucket, with an address under which it can be read for a while. */
+export interface OfferedFile {
+  path: string
+  url: string
+  bytes: number
+}
+
+/** What a job of a workspace may read as `uploads/...`: what lies in a folder, or what is offered from a bucket. */
 export interface Uploads {
-  /** Absolute path; it may not be there yet. */
-  folder: string
+  /** Absolute path, where it may not be there yet; null: they lie in a bucket. */
+  folder: string | null
+  offered: OfferedFile[]
+  /** Where the bucket is reached. */
+  targets: readonly string[]
+  /** Why nothing is offered, in a sentence. */
+  fault?: string
+}
+
+/** How sources read what lies elsewhere. */
+export interface RemoteRoots {
+  /** The folder of the copies, and how many bytes they may take up. */
+  cache: string
+  cache_bytes: number
+  /** Of one file without a connection. */
+  file_bytes: number
+  /** Where plain addresses may go; empty: nowhere. */
+  targets: readonly string[]
+}
+
+/** What of a workspace's files a task is given. */
+export interface FileRoots {
+  uploads: Uploads
+  remote: RemoteRoots
+}
+
+/** What whoever runs tasks needs of the files. */
+export interface FileGiver {
+  /** `needed`: whether the task may name uploads at all. Does not reject for want of a bucket. */
+  roots(workspace_id: string, needed: boolean): Promise<FileRoots>
 }

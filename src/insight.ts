@@ -82,7 +82,8 @@ export interface Fact {
 
 export interface SourceLineage {
   name: string
-  files: { path: string; bytes: number; fingerprint: string; modified_at: string }[]
+  /** `etag`: as the server of a file that was fetched gave it. */
+  files: { path: string; bytes: number; fingerprint: string; modified_at: string; etag?: string }[]
   rows: number | null
   format: string
   /** Of a query over a connection, which has no files: the query as it was sent, its parameters' places in it. */

@@ -49,7 +49,7 @@ export async function inspectSources(
   const paths: string[] = []
   for (const source of template.sources) {
     try {
-      const options = { roots, vars, readers: NO_READERS, borrow, signal, peek: true }
+      const options = { roots, vars, readers: NO_READERS, borrow, signal, temp_folder, peek: true }
       const attached = await attachSource(engine, source, template, options)
       sources[source.name] = { columns: attached.columns }
       paths.push(...attached.paths)

@@ -4,7 +4,7 @@
  */
 import type { OpenConnection } from '../connection.ts'
 import type { JobErrorCode } from '../errors.ts'
-import type { Uploads } from '../file.ts'
+import type { RemoteRoots, Uploads } from '../file.ts'
 import type { Column, Findings } from '../insight.ts'
 import type { Progress } from '../job.ts'
 import type { Fault, Limits, TemplateSource } from '../template.ts'
@@ -18,6 +18,7 @@ export interface Roots {
   sample: Record<string, string>
   data: string | null
   uploads?: Uploads
+  remote?: RemoteRoots
 }
 
 /** The most that a template may ask for. */

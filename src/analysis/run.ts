@@ -55,7 +55,7 @@ async function findings(task: RunTask, session: Session): Promise<Findings> {
   const { engine, guard, temp_folder, borrow, signal } = session
   const plan = await makePlan(template, task.variables, guard)
   await arm(engine, { ...limits, temp_folder, time_zone: template.time_zone })
-  const options = { roots: task.roots, readers: plan.readers, peek: false, borrow, signal }
+  const options = { roots: task.roots, readers: plan.readers, peek: false, borrow, signal, temp_folder }
   const periods = new Periods(template, task, engine)
   const sources = await attachSources(engine, template, { ...options, periods }, (name) =>
     progress(`source ${name}`),

@@ -1,4 +1,5 @@
 /** The small tasks: checking a template, describing what it can be given, and testing a connection. */
+import { KINDS } from '../connection.ts'
 import type { Fault } from '../template.ts'
 import { checkTemplate } from '../templates/check.ts'
 import { sortFaults } from '../templates/fault.ts'
@@ -7,7 +8,8 @@ import { type InspectOptions, inspectSources, inspectTemplate } from './inspect.
 import { METHODS } from './methods/catalog.ts'
 import type { CheckTask, DescribeTask, Description, Probed, ProbeTask } from './protocol.ts'
 import { listFiles } from './sources/files.ts'
-import { kindOf } from './sources/kinds.ts'
+import { fileKindOf, kindOf } from './sources/kinds.ts'
+import { probeFiles } from './sources/remote.ts'
 import { SourceError } from './sources/source.ts'
 import type { Guard } from './sql-guard.ts'
 
@@ -36,8 +38,16 @@ const PROBE_MS = 15_000
 export async function probeTask({ connection, roots }: ProbeTask, stop: AbortSignal): Promise<Probed> {
   const signal = AbortSignal.any([stop, AbortSignal.timeout(PROBE_MS)])
   try {
-    const kind = await kindOf(connection.kind)
-    const probed = await kind.probe({ connection, time_zone: 'UTC', roots, timeout_ms: PROBE_MS, signal })
+    const probed =
+      KINDS[connection.kind].reads === 'files'
+        ? await probeFiles(await fileKindOf(connection.kind), connection, signal)
+        : await (await kindOf(connection.kind)).probe({
+            connection,
+            time_zone: 'UTC',
+            roots,
+            timeout_ms: PROBE_MS,
+            signal,
+          })
     return { ok: true, ...probed }
   } catch (error) {
     if (error instanceof SourceError) return { ok: false, detail: error.message }

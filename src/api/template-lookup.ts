@@ -56,7 +56,7 @@ export async function rootsOf(services: Services, { workspace_id }: Principal): 
   return {
     sample: services.sample,
     data: workspace_id === DEFAULT_WORKSPACE ? (own ?? services.config.data) : own,
-    uploads: await services.files.uploads(workspace_id),
+    ...(await services.files.roots(workspace_id, true)),
   }
 }
 

@@ -48,8 +48,10 @@ export async function readTemplate(file: string): Promise<{ source: TemplateSour
 export async function localRoots(config: Config): Promise<Roots> {
   const { sampleFiles } = await import('../templates/samples.ts')
   const { openFiles } = await import('../files/open.ts')
-  const uploads = await openFiles(config).uploads(DEFAULT_WORKSPACE)
-  return { sample: sampleFiles(), data: config.data, uploads }
+  const files = openFiles(config)
+  const own = await files.roots(DEFAULT_WORKSPACE, true)
+  await files.close()
+  return { sample: sampleFiles(), data: config.data, ...own }
 }
 
 /** The connections of the file that ASSAY_CONNECTIONS names, for a template on this machine. Throws ConfigError. */

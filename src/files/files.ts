@@ -4,7 +4,7 @@
  */
 import type { Readable } from 'node:stream'
 import { AppError } from '../errors.ts'
-import type { StoredFile, Uploads } from '../file.ts'
+import type { FileGiver, StoredFile } from '../file.ts'
 
 /** A file that has come in whole and was found sound: on this node's disk, under a name of its own, synced. */
 export interface Staged {
@@ -42,7 +42,7 @@ export interface Limits {
 }
 
 /** Methods throw AppError: `precondition_failed`, `conflict`, `quota_exceeded`, `store_unavailable`. */
-export interface Files {
+export interface Files extends FileGiver {
   readonly limits: Limits
   /** A folder on this machine where a file comes in; there when it is answered. */
   staging(): Promise<string>
@@ -61,7 +61,6 @@ export interface Files {
   remove(workspace_id: string, path: string, conditions: Conditions): Promise<boolean>
   /** Removes every file of a workspace. */
   purge(workspace_id: string): Promise<void>
-  uploads(workspace_id: string): Promise<Uploads>
   close(): Promise<void>
 }
 

@@ -20,7 +20,14 @@ import {
 import path from 'node:path'
 import type { Readable } from 'node:stream'
 import { AppError } from '../errors.ts'
-import { mediaTypeOf, type StoredFile, UPLOADS, type Uploads, vetUploadPath } from '../file.ts'
+import {
+  type FileRoots,
+  mediaTypeOf,
+  type RemoteRoots,
+  type StoredFile,
+  UPLOADS,
+  vetUploadPath,
+} from '../file.ts'
 import { processFolder } from '../runtime/home.ts'
 import {
   type ByteRange,
@@ -34,6 +41,7 @@ import {
   vetQuota,
 } from './files.ts'
 import { storageError } from './receive.ts'
+import { createTurns, type Turns } from './turns.ts'
 
 /** No workspace can bear the name. */
 const INCOMING = '.incoming'
@@ -65,11 +73,14 @@ const byPath = (a: StoredFile, b: StoredFile): number => (a.path < b.path ? -1 :
 export class FolderFiles implements Files {
   readonly #folder: string
   readonly limits: Limits
-  readonly #turns = new Map<string, Promise<unknown>>()
+  readonly #remote: RemoteRoots
+  /** Conditions and the quota hold until the file is in its place. */
+  readonly #inTurn: Turns = createTurns()
   #staging: Promise<string> | null = null
 
-  constructor(folder: string, limits: Limits) {
+  constructor(folder: string, limits: Limits, remote: RemoteRoots) {
     this.#folder = folder
+    this.#remote = remote
     this.limits = limits
   }
 
@@ -86,8 +97,9 @@ export class FolderFiles implements Files {
     return folder
   }
 
-  uploads(workspace_id: string): Promise<Uploads> {
-    return Promise.resolve({ folder: path.join(this.#folder, workspace_id) })
+  roots(workspace_id: string): Promise<FileRoots> {
+    const folder = path.join(this.#folder, workspace_id)
+    return Promise.resolve({ uploads: { folder, offered: [], targets: [] }, remote: this.#remote })
   }
 
   async list(workspace_id: string): Promise<StoredFile[]> {
@@ -232,22 +244,6 @@ export class FolderFiles implements Files {
       // Not every file system can.
       await handle.sync().catch(() => undefined)
       await handle.close()
-    }
-  }
-
-  /** One after the other for each workspace, so that conditions and the quota hold until the file is in its place. */
-  async #inTurn<T>(workspace_id: string, work: () => Promise<T>): Promise<T> {
-    const before = this.#turns.get(workspace_id) ?? Promise.resolve()
-    const mine = before.then(work, work)
-    const settled = mine.then(
-      () => undefined,
-      () => undefined,
-    )
-    this.#turns.set(workspace_id, settled)
-    try {
-      return await mine
-    } finally {
-      if (this.#turns.get(workspace_id) === settled) this.#turns.delete(workspace_id)
     }
   }
 }

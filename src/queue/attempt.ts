@@ -5,7 +5,7 @@
 import type { Pool } from '../analysis/pool.ts'
 import type { Roots, RunResult } from '../analysis/protocol.ts'
 import type { ConnectionBook } from '../connections/book.ts'
-import type { Uploads } from '../file.ts'
+import { type FileGiver, UPLOADS } from '../file.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { iso } from '../runtime/clock.ts'
 import { uuidv7 } from '../runtime/ids.ts'
@@ -31,8 +31,8 @@ export interface AttemptOptions {
   /** The data folder of the default workspace; the others bring their own. */
   data: string | null
   /** What a workspace has uploaded. */
-  uploads?(workspace_id: string): Promise<Uploads>
   connections: Pick<ConnectionBook, 'lender'>
+  files?: FileGiver
   clock: Clock
   log: Logger
   metrics: Metrics
@@ -61,11 +61,13 @@ async function reportProgress(
 
 async function rootsOf(
   { job, data_folder }: ClaimedJob,
-  { sample, data, uploads }: AttemptOptions,
+  template: TemplateSource,
+  { sample, data, files }: AttemptOptions,
 ): Promise<Roots> {
   const own = job.workspace_id === DEFAULT_WORKSPACE ? (data_folder ?? data) : data_folder
-  const uploaded = await uploads?.(job.workspace_id)
-  return { sample, data: own, ...(uploaded ? { uploads: uploaded } : {}) }
+  const texts = [template.source, ...Object.values(template.partials), JSON.stringify(job.variables)]
+  const needed = texts.some((text) => text.includes(UPLOADS))
+  return { sample, data: own, ...(await files?.roots(job.workspace_id, needed)) }
 }
 
 async function analyse(claimed: ClaimedJob, hold: Hold, options: AttemptOptions): Promise<RunResult> {
@@ -80,7 +82,7 @@ async function analyse(claimed: ClaimedJob, hold: Hold, options: AttemptOptions)
     return { status: 'failed', error: { code: 'template_invalid', detail } }
   }
   if (hold.signal.aborted) return { status: 'stopped' }
-  const roots = await rootsOf(claimed, options)
+  const roots = await rootsOf(claimed, template, options)
   const done = new AbortController()
   const reporting = reportProgress(hold, done.signal, options)
   hold.began = clock.monotonic()

@@ -5,7 +5,7 @@
  */
 import type { Pool } from '../analysis/pool.ts'
 import type { ConnectionBook } from '../connections/book.ts'
-import type { Uploads } from '../file.ts'
+import type { FileGiver } from '../file.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import { runLoop } from '../runtime/loop.ts'
@@ -25,8 +25,8 @@ export interface WorkerOptions {
   lease: NodeLease
   sample: Record<string, string>
   data: string | null
-  uploads?(workspace_id: string): Promise<Uploads>
   connections: Pick<ConnectionBook, 'lender'>
+  files?: FileGiver
   node_id: string
   concurrency: number
   drainMs: number

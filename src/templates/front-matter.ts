@@ -5,7 +5,7 @@ import { isTimeZone } from './calendar.ts'
 import { readVariables } from './declarations.ts'
 import { makeFault, type Place } from './fault.ts'
 import { RESERVED } from './fences.ts'
-import { vetPath } from './file-path.ts'
+import { bucketPath, isAddress, vetAddressText, vetPath } from './file-path.ts'
 import { readDuration, readSize } from './limits.ts'
 import { frontMatterSchema } from './schema.ts'
 import { schemaFaults } from './schema-faults.ts'
@@ -75,14 +75,25 @@ function readSources(given: Record<string, Given>, yaml: YamlReading, faults: Fa
       const query = { text: declared.query as string, placeOf: yaml.placeInText([...at, 'query']) }
       return { name, connection, file: null, query, columns, ...query.placeOf(0) }
     }
-    const file = (declared.file as string | undefined) ?? ''
+    const written = (declared.file as string | undefined) ?? ''
     const place = yaml.place([...at, 'file'])
-    const fault = file === '' || /\{[{%]/.test(file) ? null : vetPath(file)
+    const bucket = connection === null ? bucketPath(written) : null
+    const file = bucket?.file ?? written
+    const fault = fileFault(file, connection !== null)
     if (fault !== null) {
       faults.push(makeFault('bad_path', place, fault, 'Name a file below the data folder, or sample/NAME.'))
     }
-    return { name, connection, file, query: null, columns, ...place }
+    const over = bucket ? { name: bucket.connection, ...place } : connection
+    return { name, connection: over, file, query: null, columns, ...place }
   })
+}
+
+function fileFault(file: string, connected: boolean): string | null {
+  if (file === '') return null
+  if (!connected && isAddress(file)) return vetAddressText(file)
+  // What a variable fills in is vetted at run.
+  if (/\{[{%]/.test(file)) return null
+  return vetPath(connected ? file.split('?')[0]! : file)
 }
 
 /** A file, or a query over a connection. */

@@ -3,13 +3,18 @@
  * period is counted back from another source waits until that has been read.
  */
 import type { Source, Template } from '../../template.ts'
+import { isAddress } from '../../templates/file-path.ts'
 import { queryVariables } from '../../templates/remote-query.ts'
 import { renderText } from '../../templates/render.ts'
 import type { Engine } from '../duckdb.ts'
 import type { Borrow } from '../lending.ts'
 import type { Roots } from '../protocol.ts'
 import { attachFile } from './file.ts'
+import { resolveFiles, type SourceFile } from './files.ts'
+import { plainAddress } from './https.ts'
+import { fileKindOf } from './kinds.ts'
 import { attachQuery } from './query.ts'
+import { fetchFiles, offeredFiles, type RemoteOptions, reachOf } from './remote.ts'
 import { type Attached, SourceError } from './source.ts'
 
 export interface AttachOptions {
@@ -20,6 +25,8 @@ export interface AttachOptions {
   readers: ReadonlyMap<string, number>
   borrow: Borrow
   signal: AbortSignal
+  /** The job's own. */
+  temp_folder: string
   peek: boolean
 }
 
@@ -32,13 +39,55 @@ export async function attachSource(
   const { roots, vars, readers, peek } = options
   const { name, line, columns } = source
   if (source.file === null) return attachQuery(engine, { ...options, source, template })
-  if (source.connection) {
-    throw new SourceError(
-      `The connection "${source.connection.name}" holds no files: give a "query", or leave "connection" out.`,
-    )
-  }
   const file = renderText(source.file, vars, { line, column: source.column })
-  return attachFile(engine, { name, line, file, columns, roots, readers: readers.get(name) ?? 0, peek })
+  const files = await filesOf(source, file, options)
+  const given = { name, line, file, columns, roots, readers: readers.get(name) ?? 0, peek }
+  return attachFile(engine, given, files)
+}
+
+/** The files that a name stands for: what lies elsewhere is fetched. */
+async function filesOf(source: Source, file: string, options: AttachOptions): Promise<SourceFile[]> {
+  const { roots, borrow, signal, temp_folder } = options
+  const remote = { remote: roots.remote, temp_folder, signal }
+  if (source.connection) {
+    const loan = await borrow(source.connection.name, signal)
+    try {
+      const kind = await fileKindOf(loan.connection.kind)
+      const { connection } = loan
+      return await fetchFiles(
+        reachOf(connection),
+        (guard, until) => kind.find(connection, file, guard, until),
+        remote,
+      )
+    } finally {
+      loan.giveBack()
+    }
+  }
+  if (isAddress(source.file!)) return fetchAddress(file, remote)
+  const { uploads } = roots
+  return resolveFiles(file, roots, (name) =>
+    fetchFiles(
+      { targets: uploads?.targets ?? [], timeout_ms: null, bytes: Number.MAX_SAFE_INTEGER },
+      () => {
+        if (uploads?.fault !== undefined) throw new SourceError(uploads.fault)
+        return Promise.resolve(offeredFiles(uploads?.offered ?? [], name))
+      },
+      remote,
+    ),
+  )
+}
+
+function fetchAddress(file: string, options: RemoteOptions): Promise<SourceFile[]> {
+  const { targets = [], file_bytes: bytes = 0 } = options.remote ?? {}
+  if (targets.length === 0)
+    throw new SourceError(
+      `${JSON.stringify(file.split('?')[0])} is not read: addresses are read where ASSAY_SOURCE_TARGETS allows them, or over a connection.`,
+    )
+  return fetchFiles(
+    { targets, timeout_ms: null, bytes },
+    () => Promise.resolve([plainAddress(file, bytes)]),
+    options,
+  )
 }
 
 /** What the run knows of its variables while sources are attached one after the other. */

@@ -70,7 +70,7 @@ async function attach(
 ): Promise<{ engine: Engine; attached: Attached; close: () => void }> {
   const engine = await openEngine()
   try {
-    const attached = await attachFile(engine, {
+    const attachment = {
       name: 's',
       line: 1,
       file: 'a.csv',
@@ -79,7 +79,12 @@ async function attach(
       readers: 1,
       peek: false,
       ...given,
-    })
+    }
+    const attached = await attachFile(
+      engine,
+      attachment,
+      await resolveFiles(attachment.file, attachment.roots),
+    )
     await seal(engine, attached.paths)
     return { engine, attached, close: () => engine.close() }
   } catch (error) {

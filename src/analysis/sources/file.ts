@@ -6,7 +6,7 @@ import { stat } from 'node:fs/promises'
 import type { Column, SourceLineage } from '../../insight.ts'
 import { describeQuery, type Engine, execute, identifier, readTable } from '../duckdb.ts'
 import { engineFailure } from '../engine-error.ts'
-import { commonFormat, resolveFiles, type SourceFile } from './files.ts'
+import { commonFormat, type SourceFile } from './files.ts'
 import { fingerprintParquet, fingerprintText } from './fingerprint.ts'
 import type { Format } from './formats.ts'
 import { type Attached, type Attachment, SourceError } from './source.ts'
@@ -17,8 +17,12 @@ const SCAN_BYTES = 64_000_000
 /** A type as it may be declared: a name, at most two numbers, lists of it. It goes into a statement. */
 const TYPE = /^[A-Za-z_][A-Za-z0-9_ ]*(\(\s*\d+\s*(,\s*\d+\s*)?\))?(\[\d*\])*$/
 
-export async function attachFile(engine: Engine, attachment: Attachment): Promise<Attached> {
-  const files = await resolveFiles(attachment.file, attachment.roots)
+/** `files`: what the name stands for. */
+export async function attachFile(
+  engine: Engine,
+  attachment: Attachment,
+  files: SourceFile[],
+): Promise<Attached> {
   const format = commonFormat(files, attachment.file)
   const query = select(format, files, attachment.columns)
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
@@ -82,8 +86,12 @@ type FileLineage = SourceLineage['files'][number]
 async function fingerprinted(files: SourceFile[], format: Format): Promise<FileLineage[]> {
   const all: FileLineage[] = []
   for (const file of files) {
-    const fingerprint = await (format.text ? fingerprintText(file) : fingerprintParquet(file))
-    all.push({ path: file.path, bytes: file.bytes, fingerprint, modified_at: file.modified_at })
+    const { path, bytes, modified_at, etag, sha256 } = file
+    const fingerprint =
+      sha256 === undefined
+        ? await (format.text ? fingerprintText(file) : fingerprintParquet(file))
+        : `sha256:${sha256}`
+    all.push({ path, bytes, fingerprint, modified_at, ...(etag === undefined ? {} : { etag }) })
   }
   return all
 }
@@ -94,6 +102,7 @@ async function unread(files: SourceFile[]): Promise<FileLineage[]> {
 
 async function verifyUnchanged(files: SourceFile[]): Promise<void> {
   for (const file of files) {
+    if (file.modified_ns === null) continue
     const now = await stat(file.real, { bigint: true }).catch(() => null)
     if (!now || Number(now.size) !== file.bytes || now.mtimeNs !== file.modified_ns) {
       throw new SourceError(

@@ -7,9 +7,9 @@
 import { globSync } from 'node:fs'
 import { readdir, realpath, stat } from 'node:fs/promises'
 import path from 'node:path'
-import { ENDINGS_SHOWN, UPLOADS } from '../../file.ts'
+import { ENDINGS_SHOWN, type FormatName, UPLOADS } from '../../file.ts'
 import type { Roots } from '../protocol.ts'
-import { type FORMATS, formatOf } from './formats.ts'
+import { type FORMATS, formatNamed, formatOf } from './formats.ts'
 import { SourceError } from './source.ts'
 
 export interface SourceFile {
@@ -19,7 +19,14 @@ export interface SourceFile {
   real: string
   bytes: number
   modified_at: string
-  modified_ns: bigint
+  /** Null: it is the job's own copy, which nobody changes. */
+  modified_ns: bigint | null
+  /** Where the owner says which one it is. */
+  etag?: string
+  /** Where it is known already. */
+  sha256?: string
+  /** Where the name does not say it. */
+  format?: FormatName
 }
 
 const SAMPLE = 'sample/'
@@ -27,16 +34,28 @@ const GLOB = /[*?[\]{}]/
 const FILES_MAX = 10_000
 const FILES_LISTED = 1_000
 
+/** Uploads that lie in a bucket, fetched to this machine; none: there are none of this name. */
+export type FetchUploads = (file: string) => Promise<SourceFile[]>
+
 /** In the order of their names by code unit, so that rows come in the same order everywhere. */
-export async function resolveFiles(file: string, roots: Roots): Promise<SourceFile[]> {
+export async function resolveFiles(
+  file: string,
+  roots: Roots,
+  fetchUploads: FetchUploads = () => Promise.resolve([]),
+): Promise<SourceFile[]> {
   if (file.startsWith(SAMPLE)) return sampleFiles(file, roots)
-  return file.startsWith(UPLOADS) ? uploadedFiles(file, roots) : dataFiles(file, roots)
+  return file.startsWith(UPLOADS) ? uploadedFiles(file, roots, fetchUploads) : dataFiles(file, roots)
 }
 
 /** Of the workspace's uploads; of the data folder where it alone has them. */
-async function uploadedFiles(file: string, roots: Roots): Promise<SourceFile[]> {
+async function uploadedFiles(file: string, roots: Roots, fetchUploads: FetchUploads): Promise<SourceFile[]> {
   vetSteps(file)
-  const own = await outcome(readBelow(roots.uploads?.folder ?? null, file))
+  const inFolder = roots.uploads === undefined || roots.uploads.folder !== null
+  const own = await outcome(
+    inFolder
+      ? readBelow(roots.uploads?.folder ?? null, file)
+      : fetchUploads(file).then((all) => some(all, file)),
+  )
   const data = roots.data === null ? null : await outcome(dataFiles(file, roots))
   if (data?.kind !== 'found') {
     if (own.kind === 'found') return own.files
@@ -60,18 +79,20 @@ function outcome(files: Promise<SourceFile[]>): Promise<FoundFiles> {
   )
 }
 
-async function readBelow(folder: string | null, file: string): Promise<SourceFile[]> {
-  const missing = new SourceError(
+function some(found: SourceFile[], file: string): SourceFile[] {
+  if (found.length > 0) return found
+  throw new SourceError(
     `There is no upload ${JSON.stringify(file)}: put it there (assay files put), or correct the name.`,
   )
+}
+
+async function readBelow(folder: string | null, file: string): Promise<SourceFile[]> {
   const root = folder === null ? null : await realpath(folder).catch(() => null)
-  if (root === null) throw missing
+  if (root === null) return some([], file)
   const inner = file.slice(UPLOADS.length)
   const exact = await below(root, path.join(root, inner), file)
   if (exact.kind === 'file') return [exact.file]
-  const found = GLOB.test(inner) ? await matching(root, inner, UPLOADS) : []
-  if (found.length === 0) throw missing
-  return found
+  return some(GLOB.test(inner) ? await matching(root, inner, UPLOADS) : [], file)
 }
 
 async function dataFiles(file: string, roots: Roots): Promise<SourceFile[]> {
@@ -183,7 +204,8 @@ export async function listFiles(roots: Roots): Promise<string[]> {
   const samples = Object.keys(roots.sample)
     .toSorted()
     .map((name) => SAMPLE + name)
-  const uploads = await listBelow(roots.uploads?.folder ?? null, UPLOADS)
+  const offered = (roots.uploads?.offered ?? []).map((one) => UPLOADS + one.path)
+  const uploads = [...offered, ...(await listBelow(roots.uploads?.folder ?? null, UPLOADS))]
   return [...samples, ...uploads, ...(await listBelow(roots.data, ''))].slice(0, FILES_LISTED)
 }
 
@@ -210,7 +232,7 @@ async function listBelow(given: string | null, prefix: string): Promise<string[]
 
 /** The one format of all files. */
 export function commonFormat(files: SourceFile[], file: string): (typeof FORMATS)[number] {
-  const formats = new Set(files.map((one) => formatOf(one.path)))
+  const formats = new Set(files.map((one) => (one.format ? formatNamed(one.format) : formatOf(one.path))))
   const [format] = formats
   if (formats.size === 1 && format) return format
   throw new SourceError(

@@ -72,5 +72,9 @@ export const FORMATS: readonly Format[] = [
 
 export function formatOf(file: string): Format | undefined {
   const name = fileFormat(file)?.name
+  return name && formatNamed(name)
+}
+
+export function formatNamed(name: FormatName): Format | undefined {
   return FORMATS.find((format) => format.name === name)
 }

@@ -1,12 +1,24 @@
 /** The kinds that read queries. Each is loaded when the first connection of its kind is opened, not by every child. */
 import type { ConnectionKind } from '../../connection.ts'
 import type { Kind } from './kind.ts'
+import type { FileKind } from './remote.ts'
 import { SourceError } from './source.ts'
 
 const LOADERS: Partial<Record<ConnectionKind, () => Promise<Kind>>> = {
   mysql: async () => (await import('./mysql.ts')).mysqlKind,
   sqlite: async () => (await import('./sqlite.ts')).sqlite,
   postgresql: async () => (await import('./postgresql.ts')).postgresql,
+}
+
+const FILE_LOADERS: Partial<Record<ConnectionKind, () => Promise<FileKind>>> = {
+  http: async () => (await import('./https.ts')).http,
+  s3: async () => (await import('./s3.ts')).s3,
+}
+
+export async function fileKindOf(kind: ConnectionKind): Promise<FileKind> {
+  const load = FILE_LOADERS[kind]
+  if (!load) throw new SourceError(`Connections of the kind ${kind} hold no files: give a "query".`)
+  return load()
 }
 
 export async function kindOf(kind: ConnectionKind): Promise<Kind> {

@@ -1,0 +1,184 @@
+/**
+ * Fetches a file over HTTP to this machine's disk, through the guarded connector: at most so many bytes and so long, as
+ * it is (no content coding, so nothing can unfold), and where the sender names a version (ETag, Last-Modified) only if
+ * it is another than the one that is kept. Redirects are followed only where the caller allows them, each judged anew,
+ * never from https to http, and what is secret stays with the first host.
+ */
+import { createHash } from 'node:crypto'
+import { open, rm } from 'node:fs/promises'
+import { type Dispatcher, request } from 'undici'
+import type { FileCache } from './file-cache.ts'
+import { BlockedError, type Guard, ResolveError } from './guard.ts'
+
+export interface Wanted {
+  url: string
+  /** Sent to the first host only; made anew for each hop, as signatures age. */
+  headers(): Promise<Record<string, string>>
+  /** Whose copy may be used: the address and who asks, without secrets in clear. */
+  identity: string
+  /** How many redirects are followed, and whether to another origin. */
+  redirects: number
+  otherOrigins: boolean
+  /** Bytes. */
+  most: number
+}
+
+export interface Fetched {
+  file: string
+  bytes: number
+  etag: string | null
+  sha256: string
+  /** Last-Modified, or when it was fetched. */
+  modified_at: string
+  media_type: string
+  /** Nothing was sent: the copy is the present one. */
+  kept: boolean
+}
+
+/** Why there is no file, in a clause without secrets: "was not found (404)". */
+export class DownloadError extends Error {}
+
+const IDLE_MS = 30_000
+const REDIRECTS = [301, 302, 303, 307, 308]
+
+const header = (headers: Dispatcher.ResponseData['headers'], name: string): string | null => {
+  const value = headers[name]
+  return Array.isArray(value) ? (value[0] ?? null) : (value ?? null)
+}
+
+/** `into`: a path that is free, on the file system of the cache. */
+export async function download(
+  wanted: Wanted,
+  into: string,
+  { guard, cache, signal }: { guard: Guard; cache: FileCache | null; signal: AbortSignal },
+): Promise<Fetched> {
+  const copy = (await cache?.take(wanted.identity, into)) ?? null
+  try {
+    const conditions = {
+      ...(copy?.etag ? { 'if-none-match': copy.etag } : {}),
+      ...(copy?.last_modified ? { 'if-modified-since': copy.last_modified } : {}),
+    }
+    const response = await follow(wanted, conditions, guard, signal)
+    if (response.statusCode === 304 && copy) {
+      await response.body.dump()
+      return {
+        file: into,
+        bytes: copy.bytes,
+        etag: copy.etag,
+        sha256: copy.sha256,
+        modified_at: copy.modified_at,
+        media_type: copy.media_type,
+        kept: true,
+      }
+    }
+    await rm(into, { force: true })
+    const fetched = await receive(response, wanted, into)
+    if (fetched.etag !== null || fetched.last_modified !== null)
+      await cache?.keep(wanted.identity, into, fetched)
+    return { ...fetched, file: into, kept: false }
+  } catch (error) {
+    await rm(into, { force: true })
+    throw explained(error, signal)
+  }
+}
+
+async function follow(
+  { url, headers, redirects, otherOrigins }: Wanted,
+  conditions: Record<string, string>,
+  { dispatcher }: Guard,
+  signal: AbortSignal,
+): Promise<Dispatcher.ResponseData> {
+  const first = new URL(url)
+  let next = first
+  for (let hops = 0; ; hops += 1) {
+    const response = await request(next.href, {
+      dispatcher,
+      signal,
+      headersTimeout: IDLE_MS,
+      bodyTimeout: IDLE_MS,
+      headers: {
+        accept: '*/*',
+        'accept-encoding': 'identity',
+        'user-agent': 'Assay',
+        ...conditions,
+        ...(next.origin === first.origin ? await headers() : {}),
+      },
+    })
+    const location = header(response.headers, 'location')
+    if (!REDIRECTS.includes(response.statusCode) || location === null) return response
+    await response.body.dump()
+    if (hops === redirects)
+      throw new DownloadError(`leads on to another address more than ${redirects} times`)
+    if (!URL.canParse(location, next.href))
+      throw new DownloadError('leads on to something that is no address')
+    const target = new URL(location, next.href)
+    const safe = target.protocol === 'https:' || (target.protocol === 'http:' && next.protocol === 'http:')
+    if (
+      !safe ||
+      target.username !== '' ||
+      target.password !== '' ||
+      (!otherOrigins && target.origin !== first.origin)
+    )
+      throw new DownloadError('leads on to an address that is not allowed')
+    next = target
+  }
+}
+
+async function receive(
+  { statusCode, headers, body }: Dispatcher.ResponseData,
+  { most }: Wanted,
+  into: string,
+) {
+  const refuse = async (clause: string): Promise<never> => {
+    body.on('error', () => undefined)
+    body.destroy()
+    throw new DownloadError(clause)
+  }
+  if (statusCode === 404 || statusCode === 410) return refuse(`was not found (${statusCode})`)
+  if (statusCode === 401 || statusCode === 403)
+    return refuse(`may not be read with these rights (${statusCode})`)
+  if (statusCode !== 200) return refuse(`was answered with ${statusCode}`)
+  if (!['identity', ''].includes((header(headers, 'content-encoding') ?? '').toLowerCase()))
+    return refuse('was sent with a Content-Encoding, although none was asked for')
+  const tooLarge = `is larger than ${most} bytes`
+  const said = header(headers, 'content-length')
+  if (Number(said ?? 0) > most) return refuse(tooLarge)
+  const handle = await open(into, 'wx', 0o600)
+  const hash = createHash('sha256')
+  let bytes = 0
+  try {
+    for await (const part of body as AsyncIterable<Buffer>) {
+      bytes += part.length
+      if (bytes > most) throw new DownloadError(tooLarge)
+      hash.update(part)
+      await handle.writeFile(part)
+    }
+  } finally {
+    await handle.close()
+  }
+  const last_modified = header(headers, 'last-modified')
+  const modified = Date.parse(last_modified ?? '')
+  return {
+    bytes,
+    etag: header(headers, 'etag'),
+    last_modified,
+    sha256: hash.digest('hex'),
+    modified_at: new Date(Number.isNaN(modified) ? Date.now() : modified).toISOString(),
+    media_type: (header(headers, 'content-type') ?? '').split(';')[0]!.trim().toLowerCase(),
+  }
+}
+
+/** What can go wrong with the line as a DownloadError; anything else as it is. */
+export function explained(error: unknown, signal: AbortSignal): unknown {
+  if (error instanceof DownloadError || signal.aborted) return error
+  if (error instanceof BlockedError)
+    return new DownloadError('lies at an address that sources may not reach', { cause: error })
+  if (error instanceof ResolveError)
+    return new DownloadError(`has a host that is not known (${error.code})`, { cause: error })
+  const { code } = error as NodeJS.ErrnoException
+  if (code === 'ENOSPC' || code === 'EDQUOT')
+    return new DownloadError('finds no room on the disk', { cause: error })
+  const broken =
+    typeof code === 'string' && /^(UND_ERR|E[A-Z]+$|CERT|DEPTH|ERR_TLS|ERR_SSL|SELF|UNABLE)/.test(code)
+  return broken ? new DownloadError(`could not be fetched (${code})`, { cause: error }) : error
+}
