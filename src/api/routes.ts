@@ -123,6 +123,7 @@ export const ROUTES: readonly Route[] = [
   on('GET /v1alpha/users', users.listUsers),
   on('POST /v1alpha/users', users.createUser),
   on('DELETE /v1alpha/users/{user_id}', users.deleteUser),
+  on('DELETE /v1alpha/users/{user_id}/jobs', users.eraseUserJobs),
   on('GET /v1alpha/workspaces', workspaces.listWorkspaces),
   on('POST /v1alpha/workspaces', workspaces.createWorkspace),
   on('PATCH /v1alpha/workspaces/{workspace_id}', workspaces.changeWorkspace),

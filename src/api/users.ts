@@ -72,3 +72,40 @@ export const deleteUser = operation({
     return reply.code(204).send()
   },
 })
+
+/** Rows that one step looks at: others are served between the steps. */
+const ERASE_ROWS = 500
+
+export const eraseUserJobs = operation({
+  name: 'eraseUserJobs',
+  tag: 'Administration',
+  audit: 'user.erase',
+  summary: 'Erase all jobs of a user, step by step',
+  description:
+    'Jobs that have not ended are canceled; with each job go its insight, its deliveries with their bodies, and its events. Ask again with `next_cursor` until it is null. The user need not exist any more. Schedules of the user go on making jobs: delete them first.',
+  scope: 'admin',
+  params: Type.Object({ user_id: Name }),
+  query: Type.Object({
+    cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 1024 })),
+    workspace_id: OfWorkspace,
+  }),
+  replies: {
+    200: {
+      description: 'What this step has erased',
+      schema: Type.Object(
+        {
+          jobs: Type.Integer({ minimum: 0 }),
+          events: Type.Integer({ minimum: 0 }),
+          next_cursor: Type.Union([Type.String(), Type.Null()], { description: 'Null: all is erased' }),
+        },
+        { title: 'Erased' },
+      ),
+    },
+  },
+  errors: ['not_found'],
+  async handle({ services, principal, params, query }) {
+    const workspace_id = await administered(services, principal, query.workspace_id)
+    const { cursor } = query
+    return services.store.eraseUser({ workspace_id, ...params, cursor, limit: ERASE_ROWS })
+  },
+})

@@ -6,7 +6,7 @@ import { SCOPES, type Scope, type WorkspacePatch } from '../token.ts'
 import { type Call, type Command, JSON_OPTION, type Option } from './command.ts'
 import { withClient } from './connect.ts'
 import { EXIT, UsageError } from './exit.ts'
-import { out, printJson, table } from './print.ts'
+import { out, printJson, say, table } from './print.ts'
 
 const SCOPE: Option = {
   type: 'string',
@@ -226,6 +226,28 @@ const WORKSPACE_CHANGE: Command = {
     }),
 }
 
+const USER_ERASE: Command = {
+  name: 'user erase',
+  operands: 'ID',
+  summary: 'Erase all jobs of a user, with insights, events and deliveries',
+  options: { json: JSON_OPTION, workspace: WORKSPACE },
+  run: (call) =>
+    withClient(call, async (client) => {
+      const total = { jobs: 0, events: 0 }
+      for (let cursor: string | null | undefined; cursor !== null; ) {
+        const query = { ...ofWorkspace(call), ...(cursor ? { cursor } : {}) }
+        const step = await client.users.eraseJobs(call.operands[0]!, query)
+        total.jobs += step.jobs
+        total.events += step.events
+        cursor = step.next_cursor
+        if (cursor !== null) say(`${total.jobs} jobs and ${total.events} events are erased ...`)
+      }
+      if (call.on('json')) printJson(total)
+      else out(`${total.jobs} jobs and ${total.events} events were erased.\n`)
+      return EXIT.ok
+    }),
+}
+
 const WORKSPACE_CREATE: Command = {
   name: 'workspace create',
   operands: 'ID',
@@ -273,6 +295,7 @@ export const ACCOUNTS: Command[] = [
     (user) => [user.user_id, user.username, user.scopes.join(','), user.created_at],
   ),
   deleter('user delete', 'Delete users with their tokens', (client, id, of) => client.users.delete(id, of)),
+  USER_ERASE,
   WORKSPACE_CREATE,
   lister(
     'workspace list',

@@ -70,6 +70,13 @@ export function adminCalls(send: Send, json: Json) {
         options?: CreateOptions,
       ) => create<User>('/users', input, options),
       delete: (user_id: string, of: OfWorkspace = {}) => remove(`/users/${segment(user_id)}`, of),
+      /** One step: ask again with `next_cursor` until it is null. */
+      eraseJobs: (user_id: string, query: OfWorkspace & { cursor?: string } = {}) =>
+        json<{ jobs: number; events: number; next_cursor: string | null }>(
+          'DELETE',
+          `/users/${segment(user_id)}/jobs`,
+          { query: { ...query } },
+        ),
     },
     workspaces: {
       list: (query: PageInput = {}) => json<Page<Workspace>>('GET', '/workspaces', { query: { ...query } }),

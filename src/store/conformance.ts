@@ -11,6 +11,7 @@ import { capTests } from './conformance/caps.ts'
 import { claimTests, nodeTests } from './conformance/claims.ts'
 import { connectionTests } from './conformance/connections.ts'
 import { deliveryTests } from './conformance/deliveries.ts'
+import { erasureTests } from './conformance/erasure.ts'
 import type { Harness } from './conformance/given.ts'
 import { jobTests } from './conformance/jobs.ts'
 import { linkTests } from './conformance/links.ts'
@@ -41,6 +42,7 @@ const PARTS = {
   idempotency: idempotencyTests,
   retention: retentionTests,
   'audit trail': auditTests,
+  erasing: erasureTests,
 }
 
 export function conformance(name: string, open: () => Promise<Harness>): void {

@@ -26,6 +26,7 @@ import type { AllowanceStore } from './contract/allowances.ts'
 import type { AuditStore } from './contract/audit.ts'
 import type { BatchStore } from './contract/batches.ts'
 import type { ConnectionStore } from './contract/connections.ts'
+import type { ErasureStore } from './contract/erasure.ts'
 import type { LinkStore } from './contract/links.ts'
 import type { NarrativeStore } from './contract/narratives.ts'
 import type { RetentionStore } from './contract/retention.ts'
@@ -209,6 +210,7 @@ export interface Store
     AuditStore,
     BatchStore,
     ConnectionStore,
+    ErasureStore,
     LinkStore,
     NarrativeStore,
     RetentionStore,

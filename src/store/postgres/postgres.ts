@@ -14,6 +14,7 @@ import * as claims from './claims.ts'
 import { type Connection, type Context, connect, type Session, type Transaction } from './connection.ts'
 import * as connections from './connections.ts'
 import * as deliveries from './deliveries.ts'
+import * as erasure from './erasure.ts'
 import { listEvents } from './events.ts'
 import * as idempotency from './idempotency.ts'
 import { createJobBatch } from './job-batch.ts'
@@ -149,6 +150,7 @@ const WRITES = {
   advanceRecoveries: recoveries.advanceRecoveries,
   writeAudit: audit.writeAudit,
   pruneAudit: audit.pruneAudit,
+  eraseUser: erasure.eraseUser,
   createJobs: batches.createJobs,
   createSchedule: schedules.createSchedule,
   updateSchedule: schedules.updateSchedule,

@@ -16,6 +16,7 @@ import * as claims from './claims.ts'
 import { type Connection, connect, openDatabase, translate, unavailable } from './connection.ts'
 import * as connections from './connections.ts'
 import * as deliveries from './deliveries.ts'
+import * as erasure from './erasure.ts'
 import { listEvents } from './events.ts'
 import * as idempotency from './idempotency.ts'
 import * as jobs from './jobs.ts'
@@ -157,6 +158,7 @@ const WRITES = {
   advanceRecoveries: recoveries.advanceRecoveries,
   writeAudit: audit.writeAudit,
   pruneAudit: audit.pruneAudit,
+  eraseUser: erasure.eraseUser,
   createJobs: batches.createJobs,
   createSchedule: schedules.createSchedule,
   updateSchedule: schedules.updateSchedule,

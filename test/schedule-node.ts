@@ -1,0 +1,71 @@
+/**
+ * A node of the proof of schedules: the real store and the real scheduler, in a process that can be killed. The time comes
+ * from the parent; at each turn it works until nothing more is due, and says so.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Clock, systemClock } from '../src/runtime/clock.ts'
+import { silentLog } from '../src/runtime/log.ts'
+import { createMetrics } from '../src/runtime/metrics.ts'
+import { createScheduler, type SchedulerOptions } from '../src/schedules/scheduler.ts'
+import { openStore } from '../src/store/open.ts'
+
+const {
+  SIMULATED_AT: begin,
+  SIMULATED_HOME: home = '',
+  SIMULATED_STORE: url = '',
+  SIMULATED_SCHEDULERS: schedulers,
+} = process.env
+
+let now = Number(begin)
+let turned = Promise.withResolvers<void>()
+/** Who sleeps is woken by the next turn; a short wait besides, so that nobody spins. */
+const clock: Clock = {
+  now: () => now,
+  monotonic: systemClock.monotonic,
+  sleep: async () => {
+    await Promise.race([turned.promise, delay(20)])
+  },
+}
+const store = await openStore({ url, home, clock, publicUrl: null })
+
+/** Claimed and not yet settled. */
+const claims = { underWay: 0 }
+/** The schedulers whose claim, begun after the turn, found nothing. */
+let idle = new Set<object>()
+
+function watched(): SchedulerOptions['store'] {
+  const self = {}
+  return {
+    async claimSchedules(input) {
+      const round = idle
+      const claimed = await store.claimSchedules(input)
+      claims.underWay += claimed.length
+      if (claimed.length === 0) round.add(self)
+      return claimed
+    },
+    async settleSchedule(input) {
+      try {
+        return await store.settleSchedule(input)
+      } finally {
+        claims.underWay -= 1
+      }
+    },
+    getTemplate: store.getTemplate,
+  }
+}
+
+async function settle(at: number): Promise<void> {
+  now = at
+  idle = new Set()
+  turned.resolve()
+  turned = Promise.withResolvers()
+  while (claims.underWay > 0 || idle.size < Number(schedulers)) await delay(2)
+}
+
+for (let count = 0; count < Number(schedulers); count += 1) {
+  const parts = { clock, log: silentLog, metrics: createMetrics(), catalog: { get: () => null } }
+  void createScheduler({ ...parts, store: watched() }).run(new AbortController().signal)
+}
+process.on('message', ({ at }: { at: number }) => void settle(at).then(() => process.send?.('idle')))
+process.on('disconnect', () => process.exit())
+process.send?.('ready')
