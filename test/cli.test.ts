@@ -202,7 +202,7 @@ test('status shows nodes, leases, the backlog and what is in trouble, also as JS
   assert.match(shown, /^NODE +ROLES +VERSION +STARTED +LEASE\n\S+ +api,worker,dispatcher .* \d+ s$/m)
   assert.match(shown, /^draft +[1-9]\d* +\d+ (s|min)$/m)
   assert.match(shown, /^failing +0$/m)
-  assert.match(shown, /^[\d.]+ of [\d.]+ GB are free\.$/m)
+  assert.match(shown, /^[\d.]+ [GM]B of [\d.]+ GB are free\.$/m)
   const status = JSON.parse(await ok(['status', '--json'])) as {
     nodes: unknown[]
     jobs: Record<string, number>

@@ -25,6 +25,9 @@ function age(at: string | null): string {
   return `${Math.floor(seconds / size)} ${unit}`
 }
 
+const size = (bytes: number): string =>
+  bytes >= 1e9 ? `${(bytes / 1e9).toFixed(1)} GB` : `${(bytes / 1e6).toFixed(1)} MB`
+
 function nodeRow(node: NodeView): string[] {
   const left = Math.round((Date.parse(node.lease_until) - Date.now()) / 1000)
   return [node.name, node.roles.join(','), node.version, node.started_at, left > 0 ? `${left} s` : 'run out']
@@ -56,8 +59,7 @@ function print(url: string | null, nodes: NodeView[], queue: QueueView): void {
     ),
   )
   out(`\n${table(['WEBHOOKS', 'COUNT'], Object.entries(webhooks))}`)
-  if (disk)
-    out(`\n${(disk.free_bytes / 1e9).toFixed(1)} of ${(disk.total_bytes / 1e9).toFixed(1)} GB are free.\n`)
+  if (disk) out(`\n${size(disk.free_bytes)} of ${size(disk.total_bytes)} are free.\n`)
 }
 
 export const STATUS: Command = {

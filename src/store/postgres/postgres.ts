@@ -98,11 +98,6 @@ const READS = {
   listEvents,
   getRecovery: recoveries.getRecovery,
   webhookStats: recoveries.webhookStats,
-  counts: async (from: Session) => ({
-    jobs: await jobs.countJobs(from),
-    deliveries: await deliveries.countDeliveries(from),
-    webhooks: await webhooks.countWebhooks(from),
-  }),
   ping: (from: Session) => requireSchema(from),
   async countRecoverable(from: Session, input: Input<'countRecoverable'>) {
     const missing = await countMissing(from, input)
@@ -112,6 +107,15 @@ const READS = {
 
 /** Each is one transaction and resolves after its commit. */
 const WRITES = {
+  /** It writes nothing: its plans need a transaction to be told of. */
+  async counts(tx: Transaction) {
+    await tx.run(jobs.OUT_OF_INDEXES)
+    return {
+      jobs: await jobs.countJobs(tx),
+      deliveries: await deliveries.countDeliveries(tx),
+      webhooks: await webhooks.countWebhooks(tx),
+    }
+  },
   keepOnce: settings.keepOnce,
   keepNarrative: narratives.keepNarrative,
   prune,
