@@ -1,5 +1,6 @@
 /** What workers do with jobs: claims, their order, settles and their fence, and the nodes that hold them. */
 import assert from 'node:assert/strict'
+import { AppError } from '../../errors.ts'
 import type { JobStatus } from '../../job.ts'
 import { uuidv7 } from '../../runtime/ids.ts'
 import type { Hint, Lease, Store } from '../store.ts'
@@ -196,6 +197,47 @@ export const claimTests: ConformanceTests = {
       items.map(({ type }) => type),
       ['job.failed', 'job.started', 'job.completed', 'job.started'],
     )
+  },
+
+  'settles that are asked at once are each judged alone, and a claim with them takes what is next': async ({
+    store,
+  }) => {
+    await register(store)
+    const workspace_id = await otherWorkspace(store)
+    await addWebhook(store, { workspace_id, events: null })
+    const told = await execute(store, { workspace_id })
+    const [done, twin, lost, failed] = [
+      await execute(store),
+      await execute(store),
+      await execute(store),
+      await execute(store),
+    ]
+    await store.cancelJob({ workspace_id: WORKSPACE, ...lost })
+    const next = await queueNew(store)
+    const complete = (lease: Lease, insight_id = uuidv7()) =>
+      store.completeJob({ ...lease, insight_id, findings: findings() })
+    const insight_id = uuidv7()
+    const [settled, claimed] = await Promise.all([
+      Promise.allSettled([
+        complete(done, insight_id),
+        complete(twin, insight_id),
+        complete(lost),
+        store.failJob({ ...failed, error: { code: 'timed_out', detail: 'x' } }),
+        complete(told),
+      ]),
+      store.claimJobs({ node_id: NODE, limit: 1 }).catch(() => null),
+    ])
+    const [first, second, ...rest] = settled.map((one) =>
+      one.status === 'fulfilled' ? one.value : one.reason,
+    )
+    assert.deepEqual(rest, [false, true, true])
+    // One of the two has the id that both asked for; the other is refused for it, alone.
+    const both = [first, second]
+    assert.equal(both.filter((one) => one === true).length, 1)
+    assert.equal(both.filter((one) => one instanceof AppError && one.code === 'name_taken').length, 1)
+    const [job] = claimed ?? (await store.claimJobs({ node_id: NODE, limit: 1 }))
+    assert.equal(job?.job.assignment_id, next.assignment_id)
+    assert.equal((await claimAll(store)).length, 1, 'the webhook is told')
   },
 
   'ends a job that failed as canceled with its error': async ({ store }) => {

@@ -13,7 +13,7 @@ import { uuidv7 } from '../../runtime/ids.ts'
 import type { ClaimedJob, Hint, Input, Store } from '../store.ts'
 import { type Claimed, claimedBy, claimStatement, completeJob, failJob } from './claims.ts'
 import type { Connection, Context, Statement } from './connection.ts'
-import { isFromDatabase } from './failures.ts'
+import { isAway } from './failures.ts'
 import { toMove } from './job-moves.ts'
 
 type Settling = { kind: 'complete'; input: Input<'completeJob'> } | { kind: 'fail'; input: Input<'failJob'> }
@@ -209,13 +209,13 @@ class JobBatch {
     try {
       this.#connection.tell(await this.#commit(settling, claiming))
     } catch (error) {
-      // What the database refuses may be one job's fault: the others are not refused for it.
-      const apart = isFromDatabase(error) && settling.length + claiming.length > 1
-      for (const settle of settling) {
-        if (apart) void this.#settleAlone(settle)
-        else settle.reject(error)
+      if (isAway(error) || settling.length === 0 || settling.length + claiming.length === 1) {
+        for (const { reject } of [...settling, ...claiming]) reject(error)
+        return
       }
-      for (const claim of claiming) claim.reject(error)
+      // What the database refuses may be one job's fault: the others are not refused for it, and nobody claims later.
+      for (const settle of settling) void this.#settleAlone(settle)
+      this.#claims.unshift(...claiming)
     }
   }
 

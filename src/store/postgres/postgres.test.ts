@@ -199,6 +199,31 @@ suite('the store on PostgreSQL', { skip: missing ?? false }, () => {
     })
   })
 
+  test('claims and settles go on when another version adds a column meanwhile', async () => {
+    await pair(async (store) => {
+      await register(store)
+      const [first, second] = [await queueNew(store), await queueNew(store)]
+      const [held] = await store.claimJobs({ node_id: NODE, limit: 1 })
+      assert.equal(held?.job.assignment_id, first.assignment_id)
+      await withClient(url, async (client) => {
+        await client.query('ALTER TABLE jobs ADD COLUMN of_later text')
+        try {
+          const error = { code: 'timed_out' as const, detail: 'x' }
+          const lease = { assignment_id: first.assignment_id, attempt: 1, node_id: NODE }
+          const [done, [next]] = await Promise.all([
+            store.failJob({ ...lease, error, ran_ms: 1 }),
+            store.claimJobs({ node_id: NODE, limit: 1 }),
+          ])
+          assert.ok(done)
+          assert.equal(next?.job.assignment_id, second.assignment_id)
+          assert.equal(next.job.attempt, 1)
+        } finally {
+          await client.query('ALTER TABLE jobs DROP COLUMN of_later')
+        }
+      })
+    })
+  })
+
   test('a claim passes over what another is claiming in this moment', async () => {
     await pair(async (store) => {
       await register(store)
