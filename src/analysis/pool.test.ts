@@ -7,6 +7,7 @@ import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, test } from 'node:test'
 import { systemClock } from '../runtime/clock.ts'
+import { makeChart } from '../templates/chart-spec.ts'
 import { findingsOf, openBench, sqlTemplate, templateOf } from './harness.ts'
 
 const bench = await openBench({ size: 2 })
@@ -41,6 +42,25 @@ test('runs a template from text to Markdown', async () => {
     [2, '3.0'],
   ])
   assert.equal(facts[0]?.name, 'last')
+})
+
+test('draws a chart as SVG, or as a PNG with its letters, within the memory of a child', async () => {
+  const { spec } = makeChart(
+    'c1',
+    [
+      { day: 'Mon', delay: 1 },
+      { day: 'Tue', delay: 3 },
+    ],
+    { type: 'bar', x: 'day', y: ['delay'], series: null, title: 'Mean delay' },
+  )
+  const [svg] = await bench.pool.draw({ kind: 'draw', specs: [spec] })
+  assert.match(svg!, /^<svg/)
+  const pngs = await bench.pool.draw({ kind: 'draw', form: 'png', specs: Array(4).fill(spec) })
+  const [png] = pngs.map((text) => Buffer.from(text, 'base64'))
+  const [, width, height] = /width="(\d+)" height="(\d+)"/.exec(svg!)!.map(Number)
+  assert.equal(png!.subarray(0, 8).toString('latin1'), '\x89PNG\r\n\x1a\n')
+  assert.deepEqual([png!.readUInt32BE(16), png!.readUInt32BE(20)], [2 * width!, 2 * height!])
+  assert.equal(new Set(pngs).size, 1, 'the same bytes each time')
 })
 
 for (const [name, sql] of Object.entries(STUCK)) {
