@@ -79,6 +79,14 @@ const VARIABLES = `variables:
   numbers: { type: list, items: integer }
 `
 
+/** The table of types in docs/sources.md is that of the tests. */
+export function guideHas(title: string, types: readonly TypeCase[]): void {
+  const guide = readFileSync(path.join(import.meta.dirname, '../../../docs/sources.md'), 'utf8')
+  const section = guide.split(`### Types of ${title}\n`)[1]?.split('\n#')[0] ?? ''
+  const listed = [...section.matchAll(/^\| `(.+?)` \| `(.+?)` \|/gm)].map((row) => `${row[1]}: ${row[2]}`)
+  assert.deepEqual(listed, [...new Set(types.map(({ type, comes }) => `${type}: ${comes}`))])
+}
+
 export function kindConformance(promises: Promises): void {
   let server: Server
   let bench: Bench
@@ -125,12 +133,7 @@ export function kindConformance(promises: Promises): void {
     )
   })
 
-  test('the guide has exactly these types', () => {
-    const guide = readFileSync(path.join(import.meta.dirname, '../../../docs/sources.md'), 'utf8')
-    const section = guide.split(`### Types of ${promises.title}\n`)[1]?.split('\n#')[0] ?? ''
-    const listed = [...section.matchAll(/^\| `(.+?)` \| `(.+?)` \|/gm)].map((row) => `${row[1]}: ${row[2]}`)
-    assert.deepEqual(listed, [...new Set(promises.types.map(({ type, comes }) => `${type}: ${comes}`))])
-  })
+  test('the guide has exactly these types', () => guideHas(promises.title, promises.types))
 
   test('many rows come whole and in order, however wide', async () => {
     const sql = `select count(*) as n, sum(n)::bigint as s, min(length(t)) as l,

@@ -5,6 +5,7 @@ import type { FileKind } from './remote.ts'
 import { SourceError } from './source.ts'
 
 const LOADERS: Partial<Record<ConnectionKind, () => Promise<Kind>>> = {
+  clickhouse: async () => (await import('./clickhouse.ts')).clickhouse,
   mysql: async () => (await import('./mysql.ts')).mysqlKind,
   sqlite: async () => (await import('./sqlite.ts')).sqlite,
   postgresql: async () => (await import('./postgresql.ts')).postgresql,
