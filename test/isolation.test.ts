@@ -217,7 +217,7 @@ async function fill({ ask, store, complete, token }: Harness): Promise<Ids> {
     template_id: 'secret',
     workspace_id: 'victim',
     // Nothing that a token opens.
-    name: MARK,
+    name: 'their-connection',
     file: 'x',
     secret: 'x',
   }
