@@ -118,6 +118,7 @@ const CASES = (of: Ids): Record<string, Case> => ({
     body: { username: 'x', password: 'a long enough password', scopes: ['viewer'], workspace_id: 'victim' },
   }),
   deleteUser: hidden(),
+  eraseUserJobs: own(),
   listWorkspaces: own(),
   createWorkspace: operators({ body: { workspace_id: 'third' } }),
   changeWorkspace: operators({ body: { name: 'x' } }),
@@ -294,7 +295,8 @@ function ask(world: World, route: Route, given: Case, token: string | null): Pro
 function assertBlind(route: Route, answer: Answer, of: Ids): void {
   const { name } = route.operation
   assert.doesNotMatch(answer.text, new RegExp(`${MARK}(?!")`), `${name} shows a text of another workspace`)
-  if (answer.status >= 300) return
+  // The audit tells the stranger what it has named itself.
+  if (answer.status >= 300 || name === 'listAudit') return
   for (const [kind, id] of Object.entries(of))
     if (/^[0-9a-f]{8}-/.test(id)) assert.ok(!answer.text.includes(id), `${name} shows the ${kind} of another`)
 }
