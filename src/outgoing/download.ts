@@ -179,6 +179,9 @@ export function explained(error: unknown, signal: AbortSignal): unknown {
   if (code === 'ENOSPC' || code === 'EDQUOT')
     return new DownloadError('finds no room on the disk', { cause: error })
   const broken =
-    typeof code === 'string' && /^(UND_ERR|E[A-Z]+$|CERT|DEPTH|ERR_TLS|ERR_SSL|SELF|UNABLE)/.test(code)
+    typeof code === 'string' &&
+    /^(UND_ERR|ECONN|EHOST|ENET|EPIPE|EPROTO|ETIMEDOUT|EADDR|CERT|DEPTH|ERR_TLS|ERR_SSL|SELF|UNABLE)/.test(
+      code,
+    )
   return broken ? new DownloadError(`could not be fetched (${code})`, { cause: error }) : error
 }

@@ -4,6 +4,7 @@
  * says that it has not changed), and from then on read as any other file.
  */
 import { randomUUID } from 'node:crypto'
+import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
 import type { OpenConnection } from '../../connection.ts'
 import {
@@ -29,7 +30,7 @@ export interface RemoteFile extends Wanted {
 
 export interface RemoteOptions {
   remote: RemoteRoots | undefined
-  /** The job's own folder. */
+  /** The job's own folder, which may not be there yet. */
   temp_folder: string
   signal: AbortSignal
 }
@@ -121,6 +122,7 @@ async function fetchOne(
   { remote, temp_folder, signal }: RemoteOptions,
 ): Promise<SourceFile> {
   const name = decodeURIComponent(new URL(file.url).pathname.split('/').at(-1) ?? '')
+  await mkdir(temp_folder, { recursive: true, mode: 0o700 })
   const into = path.join(temp_folder, `${randomUUID()}${isPacked(name) ? '.gz' : ''}`)
   const cache = remote ? createFileCache(remote.cache, remote.cache_bytes) : null
   let fetched: Fetched
