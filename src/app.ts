@@ -316,7 +316,7 @@ async function buildServices(
   const { roles, home } = config
   const api = await createApi({ ...shared, files, config, settings, pool, catalog, roles, lease, home })
   const keeping = { keep: keepOf(config), keepAuditMs: config.keepAudit }
-  services.push(lease, createReaper({ store, clock, log, ...keeping, leaseMs: config.lease }))
+  services.push(lease, createReaper({ ...shared, ...keeping, leaseMs: config.lease }))
   if (catalog) services.push(createScheduler({ store, catalog, clock, log, metrics }))
   if (has('dispatcher'))
     services.push(createDispatcher({ ...shared, drainMs: config.drain, holds: lease.holds, senders }))

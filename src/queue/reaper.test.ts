@@ -35,6 +35,7 @@ async function setUp() {
   })
   const reaper = createReaper({
     store,
+    node_id: 'the reaper',
     clock,
     log: silentLog,
     keep: { jobs_ms: 30 * DAY_MS, events_ms: 30 * DAY_MS, deliveries_ms: 30 * DAY_MS },

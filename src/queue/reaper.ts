@@ -17,6 +17,8 @@ const PRUNE_PAUSE_MS = 100
 
 export interface ReaperOptions {
   store: Store
+  /** This one, which is alive. */
+  node_id: string
   clock: Clock
   log: Logger
   keep: Retention
@@ -60,7 +62,7 @@ export function createReaper(options: ReaperOptions): Service {
   const { store, clock, log } = options
 
   async function reap(): Promise<void> {
-    const reaped = await store.reapNodes({ all: false })
+    const reaped = await store.reapNodes({ all: false, but: options.node_id })
     if (reaped.nodes > 0) log.warn(reaped, 'nodes were lost, their work is put back')
   }
 

@@ -65,13 +65,19 @@ async function setUp({ concurrency = 1, drainMs = 1000 } = {}) {
   const kept = await openStore({ url: '', home, clock, publicUrl: null })
   /** Methods named here throw as if the store were away. */
   const away = new Set<keyof Store>()
+  /** Of these the answer is lost: what they do is done. */
+  const lost = new Set<keyof Store>()
   const store = new Proxy(kept, {
     get(target, name: keyof Store) {
       const method = target[name]
       if (typeof method !== 'function') return method
       return (...input: never[]) => {
         if (away.has(name)) return Promise.reject(new AppError('store_unavailable', 'The store is away.'))
-        return (method as (...input: never[]) => unknown)(...input)
+        const answer = (method as (...input: never[]) => unknown)(...input)
+        if (!lost.has(name)) return answer
+        return Promise.resolve(answer).then(() => {
+          throw new AppError('store_unavailable', 'The connection broke at COMMIT.')
+        })
       }
     },
   })
@@ -96,7 +102,7 @@ async function setUp({ concurrency = 1, drainMs = 1000 } = {}) {
   const control = new AbortController()
   const running = worker.run(control.signal)
   const state = async (assignment_id: string) => (await kept.getJob({ workspace_id, assignment_id }))!
-  return { store: kept, clock, away, runs, running, stop: () => control.abort(), state }
+  return { store: kept, clock, away, lost, runs, running, stop: () => control.abort(), state }
 }
 
 async function enqueue(store: Store): Promise<string> {
@@ -179,6 +185,23 @@ test('a failed analysis ends its job with the error', async () => {
   runs[0]!.end({ status: 'failed', error: { code: 'timed_out', detail: 'Too slow.' } })
   await until(async () => (await state(id)).job_status === 'canceled')
   assert.deepEqual((await state(id)).error, { code: 'timed_out', detail: 'Too slow.' })
+  stop()
+  await running
+  await store.close()
+})
+
+test('a claim whose answer was lost is given back, and its job runs', async () => {
+  const { store, clock, lost, runs, state, stop, running } = await setUp()
+  lost.add('claimJobs')
+  const id = await enqueue(store)
+  await until(async () => (await state(id)).job_status === 'active')
+  assert.equal(runs.length, 0, 'nobody knows of it')
+  lost.clear()
+  await until(() => runs.length === 1, clock)
+  runs[0]!.end(DONE)
+  await until(async () => (await state(id)).job_status === 'completed')
+  const { attempt, losses } = await state(id)
+  assert.deepEqual([attempt, losses], [2, 0])
   stop()
   await running
   await store.close()

@@ -8,10 +8,10 @@ import type { ConnectionBook } from '../connections/book.ts'
 import type { FileGiver } from '../file.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
-import { runLoop } from '../runtime/loop.ts'
+import { doubting, runLoop } from '../runtime/loop.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { Service } from '../runtime/service.ts'
-import type { ClaimedJob, Hint, Store } from '../store/store.ts'
+import type { ClaimedJob, Hint, Lease, Store } from '../store/store.ts'
 import type { TemplateSource } from '../template.ts'
 import { runAttempt } from './attempt.ts'
 import type { Hold, NodeLease } from './lease.ts'
@@ -84,7 +84,13 @@ export function createWorker(options: WorkerOptions): Service {
   const running = new Set<Hold>()
   /** Ended, and not yet written. No more is claimed where the writing does not keep up. */
   const settling = new Set<Promise<void>>()
+  /** Claimed, and their end not yet written. */
+  const known = new Map<string, Lease>()
   const source = versionCache(store)
+  const takes = doubting(
+    (limit) => claim(options, limit),
+    () => store.giveBackUnknown({ node_id, jobs: [...known.values()] }),
+  )
   const mayClaim = (): boolean => lease.holds() && settling.size <= options.concurrency
 
   async function work(
@@ -95,13 +101,23 @@ export function createWorker(options: WorkerOptions): Service {
     const { assignment_id, attempt, workspace_id } = claimed.job
     const hold = lease.hold({ assignment_id, attempt, node_id }, workspace_id)
     running.add(hold)
+    known.set(assignment_id, hold.lease)
+    const forget = (): void => {
+      if (known.get(assignment_id) === hold.lease) known.delete(assignment_id)
+    }
     if (giveUp.aborted) hold.stop('draining')
     try {
       const settle = await runAttempt(claimed, hold, { ...options, source, giveUp })
       const settled: Promise<void> = settle()
         .catch(onBroken)
-        .finally(() => settling.delete(settled))
+        .finally(() => {
+          forget()
+          settling.delete(settled)
+        })
       settling.add(settled)
+    } catch (error) {
+      forget()
+      throw error
     } finally {
       running.delete(hold)
       lease.drop(hold)
@@ -128,7 +144,7 @@ export function createWorker(options: WorkerOptions): Service {
           concurrency: options.concurrency,
           pollMs: POLL_MS,
           clock,
-          claim: async (limit) => (mayClaim() ? claim(options, limit) : []),
+          claim: async (limit) => (mayClaim() ? takes(limit) : []),
           work: (claimed) => work(claimed, drained.signal, broken.reject).catch(broken.reject),
           subscribe: (wake) => store.subscribe((hint) => listen(options, hint, wake)),
           onError: (error) => log.warn({ err: error }, 'jobs could not be claimed'),

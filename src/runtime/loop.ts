@@ -19,6 +19,24 @@ export interface LoopOptions<Item> {
   onError(error: unknown): void
 }
 
+/**
+ * A claim that fails may have been made all the same: its answer was lost. Nothing more is claimed until what it took,
+ * and nobody knows of, is given back.
+ */
+export function doubting<Item>(
+  claim: (limit: number) => Promise<Item[]>,
+  giveBack: () => Promise<unknown>,
+): (limit: number) => Promise<Item[]> {
+  let inDoubt = false
+  return async (limit) => {
+    if (inDoubt) await giveBack()
+    inDoubt = true
+    const items = await claim(limit)
+    inDoubt = false
+    return items
+  }
+}
+
 export async function runLoop<Item>(options: LoopOptions<Item>, signal: AbortSignal): Promise<void> {
   const underWay = new Set<Promise<void>>()
   let woken = true

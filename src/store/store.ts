@@ -26,6 +26,7 @@ import type { AllowanceStore } from './contract/allowances.ts'
 import type { AuditStore } from './contract/audit.ts'
 import type { BatchStore } from './contract/batches.ts'
 import type { ConnectionStore } from './contract/connections.ts'
+import type { DoubtStore } from './contract/doubts.ts'
 import type { ErasureStore } from './contract/erasure.ts'
 import type { LinkStore } from './contract/links.ts'
 import type { NarrativeStore } from './contract/narratives.ts'
@@ -210,6 +211,7 @@ export interface Store
     AuditStore,
     BatchStore,
     ConnectionStore,
+    DoubtStore,
     ErasureStore,
     LinkStore,
     NarrativeStore,
@@ -343,9 +345,13 @@ export interface Store
   removeNode(node_id: string): Promise<void>
   /**
    * Takes expired nodes: their jobs go back with a loss (the third ends the job: `worker_lost`), their deliveries are
-   * due again. On SQLite, at start, `all` takes every node at once: one process holds the home.
+   * due again. On SQLite, at start, `all` takes every node at once: one process holds the home. `but`: who asks is alive,
+   * even where a clock that was set forward says that its lease has ended.
    */
-  reapNodes(input: { all: boolean }): Promise<{ nodes: number; jobs: number; deliveries: number }>
+  reapNodes(input: {
+    all: boolean
+    but?: string
+  }): Promise<{ nodes: number; jobs: number; deliveries: number }>
 
   // -- webhooks ------------------------------------------------------------------------------------------------------
   /** Where the id exists in the workspace it is replaced (a repeat after a crash: nobody has seen its secret). */

@@ -235,6 +235,26 @@ test('claims that fail are made again when the store is back', async () => {
   assert.equal((await turning(clock, 250, attempted(delivery_id, 1))).status, 'delivered')
 })
 
+test('a claim whose answer was lost is given back, and its delivery is made', async () => {
+  let lost = true
+  const between = (store: Store): Store => ({
+    ...store,
+    async claimDeliveries(input) {
+      const claimed = await store.claimDeliveries(input)
+      if (!lost || claimed.length === 0) return claimed
+      lost = false
+      throw new AppError('store_unavailable', 'The connection broke at COMMIT.')
+    },
+  })
+  const clock = new FakeClock(Date.now())
+  const [{ register, send, attempted }, receiver] = [await station({ clock, between }), await receive()]
+  const { webhook } = await register(receiver.url)
+  const { delivery_id } = await send(webhook)
+  assert.equal((await turning(clock, 250, attempted(delivery_id, 1))).status, 'delivered')
+  assert.equal(lost, false)
+  assert.equal(receiver.arrivals.length, 1)
+})
+
 test('a node whose lease does not hold claims nothing', async () => {
   let holds = false
   const clock = new FakeClock(Date.now())

@@ -8,7 +8,7 @@ import type { Event } from '../event.ts'
 import { createGuard, type Guard } from '../outgoing/guard.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { type Logger, writeLine } from '../runtime/log.ts'
-import { runLoop } from '../runtime/loop.ts'
+import { doubting, runLoop } from '../runtime/loop.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import { type SecretBox, SecretError } from '../runtime/secrets.ts'
 import type { Service } from '../runtime/service.ts'
@@ -235,6 +235,11 @@ function createSettling(work: Work, giveUp: AbortSignal) {
   let gathered: (() => Promise<void>)[] = []
   let given = Promise.withResolvers<void>()
   let [places, ended] = [0, 0]
+  /** Claimed, and not yet written. */
+  const known = new Set<string>()
+  const forget = (claims: readonly ClaimedDelivery[]): void => {
+    for (const { delivery_id } of claims) known.delete(delivery_id)
+  }
 
   function watch(settled: Promise<void>): void {
     const watched: Promise<void> = settled
@@ -257,12 +262,17 @@ function createSettling(work: Work, giveUp: AbortSignal) {
 
   return {
     record(claimed: ClaimedDelivery, outcome: AttemptOutcome): void {
-      gathered.push(() => keep(work, claimed, outcome, giveUp))
+      gathered.push(() => keep(work, claimed, outcome, giveUp).finally(() => forget([claimed])))
       gathering.within()
     },
     release(claims: readonly ClaimedDelivery[]): void {
-      watch(release(work, claims, giveUp))
+      watch(release(work, claims, giveUp).finally(() => forget(claims)))
     },
+    /** Before a place is run. */
+    know(claims: readonly ClaimedDelivery[]): void {
+      for (const { delivery_id } of claims) known.add(delivery_id)
+    },
+    known: () => [...known],
     /** Runs one place; resolves once its outcomes are given to the store. */
     async place<T>(run: () => Promise<T>): Promise<T> {
       places += 1
@@ -363,14 +373,16 @@ export function createDispatcher(options: DispatcherOptions): Service {
       const mayClaim = (): boolean => options.holds() && settling.hasRoom()
       const claim = async (limit: number): Promise<ClaimedDelivery[][]> => {
         const claimed = await store.claimDeliveries({ node_id, limit, runs: runs.lengths })
+        settling.know(claimed)
         return [...Map.groupBy(claimed, ({ place }) => place).values()]
       }
+      const takes = doubting(claim, () => store.giveBackUnknown({ node_id, deliveries: settling.known() }))
       const loop = runLoop<ClaimedDelivery[]>(
         {
           concurrency,
           pollMs: POLL_MS,
           clock: work.clock,
-          claim: async (limit) => (mayClaim() ? claim(limit) : []),
+          claim: async (limit) => (mayClaim() ? takes(limit) : []),
           async work(run) {
             const signals = { stop: signal, giveUp: drain.giveUp }
             const { left, failed, elapsedMs } = await settling.place(() =>

@@ -15,6 +15,7 @@ import {
   LEASE_MS,
   NODE,
   otherWorkspace,
+  outcome,
   queueNew,
   refuses,
   register,
@@ -379,6 +380,48 @@ export const nodeTests: ConformanceTests = {
     assert.deepEqual((await store.getJob({ workspace_id: WORKSPACE, ...kept }))?.progress, progress)
     await elapse(20 * SECOND)
     assert.deepEqual(await store.reapNodes({ all: false }), { nodes: 0, jobs: 0, deliveries: 0 })
+  },
+
+  'gives back what a node owns and does not know, without a loss and each kind by itself': async ({
+    store,
+  }) => {
+    await register(store)
+    await register(store, 'node-2')
+    const webhook = await addWebhook(store)
+    await send(store, webhook, 3)
+    const known = await execute(store)
+    const unknown = (await queueNew(store), await claim(store))
+    const others = await execute(store, {}, 'node-2')
+    const [first, ...rest] = await claimAll(store)
+    const jobs = [known]
+    assert.deepEqual(await store.giveBackUnknown({ node_id: NODE, jobs }), { jobs: 1, deliveries: 0 })
+    const stateOf = async (lease: Lease) => {
+      const job = await store.getJob({ workspace_id: WORKSPACE, ...lease })
+      return [job?.job_status, job?.losses]
+    }
+    assert.deepEqual(await stateOf(known), ['executing', 0])
+    assert.deepEqual(await stateOf(unknown), ['queued', 0])
+    assert.deepEqual(await stateOf(others), ['executing', 0])
+    await assertLost(store, unknown)
+    const deliveries = [first!.delivery_id]
+    assert.deepEqual(await store.giveBackUnknown({ node_id: NODE, deliveries }), {
+      jobs: 0,
+      deliveries: rest.length,
+    })
+    assert.equal(await store.recordAttempt(outcome(first!)), true)
+    const again = await claimAll(store, 'node-2')
+    assert.deepEqual(
+      sorted(again.map(({ delivery_id }) => delivery_id)),
+      sorted(rest.map(({ delivery_id }) => delivery_id)),
+    )
+  },
+
+  'a node whose lease seems to have ended does not take itself': async ({ store, elapse }) => {
+    await register(store)
+    await elapse(LEASE_MS + SECOND)
+    const none = { nodes: 0, jobs: 0, deliveries: 0 }
+    assert.deepEqual(await store.reapNodes({ all: false, but: NODE }), none)
+    await store.renewNode({ node_id: NODE, lease_ms: LEASE_MS, held: [] })
   },
 
   'takes what an expired node held, with a loss, and the node must register anew': async ({

@@ -195,18 +195,24 @@ export async function deleteDeliveries(tx: Transaction, turn: LockedTurn, most: 
 }
 
 /** What the node holds is due again, each claim not counted. Answers how many. */
-export async function giveBackDeliveries(tx: Transaction, node_id: string): Promise<number> {
+export async function giveBackDeliveries(
+  tx: Transaction,
+  node_id: string,
+  but: readonly string[] = [],
+): Promise<number> {
   const turns = await lockWebhooks(
     tx,
-    'webhook_id IN (SELECT webhook_id FROM deliveries WHERE owner = $1)',
+    'webhook_id IN (SELECT webhook_id FROM deliveries WHERE owner = $1 AND delivery_id <> ALL ($2))',
     node_id,
+    but,
   )
   if (turns.length === 0) return 0
   const given = await tx.all<{ webhook_id: string; ahead: boolean }>(
     `UPDATE deliveries SET owner = NULL, status = CASE WHEN last_try THEN 'canceled' ELSE status END,
        due_at = CASE WHEN last_try THEN NULL ELSE due_at END
-     WHERE owner = $1 RETURNING webhook_id, ahead`,
+     WHERE owner = $1 AND delivery_id <> ALL ($2) RETURNING webhook_id, ahead`,
     node_id,
+    but,
   )
   for (const turn of turns) {
     const freed = given.filter(({ webhook_id, ahead }) => !ahead && webhook_id === turn.webhook_id)

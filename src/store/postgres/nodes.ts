@@ -103,8 +103,10 @@ export async function reapNodes(
   input: Input<'reapNodes'>,
 ): Promise<{ nodes: number; jobs: number; deliveries: number }> {
   const expired = await tx.all<{ node_id: string }>(
-    'SELECT node_id FROM nodes WHERE $1 OR lease_until <= clock_timestamp() ORDER BY node_id FOR UPDATE SKIP LOCKED',
+    `SELECT node_id FROM nodes WHERE ($1 OR lease_until <= clock_timestamp()) AND node_id <> $2
+     ORDER BY node_id FOR UPDATE SKIP LOCKED`,
     input.all,
+    input.but ?? '',
   )
   const reaped = { nodes: expired.length, jobs: 0, deliveries: 0 }
   for (const { node_id } of expired) {
@@ -114,4 +116,19 @@ export async function reapNodes(
     await tx.run('DELETE FROM nodes WHERE node_id = $1', node_id)
   }
   return reaped
+}
+
+/** The lock of the node's row waits for its claims, which hold it until they are committed. */
+export async function giveBackUnknown(
+  tx: Transaction,
+  { node_id, jobs, deliveries }: Input<'giveBackUnknown'>,
+): Promise<{ jobs: number; deliveries: number }> {
+  await tx.run('SELECT 1 FROM nodes WHERE node_id = $1 FOR UPDATE', node_id)
+  const known = new Set(jobs?.map(({ assignment_id, attempt }) => `${assignment_id} ${attempt}`))
+  const unknown = (jobs === undefined ? [] : await heldBy(tx, node_id)).filter(
+    ({ assignment_id, attempt }) => !known.has(`${assignment_id} ${attempt}`),
+  )
+  for (const job of unknown) await giveBack(tx, job)
+  const given = deliveries === undefined ? 0 : await giveBackDeliveries(tx, node_id, deliveries)
+  return { jobs: unknown.length, deliveries: given }
 }

@@ -146,6 +146,7 @@ const WRITES = {
   reportProgress: nodes.reportProgress,
   removeNode: nodes.removeNode,
   reapNodes: nodes.reapNodes,
+  giveBackUnknown: nodes.giveBackUnknown,
   createWebhook: webhooks.createWebhook,
   rotateSecret: webhooks.rotateSecret,
   sendEvent: sending.sendEvent,

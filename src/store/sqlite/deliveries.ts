@@ -173,21 +173,30 @@ export function deleteDeliveries(connection: Connection, webhook_id: string, mos
   return places.length
 }
 
-/** What the node holds is due again, each claim not counted. Answers how many. */
-export function giveBackDeliveries(connection: Connection, node_id: string): number {
-  const held = connection.all<{ webhook_id: string; count: number; places: number }>(
-    'SELECT webhook_id, count(*) AS count, sum(ahead = 0) AS places FROM deliveries WHERE owner = ? GROUP BY webhook_id',
-    node_id,
-  )
+/** `but`: these stay claimed. */
+export function giveBackDeliveries(
+  connection: Connection,
+  node_id: string,
+  but: readonly string[] = [],
+): number {
+  const known = new Set(but)
+  const held = connection
+    .all<{ delivery_id: string; webhook_id: string; ahead: number }>(
+      'SELECT delivery_id, webhook_id, ahead FROM deliveries WHERE owner = ?',
+      node_id,
+    )
+    .filter(({ delivery_id }) => !known.has(delivery_id))
   if (held.length === 0) return 0
-  connection.run(
-    `UPDATE deliveries SET status = 'canceled', due_at = NULL, owner = NULL WHERE owner = ? AND last_try = 1`,
-    node_id,
-  )
-  connection.run('UPDATE deliveries SET owner = NULL WHERE owner = ?', node_id)
-  for (const { webhook_id, places } of held) refreshTurn(connection, webhook_id, places)
+  for (const { delivery_id } of held)
+    connection.run(
+      `UPDATE deliveries SET owner = NULL, status = CASE WHEN last_try = 1 THEN 'canceled' ELSE status END,
+         due_at = CASE WHEN last_try = 1 THEN NULL ELSE due_at END WHERE delivery_id = ?`,
+      delivery_id,
+    )
+  for (const [webhook_id, own] of Map.groupBy(held, (delivery) => delivery.webhook_id))
+    refreshTurn(connection, webhook_id, own.filter(({ ahead }) => ahead === 0).length)
   connection.hint({ topic: 'deliveries' })
-  return held.reduce((sum, { count }) => sum + count, 0)
+  return held.length
 }
 
 /** A deleted job: what waits is canceled, claimed or not, and the attempts go with the bodies that they hold. */

@@ -85,9 +85,10 @@ export function reapNodes(
   input: Input<'reapNodes'>,
 ): { nodes: number; jobs: number; deliveries: number } {
   const expired = connection.all<{ node_id: string }>(
-    'SELECT node_id FROM nodes WHERE ? OR lease_until <= ?',
+    'SELECT node_id FROM nodes WHERE (? OR lease_until <= ?) AND node_id <> ?',
     Number(input.all),
     connection.now(),
+    input.but ?? '',
   )
   const reaped = { nodes: expired.length, jobs: 0, deliveries: 0 }
   for (const { node_id } of expired) {
@@ -97,4 +98,17 @@ export function reapNodes(
     connection.run('DELETE FROM nodes WHERE node_id = ?', node_id)
   }
   return reaped
+}
+
+export function giveBackUnknown(
+  connection: Connection,
+  { node_id, jobs, deliveries }: Input<'giveBackUnknown'>,
+): { jobs: number; deliveries: number } {
+  const known = new Set(jobs?.map(({ assignment_id, attempt }) => `${assignment_id} ${attempt}`))
+  const unknown = (jobs === undefined ? [] : heldBy(connection, node_id)).filter(
+    ({ assignment_id, attempt }) => !known.has(`${assignment_id} ${attempt}`),
+  )
+  for (const job of unknown) giveBack(connection, job)
+  const given = deliveries === undefined ? 0 : giveBackDeliveries(connection, node_id, deliveries)
+  return { jobs: unknown.length, deliveries: given }
 }

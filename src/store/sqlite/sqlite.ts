@@ -150,6 +150,7 @@ const WRITES = {
   renewNode: nodes.renewNode,
   removeNode: nodes.removeNode,
   reapNodes: nodes.reapNodes,
+  giveBackUnknown: nodes.giveBackUnknown,
   createWebhook: webhooks.createWebhook,
   rotateSecret: webhooks.rotateSecret,
   sendEvent: sending.sendEvent,
