@@ -79,17 +79,32 @@ function listen({ store, lease, log }: WorkerOptions, hint: Hint, wake: () => vo
   }
 }
 
+/** What runs may go on for the drain time, and is told to stop then. */
+async function drain(
+  { clock, log, drainMs }: WorkerOptions,
+  running: ReadonlySet<Hold>,
+  signal: AbortSignal,
+  drained: AbortController,
+  finished: AbortSignal,
+): Promise<void> {
+  if (!signal.aborted) await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
+  if (running.size > 0) log.info({ jobs: running.size, drain_ms: drainMs }, 'jobs may finish')
+  await clock.sleep(drainMs, finished)
+  drained.abort()
+  for (const hold of running) hold.stop('draining')
+}
+
 export function createWorker(options: WorkerOptions): Service {
   const { store, lease, node_id, clock, log } = options
   const running = new Set<Hold>()
   /** Ended, and not yet written. No more is claimed where the writing does not keep up. */
   const settling = new Set<Promise<void>>()
   /** Claimed, and their end not yet written. */
-  const known = new Map<string, Lease>()
+  const known = new Set<Lease>()
   const source = versionCache(store)
   const takes = doubting(
     (limit) => claim(options, limit),
-    () => store.giveBackUnknown({ node_id, jobs: [...known.values()] }),
+    () => store.giveBackUnknown({ node_id, jobs: [...known] }),
   )
   const mayClaim = (): boolean => lease.holds() && settling.size <= options.concurrency
 
@@ -101,36 +116,24 @@ export function createWorker(options: WorkerOptions): Service {
     const { assignment_id, attempt, workspace_id } = claimed.job
     const hold = lease.hold({ assignment_id, attempt, node_id }, workspace_id)
     running.add(hold)
-    known.set(assignment_id, hold.lease)
-    const forget = (): void => {
-      if (known.get(assignment_id) === hold.lease) known.delete(assignment_id)
-    }
+    known.add(hold.lease)
     if (giveUp.aborted) hold.stop('draining')
     try {
       const settle = await runAttempt(claimed, hold, { ...options, source, giveUp })
       const settled: Promise<void> = settle()
         .catch(onBroken)
         .finally(() => {
-          forget()
+          known.delete(hold.lease)
           settling.delete(settled)
         })
       settling.add(settled)
     } catch (error) {
-      forget()
+      known.delete(hold.lease)
       throw error
     } finally {
       running.delete(hold)
       lease.drop(hold)
     }
-  }
-
-  async function drain(signal: AbortSignal, drained: AbortController, finished: AbortSignal): Promise<void> {
-    if (!signal.aborted)
-      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
-    if (running.size > 0) log.info({ jobs: running.size, drain_ms: options.drainMs }, 'jobs may finish')
-    await clock.sleep(options.drainMs, finished)
-    drained.abort()
-    for (const hold of running) hold.stop('draining')
   }
 
   return {
@@ -151,7 +154,7 @@ export function createWorker(options: WorkerOptions): Service {
         },
         signal,
       )
-      void drain(signal, drained, finished.signal)
+      void drain(options, running, signal, drained, finished.signal)
       await Promise.race([loop.then(() => Promise.all(settling)), broken.promise])
       finished.abort()
     },

@@ -221,6 +221,21 @@ function after(ms: number, work: () => void): () => void {
   return () => clearImmediate(immediate)
 }
 
+/** Claimed, and not yet written. */
+function createKnown() {
+  const ids = new Set<string>()
+  return {
+    add(claims: readonly ClaimedDelivery[]): void {
+      for (const { delivery_id } of claims) ids.add(delivery_id)
+    },
+    until: (written: Promise<void>, claims: readonly ClaimedDelivery[]): Promise<void> =>
+      written.finally(() => {
+        for (const { delivery_id } of claims) ids.delete(delivery_id)
+      }),
+    ids: () => [...ids],
+  }
+}
+
 /**
  * Outcomes are gathered for some milliseconds (longer where the disk is slow: an fsync costs the same for many) and given
  * to the store together: one commit for all of them, and for the claim of the places that they free. A place is free when
@@ -235,11 +250,7 @@ function createSettling(work: Work, giveUp: AbortSignal) {
   let gathered: (() => Promise<void>)[] = []
   let given = Promise.withResolvers<void>()
   let [places, ended] = [0, 0]
-  /** Claimed, and not yet written. */
-  const known = new Set<string>()
-  const forget = (claims: readonly ClaimedDelivery[]): void => {
-    for (const { delivery_id } of claims) known.delete(delivery_id)
-  }
+  const known = createKnown()
 
   function watch(settled: Promise<void>): void {
     const watched: Promise<void> = settled
@@ -262,17 +273,13 @@ function createSettling(work: Work, giveUp: AbortSignal) {
 
   return {
     record(claimed: ClaimedDelivery, outcome: AttemptOutcome): void {
-      gathered.push(() => keep(work, claimed, outcome, giveUp).finally(() => forget([claimed])))
+      gathered.push(() => known.until(keep(work, claimed, outcome, giveUp), [claimed]))
       gathering.within()
     },
     release(claims: readonly ClaimedDelivery[]): void {
-      watch(release(work, claims, giveUp).finally(() => forget(claims)))
+      watch(known.until(release(work, claims, giveUp), claims))
     },
-    /** Before a place is run. */
-    know(claims: readonly ClaimedDelivery[]): void {
-      for (const { delivery_id } of claims) known.add(delivery_id)
-    },
-    known: () => [...known],
+    known,
     /** Runs one place; resolves once its outcomes are given to the store. */
     async place<T>(run: () => Promise<T>): Promise<T> {
       places += 1
@@ -373,10 +380,12 @@ export function createDispatcher(options: DispatcherOptions): Service {
       const mayClaim = (): boolean => options.holds() && settling.hasRoom()
       const claim = async (limit: number): Promise<ClaimedDelivery[][]> => {
         const claimed = await store.claimDeliveries({ node_id, limit, runs: runs.lengths })
-        settling.know(claimed)
+        settling.known.add(claimed)
         return [...Map.groupBy(claimed, ({ place }) => place).values()]
       }
-      const takes = doubting(claim, () => store.giveBackUnknown({ node_id, deliveries: settling.known() }))
+      const takes = doubting(claim, () =>
+        store.giveBackUnknown({ node_id, deliveries: settling.known.ids() }),
+      )
       const loop = runLoop<ClaimedDelivery[]>(
         {
           concurrency,
