@@ -141,7 +141,8 @@ export type ErrorCode = keyof typeof ERRORS
 export const JOB_ERRORS = {
   analysis_failed: 'An SQL block or an analysis failed: the detail names the block, the line and the reason.',
   template_invalid: 'The template has faults: run "assay check" on it.',
-  source_unavailable: 'A data source is missing or cannot be read: check the file below the data folder.',
+  source_unavailable:
+    'A data source is missing or cannot be read: the detail says which file or connection, and why.',
   memory_exceeded: 'The analysis needed more memory than limits.memory: raise it, or aggregate earlier.',
   output_too_large: 'The insight is larger than limits.output: limit the rows that tables and charts show.',
   timed_out: 'The analysis took longer than limits.timeout: raise it, or read less.',

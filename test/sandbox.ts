@@ -17,6 +17,7 @@ fences stand behind each other, each held by tests (paths below \`src/\`):
 | The engine opens the files of the sources and nothing else, by path; then its configuration is locked | \`analysis/sources/file.test.ts\` |
 | A path never leaves the data folder: not by \`..\`, not by a link, not by a pattern | \`analysis/sources/file.test.ts\` |
 | Analyses run in a process of their own, without secrets in its environment, for one workspace | \`analysis/pool.test.ts\` |
+| Before the lock, and before any SQL of the template, that process may dial one address: that of the connection which a source names. Its parent lends it the secrets of this connection only, and every address is judged first | \`connections/book.test.ts\`, \`analysis/sources/conformance.ts\` |
 | That process has a bounded data segment and a temporary folder of its own, and is killed at the deadline | \`analysis/pool.test.ts\`, \`analysis/fence.test.ts\` |
 | What comes from data is escaped in the report: it becomes no element, loads nothing, forges no chart | \`templates/escape.test.ts\` |
 
