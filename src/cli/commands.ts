@@ -17,6 +17,7 @@ import { LINKS } from './links.ts'
 import { LISTEN, TRIGGER } from './listen.ts'
 import { MCP } from './mcp.ts'
 import { MIGRATE } from './migrate.ts'
+import { MOVE } from './move.ts'
 import { NEW } from './new.ts'
 import { RUN } from './run.ts'
 import { SCHEDULES } from './schedules.ts'
@@ -53,5 +54,6 @@ export const COMMANDS: readonly Command[] = [
   AUDIT,
   CONFIG,
   MIGRATE,
+  MOVE,
   BACKUP,
 ]

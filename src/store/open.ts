@@ -29,13 +29,14 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
   }
   if (url !== '' && !url.startsWith('sqlite:')) throw new Error(`There is no store for ${url.split(':')[0]}.`)
   const { openSqlite } = await import('./sqlite/sqlite.ts')
-  const file = sqliteFile(url, home)
+  const file = storeFile(url, home)
   mkdirSync(home, { recursive: true, mode: 0o700 })
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
   return openSqlite({ file, clock, publicUrl, caps })
 }
 
-function sqliteFile(url: string, home: string): string {
+/** Of the SQLite database. */
+export function storeFile(url: string, home: string): string {
   return url === '' ? path.join(home, 'assay.db') : path.resolve(url.slice('sqlite:'.length))
 }
 
@@ -46,6 +47,6 @@ export async function backupStore(input: { url: string; home: string; folder: st
     throw new AppError('conflict', 'Copy PostgreSQL with its own tools: pg_dump --format=custom.')
   const { backupSqlite } = await import('./sqlite/backup.ts')
   const target = path.join(folder, 'assay.db')
-  await backupSqlite(sqliteFile(url, home), target)
+  await backupSqlite(storeFile(url, home), target)
   return target
 }
