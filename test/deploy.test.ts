@@ -1,0 +1,41 @@
+/** The files of deploy/ name what there is: settings, roles, commands, files. (No engine runs them here.) */
+import assert from 'node:assert/strict'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { test } from 'node:test'
+import { parse } from 'yaml'
+import { ROLES, SETTINGS } from '../src/config.ts'
+
+const root = path.dirname(import.meta.dirname)
+const read = (file: string): string => readFileSync(path.join(root, file), 'utf8')
+const known = new Set(Object.values(SETTINGS).map(({ env }) => env))
+
+test('every setting that a file of deploy/ or a guide sets exists', () => {
+  const files = [
+    ...readdirSync(path.join(root, 'deploy')).map((file) => `deploy/${file}`),
+    ...readdirSync(path.join(root, 'docs'))
+      .filter((file) => file.endsWith('.md'))
+      .map((file) => `docs/${file}`),
+  ]
+  // Of commands, tests and the compose file itself.
+  const others = new Set(['ASSAY_URL', 'ASSAY_TEST_POSTGRES', 'ASSAY_TEST_LEASE', 'ASSAY_DATA_FOLDER'])
+  for (const file of files)
+    for (const [name] of read(file).matchAll(/\bASSAY_[A-Z]+(?:_[A-Z]+)*\b(?!_)/g))
+      assert.ok(known.has(name) || others.has(name), `${file}: ${name}`)
+})
+
+test('the compose file starts every role once, and what it mounts and builds from is there', () => {
+  const compose = parse(read('deploy/compose.yaml'), { merge: true }) as {
+    services: Record<string, { environment?: Record<string, string>; build?: { dockerfile: string } }>
+  }
+  const services = Object.values(compose.services)
+  const roles = services.flatMap(({ environment }) => environment?.ASSAY_ROLES ?? [])
+  assert.deepEqual(roles.toSorted(), [...ROLES].toSorted())
+  for (const { build } of services)
+    assert.ok(build === undefined || existsSync(path.join(root, build.dockerfile)))
+})
+
+test('the unit and the image start the program by a file that is there', () => {
+  for (const file of ['deploy/assay.service', 'deploy/Dockerfile']) assert.match(read(file), /bin\/assay\.js/)
+  assert.ok(existsSync(path.join(root, 'bin/assay.js')))
+})
