@@ -3,7 +3,7 @@
  * tables of the same names and columns; what PostgreSQL has besides is said in `FILLED`. The database is held against
  * other processes meanwhile, and what a killed service had under way is put back first.
  */
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
 import { Client } from 'pg'
 import { AppError } from '../errors.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -57,7 +57,11 @@ export async function moveToPostgres(options: MoveOptions): Promise<void> {
     source.exec('PRAGMA busy_timeout = 5000')
     options.checkSecrets(sealedCheck(source))
     const target = await openStore({ url, home: '', clock, publicUrl: null })
-    await target.ping().finally(() => target.close())
+    try {
+      await target.ping()
+    } finally {
+      await target.close()
+    }
     await copyAll(source, options)
   } finally {
     source.close()
@@ -170,6 +174,6 @@ async function copyTable(client: Client, source: DatabaseSync, table: string): P
 }
 
 /** As text, which PostgreSQL reads into each type: 0 and 1 are booleans there, too. */
-function textOf(value: unknown): string | null {
-  return value === null || value === undefined ? null : String(value as string | number | bigint)
+function textOf(value: SQLOutputValue | undefined): string | null {
+  return value === null || value === undefined ? null : String(value)
 }
