@@ -166,7 +166,7 @@ export const changeConnection = operation({
   tag: 'Connections',
   summary: 'Change a connection',
   description:
-    'Only what is given changes. `options`, `secrets` and `limits` change by name: null removes an option or a secret, those that are not named stay. Where the address changes (host, port, url, user, tls, ca, file) the secrets must be given again, so that nobody can have them sent elsewhere.',
+    'Only what is given changes. `options`, `secrets` and `limits` change by name: null removes an option or a secret, those that are not named stay. Where the address changes (host, port, url, endpoint, tls, ca) the secrets must be given again, so that nobody can have them sent elsewhere.',
   scope: 'admin',
   params: ConnectionPath,
   query: OfQuery,
@@ -218,7 +218,9 @@ function movedSecretFaults(
   options: Record<string, unknown>,
   secrets: Record<string, string | null>,
 ): FieldError[] {
-  const moved = ['host', 'port', 'url', 'tls', 'ca'].some((name) => options[name] !== present.options[name])
+  const moved = ['host', 'port', 'url', 'endpoint', 'tls', 'ca'].some(
+    (name) => options[name] !== present.options[name],
+  )
   if (!moved) return []
   return present.secrets
     .filter(({ name }) => secrets[name] === undefined)
