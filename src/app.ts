@@ -20,6 +20,7 @@ import { type Logger, silentLog } from './runtime/log.ts'
 import { createMetrics } from './runtime/metrics.ts'
 import { hashToken, newToken, SecretBox, SecretError } from './runtime/secrets.ts'
 import { type Service, supervise } from './runtime/service.ts'
+import { openTraces, type Traces, type TracesOptions } from './runtime/traces.ts'
 import { VERSION } from './runtime/version.ts'
 import { createScheduler } from './schedules/scheduler.ts'
 import { openStore } from './store/open.ts'
@@ -53,6 +54,8 @@ export interface App {
 
 /** The user to whom the first token belongs. It has no password until it is given one. */
 export const ADMIN_USER = 'admin'
+/** Milliseconds for the traces that are left when the service stops; no more than ASSAY_DRAIN. */
+const FLUSH_MS = 3000
 /** The name of the token that ASSAY_TOKEN sets: another value takes its place at the next start. */
 const SETTING_TOKEN = 'ASSAY_TOKEN'
 
@@ -260,6 +263,17 @@ function untilStopped(name: string, end: () => Promise<void>): Service {
   }
 }
 
+/** Sends what the others have left when all of them have ended. */
+async function tracesOf(
+  { traces: url, tracesHeaders: headers, drain }: Config,
+  given: Omit<TracesOptions, 'url' | 'headers'>,
+  services: Service[],
+): Promise<Traces | null> {
+  const traces = await openTraces({ url, headers, ...given })
+  if (traces) services.push(untilStopped('traces', () => traces.close(Math.min(drain, FLUSH_MS))))
+  return traces
+}
+
 /** What has no life of its own. */
 async function openParts(config: Config, store: Store) {
   const secrets = await openSecrets(config, store)
@@ -294,7 +308,8 @@ async function buildServices(
   }
   const metrics = createMetrics()
   const { firstToken, ...parts } = await openParts(config, store)
-  const shared = { ...parts, store, clock, log, metrics, node_id: node.node_id, version: VERSION }
+  const traces = await tracesOf(config, { node_id: node.node_id, version: VERSION, clock, log }, services)
+  const shared = { ...parts, store, clock, log, metrics, traces, node_id: node.node_id, version: VERSION }
   const has = (role: Config['roles'][number]): boolean => config.roles.includes(role)
   const tempRoot = await workFolder(config.home)
   services.push(untilStopped('work folder', () => rm(tempRoot, { recursive: true, force: true })))

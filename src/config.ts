@@ -4,6 +4,7 @@
  */
 import { homedir } from 'node:os'
 import path from 'node:path'
+import { parseCollector, parseCollectorHeaders } from './collector.ts'
 import { parseMailbox } from './subscription.ts'
 
 interface Setting<T> {
@@ -338,6 +339,19 @@ export const SETTINGS = {
     '',
     'Bearer token that /metrics asks for; empty: none',
     token,
+    true,
+  ),
+  traces: setting(
+    'ASSAY_TRACES',
+    '',
+    'Where traces are sent by OTLP over HTTP, such as http://collector:4318; empty: nothing is traced',
+    parseCollector,
+  ),
+  tracesHeaders: setting(
+    'ASSAY_TRACES_HEADERS',
+    '',
+    'Headers that ASSAY_TRACES asks for: NAME=VALUE,NAME=VALUE, values percent-encoded',
+    parseCollectorHeaders,
     true,
   ),
   secretKey: setting(

@@ -26,6 +26,7 @@ const NOUNS = [
   'cron',
   'file',
   'subscription',
+  'collector',
   'errors',
 ].map((noun) => `src/${noun}.ts`)
 

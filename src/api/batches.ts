@@ -65,7 +65,7 @@ export const createJobs = operation({
     },
   },
   errors: ['not_found', 'queue_full'],
-  async handle({ services, principal, body, id }) {
+  async handle({ services, principal, body, id, request }) {
     const { workspace_id, user_id } = principal
     const template = await requireTemplate(services, principal, body.template_id)
     const at = Number.parseInt(id.replace('-', '').slice(0, 12), 16)
@@ -91,6 +91,13 @@ export const createJobs = operation({
       }
     }
     if (jobs.length > 0) await services.store.createJobs({ jobs, run: body.run ?? false })
+    for (const { assignment_id } of jobs)
+      request.trace?.job('job created', {
+        assignment_id,
+        workspace_id,
+        template_id: body.template_id,
+        batch_id: id,
+      })
     return { batch_id: id, created: jobs.length, refused: items.length - jobs.length, items }
   },
 })

@@ -77,6 +77,8 @@ export const createJob = operation({
       priority: priority ?? 0,
       metadata: metadata ?? {},
     })
+    const { workspace_id } = principal
+    request.trace?.job('job created', { assignment_id, workspace_id, template_id })
     const plain = preferred(request.headers.accept, ['application/json', 'text/plain']) === 'text/plain'
     return plain
       ? reply.type('text/plain; charset=utf-8').send(assignment_id)
@@ -99,9 +101,11 @@ export const runJob = operation({
   body: Assignment,
   replies: { 200: { description: 'The job', schema: JobView } },
   errors: ['not_found', 'job_final', 'queue_full'],
-  async handle({ services, principal, body }) {
+  async handle({ services, principal: { workspace_id }, body, request }) {
     const { assignment_id } = body.payload
-    return jobView(await services.store.queueJob({ workspace_id: principal.workspace_id, assignment_id }))
+    const job = await services.store.queueJob({ workspace_id, assignment_id })
+    request.trace?.job('job run request', { assignment_id, workspace_id, template_id: job.template_id })
+    return jobView(job)
   },
 })
 

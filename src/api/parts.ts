@@ -7,6 +7,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { SecretBox } from '../runtime/secrets.ts'
+import type { Traces } from '../runtime/traces.ts'
 import type { Store } from '../store/store.ts'
 import type { Targets } from '../target.ts'
 import type { Catalog } from '../templates/catalog.ts'
@@ -46,6 +47,8 @@ export interface ApiParts {
   clock: Clock
   log: Logger
   metrics: Metrics
+  /** Null or left out: nothing is traced. */
+  traces?: Traces | null
   node_id: string
   version: string
   roles: readonly Role[]

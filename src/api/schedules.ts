@@ -249,14 +249,16 @@ export const runScheduleNow = operation({
   replies: { 201: { description: 'The job', schema: JobView } },
   errors: ['not_found', 'queue_full'],
   async handle(call) {
-    const { services, principal, id, reply } = call
+    const { services, principal, id, request, reply } = call
     const { schedule_id, workspace_id, template_id, variables: given } = await requireSchedule(call)
     const template = await requireTemplate(services, principal, template_id)
     const variables = variablesOf(template, given, 'template_vars')
     const input = { workspace_id, schedule_id, assignment_id: id, template: template.source, variables }
     const job = await services.store.runSchedule(input)
     if (!job) throw notFound('schedule', schedule_id)
-    const location = `/v1alpha/jobs/status?assignment_id=${job.assignment_id}`
+    const { assignment_id } = job
+    request.trace?.job('job created', { assignment_id, workspace_id, template_id, schedule_id })
+    const location = `/v1alpha/jobs/status?assignment_id=${assignment_id}`
     return reply.code(201).header('location', location).send(jobView(job))
   },
 })

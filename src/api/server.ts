@@ -23,6 +23,7 @@ import {
 import { ANY_TYPE, handlerOf } from './route.ts'
 import { ROUTES, type Route } from './routes.ts'
 import { createServices } from './services.ts'
+import { traceRequests } from './trace.ts'
 
 const BODY_BYTES = 1024 * 1024
 /** For the headers, and for a body that is read whole. */
@@ -49,6 +50,7 @@ export async function createApi(parts: ApiParts): Promise<Api> {
   const services = createServices(parts, stopping.signal)
   const routes = ROUTES.filter((route) => route.everywhere || parts.roles.includes('api'))
   const app = createServer(parts)
+  traceRequests(app, parts.traces)
   addHooks(app, routes)
   addBodyParsers(app)
   observeRequests(app, parts)

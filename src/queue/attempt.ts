@@ -11,12 +11,14 @@ import { iso } from '../runtime/clock.ts'
 import { uuidv7 } from '../runtime/ids.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
+import type { Traces } from '../runtime/traces.ts'
 import type { ClaimedJob, Store } from '../store/store.ts'
 import type { TemplateSource } from '../template.ts'
 import { DEFAULT_WORKSPACE } from '../token.ts'
 import type { Hold, NodeLease } from './lease.ts'
 import { type Settlement, settlementOf } from './outcome.ts'
 import { isStoreAway, persist } from './persist.ts'
+import { type AttemptTrace, traceAttempt } from './trace.ts'
 
 const PROGRESS_MS = 1000
 /** A start is a commit of its own, and nobody can follow a state that lasts for less. */
@@ -36,6 +38,8 @@ export interface AttemptOptions {
   clock: Clock
   log: Logger
   metrics: Metrics
+  /** Null or left out: nothing is traced. */
+  traces?: Traces | null
   source(template: { template_id: string; version: string }): Promise<TemplateSource | null>
   /** Aborted: the service must end, a store that is away is not waited for. */
   giveUp: AbortSignal
@@ -70,7 +74,12 @@ async function rootsOf(
   return { sample, data: own, ...(await files?.roots(job.workspace_id, needed)) }
 }
 
-async function analyse(claimed: ClaimedJob, hold: Hold, options: AttemptOptions): Promise<RunResult> {
+async function analyse(
+  claimed: ClaimedJob,
+  hold: Hold,
+  options: AttemptOptions,
+  trace: AttemptTrace | null,
+): Promise<RunResult> {
   const { pool, clock, giveUp } = options
   const { job } = claimed
   const template = await persist(
@@ -102,6 +111,7 @@ async function analyse(claimed: ClaimedJob, hold: Hold, options: AttemptOptions)
         lender: options.connections.lender({ workspace_id: job.workspace_id, template }),
         onProgress: (progress) => {
           hold.progress = progress
+          trace?.step(progress)
         },
       },
     )
@@ -181,22 +191,25 @@ export async function runAttempt(
   options: AttemptOptions,
 ): Promise<() => Promise<void>> {
   const { clock, log } = options
+  const trace = traceAttempt(options, claimed)
   const begun = clock.monotonic()
   let result: RunResult
   try {
-    result = await analyse(claimed, hold, options)
+    result = await analyse(claimed, hold, options, trace)
   } catch (error) {
     if (!isStoreAway(error)) log.error({ ...hold.lease, err: error }, 'an attempt broke off')
     result = isStoreAway(error) ? { status: 'stopped' } : { status: 'crashed', detail: String(error) }
   }
   const run_ms = clock.monotonic() - begun
+  trace?.ran()
   const stopped = hold.reason
   // From here on only the fence decides: nobody needs to stop what has ended.
   options.lease.drop(hold)
   return async () => {
     const ran = clock.monotonic()
     const ending = await settle(settlementOf(result, stopped), hold, options)
-    report({ claimed, hold, result, stopped, ending, run_ms, settle_ms: clock.monotonic() - ran }, options)
+    const settle_ms = clock.monotonic() - ran
+    report({ claimed, hold, result, stopped, ending, run_ms, settle_ms, trace }, options)
   }
 }
 
@@ -208,12 +221,14 @@ interface Ended {
   ending: Ending
   run_ms: number
   settle_ms: number
+  trace: AttemptTrace | null
 }
 
 /** One wide line and the measure of an attempt. */
 function report(ended: Ended, { log, metrics }: AttemptOptions): void {
-  const { claimed, hold, result, stopped, ending, run_ms, settle_ms } = ended
+  const { claimed, hold, result, stopped, ending, run_ms, settle_ms, trace } = ended
   const { job } = claimed
+  const error = result.status === 'failed' ? result.error.code : undefined
   metrics.jobRuns.observe({ outcome: ending }, run_ms / 1000)
   log.info(
     {
@@ -224,7 +239,7 @@ function report(ended: Ended, { log, metrics }: AttemptOptions): void {
       attempt: hold.lease.attempt,
       outcome: ending,
       stopped: stopped ?? undefined,
-      error: result.status === 'failed' ? result.error.code : undefined,
+      error,
       detail: result.status === 'crashed' ? result.detail : undefined,
       run_ms: Math.round(run_ms),
       settle_ms: Math.round(settle_ms),
@@ -232,4 +247,6 @@ function report(ended: Ended, { log, metrics }: AttemptOptions): void {
     },
     'an attempt ended',
   )
+  const well = ending === 'completed' || ending === 'released'
+  trace?.end({ outcome: ending, stopped, run_ms, settle_ms }, well ? null : (error ?? ending))
 }

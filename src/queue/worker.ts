@@ -11,6 +11,7 @@ import type { Logger } from '../runtime/log.ts'
 import { doubting, runLoop } from '../runtime/loop.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { Service } from '../runtime/service.ts'
+import type { Traces } from '../runtime/traces.ts'
 import type { ClaimedJob, Hint, Lease, Store } from '../store/store.ts'
 import type { TemplateSource } from '../template.ts'
 import { runAttempt } from './attempt.ts'
@@ -33,6 +34,7 @@ export interface WorkerOptions {
   clock: Clock
   log: Logger
   metrics: Metrics
+  traces?: Traces | null
 }
 
 /** Template versions never change, so the newest used are kept. */

@@ -12,6 +12,7 @@ import { doubting, runLoop } from '../runtime/loop.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import { type SecretBox, SecretError } from '../runtime/secrets.ts'
 import type { Service } from '../runtime/service.ts'
+import type { Traces } from '../runtime/traces.ts'
 import type { AttemptOutcome, ClaimedDelivery, Store } from '../store/store.ts'
 import type { Targets } from '../target.ts'
 import { nextStep } from './retry.ts'
@@ -19,6 +20,7 @@ import { createRuns, RUN_MS } from './runs.ts'
 import { type Sender, type Sent, send, unsent } from './send.ts'
 import type { Senders } from './senders/senders.ts'
 import { createSigner, type Signer } from './sign.ts'
+import { traceDelivery } from './trace.ts'
 
 /** A webhook's rate is spaced within a quarter of a second, so the store is asked that often. */
 const POLL_MS = 250
@@ -52,6 +54,8 @@ export interface DispatcherOptions {
   clock: Clock
   log: Logger
   metrics: Metrics
+  /** Null or left out: nothing is traced. */
+  traces?: Traces | null
   /** In tests: another resolver, other certificates. The caller closes it. */
   guard?: Guard
   /** Milliseconds for one exchange; 15 s unless given. */
@@ -59,7 +63,8 @@ export interface DispatcherOptions {
   random?: () => number
 }
 
-type Work = Required<Omit<DispatcherOptions, 'deadline' | 'guard' | 'targets' | 'senders'>> & {
+type Work = Required<Omit<DispatcherOptions, 'deadline' | 'guard' | 'targets' | 'senders' | 'traces'>> & {
+  traces?: Traces | null
   sender: Sender
   signer: Signer
   senders: Senders | undefined
@@ -84,14 +89,19 @@ async function tell(
 }
 
 /** Null: given up while stopping. */
-async function attempt(work: Work, claimed: ClaimedDelivery, giveUp: AbortSignal): Promise<Sent | null> {
+async function attempt(
+  work: Work,
+  claimed: ClaimedDelivery,
+  giveUp: AbortSignal,
+  traceparent: string | undefined,
+): Promise<Sent | null> {
   const { webhook, event } = claimed
   const now = work.clock.now()
   const body = Buffer.from(claimed.body, 'utf8')
   const request = { number: claimed.attempt, now, url: webhook.url, body }
   try {
     if (webhook.kind !== 'webhook') return await tell(work, claimed, now, giveUp)
-    const headers = work.signer({ webhook, event, body, now })
+    const headers = work.signer({ webhook, event, body, now, traceparent })
     return await send(work.sender, { ...request, headers, signal: giveUp })
   } catch (error) {
     // What is to be told could not be read: it goes back, and no try is counted.
@@ -322,7 +332,9 @@ async function sendRun(
   for (const [index, claimed] of run.entries()) {
     const end = (failed: boolean, done: number) => ({ left: run.slice(done), failed, elapsedMs: elapsed() })
     if (index > 0 && !goesOn()) return end(false, index)
-    const sent = await attempt(work, claimed, giveUp)
+    const trace = traceDelivery(work.traces, claimed)
+    const sent = await attempt(work, claimed, giveUp, trace?.traceparent)
+    trace?.end(sent)
     if (sent === null) return end(false, index)
     const step = nextStep({ webhook: claimed.webhook, ...sent, now: work.clock.now(), random: work.random })
     const { delivery_id, attempt: number, node_id } = claimed

@@ -25,6 +25,8 @@ export interface HeadersInput {
   body: Buffer
   /** Milliseconds since 1970. */
   now: number
+  /** Of the attempt, where it is traced: sent unless the webhook has a header of this name. */
+  traceparent?: string | undefined
 }
 
 /** Throws SecretError where a value was sealed with a key that is not at hand. */
@@ -57,6 +59,10 @@ function secretsIn(value: string): string[] {
 }
 
 const isLong = ({ length }: string): boolean => length >= SHORTEST_SECRET
+
+function setsTraceparent({ headers }: Webhook): boolean {
+  return headers.some(({ name }) => name.toLowerCase() === 'traceparent')
+}
 
 /** What a webhook's own headers add to each request. */
 type Registered = AttemptHeaders
@@ -97,6 +103,8 @@ export function createSigner({ box, version }: SignerOptions): Signer {
     const known = registered.get(webhook)
     const rest = known ?? registeredHeaders(webhook)
     if (!known) registered.set(webhook, rest)
+    const traced = input.traceparent !== undefined && !setsTraceparent(webhook)
+    const traceparent = traced ? { traceparent: input.traceparent! } : {}
     return {
       sent: [
         'content-type',
@@ -109,6 +117,7 @@ export function createSigner({ box, version }: SignerOptions): Signer {
         String(timestamp),
         'webhook-signature',
         signature,
+        ...Object.entries(traceparent).flat(),
         ...rest.sent,
       ],
       shown: {
@@ -117,6 +126,7 @@ export function createSigner({ box, version }: SignerOptions): Signer {
         'webhook-id': event.event_id,
         'webhook-timestamp': String(timestamp),
         'webhook-signature': signature.replaceAll(/,[^ ]+/g, ',••••'),
+        ...traceparent,
         ...rest.shown,
       },
       secrets: [...rest.secrets, ...signature.split(/[ ,]/).filter(isLong)],

@@ -1,0 +1,145 @@
+/** Traces beside the whole service: one job, one trace; nothing without an endpoint; a bad collector harms nothing. */
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { after, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { createClient } from '../src/client.ts'
+import { type KeptSpan, startCollector } from './collector.ts'
+import { modes, startReceiver } from './receiver.ts'
+import { eventually, type Service, startService, temporaryFolder } from './service.ts'
+
+const TOKEN = 'assay-traces-test-token'
+const SECRET = 'Bearer the-collector-s-secret'
+const { folder, remove } = temporaryFolder()
+const open: { close(): Promise<void> }[] = []
+const services: Service[] = []
+after(async () => {
+  for (const service of services) service.signal('SIGKILL')
+  await Promise.all(services.map(({ exited }) => exited))
+  for (const each of open) await each.close()
+  remove()
+})
+
+/** Writes the name of each module of OpenTelemetry that a process loads. */
+const loads = path.join(folder, 'loads')
+const watcher = path.join(folder, 'watch-loads.mjs')
+writeFileSync(loads, '')
+writeFileSync(
+  watcher,
+  `import { appendFileSync } from 'node:fs'
+import { registerHooks } from 'node:module'
+registerHooks({ load(url, context, next) {
+  if (url.includes('opentelemetry')) appendFileSync(${JSON.stringify(loads)}, url + '\\n')
+  return next(url, context)
+} })
+`,
+)
+
+async function serve(name: string, env: Record<string, string> = {}) {
+  const service = await startService({
+    home: path.join(folder, name),
+    wrapped: false,
+    env: {
+      ASSAY_TOKEN: TOKEN,
+      ASSAY_WORKERS: '1',
+      NODE_OPTIONS: `--import ${pathToFileURL(watcher).href}`,
+      ...env,
+    },
+  })
+  services.push(service)
+  return { service, client: createClient({ url: service.url, token: TOKEN }) }
+}
+
+type Served = Awaited<ReturnType<typeof serve>>
+
+async function stop({ service }: Served): Promise<number> {
+  const began = performance.now()
+  service.signal('SIGTERM')
+  assert.equal(await service.exited, 0, service.log())
+  return performance.now() - began
+}
+
+async function runJob({ client }: Served): Promise<string> {
+  const assignment_id = await client.jobs.create({ template_id: 'nile-flow', presence_name: 'traced' })
+  await client.jobs.run(assignment_id)
+  assert.equal((await client.jobs.wait(assignment_id)).job_status, 'completed')
+  return assignment_id
+}
+
+async function receiverOf({ client }: Served, headers: { name: string; value: string }[] = []) {
+  const receiver = await startReceiver({ mode: modes.ok() })
+  open.push(receiver)
+  const url = `${receiver.url}/hook?key=hush-hush`
+  await client.webhooks.create({ url, user_id: 'ada', presence_name: 'traced', headers })
+  return receiver
+}
+
+const named = (spans: KeptSpan[], name: string): KeptSpan[] => spans.filter((span) => span.name === name)
+const parentOfTraceparent = (header: unknown): string => String(header).split('-')[2]!
+
+test('one job is one trace: its creation, its run, its attempt with the steps, and each delivery attempt', async () => {
+  const collector = await startCollector()
+  open.push(collector)
+  const traced = await serve('traced', {
+    ASSAY_TRACES: collector.url,
+    ASSAY_TRACES_HEADERS: `authorization=${encodeURIComponent(SECRET)}`,
+  })
+  const receiver = await receiverOf(traced, [{ name: 'x-shared', value: 'between-us' }])
+  const own = await receiverOf(traced, [{ name: 'Traceparent', value: 'of-its-own' }])
+  const assignment_id = await runJob(traced)
+  const arrival = await receiver.next()
+  assert.equal((await own.next()).headers.traceparent, 'of-its-own')
+  await stop(traced)
+
+  assert.equal(collector.arrivals[0]!.path, '/v1/traces')
+  assert.equal(collector.arrivals[0]!.headers.authorization, SECRET)
+  const all = collector.spans()
+  const trace = assignment_id.replaceAll('-', '')
+  const spans = all.filter(({ traceId }) => traceId === trace)
+  const [created, ...others] = named(spans, 'job created')
+  assert.ok(created)
+  assert.deepEqual(others, [])
+  assert.deepEqual([created.parentSpanId, created.spanId], ['', trace.slice(16)])
+  assert.equal(created.attributes.template_id, 'nile-flow')
+
+  const [job] = named(spans, 'job')
+  const [request] = named(spans, 'job run request')
+  const attempts = named(spans, 'delivery attempt')
+  assert.equal(attempts.length, 2)
+  for (const span of [job!, request!, ...attempts]) assert.equal(span.parentSpanId, created.spanId, span.name)
+  assert.deepEqual(
+    [job!.attributes.assignment_id, job!.attributes.attempt, job!.attributes.outcome, job!.error],
+    [assignment_id, 1, 'completed', null],
+  )
+  assert.ok((job!.attributes.queue_wait_ms as number) >= 0)
+  const steps = spans.filter(({ parentSpanId }) => parentSpanId === job!.spanId)
+  for (const step of steps) assert.ok(step.start >= job!.start - 1 && step.end <= job!.end + 1, step.name)
+
+  const attempt = attempts.find(({ spanId }) => spanId === parentOfTraceparent(arrival.headers.traceparent))
+  assert.equal(arrival.headers.traceparent, `00-${trace}-${attempt?.spanId}-01`)
+  assert.deepEqual(
+    [
+      attempt?.attributes.outcome,
+      attempt?.attributes['http.response.status_code'],
+      attempt?.attributes.attempt,
+    ],
+    ['delivered', 200, 1],
+  )
+  assert.ok(attempt?.events.includes('connect') && attempt.events.includes('first_byte'))
+
+  // The request that made it is a trace of its own, and each points at the other.
+  const [post] = named(all, 'POST /v1alpha/jobs/')
+  assert.notEqual(post!.traceId, trace)
+  assert.deepEqual(post!.links, [{ traceId: trace, spanId: created.spanId }])
+  assert.deepEqual(created.links, [{ traceId: post!.traceId, spanId: post!.spanId }])
+  assert.equal(new Set(all.map(({ node }) => node)).size, 1)
+  const sent = collector.arrivals.map(({ body }) => body.toString('utf8')).join('')
+  for (const hidden of [TOKEN, 'hush-hush', 'between-us', 'the-collector', '/hook', '127.0.0.1'])
+    assert.ok(!sent.includes(hidden), hidden)
+  assert.ok(
+    readFileSync(loads, 'utf8').includes('exporter-trace-otlp-http'),
+    'the watcher sees what is loaded',
+  )
+  assert.ok(!traced.service.log().includes(SECRET))
+})
