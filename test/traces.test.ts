@@ -21,7 +21,7 @@ after(async () => {
   remove()
 })
 
-/** Writes the name of each module of OpenTelemetry that a process loads. */
+/** Writes the name of each module of OpenTelemetry that a process loads; its `api` is one of prom-client's own, too. */
 const loads = path.join(folder, 'loads')
 const watcher = path.join(folder, 'watch-loads.mjs')
 writeFileSync(loads, '')
@@ -30,7 +30,7 @@ writeFileSync(
   `import { appendFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 registerHooks({ load(url, context, next) {
-  if (url.includes('opentelemetry')) appendFileSync(${JSON.stringify(loads)}, url + '\\n')
+  if (/@opentelemetry\\/(?!api\\/)/.test(url)) appendFileSync(${JSON.stringify(loads)}, url + '\\n')
   return next(url, context)
 } })
 `,
@@ -143,3 +143,69 @@ test('one job is one trace: its creation, its run, its attempt with the steps, a
   )
   assert.ok(!traced.service.log().includes(SECRET))
 })
+
+test('a request goes on where its caller began, and one that he does not record is not recorded', async () => {
+  const collector = await startCollector()
+  open.push(collector)
+  const traced = await serve('callers', { ASSAY_TRACES: `${collector.url}/v1/traces/` })
+  const get = (traceparent: string): Promise<Response> =>
+    fetch(`${traced.service.url}/v1alpha/jobs/templates`, {
+      headers: { authorization: `Bearer ${TOKEN}`, traceparent },
+    })
+  const [trace, other, unknown] = ['a', 'b', 'c'].map((digit) => digit.repeat(32)) as [string, string, string]
+  await get(`00-${trace}-1234567890abcdef-01`)
+  await get(`00-${other}-1234567890abcdef-00`)
+  for (const broken of [`00-${unknown}-1234567890abcdef`, `ff-${unknown}-1234567890abcdef-01`, 'x', ''])
+    assert.equal((await get(broken)).status, 200)
+  await fetch(`${traced.service.url}/no/such/hush-hush?key=hush-hush`)
+  await fetch(`${traced.service.url}/healthz`)
+  await stop(traced)
+
+  const spans = collector.spans()
+  const lists = named(spans, 'GET /v1alpha/jobs/templates')
+  assert.equal(lists.length, 5)
+  assert.deepEqual(
+    lists
+      .filter(({ parentSpanId }) => parentSpanId !== '')
+      .map(({ traceId, parentSpanId }) => [traceId, parentSpanId]),
+    [[trace, '1234567890abcdef']],
+  )
+  assert.ok(spans.every(({ traceId }) => traceId !== other && traceId !== unknown))
+  assert.equal(lists[0]!.attributes['http.response.status_code'], 200)
+  assert.deepEqual(named(spans, 'GET /healthz'), [])
+  assert.ok(!JSON.stringify(spans).includes('hush-hush'))
+})
+
+test('without an endpoint nothing that traces is loaded, and webhooks bear no traceparent', async () => {
+  writeFileSync(loads, '')
+  const plain = await serve('plain')
+  const receiver = await receiverOf(plain)
+  await runJob(plain)
+  assert.equal((await receiver.next()).headers.traceparent, undefined)
+  await stop(plain)
+  assert.equal(readFileSync(loads, 'utf8'), '')
+})
+
+for (const [name, mode] of [
+  ['hangs', modes.hang()],
+  ['answers 500', modes.status(500, {}, 'no')],
+] as const) {
+  test(`a collector that ${name} loses no job, holds up no stop, and is told of in one line`, async () => {
+    const collector = await startCollector(mode)
+    open.push(collector)
+    const traced = await serve(name.replace(' ', '-'), { ASSAY_TRACES: collector.url, ASSAY_DRAIN: '1s' })
+    const receiver = await receiverOf(traced)
+    for (let job = 0; job < 3; job += 1) {
+      await runJob(traced)
+      await receiver.next()
+    }
+    await eventually(() => collector.arrivals.length > 0, 'spans are sent')
+    const told = (): number => traced.service.log().split('traces could not be sent').length - 1
+    await eventually(() => told() > 0, 'it is told')
+    await runJob(traced)
+    assert.equal((await receiver.next()).method, 'POST')
+    const took = await stop(traced)
+    assert.ok(took < 4000, `it stopped in ${took} ms`)
+    assert.equal(told(), 1)
+  })
+}

@@ -1,6 +1,6 @@
 /**
  * Traces by OpenTelemetry. Where no endpoint is set there is no `Traces` at all: whoever could tell of something asks by
- * `traces?.`, so that it costs nothing, and no package of OpenTelemetry is loaded.
+ * `traces?.`, so that it costs nothing, and none of the packages that trace is loaded.
  *
  * A job has one trace over all nodes, and nothing is stored for it: its trace id is its `assignment_id` (a UUID is 16
  * bytes), the span of its creation has the last half of it as its id, and every other span of the job is below that one.
