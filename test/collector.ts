@@ -63,7 +63,12 @@ function kept(span: RawSpan, node: unknown): KeptSpan {
   const { traceId, spanId, parentSpanId = '', name, kind, attributes, events = [], links = [], status } = span
   const ms = (nanoseconds: string): number => Number(BigInt(nanoseconds) / 1000n) / 1000
   return {
-    ...{ traceId, spanId, parentSpanId, name, kind, node },
+    traceId,
+    spanId,
+    parentSpanId,
+    name,
+    kind,
+    node,
     attributes: valuesOf(attributes),
     events: events.map((event) => event.name),
     links: links.map((link) => ({ traceId: link.traceId, spanId: link.spanId })),

@@ -82,8 +82,9 @@ function createProcessor(
     exporter: {
       export(spans, done) {
         exporter.export(spans, (result) => {
+          const code: number = result.code
           waiting -= spans.length
-          if (Number(result.code) !== SUCCESS) lose(spans.length, result.error?.message || 'no answer')
+          if (code !== SUCCESS) lose(spans.length, result.error?.message || 'no answer')
           // It is told: to the processor all is well.
           done(Object.assign(result, { code: SUCCESS }))
         })
