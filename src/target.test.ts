@@ -127,7 +127,7 @@ test('a bad entry is refused with a sentence', () => {
     x/y [::1 x@y`
   for (const entry of ['', 'a b', ...bad.split(/\s+/)])
     assert.throws(() => parseTargets([entry]), /is no target: write public/, entry)
-  assert.deepEqual(parseTargets(['private']).hosts, [{ name: 'private', suffix: false, port: null }])
+  assert.deepEqual(parseTargets(['intern']).hosts, [{ name: 'intern', suffix: false, port: null }])
 })
 
 test('refuses every spelling of an address of the inside, and every text that is repaired on the way', () => {
