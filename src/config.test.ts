@@ -56,3 +56,41 @@ test('shows no secret, and of a store its address without the password', () => {
   assert.equal(value('ASSAY_SECRET_KEY'), '••••')
   assert.equal(value('ASSAY_STORE'), 'postgres://••••@db.example/assay?password=••••')
 })
+
+test('an address that is refused is shown without its password', () => {
+  const [fault] = faultsOf({ ASSAY_TRACES: 'http://ada:hidden@collector:4318' })
+  assert.match(
+    fault!,
+    /^ASSAY_TRACES: "http:\/\/••••@collector:4318" is not usable, it must hold no password/,
+  )
+})
+
+test('says where traces go and with which headers', () => {
+  const traces = (ASSAY_TRACES: string): string | null => resolveConfig({ ASSAY_TRACES }).config.traces
+  assert.equal(traces(''), null)
+  for (const given of [
+    'http://c:4318',
+    'http://c:4318/',
+    'http://c:4318/v1/traces',
+    'http://c:4318/v1/traces/',
+  ])
+    assert.equal(traces(given), 'http://c:4318/v1/traces')
+  assert.equal(traces('https://c/otlp'), 'https://c/otlp/v1/traces')
+  for (const given of ['c:4318', 'ftp://c', 'http://c/?key=1'])
+    assert.equal(faultsOf({ ASSAY_TRACES: given }).length, 1)
+  const headers = (ASSAY_TRACES_HEADERS: string) =>
+    resolveConfig({ ASSAY_TRACES_HEADERS }).config.tracesHeaders
+  assert.deepEqual(headers(''), {})
+  assert.deepEqual(headers('Authorization=Bearer%20abc%3D%3D, x-team=a=7 '), {
+    authorization: 'Bearer abc==',
+    'x-team': 'a=7',
+  })
+  for (const given of ['a', '=b', 'a=', 'a=%', 'a=%0a', 'a b=c', 'a=b,']) {
+    const faults = faultsOf({ ASSAY_TRACES_HEADERS: given })
+    assert.match(
+      faults.join(),
+      /^ASSAY_TRACES_HEADERS: its value is not usable, it must be NAME=VALUE/,
+      given,
+    )
+  }
+})

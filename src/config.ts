@@ -460,7 +460,7 @@ export function resolveConfig(
     try {
       config[name] = row.parse(value)
     } catch (error) {
-      const shown = row.secret ? 'its value' : JSON.stringify(value)
+      const shown = row.secret ? 'its value' : JSON.stringify(value.replace(/\/\/[^@/]*@/, '//••••@'))
       const bearer = flag !== undefined ? flagOf(name) : row.env
       faults.push(`${bearer}: ${shown} is not usable, it ${(error as Error).message}.`)
     }

@@ -4,6 +4,7 @@ import { execFile } from 'node:child_process'
 import { after, before, suite, test } from 'node:test'
 import { promisify } from 'node:util'
 import { type Client, createClient } from '../src/client.ts'
+import { type Collector, startCollector } from './collector.ts'
 import { missingPostgres, type Postgres, startPostgres } from './postgres.ts'
 import { modes, type Receiver, startReceiver } from './receiver.ts'
 import {
@@ -22,6 +23,7 @@ const folders = ROLES.map(() => temporaryFolder())
 const nodes: Service[] = []
 let postgres: Postgres
 let receiver: Receiver
+let collector: Collector
 let client: Client
 let env: Record<string, string>
 
@@ -53,18 +55,21 @@ suite('nodes on one PostgreSQL', { skip: missing ?? false }, () => {
     postgres = await startPostgres()
     const url = await postgres.createDatabase(`assay_nodes_${process.pid}`)
     receiver = await startReceiver({ mode: modes.ok() })
+    collector = await startCollector()
     env = {
       ASSAY_STORE: url,
       ASSAY_SECRET_KEY: 'a1'.repeat(32),
       ASSAY_TOKEN: TOKEN,
       ASSAY_WORKERS: '1',
       ASSAY_WEBHOOK_TARGETS: 'loopback',
+      ASSAY_TRACES: collector.url,
     }
   })
   after(async () => {
     for (const node of nodes) node.signal('SIGKILL')
     await Promise.all(nodes.map((node) => node.exited))
     await receiver.close()
+    await collector.close()
     await postgres.dropDatabase(`assay_nodes_${process.pid}`)
     await postgres.stop()
     for (const { remove } of folders) remove()
@@ -95,6 +100,16 @@ suite('nodes on one PostgreSQL', { skip: missing ?? false }, () => {
     assert.equal((await client.jobs.wait(assignment_id)).job_status, 'completed')
     const { body } = await receiver.next()
     assert.match(body.toString('utf8'), new RegExp(assignment_id))
+
+    const trace = assignment_id.replaceAll('-', '')
+    const names = ['job created', 'job run request', 'job', 'delivery attempt']
+    const spans = () => collector.spans().filter(({ traceId }) => traceId === trace)
+    await eventually(() => spans().length === names.length, 'its spans have come from all three')
+    assert.deepEqual(new Set(spans().map(({ name }) => name)), new Set(names))
+    assert.equal(new Set(spans().map(({ node }) => node)).size, 3)
+    const root = spans().find(({ name }) => name === 'job created')!.spanId
+    for (const { name, parentSpanId } of spans())
+      assert.equal(parentSpanId, name === 'job created' ? '' : root)
   })
 
   test('a cancel on one node frees the worker of another within a second or two', async () => {

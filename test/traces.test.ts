@@ -78,7 +78,7 @@ async function receiverOf({ client }: Served, headers: { name: string; value: st
 const named = (spans: KeptSpan[], name: string): KeptSpan[] => spans.filter((span) => span.name === name)
 const parentOfTraceparent = (header: unknown): string => String(header).split('-')[2]!
 
-test('one job is one trace: its creation, its run, its attempt with the steps, and each delivery attempt', async () => {
+test('one job is one trace: its creation, its run, its attempt, and each delivery attempt', async () => {
   const collector = await startCollector()
   open.push(collector)
   const traced = await serve('traced', {
@@ -113,8 +113,6 @@ test('one job is one trace: its creation, its run, its attempt with the steps, a
     [assignment_id, 1, 'completed', null],
   )
   assert.ok((job!.attributes.queue_wait_ms as number) >= 0)
-  const steps = spans.filter(({ parentSpanId }) => parentSpanId === job!.spanId)
-  for (const step of steps) assert.ok(step.start >= job!.start - 1 && step.end <= job!.end + 1, step.name)
 
   const attempt = attempts.find(({ spanId }) => spanId === parentOfTraceparent(arrival.headers.traceparent))
   assert.equal(arrival.headers.traceparent, `00-${trace}-${attempt?.spanId}-01`)

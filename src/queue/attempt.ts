@@ -201,7 +201,6 @@ export async function runAttempt(
     result = isStoreAway(error) ? { status: 'stopped' } : { status: 'crashed', detail: String(error) }
   }
   const run_ms = clock.monotonic() - begun
-  trace?.ran()
   const stopped = hold.reason
   // From here on only the fence decides: nobody needs to stop what has ended.
   options.lease.drop(hold)
@@ -229,6 +228,7 @@ function report(ended: Ended, { log, metrics }: AttemptOptions): void {
   const { claimed, hold, result, stopped, ending, run_ms, settle_ms, trace } = ended
   const { job } = claimed
   const error = result.status === 'failed' ? result.error.code : undefined
+  const times = { run_ms: Math.round(run_ms), settle_ms: Math.round(settle_ms) }
   metrics.jobRuns.observe({ outcome: ending }, run_ms / 1000)
   log.info(
     {
@@ -241,12 +241,11 @@ function report(ended: Ended, { log, metrics }: AttemptOptions): void {
       stopped: stopped ?? undefined,
       error,
       detail: result.status === 'crashed' ? result.detail : undefined,
-      run_ms: Math.round(run_ms),
-      settle_ms: Math.round(settle_ms),
+      ...times,
       peak_memory_bytes: result.status === 'done' ? result.findings.lineage.peak_memory_bytes : undefined,
     },
     'an attempt ended',
   )
   const well = ending === 'completed' || ending === 'released'
-  trace?.end({ outcome: ending, stopped, run_ms, settle_ms }, well ? null : (error ?? ending))
+  trace?.end({ outcome: ending, stopped, ...times }, well ? null : (error ?? ending))
 }

@@ -1,17 +1,16 @@
 /**
- * An attempt as a span in the trace of its job: from its claim until it is written, with each step of the analysis below it.
+ * An attempt as a span in the trace of its job: from its claim until it is written. The steps
+ * of the analysis are events: progress tells which one is under way now and then, not when each began.
  * A job that a schedule has made has no request that could tell of its creation: its first attempt does.
  */
 import type { Progress } from '../job.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { Attributes, Span, Traces } from '../runtime/traces.ts'
+import type { Attributes, Traces } from '../runtime/traces.ts'
 import type { ClaimedJob } from '../store/store.ts'
 
 export interface AttemptTrace {
-  /** A step has begun, and the one before has ended. */
+  /** Which one is under way. */
   step(progress: Progress): void
-  /** The analysis has ended; what is left is to write it. */
-  ran(): void
   end(attributes: Attributes, error: string | null): void
 }
 
@@ -38,23 +37,13 @@ export function traceAttempt(
     of: { job: assignment_id },
     attributes: { assignment_id, workspace_id, template_id, template_version, attempt, queue_wait_ms },
   })
-  let step: { span: Span; number: number } | null = null
-  const ran = (): void => {
-    step?.span.end()
-    step = null
-  }
+  let told = 0
   return {
-    step({ step: number, steps, label: name }) {
-      if (step?.number === number) return
-      ran()
-      step = {
-        span: traces.start({ name, kind: 'internal', of: { span }, attributes: { step: number, steps } }),
-        number,
-      }
+    step({ step, steps, label }) {
+      if (step !== told) span.event(label, Date.now(), { step, steps })
+      told = step
     },
-    ran,
     end(attributes, error) {
-      ran()
       span.set(attributes)
       span.end(error)
     },

@@ -149,7 +149,6 @@ class Recorded implements Span {
 
 function parentOf(of: SpanStart['of']): Context {
   if (of === undefined || 'creates' in of) return ROOT_CONTEXT
-  if ('span' in of) return trace.setSpan(ROOT_CONTEXT, (of.span as Recorded).span)
   const parent = 'job' in of ? rootOf(of.job) : callerOf(of.traceparent)
   return parent === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, parent)
 }

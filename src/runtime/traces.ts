@@ -19,7 +19,7 @@ export interface SpanStart {
    * What it belongs to: the trace of a job (`job`), of which it is the root (`creates`), or that of a caller as his W3C
    * `traceparent` says. Left out, or no traceparent: a trace of its own.
    */
-  of?: { job: string } | { creates: string } | { traceparent: string | undefined } | { span: Span }
+  of?: { job: string } | { creates: string } | { traceparent: string | undefined }
   attributes?: Attributes
   /** Milliseconds since 1970; now unless given. */
   at?: number
