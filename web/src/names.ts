@@ -52,6 +52,7 @@ export const ADVICE: Record<AttemptErrorClass, string> = {
   timeout: 'There was no answer within 15 seconds: answer first and work afterwards.',
   ssrf_blocked: 'The host leads to an address that webhooks may not reach here (ASSAY_WEBHOOK_TARGETS).',
   http_status: 'Its answer and its own log tell more.',
+  smtp_status: 'The mail server refused it: its answer says why.',
   response_invalid: 'What came back was no HTTP answer: check that the address leads to the receiver.',
   request_invalid: 'Nothing could be sent: a stored header or secret cannot be used. Set it again.',
 }
