@@ -166,6 +166,11 @@ function object(schema: JsonSchema, document: Document, known: Known): fc.Arbitr
   return fc.record(Object.fromEntries(fields), { requiredKeys: schema.required ?? [], noNullPrototype: true })
 }
 
+/** An object without a prototype is no text. */
+function nameOf(hostile: unknown): string {
+  return typeof hostile === 'object' ? 'hostile' : String(hostile).slice(0, 50)
+}
+
 /** The value with one part of it replaced, dropped or added. */
 function bent(value: unknown, random: number[], hostile: unknown): unknown {
   const [turn = 0, ...rest] = random
@@ -176,7 +181,7 @@ function bent(value: unknown, random: number[], hostile: unknown): unknown {
   }
   const keys = Object.keys(value)
   const key = keys[turn % (keys.length + 1)]
-  if (key === undefined) return { ...value, [String(hostile).slice(0, 50)]: hostile }
+  if (key === undefined) return { ...value, [nameOf(hostile)]: hostile }
   const { [key]: old, ...others } = value as Record<string, unknown>
   return turn % 7 === 0 ? others : { ...others, [key]: bent(old, rest, hostile) }
 }

@@ -269,7 +269,7 @@ export async function fuzz({ requests, seed, log, limitMs = Infinity }: FuzzOpti
     const alive = await fetch(new URL('/healthz', url))
     if (alive.status !== 200) report.violations.push(`the service answers ${alive.status} in the end`)
   } catch (error) {
-    report.violations.push(`the service is gone: ${(error as Error).message}\n${service.log().slice(-2000)}`)
+    report.violations.push(`the service is gone: ${(error as Error).stack}\n${service.log().slice(-2000)}`)
   } finally {
     agent.destroy()
     await close()
