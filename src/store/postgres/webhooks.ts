@@ -213,13 +213,22 @@ export async function rotateSecret(tx: Transaction, input: Input<'rotateSecret'>
   return rotated
 }
 
-/** Its deliveries, at most so many, and it is disabled until the rest is gone, too. Answers how many. */
+/**
+ * So many of its deliveries where it has more: the rest goes with it, so that nobody sees a webhook that few deliveries
+ * have left. It is disabled until then. Answers how many.
+ */
 export async function emptyWebhook(tx: Transaction, key: WebhookKey, most: number): Promise<number> {
   const webhook = await getWebhook(tx, key, 'FOR NO KEY UPDATE')
   const turn = webhook && (await lockWebhook(tx, key.webhook_id))
   if (!webhook || !turn) return 0
+  const beyond = await tx.one(
+    'SELECT 1 FROM deliveries WHERE webhook_id = $1 LIMIT 1 OFFSET $2',
+    key.webhook_id,
+    most,
+  )
+  if (!beyond) return 0
   const deleted = await deleteDeliveries(tx, turn, most)
-  if (deleted === most && webhook.status === 'enabled') {
+  if (webhook.status === 'enabled') {
     await save(tx, { ...webhook, status: 'disabled', disabled_reason: 'It is being deleted.' })
     await refresh(tx, key.webhook_id)
   }

@@ -204,12 +204,21 @@ export function rotateSecret(connection: Connection, input: Input<'rotateSecret'
   return rotated
 }
 
-/** Its deliveries, at most so many, and it is disabled until the rest is gone, too. Answers how many. */
+/**
+ * So many of its deliveries where it has more: the rest goes with it, so that nobody sees a webhook that few deliveries
+ * have left. It is disabled until then. Answers how many.
+ */
 export function emptyWebhook(connection: Connection, key: WebhookKey, most: number): number {
   const webhook = getWebhook(connection, key)
   if (!webhook) return 0
+  const beyond = connection.one(
+    'SELECT 1 FROM deliveries WHERE webhook_id = ? LIMIT 1 OFFSET ?',
+    key.webhook_id,
+    most,
+  )
+  if (!beyond) return 0
   const deleted = deleteDeliveries(connection, key.webhook_id, most)
-  if (deleted === most && webhook.status === 'enabled') {
+  if (webhook.status === 'enabled') {
     save(connection, { ...webhook, status: 'disabled', disabled_reason: 'It is being deleted.' })
     refreshTurn(connection, key.webhook_id)
   }
