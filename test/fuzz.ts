@@ -166,9 +166,9 @@ function object(schema: JsonSchema, document: Document, known: Known): fc.Arbitr
   return fc.record(Object.fromEntries(fields), { requiredKeys: schema.required ?? [], noNullPrototype: true })
 }
 
-/** An object without a prototype is no text. */
+/** An object is no text. */
 function nameOf(hostile: unknown): string {
-  return typeof hostile === 'object' ? 'hostile' : String(hostile).slice(0, 50)
+  return typeof hostile === 'string' ? hostile.slice(0, 50) : typeof hostile
 }
 
 /** The value with one part of it replaced, dropped or added. */
