@@ -2,10 +2,33 @@
  * Every setting in one table: it parses, explains, prints and redacts itself; docs/config.md is generated from it.
  * Each is an environment variable (ASSAY_PORT) and a flag (--port); a flag wins. The result is passed in, never global.
  */
-import { homedir } from 'node:os'
 import path from 'node:path'
 import { parseCollector, parseCollectorHeaders } from './collector.ts'
-import { parseMailbox } from './subscription.ts'
+import {
+  cap,
+  durationFrom,
+  filesPlace,
+  folder,
+  folders,
+  integer,
+  list,
+  mailbox,
+  mailServer,
+  oneOf,
+  optional,
+  parseDuration,
+  parseSize,
+  publicUrl,
+  rate,
+  roles,
+  secretKeys,
+  store,
+  text,
+  token,
+  yesOrNo,
+} from './config/values.ts'
+
+export { type MailServer, parseDuration, parseSize, ROLES, type Role } from './config/values.ts'
 
 interface Setting<T> {
   env: string
@@ -29,164 +52,6 @@ function setting<T>(
 ): Setting<T> {
   return { env, fallback, doc, parse, secret }
 }
-
-const text = (value: string): string => value
-
-function integer(least: number, most: number): (value: string) => number {
-  return (value) => {
-    const number = Number(value)
-    if (!/^-?\d+$/.test(value) || number < least || number > most)
-      throw new Error(`must be a whole number from ${least} to ${most}`)
-    return number
-  }
-}
-
-function oneOf<T extends string>(...allowed: T[]): (value: string) => T {
-  return (value) => {
-    if (!allowed.includes(value as T)) throw new Error(`must be one of ${allowed.join(', ')}`)
-    return value as T
-  }
-}
-
-const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
-const SIZES: Record<string, number> = {
-  B: 1,
-  kB: 1e3,
-  KB: 1e3,
-  MB: 1e6,
-  GB: 1e9,
-  TB: 1e12,
-  KiB: 2 ** 10,
-  MiB: 2 ** 20,
-  GiB: 2 ** 30,
-}
-
-/** "60s" -> 60000 (milliseconds). */
-export function parseDuration(value: string): number {
-  const match = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)$/.exec(value)
-  if (!match) throw new Error('must be a duration such as 500ms, 60s, 5m, 2h or 30d')
-  return Number(match[1]) * UNITS[match[2]!]!
-}
-
-function durationFrom(least: number, most: number): (value: string) => number {
-  return (value) => {
-    const ms = parseDuration(value)
-    if (ms < least || ms > most) throw new Error(`must be from ${least / 1000}s to ${most / 1000}s`)
-    return ms
-  }
-}
-
-/** "1GB" -> 1e9 (bytes). */
-export function parseSize(value: string): number {
-  const match = /^(\d+(?:\.\d+)?)\s*(B|kB|KB|MB|GB|TB|KiB|MiB|GiB)$/.exec(value)
-  if (!match) throw new Error('must be a size such as 512MB, 1GB or 2GiB')
-  return Math.floor(Number(match[1]) * SIZES[match[2]!]!)
-}
-
-export const ROLES = ['api', 'worker', 'dispatcher'] as const
-export type Role = (typeof ROLES)[number]
-
-function roles(value: string): Role[] {
-  const list = value.split(',').map((part) => part.trim())
-  return list.map(oneOf(...ROLES))
-}
-
-function store(value: string): string {
-  if (value === '' || /^sqlite:./.test(value) || /^postgres(ql)?:\/\//.test(value)) return value
-  throw new Error('must be sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE')
-}
-
-function publicUrl(value: string): string | null {
-  if (value === '') return null
-  const url = URL.canParse(value) ? new URL(value) : undefined
-  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash)
-    throw new Error('must be an http or https address without a query')
-  return value.replace(/\/+$/, '')
-}
-
-/** Where mail is handed in. `tls` false: also without a secure connection. */
-export interface MailServer {
-  host: string
-  port: number
-  /** TLS from the first byte; else by STARTTLS. */
-  secure: boolean
-  tls: boolean
-  user: string | null
-  password: string
-}
-
-function mailServer(value: string): MailServer | null {
-  if (value === '') return null
-  const url = URL.canParse(value) ? new URL(value) : undefined
-  const plain = url?.search === '?tls=off'
-  if (!url || !/^smtps?:$/.test(url.protocol) || url.hostname === '' || /^\/./.test(url.pathname))
-    throw new Error('must be smtp://USER:PASSWORD@HOST:PORT or smtps://...')
-  if ((url.search !== '' && !plain) || url.hash !== '' || (plain && url.protocol === 'smtps:'))
-    throw new Error('may end in ?tls=off (with smtp: only) and nothing else')
-  return {
-    host: url.hostname.replace(/^\[|\]$/g, ''),
-    port: url.port === '' ? (url.protocol === 'smtps:' ? 465 : 587) : Number(url.port),
-    secure: url.protocol === 'smtps:',
-    tls: !plain,
-    user: url.username === '' ? null : decodeURIComponent(url.username),
-    password: decodeURIComponent(url.password),
-  }
-}
-
-function mailbox(value: string): { name: string; address: string } | null {
-  if (value === '') return null
-  const found = parseMailbox(value)
-  if (!found) throw new Error('must be an address such as assay@example.com or Assay <assay@example.com>')
-  return found
-}
-
-function secretKeys(value: string): Buffer[] {
-  if (value === '') return []
-  return value.split(',').map((part) => {
-    const key = /^[0-9a-fA-F]{64}$/.test(part.trim())
-      ? Buffer.from(part.trim(), 'hex')
-      : Buffer.from(part.trim(), 'base64')
-    if (key.length !== 32)
-      throw new Error(
-        'must be 32 bytes as 64 hex digits or as base64; several are divided by commas, the first seals',
-      )
-    return key
-  })
-}
-
-function token(value: string): string | null {
-  if (value === '') return null
-  if (!/^[\x21-\x7e]{16,512}$/.test(value)) throw new Error('must be 16 to 512 visible characters')
-  return value
-}
-
-const folders = (value: string): string[] =>
-  value
-    .split(path.delimiter)
-    .filter((part) => part !== '')
-    .map((part) => path.resolve(part))
-const folder = (value: string): string | null =>
-  value === '' ? null : path.resolve(value.replace(/^~(?=\/|$)/, homedir()))
-const list = (value: string): string[] | null =>
-  value === ''
-    ? null
-    : value
-        .split(',')
-        .map((part) => part.trim())
-        .filter(Boolean)
-const optional = (value: string): string | null => (value === '' ? null : value)
-
-function filesPlace(value: string): string | null {
-  if (!value.startsWith('s3:')) return folder(value)
-  if (!/^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/[^/]+)*\/?$/.test(value))
-    throw new Error('must be a folder or s3://BUCKET/PREFIX')
-  return value
-}
-function yesOrNo(value: string): boolean {
-  return oneOf('true', 'false')(value) === 'true'
-}
-const rate = (value: string): number | null => (value === '' ? null : integer(1, 1_000_000)(value))
-const cap = (value: string): number | null => (value === '' ? null : integer(0, 1_000_000_000)(value))
 
 export const SETTINGS = {
   host: setting('ASSAY_HOST', '127.0.0.1', 'Address to listen on', text),
