@@ -95,7 +95,8 @@ async function onPostgres({ turns, short }: Form): Promise<Figure | Missing> {
   const postgres = await startPostgres({ fsync: 'on', full_page_writes: 'on', autovacuum: 'on' })
   try {
     const url = await postgres.createDatabase(`bench_status_${process.pid}`)
-    return await withService({ ASSAY_STORE: url }, async (service) => {
+    const settings = { ASSAY_STORE: url, ASSAY_SECRET_KEY: 'a1'.repeat(32) }
+    return await withService(settings, async (service) => {
       const peer = await bareBeside(service)
       const ids = await jobsOf(service)
       const ask = () => asking(service.url, ids, seconds)
