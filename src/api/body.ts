@@ -7,15 +7,16 @@ import { ANY_TYPE, BODY_TYPES, type BodyType } from './route.ts'
 declare module 'fastify' {
   interface FastifyContextConfig {
     bodyType?: BodyType
+    otherBodyType?: BodyType | undefined
   }
 }
 
 function refusal(type: BodyType, request: FastifyRequest, bytes: Buffer): AppError | null {
-  const wanted = request.routeOptions.config.bodyType ?? 'application/json'
+  const { bodyType: wanted = 'application/json', otherBodyType } = request.routeOptions.config
   const encoding = request.headers['content-encoding'] ?? 'identity'
   if (encoding.toLowerCase() !== 'identity')
     return new AppError('unsupported_media_type', 'Send the body as it is, without Content-Encoding.')
-  if (bytes.length > 0 && type !== wanted)
+  if (bytes.length > 0 && type !== wanted && type !== otherBodyType)
     return new AppError('unsupported_media_type', `Send the body with "Content-Type: ${wanted}".`)
   if (!isUtf8(bytes))
     return new AppError('bad_json', 'The body is not UTF-8: encode it so and send it again.')
@@ -41,6 +42,8 @@ const PARSERS: Record<Exclude<BodyType, typeof ANY_TYPE>, (text: string) => unkn
   'application/json': (text) => (text === '' ? undefined : parseJson(text)),
   'text/markdown': (text) => text,
   'application/x-www-form-urlencoded': parseForm,
+  // What takes it looks at no field: that somebody posts says all.
+  'multipart/form-data': () => ({}),
 }
 
 export function addBodyParsers(app: FastifyInstance): void {

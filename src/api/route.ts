@@ -21,7 +21,12 @@ export interface ReplyShape {
   media?: readonly string[]
 }
 
-export const BODY_TYPES = ['application/json', 'text/markdown', 'application/x-www-form-urlencoded'] as const
+export const BODY_TYPES = [
+  'application/json',
+  'text/markdown',
+  'application/x-www-form-urlencoded',
+  'multipart/form-data',
+] as const
 /** Bytes of any kind, which the operation reads from `request.raw` itself as they come, however many and however long. */
 export const ANY_TYPE = '*/*'
 export type BodyType = (typeof BODY_TYPES)[number] | typeof ANY_TYPE
@@ -58,6 +63,8 @@ export interface Operation {
   query: TObject
   body: TSchema | null
   bodyType: BodyType
+  /** Taken as well as `bodyType`. */
+  otherBodyType?: BodyType
   /** The most that a body may have, in bytes, where it is not the 1 MiB of all others. */
   bodyBytes?: number
   replies: Record<number, ReplyShape>
@@ -91,6 +98,7 @@ export function operation<
   query?: Query
   body?: Body
   bodyType?: BodyType
+  otherBodyType?: BodyType
   bodyBytes?: number
   replies: Replies
   errors?: readonly ErrorCode[]

@@ -202,7 +202,7 @@ function addRoute(app: FastifyInstance, { method, path, operation }: Route, serv
     method,
     url: fastifyPath(path),
     exposeHeadRoute: method === 'GET' && !operation.streams,
-    config: { bodyType: operation.bodyType },
+    config: { bodyType: operation.bodyType, otherBodyType: operation.otherBodyType },
     bodyLimit: operation.bodyBytes ?? BODY_BYTES,
     handler: handlerOf({ operation, path }, services),
     ...(operation.scope === null ? {} : { onRequest: authenticate(tokens, requests, operation.scope) }),

@@ -113,6 +113,7 @@ export const unsubscribe = operation({
   query: ANY,
   body: ANY,
   bodyType: 'application/x-www-form-urlencoded',
+  otherBodyType: 'multipart/form-data',
   idempotent: false,
   replies,
   async handle({ services, params, request, reply }) {
