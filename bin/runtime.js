@@ -70,6 +70,14 @@ function restartWith(flags, file, args) {
  * Node's, for what gains by them and works without them, too.
  */
 export async function start(file, args, flags = []) {
+  if (file.split(path.sep).includes('node_modules')) {
+    process.stderr.write(
+      'assay runs from a clone of its repository: Node runs no TypeScript below node_modules. In the clone run "npm ci", ' +
+        'then "npm install -g ." if you want the command everywhere.\n',
+    )
+    process.exitCode = 69
+    return
+  }
   if (runsHere()) {
     restartWith(flags, file, args)
     const { enableCompileCache } = await import('node:module')

@@ -15,6 +15,7 @@ import { subscriptionCalls } from './client/subscriptions.ts'
 import { templateCalls } from './client/templates.ts'
 import { webhookCalls } from './client/webhooks.ts'
 
+export type { AuditRecord } from './audit.ts'
 export type { AuditFilter, NodeView, QueueView } from './client/administration.ts'
 export type { ConnectionChange, ConnectionInput, ConnectionTest } from './client/connections.ts'
 export type { NewFile } from './client/files.ts'
@@ -37,7 +38,19 @@ export type {
   RecoveryInput,
   WebhookInput,
 } from './client/webhooks.ts'
+export type { ConnectionView } from './connection.ts'
+export type { Attempt, DeliveryView, Recovery, WebhookStats } from './delivery.ts'
+export type { Event, EventType } from './event.ts'
+export type { StoredFile } from './file.ts'
+export type { InsightView } from './insight.ts'
+export type { JobStatus, JobView, Progress } from './job.ts'
+export type { Link } from './link.ts'
+export type { ScheduleView } from './schedule.ts'
 export { SignatureError, sign, verify } from './signature.ts'
+export type { SubscriptionView } from './subscription.ts'
+export type { TemplateView, VariableView } from './template.ts'
+export type { Principal, Scope, Token, User, Workspace } from './token.ts'
+export type { WebhookView } from './webhook.ts'
 
 export function createClient(options: ClientOptions) {
   const send = createCaller(options)

@@ -1,7 +1,7 @@
 /** bin/: signals and exit codes pass through the wrapper, and a killed parent leaves nothing behind. */
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { cpSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, test } from 'node:test'
 import { createClient } from '../src/client.ts'
@@ -51,6 +51,18 @@ test('hands on arguments, standard input and the exit code', async () => {
   child.stdin.end('and some input')
   assert.equal(await exited, 42)
   assert.equal(out(), 'an argument and some input\n')
+})
+
+test('below node_modules, where Node runs no TypeScript, it says how it is installed', () => {
+  const modules = path.join(folder, 'node_modules/assay')
+  cpSync(path.dirname(runtime), path.join(modules, 'bin'), { recursive: true })
+  writeFileSync(path.join(modules, 'package.json'), '{"type": "module"}')
+  const { status, stderr } = spawnSync(process.execPath, [path.join(modules, 'bin/assay.js'), '--version'], {
+    encoding: 'utf8',
+    env: cleanEnvironment(),
+  })
+  assert.equal(status, 69)
+  assert.match(stderr, /from a clone .*npm ci.*npm install -g \./s)
 })
 
 test('begins anew with the flags that V8 takes at its beginning only, as the same process', async () => {

@@ -7,6 +7,7 @@ import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
+import { withoutNode } from './without-node.ts'
 
 const root = import.meta.dirname
 const dist = path.join(root, 'dist')
@@ -21,7 +22,7 @@ async function bundle(outDir: string): Promise<void> {
     root,
     configFile: false,
     logLevel: 'warn',
-    plugins: [react(), { name: 'no-node', enforce: 'pre', load: withoutNode }],
+    plugins: [react(), withoutNode],
     build: {
       outDir,
       emptyOutDir: true,
@@ -33,13 +34,6 @@ async function bundle(outDir: string): Promise<void> {
       chunkSizeWarningLimit: 1000,
     },
   })
-}
-
-/** The client also offers to verify signatures, by Node's own cryptography: the console has no use for it. */
-function withoutNode(id: string): string | undefined {
-  return id.replaceAll('\\', '/').endsWith('/src/signature.ts')
-    ? 'const none = undefined\nexport { none as SignatureError, none as sign, none as verify }\n'
-    : undefined
 }
 
 const brotli = promisify(brotliCompress)

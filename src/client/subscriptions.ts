@@ -15,7 +15,7 @@ import {
 } from './http.ts'
 import type { DeliveryFilter, RecoveryInput } from './webhooks.ts'
 
-interface SubscriptionFields {
+export interface SubscriptionFields {
   /** Of email: plain addresses. */
   to?: string[]
   /** Of slack: the address of an incoming webhook, never shown again. */
