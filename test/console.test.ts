@@ -5,11 +5,22 @@
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { after, before, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { ensureConsole } from '../web/build.ts'
 import { openBrowser, openPage, signIn, type Watched } from './console/browser.ts'
 import { HOSTILE } from './console/hostile.ts'
-import { apiOf, assertAccessible, runJob, settle, TOKEN } from './console/steps.ts'
+import {
+  apiOf,
+  assertAccessible,
+  assertPages,
+  assertSilent as assertSilentPage,
+  button,
+  link,
+  refusal,
+  runJob,
+  settle,
+  TOKEN,
+} from './console/steps.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { type Service, startService, temporaryFolder } from './service.ts'
 
@@ -41,23 +52,7 @@ after(async () => {
   home.remove()
 })
 
-/** The browser had nothing to complain of since the last look. */
-function assertSilent(allowed: RegExp[] = []): void {
-  const complaints = watched.complaints.splice(0)
-  assert.deepEqual(
-    complaints.filter((text) => !allowed.some((pattern) => pattern.test(text))),
-    [],
-  )
-}
-
-/** Chromium tells every refusal of a request as an error of the console, also one that the page shows to its user. */
-const refusal = (status: number): RegExp =>
-  new RegExp(`^error: Failed to load resource: .*status of ${status}`)
-
-const button = (page: Page, name: string | RegExp) =>
-  page.getByRole('button', { name, exact: typeof name === 'string' })
-const link = (page: Page, name: string | RegExp) =>
-  page.getByRole('link', { name, exact: typeof name === 'string' })
+const assertSilent = (allowed?: RegExp[]): void => assertSilentPage(watched, allowed)
 
 test('leads to sign-in, refuses a wrong token in words, and comes back to the address that was asked', async () => {
   const { page } = watched
@@ -469,23 +464,7 @@ test('is accessible on every page, light and dark, and no page is wider than a p
     '/system/events',
     '/system/settings',
   ]
-  for (const dark of [false, true]) {
-    const { page, complaints, context } = await openPage(browser, service.url, {
-      dark,
-      width: dark ? 390 : 1280,
-    })
-    await signIn(page, TOKEN)
-    for (const address of addresses) {
-      await page.goto(address)
-      await page.getByRole('heading', { level: 1 }).first().waitFor()
-      await settle(page)
-      await assertAccessible(page, `${address} ${dark ? 'dark, on a phone' : 'light'}`)
-      const width = await page.evaluate(() => document.documentElement.scrollWidth)
-      assert.ok(width <= (dark ? 390 : 1280), `${address} is ${width} wide`)
-    }
-    assert.deepEqual(complaints, [])
-    await context.close()
-  }
+  await assertPages(browser, service.url, addresses)
 })
 
 test('works by keyboard alone: past the sections, through the menu, to a template', async () => {

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import type { Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { createClient } from '../../src/client.ts'
+import { openPage, signIn, type Watched } from './browser.ts'
 
 export const TOKEN = 'console-token-0123456789'
 
@@ -45,4 +46,44 @@ export async function runJob(url: string, template_id: string, template_vars = {
 export async function settle(page: Page): Promise<void> {
   await page.waitForLoadState('networkidle')
   await page.waitForFunction(() => document.querySelector('.waiting') === null)
+}
+
+export const button = (page: Page, name: string | RegExp) =>
+  page.getByRole('button', { name, exact: typeof name === 'string' })
+export const link = (page: Page, name: string | RegExp) =>
+  page.getByRole('link', { name, exact: typeof name === 'string' })
+
+/** The browser had nothing to complain of since the last look. */
+export function assertSilent({ complaints }: Watched, allowed: RegExp[] = []): void {
+  assert.deepEqual(
+    complaints.splice(0).filter((text) => !allowed.some((pattern) => pattern.test(text))),
+    [],
+  )
+}
+
+/** Chromium tells every refusal of a request as an error of the console, also one that the page shows to its user. */
+export const refusal = (status: number): RegExp =>
+  new RegExp(`^error: Failed to load resource: .*status of ${status}`)
+
+/** Each address is accessible in light and, on a phone, in dark; none is wider than its page. */
+export async function assertPages(
+  browser: Browser,
+  url: string,
+  addresses: readonly string[],
+): Promise<void> {
+  for (const dark of [false, true]) {
+    const width = dark ? 390 : 1280
+    const { page, complaints, context } = await openPage(browser, url, { dark, width })
+    await signIn(page, TOKEN)
+    for (const address of addresses) {
+      await page.goto(address)
+      await page.getByRole('heading', { level: 1 }).first().waitFor()
+      await settle(page)
+      await assertAccessible(page, `${address} ${dark ? 'dark, on a phone' : 'light'}`)
+      const shown = await page.evaluate(() => document.documentElement.scrollWidth)
+      assert.ok(shown <= width, `${address} is ${shown} wide`)
+    }
+    assert.deepEqual(complaints, [])
+    await context.close()
+  }
 }

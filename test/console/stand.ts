@@ -1,0 +1,54 @@
+/** The service as a user starts it, from an empty home, and a browser before it that is signed in as its admin. */
+import path from 'node:path'
+import { after, before } from 'node:test'
+import type { Browser } from 'playwright-core'
+import { ensureConsole } from '../../web/build.ts'
+import { type Service, startService, temporaryFolder } from '../service.ts'
+import { openBrowser, openPage, signIn, type Watched } from './browser.ts'
+import { apiOf, assertSilent, TOKEN } from './steps.ts'
+
+export interface Stand {
+  service: Service
+  browser: Browser
+  watched: Watched
+  /** A folder for what a test writes. */
+  folder: string
+  /** The browser had nothing to complain of since the last look. */
+  assertSilent(allowed?: RegExp[]): void
+  /** A page that is signed in with a token of the scope. */
+  openAs(scope: 'viewer' | 'analyst'): Promise<Watched>
+}
+
+/** To be called once, at the top of a test file; what it answers is filled before the first test. */
+export function stand(env: Record<string, string> = {}): Stand {
+  const home = temporaryFolder()
+  const made = { folder: home.folder } as Stand
+  made.assertSilent = (allowed) => assertSilent(made.watched, allowed)
+  made.openAs = async (scope) => {
+    const { token } = await apiOf(made.service.url).tokens.create({ name: scope, scopes: [scope] })
+    const other = await openPage(made.browser, made.service.url)
+    other.page.setDefaultTimeout(30_000)
+    await signIn(other.page, token)
+    return other
+  }
+  before(async () => {
+    await ensureConsole()
+    const all = { ASSAY_TOKEN: TOKEN, ...env }
+    const started = await Promise.all([
+      startService({ home: path.join(home.folder, 'home'), wrapped: false, env: all }),
+      openBrowser(),
+    ])
+    made.service = started[0]
+    made.browser = started[1]
+    made.watched = await openPage(made.browser, made.service.url)
+    made.watched.page.setDefaultTimeout(30_000)
+    await signIn(made.watched.page, TOKEN)
+  })
+  after(async () => {
+    await made.browser?.close()
+    made.service?.signal('SIGTERM')
+    await made.service?.exited
+    home.remove()
+  })
+  return made
+}
