@@ -1,35 +1,17 @@
-/** A link as its reader has it: a browser without a token, that asks for the page and for nothing else. */
+/** A link as its maker has it at the insight, and as its reader has it: a browser without a token that asks for the page alone. */
 import assert from 'node:assert/strict'
-import path from 'node:path'
-import { after, before, test } from 'node:test'
-import type { Browser } from 'playwright-core'
-import { type Service, startService, temporaryFolder } from '../service.ts'
-import { openBrowser, openPage } from './browser.ts'
-import { apiOf, assertAccessible, runJob, TOKEN } from './steps.ts'
+import { test } from 'node:test'
+import { openPage } from './browser.ts'
+import { stand } from './stand.ts'
+import { apiOf, assertAccessible, button, runJob } from './steps.ts'
 
-const home = temporaryFolder()
-let service: Service
-let browser: Browser
-
-before(async () => {
-  const started = await Promise.all([
-    startService({ home: path.join(home.folder, 'home'), wrapped: false, env: { ASSAY_TOKEN: TOKEN } }),
-    openBrowser(),
-  ])
-  service = started[0]
-  browser = started[1]
-})
-
-after(async () => {
-  await browser?.close()
-  service?.signal('SIGTERM')
-  await service?.exited
-  home.remove()
-})
+const stood = stand()
 
 test('a reader sees the whole page, and the browser asks for nothing but it', async () => {
+  const { service, browser } = stood
+  const api = apiOf(service.url)
   const { insight_id } = await runJob(service.url, 'nile-flow')
-  const link = await apiOf(service.url).links.create(insight_id!, { expires_in: 3600 })
+  const link = await api.links.create(insight_id!, { expires_in: 3600 })
   const { page, context, complaints } = await openPage(browser, service.url)
   const asked: string[] = []
   page.on('request', (request) => asked.push(request.url()))
@@ -43,10 +25,57 @@ test('a reader sees the whole page, and the browser asks for nothing but it', as
   await assertAccessible(page, 'the page of a link')
   assert.doesNotMatch(service.log(), new RegExp(link.url.split('/').at(-1)!), 'the log tells no address')
 
-  await apiOf(service.url).links.delete(insight_id!, link.link_id)
+  await api.links.delete(insight_id!, link.link_id)
   const gone = await page.goto(link.url)
   assert.equal(gone?.status(), 404)
   await page.getByRole('heading', { name: 'Nothing to read here' }).waitFor()
   await assertAccessible(page, 'the page of a link that is gone')
+  await context.close()
+})
+
+test('an analyst makes a link at the insight, sees its address once and how often it was opened, and revokes it', async () => {
+  const { service, browser } = stood
+  const { insight_id } = await runJob(service.url, 'nile-flow')
+  const { page, context, complaints } = await stood.openAs('analyst')
+  await page.goto(`/insights/${insight_id}`)
+  await button(page, 'Share').click()
+  await page.getByText('No link opens it').waitFor()
+  await page.getByText(`/insights/${insight_id}/links`).waitFor()
+  await assertAccessible(page, 'no links')
+  await page.getByLabel('Opens it for').selectOption('a day')
+  await page.getByLabel('Note, for you').fill('for the board')
+  await button(page, 'Make a link').click()
+  const address = await page.locator('.secret code').innerText()
+  await page.getByText('never opened').waitFor()
+  await assertAccessible(page, 'a link that was made')
+
+  const reader = await openPage(browser, service.url)
+  assert.equal((await reader.page.goto(address))?.status(), 200)
+  await page.getByText(/opened 1 time, last/).waitFor({ timeout: 30_000 })
+  await page.keyboard.press('Escape')
+  await button(page, 'Share').click()
+  await page.getByText(/in 2\d hours/).waitFor()
+  assert.doesNotMatch(await page.content(), new RegExp(address.split('/').at(-1)!), 'it is shown only once')
+
+  await button(page, 'Revoke for the board').click()
+  await page.getByText('The next who opens it finds nothing.').waitFor()
+  await assertAccessible(page, 'a question over the links')
+  await button(page, 'Revoke the link').click()
+  await page.getByText('No link opens it').waitFor()
+  assert.equal((await reader.page.goto(address))?.status(), 404)
+  await reader.context.close()
+  assert.deepEqual(complaints, [])
+  await context.close()
+})
+
+test('a viewer sees the links of an insight, and no button that would be refused', async () => {
+  const { insight_id } = await runJob(stood.service.url, 'nile-flow')
+  await apiOf(stood.service.url).links.create(insight_id!, { label: 'for the press' })
+  const { page, context, complaints } = await stood.openAs('viewer')
+  await page.goto(`/insights/${insight_id}`)
+  await button(page, 'Share').click()
+  await page.getByText('for the press').waitFor()
+  assert.deepEqual(await page.getByRole('dialog').getByRole('button').allInnerTexts(), ['Close'])
+  assert.deepEqual(complaints, [])
   await context.close()
 })

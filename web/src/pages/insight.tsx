@@ -7,6 +7,7 @@ import { Differences } from '../parts/differences.tsx'
 import { Download } from '../parts/download.tsx'
 import { InsightArticle } from '../parts/insight.tsx'
 import { Loaded, useTitle } from '../parts/page.tsx'
+import { Share } from '../parts/share.tsx'
 import { Copy, Time } from '../parts/show.tsx'
 
 function Earlier({ insight, beside }: { insight: Insight; beside: string | undefined }) {
@@ -61,7 +62,8 @@ function Tools({ insight, beside }: { insight: Insight; beside: string | undefin
     <div className="tools">
       <Earlier insight={insight} beside={beside} />
       <div className="actions">
-        <Copy label="Copy the link" text={`${location.origin}/insights/${insight.insight_id}`} />
+        <Copy label="Copy the address" text={`${location.origin}/insights/${insight.insight_id}`} />
+        <Share insight_id={insight.insight_id} />
         <Download insight={insight} />
         <button type="button" className="button" onClick={() => window.print()}>
           Print

@@ -10,15 +10,20 @@ interface DialogProps {
   description?: ReactNode
   open: boolean
   onClose(): void
+  /** For what holds a table. */
+  wide?: boolean
   children: ReactNode
 }
 
-export function Dialog({ title, description, open, onClose, children }: DialogProps) {
+export function Dialog({ title, description, open, onClose, wide = false, children }: DialogProps) {
   return (
     <Parts.Root open={open} onOpenChange={(next) => !next && onClose()}>
       <Parts.Portal>
         <div className="veil" aria-hidden="true" />
-        <Parts.Content className="dialog" {...(description ? {} : { 'aria-describedby': undefined })}>
+        <Parts.Content
+          className={wide ? 'dialog wide' : 'dialog'}
+          {...(description ? {} : { 'aria-describedby': undefined })}
+        >
           <Parts.Title className="dialog-title">{title}</Parts.Title>
           {description && <Parts.Description>{description}</Parts.Description>}
           {children}

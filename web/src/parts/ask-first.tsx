@@ -1,0 +1,52 @@
+/** A button for what cannot be undone: it asks, does it, and where it is refused says so beside the question. */
+import { useMutation } from '@tanstack/react-query'
+import { type ReactNode, useState } from 'react'
+import { Confirm } from './dialog.tsx'
+import { Fault } from './fault.tsx'
+
+interface AskFirstProps {
+  label: string
+  /** What the button is for, where several on a page bear the same label. */
+  of?: string
+  quiet?: boolean
+  title: string
+  description: ReactNode
+  action: string
+  act(): Promise<unknown>
+  onDone(): unknown
+}
+
+export function AskFirst(props: AskFirstProps) {
+  const { label, of, quiet = false, title, description, action, act, onDone } = props
+  const [asking, setAsking] = useState(false)
+  const doing = useMutation({
+    mutationFn: act,
+    onSuccess: async () => {
+      setAsking(false)
+      await onDone()
+    },
+  })
+  return (
+    <>
+      <button
+        type="button"
+        className={quiet ? 'button quiet small' : 'button'}
+        aria-label={of === undefined ? undefined : `${label} ${of}`}
+        onClick={() => setAsking(true)}
+      >
+        {label}
+      </button>
+      <Confirm
+        title={title}
+        description={description}
+        action={action}
+        open={asking}
+        pending={doing.isPending}
+        onClose={() => setAsking(false)}
+        onConfirm={() => doing.mutate()}
+      >
+        {doing.isError && <Fault error={doing.error} />}
+      </Confirm>
+    </>
+  )
+}
