@@ -1,12 +1,19 @@
 /** From settings to a running service: the only place that knows every part. */
-import { rm, stat } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { availableParallelism, hostname } from 'node:os'
 import { createPool, type Pool, type PoolOptions } from './analysis/pool.ts'
 import { createApi } from './api/server.ts'
+import { ensureAdmin, ensureToken } from './app/accounts.ts'
+import {
+  capsOf,
+  checkFolders,
+  connectionBook,
+  keepOf,
+  listenError,
+  openSecrets,
+  targetsOf,
+} from './app/settings.ts'
 import { type Config, ConfigError, type describeConfig } from './config.ts'
-import { type ConnectionBook, openBook } from './connections/book.ts'
-import { SettingsFault } from './connections/settings-file.ts'
-import { AppError } from './errors.ts'
 import { openFiles } from './files/open.ts'
 import type { Guard } from './outgoing/guard.ts'
 import { createNarrator } from './outgoing/narrator.ts'
@@ -14,21 +21,19 @@ import { createLease } from './queue/lease.ts'
 import { createReaper } from './queue/reaper.ts'
 import { createWorker } from './queue/worker.ts'
 import { type Clock, systemClock } from './runtime/clock.ts'
-import { homeKey, makeHome, workFolder } from './runtime/home.ts'
+import { workFolder } from './runtime/home.ts'
 import { uuidv7 } from './runtime/ids.ts'
 import { type Logger, silentLog } from './runtime/log.ts'
 import { createMetrics } from './runtime/metrics.ts'
-import { hashToken, newToken, SecretBox, SecretError } from './runtime/secrets.ts'
+import { SecretBox } from './runtime/secrets.ts'
 import { type Service, supervise } from './runtime/service.ts'
 import { openTraces, type Traces, type TracesOptions } from './runtime/traces.ts'
 import { VERSION } from './runtime/version.ts'
 import { createScheduler } from './schedules/scheduler.ts'
 import { openStore } from './store/open.ts'
 import type { Store } from './store/store.ts'
-import { parseTargets, type Targets } from './target.ts'
 import { createCatalog } from './templates/catalog.ts'
 import { sampleFiles, templatesFolder } from './templates/samples.ts'
-import { DEFAULT_WORKSPACE, type Token } from './token.ts'
 import { createDispatcher } from './webhooks/dispatcher.ts'
 import { createSenders, type SenderOptions } from './webhooks/senders/senders.ts'
 
@@ -52,41 +57,8 @@ export interface App {
   done: Promise<void>
 }
 
-/** The user to whom the first token belongs. It has no password until it is given one. */
-export const ADMIN_USER = 'admin'
 /** Milliseconds for the traces that are left when the service stops; no more than ASSAY_DRAIN. */
 const FLUSH_MS = 3000
-/** The name of the token that ASSAY_TOKEN sets: another value takes its place at the next start. */
-const SETTING_TOKEN = 'ASSAY_TOKEN'
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host)
-}
-
-/** Someone who tries the service out on one machine may send webhooks to it, too. */
-function webhookTargets(config: Config, store: Store): readonly string[] {
-  if (config.webhookTargets) return config.webhookTargets
-  const triedOut =
-    store.kind === 'sqlite' &&
-    config.roles.length === 3 &&
-    isLoopback(config.host) &&
-    config.publicUrl === null
-  return triedOut ? ['public', 'loopback'] : ['public']
-}
-
-function targetsOf(config: Config, store: Store): Targets {
-  try {
-    parseTargets(config.sourceTargets ?? [])
-  } catch (error) {
-    throw new ConfigError(`ASSAY_SOURCE_TARGETS: ${(error as Error).message}`, { cause: error })
-  }
-  try {
-    return parseTargets(webhookTargets(config, store))
-  } catch (error) {
-    throw new ConfigError(`ASSAY_WEBHOOK_TARGETS: ${(error as Error).message}`, { cause: error })
-  }
-}
-
 /** Mail bears pictures of charts, which the pool draws; a node that sends none needs no pool for it. */
 function sendersOf(
   { smtpUrl: server, mailFrom: from, publicUrl }: Config,
@@ -99,140 +71,6 @@ function sendersOf(
     pool ? pool.draw(task, options) : Promise.reject(new Error('This node has no pool.'))
   return (guard: Guard) =>
     createSenders({ ...shared, box: shared.secrets, publicUrl, server, from, draw }, guard)
-}
-
-async function connectionBook(config: Config, store: Store, secrets: SecretBox): Promise<ConnectionBook> {
-  const targets = config.connectionTargets
-  try {
-    parseTargets(targets ?? [])
-  } catch (error) {
-    throw new ConfigError(`ASSAY_CONNECTION_TARGETS: ${(error as Error).message}`, { cause: error })
-  }
-  const file = config.connections
-  return openBook({ store, secrets, file, targets, environment: process.env }).catch((error: unknown) => {
-    if (!(error instanceof SettingsFault)) throw error
-    throw new ConfigError(`ASSAY_CONNECTIONS: ${error.message}`, { cause: error })
-  })
-}
-
-/** Files may come and go, but a folder that is none at the start is a slip of the pen. */
-async function checkFolders({ data, templates, home }: Config): Promise<void> {
-  const isFolder = async (folder: string) => (await stat(folder).catch(() => null))?.isDirectory() === true
-  if (data !== null && !(await isFolder(data)))
-    throw new ConfigError(`ASSAY_DATA: ${data} is no folder; make it, or give the one that holds the data.`)
-  for (const folder of templates)
-    if (!(await isFolder(folder)))
-      throw new ConfigError(
-        `ASSAY_TEMPLATES: ${folder} is no folder; make it, or give those that hold templates.`,
-      )
-  try {
-    await makeHome(home)
-  } catch (error) {
-    const { code = 'unknown' } = error as NodeJS.ErrnoException
-    throw new ConfigError(`ASSAY_HOME: ${home} is no folder that this process may write to (${code}).`)
-  }
-}
-
-/** The store keeps a sealed word: a node that cannot open it has another key and would make secrets unreadable. */
-async function openSecrets(config: Config, store: Store): Promise<SecretBox> {
-  if (store.kind === 'postgres' && config.secretKey.length === 0) {
-    throw new ConfigError(
-      'ASSAY_SECRET_KEY: on PostgreSQL every node needs the same key, 32 bytes as hex or base64.',
-    )
-  }
-  const keys = config.secretKey.length > 0 ? config.secretKey : [await homeKey(config.home)]
-  const secrets = new SecretBox(keys)
-  const kept = await store.keepOnce('secret_key_check', secrets.seal('assay', 'secret_key_check'))
-  try {
-    secrets.open(kept, 'secret_key_check')
-  } catch (error) {
-    if (!(error instanceof SecretError)) throw error
-    const source = config.secretKey.length > 0 ? 'ASSAY_SECRET_KEY' : `${config.home}/secret.key`
-    throw new ConfigError(
-      `${source}: the secrets in this store were sealed with another key; give the first one, too (a list divided by commas).`,
-      { cause: error },
-    )
-  }
-  return secrets
-}
-
-async function ensureAdmin(store: Store): Promise<void> {
-  const admin = { user_id: ADMIN_USER, username: ADMIN_USER, workspace_id: DEFAULT_WORKSPACE }
-  if (await store.findUser(ADMIN_USER)) return
-  await store.createUser({ ...admin, scopes: ['admin'], password_hash: null }).catch((error: unknown) => {
-    if (!(error instanceof AppError && error.code === 'name_taken')) throw error
-  })
-}
-
-async function createAdminToken(store: Store, name: string, token: string): Promise<Token> {
-  return store.createToken({
-    token_id: uuidv7(),
-    workspace_id: DEFAULT_WORKSPACE,
-    user_id: ADMIN_USER,
-    name,
-    scopes: ['admin'],
-    expires_at: null,
-    token_hash: hashToken(token),
-  })
-}
-
-/** Sets the token of ASSAY_TOKEN in place of an earlier one, or makes the first; the answer is to be shown once. */
-async function ensureToken(store: Store, given: string | null): Promise<string | null> {
-  const workspace_id = DEFAULT_WORKSPACE
-  if (given === null) {
-    const some = await store.listTokens({ workspace_id, limit: 1 })
-    if (some.items.length > 0) return null
-    const token = newToken()
-    await createAdminToken(store, 'first token', token)
-    return token
-  }
-  if (await store.findToken(hashToken(given))) return null
-  const earlier = (await allTokens(store)).filter(({ name }) => name === SETTING_TOKEN)
-  try {
-    await createAdminToken(store, SETTING_TOKEN, given)
-  } catch (error) {
-    // Another node that starts at the same time was faster.
-    if (!(await store.findToken(hashToken(given)))) throw error
-    return null
-  }
-  for (const { token_id } of earlier) await store.deleteToken({ workspace_id, token_id })
-  return null
-}
-
-async function allTokens(store: Store): Promise<Token[]> {
-  const tokens: Token[] = []
-  let cursor: string | undefined
-  do {
-    const page = await store.listTokens({ workspace_id: DEFAULT_WORKSPACE, limit: 200, cursor })
-    tokens.push(...page.items)
-    cursor = page.next_cursor ?? undefined
-  } while (cursor)
-  return tokens
-}
-
-/** The admin token of the command line on this home: an earlier one of the same name is taken away. */
-export async function replaceToken(store: Store, name: string): Promise<{ token: string; token_id: string }> {
-  for (const old of await allTokens(store)) {
-    if (old.name === name)
-      await store.deleteToken({ workspace_id: DEFAULT_WORKSPACE, token_id: old.token_id })
-  }
-  const token = newToken()
-  const { token_id } = await createAdminToken(store, name, token)
-  return { token, token_id }
-}
-
-function capsOf(config: Config) {
-  return {
-    timeout_ms: config.maxTimeout,
-    memory_bytes: config.maxMemory,
-    threads: config.maxThreads,
-    rows: config.maxRows,
-    output_bytes: config.maxOutput,
-  }
-}
-
-function keepOf({ keepJobs, keepEvents, keepDeliveries }: Config) {
-  return { jobs_ms: keepJobs, events_ms: keepEvents, deliveries_ms: keepDeliveries ?? keepEvents }
 }
 
 /** Undefined where the operator has named no language model. */
@@ -351,18 +189,6 @@ async function buildServices(
   }
   services.push(untilStopped('api', () => api.close()))
   return { api, lease, firstToken }
-}
-
-/** What the operator must set right, as a sentence; anything else as it is. */
-function listenError(error: unknown, { host, port }: Config): unknown {
-  const { code } = error as NodeJS.ErrnoException
-  if (code === 'EADDRINUSE')
-    return new ConfigError(`ASSAY_PORT: ${port} on ${host} is taken; choose another, or 0 for a free one.`)
-  if (code === 'EACCES')
-    return new ConfigError(`ASSAY_PORT: ${port} needs rights that this process does not have.`)
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN')
-    return new ConfigError(`ASSAY_HOST: ${JSON.stringify(host)} is no address of this machine.`)
-  return error
 }
 
 async function runToEnd(services: Service[], signal: AbortSignal, log: Logger, store: Store): Promise<void> {

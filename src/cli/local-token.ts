@@ -1,6 +1,6 @@
 /** The admin token with which the command line speaks to the service on the same home. It lives as long as the run. */
 import { hostname } from 'node:os'
-import { replaceToken } from '../app.ts'
+import { replaceToken } from '../app/accounts.ts'
 import type { Store } from '../store/store.ts'
 import { DEFAULT_WORKSPACE } from '../token.ts'
 
