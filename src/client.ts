@@ -27,9 +27,9 @@ export {
   type Page,
   type Problem,
 } from './client/http.ts'
-export type { BatchInput, BatchView, JobFilter, JobInput } from './client/jobs.ts'
+export type { BatchCheck, BatchInput, BatchView, JobFilter, JobInput } from './client/jobs.ts'
 export type { LinkInput, NewLink } from './client/links.ts'
-export type { ScheduleFilter, ScheduleInput } from './client/schedules.ts'
+export type { ScheduleFilter, ScheduleInput, TimingInput } from './client/schedules.ts'
 export type { SubscriptionInput } from './client/subscriptions.ts'
 export type {
   DeliveryFilter,

@@ -247,7 +247,8 @@ export const ScheduleView = Type.Object(
 )
 export type ScheduleView = Static<typeof ScheduleView>
 
-const SHOWN_RUNS = 5
+/** So many due times ahead are shown. */
+export const SHOWN_RUNS = 5
 
 export function scheduleView(schedule: Schedule): ScheduleView {
   const { workspace_id: _, revision: _revision, variables, ...rest } = schedule

@@ -41,6 +41,22 @@ test('each item of a bulk creation gets its id or its own faults', async (t) => 
   assert.deepEqual([progress.total, progress.ended, progress.counts.queued], [2, 0, 2])
 })
 
+test('what a bulk creation would refuse is told beforehand, and no job is made', async (t) => {
+  const { ask, tokens } = await openHarness(t)
+  const items = [{ template_vars: { who: 'Ada' } }, { template_vars: { times: 99, whom: 'x' } }, {}]
+  const body = { template_id: 'hello', items }
+  const checked = await ask('POST', `${AT}/check`, { body, token: tokens.analyst })
+  assert.equal(checked.status, 200, checked.text)
+  assert.deepEqual([checked.json().accepted, checked.json().refused], [2, 1])
+  assert.deepEqual((await ask('GET', '/v1alpha/jobs/')).json().items, [])
+  const made = (await ask('POST', AT, { body })).json()
+  const faultsOf = ({ errors }: { errors: unknown }) => errors
+  assert.deepEqual(checked.json().items.map(faultsOf), made.items.map(faultsOf), 'the same faults')
+  assert.equal((await ask('POST', `${AT}/check`, { body: { ...body, items: [] } })).status, 422)
+  assert.equal((await ask('POST', `${AT}/check`, { body: { ...body, template_id: 'none' } })).status, 404)
+  assert.equal((await ask('POST', `${AT}/check`, { token: tokens.viewer, body })).status, 403)
+})
+
 test('a bulk creation is repeated under its key without a second job', async (t) => {
   const { ask } = await openHarness(t)
   const body = { template_id: 'hello', items: Array.from({ length: 1000 }, () => ({})) }

@@ -4,6 +4,7 @@ import { type FieldError, notFound } from '../errors.ts'
 import { JOB_STATUSES, type JobStatus } from '../job.ts'
 import { uuidFor } from '../runtime/ids.ts'
 import type { NewJob } from '../store/store.ts'
+import type { FoundTemplate } from '../templates/lookup.ts'
 import { convertVariables } from '../templates/variables.ts'
 import { Id, Name } from './fields.ts'
 import { Metadata } from './jobs.ts'
@@ -34,10 +35,58 @@ const BatchInput = Type.Object({
 })
 type BatchInput = Static<typeof BatchInput>
 
+const ItemFault = Type.Object({ path: Type.String(), message: Type.String() })
+type ItemFault = Static<typeof ItemFault>
+const ItemFaults = Type.Array(ItemFault)
+
 const Outcome = Type.Object({
   index: Type.Integer({ minimum: 0 }),
   assignment_id: Type.Union([Id, Type.Null()]),
-  errors: Type.Array(Type.Object({ path: Type.String(), message: Type.String() })),
+  errors: ItemFaults,
+})
+
+const CheckInput = Type.Pick(BatchInput, ['template_id', 'items'])
+
+/** Each set of variables in turn, converted or with its faults. */
+function* convertItems(
+  { template }: Pick<FoundTemplate, 'template'>,
+  items: readonly Static<typeof Item>[],
+): Generator<{ index: number; item: Static<typeof Item>; values: NewJob['variables']; errors: ItemFault[] }> {
+  for (const [index, item] of items.entries()) {
+    const { values, errors } = convertVariables(template.variables, item.template_vars ?? {})
+    yield { index, item, values, errors: shown(errors, index) }
+  }
+}
+
+export const checkJobs = operation({
+  name: 'checkJobs',
+  tag: 'Jobs',
+  audit: null,
+  summary: 'Check up to 1,000 sets of variables, and make no job',
+  description: 'The faults of each item are those that its creation would be refused with.',
+  scope: 'analyst',
+  body: CheckInput,
+  bodyBytes: BODY_BYTES,
+  replies: {
+    200: {
+      description: 'What would come of each item, in their order',
+      schema: Type.Object(
+        {
+          accepted: Type.Integer({ minimum: 0 }),
+          refused: Type.Integer({ minimum: 0 }),
+          items: Type.Array(Type.Object({ index: Outcome.properties.index, errors: ItemFaults })),
+        },
+        { title: 'BatchCheck' },
+      ),
+    },
+  },
+  errors: ['not_found'],
+  async handle({ services, principal, body }) {
+    const template = await requireTemplate(services, principal, body.template_id)
+    const items = [...convertItems(template, body.items)].map(({ index, errors }) => ({ index, errors }))
+    const refused = items.filter(({ errors }) => errors.length > 0).length
+    return { accepted: items.length - refused, refused, items }
+  },
 })
 
 export const createJobs = operation({
@@ -71,9 +120,8 @@ export const createJobs = operation({
     const at = Number.parseInt(id.replace('-', '').slice(0, 12), 16)
     const jobs: NewJob[] = []
     const items: Static<typeof Outcome>[] = []
-    for (const [index, item] of body.items.entries()) {
-      const { values, errors } = convertVariables(template.template.variables, item.template_vars ?? {})
-      if (errors.length > 0) items.push({ index, assignment_id: null, errors: shown(errors, index) })
+    for (const { index, item, values, errors } of convertItems(template, body.items)) {
+      if (errors.length > 0) items.push({ index, assignment_id: null, errors })
       else {
         const assignment_id = uuidFor(at, `${id} ${index}`, index)
         items.push({ index, assignment_id, errors: [] })
@@ -102,7 +150,7 @@ export const createJobs = operation({
   },
 })
 
-function shown(errors: FieldError[], index: number): { path: string; message: string }[] {
+function shown(errors: FieldError[], index: number): ItemFault[] {
   return errors
     .slice(0, FAULTS_MOST)
     .map(({ path, message }) => ({ path: path.replace(/^payload/, `items.${index}`), message }))

@@ -50,6 +50,7 @@ export const ROUTES: readonly Route[] = [
 
   on('POST /v1alpha/jobs/', jobs.createJob),
   on('POST /v1alpha/jobs/bulk', batches.createJobs),
+  on('POST /v1alpha/jobs/bulk/check', batches.checkJobs),
   on('GET /v1alpha/jobs/batches/{batch_id}', batches.readBatch),
   on('GET /v1alpha/jobs/', jobs.listJobs),
   on('POST /v1alpha/jobs/run', jobs.runJob),
@@ -65,6 +66,7 @@ export const ROUTES: readonly Route[] = [
 
   on('POST /v1alpha/schedules', schedules.createSchedule),
   on('GET /v1alpha/schedules', schedules.listSchedules),
+  on('GET /v1alpha/schedules/preview', schedules.previewSchedule),
   on('GET /v1alpha/schedules/{schedule_id}', schedules.getSchedule),
   on('PATCH /v1alpha/schedules/{schedule_id}', schedules.changeSchedule),
   on('DELETE /v1alpha/schedules/{schedule_id}', schedules.deleteSchedule),

@@ -66,6 +66,30 @@ test('every fault of a schedule comes back with its field', async (t) => {
   assert.equal((await ask('POST', AT, { body: { ...INPUT, template_id: 'none' } })).status, 404)
 })
 
+test('a cron line is previewed by anyone who may read, with the faults of a schedule', async (t) => {
+  const { ask, tokens } = await openHarness(t, { clock: new FakeClock(Date.parse('2026-03-26T12:00:00Z')) })
+  const preview = (query: Record<string, string>) =>
+    ask('GET', `${AT}/preview?${new URLSearchParams(query)}`, { token: tokens.viewer })
+  const { cron, time_zone } = INPUT
+  const { schedule_id, next_runs } = (await ask('POST', AT, { body: INPUT })).json()
+  assert.deepEqual((await preview({ cron, time_zone })).json(), { next_runs }, 'as a schedule would have')
+  const bounded = await preview({
+    cron,
+    starts_at: '2026-04-06T00:00:00Z',
+    ends_at: '2026-04-07T12:00:00+02:00',
+  })
+  assert.deepEqual(bounded.json().next_runs, ['2026-04-06T06:30:00.000Z', '2026-04-07T06:30:00.000Z'])
+  const faults = await preview({ cron: '0 25 * * *', time_zone: 'Mars/Olympus' })
+  assert.equal(faults.status, 422)
+  assert.deepEqual(
+    faults.json().errors.map(({ path }: { path: string }) => path),
+    ['cron', 'time_zone'],
+  )
+  assert.equal((await preview({})).status, 422)
+  const kept = (await ask('GET', AT)).json().items
+  assert.deepEqual([kept.length, kept[0].schedule_id], [1, schedule_id], 'a preview keeps nothing')
+})
+
 test('a schedule is run now, once for a key, and its jobs name it', async (t) => {
   const { ask, tokens } = await openHarness(t)
   const { schedule_id } = (await ask('POST', AT, { body: { ...INPUT, priority: 7 } })).json()

@@ -12,7 +12,9 @@ import {
   OVERLAPS,
   type Schedule,
   ScheduleView,
+  SHOWN_RUNS,
   scheduleView,
+  type Timing,
 } from '../schedule.ts'
 import type { NewSchedule, SchedulePatch } from '../store/contract/schedules.ts'
 import { isTimeZone } from '../templates/calendar.ts'
@@ -74,23 +76,28 @@ type ScheduleInput = Static<typeof ScheduleInput>
 const ScheduleChange = Type.Partial(ScheduleInput)
 const SchedulePath = Type.Object({ schedule_id: Id })
 
-function faultsOf(schedule: NewSchedule, now: string): FieldError[] {
+function timingFaults(timing: Timing, now: string): FieldError[] {
   const faults: FieldError[] = []
   const refuse = (path: string, message: string): void => void faults.push({ path, message })
-  const { starts_at, ends_at } = schedule
-  const cron = cronFault(schedule.cron)
+  const { starts_at, ends_at, time_zone } = timing
+  const cron = cronFault(timing.cron)
   if (cron !== null) refuse('cron', cron)
-  if (!isTimeZone(schedule.time_zone))
-    refuse(
-      'time_zone',
-      `must be an IANA name such as Europe/Berlin, not ${JSON.stringify(schedule.time_zone)}`,
-    )
-  if (schedule.missed === 'all' && schedule.overlap === 'skip')
-    refuse('missed', 'cannot be all where overlap is skip: runs that are made up for would skip each other')
+  if (!isTimeZone(time_zone))
+    refuse('time_zone', `must be an IANA name such as Europe/Berlin, not ${JSON.stringify(time_zone)}`)
   if (starts_at !== null && ends_at !== null && ends_at <= starts_at)
     refuse('ends_at', 'must be after starts_at')
-  else if (faults.length === 0 && dueTimes(schedule, now, 1).length === 0)
+  else if (faults.length === 0 && dueTimes(timing, now, 1).length === 0)
     refuse('ends_at', 'lies before the first due time that is still to come')
+  return faults
+}
+
+function faultsOf(schedule: NewSchedule, now: string): FieldError[] {
+  const faults = timingFaults(schedule, now)
+  if (schedule.missed === 'all' && schedule.overlap === 'skip')
+    faults.push({
+      path: 'missed',
+      message: 'cannot be all where overlap is skip: runs that are made up for would skip each other',
+    })
   return faults
 }
 
@@ -171,6 +178,34 @@ export const listSchedules = operation({
     const { workspace_id } = principal
     const page = await services.store.listSchedules({ limit: LIMIT_DEFAULT, ...query, workspace_id })
     return { items: page.items.map(scheduleView), next_cursor: page.next_cursor }
+  },
+})
+
+export const previewSchedule = operation({
+  name: 'previewSchedule',
+  tag: 'Schedules',
+  summary: 'The next due times of a cron line',
+  description: 'Nothing is kept; what is wrong is a 422 with its field, as when a schedule is made.',
+  scope: 'viewer',
+  query: Type.Object({
+    cron: settable.cron,
+    time_zone: optional.time_zone,
+    starts_at: Type.Optional(Time),
+    ends_at: Type.Optional(Time),
+  }),
+  replies: {
+    200: {
+      description: 'The next five',
+      schema: Type.Object({ next_runs: Type.Array(Time) }, { title: 'SchedulePreview' }),
+    },
+  },
+  async handle({ services, query }) {
+    const { time_zone = 'UTC', starts_at = null, ends_at = null } = query
+    const timing = { cron: query.cron.trim(), time_zone, starts_at, ends_at }
+    const now = iso(services.clock.now())
+    const faults = timingFaults(timing, now)
+    if (faults.length > 0) throw invalid(faults)
+    return { next_runs: dueTimes(timing, now, SHOWN_RUNS) }
   },
 })
 

@@ -40,6 +40,12 @@ export interface BatchView {
   items: { index: number; assignment_id: string | null; errors: { path: string; message: string }[] }[]
 }
 
+export interface BatchCheck {
+  accepted: number
+  refused: number
+  items: { index: number; errors: { path: string; message: string }[] }[]
+}
+
 export interface JobFilter extends PageInput {
   job_status?: JobStatus
   template_id?: string
@@ -114,6 +120,9 @@ export function jobCalls(send: Send, json: Json) {
       }),
     createMany: (input: BatchInput, options?: CreateOptions) =>
       json<BatchView>('POST', '/jobs/bulk', { json: input, idempotencyKey: createKey(options) }),
+    /** The faults that each item would be refused with; no job is made. */
+    checkMany: (input: Pick<BatchInput, 'template_id' | 'items'>) =>
+      json<BatchCheck>('POST', '/jobs/bulk/check', { json: input, repeatable: true }),
     batch: (batch_id: string) =>
       json<{ batch_id: string; total: number; ended: number; counts: Record<JobStatus, number> }>(
         'GET',

@@ -30,6 +30,13 @@ export interface ScheduleInput {
   metadata?: Record<string, string>
 }
 
+export interface TimingInput {
+  cron: string
+  time_zone?: string
+  starts_at?: string
+  ends_at?: string
+}
+
 export interface ScheduleFilter extends PageInput {
   template_id?: string
   user_id?: string
@@ -43,6 +50,9 @@ export function scheduleCalls(send: Send, json: Json) {
       json<ScheduleView>('POST', '/schedules', { json: input, idempotencyKey: createKey(options) }),
     list: (query: ScheduleFilter = {}) =>
       json<Page<ScheduleView>>('GET', '/schedules', { query: { ...query } }),
+    /** The next five due times of a line; nothing is kept. */
+    preview: (query: TimingInput) =>
+      json<{ next_runs: string[] }>('GET', '/schedules/preview', { query: { ...query } }),
     get: (schedule_id: string) => json<ScheduleView>('GET', at(schedule_id)),
     /** Also pauses and resumes. */
     update: (schedule_id: string, patch: Partial<ScheduleInput>) =>
