@@ -1,6 +1,7 @@
 /** What surrounds every page: the way to its content by keyboard, the sections, who is signed in. */
-import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
+import { Link, type LinkProps, Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
+import type { Scope } from '../../../src/token.ts'
 import { queryClient, signOut, useMay, useMe } from '../api.ts'
 import { useToken } from '../session.ts'
 import { chooseTheme, chosenTheme, THEMES } from '../theme.ts'
@@ -32,14 +33,27 @@ function UserMenu() {
   )
 }
 
+/** In the order of the work: what runs, what it reads, who is told, and at the end the house itself. */
+const SECTIONS: readonly { to: LinkProps['to']; name: string; takes: Scope }[] = [
+  { to: '/templates', name: 'Templates', takes: 'viewer' },
+  { to: '/jobs', name: 'Jobs', takes: 'viewer' },
+  { to: '/webhooks', name: 'Webhooks', takes: 'viewer' },
+  { to: '/system', name: 'System', takes: 'admin' },
+]
+
 function Sections() {
-  const admin = useMay('admin')
+  const may: Record<Scope, boolean> = {
+    viewer: true,
+    analyst: useMay('analyst'),
+    admin: useMay('admin'),
+  }
   return (
     <nav className="sections" aria-label="Sections">
-      <Link to="/templates">Templates</Link>
-      <Link to="/jobs">Jobs</Link>
-      <Link to="/webhooks">Webhooks</Link>
-      {admin && <Link to="/system">System</Link>}
+      {SECTIONS.filter(({ takes }) => may[takes]).map(({ to, name }) => (
+        <Link key={name} to={to}>
+          {name}
+        </Link>
+      ))}
       <a href="/docs">API</a>
     </nav>
   )
