@@ -69,7 +69,7 @@ test('every fault of a schedule comes back with its field', async (t) => {
 test('a cron line is previewed by anyone who may read, with the faults of a schedule', async (t) => {
   const { ask, tokens } = await openHarness(t, { clock: new FakeClock(Date.parse('2026-03-26T12:00:00Z')) })
   const preview = (query: Record<string, string>) =>
-    ask('GET', `${AT}/preview?${new URLSearchParams(query)}`, { token: tokens.viewer })
+    ask('GET', `${AT}/preview?${new URLSearchParams(query).toString()}`, { token: tokens.viewer })
   const { cron, time_zone } = INPUT
   const { schedule_id, next_runs } = (await ask('POST', AT, { body: INPUT })).json()
   assert.deepEqual((await preview({ cron, time_zone })).json(), { next_runs }, 'as a schedule would have')
