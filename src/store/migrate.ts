@@ -37,15 +37,20 @@ export function readMigrations(folder: string): Migration[] {
   })
 }
 
-/** Brings the schema to the newest. Answers the names of those that were applied now. */
+/**
+ * Brings the schema to the newest. Answers the names of those that were applied now. A program that starts on a schema
+ * which it does not know is refused; one that runs already goes on, which is why migrations only add (CONTRIBUTING.md).
+ */
 export async function migrate(migrations: Migration[], migrator: Migrator): Promise<string[]> {
   const applied = new Set(await migrator.applied())
-  const newest = Math.max(0, ...applied)
-  const known = migrations.at(-1)?.number ?? 0
-  if (newest > known)
+  const known = new Set(migrations.map(({ number }) => number))
+  // Not the newest alone: one of a later version may fill a gap in the numbers.
+  const unknown = [...applied].filter((number) => !known.has(number))
+  if (unknown.length > 0)
     throw new AppError(
       'store_unavailable',
-      `The database has schema ${newest}, this version of assay knows only ${known}: ` +
+      `The database has the migration ${Math.max(...unknown)}, which this version of assay does not know ` +
+        `(its newest is ${migrations.at(-1)?.number ?? 0}): ` +
         'it was written by a newer version. Install that version again, or restore a backup made before it ran.',
     )
   const missing = migrations.filter(({ number }) => !applied.has(number))

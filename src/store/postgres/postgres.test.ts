@@ -400,7 +400,7 @@ suite('the store on PostgreSQL', { skip: missing ?? false }, () => {
     await assert.rejects(migratePostgres(empty), (error) => {
       assert.ok(error instanceof AppError && error.code === 'store_unavailable')
       const known = migrations.at(-1)!.number
-      assert.match(error.message, new RegExp(`has schema 99, this version of assay knows only ${known}:`))
+      assert.match(error.message, new RegExp(`has the migration 99, .*its newest is ${known}\\)`))
       return true
     })
     await postgres.dropDatabase(name)

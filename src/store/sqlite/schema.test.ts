@@ -41,9 +41,28 @@ test('refuses a schema that is newer than the program', async () => {
   await assert.rejects(migrateSqlite(db, folder), (error) => {
     assert.ok(error instanceof AppError)
     assert.equal(error.code, 'store_unavailable')
-    assert.match(error.message, /has schema 2, this version of assay knows only 1/)
+    assert.match(
+      error.message,
+      /has the migration 2, which this version of assay does not know \(its newest is 1\)/,
+    )
     return true
   })
+  await rm(folder, { recursive: true })
+})
+
+test('refuses a schema that a newer version filled a gap of', async () => {
+  const folder = await migrations({
+    '0001_first.sql': 'CREATE TABLE a (x);',
+    '0002_second.sql': 'CREATE TABLE b (x);',
+    '0004_fourth.sql': 'CREATE TABLE d (x);',
+  })
+  const db = new DatabaseSync(':memory:')
+  await migrateSqlite(db, folder)
+  await rm(path.join(folder, '0002_second.sql'))
+  await assert.rejects(
+    migrateSqlite(db, folder),
+    /has the migration 2, which .*\(its newest is 4\): it was written by a newer version/,
+  )
   await rm(folder, { recursive: true })
 })
 
