@@ -35,6 +35,11 @@ export function isRepeatable(error: unknown): boolean {
   return isFromDatabase(error) && REPEATABLE.has(codeOf(error))
 }
 
+/** It waited for a lock for as long as it may. */
+export function isLockTimeout(error: unknown): boolean {
+  return isFromDatabase(error) && codeOf(error) === '55P03'
+}
+
 /**
  * A prepared statement is not known, is known already, or gives other columns than it did: a pooler hands connections
  * on, or another version has migrated the schema. It is known before the statement does anything.

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from 'pg'
 import { type Migrator, migrate, readMigrations, schemaMissing } from '../migrate.ts'
 import { clientConfig, type Session } from './connection.ts'
-import { translate } from './failures.ts'
+import { isLockTimeout, translate } from './failures.ts'
 import { FIRST_WORD_MS } from './silence.ts'
 
 export const MIGRATIONS = path.join(import.meta.dirname, 'migrations')
@@ -16,6 +16,13 @@ const LOOK_MS = 250
 const PATIENCE_MS = 86_400_000
 /** A node that vanishes in the middle must not keep the others from starting. */
 const ABANDONED_MS = 60_000
+/**
+ * A change of a table waits for all who read it (a dump, an hour), and all who come after wait for the change: it gives
+ * way to them after so long, and tries again.
+ */
+const QUEUED_MS = 1000
+const GIVES_WAY_MS = 2000
+const GIVES_UP_MS = 600_000
 
 /** The driver takes a time limit for one question, which its types do not know. */
 const patiently = (text: string): { text: string; query_timeout: number } => ({
@@ -69,27 +76,39 @@ function migrator(client: Client): Migrator {
 const AFTER_RESTORE = `
   UPDATE events SET xid = '0' WHERE xid >= pg_snapshot_xmax(pg_current_snapshot())`
 
-/**
- * Answers the names of the migrations that were applied, all in one transaction: of nodes that start at once one
- * migrates and the others wait. Throws `store_unavailable` where the schema is newer.
- */
-export async function migratePostgres(url: string, folder = MIGRATIONS): Promise<string[]> {
+async function migrateOnce(url: string, folder: string): Promise<string[]> {
   const client = new Client({ ...clientConfig(url), query_timeout: FIRST_WORD_MS })
   // A connection that breaks also rejects what is asked of it.
   client.on('error', () => undefined)
   try {
     await client.connect()
-    await client.query(`BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${ABANDONED_MS}`)
+    await client.query(
+      `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${ABANDONED_MS}; SET LOCAL lock_timeout = ${QUEUED_MS}`,
+    )
     await lock(client)
     const names = await migrate(readMigrations(folder), migrator(client))
     const { rows } = await client.query<{ found: string | null }>(`SELECT to_regclass('events') AS found`)
     if (rows[0]?.found) await client.query(patiently(AFTER_RESTORE))
     await client.query('COMMIT')
     return names
-  } catch (error) {
-    throw translate(error)
   } finally {
     await client.end().catch(() => undefined)
+  }
+}
+
+/**
+ * Answers the names of the migrations that were applied, all in one transaction: of nodes that start at once one
+ * migrates and the others wait. Throws `store_unavailable` where the schema is newer.
+ */
+export async function migratePostgres(url: string, folder = MIGRATIONS): Promise<string[]> {
+  const patience = performance.now() + GIVES_UP_MS
+  for (;;) {
+    try {
+      return await migrateOnce(url, folder)
+    } catch (error) {
+      if (!isLockTimeout(error) || performance.now() > patience) throw translate(error)
+      await delay(GIVES_WAY_MS)
+    }
   }
 }
 
