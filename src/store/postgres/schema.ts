@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from 'pg'
 import { type Migrator, migrate, readMigrations, schemaMissing } from '../migrate.ts'
 import { clientConfig, type Session } from './connection.ts'
-import { isLockTimeout, translate } from './failures.ts'
+import { isLockTimeout, isRepeatable, translate } from './failures.ts'
 import { FIRST_WORD_MS } from './silence.ts'
 
 export const MIGRATIONS = path.join(import.meta.dirname, 'migrations')
@@ -106,7 +106,8 @@ export async function migratePostgres(url: string, folder = MIGRATIONS): Promise
     try {
       return await migrateOnce(url, folder)
     } catch (error) {
-      if (!isLockTimeout(error) || performance.now() > patience) throw translate(error)
+      if (!(isLockTimeout(error) || isRepeatable(error)) || performance.now() > patience)
+        throw translate(error)
       await delay(GIVES_WAY_MS)
     }
   }

@@ -23,6 +23,8 @@ export interface NodeOptions {
   env: Record<string, string>
   /** Its way to the database, where there is one. */
   proxy: Proxy | null
+  /** The command line of another version. */
+  program?: string
 }
 
 export interface ChaosNode {
@@ -65,9 +67,14 @@ interface Run {
   expected: boolean
 }
 
-function launch({ port, roles, env }: NodeOptions, home: string, logFile: string, clock: string): Run {
+function launch(
+  { port, roles, env, program = assay }: NodeOptions,
+  home: string,
+  logFile: string,
+  clock: string,
+): Run {
   const log = openSync(logFile, 'a')
-  const child = spawn(process.execPath, [assay, 'serve'], {
+  const child = spawn(process.execPath, [program, 'serve'], {
     stdio: ['ignore', 'pipe', log],
     env: cleanEnvironment({
       ASSAY_HOME: home,
