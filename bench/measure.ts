@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createClient } from '../src/client.ts'
-import type { Figure, Missing, Turn } from './figure.ts'
+import type { Figure, Missing } from './figure.ts'
 
 export const ROOT = path.dirname(import.meta.dirname)
 export const TOKEN = 'bench-token-0123456789'
@@ -22,14 +22,14 @@ export interface Row {
 }
 
 /** Ours, theirs, ours, theirs, ...: one warm turn of each that is not counted, then `turns`. */
-export async function inTurns(
+export async function inTurns<T>(
   turns: number,
-  ours: () => Promise<number>,
-  theirs: () => Promise<number>,
-): Promise<Turn[]> {
+  ours: () => Promise<T>,
+  theirs: () => Promise<T>,
+): Promise<{ ours: T; theirs: T }[]> {
   await ours()
   await theirs()
-  const done: Turn[] = []
+  const done: { ours: T; theirs: T }[] = []
   for (let turn = 0; turn < turns; turn += 1) done.push({ ours: await ours(), theirs: await theirs() })
   return done
 }

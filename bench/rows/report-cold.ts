@@ -1,24 +1,46 @@
-/** A whole report over 3 million flights from a cold process: `assay run`, beside DuckDB alone with such queries. */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
+/** A whole report over 3 million flights from a cold process: `assay run`, beside DuckDB alone and a peer with such queries. */
+import { readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { sampleFiles } from '../../src/templates/samples.ts'
-import type { Figure, Missing } from '../figure.ts'
-import { environment, type Form, inTurns, milliseconds, ROOT, withFolder } from '../measure.ts'
+import { atMost, type Figure, type Missing } from '../figure.ts'
+import { environment, type Form, inTurns, ROOT, withFolder } from '../measure.ts'
+import { runTree, type TreeUse } from '../process-tree.ts'
 
 export const reportColdRow = {
   name: 'report-cold',
   run: (form: Form): Promise<(Figure | Missing)[]> => withFolder((home) => measure(form, home)),
 }
 
-async function runOnce(file: string, args: string[], home: string): Promise<void> {
-  const child = spawn(process.execPath, [file, ...args], {
+const run = (file: string, args: string[], home: string): Promise<TreeUse> =>
+  runTree({
+    file: process.execPath,
+    args: [file, ...args],
     cwd: ROOT,
-    stdio: ['ignore', 'ignore', 'inherit'],
     env: environment({ ASSAY_HOME: home, ASSAY_LOG_LEVEL: 'error' }),
   })
-  const [code] = (await once(child, 'exit')) as [number | null]
-  if (code !== 0) throw new Error(`${file} ended with ${code}.`)
+
+const FRAMEWORK = path.join(ROOT, 'bench/peers/framework')
+const version = (
+  JSON.parse(
+    readFileSync(path.join(ROOT, 'bench/node_modules/@observablehq/framework/package.json'), 'utf8'),
+  ) as { version: string }
+).version
+
+/** Its own command in its own folder, from nothing: neither its cache nor an earlier build is there. */
+async function buildFramework(sql: string): Promise<TreeUse> {
+  for (const left of ['dist', 'src/.observablehq'])
+    rmSync(path.join(FRAMEWORK, left), { recursive: true, force: true })
+  return runTree({
+    file: process.execPath,
+    args: [
+      path.join(ROOT, 'bench/node_modules/@observablehq/framework/dist/bin/observable.js'),
+      'build',
+      '--root',
+      'src',
+    ],
+    cwd: FRAMEWORK,
+    env: environment({ OBSERVABLE_TELEMETRY_DISABLE: 'true', REPORT_SQL: sql }),
+  })
 }
 
 /** What flight-delays asks of the data, by its parts, without analyses, prose and charts. */
@@ -37,9 +59,13 @@ function statements(): string[] {
 
 async function measure({ turns }: Form, home: string): Promise<(Figure | Missing)[]> {
   const sql = JSON.stringify(statements())
-  const assay = () => runOnce('bin/assay.js', ['run', 'templates/flight-delays.md'], home)
-  const duckdb = () => runOnce(path.join(ROOT, 'bench/peers/queries.ts'), [sql], home)
+  const assay = () => run('bin/assay.js', ['run', 'templates/flight-delays.md'], home)
+  const duckdb = () => run(path.join(ROOT, 'bench/peers/queries.ts'), [sql], home)
   const work = 'a report over 3 million flights, cold process to Markdown (`assay run`)'
+  const floor = await inTurns(turns, assay, duckdb)
+  const peer = await inTurns(turns, assay, () => buildFramework(sql))
+  const beside = `Observable Framework ${version}: a cold build to a page`
+  const note = 'six such queries; it leaves the four charts to the browser and has no statistics'
   return [
     {
       work,
@@ -48,11 +74,28 @@ async function measure({ turns }: Form, home: string): Promise<(Figure | Missing
       aim: null,
       compare: 'difference',
       unit: 'ms',
-      turns: await inTurns(
-        turns,
-        () => milliseconds(assay),
-        () => milliseconds(duckdb),
-      ),
+      turns: floor.map(({ ours, theirs }) => ({ ours: ours.ms, theirs: theirs.ms })),
+    },
+    {
+      work: `${work}: time`,
+      beside,
+      aim: atMost(1),
+      compare: 'ratio',
+      unit: 'ms',
+      turns: peer.map(({ ours, theirs }) => ({ ours: ours.ms, theirs: theirs.ms })),
+      note,
+    },
+    {
+      work: `${work}: peak memory of all processes`,
+      beside,
+      aim: atMost(1),
+      compare: 'ratio',
+      unit: 'MB',
+      turns: peer.map(({ ours, theirs }) => ({
+        ours: ours.peak_bytes / 1e6,
+        theirs: theirs.peak_bytes / 1e6,
+      })),
+      note,
     },
     {
       work,

@@ -1,0 +1,48 @@
+/** A command and all that it starts: how long it takes and the most memory that they hold together. Linux. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
+
+const EVERY_MS = 20
+
+export interface TreeUse {
+  ms: number
+  /** Proportional set size: memory that processes share counts once. Sampled every 20 ms. */
+  peak_bytes: number
+}
+
+export interface TreeCommand {
+  file: string
+  args: string[]
+  cwd: string
+  env: NodeJS.ProcessEnv
+}
+
+function childrenOf(pid: number): number[] {
+  return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+    readFileSync(`/proc/${pid}/task/${task}/children`, 'latin1').split(' ').filter(Boolean).map(Number),
+  )
+}
+
+/** What ended meanwhile holds nothing. */
+function held(pid: number): number {
+  try {
+    const own = Number(/^Pss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1'))![1])
+    return childrenOf(pid).reduce((sum, child) => sum + held(child), own * 1024)
+  } catch {
+    return 0
+  }
+}
+
+export async function runTree({ file, args, cwd, env }: TreeCommand): Promise<TreeUse> {
+  const began = performance.now()
+  const child = spawn(file, args, { cwd, env, stdio: ['ignore', 'ignore', 'inherit'] })
+  let peak = 0
+  const timer = setInterval(() => {
+    peak = Math.max(peak, held(child.pid!))
+  }, EVERY_MS)
+  const [code] = (await once(child, 'exit')) as [number | null]
+  clearInterval(timer)
+  if (code !== 0) throw new Error(`${file} ${args.join(' ')} ended with ${code}.`)
+  return { ms: performance.now() - began, peak_bytes: peak }
+}
