@@ -53,6 +53,18 @@ export const Attempt = Type.Object(
         headers: Type.Record(Type.String(), Type.String()),
         body: Type.String({ description: 'The first 16 KiB' }),
         truncated: Type.Boolean(),
+        cut: Type.Optional(
+          Type.Object(
+            {
+              read_bytes: Type.Integer({ minimum: 0, description: 'So much of the body was read' }),
+              total_bytes: nullable(
+                Type.Integer({ minimum: 0, description: 'So long the body is; null: nobody said so' }),
+              ),
+              sha256: Type.String({ description: 'Of the bytes that were read, in hex' }),
+            },
+            { description: 'Where `truncated`: what the body was, to compare with what was sent' },
+          ),
+        ),
       }),
     ),
   },

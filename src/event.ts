@@ -13,6 +13,7 @@ export const EVENT_TYPES = [
   'job.canceled',
   'schedule.failed',
   'webhook.test',
+  'webhook.failing',
   'webhook.disabled',
 ] as const
 export type EventType = (typeof EVENT_TYPES)[number]
@@ -59,11 +60,34 @@ export const TestEventData = Type.Object({
   webhook_id: Type.String({ format: 'uuid' }),
   message: Type.String(),
 })
+const TriedDelivery = Type.Object(
+  {
+    delivery_id: Type.String({ format: 'uuid' }),
+    event_id: Type.String({ format: 'uuid' }),
+    event_type: Type.Enum([...EVENT_TYPES]),
+  },
+  { description: 'The delivery whose attempt led to this' },
+)
+export type TriedDelivery = Static<typeof TriedDelivery>
+export const FailingEventData = Type.Object({
+  webhook_id: Type.String({ format: 'uuid' }),
+  url: Type.String(),
+  failing_since: Type.String({ format: 'date-time' }),
+  failing_reason: Type.String({ description: 'Class and detail of the last error' }),
+  disabled_from: Type.String({
+    format: 'date-time',
+    description: 'The first attempt that fails after this disables the webhook',
+  }),
+  delivery: TriedDelivery,
+})
+export type FailingEventData = Static<typeof FailingEventData>
 export const DisabledEventData = Type.Object({
   webhook_id: Type.String({ format: 'uuid' }),
   url: Type.String(),
   disabled_reason: Type.String(),
+  delivery: TriedDelivery,
 })
+export type DisabledEventData = Static<typeof DisabledEventData>
 
 export const EVENT_DATA: Record<EventType, Type.TSchema> = {
   'job.queued': JobEventData,
@@ -73,6 +97,7 @@ export const EVENT_DATA: Record<EventType, Type.TSchema> = {
   'job.canceled': JobEventData,
   'schedule.failed': ScheduleFailedData,
   'webhook.test': TestEventData,
+  'webhook.failing': FailingEventData,
   'webhook.disabled': DisabledEventData,
 }
 

@@ -7,6 +7,8 @@ import {
   breakerView,
   CLOSED,
   failsForTooLong,
+  HEALTHY,
+  healthAfter,
   isOpen,
   notifies,
   subscribedEvents,
@@ -98,6 +100,23 @@ test('a webhook fails for too long after five days without a success', () => {
   assert.equal(failsForTooLong({ failing_since }, since + 5 * 86_400_000 - 1), false)
   assert.equal(failsForTooLong({ failing_since }, since + 5 * 86_400_000), true)
   assert.equal(failsForTooLong({ failing_since: null }, since * 2), false)
+})
+
+test('a success forgets since when and why a webhook failed, and that it was told', () => {
+  const error = { class: 'dns', detail: 'No such name.' }
+  const first = healthAfter(HEALTHY, false, error, '2026-01-01T00:00:00.000Z')
+  assert.deepEqual(first, {
+    failing_since: '2026-01-01T00:00:00.000Z',
+    failing_reason: 'dns: No such name.',
+    warned_at: null,
+  })
+  const told = { ...first, warned_at: '2026-01-02T00:00:00.000Z' }
+  const other = { class: 'tls', detail: 'It has expired.' }
+  assert.deepEqual(healthAfter(told, false, other, '2026-01-03T00:00:00.000Z'), {
+    ...told,
+    failing_reason: 'tls: It has expired.',
+  })
+  assert.deepEqual(healthAfter(told, true, null, '2026-01-03T00:00:00.000Z'), HEALTHY)
 })
 
 test('a breaker is shown as people read it', () => {

@@ -4,7 +4,13 @@
  */
 import Type, { type Static } from 'typebox'
 import { AppError } from './errors.ts'
-import { ENDING_EVENTS, EVENT_TYPES, type EventType } from './event.ts'
+import {
+  ENDING_EVENTS,
+  EVENT_TYPES,
+  type EventType,
+  type FailingEventData,
+  type TriedDelivery,
+} from './event.ts'
 
 export const WEBHOOK_STATUSES = ['enabled', 'disabled'] as const
 export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number]
@@ -12,11 +18,15 @@ export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number]
 export const WEBHOOK_KINDS = ['webhook', 'email', 'slack'] as const
 export type WebhookKind = (typeof WEBHOOK_KINDS)[number]
 
-/** A header value as the store keeps it: sealed, with the first 8 hex digits of its SHA-256 for people to compare. */
+/**
+ * A header value as the store keeps it: sealed, with the first 8 hex digits of its SHA-256 for people to compare. One that
+ * was declared public is kept in clear beside.
+ */
 export interface SealedHeader {
   name: string
   sealed: string
   fingerprint: string
+  public_value?: string
 }
 
 /** A signing key as the store keeps it. `expires_at` is null for the present one; older ones sign until then. */
@@ -31,7 +41,17 @@ export type SignatureVersion = (typeof SIGNATURES)[number]
 /** Seconds between tries, each with a fifth of jitter; the first try is at once. */
 export const RETRY_SCHEDULE: readonly number[] = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400]
 
-export interface Webhook {
+/** How its attempts fare: all null after a success. */
+export interface Health {
+  /** Since when every attempt has failed. */
+  failing_since: string | null
+  /** Class and detail of the last error. */
+  failing_reason: string | null
+  /** When `webhook.failing` was told, once for each time that it fails. */
+  warned_at: string | null
+}
+
+export interface Webhook extends Health {
   webhook_id: string
   workspace_id: string
   kind: WebhookKind
@@ -56,8 +76,6 @@ export interface Webhook {
   disabled_reason: string | null
   /** Whether it is told of jobs that were skipped by their condition. */
   tells_skipped: boolean
-  /** Since when every attempt has failed; null after a success. */
-  failing_since: string | null
   /** The breaker. */
   failures: number
   open_until: string | null
@@ -68,6 +86,8 @@ export interface Webhook {
 export interface HeaderInput {
   name: string
   value: string
+  /** Its value is no secret, and is shown. */
+  public?: boolean
 }
 
 const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()])
@@ -82,7 +102,8 @@ export const WebhookView = Type.Object(
     headers: Type.Array(
       Type.Object({
         name: Type.String(),
-        value: Type.String({ description: 'Hidden: •••• and a fingerprint' }),
+        value: Type.String({ description: 'Hidden, •••• and a fingerprint, unless it is public' }),
+        public: Type.Boolean(),
       }),
     ),
     user_id: Type.String(),
@@ -96,7 +117,10 @@ export const WebhookView = Type.Object(
     rate_per_second: nullable(Type.Number()),
     status: Type.Enum([...WEBHOOK_STATUSES]),
     disabled_reason: nullable(Type.String()),
-    failing_since: nullable(Type.String({ format: 'date-time' })),
+    failing_since: nullable(
+      Type.String({ format: 'date-time', description: 'Since when every attempt has failed' }),
+    ),
+    failing_reason: nullable(Type.String({ description: 'Class and detail of the last error' })),
     breaker: Type.Object(
       {
         state: Type.Enum([...BREAKER_STATES], {
@@ -173,8 +197,9 @@ export function rotatedSecrets(
   return [{ sealed: rotation.sealed, expires_at: null }, ...older].slice(0, SECRETS_MOST)
 }
 
-export function hiddenValue(header: SealedHeader): string {
-  return `•••• ${header.fingerprint}`
+/** The value of a public header, the fingerprint of any other. */
+export function shownValue(header: SealedHeader): string {
+  return header.public_value ?? `•••• ${header.fingerprint}`
 }
 
 /** `now`: milliseconds since 1970. */
@@ -182,7 +207,11 @@ export function webhookView(webhook: Webhook, now: number): WebhookView {
   return {
     webhook_id: webhook.webhook_id,
     url: webhook.url,
-    headers: webhook.headers.map((header) => ({ name: header.name, value: hiddenValue(header) })),
+    headers: webhook.headers.map((header) => ({
+      name: header.name,
+      value: shownValue(header),
+      public: header.public_value !== undefined,
+    })),
     user_id: webhook.user_id,
     presence_name: webhook.presence_name,
     events: subscribedEvents(webhook),
@@ -195,6 +224,7 @@ export function webhookView(webhook: Webhook, now: number): WebhookView {
     status: webhook.status,
     disabled_reason: webhook.disabled_reason,
     failing_since: webhook.failing_since,
+    failing_reason: webhook.failing_reason,
     breaker: breakerView(webhook, now),
     created_at: webhook.created_at,
     updated_at: webhook.updated_at,
@@ -236,12 +266,56 @@ export function notifies(
 /** Requests at a time to one webhook, unless it sets its own. */
 export const MAX_IN_FLIGHT = 8
 
-/** A webhook that fails for so long without a success is disabled. */
+export const HEALTHY: Health = { failing_since: null, failing_reason: null, warned_at: null }
+
+export function healthAfter(
+  health: Health,
+  delivered: boolean,
+  error: { class: string; detail: string } | null,
+  at: string,
+): Health {
+  if (delivered) return HEALTHY
+  const { failing_since, failing_reason, warned_at } = health
+  return {
+    failing_since: failing_since ?? at,
+    failing_reason: error === null ? failing_reason : `${error.class}: ${error.detail}`,
+    warned_at,
+  }
+}
+
+const DAY_MS = 86_400_000
+/** A webhook that fails for so long without a success is disabled, */
 export const FAILING_DAYS_MAX = 5
+/** and after so long those that ask for it are told once. */
+export const FAILING_DAYS_TOLD = 1
+
+function failsFor(days: number, { failing_since }: Pick<Webhook, 'failing_since'>, now: number): boolean {
+  return failing_since !== null && now - Date.parse(failing_since) >= days * DAY_MS
+}
 
 export function failsForTooLong(webhook: Pick<Webhook, 'failing_since'>, now: number): boolean {
-  if (webhook.failing_since === null) return false
-  return now - Date.parse(webhook.failing_since) >= FAILING_DAYS_MAX * 86_400_000
+  return failsFor(FAILING_DAYS_MAX, webhook, now)
+}
+
+/** Whether `webhook.failing` is due. */
+export function isToBeTold(webhook: Pick<Webhook, 'failing_since' | 'warned_at'>, now: number): boolean {
+  return webhook.warned_at === null && failsFor(FAILING_DAYS_TOLD, webhook, now)
+}
+
+/** Of a webhook that fails. */
+export function failingData(
+  { webhook_id, url, failing_since, failing_reason }: Pick<Webhook, 'webhook_id' | 'url'> & Health,
+  delivery: TriedDelivery,
+): FailingEventData {
+  const disabled_from = new Date(Date.parse(failing_since!) + FAILING_DAYS_MAX * DAY_MS).toISOString()
+  return {
+    webhook_id,
+    url,
+    failing_since: failing_since!,
+    failing_reason: failing_reason!,
+    disabled_from,
+    delivery,
+  }
 }
 
 /**

@@ -25,6 +25,11 @@ export const listEvents = operation({
 
 const EXAMPLE_ID = '019c0f5e-7a10-7c3b-9c55-3f0d8a1b2c3d'
 const EXAMPLE_INSIGHT = '019c0f5e-9b20-7d41-8e66-4a1e9b2c3d4e'
+const EXAMPLE_DELIVERY = {
+  delivery_id: '019c0f5e-a1c0-7e52-9d77-5b2fac3d4e5f',
+  event_id: '019c0f5e-9f00-7a63-8c88-6c30bd4e5f60',
+  event_type: 'job.completed',
+}
 const EXAMPLE_TIME = '2026-01-31T12:00:00.000Z'
 
 const EXAMPLE_JOB = {
@@ -94,13 +99,26 @@ const CATALOGUE: Record<EventType, { description: string; data: Record<string, u
     description: 'Somebody tests a webhook.',
     data: { webhook_id: EXAMPLE_ID, message: 'This is a test: nothing happened, and the webhook works.' },
   },
+  'webhook.failing': {
+    description:
+      'Every attempt of a webhook has failed for a day: told once, until one succeeds. Only for webhooks whose `events` names it or is `*`.',
+    data: {
+      webhook_id: EXAMPLE_ID,
+      url: 'https://example.com/hook',
+      failing_since: '2026-01-30T12:00:00.000Z',
+      failing_reason: 'refused: The host refused the connection.',
+      disabled_from: '2026-02-04T12:00:00.000Z',
+      delivery: EXAMPLE_DELIVERY,
+    },
+  },
   'webhook.disabled': {
     description:
       'A webhook was turned off because it failed; only for webhooks whose `events` names it or is `*`.',
     data: {
       webhook_id: EXAMPLE_ID,
       url: 'https://example.com/hook',
-      disabled_reason: 'Every attempt failed for five days.',
+      disabled_reason: 'Every attempt has failed since 2026-01-30T12:00:00.000Z.',
+      delivery: EXAMPLE_DELIVERY,
     },
   },
 }

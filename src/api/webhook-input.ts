@@ -22,6 +22,9 @@ const Events = Type.Array(Type.Enum([...EVENT_TYPES, '*']), {
 })
 const nullable = <Schema extends Type.TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
 const HeaderName = Type.String({ minLength: 1, maxLength: 255 })
+const Public = Type.Boolean({
+  description: 'Its value is no secret: answers and attempts show it; false unless given',
+})
 const Description = Type.String({ maxLength: 1000 })
 const Schedule = Type.Array(Type.Number({ minimum: 0, maximum: WEEK_SECONDS }), {
   maxItems: 20,
@@ -34,9 +37,10 @@ const Rate = Type.Number({ minimum: 0.001, maximum: 10_000 })
 export const WebhookInput = Type.Object({
   url: Url,
   headers: Type.Optional(
-    Type.Array(Type.Object({ name: HeaderName, value: Type.String() }), {
+    Type.Array(Type.Object({ name: HeaderName, value: Type.String(), public: Type.Optional(Public) }), {
       maxItems: HEADERS_MOST,
-      description: 'Sent with every request; values are kept encrypted and never shown again',
+      description:
+        'Sent with every request; values are kept encrypted and never shown again, unless they are public',
     }),
   ),
   user_id: Name,
@@ -54,12 +58,15 @@ export const WebhookChange = Type.Object({
   url: Type.Optional(Url),
   headers: Type.Optional(
     nullable(
-      Type.Array(Type.Object({ name: HeaderName, value: nullable(Type.String()) }), {
-        minItems: 1,
-        maxItems: HEADERS_MOST,
-        description:
-          'By name: a value sets the header, null removes it, headers that are not named stay. null instead of the list removes all',
-      }),
+      Type.Array(
+        Type.Object({ name: HeaderName, value: nullable(Type.String()), public: Type.Optional(Public) }),
+        {
+          minItems: 1,
+          maxItems: HEADERS_MOST,
+          description:
+            'By name: a value sets the header, null removes it, headers that are not named stay. null instead of the list removes all',
+        },
+      ),
     ),
   ),
   user_id: Type.Optional(Name),
@@ -80,6 +87,7 @@ const REFUSED =
 interface GivenHeader {
   name: string
   value: string | null
+  public?: boolean
 }
 
 export function headerFaults(headers: readonly GivenHeader[]): FieldError[] {
@@ -111,12 +119,13 @@ export function urlFaults(url: string, targets: Targets): FieldError[] {
 export function sealHeader(
   secrets: SecretBox,
   webhook_id: string,
-  { name, value }: { name: string; value: string },
+  { name, value, public: open = false }: GivenHeader & { value: string },
 ): SealedHeader {
   return {
     name,
     sealed: secrets.seal(value, headerContext(webhook_id, name)),
     fingerprint: fingerprint(value),
+    ...(open ? { public_value: value } : {}),
   }
 }
 
@@ -126,8 +135,8 @@ export function headerChanges(
   given: readonly GivenHeader[] | null,
 ): HeaderChange[] | null {
   if (given === null) return null
-  return given.map(({ name, value }) => ({
-    name,
-    sealed: value === null ? null : sealHeader(secrets, webhook_id, { name, value }),
-  }))
+  return given.map((header) => {
+    const { name, value } = header
+    return { name, sealed: value === null ? null : sealHeader(secrets, webhook_id, { ...header, value }) }
+  })
 }

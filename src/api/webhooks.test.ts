@@ -280,6 +280,35 @@ async function dispatch(t: TestContext, { parts }: Harness): Promise<void> {
   })
 }
 
+test('shows the value of a header that is declared public, in answers and attempts, and of no other', async (t) => {
+  const harness = await openHarness(t)
+  const receiver = await openReceiver(t, () => 200)
+  const made = await register(harness, {
+    url: receiver.url,
+    headers: [
+      { name: 'X-Team', value: 'reports', public: true },
+      { name: 'X-Secret', value: 's3cret', public: false },
+    ],
+  })
+  const [team, secret] = made.headers
+  assert.deepEqual(team, { name: 'X-Team', value: 'reports', public: true })
+  assert.match(secret.value, /^•••• [0-9a-f]{8}$/)
+  assert.equal(secret.public, false)
+  await dispatch(t, harness)
+  const sent = await harness.ask('POST', `/v1alpha/webhooks/${made.webhook_id}/test`)
+  const { request } = sent.json()
+  assert.equal(request.headers['X-Team'], 'reports')
+  assert.match(request.headers['X-Secret'], /^••••/)
+  const got = (await receiver.next()).request.headers
+  assert.deepEqual([got['x-team'], got['x-secret']], ['reports', 's3cret'])
+  const patch = (headers: object[]) =>
+    harness.ask('PATCH', `/v1alpha/webhooks/${made.webhook_id}`, { body: { headers } })
+  const hidden = (await patch([{ name: 'X-Team', value: 'reports' }])).json()
+  assert.equal(hidden.headers[0].public, false)
+  assert.match(hidden.headers[0].value, /^••••/)
+  assert.equal((await patch([{ name: 'X-Team', value: 'a', public: 'yes' }])).status, 422)
+})
+
 test('sends a test at once and answers with the attempt, whatever became of it', async (t) => {
   const harness = await openHarness(t)
   let status = 200

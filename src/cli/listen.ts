@@ -5,6 +5,7 @@ import type { Job } from '../job.ts'
 import { uuidv7 } from '../runtime/ids.ts'
 import { VERSION } from '../runtime/version.ts'
 import { sign } from '../signature.ts'
+import { failingData } from '../webhook.ts'
 import { type Command, JSON_OPTION, numberOption } from './command.ts'
 import { type Connection, connect } from './connect.ts'
 import { EXIT, ExitError, UsageError } from './exit.ts'
@@ -168,12 +169,14 @@ function exampleEvent(type: EventType): Event {
   const event_id = uuidv7()
   if (type === 'webhook.test')
     return { event_id, type, timestamp, data: { webhook_id: uuidv7(), message: 'This is a test.' } }
-  if (type === 'webhook.disabled') {
-    const data = {
-      webhook_id: uuidv7(),
-      url: 'https://example.com/hook',
-      disabled_reason: 'It failed for five days.',
-    }
+  if (type === 'webhook.disabled' || type === 'webhook.failing') {
+    const of = { webhook_id: uuidv7(), url: 'https://example.com/hook' }
+    const delivery = { delivery_id: uuidv7(), event_id: uuidv7(), event_type: 'job.completed' as const }
+    const [failing_since, failing_reason] = [timestamp, 'refused: The host refused the connection.']
+    const data =
+      type === 'webhook.disabled'
+        ? { ...of, disabled_reason: 'It failed for five days.', delivery }
+        : failingData({ ...of, failing_since, failing_reason, warned_at: null }, delivery)
     return { event_id, type, timestamp, data }
   }
   if (type === 'schedule.failed') {

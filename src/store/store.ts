@@ -162,6 +162,8 @@ export interface AttemptOutcome {
    * claimed), writes one `webhook.disabled` event with deliveries to the webhooks whose `events` names it or is `*`.
    */
   disable?: { reason: string } | undefined
+  /** Also writes one `webhook.failing`, where none was since its last success and it is still enabled. */
+  warn?: true | undefined
 }
 
 export interface NewRecovery {

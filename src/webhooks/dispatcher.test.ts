@@ -322,19 +322,26 @@ test('410 disables the webhook, and what waits for it stays', async () => {
   assert.deepEqual([said.type, said.data.webhook_id], ['webhook.disabled', webhook.webhook_id])
 })
 
-test('five days without a success disable the webhook, once; what waited can be sent once it is enabled', async () => {
+test('a day without a success is told, five disable the webhook, each once; what waited can be sent once it is enabled', async () => {
   const clock = new FakeClock(Date.now())
   const started = await station({ clock })
   const { store, register, send, attempted } = started
   const [away, listening] = [await receive(modes.status(503)), await receive()]
   // Tried every twelve hours, for longer than five days.
-  const { webhook } = await register(away.url, { retry_schedule: Array<number>(20).fill(43_200) })
+  const { webhook } = await register(away.url, {
+    retry_schedule: Array<number>(20).fill(43_200),
+    events: ['webhook.test'],
+  })
   await register(listening.url)
   const { delivery_id } = await send(webhook)
   const first = await attempted(delivery_id, 1)
   const other = await send(webhook)
-  const said = turning(clock, 600_000, listening.next())
-  const told = JSON.parse((await said).body.toString()) as { type: string; data: Record<string, string> }
+  const next = async (): Promise<{ type: string; data: Record<string, string> }> =>
+    JSON.parse((await turning(clock, 600_000, listening.next())).body.toString())
+  const warned = await next()
+  assert.deepEqual([warned.type, warned.data.webhook_id], ['webhook.failing', webhook.webhook_id])
+  assert.match(warned.data.failing_reason!, /^http_status: The receiver answered 503/)
+  const told = await next()
   const days = (clock.now() - Date.parse(first.attempts[0]!.started_at)) / 86_400_000
   assert.ok(days >= 5 && days < 6, `${days}`)
   assert.deepEqual([told.type, told.data.webhook_id], ['webhook.disabled', webhook.webhook_id])
@@ -360,7 +367,7 @@ test('five days without a success disable the webhook, once; what waited can be 
     ['delivered', 'delivered'],
   )
   assert.equal(away.arrivals.length, before + 2)
-  assert.equal(listening.arrivals.length, 1)
+  assert.equal(listening.arrivals.length, 2)
 })
 
 test('while a key is replaced both sign, afterwards only the new one', async () => {

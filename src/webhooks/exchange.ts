@@ -3,6 +3,7 @@
  * timer for idleness would be beaten by a receiver that drips (measured: undici's `bodyTimeout` is one). The body is read
  * as it comes, kept up to a cap and never decompressed. It always resolves: a failure is a value.
  */
+import { createHash, type Hash } from 'node:crypto'
 import type { Dispatcher } from 'undici'
 import type { ConnectPhases, Guard } from '../outgoing/guard.ts'
 
@@ -32,6 +33,12 @@ export interface Exchange {
   body: Buffer
   /** The body was longer than what is kept, or ended early. */
   truncated: boolean
+  /** Bytes of the body that were read. */
+  read: number
+  /** They are all that it has. */
+  whole: boolean
+  /** SHA-256 of the bytes that were read, in hex, where those are more than what is kept. */
+  sha256: string | null
   phases: ConnectPhases & { first_byte: number | null; total: number }
   /** What went wrong below HTTP; null: the answer is complete, or cut where it was longer than what is read. */
   failure: Error | null
@@ -39,6 +46,7 @@ export interface Exchange {
 
 /** A body a little longer than what is kept is read to its end, so that the connection can be used again. */
 const READ_BEYOND = 48 * 1024
+const NOTHING = Buffer.alloc(0)
 const SOCKET_CODES = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'])
 
 function flatten(headers: Record<string, string | string[] | undefined>): Record<string, string> {
@@ -54,24 +62,53 @@ function pathOf(url: URL): string {
   return `${url.pathname}${url.search}`
 }
 
+/** The body as it comes: the first bytes are kept, all that were read are counted, and hashed where they are more. */
+class BodyReader {
+  readonly keep: number
+  read = 0
+  private kept = 0
+  private readonly chunks: Buffer[] = []
+  private hash: Hash | null = null
+
+  constructor(keep: number) {
+    this.keep = keep
+  }
+
+  add(chunk: Buffer): void {
+    this.read += chunk.length
+    const part = chunk.subarray(0, this.keep - this.kept)
+    if (part.length > 0) this.chunks.push(part)
+    this.kept += part.length
+    if (this.read === this.kept) return
+    if (this.hash === null) {
+      this.hash = createHash('sha256')
+      for (const kept of this.chunks) this.hash.update(kept)
+      this.hash.update(chunk.subarray(part.length))
+    } else this.hash.update(chunk)
+  }
+
+  body(): Pick<Exchange, 'body' | 'read' | 'sha256'> {
+    const { chunks, read } = this
+    const body = chunks.length === 1 ? chunks[0]! : chunks.length === 0 ? NOTHING : Buffer.concat(chunks)
+    return { body, read, sha256: this.hash?.digest('hex') ?? null }
+  }
+}
+
 /** Collects one try; `done` is called once, with what failed or null. */
 function collector(guard: Guard, keep: number, done: (failure: Error | null) => void) {
   const started = performance.now()
-  const chunks: Buffer[] = []
-  let kept = 0
-  let read = 0
+  const reader = new BodyReader(keep)
   let sentAt = started
   let over = false
   let controller: Dispatcher.DispatchController | undefined
-  const state: Pick<Exchange, 'status' | 'headers' | 'truncated'> & {
+  const state: Pick<Exchange, 'status' | 'headers' | 'whole'> & {
     connecting: (ConnectPhases & { reused: boolean }) | null
     firstByte: number | null
-  } = { status: null, headers: {}, truncated: false, connecting: null, firstByte: null }
+  } = { status: null, headers: {}, whole: false, connecting: null, firstByte: null }
   const finish = (failure: Error | null): void => {
     if (over) return
     over = true
     state.connecting ??= guard.phasesOf(handler)
-    if (failure !== null && state.status !== null) state.truncated = true
     done(failure)
   }
   const handler: Dispatcher.DispatchHandler = {
@@ -88,25 +125,22 @@ function collector(guard: Guard, keep: number, done: (failure: Error | null) => 
       state.headers = flatten(headers)
     },
     onResponseData(control, chunk) {
-      read += chunk.length
-      if (kept < keep) {
-        const part = chunk.subarray(0, keep - kept)
-        chunks.push(part)
-        kept += part.length
-      }
-      if (read > kept) state.truncated = true
-      if (read > keep + READ_BEYOND) {
+      reader.add(chunk)
+      if (reader.read > keep + READ_BEYOND) {
         finish(null)
         control.abort(new AbandonedError('The body is longer than what is read.'))
       }
     },
-    onResponseEnd: () => finish(null),
+    onResponseEnd() {
+      state.whole = true
+      finish(null)
+    },
     onResponseError: (_control, error) => finish(error),
   }
   return {
     handler,
     state,
-    body: () => Buffer.concat(chunks),
+    body: () => reader.body(),
     stop(reason: Error) {
       finish(reason)
       controller?.abort(reason)
@@ -132,10 +166,12 @@ export function exchange(guard: Guard, request: ExchangeRequest): Promise<Exchan
     const end = (failure: Error | null): void => {
       clearTimeout(timer)
       request.signal?.removeEventListener('abort', giveUp)
-      const { status, headers, truncated, connecting, firstByte } = current.state
+      const { status, headers, whole, connecting, firstByte } = current.state
       const { dns, connect, tls } = connecting ?? { dns: null, connect: null, tls: null }
       const phases = { dns, connect, tls, first_byte: firstByte, total: performance.now() - started }
-      resolve({ status, headers, body: current.body(), truncated, phases, failure })
+      const answer = current.body()
+      const truncated = status !== null && (!whole || answer.sha256 !== null)
+      resolve({ status, headers, ...answer, truncated, whole, phases, failure })
     }
     const start = (): void => {
       const done = (failure: Error | null): void =>

@@ -22,12 +22,17 @@ function input(change: {
   control?: string | null
   schedule?: number[] | null
   failing_since?: string | null
+  warned_at?: string | null
   random?: number
 }): RetryInput {
   const { number = 1, status = 500, retryAfter = null, control = null, schedule = null } = change
   const delivered = status !== null && status >= 200 && status < 300
   return {
-    webhook: { retry_schedule: schedule, failing_since: change.failing_since ?? null },
+    webhook: {
+      retry_schedule: schedule,
+      failing_since: change.failing_since ?? null,
+      warned_at: change.warned_at ?? null,
+    },
     record: { number, status_code: status, error: delivered ? null : HTTP_ERROR },
     answer: { retryAfter, control },
     now: NOW,
@@ -181,6 +186,16 @@ test('410 and the control header disable, abort-message gives this one up', () =
     next: { status: 'delivered' },
   })
   assert.deepEqual(nextStep(input({ control: 'other' })).next.status, 'pending')
+})
+
+test('a day of nothing but failures is told, once, and not of what is disabled anyway', () => {
+  const days = (count: number): string => new Date(NOW - count * 86_400_000).toISOString()
+  assert.equal(nextStep(input({ failing_since: days(0.99) })).warn, undefined)
+  assert.equal(nextStep(input({ failing_since: days(1) })).warn, true)
+  assert.equal(nextStep(input({ failing_since: days(2), warned_at: days(1) })).warn, undefined)
+  assert.equal(nextStep(input({ failing_since: days(5) })).warn, undefined)
+  assert.equal(nextStep(input({ failing_since: days(1), status: 410 })).warn, undefined)
+  assert.equal(nextStep(input({ failing_since: days(1), status: 200 })).warn, undefined)
 })
 
 test('five days of nothing but failures disable, and what waits keeps waiting', () => {

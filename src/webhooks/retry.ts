@@ -6,10 +6,11 @@
  *   "webhook-delivery: abort-message" failed at once
  *   otherwise                      pending until the next step of the schedule, failed after the last
  *   429 and 503 with Retry-After   the webhook's other deliveries wait, too
+ *   a failure after a day of them  those that ask for it are told, once; after five days the webhook is disabled
  */
 import type { Attempt } from '../delivery.ts'
 import type { AttemptOutcome } from '../store/store.ts'
-import { failsForTooLong, RETRY_SCHEDULE, type Webhook } from '../webhook.ts'
+import { failsForTooLong, isToBeTold, RETRY_SCHEDULE, type Webhook } from '../webhook.ts'
 import type { Answer } from './send.ts'
 
 /** Of each wait, both ways. */
@@ -23,7 +24,7 @@ export const HOLD_MOST = 3_600_000
 const OVERLOADED = new Set([429, 503])
 
 export interface RetryInput {
-  webhook: Pick<Webhook, 'retry_schedule' | 'failing_since'>
+  webhook: Pick<Webhook, 'retry_schedule' | 'failing_since' | 'warned_at'>
   record: Pick<Attempt, 'number' | 'status_code' | 'error'>
   answer: Answer
   /** Milliseconds since 1970. */
@@ -104,13 +105,14 @@ function disableReason(input: RetryInput, control: string): string | null {
   return null
 }
 
-export function nextStep(input: RetryInput): Pick<AttemptOutcome, 'next' | 'hold_ms' | 'disable'> {
+export function nextStep(input: RetryInput): Pick<AttemptOutcome, 'next' | 'hold_ms' | 'disable' | 'warn'> {
   const control = input.answer.control?.trim().toLowerCase() ?? ''
   const reason = disableReason(input, control)
   const disable = reason === null ? {} : { disable: { reason } }
+  const warn = reason === null && isToBeTold(input.webhook, input.now) ? { warn: true as const } : {}
   if (input.record.error === null) return { next: { status: 'delivered' }, ...disable }
   const hold_ms = holdFor(input)
-  const rest = { ...(hold_ms === undefined ? {} : { hold_ms }), ...disable }
+  const rest = { ...(hold_ms === undefined ? {} : { hold_ms }), ...disable, ...warn }
   const unwanted = input.record.status_code === 410 || control === 'disable' || control === 'abort-message'
   const wait = unwanted ? null : nextWait(input)
   return { next: wait === null ? { status: 'failed' } : { status: 'pending', wait_ms: wait }, ...rest }

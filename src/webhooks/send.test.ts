@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { after, describe, test } from 'node:test'
 import {
   type Mode,
@@ -214,6 +214,31 @@ describe('a receiver', () => {
     assert.equal(found.response?.body, 'x'.repeat(RESPONSE_KEPT))
     await receiver.idle()
     assert.ok(sent < 9_000_000, `${sent} bytes were sent`)
+  })
+
+  test('whose answer was cut has its length, where it is known, and the hash of what was read', async () => {
+    const hash = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
+    for (const length of [RESPONSE_KEPT + 1, RESPONSE_KEPT + 30_000]) {
+      const body = randomBytes(length).toString('hex').slice(0, length)
+      const receiver = await receive((response) => response.end(body))
+      const { cut } = (await record(`${receiver.url}/`)).response!
+      assert.deepEqual(cut, { read_bytes: length, total_bytes: length, sha256: hash(Buffer.from(body)) })
+    }
+    const endless = await receive(modes.big(10_000_000))
+    const { cut } = (await record(`${endless.url}/`)).response!
+    assert.equal(cut!.sha256, hash(Buffer.alloc(cut!.read_bytes, 'x')))
+    assert.ok(cut!.read_bytes > RESPONSE_KEPT && cut!.read_bytes < 1_000_000)
+    const early = await receive((response) => {
+      response.writeHead(200, { 'content-length': '100' })
+      response.write('only this', () => response.socket?.destroy())
+    })
+    assert.deepEqual((await record(`${early.url}/`)).response?.cut, {
+      read_bytes: 9,
+      total_bytes: 100,
+      sha256: hash(Buffer.from('only this')),
+    })
+    const short = await receive((response) => response.end('short'))
+    assert.equal((await record(`${short.url}/`)).response?.cut, undefined)
   })
 
   test('that answers a little more than is kept keeps its connection', async () => {

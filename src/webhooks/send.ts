@@ -2,6 +2,7 @@
  * One attempt: one POST, and the record of it as people read it. The record holds no registered header value, not even
  * where the receiver sends it back, and no credential of the receiver.
  */
+import { createHash } from 'node:crypto'
 import type { Attempt, AttemptRecord } from '../delivery.ts'
 import type { Guard } from '../outgoing/guard.ts'
 import { iso } from '../runtime/clock.ts'
@@ -70,7 +71,7 @@ function responseHeaders(headers: Exchange['headers'], secrets: readonly string[
 }
 
 /** Text as far as it is text; a compressed body is named, not decoded: a few bytes could become gigabytes. */
-function responseBody(result: Exchange, secrets: readonly string[]): { body: string; truncated: boolean } {
+function shownBody(result: Exchange, secrets: readonly string[]): { body: string; truncated: boolean } {
   const encoding = result.headers['content-encoding'] ?? 'identity'
   if (encoding !== 'identity' && result.body.length > 0)
     return {
@@ -85,6 +86,24 @@ function responseBody(result: Exchange, secrets: readonly string[]): { body: str
   if (bytes.length <= RESPONSE_KEPT) return { body: struck, truncated: result.truncated || longer }
   const cut = new TextDecoder().decode(bytes.subarray(0, RESPONSE_KEPT), { stream: true })
   return { body: cut, truncated: true }
+}
+
+/** A body that was cut is told by its length, as far as it is known, and the hash of what was read of it. */
+function responseBody(
+  result: Exchange,
+  secrets: readonly string[],
+): Omit<NonNullable<Attempt['response']>, 'headers'> {
+  const shown = shownBody(result, secrets)
+  if (!shown.truncated) return shown
+  const said = /^\d{1,15}$/.exec(result.headers['content-length'] ?? '')?.[0]
+  return {
+    ...shown,
+    cut: {
+      read_bytes: result.read,
+      total_bytes: result.whole ? result.read : said === undefined ? null : Number(said),
+      sha256: result.sha256 ?? createHash('sha256').update(result.body).digest('hex'),
+    },
+  }
 }
 
 function rounded(phases: Exchange['phases']): Attempt['phases'] {

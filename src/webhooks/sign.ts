@@ -2,7 +2,7 @@
 import type { Event } from '../event.ts'
 import type { SecretBox } from '../runtime/secrets.ts'
 import { type Key, prepareKey, sign } from '../signature.ts'
-import { headerContext, hiddenValue, secretContext, type Webhook } from '../webhook.ts'
+import { headerContext, secretContext, shownValue, type Webhook } from '../webhook.ts'
 
 export interface AttemptHeaders {
   /** Name, value, name, value. */
@@ -81,14 +81,18 @@ export function createSigner({ box, version }: SignerOptions): Signer {
   function registeredHeaders(webhook: Webhook): Registered {
     const all = webhook.headers.map((header) => {
       const value = open(header.sealed, headerContext(webhook.webhook_id, header.name))
-      return { name: header.name, value, shown: hiddenValue(header) }
+      const hidden = header.public_value === undefined
+      return { name: header.name, value, shown: shownValue(header), hidden }
     })
     const encoded = all.some(({ name }) => name.toLowerCase() === 'accept-encoding')
     const own = encoded ? [] : [{ name: 'accept-encoding', value: 'identity', shown: 'identity' }]
     return {
       sent: [...own, ...all].flatMap(({ name, value }) => [name, value]),
       shown: Object.fromEntries([...own, ...all].map(({ name, shown }) => [name, shown])),
-      secrets: all.flatMap(({ value }) => secretsIn(value)).filter(isLong),
+      secrets: all
+        .filter(({ hidden }) => hidden)
+        .flatMap(({ value }) => secretsIn(value))
+        .filter(isLong),
     }
   }
 

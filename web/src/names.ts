@@ -19,6 +19,7 @@ export const EVENT_TYPES: readonly EventType[] = [
   'job.failed',
   'job.canceled',
   'webhook.test',
+  'webhook.failing',
   'webhook.disabled',
 ]
 

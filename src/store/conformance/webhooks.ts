@@ -2,14 +2,15 @@
 import assert from 'node:assert/strict'
 import type { Event } from '../../event.ts'
 import { uuidv7 } from '../../runtime/ids.ts'
-import { CLOSED, HEADERS_MOST, type HeaderChange } from '../../webhook.ts'
-import type { Store } from '../store.ts'
+import { CLOSED, HEADERS_MOST, HEALTHY, type HeaderChange } from '../../webhook.ts'
+import type { AttemptOutcome, ClaimedDelivery, Store } from '../store.ts'
 import {
   addWebhook,
   type ConformanceTests,
   claimAll,
   completeNew,
   execute,
+  FAILED_ATTEMPT,
   failAll,
   findings,
   HOUR,
@@ -50,7 +51,7 @@ export const webhookTests: ConformanceTests = {
       ...plain,
       status: 'enabled',
       disabled_reason: null,
-      failing_since: null,
+      ...HEALTHY,
       ...CLOSED,
     })
     assert.equal(created_at, updated_at)
@@ -342,9 +343,62 @@ export const webhookTests: ConformanceTests = {
     const events = (await allEvents(store)).filter((event) => event.type === 'webhook.disabled')
     assert.deepEqual(
       events.map((event) => event.data),
-      [{ webhook_id: bad.webhook_id, url: 'https://bad.example/hook', disabled_reason: 'It answered 410.' }],
+      [
+        {
+          webhook_id: bad.webhook_id,
+          url: 'https://bad.example/hook',
+          disabled_reason: 'It answered 410.',
+          delivery: {
+            delivery_id: claimed[0]!.delivery_id,
+            event_id: claimed[0]!.event.event_id,
+            event_type: 'webhook.test',
+          },
+        },
+      ],
     )
     assert.deepEqual(await told(store), ['watcher webhook.disabled'])
+  },
+
+  'tells once that a webhook fails, and again only after it has succeeded': async ({ store }) => {
+    await register(store)
+    const bad = await addWebhook(store, { presence_name: 'bad', url: 'https://bad.example/hook' })
+    await addWebhook(store, { presence_name: 'watcher', events: ['webhook.failing'] })
+    const settle = async (over: Partial<AttemptOutcome>): Promise<ClaimedDelivery> => {
+      await send(store, bad, 1)
+      const claimed = (await claimAll(store)).find(({ webhook }) => webhook.webhook_id === bad.webhook_id)!
+      assert.ok(await store.recordAttempt(outcome(claimed, over)))
+      return claimed
+    }
+    const failure = { next: { status: 'failed' as const }, record: FAILED_ATTEMPT, warn: true as const }
+    const first = await settle(failure)
+    const failing = (await store.getWebhook(bad))!
+    assert.equal(failing.failing_reason, 'http_status: 500')
+    assert.ok(failing.warned_at)
+    await settle(failure)
+    const said = async () => (await allEvents(store)).filter((event) => event.type === 'webhook.failing')
+    const { failing_since, failing_reason } = failing
+    assert.deepEqual(
+      (await said()).map((event) => event.data),
+      [
+        {
+          webhook_id: bad.webhook_id,
+          url: 'https://bad.example/hook',
+          failing_since,
+          failing_reason,
+          disabled_from: new Date(Date.parse(failing_since!) + 5 * 86_400_000).toISOString(),
+          delivery: {
+            delivery_id: first.delivery_id,
+            event_id: first.event.event_id,
+            event_type: 'webhook.test',
+          },
+        },
+      ],
+    )
+    await settle({})
+    const well = await store.getWebhook(bad)
+    assert.deepEqual([well?.failing_since, well?.failing_reason, well?.warned_at], [null, null, null])
+    await settle(failure)
+    assert.equal((await said()).length, 2)
   },
 
   'keeps what waits for a disabled webhook, and sends it once it is enabled': async ({ store }) => {

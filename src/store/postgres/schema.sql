@@ -405,6 +405,8 @@ CREATE TABLE webhooks (
   kind text COLLATE "C" NOT NULL DEFAULT 'webhook'::text,
   target text,
   tells_skipped boolean NOT NULL DEFAULT false,
+  failing_reason text,
+  warned_at timestamp(3) with time zone,
   PRIMARY KEY (webhook_id),
   FOREIGN KEY (workspace_id) REFERENCES workspaces(workspace_id)
 ) WITH (fillfactor=50, autovacuum_vacuum_scale_factor=0.01);

@@ -5,7 +5,7 @@
  */
 import { type Delivery, latencyBucket } from '../../delivery.ts'
 import { type Event, eventText } from '../../event.ts'
-import { breakerAfter, MAX_IN_FLIGHT, type Webhook } from '../../webhook.ts'
+import { breakerAfter, healthAfter, MAX_IN_FLIGHT, type Webhook } from '../../webhook.ts'
 import type { AttemptOutcome, ClaimedDelivery, Input } from '../store.ts'
 import { afterClaim, claimAt, mayRun } from '../turn.ts'
 import { requireNode } from './claims.ts'
@@ -13,7 +13,7 @@ import type { Transaction } from './connection.ts'
 import { addDeliveries, findDelivery, toDelivery } from './deliveries.ts'
 import { insertEvent } from './events.ts'
 import { type LockedTurn, lockWebhook, lockWebhooks, refreshTurn, refreshTurns, writeTurns } from './turns.ts'
-import { disableWebhook, getWebhook, toWebhook } from './webhooks.ts'
+import { disableWebhook, getWebhook, toWebhook, warnOfFailing, writeHealth } from './webhooks.ts'
 
 // Level by level: an index range over (in_flight, claim_at) would read all that wait for a later time.
 const NEXT_WEBHOOKS = `
@@ -270,14 +270,10 @@ async function updateHealth(tx: Transaction, before: LockedTurn, settled: Settle
   for (const { outcome } of settled) {
     const delivered = outcome.next.status === 'delivered'
     Object.assign(after, breakerAfter(after, delivered, now, outcome.hold_ms))
-    after.failing_since = delivered ? null : (after.failing_since ?? tx.now)
+    Object.assign(after, healthAfter(after, delivered, outcome.record.error, tx.now))
   }
-  if (after.failing_since !== before.failing_since)
-    await tx.run(
-      'UPDATE webhooks SET failing_since = $1 WHERE webhook_id = $2',
-      after.failing_since,
-      after.webhook_id,
-    )
+  if (after.failing_since !== before.failing_since || after.failing_reason !== before.failing_reason)
+    await writeHealth(tx, after.webhook_id, after)
   return after
 }
 
@@ -308,8 +304,11 @@ export async function recordAttempts(tx: Transaction, outcomes: AttemptOutcome[]
   }
   await refreshTurns(tx, after)
   for (const [webhook_id, own] of of) {
-    const off = own.find(({ outcome }) => outcome.disable)?.outcome
-    if (off?.disable) await disableWebhook(tx, webhook_id, off.disable.reason)
+    const outcomes = own.map(({ outcome }) => outcome)
+    const off = outcomes.find(({ disable }) => disable)
+    const fails = outcomes.find(({ warn }) => warn)
+    if (off?.disable) await disableWebhook(tx, webhook_id, off.disable.reason, off.delivery_id)
+    else if (fails) await warnOfFailing(tx, webhook_id, fails.delivery_id)
   }
   return written
 }

@@ -2,15 +2,16 @@
  * The claim state of a webhook, in its own row: read with a lock, worked out by store/turn.ts, written back. The lock
  * of the webhook is taken before that of its deliveries, and locks of several in the order of their ids.
  */
+
+import type { Health } from '../../webhook.ts'
 import { asOf, claimAt, type Turn } from '../turn.ts'
 import type { Transaction } from './connection.ts'
 
-export interface LockedTurn extends Turn {
+export interface LockedTurn extends Turn, Health {
   webhook_id: string
-  failing_since: string | null
 }
 
-const COLUMNS = `webhook_id, failing_since, status, in_flight, max_in_flight, rate_per_second, due_at, turn_at, rate_at,
+const COLUMNS = `webhook_id, failing_since, failing_reason, warned_at, status, in_flight, max_in_flight, rate_per_second, due_at, turn_at, rate_at,
   failures, open_until`
 
 /** Those for which the condition holds. */

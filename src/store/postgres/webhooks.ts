@@ -1,6 +1,16 @@
 /** Webhooks. What each subscribes to is worked out by webhook.ts whenever one is written. */
 import { AppError } from '../../errors.ts'
-import { CLOSED, changedHeaders, rotatedSecrets, subscribedEvents, type Webhook } from '../../webhook.ts'
+import type { TriedDelivery } from '../../event.ts'
+import {
+  CLOSED,
+  changedHeaders,
+  failingData,
+  HEALTHY,
+  type Health,
+  rotatedSecrets,
+  subscribedEvents,
+  type Webhook,
+} from '../../webhook.ts'
 import { STEP } from '../steps.ts'
 import type { Counts, Input, NewWebhook, Page } from '../store.ts'
 import type { Session, Transaction } from './connection.ts'
@@ -32,6 +42,8 @@ export function toWebhook(row: Webhook): Webhook {
     disabled_reason: row.disabled_reason,
     tells_skipped: row.tells_skipped,
     failing_since: row.failing_since,
+    failing_reason: row.failing_reason,
+    warned_at: row.warned_at,
     failures: row.failures,
     open_until: row.open_until,
     created_at: row.created_at,
@@ -64,8 +76,8 @@ async function save(tx: Transaction, webhook: Webhook): Promise<void> {
   await tx.run(
     `INSERT INTO webhooks (webhook_id, workspace_id, url, headers, user_id, presence_name, events, description,
        signature, secrets, public_key, retry_schedule, max_in_flight, rate_per_second, status, disabled_reason,
-       failing_since, created_at, updated_at, kind, target, tells_skipped)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)
+       failing_since, created_at, updated_at, kind, target, tells_skipped, failing_reason, warned_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)
      ON CONFLICT (webhook_id) DO UPDATE SET url = excluded.url, headers = excluded.headers,
        user_id = excluded.user_id, presence_name = excluded.presence_name, events = excluded.events,
        description = excluded.description, signature = excluded.signature, secrets = excluded.secrets,
@@ -73,7 +85,8 @@ async function save(tx: Transaction, webhook: Webhook): Promise<void> {
        max_in_flight = excluded.max_in_flight, rate_per_second = excluded.rate_per_second,
        status = excluded.status, disabled_reason = excluded.disabled_reason,
        failing_since = excluded.failing_since, updated_at = excluded.updated_at, target = excluded.target,
-       tells_skipped = excluded.tells_skipped`,
+       tells_skipped = excluded.tells_skipped, failing_reason = excluded.failing_reason,
+       warned_at = excluded.warned_at`,
     webhook.webhook_id,
     webhook.workspace_id,
     webhook.url,
@@ -96,6 +109,8 @@ async function save(tx: Transaction, webhook: Webhook): Promise<void> {
     webhook.kind,
     webhook.target,
     webhook.tells_skipped,
+    webhook.failing_reason,
+    webhook.warned_at,
   )
   await tx.run('DELETE FROM subscriptions WHERE webhook_id = $1', webhook.webhook_id)
   const types = webhook.status === 'enabled' ? subscribedEvents(webhook) : []
@@ -134,7 +149,7 @@ export async function createWebhook(tx: Transaction, input: NewWebhook): Promise
     ...input,
     status: 'enabled',
     disabled_reason: null,
-    failing_since: null,
+    ...HEALTHY,
     ...CLOSED,
     created_at: tx.now,
     updated_at: tx.now,
@@ -176,7 +191,7 @@ export async function updateWebhook(tx: Transaction, input: Input<'updateWebhook
   const enables = plain.status === 'enabled'
   if (enables) {
     patched.disabled_reason = null
-    Object.assign(patched, { failing_since: null, ...CLOSED })
+    Object.assign(patched, { ...HEALTHY, ...CLOSED })
     await prepareEnabling(tx, input, STEP)
     tx.hint({ topic: 'deliveries' })
   }
@@ -185,17 +200,60 @@ export async function updateWebhook(tx: Transaction, input: Input<'updateWebhook
   return patched
 }
 
-/** A locked one, where it is enabled: turns it off and writes one event. What waits stays pending. */
-export async function disableWebhook(tx: Transaction, webhook_id: string, reason: string): Promise<void> {
+export async function writeHealth(tx: Transaction, webhook_id: string, health: Health): Promise<void> {
+  await tx.run(
+    'UPDATE webhooks SET failing_since = $1, failing_reason = $2, warned_at = $3 WHERE webhook_id = $4',
+    health.failing_since,
+    health.failing_reason,
+    health.warned_at,
+    webhook_id,
+  )
+}
+
+async function enabledWebhook(tx: Transaction, webhook_id: string): Promise<Webhook | null> {
   const row = await tx.one<Webhook>('SELECT * FROM webhooks WHERE webhook_id = $1', webhook_id)
-  if (row?.status !== 'enabled') return
+  return row?.status === 'enabled' ? row : null
+}
+
+async function triedDelivery(tx: Transaction, delivery_id: string): Promise<TriedDelivery> {
+  const row = await tx.one<TriedDelivery>(
+    'SELECT delivery_id, event_id, event_type FROM deliveries WHERE delivery_id = $1',
+    delivery_id,
+  )
+  return row!
+}
+
+/** A locked one, where it is enabled and fails: writes one event, once until it succeeds again. */
+export async function warnOfFailing(tx: Transaction, webhook_id: string, delivery_id: string): Promise<void> {
+  const row = await enabledWebhook(tx, webhook_id)
+  if (!row?.failing_since || row.warned_at !== null) return
+  await writeHealth(tx, webhook_id, { ...row, warned_at: tx.now })
+  await writeEvent(tx, {
+    workspace_id: row.workspace_id,
+    type: 'webhook.failing',
+    at: tx.now,
+    data: failingData(row, await triedDelivery(tx, delivery_id)),
+    job: null,
+  })
+}
+
+/** A locked one, where it is enabled: turns it off and writes one event. What waits stays pending. */
+export async function disableWebhook(
+  tx: Transaction,
+  webhook_id: string,
+  reason: string,
+  delivery_id: string,
+): Promise<void> {
+  const row = await enabledWebhook(tx, webhook_id)
+  if (!row) return
   await save(tx, { ...toWebhook(row), status: 'disabled', disabled_reason: reason, updated_at: tx.now })
   await refresh(tx, webhook_id)
+  const delivery = await triedDelivery(tx, delivery_id)
   await writeEvent(tx, {
     workspace_id: row.workspace_id,
     type: 'webhook.disabled',
     at: tx.now,
-    data: { webhook_id, url: row.url, disabled_reason: reason },
+    data: { webhook_id, url: row.url, disabled_reason: reason, delivery },
     job: null,
   })
 }

@@ -358,7 +358,7 @@ CREATE TABLE webhooks (
   failures INTEGER NOT NULL DEFAULT 0,
   open_until TEXT,
   claim_at TEXT
-, kind TEXT NOT NULL DEFAULT 'webhook', target TEXT, tells_skipped INTEGER NOT NULL DEFAULT 0) STRICT;
+, kind TEXT NOT NULL DEFAULT 'webhook', target TEXT, tells_skipped INTEGER NOT NULL DEFAULT 0, failing_reason TEXT, warned_at TEXT) STRICT;
 
 CREATE INDEX webhooks_by_time ON webhooks (workspace_id, created_at, webhook_id);
 

@@ -7,7 +7,7 @@
 import { type Delivery, latencyBucket } from '../../delivery.ts'
 import { type Event, eventText } from '../../event.ts'
 import { iso } from '../../runtime/clock.ts'
-import { breakerAfter, type Webhook } from '../../webhook.ts'
+import { breakerAfter, healthAfter, type Webhook } from '../../webhook.ts'
 import type { AttemptOutcome, ClaimedDelivery, Input } from '../store.ts'
 import { afterClaim, claimAt, mayRun, type Turn } from '../turn.ts'
 import { requireNode } from './claims.ts'
@@ -15,7 +15,14 @@ import type { Connection } from './connection.ts'
 import { addDelivery, type DeliveryRow, findDelivery, toDelivery } from './deliveries.ts'
 import { insertEvent } from './events.ts'
 import { earliestDue, readTurn, writeTurn } from './turns.ts'
-import { disableWebhook, getWebhook, toWebhook, type WebhookRow } from './webhooks.ts'
+import {
+  disableWebhook,
+  getWebhook,
+  toWebhook,
+  type WebhookRow,
+  warnOfFailing,
+  writeHealth,
+} from './webhooks.ts'
 
 const LEVEL = `
   SELECT * FROM webhooks WHERE claim_at IS NOT NULL AND in_flight = ? AND claim_at <= ? ORDER BY claim_at LIMIT ?`
@@ -220,20 +227,19 @@ function countAttempts(connection: Connection, webhook_id: string, settled: Sett
 function updateHealth(connection: Connection, webhook_id: string, settled: Settled[], now: number): void {
   const before = readTurn(connection, webhook_id)!
   const after = { ...before, in_flight: before.in_flight - settled.filter(({ freed }) => freed).length }
-  for (const { next, hold_ms } of settled.map(({ outcome }) => outcome)) {
+  for (const { next, hold_ms, record } of settled.map(({ outcome }) => outcome)) {
     const delivered = next.status === 'delivered'
     Object.assign(after, breakerAfter(after, delivered, now, hold_ms))
-    after.failing_since = delivered ? null : (after.failing_since ?? iso(now))
+    Object.assign(after, healthAfter(after, delivered, record.error, iso(now)))
   }
   writeTurn(connection, webhook_id, { ...after, due_at: earliestDue(connection, webhook_id) })
-  if (after.failing_since !== before.failing_since)
-    connection.run(
-      'UPDATE webhooks SET failing_since = ? WHERE webhook_id = ?',
-      after.failing_since,
-      webhook_id,
-    )
-  const off = settled.find(({ outcome }) => outcome.disable)?.outcome
-  if (off?.disable) disableWebhook(connection, webhook_id, off.disable.reason)
+  if (after.failing_since !== before.failing_since || after.failing_reason !== before.failing_reason)
+    writeHealth(connection, webhook_id, after)
+  const outcomes = settled.map(({ outcome }) => outcome)
+  const off = outcomes.find(({ disable }) => disable)
+  const fails = outcomes.find(({ warn }) => warn)
+  if (off?.disable) disableWebhook(connection, webhook_id, off.disable.reason, off.delivery_id)
+  else if (fails) warnOfFailing(connection, webhook_id, fails.delivery_id)
 }
 
 /** All outcomes of one commit. Answers for each whether it was written. */

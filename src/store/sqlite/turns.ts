@@ -1,18 +1,13 @@
 /** The claim state of a webhook, in its own row: read, worked out by store/turn.ts, written back. */
+import type { Health } from '../../webhook.ts'
 import { asOf, claimAt, type Turn } from '../turn.ts'
 import type { Connection } from './connection.ts'
 
 const COLUMNS = `status, in_flight, max_in_flight, rate_per_second, due_at, turn_at, rate_at, failures, open_until,
-  failing_since`
+  failing_since, failing_reason, warned_at`
 
-export function readTurn(
-  connection: Connection,
-  webhook_id: string,
-): (Turn & { failing_since: string | null }) | undefined {
-  return connection.one<Turn & { failing_since: string | null }>(
-    `SELECT ${COLUMNS} FROM webhooks WHERE webhook_id = ?`,
-    webhook_id,
-  )
+export function readTurn(connection: Connection, webhook_id: string): (Turn & Health) | undefined {
+  return connection.one<Turn & Health>(`SELECT ${COLUMNS} FROM webhooks WHERE webhook_id = ?`, webhook_id)
 }
 
 export function writeTurn(connection: Connection, webhook_id: string, given: Turn): void {

@@ -1,7 +1,17 @@
 /** Webhooks. What each subscribes to is worked out by webhook.ts whenever one is written. */
 import { AppError } from '../../errors.ts'
+import type { TriedDelivery } from '../../event.ts'
 import { iso } from '../../runtime/clock.ts'
-import { CLOSED, changedHeaders, rotatedSecrets, subscribedEvents, type Webhook } from '../../webhook.ts'
+import {
+  CLOSED,
+  changedHeaders,
+  failingData,
+  HEALTHY,
+  type Health,
+  rotatedSecrets,
+  subscribedEvents,
+  type Webhook,
+} from '../../webhook.ts'
 import { STEP } from '../steps.ts'
 import type { Counts, Input, NewWebhook, Page } from '../store.ts'
 import type { Connection } from './connection.ts'
@@ -42,6 +52,8 @@ export function toWebhook(row: WebhookRow): Webhook {
     disabled_reason: row.disabled_reason,
     tells_skipped: row.tells_skipped === 1,
     failing_since: row.failing_since,
+    failing_reason: row.failing_reason,
+    warned_at: row.warned_at,
     failures: row.failures,
     open_until: row.open_until,
     created_at: row.created_at,
@@ -69,16 +81,17 @@ function save(connection: Connection, webhook: Webhook): void {
   connection.run(
     `INSERT INTO webhooks (webhook_id, workspace_id, kind, target, tells_skipped, url, headers, user_id, presence_name, events, description,
        signature, secrets, public_key, retry_schedule, max_in_flight, rate_per_second, status, disabled_reason,
-       failing_since, created_at, updated_at)
+       failing_since, failing_reason, warned_at, created_at, updated_at)
      VALUES (:webhook_id, :workspace_id, :kind, :target, :tells_skipped, :url, :headers, :user_id, :presence_name, :events, :description,
        :signature, :secrets, :public_key, :retry_schedule, :max_in_flight, :rate_per_second, :status,
-       :disabled_reason, :failing_since, :created_at, :updated_at)
+       :disabled_reason, :failing_since, :failing_reason, :warned_at, :created_at, :updated_at)
      ON CONFLICT DO UPDATE SET target = excluded.target, tells_skipped = excluded.tells_skipped, url = excluded.url, headers = excluded.headers, user_id = excluded.user_id,
        presence_name = excluded.presence_name, events = excluded.events, description = excluded.description,
        signature = excluded.signature, secrets = excluded.secrets, public_key = excluded.public_key,
        retry_schedule = excluded.retry_schedule, max_in_flight = excluded.max_in_flight,
        rate_per_second = excluded.rate_per_second, status = excluded.status,
        disabled_reason = excluded.disabled_reason, failing_since = excluded.failing_since,
+       failing_reason = excluded.failing_reason, warned_at = excluded.warned_at,
        updated_at = excluded.updated_at`,
     {
       ...kept,
@@ -118,7 +131,7 @@ export function createWebhook(connection: Connection, input: NewWebhook): Webhoo
     ...input,
     status: 'enabled',
     disabled_reason: null,
-    failing_since: null,
+    ...HEALTHY,
     ...CLOSED,
     created_at: at,
     updated_at: at,
@@ -166,7 +179,7 @@ export function updateWebhook(connection: Connection, input: Input<'updateWebhoo
   if (webhook.status === 'disabled') patched.disabled_reason = webhook.disabled_reason
   if (plain.status === 'enabled') {
     patched.disabled_reason = null
-    Object.assign(patched, { failing_since: null, ...CLOSED })
+    Object.assign(patched, { ...HEALTHY, ...CLOSED })
   }
   save(connection, patched)
   if (input.patch.status === 'enabled') enable(connection, input.webhook_id)
@@ -174,18 +187,62 @@ export function updateWebhook(connection: Connection, input: Input<'updateWebhoo
   return patched
 }
 
-/** Where it is enabled: turns it off and writes one event. What waits stays pending. */
-export function disableWebhook(connection: Connection, webhook_id: string, reason: string): void {
+export function writeHealth(connection: Connection, webhook_id: string, health: Health): void {
+  connection.run(
+    'UPDATE webhooks SET failing_since = ?, failing_reason = ?, warned_at = ? WHERE webhook_id = ?',
+    health.failing_since,
+    health.failing_reason,
+    health.warned_at,
+    webhook_id,
+  )
+}
+
+function enabledWebhook(connection: Connection, webhook_id: string): WebhookRow | null {
   const row = connection.one<WebhookRow>('SELECT * FROM webhooks WHERE webhook_id = ?', webhook_id)
-  if (row?.status !== 'enabled') return
+  return row?.status === 'enabled' ? row : null
+}
+
+function triedDelivery(connection: Connection, delivery_id: string): TriedDelivery {
+  const row = connection.one<TriedDelivery>(
+    'SELECT delivery_id, event_id, event_type FROM deliveries WHERE delivery_id = ?',
+    delivery_id,
+  )!
+  return { ...row }
+}
+
+/** Where it is enabled and fails: writes one event, once until it succeeds again. */
+export function warnOfFailing(connection: Connection, webhook_id: string, delivery_id: string): void {
+  const row = enabledWebhook(connection, webhook_id)
+  if (!row?.failing_since || row.warned_at !== null) return
+  const at = connection.now()
+  writeHealth(connection, webhook_id, { ...row, warned_at: at })
+  writeEvent(connection, {
+    workspace_id: row.workspace_id,
+    type: 'webhook.failing',
+    at,
+    data: failingData(row, triedDelivery(connection, delivery_id)),
+    job: null,
+  })
+}
+
+/** Where it is enabled: turns it off and writes one event. What waits stays pending. */
+export function disableWebhook(
+  connection: Connection,
+  webhook_id: string,
+  reason: string,
+  delivery_id: string,
+): void {
+  const row = enabledWebhook(connection, webhook_id)
+  if (!row) return
   const at = connection.now()
   save(connection, { ...toWebhook(row), status: 'disabled', disabled_reason: reason, updated_at: at })
   refreshTurn(connection, webhook_id)
+  const delivery = triedDelivery(connection, delivery_id)
   writeEvent(connection, {
     workspace_id: row.workspace_id,
     type: 'webhook.disabled',
     at,
-    data: { webhook_id, url: row.url, disabled_reason: reason },
+    data: { webhook_id, url: row.url, disabled_reason: reason, delivery },
     job: null,
   })
 }

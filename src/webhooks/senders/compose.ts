@@ -67,6 +67,12 @@ function told({ event: { type, data } }: Sending): Message {
       return plain(`Canceled: ${template}`, 'Somebody canceled the job.')
     case 'webhook.test':
       return plain('This is a test', textOf(data, 'message'))
+    case 'webhook.failing':
+      return plain(
+        'Every attempt of a webhook fails',
+        `${textOf(data, 'failing_reason')} It fails since ${textOf(data, 'failing_since')}.`,
+        textOf(data, 'url'),
+      )
     case 'webhook.disabled':
       return plain('A webhook was switched off', textOf(data, 'disabled_reason'), textOf(data, 'url'))
   }
