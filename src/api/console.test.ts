@@ -12,6 +12,7 @@ test('answers every address of the console by the same page, and shadows nothing
     '/templates',
     '/jobs/0198',
     '/webhooks/a/deliveries/b',
+    '/subscriptions/a/deliveries/b',
     '/system/tokens?x=1',
     '/sign-in',
   ])

@@ -102,7 +102,15 @@ const replies = {
 } as const
 
 /** The sections of the console: a path below one is an address of it. */
-export const SECTIONS = ['sign-in', 'templates', 'jobs', 'insights', 'webhooks', 'system'] as const
+export const SECTIONS = [
+  'sign-in',
+  'templates',
+  'jobs',
+  'insights',
+  'webhooks',
+  'subscriptions',
+  'system',
+] as const
 
 /** Its script reads the address; the page is the same for all. */
 const ANY = Type.Object({}, { additionalProperties: true })

@@ -27,7 +27,7 @@ export interface SubscriptionFields {
   user_id?: string
   presence_name?: string
   events?: (EventType | '*')[]
-  description?: string
+  description?: string | null
   retry_schedule?: number[]
   max_in_flight?: number
   rate_per_second?: number

@@ -4,7 +4,7 @@ import type { Attempt } from '../../src/delivery.ts'
 import type { JobView } from '../../src/job.ts'
 import type { WebhookView } from '../../src/webhook.ts'
 import { ago, duration } from '../../web/src/times.ts'
-import { whyDelivery, whyNone } from '../../web/src/why.ts'
+import { whyDelivery, whyNone as whyNoneAt } from '../../web/src/why.ts'
 
 const NOW = Date.parse('2026-01-31T12:00:00.000Z')
 
@@ -39,18 +39,23 @@ const job = (more: Partial<JobView> = {}) =>
     ...more,
   }) as JobView
 
+const whyNone = (ended: JobView, at: WebhookView) => whyNoneAt(ended, at, 'webhook')
+
 test('says of a delivery what happened, when it goes on, and what to do', () => {
   const waiting = delivery({ attempts: [refused], next_attempt_at: '2026-01-31T12:05:00.000Z' })
-  const told = whyDelivery(waiting, webhook(), NOW)
+  const told = whyDelivery(waiting, webhook(), 'webhook', NOW)
   assert.match(told, /tried once without success and will be tried again in 5 minutes/)
   assert.match(told, /refused, Nothing listens on port 9\. .*start the receiver/)
   const off = webhook({ status: 'disabled', disabled_reason: 'It answered 410.' })
-  assert.match(whyDelivery(waiting, off, NOW), /because its webhook is disabled \(It answered 410\.\)/)
   assert.match(
-    whyDelivery(delivery({ status: 'failed', attempts: [refused, refused] }), webhook()),
+    whyDelivery(waiting, off, 'webhook', NOW),
+    /because its webhook is disabled \(It answered 410\.\)/,
+  )
+  assert.match(
+    whyDelivery(delivery({ status: 'failed', attempts: [refused, refused] }), webhook(), 'webhook'),
     /given up/,
   )
-  assert.match(whyDelivery(delivery({}), webhook()), /about to be sent for the first time/)
+  assert.match(whyDelivery(delivery({}), webhook(), 'webhook'), /about to be sent for the first time/)
 })
 
 test('says why a job has no delivery at a webhook, by the rules of linking', () => {
@@ -73,6 +78,14 @@ test('says why a job has no delivery at a webhook, by the rules of linking', () 
     /before this webhook was made/,
   )
   assert.match(whyNone(job(), webhook({ status: 'disabled' })), /Enable it, then recover/)
+})
+
+test('says of a subscription what is its own', () => {
+  const chat = webhook({ status: 'disabled' })
+  assert.match(whyNoneAt(job(), chat, 'subscription'), /^The subscription is disabled/)
+  const skipped = job({ skipped: 'condition' })
+  assert.match(whyNoneAt(skipped, chat, 'subscription'), /leaves out what was skipped/)
+  assert.doesNotMatch(whyNoneAt(skipped, { ...chat, include_skipped: true }, 'subscription'), /deliver_if/)
 })
 
 test('tells spans in the two largest units', () => {

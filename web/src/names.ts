@@ -57,3 +57,13 @@ export const ADVICE: Record<AttemptErrorClass, string> = {
   response_invalid: 'What came back was no HTTP answer: check that the address leads to the receiver.',
   request_invalid: 'Nothing could be sent: a stored header or secret cannot be used. Set it again.',
 }
+
+/** How long a link opens its page, in seconds. */
+export const LINK_LIFETIMES = [
+  { value: '3600', label: 'an hour' },
+  { value: '86400', label: 'a day' },
+  { value: '604800', label: 'seven days' },
+  { value: '2592000', label: '30 days' },
+  { value: '7776000', label: '90 days' },
+  { value: '31622400', label: 'a year' },
+] as const

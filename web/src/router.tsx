@@ -133,6 +133,31 @@ const delivery = createRoute({
   component: lazyRouteComponent(() => import('./pages/delivery.tsx'), 'DeliveryPage'),
 })
 
+const subscriptions = createRoute({
+  getParentRoute: () => shell,
+  path: '/subscriptions',
+  component: lazyRouteComponent(() => import('./pages/subscriptions.tsx'), 'SubscriptionsPage'),
+})
+const newSubscription = createRoute({
+  getParentRoute: () => shell,
+  path: '/subscriptions/new',
+  component: lazyRouteComponent(() => import('./pages/new-subscription.tsx'), 'NewSubscriptionPage'),
+})
+const subscription = createRoute({
+  getParentRoute: () => shell,
+  path: '/subscriptions/$subscription_id',
+  validateSearch: (search: Search): { status?: DeliveryStatus; job?: string } => ({
+    status: oneOf(search.status, DELIVERY_STATUSES),
+    job: text(search.job),
+  }),
+  component: lazyRouteComponent(() => import('./pages/subscription.tsx'), 'SubscriptionPage'),
+})
+const subscriptionDelivery = createRoute({
+  getParentRoute: () => shell,
+  path: '/subscriptions/$subscription_id/deliveries/$delivery_id',
+  component: lazyRouteComponent(() => import('./pages/delivery.tsx'), 'SubscriptionDeliveryPage'),
+})
+
 const system = createRoute({
   getParentRoute: () => shell,
   path: '/system',
@@ -179,6 +204,10 @@ const routeTree = root.addChildren([
     newWebhook,
     webhook,
     delivery,
+    subscriptions,
+    newSubscription,
+    subscription,
+    subscriptionDelivery,
     system.addChildren([nodes, tokens, users, eventTypes, settings]),
   ]),
 ])

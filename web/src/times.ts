@@ -32,3 +32,8 @@ export function duration(ms: number): string {
 export function between(from: string | null, to: string | null): string {
   return from === null || to === null ? '–' : duration(Date.parse(to) - Date.parse(from))
 }
+
+/** A retry schedule in words. `seconds`: between the tries. */
+export function triesOf(seconds: readonly number[]): string {
+  return `${seconds.length + 1}: at once${seconds.map((wait) => `, ${duration(wait * 1000)}`).join('')} later each`
+}

@@ -49,7 +49,7 @@ function Made({ webhook }: { webhook: NewWebhook }) {
     <>
       <SigningKey webhook={webhook} />
       <h2>Try it</h2>
-      <TestDelivery webhook_id={webhook_id} />
+      <TestDelivery receiver={{ noun: 'webhook', id: webhook_id }} />
       <p>
         <Link to="/webhooks/$webhook_id" params={{ webhook_id }} search={{}}>
           Go to the webhook

@@ -2,21 +2,9 @@
 import { Link } from '@tanstack/react-router'
 import type { WebhookView } from '../../../src/webhook.ts'
 import { api, useMay } from '../api.ts'
+import { HealthWord } from '../parts/health.tsx'
 import { Empty, Page } from '../parts/page.tsx'
 import { Paged, usePaged } from '../parts/paged.tsx'
-import { Time } from '../parts/show.tsx'
-
-/** How it goes, in a few words. */
-function health({ status, failing_since }: WebhookView) {
-  if (status === 'disabled') return <span className="state state-failed">✕ disabled</span>
-  if (failing_since !== null)
-    return (
-      <span className="state state-failed">
-        ▲ failing since <Time at={failing_since} />
-      </span>
-    )
-  return <span className="state state-delivered">✓ enabled</span>
-}
 
 function WebhookRow({ webhook }: { webhook: WebhookView }) {
   const { webhook_id, url, description, presence_name, events } = webhook
@@ -28,7 +16,9 @@ function WebhookRow({ webhook }: { webhook: WebhookView }) {
         </Link>
         {description !== null && <div className="small">{description}</div>}
       </td>
-      <td>{health(webhook)}</td>
+      <td>
+        <HealthWord {...webhook} />
+      </td>
       <td>{presence_name}</td>
       <td className="small">{events.join(', ') || 'none'}</td>
     </tr>

@@ -1,7 +1,7 @@
 /** Sends again what failed since a time: first it counts, then it asks, then it tells how far it is. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { api } from '../api.ts'
+import { callsOf, type Receiver } from '../receivers.ts'
 import { Dialog } from './dialog.tsx'
 import { Fault } from './fault.tsx'
 import { CheckField, TextField } from './field.tsx'
@@ -14,32 +14,32 @@ function localTime(at: number): string {
   return new Date(at - new Date(at).getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
 }
 
-function useRecovery(webhook_id: string) {
+function useRecovery(receiver: Receiver) {
+  const { id } = receiver
   const cache = useQueryClient()
   const count = useMutation({
     mutationFn: (input: { since: string; include_unsent: boolean }) =>
-      api().webhooks.recover(webhook_id, { ...input, dry_run: true }),
+      callsOf(receiver).recover(id, { ...input, dry_run: true }),
   })
   const start = useMutation({
-    mutationFn: (input: { since: string; include_unsent: boolean }) =>
-      api().webhooks.recover(webhook_id, input),
-    onSuccess: () => cache.invalidateQueries({ queryKey: ['deliveries', webhook_id] }),
+    mutationFn: (input: { since: string; include_unsent: boolean }) => callsOf(receiver).recover(id, input),
+    onSuccess: () => cache.invalidateQueries({ queryKey: ['deliveries', id] }),
   })
   const recovery_id = start.data?.recovery_id
   const progress = useQuery({
     queryKey: ['recovery', recovery_id],
-    queryFn: () => api().webhooks.recovery(webhook_id, recovery_id!),
+    queryFn: () => callsOf(receiver).recovery(id, recovery_id!),
     enabled: recovery_id !== undefined,
     refetchInterval: ({ state }) => (state.data?.status === 'completed' ? false : ASK_MS),
   })
   return { count, start, progress }
 }
 
-export function RecoverDialog(props: { webhook_id: string; open: boolean; onClose(): void }) {
-  const { webhook_id, open, onClose } = props
+export function RecoverDialog(props: { receiver: Receiver; open: boolean; onClose(): void }) {
+  const { receiver, open, onClose } = props
   const [since, setSince] = useState(() => localTime(Date.now() - DAY_MS))
   const [include_unsent, setUnsent] = useState(false)
-  const { count, start, progress } = useRecovery(webhook_id)
+  const { count, start, progress } = useRecovery(receiver)
   const input = { since: since === '' ? '' : new Date(since).toISOString(), include_unsent }
   const close = (): void => {
     count.reset()
@@ -65,7 +65,7 @@ export function RecoverDialog(props: { webhook_id: string; open: boolean; onClos
       />
       <CheckField
         label="Also events that were never sent"
-        hint="From before the webhook was made, or while it was off."
+        hint="From before it was made, or while it was off."
         checked={include_unsent}
         onChange={({ target }) => change(() => setUnsent(target.checked))}
       />

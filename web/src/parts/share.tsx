@@ -4,6 +4,7 @@ import { type FormEvent, useState } from 'react'
 import type { NewLink } from '../../../src/client.ts'
 import type { Link } from '../../../src/link.ts'
 import { api, faultsOf, useMay } from '../api.ts'
+import { LINK_LIFETIMES } from '../names.ts'
 import { AskFirst } from './ask-first.tsx'
 import { Curl } from './curl.tsx'
 import { Dialog } from './dialog.tsx'
@@ -14,15 +15,7 @@ import { Paged, usePaged } from './paged.tsx'
 import { Secret, Time } from './show.tsx'
 import { UserName } from './user-name.tsx'
 
-const DAY = 86_400
-const LIFETIMES = [
-  { value: String(DAY / 24), label: 'an hour' },
-  { value: String(DAY), label: 'a day' },
-  { value: String(7 * DAY), label: 'seven days' },
-  { value: String(30 * DAY), label: '30 days' },
-  { value: String(90 * DAY), label: '90 days' },
-  { value: String(366 * DAY), label: 'a year' },
-]
+const WEEK_SECONDS = 7 * 86_400
 const REFRESH_MS = 5_000
 
 const keyOf = (insight_id: string) => ['links', insight_id]
@@ -32,7 +25,7 @@ const wholeAddress = ({ url }: NewLink): string => new URL(url, location.origin)
 
 function NewLinkForm({ insight_id }: { insight_id: string }) {
   const cache = useQueryClient()
-  const [lifetime, setLifetime] = useState(String(7 * DAY))
+  const [lifetime, setLifetime] = useState(String(WEEK_SECONDS))
   const [label, setLabel] = useState('')
   const create = useMutation({
     mutationFn: () =>
@@ -55,7 +48,7 @@ function NewLinkForm({ insight_id }: { insight_id: string }) {
       <form className="row-form" onSubmit={submit} noValidate>
         <SelectField
           label="Opens it for"
-          options={LIFETIMES}
+          options={LINK_LIFETIMES}
           value={lifetime}
           fault={faults.expires_in}
           onChange={({ target }) => setLifetime(target.value)}
@@ -131,7 +124,7 @@ function Links({ insight_id }: { insight_id: string }) {
         <Empty title="No link opens it">
           {analyst ? 'Make one above.' : 'Who may run jobs can make one.'}
           {analyst && (
-            <Curl method="POST" path={`/insights/${insight_id}/links`} body={{ expires_in: 7 * DAY }} />
+            <Curl method="POST" path={`/insights/${insight_id}/links`} body={{ expires_in: WEEK_SECONDS }} />
           )}
         </Empty>
       }

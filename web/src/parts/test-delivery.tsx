@@ -1,14 +1,14 @@
 /** Sends a test event now and shows what came back. */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { api } from '../api.ts'
+import { callsOf, type Receiver } from '../receivers.ts'
 import { AttemptDetails } from './attempt.tsx'
 import { Fault } from './fault.tsx'
 
-export function TestDelivery({ webhook_id }: { webhook_id: string }) {
+export function TestDelivery({ receiver }: { receiver: Receiver }) {
   const cache = useQueryClient()
   const test = useMutation({
-    mutationFn: () => api().webhooks.test(webhook_id),
-    onSettled: () => cache.invalidateQueries({ queryKey: ['deliveries', webhook_id] }),
+    mutationFn: () => callsOf(receiver).test(receiver.id),
+    onSettled: () => cache.invalidateQueries({ queryKey: ['deliveries', receiver.id] }),
   })
   return (
     <div>

@@ -1,51 +1,20 @@
-/** What can be done with a webhook: turn off and on, rotate its secret, recover what failed, cancel what waits, delete. */
-import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
+/** What can be done with a webhook: what can be done with each receiver, and the rotation of its secret. */
+import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { WebhookView } from '../../../src/webhook.ts'
 import { api } from '../api.ts'
-import { Confirm, Dialog } from './dialog.tsx'
+import type { Receiver } from '../receivers.ts'
+import { Dialog } from './dialog.tsx'
 import { Fault } from './fault.tsx'
-import { Menu, MenuItem } from './menu.tsx'
-import { RecoverDialog } from './recover.tsx'
+import { MenuItem } from './menu.tsx'
+import { ReceiverActions, useRefresh } from './receiver-actions.tsx'
 import { SigningKey } from './signing-key.tsx'
 
-type Question = 'rotate' | 'recover' | 'cancel' | 'delete'
-
-function useActs({ webhook_id, status }: WebhookView) {
-  const cache = useQueryClient()
-  const navigate = useNavigate()
-  const refresh = async (): Promise<void> => {
-    await cache.invalidateQueries({ queryKey: ['webhook', webhook_id] })
-    await cache.invalidateQueries({ queryKey: ['deliveries', webhook_id] })
-    await cache.invalidateQueries({ queryKey: ['webhooks'] })
-  }
-  const turn = useMutation({
-    mutationFn: () =>
-      api().webhooks.update(webhook_id, { status: status === 'enabled' ? 'disabled' : 'enabled' }),
-    onSuccess: refresh,
-  })
+function RotateDialog({ receiver, open, onClose }: { receiver: Receiver; open: boolean; onClose(): void }) {
   const rotate = useMutation({
-    mutationFn: () => api().webhooks.rotateSecret(webhook_id),
-    onSuccess: refresh,
+    mutationFn: () => api().webhooks.rotateSecret(receiver.id),
+    onSuccess: useRefresh(receiver),
   })
-  const cancel = useMutation({
-    mutationFn: () => api().webhooks.cancelPending(webhook_id),
-    onSuccess: refresh,
-  })
-  const remove = useMutation({
-    mutationFn: () => api().webhooks.delete(webhook_id),
-    onSuccess: async () => {
-      await navigate({ to: '/webhooks' })
-      await cache.invalidateQueries({ queryKey: ['webhooks'] })
-    },
-  })
-  return { turn, rotate, cancel, remove }
-}
-
-type Acts = ReturnType<typeof useActs>
-
-function RotateDialog({ rotate, open, onClose }: { rotate: Acts['rotate']; open: boolean; onClose(): void }) {
   const close = (): void => {
     rotate.reset()
     onClose()
@@ -78,48 +47,15 @@ function RotateDialog({ rotate, open, onClose }: { rotate: Acts['rotate']; open:
   )
 }
 
-export function WebhookActions({ webhook }: { webhook: WebhookView }) {
-  const [asked, setAsked] = useState<Question | null>(null)
-  const { turn, rotate, cancel, remove } = useActs(webhook)
-  const close = (): void => setAsked(null)
+export function WebhookActions({ webhook: { webhook_id, status } }: { webhook: WebhookView }) {
+  const [rotating, setRotating] = useState(false)
+  const receiver: Receiver = { noun: 'webhook', id: webhook_id }
   return (
     <>
-      <button type="button" className="button" disabled={turn.isPending} onClick={() => turn.mutate()}>
-        {webhook.status === 'enabled' ? 'Disable' : 'Enable'}
-      </button>
-      <button type="button" className="button" onClick={() => setAsked('recover')}>
-        Recover
-      </button>
-      <Menu label="More">
-        <MenuItem onSelect={() => setAsked('rotate')}>Rotate the secret</MenuItem>
-        <MenuItem onSelect={() => setAsked('cancel')}>Cancel what waits</MenuItem>
-        <MenuItem onSelect={() => setAsked('delete')}>Delete</MenuItem>
-      </Menu>
-      {turn.isError && <Fault error={turn.error} />}
-      <RotateDialog rotate={rotate} open={asked === 'rotate'} onClose={close} />
-      <RecoverDialog webhook_id={webhook.webhook_id} open={asked === 'recover'} onClose={close} />
-      <Confirm
-        title="Cancel what waits?"
-        description="Deliveries that have not arrived yet will not be tried again."
-        action="Cancel them"
-        open={asked === 'cancel'}
-        pending={cancel.isPending}
-        onClose={close}
-        onConfirm={() => cancel.mutate(undefined, { onSuccess: close })}
-      >
-        {cancel.isError && <Fault error={cancel.error} />}
-      </Confirm>
-      <Confirm
-        title="Delete this webhook?"
-        description="Nobody will be told at this address any more, and its deliveries go, too."
-        action="Delete the webhook"
-        open={asked === 'delete'}
-        pending={remove.isPending}
-        onClose={close}
-        onConfirm={() => remove.mutate()}
-      >
-        {remove.isError && <Fault error={remove.error} />}
-      </Confirm>
+      <ReceiverActions receiver={receiver} status={status}>
+        <MenuItem onSelect={() => setRotating(true)}>Rotate the secret</MenuItem>
+      </ReceiverActions>
+      <RotateDialog receiver={receiver} open={rotating} onClose={() => setRotating(false)} />
     </>
   )
 }

@@ -4,7 +4,7 @@ import { type FormEvent, useState } from 'react'
 import type { WebhookView } from '../../../src/webhook.ts'
 import { api, faultsOf } from '../api.ts'
 import { EVENT_TYPES } from '../names.ts'
-import { duration } from '../times.ts'
+import { triesOf } from '../times.ts'
 import { Fault } from './fault.tsx'
 import { ChecksField, TextField } from './field.tsx'
 import { Copy } from './show.tsx'
@@ -18,10 +18,7 @@ export function WebhookFacts({ webhook }: { webhook: WebhookView }) {
     ['Events', events.join(', ') || 'none'],
     ['Headers', headers.map(({ name, value }) => `${name}: ${value}`).join('; ') || 'none of its own'],
     ['Signature', public_key === null ? signature : `${signature}, public key ${public_key}`],
-    [
-      'Tries',
-      `${retry_schedule.length + 1}: at once${retry_schedule.map((seconds) => `, ${duration(seconds * 1000)}`).join('')} later each`,
-    ],
+    ['Tries', triesOf(retry_schedule)],
     ['At a time', webhook.max_in_flight === null ? 'the usual 8' : String(webhook.max_in_flight)],
     ['A second at most', webhook.rate_per_second === null ? 'no limit' : String(webhook.rate_per_second)],
   ]

@@ -1,7 +1,7 @@
-/** What became of a webhook's attempts in the last day: counts, how fast the receiver is, and the hours drawn. */
+/** What became of the attempts of a webhook or a subscription in the last day: counts, how fast the receiver is, and the hours drawn. */
 import { useQuery } from '@tanstack/react-query'
 import type { WebhookStats } from '../../../src/delivery.ts'
-import { api } from '../api.ts'
+import { callsOf, type Receiver } from '../receivers.ts'
 import { duration } from '../times.ts'
 import { Loaded } from './page.tsx'
 
@@ -57,10 +57,10 @@ function Bars({ hours }: { hours: Hour[] }) {
 
 const time = (ms: number | null): string => (ms === null ? '–' : duration(ms))
 
-export function Stats({ webhook_id }: { webhook_id: string }) {
+export function Stats({ receiver }: { receiver: Receiver }) {
   const query = useQuery({
-    queryKey: ['deliveries', webhook_id, 'stats'],
-    queryFn: () => api().webhooks.stats(webhook_id),
+    queryKey: ['deliveries', receiver.id, 'stats'],
+    queryFn: () => callsOf(receiver).stats(receiver.id),
   })
   return (
     <Loaded query={query}>

@@ -1,0 +1,143 @@
+/** Subscriptions in the console, with a real mail server and a chat that is not there. */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { startMailServer } from '../mail-server.ts'
+import { stand } from './stand.ts'
+import { apiOf, assertAccessible, assertPages, button, link, refusal, runJob } from './steps.ts'
+
+const mail = await startMailServer({
+  security: 'none',
+  refuse: (to) => (to.startsWith('gone@') ? { status: 550, text: 'no such user' } : undefined),
+})
+const stood = stand({
+  ASSAY_WEBHOOK_TARGETS: 'public,loopback',
+  ASSAY_SMTP_URL: `smtp://127.0.0.1:${mail.server.port}/?tls=off`,
+  ASSAY_MAIL_FROM: 'Assay <assay@example.com>',
+})
+after(() => mail.close())
+
+/** Its path is the secret. */
+const CHAT = 'http://127.0.0.1:9/services/T0000/B0000/s3cr3ts3cr3t'
+
+test('says how the first is made, refuses a bad address beside its field, and mails a test', async () => {
+  const { page } = stood.watched
+  await link(page, 'Subscriptions').click()
+  await page.getByText('Nobody subscribes yet').waitFor()
+  await page.getByText('/v1alpha/subscriptions').waitFor()
+  await assertAccessible(page, 'no subscriptions')
+  await link(page, 'New subscription').first().click()
+  await page.getByLabel('Readers').fill('ada@example.com\nBob <bob@example.com>\ngone@example.com')
+  await button(page, 'Create').click()
+  await page.getByText('“Bob <bob@example.com>” must be a plain address').waitFor()
+  assert.equal(await page.getByLabel('Readers').getAttribute('aria-invalid'), 'true')
+  await assertAccessible(page, 'a subscription that is refused')
+  stood.assertSilent([refusal(422)])
+  await page.reload()
+  assert.match(await page.getByLabel('Readers').inputValue(), /gone@example\.com$/, 'what was typed is kept')
+  await page.getByLabel('Readers').fill('ada@example.com\ngone@example.com')
+  await page.getByLabel('Description').fill('The daily numbers')
+  await button(page, 'Create').click()
+  await page.getByRole('heading', { name: 'ada@example.com and 1 more' }).waitFor()
+  await button(page, 'Send a test').click()
+  await page.getByText('Attempt 1: answered 250').waitFor()
+  assert.deepEqual((await mail.next()).to, ['ada@example.com'])
+  await link(page, 'webhook.test').click()
+  await page.getByText('It arrived: the receiver answered 250').waitFor()
+  await page.getByText('What came back').click()
+  await page.getByText('no such user').waitFor()
+  await assertAccessible(page, 'a mail that one reader was refused')
+  stood.assertSilent()
+})
+
+test('mails the end of a job, and says in a sentence why a job was not told', async () => {
+  const { page } = stood.watched
+  const api = apiOf(stood.service.url)
+  const [subscription] = (await api.subscriptions.list()).items
+  const job = await runJob(stood.service.url, 'penguins')
+  assert.match((await mail.next()).mail.subject ?? '', /penguins/)
+  const address = `/subscriptions/${subscription.subscription_id}`
+  await page.goto(`${address}?job=${job.assignment_id}`)
+  await page.getByText('It arrived: the receiver answered 250').waitFor()
+  await link(page, 'Its delivery').click()
+  await page.getByText('Attempt 1').waitFor()
+  const draft = await api.jobs.create({ template_id: 'penguins', presence_name: 'others' })
+  await page.goto(`${address}?job=${draft}`)
+  await page.getByText('only subscriptions of the job’s name are told').waitFor()
+  await page.getByLabel('State').selectOption('failed')
+  await page.waitForURL(/status=failed/)
+  await page.getByText('Nothing was sent').waitFor()
+  await button(page, 'Disable').click()
+  await page.getByText(/^It is disabled/).waitFor()
+  await button(page, 'Enable').click()
+  await button(page, 'Disable').waitFor()
+  stood.assertSilent()
+})
+
+test('keeps the address of a chat out of sight, and replaces it only where another is typed', async () => {
+  const { page } = stood.watched
+  const api = apiOf(stood.service.url)
+  await page.goto('/subscriptions/new')
+  await page.getByLabel('People are told').selectOption('slack')
+  await button(page, 'Create').click()
+  await page.getByText('is missing').waitFor()
+  await page.getByLabel('Address of the incoming webhook').fill(CHAT)
+  const kept = await page.evaluate(() =>
+    [JSON.stringify(sessionStorage), JSON.stringify(localStorage)].join(),
+  )
+  assert.doesNotMatch(kept, /s3cr3t/)
+  await page.getByLabel('job.canceled').uncheck()
+  await button(page, 'Create').click()
+  await page.getByRole('heading', { name: /^http:\/\/127\.0\.0\.1:9\/••••/ }).waitFor()
+  await button(page, 'Send a test').click()
+  await page.getByText('Nothing listens at that address').waitFor()
+  const [chat] = (await api.subscriptions.list({ kind: 'slack' })).items
+  await button(page, 'Change').click()
+  await page.getByText(/^Set: http/).waitFor()
+  await assertAccessible(page, 'a subscription that is changed')
+  await page.getByLabel('A link to the page').selectOption('no link')
+  await button(page, 'Save').click()
+  await page.getByText('job.completed, job.failed', { exact: true }).waitFor()
+  const changed = await api.subscriptions.get(chat.subscription_id)
+  assert.deepEqual([changed.url, changed.link_expires_in], [chat.url, null])
+  await button(page, 'Change').click()
+  await page.getByLabel('Address of the incoming webhook').fill(`${CHAT}-other`)
+  await button(page, 'Save').click()
+  await button(page, 'Change').waitFor()
+  assert.notEqual((await api.subscriptions.get(chat.subscription_id)).url, chat.url)
+  assert.doesNotMatch(await page.content(), /s3cr3t/)
+  await link(page, 'Subscriptions').first().click()
+  await page.getByText(/failing since/).waitFor()
+  stood.assertSilent([refusal(422)])
+})
+
+test('every page of subscriptions is accessible and fits a phone, and a viewer may only look', async () => {
+  const { service, browser, watched } = stood
+  const api = apiOf(service.url)
+  const [chat] = (await api.subscriptions.list({ kind: 'slack' })).items
+  const { subscription_id } = chat
+  const [delivery] = (await api.subscriptions.deliveries(subscription_id)).items
+  const address = `/subscriptions/${subscription_id}`
+  await assertPages(browser, service.url, [
+    '/subscriptions',
+    '/subscriptions/new',
+    address,
+    `${address}/deliveries/${delivery.delivery_id}`,
+  ])
+  const viewer = await stood.openAs('viewer')
+  await viewer.page.goto('/subscriptions')
+  await viewer.page.getByText(/failing since/).waitFor()
+  assert.equal(await link(viewer.page, 'New subscription').count(), 0)
+  await viewer.page.goto(address)
+  await viewer.page.getByRole('heading', { name: 'Settings' }).waitFor()
+  for (const name of ['Send a test', 'Change', 'Disable', 'Recover'])
+    assert.equal(await button(viewer.page, name).count(), 0, name)
+  assert.deepEqual(viewer.complaints, [])
+  await viewer.context.close()
+
+  await watched.page.goto(address)
+  await button(watched.page, /^More/).click()
+  await watched.page.getByRole('menuitem', { name: 'Delete' }).click()
+  await button(watched.page, 'Delete the subscription').click()
+  await watched.page.getByRole('heading', { name: 'Subscriptions', level: 1 }).waitFor()
+  assert.deepEqual((await api.subscriptions.list({ kind: 'slack' })).items, [])
+})

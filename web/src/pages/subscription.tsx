@@ -1,0 +1,57 @@
+/** One subscription: how it does, what was sent, and why something did not arrive. */
+import { useQuery } from '@tanstack/react-query'
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
+import { api, useMay } from '../api.ts'
+import { Deliveries } from '../parts/deliveries.tsx'
+import { Stats } from '../parts/delivery-stats.tsx'
+import { HealthNotice } from '../parts/health.tsx'
+import { Loaded, Page } from '../parts/page.tsx'
+import { ReceiverActions } from '../parts/receiver-actions.tsx'
+import { SubscriptionSettings } from '../parts/subscription-settings.tsx'
+import { TestDelivery } from '../parts/test-delivery.tsx'
+import { WhyNot } from '../parts/why-not.tsx'
+import { type Receiver, targetOf } from '../receivers.ts'
+
+export function SubscriptionPage() {
+  const { subscription_id } = useParams({ from: '/shell/subscriptions/$subscription_id' })
+  const { job, status } = useSearch({ from: '/shell/subscriptions/$subscription_id' })
+  const navigate = useNavigate({ from: '/subscriptions/$subscription_id' })
+  const analyst = useMay('analyst')
+  const query = useQuery({
+    queryKey: ['subscription', subscription_id],
+    queryFn: () => api().subscriptions.get(subscription_id),
+  })
+  const receiver: Receiver = { noun: 'subscription', id: subscription_id }
+  return (
+    <Page
+      title={query.data ? targetOf(query.data) : 'Subscription'}
+      trail={<Link to="/subscriptions">Subscriptions</Link>}
+      lead={query.data?.description && <p>{query.data.description}</p>}
+      actions={analyst && query.data && <ReceiverActions receiver={receiver} status={query.data.status} />}
+    >
+      <Loaded query={query}>
+        {(subscription) => (
+          <>
+            <HealthNotice {...subscription} />
+            {analyst && <TestDelivery receiver={receiver} />}
+            <Stats receiver={receiver} />
+            <Deliveries
+              receiver={receiver}
+              status={status}
+              onStatus={(status) => void navigate({ search: (old) => ({ ...old, status }), replace: true })}
+            />
+            <WhyNot
+              receiver={receiver}
+              view={subscription}
+              job={job}
+              key={job}
+              onAsk={(job) => void navigate({ search: (old) => ({ ...old, job }) })}
+            />
+            <h2>Settings</h2>
+            <SubscriptionSettings subscription={subscription} editable={analyst} />
+          </>
+        )}
+      </Loaded>
+    </Page>
+  )
+}

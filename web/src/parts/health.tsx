@@ -1,0 +1,33 @@
+/** Whether a webhook or a subscription works: in a few words, and where it does not, what becomes of its deliveries. */
+import type { ReceiverView } from '../receivers.ts'
+import { Time } from './show.tsx'
+
+type Told = Pick<ReceiverView, 'status' | 'failing_since' | 'disabled_reason'>
+
+export function HealthWord({ status, failing_since }: Told) {
+  if (status === 'disabled') return <span className="state state-failed">✕ disabled</span>
+  if (failing_since !== null)
+    return (
+      <span className="state state-failed">
+        ▲ failing since <Time at={failing_since} />
+      </span>
+    )
+  return <span className="state state-delivered">✓ enabled</span>
+}
+
+export function HealthNotice({ status, failing_since, disabled_reason }: Told) {
+  if (status === 'disabled')
+    return (
+      <p className="notice" role="status">
+        It is disabled{disabled_reason === null ? '' : `: ${disabled_reason}`}. Deliveries wait until it is
+        enabled; new events are not kept for it.
+      </p>
+    )
+  if (failing_since === null) return null
+  return (
+    <p className="notice" role="status">
+      Every attempt has failed since <Time at={failing_since} exact />. After five days of that it is
+      disabled. Open a delivery below to see why.
+    </p>
+  )
+}

@@ -1,0 +1,93 @@
+/** What can be done with a webhook or a subscription: turn off and on, recover what failed, cancel what waits, delete. */
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { type ReactNode, useState } from 'react'
+import { callsOf, keysOf, type Receiver, type ReceiverView } from '../receivers.ts'
+import { Confirm } from './dialog.tsx'
+import { Fault } from './fault.tsx'
+import { Menu, MenuItem } from './menu.tsx'
+import { RecoverDialog } from './recover.tsx'
+
+type Question = 'recover' | 'cancel' | 'delete'
+
+/** Reads anew all that a change of it makes old. */
+export function useRefresh(receiver: Receiver): () => Promise<void> {
+  const cache = useQueryClient()
+  return async () => {
+    await Promise.all(keysOf(receiver).map((queryKey) => cache.invalidateQueries({ queryKey })))
+  }
+}
+
+function useActs(receiver: Receiver, status: ReceiverView['status']) {
+  const { noun, id } = receiver
+  const cache = useQueryClient()
+  const navigate = useNavigate()
+  const onSuccess = useRefresh(receiver)
+  const turn = useMutation({
+    mutationFn: (): Promise<unknown> => {
+      const patch = { status: status === 'enabled' ? 'disabled' : 'enabled' } as const
+      return callsOf(receiver).update(id, patch)
+    },
+    onSuccess,
+  })
+  const cancel = useMutation({ mutationFn: () => callsOf(receiver).cancelPending(id), onSuccess })
+  const remove = useMutation({
+    mutationFn: () => callsOf(receiver).delete(id),
+    onSuccess: async () => {
+      await navigate({ to: noun === 'webhook' ? '/webhooks' : '/subscriptions' })
+      await cache.invalidateQueries({ queryKey: [`${noun}s`] })
+    },
+  })
+  return { turn, cancel, remove }
+}
+
+export function ReceiverActions(props: {
+  receiver: Receiver
+  status: ReceiverView['status']
+  /** What else stands in the menu. */
+  children?: ReactNode
+}) {
+  const { receiver, status, children } = props
+  const [asked, setAsked] = useState<Question | null>(null)
+  const { turn, cancel, remove } = useActs(receiver, status)
+  const close = (): void => setAsked(null)
+  return (
+    <>
+      <button type="button" className="button" disabled={turn.isPending} onClick={() => turn.mutate()}>
+        {status === 'enabled' ? 'Disable' : 'Enable'}
+      </button>
+      <button type="button" className="button" onClick={() => setAsked('recover')}>
+        Recover
+      </button>
+      <Menu label="More">
+        {children}
+        <MenuItem onSelect={() => setAsked('cancel')}>Cancel what waits</MenuItem>
+        <MenuItem onSelect={() => setAsked('delete')}>Delete</MenuItem>
+      </Menu>
+      {turn.isError && <Fault error={turn.error} />}
+      <RecoverDialog receiver={receiver} open={asked === 'recover'} onClose={close} />
+      <Confirm
+        title="Cancel what waits?"
+        description="Deliveries that have not arrived yet will not be tried again."
+        action="Cancel them"
+        open={asked === 'cancel'}
+        pending={cancel.isPending}
+        onClose={close}
+        onConfirm={() => cancel.mutate(undefined, { onSuccess: close })}
+      >
+        {cancel.isError && <Fault error={cancel.error} />}
+      </Confirm>
+      <Confirm
+        title={`Delete this ${receiver.noun}?`}
+        description="Nobody will be told there any more, and its deliveries go, too."
+        action={`Delete the ${receiver.noun}`}
+        open={asked === 'delete'}
+        pending={remove.isPending}
+        onClose={close}
+        onConfirm={() => remove.mutate()}
+      >
+        {remove.isError && <Fault error={remove.error} />}
+      </Confirm>
+    </>
+  )
+}
