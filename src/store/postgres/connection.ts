@@ -20,6 +20,7 @@ import type { Connections } from '../contract/usage.ts'
 import type { Hint } from '../store.ts'
 import { isBroken, isFromDatabase, isRepeatable, isUnprepared, translate, unavailable } from './failures.ts'
 import { createHints, hintKey } from './hints.ts'
+import { createPlaces, type Lane, type Places } from './places.ts'
 import { createSilence, FIRST_WORD_MS, isSilence, type Silence } from './silence.ts'
 
 export interface Session {
@@ -52,8 +53,11 @@ export interface Statement {
 
 export interface Connection {
   read<T>(work: (session: Session) => Promise<T>): Promise<T>
-  /** Resolves after the commit. Deadlocks are tried again, as the whole transaction. */
-  write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
+  /**
+   * Resolves after the commit. Deadlocks are tried again, as the whole transaction. One that only reads many rows as of one
+   * moment waits among the reads.
+   */
+  write<T>(work: (transaction: Transaction) => Promise<T>, lane?: Lane): Promise<T>
   /** The same on a connection of its own: what keeps a node alive does not wait behind its requests. */
   writeFirst<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
   /**
@@ -68,7 +72,7 @@ export interface Connection {
   close(): Promise<void>
 }
 
-const POOL_SIZE = 10
+export const POOL_SIZE = 10
 const CONNECT_MS = 5000
 /** The database ends what takes longer; the client gives a connection up that says nothing for longer still. */
 const STATEMENT_MS = 30_000
@@ -146,8 +150,30 @@ async function begin(client: ClientBase): Promise<string> {
   return results.at(-1)!.rows[0]!.now
 }
 
+/** Where connections come from, and which of them are in doubt. */
+interface Line {
+  pool: Pool
+  silence: Silence
+}
+
+/** In its turn. */
+async function inPlace<T>(places: Places, lane: Lane, work: () => Promise<T>): Promise<T> {
+  const giveBack = await places.take(lane)
+  let answered = false
+  try {
+    const value = await work()
+    answered = true
+    return value
+  } catch (error) {
+    answered = !isBroken(error)
+    throw error
+  } finally {
+    giveBack(answered)
+  }
+}
+
 /** A connection that an idle transaction broke is known by the first word on it: nothing has been written yet. */
-async function beginAnywhere(pool: Pool, silence: Silence): Promise<{ client: PoolClient; now: string }> {
+async function beginAnywhere({ pool, silence }: Line): Promise<{ client: PoolClient; now: string }> {
   for (let attempt = 1; ; attempt += 1) {
     const client = await silence.connect(pool)
     try {
@@ -155,18 +181,18 @@ async function beginAnywhere(pool: Pool, silence: Silence): Promise<{ client: Po
     } catch (error) {
       silence.note(error)
       client.release(true)
-      if (!isBroken(error) || attempt > POOL_SIZE) throw error
+      if (!isBroken(error) || attempt > pool.options.max) throw error
     }
   }
 }
 
 async function transact<T>(
-  pool: Pool,
-  silence: Silence,
+  line: Line,
   context: Context,
   work: (transaction: Transaction) => Promise<T>,
 ): Promise<{ value: T; hints: Hint[] }> {
-  const { client, now } = await beginAnywhere(pool, silence)
+  const { silence } = line
+  const { client, now } = await beginAnywhere(line)
   const hints = new Map<string, Hint>()
   try {
     const hint = (given: Hint): void => void hints.set(hintKey(given), given)
@@ -245,8 +271,8 @@ function createPool(config: ClientConfig, max: number): Pool {
 }
 
 /** Each statement on a connection of the pool that is not in doubt. */
-function readingFrom(pool: Pool, silence: Silence): Session {
-  async function query(sql: string, values: unknown[]): Promise<QueryResult<QueryResultRow>> {
+function readingFrom({ pool, silence }: Line, places: Places): Session {
+  async function ask(sql: string, values: unknown[]): Promise<QueryResult<QueryResultRow>> {
     const client = await silence.connect(pool)
     try {
       const result = await client.query<QueryResultRow>(sql, values)
@@ -259,6 +285,7 @@ function readingFrom(pool: Pool, silence: Silence): Session {
       throw error
     }
   }
+  const query = (sql: string, values: unknown[]) => inPlace(places, 'read', () => ask(sql, values))
   return session({ query } as Pick<ClientBase, 'query'>)
 }
 
@@ -273,14 +300,18 @@ async function readTwice<T>(reading: Session, work: (from: Session) => Promise<T
   }
 }
 
-export function connect(url: string, context: Context): Connection {
+export function connect(url: string, context: Context, size = POOL_SIZE): Connection {
   const config = clientConfig(url)
-  const pool = createPool(config, POOL_SIZE)
+  const pool = createPool(config, size)
   const reserve = createPool(config, 1)
-  const hints = createHints({ connection: config, send: (sql, values) => pool.query(sql, values) })
+  const hints = createHints({
+    connection: config,
+    send: (sql, values) => inPlace(places, 'read', () => pool.query(sql, values)),
+  })
   const pipeline = createPool({ ...config, pipeline: true }, 1)
   const silence = createSilence()
-  const reading = readingFrom(pool, silence)
+  const places = createPlaces(size)
+  const reading = readingFrom({ pool, silence }, places)
   let closed = false
   let prepared = true
 
@@ -293,10 +324,15 @@ export function connect(url: string, context: Context): Connection {
     }
   }
 
-  async function writeUntilKept<T>(on: Pool, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+  async function writeUntilKept<T>(
+    work: (transaction: Transaction) => Promise<T>,
+    lane: Lane | null,
+  ): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const { value, hints: given } = await transact(on, silence, context, work)
+        const { value, hints: given } = await (lane === null
+          ? transact({ pool: reserve, silence }, context, work)
+          : inPlace(places, lane, () => transact({ pool, silence }, context, work)))
         hints.tell(given)
         return value
       } catch (error) {
@@ -322,10 +358,10 @@ export function connect(url: string, context: Context): Connection {
     writeAtOnce: (statements) => guarded(() => writeOnceUntilKept(statements)),
     tell: hints.tell,
     read: (work) => guarded(() => readTwice(reading, work)),
-    write: (work) => guarded(() => writeUntilKept(pool, work)),
-    writeFirst: (work) => guarded(() => writeUntilKept(reserve, work)),
+    write: (work, lane = 'write') => guarded(() => writeUntilKept(work, lane)),
+    writeFirst: (work) => guarded(() => writeUntilKept(work, null)),
     subscribe: hints.subscribe,
-    usage: () => ({ open: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+    usage: () => ({ open: pool.totalCount, idle: pool.idleCount, waiting: places.waiting() }),
     async close() {
       if (closed) return
       closed = true

@@ -105,9 +105,8 @@ const READS = {
   },
 }
 
-/** Each is one transaction and resolves after its commit. */
-const WRITES = {
-  /** It writes nothing: its plans need a transaction to be told of. */
+/** Each is a transaction that writes nothing: its plans need one to be told of. */
+const COUNTS = {
   async counts(tx: Transaction) {
     await tx.run(jobs.OUT_OF_INDEXES)
     return {
@@ -116,6 +115,10 @@ const WRITES = {
       webhooks: await webhooks.countWebhooks(tx),
     }
   },
+}
+
+/** Each is one transaction and resolves after its commit. */
+const WRITES = {
   keepOnce: settings.keepOnce,
   keepNarrative: narratives.keepNarrative,
   prune,
@@ -255,7 +258,8 @@ function postgresStore(connection: Connection, context: Context): Store {
     revision: null,
     onJobChange: () => false,
     ...bind(READS, (work) => connection.read(work as (session: Session) => Promise<unknown>)),
-    ...bind(WRITES, connection.write),
+    ...bind(COUNTS, (work) => connection.write(work, 'read')),
+    ...bind(WRITES, (work) => connection.write(work)),
     ...bind(FIRST, connection.writeFirst),
     ...createJobBatch(connection, context),
     getJob: gatherReads(connection),

@@ -1,0 +1,60 @@
+/** More at once than there are connections, on a database that is not fast. */
+import assert from 'node:assert/strict'
+import { after, before, suite, test } from 'node:test'
+import { missingPostgres, type Postgres, startPostgres } from '../../../test/postgres.ts'
+import { jobInput, LEASE_MS, register } from '../conformance/given.ts'
+import type { Store } from '../store.ts'
+import { open, withClient } from './harness.ts'
+
+const missing = await missingPostgres()
+const DATABASE = `assay_pool_${process.pid}`
+const AT_ONCE = 500
+/** A creation takes so long that the last one has to wait for longer than a connection may take to be made. */
+const SLOW = `
+  CREATE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.1); RETURN NEW; END $$;
+  CREATE TRIGGER slow BEFORE INSERT ON jobs FOR EACH ROW EXECUTE FUNCTION slowly()`
+
+suite('a pool that is full', { skip: missing ?? false }, () => {
+  let postgres: Postgres
+  let store: Store
+
+  before(async () => {
+    postgres = await startPostgres()
+    const url = await postgres.createDatabase(DATABASE)
+    store = await open(url)
+    await register(store)
+    await store.createJob(jobInput())
+    await withClient(url, (client) => client.query(SLOW))
+  })
+  after(async () => {
+    await store.close()
+    await postgres.dropDatabase(DATABASE)
+    await postgres.stop()
+  })
+
+  test('hundreds of creations at once are all kept, and neither renewals nor reads nor counts wait for them', async (context) => {
+    const begun = performance.now()
+    let open = AT_ONCE
+    const created = Promise.all(
+      Array.from({ length: AT_ONCE }, () => store.createJob(jobInput()).finally(() => (open -= 1))),
+    )
+    const waits: number[] = []
+    while (open > 0) {
+      const asked = performance.now()
+      await Promise.all([
+        store.renewNode({ node_id: 'node-1', lease_ms: LEASE_MS, held: [] }),
+        store.ping(),
+        store.listNodes(),
+        store.counts(),
+      ])
+      waits.push(performance.now() - asked)
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    const jobs = await created
+    assert.equal(new Set(jobs.map(({ assignment_id }) => assignment_id)).size, AT_ONCE)
+    assert.ok(performance.now() - begun > 5000, 'the last one waited for longer than a connection may take')
+    assert.ok(waits.length > 10)
+    assert.ok(Math.max(...waits) < 2000, `${Math.max(...waits)} ms`)
+    context.diagnostic(`the longest of ${waits.length} waits: ${Math.round(Math.max(...waits))} ms`)
+  })
+})
