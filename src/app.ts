@@ -211,6 +211,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     clock,
     publicUrl: config.publicUrl,
     caps: { max_queued: config.maxQueued, max_running: config.maxRunning },
+    connections: config.storeConnections,
   })
   const services: Service[] = []
   try {

@@ -66,6 +66,12 @@ export const SETTINGS = {
     store,
     true,
   ),
+  storeConnections: setting(
+    'ASSAY_STORE_CONNECTIONS',
+    '10',
+    'Connections to PostgreSQL that requests and work share on this node; a few more are for leases, claims and hints',
+    integer(4, 200),
+  ),
   token: setting(
     'ASSAY_TOKEN',
     '',

@@ -17,15 +17,17 @@ export interface OpenStoreOptions {
   publicUrl: string | null
   /** Of workspaces that have none of their own; none unless given. */
   caps?: JobCaps
+  /** That requests and work share; PostgreSQL only. */
+  connections?: number
 }
 
 /** Throws AppError `store_unavailable` with a sentence where it cannot be opened or another process holds it. */
 export async function openStore(options: OpenStoreOptions): Promise<Store> {
-  const { url, home, clock, publicUrl, caps = NO_CAPS } = options
+  const { url, home, clock, publicUrl, caps = NO_CAPS, connections } = options
   if (/^postgres(ql)?:/.test(url)) {
     // The driver is loaded only where it is used.
     const { openPostgres } = await import('./postgres/postgres.ts')
-    return openPostgres({ url, publicUrl, caps })
+    return openPostgres({ url, publicUrl, caps, ...(connections ? { connections } : {}) })
   }
   if (url !== '' && !url.startsWith('sqlite:')) throw new Error(`There is no store for ${url.split(':')[0]}.`)
   const { openSqlite } = await import('./sqlite/sqlite.ts')

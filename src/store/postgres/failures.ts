@@ -9,7 +9,7 @@ const UNUSABLE_CODES = new Set(['25006', '25P03', '55P03', '3F000', '42P01', '42
 const REPEATABLE = new Set(['40001', '40P01'])
 /** What the driver itself says of a connection that is gone, and of a pool that gives none. */
 const BROKEN =
-  /connection terminated|connection ended|timeout exceeded|read timeout|not queryable|client was closed|after calling end/i
+  /connection terminated|connection ended|timeout (exceeded|expired)|read timeout|not queryable|client was closed|after calling end/i
 const SQLSTATE = /^[0-9A-Z]{5}$/
 
 export function unavailable(detail: string, cause?: unknown): AppError {

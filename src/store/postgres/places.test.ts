@@ -10,12 +10,12 @@ function ask(places: Places, lane: Lane) {
   const asked = {
     given: false,
     refused: null as Error | null,
-    giveBack: (_answered = true): void => undefined,
+    giveBack: (_answered?: boolean): void => undefined,
   }
   places.take(lane).then(
     (giveBack) => {
       asked.given = true
-      asked.giveBack = (answered = true) => giveBack(answered)
+      asked.giveBack = (answered) => giveBack(answered ?? true)
     },
     (error: Error) => (asked.refused = error),
   )

@@ -38,12 +38,14 @@ export interface PostgresOptions {
   url: string
   publicUrl: string | null
   caps: JobCaps
+  /** That requests and work share, 10 unless given; a few more are for what must not wait for them. */
+  connections?: number
 }
 
 /** Opens (and brings up to date) the database. Throws `store_unavailable` where it cannot be reached. */
-export async function openPostgres({ url, ...context }: PostgresOptions): Promise<Store> {
+export async function openPostgres({ url, connections: size, ...context }: PostgresOptions): Promise<Store> {
   await migratePostgres(url)
-  const connection = connect(url, context)
+  const connection = connect(url, context, size)
   try {
     await connection.write(accounts.ensureDefaultWorkspace)
     return postgresStore(connection, context)
