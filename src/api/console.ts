@@ -107,6 +107,7 @@ export const SECTIONS = [
   'templates',
   'jobs',
   'insights',
+  'schedules',
   'webhooks',
   'subscriptions',
   'system',

@@ -19,6 +19,8 @@ type Search = Record<string, unknown>
 interface JobFilters {
   status?: JobStatus
   template?: string
+  schedule?: string
+  batch?: string
   after?: string
   before?: string
 }
@@ -91,6 +93,8 @@ const jobs = createRoute({
   validateSearch: (search: Search): JobFilters => ({
     status: oneOf(search.status, JOB_STATUSES),
     template: text(search.template),
+    schedule: text(search.schedule),
+    batch: text(search.batch),
     after: text(search.after),
     before: text(search.before),
   }),
@@ -106,6 +110,28 @@ const insight = createRoute({
   path: '/insights/$insight_id',
   validateSearch: (search: Search): { beside?: string } => ({ beside: text(search.beside) }),
   component: lazyRouteComponent(() => import('./pages/insight.tsx'), 'InsightPage'),
+})
+
+const schedules = createRoute({
+  getParentRoute: () => shell,
+  path: '/schedules',
+  component: lazyRouteComponent(() => import('./pages/schedules.tsx'), 'SchedulesPage'),
+})
+const newSchedule = createRoute({
+  getParentRoute: () => shell,
+  path: '/schedules/new',
+  validateSearch: (search: Search): { template?: string } => ({ template: text(search.template) }),
+  component: lazyRouteComponent(() => import('./pages/schedule-form.tsx'), 'NewSchedulePage'),
+})
+const schedule = createRoute({
+  getParentRoute: () => shell,
+  path: '/schedules/$schedule_id',
+  component: lazyRouteComponent(() => import('./pages/schedule.tsx'), 'SchedulePage'),
+})
+const editSchedule = createRoute({
+  getParentRoute: () => shell,
+  path: '/schedules/$schedule_id/edit',
+  component: lazyRouteComponent(() => import('./pages/schedule-form.tsx'), 'EditSchedulePage'),
 })
 
 const webhooks = createRoute({
@@ -200,6 +226,10 @@ const routeTree = root.addChildren([
     jobs,
     job,
     insight,
+    schedules,
+    newSchedule,
+    schedule,
+    editSchedule,
     webhooks,
     newWebhook,
     webhook,

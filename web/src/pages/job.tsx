@@ -7,6 +7,7 @@ import { JOB_WORDS, REMEDIES } from '../names.ts'
 import { Fault } from '../parts/fault.tsx'
 import { JobActions } from '../parts/job-actions.tsx'
 import { Loaded, Page } from '../parts/page.tsx'
+import { ScheduleName } from '../parts/schedule-name.tsx'
 import { Copy, State, Time } from '../parts/show.tsx'
 import { UserName } from '../parts/user-name.tsx'
 import { between } from '../times.ts'
@@ -55,6 +56,33 @@ function Steps({ job }: { job: JobView }) {
         </li>
       ))}
     </ol>
+  )
+}
+
+/** What made it, where that was a schedule or one call for many. */
+function Origin({ job: { schedule_id, scheduled_for, batch_id } }: { job: JobView }) {
+  if (schedule_id !== null)
+    return (
+      <p>
+        Made by the schedule <ScheduleName schedule_id={schedule_id} />
+        {scheduled_for === null ? (
+          ', run by hand.'
+        ) : (
+          <>
+            , due <Time at={scheduled_for} exact />.
+          </>
+        )}
+      </p>
+    )
+  if (batch_id === null) return null
+  return (
+    <p>
+      Made in one call with others:{' '}
+      <Link to="/jobs" search={{ batch: batch_id }}>
+        all of them
+      </Link>
+      .
+    </p>
   )
 }
 
@@ -139,6 +167,7 @@ export function JobPage() {
           )}
         </>
       }
+      lead={query.data && <Origin job={query.data} />}
       actions={query.data && <JobActions job={query.data} />}
     >
       <Loaded query={query}>

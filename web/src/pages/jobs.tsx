@@ -1,14 +1,13 @@
 /** The jobs, newest first, by filters that stand in the address. */
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
-import type { JobView } from '../../../src/job.ts'
 import { api } from '../api.ts'
 import { JOB_STATUSES } from '../names.ts'
+import { BatchProgress } from '../parts/batch-progress.tsx'
 import { SelectField, TextField } from '../parts/field.tsx'
+import { JobTable } from '../parts/job-table.tsx'
 import { Empty, Page } from '../parts/page.tsx'
 import { Paged, usePaged } from '../parts/paged.tsx'
-import { ShortId, State, Time } from '../parts/show.tsx'
-import { UserName } from '../parts/user-name.tsx'
-import { between } from '../times.ts'
+import { ScheduleName } from '../parts/schedule-name.tsx'
 
 const REFRESH_MS = 5_000
 
@@ -59,53 +58,34 @@ function Filters() {
   )
 }
 
-function JobRow({ job }: { job: JobView }) {
-  const { assignment_id, template_id, insight_id, error } = job
+/** Where the list is of one schedule's or one batch's jobs: which, and the way back to all. */
+function Origin() {
+  const { schedule, batch } = useSearch({ from: '/shell/jobs' })
+  if (schedule === undefined && batch === undefined) return null
   return (
-    <tr>
-      <td>
-        <Link to="/jobs/$assignment_id" params={{ assignment_id }}>
-          {template_id} <ShortId id={assignment_id} />
+    <div className="notice">
+      {schedule !== undefined && (
+        <p>
+          Only jobs that the schedule <ScheduleName schedule_id={schedule} /> made.
+        </p>
+      )}
+      {batch !== undefined && <BatchProgress batch_id={batch} />}
+      <p>
+        <Link from="/jobs" to="/jobs" search={(old) => ({ ...old, schedule: undefined, batch: undefined })}>
+          Show all jobs
         </Link>
-      </td>
-      <td>
-        <State status={job.job_status} />
-        {error !== null && (
-          <>
-            {' '}
-            <code title={error.detail}>{error.code}</code>
-          </>
-        )}
-      </td>
-      <td>
-        <Time at={job.created_at} />
-      </td>
-      <td>{between(job.started_at, job.finished_at)}</td>
-      <td>
-        <UserName user_id={job.user_id} />
-      </td>
-      <td>
-        {insight_id !== null ? (
-          <Link to="/insights/$insight_id" params={{ insight_id }} search={{}}>
-            Insight
-          </Link>
-        ) : (
-          error !== null && (
-            <Link to="/templates/$template_id" params={{ template_id }} search={{ job: assignment_id }}>
-              Change and run
-            </Link>
-          )
-        )}
-      </td>
-    </tr>
+      </p>
+    </div>
   )
 }
 
 export function JobsPage() {
-  const { status, template, after, before } = useSearch({ from: '/shell/jobs' })
+  const { status, template, schedule, batch, after, before } = useSearch({ from: '/shell/jobs' })
   const filter = {
     job_status: status,
     template_id: template,
+    schedule_id: schedule,
+    batch_id: batch,
     created_after: dayStart(after),
     created_before: dayStart(before),
   }
@@ -116,6 +96,7 @@ export function JobsPage() {
   )
   return (
     <Page title="Jobs" wide lead={<p>Each run of a template, newest first.</p>}>
+      <Origin />
       <Filters />
       <Paged
         query={query}
@@ -127,26 +108,7 @@ export function JobsPage() {
           </Empty>
         }
       >
-        {(jobs) => (
-          <table className="list">
-            <caption className="small">The list refreshes by itself.</caption>
-            <thead>
-              <tr>
-                <th scope="col">Job</th>
-                <th scope="col">State</th>
-                <th scope="col">Created</th>
-                <th scope="col">Ran for</th>
-                <th scope="col">By</th>
-                <th scope="col">Then</th>
-              </tr>
-            </thead>
-            <tbody>
-              {jobs.map((job) => (
-                <JobRow key={job.assignment_id} job={job} />
-              ))}
-            </tbody>
-          </table>
-        )}
+        {(jobs) => <JobTable jobs={jobs} caption="The list refreshes by itself." />}
       </Paged>
     </Page>
   )

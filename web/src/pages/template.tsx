@@ -52,9 +52,20 @@ function Delete({ template_id }: { template_id: string }) {
 }
 
 function Actions({ template }: { template: TemplateView }) {
-  const admin = useMay('admin')
-  const { template_id, origin } = template
-  if (!admin) return null
+  const [analyst, admin] = [useMay('analyst'), useMay('admin')]
+  return (
+    <>
+      {analyst && (
+        <Link className="button" to="/schedules/new" search={{ template: template.template_id }}>
+          Schedule
+        </Link>
+      )}
+      {admin && <Care template={template} />}
+    </>
+  )
+}
+
+function Care({ template: { template_id, origin } }: { template: TemplateView }) {
   if (origin !== 'workspace')
     return (
       <Link className="button" to="/templates/new" search={{ from: template_id }}>

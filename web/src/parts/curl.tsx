@@ -1,29 +1,32 @@
-/** What a page does, as the line that does it from a shell. The token is one of the shell, never that of the session. */
+/** The same by the API, as a line to paste: what the console does can be had without it. */
 import { Code } from './code.tsx'
 
 interface CurlProps {
-  method?: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
+  /** Before it, as a sentence without its end. */
+  says?: string
   /** Below /v1alpha. */
   path: string
+  method?: 'GET' | 'POST'
   body?: object
+  /** Options besides, such as -T sales.csv. */
+  options?: string
 }
 
-const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`
-
-export function curlLine({ method = 'GET', path, body }: CurlProps): string {
-  const parts = [
-    `curl -s${method === 'GET' || (method === 'POST' && body) ? '' : ` -X ${method}`} ${quoted(`${location.origin}/v1alpha${path}`)}`,
-    '-H "Authorization: Bearer $ASSAY_TOKEN"',
-    ...(body ? ["-H 'Content-Type: application/json'", `-d ${quoted(JSON.stringify(body))}`] : []),
-  ]
-  return parts.join(' \\\n  ')
+export function curlLine({ path, method = 'GET', body, options }: Omit<CurlProps, 'says'>): string {
+  const json =
+    body === undefined
+      ? ''
+      : ` \\\n  -H 'Content-Type: application/json' -d '${JSON.stringify(body).replaceAll("'", String.raw`'\''`)}'`
+  const verb = method === 'POST' && body === undefined ? ' -X POST' : ''
+  const more = options === undefined ? '' : ` ${options}`
+  return `curl -s${verb}${more} ${location.origin}/v1alpha${path} -H "Authorization: Bearer $ASSAY_TOKEN"${json}`
 }
 
-export function Curl(props: CurlProps) {
+export function Curl({ says = 'Or by the API', ...line }: CurlProps) {
   return (
     <div className="curl">
-      <p>Or from a shell:</p>
-      <Code text={curlLine(props)} />
+      <p className="small">{says}:</p>
+      <Code text={curlLine(line)} />
     </div>
   )
 }

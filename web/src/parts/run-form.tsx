@@ -9,13 +9,11 @@ import { api, faultsOf, useMay } from '../api.ts'
 import { useDraft } from '../draft.ts'
 import { firstValues, sentValues, type Values } from '../values.ts'
 import { Fault } from './fault.tsx'
-import { TextField } from './field.tsx'
-import { VariableField } from './variable-field.tsx'
+import { type JobDraft, JobFields, jobSettings } from './job-fields.tsx'
+import { byVariable, focusFault, VariableFields } from './variable-fields.tsx'
 
-interface Draft {
+interface Draft extends JobDraft {
   values: Values
-  presence_name: string
-  priority: string
 }
 
 const PATH = 'payload.template_vars.'
@@ -24,8 +22,7 @@ function inputOf({ template_id, variables }: TemplateView, draft: Draft): JobInp
   return {
     template_id,
     template_vars: sentValues(variables, draft.values),
-    ...(draft.presence_name.trim() === '' ? {} : { presence_name: draft.presence_name.trim() }),
-    ...(draft.priority.trim() === '' ? {} : { priority: Number(draft.priority) }),
+    ...jobSettings(draft),
   }
 }
 
@@ -44,45 +41,6 @@ function useRun(template: TemplateView, onCreated: () => void) {
       await navigate({ to: '/jobs/$assignment_id', params: { assignment_id: job.assignment_id } })
     },
   })
-}
-
-interface MoreProps {
-  draft: Draft
-  faults: Record<string, string>
-  onChange(draft: Draft): void
-}
-
-function MoreFields({ draft, faults, onChange }: MoreProps) {
-  return (
-    <details open={'presence_name' in faults || 'priority' in faults || undefined}>
-      <summary>Who is told, and how soon it runs</summary>
-      <TextField
-        label="Presence name"
-        hint="Only webhooks of this name are told; left empty, all are."
-        fault={faults.presence_name}
-        value={draft.presence_name}
-        onChange={({ target }) => onChange({ ...draft, presence_name: target.value })}
-      />
-      <TextField
-        label="Priority"
-        hint="From -100 to 100; higher runs first."
-        inputMode="numeric"
-        fault={faults.priority}
-        value={draft.priority}
-        onChange={({ target }) => onChange({ ...draft, priority: target.value })}
-      />
-    </details>
-  )
-}
-
-/** A fault of an item of a list ("arms.0") stands at the list. */
-function byVariable(faults: Record<string, string>): Record<string, string> {
-  return Object.fromEntries(Object.entries(faults).map(([path, message]) => [path.split('.')[0]!, message]))
-}
-
-/** The first field with a fault gets the focus once the refusal is shown. */
-function focusFault(form: HTMLFormElement | null): void {
-  setTimeout(() => form?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus())
 }
 
 export function RunForm({ template, earlier }: { template: TemplateView; earlier: JobView | undefined }) {
@@ -106,17 +64,13 @@ export function RunForm({ template, earlier }: { template: TemplateView; earlier
   return (
     <form className="run-form" ref={form} onSubmit={submit} noValidate>
       {variables.length === 0 && <p>It has no variables: run it as it is.</p>}
-      {variables.map((variable) => (
-        <VariableField
-          key={variable.name}
-          template_id={template_id}
-          variable={variable}
-          value={draft.values[variable.name] ?? ''}
-          fault={faults[variable.name]}
-          onChange={(value) => change({ ...draft, values: { ...draft.values, [variable.name]: value } })}
-        />
-      ))}
-      <MoreFields draft={draft} faults={others} onChange={change} />
+      <VariableFields
+        template={template}
+        values={draft.values}
+        faults={faults}
+        onChange={(variable, value) => change({ ...draft, values: { ...draft.values, [variable]: value } })}
+      />
+      <JobFields draft={draft} faults={others} onChange={(more) => change({ ...draft, ...more })} />
       {run.isError && !shown && <Fault error={run.error} />}
       <div className="actions">
         <button type="submit" className="button primary" disabled={run.isPending || !analyst}>

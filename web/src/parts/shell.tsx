@@ -37,6 +37,7 @@ function UserMenu() {
 const SECTIONS: readonly { to: LinkProps['to']; name: string; takes: Scope }[] = [
   { to: '/templates', name: 'Templates', takes: 'viewer' },
   { to: '/jobs', name: 'Jobs', takes: 'viewer' },
+  { to: '/schedules', name: 'Schedules', takes: 'viewer' },
   { to: '/webhooks', name: 'Webhooks', takes: 'viewer' },
   { to: '/subscriptions', name: 'Subscriptions', takes: 'viewer' },
   { to: '/system', name: 'System', takes: 'admin' },

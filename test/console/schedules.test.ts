@@ -1,0 +1,183 @@
+/** Schedules in the console: made with the due times that the service foretells, run, changed, paused, deleted. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { stand } from './stand.ts'
+import { apiOf, assertAccessible, assertPages, button, link, refusal, settle } from './steps.ts'
+
+const here = stand()
+const dueTimes = () => here.watched.page.getByRole('status', { name: 'The next due times' })
+
+test('an empty list says what a schedule does, and how one is made by the API', async () => {
+  const { page } = here.watched
+  await link(page, 'Schedules').click()
+  await page.getByText('Nothing runs by itself yet').waitFor()
+  const line = await page.locator('.curl pre').innerText()
+  assert.match(line, new RegExp(`^curl -s ${here.service.url}/v1alpha/schedules -H "Authorization`))
+  await assertAccessible(page, 'no schedules')
+  here.assertSilent()
+})
+
+test('foretells due times while a line is typed, tells each fault beside its field, and makes the schedule', async () => {
+  const { page } = here.watched
+  await page.goto('/templates/flight-delays')
+  await link(page, 'Schedule').click()
+  await page.waitForURL(/schedules\/new\?template=flight-delays/)
+  await page.getByText('Give a line to see when it comes.').waitFor()
+  const cron = page.getByLabel('Cron line')
+  await cron.fill('0 25 * * *')
+  await page.getByText('"25" is not within 0 to 23').waitFor()
+  assert.equal(await cron.getAttribute('aria-invalid'), 'true')
+  await assertAccessible(page, 'a line that is wrong')
+  await button(page, 'Last of the month at 18').click()
+  await page.getByLabel('Time zone').fill('Europe/Berlin')
+  await dueTimes()
+    .getByText(/on the last day of each month at 18:00/)
+    .waitFor()
+  await dueTimes().locator('li').nth(4).waitFor()
+  const { next_runs } = await apiOf(here.service.url).schedules.preview({
+    cron: '0 18 L * *',
+    time_zone: 'Europe/Berlin',
+  })
+  const shown = await dueTimes()
+    .locator('time')
+    .evaluateAll((times) => times.map((time) => time.getAttribute('datetime')))
+  assert.deepEqual(shown, next_runs)
+  await page.getByLabel('origin').fill('nowhere')
+  await button(page, 'Create').click()
+  const name = page.getByLabel('Name', { exact: false }).first()
+  await page.locator('.field-fault').waitFor()
+  assert.equal(await name.getAttribute('aria-invalid'), 'true', 'the name that is missing')
+  await name.fill('Delays of the month')
+  await button(page, 'Create').click()
+  await page.locator('.group .field-fault').waitFor()
+  assert.equal(await page.getByLabel('origin').getAttribute('aria-invalid'), 'true')
+  await page.getByLabel('origin').fill('ORD')
+  await page.reload()
+  assert.equal(await page.getByLabel('origin').inputValue(), 'ORD', 'what was typed is kept')
+  await page.getByLabel('What was missed').selectOption('all')
+  await page.getByLabel('While an earlier run has not ended').selectOption('skip')
+  here.assertSilent([refusal(422)])
+  await button(page, 'Create').click()
+  await page.getByText(/cannot be all where overlap is skip/).waitFor()
+  await page.getByLabel('While an earlier run has not ended').selectOption('queue')
+  await button(page, 'Create').click()
+  await page.getByRole('heading', { name: 'Delays of the month', level: 1 }).waitFor()
+  const [made] = (await apiOf(here.service.url).schedules.list()).items
+  assert.ok(made)
+  assert.deepEqual(made.template_vars, { origin: 'ORD' }, 'what the form left alone is left to the template')
+  assert.deepEqual(
+    [made.cron, made.time_zone, made.missed, made.missed_limit, made.overlap, made.paused],
+    ['0 18 L * *', 'Europe/Berlin', 'all', 10, 'queue', false],
+  )
+  here.assertSilent([refusal(422)])
+})
+
+test('runs a schedule now; its job names it, and its page lists the job with its state', async () => {
+  const { page } = here.watched
+  await button(page, 'Run now').click()
+  await page.waitForURL(/\/jobs\/[0-9a-f-]{36}$/)
+  await page.getByText(/Made by the schedule Delays of the month, run by hand/).waitFor()
+  await page.getByRole('heading', { name: /^Flight delays from ORD/ }).waitFor()
+  await assertAccessible(page, 'a job of a schedule')
+  await link(page, 'Delays of the month').click()
+  await page.locator('.list').getByText('completed').waitFor()
+  await link(page, 'All jobs of this schedule').click()
+  await page.waitForURL(/\/jobs\?schedule=/)
+  await page.getByText(/Only jobs that the schedule Delays of the month made/).waitFor()
+  assert.equal(await page.locator('tbody tr').count(), 1)
+  await link(page, 'Show all jobs').click()
+  await page.waitForURL((url) => url.search === '')
+  await link(page, 'Schedules').click()
+  await page.getByRole('cell', { name: /completed/ }).waitFor()
+  here.assertSilent()
+})
+
+test('changes a schedule, pauses and resumes it, and deletes it after asking', async () => {
+  const { page } = here.watched
+  await link(page, 'Delays of the month').click()
+  await link(page, 'Edit').click()
+  assert.equal(await page.getByLabel('Cron line').inputValue(), '0 18 L * *')
+  await dueTimes().locator('li').nth(4).waitFor()
+  await page.getByLabel('Template', { exact: false }).first().selectOption('penguins')
+  await page.getByLabel('Cron line').fill('30 6 * * MON-FRI')
+  await page.getByText('Not before, not after').click()
+  await page.getByLabel('Not before').fill('2040-01-02T00:00')
+  await dueTimes().getByText('Mon, 2 Jan 2040, 06:30').waitFor()
+  await button(page, 'Save').click()
+  await page.getByText('30 6 * * MON-FRI').waitFor()
+  const [changed] = (await apiOf(here.service.url).schedules.list()).items
+  assert.ok(changed)
+  assert.deepEqual([changed.template_id, changed.template_vars], ['penguins', {}])
+  assert.equal(changed.starts_at, '2040-01-02T00:00:00.000Z')
+  await button(page, 'Pause').click()
+  await page.getByText(/^It is paused: nothing is due/).waitFor()
+  await assertAccessible(page, 'a paused schedule')
+  await button(page, 'Resume').click()
+  await page.getByText('Mon, 2 Jan 2040, 06:30').waitFor()
+  await button(page, 'Delete').click()
+  await assertAccessible(page, 'the question before a deletion')
+  await button(page, 'Delete the schedule').click()
+  await page.getByText('Nothing runs by itself yet').waitFor()
+  const jobs = await apiOf(here.service.url).jobs.list({ schedule_id: changed.schedule_id })
+  assert.equal(jobs.items.length, 1, 'its jobs stay')
+  await page.goto(`/jobs/${jobs.items[0]!.assignment_id}`)
+  await page.getByText('(it was deleted)').waitFor()
+  here.assertSilent([refusal(404)])
+})
+
+test('tells why a due time made no job, and what to do about it', async () => {
+  const { page } = here.watched
+  const api = apiOf(here.service.url)
+  await api.templates.put('fleeting', '---\ntitle: Fleeting\n---\n# Fleeting\n')
+  const made = await api.schedules.create({
+    name: 'Of the fleeting',
+    template_id: 'fleeting',
+    cron: '@hourly',
+  })
+  await api.templates.delete('fleeting')
+  await page.goto(`/schedules/${made.schedule_id}`)
+  await button(page, 'Run now').click()
+  await page
+    .getByText(/fleeting/)
+    .and(page.locator('.fault p'))
+    .waitFor()
+  await page.getByText('What “not_found” means').waitFor()
+  await assertAccessible(page, 'a schedule whose template is gone')
+  await link(page, 'Edit').click()
+  await page.getByText('fleeting (not there)').waitFor({ state: 'attached' })
+  here.assertSilent([refusal(404)])
+})
+
+test('who may only read sees schedules and no button that would be refused', async () => {
+  const { page, context, complaints } = await here.openAs('viewer')
+  const [schedule] = (await apiOf(here.service.url).schedules.list()).items
+  await page.goto('/schedules')
+  await link(page, 'Of the fleeting').waitFor()
+  assert.equal(await link(page, 'New schedule').count(), 0)
+  await page.goto(`/schedules/${schedule!.schedule_id}`)
+  await page.getByRole('heading', { name: 'Settings' }).waitFor()
+  await settle(page)
+  assert.equal(await page.locator('.page-head :is(button, a)').count(), 0)
+  await page.goto('/templates/penguins')
+  await button(page, 'Run').waitFor()
+  assert.equal(await link(page, 'Schedule').count(), 0)
+  assert.deepEqual(complaints, [])
+  await context.close()
+})
+
+test('the pages of schedules are accessible, light and dark, and no wider than a phone', async () => {
+  const api = apiOf(here.service.url)
+  const { schedule_id } = await api.schedules.create({
+    name: 'A name as long as the people who look after reports like to give to what they look after',
+    template_id: 'flight-delays',
+    cron: '*/5 8-18 1-15,20 JAN-JUN MON-FRI',
+    time_zone: 'America/Argentina/ComodRivadavia',
+  })
+  await assertPages(here.browser, here.service.url, [
+    '/schedules',
+    '/schedules/new',
+    '/schedules/new?template=flight-delays',
+    `/schedules/${schedule_id}`,
+    `/schedules/${schedule_id}/edit`,
+  ])
+})
