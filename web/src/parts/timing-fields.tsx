@@ -82,6 +82,38 @@ interface TimingFieldsProps {
   onChange(changed: Partial<Timing>): void
 }
 
+function BoundFields({ timing, faults, onChange }: TimingFieldsProps) {
+  return (
+    <details
+      open={
+        timing.starts_at !== '' ||
+        timing.ends_at !== '' ||
+        'starts_at' in faults ||
+        'ends_at' in faults ||
+        undefined
+      }
+    >
+      <summary>Not before, not after</summary>
+      <TextField
+        label="Not before"
+        hint={`By your own clock (${ownZone()}).`}
+        type="datetime-local"
+        fault={faults.starts_at}
+        value={timing.starts_at}
+        onChange={({ target }) => onChange({ starts_at: target.value })}
+      />
+      <TextField
+        label="Not after"
+        hint={`By your own clock (${ownZone()}).`}
+        type="datetime-local"
+        fault={faults.ends_at}
+        value={timing.ends_at}
+        onChange={({ target }) => onChange({ ends_at: target.value })}
+      />
+    </details>
+  )
+}
+
 export function TimingFields({ timing, faults: refused, onChange }: TimingFieldsProps) {
   const zones = useId()
   const query = useDueTimes(timing)
@@ -123,33 +155,7 @@ export function TimingFields({ timing, faults: refused, onChange }: TimingFields
         ))}
       </datalist>
       <DueTimes query={query} timing={timing} />
-      <details
-        open={
-          timing.starts_at !== '' ||
-          timing.ends_at !== '' ||
-          'starts_at' in faults ||
-          'ends_at' in faults ||
-          undefined
-        }
-      >
-        <summary>Not before, not after</summary>
-        <TextField
-          label="Not before"
-          hint={`By your own clock (${ownZone()}).`}
-          type="datetime-local"
-          fault={faults.starts_at}
-          value={timing.starts_at}
-          onChange={({ target }) => onChange({ starts_at: target.value })}
-        />
-        <TextField
-          label="Not after"
-          hint={`By your own clock (${ownZone()}).`}
-          type="datetime-local"
-          fault={faults.ends_at}
-          value={timing.ends_at}
-          onChange={({ target }) => onChange({ ends_at: target.value })}
-        />
-      </details>
+      <BoundFields timing={timing} faults={faults} onChange={onChange} />
     </>
   )
 }
