@@ -58,6 +58,7 @@ const SIMPLE: Record<string, Mapped> = {
   UInt32: map(UINTEGER, number),
   UInt64: map(UBIGINT, big),
   UInt128: map(UHUGEINT, big),
+  BFloat16: map(FLOAT, number),
   Float32: map(FLOAT, number),
   Float64: map(DOUBLE, number),
   UUID: map(UUID, (value) => values.uuidFromText(text(value))),
@@ -66,7 +67,9 @@ const SIMPLE: Record<string, Mapped> = {
 }
 
 /** "Nullable(Decimal(10, 2))" */
-const WRAPPED = /^(?:Nullable|LowCardinality)\((.*)\)$/s
+const WRAPPED = /^(?:Nullable\(|LowCardinality\(|SimpleAggregateFunction\(\w+, )(.*)\)$/s
+const SHAPES =
+  /^(?:Map|Tuple|Nested|JSON|Object|Variant|Dynamic|Point|Ring|LineString|MultiLineString|Polygon|MultiPolygon)\b/
 const DECIMALS = /^Decimal(?:\d+)?\((?:(\d+), ?)?(\d+)\)$/
 
 export function mapType(name: string, written: string): Column {
@@ -84,8 +87,7 @@ function mapped(written: string): Mapped {
   if (decimal) return mapDecimal(Number(decimal[1] ?? 38), Number(decimal[2]))
   const item = /^Array\((.*)\)$/s.exec(written)?.[1]
   if (item !== undefined) return mapArray(mapped(item))
-  if (/^(Map|Tuple|Nested|JSON|Object|Variant|Dynamic)\b/.test(written))
-    return { ...map(VARCHAR, (value) => JSON.stringify(value)), declared: 'json' }
+  if (SHAPES.test(written)) return { ...map(VARCHAR, (value) => JSON.stringify(value)), declared: 'json' }
   return map(VARCHAR, text)
 }
 

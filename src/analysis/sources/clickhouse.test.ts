@@ -1,15 +1,23 @@
 /**
- * ClickHouse by its protocol: a server that answers as its documentation of the HTTP interface and formats says, since no
- * real one is to be had where these tests run. What a real one does is not shown by them.
+ * ClickHouse twice: by a server of these tests that answers what a real one was seen to answer (also what cannot be had from
+ * it at will), and, where there is one, the conformance of every kind against a real one.
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type TestContext, test } from 'node:test'
+import { suite, type TestContext, test } from 'node:test'
+import { clickhouseServer, missingClickhouse } from '../../../test/clickhouse.ts'
 import { CONNECTION_LIMITS, type OpenConnection } from '../../connection.ts'
 import { findingsOf, openBench } from '../harness.ts'
-import { guideHas, lenderOf, queryTemplate, type TypeCase } from './conformance.ts'
+import {
+  guideHas,
+  kindConformance,
+  lenderOf,
+  queryTemplate,
+  type Server,
+  type TypeCase,
+} from './conformance.ts'
 
 const PASSWORD = 'correct-horse-battery-staple'
 
@@ -60,67 +68,158 @@ function rows(response: ServerResponse, ...lines: unknown[][]): void {
   response.end(lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
 }
 
+/** `given`: as its engine writes them in JSON. */
 const TYPES: (TypeCase & { given: unknown })[] = [
-  { type: 'Bool', sql: '', given: true, comes: 'BOOLEAN', cell: true },
-  { type: 'Int8', sql: '', given: -128, comes: 'TINYINT', cell: -128 },
-  { type: 'UInt32', sql: '', given: 4294967295, comes: 'UINTEGER', cell: 4294967295 },
-  { type: 'Int64', sql: '', given: '-9223372036854775808', comes: 'BIGINT', cell: '-9223372036854775808' },
-  { type: 'UInt64', sql: '', given: '18446744073709551615', comes: 'UBIGINT', cell: '18446744073709551615' },
+  { type: 'Bool', sql: 'true::Bool', given: true, comes: 'BOOLEAN', cell: true },
+  { type: 'Int8', sql: 'toInt8(-128)', given: -128, comes: 'TINYINT', cell: -128 },
+  { type: 'UInt32', sql: 'toUInt32(4294967295)', given: 4294967295, comes: 'UINTEGER', cell: 4294967295 },
+  {
+    type: 'Int64',
+    sql: "toInt64('-9223372036854775808')",
+    given: '-9223372036854775808',
+    comes: 'BIGINT',
+    cell: '-9223372036854775808',
+  },
+  {
+    type: 'UInt64',
+    sql: "toUInt64('18446744073709551615')",
+    given: '18446744073709551615',
+    comes: 'UBIGINT',
+    cell: '18446744073709551615',
+  },
   {
     type: 'Int128',
-    sql: '',
+    sql: "toInt128('170141183460469231731687303715884105727')",
     given: '170141183460469231731687303715884105727',
     comes: 'HUGEINT',
     cell: '170141183460469231731687303715884105727',
   },
-  { type: 'Float32', sql: '', given: 0.1, comes: 'FLOAT', cell: 0.1 },
-  { type: 'Float64', sql: '', given: '-inf', comes: 'DOUBLE', cell: '-Infinity' },
+  { type: 'Int256', sql: "toInt256('-5')", given: '-5', comes: 'VARCHAR', cell: '-5' },
+  { type: 'BFloat16', sql: '1.5::BFloat16', given: 1.5, comes: 'FLOAT', cell: 1.5 },
+  { type: 'Float32', sql: 'toFloat32(0.1)', given: 0.1, comes: 'FLOAT', cell: 0.1 },
+  { type: 'Float64', sql: '-inf', given: '-inf', comes: 'DOUBLE', cell: '-Infinity' },
+  { type: 'Float64', sql: 'nan', given: 'nan', comes: 'DOUBLE', cell: 'NaN' },
   {
     type: 'Decimal(38, 10)',
-    sql: '',
+    sql: "toDecimal128('1234567890123456789012345678.0123456789', 10)",
     given: '1234567890123456789012345678.0123456789',
     comes: 'DECIMAL(38,10)',
     cell: '1234567890123456789012345678.0123456789',
   },
   {
+    type: 'Decimal(9, 2)',
+    sql: "toDecimal32('-0.05', 2)",
+    given: '-0.05',
+    comes: 'DECIMAL(9,2)',
+    cell: '-0.05',
+  },
+  {
     type: 'Decimal(76, 4)',
-    sql: '',
+    sql: "toDecimal256('12345678901234567890.1234', 4)",
     given: '12345678901234567890.1234',
     comes: 'DECIMAL(38,4)',
     cell: '12345678901234567890.1234',
   },
-  { type: 'String', sql: '', given: 'é"\n', comes: 'VARCHAR', cell: 'é"\n' },
-  { type: 'LowCardinality(Nullable(String))', sql: '', given: 'a', comes: 'VARCHAR', cell: 'a' },
-  { type: 'FixedString(2)', sql: '', given: 'ab', comes: 'VARCHAR', cell: 'ab' },
-  { type: 'Date', sql: '', given: '2024-02-29', comes: 'DATE', cell: '2024-02-29' },
-  { type: 'Date32', sql: '', given: '1925-01-01', comes: 'DATE', cell: '1925-01-01' },
+  { type: 'String', sql: "'é\"\\n'", given: 'é"\n', comes: 'VARCHAR', cell: 'é"\n' },
+  {
+    type: 'LowCardinality(Nullable(String))',
+    sql: "'a'::LowCardinality(Nullable(String))",
+    given: 'a',
+    comes: 'VARCHAR',
+    cell: 'a',
+  },
+  { type: 'FixedString(2)', sql: "toFixedString('ab', 2)", given: 'ab', comes: 'VARCHAR', cell: 'ab' },
+  { type: 'Date', sql: "toDate('2024-02-29')", given: '2024-02-29', comes: 'DATE', cell: '2024-02-29' },
+  { type: 'Date32', sql: "toDate32('1925-01-01')", given: '1925-01-01', comes: 'DATE', cell: '1925-01-01' },
+  {
+    type: 'DateTime',
+    sql: "toDateTime('2024-02-29 10:00:00')",
+    given: '2024-02-29T10:00:00Z',
+    comes: 'TIMESTAMP WITH TIME ZONE',
+    cell: '2024-02-29T10:00:00Z',
+  },
   {
     type: "DateTime('Europe/Berlin')",
-    sql: '',
+    sql: "toDateTime('2024-02-29 11:00:00', 'Europe/Berlin')",
     given: '2024-02-29T10:00:00Z',
     comes: 'TIMESTAMP WITH TIME ZONE',
     cell: '2024-02-29T10:00:00Z',
   },
   {
     type: 'DateTime64(6)',
-    sql: '',
+    sql: "toDateTime64('2024-02-29 10:00:00.000001', 6)",
     given: '2024-02-29T10:00:00.000001Z',
     comes: 'TIMESTAMP WITH TIME ZONE',
     cell: '2024-02-29T10:00:00.000001Z',
   },
   {
+    type: 'DateTime64(9)',
+    sql: "toDateTime64('2024-02-29 10:00:00.123456789', 9)",
+    given: '2024-02-29T10:00:00.123456789Z',
+    comes: 'TIMESTAMP WITH TIME ZONE',
+    cell: '2024-02-29T10:00:00.123456Z',
+  },
+  {
     type: 'UUID',
-    sql: '',
+    sql: "toUUID('f81d4fae-7dec-11d0-a765-00a0c91e6bf6')",
     given: 'f81d4fae-7dec-11d0-a765-00a0c91e6bf6',
     comes: 'UUID',
     cell: 'f81d4fae-7dec-11d0-a765-00a0c91e6bf6',
   },
-  { type: "Enum8('a' = 1)", sql: '', given: 'a', comes: 'VARCHAR', cell: 'a' },
-  { type: 'IPv4', sql: '', given: '10.0.0.1', comes: 'VARCHAR', cell: '10.0.0.1' },
-  { type: 'Array(Nullable(Int64))', sql: '', given: ['1', null], comes: 'BIGINT[]', cell: [1, null] },
-  { type: 'Array(Array(String))', sql: '', given: [['a']], comes: 'VARCHAR[][]', cell: [['a']] },
-  { type: 'Map(String, UInt8)', sql: '', given: { a: 1 }, comes: 'JSON', cell: '{"a":1}' },
-  { type: 'Tuple(UInt8, String)', sql: '', given: [1, 'a'], comes: 'JSON', cell: '[1,"a"]' },
+  { type: "Enum8('a' = 1)", sql: "'a'::Enum8('a' = 1)", given: 'a', comes: 'VARCHAR', cell: 'a' },
+  { type: 'IPv4', sql: "toIPv4('10.0.0.1')", given: '10.0.0.1', comes: 'VARCHAR', cell: '10.0.0.1' },
+  {
+    type: 'Array(Nullable(Int64))',
+    sql: '[toNullable(toInt64(1)), null]',
+    given: ['1', null],
+    comes: 'BIGINT[]',
+    cell: [1, null],
+  },
+  { type: 'Array(Array(String))', sql: "[['a']]", given: [['a']], comes: 'VARCHAR[][]', cell: [['a']] },
+  {
+    type: 'Array(Decimal(9, 2))',
+    sql: "[toDecimal32('1.50', 2)]",
+    given: ['1.5'],
+    comes: 'DECIMAL(9,2)[]',
+    cell: ['1.50'],
+  },
+  {
+    type: 'Map(String, UInt8)',
+    sql: "map('a', toUInt8(1))",
+    given: { a: 1 },
+    comes: 'JSON',
+    cell: '{"a":1}',
+  },
+  { type: 'Tuple(UInt8, String)', sql: "tuple(1, 'a')", given: [1, 'a'], comes: 'JSON', cell: '[1,"a"]' },
+  {
+    type: 'Nested(x Int8, y String)',
+    sql: "[(1, 'a')]::Nested(x Int8, y String)",
+    given: [{ x: 1, y: 'a' }],
+    comes: 'JSON',
+    cell: '[{"x":1,"y":"a"}]',
+  },
+  {
+    type: 'JSON',
+    sql: '\'{"a":[1,2.5]}\'::JSON',
+    given: { a: [1, 2.5] },
+    comes: 'JSON',
+    cell: '{"a":[1,2.5]}',
+  },
+  {
+    type: 'Variant(String, UInt64)',
+    sql: '7::Variant(String, UInt64)',
+    given: '7',
+    comes: 'JSON',
+    cell: '"7"',
+  },
+  { type: 'Point', sql: '(1.5, 2)::Point', given: [1.5, 2], comes: 'JSON', cell: '[1.5,2]' },
+  {
+    type: 'SimpleAggregateFunction(sum, UInt64)',
+    sql: '7::SimpleAggregateFunction(sum, UInt64)',
+    given: '7',
+    comes: 'UBIGINT',
+    cell: 7,
+  },
 ]
 
 test('the types of ClickHouse come as the table says', async (t) => {
@@ -167,27 +266,49 @@ test('variables are parameters with their types, escaped as ClickHouse reads the
   )
 })
 
-test('a refusal is told, before the rows or among them', async (t) => {
+test('a refusal is told, before the rows or in any form among them, and where the connection is broken after it', async (t) => {
   const fault =
     "Code: 60. DB::Exception: Table shop.nothing doesn't exist. (UNKNOWN_TABLE) (version 24.8.4.13)\n"
-  let among = false
+  const forms = {
+    before: null,
+    line: fault,
+    marked: `__exception__\r\n${fault}`,
+    tagged: `__exception__\r\nPU1FNUFH98\r\n${fault}78 PU1FNUFH98\r\n__exception__\r\n`,
+    broken: `__exception__\r\n${fault}`,
+  }
+  let form: keyof typeof forms = 'before'
   const { bench, connection } = await serve(t, (_, response) => {
-    if (among) {
-      response.write('["n"]\n["UInt8"]\n[1]\n')
-      response.end(fault)
-    } else response.writeHead(404).end(fault)
+    if (form === 'before') {
+      response.writeHead(404).end(fault)
+      return
+    }
+    response.write('["n"]\n["UInt8"]\n[1]\n')
+    if (form === 'broken') response.write(forms[form], () => response.destroy())
+    else response.end(forms[form])
   })
-  for (const late of [false, true]) {
-    among = late
+  for (form of Object.keys(forms) as (keyof typeof forms)[]) {
     const result = await bench.run(
       queryTemplate('select * from nothing'),
       {},
       { lender: lenderOf(connection) },
     )
-    assert.ok(result.status === 'failed', JSON.stringify(result))
+    assert.ok(result.status === 'failed', form)
     assert.equal(result.error.code, 'source_unavailable')
-    assert.match(result.error.detail, /was refused: Table shop\.nothing doesn't exist\. \(UNKNOWN_TABLE\)$/)
+    assert.match(
+      result.error.detail,
+      /was refused: Table shop\.nothing doesn't exist\. \(UNKNOWN_TABLE\)$/,
+      form,
+    )
   }
+})
+
+test('bytes that are no text end the job with what to do about them', async (t) => {
+  const { bench, connection } = await serve(t, (_, response) =>
+    response.end(Buffer.from('["n"]\n["String"]\n["\xff"]\n', 'latin1')),
+  )
+  const result = await bench.run(queryTemplate('select 1'), {}, { lender: lenderOf(connection) })
+  assert.ok(result.status === 'failed')
+  assert.match(result.error.detail, /bytes that are no UTF-8: give them as hex/)
 })
 
 test('a cancel ends the request and asks for the end of the query', async (t) => {
@@ -221,4 +342,60 @@ test('an address that is not allowed is never asked', async (t) => {
   assert.ok(result.status === 'failed')
   assert.match(result.error.detail, /cannot be made: The host is not one that this service may reach/)
   assert.deepEqual(asked, [])
+})
+
+async function start(): Promise<Server> {
+  const { url, user, password, database } = clickhouseServer()
+  const ask = async (sql: string): Promise<string> => {
+    const address = new URL(url)
+    for (const [name, value] of Object.entries({ database, default_table_engine: 'Memory' }))
+      address.searchParams.set(name, value)
+    const answer = await fetch(address, {
+      method: 'POST',
+      body: sql,
+      headers: { 'x-clickhouse-user': user, 'x-clickhouse-key': password },
+    })
+    const text = await answer.text()
+    assert.ok(answer.ok, text)
+    return text
+  }
+  return {
+    connection: {
+      name: 'remote',
+      kind: 'clickhouse',
+      options: { url, database, user },
+      secrets: password === '' ? {} : { password },
+      limits: { ...CONNECTION_LIMITS, timeout_seconds: 60 },
+      targets: ['loopback', 'private', 'public'],
+    },
+    execute: async (sql) => void (await ask(sql)),
+    running: async () =>
+      Number(await ask("select count() from system.processes where query not like '%system.processes%'")),
+    close: async () => void (await ask('drop table if exists items')),
+  }
+}
+
+suite('ClickHouse as a source', { skip: missingClickhouse() ?? false }, () => {
+  kindConformance({
+    title: 'ClickHouse',
+    start,
+    types: TYPES,
+    series: (count, length) =>
+      `select number + 1 as n, repeat('x', ${length}) as t from numbers(${count}) order by n`,
+    slow: 'select sleepEachRow(1) as s from numbers(60) settings max_block_size = 1',
+    writes: [
+      'insert into items values (2)',
+      'insert into items select 2',
+      'alter table items delete where 1',
+      'truncate table items',
+      'drop table items',
+      'create table more (a integer)',
+      'set readonly = 0',
+      'select 1 settings readonly = 0',
+      'select 1; drop table items',
+      "insert into function file('more.csv', 'CSV', 'a Int32') select 1",
+      "kill query where query_id = 'none'",
+    ],
+    parameters: 'select $number as n, $text as t, $day as d, $flag as f, has($numbers, 2) as x',
+  })
 })

@@ -15,6 +15,7 @@ import { misfit } from './batches.ts'
 import { type Column, mapType, type Raw } from './clickhouse-types.ts'
 import { CONNECT_TIMEOUT_MS } from './dial.ts'
 import type { Batch, Kind, OpenOptions, Reader, RemoteColumn, SessionOptions } from './kind.ts'
+import { requireSelect } from './only-select.ts'
 import { SourceError } from './source.ts'
 
 const ROWS = 4096
@@ -95,6 +96,7 @@ class Session {
       output_format_json_quote_64bit_integers: '1',
       output_format_json_quote_decimals: '1',
       output_format_json_quote_denormals: '1',
+      http_write_exception_in_output_format: '0',
       date_time_output_format: 'iso',
     }
     const given = parameters.map((parameter, index) => [`param_p${index + 1}`, encode(parameter)] as const)
@@ -146,9 +148,13 @@ class Session {
 }
 
 function refusal(name: string, answer: string): SourceError {
-  const reason = /DB::Exception: ([\s\S]*?)(?: \(version [^)]*\))?\s*$/.exec(answer)?.[1] ?? answer
+  const reason = /DB::Exception: ([\s\S]*?)(?: \(version .*)?$/s.exec(answer)?.[1] ?? answer
   const timedOut = /TIMEOUT_EXCEEDED/.test(answer)
-  const hint = timedOut ? ' It took longer than the limits.timeout_seconds of the connection.' : ''
+  const hint = timedOut
+    ? ' It took longer than the limits.timeout_seconds of the connection.'
+    : /unknown[_ ]setting/i.test(answer)
+      ? ' Sources need ClickHouse 23.9 or later.'
+      : ''
   return new SourceError(`The query over the connection "${name}" was refused: ${reason.trim()}${hint}`)
 }
 
@@ -167,6 +173,7 @@ class ClickhouseReader implements Reader {
 
   async schema(): Promise<RemoteColumn[]> {
     const { query, peek, signal, connection } = this.#options
+    requireSelect(query.sql)
     const sql = peek ? `DESCRIBE TABLE (\n${query.sql}\n)` : query.sql
     this.#running = !peek
     const either = AbortSignal.any([signal, this.#over.signal])
@@ -192,7 +199,7 @@ class ClickhouseReader implements Reader {
       for (;;) {
         const { value: line, done } = await this.#lines!.next()
         if (done) break
-        add(batch, parseRow(line, name), line.length, this.#columns)
+        add(batch, rowOf(line) ?? (await notRows(line, this.#lines!, name)), line.length, this.#columns)
         if (batch.rows < ROWS && batch.bytes < BATCH_BYTES) continue
         signal.throwIfAborted()
         yield batch
@@ -216,34 +223,62 @@ class ClickhouseReader implements Reader {
 }
 
 async function* linesOf(body: AsyncIterable<Buffer>): AsyncGenerator<string> {
-  const decoder = new TextDecoder()
+  const decoder = new TextDecoder('utf-8', { fatal: true })
   let rest = ''
   for await (const chunk of body) {
-    const pieces = (rest + decoder.decode(chunk, { stream: true })).split('\n')
+    const pieces = (rest + decoded(decoder, chunk)).split('\n')
     rest = pieces.pop()!
     yield* pieces.filter((line) => line !== '')
   }
   if (rest !== '') yield rest
 }
 
+/** A String holds any bytes there; what is no text would come as something else. */
+function decoded(
+  decoder: { decode(chunk: Buffer, how: { stream: boolean }): string },
+  chunk: Buffer,
+): string {
+  try {
+    return decoder.decode(chunk, { stream: true })
+  } catch {
+    throw new SourceError(
+      'The query gives bytes that are no UTF-8: give them as hex(...) or base64Encode(...).',
+    )
+  }
+}
+
 async function nextRow(lines: AsyncIterator<string>, name: string): Promise<(Raw | null)[] | null> {
   const { value, done } = await lines.next()
-  return done ? null : parseRow(value, name)
+  return done ? null : (rowOf(value) ?? notRows(value, lines, name))
 }
 
 function word(value: Raw | null | undefined): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** A fault that the server finds after the first rows stands among them as text. */
-function parseRow(line: string, name: string): (Raw | null)[] {
+/** Null: it is none. */
+function rowOf(line: string): (Raw | null)[] | null {
   try {
     const row: unknown = JSON.parse(line)
-    if (Array.isArray(row)) return row as (Raw | null)[]
+    return Array.isArray(row) ? (row as (Raw | null)[]) : null
   } catch {
-    // It is told below.
+    return null
   }
-  if (/DB::Exception/.test(line)) throw refusal(name, line)
+}
+
+/**
+ * A fault that the server finds after the first rows stands behind them: as a line of text, since 25.x after a line
+ * "__exception__"; then it may break the connection.
+ */
+async function notRows(line: string, lines: AsyncIterator<string>, name: string): Promise<never> {
+  let said = line
+  try {
+    for (let next = await lines.next(); !next.done && said.length < ERROR_BYTES; next = await lines.next())
+      said += `\n${next.value}`
+  } catch {
+    // What was said before it broke off is told.
+  }
+  if (/DB::Exception/.test(said)) throw refusal(name, said)
   throw new SourceError('The query gives rows in a form of its own: leave FORMAT out of it.')
 }
 

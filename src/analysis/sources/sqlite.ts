@@ -23,6 +23,7 @@ import { misfit } from './batches.ts'
 import { resolveFiles } from './files.ts'
 import type { Batch, Kind, OpenOptions, Reader, RemoteColumn, SessionOptions } from './kind.ts'
 import { LooseNumeric, LooseValues } from './loose-values.ts'
+import { requireSelect } from './only-select.ts'
 import { SourceError } from './source.ts'
 import { dateFromText, timestampFromText } from './text-values.ts'
 
@@ -94,8 +95,7 @@ class SqliteReader implements Reader {
 
   async schema(): Promise<RemoteColumn[]> {
     const { query, connection } = this.#options
-    if (!/^\s*(?:select|with|values)\b/i.test(withoutRemarks(query.sql)))
-      throw new SourceError('The query gives no rows: write one SELECT.')
+    requireSelect(query.sql)
     try {
       const statement = this.#database.prepare(query.sql)
       statement.setReadBigInts(true)
@@ -143,10 +143,6 @@ class SqliteReader implements Reader {
   async close(): Promise<void> {
     this.#database.close()
   }
-}
-
-function withoutRemarks(sql: string): string {
-  return sql.replace(/^(?:\s+|--[^\n]*\n?|\/\*[\s\S]*?\*\/)+/, '')
 }
 
 function sizeOf(value: Raw): number {

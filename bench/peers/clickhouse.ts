@@ -1,0 +1,97 @@
+/**
+ * ClickHouse's own engine (chdb) behind as much of its HTTP interface as a client needs, for machines without a server:
+ * settings, parameters, formats, read-only sessions, the list of queries and KILL QUERY are the engine's; requests are
+ * read and answered here. It knows no users. It says its address and serves until it is stopped:
+ *
+ *   node bin/runtime.js bench/peers/clickhouse.ts [FOLDER WHERE chdb IS INSTALLED, else bench's own]
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createRequire } from 'node:module'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+
+/** What this file uses of the package. */
+interface Session {
+  query(sql: string, format?: string): string
+  queryAsync(sql: string, options: { format: string }): Promise<{ text(): string }>
+  queryStream(
+    sql: string,
+    options: { format: string },
+  ): AsyncIterable<{ text(): string }> & { cancel(): void }
+  close(): void
+}
+
+/** Of the interface itself: no settings of the engine. */
+const OWN = new Set(['query', 'query_id', 'database', 'user', 'password', 'default_format'])
+
+const literal = (text: string): string => `'${text.replace(/[\\']/g, '\\$&')}'`
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  let text = ''
+  for await (const chunk of request.setEncoding('utf8')) text += chunk as string
+  return text
+}
+
+/** The engine gives queries ids of its own: the client's stands in a remark of the query. */
+function marked(sql: string, id: string | null): string {
+  return sql
+    .replace(/\bquery_id = '([^']*)'/g, "(query like '%/* $1 */%' and query not like 'KILL%')")
+    .replace(/\s*$/, id === null ? '' : ` /* ${id} */`)
+}
+
+function refusal(error: unknown): string {
+  return `${(error as Error).message.replace(/^Query failed: /, '')} (version chdb)\n`
+}
+
+function serveClickhouse(open: () => Session) {
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { searchParams } = new URL(request.url!, 'http://here')
+    const sql = marked(await bodyOf(request), searchParams.get('query_id'))
+    const format = searchParams.get('default_format') ?? 'TabSeparated'
+    const session = open()
+    try {
+      // Nothing can be set after it.
+      const settings = [...searchParams].filter(([name]) => !OWN.has(name) && name !== 'readonly')
+      for (const [name, value] of settings) session.query(`SET ${name} = ${literal(value)}`)
+      if (searchParams.has('readonly'))
+        session.query(`SET readonly = ${Number(searchParams.get('readonly'))}`)
+      if (!/^\s*(select|with|describe|show)/i.test(sql)) {
+        response.end((await session.queryAsync(sql, { format })).text())
+        return
+      }
+      const rows = session.queryStream(sql, { format })
+      response.once('close', () => rows.cancel())
+      for await (const chunk of rows)
+        if (!response.write(chunk.text()))
+          await new Promise((resolve) => response.once('drain', resolve).once('close', resolve))
+      response.end()
+    } catch (error) {
+      // As servers from 25.11 on do it, whose answer has begun.
+      if (response.headersSent)
+        response.end(`__exception__\r\ntag\r\n${refusal(error)}1 tag\r\n__exception__\r\n`)
+      else response.writeHead(500).end(refusal(error))
+    } finally {
+      session.close()
+    }
+  }
+  return createServer((request, response) => void answer(request, response))
+}
+
+const folder = path.resolve(process.argv[2] ?? path.dirname(import.meta.dirname))
+const chdb = createRequire(path.join(folder, 'package.json'))('chdb') as {
+  Session: new (data: string) => Session
+}
+const data = mkdtempSync(path.join(tmpdir(), 'assay-clickhouse-'))
+// One stays open, so that tables in memory outlive the sessions of requests.
+const first = new chdb.Session(data)
+const server = serveClickhouse(() => new chdb.Session(data))
+server.listen(0, '127.0.0.1', () => {
+  const { port } = server.address() as AddressInfo
+  const version = first.query('select version()', 'TabSeparatedRaw').trim()
+  console.log(`ASSAY_TEST_CLICKHOUSE=http://127.0.0.1:${port}/ (ClickHouse ${version})`)
+})
+process.once('exit', () => rmSync(data, { recursive: true, force: true }))
+process.once('disconnect', () => process.exit(0))
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(0))
