@@ -3,10 +3,11 @@
  * world and before any SQL of a template is run; load.ts puts what it reads into the engine and holds it to its limits.
  * Errors that a reader may cause or mend are SourceErrors, in a sentence without secrets.
  */
-import type { DuckDBType, DuckDBValue } from '@duckdb/node-api'
+import type { DuckDBType } from '@duckdb/node-api'
 import type { OpenConnection } from '../../connection.ts'
 import type { BoundQuery, QueryDialect } from '../../templates/remote-query.ts'
 import type { Roots } from '../protocol.ts'
+import type { BatchColumn } from './columns.ts'
 
 export interface RemoteColumn {
   name: string
@@ -18,12 +19,15 @@ export interface RemoteColumn {
   settle?: () => DuckDBType
 }
 
-/** Some rows, column by column. A value is what the vector of the column's type takes; null is null. */
+/**
+ * Some rows, column by column. A value is what the vector of the column's type takes; null is null. It is the reader's again
+ * when the next is asked for.
+ */
 export interface Batch {
   rows: number
   /** Of the values as they came. */
   bytes: number
-  columns: readonly (readonly DuckDBValue[])[]
+  columns: readonly BatchColumn[]
 }
 
 /** One query under way. */

@@ -23,6 +23,8 @@ import {
   VARCHAR,
 } from '@duckdb/node-api'
 import { LooseNumeric } from './loose-values.ts'
+import type { Packing } from './postgresql-binary.ts'
+import * as binary from './postgresql-binary.ts'
 import * as values from './text-values.ts'
 
 /** A column as the server describes it. `modifier` holds precision and scale. */
@@ -35,31 +37,38 @@ export interface Field {
 /** What a column becomes. */
 export interface Mapped {
   type: DuckDBType
+  /** From its text. */
   read: values.FromText
+  /** It comes in its binary form, packed. */
+  packing?: Packing
   settle?: () => DuckDBType
 }
 
 const text: values.FromText = (value) => value
-const map = (type: DuckDBType, read: values.FromText): Mapped => ({ type, read })
+const map = (type: DuckDBType, read: values.FromText, packing?: Packing): Mapped => ({
+  type,
+  read,
+  ...(packing ? { packing } : {}),
+})
 
 const NUMERIC = 1700
 
 const BY_OID: Record<number, Mapped> = {
-  16: map(BOOLEAN, (value) => value === 't'),
+  16: map(BOOLEAN, (value) => value === 't', binary.BOOLEAN_BYTE),
   17: map(BLOB, values.bytesFromHex),
-  20: map(BIGINT, values.bigintFromText),
-  21: map(SMALLINT, values.numberFromText),
-  23: map(INTEGER, values.numberFromText),
-  26: map(UINTEGER, values.numberFromText),
-  700: map(FLOAT, values.numberFromText),
-  701: map(DOUBLE, values.numberFromText),
-  1082: map(DATE, values.dateFromText),
-  1083: map(TIME, values.timeFromText),
-  1114: map(TIMESTAMP, values.timestampFromText),
-  1184: map(TIMESTAMPTZ, values.timestampTzFromText),
+  20: map(BIGINT, values.bigintFromText, binary.INT64),
+  21: map(SMALLINT, values.numberFromText, binary.INT16),
+  23: map(INTEGER, values.numberFromText, binary.INT32),
+  26: map(UINTEGER, values.numberFromText, binary.INT32),
+  700: map(FLOAT, values.numberFromText, binary.FLOAT32),
+  701: map(DOUBLE, values.numberFromText, binary.FLOAT64),
+  1082: map(DATE, values.dateFromText, binary.DAYS),
+  1083: map(TIME, values.timeFromText, binary.INT64),
+  1114: map(TIMESTAMP, values.timestampFromText, binary.MOMENT),
+  1184: map(TIMESTAMPTZ, values.timestampTzFromText, binary.MOMENT),
   1186: map(INTERVAL, values.intervalFromText),
   1266: map(TIMETZ, values.timeTzFromText),
-  2950: map(UUID, values.uuidFromText),
+  2950: map(UUID, values.uuidFromText, binary.UUID_BYTES),
 }
 
 const JSON_OIDS = new Set([114, 3802])
@@ -120,7 +129,7 @@ function mapNumeric(modifier: number): Mapped {
   const precision = precisionOf(modifier)
   if (precision) {
     const { width, scale } = precision
-    return map(DECIMAL(width, scale), values.decimalReader(width, scale))
+    return map(DECIMAL(width, scale), values.decimalReader(width, scale), binary.decimalPacking(width, scale))
   }
   const loose = new LooseNumeric()
   return { type: VARCHAR, read: (value) => loose.note(value), settle: () => loose.settled() }

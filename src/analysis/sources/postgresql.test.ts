@@ -1,8 +1,10 @@
-import { suite } from 'node:test'
+import assert from 'node:assert/strict'
+import { after, before, suite, test } from 'node:test'
 import { Client } from 'pg'
 import { missingPostgres, startPostgres } from '../../../test/postgres.ts'
 import { CONNECTION_LIMITS } from '../../connection.ts'
-import { kindConformance, type Server, type TypeCase } from './conformance.ts'
+import { type Bench, findingsOf, openBench } from '../harness.ts'
+import { kindConformance, lenderOf, queryTemplate, type Server, type TypeCase } from './conformance.ts'
 
 const missing = await missingPostgres()
 
@@ -145,5 +147,82 @@ suite('PostgreSQL as a source', { skip: missing ?? false }, () => {
       'select 1; delete from items',
     ],
     parameters: 'select $number as n, $text::text as t, $day as d, $flag as f, 2 = any($numbers) as x',
+  })
+
+  /** Each as `v`, and as the text that PostgreSQL prints as `t`; nulls among them. */
+  const FORMS: Record<string, string> = {
+    'numeric(4,1)': '(random() * 1998 - 999)::numeric(4,1)',
+    'numeric(9,4)': '((random() - 0.5) * 10 ^ (i % 6))::numeric(9,4)',
+    'numeric(15,2)': '((random() - 0.5) * 10 ^ (i % 14))::numeric(15,2)',
+    'numeric(18,6)': '((random() - 0.5)::numeric * 10::numeric ^ (i % 13))::numeric(18,6)',
+    'numeric(38,10)': '((random() - 0.5)::numeric * 10::numeric ^ (i % 29))::numeric(38,10)',
+    bigint: '((random() - 0.5) * 10 ^ (i % 20))::bigint',
+    smallint: '((random() - 0.5) * 65535)::smallint',
+    'double precision': '(random() - 0.5) * 10 ^ (i % 300)',
+    date: `date '0001-01-01' + (random() * 3000000)::int`,
+    timestamp: `timestamp '0001-01-01' + random() * interval '9000 years'`,
+    time: `time '00:00' + random() * interval '1 day'`,
+    uuid: 'gen_random_uuid()',
+    boolean: 'i % 3 = 0',
+  }
+
+  suite('the binary forms', () => {
+    let server: Server
+    let bench: Bench
+    before(async () => {
+      bench = await openBench()
+      server = await start()
+    })
+    after(async () => {
+      await server?.close()
+      await bench?.close()
+    })
+
+    test('every value is the one that PostgreSQL prints', async () => {
+      const columns = Object.entries(FORMS).map(
+        ([type, sql], index) => `case when i % 7 > 0 then ${sql} end::${type} as v${index}`,
+      )
+      const texts = Object.keys(FORMS).map((_, index) => `v${index}::text as t${index}`)
+      const query = `select *, ${texts.join(', ')} from (select ${columns.join(', ')} from generate_series(1, 3000) as i) as made`
+      const differ = Object.keys(FORMS).map(
+        (_, index) => `count(*) filter (where v${index} is distinct from cast(t${index} as typeof_${index}))`,
+      )
+      const types = Object.keys(FORMS).map((type) =>
+        type.replace('numeric', 'decimal').replace('double precision', 'double'),
+      )
+      const sql = `select ${differ.map((one, index) => one.replace(`typeof_${index}`, types[index]!)).join(', ')}, count(v0) from a`
+      const result = await bench.run(
+        queryTemplate(query, { sql }),
+        {},
+        { lender: lenderOf(server.connection) },
+      )
+      const [counts] = findingsOf(result).tables.b!.rows as [number[]]
+      assert.deepEqual(counts, [...Object.keys(FORMS).map(() => 0), 2572])
+    })
+
+    test('what has no place here is told with its column', async () => {
+      const cases = {
+        "'NaN'::numeric(5,2)": /"v" holds "NaN", for which DECIMAL\(5,2\) has no place/,
+        "'294276-12-31'::timestamp":
+          /"v" holds "a time after the year 294246", for which TIMESTAMP has no place/,
+      }
+      for (const [value, message] of Object.entries(cases)) {
+        const lender = lenderOf(server.connection)
+        const result = await bench.run(queryTemplate(`select ${value} as v`), {}, { lender })
+        assert.ok(result.status === 'failed')
+        assert.match(result.error.detail, message)
+      }
+    })
+
+    test('a field that comes in many pieces comes whole', async () => {
+      const query = `select repeat('é', 3000000) as t, 7::int8 as n union all select 'x', null`
+      const sql = 'select length(t), n from a order by 1'
+      const lender = lenderOf(server.connection)
+      const result = await bench.run(queryTemplate(query, { sql }), {}, { lender })
+      assert.deepEqual(findingsOf(result).tables.b!.rows, [
+        [1, null],
+        [3_000_000, 7],
+      ])
+    })
   })
 })

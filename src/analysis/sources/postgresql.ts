@@ -7,10 +7,10 @@ import { Client } from 'pg'
 import type { OpenConnection } from '../../connection.ts'
 import type { Parameter } from '../../templates/remote-query.ts'
 import { STANDARD_SYNTAX } from '../../templates/sql-clauses.ts'
-import { batchOf } from './batches.ts'
 import { CONNECT_TIMEOUT_MS, type Dialed, dial, sendAndWait } from './dial.ts'
 import type { Batch, Kind, OpenOptions, Reader, RemoteColumn, SessionOptions } from './kind.ts'
 import { Portal } from './postgresql-portal.ts'
+import { RowCollector } from './postgresql-rows.ts'
 import { FIRST_OWN_OID, isJson, type Mapped, mapField } from './postgresql-types.ts'
 import { SourceError } from './source.ts'
 
@@ -176,16 +176,16 @@ class PostgresReader implements Reader {
     signal.addEventListener('abort', cancel, { once: true })
     try {
       let wanted = ROWS_FIRST
+      const collector = new RowCollector(this.#columns, this.#mapped)
+      const binary = this.#mapped.map(({ packing }) => packing !== undefined)
       this.#running = true
       for (;;) {
         signal.throwIfAborted()
-        const { rows, bytes, more } = await this.#guarded(() => this.#portal.fetch(client, wanted))
-        if (rows.length > 0) yield batchOf(rows, bytes, this.#columns, this.#mapped)
+        const more = await this.#guarded(() => this.#portal.fetch(client, collector, wanted, binary))
+        const { rows, bytes, columns } = collector
+        if (rows > 0) yield { rows, bytes, columns }
         if (!more) break
-        wanted = Math.max(
-          1,
-          Math.min(ROWS_MOST, Math.floor((BATCH_BYTES * rows.length) / Math.max(1, bytes))),
-        )
+        wanted = Math.max(1, Math.min(ROWS_MOST, Math.floor((BATCH_BYTES * rows) / Math.max(1, bytes))))
       }
       this.#running = false
     } finally {
@@ -216,7 +216,6 @@ class PostgresReader implements Reader {
 
   async close(): Promise<void> {
     if (this.#running) await this.#cancel()
-    this.#portal.end()
     void this.#session.client.end().catch(() => undefined)
   }
 }

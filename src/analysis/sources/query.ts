@@ -10,6 +10,7 @@ import { bindQuery, queryFaults } from '../../templates/remote-query.ts'
 import { describeQuery, type Engine, execute, identifier } from '../duckdb.ts'
 import type { Borrow } from '../lending.ts'
 import type { Roots } from '../protocol.ts'
+import { writeColumn } from './columns.ts'
 import type { Batch, Reader, RemoteColumn } from './kind.ts'
 import { kindOf } from './kinds.ts'
 import { type Attached, SourceError, Stopped } from './source.ts'
@@ -159,11 +160,7 @@ function append(appender: DuckDBAppender, chunk: DuckDBDataChunk, { rows, column
     const count = Math.min(CHUNK_ROWS, rows - from)
     chunk.reset()
     chunk.rowCount = count
-    for (const [index, values] of columns.entries()) {
-      const vector = chunk.getColumnVector(index)
-      for (let row = 0; row < count; row += 1) vector.setItem(row, values[from + row] ?? null)
-      vector.flush()
-    }
+    for (const [index, column] of columns.entries()) writeColumn(chunk, index, column, from, count)
     appender.appendDataChunk(chunk)
   }
 }

@@ -1,0 +1,104 @@
+/**
+ * The rows of a query as they come from the socket: fields of plain types go in their binary form into packed columns,
+ * the others as text. No row and no plain value becomes an object: that was most of the work.
+ */
+import type { DuckDBValue } from '@duckdb/node-api'
+import { type BatchColumn, PackedColumn } from './columns.ts'
+import type { RemoteColumn } from './kind.ts'
+import { misfit } from './misfit.ts'
+import type { Mapped } from './postgresql-types.ts'
+
+/** A message of the server: its code, and its bytes behind the length. */
+export type OnMessage = (code: number, from: Buffer, at: number, end: number) => void
+
+const HEADER = 5
+
+/** Divides what comes into messages. One that comes in many pieces is put together once. */
+export function messagesOf(onMessage: OnMessage): (piece: Buffer) => void {
+  let waiting: Buffer[] = []
+  let held = 0
+  let wanted = HEADER
+  return (piece) => {
+    waiting.push(piece)
+    held += piece.length
+    if (held < wanted) return
+    const all = waiting.length === 1 ? piece : Buffer.concat(waiting, held)
+    let at = 0
+    wanted = HEADER
+    while (at + HEADER <= all.length) {
+      const end = at + 1 + all.readUInt32BE(at + 1)
+      if (end > all.length) {
+        wanted = end - at
+        break
+      }
+      onMessage(all[at]!, all, at + HEADER, end)
+      at = end
+    }
+    waiting = at === all.length ? [] : [all.subarray(at)]
+    held = all.length - at
+  }
+}
+
+/** The rows of one turn, column by column. */
+export class RowCollector {
+  readonly #columns: readonly RemoteColumn[]
+  readonly #mapped: readonly Mapped[]
+  #data: (DuckDBValue[] | PackedColumn)[] = []
+  rows = 0
+  /** Of the fields as they came. */
+  bytes = 0
+
+  constructor(columns: readonly RemoteColumn[], mapped: readonly Mapped[]) {
+    this.#columns = columns
+    this.#mapped = mapped
+  }
+
+  /** Makes room for at most so many rows. */
+  begin(most: number): void {
+    this.rows = 0
+    this.bytes = 0
+    this.#data = this.#mapped.map(({ packing }) => (packing ? new PackedColumn(packing.width, most) : []))
+  }
+
+  get columns(): readonly BatchColumn[] {
+    return this.#data
+  }
+
+  /** A DataRow: for each field its length, or -1 for null, and its bytes. Throws SourceError. */
+  take(from: Buffer, start: number): void {
+    let at = start + 2
+    for (let index = 0; index < this.#mapped.length; index += 1) {
+      const length = from.readInt32BE(at)
+      at += 4
+      if (length < 0) this.#putNull(index)
+      else {
+        this.#put(index, from, at, length)
+        this.bytes += length
+        at += length
+      }
+    }
+    this.rows += 1
+  }
+
+  #putNull(index: number): void {
+    const data = this.#data[index]!
+    if (data instanceof PackedColumn) data.nulls.push(this.rows)
+    else data.push(null)
+  }
+
+  #put(index: number, from: Buffer, at: number, length: number): void {
+    const data = this.#data[index]!
+    const { packing, read } = this.#mapped[index]!
+    let text = ''
+    try {
+      if (data instanceof PackedColumn) packing!.put(from, at, length, data, this.rows)
+      else {
+        text = from.toString('utf8', at, at + length)
+        data.push(read(text))
+      }
+    } catch (error) {
+      if (!(error instanceof RangeError || error instanceof SyntaxError)) throw error
+      throw misfit(this.#columns[index]!, packing ? error.message : text)
+    }
+  }
+}
