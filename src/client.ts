@@ -38,7 +38,7 @@ export type {
   RecoveryInput,
   WebhookInput,
 } from './client/webhooks.ts'
-export type { ConnectionView } from './connection.ts'
+export type { ConnectionView } from './connection-view.ts'
 export type { Attempt, DeliveryView, Recovery, WebhookStats } from './delivery.ts'
 export type { Event, EventType } from './event.ts'
 export type { StoredFile } from './file.ts'

@@ -1,9 +1,9 @@
 /**
  * A connection: where data live that are not files below the data folder, and how they may be read. `KINDS` says of
- * each kind which options and secrets it has; the API, the settings file and the command line all read by it. A secret
- * is sealed in the store, opened by whoever runs a job, and handed to the one analysis child that needs it.
+ * each kind which options and secrets it has; the API, the settings file, the command line and the console's forms all read
+ * by it, which is why no library is asked for here. A secret is sealed in the store, opened by whoever runs a job, and
+ * handed to the one analysis child that needs it.
  */
-import Type, { type Static } from 'typebox'
 import type { FieldError } from './errors.ts'
 
 export const CONNECTION_NAME = '^[a-z_][a-z0-9_-]{0,62}$'
@@ -296,29 +296,3 @@ export function readLimits(
   }
   return { limits, errors }
 }
-
-const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()])
-
-export const LimitsView = Type.Object({
-  timeout_seconds: Type.Integer({ description: 'The most that one query may take' }),
-  rows: Type.Integer({ description: 'The most rows that one query may give' }),
-  bytes: Type.Integer({ description: 'The most bytes of values that one query may give' }),
-  concurrent: Type.Integer({ description: 'Queries at a time, on each node' }),
-})
-
-/** What the API answers: of a secret its fingerprint only. */
-export const ConnectionView = Type.Object(
-  {
-    name: Type.String(),
-    kind: Type.Enum([...CONNECTION_KINDS]),
-    description: nullable(Type.String()),
-    options: Type.Record(Type.String(), Type.Unknown(), { description: 'See docs/sources.md, by kind' }),
-    secrets: Type.Record(Type.String(), Type.String(), { description: 'Hidden: •••• and a fingerprint' }),
-    limits: LimitsView,
-    origin: Type.Enum(['store', 'file'], { description: 'file: read-only, from ASSAY_CONNECTIONS' }),
-    created_at: nullable(Type.String({ format: 'date-time' })),
-    updated_at: nullable(Type.String({ format: 'date-time' })),
-  },
-  { title: 'Connection' },
-)
-export type ConnectionView = Static<typeof ConnectionView>

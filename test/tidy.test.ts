@@ -20,6 +20,7 @@ const NOUNS = [
   'delivery',
   'token',
   'connection',
+  'connection-view',
   'link',
   'schedule',
   'audit',

@@ -5,7 +5,6 @@ import {
   CONNECTION_KINDS,
   CONNECTION_NAME,
   type Connection,
-  ConnectionView,
   connectionContext,
   type OpenConnection,
   readLimits,
@@ -13,6 +12,7 @@ import {
   type SealedField,
   secretFaults,
 } from '../connection.ts'
+import { ConnectionView } from '../connection-view.ts'
 import { AppError, type FieldError, notFound } from '../errors.ts'
 import { fingerprint, type SecretBox, SecretError } from '../runtime/secrets.ts'
 import { parseTargets, vetAddress, vetUrl } from '../target.ts'

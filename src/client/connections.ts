@@ -1,5 +1,6 @@
 /** Connections. */
-import type { ConnectionKind, ConnectionLimits, ConnectionView } from '../connection.ts'
+import type { ConnectionKind, ConnectionLimits } from '../connection.ts'
+import type { ConnectionView } from '../connection-view.ts'
 import {
   type CreateOptions,
   createKey,

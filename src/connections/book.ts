@@ -5,12 +5,8 @@
  */
 import path from 'node:path'
 import type { Lender } from '../analysis/lending.ts'
-import {
-  type Connection,
-  type ConnectionView,
-  connectionContext,
-  type OpenConnection,
-} from '../connection.ts'
+import { type Connection, connectionContext, type OpenConnection } from '../connection.ts'
+import type { ConnectionView } from '../connection-view.ts'
 import { type SecretBox, SecretError } from '../runtime/secrets.ts'
 import type { Store } from '../store/store.ts'
 import type { TemplateSource } from '../template.ts'
