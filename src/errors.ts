@@ -86,13 +86,13 @@ export const ERRORS = {
     413,
     'The body is too large',
     false,
-    'Send at most 1 MiB, 8 MiB where many jobs are made in one call; of a file, what ASSAY_MAX_FILE allows.',
+    'Send at most 1 MiB, 8 MiB where many jobs are made in one call; of a file, what max_file_bytes of the workspace or else ASSAY_MAX_FILE allows.',
   ),
   quota_exceeded: row(
     413,
     'The files of the workspace take up all its room',
     false,
-    'Delete files that are not needed, or ask the operator for a larger ASSAY_FILES_QUOTA.',
+    'Delete files that are not needed, or ask the operator for a larger max_files_bytes of the workspace or ASSAY_FILES_QUOTA.',
   ),
   unsupported_media_type: row(
     415,

@@ -12,18 +12,28 @@ export function includesScope(held: readonly Scope[], wanted: Scope): boolean {
 /** The default workspace: the one that reads the folder ASSAY_DATA. */
 export const DEFAULT_WORKSPACE = 'default'
 
-const cap = (description: string, minimum = 0) =>
-  Type.Union([Type.Integer({ minimum, maximum: 1_000_000_000 }), Type.Null()], { description })
+const BYTES_MOST = 1e15
+
+const cap = (description: string, minimum = 0, maximum = 1_000_000_000) =>
+  Type.Union([Type.Integer({ minimum, maximum }), Type.Null()], { description })
 
 /** What a workspace may take of the service; null: what the settings say for every workspace. */
 export const WorkspaceCaps = Type.Object({
   max_queued: cap('Jobs queued at a time; null: ASSAY_MAX_QUEUED'),
   max_running: cap('Jobs running at a time; 0 holds them in the queue; null: ASSAY_MAX_RUNNING'),
   rate_limit: cap('Requests a second, on each node; null: ASSAY_WORKSPACE_RATE_LIMIT', 1),
+  max_file_bytes: cap('Bytes of one upload; null: ASSAY_MAX_FILE', 0, BYTES_MOST),
+  max_files_bytes: cap('Bytes of all uploads together; null: ASSAY_FILES_QUOTA', 0, BYTES_MOST),
 })
 export type WorkspaceCaps = Static<typeof WorkspaceCaps>
 
-export const NO_WORKSPACE_CAPS: WorkspaceCaps = { max_queued: null, max_running: null, rate_limit: null }
+export const NO_WORKSPACE_CAPS: WorkspaceCaps = {
+  max_queued: null,
+  max_running: null,
+  rate_limit: null,
+  max_file_bytes: null,
+  max_files_bytes: null,
+}
 
 export const Workspace = Type.Object(
   {

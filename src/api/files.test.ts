@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { existsSync, readdirSync } from 'node:fs'
-import { request as httpRequest } from 'node:http'
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import path from 'node:path'
+import { json } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { createClient } from '../client.ts'
@@ -222,6 +223,54 @@ test('more than the quota of the workspace is refused, ahead where the length is
   for (const name of ['a.csv', 'b.csv', 'c.csv']) assert.equal((await put(h, name, large)).status, 201)
   assert.equal((await put(h, 'd.csv', large)).json().code, 'quota_exceeded')
   assert.equal((await put(h, 'a.csv', large)).status, 200, 'in the place of another it fits')
+})
+
+/** A PUT whose body is written piece by piece. */
+function slowly(h: Harness, address: URL, file: string) {
+  const headers = { authorization: `Bearer ${h.tokens.analyst}` }
+  const upload = httpRequest(new URL(`${AT}/${file}`, address), { method: 'PUT', headers })
+  upload.on('error', () => undefined)
+  const answered = (async () => {
+    const [response] = (await once(upload, 'response')) as [IncomingMessage]
+    return { status: response.statusCode, body: (await json(response)) as { code?: string } }
+  })()
+  return { upload, answered }
+}
+
+test('a workspace may have caps of its own, which files keep that come in at once', async (t) => {
+  const h = await openHarness(t, { pool: 'real' })
+  const address = new URL(await h.api.listen())
+  const table = (bytes: number): string => `name\n${'x'.repeat(bytes - 6)}\n`
+  const caps = (own: object) => h.ask('PATCH', '/v1alpha/workspaces/default', { body: own })
+  assert.equal((await caps({ max_file_bytes: 3000, max_files_bytes: 5000 })).json().max_files_bytes, 5000)
+  assert.equal((await put(h, 'a.csv', table(3001))).json().code, 'payload_too_large')
+  assert.equal((await put(h, 'a.csv', table(2000))).status, 201)
+
+  const first = slowly(h, address, 'b.csv')
+  first.upload.write(table(1900))
+  const folder = path.join(h.folder, 'files/.incoming')
+  const come = (): number =>
+    incoming(h).reduce((sum, name) => sum + statSync(path.join(folder, name)).size, 0)
+  while (come() < 1900) await new Promise((resolve) => setImmediate(resolve))
+  const second = slowly(h, address, 'c.csv')
+  second.upload.write(table(1900))
+  const refused = await second.answered
+  assert.deepEqual([refused.status, refused.body.code], [413, 'quota_exceeded'], 'while it comes')
+  second.upload.destroy()
+  const same = slowly(h, address, 'b.csv')
+  same.upload.write(table(2500))
+  same.upload.end()
+  assert.equal((await same.answered).status, 201, 'of two at one path one will stay')
+  first.upload.end()
+  assert.equal((await first.answered).status, 200)
+
+  assert.equal((await put(h, 'a.csv', table(2900))).status, 200, 'in the place of what was there')
+  assert.equal((await put(h, 'c.csv', table(300))).json().code, 'quota_exceeded')
+  assert.equal((await h.ask('DELETE', `${AT}/b.csv`)).status, 204)
+  assert.equal((await put(h, 'c.csv', table(2000))).status, 201)
+  await caps({ max_file_bytes: null, max_files_bytes: null })
+  assert.equal((await put(h, 'd.csv', table(9000))).status, 201, 'the settings hold again')
+  assert.equal((await caps({ max_file_bytes: -1 })).status, 422)
 })
 
 test('an upload that is cut off in the middle leaves what was there, and nothing else', async (t) => {

@@ -9,8 +9,15 @@ import Type from 'typebox'
 import { TaskError } from '../analysis/pool.ts'
 import { AppError, notFound } from '../errors.ts'
 import { mediaTypeOf, normalPath, StoredFile, vetUploadPath } from '../file.ts'
-import { type ByteRange, type Conditions, type Staged, vetConditions, vetQuota } from '../files/files.ts'
-import { badFile, receive, tooLarge } from '../files/receive.ts'
+import {
+  type Arrival,
+  type ByteRange,
+  type Conditions,
+  type Limits,
+  type Staged,
+  vetConditions,
+} from '../files/files.ts'
+import { badFile, receive } from '../files/receive.ts'
 import { sourceOf } from '../templates/lookup.ts'
 import { LIMIT_DEFAULT, pageOf, pageQuery } from './fields.ts'
 import { matchesTag } from './negotiate.ts'
@@ -54,17 +61,26 @@ function conditionsOf({ headers }: Call['request']): Conditions {
   return { match: headers['if-match'] ?? null, noneMatch: headers['if-none-match'] ?? null }
 }
 
+/** What the workspace may have: its own caps, else the settings'. */
+async function limitsOf({ services, principal }: Call): Promise<Limits> {
+  const { files, store } = services
+  const own = await store.getWorkspace(principal.workspace_id)
+  return {
+    file: own?.max_file_bytes ?? files.limits.file,
+    quota: own?.max_files_bytes ?? files.limits.quota,
+  }
+}
+
 /** Everything that can be refused before the first byte. */
-async function vetAhead({ services, principal, request }: Call, file: string): Promise<void> {
+async function arrive(call: Call, file: string, limits: Limits): Promise<Arrival> {
+  const { services, principal, request } = call
   const { files } = services
-  const length = Number(request.headers['content-length'] ?? 0)
   const coding = request.headers['content-encoding'] ?? 'identity'
   if (coding.toLowerCase() !== 'identity')
     throw new AppError('unsupported_media_type', 'Send the file as it is, without Content-Encoding.')
-  if (length > files.limits.file) throw tooLarge(files.limits.file)
-  const present = await files.list(principal.workspace_id)
-  vetConditions(present.find((one) => one.path === file) ?? null, conditionsOf(request))
-  vetQuota(present, file, length, files.limits)
+  vetConditions(await files.find(principal.workspace_id, file), conditionsOf(request))
+  const length = Number(request.headers['content-length'] ?? 0)
+  return files.arrive(principal.workspace_id, file, length, limits)
 }
 
 /** The columns, learnt in the sandbox by the reader that analyses use; a 422 with its reason. */
@@ -120,22 +136,28 @@ export const putFile = operation({
     const { services, principal, params, request, reply } = call
     const { files } = services
     const file = requirePath(params.path)
-    await vetAhead(call, file)
-    const staged = await receive(request.raw, {
-      path: file,
-      folder: await files.staging(),
-      most: files.limits.file,
-      idleMs: IDLE_MS,
-    })
+    const limits = await limitsOf(call)
+    const arrival = await arrive(call, file, limits)
     try {
-      const columns = await columnsOf(call, file, staged)
-      const { workspace_id } = principal
-      const put = await files.put(workspace_id, file, staged, conditionsOf(request))
-      reply.header('etag', put.file.etag)
-      if (put.isNew) reply.code(201).header('location', addressOf(file))
-      return { ...put.file, sha256: staged.sha256, columns }
+      const staged = await receive(request.raw, {
+        path: file,
+        folder: await files.staging(),
+        arrival,
+        most: limits.file,
+        idleMs: IDLE_MS,
+      })
+      try {
+        const columns = await columnsOf(call, file, staged)
+        const { workspace_id } = principal
+        const put = await files.put(workspace_id, file, staged, conditionsOf(request), limits)
+        reply.header('etag', put.file.etag)
+        if (put.isNew) reply.code(201).header('location', addressOf(file))
+        return { ...put.file, sha256: staged.sha256, columns }
+      } finally {
+        await rm(staged.file, { force: true })
+      }
     } finally {
-      await rm(staged.file, { force: true })
+      arrival.end()
     }
   },
 })

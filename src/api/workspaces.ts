@@ -74,7 +74,7 @@ export const changeWorkspace = operation({
   tag: 'Administration',
   summary: 'Change a workspace',
   description:
-    'Its name, its folder, and what it may take: jobs queued and running at a time, requests a second. What is left out stays; null takes the setting for every workspace. Other nodes follow within two seconds.',
+    'Its name, its folder, and what it may take: jobs queued and running at a time, requests a second, bytes of one upload and of all. What is left out stays; null takes the setting for every workspace. Other nodes follow within two seconds.',
   scope: 'admin',
   params: Type.Object({ workspace_id: WorkspaceId }),
   body: Type.Object({

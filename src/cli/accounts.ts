@@ -1,7 +1,7 @@
 /** assay token, user, workspace: who may do what. */
 import path from 'node:path'
 import type { Client, OfWorkspace } from '../client.ts'
-import { parseDuration } from '../config.ts'
+import { parseDuration, parseSize } from '../config.ts'
 import { SCOPES, type Scope, type WorkspacePatch } from '../token.ts'
 import { type Call, type Command, JSON_OPTION, type Option } from './command.ts'
 import { withClient } from './connect.ts'
@@ -192,6 +192,16 @@ const WORKSPACE_OPTIONS: Record<string, Option> = {
     value: 'NUMBER',
     doc: 'Requests a second on each node; "default": ASSAY_WORKSPACE_RATE_LIMIT',
   },
+  'max-file-bytes': {
+    type: 'string',
+    value: 'SIZE',
+    doc: 'Of one upload (500MB); "default": ASSAY_MAX_FILE',
+  },
+  'max-files-bytes': {
+    type: 'string',
+    value: 'SIZE',
+    doc: 'Of all uploads together; "default": ASSAY_FILES_QUOTA',
+  },
 }
 
 /** What was given, and nothing else. */
@@ -201,14 +211,29 @@ function workspacePatch(call: Call): WorkspacePatch {
   if (name !== undefined) patch.name = name
   if (folder !== undefined) patch.data_folder = folder === 'none' ? null : path.resolve(folder)
   for (const key of ['max_queued', 'max_running', 'rate_limit'] as const) {
-    const option = key.replace('_', '-')
-    const text = call.text(option)
-    if (text === undefined) continue
-    if (text !== 'default' && !/^\d{1,10}$/.test(text))
-      throw new UsageError(`--${option} takes a whole number or "default", not ${JSON.stringify(text)}.`)
-    patch[key] = text === 'default' ? null : Number(text)
+    const text = call.text(key.replace('_', '-'))
+    if (text !== undefined) patch[key] = capOf(key, text, (given) => Number(/^\d{1,10}$/.exec(given)?.[0]))
+  }
+  for (const key of ['max_file_bytes', 'max_files_bytes'] as const) {
+    const text = call.text(key.replaceAll('_', '-'))
+    if (text !== undefined) patch[key] = capOf(key, text, parseSize)
   }
   return patch
+}
+
+/** Null: as the settings say. */
+function capOf(key: string, text: string, read: (text: string) => number): number | null {
+  if (text === 'default') return null
+  try {
+    const value = read(text)
+    if (Number.isFinite(value)) return value
+  } catch {
+    // It is told below.
+  }
+  const what = key.endsWith('bytes') ? 'a size such as 500MB' : 'a whole number'
+  throw new UsageError(
+    `--${key.replaceAll('_', '-')} takes ${what} or "default", not ${JSON.stringify(text)}.`,
+  )
 }
 
 const WORKSPACE_CHANGE: Command = {

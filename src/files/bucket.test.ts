@@ -42,7 +42,8 @@ async function put(files: Files, file: string, content: string, conditions = ANY
   const own = `${made}.csv`
   const name = path.join(await files.staging(), own)
   writeFileSync(name, content)
-  return files.put(workspace, file, { file: name, bytes: Buffer.byteLength(content), sha256: '' }, conditions)
+  const staged = { file: name, bytes: Buffer.byteLength(content), sha256: '' }
+  return files.put(workspace, file, staged, conditions, files.limits)
 }
 
 const refuses = (work: Promise<unknown>, code: string) =>

@@ -24,7 +24,9 @@ import {
 } from '../outgoing/s3.ts'
 import { processFolder } from '../runtime/home.ts'
 import { parseTargets } from '../target.ts'
+import { Arrivals } from './arrivals.ts'
 import {
+  type Arrival,
   type ByteRange,
   type Conditions,
   FILES_MOST,
@@ -62,6 +64,7 @@ export class BucketFiles implements Files {
   readonly #turns: Turns = createTurns()
   #guard: Guard | null = null
   #made: Bucket | null = null
+  readonly #arrivals = new Arrivals((workspace_id) => this.list(workspace_id))
   #staging: Promise<string> | null = null
 
   constructor(options: BucketOptions) {
@@ -94,6 +97,10 @@ export class BucketFiles implements Files {
     }
   }
 
+  arrive(workspace_id: string, path: string, bytes: number, limits: Limits): Promise<Arrival> {
+    return this.#arrivals.arrive(workspace_id, path, bytes, limits)
+  }
+
   async list(workspace_id: string): Promise<StoredFile[]> {
     const root = this.#rootOf(workspace_id)
     const objects = await this.#asked((bucket) => bucket.list(root, FILES_MOST + 1))
@@ -120,12 +127,12 @@ export class BucketFiles implements Files {
     }
   }
 
-  put(workspace_id: string, path: string, staged: Staged, conditions: Conditions) {
+  put(workspace_id: string, path: string, staged: Staged, conditions: Conditions, limits: Limits) {
     return this.#turns(workspace_id, async () => {
       const present = await this.list(workspace_id)
       const found = present.find((one) => one.path === path) ?? null
       vetConditions(found, conditions)
-      vetQuota(present, path, staged.bytes, this.limits)
+      vetQuota(present, path, staged.bytes, limits)
       const headers = {
         'content-type': mediaTypeOf(path),
         // Other nodes may put at the same time: buckets that know conditions keep them.

@@ -41,9 +41,20 @@ export interface Limits {
   quota: number
 }
 
+/** A file on its way: it takes up room before it is there. */
+export interface Arrival {
+  /** So many bytes have come. Throws `payload_too_large` or `quota_exceeded`. */
+  admit(bytes: number): Promise<void>
+  /** It is there, or never will be. */
+  end(): void
+}
+
 /** Methods throw AppError: `precondition_failed`, `conflict`, `quota_exceeded`, `store_unavailable`. */
 export interface Files extends FileGiver {
+  /** Where a workspace has none of its own. */
   readonly limits: Limits
+  /** Throws where there is no room for the first `bytes` of a file at the path. */
+  arrive(workspace_id: string, path: string, bytes: number, limits: Limits): Promise<Arrival>
   /** A folder on this machine where a file comes in; there when it is answered. */
   staging(): Promise<string>
   /** By path, in the order of code units. */
@@ -56,6 +67,7 @@ export interface Files extends FileGiver {
     path: string,
     staged: Staged,
     conditions: Conditions,
+    limits: Limits,
   ): Promise<{ file: StoredFile; isNew: boolean }>
   /** False: there is none. */
   remove(workspace_id: string, path: string, conditions: Conditions): Promise<boolean>
@@ -87,13 +99,13 @@ export function vetConditions(found: StoredFile | null, { match, noneMatch }: Co
     )
 }
 
-/** Throws where a file of so many bytes at the path would be one too many or too much. */
+/** Throws where a file of so many bytes at the path would be one too many or too much; else how large it may be. */
 export function vetQuota(
-  present: readonly StoredFile[],
+  present: readonly Pick<StoredFile, 'path' | 'bytes'>[],
   path: string,
   bytes: number,
   { quota }: Limits,
-): void {
+): number {
   const others = present.filter((file) => file.path !== path)
   if (others.length >= FILES_MOST)
     throw new AppError('quota_exceeded', `The workspace has ${FILES_MOST} files: delete some first.`)
@@ -101,6 +113,7 @@ export function vetQuota(
   if (used + bytes > quota)
     throw new AppError(
       'quota_exceeded',
-      `The other files of the workspace have ${used} bytes of ${quota}, so ${bytes} more do not fit: delete some first.`,
+      `The other files of the workspace, with those that are coming in, have ${used} bytes of ${quota}, so ${bytes} more do not fit: delete some first.`,
     )
+  return quota - used
 }

@@ -38,7 +38,13 @@ async function put(files: Files, file: string, content: string, conditions = ANY
   const own = `${staged}.csv`
   const name = path.join(await files.staging(), own)
   writeFileSync(name, content)
-  return files.put(workspace, file, { file: name, bytes: content.length, sha256: '' }, conditions)
+  return files.put(
+    workspace,
+    file,
+    { file: name, bytes: content.length, sha256: '' },
+    conditions,
+    files.limits,
+  )
 }
 
 async function content(files: Files, file: string, workspace = 'default'): Promise<string | null> {

@@ -29,7 +29,9 @@ import {
   vetUploadPath,
 } from '../file.ts'
 import { processFolder } from '../runtime/home.ts'
+import { Arrivals } from './arrivals.ts'
 import {
+  type Arrival,
   type ByteRange,
   type Conditions,
   FILES_MOST,
@@ -76,6 +78,7 @@ export class FolderFiles implements Files {
   readonly #remote: RemoteRoots
   /** Conditions and the quota hold until the file is in its place. */
   readonly #inTurn: Turns = createTurns()
+  readonly #arrivals = new Arrivals((workspace_id) => this.list(workspace_id))
   #staging: Promise<string> | null = null
 
   constructor(folder: string, limits: Limits, remote: RemoteRoots) {
@@ -100,6 +103,10 @@ export class FolderFiles implements Files {
   roots(workspace_id: string): Promise<FileRoots> {
     const folder = path.join(this.#folder, workspace_id)
     return Promise.resolve({ uploads: { folder, offered: [], targets: [] }, remote: this.#remote })
+  }
+
+  arrive(workspace_id: string, path: string, bytes: number, limits: Limits): Promise<Arrival> {
+    return this.#arrivals.arrive(workspace_id, path, bytes, limits)
   }
 
   async list(workspace_id: string): Promise<StoredFile[]> {
@@ -148,12 +155,13 @@ export class FolderFiles implements Files {
     file: string,
     staged: Staged,
     conditions: Conditions,
+    limits: Limits,
   ): Promise<{ file: StoredFile; isNew: boolean }> {
     return this.#inTurn(workspace_id, async () => {
       const present = await this.list(workspace_id)
       const found = present.find((one) => one.path === file) ?? null
       vetConditions(found, conditions)
-      vetQuota(present, file, staged.bytes, this.limits)
+      vetQuota(present, file, staged.bytes, limits)
       await this.#place(workspace_id, file)
       const place = path.join(this.#folder, workspace_id, file)
       await this.#move(staged.file, place, conditions.noneMatch === '*')

@@ -9,7 +9,7 @@ import type { Readable } from 'node:stream'
 import { AppError } from '../errors.ts'
 import { uuidv7 } from '../runtime/ids.ts'
 import { type ArrivalCheck, type CheckFault, checkOf } from './check.ts'
-import type { Staged } from './files.ts'
+import type { Arrival, Staged } from './files.ts'
 
 /** A packed file may be this many times the largest file when it is unpacked. */
 const UNPACKED_TIMES = 10
@@ -18,7 +18,9 @@ export interface ReceiveOptions {
   /** Where the file is to be: its ending says what it must be. */
   path: string
   folder: string
-  /** Bytes. */
+  /** Told how many bytes have come; throws where they are too many. */
+  arrival: Arrival
+  /** Bytes: of the largest file, by which that of an unpacked one is told. */
   most: number
   /** Milliseconds without a byte after which it is given up. */
   idleMs: number
@@ -42,7 +44,7 @@ export function badFile(file: string, { message, line, column }: CheckFault): Ap
 export function tooLarge(most: number): AppError {
   return new AppError(
     'payload_too_large',
-    `The file is larger than ${most} bytes (ASSAY_MAX_FILE): divide it.`,
+    `The file is larger than ${most} bytes, the most that this workspace may upload at once: divide it.`,
   )
 }
 
@@ -73,7 +75,7 @@ async function take(
   stream: Readable,
   handle: FileHandle,
   check: ArrivalCheck,
-  { path: shown, most, idleMs }: ReceiveOptions,
+  { path: shown, arrival, idleMs }: ReceiveOptions,
 ): Promise<Omit<Staged, 'file'>> {
   const hash = createHash('sha256')
   let bytes = 0
@@ -87,7 +89,7 @@ async function take(
     for await (const piece of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       idle.refresh()
       bytes += piece.length
-      if (bytes > most) throw tooLarge(most)
+      await arrival.admit(bytes)
       hash.update(piece)
       const [fault] = await Promise.all([check.push(piece), handle.writeFile(piece)])
       if (fault) throw badFile(shown, fault)

@@ -77,14 +77,17 @@ export const accountTests: ConformanceTests = {
       name: 'Team',
       data_folder: '/d',
       max_queued: 5,
+      max_files_bytes: 3e12,
     })
+    assert.deepEqual([made.max_file_bytes, made.max_files_bytes], [null, 3e12])
     assert.deepEqual([made.max_queued, made.max_running, made.rate_limit], [5, null, null])
     const other = await store.getWorkspace(WORKSPACE)
     const changed = await store.updateWorkspace({
       workspace_id: 'team',
-      patch: { name: 'New', max_queued: null, max_running: 0, rate_limit: 7 },
+      patch: { name: 'New', max_queued: null, max_running: 0, rate_limit: 7, max_file_bytes: 0 },
     })
-    assert.deepEqual(changed, { ...made, name: 'New', max_queued: null, max_running: 0, rate_limit: 7 })
+    const caps = { max_queued: null, max_running: 0, rate_limit: 7, max_file_bytes: 0 }
+    assert.deepEqual(changed, { ...made, name: 'New', ...caps })
     assert.deepEqual(await store.getWorkspace('team'), changed)
     assert.deepEqual(await store.getWorkspace(WORKSPACE), other)
     assert.equal(await store.updateWorkspace({ workspace_id: 'nobody', patch: { name: 'x' } }), null)

@@ -18,7 +18,9 @@ interface UserRow extends User {
 
 function toWorkspace(row: Workspace): Workspace {
   const { workspace_id, name, data_folder, max_queued, max_running, rate_limit, created_at } = row
-  return { workspace_id, name, data_folder, max_queued, max_running, rate_limit, created_at }
+  const { max_file_bytes, max_files_bytes } = row
+  const caps = { max_queued, max_running, rate_limit, max_file_bytes, max_files_bytes }
+  return { workspace_id, name, data_folder, ...caps, created_at }
 }
 
 function toUser(row: User): User {
@@ -34,14 +36,17 @@ function toToken(row: Token): Token {
 export async function createWorkspace(tx: Transaction, input: Input<'createWorkspace'>): Promise<Workspace> {
   const workspace: Workspace = { ...NO_WORKSPACE_CAPS, ...input, created_at: tx.now }
   const created = await tx.run(
-    `INSERT INTO workspaces (workspace_id, name, data_folder, max_queued, max_running, rate_limit, created_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
+    `INSERT INTO workspaces (workspace_id, name, data_folder, max_queued, max_running, rate_limit,
+       max_file_bytes, max_files_bytes, created_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`,
     workspace.workspace_id,
     workspace.name,
     workspace.data_folder,
     workspace.max_queued,
     workspace.max_running,
     workspace.rate_limit,
+    workspace.max_file_bytes,
+    workspace.max_files_bytes,
     workspace.created_at,
   )
   if (created === 0)
@@ -60,7 +65,8 @@ export async function updateWorkspace(
   if (!found) return null
   const workspace = { ...toWorkspace(found), ...patch }
   await tx.run(
-    `UPDATE workspaces SET name = $2, data_folder = $3, max_queued = $4, max_running = $5, rate_limit = $6
+    `UPDATE workspaces SET name = $2, data_folder = $3, max_queued = $4, max_running = $5, rate_limit = $6,
+       max_file_bytes = $7, max_files_bytes = $8
      WHERE workspace_id = $1`,
     workspace_id,
     workspace.name,
@@ -68,6 +74,8 @@ export async function updateWorkspace(
     workspace.max_queued,
     workspace.max_running,
     workspace.rate_limit,
+    workspace.max_file_bytes,
+    workspace.max_files_bytes,
   )
   // More may be allowed to run now.
   tx.hint({ topic: 'jobs' })

@@ -423,6 +423,8 @@ CREATE TABLE workspaces (
   max_queued integer,
   max_running integer,
   rate_limit integer,
+  max_file_bytes bigint,
+  max_files_bytes bigint,
   PRIMARY KEY (workspace_id)
 );
 

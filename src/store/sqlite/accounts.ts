@@ -23,7 +23,9 @@ interface TokenRow extends Omit<Token, 'scopes'> {
 
 function toWorkspace(row: Workspace): Workspace {
   const { workspace_id, name, data_folder, max_queued, max_running, rate_limit, created_at } = row
-  return { workspace_id, name, data_folder, max_queued, max_running, rate_limit, created_at }
+  const { max_file_bytes, max_files_bytes } = row
+  const caps = { max_queued, max_running, rate_limit, max_file_bytes, max_files_bytes }
+  return { workspace_id, name, data_folder, ...caps, created_at }
 }
 
 function toUser(row: UserRow): User {
@@ -40,8 +42,10 @@ function toToken(row: TokenRow): Token {
 export function createWorkspace(connection: Connection, input: Input<'createWorkspace'>): Workspace {
   const workspace: Workspace = { ...NO_WORKSPACE_CAPS, ...input, created_at: connection.now() }
   const created = connection.run(
-    `INSERT INTO workspaces (workspace_id, name, data_folder, max_queued, max_running, rate_limit, created_at)
-     VALUES (:workspace_id, :name, :data_folder, :max_queued, :max_running, :rate_limit, :created_at)
+    `INSERT INTO workspaces (workspace_id, name, data_folder, max_queued, max_running, rate_limit,
+       max_file_bytes, max_files_bytes, created_at)
+     VALUES (:workspace_id, :name, :data_folder, :max_queued, :max_running, :rate_limit,
+       :max_file_bytes, :max_files_bytes, :created_at)
      ON CONFLICT DO NOTHING`,
     workspace,
   )
@@ -59,7 +63,8 @@ export function updateWorkspace(
   const { created_at, ...row } = { ...found, ...patch }
   connection.run(
     `UPDATE workspaces SET name = :name, data_folder = :data_folder, max_queued = :max_queued,
-       max_running = :max_running, rate_limit = :rate_limit WHERE workspace_id = :workspace_id`,
+       max_running = :max_running, rate_limit = :rate_limit,
+       max_file_bytes = :max_file_bytes, max_files_bytes = :max_files_bytes WHERE workspace_id = :workspace_id`,
     row,
   )
   // More may be allowed to run now.

@@ -369,6 +369,6 @@ CREATE TABLE workspaces (
   name TEXT NOT NULL,
   data_folder TEXT,
   created_at TEXT NOT NULL
-, max_queued INTEGER, max_running INTEGER, rate_limit INTEGER) STRICT;
+, max_queued INTEGER, max_running INTEGER, rate_limit INTEGER, max_file_bytes INTEGER, max_files_bytes INTEGER) STRICT;
 
 CREATE INDEX workspaces_by_time ON workspaces (created_at, workspace_id);

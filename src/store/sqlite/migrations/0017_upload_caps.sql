@@ -1,0 +1,3 @@
+-- What the uploads of a workspace may take up, in bytes; null: what holds for every workspace (the settings).
+ALTER TABLE workspaces ADD COLUMN max_file_bytes INTEGER;
+ALTER TABLE workspaces ADD COLUMN max_files_bytes INTEGER;
