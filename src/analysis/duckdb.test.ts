@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { after, test } from 'node:test'
+import { DEFAULT_LIMITS } from '../template.ts'
 import { bindPlain, bindVariable } from './bindings.ts'
 import { arm, keepTable, openEngine, readTable, seal } from './duckdb.ts'
 import { engineFailure } from './engine-error.ts'
@@ -229,3 +232,33 @@ test('errors say what they mean: memory, an interrupt, or a reason with its line
   assert.deepEqual(await slow, { kind: 'interrupted' })
   assert.equal(engineFailure(new TypeError('x')), null)
 })
+
+test('an engine has the limits and the zone that it is armed with, and nothing can be changed once it is sealed', async () => {
+  const { memory_bytes, threads } = DEFAULT_LIMITS
+  for (const bytes of [memory_bytes, 64_000_000]) {
+    for (const wanted of [threads, 3]) {
+      for (const time_zone of ['UTC', 'Asia/Kathmandu', 'UTC']) {
+        const own = await openEngine()
+        const temp_folder = path.join(tmpdir(), 'assay-armed')
+        await arm(own, { memory_bytes: bytes, threads: wanted, temp_folder, time_zone })
+        await seal(own, [])
+        const names = 'memory_limit max_temp_directory_size threads temp_directory TimeZone'.split(' ')
+        const sql = `select ${names.map((name) => `current_setting('${name}')::varchar`).join(', ')}`
+        const { rows } = await readTable(own, sql, {}, 1)
+        const [limit, spill, ...rest] = rows[0] as string[]
+        assert.ok(Math.abs(bytesOf(limit!) - bytes) < 0.01 * bytes, limit)
+        assert.ok(Math.abs(bytesOf(spill!) - 16 * bytes) < 0.01 * 16 * bytes, spill)
+        assert.deepEqual(rest, [String(wanted), temp_folder, time_zone])
+        for (const change of ["set memory_limit = '2GB'", "set TimeZone = 'UTC'", 'reset threads'])
+          await assert.rejects(own.connection.run(change), /locked/, change)
+        own.close()
+      }
+    }
+  }
+})
+
+/** "953.6 MiB" as DuckDB tells it, with one digit. */
+function bytesOf(text: string): number {
+  const [number, unit] = text.split(' ')
+  return Number(number) * 1024 ** ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'].indexOf(unit!)
+}

@@ -16,6 +16,7 @@ import {
   type DuckDBValue,
 } from '@duckdb/node-api'
 import type { Cell, Column, Table } from '../insight.ts'
+import { DEFAULT_LIMITS } from '../template.ts'
 import { cellConverter, columnOf, type Floats } from './cells.ts'
 
 export interface Engine {
@@ -33,8 +34,13 @@ export type Bindings = Record<string, Bound>
 /** How much may be spilled to the job's folder, as a multiple of the memory that it may use. */
 const SPILL_FACTOR = 16
 
+/** Every engine opens with what most jobs run with: a setting that arm() need not change is 0.1 ms less. */
+const { memory_bytes: OPENED_BYTES, threads: OPENED_THREADS } = DEFAULT_LIMITS
+
 const SETTINGS = {
-  threads: '1',
+  threads: String(OPENED_THREADS),
+  memory_limit: `${OPENED_BYTES}B`,
+  max_temp_directory_size: `${OPENED_BYTES * SPILL_FACTOR}B`,
   autoload_known_extensions: 'false',
   autoinstall_known_extensions: 'false',
   allow_community_extensions: 'false',
@@ -71,27 +77,34 @@ export interface Arms {
   time_zone: string
 }
 
+/** Once for each engine, which has the settings of openEngine() until then. */
 export async function arm(engine: Engine, arms: Arms): Promise<void> {
-  await engine.connection.run(
-    [
-      `set memory_limit = '${arms.memory_bytes}B'`,
-      `set threads = ${arms.threads}`,
-      `set temp_directory = ${literal(arms.temp_folder)}`,
-      `set max_temp_directory_size = '${arms.memory_bytes * SPILL_FACTOR}B'`,
-      `set TimeZone = ${literal(arms.time_zone)}`,
-    ].join(';'),
-  )
+  const { memory_bytes, threads, temp_folder, time_zone } = arms
+  const settings = [`set temp_directory = ${literal(temp_folder)}`]
+  if (memory_bytes !== OPENED_BYTES) {
+    settings.push(
+      `set memory_limit = '${memory_bytes}B'`,
+      `set max_temp_directory_size = '${memory_bytes * SPILL_FACTOR}B'`,
+    )
+  }
+  if (threads !== OPENED_THREADS) settings.push(`set threads = ${threads}`)
+  if (time_zone !== (await openedZone(engine))) settings.push(`set TimeZone = ${literal(time_zone)}`)
+  await engine.connection.run(settings.join(';'))
+}
+
+let zone: string | undefined
+
+/** The zone of the process, as DuckDB calls it: asked of the first engine. */
+async function openedZone(engine: Engine): Promise<string> {
+  zone ??= (await readTable(engine, "select current_setting('TimeZone')", {}, 1)).rows[0]![0] as string
+  return zone
 }
 
 /** After this nothing but `paths` can be opened, and no setting can be changed again. */
 export async function seal(engine: Engine, paths: string[]): Promise<void> {
-  await engine.connection.run(
-    [
-      `set allowed_paths = [${paths.map(literal).join(', ')}]`,
-      'set enable_external_access = false',
-      'set lock_configuration = true',
-    ].join(';'),
-  )
+  const settings = ['set enable_external_access = false', 'set lock_configuration = true']
+  if (paths.length > 0) settings.unshift(`set allowed_paths = [${paths.map(literal).join(', ')}]`)
+  await engine.connection.run(settings.join(';'))
 }
 
 /** Prepares one statement (several are refused) and binds the parameters that it has. */
