@@ -70,13 +70,11 @@ async function inventory(engine: Engine): Promise<string[]> {
 }
 
 export async function sandboxPage(): Promise<string> {
-  const guard = await createGuard()
   const engine = await openEngine()
   await seal(engine, [])
   try {
-    return `${HEAD}${(await attempts(guard)).join('\n')}\n${(await inventory(engine)).join('\n')}\n`
+    return `${HEAD}${(await attempts(createGuard(engine))).join('\n')}\n${(await inventory(engine)).join('\n')}\n`
   } finally {
-    guard.close()
     engine.close()
   }
 }

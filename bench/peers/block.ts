@@ -14,8 +14,8 @@ export interface BlockAsk {
 
 const instance = await DuckDBInstance.create(':memory:', { threads: '1' })
 const connection = await instance.connect()
-const guard = await createGuard()
 const engine = { connection, close: () => undefined }
+const guard = createGuard(engine)
 
 async function once({ side, sql }: BlockAsk): Promise<void> {
   if (side === 'theirs') {

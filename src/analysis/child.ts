@@ -2,15 +2,23 @@
  * The entry of an analysis child (child-handle.ts forks it): loads everything, opens an engine ahead, says that it is
  * ready, then does one task at a time. It has no secrets in its environment and ends with its parent.
  */
+import { flushCompileCache } from 'node:module'
 import { DEFAULT_LIMITS } from '../template.ts'
 import { type Engine, openEngine, queryPercent } from './duckdb.ts'
 import { createFence } from './fence.ts'
 import { type Borrower, createBorrower } from './lending.ts'
 import { createNarrating, type Narrating } from './narrating.ts'
-import type { FromChild, Results, RunResult, RunTask, Task, ToChild } from './protocol.ts'
+import {
+  COLD,
+  type FromChild,
+  type Results,
+  type RunResult,
+  type RunTask,
+  type Task,
+  type ToChild,
+} from './protocol.ts'
 import { createReporter } from './reporter.ts'
 import { runTask } from './run.ts'
-import { createGuard } from './sql-guard.ts'
 import { checkTask, describeTask, probeTask } from './tasks.ts'
 import { warmUp } from './warm-up.ts'
 
@@ -46,15 +54,20 @@ const fence = createFence(() => {
   if (current) send({ type: 'result', id: current.id, result: MEMORY_EXCEEDED }, die)
   else die()
 })
-let next: Promise<Engine> = openEngine()
-const loaded = Promise.all([createGuard(), next]).then(async ([guard]) => {
-  await warmUp(guard)
+
+/** Memory is bounded last: the fence looks at what stands reserved by then. */
+async function load(): Promise<Engine> {
+  if (!process.argv.includes(COLD)) await warmUp()
+  const engine = await openEngine()
   await fence.set(DEFAULT_LIMITS.memory_bytes)
-  return guard
-})
+  return engine
+}
+
+const loaded = load()
+/** The engine of the next task: opened before it comes. */
+let next: Promise<Engine> = loaded
 
 async function run(task: RunTask, mine: Current, engine: Engine, tempFolder: string): Promise<RunResult> {
-  const guard = await loaded
   const { id } = mine
   const reporter = createReporter(
     (progress) => send({ type: 'progress', id, progress }),
@@ -63,7 +76,6 @@ async function run(task: RunTask, mine: Current, engine: Engine, tempFolder: str
   try {
     return await runTask(task, {
       engine,
-      guard,
       temp_folder: tempFolder,
       onStarted: async (limits) => {
         send({ type: 'started', id, timeout_ms: limits.timeout_ms })
@@ -89,12 +101,11 @@ async function perform(
   engine: Engine,
   tempFolder: string,
 ): Promise<Results[Task['kind']]> {
-  const guard = await loaded
   switch (task.kind) {
     case 'run':
       return run(task, mine, engine, tempFolder)
     case 'check':
-      return checkTask(task, guard, inspection(mine, engine, tempFolder))
+      return checkTask(task, inspection(mine, engine, tempFolder))
     case 'describe':
       return describeTask(task, inspection(mine, engine, tempFolder))
     case 'probe':
@@ -143,3 +154,5 @@ process.on('message', (message: ToChild) => {
 
 await loaded
 send({ type: 'ready' })
+// A child ends by SIGKILL, so what it has compiled is kept now, for those after it: nothing where that is there already.
+flushCompileCache()

@@ -45,7 +45,7 @@ export interface Bench {
 }
 
 export async function openBench(
-  options: { size?: number; files?: Record<string, string | Buffer>; clock?: Clock } = {},
+  options: { size?: number; single?: boolean; files?: Record<string, string | Buffer>; clock?: Clock } = {},
 ): Promise<Bench> {
   const home = await mkdtemp(path.join(tmpdir(), 'assay-analysis-'))
   const data = path.join(home, 'data')
@@ -56,8 +56,8 @@ export async function openBench(
     await mkdir(path.dirname(path.join(data, name)), { recursive: true })
     await writeFile(path.join(data, name), content)
   }
-  const { size = 1, clock = systemClock } = options
-  const pool = createPool({ size, clock, log: silentLog, caps: CAPS, tempRoot })
+  const { size = 1, single = false, clock = systemClock } = options
+  const pool = createPool({ size, single, clock, log: silentLog, caps: CAPS, tempRoot })
   const roots: Roots = { sample: sampleFiles(), data }
   return {
     pool,

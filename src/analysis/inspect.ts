@@ -15,7 +15,7 @@ import { blockFault, columnVariables, sessionFault } from './plan.ts'
 import type { Roots } from './protocol.ts'
 import { attachSource } from './sources/attach.ts'
 import { SourceError } from './sources/source.ts'
-import type { Guard } from './sql-guard.ts'
+import { createGuard, type Guard } from './sql-guard.ts'
 
 export interface Inspected {
   /** The columns of each source, or the sentence that says why it cannot be read. */
@@ -64,16 +64,13 @@ export async function inspectSources(
   return sources
 }
 
-export async function inspectTemplate(
-  template: Template,
-  guard: Guard,
-  options: InspectOptions,
-): Promise<Inspected> {
+export async function inspectTemplate(template: Template, options: InspectOptions): Promise<Inspected> {
   const sources = await inspectSources(template, options)
   const columns = new Map<string, Column[]>()
   for (const [name, source] of Object.entries(sources))
     if ('columns' in source) columns.set(name, source.columns)
   const names = template.sources.map((source) => source.name)
+  const guard = createGuard(options.engine)
   const inspected: Inspected = { sources, blocks: {}, faults: [] }
   for (const block of template.blocks) {
     if (block.kind !== 'sql') continue

@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, test } from 'node:test'
 import { systemClock } from '../runtime/clock.ts'
 import { makeChart } from '../templates/chart-spec.ts'
 import { findingsOf, openBench, sqlTemplate, templateOf } from './harness.ts'
+import { COLD } from './protocol.ts'
 
 const bench = await openBench({ size: 2 })
 after(() => bench.close())
@@ -212,7 +214,8 @@ test('a child has no secrets in its environment, and a bounded data segment', li
         .map((pair) => pair.split('=')[0])
         .filter((name) => name !== '')
       const expected = ['NODE_CHANNEL_FD', 'NODE_CHANNEL_SERIALIZATION_MODE', 'NODE_COMPILE_CACHE', 'TZ']
-      assert.deepEqual(new Set(names), new Set(expected))
+      const allocation = ['MALLOC_ARENA_MAX', 'UV_THREADPOOL_SIZE']
+      assert.deepEqual(new Set(names), new Set([...expected, ...allocation]))
     }
     const { pid } = own.pool.stats().children.find(({ tasks }) => tasks > 0)!
     const limit = /Max data size\s+(\d+)/.exec(readFileSync(`/proc/${pid}/limits`, 'utf8'))
@@ -230,6 +233,35 @@ test('data larger than the memory of the job spill to its own folder, which is r
   assert.equal(tables.a?.total, 4_000_000)
   assert.match(JSON.stringify(tables.a?.rows[0]), /"0000/)
   while ((await bench.leftovers()).length > 0) await systemClock.sleep(5)
+})
+
+test('what a child has compiled is kept for the next, although it is killed', async () => {
+  const cache = await mkdtemp(path.join(tmpdir(), 'assay-compiled-'))
+  const child = fork(path.join(import.meta.dirname, 'child.ts'), [COLD], {
+    env: { NODE_COMPILE_CACHE: cache },
+    execArgv: ['--no-warnings'],
+  })
+  await once(child, 'message')
+  const kept = async (): Promise<number> => (await readdir(cache, { recursive: true })).length
+  while ((await kept()) < 50) await systemClock.sleep(5)
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  await rm(cache, { recursive: true })
+})
+
+test('a pool for a single job has one process, and starts none ahead', async () => {
+  const own = await openBench({ single: true })
+  try {
+    assert.equal(own.pool.stats().children.length, 1)
+    findingsOf(await own.run(sqlTemplate('select 1 as a')))
+    await own.pool.draw({ kind: 'draw', specs: [] }, { workspace_id: 'test' })
+    assert.deepEqual(
+      own.pool.stats().children.map(({ tasks }) => tasks),
+      [2],
+    )
+  } finally {
+    await own.close()
+  }
 })
 
 test('stopping ends every process, and what was under way ends as stopped', async () => {

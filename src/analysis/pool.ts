@@ -38,6 +38,8 @@ export interface PoolOptions {
   /** A folder of this pool's own: each job gets one below it, removed when the job ends. */
   tempRoot: string
   metrics?: Metrics
+  /** For one job: one process, started at once and not warmed up, and none ahead. */
+  single?: boolean
   /** Writes what templates ask a language model for. */
   narrator?: Narrator | undefined
 }
@@ -113,9 +115,9 @@ class ChildPool implements Pool {
 
   constructor(options: PoolOptions) {
     this.#options = options
-    // One for the first job, one for what comes meanwhile.
     this.#start()
-    this.#start()
+    // And one for what comes meanwhile.
+    if (!options.single) this.#start()
   }
 
   async run(task: Omit<RunTask, 'caps'>, options: RunOptions): Promise<RunResult> {
@@ -277,15 +279,17 @@ class ChildPool implements Pool {
 
   /** As long as there is room, one process that nobody has used is warm for the next task. */
   #keepOneReady(): void {
+    if (this.#stopping || this.#options.single) return
     const ready = this.#children.some(({ owner }) => owner === null)
-    if (!this.#stopping && !ready && this.#children.length <= this.#options.size) this.#start()
+    if (!ready && this.#children.length <= this.#options.size) this.#start()
   }
 
   #start(): ChildHandle {
-    const { clock, tempRoot, log, narrator } = this.#options
+    const { clock, tempRoot, log, narrator, single = false } = this.#options
     const child: ChildHandle = startChild({
       clock,
       tempRoot,
+      cold: single,
       narrator,
       onState: () => this.#onState(child),
       onOutput: (text) => log.warn({ pid: child.pid, text }, 'an analysis process printed'),

@@ -21,6 +21,9 @@ export interface Roots {
   remote?: RemoteRoots
 }
 
+/** An argument of a child that does one task only: it does not warm up. */
+export const COLD = '--cold'
+
 /** The most that a template may ask for. */
 export type Caps = Limits
 

@@ -19,12 +19,11 @@ import { makePlan } from './plan.ts'
 import type { Caps, RunResult, RunTask } from './protocol.ts'
 import { attachSources } from './sources/attach.ts'
 import { type Attached, Stopped } from './sources/source.ts'
-import type { Guard } from './sql-guard.ts'
+import { createGuard } from './sql-guard.ts'
 
 /** What the child lends to a run. */
 export interface Session {
   engine: Engine
-  guard: Guard
   /** Empty, the job's own. */
   temp_folder: string
   /** The template is read: its limits hold from here on. */
@@ -52,8 +51,8 @@ async function findings(task: RunTask, session: Session): Promise<Findings> {
   const template = { ...parsed, limits }
   await session.onStarted(limits)
   const progress = stepper(template, session)
-  const { engine, guard, temp_folder, borrow, signal } = session
-  const plan = await makePlan(template, task.variables, guard)
+  const { engine, temp_folder, borrow, signal } = session
+  const plan = await makePlan(template, task.variables, createGuard(engine))
   await arm(engine, { ...limits, temp_folder, time_zone: template.time_zone })
   const options = { roots: task.roots, readers: plan.readers, peek: false, borrow, signal, temp_folder }
   const periods = new Periods(template, task, engine)

@@ -5,10 +5,9 @@ import { ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS } from './sql-functions.ts'
 import { createGuard } from './sql-guard.ts'
 
 const engine = await openEngine()
-const guard = await createGuard()
+const guard = createGuard(engine)
 after(() => {
   engine.close()
-  guard.close()
 })
 
 interface Listed {

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { array, assert as assertProperty, asyncProperty, constantFrom } from 'fast-check'
+import { openEngine, seal } from './duckdb.ts'
 import { ESCAPES } from './sql-escapes-fixture.ts'
 import { createGuard } from './sql-guard.ts'
 
-const guard = await createGuard()
-after(() => guard.close())
+const engine = await openEngine()
+await seal(engine, [])
+const guard = createGuard(engine)
+after(() => engine.close())
 const NAMES = ['flights', 'Airports']
 
 async function refusal(sql: string): Promise<{ message: string; line: number; column: number }> {

@@ -11,16 +11,11 @@ import { listFiles } from './sources/files.ts'
 import { fileKindOf, kindOf } from './sources/kinds.ts'
 import { probeFiles } from './sources/remote.ts'
 import { SourceError } from './sources/source.ts'
-import type { Guard } from './sql-guard.ts'
 
-export async function checkTask(
-  task: CheckTask,
-  guard: Guard,
-  options: Omit<InspectOptions, 'roots'>,
-): Promise<Fault[]> {
+export async function checkTask(task: CheckTask, options: Omit<InspectOptions, 'roots'>): Promise<Fault[]> {
   const { template, faults } = parseTemplate(task.template)
   if (!template) return faults
-  const inspected = await inspectTemplate(template, guard, { ...options, roots: task.roots })
+  const inspected = await inspectTemplate(template, { ...options, roots: task.roots })
   return sortFaults([...faults, ...inspected.faults, ...checkTemplate(template, inspected, METHODS)])
 }
 

@@ -91,7 +91,7 @@ export async function withPool<T>(config: Config, log: Logger, use: (pool: Pool)
     output_bytes: config.maxOutput,
   }
   const narrator = await narratorOf(config)
-  const pool = createPool({ size: 1, clock: systemClock, log, caps, tempRoot, narrator })
+  const pool = createPool({ size: 1, single: true, clock: systemClock, log, caps, tempRoot, narrator })
   try {
     return await use(pool)
   } finally {
