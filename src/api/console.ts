@@ -108,6 +108,7 @@ export const SECTIONS = [
   'jobs',
   'insights',
   'schedules',
+  'files',
   'webhooks',
   'subscriptions',
   'system',

@@ -12,7 +12,7 @@ test('an empty list says what a schedule does, and how one is made by the API', 
   await link(page, 'Schedules').click()
   await page.getByText('Nothing runs by itself yet').waitFor()
   const line = await page.locator('.curl pre').innerText()
-  assert.match(line, new RegExp(`^curl -s ${here.service.url}/v1alpha/schedules -H "Authorization`))
+  assert.match(line, new RegExp(`^curl -s ${here.service.url}/v1alpha/schedules \\\\\\n  -H "Authorization`))
   await assertAccessible(page, 'no schedules')
   here.assertSilent()
 })

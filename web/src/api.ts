@@ -20,7 +20,8 @@ export function api(given: string = token() ?? ''): Client {
   return client
 }
 
-function onError(error: unknown): void {
+/** A session that the service no longer takes ends, whatever was asked. */
+export function onError(error: unknown): void {
   if (error instanceof ClientError && error.status === 401 && token() !== null) endSession('expired')
 }
 

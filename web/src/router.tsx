@@ -134,6 +134,13 @@ const editSchedule = createRoute({
   component: lazyRouteComponent(() => import('./pages/schedule-form.tsx'), 'EditSchedulePage'),
 })
 
+const files = createRoute({
+  getParentRoute: () => shell,
+  path: '/files',
+  validateSearch: (search: Search): { in?: string } => ({ in: text(search.in) }),
+  component: lazyRouteComponent(() => import('./pages/files.tsx'), 'FilesPage'),
+})
+
 const webhooks = createRoute({
   getParentRoute: () => shell,
   path: '/webhooks',
@@ -230,6 +237,7 @@ const routeTree = root.addChildren([
     newSchedule,
     schedule,
     editSchedule,
+    files,
     webhooks,
     newWebhook,
     webhook,

@@ -1,4 +1,4 @@
-/** Times and spans in words. Pure. */
+/** Times, spans and sizes in words. Pure. */
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 const STEPS = [
   ['second', 60],
@@ -36,4 +36,12 @@ export function between(from: string | null, to: string | null): string {
 /** A retry schedule in words. `seconds`: between the tries. */
 export function triesOf(seconds: readonly number[]): string {
   return `${seconds.length + 1}: at once${seconds.map((wait) => `, ${duration(wait * 1000)}`).join('')} later each`
+}
+
+/** "1.5 MB": as it is counted in settings, by thousands. */
+export function size(bytes: number): string {
+  const units = ['bytes', 'kB', 'MB', 'GB', 'TB']
+  let [shown, unit] = [bytes, 0]
+  while (shown >= 999.5 && unit < units.length - 1) [shown, unit] = [shown / 1000, unit + 1]
+  return `${Number(shown.toPrecision(3)).toLocaleString('en')} ${units[unit]}`
 }

@@ -19,7 +19,7 @@ export function curlLine({ path, method = 'GET', body, options }: Omit<CurlProps
       : ` \\\n  -H 'Content-Type: application/json' -d '${JSON.stringify(body).replaceAll("'", String.raw`'\''`)}'`
   const verb = method === 'POST' && body === undefined ? ' -X POST' : ''
   const more = options === undefined ? '' : ` ${options}`
-  return `curl -s${verb}${more} ${location.origin}/v1alpha${path} -H "Authorization: Bearer $ASSAY_TOKEN"${json}`
+  return `curl -s${verb}${more} ${location.origin}/v1alpha${path} \\\n  -H "Authorization: Bearer $ASSAY_TOKEN"${json}`
 }
 
 export function Curl({ says = 'Or by the API', ...line }: CurlProps) {

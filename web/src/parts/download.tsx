@@ -2,6 +2,7 @@
 import { useMutation } from '@tanstack/react-query'
 import { api } from '../api.ts'
 import type { Insight } from '../insights.ts'
+import { save } from '../save.ts'
 import { Fault } from './fault.tsx'
 import { Menu, MenuItem } from './menu.tsx'
 
@@ -20,21 +21,13 @@ const FORMS = {
 } as const
 type Form = keyof typeof FORMS
 
-function save(text: string, type: string, name: string): void {
-  const address = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }))
-  const link = document.createElement('a')
-  link.href = address
-  link.download = name
-  link.click()
-  setTimeout(() => URL.revokeObjectURL(address), 10_000)
-}
-
 export function Download({ insight }: { insight: Insight }) {
   const { insight_id, template_id, created_at } = insight
   const load = useMutation({
     mutationFn: async (form: Form) => {
       const text = await FORMS[form].read(insight_id)
-      save(text, FORMS[form].type, `${template_id}-${created_at.slice(0, 10)}.${form}`)
+      const content = new Blob([text], { type: `${FORMS[form].type};charset=utf-8` })
+      save(content, `${template_id}-${created_at.slice(0, 10)}.${form}`)
     },
   })
   return (

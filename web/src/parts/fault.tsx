@@ -5,14 +5,18 @@ import { ClientError } from '../../../src/client.ts'
 export function Fault({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   const problem = error instanceof ClientError ? error.problem : null
   const text = problem?.detail ?? (error instanceof Error ? error.message : String(error))
+  // Of a body that is a file the sentence says all.
+  const faults = (problem?.errors ?? []).filter(
+    ({ path, message }) => path !== 'body' || !text.includes(message),
+  )
   return (
     <div className="fault" role="alert">
       <p>
         <strong>{problem?.title ?? 'That did not work'}.</strong> {text}
       </p>
-      {(problem?.errors ?? []).length > 0 && (
+      {faults.length > 0 && (
         <ul>
-          {problem!.errors!.map(({ path, message, line, column }) => (
+          {faults.map(({ path, message, line, column }) => (
             <li key={`${path}${line}${message}`}>
               <code>{path}</code>
               {line !== undefined && ` line ${line}, column ${column}`}: {message}

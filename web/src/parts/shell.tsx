@@ -5,6 +5,7 @@ import type { Scope } from '../../../src/token.ts'
 import { queryClient, signOut, useMay, useMe } from '../api.ts'
 import { useToken } from '../session.ts'
 import { chooseTheme, chosenTheme, THEMES } from '../theme.ts'
+import { pageUploads } from '../uploads.ts'
 import { Menu, MenuChoice, MenuItem } from './menu.tsx'
 
 const THEME_WORDS = { system: 'As the system', light: 'Light', dark: 'Dark' } as const
@@ -38,6 +39,7 @@ const SECTIONS: readonly { to: LinkProps['to']; name: string; takes: Scope }[] =
   { to: '/templates', name: 'Templates', takes: 'viewer' },
   { to: '/jobs', name: 'Jobs', takes: 'viewer' },
   { to: '/schedules', name: 'Schedules', takes: 'viewer' },
+  { to: '/files', name: 'Files', takes: 'viewer' },
   { to: '/webhooks', name: 'Webhooks', takes: 'viewer' },
   { to: '/subscriptions', name: 'Subscriptions', takes: 'viewer' },
   { to: '/system', name: 'System', takes: 'admin' },
@@ -83,6 +85,7 @@ export function Shell() {
   useEffect(() => {
     if (token !== null) return
     queryClient.clear()
+    pageUploads.clear()
     void navigate({ to: '/sign-in', search: { next: location.pathname + location.search } })
   }, [token, navigate])
   // What is shown would ask again for what the cache no longer holds, without a token.

@@ -4,6 +4,7 @@ import type { VariableView } from '../../../src/template.ts'
 import { api } from '../api.ts'
 import { splitList, textOf } from '../values.ts'
 import { ChecksField, Field, type FieldParts } from './field.tsx'
+import { FileInput } from './file-input.tsx'
 import { PeriodInput } from './period-input.tsx'
 
 const KINDS: Record<VariableView['type'], string> = {
@@ -35,11 +36,17 @@ export function hintOf({ type, min, max, pattern, description }: VariableView): 
 
 const HAVE_CHOICES: readonly VariableView['type'][] = ['column', 'file', 'list']
 
+/** Of a template that is being written, whose other files only its own sources know. */
+const MOST_FILES = 200
+
 function useChoices(template_id: string | null, { name, type, enum: listed }: VariableView): string[] {
-  const asked = template_id !== null && listed === null && HAVE_CHOICES.includes(type)
+  const asked = listed === null && (template_id === null ? type === 'file' : HAVE_CHOICES.includes(type))
   const { data } = useQuery({
     queryKey: ['choices', template_id, name],
-    queryFn: () => api().templates.choices(template_id!, name),
+    queryFn: async () => {
+      if (template_id !== null) return api().templates.choices(template_id, name)
+      return { choices: (await api().files.list({ limit: MOST_FILES })).items.map(({ file }) => file) }
+    },
     enabled: asked,
     staleTime: 60_000,
   })
@@ -63,6 +70,10 @@ function VariableInput({ parts, variable, value, choices, onChange }: InputProps
   const { type, name, required } = variable
   const listed = type === 'boolean' ? ['true', 'false'] : choices
   if (type === 'period') return <PeriodInput parts={parts} label={name} value={value} onChange={onChange} />
+  if (type === 'file' && variable.enum === null) {
+    const file = { name, required, value, choices, onChange }
+    return <FileInput parts={parts} {...file} />
+  }
   if (listed.length > 0)
     return (
       <select className="input" {...parts} value={value} onChange={({ target }) => onChange(target.value)}>

@@ -1,0 +1,220 @@
+/** Uploads in the console: put in, checked, replaced, canceled, read back, deleted, and chosen where a template asks for a file. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readFile, writeFile } from 'node:fs/promises'
+import { createServer, type Socket } from 'node:net'
+import path from 'node:path'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { openPage, signIn } from './browser.ts'
+import { stand } from './stand.ts'
+import { apiOf, assertAccessible, assertPages, button, link, refusal, settle, TOKEN } from './steps.ts'
+
+const here = stand()
+const SALES = 'day,region,amount\n2024-01-01,north,120.50\n2024-01-02,south,80.25\n'
+const TEMPLATE = `---
+title: Sales by region
+variables:
+  sales: { type: file, required: true }
+sources:
+  sales: { file: "{{ vars.sales }}" }
+---
+
+\`\`\`sql by_region
+select region, sum(amount) as amount from sales group by region order by region
+\`\`\`
+
+# Sales by region
+
+{% table by_region %}
+`
+
+const chooser = (page: Page) => page.getByLabel('Drop files here, or choose them')
+const csv = (name: string, text: string) => ({ name, mimeType: 'text/csv', buffer: Buffer.from(text) })
+
+test('without a file it says what files are for, and how one is sent by the API', async () => {
+  const { page } = here.watched
+  await link(page, 'Files').click()
+  await page.getByText('No file was uploaded yet').waitFor()
+  assert.match(await page.locator('.curl pre').innerText(), /^curl -s -T sales\.csv \S+\/v1alpha\/files\//)
+  await assertAccessible(page, 'no files')
+  here.assertSilent()
+})
+
+test('takes in what is chosen and what is dropped, lists it by folder, and refuses a bad one with its line', async () => {
+  const { page } = here.watched
+  await page.getByLabel('Into the folder').fill('2024/sales')
+  await chooser(page).setInputFiles([
+    csv('north.csv', SALES),
+    csv('bad.json', '[{"day": 1},\n{"day": tomorrow}]'),
+    csv('notes.txt', 'none of these'),
+  ])
+  await page.getByText('3 columns: day DATE, region VARCHAR, amount').waitFor()
+  await page
+    .getByText(/line 2, column 10/)
+    .first()
+    .waitFor()
+  await page
+    .getByText(/must end in \.csv/)
+    .first()
+    .waitFor()
+  await assertAccessible(page, 'uploads that were taken and refused')
+  here.assertSilent([refusal(422)])
+  await page.getByLabel('Into the folder').fill('')
+  const dropped = await page.evaluateHandle((text) => {
+    const data = new DataTransfer()
+    data.items.add(new File([text], 'all.csv'))
+    return data
+  }, SALES)
+  await page.locator('.drop').dispatchEvent('dragover', { dataTransfer: dropped })
+  await page.locator('.drop.over').waitFor()
+  await page.locator('.drop').dispatchEvent('drop', { dataTransfer: dropped })
+  await page.getByRole('cell', { name: 'all.csv', exact: true }).waitFor()
+  assert.deepEqual(await page.locator('tr.folder').allInnerTexts(), [
+    'In no folder · one file, 65 bytes',
+    '2024/sales/ · one file, 65 bytes',
+  ])
+  await link(page, '2024/sales/').click()
+  await page.waitForURL(/in=2024/)
+  await page.getByRole('cell', { name: 'all.csv', exact: true }).waitFor({ state: 'detached' })
+  assert.equal(await page.getByLabel('Into the folder').inputValue(), '', 'what was typed stays')
+  await page.getByRole('navigation', { name: 'Folders' }).getByText('2024', { exact: true }).click()
+  await page.waitForURL(/in=2024%2F$/)
+  here.assertSilent()
+})
+
+test('replaces a file of the same name only when that is asked for', async () => {
+  const { page } = here.watched
+  const api = apiOf(here.service.url)
+  await page.goto('/files')
+  await chooser(page).setInputFiles(csv('all.csv', SALES.replaceAll('2024', '2025')))
+  await page.getByText('A file of this name is there.').waitFor()
+  assert.equal(await (await api.files.read('all.csv')).text(), SALES)
+  await assertAccessible(page, 'a file that is there already')
+  await button(page, 'Replace all.csv').click()
+  await page.getByText('uploaded', { exact: true }).waitFor()
+  assert.match(await (await api.files.read('all.csv')).text(), /2025-01-01/)
+  await button(page, 'Put away all.csv').click()
+  await page.getByRole('list', { name: 'Uploads' }).waitFor({ state: 'detached' })
+  here.assertSilent()
+})
+
+test('tells the fault of a file that is larger than what a connection holds, while it comes', async () => {
+  const { page } = here.watched
+  const file = path.join(here.folder, 'large.json')
+  await writeFile(file, `[{"day": tomorrow},\n${' '.repeat(24 << 20)}1]`)
+  await chooser(page).setInputFiles(file)
+  await page
+    .getByText(/line 1, column 11/)
+    .first()
+    .waitFor()
+  await button(page, 'Put away large.json').click()
+  here.assertSilent([refusal(422)])
+})
+
+test('shows how far an upload is, goes on while another page is looked at, and is canceled without a trace', async () => {
+  const { port } = new URL(here.service.url)
+  // What lies between passes on a first part of what the browser sends, and then waits.
+  const held: Socket[] = []
+  let sent = 0
+  const proxy = createServer((inner) => {
+    const outer = new (inner.constructor as new () => Socket)().connect(Number(port), '127.0.0.1')
+    held.push(inner, outer)
+    inner.on('error', () => outer.destroy()).on('close', () => outer.destroy())
+    outer.on('error', () => inner.destroy()).pipe(inner)
+    inner.on('data', (bytes) => {
+      outer.write(bytes)
+      sent += bytes.length
+      if (sent > 4 << 20) inner.pause()
+    })
+  })
+  await once(proxy.listen(0, '127.0.0.1'), 'listening')
+  const address = `http://127.0.0.1:${(proxy.address() as { port: number }).port}`
+  const { page, context } = await openPage(here.browser, address)
+  page.setDefaultTimeout(30_000)
+  await signIn(page, TOKEN)
+  await page.goto('/files')
+  await settle(page)
+  const file = path.join(here.folder, 'slow.csv')
+  await writeFile(file, `day\n${'2024-01-01\n'.repeat(4_000_000)}`)
+  await chooser(page).setInputFiles(file)
+  const going = page.getByRole('progressbar', { name: 'Upload of slow.csv' })
+  await page.getByText(/^([1-9]|[1-9]\d) % of 44 MB$/).waitFor()
+  await link(page, 'Assay').click()
+  await page.waitForURL(/templates/)
+  await page.goBack()
+  await going.waitFor()
+  await button(page, 'Cancel slow.csv').click()
+  await page.getByText('canceled: nothing of it is kept').waitFor()
+  await context.close()
+  for (const socket of held) socket.destroy()
+  proxy.close()
+  const { items } = await apiOf(here.service.url).files.list({ prefix: 'slow' })
+  assert.deepEqual(items, [])
+})
+
+test('gives a file back as it came, and deletes it after asking', async () => {
+  const { page } = here.watched
+  await page.goto('/files')
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    button(page, 'Download 2024/sales/north.csv').click(),
+  ])
+  assert.equal(download.suggestedFilename(), 'north.csv')
+  assert.equal(await readFile(await download.path(), 'utf8'), SALES)
+  await button(page, 'Delete all.csv').click()
+  await assertAccessible(page, 'the question before a deletion')
+  await button(page, 'Delete the file').click()
+  await button(page, 'Delete all.csv').waitFor({ state: 'detached' })
+  const { items } = await apiOf(here.service.url).files.list()
+  assert.deepEqual(
+    items.map((item) => item.path),
+    ['2024/sales/north.csv'],
+  )
+  here.assertSilent()
+})
+
+test('offers uploads where a template asks for a file, takes one in on the spot, and runs with it', async () => {
+  const { page } = here.watched
+  await apiOf(here.service.url).templates.put('regions', TEMPLATE)
+  await page.goto('/templates/regions')
+  const sales = page.getByLabel('sales', { exact: false }).and(page.locator('select'))
+  await sales.waitFor()
+  assert.deepEqual(await sales.locator('optgroup[label=Uploaded] option').allInnerTexts(), [
+    'uploads/2024/sales/north.csv',
+  ])
+  await button(page, 'Upload a file for sales').click()
+  const dialog = page.getByRole('dialog', { name: 'Upload a file' })
+  await dialog.getByLabel('Into the folder').fill('2025')
+  await chooser(page).setInputFiles(csv('new.csv', SALES.replaceAll('north', 'west')))
+  await dialog.getByText('uploaded', { exact: true }).waitFor()
+  await assertAccessible(page, 'a file that was uploaded for a variable')
+  await button(page, 'Use it').click()
+  assert.equal(await sales.inputValue(), 'uploads/2025/new.csv')
+  await assertAccessible(page, 'a file that is chosen')
+  await button(page, 'Run').click()
+  await page.getByRole('heading', { name: 'Sales by region' }).waitFor()
+  await page.getByRole('cell', { name: 'west' }).waitFor()
+  here.assertSilent()
+})
+
+test('who may only read sees and downloads files, and can neither put in nor delete', async () => {
+  const { page, context, complaints } = await here.openAs('viewer')
+  await page.goto('/files')
+  await button(page, 'Download 2025/new.csv').waitFor()
+  assert.equal(await chooser(page).count(), 0)
+  assert.equal(await button(page, /^Delete/).count(), 0)
+  assert.deepEqual(complaints, [])
+  await context.close()
+})
+
+test('the page of files is accessible, light and dark, and no wider than a phone', async () => {
+  const deep = `${Array.from({ length: 7 }, (_, index) => `a-folder-${index}`).join('/')}/a-long-name-of-a-file-${'x'.repeat(40)}.csv`
+  await apiOf(here.service.url).files.put(deep, SALES)
+  await assertPages(here.browser, here.service.url, [
+    '/files',
+    '/files?in=2024/',
+    '/files?in=none',
+    '/templates/regions',
+  ])
+})
