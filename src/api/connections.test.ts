@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { openBook } from '../connections/book.ts'
+import { startBucket } from '../outgoing/harness.ts'
 import { openHarness } from './harness.ts'
 
 const PASSWORD = 'correct horse battery staple'
@@ -184,4 +188,52 @@ test('a preview reads over a connection for an admin only', async (t) => {
     type: 'text/markdown',
   })
   assert.match(checked.json().faults[0].message, /no connection "nowhere"/)
+})
+
+test('a web server and a bucket are tried for real, and say what is wrong', async (t) => {
+  const { ask } = await openHarness(t, { pool: 'real' })
+  const web = createServer(({ headers }, response) =>
+    response.writeHead(headers.authorization === 'Bearer a-token' ? 200 : 401).end(),
+  )
+  web.listen(0, '127.0.0.1')
+  await once(web, 'listening')
+  const bucket = await startBucket()
+  t.after(async () => {
+    web.close()
+    await bucket.close()
+  })
+  const url = `http://127.0.0.1:${(web.address() as AddressInfo).port}/files`
+  const place = { bucket: 'assay', region: 'us-east-1', endpoint: bucket.place.endpoint }
+  const keys = { access_key: 'S3RVER', secret_key: 'S3RVER' }
+  const cases = [
+    { kind: 'http', options: { url }, secrets: { token: 'a-token' }, says: 'HTTP server that answers 200' },
+    {
+      kind: 'http',
+      options: { url },
+      secrets: { token: 'another' },
+      says: /does not take these secrets \(401\)/,
+    },
+    { kind: 'http', options: { url: 'http://127.0.0.1:9/' }, secrets: {}, says: /ECONNREFUSED/ },
+    { kind: 's3', options: place, secrets: keys, says: 'Bucket assay' },
+    { kind: 's3', options: { ...place, bucket: 'nowhere' }, secrets: keys, says: /NoSuchBucket|404/ },
+    {
+      kind: 's3',
+      options: place,
+      secrets: { ...keys, access_key: 'NOBODYS' },
+      says: /InvalidAccessKeyId|403/,
+    },
+  ]
+  for (const [index, { says, ...connection }] of cases.entries()) {
+    const name = `files-${index}`
+    const made = await ask('POST', '/v1alpha/connections', { body: { name, ...connection } })
+    assert.equal(made.status, 201, made.text)
+    const tested = (await ask('POST', `/v1alpha/connections/${name}/test`)).json()
+    const { ok, server, detail } = tested as { ok: boolean; server: string | null; detail: string | null }
+    if (typeof says === 'string') assert.deepEqual([ok, server, detail], [true, says, null])
+    else {
+      assert.deepEqual([ok, server], [false, null])
+      assert.match(detail!, says)
+      for (const secret of Object.values(connection.secrets)) assert.ok(!detail!.includes(secret))
+    }
+  }
 })

@@ -4,6 +4,7 @@
  * second connection); where this process was killed the server ends the query at its own deadline.
  */
 import { once } from 'node:events'
+import { connect as connectSocket } from 'node:net'
 import type { Readable } from 'node:stream'
 import type { DuckDBValue } from '@duckdb/node-api'
 import mysql, { type Connection } from 'mysql2'
@@ -66,9 +67,12 @@ interface Inner {
 }
 
 function configOf({ options, secrets }: OpenConnection, { address, port, tls }: Dialed) {
+  const host = String(options.host)
   return {
-    host: address,
-    port,
+    // Certificates are checked against it; where it is an address, Node takes the name of the socket, else "localhost".
+    host,
+    stream: () =>
+      Object.assign(connectSocket({ host: address, port, noDelay: true, keepAlive: true }), { _host: host }),
     user: String(options.user),
     password: secrets.password ?? '',
     database: String(options.database),
@@ -86,7 +90,6 @@ function configOf({ options, secrets }: OpenConnection, { address, port, tls }: 
           ssl: {
             rejectUnauthorized: tls.rejectUnauthorized,
             verifyIdentity: tls.rejectUnauthorized,
-            ...(tls.servername === undefined ? {} : { servername: tls.servername }),
             ...(tls.ca === undefined ? {} : { ca: tls.ca }),
           },
         }
