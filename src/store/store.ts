@@ -430,6 +430,8 @@ export interface Store
    * event loop are one transaction, and a claim that is asked for after them finds the places that they free.
    */
   recordAttempt(outcome: AttemptOutcome): Promise<boolean>
+  /** The same of each, all in one transaction or none. */
+  recordAttempts(outcomes: AttemptOutcome[]): Promise<boolean[]>
   /** Claimed deliveries go back, due at once, the claim not counted. */
   releaseDeliveries(deliveries: { delivery_id: string; attempt: number; node_id: string }[]): Promise<void>
   getDelivery(input: {

@@ -172,14 +172,13 @@ test('receivers that hang hold up no other', async () => {
   assert.ok(hanging.open() > 0, 'the others still hang')
 })
 
-/** A store whose `recordAttempt` fails so often before it works. */
+/** A store that refuses to record so often before it does. */
 function failing(times: number, error: () => Error, seen: { calls: number }) {
+  const refused = (): boolean => (seen.calls += 1) <= times
   return (store: Store): Store => ({
     ...store,
-    recordAttempt(outcome) {
-      seen.calls += 1
-      return seen.calls <= times ? Promise.reject(error()) : store.recordAttempt(outcome)
-    },
+    recordAttempt: (outcome) => (refused() ? Promise.reject(error()) : store.recordAttempt(outcome)),
+    recordAttempts: (outcomes) => (refused() ? Promise.reject(error()) : store.recordAttempts(outcomes)),
   })
 }
 
@@ -197,7 +196,7 @@ test('a store that is away is waited for with the outcome in hand: nothing is se
 test('an outcome that the store refuses is not lost: the delivery is made again under the same id', async () => {
   const clock = new FakeClock(Date.now())
   const seen = { calls: 0 }
-  const between = failing(1, () => new TypeError('a fault of ours'), seen)
+  const between = failing(2, () => new TypeError('a fault of ours'), seen)
   const [{ register, send, attempted, lines }, receiver] = [
     await station({ clock, between }),
     await receive(),

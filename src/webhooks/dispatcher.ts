@@ -3,7 +3,6 @@
  * cannot even be made is recorded as a failed attempt, and a store that is away is waited for, the outcome in hand. What a
  * dead process had claimed is repeated by another, with the same webhook-id.
  */
-import { AppError } from '../errors.ts'
 import type { Event } from '../event.ts'
 import { createGuard, type Guard } from '../outgoing/guard.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -19,6 +18,7 @@ import { nextStep } from './retry.ts'
 import { createRuns, RUN_MS } from './runs.ts'
 import { type Sender, type Sent, send, unsent } from './send.ts'
 import type { Senders } from './senders/senders.ts'
+import { createSettling, isStoreAway, type Settling } from './settling.ts'
 import { createSigner, type Signer } from './sign.ts'
 import { traceDelivery } from './trace.ts'
 
@@ -28,14 +28,6 @@ const RECOVER_MS = 1000
 const RECOVER_ROWS = 500
 /** Receivers that hang hold their places for the whole deadline: the store leaves room for the others. */
 export const CONCURRENCY = 512
-/** Outcomes that are not yet written, for each place: more of them mean that the store is away or behind. */
-const SETTLING_TIMES = 4
-/** Milliseconds in which outcomes are gathered for one commit: twice as long as the last took to be written, within these. */
-const GATHER_MS_LEAST = 5
-const GATHER_MS_MOST = 50
-const FIRST_WAIT_MS = 100
-const LONGEST_WAIT_MS = 5000
-
 export interface DispatcherOptions {
   store: Store
   secrets: SecretBox
@@ -68,10 +60,6 @@ type Work = Required<Omit<DispatcherOptions, 'deadline' | 'guard' | 'targets' | 
   sender: Sender
   signer: Signer
   senders: Senders | undefined
-}
-
-function isStoreAway(error: unknown): boolean {
-  return error instanceof AppError && error.code === 'store_unavailable'
 }
 
 async function tell(
@@ -151,173 +139,6 @@ function report(work: Work, claimed: ClaimedDelivery, { record }: Sent, outcome:
   if (outcome.disable) work.log.warn(fields, 'attempted a delivery and disabled the webhook')
   else writeLine(work.log, 'info', `,${JSON.stringify(fields).slice(1, -1)}`, 'attempted a delivery')
 }
-
-/**
- * Writes until the store has it or we must go: a claim of a living node never runs out, so an outcome must not be
- * dropped while we live.
- */
-async function persist(work: Work, write: () => Promise<unknown>, giveUp: AbortSignal): Promise<void> {
-  for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
-    try {
-      await write()
-      return
-    } catch (error) {
-      if (!isStoreAway(error) || giveUp.aborted) throw error
-    }
-    await work.clock.sleep(wait, giveUp)
-  }
-}
-
-function release(work: Work, claims: readonly ClaimedDelivery[], giveUp: AbortSignal): Promise<void> {
-  const given = claims.map(({ delivery_id, attempt, node_id }) => ({ delivery_id, attempt, node_id }))
-  return persist(work, () => work.store.releaseDeliveries(given), giveUp)
-}
-
-/** An outcome that the store will not take is a fault of ours: the delivery goes back, slowly, so that it is not lost. */
-async function keep(
-  work: Work,
-  claimed: ClaimedDelivery,
-  outcome: AttemptOutcome,
-  giveUp: AbortSignal,
-): Promise<void> {
-  try {
-    await persist(work, () => work.store.recordAttempt(outcome), giveUp)
-  } catch (error) {
-    const { delivery_id } = claimed
-    work.log.error({ delivery_id, err: error }, 'an attempt could not be recorded, it will be repeated')
-    await work.clock.sleep(LONGEST_WAIT_MS, giveUp)
-    await release(work, [claimed], giveUp)
-  }
-}
-
-/** When what is gathered is given to the store. */
-function createGathering(give: () => Promise<unknown> | undefined) {
-  let cancel: (() => void) | null = null
-  let lastAt = Number.NEGATIVE_INFINITY
-  let gatherMs = GATHER_MS_LEAST
-
-  function flush(): void {
-    cancel?.()
-    cancel = null
-    const begun = performance.now()
-    lastAt = begun
-    const learn = (): void => {
-      const tookMs = performance.now() - begun
-      gatherMs = Math.min(Math.max(2 * tookMs, GATHER_MS_LEAST), GATHER_MS_MOST)
-    }
-    give()?.then(learn, learn)
-  }
-
-  return {
-    flush,
-    /** There is something to give. */
-    within(): void {
-      cancel ??= after(lastAt + gatherMs - performance.now(), flush)
-    },
-    /** With what else this turn of the event loop brings. */
-    soon(): void {
-      cancel?.()
-      cancel = after(0, flush)
-    },
-  }
-}
-
-function after(ms: number, work: () => void): () => void {
-  if (ms > 0) {
-    const timer = setTimeout(work, ms)
-    return () => clearTimeout(timer)
-  }
-  const immediate = setImmediate(work)
-  return () => clearImmediate(immediate)
-}
-
-/** Claimed, and not yet written. */
-function createKnown() {
-  const ids = new Set<string>()
-  return {
-    add(claims: readonly ClaimedDelivery[]): void {
-      for (const { delivery_id } of claims) ids.add(delivery_id)
-    },
-    until: (written: Promise<void>, claims: readonly ClaimedDelivery[]): Promise<void> =>
-      written.finally(() => {
-        for (const { delivery_id } of claims) ids.delete(delivery_id)
-      }),
-    ids: () => [...ids],
-  }
-}
-
-/**
- * Outcomes are gathered for some milliseconds (longer where the disk is slow: an fsync costs the same for many) and given
- * to the store together: one commit for all of them, and for the claim of the places that they free. A place is free when
- * its outcomes have been given, not when they are written: so the next claim goes into the same commit. Once a quarter of
- * the places wait for that, nothing more is gathered. While too many outcomes are not yet written nothing is sent or
- * claimed; `wake` is called when there is room again.
- */
-function createSettling(work: Work, giveUp: AbortSignal) {
-  const settling = new Set<Promise<void>>()
-  const most = SETTLING_TIMES * work.concurrency
-  let [full, wake] = [false, (): void => undefined]
-  let gathered: (() => Promise<void>)[] = []
-  let given = Promise.withResolvers<void>()
-  let [places, ended] = [0, 0]
-  const known = createKnown()
-
-  function watch(settled: Promise<void>): void {
-    const watched: Promise<void> = settled
-      .catch((error: unknown) => work.log.error({ err: error }, 'a delivery could not be settled'))
-      .finally(() => {
-        settling.delete(watched)
-        if (full) wake()
-      })
-    settling.add(watched)
-  }
-
-  const gathering = createGathering(() => {
-    const group = gathered.map((write) => write())
-    gathered = []
-    for (const settled of group) watch(settled)
-    given.resolve()
-    given = Promise.withResolvers()
-    return group[0]
-  })
-
-  return {
-    record(claimed: ClaimedDelivery, outcome: AttemptOutcome): void {
-      gathered.push(() => known.until(keep(work, claimed, outcome, giveUp), [claimed]))
-      gathering.within()
-    },
-    release(claims: readonly ClaimedDelivery[]): void {
-      watch(known.until(release(work, claims, giveUp), claims))
-    },
-    known,
-    /** Runs one place; resolves once its outcomes are given to the store. */
-    async place<T>(run: () => Promise<T>): Promise<T> {
-      places += 1
-      try {
-        return await run()
-      } finally {
-        ended += 1
-        if (ended * 4 >= places) gathering.soon()
-        if (gathered.length > 0) await given.promise
-        ended -= 1
-        places -= 1
-      }
-    },
-    hasRoom() {
-      full = settling.size >= most
-      return !full
-    },
-    onRoom(callback: () => void) {
-      wake = callback
-    },
-    async end(): Promise<void> {
-      gathering.flush()
-      await Promise.all(settling)
-    },
-  }
-}
-
-type Settling = ReturnType<typeof createSettling>
 
 /** Sends the deliveries of one place, one after the other; answers those that were left where it had to end before. */
 async function sendRun(

@@ -48,13 +48,16 @@ export interface Sent {
 
 const NO_PHASES = { dns: null, connect: null, tls: null, first_byte: null }
 
+/** What JSON writes in another way. (Values are Latin-1.) */
+const ESCAPED = /["\\]/
+
 /** Also as JSON writes it: what comes back is often an echo of the request. */
 function strike(text: string, secrets: readonly string[]): string {
   let struck = text
   for (const secret of secrets) {
     if (struck.includes(secret)) struck = struck.replaceAll(secret, '••••')
-    const escaped = JSON.stringify(secret).slice(1, -1)
-    if (escaped !== secret) struck = struck.replaceAll(escaped, '••••')
+    if (!ESCAPED.test(secret)) continue
+    struck = struck.replaceAll(JSON.stringify(secret).slice(1, -1), '••••')
   }
   return struck
 }

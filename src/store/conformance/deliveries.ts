@@ -71,6 +71,34 @@ export const deliveryTests: ConformanceTests = {
     assert.deepEqual(delivery?.attempts, [toAttempt(record, claimed!.body)])
   },
 
+  'records attempts together, each judged by its own claim, and tells of retries among them': async ({
+    store,
+  }) => {
+    await register(store)
+    const webhook = await addWebhook(store)
+    await send(store, webhook, 4)
+    const [first, second, third, fourth] = await claimAll(store)
+    const retry = { next: { status: 'pending' as const, wait_ms: 0 }, record: FAILED_ATTEMPT }
+    assert.deepEqual(
+      await store.recordAttempts([
+        outcome(first!),
+        { ...outcome(second!), attempt: 2 },
+        outcome(third!, retry),
+        outcome(first!),
+      ]),
+      [true, false, true, false],
+    )
+    assert.deepEqual(await store.recordAttempts([]), [])
+    const again = await claimAll(store)
+    assert.deepEqual(
+      again.map(({ delivery_id, attempt: number }) => [delivery_id, number]),
+      [[third!.delivery_id, 2]],
+    )
+    assert.deepEqual(await store.recordAttempts([second!, fourth!].map((one) => outcome(one))), [true, true])
+    await store.releaseDeliveries(again)
+    assert.equal((await claimAll(store)).length, 1)
+  },
+
   'waits for the next try by the time of the store': async ({ store, now, elapse }) => {
     await register(store)
     const webhook = await addWebhook(store)

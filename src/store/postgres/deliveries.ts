@@ -141,7 +141,8 @@ export function listDeliveries(from: Session, query: Input<'listDeliveries'>): P
 export async function endPending(tx: Transaction, input: Input<'cancelPending'>): Promise<void> {
   if (!(await lockWebhook(tx, input.webhook_id))) return
   await tx.run(
-    'UPDATE deliveries SET last_try = true WHERE owner IS NOT NULL AND workspace_id = $1 AND webhook_id = $2',
+    `UPDATE deliveries SET last_try = true
+     WHERE status = 'pending' AND owner IS NOT NULL AND workspace_id = $1 AND webhook_id = $2`,
     input.workspace_id,
     input.webhook_id,
   )
@@ -202,7 +203,8 @@ export async function giveBackDeliveries(
 ): Promise<number> {
   const turns = await lockWebhooks(
     tx,
-    'webhook_id IN (SELECT webhook_id FROM deliveries WHERE owner = $1 AND delivery_id <> ALL ($2))',
+    `webhook_id IN (
+       SELECT webhook_id FROM deliveries WHERE status = 'pending' AND owner = $1 AND delivery_id <> ALL ($2))`,
     node_id,
     but,
   )
@@ -210,7 +212,7 @@ export async function giveBackDeliveries(
   const given = await tx.all<{ webhook_id: string; ahead: boolean }>(
     `UPDATE deliveries SET owner = NULL, status = CASE WHEN last_try THEN 'canceled' ELSE status END,
        due_at = CASE WHEN last_try THEN NULL ELSE due_at END
-     WHERE owner = $1 AND delivery_id <> ALL ($2) RETURNING webhook_id, ahead`,
+     WHERE status = 'pending' AND owner = $1 AND delivery_id <> ALL ($2) RETURNING webhook_id, ahead`,
     node_id,
     but,
   )

@@ -251,9 +251,7 @@ function auditedMethods(connection: Connection, store: Store): Store {
 }
 
 function postgresStore(connection: Connection, context: Context): Store {
-  const settling = createSettling((outcomes) =>
-    connection.write((tx) => sending.recordAttempts(tx, outcomes)),
-  )
+  const settling = createSettling(connection.write, sending.recordAttempts)
   const store: Store = {
     kind: 'postgres',
     // Other processes write, too.
@@ -269,13 +267,10 @@ function postgresStore(connection: Connection, context: Context): Store {
     subscribe: connection.subscribe,
     connections: connection.usage,
     close: connection.close,
-    recordAttempt: settling.record,
+    recordAttempts: settling.record,
+    recordAttempt: async (outcome) => (await settling.record([outcome]))[0]!,
     ...writesInSteps(connection),
-    // It would pass over the webhooks that are being settled.
-    async claimDeliveries(input) {
-      await settling.settled()
-      return connection.write((tx) => sending.claimDeliveries(tx, input))
-    },
+    claimDeliveries: (input) => settling.claim((tx) => sending.claimDeliveries(tx, input)),
   }
   const audited = auditedMethods(connection, store)
   return store

@@ -23,8 +23,7 @@ CREATE TABLE attempts (
   delivery_id text COLLATE "C" NOT NULL,
   number integer NOT NULL,
   record json NOT NULL,
-  PRIMARY KEY (delivery_id, number),
-  FOREIGN KEY (delivery_id) REFERENCES deliveries(delivery_id) ON DELETE CASCADE
+  PRIMARY KEY (delivery_id, number)
 );
 
 CREATE TABLE audit (
@@ -81,7 +80,7 @@ CREATE TABLE deliveries (
   PRIMARY KEY (delivery_id),
   FOREIGN KEY (event_seq) REFERENCES events(seq),
   FOREIGN KEY (webhook_id) REFERENCES webhooks(webhook_id) ON DELETE CASCADE
-) WITH (fillfactor=80, autovacuum_vacuum_scale_factor=0.01);
+) WITH (autovacuum_vacuum_scale_factor=0.01, fillfactor=50);
 
 CREATE INDEX deliveries_by_event ON deliveries USING btree (event_seq, webhook_id);
 
@@ -91,11 +90,9 @@ CREATE INDEX deliveries_by_status ON deliveries USING btree (webhook_id, status,
 
 CREATE INDEX deliveries_by_time ON deliveries USING btree (webhook_id, created_at, delivery_id);
 
-CREATE INDEX deliveries_due ON deliveries USING btree (webhook_id, due_at, delivery_id) WHERE ((status = 'pending'::text) AND (owner IS NULL));
+CREATE INDEX deliveries_due ON deliveries USING btree (webhook_id, due_at, delivery_id) WHERE (status = 'pending'::text);
 
 CREATE INDEX deliveries_failed ON deliveries USING btree (webhook_id, event_at, event_seq) WHERE (status = 'failed'::text);
-
-CREATE INDEX deliveries_owned ON deliveries USING btree (owner) WHERE (owner IS NOT NULL);
 
 CREATE TABLE events (
   seq bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
@@ -466,6 +463,15 @@ BEGIN
   END IF;
 END $function$;
 
+CREATE OR REPLACE FUNCTION delete_attempts()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  DELETE FROM attempts WHERE delivery_id IN (SELECT delivery_id FROM gone);
+  RETURN NULL;
+END $function$;
+
 CREATE OR REPLACE FUNCTION reached_queue_cap(workspace text, cap_of_all integer, more integer)
  RETURNS integer
  LANGUAGE plpgsql
@@ -494,6 +500,8 @@ BEGIN
   IF NOT pg_try_advisory_xact_lock(hashtextextended('assay run ' || workspace, 0)) THEN RETURN 0; END IF;
   RETURN most - (SELECT count(*) FROM jobs WHERE owner IS NOT NULL AND workspace_id = workspace);
 END $function$;
+
+CREATE TRIGGER attempts_go_with_deliveries AFTER DELETE ON deliveries REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION delete_attempts();
 
 CREATE TRIGGER jobs_made AFTER INSERT ON jobs REFERENCING NEW TABLE AS gained FOR EACH STATEMENT EXECUTE FUNCTION count_jobs();
 

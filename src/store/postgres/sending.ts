@@ -12,7 +12,7 @@ import { requireNode } from './claims.ts'
 import type { Transaction } from './connection.ts'
 import { addDeliveries, findDelivery, toDelivery } from './deliveries.ts'
 import { insertEvent } from './events.ts'
-import { type LockedTurn, lockWebhook, lockWebhooks, refreshTurn, refreshTurns, writeTurns } from './turns.ts'
+import { type LockedTurn, lockWebhook, lockWebhooks, refreshTurn, writeTurns } from './turns.ts'
 import { disableWebhook, getWebhook, toWebhook, warnOfFailing, writeHealth } from './webhooks.ts'
 
 // Level by level: an index range over (in_flight, claim_at) would read all that wait for a later time.
@@ -21,11 +21,13 @@ const NEXT_WEBHOOKS = `
     SELECT * FROM webhooks WHERE claim_at IS NOT NULL AND in_flight = level AND claim_at <= $1
     ORDER BY claim_at LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED) AS webhook
   LIMIT $2`
+// No unclaimed one is due before what the webhook's row says: the claimed ones, which the index holds too, lie before.
 const THEIR_DELIVERIES = `
-  SELECT turn.webhook_id, delivery_id, due_at
-  FROM unnest($1::text[], $2::int[]) AS turn (webhook_id, most), LATERAL (
+  SELECT turn.webhook_id, due.delivery_id, due.due_at
+  FROM unnest($1::text[], $2::timestamptz[], $3::int[]) AS turn (webhook_id, since, most), LATERAL (
     SELECT delivery_id, due_at FROM deliveries
     WHERE deliveries.webhook_id = turn.webhook_id AND status = 'pending' AND owner IS NULL
+      AND due_at >= turn.since
     ORDER BY due_at, delivery_id LIMIT turn.most) AS due
   ORDER BY due_at, delivery_id`
 const CLAIM = `
@@ -65,6 +67,7 @@ async function candidates(tx: Transaction, { limit, runs }: Input<'claimDeliveri
     await tx.all<Waiting & { webhook_id: string }>(
       THEIR_DELIVERIES,
       rows.map(({ webhook_id }) => webhook_id),
+      rows.map(({ due_at }) => due_at),
       rows.map((_, index) => places[index]! * most[index]! + 1),
     ),
     ({ webhook_id }) => webhook_id,
@@ -219,7 +222,7 @@ const SETTLE = `
       AS given (delivery_id, node_id, attempt, status, wait_ms, bucket, record)
     WHERE deliveries.delivery_id = given.delivery_id AND owner = given.node_id
       AND attempt_count = given.attempt - 1 AND deliveries.status = 'pending'
-    RETURNING deliveries.delivery_id, webhook_id, ahead, given.node_id, given.attempt, given.bucket, given.record
+    RETURNING deliveries.delivery_id, webhook_id, deliveries.due_at, ahead, given.node_id, given.attempt, given.bucket, given.record
   ), recorded AS (
     INSERT INTO attempts (delivery_id, number, record) SELECT delivery_id, attempt, record FROM settled
   ), counted AS (
@@ -228,11 +231,13 @@ const SETTLE = `
     GROUP BY webhook_id, bucket ORDER BY webhook_id, bucket
     ON CONFLICT (webhook_id, hour, bucket) DO UPDATE SET count = attempt_counts.count + excluded.count
   )
-  SELECT delivery_id, webhook_id, ahead, node_id, attempt FROM settled`
+  SELECT delivery_id, webhook_id, due_at, ahead, node_id, attempt FROM settled`
 
 interface SettledRow {
   delivery_id: string
   webhook_id: string
+  /** Where it is to be tried again. */
+  due_at: string | null
   ahead: boolean
   node_id: string
   attempt: number
@@ -267,7 +272,9 @@ async function updateHealth(tx: Transaction, before: LockedTurn, settled: Settle
   const now = Date.parse(tx.now)
   const freed = settled.filter(({ row }) => !row.ahead).length
   const after = { ...before, in_flight: before.in_flight - freed }
-  for (const { outcome } of settled) {
+  for (const { outcome, row } of settled) {
+    // No other waits that has not waited before.
+    if (row.due_at !== null && (after.due_at === null || row.due_at < after.due_at)) after.due_at = row.due_at
     const delivered = outcome.next.status === 'delivered'
     Object.assign(after, breakerAfter(after, delivered, now, outcome.hold_ms))
     Object.assign(after, healthAfter(after, delivered, outcome.record.error, tx.now))
@@ -302,7 +309,7 @@ export async function recordAttempts(tx: Transaction, outcomes: AttemptOutcome[]
     const own = of.get(turn.webhook_id)
     if (own) after.push(await updateHealth(tx, turn, own))
   }
-  await refreshTurns(tx, after)
+  await writeTurns(tx, after)
   for (const [webhook_id, own] of of) {
     const outcomes = own.map(({ outcome }) => outcome)
     const off = outcomes.find(({ disable }) => disable)

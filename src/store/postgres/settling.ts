@@ -1,34 +1,61 @@
 /**
- * Outcomes of one process go to the database in groups: those of one turn of the event loop, and those that come while a
- * group is being written, are one transaction. (One by one they wait for each other on their webhook's row: measured, 280
- * a second.) Where a group cannot be written, each is tried alone, so that one harms no other.
+ * Outcomes of one process go to the database in groups, and claims with them: what comes in one turn of the event loop, and
+ * what comes while a group is being written, is one transaction. (One by one, outcomes wait for each other on their
+ * webhook's row: measured, 280 a second. And a claim beside them would pass over the webhooks that are being settled.) In
+ * each group the claims come last and find what the others have freed. Where a group cannot be written, each is tried
+ * alone, so that one harms no other.
  */
 import { AppError } from '../../errors.ts'
 import type { AttemptOutcome } from '../store.ts'
+import type { Transaction } from './connection.ts'
 
 const GROUP_MOST = 500
 
+type Write = <T>(work: (tx: Transaction) => Promise<T>) => Promise<T>
+type Claim = (tx: Transaction) => Promise<unknown>
+
 interface Entry {
-  outcome: AttemptOutcome
-  resolve(written: boolean): void
+  work: { outcomes: AttemptOutcome[] } | { claim: Claim }
+  resolve(value: unknown): void
   reject(error: unknown): void
 }
 
 export interface Settling {
-  record(outcome: AttemptOutcome): Promise<boolean>
-  /** Resolves once those that were given before are written. */
-  settled(): Promise<void>
+  record(outcomes: AttemptOutcome[]): Promise<boolean[]>
+  /** After all outcomes that were given before. */
+  claim<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
 }
 
-export function createSettling(write: (outcomes: AttemptOutcome[]) => Promise<boolean[]>): Settling {
+/** So many from the front as have no more outcomes than one transaction takes. */
+function firstGroup(waiting: Entry[]): Entry[] {
+  let outcomes = 0
+  const end = waiting.findIndex(({ work }, index) => {
+    outcomes += 'outcomes' in work ? work.outcomes.length : 0
+    return index > 0 && outcomes > GROUP_MOST
+  })
+  return end < 0 ? waiting : waiting.slice(0, end)
+}
+
+export function createSettling(
+  write: Write,
+  settle: (tx: Transaction, outcomes: AttemptOutcome[]) => Promise<boolean[]>,
+): Settling {
   let waiting: Entry[] = []
-  let running: Promise<void> | null = null
-  let latest = Promise.resolve()
+  let running = false
+
+  async function writeAll(tx: Transaction, group: Entry[]): Promise<unknown[]> {
+    const outcomes = group.flatMap(({ work }) => ('outcomes' in work ? work.outcomes : []))
+    const written = outcomes.length > 0 ? await settle(tx, outcomes) : []
+    const values: unknown[] = []
+    for (const { work } of group)
+      values.push('claim' in work ? await work.claim(tx) : written.splice(0, work.outcomes.length))
+    return values
+  }
 
   async function writeGroup(group: Entry[]): Promise<void> {
     try {
-      const written = await write(group.map(({ outcome }) => outcome))
-      for (const [index, { resolve }] of group.entries()) resolve(written[index]!)
+      const values = await write((tx) => writeAll(tx, group))
+      for (const [index, { resolve }] of group.entries()) resolve(values[index])
     } catch (error) {
       const away = error instanceof AppError && error.code === 'store_unavailable'
       if (away || group.length === 1) for (const { reject } of group) reject(error)
@@ -39,26 +66,21 @@ export function createSettling(write: (outcomes: AttemptOutcome[]) => Promise<bo
   async function run(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve))
     while (waiting.length > 0) {
-      const group = waiting.slice(0, GROUP_MOST)
-      waiting = waiting.slice(GROUP_MOST)
+      const group = firstGroup(waiting)
+      waiting = waiting.slice(group.length)
       await writeGroup(group)
     }
-    running = null
+    running = false
   }
 
-  return {
-    record(outcome) {
-      const written = new Promise<boolean>((resolve, reject) => {
-        waiting.push({ outcome, resolve, reject })
-        running ??= run()
-      })
-      // Groups are written in order: once this is, those before it are, too.
-      latest = written.then(
-        () => undefined,
-        () => undefined,
-      )
-      return written
-    },
-    settled: () => latest,
+  function add<T>(work: Entry['work']): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      waiting.push({ work, resolve: (value) => resolve(value as T), reject })
+      if (running) return
+      running = true
+      void run()
+    })
   }
+
+  return { record: (outcomes) => add({ outcomes }), claim: (claim) => add({ claim }) }
 }

@@ -178,6 +178,8 @@ export function claimDeliveries(connection: Connection, input: Input<'claimDeliv
 interface Settled {
   outcome: AttemptOutcome
   webhook_id: string
+  /** Where it is to be tried again. */
+  due_at: string | null
   /** The place is free. */
   freed: boolean
 }
@@ -185,12 +187,12 @@ interface Settled {
 /** Fenced: only where the node still holds this attempt. Null: it was taken over. */
 function settle(connection: Connection, outcome: AttemptOutcome, now: number): Settled | null {
   const { next, delivery_id, node_id, attempt } = outcome
-  const row = connection.one<{ webhook_id: string; ahead: number }>(
+  const row = connection.one<{ webhook_id: string; ahead: number; due_at: string | null }>(
     `UPDATE deliveries SET owner = NULL, attempt_count = attempt_count + 1,
        status = CASE WHEN last_try = 1 AND ?1 = 'pending' THEN 'canceled' ELSE ?1 END,
        due_at = CASE WHEN last_try = 1 THEN NULL ELSE ?2 END
      WHERE delivery_id = ?3 AND owner = ?4 AND attempt_count = ?5 - 1 AND status = 'pending'
-     RETURNING webhook_id, ahead`,
+     RETURNING webhook_id, ahead, due_at`,
     next.status,
     next.status === 'pending' ? iso(now + next.wait_ms) : null,
     delivery_id,
@@ -205,7 +207,7 @@ function settle(connection: Connection, outcome: AttemptOutcome, now: number): S
     JSON.stringify(outcome.record),
   )
   connection.hint({ topic: 'delivery', delivery_id })
-  return { outcome, webhook_id: row.webhook_id, freed: row.ahead === 0 }
+  return { outcome, webhook_id: row.webhook_id, due_at: row.due_at, freed: row.ahead === 0 }
 }
 
 function countAttempts(connection: Connection, webhook_id: string, settled: Settled[], at: string): void {
@@ -232,7 +234,10 @@ function updateHealth(connection: Connection, webhook_id: string, settled: Settl
     Object.assign(after, breakerAfter(after, delivered, now, hold_ms))
     Object.assign(after, healthAfter(after, delivered, record.error, iso(now)))
   }
-  writeTurn(connection, webhook_id, { ...after, due_at: earliestDue(connection, webhook_id) })
+  // No other waits that has not waited before.
+  for (const { due_at } of settled)
+    if (due_at !== null && (after.due_at === null || due_at < after.due_at)) after.due_at = due_at
+  writeTurn(connection, webhook_id, after)
   if (after.failing_since !== before.failing_since || after.failing_reason !== before.failing_reason)
     writeHealth(connection, webhook_id, after)
   const outcomes = settled.map(({ outcome }) => outcome)

@@ -257,7 +257,10 @@ function auditedMethods(connection: Connection, store: Store): Store {
 
 function sqliteStore(connection: Connection, released: () => void): Store {
   let open = true
-  const recordAttempts = (outcomes: AttemptOutcome[]) => sending.recordAttempts(connection, outcomes)
+  const recordAttempts = (groups: AttemptOutcome[][]): boolean[][] => {
+    const written = sending.recordAttempts(connection, groups.flat())
+    return groups.map(({ length }) => written.splice(0, length))
+  }
   const store: Store = {
     kind: 'sqlite',
     get revision() {
@@ -266,7 +269,8 @@ function sqliteStore(connection: Connection, released: () => void): Store {
     ...bind(connection, READS, connection.read),
     ...bind(connection, WRITES, connection.write),
     ...bind(connection, CLAIMS, connection.writeLast),
-    recordAttempt: (outcome) => connection.join(recordAttempts, outcome),
+    recordAttempts: (outcomes) => connection.join(recordAttempts, outcomes),
+    recordAttempt: async (outcome) => (await connection.join(recordAttempts, [outcome]))[0]!,
     ...writesInSteps(connection),
     audited: (record) => Object.assign(Object.create(audited) as Store, { record, written: false }),
     subscribe: connection.subscribe,
