@@ -60,6 +60,7 @@ export const TemplateView = Type.Object(
     variables: Type.Array(VariableView),
     tags: Type.Array(Type.String()),
     origin: Type.Enum([...ORIGINS]),
+    connections: Type.Array(Type.String(), { description: 'Those that its sources read over, by name' }),
   },
   { title: 'Template' },
 )

@@ -10,7 +10,7 @@ import type { ConnectionView } from '../connection-view.ts'
 import { type SecretBox, SecretError } from '../runtime/secrets.ts'
 import type { Store } from '../store/store.ts'
 import type { TemplateSource } from '../template.ts'
-import { parsedTemplate } from '../templates/template-cache.ts'
+import { connectionNames, parsedTemplate } from '../templates/template-cache.ts'
 import { DEFAULT_WORKSPACE } from '../token.ts'
 import { createPlaces } from './places.ts'
 import { type FileConnection, followReference, readSettingsFile, SettingsFault } from './settings-file.ts'
@@ -138,8 +138,10 @@ function lender(
   unknown: boolean,
 ): Lender {
   const taken = new Map<string, () => void>()
-  const names = (): string[] =>
-    (parsedTemplate(template).template?.sources ?? []).flatMap(({ connection }) => connection?.name ?? [])
+  const names = (): string[] => {
+    const parsed = parsedTemplate(template).template
+    return parsed ? connectionNames(parsed) : []
+  }
 
   async function find(name: string): Promise<OpenConnection | string> {
     if (withheld !== undefined) return withheld

@@ -30,6 +30,11 @@ export function plainTitle(title: string): string {
   return named.replace(/\s+/g, ' ').trim()
 }
 
+/** The connections that its sources name, each once. */
+export function connectionNames({ sources }: Template): string[] {
+  return [...new Set(sources.flatMap(({ connection }) => connection?.name ?? []))].toSorted()
+}
+
 export function templateView(template: Template, origin: Origin): TemplateView {
   return {
     template_id: template.template_id,
@@ -49,5 +54,6 @@ export function templateView(template: Template, origin: Origin): TemplateView {
     })),
     tags: template.tags,
     origin,
+    connections: connectionNames(template),
   }
 }

@@ -206,6 +206,21 @@ const tokens = createRoute({
   path: '/tokens',
   component: lazyRouteComponent(() => import('./pages/tokens.tsx'), 'TokensPage'),
 })
+const connections = createRoute({
+  getParentRoute: () => system,
+  path: '/connections',
+  component: lazyRouteComponent(() => import('./pages/connections.tsx'), 'ConnectionsPage'),
+})
+const newConnection = createRoute({
+  getParentRoute: () => shell,
+  path: '/system/connections/new',
+  component: lazyRouteComponent(() => import('./pages/new-connection.tsx'), 'NewConnectionPage'),
+})
+const connection = createRoute({
+  getParentRoute: () => shell,
+  path: '/system/connections/$name',
+  component: lazyRouteComponent(() => import('./pages/connection.tsx'), 'ConnectionPage'),
+})
 const users = createRoute({
   getParentRoute: () => system,
   path: '/users',
@@ -246,7 +261,9 @@ const routeTree = root.addChildren([
     newSubscription,
     subscription,
     subscriptionDelivery,
-    system.addChildren([nodes, tokens, users, eventTypes, settings]),
+    newConnection,
+    connection,
+    system.addChildren([nodes, connections, tokens, users, eventTypes, settings]),
   ]),
 ])
 

@@ -1,10 +1,11 @@
-/** The operator's part: nodes and queue, tokens, users, event types, settings. */
+/** The operator's part: nodes and queue, connections, tokens, users, the audit trail, event types, settings. */
 import { Link, Outlet } from '@tanstack/react-router'
-import { useMay, useMe } from '../api.ts'
-import { Empty, Page } from '../parts/page.tsx'
+import { ForAdmins } from '../parts/for-admins.tsx'
+import { Page } from '../parts/page.tsx'
 
 const PARTS = [
   ['/system', 'Nodes and queue'],
+  ['/system/connections', 'Connections'],
   ['/system/tokens', 'Tokens'],
   ['/system/users', 'Users'],
   ['/system/events', 'Event types'],
@@ -12,8 +13,6 @@ const PARTS = [
 ] as const
 
 export function SystemPage() {
-  const me = useMe()
-  const admin = useMay('admin')
   return (
     <Page title="System" wide actions={<a href="/docs">API reference</a>}>
       <nav className="tabs" aria-label="Parts of the system">
@@ -23,13 +22,9 @@ export function SystemPage() {
           </Link>
         ))}
       </nav>
-      {me.data && !admin ? (
-        <Empty title="For admins">
-          <p>Sign in with a token that has the scope admin.</p>
-        </Empty>
-      ) : (
+      <ForAdmins>
         <Outlet />
-      )}
+      </ForAdmins>
     </Page>
   )
 }

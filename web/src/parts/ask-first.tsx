@@ -11,13 +11,15 @@ interface AskFirstProps {
   quiet?: boolean
   title: string
   description: ReactNode
+  /** Below the description. */
+  note?: ReactNode
   action: string
   act(): Promise<unknown>
   onDone(): unknown
 }
 
 export function AskFirst(props: AskFirstProps) {
-  const { label, of, quiet = false, title, description, action, act, onDone } = props
+  const { label, of, quiet = false, title, description, note, action, act, onDone } = props
   const [asking, setAsking] = useState(false)
   const doing = useMutation({
     mutationFn: act,
@@ -45,6 +47,7 @@ export function AskFirst(props: AskFirstProps) {
         onClose={() => setAsking(false)}
         onConfirm={() => doing.mutate()}
       >
+        {note}
         {doing.isError && <Fault error={doing.error} />}
       </Confirm>
     </>

@@ -1,0 +1,169 @@
+/** Connections in the console: a real SQLite file that templates read over, and a server that is not there. */
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { after, test } from 'node:test'
+import { temporaryFolder } from '../service.ts'
+import { stand } from './stand.ts'
+import { apiOf, assertAccessible, assertPages, button, link, refusal, runJob } from './steps.ts'
+
+const data = temporaryFolder()
+const settings = path.join(data.folder, 'connections.yaml')
+const shop = new DatabaseSync(path.join(data.folder, 'shop.db'))
+shop.exec(`create table orders (day date, amount integer);
+  insert into orders values ('2024-01-01', 20), ('2024-01-01', 22), ('2024-01-02', 5)`)
+shop.close()
+writeFileSync(settings, 'connections:\n  shop:\n    kind: sqlite\n    options: { file: shop.db }\n')
+
+const stood = stand({ ASSAY_DATA: data.folder })
+const configured = stand({ ASSAY_DATA: data.folder, ASSAY_CONNECTIONS: settings })
+after(() => data.remove())
+
+test('says how the first is added, tells each fault beside its field, and tries what was added', async () => {
+  const { page } = stood.watched
+  await link(page, 'System').click()
+  await link(page, 'Connections').click()
+  await page.getByText('No connection yet').waitFor()
+  await page.getByText('/v1alpha/connections').waitFor()
+  await assertAccessible(page, 'no connections')
+  await link(page, 'New connection').click()
+  await page.getByLabel('Name').fill('Shop!')
+  await button(page, 'Add').click()
+  await page.locator('.field-fault').first().waitFor()
+  await assertAccessible(page, 'a connection that is refused')
+  await page.getByLabel('Name').fill('shop')
+  await button(page, 'Add').click()
+  for (const option of ['host', 'database', 'user']) {
+    const field = page.getByLabel(option, { exact: false }).and(page.locator('[aria-invalid=true]'))
+    await field.waitFor()
+  }
+  stood.assertSilent([refusal(422)])
+  await page.getByLabel('Kind').selectOption('sqlite')
+  await page.getByLabel('file').fill('shop.db')
+  await page.getByLabel('Description').fill('Orders of the shop')
+  await button(page, 'Add').click()
+  await page.getByRole('heading', { name: 'shop', level: 1 }).waitFor()
+  await button(page, 'Test').click()
+  await page.getByText(/^SQLite 3\S* answered in .* The file is opened for reading only\.$/).waitFor()
+  await assertAccessible(page, 'a connection that was tried')
+  stood.assertSilent()
+})
+
+test('gives the lines that a template reads by, and tells which templates read over it before it is deleted', async () => {
+  const { page } = stood.watched
+  const api = apiOf(stood.service.url)
+  await page.getByText('No template reads over it.').waitFor()
+  const lines = await page.locator('.code code').first().innerText()
+  assert.match(lines, /^sources:\n {2}orders:\n {4}connection: shop\n/)
+  await api.templates.put(
+    'shop-days',
+    `---\ntitle: Days\n${lines}\n---\n\`\`\`sql days\nselect * from orders\n\`\`\`\n{% table days %}\n`,
+  )
+  const job = await runJob(stood.service.url, 'shop-days')
+  assert.equal(job.job_status, 'completed', JSON.stringify(job.error))
+  assert.match(await api.jobs.markdown(job.insight_id!), /42/)
+  await page.reload()
+  await link(page, 'shop-days').waitFor()
+  await link(page, 'Connections').click()
+  await button(page, 'Test shop').click()
+  await page.getByText(/^✓ SQLite/).waitFor()
+  await link(page, 'shop').click()
+  await button(page, 'Delete').click()
+  await page.getByRole('dialog').getByRole('link', { name: 'shop-days' }).waitFor()
+  await assertAccessible(page, 'a question before a deletion')
+  await button(page, 'Keep it').click()
+  stood.assertSilent()
+})
+
+test('holds a secret only while it is typed, keeps it unless another is typed, and asks for it again where it would go elsewhere', async () => {
+  const { page } = stood.watched
+  const api = apiOf(stood.service.url)
+  await page.goto('/system/connections/new')
+  await page.getByLabel('Name').fill('warehouse')
+  await page.getByLabel('host').fill('127.0.0.1')
+  await page.getByLabel('port').fill('9')
+  await page.getByLabel('database').fill('shop')
+  await page.getByLabel('user').fill('reader')
+  await page.getByLabel('tls').selectOption('off')
+  await page.getByLabel('password').fill('s3cr3t-one')
+  const kept = await page.evaluate(() =>
+    [JSON.stringify(sessionStorage), JSON.stringify(localStorage)].join(),
+  )
+  assert.match(kept, /reader/)
+  assert.doesNotMatch(kept, /s3cr3t/)
+  await page.getByText('Limits, over which no template goes').click()
+  await page.getByLabel('rows').fill('0')
+  await button(page, 'Add').click()
+  await page.getByText('must be a whole number from 1').waitFor()
+  await page.getByLabel('rows').fill('5000')
+  await button(page, 'Add').click()
+  await page.getByRole('heading', { name: 'warehouse', level: 1 }).waitFor()
+  await page.getByText(/^set: •••• [0-9a-f]{8}$/).waitFor()
+  await page.getByText('5,000', { exact: true }).waitFor()
+  await button(page, 'Test').click()
+  await page.getByText(/^It cannot be used\. /).waitFor()
+  const secret = async () => (await api.connections.list()).items[0].secrets.password
+  const first = await secret()
+
+  await button(page, 'Change').click()
+  await page.getByLabel('Description').fill('The warehouse')
+  await button(page, 'Save').click()
+  await button(page, 'Change').click()
+  assert.equal(await secret(), first, 'what is not typed stays')
+  await page.getByLabel('host').fill('127.0.0.2')
+  await button(page, 'Save').click()
+  await page.getByText('must be given again, as the address changes').waitFor()
+  await assertAccessible(page, 'a change that is refused')
+  await page.getByLabel('password', { exact: false }).first().fill('s3cr3t-two')
+  await button(page, 'Save').click()
+  await button(page, 'Change').click()
+  assert.notEqual(await secret(), first)
+  await page.getByLabel('Take password away').check()
+  await button(page, 'Save').click()
+  await page.getByText('not set').waitFor()
+  assert.equal(await secret(), undefined)
+  assert.doesNotMatch(await page.content(), /s3cr3t/)
+  stood.assertSilent([refusal(422)])
+})
+
+test('every page of connections is accessible and fits a phone; who is no admin is told so', async () => {
+  const { service, browser, watched } = stood
+  await assertPages(browser, service.url, [
+    '/system/connections',
+    '/system/connections/new',
+    '/system/connections/shop',
+  ])
+  const analyst = await stood.openAs('analyst')
+  assert.equal(await link(analyst.page, 'System').count(), 0)
+  for (const address of ['/system/connections', '/system/connections/new', '/system/connections/shop']) {
+    await analyst.page.goto(address)
+    await analyst.page.getByText('For admins').waitFor()
+    assert.equal(await link(analyst.page, 'New connection').count(), 0)
+  }
+  assert.deepEqual(analyst.complaints, [])
+  await analyst.context.close()
+
+  const { page } = watched
+  await page.goto('/system/connections/warehouse')
+  await button(page, 'Delete').click()
+  await button(page, 'Delete the connection').click()
+  await link(page, 'shop').waitFor()
+  assert.equal(await link(page, 'warehouse').count(), 0)
+  await page.goto('/system/connections/warehouse')
+  await page.getByText('There is no connection of this name').waitFor()
+  stood.assertSilent()
+})
+
+test('shows those of a settings file, which are tried but not changed', async () => {
+  const { page } = configured.watched
+  await page.goto('/system/connections')
+  await page.getByText('They come from the file that ASSAY_CONNECTIONS names').waitFor()
+  assert.equal(await link(page, 'New connection').count(), 0)
+  await assertAccessible(page, 'connections of a file')
+  await link(page, 'shop').click()
+  await button(page, 'Test').click()
+  await page.getByText(/^SQLite 3/).waitFor()
+  for (const name of ['Change', 'Delete']) assert.equal(await button(page, name).count(), 0, name)
+  configured.assertSilent()
+})
