@@ -17,7 +17,12 @@ export function useDraft<Value>(name: string, first: () => Value) {
   const change = useCallback(
     (next: Value): void => {
       setValue(next)
-      sessionStorage.setItem(key, JSON.stringify(next))
+      try {
+        sessionStorage.setItem(key, JSON.stringify(next))
+      } catch {
+        // A text that is larger than the storage is not kept.
+        sessionStorage.removeItem(key)
+      }
     },
     [key],
   )

@@ -25,6 +25,9 @@ interface JobFilters {
   before?: string
 }
 
+export const TEMPLATE_TABS = ['run', 'many', 'source'] as const
+export type TemplateTab = (typeof TEMPLATE_TABS)[number]
+
 const text = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : typeof value === 'number' ? String(value) : undefined
 const oneOf = <Name extends string>(value: unknown, names: readonly Name[]): Name | undefined =>
@@ -75,8 +78,8 @@ const newTemplate = createRoute({
 const template = createRoute({
   getParentRoute: () => shell,
   path: '/templates/$template_id',
-  validateSearch: (search: Search): { tab?: 'run' | 'source'; job?: string } => ({
-    tab: oneOf(search.tab, ['run', 'source']),
+  validateSearch: (search: Search): { tab?: TemplateTab; job?: string } => ({
+    tab: oneOf(search.tab, TEMPLATE_TABS),
     job: text(search.job),
   }),
   component: lazyRouteComponent(() => import('./pages/template.tsx'), 'TemplatePage'),

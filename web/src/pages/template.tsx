@@ -12,6 +12,7 @@ import { RunForm } from '../parts/run-form.tsx'
 const SourceView = lazy(() =>
   import('../parts/editor.tsx').then(({ SourceView }) => ({ default: SourceView })),
 )
+const BulkForm = lazy(() => import('../parts/bulk-form.tsx').then(({ BulkForm }) => ({ default: BulkForm })))
 type Whole = TemplateView & { source: string }
 
 const ORIGINS = {
@@ -82,10 +83,13 @@ function Care({ template: { template_id, origin } }: { template: TemplateView })
   )
 }
 
-function Tabs({ template_id, tab }: { template_id: string; tab: 'run' | 'source' }) {
+const TAB_WORDS = { run: 'Run', many: 'Many at once', source: 'Source' } as const
+type Tab = keyof typeof TAB_WORDS
+
+function Tabs({ template_id, tab, tabs }: { template_id: string; tab: Tab; tabs: readonly Tab[] }) {
   return (
     <nav className="tabs" aria-label="Parts of the template">
-      {(['run', 'source'] as const).map((name) => (
+      {tabs.map((name) => (
         <Link
           key={name}
           to="/templates/$template_id"
@@ -95,7 +99,7 @@ function Tabs({ template_id, tab }: { template_id: string; tab: 'run' | 'source'
           activeProps={{ 'aria-current': undefined }}
           className={tab === name ? 'chosen' : ''}
         >
-          {name === 'run' ? 'Run' : 'Source'}
+          {TAB_WORDS[name]}
         </Link>
       ))}
     </nav>
@@ -137,7 +141,9 @@ function useEarlier(assignment_id: string | undefined) {
 
 export function TemplatePage() {
   const { template_id } = useParams({ from: '/shell/templates/$template_id' })
-  const { tab = 'run', job } = useSearch({ from: '/shell/templates/$template_id' })
+  const { tab: asked = 'run', job } = useSearch({ from: '/shell/templates/$template_id' })
+  const tabs: readonly Tab[] = useMay('analyst') ? ['run', 'many', 'source'] : ['run', 'source']
+  const tab = tabs.includes(asked) ? asked : 'run'
   const query = useQuery({
     queryKey: ['template', template_id],
     queryFn: () => api().templates.get(template_id),
@@ -155,8 +161,12 @@ export function TemplatePage() {
         {(template) => (
           <>
             <Facts template={template} />
-            <Tabs template_id={template_id} tab={tab} />
-            {tab === 'source' ? (
+            <Tabs template_id={template_id} tab={tab} tabs={tabs} />
+            {tab === 'many' ? (
+              <Suspense fallback={<p className="waiting">Loading…</p>}>
+                <BulkForm key={template.version} template={template} />
+              </Suspense>
+            ) : tab === 'source' ? (
               <Suspense fallback={<p className="waiting">Loading…</p>}>
                 <SourceView source={template.source} label={`Source of ${template_id}`} />
               </Suspense>

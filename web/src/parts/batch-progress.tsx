@@ -19,7 +19,7 @@ export function BatchProgress({ batch_id }: { batch_id: string }) {
       {({ total, ended, counts }) => (
         <div role="status">
           <p>
-            Only jobs of one call: {ended} of {total} have ended (
+            {ended} of the {total} jobs of one call have ended (
             {JOB_STATUSES.filter((name) => counts[name] > 0)
               .map((name) => `${counts[name]} ${name}`)
               .join(', ')}

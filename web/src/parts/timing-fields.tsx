@@ -1,9 +1,10 @@
 /** When a schedule is due: its line, its zone and its bounds, and beside them the due times that the service finds. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { useEffect, useId, useState } from 'react'
+import { useId } from 'react'
 import { api, faultsOf } from '../api.ts'
 import { cronWords } from '../cron.ts'
 import type { ScheduleDraft } from '../schedule-draft.ts'
+import { useSettled } from '../settled.ts'
 import { instantOf, knownZones, ownZone } from '../zones.ts'
 import { Fault } from './fault.tsx'
 import { TextField } from './field.tsx'
@@ -23,24 +24,15 @@ const COMMON = [
 
 export type Timing = Pick<ScheduleDraft, (typeof FIELDS)[number]>
 
-function useSettled<Value>(value: Value): Value {
-  const [settled, setSettled] = useState(value)
-  const key = JSON.stringify(value)
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(JSON.parse(key) as Value), ASK_AFTER_MS)
-    return () => clearTimeout(timer)
-  }, [key])
-  return settled
-}
-
 /** The due times as the service says them, once typing has paused. */
 function useDueTimes({ cron, time_zone, starts_at, ends_at }: Timing) {
-  const asked = useSettled({
+  const timing = {
     cron: cron.trim(),
     time_zone: time_zone.trim(),
     starts_at: instantOf(starts_at) ?? undefined,
     ends_at: instantOf(ends_at) ?? undefined,
-  })
+  }
+  const asked = useSettled(timing, ASK_AFTER_MS)
   return useQuery({
     queryKey: ['due times', asked],
     queryFn: () => api().schedules.preview(asked),

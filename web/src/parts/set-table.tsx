@@ -1,0 +1,92 @@
+/** Sets of variables as rows, each with what became or would become of it. */
+import { type ReactNode, useState } from 'react'
+import { textOf } from '../values.ts'
+import type { VariableSets } from '../variable-sets.ts'
+import { CheckField } from './field.tsx'
+
+const PORTION = 50
+
+export interface SetFault {
+  path: string
+  message: string
+}
+
+/** The variable that a fault of an item is of: "origin" of "items.3.template_vars.origin". */
+function variableOf({ path }: SetFault): string {
+  return path.replace(/^items\.\d+\.(template_vars\.)?/, '').split('.')[0]!
+}
+
+interface SetTableProps extends VariableSets {
+  label: string
+  /** By row; none where nothing is known of it yet. */
+  faults: readonly (readonly SetFault[])[]
+  /** What to say of a row without a fault. */
+  good(index: number): ReactNode
+}
+
+export function SetTable({ label, columns, sets, faults, good }: SetTableProps) {
+  const [most, setMost] = useState(PORTION)
+  const [onlyFaults, setOnlyFaults] = useState(false)
+  const faulty = faults.filter((own) => own.length > 0).length
+  const rows = sets
+    .map((set, index) => ({ set, index, own: faults[index] ?? [] }))
+    .filter(({ own }) => !onlyFaults || own.length > 0)
+  return (
+    <figure className="table">
+      {faulty > 0 && faulty < sets.length && (
+        <CheckField
+          label="Only rows with faults"
+          checked={onlyFaults}
+          onChange={({ target }) => setOnlyFaults(target.checked)}
+        />
+      )}
+      <div className="scroll" role="group" aria-label={label} tabIndex={0}>
+        <table className="dense sets">
+          <thead>
+            <tr>
+              <th scope="col">Row</th>
+              <th scope="col">Outcome</th>
+              {columns.map((name) => (
+                <th scope="col" key={name}>
+                  {name}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.slice(0, most).map(({ set, index, own }) => (
+              <tr key={index}>
+                <th scope="row">{index + 1}</th>
+                <td className="outcome">
+                  {own.length === 0
+                    ? good(index)
+                    : own.map((fault) => (
+                        <div key={fault.path + fault.message} className="field-fault">
+                          {fault.message}
+                        </div>
+                      ))}
+                </td>
+                {columns.map((name) => (
+                  <td
+                    key={name}
+                    className={own.some((fault) => variableOf(fault) === name) ? 'wrong' : undefined}
+                  >
+                    {textOf(set[name])}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <figcaption>
+        {Math.min(most, rows.length).toLocaleString('en')} of {rows.length.toLocaleString('en')} rows{' '}
+        {most < rows.length && (
+          <button type="button" className="button quiet small" onClick={() => setMost(most + 4 * PORTION)}>
+            Show more
+          </button>
+        )}
+      </figcaption>
+    </figure>
+  )
+}
