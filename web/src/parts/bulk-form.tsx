@@ -71,10 +71,10 @@ function TextFields({ template, text, fault, onChange }: TextProps) {
         label="Sets of variables"
         hint={
           <>
-            One row each, at most {SETS_MOST.toLocaleString('en')}; the first row names the variables:{' '}
-            <code>{names || 'there are none'}</code> {names && <Copy text={names} label="Copy the names" />}.
-            Cells may be pasted from a spreadsheet; an empty one leaves the default. JSON is taken, too: a
-            list of objects.
+            One row each, at most {SETS_MOST.toLocaleString('en')}. Cells may be pasted from a spreadsheet; an
+            empty one leaves the default. JSON is taken, too: a list of objects. The first row names the
+            variables: <code>{names || 'there are none'}</code>{' '}
+            {names && <Copy text={names} label="Copy the names" />}
           </>
         }
         fault={fault}

@@ -45,14 +45,26 @@ const SECTIONS: readonly { to: LinkProps['to']; name: string; takes: Scope }[] =
   { to: '/system', name: 'System', takes: 'admin' },
 ]
 
+/** On a narrow page the sections are wider than it: the one that is shown is brought into view. */
+function useShownSection() {
+  const path = useRouterState({ select: (state) => state.resolvedLocation?.pathname })
+  const nav = useRef<HTMLElement>(null)
+  useEffect(() => {
+    if (path !== undefined)
+      nav.current?.querySelector('.active')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+  }, [path])
+  return nav
+}
+
 function Sections() {
   const may: Record<Scope, boolean> = {
     viewer: true,
     analyst: useMay('analyst'),
     admin: useMay('admin'),
   }
+  const nav = useShownSection()
   return (
-    <nav className="sections" aria-label="Sections">
+    <nav className="sections" aria-label="Sections" ref={nav}>
       {SECTIONS.filter(({ takes }) => may[takes]).map(({ to, name }) => (
         <Link key={name} to={to}>
           {name}
