@@ -48,6 +48,8 @@ export interface ChildHandle {
   /** Whose data it has seen: it serves nobody else. Null: nobody's yet. */
   owner: string | null
   readonly tasks: number
+  /** Of the clock's `monotonic`: since when it is idle. */
+  readonly idleSince: number
   /** Bytes; 0 where the system does not say. */
   residentBytes(): number
   perform<T extends Task>(task: T, options: TaskOptions): Promise<Ending<T['kind']>>
@@ -129,6 +131,7 @@ class Handle implements ChildHandle {
   state: ChildHandle['state'] = 'starting'
   owner: string | null = null
   tasks = 0
+  idleSince = 0
   readonly ended: Promise<void>
   readonly #process: ChildProcess
   readonly #options: ChildOptions
@@ -157,6 +160,7 @@ class Handle implements ChildHandle {
   #enter(state: ChildHandle['state']): void {
     if (this.state === state || this.state === 'ended') return
     this.state = state
+    if (state === 'idle') this.idleSince = this.#options.clock.monotonic()
     this.#options.onState()
   }
 

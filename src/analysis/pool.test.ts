@@ -7,7 +7,8 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, test } from 'node:test'
-import { systemClock } from '../runtime/clock.ts'
+import { setImmediate } from 'node:timers/promises'
+import { FakeClock, systemClock } from '../runtime/clock.ts'
 import { makeChart } from '../templates/chart-spec.ts'
 import { findingsOf, openBench, sqlTemplate, templateOf } from './harness.ts'
 import { COLD } from './protocol.ts'
@@ -259,6 +260,37 @@ test('a pool for a single job has one process, and starts none ahead', async () 
       own.pool.stats().children.map(({ tasks }) => tasks),
       [2],
     )
+  } finally {
+    await own.close()
+  }
+})
+
+test('processes that nobody has needed for five minutes end, but for the last one used and a fresh one', async () => {
+  const clock = new FakeClock()
+  const own = await openBench({ size: 3, clock })
+  const children = () => own.pool.stats().children
+  const pass = async (minutes: number): Promise<void> => {
+    for (let minute = 0; minute < minutes; minute += 1) {
+      clock.advance(60_000)
+      await setImmediate()
+    }
+  }
+  try {
+    const jobs = Array.from({ length: 3 }, () => own.run(sqlTemplate('select 1 as a')))
+    for (const result of await Promise.all(jobs)) findingsOf(result)
+    while (children().some(({ state }) => state !== 'idle')) await systemClock.sleep(5)
+    const before = children().length
+    assert.ok(before > 2, `${before} processes`)
+    await pass(4)
+    assert.equal(children().length, before)
+    await pass(2)
+    assert.deepEqual(
+      children().map(({ owner }) => owner),
+      [null, 'test'],
+    )
+    await pass(60)
+    assert.equal(children().length, 2)
+    findingsOf(await own.run(sqlTemplate('select 1 as a')))
   } finally {
     await own.close()
   }

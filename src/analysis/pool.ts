@@ -85,6 +85,11 @@ export interface Pool {
 
 /** A fresh child costs 0.25 s of a core: replaced so seldom, that is a quarter of a millisecond a task. */
 const TASKS_MAX = 1000
+/** Kept however long nobody asks: the last that was used, and one that has seen nobody's data. */
+const KEPT = 2
+/** The others end when nobody has needed them for so long, looked at as often. */
+const IDLE_MS = 300_000
+const LOOK_MS = 60_000
 /** A child is about 130 MB when warm; one that an analysis has left larger than this is replaced. */
 const RESIDENT_MAX_BYTES = 400_000_000
 const SMALL_TIMEOUT_MS = 30_000
@@ -112,9 +117,12 @@ class ChildPool implements Pool {
   #runningJobs = 0
   #runningSmall = 0
   #stopping = false
+  #watching = false
+  readonly #stopped = new AbortController()
 
   constructor(options: PoolOptions) {
     this.#options = options
+    options.metrics?.measureChildren(() => this.#measure(options.metrics!))
     this.#start()
     // And one for what comes meanwhile.
     if (!options.single) this.#start()
@@ -295,7 +303,25 @@ class ChildPool implements Pool {
       onOutput: (text) => log.warn({ pid: child.pid, text }, 'an analysis process printed'),
     })
     this.#children.unshift(child)
+    void this.#watchIdle()
     return child
+  }
+
+  /** As long as there are more than are kept: ends those that nobody has needed for long. */
+  async #watchIdle(): Promise<void> {
+    if (this.#watching) return
+    this.#watching = true
+    const { clock } = this.#options
+    while (!this.#stopping && this.#children.length > KEPT) {
+      await clock.sleep(LOOK_MS, this.#stopped.signal)
+      const last = this.#children.findLast(({ owner }) => owner !== null)
+      const fresh = this.#children.find(({ owner }) => owner === null)
+      for (const child of this.#children) {
+        const idle = child.state === 'idle' && clock.monotonic() - child.idleSince >= IDLE_MS
+        if (idle && child !== last && child !== fresh) this.#remove(child)
+      }
+    }
+    this.#watching = false
   }
 
   #remove(child: ChildHandle): void {
@@ -305,13 +331,10 @@ class ChildPool implements Pool {
 
   #onState(child: ChildHandle): void {
     if (child.state === 'ended') this.#children = this.#children.filter((one) => one !== child)
-    this.#measure()
     if (child.state === 'idle') this.#dispatch()
   }
 
-  #measure(): void {
-    const { metrics } = this.#options
-    if (!metrics) return
+  #measure(metrics: Metrics): void {
     const { states, resident_bytes } = this.stats()
     for (const [state, count] of Object.entries(states)) metrics.children.set({ state }, count)
     metrics.childrenMemory.set(resident_bytes)
@@ -331,6 +354,7 @@ class ChildPool implements Pool {
 
   async stop(): Promise<void> {
     this.#stopping = true
+    this.#stopped.abort()
     for (const waiting of [...this.#jobs.splice(0), ...this.#small.splice(0)])
       waiting.resolve({ kind: 'stopped' })
     const children = this.#children

@@ -117,12 +117,18 @@ function deliveryMetrics(registers: Registry[]) {
 }
 
 function analysisMetrics(registers: Registry[]) {
+  let measure: () => void = () => undefined
   return {
+    /** `ask` sets the two below; called when somebody looks at them. */
+    measureChildren(ask: () => void): void {
+      measure = ask
+    },
     children: new Gauge({
       name: 'assay_analysis_children',
       help: 'Analysis processes by state',
       labelNames: ['state'] as const,
       registers,
+      collect: () => measure(),
     }),
     childrenMemory: new Gauge({
       name: 'assay_analysis_children_resident_bytes',
