@@ -1,5 +1,4 @@
 /** Time, passed in so that tests can turn it. `now` is wall time in milliseconds, `monotonic` never goes back. */
-import { setTimeout as delay } from 'node:timers/promises'
 
 export interface Clock {
   now(): number
@@ -11,8 +10,17 @@ export interface Clock {
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
-  async sleep(ms, signal) {
-    await delay(ms, undefined, signal ? { signal } : {}).catch(() => undefined)
+  sleep(ms, signal) {
+    if (signal?.aborted) return Promise.resolve()
+    return new Promise((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', end)
+        resolve()
+      }
+      const timer = setTimeout(end, ms)
+      signal?.addEventListener('abort', end)
+    })
   },
 }
 
