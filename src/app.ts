@@ -212,6 +212,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     publicUrl: config.publicUrl,
     caps: { max_queued: config.maxQueued, max_running: config.maxRunning },
     connections: config.storeConnections,
+    failed: (error) => log.fatal({ err: error }, 'the database is not used any more: restart the service'),
   })
   const services: Service[] = []
   try {

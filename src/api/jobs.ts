@@ -153,7 +153,7 @@ export const jobStatus = operation({
 async function readStatus({ services, principal, query, signal, reply }: Call<unknown, StatusQuery>) {
   const { workspace_id } = principal
   const { assignment_id, wait = 0 } = query
-  const { revision } = services.store
+  const keep = services.statuses.reading(workspace_id, assignment_id)
   let job = await requireJob(services, principal, assignment_id)
   if (wait > 0 && !isFinal(job.job_status)) {
     const look = async (): Promise<boolean | undefined> => {
@@ -163,7 +163,7 @@ async function readStatus({ services, principal, query, signal, reply }: Call<un
     await services.hints.until(jobKey(assignment_id), look, wait * 1000, signal())
   }
   const text = JSON.stringify(jobView(job))
-  if (wait === 0) services.statuses.keep(workspace_id, assignment_id, revision, text)
+  keep(text)
   return reply.header('content-type', JSON_TYPE).send(text)
 }
 

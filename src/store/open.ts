@@ -19,11 +19,13 @@ export interface OpenStoreOptions {
   caps?: JobCaps
   /** That requests and work share; PostgreSQL only. */
   connections?: number
+  /** Called once, where the disk has failed to keep what was written to SQLite: only a restart helps. */
+  failed?: (error: AppError) => void
 }
 
 /** Throws AppError `store_unavailable` with a sentence where it cannot be opened or another process holds it. */
 export async function openStore(options: OpenStoreOptions): Promise<Store> {
-  const { url, home, clock, publicUrl, caps = NO_CAPS, connections } = options
+  const { url, home, clock, publicUrl, caps = NO_CAPS, connections, failed } = options
   if (/^postgres(ql)?:/.test(url)) {
     // The driver is loaded only where it is used.
     const { openPostgres } = await import('./postgres/postgres.ts')
@@ -34,7 +36,7 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
   const file = storeFile(url, home)
   mkdirSync(home, { recursive: true, mode: 0o700 })
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
-  return openSqlite({ file, clock, publicUrl, caps })
+  return openSqlite({ file, clock, publicUrl, caps, failed })
 }
 
 /** Of the SQLite database. */

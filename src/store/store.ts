@@ -222,11 +222,6 @@ export interface Store
     UsageStore {
   readonly kind: 'sqlite' | 'postgres'
   /**
-   * Another number after every commit that a reader here could see: what was read under the same number still holds.
-   * Null where other processes write too (PostgreSQL): nothing may be concluded.
-   */
-  readonly revision: number | null
-  /**
    * Calls `changed` with the id of each job whose row a write touches, before a reader here can see what was written.
    * False: nothing is ever told, because other processes write, too (PostgreSQL).
    */

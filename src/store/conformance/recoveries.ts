@@ -343,15 +343,6 @@ export const retentionTests: ConformanceTests = {
     assert.equal(stats?.sent, 0)
   },
 
-  'has another revision after each write, or none at all': async ({ store }) => {
-    const job = await store.createJob(jobInput())
-    const before = store.revision
-    await store.getJob(job)
-    assert.equal(store.revision, before)
-    await store.queueJob(job)
-    assert.ok(before === null ? store.revision === null : store.revision !== before)
-  },
-
   'tells of each job that a write changes, or of none': async ({ store }) => {
     await register(store)
     const changed: string[] = []

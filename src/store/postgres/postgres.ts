@@ -255,7 +255,6 @@ function postgresStore(connection: Connection, context: Context): Store {
   const store: Store = {
     kind: 'postgres',
     // Other processes write, too.
-    revision: null,
     onJobChange: () => false,
     ...bind(READS, (work) => connection.read(work as (session: Session) => Promise<unknown>)),
     ...bind(COUNTS, (work) => connection.write(work, 'read')),

@@ -8,6 +8,7 @@ import { type Clock, iso } from '../../runtime/clock.ts'
 import type { JobCaps } from '../caps.ts'
 import type { Hint } from '../store.ts'
 import { groupCommit } from './group-commit.ts'
+import { openLog } from './log.ts'
 
 export type Parameters = SQLInputValue[] | [Record<string, SQLInputValue>]
 
@@ -18,8 +19,6 @@ export interface Connection {
   readonly publicUrl: string | null
   /** For workspaces that have none of their own. */
   readonly caps: JobCaps
-  /** Counts the commits. */
-  readonly revision: number
   /** Now, as it is stored. */
   now(): string
   // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows what the SQL yields
@@ -29,23 +28,28 @@ export interface Connection {
   run(sql: string, ...parameters: Parameters): number
   /** Only within a write: given to the listeners after the commit. */
   hint(hint: Hint): void
-  /** One transaction; resolves after the commit. */
+  /** One transaction; resolves once it is durable. */
   write<T>(work: () => T): Promise<T>
   /** As `write`, after all others of its commit. */
   writeLast<T>(work: () => T): Promise<T>
-  /** As `write`: all inputs that are given to the same `work` in one turn of the event loop are one call. */
+  /** As `write`: all inputs that are given to the same `work` for one commit are one call. */
   join<In, Out>(work: (inputs: In[]) => Out[], input: In): Promise<Out>
+  /** Reads at once. Where a commit is not yet durable it resolves when that is: nobody is told what might be lost. */
   read<T>(work: () => T): Promise<T>
   subscribe(listener: (hint: Hint) => void): () => void
   /** Each job whose row is written, at once, whether it is then committed or undone. */
   onJobChange(changed: (assignment_id: string) => void): void
-  close(): void
+  /** Resolves once all that was written is durable. False: the disk has failed, and only another process may go on. */
+  close(): Promise<boolean>
 }
 
 export interface ConnectionOptions {
+  /** The database; its log lies beside it. */
+  file: string
   clock: Clock
   publicUrl: string | null
   caps: JobCaps
+  failed?: ((error: AppError) => void) | undefined
 }
 
 /** https://www.sqlite.org/rescode.html: what is wrong with the database, not with the statement. */
@@ -80,6 +84,15 @@ export function unavailable(detail: string, cause?: unknown): AppError {
   return new AppError('store_unavailable', detail, { retryAfter: 5, cause })
 }
 
+function diskFailed(error: unknown): AppError {
+  const { code = 'unknown' } = error as NodeJS.ErrnoException
+  return unavailable(
+    `The disk failed to keep what was written (${code}). Nothing is read or written any more: look at the disk, then ` +
+      'restart the service. All that was acknowledged is kept.',
+    error,
+  )
+}
+
 function refuse(error: unknown): unknown {
   const translated = translate(error)
   return translated instanceof AppError
@@ -89,10 +102,15 @@ function refuse(error: unknown): unknown {
 
 export function openDatabase(file: string): DatabaseSync {
   const db = new DatabaseSync(file, { timeout: 2000 })
-  // FULL: one fsync a commit, nothing acknowledged is lost with the power. 16 MB of cache.
-  db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
+  // NORMAL, and no checkpoint by itself: what makes commits durable is in log.ts. 16 MB of cache.
+  db.exec(`PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0; PRAGMA foreign_keys = ON;
     PRAGMA cache_size = -16000; PRAGMA temp_store = MEMORY; PRAGMA journal_size_limit = 67108864;`)
-  return db
+  const mode = db.prepare('PRAGMA journal_mode = WAL').get() as { journal_mode: string }
+  if (mode.journal_mode === 'wal') return db
+  db.close()
+  throw unavailable(
+    `The database ${file} cannot be kept with a write-ahead log: put it on a local disk (ASSAY_HOME).`,
+  )
 }
 
 function statements(db: DatabaseSync): (sql: string) => StatementSync {
@@ -127,29 +145,35 @@ async function translated<T>(written: Promise<T>): Promise<T> {
   }
 }
 
-export function connect(db: DatabaseSync, { clock, publicUrl, caps }: ConnectionOptions): Connection {
+export async function connect(db: DatabaseSync, options: ConnectionOptions): Promise<Connection> {
+  const { file, clock, publicUrl, caps } = options
+  const log = await openLog(db, file)
+  let failed = false
   const statement = statements(db)
   const listeners = new Set<(hint: Hint) => void>()
   const hints = new Map<string, Hint>()
-  let revision = 0
   const commits = groupCommit(db, {
+    log,
     refuse,
     committed() {
-      revision += 1
       const given = [...hints.values()]
       hints.clear()
       for (const hint of given) for (const listener of listeners) listener(hint)
     },
     lost: () => hints.clear(),
+    failed(reason) {
+      const error = diskFailed(reason)
+      failed = true
+      log.abandon()
+      options.failed?.(error)
+      return error
+    },
   })
   return {
     db,
     clock,
     publicUrl,
     caps,
-    get revision() {
-      return revision
-    },
     now: () => iso(clock.now()),
     // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows what the SQL yields
     one: <Row>(sql: string, ...parameters: Parameters) =>
@@ -169,6 +193,8 @@ export function connect(db: DatabaseSync, { clock, publicUrl, caps }: Connection
         return work()
       } catch (error) {
         throw translate(error)
+      } finally {
+        if (commits.syncing) await commits.syncing
       }
     },
     onJobChange: watchJobs(db),
@@ -176,9 +202,11 @@ export function connect(db: DatabaseSync, { clock, publicUrl, caps }: Connection
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
-    close() {
-      commits.end()
+    async close() {
+      await commits.end()
+      log.close()
       db.close()
+      return !failed
     },
   }
 }

@@ -1,11 +1,19 @@
 /**
- * The group commit: many writes, one fsync. The writes of one turn of the event loop run one after the other inside one
- * BEGIN IMMEDIATE ... COMMIT, all synchronously: no read sees half of one. Each promise settles after the commit. Where
- * one throws that has already changed something, all is rolled back and run again, each in a SAVEPOINT of its own, so
- * that it is undone alone. (A SAVEPOINT for each from the first was a tenth of a write's time.) Where the transaction
- * itself is lost (a full disk), all of its writes are refused. So `work` may run twice: it keeps nothing of its first run.
+ * The group commit: many writes, one fsync, and the thread never waits for it. The writes that have come run one after
+ * the other inside one BEGIN IMMEDIATE ... COMMIT, all synchronously: no read sees half of one. Then the log is synced
+ * elsewhere, and each promise settles once that has ended. What comes meanwhile waits and is the next commit: it could
+ * not be acknowledged earlier anyway, and so a page that all of them change is written once.
+ *
+ * Where a write throws that has already changed something, all is rolled back and run again, each in a SAVEPOINT of its
+ * own, so that it is undone alone. (A SAVEPOINT for each from the first was a tenth of a write's time.) Where the
+ * transaction itself is lost (a full disk), all of its writes are refused. So `work` may run twice: it keeps nothing of
+ * its first run.
+ *
+ * A sync that fails is the end: the system may have thrown away what it could not write, and the next sync would succeed
+ * without it. So nothing is written or read any more until another process has read from the disk what is there.
  */
 import type { DatabaseSync } from 'node:sqlite'
+import type { Log } from './log.ts'
 
 /** More than these in one commit would hold up the event loop: the rest follows in the next turn. */
 const BATCH_MOST = 500
@@ -26,19 +34,27 @@ export interface GroupCommit {
   write<T>(work: () => T): Promise<T>
   /** After all others of its commit: for claims, which so find what the others have made or freed. */
   writeLast<T>(work: () => T): Promise<T>
-  /** All inputs given to the same `work` in one turn are one call, which answers for each in their order. */
+  /** All inputs given to the same `work` for one commit are one call, which answers for each in their order. */
   join<In, Out>(work: (inputs: In[]) => Out[], input: In): Promise<Out>
-  /** Commits what waits, and refuses what comes later. */
-  end(): void
+  /**
+   * Null: all that a read can see is durable. Else it resolves once that is so, after the promises of its writes, and
+   * rejects where it will never be.
+   */
+  readonly syncing: Promise<void> | null
+  /** Commits what waits, and refuses what comes later. Resolves once all is durable or refused. */
+  end(): Promise<void>
 }
 
 export interface GroupCommitOptions {
+  log: Pick<Log, 'sync' | 'checkpoint'>
   /** What a lost transaction or a late write rejects with. */
   refuse(reason: unknown): unknown
-  /** After each commit, once the promises are settled. */
+  /** After each commit, once it is durable and its promises are settled. */
   committed(): void
   /** What the writes have done is undone: forget what they left outside the database. */
   lost(): void
+  /** A sync has failed. Answers what everything rejects with from now on. */
+  failed(reason: unknown): unknown
 }
 
 function runOnce(work: Work, entries: Entry[]): void {
@@ -51,8 +67,11 @@ function inOrder(batch: Entry[]): Map<Work, Entry[]> {
   return Map.groupBy([...first, ...batch.filter(({ last }) => last)], ({ work }) => work)
 }
 
-/** Commits a batch whole: together where it can be, else each write in a savepoint of its own. */
-function committer(db: DatabaseSync, options: GroupCommitOptions): (batch: Entry[]) => void {
+/**
+ * Commits a batch whole: together where it can be, else each write in a savepoint of its own. Answers whether that is
+ * done; where it is not, all are refused. `changes` only rises: where it has not, nothing was written.
+ */
+function committer(db: DatabaseSync, options: GroupCommitOptions) {
   const total = db.prepare('SELECT total_changes() AS changes')
   const changes = (): unknown => total.get()?.changes
 
@@ -98,46 +117,105 @@ function committer(db: DatabaseSync, options: GroupCommitOptions): (batch: Entry
     db.exec('COMMIT')
   }
 
-  return function commit(batch) {
+  function commit(batch: Entry[]): boolean {
     try {
       runAll(batch)
+      return true
     } catch (error) {
       if (db.isTransaction) db.exec('ROLLBACK')
       options.lost()
-      const refusal = options.refuse(error)
-      for (const entry of batch) entry.reject(refusal)
-      return
+      rejectAll(batch, options.refuse(error))
+      return false
     }
-    for (const { result, resolve, reject } of batch) {
-      if (result && 'value' in result) resolve(result.value)
-      else reject(result?.error)
-    }
-    options.committed()
+  }
+
+  return { commit, changes }
+}
+
+function rejectAll(entries: Entry[], error: unknown): void {
+  for (const entry of entries) entry.reject(error)
+}
+
+function settle(batch: Entry[]): void {
+  for (const { result, resolve, reject } of batch) {
+    if (result && 'value' in result) resolve(result.value)
+    else reject(result?.error)
   }
 }
 
 export function groupCommit(db: DatabaseSync, options: GroupCommitOptions): GroupCommit {
-  const commit = committer(db, options)
+  const { log } = options
+  const { commit, changes } = committer(db, options)
   let waiting: Entry[] = []
   let scheduled = false
   let ended = false
+  let syncing: Promise<void> | null = null
+  let failure: { error: unknown } | null = null
+
+  /** In the next turn: what the present one brings besides goes into the same commit. */
+  function schedule(): void {
+    if (scheduled || syncing || waiting.length === 0) return
+    scheduled = true
+    setImmediate(() => {
+      scheduled = false
+      flush()
+    })
+  }
 
   function flush(): void {
-    const batch = waiting.slice(0, BATCH_MOST)
-    waiting = waiting.slice(BATCH_MOST)
-    scheduled = waiting.length > 0
-    if (scheduled) setImmediate(flush)
-    if (batch.length > 0) commit(batch)
+    if (syncing) return
+    const batch = waiting.splice(0, BATCH_MOST)
+    const before = changes()
+    try {
+      log.checkpoint()
+    } catch (error) {
+      wait(Promise.reject(fail(error, batch)))
+      return
+    }
+    if (batch.length > 0 && commit(batch)) {
+      if (changes() === before) tell(batch)
+      else wait(makeDurable(batch))
+    }
+    schedule()
+  }
+
+  async function makeDurable(batch: Entry[]): Promise<void> {
+    try {
+      await log.sync()
+    } catch (error) {
+      throw fail(error, batch)
+    }
+    syncing = null
+    schedule()
+    tell(batch)
+  }
+
+  function tell(batch: Entry[]): void {
+    settle(batch)
+    options.committed()
+  }
+
+  /** There may be nobody who has read what is being made durable. */
+  function wait(durable: Promise<void>): void {
+    syncing = durable
+    durable.catch((error: unknown) => {
+      if (!failure) throw error
+    })
+  }
+
+  function fail(reason: unknown, batch: Entry[]): unknown {
+    const error = options.failed(reason)
+    failure = { error }
+    rejectAll([...batch, ...waiting.splice(0)], error)
+    return error
   }
 
   function add<T>(entry: Pick<Entry, 'work' | 'input' | 'last'>): Promise<T> {
+    if (failure) return Promise.reject(failure.error)
     if (ended) return Promise.reject(options.refuse(new Error('The store is closed.')))
     return new Promise<T>((resolve, reject) => {
       waiting.push({ ...entry, resolve: (value) => resolve(value as T), reject })
-      if (!scheduled) {
-        scheduled = true
-        setImmediate(flush)
-      }
+      schedule()
     })
   }
 
@@ -145,9 +223,15 @@ export function groupCommit(db: DatabaseSync, options: GroupCommitOptions): Grou
     write: (work) => add({ work: () => [work()], input: null, last: false }),
     writeLast: (work) => add({ work: () => [work()], input: null, last: true }),
     join: (work, input) => add({ work: work as Work, input, last: false }),
-    end() {
+    get syncing() {
+      return syncing
+    },
+    async end() {
       ended = true
-      while (waiting.length > 0) flush()
+      while (!failure && (syncing || waiting.length > 0)) {
+        flush()
+        await syncing?.catch(() => undefined)
+      }
     },
   }
 }

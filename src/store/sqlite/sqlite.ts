@@ -1,9 +1,10 @@
 /**
- * The store on SQLite: the contract, method by method. Reads are answered at once, writes after their group's commit.
+ * The store on SQLite: the contract, method by method. Reads are answered at once, writes once their commit is durable.
  * The functions behind it are synchronous: each runs whole inside one transaction.
  */
 import { chmodSync, closeSync, openSync } from 'node:fs'
 import type { NewAuditRecord } from '../../audit.ts'
+import type { AppError } from '../../errors.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { JobCaps } from '../caps.ts'
 import { inSteps } from '../steps.ts'
@@ -39,6 +40,8 @@ export interface SqliteOptions {
   clock: Clock
   publicUrl: string | null
   caps: JobCaps
+  /** Called once, where the disk has failed to keep what was written: nothing is read or written any more. */
+  failed?: ((error: AppError) => void) | undefined
 }
 
 /** Opens (and brings up to date) the database. Throws `store_unavailable` where another process holds it. */
@@ -50,7 +53,7 @@ export async function openSqlite({ file, ...options }: SqliteOptions): Promise<S
     chmodSync(file, 0o600)
     const db = openDatabase(file)
     await migrateSqlite(db)
-    const connection = connect(db, options)
+    const connection = await connect(db, { file, ...options })
     await connection.write(() => accounts.ensureDefaultWorkspace(connection))
     return sqliteStore(connection, () => lock.release())
   } catch (error) {
@@ -115,7 +118,7 @@ const READS = {
   }),
 }
 
-/** Each resolves after the commit of its group. */
+/** Each resolves once its commit is durable. */
 const WRITES = {
   keepOnce: settings.keepOnce,
   keepNarrative: narratives.keepNarrative,
@@ -263,9 +266,6 @@ function sqliteStore(connection: Connection, released: () => void): Store {
   }
   const store: Store = {
     kind: 'sqlite',
-    get revision() {
-      return connection.revision
-    },
     ...bind(connection, READS, connection.read),
     ...bind(connection, WRITES, connection.write),
     ...bind(connection, CLAIMS, connection.writeLast),
@@ -286,8 +286,7 @@ function sqliteStore(connection: Connection, released: () => void): Store {
     async close() {
       if (!open) return
       open = false
-      connection.close()
-      released()
+      if (await connection.close()) released()
     },
     async countRecoverable(input) {
       const missing = await countMissing(connection, input)

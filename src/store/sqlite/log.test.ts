@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import * as fc from 'fast-check'
+import { openDatabase } from './connection.ts'
+import { groupCommit } from './group-commit.ts'
+import { type Log, openLog } from './log.ts'
+
+const PAGE = 4096
+const SECTOR = 512
+/** https://www.sqlite.org/fileformat2.html#wal_file_format */
+const LOG_HEADER = 32
+/** In pages: that many checkpoints happen while a history runs. */
+const CHECKPOINT = 30
+
+/** In memory where that can be: the disk is played here, and its own syncs only take time. */
+const FOLDER = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
+
+/** Numbers below `below`, the same for the same seed. */
+function dice(seed: number): (below: number) => number {
+  let state = seed >>> 0
+  return (below) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+    return Math.floor((state / 2 ** 32) * below)
+  }
+}
+
+/**
+ * What the disk is sure to hold of a database, beside what the system holds of it. A power cut leaves, part by part, the
+ * one or the other: a log by sectors, a database by pages.
+ */
+class Disk {
+  readonly #file: string
+  #database: Buffer
+  #log: Buffer
+
+  constructor(file: string) {
+    this.#file = file
+    this.#database = readFileSync(file)
+    this.#log = readFileSync(`${file}-wal`)
+  }
+
+  /** SQLite has synced the database. */
+  databaseSynced(): void {
+    this.#database = readFileSync(this.#file)
+  }
+
+  readLog(): Buffer {
+    return readFileSync(`${this.#file}-wal`)
+  }
+
+  logSynced(asItWas: Buffer): void {
+    this.#log = asItWas
+  }
+
+  /** Where SQLite has begun the log anew it has synced the new header over what was there. */
+  noticeNewLog(): void {
+    const header = this.readLog().subarray(0, LOG_HEADER)
+    if (!header.equals(this.#log.subarray(0, LOG_HEADER)))
+      this.#log = Buffer.concat([header, this.#log.subarray(LOG_HEADER)])
+  }
+
+  /** What a power cut now would leave. */
+  cut(roll: (below: number) => number, folder: string): string {
+    this.noticeNewLog()
+    const file = path.join(folder, 'cut.db')
+    for (const end of ['', '-wal', '-shm']) rmSync(file + end, { force: true })
+    writeFileSync(file, mixed(this.#database, readFileSync(this.#file), PAGE, roll))
+    writeFileSync(`${file}-wal`, mixed(this.#log, this.readLog(), SECTOR, roll))
+    return file
+  }
+}
+
+function mixed(sure: Buffer, maybe: Buffer, unit: number, roll: (below: number) => number): Buffer {
+  const made = Buffer.alloc(roll(2) === 0 ? sure.length : maybe.length)
+  // Mostly lost, mostly kept, or anything.
+  const kept = [1, 50, 99][roll(3)]!
+  for (let at = 0; at < made.length; at += unit) {
+    const from = roll(100) < kept ? maybe : sure
+    if (at < from.length) from.copy(made, at, at, Math.min(at + unit, made.length))
+  }
+  return made
+}
+
+interface Rows {
+  count: number
+  sound: boolean
+}
+
+/** What the next process finds: values are written in order, so that a count says which. */
+async function recovered(file: string): Promise<Rows> {
+  const db = openDatabase(file)
+  try {
+    const { count } = db.prepare('SELECT count(*) AS count FROM kept').get() as { count: number }
+    const log = await openLog(db, file)
+    log.close()
+    const { wrong } = db.prepare('SELECT count(*) AS wrong FROM kept WHERE value <> rowid - 1').get() as {
+      wrong: number
+    }
+    const check = db.prepare('PRAGMA integrity_check').get() as { integrity_check: string }
+    return { count, sound: wrong === 0 && check.integrity_check === 'ok' }
+  } finally {
+    db.close()
+  }
+}
+
+interface Step {
+  writes: number
+  bytes: number
+  /** Another connection begins to read, or ends: meanwhile a checkpoint cannot move all. */
+  reader: boolean
+}
+
+interface Cut {
+  /** Commits of which the database has told somebody. */
+  acknowledged: number
+  /** Those and what is under way. */
+  asked: number
+  found: Rows
+}
+
+async function runHistory(steps: Step[], seed: number): Promise<{ cuts: Cut[]; restarts: number }> {
+  const folder = mkdtempSync(path.join(FOLDER, 'assay-log-'))
+  const file = path.join(folder, 'assay.db')
+  const roll = dice(seed)
+  const db = openDatabase(file)
+  db.exec('CREATE TABLE kept (value INTEGER, filler BLOB, other TEXT); CREATE INDEX others ON kept (other)')
+  const log = await openLog(db, file, CHECKPOINT)
+  const disk = new Disk(file)
+  const cuts: Cut[] = []
+  const headers = new Set<string>()
+  let acknowledged = 0
+  let asked = 0
+  const look = db.prepare('PRAGMA wal_checkpoint(NOOP)')
+  async function cut(): Promise<void> {
+    headers.add(disk.readLog().toString('hex', 0, LOG_HEADER))
+    cuts.push({ acknowledged, asked, found: await recovered(disk.cut(roll, folder)) })
+  }
+  const watched: Pick<Log, 'sync' | 'checkpoint'> = {
+    async sync() {
+      disk.noticeNewLog()
+      const begun = disk.readLog()
+      await cut()
+      await log.sync()
+      disk.logSynced(begun)
+      await cut()
+    },
+    checkpoint() {
+      log.checkpoint()
+      const { log: pages, checkpointed } = look.get() as { log: number; checkpointed: number }
+      if (pages === checkpointed) disk.databaseSynced()
+    },
+  }
+  const commits = groupCommit(db, {
+    log: watched,
+    refuse: (reason) => reason,
+    committed: () => undefined,
+    lost: () => undefined,
+    failed: (reason) => reason,
+  })
+  const insert = db.prepare('INSERT INTO kept VALUES (?, zeroblob(?), hex(randomblob(8)))')
+  let reader: DatabaseSync | null = null
+  try {
+    for (const step of steps) {
+      if (step.reader && reader) {
+        reader.close()
+        reader = null
+      } else if (step.reader) {
+        reader = new DatabaseSync(file, { readOnly: true })
+        reader.exec('BEGIN; SELECT count(*) FROM kept')
+      }
+      const writes = Array.from({ length: step.writes }, () => {
+        const value = asked++
+        return commits
+          .write(() => insert.run(value, step.bytes))
+          .then(() => {
+            acknowledged = Math.max(acknowledged, value + 1)
+          })
+      })
+      await Promise.all(writes)
+      await cut()
+    }
+  } finally {
+    reader?.close()
+    await commits.end()
+    log.close()
+    db.close()
+    rmSync(folder, { recursive: true })
+  }
+  return { cuts, restarts: headers.size - 1 }
+}
+
+test('a power cut at any moment loses nothing of what was acknowledged, and leaves a sound database', async (t) => {
+  let restarts = 0
+  let cuts = 0
+  const step = fc.record({
+    writes: fc.integer({ min: 1, max: 12 }),
+    bytes: fc.constantFrom(10, 500, 6000, 60_000),
+    reader: fc.integer({ min: 0, max: 7 }).map((one) => one === 0),
+  })
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 25 }), fc.nat(), async (steps, seed) => {
+      const history = await runHistory(steps, seed)
+      for (const { acknowledged, asked, found } of history.cuts) {
+        assert.ok(found.sound)
+        assert.ok(found.count >= acknowledged, `${acknowledged} were acknowledged, ${found.count} are there`)
+        assert.ok(found.count <= asked)
+      }
+      restarts += history.restarts
+      cuts += history.cuts.length
+    }),
+    { numRuns: Number(process.env.ASSAY_TEST_RUNS ?? 15) },
+  )
+  t.diagnostic(`${cuts} power cuts, the log was begun anew ${restarts} times`)
+  assert.ok(restarts > 0)
+})

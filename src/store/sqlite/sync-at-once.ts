@@ -1,0 +1,19 @@
+/**
+ * For tests that turn a clock by hand and then look: imported, it lets each sync of SQLite's log end within the turn of
+ * the event loop in which it began, whatever the disk takes for it. It is the same sync, waited for.
+ */
+import fs from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+
+function fdatasync(descriptor: number, done: (error: Error | null) => void): void {
+  try {
+    fs.fdatasyncSync(descriptor)
+  } catch (error) {
+    done(error as Error)
+    return
+  }
+  done(null)
+}
+
+Object.assign(fs, { fdatasync })
+syncBuiltinESMExports()
