@@ -7,9 +7,11 @@ import { AppError } from '../errors.ts'
 import { FakeClock } from '../runtime/clock.ts'
 import { silentLog } from '../runtime/log.ts'
 import { openStore } from '../store/open.ts'
-import '../store/sqlite/sync-at-once.ts'
+import { syncAtOnce } from '../store/sqlite/sync-at-once.ts'
 import type { Store } from '../store/store.ts'
 import { createLease } from './lease.ts'
+
+syncAtOnce()
 
 const folders: string[] = []
 after(async () => {

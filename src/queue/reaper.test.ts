@@ -8,9 +8,11 @@ import { FakeClock } from '../runtime/clock.ts'
 import { uuidv7 } from '../runtime/ids.ts'
 import { silentLog } from '../runtime/log.ts'
 import { openStore } from '../store/open.ts'
-import '../store/sqlite/sync-at-once.ts'
+import { syncAtOnce } from '../store/sqlite/sync-at-once.ts'
 import type { Store } from '../store/store.ts'
 import { createReaper } from './reaper.ts'
+
+syncAtOnce()
 
 const folders: string[] = []
 after(async () => {

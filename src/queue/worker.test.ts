@@ -14,10 +14,12 @@ import { uuidv7 } from '../runtime/ids.ts'
 import { silentLog } from '../runtime/log.ts'
 import { createMetrics } from '../runtime/metrics.ts'
 import { openStore } from '../store/open.ts'
-import '../store/sqlite/sync-at-once.ts'
+import { syncAtOnce } from '../store/sqlite/sync-at-once.ts'
 import type { Store } from '../store/store.ts'
 import { createLease } from './lease.ts'
 import { createWorker } from './worker.ts'
+
+syncAtOnce()
 
 const folders: string[] = []
 after(async () => {

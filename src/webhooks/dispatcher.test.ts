@@ -8,12 +8,14 @@ import { FakeClock } from '../runtime/clock.ts'
 import { uuidv7 } from '../runtime/ids.ts'
 import { SecretBox } from '../runtime/secrets.ts'
 import { newSigningSecret, verify } from '../signature.ts'
-import '../store/sqlite/sync-at-once.ts'
+import { syncAtOnce } from '../store/sqlite/sync-at-once.ts'
 import type { Store } from '../store/store.ts'
 import { parseTargets } from '../target.ts'
 import { DEFAULT_WORKSPACE as workspace_id } from '../token.ts'
 import { headerContext, secretContext } from '../webhook.ts'
 import { type Station, type StationOptions, startStation } from './harness.ts'
+
+syncAtOnce()
 
 const open: { close(): Promise<void> }[] = []
 after(async () => {

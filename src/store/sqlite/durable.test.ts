@@ -48,8 +48,11 @@ async function turns(count: number): Promise<void> {
 
 /** Once a sync is under way. */
 async function syncing(): Promise<Done> {
-  while (!held?.length) await turns(1)
-  return held.shift()!
+  for (;;) {
+    const done = held?.shift()
+    if (done) return done
+    await turns(1)
+  }
 }
 
 const isUnusable = (error: unknown): boolean =>

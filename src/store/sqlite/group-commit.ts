@@ -228,10 +228,10 @@ export function groupCommit(db: DatabaseSync, options: GroupCommitOptions): Grou
     },
     async end() {
       ended = true
-      while (!failure && (syncing || waiting.length > 0)) {
+      do {
         flush()
         await syncing?.catch(() => undefined)
-      }
+      } while (waiting.length > 0)
     },
   }
 }

@@ -1,6 +1,6 @@
 /**
- * For tests that turn a clock by hand and then look: imported, it lets each sync of SQLite's log end within the turn of
- * the event loop in which it began, whatever the disk takes for it. It is the same sync, waited for.
+ * For tests that turn a clock by hand and then look: each sync of SQLite's log ends within the turn of the event loop in
+ * which it began, whatever the disk takes for it. It is the same sync, waited for.
  */
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
@@ -15,5 +15,7 @@ function fdatasync(descriptor: number, done: (error: Error | null) => void): voi
   done(null)
 }
 
-Object.assign(fs, { fdatasync })
-syncBuiltinESMExports()
+export function syncAtOnce(): void {
+  Object.assign(fs, { fdatasync })
+  syncBuiltinESMExports()
+}
