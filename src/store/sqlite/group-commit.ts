@@ -143,95 +143,113 @@ function settle(batch: Entry[]): void {
   }
 }
 
-export function groupCommit(db: DatabaseSync, options: GroupCommitOptions): GroupCommit {
-  const { log } = options
-  const { commit, changes } = committer(db, options)
-  let waiting: Entry[] = []
-  let scheduled = false
-  let ended = false
-  let syncing: Promise<void> | null = null
-  let failure: { error: unknown } | null = null
+class Committer implements GroupCommit {
+  readonly #options: GroupCommitOptions
+  readonly #transactions: ReturnType<typeof committer>
+  readonly #waiting: Entry[] = []
+  #scheduled = false
+  #ended = false
+  #syncing: Promise<void> | null = null
+  #failure: { error: unknown } | null = null
 
-  /** In the next turn: what the present one brings besides goes into the same commit. */
-  function schedule(): void {
-    if (scheduled || syncing || waiting.length === 0) return
-    scheduled = true
-    setImmediate(() => {
-      scheduled = false
-      flush()
+  constructor(db: DatabaseSync, options: GroupCommitOptions) {
+    this.#options = options
+    this.#transactions = committer(db, options)
+  }
+
+  get syncing(): Promise<void> | null {
+    return this.#syncing
+  }
+
+  write<T>(work: () => T): Promise<T> {
+    return this.#add({ work: () => [work()], input: null, last: false })
+  }
+
+  writeLast<T>(work: () => T): Promise<T> {
+    return this.#add({ work: () => [work()], input: null, last: true })
+  }
+
+  join<In, Out>(work: (inputs: In[]) => Out[], input: In): Promise<Out> {
+    return this.#add({ work: work as Work, input, last: false })
+  }
+
+  async end(): Promise<void> {
+    this.#ended = true
+    do {
+      this.#flush()
+      await this.#syncing?.catch(() => undefined)
+    } while (this.#waiting.length > 0)
+  }
+
+  #add<T>(entry: Pick<Entry, 'work' | 'input' | 'last'>): Promise<T> {
+    if (this.#failure) return Promise.reject(this.#failure.error)
+    if (this.#ended) return Promise.reject(this.#options.refuse(new Error('The store is closed.')))
+    return new Promise<T>((resolve, reject) => {
+      this.#waiting.push({ ...entry, resolve: (value) => resolve(value as T), reject })
+      this.#schedule()
     })
   }
 
-  function flush(): void {
-    if (syncing) return
-    const batch = waiting.splice(0, BATCH_MOST)
+  /** In the next turn: what the present one brings besides goes into the same commit. */
+  #schedule(): void {
+    if (this.#scheduled || this.#syncing || this.#waiting.length === 0) return
+    this.#scheduled = true
+    setImmediate(() => {
+      this.#scheduled = false
+      this.#flush()
+    })
+  }
+
+  #flush(): void {
+    if (this.#syncing) return
+    const { commit, changes } = this.#transactions
+    const batch = this.#waiting.splice(0, BATCH_MOST)
     const before = changes()
     try {
-      log.checkpoint()
+      this.#options.log.checkpoint()
     } catch (error) {
-      wait(Promise.reject(fail(error, batch)))
+      this.#wait(Promise.reject(this.#fail(error, batch)))
       return
     }
     if (batch.length > 0 && commit(batch)) {
-      if (changes() === before) tell(batch)
-      else wait(makeDurable(batch))
+      if (changes() === before) this.#tell(batch)
+      else this.#wait(this.#makeDurable(batch))
     }
-    schedule()
+    this.#schedule()
   }
 
-  async function makeDurable(batch: Entry[]): Promise<void> {
+  async #makeDurable(batch: Entry[]): Promise<void> {
     try {
-      await log.sync()
+      await this.#options.log.sync()
     } catch (error) {
-      throw fail(error, batch)
+      throw this.#fail(error, batch)
     }
-    syncing = null
-    schedule()
-    tell(batch)
+    this.#syncing = null
+    this.#schedule()
+    this.#tell(batch)
   }
 
-  function tell(batch: Entry[]): void {
+  #tell(batch: Entry[]): void {
     settle(batch)
-    options.committed()
+    this.#options.committed()
   }
 
   /** There may be nobody who has read what is being made durable. */
-  function wait(durable: Promise<void>): void {
-    syncing = durable
+  #wait(durable: Promise<void>): void {
+    this.#syncing = durable
     durable.catch((error: unknown) => {
-      if (!failure) throw error
+      if (!this.#failure) throw error
     })
   }
 
-  function fail(reason: unknown, batch: Entry[]): unknown {
-    const error = options.failed(reason)
-    failure = { error }
-    rejectAll([...batch, ...waiting.splice(0)], error)
+  #fail(reason: unknown, batch: Entry[]): unknown {
+    const error = this.#options.failed(reason)
+    this.#failure = { error }
+    rejectAll([...batch, ...this.#waiting.splice(0)], error)
     return error
   }
+}
 
-  function add<T>(entry: Pick<Entry, 'work' | 'input' | 'last'>): Promise<T> {
-    if (failure) return Promise.reject(failure.error)
-    if (ended) return Promise.reject(options.refuse(new Error('The store is closed.')))
-    return new Promise<T>((resolve, reject) => {
-      waiting.push({ ...entry, resolve: (value) => resolve(value as T), reject })
-      schedule()
-    })
-  }
-
-  return {
-    write: (work) => add({ work: () => [work()], input: null, last: false }),
-    writeLast: (work) => add({ work: () => [work()], input: null, last: true }),
-    join: (work, input) => add({ work: work as Work, input, last: false }),
-    get syncing() {
-      return syncing
-    },
-    async end() {
-      ended = true
-      do {
-        flush()
-        await syncing?.catch(() => undefined)
-      } while (waiting.length > 0)
-    },
-  }
+export function groupCommit(db: DatabaseSync, options: GroupCommitOptions): GroupCommit {
+  return new Committer(db, options)
 }
