@@ -3,8 +3,10 @@
  * adds. `npm run proof -- upgrade` runs the version before on what the migrations make. SQLite has one process.
  */
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
+import { TABLES_OF_WORKSPACE } from '../src/store/erasure.ts'
 import { readMigrations } from '../src/store/migrate.ts'
 
 const FOLDER = path.join(import.meta.dirname, '..', 'src', 'store', 'postgres', 'migrations')
@@ -86,4 +88,27 @@ test('the check sees what would stop the version before, and lets pass what woul
     '-- contract: the version before, 1.4, was the first that does not read it\nDROP TABLE links;',
   ]
   for (const sql of allowed) assert.deepEqual(breaks(sql), [], sql)
+})
+
+/** They go with a job, a webhook or an insight; the audit trail outlives its workspace. */
+const GO_WITH_OTHERS = [
+  'audit',
+  'deliveries',
+  'insights',
+  'jobs',
+  'links',
+  'recoveries',
+  'subscriptions',
+  'workspaces',
+]
+
+test('the deletion of a workspace knows every table that names one', () => {
+  for (const kind of ['sqlite', 'postgres']) {
+    const schema = readFileSync(path.join(FOLDER, '..', '..', kind, 'schema.sql'), 'utf8')
+    const tables = [...schema.matchAll(/^CREATE TABLE (\w+) \(([^;]*);/gm)]
+      .filter(([, , columns]) => /\bworkspace_id\b/.test(columns!))
+      .map(([, table]) => table!)
+    const unknown = tables.filter((table) => ![...TABLES_OF_WORKSPACE, ...GO_WITH_OTHERS].includes(table))
+    assert.deepEqual(unknown, [], kind)
+  }
 })

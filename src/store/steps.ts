@@ -12,3 +12,8 @@ export async function inSteps(step: (most: number) => Promise<number>): Promise<
     if (count < STEP) return total
   }
 }
+
+/** Until a step finds nothing. */
+export async function untilDone(step: (most: number) => Promise<number>): Promise<void> {
+  while ((await step(STEP)) > 0);
+}

@@ -246,7 +246,7 @@ export interface Store
   updateWorkspace(input: { workspace_id: string; patch: WorkspacePatch }): Promise<Workspace | null>
   getWorkspace(workspace_id: string): Promise<Workspace | null>
   listWorkspaces(query: PageQuery): Promise<Page<Workspace>>
-  /** With all that is in it; `conflict` for the default one and for one with unfinished jobs. False: not there. */
+  /** With all that is in it, unseen from the first step; `conflict` for the default one and for one with unfinished jobs. False: not there. */
   deleteWorkspace(workspace_id: string): Promise<boolean>
   /** `name_taken` where the username exists (usernames are unique in the whole service: login names no workspace). */
   createUser(input: Omit<User, 'created_at'> & { password_hash: string | null }): Promise<User>

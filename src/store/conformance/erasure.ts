@@ -1,6 +1,7 @@
 /** Erasing what the jobs of a user have left, step by step. */
 import assert from 'node:assert/strict'
 import { uuidv7 } from '../../runtime/ids.ts'
+import { NO_CAPS } from '../caps.ts'
 import type { Store } from '../store.ts'
 import {
   addWebhook,
@@ -9,6 +10,8 @@ import {
   completeNew,
   execute,
   findings,
+  jobInput,
+  otherWorkspace,
   outcome,
   queueNew,
   refuses,
@@ -27,6 +30,39 @@ async function erase(store: Store, user_id: string, limit: number) {
     cursor = step.next_cursor ?? undefined
   } while (cursor !== undefined)
   return total
+}
+
+const FOR_EVER = { jobs_ms: 1e15, events_ms: 1e15, deliveries_ms: 1e15 }
+
+/** A workspace with something of each kind. */
+async function fill(store: Store): Promise<string> {
+  const workspace_id = await otherWorkspace(store)
+  await register(store)
+  await addWebhook(store, { workspace_id, events: ['*'] })
+  for (let nth = 0; nth < 3; nth += 1) await completeNew(store, { workspace_id })
+  await store.createUser({
+    user_id: uuidv7(),
+    workspace_id,
+    username: 'bob',
+    scopes: ['viewer'],
+    password_hash: null,
+  })
+  await store.createToken({
+    token_id: uuidv7(),
+    token_hash: 'hash-of-team',
+    workspace_id,
+    user_id: 'bob',
+    name: 'bob',
+    scopes: ['viewer'],
+    expires_at: null,
+  })
+  await store.putTemplate({ workspace_id, template_id: 'mine', source: '# Mine', user_id: 'bob' })
+  await store.keepNarrative({ workspace_id, hash: 'h', text: 'text' })
+  return workspace_id
+}
+
+async function closed(store: Store, workspace_id: string): Promise<void> {
+  while (await store.getWorkspace(workspace_id)) await new Promise((resolve) => setImmediate(resolve))
 }
 
 export const erasureTests: ConformanceTests = {
@@ -79,5 +115,51 @@ export const erasureTests: ConformanceTests = {
     const { next_cursor } = await store.listJobs({ workspace_id: WORKSPACE, limit: 1 })
     const input = { workspace_id: WORKSPACE, user_id: 'ada', limit: 10, cursor: next_cursor! }
     await refuses(store.eraseUser(input), 'invalid')
+  },
+
+  'a workspace that is being deleted is seen by nobody, takes no job, and frees its id when all is gone':
+    async ({ store }) => {
+      const workspace_id = await fill(store)
+      const deleting = store.deleteWorkspace(workspace_id)
+      await closed(store, workspace_id)
+      const late = refuses(store.createJob(jobInput({ workspace_id })), 'not_found')
+      const [principal, user, { items }] = await Promise.all([
+        store.findToken('hash-of-team'),
+        store.findUser('bob'),
+        store.listWorkspaces({ limit: 10 }),
+      ])
+      assert.deepEqual([principal, user, items.length], [null, null, 1])
+      await late
+      assert.equal(await deleting, true)
+      await otherWorkspace(store, workspace_id)
+      assert.deepEqual((await store.listUsers({ workspace_id, limit: 10 })).items, [])
+      assert.deepEqual((await store.listEvents({ workspace_id, limit: 10, order: 'newest' })).items, [])
+    },
+
+  'a deletion of a workspace that was cut off is not seen half done, and is taken up again': async ({
+    store,
+    reopen,
+  }) => {
+    const workspace_id = await fill(store)
+    const cut = store.deleteWorkspace(workspace_id).catch(() => false)
+    // One transaction more, and the service ends.
+    await closed(store, workspace_id)
+    const again = await reopen(NO_CAPS)
+    await cut
+    assert.equal(await again.getWorkspace(workspace_id), null)
+    assert.equal(await again.findToken('hash-of-team'), null)
+    assert.equal(await again.findUser('bob'), null)
+    assert.deepEqual(
+      (await again.listWorkspaces({ limit: 10 })).items.map((one) => one.workspace_id),
+      [WORKSPACE],
+    )
+    const schedules = await again.claimSchedules({ limit: 10 })
+    assert.deepEqual(schedules, [])
+    await refuses(again.createJob(jobInput({ workspace_id })), 'not_found')
+    const pruned = async (): Promise<number> =>
+      Object.values(await again.prune({ keep: FOR_EVER, limit: 2 })).reduce((sum, count) => sum + count, 0)
+    while ((await pruned()) > 0);
+    await otherWorkspace(again, workspace_id)
+    assert.deepEqual((await again.listUsers({ workspace_id, limit: 10 })).items, [])
   },
 }

@@ -59,7 +59,7 @@ export async function updateWorkspace(
   { workspace_id, patch }: Input<'updateWorkspace'>,
 ): Promise<Workspace | null> {
   const found = await tx.one<Workspace>(
-    'SELECT * FROM workspaces WHERE workspace_id = $1 FOR NO KEY UPDATE',
+    'SELECT * FROM workspaces WHERE workspace_id = $1 AND deleted_at IS NULL FOR NO KEY UPDATE',
     workspace_id,
   )
   if (!found) return null
@@ -93,48 +93,16 @@ export async function ensureDefaultWorkspace(tx: Transaction): Promise<void> {
 }
 
 export async function getWorkspace(from: Session, workspace_id: string): Promise<Workspace | null> {
-  const row = await from.one<Workspace>('SELECT * FROM workspaces WHERE workspace_id = $1', workspace_id)
+  const row = await from.one<Workspace>(
+    'SELECT * FROM workspaces WHERE workspace_id = $1 AND deleted_at IS NULL',
+    workspace_id,
+  )
   return row ? toWorkspace(row) : null
 }
 
 export function listWorkspaces(from: Session, query: PageQuery): Promise<Page<Workspace>> {
   const list = { name: 'workspaces', table: 'workspaces', id: 'workspace_id' }
-  return newestFirst(from, list, query, {}, toWorkspace)
-}
-
-export async function deleteWorkspace(tx: Transaction, workspace_id: string): Promise<boolean> {
-  // The lock holds up what is being made in it: that finds the workspace gone (SQLite has one writer anyway).
-  const found = await tx.one('SELECT 1 FROM workspaces WHERE workspace_id = $1 FOR UPDATE', workspace_id)
-  if (!found) return false
-  if (workspace_id === DEFAULT_WORKSPACE)
-    throw new AppError('conflict', 'The default workspace cannot be deleted.')
-  const jobs = await tx.one<{ unfinished: number }>(
-    `SELECT count(*) AS unfinished FROM jobs
-     WHERE workspace_id = $1 AND job_status IN ('draft', 'queued', 'active', 'executing')`,
-    workspace_id,
-  )
-  if (jobs && jobs.unfinished > 0)
-    throw new AppError(
-      'conflict',
-      `The workspace has ${jobs.unfinished} unfinished jobs: cancel them or wait until they end.`,
-    )
-  // In this order: what others refer to comes last. Deliveries, recoveries and counts go with their webhook.
-  const tables = [
-    'insights',
-    'webhooks',
-    'events',
-    'jobs',
-    'lanes',
-    'schedules',
-    'templates',
-    'connections',
-    'tokens',
-    'users',
-    'idempotency_keys',
-    'workspaces',
-  ]
-  for (const table of tables) await tx.run(`DELETE FROM ${table} WHERE workspace_id = $1`, workspace_id)
-  return true
+  return newestFirst(from, list, query, { '(deleted_at IS NULL)::text = ?': 'true' }, toWorkspace)
 }
 
 export async function createUser(tx: Transaction, input: Input<'createUser'>): Promise<User> {
@@ -157,7 +125,10 @@ export async function findUser(
   from: Session,
   username: string,
 ): Promise<(User & { password_hash: string | null }) | null> {
-  const row = await from.one<UserRow>('SELECT * FROM users WHERE username = $1', username)
+  const row = await from.one<UserRow>(
+    'SELECT users.* FROM users JOIN workspaces USING (workspace_id) WHERE username = $1 AND deleted_at IS NULL',
+    username,
+  )
   return row ? { ...toUser(row), password_hash: row.password_hash } : null
 }
 
@@ -200,7 +171,7 @@ export async function createToken(tx: Transaction, input: Input<'createToken'>):
 export async function findToken(from: Session, token_hash: string): Promise<Principal | null> {
   const row = await from.one<Principal>(
     `SELECT token_id, workspace_id, user_id, scopes, rate_limit FROM tokens JOIN workspaces USING (workspace_id)
-     WHERE token_hash = $1 AND (expires_at IS NULL OR expires_at > clock_timestamp())`,
+     WHERE token_hash = $1 AND deleted_at IS NULL AND (expires_at IS NULL OR expires_at > clock_timestamp())`,
     token_hash,
   )
   return row ?? null

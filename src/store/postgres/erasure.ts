@@ -1,6 +1,12 @@
-/** Erasing what the jobs of a user have left, in steps: over the jobs of the workspace by time, then over its events. */
+/**
+ * Erasing in steps of a bounded size. What the jobs of a user have left: over the jobs of the workspace by time, then over
+ * its events. A workspace with all that is in it: closed first, so that nobody sees it half gone, and then emptied.
+ */
+import { AppError } from '../../errors.ts'
 import { isFinal, type JobStatus } from '../../job.ts'
+import { DEFAULT_WORKSPACE } from '../../token.ts'
 import { decodeCursor, encodeCursor } from '../cursor.ts'
+import { TABLES_OF_WORKSPACE, unfinished } from '../erasure.ts'
 import type { Input, Store } from '../store.ts'
 import type { Transaction } from './connection.ts'
 import { removeDeliveriesOfJobs } from './deliveries.ts'
@@ -90,4 +96,85 @@ export function eraseUser(tx: Transaction, input: Input<'eraseUser'>): Promise<S
       : decodeCursor(LIST, input.cursor, ['string', 'string', 'number'])
   const [at, id, seq] = position as [string, string, number]
   return id === EVENTS ? eraseEvents(tx, input, at, seq) : eraseJobs(tx, input, at, id)
+}
+
+/**
+ * From now on nobody sees it, and nothing is accepted in it. One that is closed already is to be emptied. False: not there.
+ */
+export async function closeWorkspace(tx: Transaction, workspace_id: string): Promise<boolean> {
+  // The lock holds up what is being made in it, and waits for what has been: SQLite has one writer anyway.
+  const found = await tx.one<{ deleted_at: string | null }>(
+    'SELECT deleted_at FROM workspaces WHERE workspace_id = $1 FOR UPDATE',
+    workspace_id,
+  )
+  if (!found) return false
+  if (found.deleted_at !== null) return true
+  if (workspace_id === DEFAULT_WORKSPACE)
+    throw new AppError('conflict', 'The default workspace cannot be deleted.')
+  const jobs = await tx.one<{ unfinished: number }>(
+    `SELECT count(*) AS unfinished FROM jobs
+     WHERE workspace_id = $1 AND job_status IN ('draft', 'queued', 'active', 'executing')`,
+    workspace_id,
+  )
+  if (jobs && jobs.unfinished > 0) throw unfinished(jobs.unfinished)
+  await tx.run('UPDATE workspaces SET deleted_at = $2 WHERE workspace_id = $1', workspace_id, tx.now)
+  // Without them no further job is accepted (0019_deletion), no schedule makes one, and nothing more is sent.
+  await tx.run('DELETE FROM lanes WHERE workspace_id = $1', workspace_id)
+  await tx.run('UPDATE schedules SET claim_at = NULL WHERE workspace_id = $1', workspace_id)
+  await tx.run(
+    `UPDATE webhooks SET status = 'disabled', claim_at = NULL WHERE workspace_id = $1`,
+    workspace_id,
+  )
+  return true
+}
+
+async function removeSomeJobs(tx: Transaction, workspace_id: string, most: number): Promise<number> {
+  const jobs = await tx.all<{ assignment_id: string }>(
+    'SELECT assignment_id FROM jobs WHERE workspace_id = $1 ORDER BY created_at, assignment_id LIMIT $2',
+    workspace_id,
+    most,
+  )
+  if (jobs.length > 0)
+    await removeJobs(
+      tx,
+      jobs.map(({ assignment_id }) => assignment_id),
+    )
+  return jobs.length
+}
+
+const DELIVERIES_OF_WORKSPACE = `
+  DELETE FROM deliveries WHERE delivery_id IN (
+    SELECT few.delivery_id FROM webhooks CROSS JOIN LATERAL (
+      SELECT delivery_id FROM deliveries WHERE deliveries.webhook_id = webhooks.webhook_id LIMIT $2) AS few
+    WHERE webhooks.workspace_id = $1 LIMIT $2)`
+
+/** At most so many rows of one table. Answers how many there were; with none left the workspace itself is gone. */
+export async function emptyWorkspace(tx: Transaction, workspace_id: string, most: number): Promise<number> {
+  const closed = await tx.one(
+    'SELECT 1 FROM workspaces WHERE workspace_id = $1 AND deleted_at IS NOT NULL FOR UPDATE',
+    workspace_id,
+  )
+  if (!closed) return 0
+  const jobs = await removeSomeJobs(tx, workspace_id, most)
+  if (jobs > 0) return jobs
+  const deliveries = await tx.run(DELIVERIES_OF_WORKSPACE, workspace_id, most)
+  if (deliveries > 0) return deliveries
+  for (const table of TABLES_OF_WORKSPACE) {
+    const rows = await tx.run(
+      `DELETE FROM ${table} WHERE ctid = ANY (ARRAY (SELECT ctid FROM ${table} WHERE workspace_id = $1 LIMIT $2))`,
+      workspace_id,
+      most,
+    )
+    if (rows > 0) return rows
+  }
+  await tx.run('DELETE FROM workspaces WHERE workspace_id = $1', workspace_id)
+  return 0
+}
+
+/** The next step of a deletion whose node has died. */
+export async function emptyClosed(tx: Transaction, most: number): Promise<number> {
+  const closed = await tx.one<{ workspace_id: string }>(
+    'SELECT workspace_id FROM workspaces WHERE deleted_at IS NOT NULL LIMIT 1 FOR UPDATE SKIP LOCKED',
+  )
+  return closed ? emptyWorkspace(tx, closed.workspace_id, most) : 0
 }

@@ -62,7 +62,8 @@ export async function findLink(
   link_hash: string,
 ): Promise<(Link & { workspace_id: string }) | null> {
   const row = await from.one<LinkRow>(
-    'SELECT * FROM links WHERE link_hash = $1 AND expires_at > clock_timestamp()',
+    `SELECT links.* FROM links JOIN workspaces USING (workspace_id)
+     WHERE link_hash = $1 AND expires_at > clock_timestamp() AND deleted_at IS NULL`,
     link_hash,
   )
   return row ? { ...toLink(row), workspace_id: row.workspace_id } : null

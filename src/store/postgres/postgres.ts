@@ -4,7 +4,7 @@
  */
 import type { NewAuditRecord } from '../../audit.ts'
 import type { JobCaps } from '../caps.ts'
-import { inSteps } from '../steps.ts'
+import { inSteps, untilDone } from '../steps.ts'
 import type { Input, NewRecovery, Store } from '../store.ts'
 import * as accounts from './accounts.ts'
 import * as allowances from './allowances.ts'
@@ -128,7 +128,6 @@ const WRITES = {
   returnAllowances: allowances.returnAllowances,
   createWorkspace: accounts.createWorkspace,
   updateWorkspace: accounts.updateWorkspace,
-  deleteWorkspace: accounts.deleteWorkspace,
   createUser: accounts.createUser,
   deleteUser: accounts.deleteUser,
   createToken: accounts.createToken,
@@ -196,7 +195,10 @@ function bind<Methods extends Record<string, Work>>(
   return Object.fromEntries(bound) as Bound<Methods>
 }
 
-type SlowWrites = Pick<Store, 'updateWebhook' | 'deleteWebhook' | 'cancelPending' | 'createRecovery'>
+type SlowWrites = Pick<
+  Store,
+  'updateWebhook' | 'deleteWebhook' | 'cancelPending' | 'createRecovery' | 'deleteWorkspace'
+>
 
 /** Writes of many rows: others have their turn between the transactions. `change` writes what is decisive. */
 function writesInSteps({ read, write }: Connection, change: Connection['write'] = write): SlowWrites {
@@ -209,6 +211,11 @@ function writesInSteps({ read, write }: Connection, change: Connection['write'] 
     async deleteWebhook(key) {
       await inSteps((most) => write((tx) => webhooks.emptyWebhook(tx, key, most)))
       return change((tx) => webhooks.deleteWebhook(tx, key))
+    },
+    async deleteWorkspace(workspace_id) {
+      if (!(await change((tx) => erasure.closeWorkspace(tx, workspace_id)))) return false
+      await untilDone((most) => write((tx) => erasure.emptyWorkspace(tx, workspace_id, most)))
+      return true
     },
     async cancelPending(input) {
       await change((tx) => deliveries.endPending(tx, input))

@@ -6,6 +6,7 @@ import { iso } from '../../runtime/clock.ts'
 import type { Pruned } from '../contract/retention.ts'
 import type { Input } from '../store.ts'
 import type { Transaction } from './connection.ts'
+import { emptyClosed } from './erasure.ts'
 import { removeJobs } from './jobs.ts'
 
 /** By the database's clock. A length that reaches before all time keeps everything. */
@@ -98,7 +99,7 @@ export async function prune(tx: Transaction, input: Input<'prune'>): Promise<Pru
   const jobs = await pruneJobs(tx, before(tx, keep.jobs_ms), limit)
   const events = await pruneEvents(tx, events_before, limit)
   const deliveries = await pruneDeliveries(tx, before(tx, keep.deliveries_ms), limit)
-  let other = await pruneVersions(tx, limit)
+  let other = (await emptyClosed(tx, limit)) + (await pruneVersions(tx, limit))
   for (const { table, condition } of OTHERS)
     other += await tx.run(
       `DELETE FROM ${table} WHERE ctid = ANY (ARRAY (

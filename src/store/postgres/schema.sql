@@ -422,10 +422,13 @@ CREATE TABLE workspaces (
   rate_limit integer,
   max_file_bytes bigint,
   max_files_bytes bigint,
+  deleted_at timestamp(3) with time zone,
   PRIMARY KEY (workspace_id)
 );
 
 CREATE INDEX workspaces_by_time ON workspaces USING btree (created_at, workspace_id);
+
+CREATE INDEX workspaces_deleted ON workspaces USING btree (deleted_at) WHERE (deleted_at IS NOT NULL);
 
 CREATE OR REPLACE FUNCTION count_jobs()
  RETURNS trigger
@@ -492,6 +495,17 @@ BEGIN
   RETURN most;
 END $function$;
 
+CREATE OR REPLACE FUNCTION refuse_lane_of_deleted()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF EXISTS (SELECT 1 FROM workspaces WHERE workspace_id = NEW.workspace_id AND deleted_at IS NOT NULL) THEN
+    RAISE foreign_key_violation USING MESSAGE = format('the workspace %s is being deleted', NEW.workspace_id);
+  END IF;
+  RETURN NEW;
+END $function$;
+
 CREATE OR REPLACE FUNCTION room_to_run(workspace text, most integer)
  RETURNS bigint
  LANGUAGE plpgsql
@@ -508,3 +522,5 @@ CREATE TRIGGER jobs_made AFTER INSERT ON jobs REFERENCING NEW TABLE AS gained FO
 CREATE TRIGGER jobs_moved AFTER UPDATE ON jobs REFERENCING OLD TABLE AS lost NEW TABLE AS gained FOR EACH STATEMENT EXECUTE FUNCTION count_jobs();
 
 CREATE TRIGGER jobs_removed AFTER DELETE ON jobs REFERENCING OLD TABLE AS lost FOR EACH STATEMENT EXECUTE FUNCTION count_jobs();
+
+CREATE TRIGGER lanes_of_deleted BEFORE INSERT ON lanes FOR EACH ROW EXECUTE FUNCTION refuse_lane_of_deleted();

@@ -83,48 +83,16 @@ export function ensureDefaultWorkspace(connection: Connection): void {
 }
 
 export function getWorkspace(connection: Connection, workspace_id: string): Workspace | null {
-  const row = connection.one<Workspace>('SELECT * FROM workspaces WHERE workspace_id = ?', workspace_id)
+  const row = connection.one<Workspace>(
+    'SELECT * FROM workspaces WHERE workspace_id = ? AND deleted_at IS NULL',
+    workspace_id,
+  )
   return row ? toWorkspace(row) : null
 }
 
 export function listWorkspaces(connection: Connection, query: PageQuery): Page<Workspace> {
   const list = { name: 'workspaces', table: 'workspaces', id: 'workspace_id' }
-  return newestFirst(connection, list, query, {}, toWorkspace)
-}
-
-export function deleteWorkspace(connection: Connection, workspace_id: string): boolean {
-  if (!getWorkspace(connection, workspace_id)) return false
-  if (workspace_id === DEFAULT_WORKSPACE)
-    throw new AppError('conflict', 'The default workspace cannot be deleted.')
-  const lane = connection.one<{ unfinished: number }>(
-    'SELECT draft + queued + active + executing AS unfinished FROM lanes WHERE workspace_id = ?',
-    workspace_id,
-  )
-  if (lane && lane.unfinished > 0)
-    throw new AppError(
-      'conflict',
-      `The workspace has ${lane.unfinished} unfinished jobs: cancel them or wait until they end.`,
-    )
-  connection.run(
-    'DELETE FROM insights WHERE assignment_id IN (SELECT assignment_id FROM jobs WHERE workspace_id = ?)',
-    workspace_id,
-  )
-  // In this order: what others refer to comes last. Deliveries, recoveries and counts go with their webhook.
-  const tables = [
-    'webhooks',
-    'events',
-    'jobs',
-    'schedules',
-    'lanes',
-    'templates',
-    'connections',
-    'tokens',
-    'users',
-    'idempotency_keys',
-    'workspaces',
-  ]
-  for (const table of tables) connection.run(`DELETE FROM ${table} WHERE workspace_id = ?`, workspace_id)
-  return true
+  return newestFirst(connection, list, query, { '(deleted_at IS NULL) = ?': 1 }, toWorkspace)
 }
 
 export function createUser(connection: Connection, input: Input<'createUser'>): User {
@@ -143,7 +111,10 @@ export function findUser(
   connection: Connection,
   username: string,
 ): (User & { password_hash: string | null }) | null {
-  const row = connection.one<UserRow>('SELECT * FROM users WHERE username = ?', username)
+  const row = connection.one<UserRow>(
+    'SELECT users.* FROM users JOIN workspaces USING (workspace_id) WHERE username = ? AND deleted_at IS NULL',
+    username,
+  )
   return row ? { ...toUser(row), password_hash: row.password_hash } : null
 }
 
@@ -174,7 +145,8 @@ export function createToken(connection: Connection, input: Input<'createToken'>)
 
 export function findToken(connection: Connection, token_hash: string): Principal | null {
   const row = connection.one<TokenRow & Pick<Workspace, 'rate_limit'>>(
-    'SELECT tokens.*, rate_limit FROM tokens JOIN workspaces USING (workspace_id) WHERE token_hash = ?',
+    `SELECT tokens.*, rate_limit FROM tokens JOIN workspaces USING (workspace_id)
+     WHERE token_hash = ? AND deleted_at IS NULL`,
     token_hash,
   )
   if (!row || (row.expires_at !== null && row.expires_at <= connection.now())) return null

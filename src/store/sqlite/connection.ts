@@ -64,6 +64,8 @@ const UNUSABLE = new Map([
   [26, 'it is not an SQLite database'],
 ])
 const FOREIGN_KEY = 787
+/** A trigger refuses: only of a workspace that is being deleted. */
+const TRIGGER = 1811
 const PRIMARY_KEY = 1555
 const UNIQUE = 2067
 
@@ -72,7 +74,7 @@ export function translate(error: unknown): unknown {
   const { errcode: code, code: name } = error as { errcode?: unknown; code?: unknown }
   if (name === 'ERR_INVALID_STATE') return unavailable('The store is closed.', error)
   if (typeof code !== 'number') return error
-  if (code === FOREIGN_KEY)
+  if (code === FOREIGN_KEY || code === TRIGGER)
     return new AppError('not_found', 'The workspace does not exist any more.', { cause: error })
   if (code === PRIMARY_KEY || code === UNIQUE)
     return new AppError('name_taken', 'The id or the value is taken: choose another.', { cause: error })

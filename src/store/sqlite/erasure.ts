@@ -1,6 +1,12 @@
-/** Erasing what the jobs of a user have left, in steps: over the jobs of the workspace by time, then over its events. */
+/**
+ * Erasing in steps of a bounded size. What the jobs of a user have left: over the jobs of the workspace by time, then over
+ * its events. A workspace with all that is in it: closed first, so that nobody sees it half gone, and then emptied.
+ */
+import { AppError } from '../../errors.ts'
 import { isFinal, type JobStatus } from '../../job.ts'
+import { DEFAULT_WORKSPACE } from '../../token.ts'
 import { decodeCursor, encodeCursor } from '../cursor.ts'
+import { TABLES_OF_WORKSPACE, unfinished } from '../erasure.ts'
 import type { Input, Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { removeDeliveriesOfJob } from './deliveries.ts'
@@ -68,4 +74,81 @@ export function eraseUser(connection: Connection, input: Input<'eraseUser'>): St
       : decodeCursor(LIST, input.cursor, ['string', 'string', 'number'])
   const [at, id, seq] = position as [string, string, number]
   return id === EVENTS ? eraseEvents(connection, input, seq) : eraseJobs(connection, input, at, id)
+}
+
+/**
+ * From now on nobody sees it, and nothing is accepted in it. One that is closed already is to be emptied. False: not there.
+ */
+export function closeWorkspace(connection: Connection, workspace_id: string): boolean {
+  const found = connection.one<{ deleted_at: string | null }>(
+    'SELECT deleted_at FROM workspaces WHERE workspace_id = ?',
+    workspace_id,
+  )
+  if (!found) return false
+  if (found.deleted_at !== null) return true
+  if (workspace_id === DEFAULT_WORKSPACE)
+    throw new AppError('conflict', 'The default workspace cannot be deleted.')
+  const lane = connection.one<{ unfinished: number }>(
+    'SELECT draft + queued + active + executing AS unfinished FROM lanes WHERE workspace_id = ?',
+    workspace_id,
+  )
+  if (lane && lane.unfinished > 0) throw unfinished(lane.unfinished)
+  // No further job is accepted then (0019_deletion), no schedule makes one, and nothing more is sent.
+  connection.run(
+    'UPDATE workspaces SET deleted_at = ? WHERE workspace_id = ?',
+    connection.now(),
+    workspace_id,
+  )
+  connection.run('UPDATE schedules SET claim_at = NULL WHERE workspace_id = ?', workspace_id)
+  connection.run(
+    `UPDATE webhooks SET status = 'disabled', claim_at = NULL WHERE workspace_id = ?`,
+    workspace_id,
+  )
+  return true
+}
+
+/** The primary key where a table has no rowid. */
+const KEYS: Record<string, string> = { idempotency_keys: 'workspace_id, method, path, key' }
+
+/** At most so many rows of one table. Answers how many there were; with none left the workspace itself is gone. */
+export function emptyWorkspace(connection: Connection, workspace_id: string, most: number): number {
+  const closed = connection.one(
+    'SELECT 1 FROM workspaces WHERE workspace_id = ? AND deleted_at IS NOT NULL',
+    workspace_id,
+  )
+  if (!closed) return 0
+  const jobs = connection.all<{ assignment_id: string }>(
+    'SELECT assignment_id FROM jobs WHERE workspace_id = ? ORDER BY created_at, assignment_id LIMIT ?',
+    workspace_id,
+    most,
+  )
+  for (const { assignment_id } of jobs) removeJob(connection, assignment_id)
+  if (jobs.length > 0) return jobs.length
+  const deliveries = connection.run(
+    `DELETE FROM deliveries WHERE delivery_id IN (
+       SELECT delivery_id FROM webhooks CROSS JOIN deliveries USING (webhook_id)
+       WHERE webhooks.workspace_id = ? LIMIT ?)`,
+    workspace_id,
+    most,
+  )
+  if (deliveries > 0) return deliveries
+  for (const table of TABLES_OF_WORKSPACE) {
+    const key = KEYS[table] ?? 'rowid'
+    const rows = connection.run(
+      `DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM ${table} WHERE workspace_id = ? LIMIT ?)`,
+      workspace_id,
+      most,
+    )
+    if (rows > 0) return rows
+  }
+  connection.run('DELETE FROM workspaces WHERE workspace_id = ?', workspace_id)
+  return 0
+}
+
+/** The next step of a deletion whose process has died. */
+export function emptyClosed(connection: Connection, most: number): number {
+  const closed = connection.one<{ workspace_id: string }>(
+    'SELECT workspace_id FROM workspaces WHERE deleted_at IS NOT NULL LIMIT 1',
+  )
+  return closed ? emptyWorkspace(connection, closed.workspace_id, most) : 0
 }

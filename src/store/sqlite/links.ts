@@ -61,7 +61,8 @@ export function findLink(
   link_hash: string,
 ): (Link & { workspace_id: string }) | null {
   const row = connection.one<LinkRow>(
-    'SELECT * FROM links WHERE link_hash = ? AND expires_at > ?',
+    `SELECT links.* FROM links JOIN workspaces USING (workspace_id)
+     WHERE link_hash = ? AND expires_at > ? AND deleted_at IS NULL`,
     link_hash,
     connection.now(),
   )

@@ -3,6 +3,7 @@ import { iso } from '../../runtime/clock.ts'
 import type { Pruned } from '../contract/retention.ts'
 import type { Input } from '../store.ts'
 import type { Connection } from './connection.ts'
+import { emptyClosed } from './erasure.ts'
 import { KEEP_KEYS_MS } from './idempotency.ts'
 import { removeJob } from './jobs.ts'
 
@@ -90,6 +91,7 @@ export function prune(connection: Connection, input: Input<'prune'>): Pruned {
     limit,
   )
   const other =
+    emptyClosed(connection, limit) +
     keys +
     counts +
     recoveries +

@@ -126,6 +126,12 @@ CREATE TABLE insights (
   body TEXT NOT NULL
 ) STRICT;
 
+CREATE TRIGGER jobs_of_deleted BEFORE INSERT ON jobs
+WHEN EXISTS (SELECT 1 FROM workspaces WHERE workspace_id = NEW.workspace_id AND deleted_at IS NOT NULL)
+BEGIN
+  SELECT RAISE(ABORT, 'the workspace is being deleted');
+END;
+
 CREATE TABLE jobs (
   assignment_id TEXT PRIMARY KEY,
   workspace_id TEXT NOT NULL REFERENCES workspaces,
@@ -369,6 +375,8 @@ CREATE TABLE workspaces (
   name TEXT NOT NULL,
   data_folder TEXT,
   created_at TEXT NOT NULL
-, max_queued INTEGER, max_running INTEGER, rate_limit INTEGER, max_file_bytes INTEGER, max_files_bytes INTEGER) STRICT;
+, max_queued INTEGER, max_running INTEGER, rate_limit INTEGER, max_file_bytes INTEGER, max_files_bytes INTEGER, deleted_at TEXT) STRICT;
 
 CREATE INDEX workspaces_by_time ON workspaces (created_at, workspace_id);
+
+CREATE INDEX workspaces_deleted ON workspaces (deleted_at) WHERE deleted_at IS NOT NULL;

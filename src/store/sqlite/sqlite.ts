@@ -7,7 +7,7 @@ import type { NewAuditRecord } from '../../audit.ts'
 import type { AppError } from '../../errors.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { JobCaps } from '../caps.ts'
-import { inSteps } from '../steps.ts'
+import { inSteps, untilDone } from '../steps.ts'
 import type { AttemptOutcome, Input, NewRecovery, Store } from '../store.ts'
 import * as accounts from './accounts.ts'
 import * as allowances from './allowances.ts'
@@ -127,7 +127,6 @@ const WRITES = {
   returnAllowances: allowances.returnAllowances,
   createWorkspace: accounts.createWorkspace,
   updateWorkspace: accounts.updateWorkspace,
-  deleteWorkspace: accounts.deleteWorkspace,
   createUser: accounts.createUser,
   deleteUser: accounts.deleteUser,
   createToken: accounts.createToken,
@@ -199,7 +198,10 @@ function bind<Methods extends Record<string, Work>>(
   return Object.fromEntries(bound) as Bound<Methods>
 }
 
-type SlowWrites = Pick<Store, 'updateWebhook' | 'deleteWebhook' | 'cancelPending' | 'createRecovery'>
+type SlowWrites = Pick<
+  Store,
+  'updateWebhook' | 'deleteWebhook' | 'cancelPending' | 'createRecovery' | 'deleteWorkspace'
+>
 
 /** Writes of many rows: others have their turn between the transactions. `change` writes what is decisive. */
 function writesInSteps(
@@ -215,6 +217,13 @@ function writesInSteps(
     async deleteWebhook(key) {
       await inSteps((most) => connection.write(() => webhooks.emptyWebhook(connection, key, most)))
       return change(() => webhooks.deleteWebhook(connection, key))
+    },
+    async deleteWorkspace(workspace_id) {
+      if (!(await change(() => erasure.closeWorkspace(connection, workspace_id)))) return false
+      await untilDone((most) =>
+        connection.write(() => erasure.emptyWorkspace(connection, workspace_id, most)),
+      )
+      return true
     },
     async cancelPending(input) {
       await change(() => deliveries.endPending(connection, input))
