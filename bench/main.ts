@@ -21,6 +21,7 @@ import { queuesRow } from './rows/queues.ts'
 import { reportColdRow } from './rows/report-cold.ts'
 import { runToCompletedRow } from './rows/run-to-completed.ts'
 import { scalingRow } from './rows/scaling.ts'
+import { sourcesRow } from './rows/sources.ts'
 import { startRow } from './rows/start.ts'
 import { statusRow } from './rows/status.ts'
 
@@ -37,6 +38,7 @@ const ROWS: Row[] = [
   blockRow,
   reportColdRow,
   finishedJobsRow,
+  sourcesRow,
   memoryRow,
   startRow,
   scalingRow,

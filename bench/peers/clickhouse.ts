@@ -63,9 +63,20 @@ function serveClickhouse(open: () => Session) {
       }
       const rows = session.queryStream(sql, { format })
       response.once('close', () => rows.cancel())
-      for await (const chunk of rows)
-        if (!response.write(chunk.text()))
-          await new Promise((resolve) => response.once('drain', resolve).once('close', resolve))
+      // Each chunk is a whole answer to the engine: the names and types come once over HTTP.
+      const heads = format.endsWith('WithNamesAndTypes') ? 2 : 0
+      let head: string | null = null
+      for await (const chunk of rows) {
+        const text = chunk.text()
+        head ??= text.split('\n', heads).join('\n')
+        const rest =
+          response.headersSent && text.startsWith(head) ? text.slice(head.length + Math.min(heads, 1)) : text
+        if (!response.write(rest))
+          await new Promise<void>((resolve) => {
+            const go = (): void => resolve()
+            response.once('drain', go).once('close', go)
+          })
+      }
       response.end()
     } catch (error) {
       // As servers from 25.11 on do it, whose answer has begun.
