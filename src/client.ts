@@ -18,6 +18,7 @@ import { webhookCalls } from './client/webhooks.ts'
 export type { AuditRecord } from './audit.ts'
 export type { AuditFilter, NodeView, QueueView } from './client/administration.ts'
 export type { ConnectionChange, ConnectionInput, ConnectionTest } from './client/connections.ts'
+export type { DeliveryFilter, RecoveryInput } from './client/deliveries.ts'
 export type { NewFile } from './client/files.ts'
 export {
   ClientError,
@@ -32,10 +33,8 @@ export type { LinkInput, NewLink } from './client/links.ts'
 export type { ScheduleFilter, ScheduleInput, TimingInput } from './client/schedules.ts'
 export type { SubscriptionInput } from './client/subscriptions.ts'
 export type {
-  DeliveryFilter,
   FullDelivery,
   NewWebhook,
-  RecoveryInput,
   WebhookInput,
 } from './client/webhooks.ts'
 export type { ConnectionView } from './connection-view.ts'

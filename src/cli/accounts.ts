@@ -104,7 +104,7 @@ function lister<T>(
   }
 }
 
-function deleter(
+export function deleter(
   name: string,
   summary: string,
   remove: (client: Client, id: string, of: OfWorkspace) => Promise<void>,

@@ -1,10 +1,10 @@
 /** assay subscriptions: events told to people, by mail or in a chat. */
 import { parseDuration } from '../config.ts'
-import { DELIVERY_STATUSES, type DeliveryStatus } from '../delivery.ts'
 import { SUBSCRIPTION_KINDS, type SubscriptionKind, type SubscriptionView } from '../subscription.ts'
 import { everything } from './accounts.ts'
 import { type Call, type Command, JSON_OPTION, type Option } from './command.ts'
 import { withClient } from './connect.ts'
+import { deliveryCommands } from './deliveries.ts'
 import { EXIT, UsageError } from './exit.ts'
 import { choice } from './jobs.ts'
 import { out, printJson, table } from './print.ts'
@@ -114,51 +114,6 @@ const LIST: Command = {
     }),
 }
 
-const TEST: Command = {
-  name: 'subscriptions test',
-  operands: 'ID',
-  summary: 'Send a test message now and show what came back',
-  options: { json: JSON_OPTION },
-  run: (call) =>
-    withClient(call, async (client) => {
-      const attempt = await client.subscriptions.test(call.operands[0]!)
-      if (call.on('json')) printJson(attempt)
-      else {
-        const { error } = attempt
-        const outcome = error ? `${error.class}: ${error.detail}` : attempt.status_code
-        out(`${outcome} after ${Math.round(attempt.duration_ms)} ms\n`)
-      }
-      return attempt.error ? EXIT.failed : EXIT.ok
-    }),
-}
-
-const DELIVERIES: Command = {
-  name: 'subscriptions deliveries',
-  operands: 'ID',
-  summary: 'List the deliveries of a subscription, newest first',
-  options: {
-    json: JSON_OPTION,
-    status: { type: 'string', value: 'STATUS', doc: DELIVERY_STATUSES.join(', ') },
-  },
-  run: (call) =>
-    withClient(call, async (client) => {
-      const status = choice<DeliveryStatus>(call, 'status', DELIVERY_STATUSES)
-      const page = await client.subscriptions.deliveries(call.operands[0]!, status ? { status } : {})
-      if (call.on('json')) printJson(page)
-      else {
-        const rows = page.items.map((one) => [
-          one.delivery_id,
-          one.event_type,
-          one.status,
-          one.attempt_count,
-          one.next_attempt_at,
-        ])
-        out(table(['DELIVERY', 'EVENT', 'STATUS', 'TRIES', 'NEXT'], rows))
-      }
-      return EXIT.ok
-    }),
-}
-
 function switching(verb: 'enable' | 'disable', summary: string): Command {
   return {
     name: `subscriptions ${verb}`,
@@ -173,24 +128,10 @@ function switching(verb: 'enable' | 'disable', summary: string): Command {
   }
 }
 
-const DELETE: Command = {
-  name: 'subscriptions delete',
-  operands: 'ID...',
-  summary: 'Delete subscriptions with their deliveries',
-  options: {},
-  run: (call) =>
-    withClient(call, async (client) => {
-      for (const id of call.operands) await client.subscriptions.delete(id)
-      return EXIT.ok
-    }),
-}
-
 export const SUBSCRIPTIONS: readonly Command[] = [
   CREATE,
   LIST,
-  TEST,
-  DELIVERIES,
+  ...deliveryCommands('subscriptions', 'Send a test message now and show what came back'),
   switching('enable', 'Switch subscriptions on again: what waits is sent'),
   switching('disable', 'Switch subscriptions off: what waits is kept'),
-  DELETE,
 ]

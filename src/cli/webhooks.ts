@@ -1,14 +1,13 @@
 /** assay webhooks ...: register, look, repair. `listen` and `trigger` are in listen.ts. */
 import type { Client } from '../client.ts'
-import { DELIVERY_STATUSES, type DeliveryStatus } from '../delivery.ts'
 import { EVENT_TYPES, type EventType } from '../event.ts'
 import { systemClock } from '../runtime/clock.ts'
 import type { HeaderInput } from '../webhook.ts'
 import { everything } from './accounts.ts'
-import { type Call, type Command, JSON_OPTION, numberOption } from './command.ts'
+import { type Call, type Command, JSON_OPTION } from './command.ts'
 import { withClient } from './connect.ts'
+import { deliveryCommands } from './deliveries.ts'
 import { EXIT, UsageError } from './exit.ts'
-import { choice } from './jobs.ts'
 import { eventTypes } from './listen.ts'
 import { out, printJson, say, table } from './print.ts'
 
@@ -90,72 +89,6 @@ const LIST: Command = {
           webhook.url,
         ])
         out(table(['WEBHOOK', 'STATUS', 'PRESENCE', 'URL'], rows))
-      }
-      return EXIT.ok
-    }),
-}
-
-const DELETE: Command = {
-  name: 'webhooks delete',
-  operands: 'ID...',
-  summary: 'Delete webhooks with their deliveries',
-  options: {},
-  run: (call) =>
-    withClient(call, async (client) => {
-      for (const id of call.operands) await client.webhooks.delete(id)
-      return EXIT.ok
-    }),
-}
-
-const TEST: Command = {
-  name: 'webhooks test',
-  operands: 'ID',
-  summary: 'Send webhook.test now and show what came back',
-  options: { json: JSON_OPTION },
-  run: (call) =>
-    withClient(call, async (client) => {
-      const attempt = await client.webhooks.test(call.operands[0]!)
-      if (call.on('json')) printJson(attempt)
-      else {
-        const outcome = attempt.error
-          ? `${attempt.error.class}: ${attempt.error.detail}`
-          : attempt.status_code
-        out(`${outcome} after ${Math.round(attempt.duration_ms)} ms\n`)
-      }
-      return attempt.error ? EXIT.failed : EXIT.ok
-    }),
-}
-
-const DELIVERIES: Command = {
-  name: 'webhooks deliveries',
-  operands: 'ID',
-  summary: 'List the deliveries of a webhook, newest first',
-  options: {
-    json: JSON_OPTION,
-    status: { type: 'string', value: 'STATE', doc: DELIVERY_STATUSES.join(', ') },
-    job: { type: 'string', value: 'ID', doc: 'Only those of this job' },
-    limit: { type: 'string', value: 'N', doc: 'At most so many, up to 200 (default 20)' },
-  },
-  run: (call) =>
-    withClient(call, async (client) => {
-      const status = choice<DeliveryStatus>(call, 'status', DELIVERY_STATUSES)
-      const limit = numberOption(call, 'limit', 1, 200) ?? 20
-      const page = await client.webhooks.deliveries(call.operands[0]!, {
-        limit,
-        ...(status ? { status } : {}),
-        assignment_id: call.text('job'),
-      })
-      if (call.on('json')) printJson(page)
-      else {
-        const rows = page.items.map((delivery) => [
-          delivery.delivery_id,
-          delivery.status,
-          delivery.event_type,
-          delivery.attempt_count,
-          delivery.next_attempt_at,
-          delivery.created_at,
-        ])
-        out(table(['DELIVERY', 'STATUS', 'EVENT', 'TRIES', 'NEXT', 'CREATED'], rows))
       }
       return EXIT.ok
     }),
@@ -264,4 +197,11 @@ const DELIVERY: Command = {
     }),
 }
 
-export const WEBHOOKS = [CREATE, LIST, DELETE, TEST, DELIVERIES, DELIVERY, REDELIVER, RECOVER]
+export const WEBHOOKS = [
+  CREATE,
+  LIST,
+  ...deliveryCommands('webhooks', 'Send webhook.test now and show what came back'),
+  DELIVERY,
+  REDELIVER,
+  RECOVER,
+]

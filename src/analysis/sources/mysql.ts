@@ -15,6 +15,7 @@ import { CONNECT_TIMEOUT_MS, type Dialed, dial } from './dial.ts'
 import type { Batch, Kind, OpenOptions, Reader, RemoteColumn, SessionOptions } from './kind.ts'
 import { misfit } from './misfit.ts'
 import { type Column, type Field, mapField, type Raw } from './mysql-types.ts'
+import { questionMarks, valuesOf } from './question-marks.ts'
 import { SourceError } from './source.ts'
 
 const ROWS = 4096
@@ -27,12 +28,7 @@ const SYNTAX: SqlSyntax = {
 }
 
 export const mysqlKind: Kind = {
-  dialect: {
-    syntax: SYNTAX,
-    placeholder: (_, { list, value }) =>
-      list ? (Array.isArray(value) ? value : []).map(() => '?').join(', ') || 'null' : '?',
-    reuses: false,
-  },
+  dialect: questionMarks(SYNTAX),
   async open(options) {
     const session = await connect(options)
     return new MysqlReader(session, options)
@@ -208,7 +204,7 @@ class MysqlReader implements Reader {
     this.#running = true
     const stop = (): void => void this.#kill()
     signal.addEventListener('abort', stop, { once: true })
-    this.#rows = this.#prepared!.execute(query.parameters.flatMap(encode)).stream({ highWaterMark: ROWS })
+    this.#rows = this.#prepared!.execute(valuesOf(query.parameters, encode)).stream({ highWaterMark: ROWS })
     // Whoever waits for it is told; where nobody does any more, it is no fault of this process.
     this.#rows.on('error', () => undefined)
     try {
@@ -306,11 +302,8 @@ function add(batch: Growing, row: Raw[], columns: readonly Column[]): void {
   }
 }
 
-function encode({ value, list, type }: Parameter): (string | number | null)[] {
-  const one = (item: Plain): string | number | null => {
-    if (typeof item === 'boolean') return item ? 1 : 0
-    // In text: as numbers they would go as doubles, in which integers end at 2^53.
-    return item === null || type === 'number' ? item : String(item)
-  }
-  return Array.isArray(value) ? value.map(one) : list ? [] : [one(value)]
+function encode(value: Plain, type: Parameter['type']): string | number | null {
+  if (typeof value === 'boolean') return value ? 1 : 0
+  // In text: as numbers they would go as doubles, in which integers end at 2^53.
+  return value === null || (type === 'number' && typeof value === 'number') ? value : String(value)
 }

@@ -24,6 +24,7 @@ import type { Batch, Kind, OpenOptions, Reader, RemoteColumn, SessionOptions } f
 import { LooseNumeric, LooseValues } from './loose-values.ts'
 import { misfit } from './misfit.ts'
 import { requireSelect } from './only-select.ts'
+import { questionMarks, valuesOf } from './question-marks.ts'
 import { SourceError } from './source.ts'
 import { dateFromText, timestampFromText } from './text-values.ts'
 
@@ -43,12 +44,7 @@ interface Column extends RemoteColumn {
 }
 
 export const sqlite: Kind = {
-  dialect: {
-    syntax: SYNTAX,
-    placeholder: (_, { list, value }) =>
-      list ? (Array.isArray(value) ? value : []).map(() => '?').join(', ') || 'null' : '?',
-    reuses: false,
-  },
+  dialect: questionMarks(SYNTAX),
   async open(options) {
     const database = await openFile(options)
     return new SqliteReader(database, options)
@@ -114,7 +110,7 @@ class SqliteReader implements Reader {
     const columns = this.#columns
     try {
       const rows = this.#statement!.iterate(
-        ...query.parameters.flatMap(encode),
+        ...valuesOf(query.parameters, encode),
       ) as Iterable<unknown> as Iterable<Raw[]>
       let values: DuckDBValue[][] = columns.map(() => [])
       let count = 0
@@ -150,14 +146,11 @@ function sizeOf(value: Raw): number {
   return value instanceof Uint8Array ? value.length : 8
 }
 
-function encode({ value, list, type }: Parameter): (string | bigint | number | null)[] {
-  const one = (item: Plain): string | bigint | number | null => {
-    if (item === null) return null
-    if (type === 'boolean') return item === true ? 1 : 0
-    if (type === 'integer') return BigInt(item)
-    return type === 'number' ? Number(item) : String(item)
-  }
-  return Array.isArray(value) ? value.map(one) : list ? [] : [one(value)]
+function encode(value: Plain, type: Parameter['type']): string | bigint | number | null {
+  if (value === null) return null
+  if (type === 'boolean') return value === true ? 1 : 0
+  if (type === 'integer') return BigInt(value)
+  return type === 'number' ? Number(value) : String(value)
 }
 
 /** By the words of the declaration, as SQLite does for its affinities, and the names that people use for dates and the like. */
