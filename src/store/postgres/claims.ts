@@ -4,114 +4,31 @@
  */
 import { AppError } from '../../errors.ts'
 import { type JobError, LOSSES_MAX } from '../../job.ts'
-import type { JobCaps } from '../caps.ts'
 import { begun, completed, moved, NO_PROGRESS, type OwnedJob, shown } from '../job-move.ts'
 import type { ClaimedJob, Input, Lease } from '../store.ts'
-import type { Statement, Transaction } from './connection.ts'
-import { leasedJob, moveJob, toMove, writeMoves } from './job-moves.ts'
+import type { Transaction } from './connection.ts'
+import { leasedJob, moveJob, writeMoves } from './job-moves.ts'
 
-/**
- * The workspaces that have something queued and may run more. SQLite keeps the head of each queue in its lanes; here
- * they are found anew, so that no row is one that all workers write. `queues` walks from workspace to workspace over
- * the index of what is queued (one probe each), however many jobs wait in it; `running` reads the index of what is owned.
- */
-const OPEN = `
-  WITH RECURSIVE queues (workspace_id) AS (
-    (SELECT workspace_id FROM jobs WHERE job_status = 'queued' ORDER BY workspace_id LIMIT 1)
-    UNION ALL
-    SELECT (SELECT jobs.workspace_id FROM jobs
-            WHERE job_status = 'queued' AND jobs.workspace_id > queues.workspace_id
-            ORDER BY jobs.workspace_id LIMIT 1)
-    FROM queues WHERE queues.workspace_id IS NOT NULL
-  ),
-  running AS (SELECT workspace_id, count(*) AS count FROM jobs WHERE owner IS NOT NULL GROUP BY workspace_id),
-  open AS MATERIALIZED (
-    SELECT * FROM (
-      SELECT workspace_id, coalesce(running.count, 0) AS running, CASE
-        WHEN coalesce(max_running, $1::int) IS NULL THEN 1000000000
-        WHEN coalesce(running.count, 0) >= coalesce(max_running, $1) THEN 0
-        ELSE room_to_run(workspace_id, coalesce(max_running, $1)) END AS room
-      FROM queues JOIN workspaces USING (workspace_id) LEFT JOIN running USING (workspace_id)) AS waiting
-    WHERE room > 0
-  )`
+/** A row for each job that was taken; the turn -1 says that the node is not registered. */
+export type Taken = OwnedJob & { turn: number | null; folder: string | null }
 
-/**
- * Of the best queues the first jobs are looked at, a few more than are wanted: what another worker has locked in this
- * moment is passed over. Within a queue the k-th job counts as if the k-1 before it ran already, so the whole order is
- * one ORDER BY, and what would be beyond the cap is left out.
- */
-const CLAIM = `${OPEN},
-  heads AS (
-    SELECT open.* FROM open CROSS JOIN LATERAL (
-      SELECT priority, queued_at FROM jobs
-      WHERE jobs.workspace_id = open.workspace_id AND job_status = 'queued'
-      ORDER BY priority DESC, queued_at, assignment_id LIMIT 1) AS head
-    ORDER BY head.priority DESC, running, head.queued_at LIMIT $3
-  ),
-  candidates AS (
-    SELECT waiting.assignment_id, row_number() OVER (
-      ORDER BY priority DESC, running + place, queued_at, waiting.assignment_id) AS turn
-    FROM heads CROSS JOIN LATERAL (
-      SELECT assignment_id, priority, queued_at,
-        row_number() OVER (ORDER BY priority DESC, queued_at, assignment_id) AS place
-      FROM (SELECT assignment_id, priority, queued_at FROM jobs
-            WHERE jobs.workspace_id = heads.workspace_id AND job_status = 'queued'
-            ORDER BY priority DESC, queued_at, assignment_id LIMIT $3) AS first) AS waiting
-    WHERE place <= room
-    ORDER BY turn LIMIT $3
-  ),
-  -- A node that was reaped claims nothing: the lock keeps it from being reaped until the claim is committed. (A renewal
-  -- changes no key and does not wait for it.)
-  node AS MATERIALIZED (SELECT 1 FROM nodes WHERE node_id = $4 FOR KEY SHARE),
-  chosen AS (
-    SELECT assignment_id, candidates.turn FROM candidates JOIN jobs USING (assignment_id)
-    -- Looked at anew in the locked row, and in no form in which it would tempt the planner to walk the queue for each.
-    WHERE jobs.job_status || '' = 'queued'
-    ORDER BY candidates.turn LIMIT CASE WHEN EXISTS (SELECT 1 FROM node) THEN $2::int ELSE 0 END
-    FOR UPDATE OF jobs SKIP LOCKED
-  ),
-  taken AS (
-    UPDATE jobs SET job_status = 'active', owner = $4, attempt = jobs.attempt + 1, progress = $5,
-      moves = (left(jobs.moves::text, -1) || ${toMove(
-        "'active'",
-        `greatest(clock_timestamp()::timestamptz(3), (jobs.moves->-1->>'at')::timestamptz(3))`,
-        'jobs.attempt + 1',
-      )} || ']')::json
-    FROM chosen WHERE jobs.assignment_id = chosen.assignment_id
-    RETURNING jobs.*, chosen.turn
-  )
-  SELECT (SELECT count(*) FROM node) AS nodes, (SELECT count(*) FROM candidates) AS seen, taken.*, (
-    SELECT data_folder FROM workspaces WHERE workspaces.workspace_id = taken.workspace_id) AS data_folder
-  FROM (SELECT) AS always LEFT JOIN taken ON true ORDER BY taken.turn`
-
-/** So many workers may be claiming in the same moment without one of them going away empty. */
-const SPARE = 16
-
-/** A row for each job that was taken, or one without a job. */
-type Taken = OwnedJob & { nodes: number; seen: number; turn: number | null; data_folder: string | null }
-
-export interface Claimed {
-  jobs: ClaimedJob[]
-  /** There was no more to claim: otherwise others hold what came first, or took it just now. */
-  all: boolean
+/** In the order in which they were taken. Throws `conflict` where the node is not registered. */
+export function claimedBy(node_id: string, rows: Taken[]): ClaimedJob[] {
+  if (rows[0]?.turn === -1) throw unregistered(node_id)
+  return rows
+    .filter(({ turn }) => turn !== null)
+    .toSorted(
+      (a, b) =>
+        a.turn! - b.turn! ||
+        b.priority - a.priority ||
+        compare(a.queued_at!, b.queued_at!) ||
+        compare(a.assignment_id, b.assignment_id),
+    )
+    .map(({ turn: _turn, folder, ...job }) => ({ job: shown(job), data_folder: folder }))
 }
 
-export function claimStatement({ node_id, limit }: Input<'claimJobs'>, { max_running }: JobCaps): Statement {
-  return { sql: CLAIM, values: [max_running, limit, limit + SPARE, node_id, JSON.stringify(NO_PROGRESS)] }
-}
-
-/** Throws `conflict` where the node is not registered. */
-export function claimedBy({ node_id, limit }: Input<'claimJobs'>, rows: Taken[]): Claimed {
-  const { nodes, seen } = rows[0]!
-  if (nodes === 0) throw unregistered(node_id)
-  const taken = rows.filter(({ turn }) => turn !== null)
-  return {
-    all: taken.length === limit || seen < limit + SPARE,
-    jobs: taken.map(({ nodes: _nodes, seen: _seen, turn: _turn, data_folder, ...job }) => ({
-      job: shown(job),
-      data_folder,
-    })),
-  }
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
 }
 
 function unregistered(node_id: string): AppError {

@@ -61,10 +61,10 @@ export interface Connection {
   /** The same on a connection of its own: what keeps a node alive does not wait behind its requests. */
   writeFirst<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
   /**
-   * One transaction in one round trip, for statements of which none needs another's answer: the rows of each. Those that
-   * read a queue find its order in its index, however old the statistics are. They have a connection of their own.
+   * One statement as a transaction of its own, on a connection of its own: one message, one answer, one fsync. It brings its
+   * settings with it: the functions of 0015_claims.
    */
-  writeAtOnce(statements: Statement[]): Promise<QueryResultRow[][]>
+  writeAtOnce(statement: Statement): Promise<QueryResultRow[]>
   /** After a commit. */
   tell(hints: Hint[]): void
   subscribe(listener: (hint: Hint) => void): () => void
@@ -86,24 +86,6 @@ const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
   SET LOCAL statement_timeout = ${STATEMENT_MS};
   SET LOCAL idle_in_transaction_session_timeout = ${PAUSE_MS};
   SELECT clock_timestamp()::timestamptz(3) AS now`
-
-/**
- * The order of a queue must come out of its index. Where the statistics are older than the queue (a burst of jobs) the
- * planner takes it for short and sorts it: 187 ms a claim at 300,000 jobs, against 3 ms. What cannot be avoided looks so
- * costly then that the statement would be compiled (0.5 s each time), so that is off, too. Holds for this transaction.
- */
-const BEGIN_IN_ORDER = `${BEGIN.slice(0, BEGIN.lastIndexOf(';'))};
-  ${[
-    'enable_seqscan',
-    'enable_bitmapscan',
-    'enable_sort',
-    'enable_incremental_sort',
-    'enable_hashjoin',
-    'enable_mergejoin',
-    'jit',
-  ]
-    .map((way) => `SET LOCAL ${way} = off`)
-    .join(';')}`
 
 /** "2026-01-01 09:30:00.123+02" -> RFC 3339 UTC with milliseconds. */
 function toIso(text: string): string {
@@ -224,41 +206,28 @@ function nameOf(sql: string): string {
   return name
 }
 
-/** All is sent before the first answer: what follows a statement that is refused is refused, and so the commit. */
+/** No first word goes before it, so that it is one message: it must be answered whole before a lease is in danger. */
+const AT_ONCE_MS = 10_000
+
 async function transactAtOnce(
   pool: Pool,
   silence: Silence,
-  statements: Statement[],
+  { sql, values }: Statement,
   prepared: boolean,
-): Promise<QueryResultRow[][]> {
+): Promise<QueryResultRow[]> {
   const client = await silence.connect(pool)
-  let held = true
-  const release = (broken: boolean): void => {
-    if (held) client.release(broken)
-    held = false
-  }
-  const begun = client.query(firstWord(BEGIN_IN_ORDER)).catch((error: unknown) => {
+  try {
+    const name = prepared ? { name: nameOf(sql) } : {}
+    const question = { text: sql, values, ...name, query_timeout: AT_ONCE_MS }
+    const { rows } = await client.query<QueryResultRow>(question)
+    silence.heard(client)
+    client.release()
+    return rows
+  } catch (error) {
     silence.note(error)
-    // Closing it answers what was sent after it, too.
-    if (isSilence(error)) release(true)
+    client.release(isBroken(error))
     throw error
-  })
-  const sent = [
-    begun,
-    ...statements.map(({ sql, values }) =>
-      client.query<QueryResultRow>({ text: sql, values, ...(prepared ? { name: nameOf(sql) } : {}) }),
-    ),
-    client.query('COMMIT'),
-  ]
-  const answers = await Promise.allSettled(sent)
-  const refused = answers.find((answer) => answer.status === 'rejected')
-  release(refused !== undefined && isBroken(refused.reason))
-  if (refused) throw refused.reason
-  silence.heard(client)
-  const results = answers.map(
-    (answer) => (answer as PromiseFulfilledResult<QueryResult<QueryResultRow>>).value,
-  )
-  return results.slice(1, -1).map(({ rows }) => rows)
+  }
 }
 
 function createPool(config: ClientConfig, max: number): Pool {
@@ -308,7 +277,7 @@ export function connect(url: string, context: Context, size = POOL_SIZE): Connec
     connection: config,
     send: (sql, values) => inPlace(places, 'read', () => pool.query(sql, values)),
   })
-  const pipeline = createPool({ ...config, pipeline: true }, 1)
+  const atOnce = createPool(config, 1)
   const silence = createSilence()
   const places = createPlaces(size)
   const reading = readingFrom({ pool, silence }, places)
@@ -342,10 +311,10 @@ export function connect(url: string, context: Context, size = POOL_SIZE): Connec
     }
   }
 
-  async function writeOnceUntilKept(statements: Statement[]): Promise<QueryResultRow[][]> {
+  async function writeOnceUntilKept(statement: Statement): Promise<QueryResultRow[]> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await transactAtOnce(pipeline, silence, statements, prepared)
+        return await transactAtOnce(atOnce, silence, statement, prepared)
       } catch (error) {
         if (prepared && isUnprepared(error)) prepared = false
         else if (!isRepeatable(error) || attempt >= TRIES) throw error
@@ -355,7 +324,7 @@ export function connect(url: string, context: Context, size = POOL_SIZE): Connec
   }
 
   return {
-    writeAtOnce: (statements) => guarded(() => writeOnceUntilKept(statements)),
+    writeAtOnce: (statement) => guarded(() => writeOnceUntilKept(statement)),
     tell: hints.tell,
     read: (work) => guarded(() => readTwice(reading, work)),
     write: (work, lane = 'write') => guarded(() => writeUntilKept(work, lane)),
@@ -366,7 +335,7 @@ export function connect(url: string, context: Context, size = POOL_SIZE): Connec
       if (closed) return
       closed = true
       await hints.close()
-      await Promise.all([pool.end(), reserve.end(), pipeline.end()])
+      await Promise.all([pool.end(), reserve.end(), atOnce.end()])
     },
   }
 }

@@ -1,9 +1,10 @@
 /**
  * Claims and settles of jobs, gathered: what comes in one turn of the event loop, or while others are under way, is one
- * transaction, one round trip and one fsync, the settles before the claims, so that a claim finds the places that they
- * free. One at a time a job so costs one commit: the settle of the last with the claim of the next.
+ * statement (the functions of 0015_claims), one transaction, one round trip and one fsync, the settles before the claim,
+ * so that it finds the places that they free. One at a time a job so costs one commit: the settle of the last with the
+ * claim of the next.
  *
- * A settle is one fenced statement where the job was claimed by this process (what its events say is known then) and
+ * A settle is part of it where the job was claimed by this process (what its events say is known then) and
  * nobody in its workspace subscribes to events. All others, and all of a batch that the database refuses, go the long
  * way, each in a transaction of its own.
  */
@@ -11,10 +12,9 @@ import { type EventType, eventTypeOf, jobEventData } from '../../event.ts'
 import type { Job } from '../../job.ts'
 import { uuidv7 } from '../../runtime/ids.ts'
 import type { ClaimedJob, Hint, Input, Store } from '../store.ts'
-import { type Claimed, claimedBy, claimStatement, completeJob, failJob } from './claims.ts'
+import { claimedBy, completeJob, failJob, type Taken } from './claims.ts'
 import type { Connection, Context, Statement } from './connection.ts'
 import { isAway } from './failures.ts'
-import { toMove } from './job-moves.ts'
 
 type Settling = { kind: 'complete'; input: Input<'completeJob'> } | { kind: 'fail'; input: Input<'failJob'> }
 
@@ -24,7 +24,7 @@ interface Waiting<In, Out> {
   reject(error: unknown): void
 }
 type Settle = Waiting<Settling, boolean>
-type Claim = Waiting<Input<'claimJobs'>, Claimed>
+type Claim = Waiting<Input<'claimJobs'>, ClaimedJob[]>
 
 /** More than these in one transaction would hold their locks for too long. */
 const BATCH_MOST = 500
@@ -32,74 +32,32 @@ const BATCH_MOST = 500
 const KNOWN_MOST = 5000
 /** For so long a workspace in which somebody subscribes is not asked again whether that is still so. */
 const SUBSCRIBED_MS = 10_000
-/** How often a claim is asked again that others came before. */
-const ROUNDS = 4
+/** What `settle_jobs` takes, an array of each. */
+const COLUMNS = [
+  'assignment_id',
+  'attempt',
+  'owner',
+  'ran_ms',
+  'status',
+  'insight_id',
+  'body',
+  'skipped',
+  'error',
+  'start_event',
+  'start_data',
+  'end_event',
+  'end_type',
+  'end_data',
+] as const
+type Column = (typeof COLUMNS)[number]
 
-/** `$1`... in the order of `COLUMNS`. The row is written as job-moves.ts writes it, the time is the database's. */
-const COLUMNS = {
-  assignment_id: 'text',
-  attempt: 'int',
-  owner: 'text',
-  ran_ms: 'float8',
-  status: 'text',
-  insight_id: 'text',
-  body: 'text',
-  skipped: 'text',
-  error: 'text',
-  start_event: 'text',
-  start_data: 'text',
-  end_event: 'text',
-  end_type: 'text',
-  end_data: 'text',
-} as const
-type Column = keyof typeof COLUMNS
-
-const SETTLE = `
-  WITH input AS MATERIALIZED (
-    SELECT * FROM unnest(${Object.values(COLUMNS)
-      .map((type, index) => `$${index + 1}::${type}[]`)
-      .join(', ')}) AS input (${Object.keys(COLUMNS).join(', ')})
-  ),
-  leased AS MATERIALIZED (
-    SELECT input.*, jobs.workspace_id, jobs.job_status, jobs.owner AS present_owner,
-      (jobs.moves->-1->>'at')::timestamptz(3) AS last, clock_timestamp()::timestamptz(3) AS now
-    FROM input JOIN jobs ON jobs.assignment_id = input.assignment_id
-    WHERE jobs.attempt = input.attempt ORDER BY input.assignment_id FOR UPDATE OF jobs
-  ),
-  -- Judged here and not above, where these conditions would tempt the planner to read all that is owned.
-  timed AS MATERIALIZED (
-    SELECT leased.*, job_status = 'active' AS starts, greatest(now, last) AS ended,
-      greatest((now - greatest(ran_ms, 0) * interval '1 ms')::timestamptz(3), last) AS started
-    FROM leased
-    WHERE present_owner = owner AND (job_status = 'executing' OR (job_status = 'active' AND ran_ms IS NOT NULL))
-      AND NOT EXISTS (SELECT 1 FROM subscriptions WHERE subscriptions.workspace_id = leased.workspace_id)
-  ),
-  settled AS (
-    UPDATE jobs SET job_status = timed.status, owner = NULL, insight_id = timed.insight_id, skipped = timed.skipped,
-      error = timed.error::json, started_at = CASE WHEN starts THEN started ELSE jobs.started_at END,
-      finished_at = ended,
-      progress = CASE WHEN timed.status = 'completed' THEN json_build_object('percent', 100,
-        'step', jobs.progress->'steps', 'steps', jobs.progress->'steps', 'label', jobs.progress->'label')
-        ELSE jobs.progress END,
-      moves = (left(jobs.moves::text, -1)
-        || CASE WHEN starts THEN ${toMove("'executing'", 'started', 'jobs.attempt')} ELSE '' END
-        || ${toMove('timed.status', 'ended', 'jobs.attempt')} || ']')::json
-    FROM timed WHERE jobs.assignment_id = timed.assignment_id
-    RETURNING jobs.assignment_id
-  ),
-  found AS (
-    INSERT INTO insights (insight_id, assignment_id, workspace_id, created_at, body)
-    SELECT insight_id, assignment_id, workspace_id, ended, body::json FROM timed WHERE status = 'completed'
-  ),
-  told AS (
-    INSERT INTO events (event_id, workspace_id, type, timestamp, data)
-    SELECT event.event_id, workspace_id, event.type, event.at, event.data::json
-    FROM timed CROSS JOIN LATERAL (VALUES
-      (1, start_event, 'job.started', started, start_data), (2, end_event, end_type, ended, end_data))
-      AS event (place, event_id, type, at, data)
-    WHERE starts OR place = 2 ORDER BY assignment_id, place
-  )
-  SELECT assignment_id FROM settled`
+/** The claim waits for the settles, whose answer it is given. Its rows bear them once. */
+const WORK = `
+  SELECT CASE WHEN coalesce(number, 1) = 1 THEN settled END AS settled, turn, folder, (job).*
+  FROM settle_jobs(${COLUMNS.map((_, index) => `$${index + 1}`).join(', ')}) AS settled
+  LEFT JOIN LATERAL claim_jobs($15, CASE WHEN settled IS NULL THEN 0 ELSE $16::integer END, $17)
+    WITH ORDINALITY AS claimed (turn, folder, job, number) ON true`
+type Answer = Taken & { settled: string[] | null }
 
 type Row = Record<Column, string | number | null>
 
@@ -133,9 +91,12 @@ function rowOf({ kind, input }: Settling, job: Job, publicUrl: string | null): R
   return { ...row, status: 'completed', insight_id, body, skipped, error: null, ...ended(end) }
 }
 
-function settleStatement(rows: Row[]): Statement {
-  const columns = Object.keys(COLUMNS) as Column[]
-  return { sql: SETTLE, values: columns.map((column) => rows.map((row) => row[column])) }
+/** The jobs are locked in the order of their ids. */
+function workStatement(rows: Row[], claim: Claim | undefined, { caps }: Context): Statement {
+  const ordered = rows.toSorted((a, b) => (a.assignment_id! < b.assignment_id! ? -1 : 1))
+  const settles = COLUMNS.map((column) => ordered.map((row) => row[column]))
+  const { node_id = '', limit = 0 } = claim?.input ?? {}
+  return { sql: WORK, values: [...settles, node_id, limit, caps.max_running] }
 }
 
 /** The jobs that this process holds, by what their events say of them. */
@@ -178,17 +139,11 @@ class JobBatch {
     })
   }
 
-  async claim({ node_id, limit }: Input<'claimJobs'>): Promise<ClaimedJob[]> {
-    const jobs: ClaimedJob[] = []
-    for (let round = 0; round < ROUNDS && jobs.length < limit; round += 1) {
-      const claimed = await new Promise<Claimed>((resolve, reject) => {
-        this.#claims.push({ input: { node_id, limit: limit - jobs.length }, resolve, reject })
-        this.#soon()
-      })
-      jobs.push(...claimed.jobs)
-      if (claimed.all) break
-    }
-    return jobs
+  claim(input: Input<'claimJobs'>): Promise<ClaimedJob[]> {
+    return new Promise((resolve, reject) => {
+      this.#claims.push({ input, resolve, reject })
+      this.#soon()
+    })
   }
 
   /** What is asked in this turn of the event loop goes together, and what comes while it is under way. */
@@ -204,23 +159,24 @@ class JobBatch {
   }
 
   async #flush(): Promise<void> {
-    const { settling, claiming } = this.#take()
-    if (settling.length + claiming.length === 0) return
+    const settling = this.#take()
+    const claim = this.#claims.shift()
+    if (settling.length === 0 && !claim) return
     try {
-      this.#connection.tell(await this.#commit(settling, claiming))
+      this.#connection.tell(await this.#commit(settling, claim))
     } catch (error) {
-      if (isAway(error) || settling.length === 0 || settling.length + claiming.length === 1) {
-        for (const { reject } of [...settling, ...claiming]) reject(error)
+      if (isAway(error) || settling.length === 0 || (settling.length === 1 && !claim)) {
+        for (const { reject } of [...settling, ...(claim ? [claim] : [])]) reject(error)
         return
       }
       // What the database refuses may be one job's fault: the others are not refused for it, and nobody claims later.
       for (const settle of settling) void this.#settleAlone(settle)
-      this.#claims.unshift(...claiming)
+      if (claim) this.#claims.unshift(claim)
     }
   }
 
   /** Several of one job would meet each other in one statement: the second waits for the next. */
-  #take(): { settling: Settle[]; claiming: Claim[] } {
+  #take(): Settle[] {
     const settling = new Map<string, Settle>()
     const rest: Settle[] = []
     for (const settle of this.#settles) {
@@ -230,7 +186,7 @@ class JobBatch {
       else rest.push(settle)
     }
     this.#settles = rest
-    return { settling: [...settling.values()], claiming: this.#claims.splice(0, BATCH_MOST) }
+    return [...settling.values()]
   }
 
   #isShort({ input }: Settle): boolean {
@@ -254,19 +210,18 @@ class JobBatch {
   }
 
   /** One transaction. Answers what to tell of after the commit. */
-  async #commit(settling: Settle[], claiming: Claim[]): Promise<Hint[]> {
-    const { publicUrl, caps } = this.#context
-    const rows = settling.map(({ input }) => rowOf(input, this.#known.of(input)!, publicUrl))
-    const statements = claiming.map(({ input }) => claimStatement(input, caps))
-    if (rows.length > 0) statements.unshift(settleStatement(rows))
-    const answers = await this.#connection.writeAtOnce(statements)
-    const settled = rows.length > 0 ? (answers.shift() as { assignment_id: string }[]) : []
-    const told = this.#answerSettles(settling, settled)
-    return [...told, ...claiming.flatMap((claim, index) => this.#answerClaim(claim, answers[index] as never))]
+  async #commit(settling: Settle[], claim: Claim | undefined): Promise<Hint[]> {
+    const rows = settling.map(({ input }) => rowOf(input, this.#known.of(input)!, this.#context.publicUrl))
+    const answers = (await this.#connection.writeAtOnce(
+      workStatement(rows, claim, this.#context),
+    )) as Answer[]
+    const told = this.#answerSettles(settling, answers[0]!.settled!)
+    const taken = answers.map(({ settled: _settled, ...row }) => row)
+    return claim ? [...told, ...this.#answerClaim(claim, taken)] : told
   }
 
-  #answerSettles(settling: Settle[], rows: { assignment_id: string }[]): Hint[] {
-    const done = new Set(rows.map(({ assignment_id }) => assignment_id))
+  #answerSettles(settling: Settle[], settled: string[]): Hint[] {
+    const done = new Set(settled)
     for (const settle of settling) {
       if (done.has(settle.input.input.assignment_id)) {
         this.#known.forget(settle.input)
@@ -276,12 +231,12 @@ class JobBatch {
     return [...done].map((assignment_id) => ({ topic: 'job', assignment_id }))
   }
 
-  #answerClaim({ input, resolve, reject }: Claim, rows: Parameters<typeof claimedBy>[1]): Hint[] {
+  #answerClaim({ input, resolve, reject }: Claim, rows: Taken[]): Hint[] {
     try {
-      const claimed = claimedBy(input, rows)
-      for (const { job } of claimed.jobs) this.#known.keep(job)
+      const claimed = claimedBy(input.node_id, rows)
+      for (const { job } of claimed) this.#known.keep(job)
       resolve(claimed)
-      return claimed.jobs.map(({ job }) => ({ topic: 'job', assignment_id: job.assignment_id }))
+      return claimed.map(({ job }) => ({ topic: 'job', assignment_id: job.assignment_id }))
     } catch (error) {
       reject(error)
       return []

@@ -37,12 +37,6 @@ export function leasedJob(tx: Transaction, lease: Lease): Promise<OwnedJob | und
   )
 }
 
-/** SQL for one more of `moves`, to follow the others: as JSON.stringify writes it. */
-export function toMove(status: string, at: string, attempt: string): string {
-  return `format(',{"job_status":"%s","at":"%s","attempt":%s}', ${status},
-    to_char(${at} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), ${attempt})`
-}
-
 function update(tx: Transaction, job: OwnedJob): Promise<number> {
   return tx.run(
     `UPDATE jobs SET job_status = $1, attempt = $2, losses = $3, owner = $4, insight_id = $5, skipped = $6,

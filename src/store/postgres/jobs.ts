@@ -66,14 +66,19 @@ export async function queueJob(tx: Transaction, key: JobKey): Promise<Job> {
   return shown(await moveJob(tx, job, 'queued'))
 }
 
+/** What is held is few and in an index of its own, which is named by its condition; the others lie in that of states. */
+const OF_STATUS = 'job_status = ?'
+const HELD = `${OF_STATUS} AND owner IS NOT NULL`
+
 export function listJobs(from: Session, query: Input<'listJobs'>): Promise<Page<Job>> {
+  const held = query.job_status === 'active' || query.job_status === 'executing'
   return newestFirst<OwnedJob, Job>(
     from,
     { name: 'jobs', table: 'jobs', id: 'assignment_id' },
     query,
     {
       'workspace_id = ?': query.workspace_id,
-      'job_status = ?': query.job_status,
+      [held ? HELD : OF_STATUS]: query.job_status,
       'template_id = ?': query.template_id,
       'schedule_id = ?': query.schedule_id,
       'batch_id = ?': query.batch_id,

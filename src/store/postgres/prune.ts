@@ -14,9 +14,16 @@ function before(tx: Transaction, ms: number): string {
   return iso(Math.max(0, Date.parse(tx.now) - ms))
 }
 
+/** Out of the index of what has ended, by when it was created: what ended before a time was created before it. */
 async function pruneJobs(tx: Transaction, before: string, limit: number): Promise<number> {
   const old = await tx.all<{ assignment_id: string }>(
-    'SELECT assignment_id FROM jobs WHERE finished_at < $1 ORDER BY finished_at LIMIT $2 FOR UPDATE SKIP LOCKED',
+    `SELECT old.assignment_id FROM workspaces CROSS JOIN unnest(ARRAY['completed', 'canceled']) AS ended (status)
+     CROSS JOIN LATERAL (
+       SELECT assignment_id FROM jobs
+       WHERE jobs.workspace_id = workspaces.workspace_id AND job_status = ended.status
+         AND job_status <> 'active' AND job_status <> 'executing' AND created_at < $1 AND finished_at < $1
+       ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED) AS old
+     LIMIT $2`,
     before,
     limit,
   )
@@ -33,8 +40,11 @@ const NOT_WAITED_FOR = `NOT EXISTS (SELECT 1 FROM deliveries WHERE event_seq = e
 /** With their deliveries; an event that a webhook still waits for stays. */
 async function pruneEvents(tx: Transaction, before: string, limit: number): Promise<number> {
   const old = await tx.all<{ seq: number }>(
-    `SELECT seq FROM events WHERE timestamp < $1 AND ${NOT_WAITED_FOR}
-     ORDER BY timestamp LIMIT $2 FOR UPDATE SKIP LOCKED`,
+    `SELECT old.seq FROM workspaces CROSS JOIN LATERAL (
+       SELECT seq FROM events
+       WHERE events.workspace_id = workspaces.workspace_id AND timestamp < $1 AND ${NOT_WAITED_FOR}
+       ORDER BY timestamp LIMIT $2 FOR UPDATE SKIP LOCKED) AS old
+     LIMIT $2`,
     before,
     limit,
   )

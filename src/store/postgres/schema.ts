@@ -71,10 +71,14 @@ function migrator(client: Client): Migrator {
 
 /**
  * A dump that was restored into another server bears transaction numbers of the first one, which this one has not come
- * to: readers would wait for them. They are set to 0, before all that is new; `seq` keeps their order.
+ * to: readers would wait for them. They are set to 0, before all that is new; `seq` keeps their order. Where the last of
+ * each workspace is not such a one, none is: that is a look into an index, and no more at every other start.
  */
 const AFTER_RESTORE = `
-  UPDATE events SET xid = '0' WHERE xid >= pg_snapshot_xmax(pg_current_snapshot())`
+  UPDATE events SET xid = '0' WHERE xid >= pg_snapshot_xmax(pg_current_snapshot()) AND EXISTS (
+    SELECT 1 FROM workspaces WHERE (
+      SELECT xid FROM events AS last WHERE last.workspace_id = workspaces.workspace_id
+      ORDER BY xid DESC, seq DESC LIMIT 1) >= pg_snapshot_xmax(pg_current_snapshot()))`
 
 async function migrateOnce(url: string, folder: string): Promise<string[]> {
   const client = new Client({ ...clientConfig(url), query_timeout: FIRST_WORD_MS })

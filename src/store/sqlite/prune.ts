@@ -10,9 +10,12 @@ import { removeJob } from './jobs.ts'
 /** A length that reaches before all time keeps everything. */
 const before = (now: number, ms: number): string => iso(Math.max(0, now - ms))
 
+/** Out of the index of states, by when it was created: what ended before a time was created before it. */
 function pruneJobs(connection: Connection, before: string, limit: number): number {
   const old = connection.all<{ assignment_id: string }>(
-    'SELECT assignment_id FROM jobs WHERE finished_at < ? ORDER BY finished_at LIMIT ?',
+    `SELECT assignment_id FROM workspaces CROSS JOIN jobs USING (workspace_id)
+     WHERE job_status IN ('completed', 'canceled') AND jobs.created_at < ? AND finished_at < ? LIMIT ?`,
+    before,
     before,
     limit,
   )

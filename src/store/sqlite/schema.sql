@@ -99,7 +99,7 @@ CREATE TABLE events (
 
 CREATE INDEX events_by_time ON events (timestamp);
 
-CREATE INDEX events_by_type ON events (workspace_id, type, seq);
+CREATE INDEX events_by_type ON events (workspace_id, type, seq) WHERE type <> 'job.queued' AND type <> 'job.started';
 
 CREATE INDEX events_by_workspace ON events (workspace_id, seq);
 
@@ -169,8 +169,6 @@ CREATE INDEX jobs_by_template ON jobs (workspace_id, template_id, created_at, as
 CREATE INDEX jobs_by_time ON jobs (workspace_id, created_at, assignment_id);
 
 CREATE INDEX jobs_by_version ON jobs (template_version);
-
-CREATE INDEX jobs_finished ON jobs (finished_at) WHERE finished_at IS NOT NULL;
 
 CREATE INDEX jobs_owned ON jobs (owner) WHERE owner IS NOT NULL;
 
