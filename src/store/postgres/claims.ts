@@ -10,21 +10,40 @@ import type { Transaction } from './connection.ts'
 import { leasedJob, moveJob, writeMoves } from './job-moves.ts'
 
 /** A row for each job that was taken; the turn -1 says that the node is not registered. */
-export type Taken = OwnedJob & { turn: number | null; folder: string | null }
+export interface Taken {
+  turn: number | null
+  folder: string | null
+  /** Its times as PostgreSQL writes them into JSON. */
+  job: OwnedJob
+}
 
 /** In the order in which they were taken. Throws `conflict` where the node is not registered. */
 export function claimedBy(node_id: string, rows: Taken[]): ClaimedJob[] {
   if (rows[0]?.turn === -1) throw unregistered(node_id)
   return rows
     .filter(({ turn }) => turn !== null)
+    .map(({ turn, folder, job }) => ({ turn: turn!, data_folder: folder, job: shown(withTimes(job)) }))
     .toSorted(
-      (a, b) =>
-        a.turn! - b.turn! ||
-        b.priority - a.priority ||
-        compare(a.queued_at!, b.queued_at!) ||
-        compare(a.assignment_id, b.assignment_id),
+      ({ turn, job }, other) =>
+        turn - other.turn ||
+        other.job.priority - job.priority ||
+        compare(job.queued_at!, other.job.queued_at!) ||
+        compare(job.assignment_id, other.job.assignment_id),
     )
-    .map(({ turn: _turn, folder, ...job }) => ({ job: shown(job), data_folder: folder }))
+    .map(({ job, data_folder }) => ({ job, data_folder }))
+}
+
+const iso = (time: string | null): string | null => time && new Date(time).toISOString()
+
+function withTimes(job: OwnedJob): OwnedJob {
+  return {
+    ...job,
+    created_at: iso(job.created_at)!,
+    queued_at: iso(job.queued_at),
+    started_at: iso(job.started_at),
+    finished_at: iso(job.finished_at),
+    scheduled_for: iso(job.scheduled_for),
+  }
 }
 
 function compare(a: string, b: string): number {

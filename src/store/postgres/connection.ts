@@ -21,7 +21,7 @@ import type { Hint } from '../store.ts'
 import { isBroken, isFromDatabase, isRepeatable, isUnprepared, translate, unavailable } from './failures.ts'
 import { createHints, hintKey } from './hints.ts'
 import { createPlaces, type Lane, type Places } from './places.ts'
-import { createSilence, FIRST_WORD_MS, isSilence, type Silence } from './silence.ts'
+import { createSilence, FIRST_WORD_MS, type Silence } from './silence.ts'
 
 export interface Session {
   // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows what the SQL yields
@@ -62,7 +62,7 @@ export interface Connection {
   writeFirst<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
   /**
    * One statement as a transaction of its own, on a connection of its own: one message, one answer, one fsync. It brings its
-   * settings with it: the functions of 0015_claims.
+   * settings with it: the functions of 0015_job_claims.
    */
   writeAtOnce(statement: Statement): Promise<QueryResultRow[]>
   /** After a commit. */

@@ -1,6 +1,6 @@
 /**
  * Claims and settles of jobs, gathered: what comes in one turn of the event loop, or while others are under way, is one
- * statement (the functions of 0015_claims), one transaction, one round trip and one fsync, the settles before the claim,
+ * statement (the functions of 0015_job_claims), one transaction, one round trip and one fsync, the settles before the claim,
  * so that it finds the places that they free. One at a time a job so costs one commit: the settle of the last with the
  * claim of the next.
  *
@@ -53,7 +53,7 @@ type Column = (typeof COLUMNS)[number]
 
 /** The claim waits for the settles, whose answer it is given. Its rows bear them once. */
 const WORK = `
-  SELECT CASE WHEN coalesce(number, 1) = 1 THEN settled END AS settled, turn, folder, (job).*
+  SELECT CASE WHEN coalesce(number, 1) = 1 THEN settled END AS settled, turn, folder, job
   FROM settle_jobs(${COLUMNS.map((_, index) => `$${index + 1}`).join(', ')}) AS settled
   LEFT JOIN LATERAL claim_jobs($15, CASE WHEN settled IS NULL THEN 0 ELSE $16::integer END, $17)
     WITH ORDINALITY AS claimed (turn, folder, job, number) ON true`
@@ -216,8 +216,7 @@ class JobBatch {
       workStatement(rows, claim, this.#context),
     )) as Answer[]
     const told = this.#answerSettles(settling, answers[0]!.settled!)
-    const taken = answers.map(({ settled: _settled, ...row }) => row)
-    return claim ? [...told, ...this.#answerClaim(claim, taken)] : told
+    return claim ? [...told, ...this.#answerClaim(claim, answers)] : told
   }
 
   #answerSettles(settling: Settle[], settled: string[]): Hint[] {

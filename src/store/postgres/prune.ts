@@ -58,16 +58,16 @@ async function pruneEvents(tx: Transaction, before: string, limit: number): Prom
   return tx.run('DELETE FROM events WHERE seq = ANY ($1)', seqs)
 }
 
-/** Out of an index whatever the number of deliveries that are kept: webhook by webhook, end by end. */
+/** Out of an index whatever the number of deliveries that are kept: webhook by webhook, end by end. (`IN` may be asked once for each row.) */
 function pruneDeliveries(tx: Transaction, before: string, limit: number): Promise<number> {
   return tx.run(
-    `DELETE FROM deliveries WHERE delivery_id IN (
+    `DELETE FROM deliveries WHERE delivery_id = ANY (ARRAY (
        SELECT old.delivery_id FROM webhooks CROSS JOIN unnest(ARRAY['delivered', 'failed', 'canceled']) AS ended (status)
        CROSS JOIN LATERAL (
          SELECT delivery_id FROM deliveries
          WHERE deliveries.webhook_id = webhooks.webhook_id AND deliveries.status = ended.status AND created_at < $1
          ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED) AS old
-       LIMIT $2)`,
+       LIMIT $2))`,
     before,
     limit,
   )

@@ -46,10 +46,10 @@ $$ SELECT left(moves, -1) || ',{"job_status":"' || status || '","at":"'
 -- (0.5 s), and the plan is made once. Who holds a row for too long is not waited for.
 
 -- Takes up to `most` jobs for the node: the highest priority at the head of a queue first, then the workspace with the
--- fewest running, then the oldest; what another has locked in this moment is passed over. One row with the turn -1: the
--- node is not registered.
+-- fewest running, then the oldest; what another has locked in this moment is passed over. Each as JSON: one column is
+-- described, sent and parsed faster than all of a job's. One row with the turn -1: the node is not registered.
 CREATE FUNCTION claim_jobs(node text, most integer, cap_of_all integer)
-RETURNS TABLE (turn integer, folder text, job jobs) LANGUAGE plpgsql
+RETURNS TABLE (turn integer, folder text, job json) LANGUAGE plpgsql
 SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_incremental_sort = off
 SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan SET lock_timeout = '5s' AS $$
 #variable_conflict use_column
@@ -92,7 +92,7 @@ BEGIN
       WHERE ctid = ANY (ARRAY (
         SELECT ctid FROM jobs WHERE workspace_id = head.workspace_id AND job_status = 'queued'
         ORDER BY priority DESC, queued_at, assignment_id LIMIT wanted FOR UPDATE SKIP LOCKED))
-      RETURNING 0, head.data_folder, jobs;
+      RETURNING 0, head.data_folder, row_to_json(jobs);
     GET DIAGNOSTICS took = ROW_COUNT;
     IF took > 0 THEN PERFORM count_lane(head.workspace_id, 0, -took); END IF;
     RETURN;
@@ -144,12 +144,12 @@ BEGIN
         ORDER BY found.turn LIMIT wanted FOR UPDATE OF jobs SKIP LOCKED) AS first
       WHERE jobs.ctid = first.place
       RETURNING first.turn, (SELECT data_folder FROM workspaces WHERE workspaces.workspace_id = jobs.workspace_id) AS folder,
-        jobs AS job
+        jobs.workspace_id, row_to_json(jobs) AS job
     LOOP
       turn := round * (most + spare) + one.turn;
       folder := one.folder;
       job := one.job;
-      places := places || job.workspace_id;
+      places := places || one.workspace_id;
       RETURN NEXT;
     END LOOP;
     took := cardinality(places);
