@@ -1,7 +1,8 @@
 /**
  * The audit trail. A change is recorded by the store in its own transaction (`store.audited`); results that were read and
  * files that were put are noted here and written once a second, many at once, so that they wait for nothing: a process
- * that is killed loses the notes of its last second. Statuses, lists and live events are not recorded.
+ * that is killed loses the notes of its last second. What the same token reads of the same thing from the same address
+ * within that second is one record, so that a loop of reads fills no disk. Statuses, lists and live events are not recorded.
  */
 import Type from 'typebox'
 import { ACTIONS, AUDIT_ACTIONS, type AuditAction, AuditRecord, type NewAuditRecord } from '../audit.ts'
@@ -16,6 +17,8 @@ const FLUSH_MS = 1000
 /** More than these are not kept in memory while the store is away: the oldest are dropped, and the log says so. */
 const NOTES_MOST = 10_000
 
+const READINGS: readonly AuditAction[] = ['result.read', 'link.open']
+
 export interface AuditNotes {
   /** What is recorded of a call. */
   record(action: AuditAction, call: Call): NewAuditRecord
@@ -28,20 +31,20 @@ export function createAuditNotes(
   store: Pick<Store, 'writeAudit'>,
   { clock, log }: { clock: Clock; log: Logger },
 ): AuditNotes {
-  let notes: NewAuditRecord[] = []
+  let notes = new Map<string, NewAuditRecord>()
   let waiting = false
 
   async function flush(): Promise<void> {
     const given = notes
-    notes = []
-    if (given.length === 0) return
+    notes = new Map()
+    if (given.size === 0) return
     try {
-      await store.writeAudit(given)
+      await store.writeAudit([...given.values()])
     } catch (error) {
-      const kept = [...given, ...notes]
-      notes = kept.slice(-NOTES_MOST)
+      const kept = [...new Map([...given, ...notes])]
+      notes = new Map(kept.slice(-NOTES_MOST))
       log.warn(
-        { err: error, dropped: kept.length - notes.length },
+        { err: error, dropped: kept.length - notes.size },
         'reads could not be written to the audit trail',
       )
       plan()
@@ -60,7 +63,10 @@ export function createAuditNotes(
   return {
     record: auditRecord,
     note(record) {
-      notes.push({ ...record, at: iso(clock.now()) })
+      const { request_id: _, ...same } = record
+      // Each of the others stands for itself.
+      const key = READINGS.includes(record.action) ? JSON.stringify(same) : JSON.stringify(record)
+      if (!notes.has(key)) notes.set(key, { ...record, at: iso(clock.now()) })
       plan()
     },
     flush,
