@@ -6,8 +6,10 @@ import {
   lazyRouteComponent,
   redirect,
 } from '@tanstack/react-router'
+import type { AuditAction } from '../../src/audit.ts'
 import type { DeliveryStatus } from '../../src/delivery.ts'
 import type { JobStatus } from '../../src/job.ts'
+import { ACTIONS } from './audit.ts'
 import { DELIVERY_STATUSES, JOB_STATUSES } from './names.ts'
 import { SignInPage } from './pages/sign-in.tsx'
 import { NotFound, PageFault } from './parts/fault.tsx'
@@ -27,6 +29,14 @@ interface JobFilters {
 
 export const TEMPLATE_TABS = ['run', 'many', 'source'] as const
 export type TemplateTab = (typeof TEMPLATE_TABS)[number]
+
+interface AuditFilters {
+  action?: AuditAction
+  user?: string
+  object?: string
+  after?: string
+  before?: string
+}
 
 const text = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : typeof value === 'number' ? String(value) : undefined
@@ -229,6 +239,18 @@ const users = createRoute({
   path: '/users',
   component: lazyRouteComponent(() => import('./pages/users.tsx'), 'UsersPage'),
 })
+const audit = createRoute({
+  getParentRoute: () => system,
+  path: '/audit',
+  validateSearch: (search: Search): AuditFilters => ({
+    action: oneOf(search.action, ACTIONS),
+    user: text(search.user),
+    object: text(search.object),
+    after: text(search.after),
+    before: text(search.before),
+  }),
+  component: lazyRouteComponent(() => import('./pages/audit.tsx'), 'AuditPage'),
+})
 const eventTypes = createRoute({
   getParentRoute: () => system,
   path: '/events',
@@ -266,7 +288,7 @@ const routeTree = root.addChildren([
     subscriptionDelivery,
     newConnection,
     connection,
-    system.addChildren([nodes, connections, tokens, users, eventTypes, settings]),
+    system.addChildren([nodes, connections, tokens, users, audit, eventTypes, settings]),
   ]),
 ])
 

@@ -45,3 +45,9 @@ export function size(bytes: number): string {
   while (shown >= 999.5 && unit < units.length - 1) [shown, unit] = [shown / 1000, unit + 1]
   return `${Number(shown.toPrecision(3)).toLocaleString('en')} ${units[unit]}`
 }
+
+/** What a field of date and time holds, in the reader's zone, as the service takes it; undefined where it is no time. */
+export function localMoment(text: string | undefined): string | undefined {
+  const at = text === undefined ? Number.NaN : new Date(text).getTime()
+  return Number.isNaN(at) ? undefined : new Date(at).toISOString()
+}

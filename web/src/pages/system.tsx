@@ -8,6 +8,7 @@ const PARTS = [
   ['/system/connections', 'Connections'],
   ['/system/tokens', 'Tokens'],
   ['/system/users', 'Users'],
+  ['/system/audit', 'Audit trail'],
   ['/system/events', 'Event types'],
   ['/system/settings', 'Settings'],
 ] as const

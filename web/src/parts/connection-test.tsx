@@ -27,19 +27,20 @@ function Told({ found, small }: { found: Found; small: boolean }) {
 
 export function ConnectionTest({ name, small = false }: { name: string; small?: boolean }) {
   const test = useMutation({ mutationFn: () => api().connections.test(name) })
+  const button = (
+    <button
+      type="button"
+      className={small ? 'button quiet small' : 'button'}
+      aria-label={small ? `Test ${name}` : undefined}
+      disabled={test.isPending}
+      onClick={() => test.mutate()}
+    >
+      {test.isPending ? 'Trying…' : 'Test'}
+    </button>
+  )
   return (
     <>
-      <p>
-        <button
-          type="button"
-          className={small ? 'button quiet small' : 'button'}
-          aria-label={small ? `Test ${name}` : undefined}
-          disabled={test.isPending}
-          onClick={() => test.mutate()}
-        >
-          {test.isPending ? 'Trying…' : 'Test'}
-        </button>
-      </p>
+      {small ? button : <p>{button}</p>}
       {test.isError && <Fault error={test.error} />}
       <div role="status">{test.data && <Told found={test.data} small={small} />}</div>
     </>

@@ -1,0 +1,83 @@
+/** The audit trail in the console: what others did, found by filters that stand in the address. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ACTIONS } from '../../src/audit.ts'
+import { ACTIONS as TOLD } from '../../web/src/audit.ts'
+import { stand } from './stand.ts'
+import { apiOf, assertAccessible, assertPages, button, link, runJob } from './steps.ts'
+
+const stood = stand()
+
+test('has words for each action', () => {
+  assert.deepEqual(TOLD.toSorted(), ACTIONS.toSorted())
+})
+
+test('tells who did what to which thing, with a way to it, and filters that can be shared', async () => {
+  const { page } = stood.watched
+  const api = apiOf(stood.service.url)
+  const job = await runJob(stood.service.url, 'penguins')
+  await api.jobs.markdown(job.insight_id!)
+  await api.connections.create({ name: 'shop', kind: 'sqlite', options: { file: 'shop.db' } })
+  await api.connections.change('shop', { description: 'Orders', limits: { rows: 5 } })
+  const { token_id } = await api.tokens.create({ name: 'short', scopes: ['viewer'] })
+  await api.tokens.delete(token_id)
+
+  await link(page, 'System').click()
+  await link(page, 'Audit trail').click()
+  for (const words of ['ran a job', 'read a result', 'added a connection', 'revoked a token'])
+    await page.getByRole('cell', { name: words }).first().waitFor()
+  await page.getByRole('cell', { name: 'changed a connection description, limits' }).waitFor()
+  await assertAccessible(page, 'the audit trail')
+  await page.getByLabel('What', { exact: true }).selectOption('connection.change')
+  await page.waitForURL(/action=connection\.change/)
+  await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 1)
+  await page.getByRole('cell', { name: 'changed a connection' }).waitFor()
+  await page.reload()
+  await link(page, 'shop').click()
+  await page.getByRole('heading', { name: 'shop', level: 1 }).waitFor()
+  await page.goBack()
+  await link(page, 'all about it: shop').click()
+  await page.waitForURL((url) => url.searchParams.get('object') === 'shop' && !url.searchParams.has('action'))
+  await page.getByRole('cell', { name: 'added a connection' }).waitFor()
+  assert.equal(await page.locator('tbody tr').count(), 2)
+  await page.getByLabel('Who', { exact: true }).fill('somebody')
+  await page.keyboard.press('Enter')
+  await page.getByText('Nothing is recorded here').waitFor()
+  await page.getByText('user_id=somebody&object_id=shop').waitFor()
+  await assertAccessible(page, 'nothing recorded')
+  await link(page, 'Take the filters away').click()
+  await page.getByRole('cell', { name: 'ran a job' }).first().waitFor()
+  await page.getByLabel('Before', { exact: true }).fill('2001-01-01T00:00')
+  await page.getByText('Nothing is recorded here').waitFor()
+  await page.getByLabel('Before', { exact: true }).fill('')
+  await page.getByLabel('From', { exact: true }).fill('2001-01-01T00:00')
+  await page.getByRole('cell', { name: 'ran a job' }).first().waitFor()
+  stood.assertSilent()
+})
+
+test('goes back page by page, and leads to what a record names', async () => {
+  const { page } = stood.watched
+  const api = apiOf(stood.service.url)
+  const drafts = await Promise.all(
+    Array.from({ length: 51 }, () => api.jobs.create({ template_id: 'penguins' })),
+  )
+  await page.goto('/system/audit?action=job.create')
+  await button(page, 'Show more').waitFor()
+  assert.equal(await page.locator('tbody tr').count(), 50)
+  await button(page, 'Show more').click()
+  await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 52)
+  await button(page, 'Show more').waitFor({ state: 'detached' })
+  await page.goto(`/system/audit?object=${drafts[0]}`)
+  await page.locator('tbody a').filter({ hasText: '…' }).first().click()
+  await page.waitForURL(new RegExp(`/jobs/${drafts[0]}$`))
+  stood.assertSilent()
+})
+
+test('is accessible, fits a phone, and is for admins', async () => {
+  await assertPages(stood.browser, stood.service.url, ['/system/audit', '/system/audit?user=nobody'])
+  const { page, complaints, context } = await stood.openAs('analyst')
+  await page.goto('/system/audit')
+  await page.getByText('For admins').waitFor()
+  assert.deepEqual(complaints, [])
+  await context.close()
+})
