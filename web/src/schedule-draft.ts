@@ -85,7 +85,8 @@ export function scheduleInput(
     starts_at: boundOf(draft.starts_at, schedule?.starts_at ?? null),
     ends_at: boundOf(draft.ends_at, schedule?.ends_at ?? null),
     missed,
-    missed_limit: Number(draft.missed_limit),
+    // Its field is there for this alone.
+    ...(missed === 'all' ? { missed_limit: Number(draft.missed_limit) } : {}),
     overlap,
     paused,
     presence_name: draft.presence_name.trim() || null,

@@ -140,19 +140,20 @@ function Made({ batch, read, onAgain }: { batch: BatchView; read: VariableSets; 
   )
 }
 
+function verdict(refused: number, all: number): string {
+  if (refused === 0) return all === 1 ? 'The row fits.' : `All ${rows(all)} fit.`
+  if (all === 1) return 'The row does not fit: mend it.'
+  if (refused === 1) return `One of ${rows(all)} does not fit: mend it, or it is left out.`
+  return `${refused.toLocaleString('en')} of ${rows(all)} do not fit: mend them, or they are left out.`
+}
+
 function Preview({ check, read }: Pick<ReturnType<typeof useSets>, 'check' | 'read'>) {
   const { data, error } = check
   if (error) return <Fault error={error} onRetry={() => void check.refetch()} />
   return (
     <>
       <p role="status">
-        {data === undefined
-          ? 'Each row is checked…'
-          : data.refused === 0
-            ? data.accepted === 1
-              ? 'The row fits.'
-              : `All ${rows(data.accepted)} fit.`
-            : `${data.refused.toLocaleString('en')} of ${rows(read.sets.length)} do not fit: mend them, or they are left out.`}
+        {data === undefined ? 'Each row is checked…' : verdict(data.refused, read.sets.length)}
       </p>
       <SetTable
         label="Preview of the rows"

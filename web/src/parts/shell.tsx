@@ -46,13 +46,13 @@ const SECTIONS: readonly { to: LinkProps['to']; name: string; takes: Scope }[] =
 ]
 
 /** On a narrow page the sections are wider than it: the one that is shown is brought into view. */
-function useShownSection() {
+function useShownSection(shown: number) {
   const path = useRouterState({ select: (state) => state.resolvedLocation?.pathname })
   const nav = useRef<HTMLElement>(null)
   useEffect(() => {
     if (path !== undefined)
       nav.current?.querySelector('.active')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
-  }, [path])
+  }, [path, shown])
   return nav
 }
 
@@ -62,10 +62,11 @@ function Sections() {
     analyst: useMay('analyst'),
     admin: useMay('admin'),
   }
-  const nav = useShownSection()
+  const shown = SECTIONS.filter(({ takes }) => may[takes])
+  const nav = useShownSection(shown.length)
   return (
     <nav className="sections" aria-label="Sections" ref={nav}>
-      {SECTIONS.filter(({ takes }) => may[takes]).map(({ to, name }) => (
+      {shown.map(({ to, name }) => (
         <Link key={name} to={to}>
           {name}
         </Link>

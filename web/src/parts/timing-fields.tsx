@@ -22,6 +22,8 @@ const COMMON = [
   ['Last of the month at 18', '0 18 L * *'],
 ] as const
 
+const ZONES = knownZones()
+
 export type Timing = Pick<ScheduleDraft, (typeof FIELDS)[number]>
 
 /** The due times as the service says them, once typing has paused. */
@@ -142,7 +144,7 @@ export function TimingFields({ timing, faults: refused, onChange }: TimingFields
         onChange={({ target }) => onChange({ time_zone: target.value })}
       />
       <datalist id={zones}>
-        {knownZones().map((name) => (
+        {ZONES.map((name) => (
           <option key={name} value={name} />
         ))}
       </datalist>
