@@ -493,6 +493,21 @@ test('works by keyboard alone: past the sections, through the menu, to a templat
   assertSilent()
 })
 
+test('on a phone the section that is shown is in view, and Tab still begins at the top', async () => {
+  const { page, context } = await openPage(browser, service.url, { width: 390 })
+  await signIn(page, TOKEN)
+  await page.goto('/system')
+  const section = page.getByRole('navigation', { name: 'Sections' }).getByRole('link', { name: 'System' })
+  await section.waitFor()
+  await page.waitForFunction(() => {
+    const active = document.querySelector('.sections .active')?.getBoundingClientRect()
+    return active !== undefined && active.left >= 0 && active.right <= innerWidth
+  })
+  await page.keyboard.press('Tab')
+  assert.equal(await page.evaluate(() => document.activeElement?.textContent), 'Skip to the content')
+  await context.close()
+})
+
 test('first page is below 200 kB as sent', async () => {
   const { page, context } = await openPage(browser, service.url)
   let sent = 0

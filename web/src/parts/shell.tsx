@@ -50,8 +50,11 @@ function useShownSection(shown: number) {
   const path = useRouterState({ select: (state) => state.resolvedLocation?.pathname })
   const nav = useRef<HTMLElement>(null)
   useEffect(() => {
-    if (path !== undefined)
-      nav.current?.querySelector('.active')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+    const active = nav.current?.querySelector<HTMLElement>('.active')
+    if (path === undefined || !nav.current || !active) return
+    // Not by scrollIntoView: from what that shows, Tab would go on.
+    const [whole, own] = [nav.current.getBoundingClientRect(), active.getBoundingClientRect()]
+    nav.current.scrollLeft += Math.min(own.left - whole.left, 0) + Math.max(own.right - whole.right, 0)
   }, [path, shown])
   return nav
 }
