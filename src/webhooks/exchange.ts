@@ -154,10 +154,29 @@ function wasStale(failure: Error | null, state: ReturnType<typeof collector>['st
   return state.status === null && state.connecting?.reused === true && SOCKET_CODES.has(code)
 }
 
+/** One listener for each signal, however many exchanges would hear it: to add one costs more than to send. */
+const hearers = new WeakMap<AbortSignal, Set<() => void>>()
+
+/** Answers how to hear no more. */
+function onAbort(signal: AbortSignal, hear: () => void): () => void {
+  let all = hearers.get(signal)
+  if (!all) {
+    const made = new Set<() => void>()
+    hearers.set(signal, (all = made))
+    const tell = (): void => {
+      for (const each of made) each()
+    }
+    signal.addEventListener('abort', tell, { once: true })
+  }
+  all.add(hear)
+  return () => all.delete(hear)
+}
+
 export function exchange(guard: Guard, request: ExchangeRequest): Promise<Exchange> {
   const started = performance.now()
   return new Promise((resolve) => {
     let current: ReturnType<typeof collector>
+    let hearNoMore: (() => void) | undefined
     const giveUp = (): void => current.stop(new AbandonedError('The sender is stopping.'))
     const timer = setTimeout(
       () => current.stop(new DeadlineError('No complete answer in time.')),
@@ -165,7 +184,7 @@ export function exchange(guard: Guard, request: ExchangeRequest): Promise<Exchan
     )
     const end = (failure: Error | null): void => {
       clearTimeout(timer)
-      request.signal?.removeEventListener('abort', giveUp)
+      hearNoMore?.()
       const { status, headers, whole, connecting, firstByte } = current.state
       const { dns, connect, tls } = connecting ?? { dns: null, connect: null, tls: null }
       const phases = { dns, connect, tls, first_byte: firstByte, total: performance.now() - started }
@@ -187,8 +206,8 @@ export function exchange(guard: Guard, request: ExchangeRequest): Promise<Exchan
         current.stop(error as Error)
       }
     }
+    if (request.signal) hearNoMore = onAbort(request.signal, giveUp)
     start()
     if (request.signal?.aborted) giveUp()
-    else request.signal?.addEventListener('abort', giveUp, { once: true })
   })
 }

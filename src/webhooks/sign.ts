@@ -108,7 +108,9 @@ export function createSigner({ box, version }: SignerOptions): Signer {
     const rest = known ?? registeredHeaders(webhook)
     if (!known) registered.set(webhook, rest)
     const traced = input.traceparent !== undefined && !setsTraceparent(webhook)
-    const traceparent = traced ? { traceparent: input.traceparent! } : {}
+    const traceparent = traced ? input.traceparent : undefined
+    const seconds = String(timestamp)
+    const signatures = signature.split(' ').map((one) => one.split(',') as [string, string])
     return {
       sent: [
         'content-type',
@@ -118,22 +120,22 @@ export function createSigner({ box, version }: SignerOptions): Signer {
         'webhook-id',
         event.event_id,
         'webhook-timestamp',
-        String(timestamp),
+        seconds,
         'webhook-signature',
         signature,
-        ...Object.entries(traceparent).flat(),
+        ...(traceparent === undefined ? [] : ['traceparent', traceparent]),
         ...rest.sent,
       ],
       shown: {
         'content-type': 'application/json',
         'user-agent': agent,
         'webhook-id': event.event_id,
-        'webhook-timestamp': String(timestamp),
-        'webhook-signature': signature.replaceAll(/,[^ ]+/g, ',••••'),
-        ...traceparent,
+        'webhook-timestamp': seconds,
+        'webhook-signature': signatures.map(([version]) => `${version},••••`).join(' '),
+        ...(traceparent === undefined ? {} : { traceparent }),
         ...rest.shown,
       },
-      secrets: [...rest.secrets, ...signature.split(/[ ,]/).filter(isLong)],
+      secrets: [...rest.secrets, ...signatures.map(([, base64]) => base64)],
     }
   }
 }
