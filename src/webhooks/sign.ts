@@ -84,15 +84,13 @@ export function createSigner({ box, version }: SignerOptions): Signer {
       const hidden = header.public_value === undefined
       return { name: header.name, value, shown: shownValue(header), hidden }
     })
+    const hidden = all.filter((one) => one.hidden)
     const encoded = all.some(({ name }) => name.toLowerCase() === 'accept-encoding')
     const own = encoded ? [] : [{ name: 'accept-encoding', value: 'identity', shown: 'identity' }]
     return {
       sent: [...own, ...all].flatMap(({ name, value }) => [name, value]),
       shown: Object.fromEntries([...own, ...all].map(({ name, shown }) => [name, shown])),
-      secrets: all
-        .filter(({ hidden }) => hidden)
-        .flatMap(({ value }) => secretsIn(value))
-        .filter(isLong),
+      secrets: hidden.flatMap(({ value }) => secretsIn(value)).filter(isLong),
     }
   }
 
@@ -107,8 +105,7 @@ export function createSigner({ box, version }: SignerOptions): Signer {
     const known = registered.get(webhook)
     const rest = known ?? registeredHeaders(webhook)
     if (!known) registered.set(webhook, rest)
-    const traced = input.traceparent !== undefined && !setsTraceparent(webhook)
-    const traceparent = traced ? input.traceparent : undefined
+    const traceparent = setsTraceparent(webhook) ? undefined : input.traceparent
     const seconds = String(timestamp)
     const signatures = signature.split(' ').map((one) => one.split(',') as [string, string])
     return {
