@@ -88,11 +88,19 @@ const scryptAsync = promisify<
   Buffer
 >(scrypt)
 const COST = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 2 ** 20 }
+let last: Promise<unknown> = Promise.resolve()
+
+/** One at a time: each holds one of the few threads of libuv's pool for a tenth of a second, and commits need one, too. */
+function derive(password: string, salt: Buffer, cost: typeof COST): Promise<Buffer> {
+  const derived = last.then(() => scryptAsync(password.normalize('NFC'), salt, 32, cost))
+  last = derived.catch(() => undefined)
+  return derived
+}
 
 /** "scrypt$N$r$p$SALT$HASH" (OWASP's second choice of parameters, 32 MiB). */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(16)
-  const hash = await scryptAsync(password.normalize('NFC'), salt, 32, COST)
+  const hash = await derive(password, salt, COST)
   return ['scrypt', COST.N, COST.r, COST.p, salt.toString('base64url'), hash.toString('base64url')].join('$')
 }
 
@@ -102,7 +110,7 @@ export async function verifyPassword(password: string, stored: string | null): P
     stored ?? `scrypt$${COST.N}$${COST.r}$${COST.p}$AAAAAAAAAAAAAAAAAAAAAA$`
   ).split('$')
   const cost = { N: Number(N), r: Number(r), p: Number(p), maxmem: COST.maxmem }
-  const found = await scryptAsync(password.normalize('NFC'), Buffer.from(salt ?? '', 'base64url'), 32, cost)
+  const found = await derive(password, Buffer.from(salt ?? '', 'base64url'), cost)
   const wanted = Buffer.from(hash ?? '', 'base64url')
   return wanted.length === found.length && timingSafeEqual(found, wanted) && stored !== null
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -216,4 +217,78 @@ test('a power cut at any moment loses nothing of what was acknowledged, and leav
   )
   t.diagnostic(`${cuts} power cuts, the log was begun anew ${restarts} times`)
   assert.ok(restarts > 0)
+})
+
+/** Begun system calls in their order: which file, and of a write where. */
+interface Call {
+  name: string
+  file: 'log' | 'database'
+  at: number | null
+}
+
+const CALL = /^\d+ +(pwrite64|fsync|fdatasync)\(\d+<[^>]*assay\.db(-wal)?>(?:.*, \d+, (\d+)(?:\)| <))?/
+
+function traced(folder: string): Call[] {
+  const output = path.join(folder, 'calls')
+  const child = path.join(import.meta.dirname, 'syncs-child.ts')
+  const watch = [
+    '-f',
+    '-y',
+    '-s',
+    '0',
+    '-e',
+    'trace=pwrite64,fsync,fdatasync',
+    '-e',
+    'signal=none',
+    '-o',
+    output,
+  ]
+  const { status, stderr } = spawnSync('strace', [...watch, process.execPath, child, folder], {
+    encoding: 'utf8',
+  })
+  assert.equal(status, 0, stderr)
+  return readFileSync(output, 'utf8')
+    .split('\n')
+    .flatMap((line) => {
+      const [, name, ending, at] = CALL.exec(line) ?? []
+      return name ? [{ name, file: ending ? 'log' : 'database', at: at ? Number(at) : null }] : []
+    })
+}
+
+const traceable = spawnSync('strace', ['-o', '/dev/null', 'true']).status === 0
+
+/** On this rests what is said in log.ts, and what the test above takes for given. */
+test('SQLite syncs the log before it moves pages, the database before it begins the log anew, and the new header', {
+  skip: traceable ? false : 'strace is not there, or may not trace',
+}, () => {
+  const folder = mkdtempSync(path.join(FOLDER, 'assay-log-'))
+  try {
+    const calls = traced(folder)
+    const unsynced = { log: false, database: false }
+    let header = false
+    let moved = 0
+    let begun = 0
+    // From the first log on: before it the database was made, with a journal.
+    for (const { name, file, at } of calls.slice(calls.findIndex((call) => call.file === 'log'))) {
+      if (name !== 'pwrite64') {
+        unsynced[file] = false
+        if (file === 'log') header = false
+        continue
+      }
+      assert.ok(!header, 'the header is synced before the first frame')
+      if (file === 'database') {
+        assert.ok(!unsynced.log, 'the log is synced before its pages are moved')
+        moved += 1
+      } else if (at === 0) {
+        assert.ok(!unsynced.database, 'the database is synced before the log begins anew')
+        header = true
+        begun += 1
+      }
+      unsynced[file] = true
+    }
+    assert.ok(moved > 10 && begun > 3, `${moved} pages moved, ${begun} logs begun`)
+    assert.ok(calls.filter(({ name }) => name === 'fdatasync').length > 100, 'each commit is synced')
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
 })
