@@ -154,7 +154,7 @@ async function buildServices(
   const concurrency = config.workers ?? availableParallelism()
   const pool = poolOf(config, { store, clock, log, metrics, size: concurrency, tempRoot })
   if (pool) services.push(untilStopped('pool', () => pool.stop()))
-  const files = openFiles(config)
+  const files = await openFiles(config)
   services.push(untilStopped('files', () => files.close()))
   const senders = sendersOf(config, pool, shared)
   const sample = sampleFiles()

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { fork, spawn } from 'node:child_process'
+import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
@@ -236,18 +236,40 @@ test('data larger than the memory of the job spill to its own folder, which is r
   while ((await bench.leftovers()).length > 0) await systemClock.sleep(5)
 })
 
+/** A child by itself, as child-handle.ts forks it, until it is ready. */
+async function loneChild(env: Record<string, string>, execArgv: string[] = []): Promise<ChildProcess> {
+  const entry = path.join(import.meta.dirname, 'child.ts')
+  const child = fork(entry, [COLD], { env, execArgv: ['--no-warnings', ...execArgv] })
+  await once(child, 'message')
+  return child
+}
+
 test('what a child has compiled is kept for the next, although it is killed', async () => {
   const cache = await mkdtemp(path.join(tmpdir(), 'assay-compiled-'))
-  const child = fork(path.join(import.meta.dirname, 'child.ts'), [COLD], {
-    env: { NODE_COMPILE_CACHE: cache },
-    execArgv: ['--no-warnings'],
-  })
-  await once(child, 'message')
+  const child = await loneChild({ NODE_COMPILE_CACHE: cache })
   const kept = async (): Promise<number> => (await readdir(cache, { recursive: true })).length
   while ((await kept()) < 50) await systemClock.sleep(5)
   child.kill('SIGKILL')
   await once(child, 'exit')
   await rm(cache, { recursive: true })
+})
+
+test('a child loads what its task needs only: no HTTP client, no database, no drawing', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'assay-loaded-'))
+  const list = path.join(folder, 'modules')
+  const hook = `import { registerHooks } from 'node:module'; import { appendFileSync } from 'node:fs'
+    registerHooks({ load(url, context, next) { appendFileSync(process.env.LIST, url + '\\n'); return next(url, context) } })`
+  const child = await loneChild({ LIST: list }, [
+    '--import',
+    `data:text/javascript,${encodeURIComponent(hook)}`,
+  ])
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  const loaded = readFileSync(list, 'utf8').split('\n')
+  assert.ok(loaded.some((url) => url.includes('/liquidjs/')))
+  const packages = ['undici', 'pg', 'mysql2', 'vega', 'vega-lite', '@resvg', 'fastify', 'nodemailer']
+  for (const one of packages) assert.ok(!loaded.some((url) => url.includes(`/node_modules/${one}/`)), one)
+  await rm(folder, { recursive: true })
 })
 
 test('a pool for a single job has one process, and starts none ahead', async () => {

@@ -9,7 +9,6 @@ import { METHODS } from './methods/catalog.ts'
 import type { CheckTask, DescribeTask, Description, Probed, ProbeTask } from './protocol.ts'
 import { listFiles } from './sources/files.ts'
 import { fileKindOf, kindOf } from './sources/kinds.ts'
-import { probeFiles } from './sources/remote.ts'
 import { SourceError } from './sources/source.ts'
 
 export async function checkTask(task: CheckTask, options: Omit<InspectOptions, 'roots'>): Promise<Fault[]> {
@@ -35,7 +34,11 @@ export async function probeTask({ connection, roots }: ProbeTask, stop: AbortSig
   try {
     const probed =
       KINDS[connection.kind].reads === 'files'
-        ? await probeFiles(await fileKindOf(connection.kind), connection, signal)
+        ? await (await import('./sources/remote.ts')).probeFiles(
+            await fileKindOf(connection.kind),
+            connection,
+            signal,
+          )
         : await (await kindOf(connection.kind)).probe({
             connection,
             time_zone: 'UTC',

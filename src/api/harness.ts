@@ -107,7 +107,7 @@ export async function openHarness(test: TestContext, options: HarnessOptions = {
     store,
     pool,
     catalog: createCatalog({ shipped, folders: [] }),
-    files: openFiles({ files: null, home: folder, maxFile: 1e6, filesQuota: 3e6 }),
+    files: await openFiles({ files: null, home: folder, maxFile: 1e6, filesQuota: 3e6 }),
     secrets,
     connections: await openBook({ store, secrets, file: null, targets: null, environment: {} }),
     targets: parseTargets(['public', 'loopback']),

@@ -48,7 +48,7 @@ export async function readTemplate(file: string): Promise<{ source: TemplateSour
 export async function localRoots(config: Config): Promise<Roots> {
   const { sampleFiles } = await import('../templates/samples.ts')
   const { openFiles } = await import('../files/open.ts')
-  const files = openFiles(config)
+  const files = await openFiles(config)
   const own = await files.roots(DEFAULT_WORKSPACE, true)
   await files.close()
   return { sample: sampleFiles(), data: config.data, ...own }

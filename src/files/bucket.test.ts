@@ -21,10 +21,10 @@ after(async () => {
 const ANY: Conditions = { match: null, noneMatch: null }
 let made = 0
 
-function newFiles(quota = 1000): Files {
+async function newFiles(quota = 1000): Promise<Files> {
   made += 1
   const { endpoint, access_key, secret_key } = server.place
-  const files = openFiles({
+  const files = await openFiles({
     files: `s3://assay/test-${made}/files`,
     filesEndpoint: endpoint,
     filesAccessKey: access_key,
@@ -50,7 +50,7 @@ const refuses = (work: Promise<unknown>, code: string) =>
   assert.rejects(work, (error) => error instanceof AppError && error.code === code)
 
 test('files in a bucket are put, listed, read in part, replaced and removed like those of a folder', async () => {
-  const files = newFiles()
+  const files = await newFiles()
   const { file, isNew } = await put(files, 'a b/ü.csv', 'x,y\n')
   assert.deepEqual([isNew, file.file, file.bytes], [true, 'uploads/a b/ü.csv', 4])
   assert.deepEqual(await files.list('default'), [file])
@@ -65,7 +65,7 @@ test('files in a bucket are put, listed, read in part, replaced and removed like
 })
 
 test('conditions and the quota hold for a bucket, too', async () => {
-  const files = newFiles(100)
+  const files = await newFiles(100)
   const create = { match: null, noneMatch: '*' }
   const created = await Promise.allSettled(
     Array.from({ length: 5 }, (_, at) => put(files, 'a.csv', `${at}`, create)),
@@ -83,7 +83,7 @@ test('conditions and the quota hold for a bucket, too', async () => {
 })
 
 test('a job is given an address for each of its own files, and no key', async () => {
-  const files = newFiles()
+  const files = await newFiles()
   await put(files, 'a.csv', 'x\n1\n')
   await put(files, 'b.csv', 'x\n1\n', ANY, 'other')
   const { uploads } = await files.roots('default', true)
@@ -96,7 +96,7 @@ test('a job is given an address for each of its own files, and no key', async ()
 })
 
 test('a bucket that cannot be reached is told of, and stops no job that names no upload', async () => {
-  const files = openFiles({
+  const files = await openFiles({
     files: 's3://assay',
     filesEndpoint: 'http://127.0.0.1:9',
     home: path.join(home, 'away'),

@@ -1,7 +1,6 @@
 /** From the settings to where uploads lie. */
 import path from 'node:path'
 import type { RemoteRoots } from '../file.ts'
-import { BucketFiles } from './bucket.ts'
 import type { Files } from './files.ts'
 import { FolderFiles } from './folder.ts'
 
@@ -21,7 +20,7 @@ export interface FilesOptions {
 
 const CACHE_BYTES = 5e9
 
-export function openFiles(options: FilesOptions): Files {
+export async function openFiles(options: FilesOptions): Promise<Files> {
   const { files, home, maxFile, filesQuota } = options
   const limits = { file: maxFile, quota: filesQuota }
   const remote: RemoteRoots = {
@@ -32,6 +31,7 @@ export function openFiles(options: FilesOptions): Files {
   }
   const [, bucket, prefix = ''] = /^s3:\/\/([^/]+)\/?(.*?)\/*$/.exec(files ?? '') ?? []
   if (bucket === undefined) return new FolderFiles(files ?? path.join(home, 'files'), limits, remote)
+  const { BucketFiles } = await import('./bucket.ts')
   return new BucketFiles({
     place: {
       endpoint: options.filesEndpoint ?? null,

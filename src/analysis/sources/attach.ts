@@ -11,10 +11,9 @@ import type { Borrow } from '../lending.ts'
 import type { Roots } from '../protocol.ts'
 import { attachFile } from './file.ts'
 import { resolveFiles, type SourceFile } from './files.ts'
-import { plainAddress } from './https.ts'
 import { fileKindOf } from './kinds.ts'
 import { attachQuery } from './query.ts'
-import { fetchFiles, offeredFiles, type RemoteOptions, reachOf } from './remote.ts'
+import type { RemoteOptions } from './remote.ts'
 import { type Attached, SourceError } from './source.ts'
 
 export interface AttachOptions {
@@ -45,6 +44,9 @@ export async function attachSource(
   return attachFile(engine, given, files)
 }
 
+/** The HTTP client is loaded by the first source that lies elsewhere: 77 ms and 15 MB that most jobs do without. */
+const fetching = () => import('./remote.ts')
+
 /** The files that a name stands for: what lies elsewhere is fetched. */
 async function filesOf(source: Source, file: string, options: AttachOptions): Promise<SourceFile[]> {
   const { roots, borrow, signal, temp_folder } = options
@@ -54,6 +56,7 @@ async function filesOf(source: Source, file: string, options: AttachOptions): Pr
     try {
       const kind = await fileKindOf(loan.connection.kind)
       const { connection } = loan
+      const { fetchFiles, reachOf } = await fetching()
       return await fetchFiles(
         reachOf(connection),
         (guard, until) => kind.find(connection, file, guard, until),
@@ -65,24 +68,27 @@ async function filesOf(source: Source, file: string, options: AttachOptions): Pr
   }
   if (isAddress(source.file!)) return fetchAddress(file, remote)
   const { uploads } = roots
-  return resolveFiles(file, roots, (name) =>
-    fetchFiles(
+  return resolveFiles(file, roots, async (name) => {
+    const { fetchFiles, offeredFiles } = await fetching()
+    return fetchFiles(
       { targets: uploads?.targets ?? [], timeout_ms: null, bytes: Number.MAX_SAFE_INTEGER },
       () => {
         if (uploads?.fault !== undefined) throw new SourceError(uploads.fault)
         return Promise.resolve(offeredFiles(uploads?.offered ?? [], name))
       },
       remote,
-    ),
-  )
+    )
+  })
 }
 
-function fetchAddress(file: string, options: RemoteOptions): Promise<SourceFile[]> {
+async function fetchAddress(file: string, options: RemoteOptions): Promise<SourceFile[]> {
   const { targets = [], file_bytes: bytes = 0 } = options.remote ?? {}
   if (targets.length === 0)
     throw new SourceError(
       `${JSON.stringify(file.split('?')[0])} is not read: addresses are read where ASSAY_SOURCE_TARGETS allows them, or over a connection.`,
     )
+  const { fetchFiles } = await fetching()
+  const { plainAddress } = await import('./https.ts')
   return fetchFiles(
     { targets, timeout_ms: null, bytes },
     () => Promise.resolve([plainAddress(file, bytes)]),
