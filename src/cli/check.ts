@@ -20,10 +20,11 @@ export const CHECK: Command = {
   async run(call) {
     const { config } = resolveConfig(call.environment, call.settings)
     const { silentLog } = await import('../runtime/log.ts')
-    const { localLender, localRoots, readTemplate, withPool } = await import('./local-template.ts')
-    const roots = await localRoots(config)
+    const { withPool } = await import('./local-pool.ts')
     const found: { file: string; faults: Fault[] }[] = []
     await withPool(config, silentLog, async (pool) => {
+      const { localLender, localRoots, readTemplate } = await import('./local-template.ts')
+      const roots = await localRoots(config)
       for (const file of call.operands) {
         const { source } = await readTemplate(file)
         const lender = await localLender(config, call.environment, source)

@@ -1,19 +1,14 @@
-/** A template as a file on this machine, with the partials beside it, and the pool that checks and runs it here. */
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+/** A template as a file on this machine, with the partials beside it, and what it may read here. */
+import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import type { Lender } from '../analysis/lending.ts'
-import type { Pool } from '../analysis/pool.ts'
 import type { Roots } from '../analysis/protocol.ts'
 import { type Config, ConfigError } from '../config.ts'
-import { systemClock } from '../runtime/clock.ts'
-import type { Logger } from '../runtime/log.ts'
 import type { TemplateSource } from '../template.ts'
 import { type Parsed, parseTemplate } from '../templates/parse.ts'
 import { reachablePartials, templateVersion } from '../templates/partials.ts'
 import { DEFAULT_WORKSPACE } from '../token.ts'
 import { EXIT, ExitError } from './exit.ts'
-import { say } from './print.ts'
 
 const TEMPLATE_ENDING = '.md'
 
@@ -70,32 +65,4 @@ export async function localLender(
     },
   )
   return book.lender({ workspace_id: DEFAULT_WORKSPACE, template })
-}
-
-/** As in the service, but each question is asked anew: there is no store to keep answers in. */
-async function narratorOf({ narrateUrl: url, narrateModel: model, narrateKey: key }: Config) {
-  if (url === null) return undefined
-  const { createNarrator } = await import('../outgoing/narrator.ts')
-  return createNarrator({ url, model, key, cache: null, onFailure: say })
-}
-
-/** A pool for as long as `use` takes: the same sandbox and limits as in the service. */
-export async function withPool<T>(config: Config, log: Logger, use: (pool: Pool) => Promise<T>): Promise<T> {
-  const { createPool } = await import('../analysis/pool.ts')
-  const tempRoot = await mkdtemp(path.join(tmpdir(), 'assay-'))
-  const caps = {
-    timeout_ms: config.maxTimeout,
-    memory_bytes: config.maxMemory,
-    threads: config.maxThreads,
-    rows: config.maxRows,
-    output_bytes: config.maxOutput,
-  }
-  const narrator = await narratorOf(config)
-  const pool = createPool({ size: 1, single: true, clock: systemClock, log, caps, tempRoot, narrator })
-  try {
-    return await use(pool)
-  } finally {
-    await pool.stop()
-    await rm(tempRoot, { recursive: true, force: true })
-  }
 }
