@@ -90,7 +90,7 @@ const KEPT = 2
 /** The others end when nobody has needed them for so long, looked at as often. */
 const IDLE_MS = 300_000
 const LOOK_MS = 60_000
-/** A child is about 130 MB when warm; one that an analysis has left larger than this is replaced. */
+/** A child is about 120 MB when warm; one that an analysis has left larger than this is replaced. */
 const RESIDENT_MAX_BYTES = 400_000_000
 const SMALL_TIMEOUT_MS = 30_000
 const NOBODY = '(none)'
