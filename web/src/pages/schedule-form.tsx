@@ -135,6 +135,8 @@ function useSave(schedule: ScheduleView | undefined, onSaved: () => void) {
       await cache.invalidateQueries({ queryKey: ['schedules'] })
       await navigate({ to: '/schedules/$schedule_id', params: { schedule_id } })
     },
+    // The refusal may be of a variable that the template has had since it was read.
+    onError: (_error, { template_id }) => cache.invalidateQueries({ queryKey: ['template', template_id] }),
   })
 }
 
