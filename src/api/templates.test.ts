@@ -42,6 +42,18 @@ test('lists templates by id, and those that are asked for', async (t) => {
   assert.equal((await ask('GET', '/v1alpha/jobs/templates?page=2')).status, 422)
 })
 
+test('tells over which connections the sources of a template read, each once', async (t) => {
+  const { ask } = await openHarness(t)
+  const sources = `  a: { connection: warehouse, query: "select 1 as n" }
+  b: { connection: exports, file: "*.csv" }
+  c: { connection: warehouse, query: "select 2 as n" }
+  d: { file: sales.csv }`
+  const body = `---\nsources:\n${sources}\n---\n# Many\n`
+  await ask('PUT', '/v1alpha/jobs/templates/many', { body, type: MARKDOWN })
+  const [, many] = (await ask('GET', '/v1alpha/jobs/templates')).json()
+  assert.deepEqual([many.template_id, many.connections], ['many', ['exports', 'warehouse']])
+})
+
 test('creates, reads, replaces and deletes a template of the workspace', async (t) => {
   const { ask, tokens, store, token } = await openHarness(t)
   const url = '/v1alpha/jobs/templates/sales'

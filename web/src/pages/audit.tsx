@@ -97,7 +97,7 @@ function placeOf(action: AuditAction, id: string) {
   switch (noun) {
     case 'job':
       return deed === 'create_many'
-        ? null
+        ? ({ to: '/jobs', search: { batch: id } } as const)
         : ({ to: '/jobs/$assignment_id', params: { assignment_id: id } } as const)
     case 'result':
       return { to: '/insights/$insight_id', params: { insight_id: id } } as const
@@ -111,6 +111,8 @@ function placeOf(action: AuditAction, id: string) {
       return { to: '/webhooks/$webhook_id', params: { webhook_id: id } } as const
     case 'subscription':
       return { to: '/subscriptions/$subscription_id', params: { subscription_id: id } } as const
+    case 'file':
+      return { to: '/files', search: { in: id.split('/').slice(0, -1).join('/') || undefined } } as const
     case 'token':
       return { to: '/system/tokens' } as const
     case 'user':

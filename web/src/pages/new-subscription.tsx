@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import type { SubscriptionKind } from '../../../src/subscription.ts'
-import { api, faultsOf } from '../api.ts'
+import { api, faultsOf, useMay } from '../api.ts'
 import { useDraft } from '../draft.ts'
 import { Fault } from '../parts/fault.tsx'
 import { SelectField } from '../parts/field.tsx'
@@ -24,6 +24,7 @@ const KINDS: { value: SubscriptionKind; label: string }[] = [
 export function NewSubscriptionPage() {
   const cache = useQueryClient()
   const navigate = useNavigate()
+  const analyst = useMay('analyst')
   const [draft, change, forget] = useDraft<SubscriptionDraft>('subscription', () => FIRST_DRAFT)
   const [url, setUrl] = useState('')
   const create = useMutation({
@@ -53,9 +54,12 @@ export function NewSubscriptionPage() {
         />
         <SubscriptionFields draft={draft} change={change} url={url} setUrl={setUrl} faults={faults} />
         {create.isError && !areShown(faults) && <Fault error={create.error} />}
-        <button type="submit" className="button primary" disabled={create.isPending}>
-          Create
-        </button>
+        <div className="actions">
+          <button type="submit" className="button primary" disabled={create.isPending || !analyst}>
+            Create
+          </button>
+          {!analyst && <span className="small">Your token may only read.</span>}
+        </div>
       </form>
     </Page>
   )

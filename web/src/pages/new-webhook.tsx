@@ -5,7 +5,7 @@ import { type FormEvent, useState } from 'react'
 import type { NewWebhook, WebhookInput } from '../../../src/client.ts'
 import type { EventType } from '../../../src/event.ts'
 import type { SignatureVersion } from '../../../src/webhook.ts'
-import { api, faultsOf, useMe } from '../api.ts'
+import { api, faultsOf, useMay, useMe } from '../api.ts'
 import { useDraft } from '../draft.ts'
 import { EVENT_TYPES } from '../names.ts'
 import { Fault } from '../parts/fault.tsx'
@@ -116,6 +116,7 @@ function Fields({ draft, change, faults }: FormProps) {
 
 export function NewWebhookPage() {
   const me = useMe().data
+  const analyst = useMay('analyst')
   const cache = useQueryClient()
   const [draft, change, forget] = useDraft<Draft>('webhook', () => FIRST)
   // Values of headers are secrets: they are not kept in the tab's storage.
@@ -142,9 +143,12 @@ export function NewWebhookPage() {
           <Fields draft={draft} change={change} faults={faults} />
           <HeaderFields headers={headers} faults={faults} onChange={setHeaders} />
           {create.isError && !shown && <Fault error={create.error} />}
-          <button type="submit" className="button primary" disabled={create.isPending}>
-            Create
-          </button>
+          <div className="actions">
+            <button type="submit" className="button primary" disabled={create.isPending || !analyst}>
+              Create
+            </button>
+            {!analyst && <span className="small">Your token may only read.</span>}
+          </div>
         </form>
       )}
     </Page>

@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import type { Scope, Token } from '../../../src/token.ts'
 import { api, faultsOf } from '../api.ts'
-import { Confirm } from '../parts/dialog.tsx'
+import { AskFirst } from '../parts/ask-first.tsx'
 import { Fault } from '../parts/fault.tsx'
 import { SelectField, TextField } from '../parts/field.tsx'
 import { Empty } from '../parts/page.tsx'
@@ -72,35 +72,19 @@ function NewToken() {
   )
 }
 
-function Revoke({ token }: { token: Token }) {
-  const [asking, setAsking] = useState(false)
+function Revoke({ token: { token_id, name } }: { token: Token }) {
   const cache = useQueryClient()
-  const revoke = useMutation({
-    mutationFn: () => api().tokens.delete(token.token_id),
-    onSuccess: () => cache.invalidateQueries({ queryKey: ['tokens'] }),
-  })
   return (
-    <>
-      <button
-        type="button"
-        className="button quiet small"
-        aria-label={`Revoke ${token.name}`}
-        onClick={() => setAsking(true)}
-      >
-        Revoke
-      </button>
-      <Confirm
-        title={`Revoke “${token.name}”?`}
-        description="Whoever uses it is refused at once."
-        action="Revoke the token"
-        open={asking}
-        pending={revoke.isPending}
-        onClose={() => setAsking(false)}
-        onConfirm={() => revoke.mutate()}
-      >
-        {revoke.isError && <Fault error={revoke.error} />}
-      </Confirm>
-    </>
+    <AskFirst
+      quiet
+      label="Revoke"
+      of={name}
+      title={`Revoke “${name}”?`}
+      description="Whoever uses it is refused at once."
+      action="Revoke the token"
+      act={() => api().tokens.delete(token_id)}
+      onDone={() => cache.invalidateQueries({ queryKey: ['tokens'] })}
+    />
   )
 }
 

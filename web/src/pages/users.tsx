@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import type { Scope, User } from '../../../src/token.ts'
 import { api, faultsOf } from '../api.ts'
-import { Confirm } from '../parts/dialog.tsx'
+import { AskFirst } from '../parts/ask-first.tsx'
 import { Fault } from '../parts/fault.tsx'
 import { SelectField, TextField } from '../parts/field.tsx'
 import { Empty } from '../parts/page.tsx'
@@ -69,35 +69,19 @@ function NewUser() {
   )
 }
 
-function Remove({ user }: { user: User }) {
-  const [asking, setAsking] = useState(false)
+function Remove({ user: { user_id, username } }: { user: User }) {
   const cache = useQueryClient()
-  const remove = useMutation({
-    mutationFn: () => api().users.delete(user.user_id),
-    onSuccess: () => cache.invalidateQueries({ queryKey: ['users'] }),
-  })
   return (
-    <>
-      <button
-        type="button"
-        className="button quiet small"
-        aria-label={`Delete ${user.username}`}
-        onClick={() => setAsking(true)}
-      >
-        Delete
-      </button>
-      <Confirm
-        title={`Delete the user “${user.username}”?`}
-        description="The user’s tokens are revoked. Jobs and webhooks stay."
-        action="Delete the user"
-        open={asking}
-        pending={remove.isPending}
-        onClose={() => setAsking(false)}
-        onConfirm={() => remove.mutate()}
-      >
-        {remove.isError && <Fault error={remove.error} />}
-      </Confirm>
-    </>
+    <AskFirst
+      quiet
+      label="Delete"
+      of={username}
+      title={`Delete the user “${username}”?`}
+      description="The user’s tokens are revoked. Jobs and webhooks stay."
+      action="Delete the user"
+      act={() => api().users.delete(user_id)}
+      onDone={() => cache.invalidateQueries({ queryKey: ['users'] })}
+    />
   )
 }
 
