@@ -9,6 +9,7 @@ import { outcomeOf, outcomeOfMissing } from './figure.ts'
 import type { Row } from './measure.ts'
 import { describeOutcome, keep, writeReadme } from './report.ts'
 import { blockRow } from './rows/block.ts'
+import { claimCostRow } from './rows/claim-cost.ts'
 import { createRunRow } from './rows/create-run.ts'
 import { deliveriesRow } from './rows/deliveries.ts'
 import { finishedJobsRow } from './rows/finished-jobs.ts'
@@ -32,6 +33,7 @@ const ROWS: Row[] = [
   jobsPerSecondRow,
   queuesRow,
   nodesRow,
+  claimCostRow,
   deliveriesRow,
   latencyRow,
   hundredMillionRow,
