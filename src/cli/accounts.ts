@@ -325,14 +325,14 @@ export const ACCOUNTS: Command[] = [
   lister(
     'workspace list',
     'List the workspaces',
-    ['WORKSPACE', 'NAME', 'FOLDER', 'QUEUED', 'RUNNING', 'RATE', 'CREATED'],
+    ['WORKSPACE', 'NAME', 'FOLDER', 'QUEUED', 'RUNNING', 'RATE', 'FILE', 'FILES', 'CREATED'],
     (client) => everything(client.workspaces.list),
     (workspace) => [
       workspace.workspace_id,
       workspace.name,
       workspace.data_folder,
-      ...[workspace.max_queued, workspace.max_running, workspace.rate_limit].map(
-        (cap) => cap?.toString() ?? null,
+      ...(['max_queued', 'max_running', 'rate_limit', 'max_file_bytes', 'max_files_bytes'] as const).map(
+        (cap) => workspace[cap]?.toString() ?? null,
       ),
       workspace.created_at,
     ],
