@@ -150,6 +150,7 @@ test('deliveries that failed are listed, looked into, counted, recovered and sen
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
   const [id] = (await ok('create', url, '--retry', '')).trim().split('\n')
   assert.equal((await start(['test', id!]).ended).code, 1)
+  assert.match(await ok('list'), new RegExp(`${id} +failing: http_status: The receiver answered 500`))
   interface Listed {
     items: { delivery_id: string; status: string; event_id: string }[]
   }

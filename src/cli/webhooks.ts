@@ -2,7 +2,7 @@
 import type { Client } from '../client.ts'
 import { EVENT_TYPES, type EventType } from '../event.ts'
 import { systemClock } from '../runtime/clock.ts'
-import type { HeaderInput } from '../webhook.ts'
+import type { HeaderInput, WebhookView } from '../webhook.ts'
 import { everything } from './accounts.ts'
 import { type Call, type Command, JSON_OPTION } from './command.ts'
 import { withClient } from './connect.ts'
@@ -72,6 +72,12 @@ const CREATE: Command = {
     }),
 }
 
+/** With the reason, where there is one. */
+function statusOf({ status, disabled_reason, failing_reason }: WebhookView): string {
+  if (status === 'disabled') return disabled_reason === null ? status : `disabled: ${disabled_reason}`
+  return failing_reason === null ? status : `failing: ${failing_reason}`
+}
+
 const LIST: Command = {
   name: 'webhooks list',
   operands: '',
@@ -84,7 +90,7 @@ const LIST: Command = {
       else {
         const rows = webhooks.map((webhook) => [
           webhook.webhook_id,
-          webhook.disabled_reason ? `disabled: ${webhook.disabled_reason}` : webhook.status,
+          statusOf(webhook),
           webhook.presence_name,
           webhook.url,
         ])
