@@ -90,6 +90,22 @@ test('a cron line is previewed by anyone who may read, with the faults of a sche
   assert.deepEqual([kept.length, kept[0].schedule_id], [1, schedule_id], 'a preview keeps nothing')
 })
 
+test('one that has ended may still be renamed, and not be resumed', async (t) => {
+  const clock = new FakeClock(Date.parse('2026-03-26T12:00:00Z'))
+  const { ask } = await openHarness(t, { clock })
+  const body = { ...INPUT, ends_at: '2026-04-01T00:00:00Z' }
+  const at = `${AT}/${(await ask('POST', AT, { body })).json().schedule_id}`
+  clock.advance(30 * 86_400_000)
+  const renamed = await ask('PATCH', at, { body: { name: 'of old', ends_at: body.ends_at } })
+  assert.deepEqual([renamed.status, renamed.json().name], [200, 'of old'], renamed.text)
+  assert.equal((await ask('PATCH', at, { body: { paused: true } })).status, 200)
+  const resumed = await ask('PATCH', at, { body: { paused: false } })
+  assert.deepEqual(
+    [resumed.status, resumed.json().errors],
+    [422, [{ path: 'ends_at', message: 'lies before the first due time that is still to come' }]],
+  )
+})
+
 test('a schedule is run now, once for a key, and its jobs name it', async (t) => {
   const { ask, tokens } = await openHarness(t)
   const { schedule_id } = (await ask('POST', AT, { body: { ...INPUT, priority: 7 } })).json()

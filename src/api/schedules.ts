@@ -5,6 +5,7 @@ import { type FieldError, notFound } from '../errors.ts'
 import { JobView, jobView } from '../job.ts'
 import { iso } from '../runtime/clock.ts'
 import {
+  changesTiming,
   dueTimes,
   MISSED,
   MISSED_LIMIT,
@@ -91,8 +92,10 @@ function timingFaults(timing: Timing, now: string): FieldError[] {
   return faults
 }
 
-function faultsOf(schedule: NewSchedule, now: string): FieldError[] {
-  const faults = timingFaults(schedule, now)
+/** `before`: the same schedule as it is. Its times are not judged again where they stay: one that has ended keeps its name. */
+function faultsOf(schedule: NewSchedule, now: string, before: Schedule | null): FieldError[] {
+  const faults =
+    before && !changesTiming(before, { ...before, ...schedule }) ? [] : timingFaults(schedule, now)
   if (schedule.missed === 'all' && schedule.overlap === 'skip')
     faults.push({
       path: 'missed',
@@ -102,8 +105,12 @@ function faultsOf(schedule: NewSchedule, now: string): FieldError[] {
 }
 
 /** The whole schedule as it will be; throws a 422 or 404 for what could never be run. */
-async function check({ services, principal }: Pick<Call, 'services' | 'principal'>, schedule: NewSchedule) {
-  const faults = faultsOf(schedule, iso(services.clock.now()))
+async function check(
+  { services, principal }: Pick<Call, 'services' | 'principal'>,
+  schedule: NewSchedule,
+  before: Schedule | null,
+) {
+  const faults = faultsOf(schedule, iso(services.clock.now()), before)
   if (faults.length > 0) throw invalid(faults)
   const template = await requireTemplate(services, principal, schedule.template_id)
   variablesOf(template, schedule.variables, 'template_vars')
@@ -156,7 +163,7 @@ export const createSchedule = operation({
   errors: ['not_found'],
   async handle(call) {
     const schedule = newSchedule(call.body, call.id, call.principal)
-    await check(call, schedule)
+    await check(call, schedule, null)
     const made = await call.services.store.createSchedule(schedule)
     const location = `/v1alpha/schedules/${made.schedule_id}`
     return call.reply.code(201).header('location', location).send(scheduleView(made))
@@ -246,7 +253,7 @@ export const changeSchedule = operation({
     const patch = patchOf(call.body)
     // A pause is always possible: also of a schedule whose template is gone, or that has ended.
     const onlyPauses = patch.paused === true && Object.keys(patch).length === 1
-    if (!onlyPauses) await check(call, { ...present, ...patch })
+    if (!onlyPauses) await check(call, { ...present, ...patch }, present)
     const { workspace_id, schedule_id } = present
     const changed = await call.services.store.updateSchedule({ workspace_id, schedule_id, patch })
     if (!changed) throw notFound('schedule', schedule_id)
