@@ -53,7 +53,11 @@ function join(pair: Pair, near: Socket, far: Socket, asked: (chunk: Buffer) => v
   })
 }
 
-export async function startProxy(target: { host: string; port: number }, port = 0): Promise<Proxy> {
+export async function startProxy(
+  target: { host: string; port: number },
+  port = 0,
+  host = '127.0.0.1',
+): Promise<Proxy> {
   const pairs = new Set<Pair>()
   let mode: 'open' | 'silent' | 'cut' = 'open'
   let last: string | null = null
@@ -77,7 +81,7 @@ export async function startProxy(target: { host: string; port: number }, port = 
       join(pair, near, pair.far, (chunk) => listen(pair, chunk))
     }
   })
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => server.listen(port, host, resolve))
   const freeze = (): void => {
     for (const pair of pairs) pair.silent = true
   }

@@ -25,6 +25,7 @@ import {
   type World,
 } from './chaos/faults.ts'
 import { createLoad, digestOf, HUNGRY, type Load, WORK } from './chaos/load.ts'
+import { makeNamespace } from './chaos/namespace.ts'
 import { drain, readAll, readLogs, tellStory } from './chaos/reading.ts'
 import { startReceivers } from './chaos/receivers.ts'
 import { randomFrom } from './crash.ts'
@@ -45,6 +46,8 @@ export interface ChaosOptions {
   clockMs: number
   /** What is left must end in this time. */
   drainMs: number
+  /** Faults that are left out. */
+  without?: FaultKind[]
   /** A PostgreSQL of its own, whatever ASSAY_TEST_POSTGRES says: one that may be killed. */
   own: boolean
   log(line: string): void
@@ -99,7 +102,12 @@ function endWithUs(nodes: ChaosNode[], disk: SmallDisk | null): () => void {
   }
 }
 
-async function onPostgres({ nodes: count, leaseMs, own }: ChaosOptions, folder: string): Promise<Ground> {
+async function onPostgres(options: ChaosOptions, folder: string): Promise<Ground> {
+  const { nodes: count, leaseMs, own, log } = options
+  const namespace = count < ROLES.length ? 'fewer nodes than roles' : makeNamespace()
+  log(
+    typeof namespace === 'string' ? `no link is taken down: ${namespace}` : 'node-3 has a network of its own',
+  )
   const postgres = own ? await startOwnPostgres() : await startPostgres()
   const database = `assay_chaos_${process.pid}`
   const url = new URL(await postgres.createDatabase(database))
@@ -107,13 +115,17 @@ async function onPostgres({ nodes: count, leaseMs, own }: ChaosOptions, folder: 
   const env = { ...settings(leaseMs), ASSAY_SECRET_KEY: 'a1'.repeat(32), ASSAY_WORKERS: '1' }
   const nodes: ChaosNode[] = []
   for (let index = 0; index < count; index += 1) {
-    const proxy = await startProxy(target)
+    // With fewer than six the last ones do everything, and of two both.
+    const roles = index >= count - 1 || count < 3 ? ROLES.at(-1)! : ROLES[index % ROLES.length]!
+    // A worker needs nobody but its database: it can be put behind a link of its own.
+    const apart = roles === 'worker' && typeof namespace === 'object' ? namespace : null
+    const proxy = await startProxy(target, 0, apart?.outside)
+    url.hostname = apart?.outside ?? target.host
     url.port = String(proxy.port)
     const name = `node-${index + 1}`
     const place = { name, port: await freePort(), folder: path.join(folder, name), proxy }
-    // With fewer than six the last ones do everything.
-    const roles = index >= count - 1 ? ROLES.at(-1)! : ROLES[index % ROLES.length]!
-    nodes.push(keepNode({ ...place, roles, env: { ...env, ASSAY_STORE: url.href } }))
+    const within = apart ? { namespace: apart } : {}
+    nodes.push(keepNode({ ...place, ...within, roles, env: { ...env, ASSAY_STORE: url.href } }))
   }
   const letGo = endWithUs(nodes, null)
   return {
@@ -124,6 +136,7 @@ async function onPostgres({ nodes: count, leaseMs, own }: ChaosOptions, folder: 
       await Promise.all(nodes.map((node) => node.close()))
       letGo()
       for (const { proxy } of nodes) await proxy?.close()
+      if (typeof namespace === 'object') namespace.remove()
       await postgres.dropDatabase(database)
       await postgres.stop()
     },
@@ -159,6 +172,7 @@ function apis(nodes: ChaosNode[]): string[] {
 function healAll({ nodes, receivers }: World): void {
   for (const node of nodes) {
     node.proxy?.mend()
+    node.namespace?.mend()
     node.signal('SIGCONT')
   }
   receivers.mend()
@@ -245,7 +259,14 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
       fillDisk,
       submitHungry: () => load.submit(() => over, 'hungry'),
     }
-    const weights = { ...WEIGHTS[store], ...(postgres?.restart ? {} : { 'kill -9 of PostgreSQL': 0 }) }
+    const missing: FaultKind[] = [
+      ...(options.without ?? []),
+      ...(postgres?.restart ? [] : ['kill -9 of PostgreSQL' as const]),
+      ...(nodes.some((node) => node.namespace) ? [] : ['a link that is down' as const]),
+    ]
+    const weights = Object.fromEntries(
+      Object.entries(WEIGHTS[store]).filter(([kind]) => !missing.includes(kind as FaultKind)),
+    )
     const ended = new AbortController()
     try {
       const pressing = load.press(() => over)

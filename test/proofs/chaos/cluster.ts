@@ -10,6 +10,7 @@ import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Proxy } from '../../proxy.ts'
 import { assay, cleanEnvironment, descendants, isAlive } from '../../service.ts'
+import type { Namespace } from './namespace.ts'
 
 const SHIFT = pathToFileURL(path.join(import.meta.dirname, '..', '..', 'shift-clock.ts')).href
 const RESTART_MS = 300
@@ -25,6 +26,8 @@ export interface NodeOptions {
   proxy: Proxy | null
   /** The command line of another version. */
   program?: string
+  /** The network it lives in, if that is its own. */
+  namespace?: Namespace
 }
 
 export interface ChaosNode {
@@ -32,6 +35,7 @@ export interface ChaosNode {
   readonly roles: string
   readonly url: string
   readonly proxy: Proxy | null
+  readonly namespace: Namespace | null
   readonly folder: string
   readonly home: string
   readonly logFile: string
@@ -67,18 +71,16 @@ interface Run {
   expected: boolean
 }
 
-function launch(
-  { port, roles, env, program = assay }: NodeOptions,
-  home: string,
-  logFile: string,
-  clock: string,
-): Run {
+function launch(options: NodeOptions, home: string, logFile: string, clock: string): Run {
+  const { port, roles, env, program = assay, namespace } = options
   const log = openSync(logFile, 'a')
-  const child = spawn(process.execPath, [program, 'serve'], {
+  const [command, ...args] = [...(namespace?.prefix ?? []), process.execPath, program, 'serve']
+  const child = spawn(command!, args, {
     stdio: ['ignore', 'pipe', log],
     env: cleanEnvironment({
       ASSAY_HOME: home,
       ASSAY_PORT: String(port),
+      ...(namespace ? { ASSAY_HOST: namespace.inside } : {}),
       ASSAY_ROLES: roles,
       ASSAY_LOG_FORMAT: 'json',
       ASSAY_TEST_CLOCK: clock,
@@ -127,8 +129,9 @@ export function keepNode(options: NodeOptions): ChaosNode {
   const node: ChaosNode = {
     name,
     roles: options.roles,
-    url: `http://127.0.0.1:${options.port}`,
+    url: `http://${options.namespace?.inside ?? '127.0.0.1'}:${options.port}`,
     proxy: options.proxy,
+    namespace: options.namespace ?? null,
     folder,
     home,
     logFile,

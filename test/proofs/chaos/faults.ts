@@ -81,6 +81,11 @@ const ACTS = {
     (node) => node.proxy?.mend(),
     around,
   ),
+  'a link that is down': during(
+    (_world, node) => node.namespace?.cut(),
+    (node) => node.namespace?.mend(),
+    beyond,
+  ),
   'a clock set apart by minutes': async ({ clockMs }, node, length) => {
     node.shiftClock(Math.round((length * 2 - 1) * clockMs))
   },
@@ -111,6 +116,7 @@ const WHOLE = new Set<FaultKind>([
   'SIGSTOP for longer than the lease',
   'a network that swallows everything',
   'a node cut off from the database',
+  'a link that is down',
   'a full disk',
 ])
 
@@ -124,6 +130,7 @@ export const WEIGHTS: Record<'sqlite' | 'postgres', Partial<Record<FaultKind, nu
     'half-open connections': 4,
     'a network that swallows everything': 2,
     'a node cut off from the database': 3,
+    'a link that is down': 3,
     'a clock set apart by minutes': 3,
     'kill -9 of an analysis process': 5,
     'memory exhausted in a job': 2,
@@ -186,7 +193,8 @@ export async function inflict(
   const most = Math.max(1, Math.floor(world.nodes.length / 2))
   for (const [index, fault] of plan.entries()) {
     const { kind, victim, length, pauseMs } = fault
-    const node = await pickNode(world.nodes, victim, WHOLE.has(kind) ? most : null, ended)
+    const drawn = kind === 'a link that is down' ? world.nodes.filter((one) => one.namespace) : world.nodes
+    const node = await pickNode(world.nodes, drawn, victim, WHOLE.has(kind) ? most : null, ended)
     if (ended.aborted || broken !== undefined) break
     counts[kind] = (counts[kind] ?? 0) + 1
     const line = `${kind} (${node.name}, ${length.toFixed(2)})`
@@ -214,11 +222,12 @@ export async function inflict(
 /** The one that is drawn, once it runs and no fault that takes a node away holds it; with `most` once so many are free. */
 async function pickNode(
   nodes: ChaosNode[],
+  drawn: ChaosNode[],
   victim: number,
   most: number | null,
   ended: AbortSignal,
 ): Promise<ChaosNode> {
-  const node = nodes[Math.floor(victim * nodes.length)]!
+  const node = drawn[Math.floor(victim * drawn.length)]!
   if (most === null) return node
   const patience = performance.now() + BACK_MS
   while (!ended.aborted && (node.busy || !node.ready() || nodes.filter((one) => one.busy).length >= most)) {

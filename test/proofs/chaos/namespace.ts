@@ -1,0 +1,54 @@
+/** A network of its own for a node (Linux, root, iproute2), joined to the machine's by one link that can be taken down. */
+import { execFileSync } from 'node:child_process'
+
+export interface Namespace {
+  /** What a command begins with to run in it. */
+  prefix: string[]
+  /** Its own address, and the machine's as seen from it. */
+  inside: string
+  outside: string
+  cut(): void
+  mend(): void
+  remove(): void
+}
+
+function ip(...args: string[]): void {
+  execFileSync('ip', args, { stdio: 'pipe' })
+}
+
+/** Answers why there can be none where there can be none. */
+export function makeNamespace(): Namespace | string {
+  const id = String(process.pid)
+  const [name, near, far] = [`assay-${id}`, `as${id}a`, `as${id}b`]
+  // Of the block for tests of networks (RFC 2544), by the process: two runs do not meet.
+  const [third, fourth] = [(process.pid >> 6) & 255, (process.pid & 63) * 4]
+  const outside = `198.18.${third}.${fourth + 1}`
+  const inside = `198.18.${third}.${fourth + 2}`
+  const remove = (): void => {
+    try {
+      ip('netns', 'del', name)
+    } catch {
+      // It was not made, or is gone.
+    }
+  }
+  try {
+    ip('netns', 'add', name)
+    ip('link', 'add', near, 'type', 'veth', 'peer', 'name', far, 'netns', name)
+    ip('addr', 'add', `${outside}/30`, 'dev', near)
+    ip('link', 'set', near, 'up')
+    ip('-n', name, 'addr', 'add', `${inside}/30`, 'dev', far)
+    ip('-n', name, 'link', 'set', far, 'up')
+    ip('-n', name, 'link', 'set', 'lo', 'up')
+  } catch (error) {
+    remove()
+    return `no network namespace can be made here (${(error as Error).message.split('\n').at(-2) ?? 'no iproute2'})`
+  }
+  return {
+    prefix: ['ip', 'netns', 'exec', name],
+    inside,
+    outside,
+    cut: () => ip('link', 'set', near, 'down'),
+    mend: () => ip('link', 'set', near, 'up'),
+    remove,
+  }
+}
