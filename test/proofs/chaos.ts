@@ -88,11 +88,11 @@ function settings(leaseMs: number): Record<string, string> {
 }
 
 /** The runner ends a file that takes too long with SIGTERM: nothing may outlive it. */
-function endWithUs(nodes: ChaosNode[], disk: SmallDisk | null): () => void {
+function endWithUs(nodes: ChaosNode[], taken: { remove(): void } | null): () => void {
   const ended = (): void => process.exit(1)
   const kill = (): void => {
     for (const node of nodes) node.signal('SIGKILL')
-    disk?.remove()
+    taken?.remove()
   }
   process.on('exit', kill)
   process.on('SIGTERM', ended)
@@ -127,7 +127,7 @@ async function onPostgres(options: ChaosOptions, folder: string): Promise<Ground
     const within = apart ? { namespace: apart } : {}
     nodes.push(keepNode({ ...place, ...within, roles, env: { ...env, ASSAY_STORE: url.href } }))
   }
-  const letGo = endWithUs(nodes, null)
+  const letGo = endWithUs(nodes, typeof namespace === 'object' ? namespace : null)
   return {
     nodes,
     postgres,
