@@ -75,7 +75,7 @@ function launch(options: NodeOptions, home: string, logFile: string, clock: stri
   const { port, roles, env, program = assay, namespace } = options
   const log = openSync(logFile, 'a')
   const [command, ...args] = [...(namespace?.prefix ?? []), process.execPath, program, 'serve']
-  const child = spawn(command!, args, {
+  const child = spawn(command, args, {
     stdio: ['ignore', 'pipe', log],
     env: cleanEnvironment({
       ASSAY_HOME: home,
