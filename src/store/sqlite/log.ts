@@ -51,8 +51,11 @@ export async function openLog(db: DatabaseSync, file: string, pages = CHECKPOINT
   const move = db.prepare('PRAGMA wal_checkpoint(PASSIVE)')
   /** So many pages and they are moved; at the opening whatever is there. */
   let due = 0
+  /** To look costs 8 microseconds and more: not at each commit, where a few hundred pages more are nothing. */
+  const every = Math.ceil(pages / 250)
+  let calls = 0
   function checkpoint(): void {
-    if (left(look) < due) return
+    if (calls++ % every !== 0 || left(look) < due) return
     try {
       // What another connection still reads stays: it is tried again when as much has come on top.
       due = left(move) + pages
