@@ -8,9 +8,12 @@ import { kindConformance, lenderOf, queryTemplate, type Server, type TypeCase } 
 
 const missing = await missingPostgres()
 
+let databases = 0
+
 async function start(): Promise<Server> {
   const postgres = await startPostgres()
-  const url = await postgres.createDatabase(`assay_source_${process.pid}`)
+  databases += 1
+  const url = await postgres.createDatabase(`assay_source_${process.pid}_${databases}`)
   const client = new Client({ connectionString: url })
   await client.connect()
   await client.query(`create type mood as enum ('sad', 'happy')`)
