@@ -324,6 +324,7 @@ test('administers: a token that is shown once, a user who signs in by password a
   await page.getByText('It is shown this once').waitFor()
   await button(page, 'Revoke nightly').click()
   await button(page, 'Revoke the token').click()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
   await button(page, 'Revoke nightly').waitFor({ state: 'detached' })
   await link(page, 'Users').click()
   await page.getByLabel('User', { exact: false }).first().fill('bob')

@@ -165,6 +165,7 @@ test('gives a file back as it came, and deletes it after asking', async () => {
   await button(page, 'Delete all.csv').click()
   await assertAccessible(page, 'the question before a deletion')
   await button(page, 'Delete the file').click()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
   await button(page, 'Delete all.csv').waitFor({ state: 'detached' })
   const { items } = await apiOf(here.service.url).files.list()
   assert.deepEqual(
