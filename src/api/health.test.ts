@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
+import { mountSmallDisk } from '../../test/proofs/chaos/faults.ts'
+import { temporaryFolder } from '../../test/service.ts'
 import { FakeClock } from '../runtime/clock.ts'
 import { uuidv7 } from '../runtime/ids.ts'
 import type { Store } from '../store/store.ts'
@@ -67,6 +69,24 @@ test('a node whose lease cannot be renewed is not ready, and says why', async (t
   assert.equal(answer.statusCode, 503)
   assert.match(answer.payload, /cannot be renewed: .*the disk is full/)
   assert.match((await api.inject('/metrics')).payload, /^assay_lease_left_seconds 12$/m)
+})
+
+test('a node on SQLite whose disk is full is not ready, until it has room again', async (t) => {
+  const { folder, remove } = temporaryFolder()
+  const disk = mountSmallDisk(folder, 4)
+  t.after(() => {
+    disk?.remove()
+    remove()
+  })
+  if (!disk) return t.skip('nobody may mount a small disk here')
+  const api = await beside(t, await openHarness(t), { home: folder })
+  assert.equal((await api.inject('/readyz')).statusCode, 200)
+  const empty = disk.fill()
+  const answer = await api.inject('/readyz')
+  assert.equal(answer.statusCode, 503)
+  assert.match(answer.payload, /The disk of the home is full/)
+  empty()
+  assert.equal((await api.inject('/readyz')).statusCode, 200)
 })
 
 test('a database that was put back to before a migration is not ready', async (t) => {

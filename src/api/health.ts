@@ -3,10 +3,13 @@ import { timingSafeEqual } from 'node:crypto'
 import Type from 'typebox'
 import { AppError } from '../errors.ts'
 import { hashToken } from '../runtime/secrets.ts'
-import { soon } from './measure.ts'
+import { diskOf, soon } from './measure.ts'
 import { operation } from './route.ts'
 
 const State = (word: string) => Type.Object({ status: Type.Literal(word) })
+
+/** SQLite grows in the home; with less free a lease is still renewed, in place, and a creation is not kept. */
+const FREE_LEAST = 1_048_576
 
 export const alive = operation({
   name: 'alive',
@@ -22,13 +25,16 @@ export const ready = operation({
   tag: 'Service',
   summary: 'Whether the node can do its work',
   description:
-    'The store answers within two seconds, its schema is that of this program, and the last renewal of the lease of this node was kept: a disk that is full or a database that takes no writes is told here.',
+    'The store answers within two seconds, its schema is that of this program, the last renewal of the lease of this node was kept, and with SQLite the disk has room: a disk that is full or a database that takes no writes is told here.',
   scope: null,
   replies: { 200: { description: 'It can', schema: State('ready') } },
   errors: ['store_unavailable', 'stopping'],
   async handle({ services }) {
     if (services.stopping.aborted) throw new AppError('stopping', 'The node is stopping: ask another.')
     await soon(services.clock, services.store.ping())
+    const disk = services.store.kind === 'sqlite' && services.home ? await diskOf(services.home) : null
+    if (disk && disk.free_bytes < FREE_LEAST)
+      throw new AppError('store_unavailable', 'The disk of the home is full: nothing more can be kept.')
     const trouble = services.lease?.trouble() ?? null
     if (trouble !== null)
       throw new AppError('store_unavailable', `The lease of this node cannot be renewed: ${trouble}`)
