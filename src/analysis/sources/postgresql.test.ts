@@ -8,12 +8,13 @@ import { kindConformance, lenderOf, queryTemplate, type Server, type TypeCase } 
 
 const missing = await missingPostgres()
 
-let databases = 0
+let started = 0
 
 async function start(): Promise<Server> {
   const postgres = await startPostgres()
-  databases += 1
-  const url = await postgres.createDatabase(`assay_source_${process.pid}_${databases}`)
+  started += 1
+  const name = `assay_source_${process.pid}_${started}`
+  const url = await postgres.createDatabase(name)
   const client = new Client({ connectionString: url })
   await client.connect()
   await client.query(`create type mood as enum ('sad', 'happy')`)
@@ -45,6 +46,7 @@ async function start(): Promise<Server> {
     },
     async close() {
       await client.end()
+      await postgres.dropDatabase(name)
       await postgres.stop()
     },
   }
