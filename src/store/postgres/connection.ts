@@ -60,6 +60,8 @@ export interface Connection {
   write<T>(work: (transaction: Transaction) => Promise<T>, lane?: Lane): Promise<T>
   /** The same on a connection of its own: what keeps a node alive does not wait behind its requests. */
   writeFirst<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
+  /** Likewise, for deliveries: one transaction after the other, which do not wait behind requests. */
+  writeBeside<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
   /**
    * One statement as a transaction of its own, on a connection of its own: one message, one answer, one fsync. It brings its
    * settings with it: the functions of 0015_job_claims.
@@ -278,11 +280,10 @@ export function connect(url: string, context: Context, size = POOL_SIZE): Connec
     send: (sql, values) => inPlace(places, 'read', () => pool.query(sql, values)),
   })
   const atOnce = createPool(config, 1)
-  const silence = createSilence()
-  const places = createPlaces(size)
+  const beside = createPool(config, 1)
+  const [silence, places] = [createSilence(), createPlaces(size)]
   const reading = readingFrom({ pool, silence }, places)
-  let closed = false
-  let prepared = true
+  let [closed, prepared] = [false, true]
 
   async function guarded<T>(work: () => Promise<T>): Promise<T> {
     if (closed) throw unavailable('The store is closed.')
@@ -295,13 +296,13 @@ export function connect(url: string, context: Context, size = POOL_SIZE): Connec
 
   async function writeUntilKept<T>(
     work: (transaction: Transaction) => Promise<T>,
-    lane: Lane | null,
+    on: Lane | Pool,
   ): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const { value, hints: given } = await (lane === null
-          ? transact({ pool: reserve, silence }, context, work)
-          : inPlace(places, lane, () => transact({ pool, silence }, context, work)))
+        const { value, hints: given } = await (typeof on === 'string'
+          ? inPlace(places, on, () => transact({ pool, silence }, context, work))
+          : transact({ pool: on, silence }, context, work))
         hints.tell(given)
         return value
       } catch (error) {
@@ -328,14 +329,15 @@ export function connect(url: string, context: Context, size = POOL_SIZE): Connec
     tell: hints.tell,
     read: (work) => guarded(() => readTwice(reading, work)),
     write: (work, lane = 'write') => guarded(() => writeUntilKept(work, lane)),
-    writeFirst: (work) => guarded(() => writeUntilKept(work, null)),
+    writeFirst: (work) => guarded(() => writeUntilKept(work, reserve)),
+    writeBeside: (work) => guarded(() => writeUntilKept(work, beside)),
     subscribe: hints.subscribe,
     usage: () => ({ open: pool.totalCount, idle: pool.idleCount, waiting: places.waiting() }),
     async close() {
       if (closed) return
       closed = true
       await hints.close()
-      await Promise.all([pool.end(), reserve.end(), atOnce.end()])
+      await Promise.all([pool.end(), reserve.end(), atOnce.end(), beside.end()])
     },
   }
 }

@@ -32,7 +32,7 @@ suite('a pool that is full', { skip: missing ?? false }, () => {
     await postgres.stop()
   })
 
-  test('hundreds of creations at once are all kept, and neither renewals nor reads nor counts wait for them', async (context) => {
+  test('hundreds of creations at once are all kept, and neither renewals nor reads nor counts nor deliveries wait for them', async (context) => {
     const begun = performance.now()
     const over = new AbortController()
     const created = Promise.all(Array.from({ length: AT_ONCE }, () => store.createJob(jobInput()))).finally(
@@ -46,6 +46,7 @@ suite('a pool that is full', { skip: missing ?? false }, () => {
         store.ping(),
         store.listNodes(),
         store.counts(),
+        store.claimDeliveries({ node_id: 'node-1', limit: 10 }),
       ])
       waits.push(performance.now() - asked)
       await new Promise((resolve) => setTimeout(resolve, 50))

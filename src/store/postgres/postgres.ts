@@ -258,7 +258,7 @@ function auditedMethods(connection: Connection, store: Store): Store {
 }
 
 function postgresStore(connection: Connection, context: Context): Store {
-  const settling = createSettling(connection.write, sending.recordAttempts)
+  const settling = createSettling(connection.writeBeside, sending.recordAttempts)
   const store: Store = {
     kind: 'postgres',
     // Other processes write, too.
