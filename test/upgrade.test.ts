@@ -18,8 +18,8 @@ test('a node of the version before works on beside one of this, and none stops o
     nodes: 1,
     leaseMs: 3000,
     phaseMs: 1000,
-    jobs: 8,
-    clients: 3,
+    jobs: 3,
+    clients: 2,
     drainMs: 60_000,
     log: (line) => context.diagnostic(line),
   })
