@@ -112,6 +112,7 @@ export async function boss(connectionString: string, mode: Mode, count: number):
 
 export async function bull(url: string, mode: Mode, count: number): Promise<number> {
   const connection = new Redis(url, { maxRetriesPerRequest: null })
+  const blocking = connection.duplicate()
   const queue = new Queue('empty', { connection })
   for (let job = 0; job < count; job += BATCH)
     await queue.addBulk(
@@ -124,7 +125,7 @@ export async function bull(url: string, mode: Mode, count: number): Promise<numb
   const done = Promise.withResolvers<void>()
   let left = count
   const worker = new Worker('empty', async () => undefined, {
-    connection: connection.duplicate(),
+    connection: blocking,
     concurrency: mode === 'single' ? 1 : BATCH,
     autorun: false,
   })
@@ -140,5 +141,6 @@ export async function bull(url: string, mode: Mode, count: number): Promise<numb
   await worker.close()
   await queue.close()
   connection.disconnect()
+  blocking.disconnect()
   return rate
 }
