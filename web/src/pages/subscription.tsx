@@ -2,14 +2,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { api, useMay } from '../api.ts'
-import { Deliveries } from '../parts/deliveries.tsx'
-import { Stats } from '../parts/delivery-stats.tsx'
-import { HealthNotice } from '../parts/health.tsx'
 import { Loaded, Page } from '../parts/page.tsx'
 import { ReceiverActions } from '../parts/receiver-actions.tsx'
+import { ReceiverRecord } from '../parts/receiver-record.tsx'
 import { SubscriptionSettings } from '../parts/subscription-settings.tsx'
-import { TestDelivery } from '../parts/test-delivery.tsx'
-import { WhyNot } from '../parts/why-not.tsx'
 import { type Receiver, targetOf } from '../receivers.ts'
 
 export function SubscriptionPage() {
@@ -32,19 +28,12 @@ export function SubscriptionPage() {
       <Loaded query={query}>
         {(subscription) => (
           <>
-            <HealthNotice {...subscription} />
-            {analyst && <TestDelivery receiver={receiver} />}
-            <Stats receiver={receiver} />
-            <Deliveries
-              receiver={receiver}
-              status={status}
-              onStatus={(status) => void navigate({ search: (old) => ({ ...old, status }), replace: true })}
-            />
-            <WhyNot
+            <ReceiverRecord
               receiver={receiver}
               view={subscription}
+              status={status}
               job={job}
-              key={job}
+              onStatus={(status) => void navigate({ search: (old) => ({ ...old, status }), replace: true })}
               onAsk={(job) => void navigate({ search: (old) => ({ ...old, job }) })}
             />
             <h2>Settings</h2>

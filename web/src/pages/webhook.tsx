@@ -2,14 +2,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { api, useMay } from '../api.ts'
-import { Deliveries } from '../parts/deliveries.tsx'
-import { Stats } from '../parts/delivery-stats.tsx'
-import { HealthNotice } from '../parts/health.tsx'
 import { Loaded, Page } from '../parts/page.tsx'
-import { TestDelivery } from '../parts/test-delivery.tsx'
+import { ReceiverRecord } from '../parts/receiver-record.tsx'
 import { WebhookActions } from '../parts/webhook-actions.tsx'
 import { WebhookSettings } from '../parts/webhook-settings.tsx'
-import { WhyNot } from '../parts/why-not.tsx'
 import type { Receiver } from '../receivers.ts'
 
 export function WebhookPage() {
@@ -29,19 +25,12 @@ export function WebhookPage() {
       <Loaded query={query}>
         {(webhook) => (
           <>
-            <HealthNotice {...webhook} />
-            {analyst && <TestDelivery receiver={receiver} />}
-            <Stats receiver={receiver} />
-            <Deliveries
-              receiver={receiver}
-              status={status}
-              onStatus={(status) => void navigate({ search: (old) => ({ ...old, status }), replace: true })}
-            />
-            <WhyNot
+            <ReceiverRecord
               receiver={receiver}
               view={webhook}
+              status={status}
               job={job}
-              key={job}
+              onStatus={(status) => void navigate({ search: (old) => ({ ...old, status }), replace: true })}
               onAsk={(job) => void navigate({ search: (old) => ({ ...old, job }) })}
             />
             <h2>Settings</h2>

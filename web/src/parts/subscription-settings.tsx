@@ -4,9 +4,9 @@ import { type FormEvent, useState } from 'react'
 import type { SubscriptionView } from '../../../src/subscription.ts'
 import { api, faultsOf } from '../api.ts'
 import { triesOf } from '../times.ts'
+import { FactList } from './fact-list.tsx'
 import { Fault } from './fault.tsx'
 import { useRefresh } from './receiver-actions.tsx'
-import { Copy } from './show.tsx'
 import {
   areShown,
   draftOf,
@@ -30,20 +30,7 @@ function Facts({ subscription }: { subscription: SubscriptionView }) {
     ['At a time', max_in_flight === null ? 'the usual 8' : String(max_in_flight)],
     ['A second at most', rate_per_second === null ? 'no limit' : String(rate_per_second)],
   ]
-  return (
-    <dl>
-      <dt>Subscription</dt>
-      <dd>
-        <code>{subscription_id}</code> <Copy text={subscription_id} />
-      </dd>
-      {rows.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
-  )
+  return <FactList noun="Subscription" id={subscription_id} rows={rows} />
 }
 
 function EditForm({ subscription, onDone }: { subscription: SubscriptionView; onDone(): void }) {

@@ -5,9 +5,9 @@ import type { WebhookView } from '../../../src/webhook.ts'
 import { api, faultsOf } from '../api.ts'
 import { EVENT_TYPES } from '../names.ts'
 import { triesOf } from '../times.ts'
+import { FactList } from './fact-list.tsx'
 import { Fault } from './fault.tsx'
 import { ChecksField, TextField } from './field.tsx'
-import { Copy } from './show.tsx'
 
 export function WebhookFacts({ webhook }: { webhook: WebhookView }) {
   const { webhook_id, presence_name, user_id, events, headers, signature, public_key, retry_schedule } =
@@ -22,20 +22,7 @@ export function WebhookFacts({ webhook }: { webhook: WebhookView }) {
     ['At a time', webhook.max_in_flight === null ? 'the usual 8' : String(webhook.max_in_flight)],
     ['A second at most', webhook.rate_per_second === null ? 'no limit' : String(webhook.rate_per_second)],
   ]
-  return (
-    <dl>
-      <dt>Webhook</dt>
-      <dd>
-        <code>{webhook_id}</code> <Copy text={webhook_id} />
-      </dd>
-      {rows.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
-  )
+  return <FactList noun="Webhook" id={webhook_id} rows={rows} />
 }
 
 function EditForm({ webhook, onDone }: { webhook: WebhookView; onDone(): void }) {
