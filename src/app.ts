@@ -167,7 +167,18 @@ async function buildServices(
     : null
   const lease = createLease({ store, clock, log, node, leaseMs: config.lease })
   const { roles, home } = config
-  const api = await createApi({ ...shared, files, config, settings, pool, catalog, roles, lease, home })
+  const api = await createApi({
+    ...shared,
+    files,
+    config,
+    settings,
+    pool,
+    catalog,
+    roles,
+    lease,
+    home,
+    lingerMs: config.linger,
+  })
   const keeping = { keep: keepOf(config), keepAuditMs: config.keepAudit }
   services.push(lease, createReaper({ ...shared, ...keeping, leaseMs: config.lease }))
   if (catalog) services.push(createScheduler({ store, catalog, clock, log, metrics }))

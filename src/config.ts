@@ -285,6 +285,12 @@ export const SETTINGS = {
     'How long running jobs may finish when the service is told to stop',
     parseDuration,
   ),
+  linger: setting(
+    'ASSAY_LINGER',
+    '0s',
+    'How long a node that is told to stop goes on answering, with /readyz at 503, so that load balancers leave it first; at most 5m',
+    durationFrom(0, 300_000),
+  ),
 } as const satisfies Record<string, Setting<unknown>>
 
 export type SettingName = keyof typeof SETTINGS

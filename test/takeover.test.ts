@@ -19,6 +19,8 @@ const TOKEN = 'assay-takeover-test-token'
 const LEASE_MS = Number(process.env.ASSAY_TEST_LEASE ?? 3) * 1000
 /** What the promise allows after the lease has ended: as much again. */
 const SLACK_MS = LEASE_MS
+/** A busy machine may take long to ask a node whether it is ready. */
+const LINGER_MS = 2000
 const DATABASE = `assay_takeover_${process.pid}`
 const missing = await missingPostgres()
 
@@ -191,16 +193,18 @@ suite('who goes on with the work of a node', { skip: missing ?? false }, () => {
   })
 
   test('nodes are replaced one after another under load, and no request fails', async (context) => {
-    const rolled = [await addNode('api,worker'), await addNode('api,worker')]
+    const linger = { ASSAY_LINGER: `${LINGER_MS}ms` }
+    const rolled = [await addNode('api,worker', linger), await addNode('api,worker', linger)]
     const over = new AbortController()
+    const balancer = startBalancer(rolled)
     const answers = new Map<string, number>()
     const failures: string[] = []
     const load = async (): Promise<void> => {
       for (let nth = 0; !over.signal.aborted; nth += 1) {
-        const answer = await throughBalancer(
-          nth % 2 === 0 ? rolled : rolled.toReversed(),
-          nth % 3 === 0 ? ['GET', '/v1alpha/jobs/?limit=5'] : ['POST', '/v1alpha/jobs/'],
-        )
+        const answer =
+          nth % 3 === 0
+            ? await balancer.send('GET', '/v1alpha/jobs/?limit=5')
+            : await balancer.send('POST', '/v1alpha/jobs/')
         answers.set(answer, (answers.get(answer) ?? 0) + 1)
         if (answer !== '200') failures.push(answer)
       }
@@ -210,9 +214,11 @@ suite('who goes on with the work of a node', { skip: missing ?? false }, () => {
       const starts = node.starts
       node.signal('SIGTERM')
       await eventually(() => node.starts > starts && node.ready(), 'the next one is ready', 60_000)
+      await eventually(() => balancer.members().includes(node), 'the balancer sends to it', 60_000)
     }
     over.abort()
     await loading
+    await balancer.close()
     assert.deepEqual(failures, [])
     context.diagnostic(JSON.stringify(Object.fromEntries(answers)))
     await Promise.all(rolled.map((node) => node.close()))
@@ -243,27 +249,47 @@ function lapseIn(node: ChaosNode, id: string): string | null {
   return null
 }
 
-/** One request as a load balancer makes it: to the first node, and to the next where the connection is refused. */
-async function throughBalancer(nodes: ChaosNode[], [method, target]: [string, string]): Promise<string> {
-  for (const { url } of nodes) {
-    const answer = await new Promise<string>((resolve) => {
-      const body =
-        method === 'POST'
-          ? JSON.stringify({ payload: { type: 'template', template_id: 'short' } })
-          : undefined
-      const headers = {
-        authorization: `Bearer ${TOKEN}`,
-        'content-type': 'application/json',
-        connection: 'close',
-      }
-      const sent = request(`${url}${target}`, { method, headers, agent: false }, (response) => {
-        response.resume()
-        response.on('end', () => resolve(String(response.statusCode)))
-      })
-      sent.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
-      sent.end(body)
-    })
-    if (answer !== 'ECONNREFUSED') return answer
+/** One request over a connection of its own; answers its status, or why there is none. */
+function sendOnce(url: string, method: string, target: string): Promise<string> {
+  const body =
+    method === 'POST' ? JSON.stringify({ payload: { type: 'template', template_id: 'short' } }) : undefined
+  const headers = {
+    authorization: `Bearer ${TOKEN}`,
+    'content-type': 'application/json',
+    connection: 'close',
   }
-  return 'nobody listens'
+  return new Promise((resolve) => {
+    const sent = request(`${url}${target}`, { method, headers, agent: false }, (response) => {
+      response.resume()
+      response.on('end', () => resolve(String(response.statusCode)))
+    })
+    sent.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
+    sent.end(body)
+  })
+}
+
+/** A load balancer: asks each node again and again whether it is ready, sends to those that were, and never sends twice. */
+function startBalancer(nodes: ChaosNode[]) {
+  let members = nodes
+  let turn = 0
+  const over = new AbortController()
+  const asking = (async () => {
+    while (!over.signal.aborted) {
+      const answers = await Promise.all(nodes.map(({ url }) => sendOnce(url, 'GET', '/readyz')))
+      members = nodes.filter((_, index) => answers[index] === '200')
+      await new Promise((resolve) => setTimeout(resolve, LINGER_MS / 20))
+    }
+  })()
+  return {
+    members: () => members,
+    send(method: string, target: string): Promise<string> {
+      turn += 1
+      const node = members[turn % members.length]
+      return node ? sendOnce(node.url, method, target) : Promise.resolve('no node is ready')
+    },
+    close() {
+      over.abort()
+      return asking
+    },
+  }
 }

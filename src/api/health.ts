@@ -30,7 +30,7 @@ export const ready = operation({
   replies: { 200: { description: 'It can', schema: State('ready') } },
   errors: ['store_unavailable', 'stopping'],
   async handle({ services }) {
-    if (services.stopping.aborted) throw new AppError('stopping', 'The node is stopping: ask another.')
+    if (services.leaving.aborted) throw new AppError('stopping', 'The node is stopping: ask another.')
     await soon(services.clock, services.store.ping())
     const disk = services.store.kind === 'sqlite' && services.home ? await diskOf(services.home) : null
     if (disk && disk.free_bytes < FREE_LEAST)

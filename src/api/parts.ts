@@ -56,6 +56,8 @@ export interface ApiParts {
   lease?: NodeHealth
   /** The folder of the state, whose disk is watched. */
   home?: string
+  /** Milliseconds that it goes on answering once it is told to close; left out: none. */
+  lingerMs?: number
 }
 
 /** What the operations of the role `api` work with. */
@@ -78,6 +80,8 @@ export interface Services extends ApiParts {
   measure(): Promise<void>
   /** The text of the OpenAPI document. */
   openapi(): string
+  /** Aborted when the node is told to stop: balancers are to leave it. */
+  leaving: AbortSignal
   /** Aborted when the server begins to close: what waits answers now. */
   stopping: AbortSignal
 }

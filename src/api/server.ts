@@ -3,6 +3,7 @@
  * request id on every response, one wide line in the log for each request, and a close that drains.
  */
 import { type AddressInfo, Socket } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { AppError } from '../errors.ts'
 import { uuidv7 } from '../runtime/ids.ts'
@@ -32,6 +33,8 @@ const REQUEST_MS = 60_000
 const UPLOAD_MS = 6 * 3_600_000
 /** How long what is under way may take once the server closes, before its connections are cut. */
 const CLOSE_MS = 10_000
+/** How long a connection that has become idle meanwhile may hold up the close. */
+const IDLE_MS = 50
 
 export interface Api {
   /** Answers with the address, e.g. "http://127.0.0.1:8080". */
@@ -40,14 +43,14 @@ export interface Api {
   readonly address: string | null
   /** Requests without a socket, for tests. */
   readonly inject: FastifyInstance['inject']
-  /** Takes no more connections, ends what waits, lets the rest finish. */
+  /** Not ready from now on, it answers for `lingerMs`; then it takes no more connections, ends what waits, lets the rest finish. */
   close(): Promise<void>
 }
 
 /** Without the role `api` only health and metrics are served. */
 export async function createApi(parts: ApiParts): Promise<Api> {
-  const stopping = new AbortController()
-  const services = createServices(parts, stopping.signal)
+  const [leaving, stopping] = [new AbortController(), new AbortController()]
+  const services = createServices(parts, { leaving: leaving.signal, stopping: stopping.signal })
   const routes = ROUTES.filter((route) => route.everywhere || parts.roles.includes('api'))
   const app = createServer(parts)
   traceRequests(app, parts.traces)
@@ -68,15 +71,36 @@ export async function createApi(parts: ApiParts): Promise<Api> {
       return addressOf(app)!
     },
     async close() {
+      leaving.abort()
+      await linger(app, parts)
       stopping.abort()
       services.hints.close()
-      const cut = setTimeout(() => app.server.closeAllConnections(), CLOSE_MS)
-      await app.close()
+      await closeConnections(app)
       await services.openings.close()
-      clearTimeout(cut)
       await services.audit.flush()
     },
   }
+}
+
+/**
+ * A balancer goes on sending until it has asked /readyz again: each answer tells it to close its connection. Those that
+ * the kernel has taken but Node has not would be reset when the port is closed: one turn of the event loop takes them.
+ */
+async function linger({ server }: FastifyInstance, { roles, clock, lingerMs = 0 }: ApiParts): Promise<void> {
+  server.prependListener('request', (_request, response) => {
+    response.shouldKeepAlive = false
+  })
+  if (roles.includes('api') && server.listening) await clock.sleep(lingerMs)
+  await nextTurn()
+}
+
+/** Node closes those that are idle when it is told to; one whose answer ended later would be kept until it times out. */
+async function closeConnections(app: FastifyInstance): Promise<void> {
+  const idle = setInterval(() => app.server.closeIdleConnections(), IDLE_MS)
+  const cut = setTimeout(() => app.server.closeAllConnections(), CLOSE_MS)
+  await app.close()
+  clearInterval(idle)
+  clearTimeout(cut)
 }
 
 function addressOf(app: FastifyInstance): string | null {

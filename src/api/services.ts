@@ -17,7 +17,7 @@ import { createStatuses } from './statuses.ts'
 /** Pages opened by links: people behind one address share it. */
 const READERS = { burst: 120, perSecond: 2 }
 
-export function createServices(parts: ApiParts, stopping: AbortSignal): Services {
+export function createServices(parts: ApiParts, signals: Pick<Services, 'leaving' | 'stopping'>): Services {
   if (parts.roles.includes('api') && (parts.pool === null || parts.catalog === null))
     throw new Error('The role api needs the pool and the catalog.')
   const { clock, store, config } = parts
@@ -35,12 +35,12 @@ export function createServices(parts: ApiParts, stopping: AbortSignal): Services
     statuses: createStatuses(store),
     sample: sampleFiles(),
     drawings: createDrawings(pool, parts.log),
-    idempotency: createIdempotency({ ...parts, stopping }),
+    idempotency: createIdempotency({ ...parts, stopping: signals.stopping }),
     requests: createRequestLimits(clock, config),
     readers: createLimiter(clock, READERS),
     openings: createOpenings(store, clock, parts.log),
     measure: createMeasure(parts),
     openapi: () => (document ??= openapiText()),
-    stopping,
+    ...signals,
   }
 }

@@ -43,8 +43,8 @@ export const SERVE: Command = {
   operands: '',
   summary: 'Run the service',
   details:
-    'Runs until SIGINT or SIGTERM: then it takes no more requests, lets running jobs finish for ASSAY_DRAIN and gives\n' +
-    'the rest back. A second signal ends it at once. The first start prints an admin token, once.',
+    'Runs until SIGINT or SIGTERM: then it answers on for ASSAY_LINGER, takes no more requests, lets running jobs finish\n' +
+    'for ASSAY_DRAIN and gives the rest back. A second signal ends it at once. The first start prints an admin token, once.',
   options: {},
   listens: true,
   async run(call) {
