@@ -1,11 +1,14 @@
 /** After the last fault: everything ends by itself, and then all that the service remembers is read. */
 import { readFileSync } from 'node:fs'
 import type { Client } from '../../../src/client.ts'
+import { ENDING_EVENTS } from '../../../src/event.ts'
 import type { Entry, SeenMove } from '../../history.ts'
 import type { ChaosNode } from './cluster.ts'
 import { digestOf, type Load } from './load.ts'
 
 const AT_ONCE = 8
+/** Longer than PostgreSQL keeps a transaction whose node says nothing. */
+const GIVEN_UP_MS = 60_000
 /** Told last: nothing is seen after it. */
 const LAST = Number.MAX_SAFE_INTEGER
 
@@ -70,6 +73,10 @@ export async function drain(
   return stuck
 }
 
+const isEnding = (type: string): boolean => (ENDING_EVENTS as readonly string[]).includes(type)
+const hasEnded = (entry: Entry): entry is Extract<Entry, { kind: 'seen' }> =>
+  entry.kind === 'seen' && entry.job.finished_at !== null
+
 /** Every page of the list. */
 async function readJobs(load: Load): Promise<void> {
   let cursor: string | undefined
@@ -88,8 +95,13 @@ async function readJobs(load: Load): Promise<void> {
   } while (cursor)
 }
 
-async function readEvents(load: Load): Promise<void> {
+/**
+ * Forward, until there is nothing more. What a transaction under way may come before is shown when that has ended: one of
+ * a node that was cut off lasts until the database has given it up.
+ */
+async function readEvents(load: Load, finished: Set<string>): Promise<void> {
   let cursor: string | undefined
+  const patience = performance.now() + GIVEN_UP_MS
   for (;;) {
     const query = { order: 'oldest', limit: 200, ...(cursor ? { cursor } : {}) } as const
     const page = (await load.insist((client) => client.events.list(query)))!
@@ -99,6 +111,7 @@ async function readEvents(load: Load): Promise<void> {
         insight_id?: string | null
       }
       if (assignment_id === undefined) continue
+      if (isEnding(type)) finished.delete(assignment_id)
       load.entries.push({
         kind: 'event',
         event_id,
@@ -109,8 +122,10 @@ async function readEvents(load: Load): Promise<void> {
         ended: LAST,
       })
     }
-    if (page.items.length === 0) return
     cursor = page.next_cursor ?? cursor
+    if (page.items.length > 0) continue
+    if (finished.size === 0 || performance.now() > patience) return
+    await new Promise((resolve) => setTimeout(resolve, 200))
   }
 }
 
@@ -169,8 +184,9 @@ export function readLogs(nodes: ChaosNode[]): { settled: Entry[]; lines: Map<str
 /** Into the load's entries; everything has ended. */
 export async function readAll(load: Load, url: string, token: string): Promise<void> {
   await readJobs(load)
-  await readEvents(load)
   const kept = load.entries.filter((entry) => entry.kind === 'kept')
+  const ended = new Set(load.entries.flatMap((one) => (hasEnded(one) ? [one.assignment_id] : [])))
+  await readEvents(load, new Set(kept.map((one) => one.assignment_id).filter((id) => ended.has(id))))
   const ran = new Set(load.entries.flatMap((one) => (one.kind === 'ran' ? [one.assignment_id] : [])))
   await forEachOf(
     kept.filter(({ assignment_id }) => ran.has(assignment_id)),
