@@ -483,6 +483,10 @@ test('works by keyboard alone: past the sections, through the menu, to a templat
   await page.getByRole('menuitemradio', { name: 'Dark' }).and(page.locator(':focus')).waitFor()
   await page.keyboard.press('Enter')
   assert.equal(await page.evaluate(() => document.documentElement.style.colorScheme), 'dark')
+  // A menu that closes gives the focus back a moment later.
+  await button(page, /^admin/)
+    .and(page.locator(':focus'))
+    .waitFor()
   await link(page, /Flight delays/).focus()
   await page.keyboard.press('Enter')
   await page.waitForURL(/\/templates\/flight-delays/)
