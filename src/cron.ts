@@ -8,16 +8,7 @@
  * `*` or a step in minute or hour counts real time: what is skipped is left out, what occurs twice comes twice.
  */
 import { Cron } from 'croner'
-
-const NAMES: Record<string, string> = {
-  '@yearly': '0 0 1 1 *',
-  '@annually': '0 0 1 1 *',
-  '@monthly': '0 0 1 * *',
-  '@weekly': '0 0 * * 0',
-  '@daily': '0 0 * * *',
-  '@midnight': '0 0 * * *',
-  '@hourly': '0 * * * *',
-}
+import { MONTHS, CRON_NAMES as NAMES, WEEKDAYS } from './calendar.ts'
 
 interface Field {
   name: string
@@ -26,14 +17,13 @@ interface Field {
   words: string[]
 }
 
-const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC']
-const DAYS = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT']
+const short = (words: readonly string[]): string[] => words.map((word) => word.slice(0, 3).toUpperCase())
 const FIELDS: Field[] = [
   { name: 'minute', least: 0, most: 59, words: [] },
   { name: 'hour', least: 0, most: 23, words: [] },
   { name: 'day of month', least: 1, most: 31, words: [] },
-  { name: 'month', least: 1, most: 12, words: MONTHS },
-  { name: 'day of week', least: 0, most: 7, words: DAYS },
+  { name: 'month', least: 1, most: 12, words: short(MONTHS) },
+  { name: 'day of week', least: 0, most: 7, words: short(WEEKDAYS) },
 ]
 const LONGEST = 200
 const PLAIN = /^(?:\*|([a-z0-9]+)(?:-([a-z0-9]+))?)(?:\/(\d+))?$/i

@@ -27,6 +27,8 @@ const NOUNS = [
   'cron',
   'file',
   'subscription',
+  'calendar',
+  'quantity',
   'collector',
   'errors',
 ].map((noun) => `src/${noun}.ts`)

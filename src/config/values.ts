@@ -1,6 +1,7 @@
 /** What the text of a setting means: each function gives its value, or throws what it must be ("must be ..."). */
 import { homedir } from 'node:os'
 import path from 'node:path'
+import { bytes, milliseconds } from '../quantity.ts'
 import { parseMailbox } from '../subscription.ts'
 
 export const text = (value: string): string => value
@@ -21,24 +22,11 @@ export function oneOf<T extends string>(...allowed: T[]): (value: string) => T {
   }
 }
 
-const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
-const SIZES: Record<string, number> = {
-  B: 1,
-  kB: 1e3,
-  KB: 1e3,
-  MB: 1e6,
-  GB: 1e9,
-  TB: 1e12,
-  KiB: 2 ** 10,
-  MiB: 2 ** 20,
-  GiB: 2 ** 30,
-}
-
 /** "60s" -> 60000 (milliseconds). */
 export function parseDuration(value: string): number {
-  const match = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)$/.exec(value)
-  if (!match) throw new Error('must be a duration such as 500ms, 60s, 5m, 2h or 30d')
-  return Number(match[1]) * UNITS[match[2]!]!
+  const duration = milliseconds(value)
+  if (duration === null) throw new Error('must be a duration such as 500ms, 60s, 5m, 2h or 30d')
+  return duration
 }
 
 export function durationFrom(least: number, most: number): (value: string) => number {
@@ -51,9 +39,9 @@ export function durationFrom(least: number, most: number): (value: string) => nu
 
 /** "1GB" -> 1e9 (bytes). */
 export function parseSize(value: string): number {
-  const match = /^(\d+(?:\.\d+)?)\s*(B|kB|KB|MB|GB|TB|KiB|MiB|GiB)$/.exec(value)
-  if (!match) throw new Error('must be a size such as 512MB, 1GB or 2GiB')
-  return Math.floor(Number(match[1]) * SIZES[match[2]!]!)
+  const size = bytes(value)
+  if (size === null) throw new Error('must be a size such as 512MB, 1GB or 2GiB')
+  return Math.floor(size)
 }
 
 export const ROLES = ['api', 'worker', 'dispatcher'] as const

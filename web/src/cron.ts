@@ -1,28 +1,6 @@
 /** A cron line in words, where that is short; else null, and the line has to speak for itself. Pure. */
-const NAMES: Record<string, string> = {
-  '@yearly': '0 0 1 1 *',
-  '@annually': '0 0 1 1 *',
-  '@monthly': '0 0 1 * *',
-  '@weekly': '0 0 * * 0',
-  '@daily': '0 0 * * *',
-  '@midnight': '0 0 * * *',
-  '@hourly': '0 * * * *',
-}
-const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday']
-const MONTHS = [
-  'January',
-  'February',
-  'March',
-  'April',
-  'May',
-  'June',
-  'July',
-  'August',
-  'September',
-  'October',
-  'November',
-  'December',
-]
+import { CRON_NAMES, MONTHS, WEEKDAYS } from '../../src/calendar.ts'
+
 const NUMBER = /^\d{1,2}$/
 
 function listed(words: readonly string[]): string {
@@ -46,10 +24,10 @@ function wordOf(item: string, words: readonly string[], first: number): string |
 function daysOf(field: string): string | null {
   const range = /^(\w+)-(\w+)$/.exec(field)
   if (range) {
-    const [from, to] = [wordOf(range[1]!, DAYS, 0), wordOf(range[2]!, DAYS, 0)]
+    const [from, to] = [wordOf(range[1]!, WEEKDAYS, 0), wordOf(range[2]!, WEEKDAYS, 0)]
     return from && to ? `${from} to ${to}` : null
   }
-  const days = field.split(',').map((item) => wordOf(item, DAYS, 0))
+  const days = field.split(',').map((item) => wordOf(item, WEEKDAYS, 0))
   return days.every((day) => day !== undefined) ? `every ${listed(days)}` : null
 }
 
@@ -85,7 +63,7 @@ function rhythm(minute: string, hour: string): string | null {
 }
 
 export function cronWords(line: string): string | null {
-  const fields = (NAMES[line.trim().toLowerCase()] ?? line).trim().split(/\s+/)
+  const fields = (CRON_NAMES[line.trim().toLowerCase()] ?? line).trim().split(/\s+/)
   if (fields.length !== 5) return null
   const [minute, hour, day, month, weekday] = fields as [string, string, string, string, string]
   const when = dates(day, month, weekday)

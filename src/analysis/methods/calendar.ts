@@ -1,21 +1,7 @@
 /** Days and periods of the proleptic Gregorian calendar, as numbers of days since 1970-01-01; no clock, no zone. */
+import { MONTHS } from '../../calendar.ts'
 
 export type PeriodUnit = 'day' | 'week' | 'month' | 'quarter' | 'year'
-
-const MONTHS = [
-  'January',
-  'February',
-  'March',
-  'April',
-  'May',
-  'June',
-  'July',
-  'August',
-  'September',
-  'October',
-  'November',
-  'December',
-]
 
 /** "2001-06-30" as days since 1970-01-01. */
 export function dayNumber(text: string): number {

@@ -7,6 +7,7 @@
  * row's. The series travels (at most 50,000 times).
  */
 import Type, { type Static } from 'typebox'
+import { MONTHS, WEEKDAYS } from '../../calendar.ts'
 import type { Outcome } from '../../insight.ts'
 import { exactMean, variance } from '../numeric/exact-sum.ts'
 import { detectPeriod } from '../numeric/seasons.ts'
@@ -108,11 +109,6 @@ function patternOf(grid: Grid, { seasonal }: Decomposition, period: number) {
   })
 }
 
-const MONTHS = 'January February March April May June July August September October November December'.split(
-  ' ',
-)
-const DAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday']
-
 /** What the place is called: by the calendar where it has a name for it, else by its number. */
 function placeName(grid: Grid, place: number, period: number): string {
   const time = String(grid.times[place])
@@ -125,7 +121,7 @@ function placeName(grid: Grid, place: number, period: number): string {
   const daily = step.unit === 'days' && step.size === 1 && period === 7
   if (daily || (step.unit === 'weekdays' && period === 5)) {
     const day = new Date(`${time.slice(0, 10)}T00:00:00Z`).getUTCDay()
-    return DAYS[(day + 6) % 7] ?? time
+    return WEEKDAYS[day] ?? time
   }
   return `place ${place + 1}`
 }
@@ -148,7 +144,7 @@ function sentence(
   const size = (high.value ?? 0) - (low.value ?? 0)
   const word = strength >= 0.6 ? 'strong' : strength >= 0.3 ? 'moderate' : 'weak'
   const at = (name: string) =>
-    `${DAYS.includes(name) ? 'on' : name.startsWith('place') ? 'at' : 'in'} ${label(name)}`
+    `${WEEKDAYS.some((day) => day === name) ? 'on' : name.startsWith('place') ? 'at' : 'in'} ${label(name)}`
   const range = ` It is highest ${at(high.name)} (${signed(high.value, size)}) and lowest ${at(low.name)} (${signed(low.value, size)}).`
   return `${value} has ${season}, ${word} (strength ${strength.toFixed(2)} of 1, n = ${count(n, 'value')}, STL).${range}`
 }

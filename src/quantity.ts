@@ -1,0 +1,35 @@
+/** Durations and sizes as people write them ("500ms", "5m", "1GB", "2GiB"), in settings and in templates alike. Pure. */
+const MILLISECONDS: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+}
+const BYTES: Readonly<Record<string, number>> = {
+  B: 1,
+  kB: 1e3,
+  KB: 1e3,
+  MB: 1e6,
+  GB: 1e9,
+  TB: 1e12,
+  KiB: 2 ** 10,
+  MiB: 2 ** 20,
+  GiB: 2 ** 30,
+  TiB: 2 ** 40,
+}
+
+function reader(units: Readonly<Record<string, number>>): (text: string, alone?: string) => number | null {
+  const shape = new RegExp(`^(\\d+(?:\\.\\d+)?)\\s*(${Object.keys(units).join('|')})?$`)
+  return (text, alone) => {
+    const match = shape.exec(text)
+    const unit = match?.[2] ?? alone
+    return match && unit !== undefined ? Number(match[1]) * units[unit]! : null
+  }
+}
+
+/** "60s" -> 60000. `alone`: the unit of a number that bears none; without it such a number is none. Null: no duration. */
+export const milliseconds = reader(MILLISECONDS)
+
+/** "1GB" -> 1e9, which may have a fraction. `alone` as above. Null: no size. */
+export const bytes = reader(BYTES)
