@@ -365,9 +365,9 @@ export interface Store
     },
   ): Promise<Page<Webhook>>
   /**
-   * Null: not there. Enabling clears `failing_since` and the breaker, and makes what waits due (before it is enabled, in
-   * transactions of a bounded size: where the process dies in between it is not enabled); disabling one that is
-   * disabled keeps its reason. More headers than a webhook may have: `invalid`.
+   * Null: not there. Enabling clears `failing_since` and the breaker, as another `url` does, and makes what waits due (before
+   * it is enabled, in transactions of a bounded size: where the process dies in between it is not enabled); disabling one that
+   * is disabled keeps its reason. More headers than a webhook may have: `invalid`.
    */
   updateWebhook(input: {
     workspace_id: string
@@ -391,7 +391,7 @@ export interface Store
   deleteWebhook(input: { workspace_id: string; webhook_id: string }): Promise<boolean>
 
   // -- events and deliveries -----------------------------------------------------------------------------------------
-  /** One event to one webhook, due now: a test. Null: the webhook is not there. */
+  /** One event to one webhook, before all that waits and past an open breaker: a test. Null: the webhook is not there. */
   sendEvent(input: {
     workspace_id: string
     webhook_id: string

@@ -72,3 +72,16 @@ export function afterClaim<T extends Turn>(turn: T, now: number): T {
   const paced = rate_per_second === null ? null : Math.max(now, rate_at ?? 0) + intervalMs(rate_per_second)
   return { ...turn, in_flight: turn.in_flight + 1, turn_at: iso(now), rate_at: paced }
 }
+
+/**
+ * The turn of a webhook whose test is to go out now: it is due (at the `due_at` of what is answered) before all that waits,
+ * and an open breaker lets it through as its probe. Only where the receiver itself asked to be left alone it waits as well.
+ */
+export function firstInTurn<T extends Turn>(turn: T, now: string): T & { due_at: string } {
+  const before = turn.due_at === null ? now : iso(Date.parse(turn.due_at) - 1)
+  return {
+    ...turn,
+    due_at: before < now ? before : now,
+    open_until: isOpen(turn) ? null : turn.open_until,
+  }
+}

@@ -226,9 +226,9 @@ export const deliveryTests: ConformanceTests = {
     const places = [...Map.groupBy(claimed, ({ place }) => place).values()]
     assert.deepEqual(sorted(places.map((run) => String(run.length))), ['1', '1', '3', '3'])
     const [first, second] = places.filter((run) => run.length === 3)
-    // In the order in which they were due, dealt to the places in turn.
+    // In the order in which they were due (each test before what waits), dealt to the places in turn.
     const dealt = first!.flatMap((one, index) => [one.delivery_id, second![index]!.delivery_id])
-    assert.deepEqual(dealt, ids.slice(0, 6))
+    assert.deepEqual(dealt, ids.toReversed().slice(0, 6))
     assert.deepEqual(await claimAll(store), [])
     for (const one of first!.slice(0, 2)) assert.equal(await store.recordAttempt(outcome(one)), true)
     assert.equal(perWebhook(await claimAll(store), webhook), 0)
@@ -364,6 +364,61 @@ export const deliveryTests: ConformanceTests = {
     assert.deepEqual(await claimAll(store), [])
     await store.updateWebhook({ ...webhook, patch: { status: 'enabled' } })
     assert.equal((await claimAll(store)).length, 1)
+  },
+
+  'sends a test now: before what waits, and past an open breaker': async ({ store }) => {
+    await register(store)
+    const webhook = await addWebhook(store)
+    await send(store, webhook, 12)
+    await failAll(store, { status: 'pending', wait_ms: 0 })
+    assert.deepEqual(await claimAll(store), [], 'the breaker is open')
+    const [test] = await send(store, webhook)
+    const claimed = await claimAll(store)
+    assert.deepEqual(
+      claimed.map(({ delivery_id }) => delivery_id),
+      [test],
+    )
+    await store.recordAttempt(outcome(claimed[0]!, { next: { status: 'failed' }, record: FAILED_ATTEMPT }))
+    assert.deepEqual(await claimAll(store), [], 'it was a probe: the breaker is open again')
+    const [next] = await send(store, webhook)
+    const [probe] = await claimAll(store)
+    assert.equal(probe?.delivery_id, next)
+    await store.recordAttempt(outcome(probe!))
+    assert.equal((await claimAll(store)).length, 8)
+  },
+
+  'a receiver that asked to be left alone is, also by tests': async ({ store, elapse }) => {
+    await register(store)
+    const webhook = await addWebhook(store)
+    await send(store, webhook)
+    const [first] = await claimAll(store)
+    await store.recordAttempt(
+      outcome(first!, { next: { status: 'failed' }, record: FAILED_ATTEMPT, hold_ms: 60 * SECOND }),
+    )
+    await send(store, webhook)
+    assert.deepEqual(await claimAll(store), [])
+    await elapse(61 * SECOND)
+    assert.equal((await claimAll(store)).length, 1)
+  },
+
+  'another address begins anew: neither the breaker nor the time of failing is of it': async ({ store }) => {
+    await register(store)
+    const webhook = await addWebhook(store)
+    await send(store, webhook, 9)
+    await failAll(store)
+    assert.ok((await store.updateWebhook({ ...webhook, patch: { url: webhook.url } }))?.failing_since)
+    assert.deepEqual(await claimAll(store), [])
+    const url = 'https://example.com/moved'
+    const moved = await store.updateWebhook({ ...webhook, patch: { url } })
+    assert.deepEqual(
+      [moved?.failures, moved?.open_until, moved?.failing_since, moved?.failing_reason],
+      [0, null, null, null],
+    )
+    assert.deepEqual(await store.getWebhook(webhook), moved)
+    assert.deepEqual(
+      (await claimAll(store)).map((one) => one.webhook.url),
+      [url],
+    )
   },
 
   'redelivers the same event as a new delivery': async ({ store }) => {

@@ -28,8 +28,9 @@ export interface NewDelivery {
   webhook: LockedTurn
   event: { seq: number; event_id: string; type: string; workspace_id: string; timestamp: string }
   assignment_id: string | null
-  /** When it is due. */
   at: string
+  /** When it is due: `at` unless given. */
+  due_at?: string
 }
 
 export async function addDeliveries(tx: Transaction, deliveries: NewDelivery[]): Promise<void> {
@@ -39,10 +40,10 @@ export async function addDeliveries(tx: Transaction, deliveries: NewDelivery[]):
     `INSERT INTO deliveries (delivery_id, workspace_id, webhook_id, event_seq, event_id, event_type, event_at,
        assignment_id, status, due_at, created_at)
      SELECT delivery_id, workspace_id, webhook_id, event_seq, event_id, event_type, event_at, assignment_id, 'pending',
-       at, at
+       due_at, at
      FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::timestamptz[],
-       $8::text[], $9::timestamptz[])
-       AS new (delivery_id, workspace_id, webhook_id, event_seq, event_id, event_type, event_at, assignment_id, at)`,
+       $8::text[], $9::timestamptz[], $10::timestamptz[])
+       AS new (delivery_id, workspace_id, webhook_id, event_seq, event_id, event_type, event_at, assignment_id, at, due_at)`,
     column(({ delivery_id }) => delivery_id),
     column(({ event }) => event.workspace_id),
     column(({ webhook }) => webhook.webhook_id),
@@ -52,11 +53,12 @@ export async function addDeliveries(tx: Transaction, deliveries: NewDelivery[]):
     column(({ event }) => event.timestamp),
     column(({ assignment_id }) => assignment_id),
     column(({ at }) => at),
+    column(({ at, due_at }) => due_at ?? at),
   )
   const earlier = new Set<LockedTurn>()
-  for (const { webhook, at } of deliveries) {
-    if (webhook.due_at !== null && at >= webhook.due_at) continue
-    webhook.due_at = at
+  for (const { webhook, at, due_at = at } of deliveries) {
+    if (webhook.due_at !== null && due_at >= webhook.due_at) continue
+    webhook.due_at = due_at
     earlier.add(webhook)
   }
   await writeTurns(tx, [...earlier])

@@ -7,7 +7,7 @@ import { type Delivery, latencyBucket } from '../../delivery.ts'
 import { type Event, eventText } from '../../event.ts'
 import { breakerAfter, healthAfter, MAX_IN_FLIGHT, type Webhook } from '../../webhook.ts'
 import type { AttemptOutcome, ClaimedDelivery, Input } from '../store.ts'
-import { afterClaim, claimAt, mayRun } from '../turn.ts'
+import { afterClaim, claimAt, firstInTurn, mayRun } from '../turn.ts'
 import { requireNode } from './claims.ts'
 import type { Transaction } from './connection.ts'
 import { addDeliveries, findDelivery, toDelivery } from './deliveries.ts'
@@ -353,7 +353,9 @@ export async function sendEvent(tx: Transaction, input: Input<'sendEvent'>): Pro
   if (!(await findDelivery(tx, input))) {
     const at = tx.now
     const event = await insertEvent(tx, event_id, { workspace_id, type, at, data })
-    await addDeliveries(tx, [{ delivery_id, webhook, event, assignment_id: null, at }])
+    const first = firstInTurn(webhook, at)
+    await addDeliveries(tx, [{ delivery_id, webhook, event, assignment_id: null, at, due_at: first.due_at }])
+    await writeTurns(tx, [first])
   }
   const made = await findDelivery(tx, input)
   return made ? toDelivery(made) : null

@@ -189,14 +189,17 @@ export async function updateWebhook(tx: Transaction, input: Input<'updateWebhook
   if (headers !== undefined) patched.headers = changedHeaders(webhook.headers, headers)
   if (webhook.status === 'disabled') patched.disabled_reason = webhook.disabled_reason
   const enables = plain.status === 'enabled'
+  const anew = enables || patched.url !== webhook.url
   if (enables) {
     patched.disabled_reason = null
-    Object.assign(patched, { ...HEALTHY, ...CLOSED })
     await prepareEnabling(tx, input, STEP)
+  }
+  if (anew) {
+    Object.assign(patched, { ...HEALTHY, ...CLOSED })
     tx.hint({ topic: 'deliveries' })
   }
   await save(tx, patched)
-  await refresh(tx, input.webhook_id, enables ? CLOSED : {})
+  await refresh(tx, input.webhook_id, anew ? CLOSED : {})
   return patched
 }
 

@@ -25,12 +25,13 @@ export interface NewDelivery {
   webhook_id: string
   event: { seq: number; event_id: string; type: string; workspace_id: string }
   assignment_id: string | null
-  /** When it is due. */
   at: string
+  /** When it is due: `at` unless given. */
+  due_at?: string
 }
 
 export function addDelivery(connection: Connection, input: NewDelivery): void {
-  const { delivery_id, webhook_id, event, assignment_id, at } = input
+  const { delivery_id, webhook_id, event, assignment_id, at, due_at = at } = input
   connection.run(
     `INSERT INTO deliveries (delivery_id, workspace_id, webhook_id, event_seq, event_id, event_type, assignment_id,
        status, due_at, created_at)
@@ -42,11 +43,11 @@ export function addDelivery(connection: Connection, input: NewDelivery): void {
     event.event_id,
     event.type,
     assignment_id,
-    at,
+    due_at,
     at,
   )
   const turn = readTurn(connection, webhook_id)!
-  if (turn.due_at === null || at < turn.due_at) writeTurn(connection, webhook_id, { ...turn, due_at: at })
+  if (turn.due_at === null || due_at < turn.due_at) writeTurn(connection, webhook_id, { ...turn, due_at })
   connection.hint({ topic: 'deliveries' })
 }
 

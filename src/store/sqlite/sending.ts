@@ -9,7 +9,7 @@ import { type Event, eventText } from '../../event.ts'
 import { iso } from '../../runtime/clock.ts'
 import { breakerAfter, healthAfter, type Webhook } from '../../webhook.ts'
 import type { AttemptOutcome, ClaimedDelivery, Input } from '../store.ts'
-import { afterClaim, claimAt, mayRun, type Turn } from '../turn.ts'
+import { afterClaim, claimAt, firstInTurn, mayRun, type Turn } from '../turn.ts'
 import { requireNode } from './claims.ts'
 import type { Connection } from './connection.ts'
 import { addDelivery, type DeliveryRow, findDelivery, toDelivery } from './deliveries.ts'
@@ -301,7 +301,9 @@ export function sendEvent(connection: Connection, input: Input<'sendEvent'>): De
   if (!findDelivery(connection, input)) {
     const at = connection.now()
     const event = insertEvent(connection, event_id, { workspace_id, type, at, data })
-    addDelivery(connection, { delivery_id, webhook_id, event, assignment_id: null, at })
+    const first = firstInTurn(readTurn(connection, webhook_id)!, at)
+    addDelivery(connection, { delivery_id, webhook_id, event, assignment_id: null, at, due_at: first.due_at })
+    writeTurn(connection, webhook_id, first)
   }
   return toDelivery(findDelivery(connection, input)!)
 }

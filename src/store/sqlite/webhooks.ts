@@ -163,13 +163,6 @@ export function prepareEnabling(connection: Connection, key: WebhookKey, most: n
   return getWebhook(connection, key) ? makeDue(connection, key.webhook_id, most) : 0
 }
 
-/** A fresh beginning. */
-function enable(connection: Connection, webhook_id: string): void {
-  makeDue(connection, webhook_id, STEP)
-  writeTurn(connection, webhook_id, { ...readTurn(connection, webhook_id)!, ...CLOSED })
-  connection.hint({ topic: 'deliveries' })
-}
-
 export function updateWebhook(connection: Connection, input: Input<'updateWebhook'>): Webhook | null {
   const webhook = getWebhook(connection, input)
   if (!webhook || webhook.target !== (input.if_target ?? webhook.target)) return null
@@ -177,12 +170,16 @@ export function updateWebhook(connection: Connection, input: Input<'updateWebhoo
   const patched: Webhook = { ...webhook, ...plain, updated_at: connection.now() }
   if (headers !== undefined) patched.headers = changedHeaders(webhook.headers, headers)
   if (webhook.status === 'disabled') patched.disabled_reason = webhook.disabled_reason
-  if (plain.status === 'enabled') {
-    patched.disabled_reason = null
-    Object.assign(patched, { ...HEALTHY, ...CLOSED })
-  }
+  const enables = plain.status === 'enabled'
+  const anew = enables || patched.url !== webhook.url
+  if (enables) patched.disabled_reason = null
+  if (anew) Object.assign(patched, { ...HEALTHY, ...CLOSED })
   save(connection, patched)
-  if (input.patch.status === 'enabled') enable(connection, input.webhook_id)
+  if (enables) makeDue(connection, input.webhook_id, STEP)
+  if (anew) {
+    writeTurn(connection, input.webhook_id, { ...readTurn(connection, input.webhook_id)!, ...CLOSED })
+    connection.hint({ topic: 'deliveries' })
+  }
   refreshTurn(connection, input.webhook_id)
   return patched
 }
