@@ -9,7 +9,7 @@ import type { FieldError } from './errors.ts'
 export const CONNECTION_NAME = '^[a-z_][a-z0-9_-]{0,62}$'
 
 export interface OptionField {
-  type: 'text' | 'port' | 'boolean' | 'url'
+  type: 'text' | 'port' | 'boolean' | 'url' | 'file'
   doc: string
   required?: boolean
   /** Filled in where it is not given. */
@@ -82,7 +82,7 @@ export const KINDS: Record<ConnectionKind, KindRow> = {
   sqlite: {
     title: 'SQLite file',
     reads: 'query',
-    options: { file: { type: 'text', required: true, doc: 'A path below the data folder' } },
+    options: { file: { type: 'file', required: true, doc: 'A path below the data folder' } },
     secrets: {},
   },
   http: {
@@ -221,6 +221,8 @@ function optionFault(field: OptionField, value: OptionValue): string | null {
   if (field.enum && !field.enum.includes(value)) return `must be one of ${field.enum.join(', ')}`
   if (field.type === 'url' && !(/^https?:\/\//i.test(value) && URL.canParse(value)))
     return 'must be an http or https address'
+  if (field.type === 'file' && (/^[/\\]|^[a-z]:/i.test(value) || value.split(/[/\\]/).includes('..')))
+    return 'must be a path below the data folder, such as shop/orders.db'
   return null
 }
 

@@ -204,8 +204,8 @@ export function parseTargets(list: readonly string[]): Targets {
   return targets
 }
 
-const FORBIDDEN =
-  'The host is not one that this service may reach. Use a public host; an operator can open others with ASSAY_WEBHOOK_TARGETS.'
+const forbidden = (setting: string): string =>
+  `The host is not one that this service may reach. Use a public host; an operator can open others with ${setting}.`
 
 /** What the text itself must be, before a parser repairs it; null: nothing. */
 function textFault(text: string): string | null {
@@ -232,11 +232,13 @@ function nameAllowed(name: string, port: number, targets: Targets): boolean {
 
 /**
  * Judges an address as typed: http or https with `//`, no white space, user info, empty labels or port 0, and a host that
- * could be allowed. Literal addresses are judged in whatever spelling, on the host as parsed. `fault` says what to do.
+ * could be allowed. Literal addresses are judged in whatever spelling, on the host as parsed. `fault` says what to do;
+ * `setting` is the one that the targets come from.
  */
 export function vetUrl(
   text: string,
   targets: Targets,
+  setting = 'ASSAY_WEBHOOK_TARGETS',
 ): { ok: true; url: URL } | { ok: false; fault: string } {
   const fault = textFault(text)
   if (fault !== null) return { ok: false, fault }
@@ -245,10 +247,12 @@ export function vetUrl(
   if (url.port === '0') return { ok: false, fault: 'The port must be from 1 to 65535.' }
   const port = portOf(url)
   if (isIP(host) !== 0)
-    return vetAddress(host, host, port, targets) ? { ok: true, url } : { ok: false, fault: FORBIDDEN }
+    return vetAddress(host, host, port, targets)
+      ? { ok: true, url }
+      : { ok: false, fault: forbidden(setting) }
   if (host.split('.').includes(''))
     return { ok: false, fault: 'The host must not have empty parts or a dot at its end.' }
-  return nameAllowed(host, port, targets) ? { ok: true, url } : { ok: false, fault: FORBIDDEN }
+  return nameAllowed(host, port, targets) ? { ok: true, url } : { ok: false, fault: forbidden(setting) }
 }
 
 export function portOf(url: Pick<URL, 'protocol' | 'port'>): number {

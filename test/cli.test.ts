@@ -414,3 +414,13 @@ test('a webhook is switched off and on, gets a new secret, and shows what it did
   assert.equal((await ok(['webhooks', 'cancel-pending', id!])).trim(), '1')
   await ok(['webhooks', 'delete', id!])
 })
+
+test('says which file cannot be uploaded, and that a folder is none', async () => {
+  const missing = await run(['files', 'put', 'nowhere.csv'])
+  assert.deepEqual(
+    [missing.code, missing.err],
+    [3, 'assay: nowhere.csv cannot be read: there is no such file.\n'],
+  )
+  const whole = await run(['files', 'put', folder])
+  assert.deepEqual([whole.code, whole.err], [3, `assay: ${folder} cannot be read: it is a folder.\n`])
+})

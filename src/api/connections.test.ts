@@ -72,6 +72,21 @@ test('every fault of a connection is named at once', async (t) => {
   ])
 })
 
+test('a file outside the data folder and an address that is closed are refused as they are given, with what opens them', async (t) => {
+  const { ask } = await openHarness(t)
+  const faultOf = async (kind: string, options: Record<string, string>) => {
+    const answer = await ask('POST', '/v1alpha/connections', { body: { name: 'shop', kind, options } })
+    assert.equal(answer.status, 422)
+    return answer.json().errors
+  }
+  for (const file of ['../../etc/passwd', '/etc/passwd', 'a/../../b.db', 'C:\\shop.db', '..\\shop.db'])
+    assert.deepEqual(await faultOf('sqlite', { file }), [
+      { path: 'options.file', message: 'must be a path below the data folder, such as shop/orders.db' },
+    ])
+  const [closed] = await faultOf('http', { url: 'http://169.254.169.254/' })
+  assert.match(closed.message, /an operator can open others with ASSAY_CONNECTION_TARGETS/)
+})
+
 test('a secret is not sent to another address than it was given for', async (t) => {
   const { ask } = await openHarness(t)
   await ask('POST', '/v1alpha/connections', { body: WAREHOUSE })

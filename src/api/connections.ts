@@ -66,6 +66,8 @@ function sealed(
   }
 }
 
+const SETTING = 'ASSAY_CONNECTION_TARGETS'
+
 /** Literal addresses are judged as they are registered, names whenever they are dialed. */
 function addressFaults(
   { connections }: Services,
@@ -73,10 +75,9 @@ function addressFaults(
   options: Record<string, unknown>,
 ): FieldError[] {
   const targets = parseTargets(connections.targets(workspace_id))
-  const message =
-    'is not one that this service may reach; an operator can open it with ASSAY_CONNECTION_TARGETS'
+  const message = `is not one that this service may reach; an operator can open it with ${SETTING}`
   if (typeof options.url === 'string') {
-    const vetted = vetUrl(options.url, targets)
+    const vetted = vetUrl(options.url, targets, SETTING)
     return vetted.ok ? [] : [{ path: 'options.url', message: vetted.fault }]
   }
   const host = typeof options.host === 'string' ? options.host : ''

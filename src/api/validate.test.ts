@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import Type from 'typebox'
+import { CONNECTION_NAME } from '../connection.ts'
+import { TEMPLATE_ID } from '../template.ts'
 import { Id, Time } from './fields.ts'
 import { invalid, queryValidator, textFaults, validator } from './validate.ts'
 
@@ -121,6 +123,20 @@ test('says what a bound is in words', () => {
     'list.2 must be at most 9',
     'list must not hold the same item twice',
   ])
+})
+
+test('says what a name may be in words', () => {
+  const message = (pattern: string) =>
+    validator(Type.Object({ name: Type.String({ pattern }) }))({ name: 'A b' }, '').faults[0]?.message
+  assert.equal(
+    message(TEMPLATE_ID),
+    'must be at most 128 of a-z, 0-9, "-" and "_", beginning with a letter or a digit',
+  )
+  assert.equal(
+    message(CONNECTION_NAME),
+    'must be at most 63 of a-z, 0-9, "-" and "_", beginning with a letter or "_"',
+  )
+  assert.equal(message('^x+$'), 'must match the pattern ^x+$')
 })
 
 test('puts no full stop after a question', () => {

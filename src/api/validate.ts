@@ -124,8 +124,17 @@ function sentence(error: ErrorObject, params: Record<string, unknown>): string {
   if (error.keyword === 'type') return `must be ${[params.type].flat().map(nameOfType).join(' or ')}`
   if (error.keyword === 'format')
     return params.format === 'uuid' ? 'must be a UUID' : 'must be a time such as 2026-01-31T12:00:00Z'
+  if (error.keyword === 'pattern') return patternWords(String(params.pattern))
   const bound = BOUNDS[error.keyword]?.(Number(params.limit))
   return bound ?? error.message ?? 'does not fit'
+}
+
+/** The patterns of names in words; any other speaks for itself. */
+function patternWords(pattern: string): string {
+  const [, first, rest] = /^\^\[(a-z0-9|a-z_)\]\[a-z0-9_-\]\{0,(\d+)\}\$$/.exec(pattern) ?? []
+  if (first === undefined) return `must match the pattern ${pattern}`
+  const begins = first === 'a-z_' ? '"_"' : 'a digit'
+  return `must be at most ${Number(rest) + 1} of a-z, 0-9, "-" and "_", beginning with a letter or ${begins}`
 }
 
 const BOUNDS: Record<string, (limit: number) => string> = {

@@ -1,5 +1,6 @@
 /** assay files ...: the workspace's uploads, which templates name as uploads/PATH. */
 import { openAsBlob } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import path from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -10,9 +11,17 @@ import { EXIT, ExitError, UsageError } from './exit.ts'
 import { out, printJson, table } from './print.ts'
 
 async function localFile(file: string): Promise<Blob> {
-  return openAsBlob(file).catch((error: unknown) => {
-    throw new ExitError(EXIT.notFound, `${file} cannot be read: ${(error as Error).message}.`)
-  })
+  try {
+    // Looked at beforehand: of a file that is not there openAsBlob says nothing that helps, and of a folder nothing at all.
+    if ((await stat(file)).isDirectory()) throw new Error('it is a folder')
+    return await openAsBlob(file)
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    throw new ExitError(
+      EXIT.notFound,
+      `${file} cannot be read: ${code === 'ENOENT' ? 'there is no such file' : message}.`,
+    )
+  }
 }
 
 export const FILES: Command[] = [

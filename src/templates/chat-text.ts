@@ -1,8 +1,9 @@
 /**
- * Markdown as the text of a chat (Slack's "mrkdwn"): bold, emphasis, code, links and lists; tables, charts and fences are
- * left to the page. Nothing in it can call a person or a channel: "<", ">" and "&" are escaped, and "@" means nothing.
+ * Markdown as the text of a chat (Slack's "mrkdwn"): bold, emphasis, code, links and lists. Tables with what is said of
+ * their rows, charts, fences, headings that nothing then stands below, and how it was computed are left to the page. Nothing in it can call a person or a channel: "<", ">" and "&" are escaped, and "@" means nothing.
  */
 import MarkdownIt from 'markdown-it'
+import { LINEAGE_HEADING } from './lineage-section.ts'
 
 const markdown = new MarkdownIt({ html: false, linkify: false, typographer: false })
 type Token = ReturnType<(typeof markdown)['parse']>[number]
@@ -29,22 +30,38 @@ function inlineText(tokens: readonly Token[]): string {
   return text
 }
 
+/** "5 of 30 rows." in emphasis, right below a table. */
+function isOfTable(tokens: readonly Token[], index: number): boolean {
+  const marks = tokens[index]!.children?.map(({ type }) => type) ?? []
+  return (
+    tokens[index - 2]?.type === 'table_close' &&
+    marks[0] === 'em_open' &&
+    marks.indexOf('em_close') === marks.length - 1
+  )
+}
+
 /** The first blocks of prose, within `most` characters; the first heading is left out, because the message bears it. */
 export function chatText(source: string, most: number): string {
   const tokens = markdown.parse(source.replace(/^\u2063chart:[a-z0-9_-]+\u2063$/gm, ''), {})
   const blocks: string[] = []
-  let [length, within, item] = [0, 0, '']
+  let [length, within, item, heading] = [0, 0, '', '']
   for (const [index, token] of tokens.entries()) {
     if (token.type === 'table_open') within += 1
     else if (token.type === 'table_close') within -= 1
     else if (token.type === 'list_item_open') item = `${'  '.repeat(Math.max(0, token.level / 2 - 0.5))}• `
     else if (token.type === 'inline' && within === 0) {
       const before = tokens[index - 1]!
-      if (before.type === 'heading_open' && before.tag === 'h1') continue
+      if (token.content === LINEAGE_HEADING && before.tag === 'h2') break
+      if ((before.type === 'heading_open' && before.tag === 'h1') || isOfTable(tokens, index)) continue
       const text = inlineText(token.children ?? [])
       if (text.trim() === '') continue
-      const block = before.type === 'heading_open' ? `*${text.replaceAll('*', '')}*` : `${item}${text}`
+      if (before.type === 'heading_open') {
+        heading = `*${text.replaceAll('*', '')}*\n\n`
+        continue
+      }
+      const block = `${heading}${item}${text}`
       item = ''
+      heading = ''
       if (length + block.length > most) break
       blocks.push(block)
       length += block.length + 2

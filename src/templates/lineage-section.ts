@@ -5,8 +5,11 @@ import { codeSpan, escapeMarkdown, fenced } from './escape.ts'
 import { formatCount } from './format.ts'
 import { layOut } from './tables.ts'
 
+/** Also what a message that leaves the lineage to the page stops at. */
+export const LINEAGE_HEADING = 'How this was computed'
+
 export function lineageSection(template: Template, lineage: Lineage): string {
-  const parts = ['## How this was computed', facts(lineage)]
+  const parts = [`## ${LINEAGE_HEADING}`, facts(lineage)]
   const variables = Object.entries(lineage.variables)
   if (variables.length > 0) {
     const rows = variables.map(([name, value]) => [codeSpan(name), escapeMarkdown(variableText(value))])

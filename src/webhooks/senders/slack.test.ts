@@ -128,6 +128,12 @@ test('prose becomes the marks of a chat; what a chat cannot show is left to the 
     chatText('# T\n\na `x<y` *b*\n\n```\ncode\n```\n\n> said\n\n![p](https://e.com/p.png)', 1000),
     'a `x&lt;y` _b_\n\nsaid\n\np',
   )
+  assert.equal(
+    chatText('## A\n\n| a |\n|---|\n| 1 |\n\n*1 of 3 rows.*\n\n### B\n\n## C\n\n- *c*\n- d', 1000),
+    '*C*\n\n• _c_\n• d',
+    'no heading without its text, and nothing said of a table that is not there',
+  )
+  assert.equal(chatText('a\n\n## How this was computed\n\n`daily`: 30 rows', 1000), 'a')
   assert.equal(chatText('1. one\n2. two\n\nend', 1000), '• one\n• two\n\nend')
   assert.equal(chatText('[x](javascript:alert) [y](#a)', 1000), '[x](javascript:alert) y')
   assert.equal(chatText('a\n\nbbbb\n\nc', 4), 'a')
