@@ -17,6 +17,8 @@ export interface Limiter {
 }
 
 const MOST_KEYS = 10_000
+/** How many stay of a map that grew too large: a flood of keys looks through all of them once for each that go, not for each request. */
+const KEPT_KEYS = 9_000
 
 export function createLimiter(clock: Clock, common: Rate): Limiter {
   const buckets = new Map<string, { tokens: number; at: number; rate: Rate }>()
@@ -31,9 +33,11 @@ export function createLimiter(clock: Clock, common: Rate): Limiter {
     if (tokens >= rate.burst) return
     buckets.set(key, { tokens, at: clock.monotonic(), rate })
     if (buckets.size <= MOST_KEYS) return
-    for (const [old, bucket] of buckets) {
-      if (buckets.size <= MOST_KEYS / 2) break
-      if (level(old, bucket.rate) >= bucket.rate.burst || buckets.size > MOST_KEYS) buckets.delete(old)
+    for (const [old, bucket] of buckets) if (level(old, bucket.rate) >= bucket.rate.burst) buckets.delete(old)
+    // Those that were not asked for longest.
+    for (const old of buckets.keys()) {
+      if (buckets.size <= KEPT_KEYS) break
+      buckets.delete(old)
     }
   }
 
