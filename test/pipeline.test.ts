@@ -7,7 +7,7 @@ import { resolveConfig } from '../src/config.ts'
 import type { JobView } from '../src/job.ts'
 import { type Postgres, startPostgres } from './postgres.ts'
 import { modes, type Receiver, startReceiver } from './receiver.ts'
-import { temporaryFolder } from './service.ts'
+import { eventually, temporaryFolder } from './service.ts'
 
 const TOKEN = 'assay-pipeline-test-token'
 const { folder, remove } = temporaryFolder()
@@ -102,13 +102,19 @@ test('a job goes from POST to a webhook that is verified and an insight that can
   const insight = await client.jobs.json(message.data.insight_id!)
   assert.deepEqual([insight.assignment_id, insight.template_id], [assignment_id, 'nile-flow'])
 
-  const { items } = await client.webhooks.deliveries(webhook.webhook_id)
+  const delivered = async () => (await client.webhooks.deliveries(webhook.webhook_id)).items
+  // It has arrived before its attempt is recorded, and on PostgreSQL an event is read once nothing older is under way.
+  await eventually(async () => (await delivered())[0]?.status === 'delivered', 'the attempt is recorded')
   assert.deepEqual(
-    items.map(({ status, event_type, attempt_count }) => [status, event_type, attempt_count]),
+    (await delivered()).map(({ status, event_type, attempt_count }) => [status, event_type, attempt_count]),
     [['delivered', 'job.completed', 1]],
   )
-  const events = await client.events.list({ type: 'job.completed' })
-  assert.equal(events.items[0]?.event_id, headers['webhook-id'])
+  const told = async () => (await client.events.list({ type: 'job.completed' })).items
+  await eventually(async () => (await told()).length > 0, 'the event is read')
+  assert.deepEqual(
+    (await told()).map(({ event_id }) => event_id),
+    [headers['webhook-id']],
+  )
   await client.webhooks.delete(webhook.webhook_id)
 })
 
