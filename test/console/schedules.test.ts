@@ -1,6 +1,8 @@
 /** Schedules in the console: made with the due times that the service foretells, run, changed, paused, deleted. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
+import { eventually } from '../service.ts'
 import { stand } from './stand.ts'
 import { apiOf, assertAccessible, assertPages, button, link, refusal, settle } from './steps.ts'
 
@@ -38,10 +40,12 @@ test('foretells due times while a line is typed, tells each fault beside its fie
     cron: '0 18 L * *',
     time_zone: 'Europe/Berlin',
   })
-  const shown = await dueTimes()
-    .locator('time')
-    .evaluateAll((times) => times.map((time) => time.getAttribute('datetime')))
-  assert.deepEqual(shown, next_runs)
+  // Those of the line before stay until these have come.
+  const shown = (): Promise<(string | null)[]> =>
+    dueTimes()
+      .locator('time')
+      .evaluateAll((times) => times.map((time) => time.getAttribute('datetime')))
+  await eventually(async () => isDeepStrictEqual(await shown(), next_runs), `${next_runs.join()} are shown`)
   await page.getByLabel('origin').fill('nowhere')
   await button(page, 'Create').click()
   const name = page.getByLabel('Name', { exact: false }).first()
@@ -84,6 +88,7 @@ test('runs a schedule now; its job names it, and its page lists the job with its
   await link(page, 'All jobs of this schedule').click()
   await page.waitForURL(/\/jobs\?schedule=/)
   await page.getByText(/Only jobs that the schedule Delays of the month made/).waitFor()
+  await page.locator('tbody tr').first().waitFor()
   assert.equal(await page.locator('tbody tr').count(), 1)
   await link(page, 'Show all jobs').click()
   await page.waitForURL((url) => url.search === '')
