@@ -17,7 +17,7 @@ const missing = await missingPostgres()
 const SLOW = `# Slow
 
 \`\`\`sql pairs
-select count(*) as n from range(40000) a, range(30000) b where (a.range * b.range) % 7 = 3
+select count(*) as n from range(20000) a, range(15000) b where (a.range * b.range) % 7 = 3
 \`\`\`
 
 {{ pairs | first: "n" }}
