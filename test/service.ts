@@ -3,7 +3,7 @@
  * so that tests can kill any of them.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 
@@ -120,6 +120,16 @@ export function descendants(pid: number): number[] {
   const below = (one: number): number[] =>
     [...parents].filter(([, parent]) => parent === one).flatMap(([child]) => [child, ...below(child)])
   return below(pid)
+}
+
+/** Every living process of the group, by /proc (Linux; none elsewhere). */
+export function membersOf(group: number): number[] {
+  if (!existsSync('/proc')) return []
+  return readdirSync('/proc').flatMap((name) => {
+    const [, state, its] =
+      /^\d+ \(.*\) (\S) \d+ (\d+)/.exec(/^\d+$/.test(name) ? statOf(Number(name)) : '') ?? []
+    return Number(its) === group && state !== 'Z' ? [Number(name)] : []
+  })
 }
 
 /** Polls until the condition holds; there is no signal for what another process does. */

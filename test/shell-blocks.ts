@@ -4,6 +4,7 @@
  */
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { eventually, membersOf } from './service.ts'
 
 export interface ShellBlock {
   line: number
@@ -27,7 +28,7 @@ export interface ShellResult {
   outputs: string[]
 }
 
-/** Runs scripts one after the other in one shell; `pipefail` and `errexit` are on. Resolves when it has ended. */
+/** Runs scripts one after the other in one shell; `pipefail` and `errexit` are on. Resolves when it has ended, and all that it started. */
 export function runShell(
   scripts: string[],
   options: { cwd: string; env: NodeJS.ProcessEnv },
@@ -44,14 +45,21 @@ export function runShell(
     shell.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
     shell.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()))
     shell.on('error', reject)
-    shell.on('exit', (code) => {
+    shell.on('exit', () => {
       try {
         // What the commands left in the background ends with them.
         process.kill(-shell.pid!, 'SIGTERM')
       } catch {
         // Nothing was left.
       }
-      resolve({ code: code ?? 1, output, outputs: output.split(mark).map((part) => part.trim()) })
+    })
+    // All has been read once nobody holds the other end any more.
+    shell.on('close', (code) => {
+      const outputs = output.split(mark).map((part) => part.trim())
+      eventually(() => membersOf(shell.pid!).length === 0, 'what they left in the background ends').then(
+        () => resolve({ code: code ?? 1, output, outputs }),
+        reject,
+      )
     })
   })
 }

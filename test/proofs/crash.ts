@@ -4,9 +4,9 @@
  * never killed (test/history.ts). Nothing may be left running either: a killed parent takes its children with it.
  */
 import { createHash } from 'node:crypto'
-import { createServer } from 'node:net'
 import { type Client, ClientError, createClient } from '../../src/client.ts'
 import { verify } from '../../src/signature.ts'
+import { freePort } from '../free-port.ts'
 import { checkHistory, type Entry, type Subscription } from '../history.ts'
 import type { Proof } from '../proof.ts'
 import { type Arrival, modes, startReceiver } from '../receiver.ts'
@@ -67,14 +67,6 @@ export function randomFrom(seed: number): () => number {
 
 const digestOf = (content: string | Buffer): string =>
   createHash('sha256').update(content).digest('hex').slice(0, 16)
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
 
 function entryOf({ headers, body, at }: Arrival, secret: string, begin: number): Entry {
   const message = JSON.parse(body.toString('utf8')) as {

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import mysql from 'mysql2/promise'
+import { freePort } from '../../../test/free-port.ts'
 import { missingPostgres, startOwnPostgres } from '../../../test/postgres.ts'
 import { selfSigned } from '../../../test/receiver.ts'
 import { CONNECTION_LIMITS, type ConnectionOptions, type OpenConnection } from '../../connection.ts'
@@ -63,14 +63,6 @@ async function postgres(): Promise<TlsServer> {
       rmSync(folder, { recursive: true, force: true })
     },
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }
 
 async function mariadb(): Promise<TlsServer> {

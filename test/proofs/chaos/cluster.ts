@@ -5,12 +5,13 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Proxy } from '../../proxy.ts'
 import { assay, cleanEnvironment, descendants, isAlive } from '../../service.ts'
 import type { Namespace } from './namespace.ts'
+
+export { freePort } from '../../free-port.ts'
 
 const SHIFT = pathToFileURL(path.join(import.meta.dirname, '..', '..', 'shift-clock.ts')).href
 const RESTART_MS = 300
@@ -54,14 +55,6 @@ export interface ChaosNode {
   starts: number
   /** Ends it, SIGTERM unless another is given, and does not start it again. */
   close(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }
 
 interface Run {
