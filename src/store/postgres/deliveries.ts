@@ -244,7 +244,7 @@ export async function removeDeliveriesOfJobs(tx: Transaction, assignment_ids: st
     turns.map(({ webhook_id }) => webhook_id),
   )
   await tx.run(
-    'DELETE FROM attempts WHERE delivery_id IN (SELECT delivery_id FROM deliveries WHERE assignment_id = ANY ($1))',
+    'DELETE FROM attempts WHERE delivery_id = ANY (ARRAY (SELECT delivery_id FROM deliveries WHERE assignment_id = ANY ($1)))',
     assignment_ids,
   )
   for (const turn of turns) {

@@ -8,7 +8,7 @@ import { DEFAULT_WORKSPACE } from '../../token.ts'
 import { decodeCursor, encodeCursor } from '../cursor.ts'
 import { TABLES_OF_WORKSPACE, unfinished } from '../erasure.ts'
 import type { Input, Store } from '../store.ts'
-import type { Transaction } from './connection.ts'
+import { OUT_OF_INDEXES, type Transaction } from './connection.ts'
 import { removeDeliveriesOfJobs } from './deliveries.ts'
 import { cancelJob, removeJobs } from './jobs.ts'
 
@@ -112,8 +112,8 @@ export async function closeWorkspace(tx: Transaction, workspace_id: string): Pro
   if (workspace_id === DEFAULT_WORKSPACE)
     throw new AppError('conflict', 'The default workspace cannot be deleted.')
   const jobs = await tx.one<{ unfinished: number }>(
-    `SELECT count(*) AS unfinished FROM jobs
-     WHERE workspace_id = $1 AND job_status IN ('draft', 'queued', 'active', 'executing')`,
+    `SELECT (SELECT count(*) FROM jobs WHERE workspace_id = $1 AND job_status IN ('draft', 'queued'))
+       + (SELECT count(*) FROM jobs WHERE workspace_id = $1 AND owner IS NOT NULL) AS unfinished`,
     workspace_id,
   )
   if (jobs && jobs.unfinished > 0) throw unfinished(jobs.unfinished)
@@ -143,13 +143,14 @@ async function removeSomeJobs(tx: Transaction, workspace_id: string, most: numbe
 }
 
 const DELIVERIES_OF_WORKSPACE = `
-  DELETE FROM deliveries WHERE delivery_id IN (
+  DELETE FROM deliveries WHERE delivery_id = ANY (ARRAY (
     SELECT few.delivery_id FROM webhooks CROSS JOIN LATERAL (
       SELECT delivery_id FROM deliveries WHERE deliveries.webhook_id = webhooks.webhook_id LIMIT $2) AS few
-    WHERE webhooks.workspace_id = $1 LIMIT $2)`
+    WHERE webhooks.workspace_id = $1 LIMIT $2))`
 
 /** At most so many rows of one table. Answers how many there were; with none left the workspace itself is gone. */
 export async function emptyWorkspace(tx: Transaction, workspace_id: string, most: number): Promise<number> {
+  await tx.run(OUT_OF_INDEXES)
   const closed = await tx.one(
     'SELECT 1 FROM workspaces WHERE workspace_id = $1 AND deleted_at IS NOT NULL FOR UPDATE',
     workspace_id,

@@ -136,14 +136,6 @@ export async function getInsight(from: Session, input: Input<'getInsight'>): Pro
 }
 
 /**
- * For counting, until the transaction ends: the first of a queue comes out of its index, however old the statistics are,
- * and nothing is compiled (0.15 s each time, for a count of nothing).
- */
-export const OUT_OF_INDEXES = `SELECT ${['jit', 'enable_seqscan', 'enable_bitmapscan', 'enable_sort']
-  .map((way) => `set_config('${way}', 'off', true)`)
-  .join(', ')}`
-
-/**
  * Drafts and what is queued as the lanes have counted them, the oldest of each out of an index (of a queue at each of its
  * priorities, at most 201); what is active or executing is few and is counted where it stands.
  */

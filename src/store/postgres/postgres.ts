@@ -11,7 +11,14 @@ import * as allowances from './allowances.ts'
 import * as audit from './audit.ts'
 import * as batches from './batches.ts'
 import * as claims from './claims.ts'
-import { type Connection, type Context, connect, type Session, type Transaction } from './connection.ts'
+import {
+  type Connection,
+  type Context,
+  connect,
+  OUT_OF_INDEXES,
+  type Session,
+  type Transaction,
+} from './connection.ts'
 import * as connections from './connections.ts'
 import * as deliveries from './deliveries.ts'
 import * as erasure from './erasure.ts'
@@ -110,7 +117,7 @@ const READS = {
 /** Each is a transaction that writes nothing: its plans need one to be told of. */
 const COUNTS = {
   async counts(tx: Transaction) {
-    await tx.run(jobs.OUT_OF_INDEXES)
+    await tx.run(OUT_OF_INDEXES)
     return {
       jobs: await jobs.countJobs(tx),
       deliveries: await deliveries.countDeliveries(tx),

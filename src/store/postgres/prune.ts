@@ -5,7 +5,7 @@
 import { iso } from '../../runtime/clock.ts'
 import type { Pruned } from '../contract/retention.ts'
 import type { Input } from '../store.ts'
-import type { Transaction } from './connection.ts'
+import { OUT_OF_INDEXES, type Transaction } from './connection.ts'
 import { emptyClosed } from './erasure.ts'
 import { removeJobs } from './jobs.ts'
 
@@ -75,8 +75,9 @@ function pruneDeliveries(tx: Transaction, before: string, limit: number): Promis
 
 /** Locked so that no job can come to refer to one (createJob takes a lock, too), then asked again. */
 async function pruneVersions(tx: Transaction, limit: number): Promise<number> {
-  const unused = `NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.template_id = template_versions.template_id
-    AND jobs.template_version = template_versions.version)`
+  // Asked for each version. (Of all at once, as by NOT EXISTS, it is found by reading every job.)
+  const unused = `(SELECT 1 FROM jobs WHERE jobs.template_id = template_versions.template_id
+    AND jobs.template_version = template_versions.version LIMIT 1) IS NULL`
   const found = await tx.all<{ template_id: string; version: string }>(
     `SELECT template_id, version FROM template_versions WHERE ${unused} LIMIT $1 FOR UPDATE SKIP LOCKED`,
     limit,
@@ -105,6 +106,7 @@ const OTHERS: { table: string; condition: string }[] = [
 
 export async function prune(tx: Transaction, input: Input<'prune'>): Promise<Pruned> {
   const { keep, limit } = input
+  await tx.run(OUT_OF_INDEXES)
   const events_before = before(tx, keep.events_ms)
   const jobs = await pruneJobs(tx, before(tx, keep.jobs_ms), limit)
   const events = await pruneEvents(tx, events_before, limit)

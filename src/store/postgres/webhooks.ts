@@ -13,7 +13,7 @@ import {
 } from '../../webhook.ts'
 import { STEP } from '../steps.ts'
 import type { Counts, Input, NewWebhook, Page } from '../store.ts'
-import type { Session, Transaction } from './connection.ts'
+import { OUT_OF_INDEXES, type Session, type Transaction } from './connection.ts'
 import { deleteDeliveries, makeDue } from './deliveries.ts'
 import { writeEvent } from './events.ts'
 import { newestFirst } from './page.ts'
@@ -279,6 +279,7 @@ export async function rotateSecret(tx: Transaction, input: Input<'rotateSecret'>
  * have left. It is disabled until then. Answers how many.
  */
 export async function emptyWebhook(tx: Transaction, key: WebhookKey, most: number): Promise<number> {
+  await tx.run(OUT_OF_INDEXES)
   const webhook = await getWebhook(tx, key, 'FOR NO KEY UPDATE')
   const turn = webhook && (await lockWebhook(tx, key.webhook_id))
   if (!webhook || !turn) return 0
@@ -298,6 +299,7 @@ export async function emptyWebhook(tx: Transaction, key: WebhookKey, most: numbe
 
 /** With what is left of its deliveries. */
 export async function deleteWebhook(tx: Transaction, key: WebhookKey): Promise<boolean> {
+  await tx.run(OUT_OF_INDEXES)
   const deleted = await tx.run(
     'DELETE FROM webhooks WHERE webhook_id = $1 AND workspace_id = $2',
     key.webhook_id,

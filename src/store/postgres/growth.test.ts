@@ -1,0 +1,137 @@
+/** What is kept makes nothing dearer: no operation of the store reads a table of what has ended from end to end. */
+import assert from 'node:assert/strict'
+import { after, before, suite, test } from 'node:test'
+import { missingPostgres, type Postgres, startPostgres } from '../../../test/postgres.ts'
+import { eventually } from '../../../test/service.ts'
+import {
+  addWebhook,
+  claimAll,
+  completeNew,
+  DAY,
+  otherWorkspace,
+  outcome,
+  queueNew,
+  register,
+  send,
+  WORKSPACE,
+} from '../conformance/given.ts'
+import type { Store } from '../store.ts'
+import { open, withClient } from './harness.ts'
+
+const missing = await missingPostgres()
+const DATABASE = `assay_growth_${process.pid}`
+const ROWS = 10_000
+
+/** Jobs that completed, in turn in the two workspaces, each with its insight, its event, and a delivery that was made. */
+const FILL = `
+  WITH made AS (
+    INSERT INTO jobs (assignment_id, workspace_id, user_id, template_id, template_version, job_status, priority, attempt,
+      created_at, queued_at, started_at, finished_at, progress, moves, metadata, variables, insight_id)
+    SELECT gen_random_uuid()::text, ($1::text[])[1 + n % 2], user_id, template_id, template_version, 'completed', 0, 1,
+      at, at, at, at, progress, moves, metadata, variables, gen_random_uuid()::text
+    FROM jobs, generate_series(1, $3::int) AS n, LATERAL (SELECT created_at - n * interval '1 s' AS at) AS time
+    WHERE assignment_id = $2
+    RETURNING *
+  ), insight AS (
+    INSERT INTO insights (insight_id, assignment_id, workspace_id, created_at, body)
+    SELECT insight_id, assignment_id, workspace_id, created_at, '{}' FROM made
+  ), event AS (
+    INSERT INTO events (event_id, workspace_id, type, timestamp, data)
+    SELECT gen_random_uuid()::text, workspace_id, 'job.completed', finished_at,
+      json_build_object('assignment_id', assignment_id, 'user_id', user_id) FROM made
+    RETURNING *
+  ), delivery AS (
+    INSERT INTO deliveries (delivery_id, workspace_id, webhook_id, event_seq, event_id, event_type, event_at,
+      assignment_id, status, attempt_count, created_at)
+    SELECT gen_random_uuid()::text, event.workspace_id, webhook_id, seq, event_id, type, timestamp,
+      data->>'assignment_id', 'delivered', 1, timestamp FROM event JOIN webhooks USING (workspace_id)
+    RETURNING delivery_id
+  )
+  INSERT INTO attempts (delivery_id, number, record) SELECT delivery_id, 1, '{}' FROM delivery`
+
+const READ = `
+  SELECT relname AS name, seq_tup_read::int AS read, n_tup_del::int AS deleted FROM pg_stat_user_tables
+  WHERE relname IN ('jobs', 'insights', 'events', 'deliveries', 'attempts')`
+
+interface Reads {
+  name: string
+  /** Rows that were read by going over the table. */
+  read: number
+  deleted: number
+}
+
+suite('beside much that has ended', { skip: missing ?? false }, () => {
+  let postgres: Postgres
+  let url: string
+
+  const reads = (): Promise<Map<string, Reads>> =>
+    withClient(url, async (client) => {
+      const { rows } = await client.query<Reads>(READ)
+      return new Map(rows.map((row) => [row.name, row]))
+    })
+
+  before(async () => {
+    postgres = await startPostgres()
+    url = await postgres.createDatabase(DATABASE)
+    const store = await open(url)
+    await register(store)
+    const other = await otherWorkspace(store, 'other')
+    for (const workspace_id of [WORKSPACE, other]) await addWebhook(store, { workspace_id })
+    const job = await completeNew(store)
+    await withClient(url, async (client) => {
+      await client.query(FILL, [[WORKSPACE, other], job.assignment_id, ROWS])
+      await client.query('VACUUM ANALYZE')
+    })
+    await store.close()
+  })
+  after(async () => {
+    await postgres.dropDatabase(DATABASE)
+    await postgres.stop()
+  })
+
+  test('work, retention and deletions read no table of it from end to end', async () => {
+    const before = await reads()
+    const store = await open(url)
+    await work(store)
+    const keep = { jobs_ms: ROWS * 900, events_ms: DAY, deliveries_ms: DAY }
+    const pruned = await store.prune({ keep, limit: 200 })
+    assert.equal(pruned.jobs, 200)
+    const [webhook] = (await store.listWebhooks({ workspace_id: 'other', limit: 1 })).items
+    assert.ok(await store.deleteWebhook(webhook!))
+    assert.ok(await store.deleteWorkspace('other'))
+    await store.close()
+    // A process tells of what it read when it ends.
+    await eventually(
+      async () => (await reads()).get('jobs')!.deleted > before.get('jobs')!.deleted + ROWS / 2,
+      'what was read is told',
+    )
+    const rows = [...(await reads())].map(([name, { read }]) => ({
+      name,
+      read: read - before.get(name)!.read,
+    }))
+    assert.deepEqual(
+      rows.filter(({ read }) => read > ROWS / 10),
+      [],
+    )
+  })
+})
+
+/** What becomes of a job and its delivery, and what people ask of both. */
+async function work(store: Store): Promise<void> {
+  const job = await completeNew(store)
+  const key = { workspace_id: WORKSPACE, assignment_id: job.assignment_id }
+  const claimed = await claimAll(store)
+  assert.deepEqual(await store.recordAttempts(claimed.map((one) => outcome(one))), [true, true])
+  const [{ webhook }] = claimed as [(typeof claimed)[number]]
+  await send(store, webhook)
+  await store.cancelPending(webhook)
+  await queueNew(store)
+  await store.counts()
+  await store.listJobs({ workspace_id: WORKSPACE, limit: 50 })
+  for (const job_status of ['draft', 'queued', 'active', 'executing', 'completed', 'canceled'] as const)
+    await store.listJobs({ workspace_id: WORKSPACE, limit: 50, job_status })
+  await store.listEvents({ workspace_id: WORKSPACE, limit: 50, order: 'oldest' })
+  await store.listDeliveries({ ...webhook, limit: 50, status: 'failed' })
+  await store.webhookStats({ ...webhook, since: job.created_at })
+  await store.deleteJob(key)
+}
