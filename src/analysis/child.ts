@@ -29,7 +29,12 @@ interface Current {
   borrower: Borrower
   narrating: Narrating
   engine: Engine | null
+  /** Interrupts the engine again and again once the parent has asked to stop. */
+  stopping: NodeJS.Timeout | undefined
 }
+
+/** An interrupt that comes between two queries is lost. */
+const INTERRUPT_MS = 20
 
 const MEMORY_EXCEEDED: RunResult = {
   status: 'failed',
@@ -124,7 +129,14 @@ async function perform(
 async function take({ id, task, temp_folder }: Extract<ToChild, { type: 'task' }>): Promise<void> {
   const borrower = createBorrower(id, send)
   const narrating = createNarrating(id, send)
-  const mine: Current = { id, stop: new AbortController(), borrower, narrating, engine: null }
+  const mine: Current = {
+    id,
+    stop: new AbortController(),
+    borrower,
+    narrating,
+    engine: null,
+    stopping: undefined,
+  }
   current = mine
   const engine = await next
   mine.engine = engine
@@ -134,6 +146,7 @@ async function take({ id, task, temp_folder }: Extract<ToChild, { type: 'task' }
     send({ type: 'fault', id, message: (error as Error).stack ?? String(error) })
   }
   current = null
+  clearInterval(mine.stopping)
   engine.close()
   next = openEngine()
 }
@@ -147,8 +160,11 @@ process.on('message', (message: ToChild) => {
   else if (message.type === 'lent') current.borrower.receive(message.name, message.lent)
   else if (message.type === 'narrated') current.narrating.receive(message.narrated)
   else {
-    current.stop.abort()
-    current.engine?.connection.interrupt()
+    const { stop, stopping } = current
+    const interrupt = (): void => current?.engine?.connection.interrupt()
+    stop.abort()
+    interrupt()
+    if (!stopping) current.stopping = setInterval(interrupt, INTERRUPT_MS)
   }
 })
 
