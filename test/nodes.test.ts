@@ -61,6 +61,7 @@ suite('nodes on one PostgreSQL', { skip: missing ?? false }, () => {
       ASSAY_SECRET_KEY: 'a1'.repeat(32),
       ASSAY_TOKEN: TOKEN,
       ASSAY_WORKERS: '1',
+      ASSAY_LEASE: '10m',
       ASSAY_WEBHOOK_TARGETS: 'loopback',
       ASSAY_TRACES: collector.url,
     }
@@ -112,7 +113,7 @@ suite('nodes on one PostgreSQL', { skip: missing ?? false }, () => {
       assert.equal(parentSpanId, name === 'job created' ? '' : root)
   })
 
-  test('a cancel on one node frees the worker of another within a second or two', async () => {
+  test('a cancel on one node frees the worker of another long before that renews its lease', async () => {
     await client.templates.put('long', LONG)
     const long = await run('long')
     await eventually(async () => (await statusOf(long)) === 'executing', 'it runs')
@@ -120,8 +121,8 @@ suite('nodes on one PostgreSQL', { skip: missing ?? false }, () => {
     assert.equal((await client.jobs.cancel(long)).job_status, 'canceled')
     // The worker has one place: what comes next waits for it.
     assert.equal((await client.jobs.wait(await run('nile-flow'))).job_status, 'completed')
-    // Renewals, which also bring back what to stop, are 10 s apart: the hint has arrived.
-    assert.ok(performance.now() - begun < 8000, `${performance.now() - begun} ms`)
+    // Renewals, which also bring back what to stop, are minutes apart: the hint has arrived.
+    assert.ok(performance.now() - begun < 60_000, `${performance.now() - begun} ms`)
   })
 
   test('a crash of the database needs no restart of any node', async () => {

@@ -174,13 +174,16 @@ test('a request goes on where its caller began, and one that he does not record 
   assert.ok(!JSON.stringify(spans).includes('hush-hush'))
 })
 
+/** Without a collector, on this machine as busy as it is. */
+let usualStopMs = 0
+
 test('without an endpoint nothing that traces is loaded, and webhooks bear no traceparent', async () => {
   writeFileSync(loads, '')
   const plain = await serve('plain')
   const receiver = await receiverOf(plain)
   await runJob(plain)
   assert.equal((await receiver.next()).headers.traceparent, undefined)
-  await stop(plain)
+  usualStopMs = await stop(plain)
   assert.equal(readFileSync(loads, 'utf8'), '')
 })
 
@@ -203,7 +206,7 @@ for (const [name, mode] of [
     await runJob(traced)
     assert.equal((await receiver.next()).method, 'POST')
     const took = await stop(traced)
-    assert.ok(took < 4000, `it stopped in ${took} ms`)
+    assert.ok(took < 4000 + 2 * usualStopMs, `it stopped in ${took} ms, as a rule in ${usualStopMs} ms`)
     assert.equal(told(), 1)
   })
 }

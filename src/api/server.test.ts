@@ -157,13 +157,13 @@ test('answers a HEAD as the GET without its body, but for streams', async (t) =>
 test('is not held up by a body with very many faults', async (t) => {
   const { ask } = await openHarness(t)
   const many = Array.from({ length: 80_000 }, (_, index) => [`k${index}`, 1])
-  const begun = performance.now()
+  const begun = process.cpuUsage().user
   const body = await ask('POST', '/v1alpha/jobs', { body: Object.fromEntries(many) })
   assert.equal(body.json().errors.length, 100)
   const form = many.map(([name]) => `${name}=1`).join('&')
   const type = 'application/x-www-form-urlencoded'
   assert.equal((await ask('POST', '/v1alpha/auth/login', { token: null, body: form, type })).status, 422)
-  assert.ok(performance.now() - begun < 10_000)
+  assert.ok(process.cpuUsage().user - begun < 10_000_000, 'microseconds of this process')
 })
 
 test('refuses a body that is not UTF-8', async (t) => {

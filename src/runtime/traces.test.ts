@@ -27,7 +27,7 @@ test('what waits is bounded while a collector hangs, and what is dropped is told
   assert.match(lines[0]!, /more spans than could be sent/)
   const began = performance.now()
   await traces.close(100)
-  assert.ok(performance.now() - began < 2000)
+  assert.ok(performance.now() - began < 4500, 'sooner than a request is given up')
   await collector.close()
 })
 

@@ -327,6 +327,9 @@ test('any text at all gives faults or a template, with places inside the text, a
   )
 })
 
+/** Of this process: how busy the rest of the machine is does not matter. */
+const cpuMs = (): number => process.cpuUsage().user / 1000
+
 test('the work on a hostile text grows no faster than the text', () => {
   const count = 15_000
   const line = (text: (index: number) => string) =>
@@ -340,9 +343,9 @@ test('the work on a hostile text grows no faster than the text', () => {
     fences: `# x\n${line((index) => `\`\`\`sql b${index}\nselect 1 as n\n\`\`\`\n`)}`,
   }
   for (const [what, text] of Object.entries(texts)) {
-    const began = performance.now()
+    const began = cpuMs()
     const { faults } = parse(text)
-    assert.ok(performance.now() - began < 3000, what)
+    assert.ok(cpuMs() - began < 3000, what)
     assert.ok(faults.length <= 200, `${what}: ${faults.length} faults`)
   }
   const long = parse(texts.variables!).faults[0]
@@ -352,9 +355,9 @@ test('the work on a hostile text grows no faster than the text', () => {
 
 test('a heading of nothing but spaces and marks is read in one go', () => {
   const title = (heading: string) => parse(`# ${heading}\n`).template?.title
-  const began = performance.now()
+  const began = cpuMs()
   assert.equal(title(`x${' '.repeat(900_000)}y`)?.length, 900_002)
-  assert.ok(performance.now() - began < 3000)
+  assert.ok(cpuMs() - began < 3000)
   for (const [heading, wanted] of Object.entries({
     'a ##': 'a',
     'a##': 'a##',

@@ -215,13 +215,16 @@ test('options take variables that stand alone, at any depth', () => {
   )
 })
 
+/** Of this process: how busy the rest of the machine is does not matter. */
+const cpuMs = (): number => process.cpuUsage().user / 1000
+
 test('what is wrong is told of a hundred values at most, and of one slow pattern', () => {
   const given = Object.fromEntries(
     Array.from({ length: 50_000 }, (_, index) => [`${'x'.repeat(10)}${index}`, 1]),
   )
-  const began = performance.now()
+  const began = cpuMs()
   assert.equal(refusals('x: { type: string }', given).length, 100)
-  assert.ok(performance.now() - began < 2000)
+  assert.ok(cpuMs() - began < 2000)
   const [long] = refusals('x: { type: string }', { ['y'.repeat(100_000)]: 1 })
   assert.ok(long!.length < 500, 'a name is cut')
   const names = Array.from({ length: 50 }, (_, index) => `v${index}`)
@@ -244,13 +247,13 @@ test('a template declares a bounded number of variables', () => {
 test('of defaults with slow patterns one is tried', () => {
   const slow = `{ type: string, pattern: "^(a+)+$", default: ${'a'.repeat(40)}! }`
   const yaml = Array.from({ length: 100 }, (_, index) => `  v${index}: ${slow}`).join('\n')
-  const began = performance.now()
+  const began = cpuMs()
   const { faults } = parseTemplate({
     template_id: 't',
     source: `---\nvariables:\n${yaml}\n---\n`,
     partials: {},
   })
-  assert.ok(performance.now() - began < 3000)
+  assert.ok(cpuMs() - began < 3000)
   assert.deepEqual(
     faults.map(({ code }) => code),
     ['slow_pattern'],

@@ -53,9 +53,11 @@ suite('a pool that is full', { skip: missing ?? false }, () => {
     }
     const jobs = await created
     assert.equal(new Set(jobs.map(({ assignment_id }) => assignment_id)).size, AT_ONCE)
-    assert.ok(performance.now() - begun > 5000, 'the last one waited for longer than a connection may take')
+    const took = performance.now() - begun
+    assert.ok(took > 5000, 'the last one waited for longer than a connection may take')
     assert.ok(waits.length > 10)
-    assert.ok(Math.max(...waits) < 2000, `${Math.max(...waits)} ms`)
+    // A tenth of a second as a rule; who waited for the creations would wait for most of them.
+    assert.ok(Math.max(...waits) < took / 2, `${Math.max(...waits)} of ${took} ms`)
     context.diagnostic(`the longest of ${waits.length} waits: ${Math.round(Math.max(...waits))} ms`)
   })
 })

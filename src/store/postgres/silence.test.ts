@@ -59,7 +59,7 @@ suite('connections that fall silent', { skip: missing ?? false }, () => {
     const job = await store.createJob(jobInput())
     assert.ok(await store.getJob(job), 'and reads go to connections that answer')
     const waited = performance.now() - begun
-    assert.ok(waited < LEASE_MS / 2, `${waited} ms`)
+    assert.ok(waited < LEASE_MS - 5000, `${waited} ms`)
   })
 
   test('a node that is stopped in the middle of a transaction holds the others up for seconds only', async () => {
@@ -78,7 +78,7 @@ suite('connections that fall silent', { skip: missing ?? false }, () => {
     const begun = performance.now()
     assert.equal((await other.cancelJob(job)).job_status, 'canceled')
     const waited = performance.now() - begun
-    assert.ok(waited < LEASE_MS / 3, `${waited} ms`)
+    assert.ok(waited < LEASE_MS - 5000, `${waited} ms`)
     await other.close()
   })
 
