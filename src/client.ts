@@ -36,6 +36,7 @@ export type {
   FullDelivery,
   NewWebhook,
   WebhookInput,
+  WebhookPatch,
 } from './client/webhooks.ts'
 export type { ConnectionView } from './connection-view.ts'
 export type { Attempt, DeliveryView, Recovery, WebhookStats } from './delivery.ts'

@@ -26,6 +26,20 @@ export interface WebhookInput {
   rate_per_second?: number
 }
 
+/** What is left out stays. Null takes back what was set; the value null of a header removes the header of that name. */
+export interface WebhookPatch {
+  url?: string
+  headers?: (Omit<HeaderInput, 'value'> & { value: string | null })[] | null
+  user_id?: string
+  presence_name?: string
+  events?: (EventType | '*')[] | null
+  description?: string | null
+  status?: WebhookStatus
+  retry_schedule?: number[] | null
+  max_in_flight?: number | null
+  rate_per_second?: number | null
+}
+
 /** Of a webhook that signs with `v1a` the secret is null: receivers verify with its `public_key`. */
 export type NewWebhook = WebhookView & { signing_secret: string | null }
 export type FullDelivery = DeliveryView & { attempts: Attempt[] }
@@ -38,10 +52,8 @@ export function webhookCalls(send: Send, json: Json) {
     list: (query: PageInput & { user_id?: string; presence_name?: string; status?: WebhookStatus } = {}) =>
       json<Page<WebhookView>>('GET', '/webhooks/', { query: { ...query } }),
     get: (webhook_id: string) => json<WebhookView>('GET', at(webhook_id)),
-    update: (
-      webhook_id: string,
-      patch: Partial<Omit<WebhookInput, 'signature'>> & { status?: WebhookStatus },
-    ) => json<WebhookView>('PATCH', at(webhook_id), { json: patch }),
+    update: (webhook_id: string, patch: WebhookPatch) =>
+      json<WebhookView>('PATCH', at(webhook_id), { json: patch }),
     ...deliveryCalls(send, json, at),
     rotateSecret: (webhook_id: string, options?: CreateOptions & { overlap_seconds?: number }) =>
       json<NewWebhook>('POST', `${at(webhook_id)}/rotate-secret`, {

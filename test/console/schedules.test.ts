@@ -60,6 +60,11 @@ test('foretells due times while a line is typed, tells each fault beside its fie
   assert.equal(await page.getByLabel('origin').inputValue(), 'ORD', 'what was typed is kept')
   await page.getByLabel('What was missed').selectOption('all')
   await page.getByLabel('While an earlier run has not ended').selectOption('skip')
+  await page.getByText('Who is told, how soon it runs, metadata').click()
+  await button(page, 'Add metadata').click()
+  await page.getByLabel('Name 1').fill('team')
+  await page.getByLabel('Text 1').fill('operations')
+  await assertAccessible(page, 'a schedule with metadata')
   here.assertSilent([refusal(422)])
   await button(page, 'Create').click()
   await page.getByText(/cannot be all where overlap is skip/).waitFor()
@@ -69,6 +74,7 @@ test('foretells due times while a line is typed, tells each fault beside its fie
   const [made] = (await apiOf(here.service.url).schedules.list()).items
   assert.ok(made)
   assert.deepEqual(made.template_vars, { origin: 'ORD' }, 'what the form left alone is left to the template')
+  assert.deepEqual(made.metadata, { team: 'operations' })
   assert.deepEqual(
     [made.cron, made.time_zone, made.missed, made.missed_limit, made.overlap, made.paused],
     ['0 18 L * *', 'Europe/Berlin', 'all', 10, 'queue', false],
@@ -105,6 +111,17 @@ test('changes a schedule, pauses and resumes it, and deletes it after asking', a
   await dueTimes().locator('li').nth(4).waitFor()
   await page.getByLabel('Template', { exact: false }).first().selectOption('penguins')
   await page.getByLabel('Cron line').fill('30 6 * * MON-FRI')
+  assert.equal(await page.getByLabel('Text 1').inputValue(), 'operations')
+  await page.getByLabel('Name 1').fill('')
+  await page.getByText('has no name').waitFor()
+  await page.getByLabel('Name 1').fill('team')
+  await button(page, 'Add metadata').click()
+  await page.getByLabel('Name 2').fill('report')
+  await page.getByLabel('Text 2').fill('x'.repeat(2000))
+  await button(page, 'Save').click()
+  await page.getByText(/must have at most \d+ characters/).waitFor()
+  await page.getByLabel('Text 2').fill('daily')
+  await button(page, 'Remove row 1').click()
   await page.getByText('Not before, not after').click()
   await page.getByLabel('Not before').fill('2040-01-02T00:00')
   await dueTimes().getByText('Mon, 2 Jan 2040, 06:30').waitFor()
@@ -113,6 +130,7 @@ test('changes a schedule, pauses and resumes it, and deletes it after asking', a
   const [changed] = (await apiOf(here.service.url).schedules.list()).items
   assert.ok(changed)
   assert.deepEqual([changed.template_id, changed.template_vars], ['penguins', {}])
+  assert.deepEqual(changed.metadata, { report: 'daily' })
   assert.equal(changed.starts_at, '2040-01-02T00:00:00.000Z')
   await button(page, 'Pause').click()
   await page.getByText(/^It is paused: nothing is due/).waitFor()
@@ -127,7 +145,7 @@ test('changes a schedule, pauses and resumes it, and deletes it after asking', a
   assert.equal(jobs.items.length, 1, 'its jobs stay')
   await page.goto(`/jobs/${jobs.items[0]?.assignment_id}`)
   await page.getByText('(it was deleted)').waitFor()
-  here.assertSilent([refusal(404)])
+  here.assertSilent([refusal(404), refusal(422)])
 })
 
 test('tells why a due time made no job, and what to do about it', async () => {

@@ -11,9 +11,13 @@ function kept(key: string): unknown {
   }
 }
 
-export function useDraft<Value>(name: string, first: () => Value) {
+/** What was kept is laid over what comes first: a draft of an earlier version of the console lacks what is new. */
+export function useDraft<Value extends object>(name: string, first: () => Value) {
   const key = `assay.draft.${name}`
-  const [value, setValue] = useState<Value>(() => (kept(key) as Value | undefined) ?? first())
+  const [value, setValue] = useState<Value>(() => ({
+    ...first(),
+    ...(kept(key) as Partial<Value> | undefined),
+  }))
   const change = useCallback(
     (next: Value): void => {
       setValue(next)

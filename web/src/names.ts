@@ -12,16 +12,19 @@ export const JOB_STATUSES: readonly JobStatus[] = [
   'canceled',
 ]
 export const DELIVERY_STATUSES: readonly DeliveryStatus[] = ['pending', 'delivered', 'failed', 'canceled']
-export const EVENT_TYPES: readonly EventType[] = [
-  'job.queued',
-  'job.started',
-  'job.completed',
-  'job.failed',
-  'job.canceled',
-  'webhook.test',
-  'webhook.failing',
-  'webhook.disabled',
-]
+/** As a record, so that none can be left out. */
+const EVERY_EVENT: Record<EventType, true> = {
+  'job.queued': true,
+  'job.started': true,
+  'job.completed': true,
+  'job.failed': true,
+  'job.canceled': true,
+  'schedule.failed': true,
+  'webhook.test': true,
+  'webhook.failing': true,
+  'webhook.disabled': true,
+}
+export const EVENT_TYPES = Object.keys(EVERY_EVENT) as EventType[]
 
 export const JOB_WORDS: Record<JobStatus, string> = {
   draft: 'Not run yet',

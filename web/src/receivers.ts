@@ -13,7 +13,13 @@ export interface Receiver {
 /** What both tell of themselves. */
 export type ReceiverView = Pick<
   WebhookView,
-  'presence_name' | 'events' | 'status' | 'disabled_reason' | 'failing_since' | 'created_at'
+  | 'presence_name'
+  | 'events'
+  | 'status'
+  | 'disabled_reason'
+  | 'failing_since'
+  | 'failing_reason'
+  | 'created_at'
 > & { include_skipped?: boolean }
 
 export function callsOf({ noun }: Receiver) {

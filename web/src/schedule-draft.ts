@@ -2,6 +2,7 @@
 import type { ScheduleInput } from '../../src/client.ts'
 import type { ScheduleView } from '../../src/schedule.ts'
 import type { VariableView } from '../../src/template.ts'
+import { type MetadataRow, metadataOf, metadataRows } from './metadata.ts'
 import { firstValues, sentValues, textOf, type Values } from './values.ts'
 import { instantOf, localInput, ownZone } from './zones.ts'
 
@@ -20,6 +21,7 @@ export interface ScheduleDraft {
   paused: boolean
   presence_name: string
   priority: string
+  metadata: MetadataRow[]
 }
 
 const FIRST_MISSED = 10
@@ -39,6 +41,7 @@ export function firstDraft(template_id: string, schedule?: ScheduleView): Schedu
     paused: schedule?.paused ?? false,
     presence_name: schedule?.presence_name ?? '',
     priority: String(schedule?.priority ?? 0),
+    metadata: metadataRows(schedule?.metadata),
   }
 }
 
@@ -91,5 +94,6 @@ export function scheduleInput(
     paused,
     presence_name: draft.presence_name.trim() || null,
     priority: Number(draft.priority),
+    metadata: metadataOf(draft.metadata),
   }
 }

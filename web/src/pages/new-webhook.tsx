@@ -7,10 +7,11 @@ import type { EventType } from '../../../src/event.ts'
 import type { SignatureVersion } from '../../../src/webhook.ts'
 import { api, faultsOf, useMay, useMe } from '../api.ts'
 import { useDraft } from '../draft.ts'
+import { type HeaderDraft, headerChanges, rowFaults } from '../headers.ts'
 import { EVENT_TYPES } from '../names.ts'
 import { Fault } from '../parts/fault.tsx'
 import { ChecksField, SelectField, TextField } from '../parts/field.tsx'
-import { type HeaderDraft, HeaderFields } from '../parts/header-fields.tsx'
+import { HeaderFields } from '../parts/header-fields.tsx'
 import { Page } from '../parts/page.tsx'
 import { SigningKey } from '../parts/signing-key.tsx'
 import { TestDelivery } from '../parts/test-delivery.tsx'
@@ -37,7 +38,9 @@ function inputOf(draft: Draft, headers: HeaderDraft[], user_id: string): Webhook
     user_id,
     presence_name: draft.presence_name.trim(),
     events: draft.events,
-    headers: headers.filter(({ name }) => name.trim() !== ''),
+    headers: headerChanges(headers).flatMap(({ value, ...rest }) =>
+      value === null ? [] : [{ ...rest, value }],
+    ),
     signature: draft.signature,
     ...(draft.description.trim() === '' ? {} : { description: draft.description.trim() }),
   }
@@ -141,7 +144,7 @@ export function NewWebhookPage() {
       ) : (
         <form className="run-form" onSubmit={submit} noValidate>
           <Fields draft={draft} change={change} faults={faults} />
-          <HeaderFields headers={headers} faults={faults} onChange={setHeaders} />
+          <HeaderFields headers={headers} faults={rowFaults(faults, headers)} onChange={setHeaders} />
           {create.isError && !shown && <Fault error={create.error} />}
           <div className="actions">
             <button type="submit" className="button primary" disabled={create.isPending || !analyst}>

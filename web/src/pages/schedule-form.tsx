@@ -8,7 +8,7 @@ import { api, faultsOf, useMay } from '../api.ts'
 import { useDraft } from '../draft.ts'
 import { Fault } from '../parts/fault.tsx'
 import { CheckField, SelectField, TextField } from '../parts/field.tsx'
-import { JobFields } from '../parts/job-fields.tsx'
+import { isOfJobFields, JobFields } from '../parts/job-fields.tsx'
 import { Loaded, Page } from '../parts/page.tsx'
 import { useSchedule } from '../parts/schedule-name.tsx'
 import { TimingFields } from '../parts/timing-fields.tsx'
@@ -149,7 +149,9 @@ function ScheduleForm(props: { schedule?: ScheduleView; template_id?: string; le
   const templates = useQuery({ queryKey: ['templates'], queryFn: () => api().templates.list() })
   const save = useSave(schedule, forget)
   const faults = faultsOf(save.error)
-  const shown = Object.keys(faults).some((path) => path in draft || path.startsWith(PATH))
+  const shown = Object.keys(faults).some(
+    (path) => path in draft || path.startsWith(PATH) || isOfJobFields(path),
+  )
   const part: PartProps = { draft, faults, onChange: (changed) => change({ ...draft, ...changed }) }
   const submit = (event: FormEvent): void => {
     event.preventDefault()

@@ -12,7 +12,7 @@ import { BatchProgress } from './batch-progress.tsx'
 import { Curl } from './curl.tsx'
 import { Fault } from './fault.tsx'
 import { CheckField, Field, TextField } from './field.tsx'
-import { type JobDraft, JobFields, jobSettings } from './job-fields.tsx'
+import { FIRST_JOB, type JobDraft, JobFields, jobSettings } from './job-fields.tsx'
 import { SetTable } from './set-table.tsx'
 import { Copy, ShortId } from './show.tsx'
 
@@ -25,7 +25,7 @@ interface Draft extends JobDraft {
   run: boolean
 }
 
-const FIRST: Draft = { text: '', run: true, presence_name: '', priority: '' }
+const FIRST: Draft = { text: '', run: true, ...FIRST_JOB }
 
 const itemsOf = ({ sets }: VariableSets): BatchInput['items'] =>
   sets.map((template_vars) => ({ template_vars }))

@@ -1,59 +1,53 @@
-/** Headers that a webhook sends with every request. Values are secrets: they are shown only while they are typed. */
-import { TextField } from './field.tsx'
-
-export interface HeaderDraft {
-  name: string
-  value: string
-}
+/** Headers that a webhook sends with every request. Values are secrets, shown only while they are typed, unless declared none. */
+import { type HeaderDraft, NEW_HEADER, staysSecret } from '../headers.ts'
+import { CheckField, TextField } from './field.tsx'
+import { RowFields } from './row-fields.tsx'
 
 interface HeaderProps {
   headers: HeaderDraft[]
+  /** By row: "headers.0.name". */
   faults: Record<string, string>
   onChange(headers: HeaderDraft[]): void
 }
 
 export function HeaderFields({ headers, faults, onChange }: HeaderProps) {
-  const set = (index: number, patch: Partial<HeaderDraft>): void =>
-    onChange(headers.map((header, other) => (other === index ? { ...header, ...patch } : header)))
   return (
-    <fieldset className="field">
-      <legend>Headers</legend>
-      <div className="hint">
-        Sent with every request, such as an authorization. Kept encrypted, never shown again.
-      </div>
-      {headers.map((header, index) => (
-        // A header in the making has no name yet but its place.
-        <div className="row-form" key={`header-${index + 0}`}>
+    <RowFields
+      legend="Headers"
+      hint="Sent with every request, such as an authorization. Values are kept encrypted and never shown again, unless they are no secret."
+      fault={faults.headers}
+      rows={headers}
+      fresh={NEW_HEADER}
+      add="Add a header"
+      onChange={onChange}
+    >
+      {(header, set, index) => (
+        <>
           <TextField
             label={`Name ${index + 1}`}
             value={header.name}
+            readOnly={header.kept !== null}
             fault={faults[`headers.${index}.name`]}
-            onChange={({ target }) => set(index, { name: target.value })}
+            onChange={({ target }) => set({ name: target.value })}
           />
           <TextField
             label={`Value ${index + 1}`}
-            type="password"
+            type={header.public ? 'text' : 'password'}
             autoComplete="off"
+            placeholder={header.kept !== null && !header.public ? `${header.kept}: stays` : undefined}
             value={header.value}
             fault={faults[`headers.${index}.value`]}
-            onChange={({ target }) => set(index, { value: target.value })}
+            onChange={({ target }) => set({ value: target.value })}
           />
-          <button
-            type="button"
-            className="button quiet"
-            onClick={() => onChange(headers.filter((_, other) => other !== index))}
-          >
-            Remove
-          </button>
-        </div>
-      ))}
-      <button
-        type="button"
-        className="button quiet"
-        onClick={() => onChange([...headers, { name: '', value: '' }])}
-      >
-        Add a header
-      </button>
-    </fieldset>
+          <CheckField
+            label={`Value ${index + 1} is no secret: show it`}
+            checked={header.public}
+            // What is kept of a secret cannot be shown: it has to be typed again.
+            disabled={staysSecret(header)}
+            onChange={({ target }) => set({ public: target.checked })}
+          />
+        </>
+      )}
+    </RowFields>
   )
 }

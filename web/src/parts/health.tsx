@@ -2,9 +2,9 @@
 import type { ReceiverView } from '../receivers.ts'
 import { Time } from './show.tsx'
 
-type Told = Pick<ReceiverView, 'status' | 'failing_since' | 'disabled_reason'>
+type Told = Pick<ReceiverView, 'status' | 'failing_since' | 'failing_reason' | 'disabled_reason'>
 
-export function HealthWord({ status, failing_since }: Told) {
+export function HealthWord({ status, failing_since }: Pick<Told, 'status' | 'failing_since'>) {
   if (status === 'disabled') return <span className="state state-failed">✕ disabled</span>
   if (failing_since !== null)
     return (
@@ -15,19 +15,32 @@ export function HealthWord({ status, failing_since }: Told) {
   return <span className="state state-delivered">✓ enabled</span>
 }
 
-export function HealthNotice({ status, failing_since, disabled_reason }: Told) {
+/** "class: what happened", as the last attempt that failed told it. */
+function Reason({ reason }: { reason: string | null }) {
+  if (reason === null) return null
+  const [name, ...detail] = reason.split(': ')
+  return (
+    <>
+      Last: <code>{name}</code>
+      {detail.length > 0 && <>, {detail.join(': ')}</>}
+      {!/[.!?]$/.test(reason) && '.'}
+    </>
+  )
+}
+
+export function HealthNotice({ status, failing_since, failing_reason, disabled_reason }: Told) {
   if (status === 'disabled')
     return (
       <p className="notice" role="status">
         It is disabled{disabled_reason === null ? '' : `: ${disabled_reason}`}. Deliveries wait until it is
-        enabled; new events are not kept for it.
+        enabled; new events are not kept for it. <Reason reason={failing_reason} />
       </p>
     )
   if (failing_since === null) return null
   return (
     <p className="notice" role="status">
-      Every attempt has failed since <Time at={failing_since} exact />. After five days of that it is
-      disabled. Open a delivery below to see why.
+      Every attempt has failed since <Time at={failing_since} exact />. <Reason reason={failing_reason} />{' '}
+      After five days of that it is disabled. A delivery below shows what was sent and answered.
     </p>
   )
 }

@@ -1,20 +1,33 @@
-/** What a job may be given besides its variables, wherever jobs are made: who is told of it, and how soon it runs. */
+/** What a job may be given besides its variables, wherever jobs are made: who is told of it, how soon it runs, metadata. */
+import { type MetadataRow, metadataOf } from '../metadata.ts'
 import { TextField } from './field.tsx'
+import { MetadataFields } from './metadata-fields.tsx'
 
 export interface JobDraft {
   presence_name: string
   priority: string
+  metadata: MetadataRow[]
 }
 
+export const FIRST_JOB: JobDraft = { presence_name: '', priority: '', metadata: [] }
+
 /** As the API takes it; what is empty is left out. */
-export function jobSettings({ presence_name, priority }: JobDraft): {
+export function jobSettings({ presence_name, priority, metadata: rows }: JobDraft): {
   presence_name?: string
   priority?: number
+  metadata?: Record<string, string>
 } {
+  const metadata = metadataOf(rows)
   return {
     ...(presence_name.trim() === '' ? {} : { presence_name: presence_name.trim() }),
     ...(priority.trim() === '' ? {} : { priority: Number(priority) }),
+    ...(Object.keys(metadata).length === 0 ? {} : { metadata }),
   }
+}
+
+/** Whether the fault of this path stands beside a field here. */
+export function isOfJobFields(path: string): boolean {
+  return /^(presence_name|priority|metadata)(\.|$)/.test(path)
 }
 
 interface JobFieldsProps {
@@ -25,8 +38,8 @@ interface JobFieldsProps {
 
 export function JobFields({ draft, faults, onChange }: JobFieldsProps) {
   return (
-    <details open={'presence_name' in faults || 'priority' in faults || undefined}>
-      <summary>Who is told, and how soon it runs</summary>
+    <details open={draft.metadata.length > 0 || Object.keys(faults).some(isOfJobFields) || undefined}>
+      <summary>Who is told, how soon it runs, metadata</summary>
       <TextField
         label="Presence name"
         hint="Only webhooks of this name are told; left empty, all are."
@@ -42,6 +55,7 @@ export function JobFields({ draft, faults, onChange }: JobFieldsProps) {
         value={draft.priority}
         onChange={({ target }) => onChange({ priority: target.value })}
       />
+      <MetadataFields rows={draft.metadata} faults={faults} onChange={(metadata) => onChange({ metadata })} />
     </details>
   )
 }

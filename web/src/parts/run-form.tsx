@@ -7,9 +7,10 @@ import type { JobView } from '../../../src/job.ts'
 import type { TemplateView } from '../../../src/template.ts'
 import { api, faultsOf, useMay } from '../api.ts'
 import { useDraft } from '../draft.ts'
+import { metadataRows } from '../metadata.ts'
 import { firstValues, sentValues, type Values } from '../values.ts'
 import { Fault } from './fault.tsx'
-import { type JobDraft, JobFields, jobSettings } from './job-fields.tsx'
+import { FIRST_JOB, isOfJobFields, type JobDraft, JobFields, jobSettings } from './job-fields.tsx'
 import { byVariable, focusFault, VariableFields } from './variable-fields.tsx'
 
 interface Draft extends JobDraft {
@@ -49,14 +50,17 @@ export function RunForm({ template, earlier }: { template: TemplateView; earlier
   const name = `run.${template_id}.${version}.${earlier?.assignment_id ?? ''}`
   const [draft, change, forget] = useDraft<Draft>(name, () => ({
     values: firstValues(variables, earlier?.template_vars),
+    ...FIRST_JOB,
     presence_name: earlier?.presence_name ?? '',
-    priority: '',
+    metadata: metadataRows(earlier?.metadata),
   }))
   const run = useRun(template, forget)
   const analyst = useMay('analyst')
   const faults = byVariable(faultsOf(run.error, PATH))
   const others = faultsOf(run.error, 'payload.')
-  const shown = Object.keys(faults).some((path) => variables.some((variable) => variable.name === path))
+  const shown =
+    Object.keys(faults).some((path) => variables.some((variable) => variable.name === path)) ||
+    Object.keys(others).some(isOfJobFields)
   const submit = (event: FormEvent): void => {
     event.preventDefault()
     run.mutate(draft, { onError: () => focusFault(form.current) })

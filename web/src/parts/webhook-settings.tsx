@@ -1,13 +1,16 @@
 /** What a webhook is set to, and the form that changes it. */
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import type { WebhookView } from '../../../src/webhook.ts'
 import { api, faultsOf } from '../api.ts'
+import { draftsOf, type HeaderDraft, headerChanges, rowFaults } from '../headers.ts'
 import { EVENT_TYPES } from '../names.ts'
 import { triesOf } from '../times.ts'
 import { FactList } from './fact-list.tsx'
 import { Fault } from './fault.tsx'
 import { ChecksField, TextField } from './field.tsx'
+import { HeaderFields } from './header-fields.tsx'
+import { useRefresh } from './receiver-actions.tsx'
 
 export function WebhookFacts({ webhook }: { webhook: WebhookView }) {
   const { webhook_id, presence_name, user_id, events, headers, signature, public_key, retry_schedule } =
@@ -25,56 +28,69 @@ export function WebhookFacts({ webhook }: { webhook: WebhookView }) {
   return <FactList noun="Webhook" id={webhook_id} rows={rows} />
 }
 
-function EditForm({ webhook, onDone }: { webhook: WebhookView; onDone(): void }) {
+type Draft = Pick<WebhookView, 'url' | 'presence_name' | 'events'> & { description: string }
+
+function useSave(webhook: WebhookView, onDone: () => void) {
   const { webhook_id } = webhook
-  const cache = useQueryClient()
-  const [draft, setDraft] = useState({
-    url: webhook.url,
-    presence_name: webhook.presence_name,
-    description: webhook.description ?? '',
-    events: webhook.events,
-  })
-  const save = useMutation({
-    mutationFn: () => {
-      const { events, ...rest } = draft
-      const changed = events.join() === webhook.events.join() ? {} : { events }
-      return api().webhooks.update(webhook_id, { ...rest, ...changed })
+  const refresh = useRefresh({ noun: 'webhook', id: webhook_id })
+  return useMutation({
+    mutationFn: ({ draft, headers }: { draft: Draft; headers: HeaderDraft[] }) => {
+      const { url, presence_name, description, events } = draft
+      const changes = headerChanges(headers, webhook.headers)
+      return api().webhooks.update(webhook_id, {
+        url: url.trim(),
+        presence_name: presence_name.trim(),
+        description: description.trim() || null,
+        ...(events.join() === webhook.events.join() ? {} : { events }),
+        ...(changes.length === 0 ? {} : { headers: changes }),
+      })
     },
     onSuccess: async () => {
-      await cache.invalidateQueries({ queryKey: ['webhook', webhook_id] })
-      await cache.invalidateQueries({ queryKey: ['webhooks'] })
+      await refresh()
       onDone()
     },
   })
+}
+
+function EditForm({ webhook, onDone }: { webhook: WebhookView; onDone(): void }) {
+  const [draft, setDraft] = useState<Draft>({
+    url: webhook.url,
+    presence_name: webhook.presence_name,
+    events: webhook.events,
+    description: webhook.description ?? '',
+  })
+  const [headers, setHeaders] = useState(() => draftsOf(webhook.headers))
+  const save = useSave(webhook, onDone)
   const faults = faultsOf(save.error)
-  const shown = Object.keys(faults).some((path) => path in draft)
-  const set = (field: 'url' | 'presence_name' | 'description') => (event: { target: { value: string } }) =>
-    setDraft({ ...draft, [field]: event.target.value })
+  const shown = Object.keys(faults).some((path) => path in draft || path.startsWith('headers'))
+  const text = (field: 'url' | 'presence_name' | 'description', label: string) => (
+    <TextField
+      label={label}
+      fault={faults[field]}
+      value={draft[field]}
+      onChange={({ target }) => setDraft({ ...draft, [field]: target.value })}
+    />
+  )
   const submit = (event: FormEvent): void => {
     event.preventDefault()
-    save.mutate()
+    save.mutate({ draft, headers })
   }
   return (
     <form className="run-form" onSubmit={submit} noValidate>
-      <TextField label="Address" fault={faults.url} value={draft.url} onChange={set('url')} />
-      <TextField
-        label="Presence name"
-        fault={faults.presence_name}
-        value={draft.presence_name}
-        onChange={set('presence_name')}
-      />
-      <TextField
-        label="Description"
-        fault={faults.description}
-        value={draft.description}
-        onChange={set('description')}
-      />
+      {text('url', 'Address')}
+      {text('presence_name', 'Presence name')}
+      {text('description', 'Description')}
       <ChecksField
         legend="Events"
         options={EVENT_TYPES.map((type) => ({ value: type, label: type }))}
         chosen={draft.events}
         fault={faults.events}
         onChange={(events) => setDraft({ ...draft, events })}
+      />
+      <HeaderFields
+        headers={headers}
+        faults={rowFaults(faults, headers, webhook.headers)}
+        onChange={setHeaders}
       />
       {save.isError && !shown && <Fault error={save.error} />}
       <div className="actions">

@@ -1,0 +1,26 @@
+/** Metadata of jobs and schedules between the rows of a form and the service. Pure. */
+export interface MetadataRow {
+  name: string
+  value: string
+}
+
+export function metadataRows(metadata: Readonly<Record<string, string>> = {}): MetadataRow[] {
+  return Object.entries(metadata).map(([name, value]) => ({ name, value }))
+}
+
+/** Rows without a name and a value are nobody's; of two rows of one name the last counts. */
+export function metadataOf(rows: readonly MetadataRow[]): Record<string, string> {
+  return Object.fromEntries(
+    rows
+      .map(({ name, value }) => [name.trim(), value] as const)
+      .filter(([name, value]) => name !== '' || value !== ''),
+  )
+}
+
+/** What is wrong with a row before it is sent. */
+export function metadataFault(rows: readonly MetadataRow[], index: number): string | undefined {
+  const { name, value } = rows[index]!
+  if (name.trim() === '') return value === '' ? undefined : 'has no name'
+  const again = rows.findLastIndex((row) => row.name.trim() === name.trim())
+  return again > index ? `is given again in row ${again + 1}, which counts` : undefined
+}

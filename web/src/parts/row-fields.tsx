@@ -1,0 +1,47 @@
+/** Fields that come in rows, as many as are wanted: each row with its own fields and a button that takes it away. */
+import type { ReactNode } from 'react'
+
+interface RowProps<Row> {
+  legend: string
+  hint: ReactNode
+  fault?: string | undefined
+  rows: readonly Row[]
+  /** What a new row holds, and what the button that adds one says. */
+  fresh: Row
+  add: string
+  onChange(rows: Row[]): void
+  children(row: Row, set: (patch: Partial<Row>) => void, index: number): ReactNode
+}
+
+export function RowFields<Row>({ legend, hint, fault, rows, fresh, add, onChange, children }: RowProps<Row>) {
+  const set = (index: number, patch: Partial<Row>): void =>
+    onChange(rows.map((row, other) => (other === index ? { ...row, ...patch } : row)))
+  return (
+    <fieldset className="field">
+      <legend>{legend}</legend>
+      <div className="hint">{hint}</div>
+      {fault && (
+        <div className="field-fault" role="alert">
+          {fault}
+        </div>
+      )}
+      {rows.map((row, index) => (
+        // A row in the making has no name yet but its place.
+        <div className="row-form" key={`row-${index + 0}`}>
+          {children(row, (patch) => set(index, patch), index)}
+          <button
+            type="button"
+            className="button quiet"
+            aria-label={`Remove row ${index + 1}`}
+            onClick={() => onChange(rows.filter((_, other) => other !== index))}
+          >
+            Remove
+          </button>
+        </div>
+      ))}
+      <button type="button" className="button quiet" onClick={() => onChange([...rows, fresh])}>
+        {add}
+      </button>
+    </fieldset>
+  )
+}
