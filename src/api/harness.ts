@@ -2,7 +2,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import type { TestContext } from 'node:test'
+import { after, type TestContext } from 'node:test'
 import { createPool, type Pool } from '../analysis/pool.ts'
 import { openBook } from '../connections/book.ts'
 import { openFiles } from '../files/open.ts'
@@ -86,10 +86,9 @@ export async function openHarness(test: TestContext, options: HarnessOptions = {
   const store = await openStore({ url: '', home: folder, clock, publicUrl: null })
   const shipped = path.join(folder, 'templates')
   await writeTemplate(shipped)
-  const pool =
-    options.pool === 'real'
-      ? createPool({ size: 1, clock, log: silentLog, caps: CAPS, tempRoot: folder })
-      : noPool
+  const real = options.pool === 'real'
+  const own = real && clock !== systemClock ? openPool(clock, folder) : null
+  const pool = real ? (own ?? (await sharedPool())) : noPool
   const secrets = new SecretBox([Buffer.alloc(32, 7)])
   const parts: ApiParts = {
     config: {
@@ -122,7 +121,7 @@ export async function openHarness(test: TestContext, options: HarnessOptions = {
   const api = await createApi(parts)
   test.after(async () => {
     await api.close()
-    if (options.pool === 'real') await pool.stop()
+    await own?.stop()
     await store.close()
     await rm(folder, { recursive: true, force: true })
   })
@@ -135,6 +134,27 @@ export async function openHarness(test: TestContext, options: HarnessOptions = {
   }
   const ask = asker(api, tokens.admin)
   return { api, store, secrets, parts, tokens, folder, token, ask, complete: completer(store) }
+}
+
+let shared: Promise<{ pool: Pool; folder: string }> | undefined
+
+/** One for all tests of a file: its processes take half a second to start, and serve one task after the other. */
+async function sharedPool(): Promise<Pool> {
+  shared ??= mkdtemp(path.join(tmpdir(), 'assay-pool-')).then((folder) => ({
+    folder,
+    pool: openPool(systemClock, folder),
+  }))
+  return (await shared).pool
+}
+
+after(async () => {
+  const made = await shared
+  await made?.pool.stop()
+  if (made) await rm(made.folder, { recursive: true, force: true })
+})
+
+function openPool(clock: Clock, tempRoot: string): Pool {
+  return createPool({ size: 1, clock, log: silentLog, caps: CAPS, tempRoot })
 }
 
 const CAPS = { timeout_ms: 60_000, memory_bytes: 1e9, threads: 1, rows: 10_000, output_bytes: 10_000_000 }
