@@ -87,11 +87,11 @@ for (const store of ['sqlite', 'postgres'] as const) {
       store,
       seed: 20_260_102,
       runs: 60,
-      limitMs: 9000,
+      limitMs: 8000,
       log: (line) => t.diagnostic(line),
     })
     t.diagnostic(JSON.stringify({ ...report, violations: report.violations.length }))
     assert.deepEqual(report.violations, [])
-    assert.ok(report.sequential >= 3 && report.parallel >= 3, 'too few runs in the time')
+    assert.ok(report.sequential >= 3 && report.parallel >= 3)
   })
 }

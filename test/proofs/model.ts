@@ -12,7 +12,7 @@ import { startService, temporaryFolder } from '../service.ts'
 export interface ModelOptions {
   store: 'sqlite' | 'postgres'
   seed: number
-  /** Runs of each kind, and the milliseconds after which no more begin. */
+  /** Runs of each kind, and the milliseconds after which no more begin, but for the first few. */
   runs: number
   limitMs: number
   log(line: string): void
@@ -166,6 +166,9 @@ interface Client {
   ask: Ask
 }
 
+/** However slow the machine is. */
+const LEAST_RUNS = 3
+
 let workspaces = 0
 
 async function freshWorkspace(world: World): Promise<Client> {
@@ -253,7 +256,12 @@ const BEGIN: Wish[] = [
 
 async function check(options: ModelOptions, world: World): Promise<ModelReport> {
   const report: ModelReport = { sequential: 0, parallel: 0, requests: 0, violations: [] }
-  const settings = { seed: options.seed, numRuns: options.runs, interruptAfterTimeLimit: options.limitMs / 2 }
+  const settings = { seed: options.seed, numRuns: options.runs }
+  /** False: the time is up, for shrinking, too. */
+  const timekeeper = (): ((done: number) => boolean) => {
+    const end = performance.now() + options.limitMs / 2
+    return (done) => done < LEAST_RUNS || performance.now() < end
+  }
   const note = async (kind: string, run: Promise<fc.RunDetails<unknown>>): Promise<void> => {
     const details = await run
     if (!details.failed || details.counterexample === null) return
@@ -263,11 +271,13 @@ async function check(options: ModelOptions, world: World): Promise<ModelReport> 
       `${kind}: ${error?.message ?? 'failed'}\n${JSON.stringify(details.counterexample)}`,
     )
   }
+  const beginsInTurn = timekeeper()
   const steps = fc.commands([wish.map((one) => new Step(one))], { maxCommands: 40, size: 'max' })
   await note(
     'in turn',
     fc.check(
       fc.asyncProperty(steps, async (commands) => {
+        if (!beginsInTurn(report.sequential)) return
         report.sequential += 1
         const real = await freshWorkspace(world)
         await fc.asyncModelRun(() => ({ model: { model: EMPTY }, real }), commands)
@@ -275,12 +285,14 @@ async function check(options: ModelOptions, world: World): Promise<ModelReport> 
       settings,
     ) as Promise<fc.RunDetails<unknown>>,
   )
+  const beginsAtOnce = timekeeper()
   const few = fc.array(wish, { maxLength: 6 })
   const clients = fc.array(fc.array(wish, { minLength: 1, maxLength: 4 }), { minLength: 2, maxLength: 4 })
   await note(
     'at once',
     fc.check(
       fc.asyncProperty(few, clients, async (before, wishes) => {
+        if (!beginsAtOnce(report.parallel)) return
         report.parallel += 1
         await runAtOnce(await freshWorkspace(world), [...BEGIN, ...before], wishes)
       }),
