@@ -1,10 +1,10 @@
 /** What may go wrong between here and PostgreSQL, in the words of the contract. */
 import { AppError } from '../../errors.ts'
 
-/** SQLSTATE classes of a database that cannot serve now: connections, resources, shutdown, the system itself. */
-const UNUSABLE_CLASSES = new Set(['08', '28', '3D', '53', '57', '58', 'XX'])
-/** Read-only (a standby after a failover), a time limit of ours, no such table or column, no right to them. */
-const UNUSABLE_CODES = new Set(['25006', '25P03', '55P03', '3F000', '42P01', '42703', '42501'])
+/** SQLSTATE classes of a database that cannot serve now: connections, resources, a state that forbids it, shutdown, the system itself. */
+const UNUSABLE_CLASSES = new Set(['08', '28', '3D', '53', '55', '57', '58', 'XX'])
+/** Read-only (a standby after a failover), a time limit of ours, no such table, column or function, no right to them. */
+const UNUSABLE_CODES = new Set(['25006', '25P03', '3F000', '42P01', '42703', '42883', '42501'])
 /** A serialization failure and a deadlock: the same again may succeed. */
 const REPEATABLE = new Set(['40001', '40P01'])
 /** What the driver itself says of a connection that is gone, and of a pool that gives none. */

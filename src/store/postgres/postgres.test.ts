@@ -438,6 +438,30 @@ suite('the store on PostgreSQL', { skip: missing ?? false }, () => {
     })
   })
 
+  test('is unavailable while the database is closed to connections, and goes on once it is open', async () => {
+    const name = `assay_closed_${process.pid}`
+    const closing = await postgres.createDatabase(name)
+    const store = await open(closing)
+    const allow = (allowed: boolean): Promise<unknown> =>
+      withClient(url, async (client) => {
+        await client.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS ${allowed}`)
+        if (!allowed)
+          await client.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [
+            name,
+          ])
+      })
+    const job = await queueNew(store)
+    await allow(false)
+    await refuses(store.getJob(job), 'store_unavailable')
+    await refuses(store.cancelJob(job), 'store_unavailable')
+    await refuses(store.ping(), 'store_unavailable')
+    await refuses(open(closing), 'store_unavailable')
+    await allow(true)
+    assert.equal((await store.cancelJob(job)).job_status, 'canceled')
+    await store.close()
+    await postgres.dropDatabase(name)
+  })
+
   test('keeps texts as they are, and refuses the one character that it cannot keep', async () => {
     await pair(async (store) => {
       const variables = { b: 1e21, a: 'x\u0000\ud800y', '2': -0.1, '1': [1.0, '€'] }
