@@ -40,6 +40,12 @@ function codeOfStatus(status: number): number {
   return EXIT.unavailable
 }
 
+/** Clients are not told what the database said; who starts a node with it is. */
+function withCause({ code, message, cause }: AppError): string {
+  if (code !== 'store_unavailable' || !(cause instanceof Error)) return message
+  return `${message} It said: ${cause.message}. (ASSAY_STORE says where it is.)`
+}
+
 /** What to tell, and the code to end with. An error that nobody foresaw is shown whole. */
 export function describeFailure(error: unknown): { code: number; message: string } {
   if (error instanceof UsageError) return { code: EXIT.usage, message: error.message }
@@ -50,7 +56,7 @@ export function describeFailure(error: unknown): { code: number; message: string
     const shown = error.status >= 500 ? `${error.message}${request}` : error.message
     return { code: codeOfStatus(error.status), message: shown }
   }
-  if (error instanceof AppError) return { code: codeOfStatus(error.status), message: error.message }
+  if (error instanceof AppError) return { code: codeOfStatus(error.status), message: withCause(error) }
   if (error instanceof Error && error.name === 'AbortError')
     return { code: EXIT.interrupted, message: 'Interrupted.' }
   return {

@@ -1,10 +1,24 @@
 /** What may go wrong between here and PostgreSQL, in the words of the contract. */
 import { AppError } from '../../errors.ts'
 
-/** SQLSTATE classes of a database that cannot serve now: connections, resources, a state that forbids it, shutdown, the system itself. */
-const UNUSABLE_CLASSES = new Set(['08', '28', '3D', '53', '55', '57', '58', 'XX'])
-/** Read-only (a standby after a failover), a time limit of ours, no such table, column or function, no right to them. */
-const UNUSABLE_CODES = new Set(['25006', '25P03', '3F000', '42P01', '42703', '42883', '42501'])
+/** A database that cannot serve now, by SQLSTATE or its class: why, in words that tell clients nothing of the inside. */
+const UNUSABLE: Record<string, string> = {
+  '08': 'its connections break',
+  '25006': 'it takes no writes',
+  '25P03': 'it gave up waiting for this service',
+  '28': 'it does not let this service in',
+  '3D': 'it is not there',
+  '3F000': 'its schema is not there',
+  '42501': 'this service lacks a right',
+  '42703': 'its schema is not that of this program',
+  '42883': 'its schema is not that of this program',
+  '42P01': 'its schema is not that of this program',
+  '53': 'it is out of connections, memory or disk',
+  '55': 'it is closed, or what is asked for is locked',
+  '57': 'it is starting, stopping or overloaded',
+  '58': 'its system fails',
+  XX: 'it fails',
+}
 /** A serialization failure and a deadlock: the same again may succeed. */
 const REPEATABLE = new Set(['40001', '40P01'])
 /** What the driver itself says of a connection that is gone, and of a pool that gives none. */
@@ -57,8 +71,7 @@ export function isBroken(error: unknown): boolean {
 
 /** The errors that mean something to a client, as AppErrors; others as they are. */
 export function translate(error: unknown): unknown {
-  if (isBroken(error))
-    return unavailable(`The database cannot be reached: ${(error as Error).message || codeOf(error)}.`, error)
+  if (isBroken(error)) return unavailable('The database cannot be reached: try again in a moment.', error)
   if (!isFromDatabase(error)) return error
   const code = codeOf(error)
   if (code === '23503')
@@ -77,7 +90,10 @@ export function translate(error: unknown): unknown {
       errors: [{ path: 'cursor', message: 'must be a next_cursor of this list' }],
       cause: error,
     })
-  if (REPEATABLE.has(code) || UNUSABLE_CODES.has(code) || UNUSABLE_CLASSES.has(code.slice(0, 2)))
-    return unavailable(`The database cannot be used: ${(error as Error).message}.`, error)
-  return error
+  if (REPEATABLE.has(code))
+    return unavailable('Too many change the same at once: try again in a moment.', error)
+  const why = UNUSABLE[code] ?? UNUSABLE[code.slice(0, 2)]
+  return why === undefined
+    ? error
+    : unavailable(`The database cannot be used (${why}): try again in a moment.`, error)
 }
