@@ -19,7 +19,7 @@ export const allowanceTests: ConformanceTests = {
     }
     const refused = await store.takeAllowances([bucket('a')])
     assert.equal(refused.allowed, false)
-    assert.ok(refused.reset >= 9 && refused.reset <= 10, `${refused.reset} s`)
+    assert.ok(refused.reset >= 1 && refused.reset <= 10, `${refused.reset} s`)
     assert.equal((await store.takeAllowances([bucket('b')])).allowed, true, 'another key')
     await elapse(11 * SECOND)
     assert.equal((await store.takeAllowances([bucket('a')])).allowed, true)
