@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { after, test } from 'node:test'
+import { after, describe, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { createClient } from '../src/client.ts'
 import { type KeptSpan, startCollector } from './collector.ts'
@@ -187,26 +187,28 @@ test('without an endpoint nothing that traces is loaded, and webhooks bear no tr
   assert.equal(readFileSync(loads, 'utf8'), '')
 })
 
-for (const [name, mode] of [
-  ['hangs', modes.hang()],
-  ['answers 500', modes.status(500, {}, 'no')],
-] as const) {
-  test(`a collector that ${name} loses no job, holds up no stop, and is told of in one line`, async () => {
-    const collector = await startCollector(mode)
-    open.push(collector)
-    const traced = await serve(name.replace(' ', '-'), { ASSAY_TRACES: collector.url, ASSAY_DRAIN: '1s' })
-    const receiver = await receiverOf(traced)
-    for (let job = 0; job < 3; job += 1) {
+describe('a collector', { concurrency: true }, () => {
+  for (const [name, mode] of [
+    ['hangs', modes.hang()],
+    ['answers 500', modes.status(500, {}, 'no')],
+  ] as const) {
+    test(`that ${name} loses no job, holds up no stop, and is told of in one line`, async () => {
+      const collector = await startCollector(mode)
+      open.push(collector)
+      const traced = await serve(name.replace(' ', '-'), { ASSAY_TRACES: collector.url, ASSAY_DRAIN: '1s' })
+      const receiver = await receiverOf(traced)
+      for (let job = 0; job < 3; job += 1) {
+        await runJob(traced)
+        await receiver.next()
+      }
+      await eventually(() => collector.arrivals.length > 0, 'spans are sent')
+      const told = (): number => traced.service.log().split('traces could not be sent').length - 1
+      await eventually(() => told() > 0, 'it is told')
       await runJob(traced)
-      await receiver.next()
-    }
-    await eventually(() => collector.arrivals.length > 0, 'spans are sent')
-    const told = (): number => traced.service.log().split('traces could not be sent').length - 1
-    await eventually(() => told() > 0, 'it is told')
-    await runJob(traced)
-    assert.equal((await receiver.next()).method, 'POST')
-    const took = await stop(traced)
-    assert.ok(took < 4000 + 2 * usualStopMs, `it stopped in ${took} ms, as a rule in ${usualStopMs} ms`)
-    assert.equal(told(), 1)
-  })
-}
+      assert.equal((await receiver.next()).method, 'POST')
+      const took = await stop(traced)
+      assert.ok(took < 4000 + 2 * usualStopMs, `it stopped in ${took} ms, as a rule in ${usualStopMs} ms`)
+      assert.equal(told(), 1)
+    })
+  }
+})
