@@ -146,10 +146,12 @@ test('each change of the clocks in each zone gives the times of the rule', () =>
     '0 * * * *',
     '*/15 * * * *',
     '*/30 2 * * *',
-    '* * * * *',
     '0 3 * * SUN',
   ])
     for (const window of WINDOWS) check(line.replace('SUN', '0'), window)
+  // Of the four days the clocks change in the third; each minute of all of them takes seconds.
+  for (const { zone, minutes } of WINDOWS)
+    check('* * * * *', { zone, minutes: minutes.slice(40 * 60, 80 * 60) })
 })
 
 test('any line gives the times that a clock on the wall shows', () => {
