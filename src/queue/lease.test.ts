@@ -5,7 +5,7 @@ import path from 'node:path'
 import { after, test } from 'node:test'
 import { AppError } from '../errors.ts'
 import { FakeClock } from '../runtime/clock.ts'
-import { silentLog } from '../runtime/log.ts'
+import { createLog, silentLog } from '../runtime/log.ts'
 import { openStore } from '../store/open.ts'
 import { syncAtOnce } from '../store/sqlite/sync-at-once.ts'
 import type { Store } from '../store/store.ts'
@@ -36,9 +36,12 @@ async function setUp(leaseMs = 30_000) {
     },
   })
   const node = { node_id: 'node-1', name: 'host:1', roles: ['worker'], version: '1' }
-  const lease = createLease({ store, clock, log: silentLog, node, leaseMs })
+  const said: string[] = []
+  const stream = { write: (line: string) => said.push((JSON.parse(line) as { msg: string }).msg) }
+  const log = createLog({ level: 'info', format: 'json', stream })
+  const lease = createLease({ store, clock, log, node, leaseMs })
   await lease.register()
-  return { clock, store: kept, state, lease }
+  return { clock, store: kept, state, lease, said }
 }
 
 /** Turns the clock in steps small enough for every sleeper, and lets what woke do its work. */
@@ -112,8 +115,8 @@ test('a short lease is renewed as often in its time, and its work stops a second
   await store.close()
 })
 
-test('says why it could not be renewed, for as long as it cannot be', async () => {
-  const { clock, store, lease, state } = await setUp()
+test('says why it could not be renewed, for as long as it cannot be, and that it is again', async () => {
+  const { clock, store, lease, state, said } = await setUp()
   const control = new AbortController()
   const running = lease.run(control.signal)
   await turn(clock, 10_500)
@@ -125,6 +128,7 @@ test('says why it could not be renewed, for as long as it cannot be', async () =
   state.away = false
   await turn(clock, 2000)
   assert.equal(lease.trouble(), null)
+  assert.deepEqual(said, ['the lease could not be renewed', 'the lease is renewed again'])
   control.abort()
   await running
   await store.close()

@@ -87,6 +87,7 @@ async function extending(state: State, ask: () => Promise<void>): Promise<void> 
   const asked = state.clock.monotonic()
   await ask()
   state.until = Math.max(state.until, asked + state.leaseMs)
+  if (state.trouble !== null) state.log.info({ node_id: state.node.node_id }, 'the lease is renewed again')
   state.trouble = null
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { AppError } from '../errors.ts'
 import { createLog, writeLine } from './log.ts'
 
 async function lines(format: 'json' | 'text', write: (log: ReturnType<typeof createLog>) => void) {
@@ -71,4 +72,23 @@ test('writes a line of ready members as it writes one of an object, in both form
     assert.equal(second, first)
     assert.deepEqual(others, [])
   }
+})
+
+test('a store that is away is told of at once, and then every half minute with how often it was not', () => {
+  let now = 0
+  const written: { msg: string; unsaid?: number }[] = []
+  const stream = { write: (line: string) => written.push(JSON.parse(line) as { msg: string }) }
+  const log = createLog({ level: 'info', format: 'json', stream, now: () => now })
+  const child = log.child({ of: 'a child' })
+  const away = (): AppError => new AppError('store_unavailable', 'It is away.')
+  for (; now < 70_000; now += 250) {
+    log.warn({ err: away() }, 'jobs could not be claimed')
+    child.warn({ err: away() }, 'deliveries could not be claimed')
+    if (now % 35_000 === 0) log.warn({ err: new Error('broken') }, 'jobs could not be claimed')
+    if (now % 35_000 === 0) log.info('a job ended')
+  }
+  const told = (text: string) => written.filter(({ msg }) => msg === text).map(({ unsaid }) => unsaid)
+  assert.deepEqual(told('deliveries could not be claimed'), [undefined, 119, 119])
+  assert.deepEqual(told('jobs could not be claimed'), [undefined, undefined, 119, undefined, 119])
+  assert.equal(told('a job ended').length, 2)
 })

@@ -1,5 +1,6 @@
 /** The log: one wide line for each finished thing. JSON for machines, short text for a terminal. */
-import { type DestinationStream, type Logger, pino, stdSerializers, symbols } from 'pino'
+import { type DestinationStream, type LogFn, type Logger, pino, stdSerializers, symbols } from 'pino'
+import { AppError } from '../errors.ts'
 
 export type { Logger }
 
@@ -7,6 +8,8 @@ export interface LogOptions {
   level: string
   format: 'json' | 'text'
   stream?: { write(line: string): unknown }
+  /** Milliseconds that only rise. */
+  now?: () => number
 }
 
 const LEVELS: Record<number, string> = { 20: 'debug', 30: 'info', 40: 'warn', 50: 'ERROR', 60: 'FATAL' }
@@ -54,7 +57,36 @@ function batched(stream: { write(text: string): unknown }): { write(line: string
   }
 }
 
-export function createLog({ level, format, stream = batched(process.stderr) }: LogOptions): Logger {
+/** Milliseconds. */
+const AGAIN = 30_000
+
+/**
+ * While the store is away every loop would say so several times a second. Each does at once, and then every half minute,
+ * with how often it would have.
+ */
+function sparing(now: () => number) {
+  const said = new Map<string, { at: number; unsaid: number }>()
+  return function spare(this: Logger, args: Parameters<LogFn>, method: LogFn): void {
+    const [fields, message] = args as unknown as [{ err?: unknown }, string]
+    if (!(fields?.err instanceof AppError) || fields.err.code !== 'store_unavailable')
+      return method.apply(this, args)
+    const known = said.get(message)
+    if (known && now() - known.at < AGAIN) {
+      known.unsaid += 1
+      return undefined
+    }
+    said.set(message, { at: now(), unsaid: 0 })
+    const told = known && known.unsaid > 0 ? { ...fields, unsaid: known.unsaid } : fields
+    return method.call(this, told, message)
+  }
+}
+
+export function createLog({
+  level,
+  format,
+  stream = batched(process.stderr),
+  now = () => performance.now(),
+}: LogOptions): Logger {
   const destination: DestinationStream = {
     write(line: string) {
       stream.write(format === 'text' ? textLine(line) : line)
@@ -66,6 +98,7 @@ export function createLog({ level, format, stream = batched(process.stderr) }: L
       base: null,
       timestamp: timestamps(),
       serializers: { err: stdSerializers.err },
+      hooks: { logMethod: sparing(now) },
       redact: {
         paths: ['authorization', '*.authorization', 'headers', 'token', 'password', '*.password'],
         censor: '••••',
