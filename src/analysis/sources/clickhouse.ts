@@ -1,24 +1,23 @@
 /**
  * ClickHouse over HTTP, through the guarded connector: `readonly` keeps the session from writing, the server holds the
- * query to its time, and its rows come as lines of JSON with their names and types in front, read only as fast as they are
- * written. What is canceled here is canceled there: the server ends a query whose client has gone, and is told to.
+ * query to its time, and its rows come as lines of JSON with their names and types in front (clickhouse-rows.ts), read only
+ * as fast as they are written. What is canceled here is canceled there: the server ends a query whose client has gone, and is told to.
  */
 import { randomUUID } from 'node:crypto'
-import type { DuckDBValue } from '@duckdb/node-api'
 import { request } from 'undici'
 import type { OpenConnection } from '../../connection.ts'
 import { createGuard, type Guard } from '../../outgoing/guard.ts'
 import { parseTargets } from '../../target.ts'
 import type { Parameter, Plain } from '../../templates/remote-query.ts'
 import type { SqlSyntax } from '../../templates/sql-clauses.ts'
-import { type Column, mapType, type Raw } from './clickhouse-types.ts'
+import { Lines, Rows } from './clickhouse-rows.ts'
+import { type Column, mapType } from './clickhouse-types.ts'
 import { CONNECT_TIMEOUT_MS } from './dial.ts'
 import type { Batch, Kind, OpenOptions, Reader, RemoteColumn, SessionOptions } from './kind.ts'
-import { misfit } from './misfit.ts'
 import { requireSelect } from './only-select.ts'
 import { SourceError } from './source.ts'
 
-const ROWS = 4096
+const ROWS = 8192
 const BATCH_BYTES = 2_000_000
 const KILL_MS = 300
 const ERROR_BYTES = 4000
@@ -162,7 +161,7 @@ class ClickhouseReader implements Reader {
   readonly #options: OpenOptions
   readonly #session: Session
   readonly #over = new AbortController()
-  #lines: AsyncIterator<string> | null = null
+  #lines: Lines | null = null
   #columns: Column[] = []
   #running = false
 
@@ -178,33 +177,35 @@ class ClickhouseReader implements Reader {
     this.#running = !peek
     const either = AbortSignal.any([signal, this.#over.signal])
     const body = await this.#session.send(sql, query.parameters, either)
-    const lines = linesOf(body)[Symbol.asyncIterator]()
-    const names = await nextRow(lines, connection.name)
-    const types = await nextRow(lines, connection.name)
+    const lines = new Lines(body)
+    const names = await wordsOf(lines, connection.name)
+    const types = await wordsOf(lines, connection.name)
     if (names === null || types === null) throw new SourceError('The query gives no rows: write one SELECT.')
     if (!peek) {
       this.#lines = lines
-      this.#columns = names.map((name, index) => mapType(word(name), word(types[index])))
+      this.#columns = names.map((name, index) => mapType(name, types[index] ?? '', ROWS))
       return this.#columns
     }
-    for (let row = await nextRow(lines, connection.name); row; row = await nextRow(lines, connection.name))
-      this.#columns.push(mapType(word(row[0]), word(row[1])))
+    for (let row = await wordsOf(lines, connection.name); row; row = await wordsOf(lines, connection.name))
+      this.#columns.push(mapType(row[0] ?? '', row[1] ?? '', 0))
     return this.#columns
   }
 
   async *read(signal: AbortSignal): AsyncIterable<Batch> {
     const { name } = this.#options.connection
-    let batch = newBatch(this.#columns)
+    const lines = this.#lines!
+    const batch = new Rows(this.#columns)
+    const columns = this.#columns.map(({ data }) => data)
     try {
-      for (;;) {
-        const { value: line, done } = await this.#lines!.next()
-        if (done) break
-        add(batch, rowOf(line) ?? (await notRows(line, this.#lines!, name)), line.length, this.#columns)
-        if (batch.rows < ROWS && batch.bytes < BATCH_BYTES) continue
-        signal.throwIfAborted()
-        yield batch
-        batch = newBatch(this.#columns)
-      }
+      do {
+        while (lines.step()) {
+          if (!batch.take(lines.bytes, lines.from, lines.end)) await notRows(lines, name)
+          if (batch.rows < ROWS && batch.bytes < BATCH_BYTES) continue
+          signal.throwIfAborted()
+          yield { rows: batch.rows, bytes: batch.bytes, columns }
+          batch.clear()
+        }
+      } while (await lines.more())
     } catch (error) {
       signal.throwIfAborted()
       if (error instanceof SourceError) throw error
@@ -212,7 +213,7 @@ class ClickhouseReader implements Reader {
     }
     this.#running = false
     signal.throwIfAborted()
-    if (batch.rows > 0) yield batch
+    if (batch.rows > 0) yield { rows: batch.rows, bytes: batch.bytes, columns }
   }
 
   async close(): Promise<void> {
@@ -222,88 +223,33 @@ class ClickhouseReader implements Reader {
   }
 }
 
-async function* linesOf(body: AsyncIterable<Buffer>): AsyncGenerator<string> {
-  const decoder = new TextDecoder('utf-8', { fatal: true })
-  let rest = ''
-  for await (const chunk of body) {
-    const pieces = (rest + decoded(decoder, chunk)).split('\n')
-    rest = pieces.pop()!
-    yield* pieces.filter((line) => line !== '')
-  }
-  if (rest !== '') yield rest
-}
-
-/** A String holds any bytes there; what is no text would come as something else. */
-function decoded(
-  decoder: { decode(chunk: Buffer, how: { stream: boolean }): string },
-  chunk: Buffer,
-): string {
-  try {
-    return decoder.decode(chunk, { stream: true })
-  } catch {
-    throw new SourceError(
-      'The query gives bytes that are no UTF-8: give them as hex(...) or base64Encode(...).',
-    )
-  }
-}
-
-async function nextRow(lines: AsyncIterator<string>, name: string): Promise<(Raw | null)[] | null> {
-  const { value, done } = await lines.next()
-  return done ? null : (rowOf(value) ?? notRows(value, lines, name))
-}
-
-function word(value: Raw | null | undefined): string {
-  return typeof value === 'string' ? value : ''
-}
-
-/** Null: it is none. */
-function rowOf(line: string): (Raw | null)[] | null {
+/** A line of words; null: there is none. What is not a word is empty. */
+async function wordsOf(lines: Lines, name: string): Promise<string[] | null> {
+  const line = await lines.text()
+  if (line === null) return null
   try {
     const row: unknown = JSON.parse(line)
-    return Array.isArray(row) ? (row as (Raw | null)[]) : null
+    if (Array.isArray(row)) return row.map((one) => (typeof one === 'string' ? one : ''))
   } catch {
-    return null
+    // It is told below.
   }
+  return notRows(lines, name)
 }
 
 /**
  * A fault that the server finds after the first rows stands behind them: as a line of text, since 25.x after a line
- * "__exception__"; then it may break the connection.
+ * "__exception__"; then it may break the connection. The last line found is its first.
  */
-async function notRows(line: string, lines: AsyncIterator<string>, name: string): Promise<never> {
-  let said = line
+async function notRows(lines: Lines, name: string): Promise<never> {
+  let said = lines.bytes.toString('utf8', lines.from, lines.end)
   try {
-    for (let next = await lines.next(); !next.done && said.length < ERROR_BYTES; next = await lines.next())
-      said += `\n${next.value}`
+    for (let next = await lines.text(); next !== null && said.length < ERROR_BYTES; next = await lines.text())
+      said += `\n${next}`
   } catch {
     // What was said before it broke off is told.
   }
   if (/DB::Exception/.test(said)) throw refusal(name, said)
   throw new SourceError('The query gives rows in a form of its own: leave FORMAT out of it.')
-}
-
-interface Growing extends Batch {
-  rows: number
-  bytes: number
-  columns: DuckDBValue[][]
-}
-
-function newBatch(columns: readonly Column[]): Growing {
-  return { rows: 0, bytes: 0, columns: columns.map(() => []) }
-}
-
-function add(batch: Growing, row: (Raw | null)[], bytes: number, columns: readonly Column[]): void {
-  batch.rows += 1
-  batch.bytes += bytes
-  for (let index = 0; index < columns.length; index += 1) {
-    const value = row[index] ?? null
-    try {
-      batch.columns[index]!.push(value === null ? null : columns[index]!.read(value))
-    } catch (error) {
-      if (!(error instanceof RangeError || error instanceof SyntaxError)) throw error
-      throw misfit(columns[index]!, JSON.stringify(value))
-    }
-  }
 }
 
 /** As ClickHouse reads parameters: escaped as in its tab-separated form; items of lists in quotes. */

@@ -30,12 +30,15 @@ export interface Batch {
   columns: readonly BatchColumn[]
 }
 
+/** A column is not what its first values were: all is read again, from schema() on, which now knows. */
+export class Misjudged extends Error {}
+
 /** One query under way. */
 export interface Reader {
   schema(): Promise<RemoteColumn[]>
   /**
    * The rows, in order. The next batch is fetched when it is asked for, so that what is slow to write is not piled up.
-   * Where `signal` is aborted it rejects, and the database is told to stop.
+   * Where `signal` is aborted it rejects, and the database is told to stop. Rejects with Misjudged at most once.
    */
   read(signal: AbortSignal): AsyncIterable<Batch>
   /** Ends what is still under way there, and the connection. Never rejects. */

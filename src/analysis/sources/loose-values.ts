@@ -1,16 +1,23 @@
 /**
  * Columns whose type the database does not know before their values: numerics without precision, SQLite's columns.
- * They are written as text; when all is read, their type is the narrowest that holds every value as it is.
+ * They are written as text, or as numbers that lose nothing; when all is read, their type is the narrowest that holds every
+ * value as it is.
  */
 import { BIGINT, DECIMAL, DOUBLE, type DuckDBType, VARCHAR } from '@duckdb/node-api'
 
 const DIGITS_MOST = 38
+/** Doubles keep every number of 15 digits apart from all others of so many. */
+const EXACT_BELOW = 1e15
+/** Below it JavaScript writes an exponent, and so did the text. */
+const SMALLEST = 1e-6
+const POWERS = Array.from({ length: 21 }, (_, power) => 10 ** power)
 
 /** Numerics without precision: DECIMAL(38, s) with the most digits after the point that occur, else DOUBLE. */
 export class LooseNumeric {
   #scale = 0
   #whole = 0
   #exact = true
+  #largest = 0
 
   note(text: string): string {
     const point = text.indexOf('.')
@@ -21,6 +28,25 @@ export class LooseNumeric {
     if (end - sign > this.#whole) this.#whole = end - sign
     if (point >= 0 && text.length - point - 1 > this.#scale) this.#scale = text.length - point - 1
     return text
+  }
+
+  /**
+   * A double by its shortest text. False where, with those before it, not every one of them times 10^s is below 10^15, where
+   * doubles are exact enough to be made a DECIMAL(38, s) of.
+   */
+  noteDouble(value: number): boolean {
+    const size = Math.abs(value)
+    if (size < SMALLEST && size > 0) return false
+    const largest = size > this.#largest ? size : this.#largest
+    for (let scale = this.#scale; scale < POWERS.length; scale += 1) {
+      const power = POWERS[scale]!
+      if (!(largest * power < EXACT_BELOW)) return false
+      if (Math.round(size * power) / power !== size) continue
+      this.#scale = scale
+      this.#largest = largest
+      return true
+    }
+    return false
   }
 
   settled(): DuckDBType {

@@ -1,13 +1,15 @@
-/** The types of MySQL and MariaDB as the engine's. A type that is not here comes as text. */
+/**
+ * The types of MySQL and MariaDB as the engine's. Their values come in binary rows and are packed from where they lie; a type
+ * that is not here comes as text.
+ */
+import { Buffer } from 'node:buffer'
 import {
   BIGINT,
   BLOB,
   DATE,
   DECIMAL,
   DOUBLE,
-  DuckDBBlobValue,
   type DuckDBType,
-  type DuckDBValue,
   FLOAT,
   INTEGER,
   SMALLINT,
@@ -21,9 +23,12 @@ import {
   UTINYINT,
   VARCHAR,
 } from '@duckdb/node-api'
+import { decimalBytes, PackedColumn } from './columns.ts'
+import { scaledFrom } from './digits.ts'
 import type { RemoteColumn } from './kind.ts'
 import { LooseNumeric } from './loose-values.ts'
-import * as values from './text-values.ts'
+import { PackedText } from './packed-text.ts'
+import { daysFrom, decimalReader } from './text-values.ts'
 
 /** A column as the server describes it. */
 export interface Field {
@@ -33,77 +38,214 @@ export interface Field {
   decimals: number
   flags: number
   characterSet: number
+  /** Of its texts. */
+  encoding: string
 }
 
-/** What the library gives: numbers where they are exact, else text or bytes. */
-export type Raw = null | number | string | Uint8Array
+/** What this part uses of the library's packet: a row, of which the bytes from `offset` on are not read yet. */
+export interface Packet {
+  readonly buffer: Buffer
+  offset: number
+  readonly end: number
+  readLengthCodedNumber(): number
+  readLengthCodedString(encoding: string): string
+  readDateTimeString(decimals: number, separator: null, type: number): string
+  readTimeString(): string
+}
 
 export interface Column extends RemoteColumn {
-  read(value: Exclude<Raw, null>): DuckDBValue
+  data: PackedColumn | PackedText
+  /** Puts the value that comes next into a row. Throws RangeError, with the value in words, where there is no place for it. */
+  put(packet: Packet, row: number): void
 }
+
+type Made = Omit<Column, 'name'>
 
 const UNSIGNED = 32
 /** The character set of what is no text. */
 const BINARY = 63
 const JSON_TYPE = 245
-
-const text = (value: Exclude<Raw, null>): string => {
-  if (typeof value === 'string' || typeof value === 'number') return String(value)
-  if (value instanceof Uint8Array) return Buffer.from(value).toString('utf8')
-  throw new RangeError('a shape')
-}
-const number = (value: Exclude<Raw, null>): number => Number(text(value))
-const big = (value: Exclude<Raw, null>): bigint => BigInt(text(value))
-const bytes = (value: Exclude<Raw, null>): DuckDBBlobValue =>
-  new DuckDBBlobValue(value instanceof Uint8Array ? value : Buffer.from(text(value)))
-const bits = (value: Exclude<Raw, null>): bigint =>
-  value instanceof Uint8Array ? BigInt(`0x${Buffer.from(value).toString('hex') || '0'}`) : big(value)
-
-/** Of the clock: MySQL's times go from -838 to 838 hours, which are none. */
-function time(value: Exclude<Raw, null>): DuckDBValue {
-  const given = text(value)
-  if (!/^([01]\d|2[0-3]):/.test(given)) throw new RangeError(given)
-  return values.timeFromText(given)
-}
-
-type Mapped = readonly [signed: DuckDBType, unsigned: DuckDBType, read: Column['read']]
-
-const BY_TYPE: Record<number, Mapped> = {
-  1: [TINYINT, UTINYINT, number],
-  2: [SMALLINT, USMALLINT, number],
-  3: [INTEGER, UINTEGER, number],
-  4: [FLOAT, FLOAT, number],
-  5: [DOUBLE, DOUBLE, number],
-  7: [TIMESTAMPTZ, TIMESTAMPTZ, (value) => values.timestampTzFromText(text(value))],
-  8: [BIGINT, UBIGINT, big],
-  9: [INTEGER, UINTEGER, number],
-  10: [DATE, DATE, (value) => values.dateFromText(text(value))],
-  11: [TIME, TIME, time],
-  12: [TIMESTAMP, TIMESTAMP, (value) => values.timestampFromText(text(value))],
-  13: [SMALLINT, USMALLINT, number],
-  16: [UBIGINT, UBIGINT, bits],
-}
-
+const SHAPES = new Set([242, 255])
 const DECIMALS = new Set([0, 246])
 /** Texts and bytes of any length, and sets and enums. */
 const TEXTS = new Set([15, 247, 248, 249, 250, 251, 252, 253, 254])
+const DAY_MICROS = 86_400_000_000
 
-export function mapField(field: Field): Column {
-  const { name, columnType, flags, characterSet } = field
-  if (DECIMALS.has(columnType)) return mapDecimal(field)
-  if (columnType === JSON_TYPE) return { name, type: VARCHAR, declared: 'json', read: text }
-  const mapped = BY_TYPE[columnType]
-  if (mapped) return { name, type: mapped[flags & UNSIGNED ? 1 : 0], read: mapped[2] }
-  if (TEXTS.has(columnType) && characterSet === BINARY) return { name, type: BLOB, read: bytes }
-  return { name, type: VARCHAR, read: text }
+/** For at most so many rows at once. */
+export function mapField(field: Field, rows: number): Column {
+  return { name: field.name, ...mapped(field, rows) }
 }
 
-function mapDecimal({ name, columnLength, decimals, flags }: Field): Column {
-  const width = columnLength - (flags & UNSIGNED ? 0 : 1) - (decimals > 0 ? 1 : 0)
-  if (width <= 38) {
-    const read = values.decimalReader(width, decimals)
-    return { name, type: DECIMAL(width, decimals), read: (value) => read(text(value)) }
+function mapped(field: Field, rows: number): Made {
+  const { columnType, flags, characterSet, encoding } = field
+  if (DECIMALS.has(columnType)) return decimals(field, rows)
+  if (columnType === JSON_TYPE) return { ...texts(rows, 'utf8'), declared: 'json' }
+  const plain = PLAIN[columnType]
+  if (plain) return plain(rows, (flags & UNSIGNED) !== 0, field)
+  if (SHAPES.has(columnType)) return shapes(rows)
+  return TEXTS.has(columnType) && characterSet === BINARY ? blobs(rows) : texts(rows, encoding)
+}
+
+type Make = (rows: number, unsigned: boolean, field: Field) => Made
+
+/** Whole numbers and floats, which lie there as they lie here. */
+function bytes(width: 1 | 2 | 4 | 8, signed: DuckDBType, unsigned = signed): Make {
+  return (rows, isUnsigned) => {
+    const data = new PackedColumn(width, rows)
+    return {
+      type: isUnsigned ? unsigned : signed,
+      data,
+      put(packet, row) {
+        const { buffer, offset } = packet
+        packet.offset = offset + width
+        if (width >= 4) data.words[(width * row) / 4] = wordAt(buffer, offset)
+        if (width === 8) data.words[2 * row + 1] = wordAt(buffer, offset + 4)
+        if (width === 2) data.halves[row] = buffer[offset]! | (buffer[offset + 1]! << 8)
+        if (width === 1) data.bytes[row] = buffer[offset]!
+      },
+    }
   }
+}
+
+function wordAt(from: Buffer, at: number): number {
+  return from[at]! | (from[at + 1]! << 8) | (from[at + 2]! << 16) | (from[at + 3]! << 24)
+}
+
+const PLAIN: Record<number, Make> = {
+  1: bytes(1, TINYINT, UTINYINT),
+  2: bytes(2, SMALLINT, USMALLINT),
+  3: bytes(4, INTEGER, UINTEGER),
+  4: bytes(4, FLOAT),
+  5: bytes(8, DOUBLE),
+  7: (rows, _, field) => moments(TIMESTAMPTZ, rows, field),
+  8: bytes(8, BIGINT, UBIGINT),
+  9: bytes(4, INTEGER, UINTEGER),
+  10: dates,
+  11: times,
+  12: (rows, _, field) => moments(TIMESTAMP, rows, field),
+  13: bytes(2, SMALLINT, USMALLINT),
+  16: bits,
+}
+
+/** Days since 1970 of the date that begins at `at`. NaN: no calendar has it, as 0000-00-00. */
+function daysAt(from: Buffer, at: number): number {
+  return daysFrom(from[at]! | (from[at + 1]! << 8), from[at + 2]!, from[at + 3]!)
+}
+
+function dates(rows: number, _: boolean, { decimals: digits, columnType }: Field): Made {
+  const data = new PackedColumn(4, rows)
+  const put = (packet: Packet, row: number): void => {
+    const { buffer, offset } = packet
+    const length = buffer[offset]!
+    const days = length === 0 ? Number.NaN : daysAt(buffer, offset + 1)
+    if (Number.isNaN(days)) throw new RangeError(packet.readDateTimeString(digits, null, columnType))
+    data.words[row] = days
+    packet.offset = offset + 1 + length
+  }
+  return { type: DATE, data, put }
+}
+
+/** Hours, minutes and seconds in a byte each, and where there are any the microseconds in four. */
+function microsAt(from: Buffer, at: number, end: number): number {
+  const seconds = from[at]! * 3600 + from[at + 1]! * 60 + from[at + 2]!
+  return seconds * 1_000_000 + (end >= at + 7 ? from.readUInt32LE(at + 3) : 0)
+}
+
+function moments(type: DuckDBType, rows: number, { decimals: digits, columnType }: Field): Made {
+  const data = new PackedColumn(8, rows)
+  const put = (packet: Packet, row: number): void => {
+    const { buffer, offset } = packet
+    const end = offset + 1 + buffer[offset]!
+    const days = end === offset + 1 ? Number.NaN : daysAt(buffer, offset + 1)
+    if (Number.isNaN(days)) throw new RangeError(packet.readDateTimeString(digits, null, columnType))
+    data.setWhole(row, days * DAY_MICROS + (end >= offset + 8 ? microsAt(buffer, offset + 5, end) : 0))
+    packet.offset = end
+  }
+  return { type, data, put }
+}
+
+/** Of the clock: MySQL's times go from -838 to 838 hours, which are none. */
+function times(rows: number): Made {
+  const data = new PackedColumn(8, rows)
+  const put = (packet: Packet, row: number): void => {
+    const { buffer, offset } = packet
+    const end = offset + 1 + buffer[offset]!
+    if (end === offset + 1) data.setWhole(row, 0)
+    else {
+      const [negative, days, hours] = [buffer[offset + 1], wordAt(buffer, offset + 2), buffer[offset + 6]!]
+      if (negative !== 0 || days !== 0 || hours > 23) throw new RangeError(packet.readTimeString())
+      data.setWhole(row, microsAt(buffer, offset + 6, end))
+    }
+    packet.offset = end
+  }
+  return { type: TIME, data, put }
+}
+
+/** The greatest first, in as many bytes as it has. */
+function bits(rows: number): Made {
+  const data = new PackedColumn(8, rows)
+  const put = (packet: Packet, row: number): void => {
+    const length = packet.readLengthCodedNumber()
+    let sum = 0n
+    for (const end = packet.offset + length; packet.offset < end; packet.offset += 1)
+      sum = (sum << 8n) | BigInt(packet.buffer[packet.offset]!)
+    data.bigs[row] = sum
+  }
+  return { type: UBIGINT, data, put }
+}
+
+function texts(rows: number, encoding: string): Made {
+  const data = new PackedText(rows)
+  const put = (packet: Packet, row: number): void => {
+    if (encoding !== 'utf8') return data.setText(row, packet.readLengthCodedString(encoding))
+    const length = packet.readLengthCodedNumber()
+    data.setDecoded(row, packet.buffer, packet.offset, length)
+    packet.offset += length
+  }
+  return { type: VARCHAR, data, put }
+}
+
+function blobs(rows: number): Made {
+  const data = new PackedText(rows)
+  const put = (packet: Packet, row: number): void => {
+    const length = packet.readLengthCodedNumber()
+    data.setBytes(row, packet.buffer, packet.offset, length)
+    packet.offset += length
+  }
+  return { type: BLOB, data, put }
+}
+
+/** Geometries and vectors have no place; an empty one is nothing. */
+function shapes(rows: number): Made {
+  const data = new PackedText(rows)
+  const put = (packet: Packet, row: number): void => {
+    if (packet.readLengthCodedNumber() > 0) throw new RangeError('a shape')
+    data.setNull(row)
+  }
+  return { type: VARCHAR, data, put }
+}
+
+function decimals({ columnLength, decimals: scale, flags }: Field, rows: number): Made {
+  const width = columnLength - (flags & UNSIGNED ? 0 : 1) - (scale > 0 ? 1 : 0)
+  if (width > 38) return looseDecimals(rows)
+  const data = new PackedColumn(decimalBytes(width), rows)
+  const read = decimalReader(width, scale)
+  const most = 10 ** width
+  const put = (packet: Packet, row: number): void => {
+    const length = packet.readLengthCodedNumber()
+    const { buffer, offset } = packet
+    const whole = scaledFrom(buffer, offset, offset + length, scale)
+    if (Math.abs(whole) < most) data.setWhole(row, whole)
+    else data.set(row, read(buffer.toString('latin1', offset, offset + length)))
+    packet.offset = offset + length
+  }
+  return { type: DECIMAL(width, scale), data, put }
+}
+
+function looseDecimals(rows: number): Made {
   const loose = new LooseNumeric()
-  return { name, type: VARCHAR, read: (value) => loose.note(text(value)), settle: () => loose.settled() }
+  const data = new PackedText(rows)
+  const put = (packet: Packet, row: number): void =>
+    data.setText(row, loose.note(packet.readLengthCodedString('ascii')))
+  return { type: VARCHAR, data, put, settle: () => loose.settled() }
 }

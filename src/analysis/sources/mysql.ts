@@ -5,21 +5,17 @@
  */
 import { once } from 'node:events'
 import { connect as connectSocket } from 'node:net'
-import type { Readable } from 'node:stream'
-import type { DuckDBValue } from '@duckdb/node-api'
 import mysql, { type Connection } from 'mysql2'
 import type { OpenConnection } from '../../connection.ts'
 import type { Parameter, Plain } from '../../templates/remote-query.ts'
 import type { SqlSyntax } from '../../templates/sql-clauses.ts'
 import { CONNECT_TIMEOUT_MS, type Dialed, dial } from './dial.ts'
 import type { Batch, Kind, OpenOptions, Reader, RemoteColumn, SessionOptions } from './kind.ts'
-import { misfit } from './misfit.ts'
-import { type Column, type Field, mapField, type Raw } from './mysql-types.ts'
+import { type Command, Rows, type Wire } from './mysql-rows.ts'
+import { type Field, mapField } from './mysql-types.ts'
 import { questionMarks, valuesOf } from './question-marks.ts'
 import { SourceError } from './source.ts'
 
-const ROWS = 4096
-const BATCH_BYTES = 2_000_000
 const KILL_MS = 300
 
 const SYNTAX: SqlSyntax = {
@@ -74,11 +70,6 @@ function configOf({ options, secrets }: OpenConnection, { address, port, tls }: 
     database: String(options.database),
     connectTimeout: CONNECT_TIMEOUT_MS,
     charset: 'utf8mb4',
-    rowsAsArray: true,
-    supportBigNumbers: true,
-    bigNumberStrings: true,
-    dateStrings: true,
-    jsonStrings: true,
     // Nothing of this machine is sent, whatever the server asks for.
     flags: ['-LOCAL_FILES'],
     ...(tls
@@ -159,16 +150,14 @@ async function begin(
 }
 
 interface Prepared {
-  columns: Field[]
-  execute(parameters: (string | number | null)[]): { stream(options: { highWaterMark: number }): Readable }
+  columns: unknown[]
+  execute(parameters: (string | number | null)[]): Command
 }
 
 class MysqlReader implements Reader {
   readonly #session: Session
   readonly #options: OpenOptions
-  #prepared: Prepared | null = null
-  #columns: Column[] = []
-  #rows: Readable | null = null
+  #rows: Rows | null = null
   #running = false
 
   constructor(session: Session, options: OpenOptions) {
@@ -179,9 +168,10 @@ class MysqlReader implements Reader {
   async schema(): Promise<RemoteColumn[]> {
     const { query, connection, signal, peek } = this.#options
     const made = this.#session.connection
+    let prepared: Prepared
     try {
       await begin(this.#session, this.#options)
-      this.#prepared = await new Promise<Prepared>((resolve, reject) => {
+      prepared = await new Promise<Prepared>((resolve, reject) => {
         made.prepare(query.sql, (error, statement) =>
           error ? reject(error) : resolve(statement as unknown as Prepared),
         )
@@ -190,26 +180,22 @@ class MysqlReader implements Reader {
       signal.throwIfAborted()
       throw refused(error, connection)
     }
-    let fields = this.#prepared.columns
-    if (fields.length === 0) throw new SourceError('The query gives no rows: write one SELECT.')
+    if (prepared.columns.length === 0) throw new SourceError('The query gives no rows: write one SELECT.')
     // What is known before parameters have values is a guess, of the size of integers among others.
-    if (!peek) fields = await this.#start()
-    this.#columns = fields.map(mapField)
-    return this.#columns
+    if (!peek) return this.#start(prepared)
+    return (prepared.columns as Field[]).map((field) => mapField(field, 0))
   }
 
   /** Runs the query; its rows wait. */
-  async #start(): Promise<Field[]> {
+  async #start(prepared: Prepared): Promise<RemoteColumn[]> {
     const { query, connection, signal } = this.#options
     this.#running = true
     const stop = (): void => void this.#kill()
     signal.addEventListener('abort', stop, { once: true })
-    this.#rows = this.#prepared!.execute(valuesOf(query.parameters, encode)).stream({ highWaterMark: ROWS })
-    // Whoever waits for it is told; where nobody does any more, it is no fault of this process.
-    this.#rows.on('error', () => undefined)
+    const command = prepared.execute(valuesOf(query.parameters, encode))
+    this.#rows = new Rows(this.#session.connection as unknown as Wire, command)
     try {
-      const [fields] = (await once(this.#rows, 'fields')) as [Field[]]
-      return fields
+      return [...(await this.#rows.columns())]
     } catch (error) {
       this.#running = false
       signal.throwIfAborted()
@@ -224,18 +210,14 @@ class MysqlReader implements Reader {
     signal.addEventListener('abort', stop, { once: true })
     try {
       signal.throwIfAborted()
-      const rows = this.#rows as AsyncIterable<Raw[]>
-      let batch = newBatch(this.#columns)
-      for await (const row of rows) {
-        add(batch, row, this.#columns)
-        if (batch.rows < ROWS && batch.bytes < BATCH_BYTES) continue
+      for (;;) {
+        const batch = await this.#rows!.next()
         signal.throwIfAborted()
+        if (batch === null) break
         yield batch
-        batch = newBatch(this.#columns)
+        this.#rows!.clear()
       }
       this.#running = false
-      signal.throwIfAborted()
-      if (batch.rows > 0) yield batch
     } catch (error) {
       signal.throwIfAborted()
       throw refused(error, this.#options.connection)
@@ -272,34 +254,6 @@ function refused(error: unknown, connection: OpenConnection): unknown {
   return new SourceError(
     `The query over the connection "${connection.name}" was refused: ${sqlMessage}.${hint}`,
   )
-}
-
-interface Growing extends Batch {
-  rows: number
-  bytes: number
-  columns: DuckDBValue[][]
-}
-
-function newBatch(columns: readonly Column[]): Growing {
-  return { rows: 0, bytes: 0, columns: columns.map(() => []) }
-}
-
-function add(batch: Growing, row: Raw[], columns: readonly Column[]): void {
-  batch.rows += 1
-  for (let index = 0; index < columns.length; index += 1) {
-    const value = row[index] ?? null
-    if (value === null) {
-      batch.columns[index]!.push(null)
-      continue
-    }
-    batch.bytes += typeof value === 'number' ? 8 : value.length
-    try {
-      batch.columns[index]!.push(columns[index]!.read(value))
-    } catch (error) {
-      if (!(error instanceof RangeError || error instanceof SyntaxError)) throw error
-      throw misfit(columns[index]!, value instanceof Uint8Array ? 'bytes' : String(value))
-    }
-  }
 }
 
 function encode(value: Plain, type: Parameter['type']): string | number | null {

@@ -2,7 +2,7 @@
  * PostgreSQL's binary form of its plain types, put where the engine wants it without becoming a value in between. Its
  * numbers have the greatest byte first; its dates and times count from 2000.
  */
-import type { PackedColumn } from './columns.ts'
+import { decimalBytes, type PackedColumn } from './columns.ts'
 
 /** Puts the value of a row in its place. Throws RangeError, with the value in words, where there is none for it. */
 export type Put = (from: Buffer, at: number, length: number, to: PackedColumn, row: number) => void
@@ -44,14 +44,9 @@ export const INT32: Packing = {
   },
 }
 
-function putHalves({ words }: PackedColumn, row: number, high: number, low: number): void {
-  words[2 * row] = low
-  words[2 * row + 1] = high
-}
-
 export const INT64: Packing = {
   width: 8,
-  put: (from, at, _, to, row) => putHalves(to, row, from.readInt32BE(at), from.readInt32BE(at + 4)),
+  put: (from, at, _, to, row) => to.setParts(row, from.readInt32BE(at), from.readInt32BE(at + 4)),
 }
 
 export const FLOAT32: Packing = {
@@ -82,13 +77,13 @@ export const MOMENT: Packing = {
   put: (from, at, _, to, row) => {
     const high = from.readInt32BE(at)
     const low = from.readUInt32BE(at + 4)
-    if (high === INT32_MOST && low === WORD - 1) return putHalves(to, row, high, low)
-    if (high === INT32_LEAST && low === 0) return putHalves(to, row, high, 1)
+    if (high === INT32_MOST && low === WORD - 1) return to.setParts(row, high, low)
+    if (high === INT32_LEAST && low === 0) return to.setParts(row, high, 1)
     const sum = low + MICROS_TO_2000.low
     const over = sum >= WORD ? 1 : 0
     const upper = high + MICROS_TO_2000.high + over
     if (upper > INT32_MOST) throw new RangeError('a time after the year 294246')
-    putHalves(to, row, upper, sum - over * WORD)
+    to.setParts(row, upper, sum - over * WORD)
   },
 }
 
@@ -111,7 +106,6 @@ const EXACT_DIGITS = 15
  * It is a whole number of its last digit's here, of 2 to 16 bytes.
  */
 export function decimalPacking(width: number, scale: number): Packing {
-  const bytes = width <= 4 ? 2 : width <= 9 ? 4 : width <= 18 ? 8 : 16
   const powers = Array.from({ length: 64 }, (_, power) => 10 ** power)
   const read = width <= EXACT_DIGITS ? small : large
   function small(from: Buffer, at: number, groups: number, weight: number): number {
@@ -133,21 +127,12 @@ export function decimalPacking(width: number, scale: number): Packing {
     return sum
   }
   return {
-    width: bytes,
+    width: decimalBytes(width),
     put: (from, at, _, to, row) => {
       const sign = from.readUInt16BE(at + 4)
       if (sign !== POSITIVE && sign !== NEGATIVE) throw new RangeError(sign === 0xc000 ? 'NaN' : 'Infinity')
       const value = read(from, at, from.readInt16BE(at), from.readInt16BE(at + 2))
-      putWhole(to, row, sign === NEGATIVE ? -value : value)
+      to.setWhole(row, sign === NEGATIVE ? -value : value)
     },
   }
-}
-
-function putWhole(to: PackedColumn, row: number, value: number | bigint): void {
-  if (to.width === 2) to.halves[row] = Number(value)
-  else if (to.width === 4) to.words[row] = Number(value)
-  else if (typeof value === 'number') putHalves(to, row, Math.floor(value / WORD), value >>> 0)
-  else
-    for (let word = 0; word < to.width / 4; word += 1)
-      to.words[(row * to.width) / 4 + word] = Number(BigInt.asIntN(32, value >> BigInt(32 * word)))
 }

@@ -1,11 +1,11 @@
 /**
- * The rows of a query as they come from the socket: fields of plain types go in their binary form into packed columns,
- * the others as text. No row and no plain value becomes an object: that was most of the work.
+ * The rows of a query as they come from the socket: fields of plain types go in their binary form into packed columns, texts
+ * as they are, the others by their text. No row and no plain value becomes an object: that was most of the work.
  */
-import type { DuckDBValue } from '@duckdb/node-api'
-import { type BatchColumn, PackedColumn } from './columns.ts'
+import { type BatchColumn, PackedColumn, ValueColumn } from './columns.ts'
 import type { RemoteColumn } from './kind.ts'
 import { misfit } from './misfit.ts'
+import { PackedText } from './packed-text.ts'
 import type { Mapped } from './postgresql-types.ts'
 
 /** A message of the server: its code, and its bytes behind the length. */
@@ -43,7 +43,8 @@ export function messagesOf(onMessage: OnMessage): (piece: Buffer) => void {
 export class RowCollector {
   readonly #columns: readonly RemoteColumn[]
   readonly #mapped: readonly Mapped[]
-  #data: (DuckDBValue[] | PackedColumn)[] = []
+  #data: BatchColumn[] = []
+  #room = 0
   rows = 0
   /** Of the fields as they came. */
   bytes = 0
@@ -57,7 +58,14 @@ export class RowCollector {
   begin(most: number): void {
     this.rows = 0
     this.bytes = 0
-    this.#data = this.#mapped.map(({ packing }) => (packing ? new PackedColumn(packing.width, most) : []))
+    if (most > this.#room) {
+      this.#room = most
+      this.#data = this.#mapped.map(({ packing, plain }) => {
+        if (packing) return new PackedColumn(packing.width, most)
+        return plain ? new PackedText(most) : new ValueColumn()
+      })
+    }
+    for (const data of this.#data) data.clear()
   }
 
   get columns(): readonly BatchColumn[] {
@@ -70,7 +78,7 @@ export class RowCollector {
     for (let index = 0; index < this.#mapped.length; index += 1) {
       const length = from.readInt32BE(at)
       at += 4
-      if (length < 0) this.#putNull(index)
+      if (length < 0) this.#data[index]!.setNull(this.rows)
       else {
         this.#put(index, from, at, length)
         this.bytes += length
@@ -80,21 +88,16 @@ export class RowCollector {
     this.rows += 1
   }
 
-  #putNull(index: number): void {
-    const data = this.#data[index]!
-    if (data instanceof PackedColumn) data.nulls.push(this.rows)
-    else data.push(null)
-  }
-
   #put(index: number, from: Buffer, at: number, length: number): void {
     const data = this.#data[index]!
     const { packing, read } = this.#mapped[index]!
     let text = ''
     try {
       if (data instanceof PackedColumn) packing!.put(from, at, length, data, this.rows)
+      else if (data instanceof PackedText) data.setDecoded(this.rows, from, at, length)
       else {
         text = from.toString('utf8', at, at + length)
-        data.push(read(text))
+        data.set(this.rows, read(text))
       }
     } catch (error) {
       if (!(error instanceof RangeError || error instanceof SyntaxError)) throw error

@@ -41,6 +41,8 @@ export interface Mapped {
   read: values.FromText
   /** It comes in its binary form, packed. */
   packing?: Packing
+  /** It is the text as it comes. */
+  plain?: boolean
   settle?: () => DuckDBType
 }
 
@@ -50,6 +52,8 @@ const map = (type: DuckDBType, read: values.FromText, packing?: Packing): Mapped
   read,
   ...(packing ? { packing } : {}),
 })
+
+const TEXT: Mapped = { type: VARCHAR, read: text, plain: true }
 
 const NUMERIC = 1700
 
@@ -109,7 +113,7 @@ export function mapField(field: Field, items: ReadonlyMap<number, number>): Mapp
   const item = ITEMS[field.oid] ?? items.get(field.oid)
   if (item !== undefined) return mapArray(item, field.modifier)
   if (field.oid === NUMERIC) return mapNumeric(field.modifier)
-  return BY_OID[field.oid] ?? map(VARCHAR, text)
+  return BY_OID[field.oid] ?? TEXT
 }
 
 /** True where the column is to be read as JSON by the engine. */

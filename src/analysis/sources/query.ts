@@ -11,7 +11,7 @@ import { describeQuery, type Engine, execute, identifier } from '../duckdb.ts'
 import type { Borrow } from '../lending.ts'
 import type { Roots } from '../protocol.ts'
 import { writeColumn } from './columns.ts'
-import type { Batch, Reader, RemoteColumn } from './kind.ts'
+import { type Batch, Misjudged, type Reader, type RemoteColumn } from './kind.ts'
 import { kindOf } from './kinds.ts'
 import { type Attached, SourceError, Stopped } from './source.ts'
 
@@ -130,12 +130,19 @@ async function load(
   const { rows, bytes } = connection.limits
   const appender = await engine.connection.createAppender(name)
   const chunk = DuckDBDataChunk.create(columns.map(({ type }) => type))
-  for await (const batch of reader.read(signal)) {
-    read.rows += batch.rows
-    read.bytes += batch.bytes
-    if (read.rows > rows) throw tooMuch(connection, `more than ${rows} rows`, 'rows')
-    if (read.bytes > bytes) throw tooMuch(connection, `more than ${bytes} bytes`, 'bytes')
-    append(appender, chunk, batch)
+  try {
+    for await (const batch of reader.read(signal)) {
+      read.rows += batch.rows
+      read.bytes += batch.bytes
+      if (read.rows > rows) throw tooMuch(connection, `more than ${rows} rows`, 'rows')
+      if (read.bytes > bytes) throw tooMuch(connection, `more than ${bytes} bytes`, 'bytes')
+      append(appender, chunk, batch)
+    }
+  } catch (error) {
+    if (!(error instanceof Misjudged)) throw error
+    appender.closeSync()
+    await execute(engine, `drop table ${identifier(name)}`)
+    return load(engine, name, await reader.schema(), reader, connection, signal)
   }
   appender.closeSync()
   for (const { name: column, type, settle } of columns) {

@@ -35,9 +35,11 @@ export function decimalReader(width: number, scale: number): FromText {
   }
 }
 
-/** Two digits at an index. */
+/** Two digits at an index; NaN where they are none. */
 function two(text: string, at: number): number {
-  return (text.charCodeAt(at) - 48) * 10 + text.charCodeAt(at + 1) - 48
+  const tens = text.charCodeAt(at) - 48
+  const ones = text.charCodeAt(at + 1) - 48
+  return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : Number.NaN
 }
 
 /** Days since 1970 of "YYYY-MM-DD", with years of more digits, and " BC" at the end. */
@@ -57,8 +59,15 @@ function daysOf(text: string): number {
   return days
 }
 
-/** Of the proleptic Gregorian calendar, for years of any size (Date ends in 275760): Howard Hinnant's days_from_civil. */
-function daysFrom(year: number, month: number, day: number): number {
+const LENGTHS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+
+/**
+ * Days since 1970; NaN of a day that the proleptic Gregorian calendar does not have. Years may be of any size (Date ends in
+ * 275760): Howard Hinnant's days_from_civil.
+ */
+export function daysFrom(year: number, month: number, day: number): number {
+  const length = LENGTHS[month - 1]! + (month === 2 && leaps(year) ? 1 : 0)
+  if (!(day >= 1 && day <= length)) return Number.NaN
   const y = month <= 2 ? year - 1 : year
   const era = Math.floor(y / 400)
   const ofEra = y - era * 400
@@ -66,10 +75,24 @@ function daysFrom(year: number, month: number, day: number): number {
   return era * 146_097 + ofEra * 365 + Math.floor(ofEra / 4) - Math.floor(ofEra / 100) + ofYear - 719_468
 }
 
+function leaps(year: number): boolean {
+  return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
+}
+
+/** The ends of the engine's dates, which are no days. */
+const DAYS_MOST = 0x7fff_ffff
+
+/** As the engine holds it: days since 1970. */
+export function daysFromText(text: string): number {
+  if (text === 'infinity') return DAYS_MOST
+  if (text === '-infinity') return -DAYS_MOST
+  const days = daysOf(text)
+  if (days >= DAYS_MOST || days <= -DAYS_MOST) throw new RangeError(text)
+  return days
+}
+
 export function dateFromText(text: string): DuckDBDateValue {
-  if (text === 'infinity') return DuckDBDateValue.PosInf
-  if (text === '-infinity') return DuckDBDateValue.NegInf
-  return new DuckDBDateValue(daysOf(text))
+  return new DuckDBDateValue(daysFromText(text))
 }
 
 /** Microseconds of "HH:MM:SS[.ffffff]" from an index on. */
@@ -98,33 +121,31 @@ function offsetOf(text: string, from: number): number {
   return plus < 0 ? -seconds : seconds
 }
 
-function microsOf(text: string, zoned: boolean): bigint {
+/** The ends of the engine's times, which are no times. */
+const MICROS_MOST = 2n ** 63n - 1n
+
+/** As the engine holds it: microseconds since 1970, of a time with or without its zone. A number where it is exact. */
+export function microsFromText(text: string, zoned: boolean): number | bigint {
+  if (text === 'infinity') return MICROS_MOST
+  if (text === '-infinity') return -MICROS_MOST
   const space = text.charCodeAt(10) === 32 || text.charCodeAt(10) === 84 ? 10 : text.search(/[ T]/)
   const end = text.endsWith(' BC') ? ' BC' : ''
   const days = daysOf(text.slice(0, space) + end)
   const micros = microsOfDay(text, space + 1)
   const shift = zoned ? offsetOf(text, space + 9) * 1_000_000 : 0
   const whole = days * DAY_MS * 1000 + micros - shift
-  return Number.isSafeInteger(whole) ? BigInt(whole) : BigInt(days) * DAY_MICROS + BigInt(micros - shift)
-}
-
-const MICROS_MOST = 2n ** 63n - 1n
-
-function within(micros: bigint, text: string): bigint {
-  if (micros >= MICROS_MOST || micros <= -MICROS_MOST) throw new RangeError(text)
-  return micros
+  if (Number.isSafeInteger(whole)) return whole
+  const large = BigInt(days) * DAY_MICROS + BigInt(micros - shift)
+  if (large >= MICROS_MOST || large <= -MICROS_MOST) throw new RangeError(text)
+  return large
 }
 
 export function timestampFromText(text: string): DuckDBTimestampValue {
-  if (text === 'infinity') return DuckDBTimestampValue.PosInf
-  if (text === '-infinity') return DuckDBTimestampValue.NegInf
-  return new DuckDBTimestampValue(within(microsOf(text, false), text))
+  return new DuckDBTimestampValue(BigInt(microsFromText(text, false)))
 }
 
 export function timestampTzFromText(text: string): DuckDBTimestampTZValue {
-  if (text === 'infinity') return DuckDBTimestampTZValue.PosInf
-  if (text === '-infinity') return DuckDBTimestampTZValue.NegInf
-  return new DuckDBTimestampTZValue(within(microsOf(text, true), text))
+  return new DuckDBTimestampTZValue(BigInt(microsFromText(text, true)))
 }
 
 export function timeFromText(text: string): DuckDBTimeValue {

@@ -1,0 +1,179 @@
+/**
+ * Texts, or bytes, packed as the engine holds them: 16 bytes each, of which the first four are the length. Up to 12 bytes
+ * follow there; of longer ones four follow, then where they lie. What is long lies in one piece, which the engine takes
+ * over as if it were one value: one call for each chunk in place of one for each value, which was most of the work.
+ */
+import { Buffer, isUtf8 } from 'node:buffer'
+import {
+  DuckDBBlobValue,
+  DuckDBBlobVector,
+  DuckDBHugeIntVector,
+  type DuckDBValue,
+  type DuckDBVector,
+} from '@duckdb/node-api'
+import { Validity } from './validity.ts'
+
+const INLINE = 12
+/** Texts of so many characters are quicker copied one by one than by a call. */
+const SHORT = 40
+const HEAP_FIRST = 65_536
+/** More is not kept for the next rows. */
+const HEAP_MOST = 8_388_608
+const WORD = 0x1_0000_0000
+
+/** Of the library's vectors, what their types leave out. */
+interface Raw {
+  vector: Parameters<typeof DuckDBHugeIntVector.fromRawVector>[0]
+  dataView: DataView
+}
+
+export class PackedText {
+  /** Four words for each row: the length, then the bytes, or for long ones their first four and where they begin here. */
+  readonly #entries: Int32Array
+  readonly #short: Uint8Array
+  readonly #validity: Validity
+  #heap = Buffer.allocUnsafeSlow(HEAP_FIRST)
+  #held = 0
+
+  constructor(rows: number) {
+    this.#entries = new Int32Array(4 * rows)
+    this.#short = new Uint8Array(this.#entries.buffer)
+    this.#validity = new Validity(rows)
+  }
+
+  clear(): void {
+    this.#validity.clear()
+    this.#held = 0
+    if (this.#heap.length > HEAP_MOST) this.#heap = Buffer.allocUnsafeSlow(HEAP_FIRST)
+  }
+
+  setNull(row: number): void {
+    this.#entries.fill(0, 4 * row, 4 * row + 4)
+    this.#validity.setNull(row)
+  }
+
+  /** A text, or bytes, as the engine's library has them. */
+  set(row: number, value: DuckDBValue): void {
+    if (typeof value === 'string') this.setText(row, value)
+    else if (value instanceof DuckDBBlobValue) this.setBytes(row, value.bytes, 0, value.bytes.length)
+    else if (value === null) this.setNull(row)
+    else throw new TypeError('A value that is neither a text nor bytes.')
+  }
+
+  /** Surrogates without their other half come as U+FFFD. */
+  setText(row: number, text: string): void {
+    const { length } = text
+    if (length <= SHORT) {
+      const [into, start] = this.#place(row, length)
+      let seen = 0
+      for (let index = 0; index < length; index += 1) {
+        const code = text.charCodeAt(index)
+        seen |= code
+        into[start + index] = code
+      }
+      if (seen < 0x80) return this.#enter(row, length)
+    }
+    this.#reserve(3 * length)
+    const size = this.#heap.write(text, this.#held)
+    this.setBytes(row, this.#heap, this.#held, size)
+  }
+
+  setBytes(row: number, from: Uint8Array, at: number, length: number): void {
+    const [into, start] = this.#place(row, length)
+    if (length <= SHORT)
+      for (let index = 0; index < length; index += 1) into[start + index] = from[at + index]!
+    else into.set(from.subarray(at, at + length), start)
+    this.#enter(row, length)
+  }
+
+  /** Bytes of UTF-8. False where they are not: nothing is set then. */
+  setUtf8(row: number, from: Uint8Array, at: number, length: number): boolean {
+    const [into, start] = this.#place(row, length)
+    let seen = 0
+    if (length <= SHORT) {
+      for (let index = 0; index < length; index += 1) {
+        const byte = from[at + index]!
+        seen |= byte
+        into[start + index] = byte
+      }
+    } else {
+      seen = 0x80
+      into.set(from.subarray(at, at + length), start)
+    }
+    if (seen >= 0x80 && !isUtf8(into.subarray(start, start + length))) return false
+    this.#enter(row, length)
+    return true
+  }
+
+  /** Bytes of UTF-8, and U+FFFD for those that are not. */
+  setDecoded(row: number, from: Buffer, at: number, length: number): void {
+    if (!this.setUtf8(row, from, at, length)) this.setText(row, from.toString('utf8', at, at + length))
+  }
+
+  /** Where the bytes of a row go. */
+  #place(row: number, length: number): [Uint8Array, number] {
+    if (length > INLINE) {
+      this.#reserve(length)
+      return [this.#heap, this.#held]
+    }
+    this.#entries.fill(0, 4 * row + 1, 4 * row + 4)
+    return [this.#short, 16 * row + 4]
+  }
+
+  #enter(row: number, length: number): void {
+    const entries = this.#entries
+    entries[4 * row] = length
+    if (length <= INLINE) return
+    entries[4 * row + 1] = this.#heap.readInt32LE(this.#held)
+    entries[4 * row + 2] = this.#held
+    this.#held += length
+  }
+
+  #reserve(more: number): void {
+    if (this.#held + more <= this.#heap.length) return
+    const larger = Buffer.allocUnsafeSlow(Math.max(2 * this.#heap.length, this.#held + more))
+    this.#heap.copy(larger, 0, 0, this.#held)
+    this.#heap = larger
+  }
+
+  /** Into a vector of texts or bytes of `count` rows; `from` is a multiple of 64. */
+  write(vector: DuckDBVector, from: number, count: number): void {
+    const { vector: raw } = vector as unknown as Raw
+    const [begin, end] = this.#stretch(from, count)
+    const bytes = this.#heap.subarray(begin, end)
+    const taken = bytes.length > 0 ? takeOver(raw, bytes) : null
+    const memory = DuckDBHugeIntVector.fromRawVector(raw, count)
+    const { dataView } = memory as unknown as Raw
+    const words = new Int32Array(dataView.buffer, dataView.byteOffset, 4 * count)
+    words.set(this.#entries.subarray(4 * from, 4 * (from + count)))
+    if (taken !== null)
+      for (let at = 0; at < words.length; at += 4) {
+        if (words[at]! <= INLINE) continue
+        const low = taken.low + words[at + 2]! - begin
+        words[at + 2] = low
+        words[at + 3] = low < WORD ? taken.high : taken.high + 1
+      }
+    memory.flush()
+    this.#validity.write(vector, from)
+  }
+
+  /** Where what is long of these rows lies: they follow each other. */
+  #stretch(from: number, count: number): [begin: number, end: number] {
+    const entries = this.#entries
+    let first = from
+    let last = from + count - 1
+    while (first <= last && entries[4 * first]! <= INLINE) first += 1
+    while (last >= first && entries[4 * last]! <= INLINE) last -= 1
+    if (first > last) return [0, 0]
+    return [entries[4 * first + 2]!, entries[4 * last + 2]! + entries[4 * last]!]
+  }
+}
+
+/** The engine's own copy of the bytes, for as long as the vector's values are held, and its address. */
+function takeOver(raw: Raw['vector'], bytes: Uint8Array): { low: number; high: number } {
+  const whole = DuckDBBlobVector.fromRawVector(raw, 1)
+  whole.setItem(0, new DuckDBBlobValue(bytes))
+  whole.flush()
+  const { dataView } = DuckDBHugeIntVector.fromRawVector(raw, 1) as unknown as Raw
+  return { low: dataView.getUint32(8, true), high: dataView.getUint32(12, true) }
+}
