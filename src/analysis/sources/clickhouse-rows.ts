@@ -128,7 +128,7 @@ export class Rows {
     const close = endOfValue(bytes, at, end)
     const value = parsed(bytes, at, close)
     if (value === undefined) return -1
-    this.#put(column, value as Raw | null)
+    this.#put(column, value)
     return close
   }
 
@@ -137,7 +137,7 @@ export class Rows {
     const row = parsed(bytes, from, end)
     if (!Array.isArray(row)) return false
     for (const [index, column] of this.#columns.entries())
-      this.#put(column, (row[index] as Raw | null | undefined) ?? null)
+      this.#put(column, (row as (Raw | null)[])[index] ?? null)
     return true
   }
 
@@ -152,10 +152,10 @@ export class Rows {
 }
 
 /** Undefined: it is no JSON. */
-function parsed(bytes: Buffer, from: number, end: number): unknown {
+function parsed(bytes: Buffer, from: number, end: number): Raw | null | undefined {
   if (!isUtf8(bytes.subarray(from, end))) throw noText()
   try {
-    return JSON.parse(bytes.toString('utf8', from, end))
+    return JSON.parse(bytes.toString('utf8', from, end)) as Raw | null
   } catch {
     return undefined
   }

@@ -60,6 +60,7 @@ type Mapped = Omit<Column, 'name' | keyof Packing> & { pack: Pack }
 
 const text = (value: Raw): string => (typeof value === 'object' ? JSON.stringify(value) : String(value))
 const number = (value: Raw): number => {
+  if (typeof value === 'number') return value
   const word = text(value)
   if (/nan$/i.test(word)) return Number.NaN
   if (/inf$/i.test(word)) return word.startsWith('-') ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY

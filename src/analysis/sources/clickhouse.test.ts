@@ -375,7 +375,45 @@ async function start(): Promise<Server> {
   }
 }
 
+/** Types whose values the server makes at random, with the type as which its text is read here. */
+const MADE: Record<string, string> = {
+  Int8: 'tinyint',
+  Int64: 'bigint',
+  UInt64: 'ubigint',
+  Int128: 'hugeint',
+  Float64: 'double',
+  'Decimal(9, 2)': 'decimal(9, 2)',
+  'Decimal(15, 2)': 'decimal(15, 2)',
+  'Decimal(38, 10)': 'decimal(38, 10)',
+  String: 'varchar',
+  'LowCardinality(String)': 'varchar',
+  Date: 'date',
+  Date32: 'date',
+  "DateTime64(6, \\'UTC\\')": 'timestamptz',
+  UUID: 'uuid',
+  'Nullable(Int64)': 'bigint',
+  'Nullable(String)': 'varchar',
+  'Nullable(Decimal(18, 4))': 'decimal(18, 4)',
+}
+
 suite('ClickHouse as a source', { skip: missingClickhouse() ?? false }, () => {
+  test('every value is the one that the server prints', async (t) => {
+    const bench = await openBench()
+    t.after(() => bench.close())
+    const server = await start()
+    const types = Object.keys(MADE)
+    const columns = types.map((type, index) => `c${index} ${type}`)
+    const texts = types.map((_, index) => `toString(c${index}) as t${index}`)
+    const query = `select *, ${texts.join(', ')} from generateRandom('${columns.join(', ')}', 7, 60) limit 5000`
+    const differ = Object.values(MADE).map(
+      (type, index) => `count(*) filter (where c${index} is distinct from cast(t${index} as ${type}))::int`,
+    )
+    const sql = `select ${differ.join(', ')}, count(c0)::int from a`
+    const lender = lenderOf(server.connection)
+    const result = await bench.run(queryTemplate(query, { sql }), {}, { lender })
+    assert.deepEqual(findingsOf(result).tables.b!.rows[0], [...types.map(() => 0), 5000])
+  })
+
   kindConformance({
     title: 'ClickHouse',
     start,

@@ -4,6 +4,7 @@
  * machine, which is little-endian on every machine that the engine runs on.
  */
 import {
+  type DuckDBAppender,
   type DuckDBDataChunk,
   DuckDBDateValue,
   DuckDBDecimalValue,
@@ -141,15 +142,25 @@ export class ValueColumn {
 
 export type BatchColumn = PackedColumn | PackedText | ValueColumn
 
-/** Writes rows of a column into a column of a chunk of `count` rows; `from` is a multiple of 64. */
-export function writeColumn(
+/** The most rows that a chunk of the engine holds; a multiple of 64. */
+const CHUNK_ROWS = 2048
+
+/** Appends rows by a chunk of their columns' types, whatever is in it. */
+export function appendRows(
+  appender: DuckDBAppender,
   chunk: DuckDBDataChunk,
-  index: number,
-  column: BatchColumn,
-  from: number,
-  count: number,
+  rows: number,
+  columns: readonly BatchColumn[],
 ): void {
-  const vector = chunk.getColumnVector(index)
-  column.write(vector, from, count)
-  vector.flush()
+  for (let from = 0; from < rows; from += CHUNK_ROWS) {
+    const count = Math.min(CHUNK_ROWS, rows - from)
+    chunk.reset()
+    chunk.rowCount = count
+    for (const [index, column] of columns.entries()) {
+      const vector = chunk.getColumnVector(index)
+      column.write(vector, from, count)
+      vector.flush()
+    }
+    appender.appendDataChunk(chunk)
+  }
 }

@@ -61,7 +61,10 @@ const T = 84
 const Z = 90
 const COLON = 58
 
-/** Of "2024-01-31T10:00:00.123Z" the microseconds since 1970; what is less is cut off. NaN for what is not plain. */
+/**
+ * Of "2024-01-31T10:00:00.123Z" the microseconds since 1970; what is less is cut off. NaN for what is not plain, also from the
+ * year 2255 on, where numbers are not exact.
+ */
 export function microsOfMoment(bytes: Uint8Array, from: number, end: number): number {
   const days = daysOfDate(bytes, from, from + 10)
   const clock = from + 11
@@ -79,7 +82,8 @@ export function microsOfMoment(bytes: Uint8Array, from: number, end: number): nu
       micros += digit * unit
     }
   }
-  return (days * 86_400 + seconds) * 1_000_000 + micros
+  const whole = (days * 86_400 + seconds) * 1_000_000 + micros
+  return Number.isSafeInteger(whole) ? whole : Number.NaN
 }
 
 /** Two digits; NaN where they are none. */

@@ -158,7 +158,13 @@ function moments(type: DuckDBType, rows: number, { decimals: digits, columnType 
     const end = offset + 1 + buffer[offset]!
     const days = end === offset + 1 ? Number.NaN : daysAt(buffer, offset + 1)
     if (Number.isNaN(days)) throw new RangeError(packet.readDateTimeString(digits, null, columnType))
-    data.setWhole(row, days * DAY_MICROS + (end >= offset + 8 ? microsAt(buffer, offset + 5, end) : 0))
+    const micros = end >= offset + 8 ? microsAt(buffer, offset + 5, end) : 0
+    const whole = days * DAY_MICROS + micros
+    // Numbers are exact until the year 2255.
+    data.setWhole(
+      row,
+      Number.isSafeInteger(whole) ? whole : BigInt(days) * BigInt(DAY_MICROS) + BigInt(micros),
+    )
     packet.offset = end
   }
   return { type, data, put }

@@ -1,8 +1,10 @@
-import { suite } from 'node:test'
+import assert from 'node:assert/strict'
+import { after, before, suite, test } from 'node:test'
 import mysql from 'mysql2'
 import { missingMysql, mysqlUrl } from '../../../test/mariadb.ts'
 import { CONNECTION_LIMITS } from '../../connection.ts'
-import { kindConformance, type Server, type TypeCase } from './conformance.ts'
+import { type Bench, findingsOf, openBench } from '../harness.ts'
+import { kindConformance, lenderOf, queryTemplate, type Server, type TypeCase } from './conformance.ts'
 
 const missing = missingMysql()
 
@@ -131,5 +133,103 @@ suite('MySQL and MariaDB as sources', { skip: missing ?? false }, () => {
     ],
     parameters:
       'select cast($number as signed) as n, $text as t, cast($day as date) as d, $flag as f, 2 in ($numbers) as x',
+  })
+
+  /** Each as `v`, and as the text that the server prints as `t`; nulls among them. */
+  const FORMS: Record<string, [sql: string, type: string]> = {
+    a_tiny: ['cast(floor(rand() * 256) - 128 as signed)', 'bigint'],
+    a_big: ['cast(floor((rand() - 0.5) * pow(10, seq % 19)) as signed)', 'bigint'],
+    a_unsigned: ['cast(18446744073709551615 - floor(rand() * 1000) as unsigned)', 'ubigint'],
+    a_double: ['(rand() - 0.5) * pow(10, seq % 300)', 'double'],
+    a_small: ['cast((rand() - 0.5) * 1000 as decimal(4, 1))', 'decimal(4, 1)'],
+    a_middle: ['cast((rand() - 0.5) * pow(10, seq % 14) as decimal(15, 2))', 'decimal(15, 2)'],
+    a_large: ["cast(concat(seq, repeat('7', seq % 20), '.', seq) as decimal(38, 10))", 'decimal(38, 10)'],
+    a_day: ["date_add('1000-01-01', interval floor(rand() * 3000000) day)", 'date'],
+    a_moment: [
+      "timestampadd(microsecond, floor(rand() * 1e17), timestamp '1000-01-01 00:00:00.000000')",
+      'timestamp',
+    ],
+    a_time: ['cast(sec_to_time(rand() * 86399) as time(6))', 'time'],
+    a_text: ["concat(repeat('é', seq % 60), repeat('x', seq % 13), char(0 using utf8mb4))", 'varchar'],
+    a_bit: ['seq', 'bigint'],
+  }
+
+  suite('the packed rows', () => {
+    let server: Server
+    let bench: Bench
+    before(async () => {
+      bench = await openBench()
+      server = await start()
+    })
+    after(async () => {
+      await server?.close()
+      await bench?.close()
+    })
+    const run = (query: string, sql: string) =>
+      bench.run(queryTemplate(query, { sql }), {}, { lender: lenderOf(server.connection) })
+
+    test('every value is the one that the server prints', async () => {
+      const names = Object.keys(FORMS)
+      const columns = names.map((name) => `if(seq % 7 > 0, ${FORMS[name]![0]}, null) as ${name}`)
+      await server.execute('drop table if exists items')
+      await server.execute(`create table items as select ${columns.join(', ')} from seq_1_to_20000`)
+      const texts = names.map((name) => `cast(${name} as char character set utf8mb4) as ${name}_text`)
+      const differ = names.map(
+        (name) =>
+          `count(*) filter (where ${name} is distinct from cast(${name}_text as ${FORMS[name]![1]}))::int`,
+      )
+      const result = await run(
+        `select ${[...names, ...texts].join(', ')} from items`,
+        `select ${differ.join(', ')}, count(a_day)::int from a`,
+      )
+      assert.deepEqual(findingsOf(result).tables.b!.rows[0], [...names.map(() => 0), 17_143])
+    })
+
+    test('what has no place here is told with its column', async () => {
+      await server.execute("set sql_mode = ''")
+      await server.execute('drop table if exists items')
+      await server.execute('create table items (d date, m datetime, t time(6), p point)')
+      await server.execute(
+        "insert into items values ('0000-00-00', '2024-00-15 10:00:00', '-01:00:00.5', point(1, 2))",
+      )
+      const cases = {
+        d: '"0000-00-00", for which DATE',
+        m: '"2024-00-15 10:00:00", for which TIMESTAMP',
+        t: '"-01:00:00.5", for which TIME',
+        p: '"a shape", for which VARCHAR',
+      }
+      for (const [column, message] of Object.entries(cases)) {
+        const result = await run(`select ${column} as v from items`, 'select * from a')
+        assert.ok(result.status === 'failed', column)
+        assert.ok(result.error.detail.includes(`"v" holds ${message} has no place`), result.error.detail)
+      }
+    })
+
+    test('a row that comes in many pieces comes whole, and so do more rows than wait at once', async () => {
+      const wide = "select seq as n, repeat('é', 7000000) as t from seq_1_to_2 union all select 3, null"
+      const found = findingsOf(await run(wide, 'select length(t) from a order by n'))
+      assert.deepEqual(found.tables.b!.rows, [[7_000_000], [7_000_000], [null]])
+      const narrow = 'select cast(null as signed) as n, null as m from seq_1_to_200000'
+      const empty = findingsOf(await run(narrow, 'select count(*)::int, count(n)::int from a'))
+      assert.deepEqual(empty.tables.b!.rows, [[200_000, 0]])
+    })
+
+    test('a connection that is lost among the rows is told', async () => {
+      const ended = run("select seq, repeat('x', 1000) as t from seq_1_to_100000000", 'select 1')
+      const other = mysql.createConnection(mysqlUrl().href).promise()
+      const find = async (): Promise<number | undefined> => {
+        const [rows] = await other.query(
+          "select id from information_schema.processlist where user = 'assay_source'",
+        )
+        return (rows as { id: number }[])[0]?.id
+      }
+      let id = await find()
+      while (id === undefined) id = await find()
+      await other.query(`kill connection ${id}`)
+      await other.end()
+      const result = await ended
+      assert.ok(result.status === 'failed')
+      assert.equal(result.error.code, 'source_unavailable')
+    })
   })
 })

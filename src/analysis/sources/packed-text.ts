@@ -16,6 +16,8 @@ import { Validity } from './validity.ts'
 const INLINE = 12
 /** Texts of so many characters are quicker copied one by one than by a call. */
 const SHORT = 40
+/** Of longer ones the bytes are counted before they are written. */
+const LONG = 10_000
 const HEAP_FIRST = 65_536
 /** More is not kept for the next rows. */
 const HEAP_MOST = 8_388_608
@@ -64,7 +66,8 @@ export class PackedText {
   setText(row: number, text: string): void {
     const { length } = text
     if (length <= SHORT) {
-      const [into, start] = this.#place(row, length)
+      const start = this.#begin(row, length)
+      const into = this.#bytesFor(length)
       let seen = 0
       for (let index = 0; index < length; index += 1) {
         const code = text.charCodeAt(index)
@@ -73,13 +76,14 @@ export class PackedText {
       }
       if (seen < 0x80) return this.#enter(row, length)
     }
-    this.#reserve(3 * length)
+    this.#reserve(length > LONG ? Buffer.byteLength(text) : 3 * length)
     const size = this.#heap.write(text, this.#held)
     this.setBytes(row, this.#heap, this.#held, size)
   }
 
   setBytes(row: number, from: Uint8Array, at: number, length: number): void {
-    const [into, start] = this.#place(row, length)
+    const start = this.#begin(row, length)
+    const into = this.#bytesFor(length)
     if (length <= SHORT)
       for (let index = 0; index < length; index += 1) into[start + index] = from[at + index]!
     else into.set(from.subarray(at, at + length), start)
@@ -88,7 +92,8 @@ export class PackedText {
 
   /** Bytes of UTF-8. False where they are not: nothing is set then. */
   setUtf8(row: number, from: Uint8Array, at: number, length: number): boolean {
-    const [into, start] = this.#place(row, length)
+    const start = this.#begin(row, length)
+    const into = this.#bytesFor(length)
     let seen = 0
     if (length <= SHORT) {
       for (let index = 0; index < length; index += 1) {
@@ -110,14 +115,21 @@ export class PackedText {
     if (!this.setUtf8(row, from, at, length)) this.setText(row, from.toString('utf8', at, at + length))
   }
 
-  /** Where the bytes of a row go. */
-  #place(row: number, length: number): [Uint8Array, number] {
+  /** Where in the heap, or among the entries, the bytes of a row begin. */
+  #begin(row: number, length: number): number {
     if (length > INLINE) {
       this.#reserve(length)
-      return [this.#heap, this.#held]
+      return this.#held
     }
-    this.#entries.fill(0, 4 * row + 1, 4 * row + 4)
-    return [this.#short, 16 * row + 4]
+    const entries = this.#entries
+    entries[4 * row + 1] = 0
+    entries[4 * row + 2] = 0
+    entries[4 * row + 3] = 0
+    return 16 * row + 4
+  }
+
+  #bytesFor(length: number): Uint8Array {
+    return length > INLINE ? this.#heap : this.#short
   }
 
   #enter(row: number, length: number): void {

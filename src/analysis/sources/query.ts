@@ -2,7 +2,7 @@
  * Queries as sources: the database runs the query, its rows come in batches and become a table of the engine. Never are
  * they whole in this process: a batch is written before the next is fetched, and the engine spills what is too much.
  */
-import { type DuckDBAppender, DuckDBDataChunk, type DuckDBType } from '@duckdb/node-api'
+import { DuckDBDataChunk, type DuckDBType } from '@duckdb/node-api'
 import type { OpenConnection } from '../../connection.ts'
 import type { Source, Template } from '../../template.ts'
 import { TemplateFault } from '../../templates/fault.ts'
@@ -10,8 +10,8 @@ import { bindQuery, queryFaults } from '../../templates/remote-query.ts'
 import { describeQuery, type Engine, execute, identifier } from '../duckdb.ts'
 import type { Borrow } from '../lending.ts'
 import type { Roots } from '../protocol.ts'
-import { writeColumn } from './columns.ts'
-import { type Batch, Misjudged, type Reader, type RemoteColumn } from './kind.ts'
+import { appendRows } from './columns.ts'
+import { Misjudged, type Reader, type RemoteColumn } from './kind.ts'
 import { kindOf } from './kinds.ts'
 import { type Attached, SourceError, Stopped } from './source.ts'
 
@@ -26,9 +26,6 @@ export interface QueryAttachment {
   /** True to learn the columns only: the query is not run. */
   peek: boolean
 }
-
-/** The most rows that a chunk of the engine holds. */
-const CHUNK_ROWS = 2048
 
 export async function attachQuery(engine: Engine, given: QueryAttachment): Promise<Attached> {
   const loan = await given.borrow(given.source.connection!.name, given.signal)
@@ -136,7 +133,7 @@ async function load(
       read.bytes += batch.bytes
       if (read.rows > rows) throw tooMuch(connection, `more than ${rows} rows`, 'rows')
       if (read.bytes > bytes) throw tooMuch(connection, `more than ${bytes} bytes`, 'bytes')
-      append(appender, chunk, batch)
+      appendRows(appender, chunk, batch.rows, batch.columns)
     }
   } catch (error) {
     if (!(error instanceof Misjudged)) throw error
@@ -160,14 +157,4 @@ function tooMuch({ name }: OpenConnection, what: string, limit: string): SourceE
   return new SourceError(
     `The query over the connection "${name}" gives ${what} (its limits.${limit}): aggregate in the query, or raise the limit.`,
   )
-}
-
-function append(appender: DuckDBAppender, chunk: DuckDBDataChunk, { rows, columns }: Batch): void {
-  for (let from = 0; from < rows; from += CHUNK_ROWS) {
-    const count = Math.min(CHUNK_ROWS, rows - from)
-    chunk.reset()
-    chunk.rowCount = count
-    for (const [index, column] of columns.entries()) writeColumn(chunk, index, column, from, count)
-    appender.appendDataChunk(chunk)
-  }
 }

@@ -88,6 +88,7 @@ class SqliteReader implements Reader {
     const { query, connection, peek } = this.#options
     requireSelect(query.sql)
     try {
+      this.#rows?.return?.()
       const statement = this.#database.prepare(query.sql)
       statement.setReadBigInts(true)
       statement.setReturnArrays(true)
