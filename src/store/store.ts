@@ -157,6 +157,8 @@ export interface AttemptOutcome {
   next: { status: 'delivered' } | { status: 'failed' } | { status: 'pending'; wait_ms: number }
   /** Milliseconds from now in which the receiver asks to be sent nothing: its other deliveries wait, too. */
   hold_ms?: number | undefined
+  /** It counts as a success of the receiver, though not all of it has arrived: neither breaker nor health is of it. */
+  reached?: true | undefined
   /**
    * Also turns the webhook off, where it is still enabled: cancels nothing (what waits stays pending and is not
    * claimed), writes one `webhook.disabled` event with deliveries to the webhooks whose `events` names it or is `*`.

@@ -105,14 +105,17 @@ function disableReason(input: RetryInput, control: string): string | null {
   return null
 }
 
-export function nextStep(input: RetryInput): Pick<AttemptOutcome, 'next' | 'hold_ms' | 'disable' | 'warn'> {
+export function nextStep(
+  input: RetryInput,
+): Pick<AttemptOutcome, 'next' | 'hold_ms' | 'reached' | 'disable' | 'warn'> {
   const control = input.answer.control?.trim().toLowerCase() ?? ''
   const reason = disableReason(input, control)
   const disable = reason === null ? {} : { disable: { reason } }
   const warn = reason === null && isToBeTold(input.webhook, input.now) ? { warn: true as const } : {}
   if (input.record.error === null) return { next: { status: 'delivered' }, ...disable }
   const hold_ms = holdFor(input)
-  const rest = { ...(hold_ms === undefined ? {} : { hold_ms }), ...disable, ...warn }
+  const reached = input.answer.reached ? { reached: true as const } : {}
+  const rest = { ...(hold_ms === undefined ? {} : { hold_ms }), ...reached, ...disable, ...warn }
   const unwanted = input.record.status_code === 410 || control === 'disable' || control === 'abort-message'
   const wait = unwanted ? null : nextWait(input)
   return { next: wait === null ? { status: 'failed' } : { status: 'pending', wait_ms: wait }, ...rest }

@@ -39,6 +39,8 @@ export interface AttemptRequest {
 export interface Answer {
   retryAfter: string | null
   control: string | null
+  /** Somebody has got it, whatever is still to be tried: nothing is wrong with the receiver. */
+  reached?: boolean
 }
 
 export interface Sent {

@@ -336,6 +336,19 @@ export const deliveryTests: ConformanceTests = {
     assert.equal((await claimAll(store)).length, 8)
   },
 
+  'a failure of which somebody has got the message counts neither against the receiver nor its health':
+    async ({ store }) => {
+      await register(store)
+      const webhook = await addWebhook(store)
+      await send(store, webhook, 20)
+      const next = { status: 'pending' as const, wait_ms: 60 * SECOND }
+      for (const one of await claimAll(store))
+        await store.recordAttempt(outcome(one, { next, record: FAILED_ATTEMPT, reached: true }))
+      const kept = await store.getWebhook(webhook)
+      assert.deepEqual([kept?.failures, kept?.open_until, kept?.failing_since], [0, null, null])
+      assert.equal((await claimAll(store)).length, 8, 'the others go on')
+    },
+
   'leaves a webhook alone for as long as its receiver asks, whatever was under way': async ({
     store,
     elapse,

@@ -275,9 +275,9 @@ async function updateHealth(tx: Transaction, before: LockedTurn, settled: Settle
   for (const { outcome, row } of settled) {
     // No other waits that has not waited before.
     if (row.due_at !== null && (after.due_at === null || row.due_at < after.due_at)) after.due_at = row.due_at
-    const delivered = outcome.next.status === 'delivered'
-    Object.assign(after, breakerAfter(after, delivered, now, outcome.hold_ms))
-    Object.assign(after, healthAfter(after, delivered, outcome.record.error, tx.now))
+    const works = outcome.next.status === 'delivered' || outcome.reached === true
+    Object.assign(after, breakerAfter(after, works, now, outcome.hold_ms))
+    Object.assign(after, healthAfter(after, works, outcome.record.error, tx.now))
   }
   if (after.failing_since !== before.failing_since || after.failing_reason !== before.failing_reason)
     await writeHealth(tx, after.webhook_id, after)

@@ -229,10 +229,10 @@ function countAttempts(connection: Connection, webhook_id: string, settled: Sett
 function updateHealth(connection: Connection, webhook_id: string, settled: Settled[], now: number): void {
   const before = readTurn(connection, webhook_id)!
   const after = { ...before, in_flight: before.in_flight - settled.filter(({ freed }) => freed).length }
-  for (const { next, hold_ms, record } of settled.map(({ outcome }) => outcome)) {
-    const delivered = next.status === 'delivered'
-    Object.assign(after, breakerAfter(after, delivered, now, hold_ms))
-    Object.assign(after, healthAfter(after, delivered, record.error, iso(now)))
+  for (const { next, hold_ms, record, reached } of settled.map(({ outcome }) => outcome)) {
+    const works = next.status === 'delivered' || reached === true
+    Object.assign(after, breakerAfter(after, works, now, hold_ms))
+    Object.assign(after, healthAfter(after, works, record.error, iso(now)))
   }
   // No other waits that has not waited before.
   for (const { due_at } of settled)

@@ -148,6 +148,20 @@ test('who is put off is told again, under the same Message-ID and link; who has 
   assert.equal(id(ada!), id(bob!))
 })
 
+test('a reader who is always put off holds up no mail to the others', async () => {
+  const { mail, people } = await opened({
+    refuse: (to) => (to.startsWith('bob') ? { status: 450, text: '4.2.0 come again' } : undefined),
+  })
+  const to = ['ada@example.com', 'bob@example.com']
+  const webhook = await people.subscribe('email', { to }, { retry_schedule: [0.05, 0.05, 3600] })
+  for (let told = 0; told < 8; told += 1) {
+    await people.finish(FOUND)
+    assert.deepEqual((await mail.next()).to, ['ada@example.com'])
+  }
+  const { failures, failing_since } = (await people.store.getWebhook(webhook))!
+  assert.deepEqual([failures, failing_since], [0, null])
+})
+
 test('what no server will ever take has failed at once; the others still get theirs', async () => {
   const { mail, people } = await opened({
     refuse: (to) => (to.startsWith('no') ? { status: 550, text: '5.1.1 no such user' } : undefined),

@@ -125,6 +125,7 @@ function judged(tried: Try, { replies, error, phases }: Outcome, takenBefore: bo
     answer: {
       retryAfter: null,
       control: error === null && !later && !taken && refused ? 'abort-message' : null,
+      reached: error === null && taken,
     },
   }
 }
