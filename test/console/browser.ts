@@ -2,7 +2,12 @@
  * Chromium for the tests of the console: the one that comes inside the npm package, or CHROMIUM_PATH. It asks no host but
  * the service that it is shown.
  */
-import chromium from '@sparticuz/chromium'
+import { execFile } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdtemp, rename, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { promisify } from 'node:util'
 import { type Browser, type BrowserContext, chromium as launcher, type Page } from 'playwright-core'
 
 const FLAGS = [
@@ -18,8 +23,33 @@ const FLAGS = [
   '--font-render-hinting=none',
 ]
 
+const ROOT = path.join(import.meta.dirname, '..', '..')
+const { devDependencies } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as {
+  devDependencies: Record<string, string>
+}
+const VERSION = devDependencies['@sparticuz/chromium']
+const UNPACK = "import chromium from '@sparticuz/chromium'; await chromium.executablePath()"
+
+/**
+ * Unpacked once on a machine, in a folder that is there whole or not at all: the package unpacks into one that all share,
+ * where a test that starts meanwhile would find half a program.
+ */
+async function unpacked(): Promise<string> {
+  const place = path.join(tmpdir(), `assay-chromium-${VERSION}-${process.getuid?.() ?? ''}`)
+  if (!existsSync(place)) {
+    const made = await mkdtemp(`${place}-`)
+    await promisify(execFile)(process.execPath, ['--input-type=module', '-e', UNPACK], {
+      cwd: ROOT,
+      env: { ...process.env, TMPDIR: made },
+    })
+    // Another was faster.
+    await rename(made, place).catch(() => rm(made, { recursive: true, force: true }))
+  }
+  return path.join(place, 'chromium')
+}
+
 export async function openBrowser(): Promise<Browser> {
-  const executablePath = process.env.CHROMIUM_PATH ?? (await chromium.executablePath())
+  const executablePath = process.env.CHROMIUM_PATH ?? (await unpacked())
   return launcher.launch({ executablePath, headless: true, args: FLAGS })
 }
 
