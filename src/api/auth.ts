@@ -100,6 +100,7 @@ export function createRequestLimits(
   const limiter = createLimiter(clock, evenly(1))
   return ({ token_id, workspace_id, rate_limit }) => {
     const ofWorkspace = rate_limit ?? workspaceRateLimit
+    if (rateLimit === null && ofWorkspace === null) return null
     const taken: Allowance[] = []
     if (rateLimit !== null) taken.push(limiter.take(`token ${token_id}`, evenly(rateLimit)))
     // What the token's own limit refuses takes nothing from the others of its workspace.
@@ -111,8 +112,15 @@ export function createRequestLimits(
   }
 }
 
-/** A hook with a callback, not a promise: with the token kept it costs no turn of the event loop. */
-export function authenticate(tokens: TokenCache, requests: RequestLimits, scope: Scope) {
+/** Calls `done` with why a request is refused, or with nothing. */
+export type Authenticate = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  done: HookHandlerDoneFunction,
+) => void
+
+/** By a callback, not a promise: with the token kept it costs no turn of the event loop. */
+export function authenticate(tokens: TokenCache, requests: RequestLimits, scope: Scope): Authenticate {
   const judge = (principal: Principal | null, request: FastifyRequest, reply: FastifyReply): void => {
     if (!principal) throw unauthorized(true)
     request.principal = principal
@@ -126,24 +134,24 @@ export function authenticate(tokens: TokenCache, requests: RequestLimits, scope:
     }
     if (!includesScope(principal.scopes, scope)) throw tooNarrow(scope)
   }
-  return (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
-    const { authorization: header = '' } = request.headers
-    const kept = tokens.kept(header)
-    const token = kept === undefined ? BEARER.exec(header)?.[1] : ''
-    if (token === undefined) {
-      done(unauthorized(header !== ''))
+  const finish = (principal: Principal | null, ...[request, reply, done]: Parameters<Authenticate>): void => {
+    try {
+      judge(principal, request, reply)
+    } catch (error) {
+      done(error as Error)
       return
     }
-    const finish = (principal: Principal | null): void => {
-      try {
-        judge(principal, request, reply)
-      } catch (error) {
-        done(error as Error)
-        return
-      }
-      done()
+    done()
+  }
+  return (request, reply, done) => {
+    const { authorization: header = '' } = request.headers
+    const kept = tokens.kept(header)
+    if (kept) {
+      finish(kept, request, reply, done)
+      return
     }
-    if (kept) finish(kept)
-    else tokens.find(header, token).then(finish, done)
+    const token = BEARER.exec(header)?.[1]
+    if (token === undefined) done(unauthorized(header !== ''))
+    else tokens.find(header, token).then((principal) => finish(principal, request, reply, done), done)
   }
 }

@@ -35,3 +35,36 @@ test('logs one wide line for each finished request, with whose token it was and 
   assert.deepEqual([nowhere?.route, nowhere?.status, nowhere?.token_id], ['none', 404, undefined])
   assert.equal(typeof listed?.ms, 'number')
 })
+
+test('logs a stream when it ends, once, also where the client goes away', async (t) => {
+  const lines: Record<string, unknown>[] = []
+  let told: (line: Record<string, unknown>) => void = () => undefined
+  const write = (text: string): void => {
+    const line = JSON.parse(text) as Record<string, unknown>
+    lines.push(line)
+    told(line)
+  }
+  const log = createLog({ level: 'info', format: 'json', stream: { write } })
+  const { api, ask, parts, tokens } = await openHarness(t, { parts: { log } })
+  const url = await api.listen()
+  const body = { payload: { type: 'template', template_id: 'hello' } }
+  const id = (await ask('POST', '/v1alpha/jobs', { body })).json()
+  const before = lines.length
+  const logged = new Promise<Record<string, unknown>>((resolve) => (told = resolve))
+  const gone = new AbortController()
+  const stream = await fetch(`${url}/v1alpha/jobs/events?assignment_id=${id}`, {
+    headers: { authorization: `Bearer ${tokens.viewer}` },
+    signal: gone.signal,
+  })
+  await stream.body!.getReader().read()
+  assert.equal(lines.length, before, 'nothing is told of it while it goes on')
+  gone.abort()
+  const { route, status, workspace_id, request_id } = await logged
+  assert.deepEqual([route, status, workspace_id], ['/v1alpha/jobs/events', 200, 'default'])
+  assert.equal(request_id, stream.headers.get('x-request-id'))
+  assert.equal(lines.length, before + 1)
+  assert.match(
+    await parts.metrics.registry.metrics(),
+    /duration_seconds_count\{method="GET",route="\/v1alpha\/jobs\/events",status="200"\} 1\n/,
+  )
+})

@@ -167,9 +167,6 @@ function reader(validators: Validators): { read: Read; done(): void } {
   }
 }
 
-const MOST_KEPT = 500
-const LONGEST_KEPT = 250
-
 /** What runs when Fastify has read a request for the operation. */
 export function handlerOf({ operation, path }: { operation: Operation; path: string }, services: Services) {
   const rest = restOf(path)
@@ -179,41 +176,27 @@ export function handlerOf({ operation, path }: { operation: Operation; path: str
     body: validator(bodyOf(operation)),
   }
   const optional = isOptional(bodyOf(operation))
-  // Clients poll the same address again and again: what was found valid is not looked at twice.
-  const valid = new Map<string, Parts>()
 
   /** What takes the rest of the path is a star to Fastify. */
   function namedParams({ params }: FastifyRequest): unknown {
     return rest === null ? params : { [rest]: (params as Record<string, string>)['*'] }
   }
 
-  function readAddress(request: FastifyRequest): Parts {
-    const { url, query } = request
+  function readParts(request: FastifyRequest, bodyless: boolean): Parts {
     const { read, done } = reader(validators)
-    const address: Parts = { params: read('params', namedParams(request)), query: read('query', query) }
-    done()
-    if (url.length > LONGEST_KEPT) return address
-    if (valid.size >= MOST_KEPT) valid.clear()
-    valid.set(url, address)
-    return address
-  }
-
-  function readAll(request: FastifyRequest): Parts {
-    const { read, done } = reader(validators)
-    const given = optional ? (request.body ?? {}) : (request.body ?? null)
-    const parts = {
+    const parts: Parts = {
       params: read('params', namedParams(request)),
       query: read('query', request.query),
-      body: read('body', given),
     }
+    if (!bodyless) parts.body = read('body', optional ? (request.body ?? {}) : (request.body ?? null))
     done()
     return parts
   }
 
   return (request: FastifyRequest, reply: FastifyReply): unknown => {
-    const { method, url } = request
+    const { method } = request
     const bodyless = method === 'GET' || method === 'HEAD'
-    const parts: Parts = bodyless ? (valid.get(url) ?? readAddress(request)) : readAll(request)
+    const parts = readParts(request, bodyless)
     const call: Call = {
       services,
       principal: request.principal as Principal,
@@ -225,7 +208,9 @@ export function handlerOf({ operation, path }: { operation: Operation; path: str
       request,
       reply,
     }
-    return operation.audit ? handleAudited(operation, operation.audit, call) : operation.handle(call)
+    const answer = operation.audit ? handleAudited(operation, operation.audit, call) : operation.handle(call)
+    // A reply is a promise to Fastify, which would wait for what it sees of itself.
+    return answer === reply ? undefined : answer
   }
 }
 

@@ -4,12 +4,18 @@
  */
 import { type AddressInfo, Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  fastify,
+  type HookHandlerDoneFunction,
+} from 'fastify'
 import { AppError } from '../errors.ts'
 import { uuidv7 } from '../runtime/ids.ts'
-import { authenticate } from './auth.ts'
+import { type Authenticate, authenticate } from './auth.ts'
 import { addBodyParsers, addBodyStream } from './body.ts'
-import { observeRequests } from './observe.ts'
+import { createObserver, type Observer } from './observe.ts'
 import type { ApiParts, Services } from './parts.ts'
 import { allowedMethods, fastifyPath } from './path.ts'
 import {
@@ -21,7 +27,7 @@ import {
   rawProblem,
   unexpected,
 } from './problem.ts'
-import { ANY_TYPE, handlerOf } from './route.ts'
+import { ANY_TYPE, type BodyType, handlerOf } from './route.ts'
 import { ROUTES, type Route } from './routes.ts'
 import { createServices } from './services.ts'
 import { traceRequests } from './trace.ts'
@@ -54,12 +60,15 @@ export async function createApi(parts: ApiParts): Promise<Api> {
   const routes = ROUTES.filter((route) => route.everywhere || parts.roles.includes('api'))
   const app = createServer(parts)
   traceRequests(app, parts.traces)
-  addHooks(app, routes)
+  app.decorateRequest('principal', null)
+  app.decorateRequest('rawBody', null)
+  app.decorateRequest('idempotent', null)
   addBodyParsers(app)
-  observeRequests(app, parts)
+  const observer = createObserver(app, parts)
   const streams = ({ operation }: Route): boolean => operation.bodyType === ANY_TYPE
-  for (const route of routes.filter((one) => !streams(one))) addRoute(app, route, services)
-  addStreamRoutes(app, routes.filter(streams), services)
+  for (const route of routes.filter((one) => !streams(one))) addRoute(app, route, services, observer)
+  addStreamRoutes(app, routes.filter(streams), services, observer)
+  addNoRoute(app, routes, observer)
   await app.ready()
   return {
     inject: app.inject.bind(app),
@@ -161,16 +170,23 @@ function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply,
     .send(JSON.stringify(problemOf(answer, request.id)))
 }
 
-function addHooks(app: FastifyInstance, routes: readonly Route[]): void {
-  app.decorateRequest('principal', null)
-  app.decorateRequest('rawBody', null)
-  app.decorateRequest('idempotent', null)
-  app.addHook('onRequest', (request, reply, done) => {
+/**
+ * What each request passes first, in one hook of its route: a hook of the whole server would have to find out the route
+ * again, and each more is run by a closure of its own.
+ */
+function arrival(
+  observer: Observer,
+  { bodyType, admit }: { bodyType: BodyType; admit: Authenticate | null },
+) {
+  return (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
+    observer.begin(request)
     reply.header('x-request-id', request.id)
     reply.header('x-content-type-options', 'nosniff')
-    if (request.routeOptions.config.bodyType !== ANY_TYPE) limitBody(request)
-    done(withoutHost(request) ?? (request.is404 ? noRoute(routes, request) : undefined))
-  })
+    if (bodyType !== ANY_TYPE) limitBody(request)
+    const refusal = withoutHost(request)
+    if (refusal || !admit) done(refusal)
+    else admit(request, reply, done)
+  }
 }
 
 function limitBody({ raw }: FastifyRequest): void {
@@ -188,7 +204,12 @@ function limitBody({ raw }: FastifyRequest): void {
  * Routes whose operation reads the body itself. Where it answers before the end (a refusal), the rest is thrown away for a
  * moment, so that the answer is not overtaken by a reset, and then the line is cut.
  */
-function addStreamRoutes(app: FastifyInstance, routes: readonly Route[], services: Services): void {
+function addStreamRoutes(
+  app: FastifyInstance,
+  routes: readonly Route[],
+  services: Services,
+  observer: Observer,
+): void {
   void app.register((scope, _options, registered) => {
     addBodyStream(scope)
     scope.addHook('onResponse', ({ raw }, _reply, done) => {
@@ -199,7 +220,7 @@ function addStreamRoutes(app: FastifyInstance, routes: readonly Route[], service
       }
       done()
     })
-    for (const route of routes) addRoute(scope, route, services)
+    for (const route of routes) addRoute(scope, route, services, observer)
     registered()
   })
 }
@@ -207,6 +228,19 @@ function addStreamRoutes(app: FastifyInstance, routes: readonly Route[], service
 function withoutHost({ raw }: FastifyRequest): AppError | undefined {
   if (raw.headers.host !== undefined || raw.httpVersionMinor === 0) return undefined
   return new AppError('bad_request', 'HTTP/1.1 asks for the header Host: send the name of the service in it.')
+}
+
+/** In a scope of its own, whose hooks no route has: refused before any body is read. */
+function addNoRoute(app: FastifyInstance, routes: readonly Route[], observer: Observer): void {
+  void app.register((scope, _options, registered) => {
+    const refuse: Authenticate = (request, _reply, done) => done(noRoute(routes, request))
+    scope.addHook('onRequest', arrival(observer, { bodyType: 'application/json', admit: refuse }))
+    scope.addHook('onSend', observer.observe('none'))
+    scope.setNotFoundHandler((request) => {
+      throw noRoute(routes, request)
+    })
+    registered()
+  })
 }
 
 function noRoute(routes: readonly Route[], request: FastifyRequest): AppError {
@@ -219,26 +253,37 @@ function noRoute(routes: readonly Route[], request: FastifyRequest): AppError {
   })
 }
 
-function addRoute(app: FastifyInstance, { method, path, operation }: Route, services: Services): void {
+function addRoute(
+  app: FastifyInstance,
+  { method, path, operation }: Route,
+  services: Services,
+  observer: Observer,
+): void {
   const { tokens, requests, idempotency } = services
   const idempotent = method === 'POST' && operation.idempotent && operation.scope !== null
+  const url = fastifyPath(path)
+  const admit = operation.scope === null ? null : authenticate(tokens, requests, operation.scope)
+  const observe = observer.observe(url)
   app.route({
     method,
-    url: fastifyPath(path),
+    url,
     exposeHeadRoute: method === 'GET' && !operation.streams,
     config: { bodyType: operation.bodyType, otherBodyType: operation.otherBodyType },
     bodyLimit: operation.bodyBytes ?? BODY_BYTES,
     handler: handlerOf({ operation, path }, services),
-    ...(operation.scope === null ? {} : { onRequest: authenticate(tokens, requests, operation.scope) }),
+    onRequest: arrival(observer, { bodyType: operation.bodyType, admit }),
     ...(idempotent
       ? {
           preValidation: async (request: FastifyRequest, reply: FastifyReply) =>
             idempotency.begin(request, reply),
-          onSend: async (request: FastifyRequest, reply: FastifyReply, payload: unknown) => {
-            await idempotency.end(request, reply, payload)
-            return payload
-          },
+          onSend: [
+            async (request: FastifyRequest, reply: FastifyReply, payload: unknown) => {
+              await idempotency.end(request, reply, payload)
+              return payload
+            },
+            observe,
+          ],
         }
-      : {}),
+      : { onSend: observe }),
   })
 }

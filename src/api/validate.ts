@@ -47,13 +47,16 @@ export function queryValidator(schema: TSchema): Validator {
   const plain = plainSchema(schema, true)
   const check = validator(schema)
   return (query, at) => {
+    const given = query as Record<string, string | string[]>
     const typed: Record<string, unknown> = {}
     const faults: FieldError[] = []
-    for (const [name, text] of Object.entries(query as Record<string, string | string[]>)) {
+    for (const name of Object.keys(given)) {
+      const text = given[name]!
       if (Array.isArray(text)) faults.push({ path: name, message: 'was given more than once' })
       else typed[name] = fromText(plain.properties?.[name]?.type, text)
     }
     const checked = check(typed, at)
+    if (faults.length === 0) return checked
     const repeated = new Set(faults.map((fault) => fault.path))
     return {
       value: checked.value,
@@ -70,16 +73,18 @@ function fromText(type: PlainSchema['type'], text: string): unknown {
 
 function canonical(schema: PlainSchema, value: unknown): unknown {
   if (typeof value === 'string') {
-    if (schema.format === 'uuid') return value.replace(/^"(.*)"$/s, '$1').toLowerCase()
+    if (schema.format === 'uuid')
+      return (value.startsWith('"') ? value.replace(/^"(.*)"$/s, '$1') : value).toLowerCase()
     if (schema.format === 'date-time' && isTime(value))
       return new Date(Date.parse(value.toUpperCase())).toISOString()
     return value
   }
   if (schema.properties && typeof value === 'object' && value !== null && !Array.isArray(value)) {
     const { properties } = schema
-    for (const [key, field] of Object.entries(value)) {
+    const fields = value as Record<string, unknown>
+    for (const key of Object.keys(fields)) {
       const known = Object.hasOwn(properties, key) ? properties[key] : undefined
-      if (known) (value as Record<string, unknown>)[key] = canonical(known, field)
+      if (known) fields[key] = canonical(known, fields[key])
     }
   }
   return value
@@ -168,9 +173,20 @@ function textFault(text: string): string | null {
 
 const isBadKey = (key: string): boolean => key === '__proto__' || textFault(key) !== null
 
+/** No fault of text, and nested no deeper than may be: nearly every value. */
+function isSound(value: unknown, depth: number): boolean {
+  if (typeof value === 'string') return textFault(value) === null
+  if (typeof value !== 'object' || value === null) return true
+  if (depth >= MOST_DEPTH) return false
+  if (Array.isArray(value)) return value.every((item) => isSound(item, depth + 1))
+  const fields = value as Record<string, unknown>
+  return Object.keys(fields).every((key) => !isBadKey(key) && isSound(fields[key], depth + 1))
+}
+
 /** Faults of text and nesting anywhere in a parsed value; iterative, so that no nesting can exhaust the stack. */
 export function textFaults(root: unknown, at: string): FieldError[] {
   const faults: FieldError[] = []
+  if (isSound(root, 0)) return faults
   const rest: { value: object; steps: string[] }[] = []
   const look = (value: unknown, steps: string[], key: string | null): void => {
     const path = (): string[] => (key === null ? steps : [...steps, key])
