@@ -11,7 +11,7 @@ import { leasedJob, moveJob, writeMoves } from './job-moves.ts'
 
 /** A row for each job that was taken; the turn -1 says that the node is not registered. */
 export interface Taken {
-  turn: number | null
+  turn: number
   folder: string | null
   /** Its times as PostgreSQL writes them into JSON. */
   job: OwnedJob
@@ -21,8 +21,7 @@ export interface Taken {
 export function claimedBy(node_id: string, rows: Taken[]): ClaimedJob[] {
   if (rows[0]?.turn === -1) throw unregistered(node_id)
   return rows
-    .filter(({ turn }) => turn !== null)
-    .map(({ turn, folder, job }) => ({ turn: turn!, data_folder: folder, job: shown(withTimes(job)) }))
+    .map(({ turn, folder, job }) => ({ turn, data_folder: folder, job: shown(withTimes(job)) }))
     .toSorted(
       ({ turn, job }, other) =>
         turn - other.turn ||

@@ -63,8 +63,8 @@ export interface Connection {
   /** Likewise, for deliveries: one transaction after the other, which do not wait behind requests. */
   writeBeside<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
   /**
-   * One statement as a transaction of its own, on a connection of its own: one message, one answer, one fsync. It brings its
-   * settings with it: the functions of 0015_job_claims.
+   * One statement as a transaction of its own, on one of two connections of its own: one message, one answer, one fsync. It
+   * brings its settings with it: the functions of 0015_job_claims and 0024_job_turns.
    */
   writeAtOnce(statement: Statement): Promise<QueryResultRow[]>
   /** After a commit. */
@@ -287,7 +287,7 @@ export function connect(url: string, context: Context, size = POOL_SIZE): Connec
     connection: config,
     send: (sql, values) => inPlace(places, 'read', () => pool.query(sql, values)),
   })
-  const atOnce = createPool(config, 1)
+  const atOnce = createPool(config, 2)
   const beside = createPool(config, 1)
   const [silence, places] = [createSilence(), createPlaces(size)]
   const reading = readingFrom({ pool, silence }, places)

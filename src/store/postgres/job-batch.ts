@@ -1,8 +1,9 @@
 /**
  * Claims and settles of jobs, gathered: what comes in one turn of the event loop, or while others are under way, is one
- * statement (the functions of 0015_job_claims), one transaction, one round trip and one fsync, the settles before the claim,
+ * statement (`turn_jobs` of 0024_job_turns), one transaction, one round trip and one fsync, the settles before the claim,
  * so that it finds the places that they free. One at a time a job so costs one commit: the settle of the last with the
- * claim of the next.
+ * claim of the next. Where many are settled and the claim need not see it (one workspace has a queue, and no cap), each
+ * is a statement of its own beside the other: the next jobs are here before the last are written.
  *
  * A settle is part of it where the job was claimed by this process (what its events say is known then) and
  * nobody in its workspace subscribes to events. All others, and all of a batch that the database refuses, go the long
@@ -11,8 +12,8 @@
 import { type EventType, eventTypeOf, jobEventData } from '../../event.ts'
 import type { Job } from '../../job.ts'
 import { uuidv7 } from '../../runtime/ids.ts'
-import type { ClaimedJob, Hint, Input, Store } from '../store.ts'
-import { claimedBy, completeJob, failJob, type Taken } from './claims.ts'
+import type { ClaimedJob, Hint, Input, Lease, Store } from '../store.ts'
+import { claimedBy, completeJob, failJob, startJob, type Taken } from './claims.ts'
 import type { Connection, Context, Statement } from './connection.ts'
 import { isAway } from './failures.ts'
 
@@ -28,17 +29,19 @@ type Claim = Waiting<Input<'claimJobs'>, ClaimedJob[]>
 
 /** More than these in one transaction would hold their locks for too long. */
 const BATCH_MOST = 500
+/** So many settles are worth a commit of their own, beside that of the claim. */
+const APART_FROM = 8
 /** Claimed by this process and not yet settled; a settle of one that was forgotten goes the long way. */
 const KNOWN_MOST = 5000
 /** For so long a workspace in which somebody subscribes is not asked again whether that is still so. */
 const SUBSCRIBED_MS = 10_000
-/** What `settle_jobs` takes, an array of each. */
+/** What `turn_jobs` takes, an array of each. */
 const COLUMNS = [
   'assignment_id',
   'attempt',
   'owner',
+  'claimed_at',
   'ran_ms',
-  'status',
   'insight_id',
   'body',
   'skipped',
@@ -50,28 +53,29 @@ const COLUMNS = [
   'end_data',
 ] as const
 type Column = (typeof COLUMNS)[number]
-
-/** The claim waits for the settles, whose answer it is given. Its rows bear them once. */
-const WORK = `
-  SELECT CASE WHEN coalesce(number, 1) = 1 THEN settled END AS settled, turn, folder, job
-  FROM settle_jobs(${COLUMNS.map((_, index) => `$${index + 1}`).join(', ')}) AS settled
-  LEFT JOIN LATERAL claim_jobs($15, CASE WHEN settled IS NULL THEN 0 ELSE $16::integer END, $17)
-    WITH ORDINALITY AS claimed (turn, folder, job, number) ON true`
-type Answer = Taken & { settled: string[] | null }
-
 type Row = Record<Column, string | number | null>
 
+const WORK = `SELECT * FROM turn_jobs(${Array.from({ length: COLUMNS.length + 3 }, (_, index) => `$${index + 1}`).join(', ')})`
+/** The first is of what was settled, the others each of a job that was taken. */
+type Answer = Taken & { settled: string[] | null }
+
+interface Held {
+  job: Job
+  /** Its start is written. */
+  started: boolean
+}
+
 /** What is written of a job that this process claimed. */
-function rowOf({ kind, input }: Settling, job: Job, publicUrl: string | null): Row {
+function rowOf({ kind, input }: Settling, { job, started }: Held, publicUrl: string | null): Row {
   const { assignment_id, attempt, node_id: owner, ran_ms = null } = input
-  const start = jobEventData({ ...job, job_status: 'executing' }, publicUrl)
   const row = {
     assignment_id,
     attempt,
     owner,
+    claimed_at: started ? null : job.moves.at(-1)!.at,
     ran_ms,
-    start_event: uuidv7(),
-    start_data: JSON.stringify(start),
+    start_event: started ? null : uuidv7(),
+    start_data: started ? null : JSON.stringify(jobEventData({ ...job, job_status: 'executing' }, publicUrl)),
     end_event: uuidv7(),
   }
   const ended = (end: Pick<Job, 'job_status' | 'insight_id' | 'skipped' | 'error'>) => {
@@ -81,14 +85,19 @@ function rowOf({ kind, input }: Settling, job: Job, publicUrl: string | null): R
   if (kind === 'fail') {
     const { error } = input
     const end = { job_status: 'canceled' as const, insight_id: null, skipped: null, error }
-    const none = { insight_id: null, body: null, skipped: null }
-    return { ...row, ...none, status: 'canceled', error: JSON.stringify(error), ...ended(end) }
+    return {
+      ...row,
+      insight_id: null,
+      body: null,
+      skipped: null,
+      error: JSON.stringify(error),
+      ...ended(end),
+    }
   }
   const { insight_id, findings } = input
   const { skipped, ...insight } = findings
   const end = { job_status: 'completed' as const, insight_id, skipped, error: null }
-  const body = JSON.stringify(insight)
-  return { ...row, status: 'completed', insight_id, body, skipped, error: null, ...ended(end) }
+  return { ...row, insight_id, body: JSON.stringify(insight), skipped, error: null, ...ended(end) }
 }
 
 /** The jobs are locked in the order of their ids. */
@@ -101,19 +110,19 @@ function workStatement(rows: Row[], claim: Claim | undefined, { caps }: Context)
 
 /** The jobs that this process holds, by what their events say of them. */
 class Known {
-  readonly #jobs = new Map<string, Job>()
+  readonly #held = new Map<string, Held>()
 
   keep(job: Job): void {
-    this.#jobs.set(`${job.assignment_id} ${job.attempt}`, job)
-    if (this.#jobs.size > KNOWN_MOST) this.#jobs.delete(this.#jobs.keys().next().value!)
+    this.#held.set(`${job.assignment_id} ${job.attempt}`, { job, started: false })
+    if (this.#held.size > KNOWN_MOST) this.#held.delete(this.#held.keys().next().value!)
   }
 
-  of({ input }: Settling): Job | undefined {
-    return this.#jobs.get(`${input.assignment_id} ${input.attempt}`)
+  of({ assignment_id, attempt }: Lease): Held | undefined {
+    return this.#held.get(`${assignment_id} ${attempt}`)
   }
 
-  forget({ input }: Settling): void {
-    this.#jobs.delete(`${input.assignment_id} ${input.attempt}`)
+  forget({ assignment_id, attempt }: Lease): void {
+    this.#held.delete(`${assignment_id} ${attempt}`)
   }
 }
 
@@ -125,7 +134,13 @@ class JobBatch {
   readonly #subscribed = new Map<string, number>()
   #settles: Settle[] = []
   #claims: Claim[] = []
-  #busy = false
+  /** A turn of the event loop is waited for. */
+  #gathering = false
+  /** Under way. */
+  #settling = false
+  #claiming = false
+  /** By the last claim: one workspace had a queue, and no cap. */
+  #alone = false
 
   constructor(connection: Connection, context: Context) {
     this.#connection = connection
@@ -146,33 +161,57 @@ class JobBatch {
     })
   }
 
+  /** Its start is a transaction of its own; the settle after it is told. */
+  async start(lease: Lease): Promise<boolean> {
+    const done = await this.#connection.write((tx) => startJob(tx, lease))
+    const held = this.#known.of(lease)
+    if (done && held) held.started = true
+    return done
+  }
+
   /** What is asked in this turn of the event loop goes together, and what comes while it is under way. */
   #soon(): void {
-    if (this.#busy) return
-    this.#busy = true
-    setImmediate(() => void this.#flushAll())
+    if (this.#gathering) return
+    this.#gathering = true
+    setImmediate(() => {
+      this.#gathering = false
+      this.#go()
+    })
   }
 
-  async #flushAll(): Promise<void> {
-    while (this.#settles.length + this.#claims.length > 0) await this.#flush()
-    this.#busy = false
+  #go(): void {
+    const many = this.#settles.length >= APART_FROM
+    const apart = this.#alone && (this.#settling || this.#claiming || (many && this.#claims.length > 0))
+    if (!apart) {
+      if (!this.#settling && !this.#claiming) void this.#flush(this.#take(), this.#claims.shift())
+      return
+    }
+    if (!this.#claiming && this.#claims.length > 0) void this.#flush([], this.#claims.shift())
+    if (!this.#settling && many) void this.#flush(this.#take(), undefined)
   }
 
-  async #flush(): Promise<void> {
-    const settling = this.#take()
-    const claim = this.#claims.shift()
+  async #flush(settling: Settle[], claim: Claim | undefined): Promise<void> {
     if (settling.length === 0 && !claim) return
+    this.#settling ||= settling.length > 0
+    this.#claiming ||= claim !== undefined
     try {
       this.#connection.tell(await this.#commit(settling, claim))
     } catch (error) {
-      if (isAway(error) || settling.length === 0 || (settling.length === 1 && !claim)) {
-        for (const { reject } of [...settling, ...(claim ? [claim] : [])]) reject(error)
-        return
-      }
-      // What the database refuses may be one job's fault: the others are not refused for it, and nobody claims later.
-      for (const settle of settling) void this.#settleAlone(settle)
-      if (claim) this.#claims.unshift(claim)
+      this.#refused(error, settling, claim)
     }
+    if (settling.length > 0) this.#settling = false
+    if (claim) this.#claiming = false
+    this.#go()
+  }
+
+  #refused(error: unknown, settling: Settle[], claim: Claim | undefined): void {
+    if (isAway(error) || settling.length === 0 || (settling.length === 1 && !claim)) {
+      for (const { reject } of [...settling, ...(claim ? [claim] : [])]) reject(error)
+      return
+    }
+    // What the database refuses may be one job's fault: the others are not refused for it, and nobody claims later.
+    for (const settle of settling) void this.#settleAlone(settle)
+    if (claim) this.#claims.unshift(claim)
   }
 
   /** Several of one job would meet each other in one statement: the second waits for the next. */
@@ -190,19 +229,20 @@ class JobBatch {
   }
 
   #isShort({ input }: Settle): boolean {
-    const job = this.#known.of(input)
-    return job !== undefined && (this.#subscribed.get(job.workspace_id) ?? 0) < performance.now()
+    const held = this.#known.of(input.input)
+    if (held === undefined || (!held.started && input.input.ran_ms === undefined)) return false
+    return (this.#subscribed.get(held.job.workspace_id) ?? 0) < performance.now()
   }
 
   /** The long way: reads the job, writes its event and its deliveries. */
   async #settleAlone({ input, resolve, reject }: Settle): Promise<void> {
-    const job = this.#known.of(input)
+    const held = this.#known.of(input.input)
     try {
       const done = await this.#connection.write((tx) =>
         input.kind === 'complete' ? completeJob(tx, input.input) : failJob(tx, input.input),
       )
-      this.#known.forget(input)
-      if (done && job) this.#subscribed.set(job.workspace_id, performance.now() + SUBSCRIBED_MS)
+      this.#known.forget(input.input)
+      if (done && held) this.#subscribed.set(held.job.workspace_id, performance.now() + SUBSCRIBED_MS)
       resolve(done)
     } catch (error) {
       reject(error)
@@ -211,19 +251,21 @@ class JobBatch {
 
   /** One transaction. Answers what to tell of after the commit. */
   async #commit(settling: Settle[], claim: Claim | undefined): Promise<Hint[]> {
-    const rows = settling.map(({ input }) => rowOf(input, this.#known.of(input)!, this.#context.publicUrl))
-    const answers = (await this.#connection.writeAtOnce(
+    const rows = settling.map(({ input }) =>
+      rowOf(input, this.#known.of(input.input)!, this.#context.publicUrl),
+    )
+    const [first, ...taken] = (await this.#connection.writeAtOnce(
       workStatement(rows, claim, this.#context),
     )) as Answer[]
-    const told = this.#answerSettles(settling, answers[0]!.settled!)
-    return claim ? [...told, ...this.#answerClaim(claim, answers)] : told
+    const told = this.#answerSettles(settling, first!.settled!)
+    return claim ? [...told, ...this.#answerClaim(claim, taken)] : told
   }
 
   #answerSettles(settling: Settle[], settled: string[]): Hint[] {
     const done = new Set(settled)
     for (const settle of settling) {
       if (done.has(settle.input.input.assignment_id)) {
-        this.#known.forget(settle.input)
+        this.#known.forget(settle.input.input)
         settle.resolve(true)
       } else void this.#settleAlone(settle)
     }
@@ -233,6 +275,7 @@ class JobBatch {
   #answerClaim({ input, resolve, reject }: Claim, rows: Taken[]): Hint[] {
     try {
       const claimed = claimedBy(input.node_id, rows)
+      if (claimed.length > 0) this.#alone = rows[0]!.turn === 0
       for (const { job } of claimed) this.#known.keep(job)
       resolve(claimed)
       return claimed.map(({ job }) => ({ topic: 'job', assignment_id: job.assignment_id }))
@@ -246,10 +289,11 @@ class JobBatch {
 export function createJobBatch(
   connection: Connection,
   context: Context,
-): Pick<Store, 'claimJobs' | 'completeJob' | 'failJob'> {
+): Pick<Store, 'claimJobs' | 'startJob' | 'completeJob' | 'failJob'> {
   const batch = new JobBatch(connection, context)
   return {
     claimJobs: (input) => batch.claim(input),
+    startJob: (lease) => batch.start(lease),
     completeJob: (input) => batch.settle({ kind: 'complete', input }),
     failJob: (input) => batch.settle({ kind: 'fail', input }),
   }

@@ -151,7 +151,6 @@ const WRITES = {
   createLink: links.createLink,
   deleteLink: links.deleteLink,
   countOpenings: links.countOpenings,
-  startJob: claims.startJob,
   loseJob: claims.loseJob,
   releaseJobs: claims.releaseJobs,
   reportProgress: nodes.reportProgress,

@@ -1,0 +1,2 @@
+-- Nothing here: SQLite has one process, whose statements are prepared once.
+SELECT 1;
