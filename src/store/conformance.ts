@@ -18,6 +18,7 @@ import { linkTests } from './conformance/links.ts'
 import { narrativeTests } from './conformance/narratives.ts'
 import { idempotencyTests, recoveryTests, retentionTests } from './conformance/recoveries.ts'
 import { scheduleTests } from './conformance/schedules.ts'
+import { settleTests } from './conformance/settles.ts'
 import { subscriptionTests } from './conformance/subscriptions.ts'
 import { webhookTests } from './conformance/webhooks.ts'
 
@@ -30,6 +31,7 @@ const PARTS = {
   allowances: allowanceTests,
   caps: capTests,
   claims: claimTests,
+  settles: settleTests,
   batches: batchTests,
   schedules: scheduleTests,
   nodes: nodeTests,

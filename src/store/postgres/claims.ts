@@ -3,13 +3,13 @@
  * fewest running, then the oldest. A settle is fenced by attempt and owner: a lost lease writes nothing.
  */
 import { AppError } from '../../errors.ts'
-import { type JobError, LOSSES_MAX } from '../../job.ts'
+import { type Job, type JobError, LOSSES_MAX } from '../../job.ts'
 import { begun, completed, moved, NO_PROGRESS, type OwnedJob, shown } from '../job-move.ts'
 import type { ClaimedJob, Input, Lease } from '../store.ts'
 import type { Transaction } from './connection.ts'
 import { leasedJob, moveJob, writeMoves } from './job-moves.ts'
 
-/** A row for each job that was taken; the turn -1 says that the node is not registered. */
+/** A job that was taken; the turn -1 says that the node is not registered. */
 export interface Taken {
   turn: number
   folder: string | null
@@ -21,7 +21,7 @@ export interface Taken {
 export function claimedBy(node_id: string, rows: Taken[]): ClaimedJob[] {
   if (rows[0]?.turn === -1) throw unregistered(node_id)
   return rows
-    .map(({ turn, folder, job }) => ({ turn, data_folder: folder, job: shown(withTimes(job)) }))
+    .map(({ turn, folder, job }) => ({ turn, data_folder: folder, job: withTimes(shown(job)) }))
     .toSorted(
       ({ turn, job }, other) =>
         turn - other.turn ||
@@ -34,15 +34,14 @@ export function claimedBy(node_id: string, rows: Taken[]): ClaimedJob[] {
 
 const iso = (time: string | null): string | null => time && new Date(time).toISOString()
 
-function withTimes(job: OwnedJob): OwnedJob {
-  return {
-    ...job,
-    created_at: iso(job.created_at)!,
-    queued_at: iso(job.queued_at),
-    started_at: iso(job.started_at),
-    finished_at: iso(job.finished_at),
-    scheduled_for: iso(job.scheduled_for),
-  }
+/** The same object, which nobody else has yet. */
+function withTimes(job: Job): Job {
+  job.created_at = iso(job.created_at)!
+  job.queued_at = iso(job.queued_at)
+  job.started_at = iso(job.started_at)
+  job.finished_at = iso(job.finished_at)
+  job.scheduled_for = iso(job.scheduled_for)
+  return job
 }
 
 function compare(a: string, b: string): number {

@@ -13,6 +13,7 @@ import { type EventType, eventTypeOf, jobEventData } from '../../event.ts'
 import type { Job } from '../../job.ts'
 import { uuidv7 } from '../../runtime/ids.ts'
 import type { ClaimedJob, Hint, Input, Lease, Store } from '../store.ts'
+import { numberArray, textArray } from './arrays.ts'
 import { claimedBy, completeJob, failJob, startJob, type Taken } from './claims.ts'
 import type { Connection, Context, Statement } from './connection.ts'
 import { isAway } from './failures.ts'
@@ -36,12 +37,11 @@ const KNOWN_MOST = 5000
 /** For so long a workspace in which somebody subscribes is not asked again whether that is still so. */
 const SUBSCRIBED_MS = 10_000
 /** What `turn_jobs` takes, an array of each. */
-const COLUMNS = [
+const NUMBERS = ['attempt', 'ran_ms'] as const
+const TEXTS = [
   'assignment_id',
-  'attempt',
   'owner',
   'claimed_at',
-  'ran_ms',
   'insight_id',
   'body',
   'skipped',
@@ -52,12 +52,12 @@ const COLUMNS = [
   'end_type',
   'end_data',
 ] as const
-type Column = (typeof COLUMNS)[number]
-type Row = Record<Column, string | number | null>
+type Row = Record<(typeof NUMBERS)[number], number | null> & Record<(typeof TEXTS)[number], string | null>
 
-const WORK = `SELECT * FROM turn_jobs(${Array.from({ length: COLUMNS.length + 3 }, (_, index) => `$${index + 1}`).join(', ')})`
-/** The first is of what was settled, the others each of a job that was taken. */
-type Answer = Taken & { settled: string[] | null }
+const PARAMETERS = NUMBERS.length + TEXTS.length + 3
+const WORK = `SELECT * FROM turn_jobs(${Array.from({ length: PARAMETERS }, (_, index) => `$${index + 1}`).join(', ')})`
+/** The first is of what was not settled, the others of jobs that were taken. */
+type Answer = Taken & { refused: string[] | null }
 
 interface Held {
   job: Job
@@ -103,7 +103,10 @@ function rowOf({ kind, input }: Settling, { job, started }: Held, publicUrl: str
 /** The jobs are locked in the order of their ids. */
 function workStatement(rows: Row[], claim: Claim | undefined, { caps }: Context): Statement {
   const ordered = rows.toSorted((a, b) => (a.assignment_id! < b.assignment_id! ? -1 : 1))
-  const settles = COLUMNS.map((column) => ordered.map((row) => row[column]))
+  const settles = [
+    ...NUMBERS.map((column) => numberArray(ordered.map((row) => row[column]))),
+    ...TEXTS.map((column) => textArray(ordered.map((row) => row[column]))),
+  ]
   const { node_id = '', limit = 0 } = claim?.input ?? {}
   return { sql: WORK, values: [...settles, node_id, limit, caps.max_running] }
 }
@@ -257,19 +260,22 @@ class JobBatch {
     const [first, ...taken] = (await this.#connection.writeAtOnce(
       workStatement(rows, claim, this.#context),
     )) as Answer[]
-    const told = this.#answerSettles(settling, first!.settled!)
+    const told = this.#answerSettles(settling, first!.refused!)
     return claim ? [...told, ...this.#answerClaim(claim, taken)] : told
   }
 
-  #answerSettles(settling: Settle[], settled: string[]): Hint[] {
-    const done = new Set(settled)
+  #answerSettles(settling: Settle[], refused: string[]): Hint[] {
+    const told: Hint[] = []
     for (const settle of settling) {
-      if (done.has(settle.input.input.assignment_id)) {
+      const { assignment_id } = settle.input.input
+      if (refused.includes(assignment_id)) void this.#settleAlone(settle)
+      else {
         this.#known.forget(settle.input.input)
         settle.resolve(true)
-      } else void this.#settleAlone(settle)
+        told.push({ topic: 'job', assignment_id })
+      }
     }
-    return [...done].map((assignment_id) => ({ topic: 'job', assignment_id }))
+    return told
   }
 
   #answerClaim({ input, resolve, reject }: Claim, rows: Taken[]): Hint[] {

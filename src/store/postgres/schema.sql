@@ -423,12 +423,6 @@ CREATE INDEX workspaces_by_time ON workspaces USING btree (created_at, workspace
 
 CREATE INDEX workspaces_deleted ON workspaces USING btree (deleted_at) WHERE (deleted_at IS NOT NULL);
 
-CREATE OR REPLACE FUNCTION as_move(status text, at text, attempt integer)
- RETURNS text
- LANGUAGE sql
- STABLE
-AS $function$ SELECT ',{"job_status":"' || status || '","at":"' || at || '","attempt":' || attempt || '}' $function$;
-
 CREATE OR REPLACE FUNCTION claim_jobs(node text, most integer, cap_of_all integer)
  RETURNS TABLE(turn integer, folder text, job json)
  LANGUAGE plpgsql
@@ -609,18 +603,19 @@ BEGIN
   RETURN NULL;
 END $function$;
 
-CREATE OR REPLACE FUNCTION iso_time(at timestamp with time zone)
+CREATE OR REPLACE FUNCTION ended_moves(moves text, started timestamp with time zone, status text, ended timestamp with time zone, attempt integer)
  RETURNS text
  LANGUAGE sql
  STABLE
-AS $function$ SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') $function$;
+AS $function$ SELECT with_move(CASE WHEN started IS NULL THEN moves ELSE with_move(moves, 'executing', started, attempt) END,
+  status, ended, attempt) $function$;
 
-CREATE OR REPLACE FUNCTION last_move_at(moves text, attempt integer)
- RETURNS text
+CREATE OR REPLACE FUNCTION ended_progress(progress json)
+ RETURNS json
  LANGUAGE sql
  STABLE
-AS $function$ SELECT CASE WHEN right(moves, 44 + length(attempt::text)) LIKE '"at":"____-__-__T__:__:__.___Z","attempt":' || attempt || '}]'
-  THEN left(right(moves, 38 + length(attempt::text)), 24) ELSE moves::json->-1->>'at' END COLLATE "C" $function$;
+AS $function$ SELECT json_build_object('percent', 100, 'step', progress->'steps', 'steps', progress->'steps',
+  'label', progress->'label') $function$;
 
 CREATE OR REPLACE FUNCTION reached_queue_cap(workspace text, cap_of_all integer, more integer)
  RETURNS integer
@@ -723,8 +718,92 @@ BEGIN
   RETURN coalesce(done, '{}');
 END $function$;
 
-CREATE OR REPLACE FUNCTION turn_jobs(ids text[], attempts integer[], owners text[], claimed_at timestamp with time zone[], ran_ms double precision[], insight_ids text[], bodies text[], skips text[], errors text[], start_events text[], starts_data text[], end_events text[], end_types text[], ends_data text[], node text, most integer, cap_of_all integer)
- RETURNS TABLE(settled text[], turn integer, folder text, job json)
+CREATE OR REPLACE FUNCTION settle_many_jobs(attempts integer[], ran_ms double precision[], ids text[], owners text[], claimed_at text[], insight_ids text[], bodies text[], skips text[], errors text[], start_events text[], starts_data text[], end_events text[], end_types text[], ends_data text[])
+ RETURNS text[]
+ LANGUAGE plpgsql
+AS $function$
+#variable_conflict use_column
+DECLARE
+  now timestamptz(3) := clock_timestamp();
+  done text[];
+BEGIN
+  WITH ended AS (
+    UPDATE jobs SET job_status = input.status, owner = NULL, insight_id = input.insight_id, skipped = input.skipped,
+      error = input.error::json, started_at = coalesce(input.started, jobs.started_at),
+      finished_at = greatest(now, input.claimed, jobs.started_at),
+      progress = CASE WHEN input.insight_id IS NULL THEN jobs.progress ELSE ended_progress(jobs.progress) END,
+      moves = ended_moves(jobs.moves::text, input.started, input.status, greatest(now, input.claimed, jobs.started_at),
+        jobs.attempt)::json
+    FROM (
+      SELECT *, CASE WHEN insight_id IS NULL THEN 'canceled' ELSE 'completed' END AS status,
+        CASE WHEN claimed IS NOT NULL
+          THEN greatest((now - greatest(ran, 0) * interval '1 ms')::timestamptz(3), claimed) END AS started
+      FROM (
+        SELECT *, (SELECT ctid FROM jobs WHERE assignment_id = id) AS place, claimed_text::timestamptz(3) AS claimed
+        FROM unnest(attempts, ran_ms, ids, owners, claimed_at, insight_ids, bodies, skips, errors, start_events,
+          starts_data, end_events, end_types, ends_data) AS given (of_attempt, ran, id, of_owner, claimed_text, insight_id,
+          body, skipped, error, start_event, start_data, end_event, end_type, end_data) OFFSET 0) AS given OFFSET 0) AS input
+    -- Found by where it lies: whatever the statistics say, nothing else is read.
+    WHERE jobs.ctid = input.place AND jobs.attempt = input.of_attempt AND jobs.owner = input.of_owner
+      AND jobs.job_status = CASE WHEN input.claimed IS NULL THEN 'executing' ELSE 'active' END
+      AND NOT EXISTS (SELECT 1 FROM subscriptions WHERE subscriptions.workspace_id = jobs.workspace_id)
+    RETURNING jobs.assignment_id, jobs.workspace_id, jobs.finished_at, input.*
+  ),
+  found AS (
+    INSERT INTO insights (insight_id, assignment_id, workspace_id, created_at, body)
+    SELECT insight_id, assignment_id, workspace_id, finished_at, body::json FROM ended WHERE insight_id IS NOT NULL
+  ),
+  told AS (
+    INSERT INTO events (event_id, workspace_id, type, timestamp, data)
+    SELECT event.id, workspace_id, event.type, event.at, event.data::json
+    FROM ended CROSS JOIN LATERAL (VALUES
+      (start_event, 'job.started', started, start_data), (end_event, end_type, finished_at, end_data))
+      AS event (id, type, at, data)
+    WHERE event.at IS NOT NULL
+  )
+  SELECT array_agg(assignment_id) INTO done FROM ended;
+  IF cardinality(done) = cardinality(ids) THEN RETURN '{}'; END IF;
+  RETURN ARRAY (SELECT unnest(ids) EXCEPT SELECT unnest(done));
+END $function$;
+
+CREATE OR REPLACE FUNCTION settle_one_job(of_attempt integer, ran double precision, id text, of_owner text, claimed timestamp with time zone, insight text, body text, why_skipped text, why_failed text, start_event text, start_data text, end_event text, end_type text, end_data text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+#variable_conflict use_column
+DECLARE
+  now timestamptz(3) := clock_timestamp();
+  started timestamptz(3) := CASE WHEN claimed IS NOT NULL THEN greatest(now - greatest(ran, 0) * interval '1 ms', claimed) END;
+  status text := CASE WHEN insight IS NULL THEN 'canceled' ELSE 'completed' END;
+  done record;
+BEGIN
+  UPDATE jobs SET job_status = status, owner = NULL, insight_id = insight, skipped = why_skipped, error = why_failed::json,
+    started_at = coalesce(started, started_at), finished_at = greatest(now, claimed, started_at),
+    progress = CASE WHEN insight IS NULL THEN progress ELSE ended_progress(progress) END,
+    moves = ended_moves(moves::text, started, status, greatest(now, claimed, started_at), attempt)::json
+  -- In no form in which it would tempt the planner to read all that is owned.
+  WHERE assignment_id = id AND attempt = of_attempt AND owner || '' = of_owner
+    AND job_status || '' = CASE WHEN claimed IS NULL THEN 'executing' ELSE 'active' END
+    AND NOT EXISTS (SELECT 1 FROM subscriptions WHERE subscriptions.workspace_id = jobs.workspace_id)
+  RETURNING workspace_id, finished_at INTO done;
+  IF NOT FOUND THEN RETURN false; END IF;
+  IF insight IS NOT NULL THEN
+    INSERT INTO insights (insight_id, assignment_id, workspace_id, created_at, body)
+    VALUES (insight, id, done.workspace_id, done.finished_at, body::json);
+  END IF;
+  IF claimed IS NULL THEN
+    INSERT INTO events (event_id, workspace_id, type, timestamp, data)
+    VALUES (end_event, done.workspace_id, end_type, done.finished_at, end_data::json);
+  ELSE
+    INSERT INTO events (event_id, workspace_id, type, timestamp, data) VALUES
+      (start_event, done.workspace_id, 'job.started', started, start_data::json),
+      (end_event, done.workspace_id, end_type, done.finished_at, end_data::json);
+  END IF;
+  RETURN true;
+END $function$;
+
+CREATE OR REPLACE FUNCTION turn_jobs(attempts integer[], ran_ms double precision[], ids text[], owners text[], claimed_at text[], insight_ids text[], bodies text[], skips text[], errors text[], start_events text[], starts_data text[], end_events text[], end_types text[], ends_data text[], node text, most integer, cap_of_all integer)
+ RETURNS TABLE(refused text[], turn integer, folder text, job json)
  LANGUAGE plpgsql
  SET jit TO 'off'
  SET enable_seqscan TO 'off'
@@ -738,54 +817,20 @@ CREATE OR REPLACE FUNCTION turn_jobs(ids text[], attempts integer[], owners text
 AS $function$
 #variable_conflict use_column
 DECLARE
-  now timestamptz(3) := clock_timestamp();
-  now_text text COLLATE "C" := iso_time(now);
   head record;
   took integer;
-  done text[] := '{}';
 BEGIN
-  IF cardinality(ids) > 0 THEN
-    WITH ended AS (
-      UPDATE jobs SET job_status = input.status, owner = NULL, insight_id = input.insight_id, skipped = input.skipped,
-        error = input.error::json, started_at = coalesce(input.started, jobs.started_at),
-        finished_at = greatest(now, input.claimed, jobs.started_at),
-        progress = CASE WHEN input.insight_id IS NULL THEN jobs.progress
-          ELSE json_build_object('percent', 100, 'step', jobs.progress->'steps', 'steps', jobs.progress->'steps',
-            'label', jobs.progress->'label') END,
-        moves = (left(jobs.moves::text, -1)
-          || CASE WHEN input.started IS NULL THEN '' ELSE as_move('executing', iso_time(input.started), jobs.attempt) END
-          || as_move(input.status, CASE WHEN now >= coalesce(input.claimed, jobs.started_at) THEN now_text
-               ELSE iso_time(coalesce(input.claimed, jobs.started_at)) END, jobs.attempt) || ']')::json
-      FROM (
-        SELECT *, (SELECT ctid FROM jobs WHERE assignment_id = id) AS place,
-          CASE WHEN insight_id IS NULL THEN 'canceled' ELSE 'completed' END AS status,
-          CASE WHEN claimed IS NOT NULL
-            THEN greatest((now - greatest(ran, 0) * interval '1 ms')::timestamptz(3), claimed) END AS started
-        FROM unnest(ids, attempts, owners, claimed_at, ran_ms, insight_ids, bodies, skips, errors, start_events, starts_data,
-          end_events, end_types, ends_data) AS input (id, of_attempt, of_owner, claimed, ran, insight_id, body, skipped, error,
-          start_event, start_data, end_event, end_type, end_data) OFFSET 0) AS input
-      -- Found by where it lies: whatever the statistics say, nothing else is read.
-      WHERE jobs.ctid = input.place AND jobs.attempt = input.of_attempt AND jobs.owner = input.of_owner
-        AND jobs.job_status = CASE WHEN input.claimed IS NULL THEN 'executing' ELSE 'active' END
-        AND NOT EXISTS (SELECT 1 FROM subscriptions WHERE subscriptions.workspace_id = jobs.workspace_id)
-      RETURNING jobs.assignment_id, jobs.workspace_id, jobs.finished_at, input.*
-    ),
-    found AS (
-      INSERT INTO insights (insight_id, assignment_id, workspace_id, created_at, body)
-      SELECT insight_id, assignment_id, workspace_id, finished_at, body::json FROM ended WHERE insight_id IS NOT NULL
-    ),
-    told AS (
-      INSERT INTO events (event_id, workspace_id, type, timestamp, data)
-      SELECT event.id, workspace_id, event.type, event.at, event.data::json
-      FROM ended CROSS JOIN LATERAL (VALUES
-        (start_event, 'job.started', started, start_data), (end_event, end_type, finished_at, end_data))
-        AS event (id, type, at, data)
-      WHERE event.at IS NOT NULL
-    )
-    SELECT array_agg(assignment_id) INTO done FROM ended;
+  refused := '{}';
+  IF cardinality(ids) = 1 THEN
+    IF NOT settle_one_job(attempts[1], ran_ms[1], ids[1], owners[1], claimed_at[1]::timestamptz, insight_ids[1], bodies[1],
+      skips[1], errors[1], start_events[1], starts_data[1], end_events[1], end_types[1], ends_data[1])
+    THEN refused := ids; END IF;
+  ELSIF cardinality(ids) > 1 THEN
+    refused := settle_many_jobs(attempts, ran_ms, ids, owners, claimed_at, insight_ids, bodies, skips, errors, start_events,
+      starts_data, end_events, end_types, ends_data);
   END IF;
-  settled := coalesce(done, '{}');
   RETURN NEXT;
+  refused := NULL;
 
   IF most <= 0 THEN RETURN; END IF;
   -- A node that was reaped claims nothing: the lock keeps it from being reaped until the claim is committed. (A renewal
@@ -809,11 +854,9 @@ BEGIN
     RETURN;
   END IF;
   -- Its first are taken as they come out of the index.
-  now := clock_timestamp();
-  now_text := iso_time(now);
   RETURN QUERY UPDATE jobs SET job_status = 'active', owner = node, attempt = jobs.attempt + 1,
-      moves = (left(jobs.moves::text, -1) || as_move('active',
-        greatest(now_text, last_move_at(jobs.moves::text, jobs.attempt)), jobs.attempt + 1) || ']')::json
+      moves = with_move(jobs.moves::text, 'active',
+        greatest(clock_timestamp()::timestamptz(3), (jobs.moves->-1->>'at')::timestamptz(3)), jobs.attempt + 1)::json
     WHERE ctid = ANY (ARRAY (
       SELECT ctid FROM jobs WHERE workspace_id = head.workspace_id AND job_status = 'queued'
       ORDER BY priority DESC, queued_at, assignment_id LIMIT most FOR UPDATE SKIP LOCKED))
