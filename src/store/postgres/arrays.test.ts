@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { Client } from 'pg'
 import { missingPostgres, type Postgres, startPostgres } from '../../../test/postgres.ts'
 import { numberArray, textArray } from './arrays.ts'
