@@ -1,0 +1,171 @@
+/**
+ * Makes pictures of docs/console.md anew: "npm run pictures", or "npm run pictures -- files audit" for some. A service of
+ * its own is filled as a workspace would be, Chromium looks at it and packs what it sees as WebP.
+ */
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import type { Browser, Page } from 'playwright-core'
+import { startMailServer } from '../mail-server.ts'
+import { startService, temporaryFolder } from '../service.ts'
+import { openBrowser, openPage, signIn } from './browser.ts'
+import { apiOf, button, runJob, settle, TOKEN } from './steps.ts'
+
+const IMAGES = path.join(import.meta.dirname, '../../docs/images')
+const QUALITY = 0.7
+
+type Api = ReturnType<typeof apiOf>
+
+async function fillSchedules(api: Api): Promise<void> {
+  const zone = { time_zone: 'America/Chicago' }
+  const made = await Promise.all([
+    api.schedules.create({
+      name: 'Delays, every working morning',
+      template_id: 'flight-delays',
+      template_vars: { origin: 'ORD' },
+      cron: '30 6 * * MON-FRI',
+      missed: 'once',
+      ...zone,
+    }),
+    api.schedules.create({
+      name: 'The Nile, at the end of each month',
+      template_id: 'nile-flow',
+      cron: '0 18 L * *',
+      time_zone: 'Africa/Cairo',
+    }),
+    api.schedules.create({ name: 'Earthquakes', template_id: 'earthquakes', cron: '@hourly', paused: true }),
+  ])
+  for (const { schedule_id } of made.slice(0, 2)) {
+    const job = await api.schedules.runNow(schedule_id)
+    await api.jobs.wait(job.assignment_id)
+  }
+}
+
+async function fillFiles(api: Api): Promise<void> {
+  const rows = (count: number): string =>
+    Array.from(
+      { length: count },
+      (_, index) => `2026-01-${String((index % 28) + 1).padStart(2, '0')},north,${index}\n`,
+    ).join('')
+  for (const [file, count] of [
+    ['2025/sales.csv', 90_000],
+    ['2026/sales.csv', 41_000],
+    ['regions.csv', 12],
+    ['targets.csv', 48],
+  ] as const)
+    await api.files.put(file, `day,region,amount\n${rows(count)}`)
+}
+
+async function fillConnections(api: Api): Promise<void> {
+  const user = 'assay_reader'
+  await api.connections.create({
+    name: 'warehouse',
+    kind: 'postgresql',
+    description: 'Orders and customers, copied each night',
+    options: { host: 'db.example.com', database: 'shop', user },
+    secrets: { password: 'of-the-picture' },
+  })
+  await api.connections.create({
+    name: 'clicks',
+    kind: 'clickhouse',
+    options: { url: 'https://clicks.example.com:8443', user },
+    secrets: { password: 'of-the-picture' },
+  })
+  await api.connections.create({
+    name: 'exports',
+    kind: 's3',
+    description: 'What partners send',
+    options: { bucket: 'partner-exports', region: 'eu-central-1' },
+  })
+}
+
+async function fillSubscriptions(api: Api): Promise<void> {
+  const { subscription_id } = await api.subscriptions.create({
+    kind: 'email',
+    to: ['ada@example.com', 'grace@example.com', 'mary@example.com'],
+    description: 'The weekly round',
+  })
+  await api.subscriptions.create({
+    kind: 'slack',
+    url: 'https://hooks.slack.com/services/T0/B0/of-the-picture',
+    events: ['job.failed', 'schedule.failed'],
+    presence_name: 'nightly',
+  })
+  await api.subscriptions.test(subscription_id)
+}
+
+interface Picture {
+  address: string
+  height: number
+  /** What is done on the page before it is taken. */
+  act?(page: Page): Promise<unknown>
+}
+
+async function share(page: Page): Promise<void> {
+  await button(page, 'Share').click()
+  await page.getByLabel('Note, for you').fill('for the press')
+  await button(page, 'Make a link').click()
+  await page.locator('.secret code').waitFor()
+}
+
+async function webp(browser: Browser, png: Buffer): Promise<Buffer> {
+  const page = await browser.newPage()
+  const packed = await page.evaluate(
+    async ([source, quality]) => {
+      const picture = await createImageBitmap(await (await fetch(source)).blob())
+      const canvas = new OffscreenCanvas(picture.width, picture.height)
+      canvas.getContext('2d')!.drawImage(picture, 0, 0)
+      const blob = await canvas.convertToBlob({ type: 'image/webp', quality })
+      const bytes = new Uint8Array(await blob.arrayBuffer())
+      return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
+    },
+    [`data:image/png;base64,${png.toString('base64')}`, QUALITY] as const,
+  )
+  await page.close()
+  return Buffer.from(packed, 'base64')
+}
+
+async function main(wanted: readonly string[]): Promise<void> {
+  const { folder, remove } = temporaryFolder()
+  const mail = await startMailServer({ security: 'none' })
+  const env = {
+    ASSAY_TOKEN: TOKEN,
+    ASSAY_SMTP_URL: `smtp://127.0.0.1:${mail.server.port}?tls=off`,
+    ASSAY_MAIL_FROM: 'Assay <assay@example.com>',
+  }
+  const service = await startService({ home: path.join(folder, 'home'), wrapped: false, env })
+  const browser = await openBrowser()
+  const api = apiOf(service.url)
+  await fillSubscriptions(api)
+  const { insight_id } = await runJob(service.url, 'flight-delays', { origin: 'ORD' })
+  await api.links.create(insight_id!, { label: 'for the board', expires_in: 30 * 86_400 })
+  await fillFiles(api)
+  await fillConnections(api)
+  await fillSchedules(api)
+  const pictures: Record<string, Picture> = {
+    schedules: { address: '/schedules', height: 460 },
+    files: { address: '/files', height: 860 },
+    links: { address: `/insights/${insight_id}`, height: 760, act: share },
+    subscriptions: { address: '/subscriptions', height: 340 },
+    connections: { address: '/system/connections', height: 590 },
+    audit: { address: '/system/audit', height: 700 },
+  }
+  for (const [name, { address, height, act }] of Object.entries(pictures)) {
+    if (wanted.length > 0 && !wanted.includes(name)) continue
+    const { page, context } = await openPage(browser, service.url, { width: 1280, height })
+    await signIn(page, TOKEN)
+    await page.goto(address)
+    await settle(page)
+    await act?.(page)
+    const bytes = await webp(browser, await page.screenshot())
+    writeFileSync(path.join(IMAGES, `console-${name}.webp`), bytes)
+    process.stdout.write(`console-${name}.webp: ${bytes.length} bytes\n`)
+    await context.close()
+  }
+  await browser.close()
+  service.signal('SIGTERM')
+  await service.exited
+  await mail.close()
+  remove()
+}
+
+await main(process.argv.slice(2))
