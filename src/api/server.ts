@@ -99,7 +99,7 @@ async function linger({ server }: FastifyInstance, { roles, clock, lingerMs = 0 
   server.prependListener('request', (_request, response) => {
     response.shouldKeepAlive = false
   })
-  if (roles.includes('api') && server.listening) await clock.sleep(lingerMs)
+  if (lingerMs > 0 && roles.includes('api') && server.listening) await clock.sleep(lingerMs)
   await nextTurn()
 }
 
