@@ -8,7 +8,7 @@ import { startService, temporaryFolder } from './service.ts'
 const found = spawnSync('python3', ['-c', 'import sys; sys.exit(sys.version_info < (3, 9))'])
 const skip = found.status === 0 ? false : 'no Python 3.9 or newer on this machine'
 
-test('the Python client runs jobs, reads insights, tells refusals and verifies webhooks', {
+test('the Python client runs jobs, reads insights, schedules, uploads, shares, tells refusals and verifies webhooks', {
   skip,
 }, async () => {
   const { folder, remove } = temporaryFolder()
@@ -25,7 +25,7 @@ test('the Python client runs jobs, reads insights, tells refusals and verifies w
     })
     const code = await new Promise<number | null>((resolve) => child.on('close', resolve))
     assert.equal(code, 0, said)
-    assert.match(said, /Ran 7 tests/)
+    assert.match(said, /Ran 11 tests/)
   } finally {
     service.signal('SIGTERM')
     await service.exited

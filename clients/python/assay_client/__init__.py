@@ -1,4 +1,4 @@
-"""The client of Assay's HTTP interface: jobs, insights, schedules, webhooks. Python's own library and nothing else."""
+"""The client of Assay's HTTP interface: jobs, insights, schedules, files, webhooks. Python's own library and nothing else."""
 
 from .client import AssayError, Client, JobFailed
 from .signature import SignatureError, verify

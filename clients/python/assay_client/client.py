@@ -1,6 +1,9 @@
 """Requests, their repetition and their refusals; a method for each operation that a program needs every day."""
 
+import contextlib
+import http.client
 import json
+import os
 import random
 import time
 import urllib.error
@@ -44,6 +47,34 @@ def _refusal(status, body):
         return AssayError(f"The service answered {status} without a problem document.", status, "internal")
 
 
+class _ReadsOn:
+    """A service that refuses an upload before its end closes the connection: what it said is read all the same."""
+
+    def request(self, *args, **kwargs):
+        try:
+            super().request(*args, **kwargs)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+
+
+class _Connection(_ReadsOn, http.client.HTTPConnection):
+    pass
+
+
+class _SecureConnection(_ReadsOn, http.client.HTTPSConnection):
+    pass
+
+
+class _Handler(urllib.request.HTTPHandler):
+    def http_open(self, request):
+        return self.do_open(_Connection, request)
+
+
+class _SecureHandler(urllib.request.HTTPSHandler):
+    def https_open(self, request):
+        return self.do_open(_SecureConnection, request, context=self._context)
+
+
 class Client:
     """url: the address of the service without /v1alpha. timeout: seconds for one request. retries: of what may be repeated."""
 
@@ -52,14 +83,22 @@ class Client:
         self._token = token
         self._timeout = timeout
         self._retries = retries
+        self._opener = urllib.request.build_opener(_Handler, _SecureHandler)
 
     # -- requests ------------------------------------------------------------------------------------------------------
 
-    def request(self, method, path, body=None, query=None, accept="application/json", key=None, repeatable=None, text=None):
-        """The body of the answer as bytes. Any operation of docs/api.md can be asked with it."""
-        query = {name: value for name, value in (query or {}).items() if value is not None}
+    def request(self, method, path, body=None, query=None, accept="application/json", key=None, repeatable=None, text=None, headers=None, source=None):
+        """
+        The body of the answer as bytes. Any operation of docs/api.md can be asked with it. source: a path whose bytes are the
+        body, sent as they are read.
+        """
+        query = {
+            name: str(value).lower() if isinstance(value, bool) else value
+            for name, value in (query or {}).items()
+            if value is not None
+        }
         address = self._base + path + ("?" + urllib.parse.urlencode(query) if query else "")
-        headers = {"Authorization": f"Bearer {self._token}", "Accept": accept}
+        headers = {"Authorization": f"Bearer {self._token}", "Accept": accept, **(headers or {})}
         data = None
         if body is not None:
             data, headers["Content-Type"] = json.dumps(body).encode(), "application/json"
@@ -69,19 +108,28 @@ class Client:
             headers["Idempotency-Key"] = key
         if repeatable is None:
             repeatable = method != "POST" or key is not None
+        with contextlib.ExitStack() as opened:
+            if source is not None:
+                data = opened.enter_context(open(source, "rb"))
+                headers["Content-Length"] = str(os.fstat(data.fileno()).st_size)
+            return self._send(method, address, data, headers, repeatable)
+
+    def _send(self, method, address, data, headers, repeatable):
         for attempt in range(self._retries + 1):
             wait = 0.2 * 2**attempt * (0.5 + random.random())
             last = attempt == self._retries or not repeatable
+            if hasattr(data, "seek"):
+                data.seek(0)
             try:
                 asked = urllib.request.Request(address, data=data, method=method, headers=headers)
-                with urllib.request.urlopen(asked, timeout=self._timeout) as answer:
+                with self._opener.open(asked, timeout=self._timeout) as answer:
                     return answer.read()
             except urllib.error.HTTPError as error:
                 if last or error.code not in (429, 503):
                     raise _refusal(error.code, error.read()) from None
                 asked_for = error.headers.get("Retry-After", "")
                 wait = max(wait, float(asked_for)) if asked_for.isdigit() else wait
-            except (urllib.error.URLError, OSError) as error:
+            except (urllib.error.URLError, http.client.HTTPException, OSError) as error:
                 if last:
                     raise AssayError(f"{address} cannot be reached ({error}).", 0, "unreachable") from error
             time.sleep(min(wait, 10))
@@ -159,11 +207,66 @@ class Client:
         return job
 
     def jobs(self, **filters):
-        """All, newest first, page by page. filters: job_status, template_id, created_after, created_before."""
+        """All, newest first, page by page. filters: job_status, template_id, schedule_id, batch_id, created_after, created_before."""
         return self._pages("/jobs/", filters)
 
     def delete(self, assignment_id):
         self.request("DELETE", f"/jobs/{urllib.parse.quote(assignment_id)}")
+
+    def create_many(self, template_id, items, run=False, idempotency_key=None, **options):
+        """
+        Up to 1,000 jobs of one template: items are their sets of variables. `batch_id`, `created`, `refused`, and for each item
+        its assignment_id or its errors. run: also queued. options: presence_name, priority, metadata, of all of them.
+        """
+        body = {"template_id": template_id, "items": [{"template_vars": item} for item in items], "run": run, **options}
+        return self._json("POST", "/jobs/bulk", body=body, key=idempotency_key or str(uuid.uuid4()))
+
+    def batch(self, batch_id):
+        """How many there are, and how many have ended. Its jobs: jobs(batch_id=...)."""
+        return self._json("GET", f"/jobs/batches/{urllib.parse.quote(batch_id)}")
+
+    # -- schedules -----------------------------------------------------------------------------------------------------
+
+    def create_schedule(self, name, template_id, cron, time_zone="UTC", idempotency_key=None, **options):
+        """options: template_vars, starts_at, ends_at, missed, missed_limit, overlap, paused, presence_name, metadata, ..."""
+        body = {"name": name, "template_id": template_id, "cron": cron, "time_zone": time_zone, **options}
+        return self._json("POST", "/schedules", body=body, key=idempotency_key or str(uuid.uuid4()))
+
+    def schedules(self, **filters):
+        """All, newest first. filters: template_id, user_id, paused."""
+        return self._pages("/schedules", filters)
+
+    def schedule(self, schedule_id):
+        return self._json("GET", f"/schedules/{urllib.parse.quote(schedule_id)}")
+
+    def change_schedule(self, schedule_id, **changes):
+        """What is left out stays; paused=True pauses."""
+        return self._json("PATCH", f"/schedules/{urllib.parse.quote(schedule_id)}", body=changes)
+
+    def run_schedule(self, schedule_id, idempotency_key=None):
+        """The job that is made now, besides the due times."""
+        key = idempotency_key or str(uuid.uuid4())
+        return self._json("POST", f"/schedules/{urllib.parse.quote(schedule_id)}/run-now", key=key)
+
+    def delete_schedule(self, schedule_id):
+        self.request("DELETE", f"/schedules/{urllib.parse.quote(schedule_id)}")
+
+    # -- files ---------------------------------------------------------------------------------------------------------
+
+    def put_file(self, path, source, new=False):
+        """Uploads the file `source` as `path`; templates name it "uploads/PATH". new: an earlier one is not replaced (412)."""
+        headers = {"Content-Type": "application/octet-stream", **({"If-None-Match": "*"} if new else {})}
+        return self._json("PUT", f"/files/{urllib.parse.quote(path)}", source=source, headers=headers)
+
+    def files(self, prefix=None):
+        return self._pages("/files", {"prefix": prefix})
+
+    def read_file(self, path):
+        """Its bytes."""
+        return self.request("GET", f"/files/{urllib.parse.quote(path)}", accept="*/*")
+
+    def delete_file(self, path):
+        self.request("DELETE", f"/files/{urllib.parse.quote(path)}")
 
     # -- insights ------------------------------------------------------------------------------------------------------
 
@@ -178,6 +281,19 @@ class Client:
     def result(self, insight_id):
         """tables, charts, analyses, facts, lineage and the Markdown, as a dict."""
         return self._json("GET", "/jobs/result", query={"insight_id": insight_id})
+
+    def create_link(self, insight_id, expires_in=None, label=None, idempotency_key=None):
+        """`url` opens the page without a token, and is in this answer only. expires_in: seconds; seven days unless given."""
+        given = {"expires_in": expires_in, "label": label}
+        body = {name: value for name, value in given.items() if value is not None}
+        path = f"/insights/{urllib.parse.quote(insight_id)}/links"
+        return self._json("POST", path, body=body, key=idempotency_key or str(uuid.uuid4()))
+
+    def links(self, insight_id):
+        return self._pages(f"/insights/{urllib.parse.quote(insight_id)}/links", {})
+
+    def delete_link(self, insight_id, link_id):
+        self.request("DELETE", f"/insights/{urllib.parse.quote(insight_id)}/links/{urllib.parse.quote(link_id)}")
 
     # -- webhooks and events -------------------------------------------------------------------------------------------
 

@@ -6,8 +6,12 @@ import hmac
 import os
 import pathlib
 import sys
+import tempfile
 import time
 import unittest
+import urllib.error
+import urllib.parse
+import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from assay_client import AssayError, Client, JobFailed, SignatureError, verify  # noqa: E402
@@ -62,6 +66,61 @@ class Jobs(unittest.TestCase):
             self.assay.wait(endless, timeout=1)
         self.assertEqual(self.assay.cancel(endless)["job_status"], "canceled")
         self.assay.delete(endless)
+
+    def test_many_jobs_are_made_in_one_call_each_with_its_own_faults(self):
+        batch = self.assay.create_many("nile-flow", [{"from": 1900}, {"form": 1}, {}], run=True, metadata={"from": "python"})
+        self.assertEqual([batch["created"], batch["refused"]], [2, 1])
+        self.assertIn("from", batch["items"][1]["errors"][0]["message"])
+        for job in self.assay.jobs(batch_id=batch["batch_id"]):
+            self.assertEqual(self.assay.wait(job["assignment_id"])["job_status"], "completed")
+        self.assertEqual(self.assay.batch(batch["batch_id"])["ended"], 2)
+
+    def test_schedules_are_made_run_changed_and_deleted(self):
+        made = self.assay.create_schedule("Python's", "nile-flow", "30 6 * * MON-FRI", "Africa/Cairo", missed="once")
+        schedule_id = made["schedule_id"]
+        job = self.assay.run_schedule(schedule_id)
+        self.assertEqual(self.assay.wait(job["assignment_id"])["schedule_id"], schedule_id)
+        self.assertIsNone(self.assay.change_schedule(schedule_id, paused=True)["next_due_at"])
+        self.assertEqual([one["schedule_id"] for one in self.assay.schedules(paused=True)], [schedule_id])
+        self.assay.delete_schedule(schedule_id)
+        with self.assertRaises(AssayError) as caught:
+            self.assay.schedule(schedule_id)
+        self.assertEqual(caught.exception.status, 404)
+
+    def test_files_are_uploaded_as_they_are_read_and_come_back_as_they_were(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source = os.path.join(folder, "days.csv")
+            with open(source, "w", encoding="utf-8") as days:
+                days.write("day,n\n" + "2024-01-01,1\n" * 200_000)
+            put = self.assay.put_file("py thon/dáys.csv", source)
+            self.assertEqual(put["file"], "uploads/py thon/dáys.csv")
+            self.assertEqual([column["name"] for column in put["columns"]], ["day", "n"])
+            with open(source, "rb") as days:
+                self.assertEqual(self.assay.read_file("py thon/dáys.csv"), days.read())
+            with self.assertRaises(AssayError) as caught:
+                self.assay.put_file("py thon/dáys.csv", source, new=True)
+            self.assertEqual(caught.exception.status, 412)
+            with open(source, "w", encoding="utf-8") as bad:
+                bad.write('[{"day": 1},\n{"day": tomorrow}' + ', {"day": 1}' * 4_000_000 + "]")
+            with self.assertRaises(AssayError) as caught:
+                self.assay.put_file("days.json", source)
+            self.assertEqual((caught.exception.status, caught.exception.errors[0]["line"]), (422, 2))
+            with self.assertRaises(FileNotFoundError):
+                self.assay.put_file("days.csv", os.path.join(folder, "nowhere.csv"))
+        self.assertEqual([one["path"] for one in self.assay.files("py thon/")], ["py thon/dáys.csv"])
+        self.assay.delete_file("py thon/dáys.csv")
+        self.assertEqual(list(self.assay.files("py thon/")), [])
+
+    def test_a_link_opens_the_page_until_it_is_revoked(self):
+        insight_id = self.assay.run("nile-flow")["insight_id"]
+        link = self.assay.create_link(insight_id, expires_in=3600, label="for the board")
+        page = urllib.parse.urljoin(os.environ["ASSAY_URL"], link["url"])
+        with urllib.request.urlopen(page) as answer:
+            self.assertIn(b"<html", answer.read())
+        self.assertEqual([one["label"] for one in self.assay.links(insight_id)], ["for the board"])
+        self.assay.delete_link(insight_id, link["link_id"])
+        with self.assertRaises(urllib.error.HTTPError):
+            urllib.request.urlopen(page)
 
     def test_webhooks_are_made_listed_and_deleted(self):
         made = self.assay.create_webhook("https://example.com/hook", "u", "python")
