@@ -102,6 +102,16 @@ const float: Pack = (rows) => {
   return { data, quoted: false, put }
 }
 
+const truth: Pack = (rows) => {
+  const data = new PackedColumn(1, rows)
+  const put: Put = (row, bytes, from, end) => {
+    const word = bytes.toString('latin1', from, end)
+    data.bytes[row] = Number(word === 'true')
+    return word === 'true' || word === 'false'
+  }
+  return { data, quoted: false, put }
+}
+
 const date: Pack = (rows) => {
   const data = new PackedColumn(4, rows)
   const put: Put = (row, bytes, from, end) => {
@@ -149,7 +159,7 @@ const map = (type: DuckDBType, read: Column['read'], pack: Pack): Mapped => ({ t
 const day = (value: Raw): DuckDBValue => values.dateFromText(text(value))
 
 const SIMPLE: Record<string, Mapped> = {
-  Bool: map(BOOLEAN, (value) => value === true || value === 'true', packed(1)),
+  Bool: map(BOOLEAN, (value) => value === true || value === 'true', truth),
   Int8: map(TINYINT, number, whole(1, false)),
   Int16: map(SMALLINT, number, whole(2, false)),
   Int32: map(INTEGER, number, whole(4, false)),

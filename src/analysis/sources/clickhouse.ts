@@ -12,6 +12,7 @@ import type { Parameter, Plain } from '../../templates/remote-query.ts'
 import type { SqlSyntax } from '../../templates/sql-clauses.ts'
 import { Lines, Rows } from './clickhouse-rows.ts'
 import { type Column, mapType } from './clickhouse-types.ts'
+import { roomFor } from './columns.ts'
 import { CONNECT_TIMEOUT_MS } from './dial.ts'
 import type { Batch, Kind, OpenOptions, Reader, RemoteColumn, SessionOptions } from './kind.ts'
 import { requireSelect } from './only-select.ts'
@@ -163,6 +164,7 @@ class ClickhouseReader implements Reader {
   readonly #over = new AbortController()
   #lines: Lines | null = null
   #columns: Column[] = []
+  #room = ROWS
   #running = false
 
   constructor(options: OpenOptions) {
@@ -183,7 +185,8 @@ class ClickhouseReader implements Reader {
     if (names === null || types === null) throw new SourceError('The query gives no rows: write one SELECT.')
     if (!peek) {
       this.#lines = lines
-      this.#columns = names.map((name, index) => mapType(name, types[index] ?? '', ROWS))
+      this.#room = roomFor(names.length, ROWS)
+      this.#columns = names.map((name, index) => mapType(name, types[index] ?? '', this.#room))
       return this.#columns
     }
     for (let row = await wordsOf(lines, connection.name); row; row = await wordsOf(lines, connection.name))
@@ -200,7 +203,7 @@ class ClickhouseReader implements Reader {
       do {
         while (lines.step()) {
           if (!batch.take(lines.bytes, lines.from, lines.end)) await notRows(lines, name)
-          if (batch.rows < ROWS && batch.bytes < BATCH_BYTES) continue
+          if (batch.rows < this.#room && batch.bytes < BATCH_BYTES) continue
           signal.throwIfAborted()
           yield { rows: batch.rows, bytes: batch.bytes, columns }
           batch.clear()

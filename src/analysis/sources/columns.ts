@@ -19,6 +19,13 @@ import { PackedText } from './packed-text.ts'
 import { Validity } from './validity.ts'
 
 const WORD = 0x1_0000_0000
+/** 16 MB of texts, of whatever number of columns. */
+const VALUES_MOST = 1_048_576
+
+/** For how many rows there is room at once: at most `most`, fewer where they have very many columns. */
+export function roomFor(columns: number, most: number): number {
+  return Math.max(1, Math.min(most, Math.floor(VALUES_MOST / Math.max(1, columns))))
+}
 
 /** Bytes of the whole number as which the engine holds a decimal of so many digits. */
 export function decimalBytes(digits: number): number {

@@ -4,15 +4,14 @@
  * they are taken.
  */
 import type { EventEmitter } from 'node:events'
+import { roomFor } from './columns.ts'
 import type { RemoteColumn } from './kind.ts'
 import { misfit } from './misfit.ts'
 import { type Column, type Field, mapField, type Packet } from './mysql-types.ts'
 
-/** Enough for one turn; what came in the same piece goes with it. */
-const ROWS = 8192
-const BATCH_BYTES = 2_000_000
-/** There is room for so many. */
+/** There is room for so many; half of them are enough for one turn, and what came in the same piece goes with them. */
 const ROWS_MOST = 16_384
+const BATCH_BYTES = 2_000_000
 
 /** Of the library's connection, what its types leave out. */
 export interface Wire extends EventEmitter {
@@ -30,6 +29,7 @@ export interface Command extends EventEmitter {
 export class Rows {
   readonly #wire: Wire
   #columns: Column[] | null = null
+  #room = ROWS_MOST
   #rows = 0
   #bytes = 0
   #ended = false
@@ -40,7 +40,8 @@ export class Rows {
     this.#wire = wire
     const take = (packet: Packet): void => this.#take(packet)
     command.buildParserFromFields = (fields) => {
-      this.#columns = fields.map((field) => mapField(field, ROWS_MOST))
+      this.#room = roomFor(fields.length, ROWS_MOST)
+      this.#columns = fields.map((field) => mapField(field, this.#room))
       this.#wake()
       return class {
         next(packet: Packet): void {
@@ -91,7 +92,7 @@ export class Rows {
   }
 
   #enough(): boolean {
-    return this.#rows >= ROWS || this.#bytes >= BATCH_BYTES
+    return this.#rows >= this.#room / 2 || this.#bytes >= BATCH_BYTES
   }
 
   /** A row: a zero, a bit for each column that is null (from the third bit on), and the values. */
@@ -118,7 +119,7 @@ export class Rows {
     }
     this.#rows += 1
     this.#bytes += packet.end - from
-    if (this.#rows === ROWS_MOST) this.#wire.pause()
+    if (this.#rows === this.#room) this.#wire.pause()
     else if (this.#enough()) this.#wire.stream.pause()
     if (this.#enough()) this.#wake()
   }

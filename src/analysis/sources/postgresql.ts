@@ -7,6 +7,7 @@ import { Client } from 'pg'
 import type { OpenConnection } from '../../connection.ts'
 import type { Parameter } from '../../templates/remote-query.ts'
 import { STANDARD_SYNTAX } from '../../templates/sql-clauses.ts'
+import { roomFor } from './columns.ts'
 import { CONNECT_TIMEOUT_MS, type Dialed, dial, sendAndWait } from './dial.ts'
 import type { Batch, Kind, OpenOptions, Reader, RemoteColumn, SessionOptions } from './kind.ts'
 import { Portal } from './postgresql-portal.ts'
@@ -175,7 +176,8 @@ class PostgresReader implements Reader {
     const cancel = (): void => void this.#cancel()
     signal.addEventListener('abort', cancel, { once: true })
     try {
-      let wanted = ROWS_FIRST
+      const room = roomFor(this.#columns.length, ROWS_MOST)
+      let wanted = Math.min(ROWS_FIRST, room)
       const collector = new RowCollector(this.#columns, this.#mapped)
       const binary = this.#mapped.map(({ packing }) => packing !== undefined)
       this.#running = true
@@ -185,7 +187,7 @@ class PostgresReader implements Reader {
         const { rows, bytes, columns } = collector
         if (rows > 0) yield { rows, bytes, columns }
         if (!more) break
-        wanted = Math.max(1, Math.min(ROWS_MOST, Math.floor((BATCH_BYTES * rows) / Math.max(1, bytes))))
+        wanted = Math.max(1, Math.min(room, Math.floor((BATCH_BYTES * rows) / Math.max(1, bytes))))
       }
       this.#running = false
     } finally {

@@ -7,6 +7,7 @@ import { realpath } from 'node:fs/promises'
 import { DatabaseSync } from 'node:sqlite'
 import type { Parameter, Plain } from '../../templates/remote-query.ts'
 import type { SqlSyntax } from '../../templates/sql-clauses.ts'
+import { roomFor } from './columns.ts'
 import { resolveFiles } from './files.ts'
 import {
   type Batch,
@@ -78,6 +79,7 @@ class SqliteReader implements Reader {
   #first: Raw[][] = []
   #columns: Column[] = []
   #misjudged = false
+  #room = ROWS
 
   constructor(database: DatabaseSync, options: OpenOptions) {
     this.#database = database
@@ -100,9 +102,10 @@ class SqliteReader implements Reader {
         const loose = columns.some(({ type }) => isLoose(type ?? ''))
         this.#first = loose && !this.#misjudged ? this.#lookAhead() : []
       }
+      this.#room = roomFor(columns.length, ROWS)
       this.#columns = columns.map(({ name, type }, index) => {
         const first = this.#first.map((row) => row[index]!).filter((value) => value !== null)
-        return columnOf(name, type ?? '', ROWS, first)
+        return columnOf(name, type ?? '', this.#room, first)
       })
     } catch (error) {
       throw explained(error, connection.name)
@@ -143,9 +146,9 @@ class SqliteReader implements Reader {
     for (const { data } of this.#columns) data.clear()
     let bytes = 0
     let rows = 0
-    for (; this.#first.length > 0 && bytes < BATCH_BYTES; rows += 1)
+    for (; this.#first.length > 0 && rows < this.#room && bytes < BATCH_BYTES; rows += 1)
       bytes += this.#take(this.#first.shift()!, rows)
-    for (; rows < ROWS && bytes < BATCH_BYTES; rows += 1) {
+    for (; rows < this.#room && bytes < BATCH_BYTES; rows += 1) {
       const next = this.#rows!.next()
       if (next.done) return { rows, bytes, more: false }
       bytes += this.#take(next.value, rows)

@@ -24,10 +24,6 @@ export class Validity {
     this.#words[row >>> 5]! &= ~(1 << (row & 31))
   }
 
-  isNull(row: number): boolean {
-    return (this.#words[row >>> 5]! & (1 << (row & 31))) === 0
-  }
-
   /** Where the rows from `from` on, a multiple of 64, are those of the vector. */
   write(vector: DuckDBVector, from: number): void {
     if (!this.#nulls) return
