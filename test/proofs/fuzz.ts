@@ -18,7 +18,7 @@ export interface FuzzOptions {
   requests: number
   seed: number
   log(line: string): void
-  /** Milliseconds after which no more requests are made. */
+  /** Milliseconds after which no more requests are made, but for the first few hundred. */
   limitMs?: number
 }
 
@@ -54,6 +54,8 @@ interface Answer {
 }
 
 const PATIENCE_MS = 3000
+/** However slow the machine is. */
+const LEAST_REQUESTS = 250
 
 /** Signing out revokes the token of the request: with the one of all others the rest would be answered with 401. */
 function tokenOf(operation: string): string {
@@ -256,7 +258,8 @@ export async function fuzz({ requests, seed, log, limitMs = Infinity }: FuzzOpti
         )
     }
     const client = async (): Promise<void> => {
-      while (report.requests < requests && performance.now() < end && report.violations.length < 50) {
+      const inTime = (): boolean => performance.now() < end || report.requests < LEAST_REQUESTS
+      while (report.requests < requests && inTime() && report.violations.length < 50) {
         await one(next++)
         if (report.requests === Math.floor(requests / 4))
           report.resident.early = residentBytes(service.server)
