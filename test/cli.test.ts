@@ -29,7 +29,7 @@ after(async () => {
 
 function run(args: string[], options: { input?: string; env?: Record<string, string>; cwd?: string } = {}) {
   const child = spawn(process.execPath, [assay, ...args], {
-    timeout: 60_000,
+    timeout: 300_000,
     cwd: options.cwd ?? folder,
     env: cleanEnvironment({ ASSAY_HOME: home, ...options.env }),
   })
@@ -314,7 +314,7 @@ test('watches a template and runs it again at each save', async () => {
   const child = spawn(process.execPath, [assay, 'run', file, '--watch'], {
     cwd: folder,
     env: cleanEnvironment(),
-    timeout: 60_000,
+    timeout: 300_000,
     stdio: ['ignore', 'pipe', 'ignore'],
   })
   let out = ''

@@ -132,11 +132,11 @@ export function membersOf(group: number): number[] {
   })
 }
 
-/** Polls until the condition holds; there is no signal for what another process does. */
+/** Polls until the condition holds; there is no signal for what another process does. `ms` is a guard against hanging only. */
 export async function eventually(
   holds: () => boolean | Promise<boolean>,
   what: string,
-  ms = 30_000,
+  ms = 120_000,
 ): Promise<void> {
   const end = performance.now() + ms
   while (!(await holds())) {

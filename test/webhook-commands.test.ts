@@ -31,7 +31,7 @@ interface Started {
 
 function start(args: string[]): Started {
   const child = spawn(process.execPath, [assay, 'webhooks', ...args], {
-    timeout: 60_000,
+    timeout: 300_000,
     env: cleanEnvironment({ ASSAY_HOME: home }),
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -10,6 +10,9 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { type Browser, type BrowserContext, chromium as launcher, type Page } from 'playwright-core'
 
+/** A guard against hanging only: a busy machine may be slow. */
+const PATIENCE_MS = 60_000
+
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -50,7 +53,7 @@ async function unpacked(): Promise<string> {
 
 export async function openBrowser(): Promise<Browser> {
   const executablePath = process.env.CHROMIUM_PATH ?? (await unpacked())
-  return launcher.launch({ executablePath, headless: true, args: FLAGS })
+  return launcher.launch({ executablePath, headless: true, args: FLAGS, timeout: PATIENCE_MS })
 }
 
 /** A page, and all that it said or asked where it should have been silent. */
@@ -78,6 +81,7 @@ export async function openPage(browser: Browser, url: string, view: View = {}): 
     acceptDownloads: true,
   })
   const page = await context.newPage()
+  page.setDefaultTimeout(PATIENCE_MS)
   const complaints: string[] = []
   page.on('console', (message) => {
     if (['error', 'warning'].includes(message.type())) complaints.push(`${message.type()}: ${message.text()}`)

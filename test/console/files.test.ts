@@ -131,7 +131,6 @@ test('shows how far an upload is, goes on while another page is looked at, and i
   await once(proxy.listen(0, '127.0.0.1'), 'listening')
   const address = `http://127.0.0.1:${(proxy.address() as { port: number }).port}`
   const { page, context } = await openPage(here.browser, address)
-  page.setDefaultTimeout(30_000)
   await signIn(page, TOKEN)
   await page.goto('/files')
   await settle(page)

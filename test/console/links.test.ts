@@ -51,7 +51,7 @@ test('an analyst makes a link at the insight, sees its address once and how ofte
 
   const reader = await openPage(browser, service.url)
   assert.equal((await reader.page.goto(address))?.status(), 200)
-  await page.getByText(/opened 1 time, last/).waitFor({ timeout: 30_000 })
+  await page.getByText(/opened 1 time, last/).waitFor()
   await page.keyboard.press('Escape')
   await button(page, 'Share').click()
   await page.getByText(/in 2\d hours/).waitFor()

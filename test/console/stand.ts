@@ -27,7 +27,6 @@ export function stand(env: Record<string, string> = {}): Stand {
   made.openAs = async (scope) => {
     const { token } = await apiOf(made.service.url).tokens.create({ name: scope, scopes: [scope] })
     const other = await openPage(made.browser, made.service.url)
-    other.page.setDefaultTimeout(30_000)
     await signIn(other.page, token)
     return other
   }
@@ -41,7 +40,6 @@ export function stand(env: Record<string, string> = {}): Stand {
     made.service = started[0]
     made.browser = started[1]
     made.watched = await openPage(made.browser, made.service.url)
-    made.watched.page.setDefaultTimeout(30_000)
     await signIn(made.watched.page, TOKEN)
   })
   after(async () => {

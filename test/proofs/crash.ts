@@ -192,7 +192,7 @@ async function killAll(service: Service, victim: Victim): Promise<string[]> {
   const family = [service.wrapper, ...descendants(service.wrapper)]
   if (victim !== 'wrapper') process.kill(service.server, 'SIGKILL')
   if (victim !== 'server') process.kill(service.wrapper, 'SIGKILL')
-  await eventually(() => !family.some(isAlive), 'the processes end', 20_000).catch(() => undefined)
+  await eventually(() => !family.some(isAlive), 'the processes end', 60_000).catch(() => undefined)
   return family.filter(isAlive).map((pid) => `The process ${pid} outlived a kill of ${victim}.`)
 }
 
