@@ -38,7 +38,7 @@ function start() {
 }
 
 test('when there are enough rows the socket is left alone, and goes on when they were taken', async () => {
-  const { calls, command, rows, give } = start()
+  const { calls, wire, command, rows, give } = start()
   await rows.columns()
   let value = 0n
   for (; calls.length === 0; value += 1n) give(value)
@@ -61,6 +61,7 @@ test('when there are enough rows the socket is left alone, and goes on when they
   assert.deepEqual(calls, ['go on'])
   give(-1n)
   command.emit('end')
+  wire.emit('error', new Error('what comes after the last row is no matter'))
   assert.equal((await rows.next())!.rows, 1)
   rows.clear()
   assert.equal(await rows.next(), null)

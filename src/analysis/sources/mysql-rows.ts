@@ -50,7 +50,7 @@ export class Rows {
       }
     }
     const fail = (error: Error): void => {
-      this.#failure ??= error
+      if (!this.#ended) this.#failure ??= error
       this.#wake()
     }
     command.on('error', fail)
