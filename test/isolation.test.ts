@@ -6,11 +6,17 @@
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { before, suite, type TestContext, test } from 'node:test'
+import { after, before, suite, type TestContext, test } from 'node:test'
 import { type Answer, type Harness, type Json, openHarness } from '../src/api/harness.ts'
 import { ROUTES, type Route } from '../src/api/routes.ts'
 import { type Clock, FakeClock, systemClock } from '../src/runtime/clock.ts'
+import { withClient } from '../src/store/postgres/harness.ts'
 import { includesScope, SCOPES, type Scope } from '../src/token.ts'
+import { missingPostgres, type Postgres, startPostgres } from './postgres.ts'
+
+/** isolation-postgres.test.ts runs this file on the other database, whose statements are written anew. */
+const onPostgres = process.env.ASSAY_TEST_STORE === 'postgres'
+const missing = onPostgres ? await missingPostgres() : null
 
 /** In every text of the victim's that can bear one. */
 const MARK = 'only-for-the-victim'
@@ -152,6 +158,8 @@ const CASES = (of: Ids): Record<string, Case> => ({
 })
 
 interface World extends Harness {
+  /** Every row of every table that belongs to the victim, whatever tables there are, but what is written a moment later. */
+  rows(): Promise<string>
   of: Ids
   victim: Record<Scope, string>
   stranger: string
@@ -227,24 +235,39 @@ async function fill({ ask, store, complete, token }: Harness): Promise<Ids> {
   }
 }
 
+let postgres: Postgres | undefined
+const databases: string[] = []
+
+/** An empty database of its own; undefined on SQLite. */
+async function openDatabase(): Promise<string | undefined> {
+  if (!onPostgres) return undefined
+  postgres ??= await startPostgres()
+  const name = `assay_isolation_${process.pid}_${databases.length}`
+  databases.push(name)
+  return postgres.createDatabase(name)
+}
+
 async function openWorld(t: TestContext, clock: Clock = systemClock): Promise<World> {
-  const harness = await openHarness(t, { pool: 'real', clock })
+  const url = await openDatabase()
+  const harness = await openHarness(t, { pool: 'real', clock, ...(url === undefined ? {} : { store: url }) })
   for (const workspace_id of ['victim', 'stranger'])
     await harness.store.createWorkspace({ workspace_id, name: workspace_id, data_folder: null })
   const of = await fill(harness)
   const tokens = SCOPES.map(async (scope) => [scope, await harness.token('victim', [scope])] as const)
   const victim = Object.fromEntries(await Promise.all(tokens)) as Record<Scope, string>
-  return { ...harness, of, victim, stranger: await harness.token('stranger', ['admin']) }
+  const rows = async (): Promise<string> => (url === undefined ? rowsOfSqlite(harness) : rowsOfPostgres(url))
+  return { ...harness, of, victim, rows, stranger: await harness.token('stranger', ['admin']) }
 }
 
-/** Every row of every table that belongs to the victim, whatever tables there are; the audit is written a moment later. */
-function rowsOf({ folder }: World): string {
+const LATE = "('idempotency_keys', 'audit')"
+
+function rowsOfSqlite({ folder }: Harness): string {
   const db = new DatabaseSync(path.join(folder, 'assay.db'), { readOnly: true })
   try {
     const tables = db
       .prepare(
         `SELECT m.name FROM sqlite_schema AS m, pragma_table_info(m.name) AS c
-         WHERE m.type = 'table' AND c.name = 'workspace_id' AND m.name NOT IN ('idempotency_keys', 'audit') ORDER BY m.name`,
+         WHERE m.type = 'table' AND c.name = 'workspace_id' AND m.name NOT IN ${LATE} ORDER BY m.name`,
       )
       .all()
       .map(({ name }) => String(name))
@@ -261,6 +284,25 @@ function rowsOf({ folder }: World): string {
   } finally {
     db.close()
   }
+}
+
+/** The statement that reads them all. */
+const READ_ALL = `
+  SELECT string_agg(format('SELECT %L || row_to_json(one)::text AS row FROM %I AS one WHERE workspace_id = %L',
+    table_name || ' ', table_name, 'victim'), ' UNION ALL ') AS sql, count(*)::int AS tables
+  FROM information_schema.columns
+  WHERE table_schema = 'public' AND column_name = 'workspace_id' AND table_name NOT IN ${LATE}`
+
+function rowsOfPostgres(url: string): Promise<string> {
+  return withClient(url, async (client) => {
+    const [all] = (await client.query<{ sql: string; tables: number }>(READ_ALL)).rows
+    assert.ok(all!.tables >= 8, all!.sql)
+    const { rows } = await client.query<{ row: string }>(all!.sql)
+    return rows
+      .map(({ row }) => row)
+      .toSorted()
+      .join('\n')
+  })
 }
 
 /** What was there before or is there now, and not both. */
@@ -315,10 +357,14 @@ function assertBlind(route: Route, answer: Answer, of: Ids): void {
     if (/^[0-9a-f]{8}-/.test(id)) assert.ok(!answer.text.includes(id), `${name} shows the ${kind} of another`)
 }
 
-suite('isolation', () => {
+suite(`isolation on ${onPostgres ? 'PostgreSQL' : 'SQLite'}`, { skip: missing ?? false }, () => {
   let names: string[]
   before(() => {
     names = [...new Set(ROUTES.map(({ operation }) => operation.name))]
+  })
+  after(async () => {
+    for (const name of databases) await postgres!.dropDatabase(name)
+    await postgres?.stop()
   })
 
   test('every operation has its line, and every line its operation', () => {
@@ -339,15 +385,15 @@ suite('isolation', () => {
 
   test('without a token nothing is answered that takes one', async (t) => {
     const world = await openWorld(t)
-    const rows = rowsOf(world)
+    const rows = await world.rows()
     for (const route of scoped)
       assert.equal((await ask(world, route, caseOf(route, world.of), null)).status, 401, route.operation.name)
-    assert.equal(rowsOf(world), rows)
+    assert.equal(await world.rows(), rows)
   })
 
   test('a scope that is too narrow changes nothing, not even of its own workspace', async (t) => {
     const world = await openWorld(t)
-    const rows = rowsOf(world)
+    const rows = await world.rows()
     let tried = 0
     for (const route of scoped)
       for (const scope of SCOPES.filter((each) => !includesScope([each], route.operation.scope!))) {
@@ -356,12 +402,12 @@ suite('isolation', () => {
         tried += 1
       }
     assert.ok(tried > scoped.length / 2)
-    assert.equal(rowsOf(world), rows)
+    assert.equal(await world.rows(), rows)
   })
 
   test('an admin of another workspace sees nothing and changes nothing, whatever ids are guessed', async (t) => {
     const world = await openWorld(t)
-    const rows = rowsOf(world)
+    const rows = await world.rows()
     for (const route of scoped) {
       const { name } = route.operation
       const given = caseOf(route, world.of)
@@ -372,7 +418,7 @@ suite('isolation', () => {
         assert.equal(answer.status, given.stranger, `${name}: ${answer.text}`)
       else assert.ok(answer.status < 500, `${name}: ${answer.text}`)
       assertBlind(route, answer, world.of)
-      assert.deepEqual(difference(rows, rowsOf(world)), [], `${name} changed what is of another`)
+      assert.deepEqual(difference(rows, await world.rows()), [], `${name} changed what is of another`)
     }
   })
 

@@ -77,13 +77,15 @@ export interface Harness {
 export interface HarnessOptions {
   clock?: Clock
   pool?: 'real'
+  /** Of a PostgreSQL database that is empty; SQLite unless given. */
+  store?: string
   parts?: Partial<ApiParts>
 }
 
 export async function openHarness(test: TestContext, options: HarnessOptions = {}): Promise<Harness> {
   const folder = await mkdtemp(path.join(tmpdir(), 'assay-api-'))
   const clock = options.clock ?? systemClock
-  const store = await openStore({ url: '', home: folder, clock, publicUrl: null })
+  const store = await openStore({ url: options.store ?? '', home: folder, clock, publicUrl: null })
   const shipped = path.join(folder, 'templates')
   await writeTemplate(shipped)
   const real = options.pool === 'real'
