@@ -21,6 +21,16 @@ export async function withClient<T>(url: string, work: (client: Client) => Promi
   }
 }
 
+/** Rows of jobs that sessions which have ended have read, out of the table and its indexes. */
+export async function jobsRead(client: Client): Promise<number> {
+  await client.query('SELECT pg_stat_clear_snapshot()')
+  const { rows } = await client.query<{ read: number }>(
+    `SELECT (seq_tup_read + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname = 'jobs'))::int AS read
+     FROM pg_stat_user_tables WHERE relname = 'jobs'`,
+  )
+  return rows[0]!.read
+}
+
 /** Every row of every table, but which migrations were applied. Deleting few rows is faster than truncating. */
 const EMPTY = `
   DELETE FROM webhooks; DELETE FROM events; DELETE FROM insights; DELETE FROM jobs; DELETE FROM template_versions;

@@ -17,6 +17,10 @@ const RETRY_MS_MOST = 15_000
 /** A connection that is cut without a word is noticed by a question that is not answered. */
 const CHECK_MS = 20_000
 
+/** Its commit waits for no disk, and no commit for its fsync: what it tells of is kept already. */
+const NOTIFY = `
+  SELECT pg_notify($1, text), set_config('synchronous_commit', 'off', true) FROM unnest($2::text[]) AS text`
+
 type Listener = (hint: Hint) => void
 
 export interface Hints {
@@ -109,9 +113,7 @@ export function createHints({ connection, send }: HintsOptions): Hints {
     timer = null
     const texts = payloads(source, waiting)
     waiting.clear()
-    sent = send('SELECT pg_notify($1, text) FROM unnest($2::text[]) AS text', [CHANNEL, texts]).catch(
-      () => undefined,
-    )
+    sent = send(NOTIFY, [CHANNEL, texts]).catch(() => undefined)
   }
 
   function heard(payload: string): void {

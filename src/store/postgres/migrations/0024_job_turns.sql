@@ -83,9 +83,9 @@ BEGIN
         FROM unnest(attempts, ran_ms, ids, owners, claimed_at, insight_ids, bodies, skips, errors, start_events,
           starts_data, end_events, end_types, ends_data) AS given (of_attempt, ran, id, of_owner, claimed_text, insight_id,
           body, skipped, error, start_event, start_data, end_event, end_type, end_data) OFFSET 0) AS given OFFSET 0) AS input
-    -- Found by where it lies: whatever the statistics say, nothing else is read.
-    WHERE jobs.ctid = input.place AND jobs.attempt = input.of_attempt AND jobs.owner = input.of_owner
-      AND jobs.job_status = CASE WHEN input.claimed IS NULL THEN 'executing' ELSE 'active' END
+    -- Found by where it lies. The rest is in no form in which it would tempt the planner to read all that is owned.
+    WHERE jobs.ctid = input.place AND jobs.attempt = input.of_attempt AND jobs.owner || '' = input.of_owner
+      AND jobs.job_status || '' = CASE WHEN input.claimed IS NULL THEN 'executing' ELSE 'active' END
       AND NOT EXISTS (SELECT 1 FROM subscriptions WHERE subscriptions.workspace_id = jobs.workspace_id)
     RETURNING jobs.assignment_id, jobs.workspace_id, jobs.finished_at, input.*
   ),
