@@ -191,6 +191,7 @@ test('each bad line gets a sentence that says what is wrong', () => {
   const bad: [line: string, says: RegExp][] = [
     ['', /is empty/],
     ['* * * *', /has 4 fields and not five/],
+    ['daily', /^has one field and not five/],
     ['* * * * * *', /has 6 fields/],
     ['61 * * * *', /minute: "61" is not within 0 to 59/],
     ['0 24 * * *', /hour: "24" is not within 0 to 23/],

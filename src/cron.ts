@@ -61,7 +61,7 @@ function faultOfItem(field: Field, item: string): string | null {
 function faultOfFields(line: string): string | null {
   const fields = line.split(/\s+/)
   if (fields.length !== FIELDS.length)
-    return `has ${fields.length} fields and not five (minute, hour, day of month, month, day of week)`
+    return `has ${fields.length === 1 ? 'one field' : `${fields.length} fields`} and not five (minute, hour, day of month, month, day of week)`
   for (const [index, field] of FIELDS.entries())
     for (const item of fields[index]!.split(',')) {
       const fault = faultOfItem(field, item)

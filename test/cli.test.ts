@@ -426,3 +426,9 @@ test('says which file cannot be uploaded, and that a folder is none', async () =
   const whole = await run(['files', 'put', folder])
   assert.deepEqual([whole.code, whole.err], [3, `assay: ${folder} cannot be read: it is a folder.\n`])
 })
+
+test('makes no schedule that nobody has said the time of', async () => {
+  const { code, out, err } = await run(['schedules', 'add', 'nile-flow'])
+  assert.deepEqual([code, out], [2, ''])
+  assert.match(err, /--cron says when it runs/)
+})

@@ -265,7 +265,8 @@ const USER_ERASE: Command = {
         total.jobs += step.jobs
         total.events += step.events
         cursor = step.next_cursor
-        if (cursor !== null) say(`${total.jobs} jobs and ${total.events} events are erased ...`)
+        if (cursor !== null && step.jobs + step.events > 0)
+          say(`${total.jobs} jobs and ${total.events} events are erased ...`)
       }
       if (call.on('json')) printJson(total)
       else out(`${total.jobs} jobs and ${total.events} events were erased.\n`)

@@ -4,7 +4,7 @@ import { MISSED, OVERLAPS, type ScheduleView } from '../schedule.ts'
 import { everything } from './accounts.ts'
 import { type Call, type Command, JSON_OPTION, numberOption, type Option, pairsOption } from './command.ts'
 import { withClient } from './connect.ts'
-import { EXIT } from './exit.ts'
+import { EXIT, UsageError } from './exit.ts'
 import { choice, VARIABLES } from './jobs.ts'
 import { out, printJson, table } from './print.ts'
 
@@ -48,7 +48,9 @@ const TIMES: Record<string, Option> = {
 
 function inputOf(call: Call): ScheduleInput {
   const template_id = call.operands[0]!
-  const cron = call.text('cron') ?? '@daily'
+  const cron = call.text('cron')
+  if (cron === undefined)
+    throw new UsageError('--cron says when it runs: five fields such as "0 7 * * MON-FRI", or @daily.')
   const given = {
     time_zone: call.text('zone'),
     starts_at: call.text('starts'),

@@ -7,7 +7,7 @@ import { escapeMarkdown, fenced, plainLine } from './escape.ts'
 import type { Expression } from './expressions.ts'
 import { makeFault, type Place, TemplateFault } from './fault.ts'
 import { FilterError } from './filters.ts'
-import { formatValue } from './format.ts'
+import { formatCount, formatValue } from './format.ts'
 import { cutData, type Narration, narrationPlaceholder } from './narrative.ts'
 import { suggest } from './near.ts'
 import { printText } from './print.ts'
@@ -197,7 +197,8 @@ function narrateTag(findings: Findings): OwnTag {
 }
 
 function summaryOf(name: string, value: unknown): string {
-  if (isRows(value)) return `${name} has ${value.length} rows.`
+  if (isRows(value))
+    return `${name} has ${value.length === 1 ? 'one row' : `${formatCount(value.length)} rows`}.`
   if (isPlainObject(value) && typeof value.summary === 'string') return value.summary
   return `${name}: ${printText(value)}`
 }
