@@ -9,7 +9,14 @@ import { type Client, createClient } from '../src/client.ts'
 import { verify } from '../src/signature.ts'
 import { missingPostgres, type Postgres, startPostgres } from './postgres.ts'
 import { modes, type Receiver, startReceiver } from './receiver.ts'
-import { assay, cleanEnvironment, type Service, startService, temporaryFolder } from './service.ts'
+import {
+  assay,
+  cleanEnvironment,
+  eventually,
+  type Service,
+  startService,
+  temporaryFolder,
+} from './service.ts'
 
 const DATABASE = `moved_${process.pid}`
 const TOKEN = 'assay-move-test-token'
@@ -157,8 +164,11 @@ suite('assay move', { skip: missing ?? false }, () => {
     })
     client = createClient({ url: service.url, token: TOKEN })
     assert.equal((await client.jobs.wait(unfinished)).job_status, 'completed')
-    const last = (await client.events.list({ type: 'job.completed', limit: 1 })).items[0]!
-    assert.equal(last.data.assignment_id, unfinished)
+    // On PostgreSQL an event is read once nothing older is under way.
+    await eventually(async () => {
+      const [last] = (await client.events.list({ type: 'job.completed', limit: 1 })).items
+      return last?.data.assignment_id === unfinished
+    }, 'its event is read')
     assert.equal((await client.webhooks.test(webhook_id)).status_code, 200)
     const { headers, body } = receiver.arrivals.at(-1)!
     verify({ secret: signing_secret!, headers, body })
