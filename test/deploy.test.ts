@@ -39,3 +39,11 @@ test('the unit and the image start the program by a file that is there', () => {
   for (const file of ['deploy/assay.service', 'deploy/Dockerfile']) assert.match(read(file), /bin\/assay\.js/)
   assert.ok(existsSync(path.join(root, 'bin/assay.js')))
 })
+
+test('neither the image nor the repository takes the secrets that stand beside the compose file', () => {
+  for (const [file, line] of [
+    ['.dockerignore', '**/.env'],
+    ['.gitignore', '.env'],
+  ] as const)
+    assert.ok(read(file).split('\n').includes(line), file)
+})
