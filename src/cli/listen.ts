@@ -72,14 +72,19 @@ interface Registration {
   remove(): Promise<void>
 }
 
+/** Who lets requests fail wants to see them again: by the usual schedule the third would come after minutes. */
+const SOON = [1, 2, 5, 10, 30, 60]
+
 /** A webhook of our own at the service, for as long as we listen. */
 async function register(
   connection: Connection,
   url: string,
   events: EventType[] | undefined,
+  soon: boolean,
 ): Promise<Registration> {
   const webhook = await connection.client.webhooks.create({
     url,
+    ...(soon ? { retry_schedule: SOON } : {}),
     user_id: 'command line',
     presence_name: 'assay webhooks listen',
     events: events ?? [...ENDING_EVENTS, 'webhook.test'],
@@ -114,7 +119,11 @@ export const LISTEN: Command = {
     secret: { type: 'string', value: 'SECRET', doc: 'Verify with this signing secret and register nothing' },
     event: { type: 'string', multiple: true, value: 'TYPE', doc: 'Only this event type; repeat for more' },
     forward: { type: 'string', value: 'URL', doc: 'Hand each request on and answer with what comes back' },
-    fail: { type: 'string', value: 'N', doc: 'Answer the first N requests with 500, to see retries' },
+    fail: {
+      type: 'string',
+      value: 'N',
+      doc: 'Answer the first N requests with 500, to see retries (after 1, 2, 5 s, ...)',
+    },
     count: { type: 'string', value: 'N', doc: 'End after N requests' },
     json: { type: 'boolean', doc: 'Print each request as one line of JSON' },
   },
@@ -153,7 +162,7 @@ export const LISTEN: Command = {
       await receiver.close()
       throw new ExitError(EXIT.unavailable, 'No service runs on this home: start one, or give --secret.')
     }
-    const registration = connection ? await register(connection, receiver.url, events) : null
+    const registration = connection ? await register(connection, receiver.url, events, toFail > 0) : null
     secret ??= registration?.secret ?? null
     await ended.promise
     await registration?.remove()
