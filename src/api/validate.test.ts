@@ -54,7 +54,14 @@ test('brings times to UTC with milliseconds and refuses those that no database k
   const value = at('2026-01-31t12:00:00.5+02:00').value as { payload: { at: string } }
   assert.equal(value.payload.at, '2026-01-31T10:00:00.500Z')
   assert.deepEqual(at(null).faults, [])
-  const refused = ['2026-01-31', '2026-02-30T25:00:00Z', '1969-12-31T23:59:59Z', '9999-12-31T23:59:59-12:00']
+  const refused = [
+    '2026-01-31',
+    '2026-02-30T25:00:00Z',
+    '2026-02-30T12:00:00Z',
+    '2026-04-31T12:00:00Z',
+    '1969-12-31T23:59:59Z',
+    '9999-12-31T23:59:59-12:00',
+  ]
   for (const text of [...refused, '2026-06-30T23:59:60Z', '', 17])
     assert.equal(at(text).faults.length, 1, String(text))
 })

@@ -16,8 +16,14 @@ const MOST_DEPTH = 64
 const LATEST = Date.parse('9999-12-31T23:59:59.999Z')
 const TIME = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)$/
 
+/** Date.parse takes the 30th of February for the 2nd of March. */
+function isDay(text: string): boolean {
+  const [year, month, day] = text.slice(0, 10).split('-').map(Number)
+  return day! <= new Date(Date.UTC(year!, month, 0)).getUTCDate()
+}
+
 function isTime(text: string): boolean {
-  const ms = TIME.test(text) ? Date.parse(text.toUpperCase()) : Number.NaN
+  const ms = TIME.test(text) && isDay(text) ? Date.parse(text.toUpperCase()) : Number.NaN
   return ms >= 0 && ms <= LATEST
 }
 
