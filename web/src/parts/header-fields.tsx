@@ -40,7 +40,7 @@ export function HeaderFields({ headers, faults, onChange }: HeaderProps) {
             onChange={({ target }) => set({ value: target.value })}
           />
           <CheckField
-            label={`Value ${index + 1} is no secret: show it`}
+            label={`Row ${index + 1} is no secret: show it`}
             checked={header.public}
             // What is kept of a secret cannot be shown: it has to be typed again.
             disabled={staysSecret(header)}
