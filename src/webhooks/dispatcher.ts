@@ -16,11 +16,11 @@ import type { AttemptOutcome, ClaimedDelivery, Store } from '../store/store.ts'
 import type { Targets } from '../target.ts'
 import { nextStep } from './retry.ts'
 import { createRuns, RUN_MS } from './runs.ts'
-import { type Sender, type Sent, send, unsent } from './send.ts'
+import { post, type Sender, type Sent, unsent } from './send.ts'
 import type { Senders } from './senders/senders.ts'
 import { createSettling, isStoreAway, type Settling } from './settling.ts'
-import { createSigner, type Signer } from './sign.ts'
-import { traceDelivery } from './trace.ts'
+import { type AttemptHeaders, createSigner, type Signer } from './sign.ts'
+import { type DeliveryTrace, traceDelivery } from './trace.ts'
 
 /** A webhook's rate is spaced within a quarter of a second, so the store is asked that often. */
 const POLL_MS = 250
@@ -76,34 +76,45 @@ async function tell(
   return sender.send({ delivery_id, workspace_id, webhook, event, attempt: number, now }, giveUp)
 }
 
-/** Null: given up while stopping. */
-async function attempt(
+const UNMADE = 'set the headers, or where it goes, again'
+
+/** What is recorded where the attempt could not even be made. Null: nothing, it goes back and no try is counted. */
+function unmade(work: Work, claimed: ClaimedDelivery, now: number, error: unknown): Sent | null {
+  // What is to be told could not be read.
+  if (isStoreAway(error)) return null
+  const { webhook, delivery_id, attempt: number } = claimed
+  work.log.error({ webhook_id: webhook.webhook_id, delivery_id, err: error }, 'a delivery cannot be made')
+  const detail =
+    error instanceof SecretError
+      ? `A stored secret cannot be opened: rotate the signing secret and ${UNMADE}.`
+      : `The request could not be made: ${UNMADE}, and rotate the signing secret.`
+  return unsent({ number, now, url: webhook.url, body: Buffer.alloc(0) }, { class: 'request_invalid', detail })
+}
+
+/** `done` with null: given up while stopping. It is called once, at once or later, and must not throw. */
+function attempt(
   work: Work,
   claimed: ClaimedDelivery,
   giveUp: AbortSignal,
   traceparent: string | undefined,
-): Promise<Sent | null> {
+  done: (sent: Sent | null) => void,
+): void {
   const { webhook, event } = claimed
   const now = work.clock.now()
-  const body = Buffer.from(claimed.body, 'utf8')
-  const request = { number: claimed.attempt, now, url: webhook.url, body }
-  try {
-    if (webhook.kind !== 'webhook') return await tell(work, claimed, now, giveUp)
-    const headers = work.signer({ webhook, event, body, now, traceparent })
-    return await send(work.sender, { ...request, headers, signal: giveUp })
-  } catch (error) {
-    // What is to be told could not be read: it goes back, and no try is counted.
-    if (isStoreAway(error)) return null
-    work.log.error(
-      { webhook_id: webhook.webhook_id, delivery_id: claimed.delivery_id, err: error },
-      'a delivery cannot be made',
-    )
-    const detail =
-      error instanceof SecretError
-        ? 'A stored secret cannot be opened: rotate the signing secret and set the headers, or where it goes, again.'
-        : 'The request could not be made: set the headers, or where it goes, again, and rotate the signing secret.'
-    return unsent(request, { class: 'request_invalid', detail })
+  const failed = (error: unknown): void => done(unmade(work, claimed, now, error))
+  if (webhook.kind !== 'webhook') {
+    tell(work, claimed, now, giveUp).then(done, failed)
+    return
   }
+  const body = Buffer.from(claimed.body, 'utf8')
+  let headers: AttemptHeaders
+  try {
+    headers = work.signer({ webhook, event, body, now, traceparent })
+  } catch (error) {
+    return failed(error)
+  }
+  const request = { number: claimed.attempt, now, url: webhook.url, headers, body, signal: giveUp }
+  post(work.sender, request, done, failed)
 }
 
 function hostOf(url: string): string | null {
@@ -140,31 +151,58 @@ function report(work: Work, claimed: ClaimedDelivery, { record }: Sent, outcome:
   else writeLine(work.log, 'info', `,${JSON.stringify(fields).slice(1, -1)}`, 'attempted a delivery')
 }
 
-/** Sends the deliveries of one place, one after the other; answers those that were left where it had to end before. */
-async function sendRun(
+interface RunEnd {
+  /** What was not sent. */
+  left: readonly ClaimedDelivery[]
+  failed: boolean
+  elapsedMs: number
+}
+
+/**
+ * Sends the deliveries of one place, one after the other; answers those that were left where it had to end before. One
+ * promise for all of them: the next is sent in the call that brings the end of an answer, over the same connection.
+ */
+function sendRun(
   work: Work,
   run: readonly ClaimedDelivery[],
   settling: Settling,
   { stop, giveUp }: { stop: AbortSignal; giveUp: AbortSignal },
-): Promise<{ left: readonly ClaimedDelivery[]; failed: boolean; elapsedMs: number }> {
+): Promise<RunEnd> {
   const began = performance.now()
-  const elapsed = (): number => performance.now() - began
-  const goesOn = (): boolean => !stop.aborted && work.holds() && settling.hasRoom() && elapsed() < RUN_MS
-  for (const [index, claimed] of run.entries()) {
-    const end = (failed: boolean, done: number) => ({ left: run.slice(done), failed, elapsedMs: elapsed() })
-    if (index > 0 && !goesOn()) return end(false, index)
-    const trace = traceDelivery(work.traces, claimed)
-    const sent = await attempt(work, claimed, giveUp, trace?.traceparent)
-    trace?.end(sent)
-    if (sent === null) return end(false, index)
-    const step = nextStep({ webhook: claimed.webhook, ...sent, now: work.clock.now(), random: work.random })
-    const { delivery_id, attempt: number, node_id } = claimed
-    const outcome = { delivery_id, attempt: number, node_id, record: sent.record, ...step }
-    report(work, claimed, sent, outcome)
-    settling.record(claimed, outcome)
-    if (sent.record.error !== null) return end(true, index + 1)
-  }
-  return { left: [], failed: false, elapsedMs: elapsed() }
+  const goesOn = (): boolean =>
+    !stop.aborted && work.holds() && settling.hasRoom() && performance.now() - began < RUN_MS
+  return new Promise((resolve, reject) => {
+    let done = 0
+    let trace: DeliveryTrace | null = null
+    const end = (failed: boolean): void =>
+      resolve({ left: run.slice(done), failed, elapsedMs: performance.now() - began })
+    const sendNext = (): void => {
+      trace = traceDelivery(work.traces, run[done]!)
+      attempt(work, run[done]!, giveUp, trace?.traceparent, sent)
+    }
+    const settle = (result: Sent | null): void => {
+      const claimed = run[done]!
+      trace?.end(result)
+      if (result === null) return end(false)
+      const step = nextStep({ webhook: claimed.webhook, ...result, now: work.clock.now(), random: work.random })
+      const { delivery_id, attempt: number, node_id } = claimed
+      const outcome = { delivery_id, attempt: number, node_id, record: result.record, ...step }
+      report(work, claimed, result, outcome)
+      settling.record(claimed, outcome)
+      done += 1
+      const failed = result.record.error !== null
+      if (failed || done === run.length || !goesOn()) return end(failed)
+      sendNext()
+    }
+    const sent = (result: Sent | null): void => {
+      try {
+        settle(result)
+      } catch (error) {
+        reject(error)
+      }
+    }
+    sendNext()
+  })
 }
 
 async function recover(work: Work, signal: AbortSignal): Promise<void> {

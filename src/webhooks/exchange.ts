@@ -1,11 +1,12 @@
 /**
  * One request and its answer under one deadline for the whole: resolving, connecting, sending, and reading the body. A
  * timer for idleness would be beaten by a receiver that drips (measured: undici's `bodyTimeout` is one). The body is read
- * as it comes, kept up to a cap and never decompressed. It always resolves: a failure is a value.
+ * as it comes, kept up to a cap and never decompressed. It always ends: a failure is a value. There is one object for each
+ * exchange and neither a promise nor a timer of its own: at thousands a second these cost more than what they are for.
  */
 import { createHash, type Hash } from 'node:crypto'
 import type { Dispatcher } from 'undici'
-import type { ConnectPhases, Guard } from '../outgoing/guard.ts'
+import type { ConnectPhases, Guard, Line } from '../outgoing/guard.ts'
 
 /** The deadline came before the answer was complete. */
 export class DeadlineError extends Error {}
@@ -14,6 +15,8 @@ export class AbandonedError extends Error {}
 
 export interface ExchangeRequest {
   url: URL
+  /** `url.origin`, which takes as long to make as to look up a connection by it. */
+  origin: string
   method: 'POST'
   /** Name, value, name, value. */
   headers: string[]
@@ -28,34 +31,34 @@ export interface ExchangeRequest {
 
 export interface Exchange {
   /** Null: there was no answer. */
-  status: number | null
-  headers: Record<string, string>
-  body: Buffer
+  readonly status: number | null
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Buffer
   /** The body was longer than what is kept, or ended early. */
-  truncated: boolean
+  readonly truncated: boolean
   /** Bytes of the body that were read. */
-  read: number
+  readonly read: number
   /** They are all that it has. */
-  whole: boolean
+  readonly whole: boolean
   /** SHA-256 of the bytes that were read, in hex, where those are more than what is kept. */
-  sha256: string | null
-  phases: ConnectPhases & { first_byte: number | null; total: number }
+  readonly sha256: string | null
+  readonly phases: ConnectPhases & { first_byte: number | null; total: number }
   /** What went wrong below HTTP; null: the answer is complete, or cut where it was longer than what is read. */
-  failure: Error | null
+  readonly failure: Error | null
 }
 
 /** A body a little longer than what is kept is read to its end, so that the connection can be used again. */
 const READ_BEYOND = 48 * 1024
 const NOTHING = Buffer.alloc(0)
+const NO_HEADERS: Readonly<Record<string, string>> = {}
 const SOCKET_CODES = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'])
 
 function flatten(headers: Record<string, string | string[] | undefined>): Record<string, string> {
-  const flat: Record<string, string> = {}
   for (const name of Object.keys(headers)) {
-    const value = headers[name] ?? ''
-    flat[name] = typeof value === 'string' ? value : value.join(', ')
+    const value = headers[name]
+    if (typeof value !== 'string') headers[name] = value?.join(', ') ?? ''
   }
-  return flat
+  return headers as Record<string, string>
 }
 
 function pathOf(url: URL): string {
@@ -87,127 +90,215 @@ class BodyReader {
     } else this.hash.update(chunk)
   }
 
-  body(): Pick<Exchange, 'body' | 'read' | 'sha256'> {
-    const { chunks, read } = this
-    const body = chunks.length === 1 ? chunks[0]! : chunks.length === 0 ? NOTHING : Buffer.concat(chunks)
-    return { body, read, sha256: this.hash?.digest('hex') ?? null }
+  body(): Buffer {
+    const { chunks } = this
+    return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
+  }
+
+  /** Of all that was read; null: that is what is kept. */
+  sha256(): string | null {
+    return this.hash?.copy().digest('hex') ?? null
   }
 }
 
-/** Collects one try; `done` is called once, with what failed or null. */
-function collector(guard: Guard, keep: number, done: (failure: Error | null) => void) {
-  const started = performance.now()
-  const reader = new BodyReader(keep)
-  let sentAt = started
-  let over = false
-  let controller: Dispatcher.DispatchController | undefined
-  const state: Pick<Exchange, 'status' | 'headers' | 'whole'> & {
-    connecting: (ConnectPhases & { reused: boolean }) | null
-    firstByte: number | null
-  } = { status: null, headers: {}, whole: false, connecting: null, firstByte: null }
-  const finish = (failure: Error | null): void => {
-    if (over) return
-    over = true
-    state.connecting ??= guard.phasesOf(handler)
-    done(failure)
+/** Those that hear of one thing, however many: one listener or timer for all of them, since each costs more than to send. */
+const hearers = new WeakMap<AbortSignal, Set<Running>>()
+
+function hearersOf(signal: AbortSignal): Set<Running> {
+  const known = hearers.get(signal)
+  if (known) return known
+  const all = new Set<Running>()
+  hearers.set(signal, all)
+  const tell = (): void => {
+    for (const each of all) each.stop(new AbandonedError('The sender is stopping.'))
   }
-  const handler: Dispatcher.DispatchHandler = {
-    onRequestStart(control) {
-      controller = control
-      if (over) return control.abort(new AbandonedError('The exchange is over.'))
-      state.connecting = guard.phasesOf(handler)
-      sentAt = performance.now()
-    },
-    onResponseStart(_control, status, headers) {
-      if (status < 200) return
-      state.firstByte = performance.now() - sentAt
-      state.status = status
-      state.headers = flatten(headers)
-    },
-    onResponseData(control, chunk) {
-      reader.add(chunk)
-      if (reader.read > keep + READ_BEYOND) {
-        finish(null)
-        control.abort(new AbandonedError('The body is longer than what is read.'))
-      }
-    },
-    onResponseEnd() {
-      state.whole = true
-      finish(null)
-    },
-    onResponseError: (_control, error) => finish(error),
-  }
-  return {
-    handler,
-    state,
-    body: () => reader.body(),
-    stop(reason: Error) {
-      finish(reason)
-      controller?.abort(reason)
-    },
-  }
+  signal.addEventListener('abort', tell, { once: true })
+  return all
 }
 
-/** A kept connection that the other side had closed meanwhile: nothing was answered, the next is tried, at last a fresh one. */
-function wasStale(failure: Error | null, state: ReturnType<typeof collector>['state']): boolean {
-  const code = (failure as { code?: string } | null)?.code ?? ''
-  return state.status === null && state.connecting?.reused === true && SOCKET_CODES.has(code)
-}
+/** Each has the same time, so the first that began is the first whose time is over. */
+class Deadline {
+  readonly #ms: number
+  readonly #running = new Set<Running>()
+  #timer: NodeJS.Timeout | null = null
 
-/** One listener for each signal, however many exchanges would hear it: to add one costs more than to send. */
-const hearers = new WeakMap<AbortSignal, Set<() => void>>()
+  constructor(ms: number) {
+    this.#ms = ms
+  }
 
-/** Answers how to hear no more. */
-function onAbort(signal: AbortSignal, hear: () => void): () => void {
-  let all = hearers.get(signal)
-  if (!all) {
-    const made = new Set<() => void>()
-    hearers.set(signal, (all = made))
-    const tell = (): void => {
-      for (const each of made) each()
+  add(running: Running): void {
+    this.#running.add(running)
+    if (this.#running.size > 1) return
+    if (this.#timer) this.#timer.ref()
+    else this.#wait(this.#ms)
+  }
+
+  delete(running: Running): void {
+    if (this.#running.delete(running) && this.#running.size === 0) this.#timer?.unref()
+  }
+
+  #wait(ms: number): void {
+    this.#timer = setTimeout(() => this.#look(), Math.max(1, Math.ceil(ms)))
+  }
+
+  #look(): void {
+    this.#timer = null
+    const over = performance.now() - this.#ms
+    for (const running of this.#running) {
+      if (running.began > over) return this.#wait(running.began - over)
+      running.stop(new DeadlineError('No complete answer in time.'))
     }
-    signal.addEventListener('abort', tell, { once: true })
   }
-  all.add(hear)
-  return () => all.delete(hear)
 }
 
-export function exchange(guard: Guard, request: ExchangeRequest): Promise<Exchange> {
-  const started = performance.now()
-  return new Promise((resolve) => {
-    let current: ReturnType<typeof collector>
-    let hearNoMore: (() => void) | undefined
-    const giveUp = (): void => current.stop(new AbandonedError('The sender is stopping.'))
-    const timer = setTimeout(
-      () => current.stop(new DeadlineError('No complete answer in time.')),
-      request.deadline,
-    )
-    const end = (failure: Error | null): void => {
-      clearTimeout(timer)
-      hearNoMore?.()
-      const { status, headers, whole, connecting, firstByte } = current.state
-      const { dns, connect, tls } = connecting ?? { dns: null, connect: null, tls: null }
-      const phases = { dns, connect, tls, first_byte: firstByte, total: performance.now() - started }
-      const answer = current.body()
-      const truncated = status !== null && (!whole || answer.sha256 !== null)
-      resolve({ status, headers, ...answer, truncated, whole, phases, failure })
-    }
-    const start = (): void => {
-      const done = (failure: Error | null): void =>
-        wasStale(failure, current.state) ? start() : end(failure)
-      current = collector(guard, request.keep, done)
-      const { url, method, headers, body } = request
-      try {
-        guard.dispatcher.dispatch(
-          { origin: url.origin, path: pathOf(url), method, headers, body },
-          current.handler,
-        )
-      } catch (error) {
-        current.stop(error as Error)
-      }
-    }
-    if (request.signal) hearNoMore = onAbort(request.signal, giveUp)
-    start()
-    if (request.signal?.aborted) giveUp()
-  })
+const deadlines = new Map<number, Deadline>()
+
+function deadlineOf(ms: number): Deadline {
+  const known = deadlines.get(ms)
+  if (known) return known
+  const made = new Deadline(ms)
+  deadlines.set(ms, made)
+  return made
+}
+
+/** One exchange while it runs, and then what became of it. */
+class Running implements Exchange, Dispatcher.DispatchHandler {
+  readonly began = performance.now()
+  status: number | null = null
+  headers = NO_HEADERS
+  whole = false
+  failure: Error | null = null
+  readonly phases: Exchange['phases'] = { dns: null, connect: null, tls: null, first_byte: null, total: 0 }
+  readonly #guard: Guard
+  readonly #request: ExchangeRequest
+  readonly #done: (exchange: Exchange) => void
+  readonly #deadline: Deadline
+  readonly #hearers: Set<Running> | null
+  #body: BodyReader | null = null
+  #line: Line | null = null
+  #reused: boolean | null = null
+  #sentAt = 0
+  #over = false
+  #controller: Dispatcher.DispatchController | null = null
+
+  constructor(guard: Guard, request: ExchangeRequest, done: (exchange: Exchange) => void) {
+    this.#guard = guard
+    this.#request = request
+    this.#done = done
+    this.#deadline = deadlineOf(request.deadline)
+    this.#hearers = request.signal ? hearersOf(request.signal) : null
+  }
+
+  get body(): Buffer {
+    return this.#body?.body() ?? NOTHING
+  }
+
+  get read(): number {
+    return this.#body?.read ?? 0
+  }
+
+  get sha256(): string | null {
+    return this.#body?.sha256() ?? null
+  }
+
+  get truncated(): boolean {
+    return this.status !== null && (!this.whole || this.read > this.#request.keep)
+  }
+
+  start(): void {
+    this.#deadline.add(this)
+    this.#hearers?.add(this)
+    this.#send()
+    if (this.#request.signal?.aborted) this.stop(new AbandonedError('The sender is stopping.'))
+  }
+
+  stop(reason: Error): void {
+    this.#finish(reason)
+    this.#controller?.abort(reason)
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (this.#over) return controller.abort(new AbandonedError('The exchange is over.'))
+    this.#controller = controller
+    this.#connected()
+    this.#sentAt = performance.now()
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    if (status < 200 || this.#over) return
+    this.phases.first_byte = performance.now() - this.#sentAt
+    this.status = status
+    this.headers = flatten(headers)
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#over) return
+    const { keep } = this.#request
+    this.#body ??= new BodyReader(keep)
+    this.#body.add(chunk)
+    if (this.#body.read <= keep + READ_BEYOND) return
+    this.#finish(null)
+    controller.abort(new AbandonedError('The body is longer than what is read.'))
+  }
+
+  onResponseEnd(): void {
+    if (this.#over) return
+    this.whole = true
+    this.#finish(null)
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (!this.#wasStale(error)) return this.#finish(error)
+    this.#leave(false)
+    this.#send()
+  }
+
+  #send(): void {
+    const { url, origin, method, headers, body } = this.#request
+    this.#line = this.#guard.take(origin)
+    this.#reused = null
+    this.#controller = null
+    this.#line.dispatch({ path: pathOf(url), method, headers, body }, this)
+  }
+
+  /** What connecting cost is known once it has ended, well or not. */
+  #connected(): void {
+    if (this.#reused !== null) return
+    const { dns, connect, tls, reused } = this.#line!.phases()
+    this.#reused = reused
+    Object.assign(this.phases, { dns, connect, tls })
+  }
+
+  /** A kept connection that the other side had closed meanwhile: nothing was answered, the next is tried, at last a fresh one. */
+  #wasStale(error: Error): boolean {
+    if (this.#over || this.status !== null || this.#reused !== true) return false
+    return SOCKET_CODES.has((error as { code?: string }).code ?? '')
+  }
+
+  #leave(whole: boolean): void {
+    this.#guard.give(this.#line!, whole)
+  }
+
+  /** What follows the end of an answer may send at once, on the same line: of the parser's state nothing is in its way. */
+  #finish(failure: Error | null): void {
+    if (this.#over) return
+    this.#connected()
+    this.#over = true
+    this.failure = failure
+    this.phases.total = performance.now() - this.began
+    this.#deadline.delete(this)
+    this.#hearers?.delete(this)
+    this.#leave(this.whole)
+    if (this.whole) this.#done(this)
+    else queueMicrotask(() => this.#done(this))
+  }
+}
+
+/** `done` is called once; it must not throw. Where the answer is complete what it sends next goes over the same connection. */
+export function exchange(guard: Guard, request: ExchangeRequest, done: (exchange: Exchange) => void): void {
+  new Running(guard, request, done).start()
 }

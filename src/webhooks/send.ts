@@ -110,15 +110,17 @@ function responseBody(
   }
 }
 
-function rounded(phases: Exchange['phases']): Attempt['phases'] {
-  const round = (ms: number | null): number | null => (ms === null ? null : Math.round(ms * 100) / 100)
-  const { dns, connect, tls, first_byte, total } = phases
+function hundredths(ms: number | null): number | null {
+  return ms === null ? null : Math.round(ms * 100) / 100
+}
+
+function rounded({ dns, connect, tls, first_byte, total }: Exchange['phases']): Attempt['phases'] {
   return {
-    dns: round(dns),
-    connect: round(connect),
-    tls: round(tls),
-    first_byte: round(first_byte),
-    total: round(total) ?? 0,
+    dns: hundredths(dns),
+    connect: hundredths(connect),
+    tls: hundredths(tls),
+    first_byte: hundredths(first_byte),
+    total: hundredths(total) ?? 0,
   }
 }
 
@@ -139,7 +141,7 @@ export function unsent(request: Omit<AttemptRequest, 'headers' | 'signal'>, erro
   }
 }
 
-type Judgement = ReturnType<typeof vetUrl>
+type Judgement = { ok: true; url: URL; origin: string } | { ok: false; fault: string }
 const JUDGED_MOST = 10_000
 const judgements = new WeakMap<Targets, Map<string, Judgement>>()
 
@@ -147,45 +149,73 @@ const judgements = new WeakMap<Targets, Map<string, Judgement>>()
 function judge(url: string, targets: Targets): Judgement {
   let known = judgements.get(targets)
   if (!known || known.size >= JUDGED_MOST) judgements.set(targets, (known = new Map()))
-  const judgement = known.get(url) ?? vetUrl(url, targets)
+  const before = known.get(url)
+  if (before) return before
+  const vetted = vetUrl(url, targets)
+  const judgement = vetted.ok ? { ...vetted, origin: vetted.url.origin } : vetted
   known.set(url, judgement)
   return judgement
 }
 
-/** Null: it was given up (`signal`), nothing is known and nothing is to be recorded. */
-export async function send(sender: Sender, request: AttemptRequest): Promise<Sent | null> {
-  const vetted = judge(request.url, sender.targets)
-  if (!vetted.ok) return unsent(request, { class: 'ssrf_blocked', detail: vetted.fault })
-  const { sent, shown, secrets } = request.headers
-  const result = await exchange(sender.guard, {
-    url: vetted.url,
-    method: 'POST',
-    headers: sent,
-    body: request.body,
-    deadline: sender.deadline ?? DEADLINE,
-    keep: RESPONSE_KEPT + LONGEST_VALUE,
-    signal: request.signal,
-  })
-  if (result.failure instanceof AbandonedError) return null
+function recordOf(request: AttemptRequest, result: Exchange): Sent {
+  const { shown, secrets } = request.headers
+  const { headers, status } = result
   const phases = rounded(result.phases)
   const response =
-    result.status === null
+    status === null
       ? null
-      : { headers: responseHeaders(result.headers, secrets), ...responseBody(result, secrets) }
+      : { headers: responseHeaders(headers, secrets), ...responseBody(result, secrets) }
   return {
     record: {
       number: request.number,
       started_at: iso(request.now),
       duration_ms: phases.total,
-      status_code: result.status,
+      status_code: status,
       error: attemptError(result),
       phases,
       request: { method: 'POST', url: request.url, headers: shown },
       response,
     },
     answer: {
-      retryAfter: result.headers['retry-after'] ?? null,
-      control: result.headers['webhook-delivery'] ?? null,
+      retryAfter: headers['retry-after'] ?? null,
+      control: headers['webhook-delivery'] ?? null,
     },
   }
+}
+
+/**
+ * One of them is called once, and must not throw: `done` with null where it was given up (`signal`), nothing is known and
+ * nothing is to be recorded. What it sends to the same receiver after a complete answer goes over the same connection.
+ */
+export function post(
+  sender: Sender,
+  request: AttemptRequest,
+  done: (sent: Sent | null) => void,
+  failed: (error: unknown) => void,
+): void {
+  const vetted = judge(request.url, sender.targets)
+  if (!vetted.ok) return done(unsent(request, { class: 'ssrf_blocked', detail: vetted.fault }))
+  const asked = {
+    url: vetted.url,
+    origin: vetted.origin,
+    method: 'POST' as const,
+    headers: request.headers.sent,
+    body: request.body,
+    deadline: sender.deadline ?? DEADLINE,
+    keep: RESPONSE_KEPT + LONGEST_VALUE,
+    signal: request.signal,
+  }
+  exchange(sender.guard, asked, (result) => {
+    let sent: Sent | null
+    try {
+      sent = result.failure instanceof AbandonedError ? null : recordOf(request, result)
+    } catch (error) {
+      return failed(error)
+    }
+    done(sent)
+  })
+}
+
+export function send(sender: Sender, request: AttemptRequest): Promise<Sent | null> {
+  return new Promise((resolve, reject) => post(sender, request, resolve, reject))
 }
