@@ -190,7 +190,13 @@ class OwnLine implements Line {
   readonly #made: Made = { ...NO_PHASES, used: false }
   readonly #crowded: () => boolean
 
-  constructor(origin: string, connect: Connect, idleTimeout: number, crowded: () => boolean, lost: () => void) {
+  constructor(
+    origin: string,
+    connect: Connect,
+    idleTimeout: number,
+    crowded: () => boolean,
+    lost: () => void,
+  ) {
     this.origin = origin
     this.#crowded = crowded
     this.client = new Client(origin, {

@@ -3,7 +3,15 @@
  * row (`claim_at`), so that a claim reads a few rows however many webhooks and deliveries wait.
  */
 import { iso } from '../runtime/clock.ts'
-import { isOpen, MAX_IN_FLIGHT, type WebhookStatus } from '../webhook.ts'
+import {
+  breakerAfter,
+  type Health,
+  healthAfter,
+  isOpen,
+  MAX_IN_FLIGHT,
+  type WebhookStatus,
+} from '../webhook.ts'
+import type { AttemptOutcome } from './store.ts'
 
 export interface Turn {
   status: WebhookStatus
@@ -84,4 +92,35 @@ export function firstInTurn<T extends Turn>(turn: T, now: string): T & { due_at:
     due_at: before < now ? before : now,
     open_until: isOpen(turn) ? null : turn.open_until,
   }
+}
+
+/** What a webhook is told of a settled delivery. */
+export interface Settled {
+  outcome: AttemptOutcome
+  /** Where it is to be tried again. */
+  due_at: string | null
+  /** The place is free. */
+  freed: boolean
+}
+
+/** The webhook after these attempts, in their order, at `now` (milliseconds). */
+export function afterAttempts<T extends Turn & Health>(
+  before: T,
+  settled: readonly Settled[],
+  now: number,
+): T {
+  const at = iso(now)
+  const after = { ...before }
+  for (const { outcome, due_at, freed } of settled) {
+    if (freed) after.in_flight -= 1
+    // No other waits that has not waited before.
+    if (due_at !== null && (after.due_at === null || due_at < after.due_at)) after.due_at = due_at
+    const works = outcome.next.status === 'delivered' || outcome.reached === true
+    // Where none has failed one that arrives changes nothing: most do.
+    if (works && after.failures === 0 && after.open_until === null && after.failing_since === null)
+      continue
+    Object.assign(after, breakerAfter(after, works, now, outcome.hold_ms))
+    Object.assign(after, healthAfter(after, works, outcome.record.error, at))
+  }
+  return after
 }

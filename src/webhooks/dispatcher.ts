@@ -88,7 +88,10 @@ function unmade(work: Work, claimed: ClaimedDelivery, now: number, error: unknow
     error instanceof SecretError
       ? `A stored secret cannot be opened: rotate the signing secret and ${UNMADE}.`
       : `The request could not be made: ${UNMADE}, and rotate the signing secret.`
-  return unsent({ number, now, url: webhook.url, body: Buffer.alloc(0) }, { class: 'request_invalid', detail })
+  return unsent(
+    { number, now, url: webhook.url, body: Buffer.alloc(0) },
+    { class: 'request_invalid', detail },
+  )
 }
 
 /** `done` with null: given up while stopping. It is called once, at once or later, and must not throw. */
@@ -184,7 +187,12 @@ function sendRun(
       const claimed = run[done]!
       trace?.end(result)
       if (result === null) return end(false)
-      const step = nextStep({ webhook: claimed.webhook, ...result, now: work.clock.now(), random: work.random })
+      const step = nextStep({
+        webhook: claimed.webhook,
+        ...result,
+        now: work.clock.now(),
+        random: work.random,
+      })
       const { delivery_id, attempt: number, node_id } = claimed
       const outcome = { delivery_id, attempt: number, node_id, record: result.record, ...step }
       report(work, claimed, result, outcome)

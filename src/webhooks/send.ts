@@ -162,9 +162,7 @@ function recordOf(request: AttemptRequest, result: Exchange): Sent {
   const { headers, status } = result
   const phases = rounded(result.phases)
   const response =
-    status === null
-      ? null
-      : { headers: responseHeaders(headers, secrets), ...responseBody(result, secrets) }
+    status === null ? null : { headers: responseHeaders(headers, secrets), ...responseBody(result, secrets) }
   return {
     record: {
       number: request.number,

@@ -5,9 +5,9 @@
  */
 import { type Delivery, latencyBucket } from '../../delivery.ts'
 import { type Event, eventText } from '../../event.ts'
-import { breakerAfter, healthAfter, MAX_IN_FLIGHT, type Webhook } from '../../webhook.ts'
+import { MAX_IN_FLIGHT, type Webhook } from '../../webhook.ts'
 import type { AttemptOutcome, ClaimedDelivery, Input } from '../store.ts'
-import { afterClaim, claimAt, firstInTurn, mayRun } from '../turn.ts'
+import { afterAttempts, afterClaim, claimAt, firstInTurn, mayRun, type Settled } from '../turn.ts'
 import { requireNode } from './claims.ts'
 import type { Transaction } from './connection.ts'
 import { addDeliveries, findDelivery, toDelivery } from './deliveries.ts'
@@ -262,23 +262,13 @@ function settle(tx: Transaction, outcomes: AttemptOutcome[]): Promise<SettledRow
   )
 }
 
-interface Settled {
-  outcome: AttemptOutcome
-  row: SettledRow
-}
-
 /** The webhook after these outcomes, in their order. */
-async function updateHealth(tx: Transaction, before: LockedTurn, settled: Settled[]): Promise<LockedTurn> {
-  const now = Date.parse(tx.now)
-  const freed = settled.filter(({ row }) => !row.ahead).length
-  const after = { ...before, in_flight: before.in_flight - freed }
-  for (const { outcome, row } of settled) {
-    // No other waits that has not waited before.
-    if (row.due_at !== null && (after.due_at === null || row.due_at < after.due_at)) after.due_at = row.due_at
-    const works = outcome.next.status === 'delivered' || outcome.reached === true
-    Object.assign(after, breakerAfter(after, works, now, outcome.hold_ms))
-    Object.assign(after, healthAfter(after, works, outcome.record.error, tx.now))
-  }
+async function updateHealth(
+  tx: Transaction,
+  before: LockedTurn,
+  settled: readonly Settled[],
+): Promise<LockedTurn> {
+  const after = afterAttempts(before, settled, Date.parse(tx.now))
   if (after.failing_since !== before.failing_since || after.failing_reason !== before.failing_reason)
     await writeHealth(tx, after.webhook_id, after)
   return after
@@ -292,22 +282,21 @@ export async function recordAttempts(tx: Transaction, outcomes: AttemptOutcome[]
     outcomes.map(({ delivery_id }) => delivery_id),
   )
   const rows = new Map((await settle(tx, outcomes)).map((row) => [keyOf(row), row]))
-  const settled: Settled[] = []
+  const of = new Map<string, Settled[]>(turns.map(({ webhook_id }) => [webhook_id, []]))
   const written = outcomes.map((outcome) => {
     const key = keyOf(outcome)
     const row = rows.get(key)
     // The same attempt told twice is written once.
     rows.delete(key)
     if (!row) return false
-    settled.push({ outcome, row })
+    of.get(row.webhook_id)?.push({ outcome, due_at: row.due_at, freed: !row.ahead })
     tx.hint({ topic: 'delivery', delivery_id: outcome.delivery_id })
     return true
   })
-  const of = Map.groupBy(settled, ({ row }) => row.webhook_id)
   const after: LockedTurn[] = []
   for (const turn of turns) {
-    const own = of.get(turn.webhook_id)
-    if (own) after.push(await updateHealth(tx, turn, own))
+    const own = of.get(turn.webhook_id)!
+    if (own.length > 0) after.push(await updateHealth(tx, turn, own))
   }
   await writeTurns(tx, after)
   for (const [webhook_id, own] of of) {

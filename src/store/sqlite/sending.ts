@@ -7,9 +7,9 @@
 import { type Delivery, latencyBucket } from '../../delivery.ts'
 import { type Event, eventText } from '../../event.ts'
 import { iso } from '../../runtime/clock.ts'
-import { breakerAfter, healthAfter, type Webhook } from '../../webhook.ts'
+import type { Webhook } from '../../webhook.ts'
 import type { AttemptOutcome, ClaimedDelivery, Input } from '../store.ts'
-import { afterClaim, claimAt, firstInTurn, mayRun, type Turn } from '../turn.ts'
+import { afterAttempts, afterClaim, claimAt, firstInTurn, mayRun, type Settled, type Turn } from '../turn.ts'
 import { requireNode } from './claims.ts'
 import type { Connection } from './connection.ts'
 import { addDelivery, type DeliveryRow, findDelivery, toDelivery } from './deliveries.ts'
@@ -35,38 +35,35 @@ const WAITING = `
 
 type TurnRow = WebhookRow & Turn & { claim_at: string | null }
 
-interface Waiting {
-  rowid: number
-  delivery_id: string
-  due_at: string
-}
+type Waiting = [rowid: number, delivery_id: string, due_at: string]
 
 /** A webhook within one claim. */
 interface Taker {
   webhook: Webhook
   turn: Pick<TurnRow, 'webhook_id' | 'claim_at'> & Turn
-  /** The first of its deliveries that are not yet taken: read twice as far each time, from the index alone. */
+  /** The first of its deliveries that are not yet taken, from the index alone; all, or one more than is taken. */
   waiting: Waiting[]
-  /** So many of them are taken. */
+  /** So many of them are taken, */
   taken: number
-  read: number
+  /** and this is the last that was. */
+  last: Waiting | null
   /** The runs of its places. */
   runs: Waiting[][]
 }
 
-function readOn(connection: Connection, taker: Taker, last: Waiting | undefined): void {
-  taker.read *= 2
+function readOn(connection: Connection, taker: Taker, most: number): void {
   taker.taken = 0
-  const after = last ?? { due_at: '', delivery_id: '' }
-  const { webhook_id } = taker.turn
-  taker.waiting = connection.all<Waiting>(WAITING, webhook_id, after.due_at, after.delivery_id, taker.read)
+  const [, delivery_id, due_at] = taker.last ?? [0, '', '']
+  taker.waiting = connection.tuples<Waiting>(WAITING, taker.turn.webhook_id, due_at, delivery_id, most)
+  taker.turn.due_at = taker.waiting[0]?.[2] ?? null
 }
 
 function takeNext(connection: Connection, taker: Taker): Waiting {
   const next = taker.waiting[taker.taken]!
+  taker.last = next
   taker.taken += 1
-  if (taker.taken === taker.waiting.length) readOn(connection, taker, next)
-  taker.turn.due_at = taker.waiting[taker.taken]?.due_at ?? null
+  if (taker.taken === taker.waiting.length) readOn(connection, taker, 2 * taker.taken)
+  taker.turn.due_at = taker.waiting[taker.taken]?.[2] ?? null
   return next
 }
 
@@ -81,6 +78,8 @@ function takePlace(connection: Connection, taker: Taker, now: number): Taken {
 /** What else is due goes to the places that the webhook was given, one to each in turn, up to `most` for each. */
 function fillRuns(connection: Connection, taker: Taker, most: number, at: string): void {
   const { runs, turn } = taker
+  const wanted = runs.length * (most - 1)
+  if (wanted >= taker.waiting.length - taker.taken && wanted > 0) readOn(connection, taker, wanted + 1)
   for (let more = runs.length; more < runs.length * most; more += 1) {
     if (turn.due_at === null || turn.due_at > at) break
     runs[more % runs.length]!.push(takeNext(connection, taker))
@@ -94,10 +93,10 @@ function newTaker(connection: Connection, row: TurnRow): Taker {
     turn: { ...row },
     waiting: [],
     taken: 0,
-    read: 1,
+    last: null,
     runs: [],
   }
-  readOn(connection, taker, undefined)
+  readOn(connection, taker, 2)
   return taker
 }
 
@@ -142,52 +141,61 @@ function takeTurns(connection: Connection, { limit, runs }: Input<'claimDeliveri
   return taken
 }
 
-type Claimed = Pick<DeliveryRow, 'workspace_id' | 'event_seq' | 'attempt_count'>
+const CLAIM = 'UPDATE deliveries SET owner = ?, ahead = ? WHERE rowid IN (SELECT value FROM json_each(?))'
+// In the order of the list.
+const CLAIMED = `
+  SELECT delivery_id, deliveries.workspace_id, attempt_count, seq, events.event_id, events.type, timestamp, data
+  FROM json_each(?) AS given CROSS JOIN deliveries ON deliveries.rowid = given.value
+    CROSS JOIN events ON events.seq = event_seq`
+
+type Claimed = [
+  delivery_id: string,
+  workspace_id: string,
+  attempt_count: number,
+  event_seq: number,
+  event_id: string,
+  type: Event['type'],
+  timestamp: string,
+  data: string,
+]
 type Told = Pick<ClaimedDelivery, 'event' | 'body'>
+
+function rowids(of: readonly Waiting[]): string {
+  return `[${of.map(([rowid]) => rowid).join(',')}]`
+}
 
 export function claimDeliveries(connection: Connection, input: Input<'claimDeliveries'>): ClaimedDelivery[] {
   requireNode(connection, input.node_id)
   const { node_id } = input
+  const taken = takeTurns(connection, input)
+  if (taken.length === 0) return []
+  connection.run(CLAIM, node_id, 1, rowids(taken.flatMap(({ run }) => run.slice(0, -1))))
+  connection.run(CLAIM, node_id, 0, rowids(taken.map(({ run }) => run.at(-1)!)))
   const events = new Map<number, Told>()
-  const eventOf = (seq: number): Told => {
-    const known = events.get(seq)
-    if (known) return known
-    const { data, ...event } = connection.one<Event & { data: string }>(
-      'SELECT event_id, type, timestamp, data FROM events WHERE seq = ?',
-      seq,
-    )!
-    const told = { event, body: eventText(event, data) }
-    events.set(seq, told)
-    return told
-  }
-  return takeTurns(connection, input).flatMap(({ run, webhook }, place) =>
-    run.map(({ rowid, delivery_id }, index) => {
-      const { workspace_id, event_seq, attempt_count } = connection.one<Claimed>(
-        'UPDATE deliveries SET owner = ?, ahead = ? WHERE rowid = ? RETURNING workspace_id, event_seq, attempt_count',
-        node_id,
-        Number(index < run.length - 1),
-        rowid,
-      )!
-      const attempt = attempt_count + 1
-      return { delivery_id, workspace_id, ...eventOf(event_seq), webhook, attempt, node_id, place }
+  const rows = connection.tuples<Claimed>(CLAIMED, rowids(taken.flatMap(({ run }) => run)))
+  let nth = 0
+  return taken.flatMap(({ run, webhook }, place) =>
+    run.map((): ClaimedDelivery => {
+      const [delivery_id, workspace_id, attempt_count, seq, event_id, type, timestamp, data] = rows[nth++]!
+      let told = events.get(seq)
+      if (!told) {
+        const event = { event_id, type, timestamp }
+        events.set(seq, (told = { event, body: eventText(event, data) }))
+      }
+      const { event, body } = told
+      return { delivery_id, workspace_id, event, body, webhook, attempt: attempt_count + 1, node_id, place }
     }),
   )
 }
 
-/** What its webhook is told of a settled delivery. */
-interface Settled {
-  outcome: AttemptOutcome
+interface SettledOf extends Settled {
   webhook_id: string
-  /** Where it is to be tried again. */
-  due_at: string | null
-  /** The place is free. */
-  freed: boolean
 }
 
 /** Fenced: only where the node still holds this attempt. Null: it was taken over. */
-function settle(connection: Connection, outcome: AttemptOutcome, now: number): Settled | null {
+function settle(connection: Connection, outcome: AttemptOutcome, now: number): SettledOf | null {
   const { next, delivery_id, node_id, attempt } = outcome
-  const row = connection.one<{ webhook_id: string; ahead: number; due_at: string | null }>(
+  const row = connection.tuple<[webhook_id: string, ahead: number, due_at: string | null]>(
     `UPDATE deliveries SET owner = NULL, attempt_count = attempt_count + 1,
        status = CASE WHEN last_try = 1 AND ?1 = 'pending' THEN 'canceled' ELSE ?1 END,
        due_at = CASE WHEN last_try = 1 THEN NULL ELSE ?2 END
@@ -207,7 +215,8 @@ function settle(connection: Connection, outcome: AttemptOutcome, now: number): S
     JSON.stringify(outcome.record),
   )
   connection.hint({ topic: 'delivery', delivery_id })
-  return { outcome, webhook_id: row.webhook_id, due_at: row.due_at, freed: row.ahead === 0 }
+  const [webhook_id, ahead, due_at] = row
+  return { outcome, webhook_id, due_at, freed: ahead === 0 }
 }
 
 function countAttempts(connection: Connection, webhook_id: string, settled: Settled[], at: string): void {
@@ -228,15 +237,7 @@ function countAttempts(connection: Connection, webhook_id: string, settled: Sett
 /** The webhook after these outcomes, in their order. */
 function updateHealth(connection: Connection, webhook_id: string, settled: Settled[], now: number): void {
   const before = readTurn(connection, webhook_id)!
-  const after = { ...before, in_flight: before.in_flight - settled.filter(({ freed }) => freed).length }
-  for (const { next, hold_ms, record, reached } of settled.map(({ outcome }) => outcome)) {
-    const works = next.status === 'delivered' || reached === true
-    Object.assign(after, breakerAfter(after, works, now, hold_ms))
-    Object.assign(after, healthAfter(after, works, record.error, iso(now)))
-  }
-  // No other waits that has not waited before.
-  for (const { due_at } of settled)
-    if (due_at !== null && (after.due_at === null || due_at < after.due_at)) after.due_at = due_at
+  const after = afterAttempts(before, settled, now)
   writeTurn(connection, webhook_id, after)
   if (after.failing_since !== before.failing_since || after.failing_reason !== before.failing_reason)
     writeHealth(connection, webhook_id, after)
