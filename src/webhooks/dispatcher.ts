@@ -14,6 +14,7 @@ import type { Service } from '../runtime/service.ts'
 import type { Traces } from '../runtime/traces.ts'
 import type { AttemptOutcome, ClaimedDelivery, Store } from '../store/store.ts'
 import type { Targets } from '../target.ts'
+import type { Webhook } from '../webhook.ts'
 import { nextStep } from './retry.ts'
 import { createRuns, RUN_MS } from './runs.ts'
 import { post, type Sender, type Sent, unsent } from './send.ts'
@@ -124,34 +125,49 @@ function hostOf(url: string): string | null {
   return /^https?:\/\/([^/?#]+)/i.exec(url)?.[1] ?? null
 }
 
-/** One wide line and the measures of an attempt. The address may hold a secret: only its host is shown. */
+/** What the lines of one webhook have in common: made once for each of a claim. The address may hold a secret: only its host is shown. */
+const shared = new WeakMap<Webhook, string>()
+
+function sharedFields({ webhook, workspace_id }: ClaimedDelivery): string {
+  const known = shared.get(webhook)
+  if (known !== undefined) return known
+  const { webhook_id, url } = webhook
+  const text = JSON.stringify({ webhook_id, workspace_id, host: hostOf(url) }).slice(1, -1)
+  shared.set(webhook, text)
+  return text
+}
+
+/** The members of a line: ids, numbers and words of closed lists are JSON as they are. */
+function members(
+  claimed: ClaimedDelivery,
+  record: Sent['record'],
+  { next, disable }: AttemptOutcome,
+): string {
+  const { event, delivery_id } = claimed
+  const { number, error, status_code, duration_ms, phases } = record
+  const { dns, connect, tls, first_byte, total } = phases
+  return (
+    `,"delivery_id":"${delivery_id}",${sharedFields(claimed)},"event_id":"${event.event_id}"` +
+    `,"event_type":"${event.type}","attempt":${number},"outcome":"${error?.class ?? 'delivered'}"` +
+    `,"status_code":${status_code}${error === null ? '' : `,"detail":${JSON.stringify(error.detail)}`}` +
+    `,"duration_ms":${duration_ms},"phases":{"dns":${dns},"connect":${connect},"tls":${tls},"first_byte":${first_byte}` +
+    `,"total":${total}},"next":"${next.status}"${next.status === 'pending' ? `,"wait_ms":${next.wait_ms}` : ''}` +
+    (disable ? `,"disabled":${JSON.stringify(disable.reason)}` : '')
+  )
+}
+
+/** One wide line and the measures of an attempt. */
 function report(work: Work, claimed: ClaimedDelivery, { record }: Sent, outcome: AttemptOutcome): void {
-  const { webhook, event } = claimed
-  const result = record.error?.class ?? 'delivered'
-  work.metrics.attempts.observe({ outcome: result }, record.duration_ms / 1000)
+  const { metrics, log } = work
+  metrics.attempts.observe({ outcome: record.error?.class ?? 'delivered' }, record.duration_ms / 1000)
   if (record.number === 1) {
-    const lag = Date.parse(record.started_at) - Date.parse(event.timestamp)
-    work.metrics.deliveryLag.observe(Math.max(0, lag) / 1000)
+    const lag = Date.parse(record.started_at) - Date.parse(claimed.event.timestamp)
+    metrics.deliveryLag.observe(Math.max(0, lag) / 1000)
   }
-  const fields = {
-    delivery_id: claimed.delivery_id,
-    webhook_id: webhook.webhook_id,
-    workspace_id: claimed.workspace_id,
-    event_id: event.event_id,
-    event_type: event.type,
-    host: hostOf(webhook.url),
-    attempt: record.number,
-    outcome: result,
-    status_code: record.status_code,
-    detail: record.error?.detail,
-    duration_ms: record.duration_ms,
-    phases: record.phases,
-    next: outcome.next.status,
-    wait_ms: outcome.next.status === 'pending' ? outcome.next.wait_ms : undefined,
-    disabled: outcome.disable?.reason,
-  }
-  if (outcome.disable) work.log.warn(fields, 'attempted a delivery and disabled the webhook')
-  else writeLine(work.log, 'info', `,${JSON.stringify(fields).slice(1, -1)}`, 'attempted a delivery')
+  if (outcome.disable)
+    writeLine(log, 'warn', members(claimed, record, outcome), 'attempted a delivery and disabled the webhook')
+  else if (log.isLevelEnabled('info'))
+    writeLine(log, 'info', members(claimed, record, outcome), 'attempted a delivery')
 }
 
 interface RunEnd {

@@ -64,75 +64,101 @@ function setsTraceparent({ headers }: Webhook): boolean {
   return headers.some(({ name }) => name.toLowerCase() === 'traceparent')
 }
 
-/** What a webhook's own headers add to each request. */
-type Registered = AttemptHeaders
+/** What is the same in every request of a webhook. The places of what is not are kept, so that a copy is all it takes. */
+interface Prepared {
+  /** Null: one of them expires, and they are looked at for each request. */
+  keys: Key[] | null
+  sent: string[]
+  shown: Record<string, string>
+  /** The registered values and their longer parts. */
+  secrets: string[]
+  traced: boolean
+}
+
+/** In `sent`. */
+const [ID_PLACE, TIMESTAMP_PLACE, SIGNATURE_PLACE] = [5, 7, 9]
+
+/** "v1,BASE64 v1a,BASE64": the part behind each comma. */
+function base64sOf(signature: string): string[] {
+  const first = signature.indexOf(',') + 1
+  if (!signature.includes(' ')) return [signature.slice(first)]
+  return signature.split(' ').map((one) => one.slice(one.indexOf(',') + 1))
+}
+
+function hiddenOf(keys: readonly Key[]): string {
+  return keys.map(({ version }) => `${version},••••`).join(' ')
+}
 
 export function createSigner({ box, version }: SignerOptions): Signer {
   const open = remember((sealed, context) => box.open(sealed, context))
   const keyOf = remember((sealed, context) => prepareKey(box.open(sealed, context)))
 
   /** The present key first, then the replaced ones that have not expired. */
-  function signingKeys({ webhook, now }: HeadersInput): Key[] {
+  function signingKeys(webhook: Webhook, now: number): Key[] {
     return webhook.secrets
       .filter(({ expires_at }) => expires_at === null || Date.parse(expires_at) > now)
       .map(({ sealed }) => keyOf(sealed, secretContext(webhook.webhook_id)))
   }
 
-  function registeredHeaders(webhook: Webhook): Registered {
+  function prepare({ webhook, now }: HeadersInput): Prepared {
     const all = webhook.headers.map((header) => {
       const value = open(header.sealed, headerContext(webhook.webhook_id, header.name))
       const hidden = header.public_value === undefined
       return { name: header.name, value, shown: shownValue(header), hidden }
     })
-    const hidden = all.filter((one) => one.hidden)
+    const fixed = webhook.secrets.every(({ expires_at }) => expires_at === null)
+    const keys = fixed ? signingKeys(webhook, now) : null
     const encoded = all.some(({ name }) => name.toLowerCase() === 'accept-encoding')
-    const own = encoded ? [] : [{ name: 'accept-encoding', value: 'identity', shown: 'identity' }]
+    const named = [
+      { name: 'content-type', value: 'application/json' },
+      { name: 'user-agent', value: agent },
+      { name: 'webhook-id', value: '' },
+      { name: 'webhook-timestamp', value: '' },
+      { name: 'webhook-signature', value: '', shown: hiddenOf(keys ?? []) },
+      ...(encoded ? [] : [{ name: 'accept-encoding', value: 'identity' }]),
+      ...all,
+    ].map((one) => ({ shown: one.value, ...one }))
     return {
-      sent: [...own, ...all].flatMap(({ name, value }) => [name, value]),
-      shown: Object.fromEntries([...own, ...all].map(({ name, shown }) => [name, shown])),
-      secrets: hidden.flatMap(({ value }) => secretsIn(value)).filter(isLong),
+      keys,
+      sent: named.flatMap(({ name, value }) => [name, value]),
+      shown: Object.fromEntries(named.map(({ name, shown }) => [name, shown])),
+      secrets: all
+        .filter(({ hidden }) => hidden)
+        .flatMap(({ value }) => secretsIn(value))
+        .filter(isLong),
+      traced: !setsTraceparent(webhook),
     }
   }
 
   const agent = `assay/${version}`
   // One object for each webhook in a claim: its headers are opened once for all deliveries of it.
-  const registered = new WeakMap<Webhook, Registered>()
+  const known = new WeakMap<Webhook, Prepared>()
+
+  function preparedFor(input: HeadersInput): Prepared {
+    const before = known.get(input.webhook)
+    if (before) return before
+    const made = prepare(input)
+    known.set(input.webhook, made)
+    return made
+  }
 
   return (input) => {
-    const { webhook, event, body, now } = input
+    const { webhook, event, body, now, traceparent } = input
+    const prepared = preparedFor(input)
+    const secrets = prepared.keys ?? signingKeys(webhook, now)
     const timestamp = Math.floor(now / 1000)
-    const signature = sign({ id: event.event_id, timestamp, body, secrets: signingKeys(input) })
-    const known = registered.get(webhook)
-    const rest = known ?? registeredHeaders(webhook)
-    if (!known) registered.set(webhook, rest)
-    const traceparent = setsTraceparent(webhook) ? undefined : input.traceparent
-    const seconds = String(timestamp)
-    const signatures = signature.split(' ').map((one) => one.split(',') as [string, string])
-    return {
-      sent: [
-        'content-type',
-        'application/json',
-        'user-agent',
-        agent,
-        'webhook-id',
-        event.event_id,
-        'webhook-timestamp',
-        seconds,
-        'webhook-signature',
-        signature,
-        ...(traceparent === undefined ? [] : ['traceparent', traceparent]),
-        ...rest.sent,
-      ],
-      shown: {
-        'content-type': 'application/json',
-        'user-agent': agent,
-        'webhook-id': event.event_id,
-        'webhook-timestamp': seconds,
-        'webhook-signature': signatures.map(([version]) => `${version},••••`).join(' '),
-        ...(traceparent === undefined ? {} : { traceparent }),
-        ...rest.shown,
-      },
-      secrets: [...rest.secrets, ...signatures.map(([, base64]) => base64)],
+    const signature = sign({ id: event.event_id, timestamp, body, secrets })
+    const sent = prepared.sent.slice()
+    const shown = { ...prepared.shown }
+    sent[ID_PLACE] = shown['webhook-id'] = event.event_id
+    sent[TIMESTAMP_PLACE] = shown['webhook-timestamp'] = String(timestamp)
+    sent[SIGNATURE_PLACE] = signature
+    if (prepared.keys === null) shown['webhook-signature'] = hiddenOf(secrets)
+    if (traceparent !== undefined && prepared.traced) {
+      sent.push('traceparent', traceparent)
+      shown.traceparent = traceparent
     }
+    const base64s = base64sOf(signature)
+    return { sent, shown, secrets: prepared.secrets.length > 0 ? [...prepared.secrets, ...base64s] : base64s }
   }
 }
