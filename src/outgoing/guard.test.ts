@@ -3,11 +3,11 @@ import { createServer, type Server } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { after, describe, test } from 'node:test'
-import { request } from 'undici'
+import { type Dispatcher, request } from 'undici'
 import { modes, type Receiver, selfSigned, startReceiver, startTrap } from '../../test/receiver.ts'
 import { FORBIDDEN_ADDRESSES, FORBIDDEN_URLS } from '../../test/ssrf-vectors.ts'
 import { parseTargets } from '../target.ts'
-import { BlockedError, createGuard, type Guard, type GuardOptions, ResolveError } from './guard.ts'
+import { BlockedError, createGuard, type Guard, type GuardOptions, type Line, ResolveError } from './guard.ts'
 import type { Resolve } from './resolve.ts'
 
 /** Loopback is the inside here, but for this one address: it stands for the public receiver. */
@@ -213,5 +213,75 @@ describe('connections', () => {
     const receiver = keep(await startReceiver({ mode: modes.ok('here') }))
     const guard = guardOf({ targets: parseTargets(['loopback']) })
     assert.equal(await post(guard, `http://localhost:${receiver.port}/`), '200 here')
+  })
+})
+
+describe('a line', () => {
+  /** `ended` is called in the call that brings the end of the answer. */
+  function ask(line: Line, ended: () => void = () => undefined, reset = false): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const nothing = (): void => undefined
+      const handler: Dispatcher.DispatchHandler = {
+        onRequestStart: nothing,
+        onResponseStart: nothing,
+        onResponseData: nothing,
+        onResponseEnd() {
+          ended()
+          resolve('answered')
+        },
+        onResponseError: (_control, error) => reject(error),
+      }
+      line.dispatch({ path: '/', method: 'POST', headers: [], body: 'x', reset }, handler)
+    })
+  }
+
+  test('dials only what was judged, at every connect', async () => {
+    const liar = answering([OUTSIDE], ['127.0.0.1'], [OUTSIDE])
+    const guard = guardOf({ resolve: liar.resolve })
+    const line = guard.take(`http://rebind.test:${PORT}`)
+    const before = trap.connections()
+    assert.equal(await ask(line, undefined, true), 'answered')
+    await assert.rejects(ask(line, undefined, true), BlockedError)
+    assert.equal(await ask(line, undefined, true), 'answered')
+    assert.equal(liar.asked(), 3)
+    assert.equal(trap.connections(), before)
+  })
+
+  test('serves what follows an answer in the same call, over the same connection', async () => {
+    const receiver = keep(await startReceiver())
+    const guard = guardOf({ targets: parseTargets(['loopback']) })
+    const line = guard.take(receiver.url)
+    const taken: Line[] = []
+    const second = Promise.withResolvers<string>()
+    await ask(line, () => {
+      guard.give(line, true)
+      taken.push(guard.take(receiver.url))
+      ask(taken[0]!).then(second.resolve, second.reject)
+    })
+    assert.equal(await second.promise, 'answered')
+    assert.equal(taken[0], line)
+    assert.equal(line.phases().reused, false)
+    assert.equal(line.phases().reused, true)
+    assert.equal(receiver.connections(), 1)
+  })
+
+  test('that was lost while nobody had it is forgotten', async () => {
+    const receiver = await startReceiver()
+    const guard = guardOf({ targets: parseTargets(['loopback']) })
+    const line = guard.take(receiver.url)
+    await ask(line, () => guard.give(line, true))
+    await receiver.close()
+    while (guard.open() > 0) await new Promise((resolve) => setImmediate(resolve))
+    assert.notEqual(guard.take(receiver.url), line)
+  })
+
+  test('whose answer was not complete is cut, and not used again', async () => {
+    const receiver = keep(await startReceiver())
+    const guard = guardOf({ targets: parseTargets(['loopback']) })
+    const line = guard.take(receiver.url)
+    guard.give(line, false)
+    assert.notEqual(guard.take(receiver.url), line)
+    await assert.rejects(ask(line), { code: 'UND_ERR_DESTROYED' })
+    assert.equal(receiver.connections(), 0)
   })
 })
