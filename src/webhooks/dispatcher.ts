@@ -95,6 +95,22 @@ function unmade(work: Work, claimed: ClaimedDelivery, now: number, error: unknow
   )
 }
 
+async function tellThen(
+  work: Work,
+  claimed: ClaimedDelivery,
+  now: number,
+  giveUp: AbortSignal,
+  done: (sent: Sent | null) => void,
+): Promise<void> {
+  let sent: Sent | null
+  try {
+    sent = await tell(work, claimed, now, giveUp)
+  } catch (error) {
+    sent = unmade(work, claimed, now, error)
+  }
+  done(sent)
+}
+
 /** `done` with null: given up while stopping. It is called once, at once or later, and must not throw. */
 function attempt(
   work: Work,
@@ -106,10 +122,7 @@ function attempt(
   const { webhook, event } = claimed
   const now = work.clock.now()
   const failed = (error: unknown): void => done(unmade(work, claimed, now, error))
-  if (webhook.kind !== 'webhook') {
-    tell(work, claimed, now, giveUp).then(done, failed)
-    return
-  }
+  if (webhook.kind !== 'webhook') return void tellThen(work, claimed, now, giveUp, done)
   const body = Buffer.from(claimed.body, 'utf8')
   let headers: AttemptHeaders
   try {

@@ -6,8 +6,13 @@
 
 /** Deliveries. */
 const RUN_MOST = 128
-/** Milliseconds: a run that ends within these may be longer the next time, one that takes longer may not. */
-const QUICK_MS = 200
+/**
+ * Milliseconds that a run is to take: so many commits a second are few, and what is claimed and not yet sent is little to
+ * keep (a claim that is held for longer is moved twice by the collection of garbage).
+ */
+const AIM_MS = 100
+/** A run is so many times as long as the one before at most. */
+const GROWTH_MOST = 8
 /** Milliseconds after which nothing more of a run is sent: the rest goes back. */
 export const RUN_MS = 1000
 const WEBHOOKS_MOST = 10_000
@@ -33,15 +38,11 @@ export function createRuns(): Runs {
     lengths,
     ended({ webhook_id, length, whole, elapsedMs }) {
       const present = lengths.get(webhook_id) ?? 1
-      const quick = whole && elapsedMs <= QUICK_MS
+      const fits = Math.floor((length * AIM_MS) / Math.max(elapsedMs, 1))
       // A run that was shorter than it might have been says nothing of a longer one.
-      const next = quick
-        ? length >= present
-          ? Math.min(present * 2, RUN_MOST)
-          : present
-        : whole
-          ? present >> 1
-          : 1
+      const untold = length < present && elapsedMs <= AIM_MS
+      const longer = untold ? present : Math.min(fits, present * GROWTH_MOST, RUN_MOST)
+      const next = whole ? longer : 1
       if (next <= 1) lengths.delete(webhook_id)
       else {
         if (lengths.size >= WEBHOOKS_MOST && !lengths.has(webhook_id)) lengths.clear()

@@ -25,6 +25,7 @@ export interface Connection {
   one<Row>(sql: string, ...parameters: Parameters): Row | undefined
   all<Row>(sql: string, ...parameters: Parameters): Row[]
   /** As `one` and `all`, each row as an array of its columns: for many, whose objects cost as much as their rows. */
+  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows what the SQL yields
   tuple<Row extends unknown[]>(sql: string, ...parameters: Parameters): Row | undefined
   tuples<Row extends unknown[]>(sql: string, ...parameters: Parameters): Row[]
   /** Answers how many rows changed. */
