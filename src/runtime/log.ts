@@ -117,7 +117,12 @@ interface Internals {
  * A line whose members are JSON already, each begun with a comma (`,"status":200`), and hold no secret: measured on the
  * line of a request, pino's own way to the same text costs 2.2 microseconds, this one 0.55.
  */
-export function writeLine(log: Logger, level: 'debug' | 'info' | 'warn', members: string, message: string): void {
+export function writeLine(
+  log: Logger,
+  level: 'debug' | 'info' | 'warn',
+  members: string,
+  message: string,
+): void {
   if (!log.isLevelEnabled(level)) return
   const { [symbols.streamSym]: stream, [symbols.timeSym]: time } = log as unknown as Internals
   stream.write(`{"level":${log.levels.values[level]}${time()}${members},"msg":"${message}"}\n`)

@@ -117,8 +117,7 @@ export function afterAttempts<T extends Turn & Health>(
     if (due_at !== null && (after.due_at === null || due_at < after.due_at)) after.due_at = due_at
     const works = outcome.next.status === 'delivered' || outcome.reached === true
     // Where none has failed one that arrives changes nothing: most do.
-    if (works && after.failures === 0 && after.open_until === null && after.failing_since === null)
-      continue
+    if (works && after.failures === 0 && after.open_until === null && after.failing_since === null) continue
     Object.assign(after, breakerAfter(after, works, now, outcome.hold_ms))
     Object.assign(after, healthAfter(after, works, outcome.record.error, at))
   }
