@@ -15,10 +15,10 @@ function lengthsAt(eachMs: number, count = 6): number[] {
 }
 
 describe('a run', () => {
-  test('grows to what goes out in a tenth of a second, and stays there', () => {
+  test('grows to what goes out in a fifth of a second, and stays there', () => {
     assert.deepEqual(lengthsAt(0.1), [1, 8, 64, 128, 128, 128])
-    assert.deepEqual(lengthsAt(2.5), [1, 8, 40, 40, 40, 40])
-    assert.deepEqual(lengthsAt(30), [1, 3, 3, 3, 3, 3])
+    assert.deepEqual(lengthsAt(2.5), [1, 8, 64, 80, 80, 80])
+    assert.deepEqual(lengthsAt(30), [1, 6, 6, 6, 6, 6])
     assert.deepEqual(lengthsAt(300), [1, 1, 1, 1, 1, 1])
   })
 
@@ -35,7 +35,7 @@ describe('a run', () => {
     for (const length of [1, 8, 64]) runs.ended({ webhook_id, length, whole: true, elapsedMs: length / 10 })
     runs.ended({ webhook_id, length: 2, whole: true, elapsedMs: 90 })
     assert.equal(runs.lengths.get(webhook_id), 128)
-    runs.ended({ webhook_id, length: 2, whole: true, elapsedMs: 100.5 })
+    runs.ended({ webhook_id, length: 2, whole: true, elapsedMs: 200.5 })
     assert.equal(runs.lengths.get(webhook_id), undefined)
   })
 })

@@ -10,7 +10,7 @@ const RUN_MOST = 128
  * Milliseconds that a run is to take: so many commits a second are few, and what is claimed and not yet sent is little to
  * keep (a claim that is held for longer is moved twice by the collection of garbage).
  */
-const AIM_MS = 100
+const AIM_MS = 200
 /** A run is so many times as long as the one before at most. */
 const GROWTH_MOST = 8
 /** Milliseconds after which nothing more of a run is sent: the rest goes back. */

@@ -78,6 +78,28 @@ interface Prepared {
 /** In `sent`. */
 const [ID_PLACE, TIMESTAMP_PLACE, SIGNATURE_PLACE] = [5, 7, 9]
 
+interface Named {
+  name: string
+  value: string
+  /** Where that is something else. */
+  shown?: string
+}
+
+/** In the order in which they are sent: what differs in each request stands at the places above. */
+function namedHeaders(agent: string, signatures: string, registered: readonly Named[]): Required<Named>[] {
+  const encoded = registered.some(({ name }) => name.toLowerCase() === 'accept-encoding')
+  const all: Named[] = [
+    { name: 'content-type', value: 'application/json' },
+    { name: 'user-agent', value: agent },
+    { name: 'webhook-id', value: '' },
+    { name: 'webhook-timestamp', value: '' },
+    { name: 'webhook-signature', value: '', shown: signatures },
+    ...(encoded ? [] : [{ name: 'accept-encoding', value: 'identity' }]),
+    ...registered,
+  ]
+  return all.map(({ name, value, shown = value }) => ({ name, value, shown }))
+}
+
 /** "v1,BASE64 v1a,BASE64": the part behind each comma. */
 function base64sOf(signature: string): string[] {
   const first = signature.indexOf(',') + 1
@@ -108,16 +130,7 @@ export function createSigner({ box, version }: SignerOptions): Signer {
     })
     const fixed = webhook.secrets.every(({ expires_at }) => expires_at === null)
     const keys = fixed ? signingKeys(webhook, now) : null
-    const encoded = all.some(({ name }) => name.toLowerCase() === 'accept-encoding')
-    const named = [
-      { name: 'content-type', value: 'application/json' },
-      { name: 'user-agent', value: agent },
-      { name: 'webhook-id', value: '' },
-      { name: 'webhook-timestamp', value: '' },
-      { name: 'webhook-signature', value: '', shown: hiddenOf(keys ?? []) },
-      ...(encoded ? [] : [{ name: 'accept-encoding', value: 'identity' }]),
-      ...all,
-    ].map((one) => ({ shown: one.value, ...one }))
+    const named = namedHeaders(agent, hiddenOf(keys ?? []), all)
     return {
       keys,
       sent: named.flatMap(({ name, value }) => [name, value]),

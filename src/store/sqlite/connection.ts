@@ -131,6 +131,27 @@ function statements(db: DatabaseSync, arrays = false): (sql: string) => Statemen
   }
 }
 
+type Queries = Pick<Connection, 'one' | 'all' | 'tuple' | 'tuples' | 'run'>
+
+function queries(db: DatabaseSync): Queries {
+  const statement = statements(db)
+  const arrays = statements(db, true)
+  return {
+    // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows what the SQL yields
+    one: <Row>(sql: string, ...parameters: Parameters) =>
+      statement(sql).get(...(parameters as SQLInputValue[])) as Row | undefined,
+    all: <Row>(sql: string, ...parameters: Parameters) =>
+      statement(sql).all(...(parameters as SQLInputValue[])) as Row[],
+    // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows what the SQL yields
+    tuple: <Row extends unknown[]>(sql: string, ...parameters: Parameters) =>
+      arrays(sql).get(...(parameters as SQLInputValue[])) as unknown as Row | undefined,
+    // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows what the SQL yields
+    tuples: <Row extends unknown[]>(sql: string, ...parameters: Parameters) =>
+      arrays(sql).all(...(parameters as SQLInputValue[])) as unknown as Row[],
+    run: (sql, ...parameters) => Number(statement(sql).run(...(parameters as SQLInputValue[])).changes),
+  }
+}
+
 /** Triggers, so that no writer of jobs can forget to tell. */
 function watchJobs(db: DatabaseSync): (changed: (assignment_id: string) => void) => void {
   const listeners: ((assignment_id: string) => void)[] = []
@@ -156,8 +177,6 @@ export async function connect(db: DatabaseSync, options: ConnectionOptions): Pro
   const { file, clock, publicUrl, caps } = options
   const log = await openLog(db, file)
   let failed = false
-  const statement = statements(db)
-  const arrays = statements(db, true)
   const listeners = new Set<(hint: Hint) => void>()
   const hints = new Map<Hint['topic'], Map<string, Hint>>()
   const commits = groupCommit(db, {
@@ -183,18 +202,7 @@ export async function connect(db: DatabaseSync, options: ConnectionOptions): Pro
     publicUrl,
     caps,
     now: () => iso(clock.now()),
-    // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows what the SQL yields
-    one: <Row>(sql: string, ...parameters: Parameters) =>
-      statement(sql).get(...(parameters as SQLInputValue[])) as Row | undefined,
-    all: <Row>(sql: string, ...parameters: Parameters) =>
-      statement(sql).all(...(parameters as SQLInputValue[])) as Row[],
-    // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows what the SQL yields
-    tuple: <Row extends unknown[]>(sql: string, ...parameters: Parameters) =>
-      arrays(sql).get(...(parameters as SQLInputValue[])) as unknown as Row | undefined,
-    // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows what the SQL yields
-    tuples: <Row extends unknown[]>(sql: string, ...parameters: Parameters) =>
-      arrays(sql).all(...(parameters as SQLInputValue[])) as unknown as Row[],
-    run: (sql, ...parameters) => Number(statement(sql).run(...(parameters as SQLInputValue[])).changes),
+    ...queries(db),
     hint(hint) {
       const of = 'assignment_id' in hint ? hint.assignment_id : 'delivery_id' in hint ? hint.delivery_id : ''
       const known = hints.get(hint.topic)
