@@ -86,6 +86,8 @@ test('dates and moments read from bytes are those read from text', () => {
     { numRuns: 3000 },
   )
   assert.equal(readBy(microsOfMoment, '1970-01-02T00:00:00.000001Z'), 86_400_000_001)
+  assert.equal(readBy(microsOfMoment, '1970-01-02T00:00:00.000001999Z'), 86_400_000_001)
+  assert.equal(readBy(microsOfMoment, '1970-01-02T00:00:00.000001-Z'), Number.NaN)
   assert.equal(readBy(daysOfDate, '2024-02-29'), Date.UTC(2024, 1, 29) / 86_400_000)
 })
 

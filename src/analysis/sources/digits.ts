@@ -76,10 +76,10 @@ export function microsOfMoment(bytes: Uint8Array, from: number, end: number): nu
   if (last !== clock + 8) {
     if (bytes[clock + 8] !== POINT) return Number.NaN
     let unit = 100_000
-    for (let at = clock + 9; at < last && unit >= 1; at += 1, unit /= 10) {
+    for (let at = clock + 9; at < last; at += 1, unit /= 10) {
       const digit = bytes[at]! - ZERO
       if (!(digit >= 0 && digit <= 9)) return Number.NaN
-      micros += digit * unit
+      if (unit >= 1) micros += digit * unit
     }
   }
   const whole = (days * 86_400 + seconds) * 1_000_000 + micros
