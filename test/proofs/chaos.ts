@@ -184,7 +184,7 @@ async function judge(load: Load, world: World, options: ChaosOptions, report: Ch
   const stuck = await drain(load, world.nodes, world.receivers.webhooks, options.drainMs)
   report.drainedMs = Math.round(performance.now() - begun)
   options.log(`drained in ${(report.drainedMs / 1000).toFixed(1)} s`)
-  if (stuck.length === 0) await readAll(load, apis(world.nodes)[0]!, TOKEN)
+  if (stuck.length === 0) await readAll(load, apis(world.nodes), TOKEN)
   const { settled, lines } = readLogs(world.nodes)
   const entries: Entry[] = [...load.entries, ...world.receivers.entries(), ...settled]
   describe(report, entries)

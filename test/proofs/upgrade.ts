@@ -154,7 +154,7 @@ async function judge(
   report: UpgradeReport,
 ): Promise<void> {
   const stuck = await drain(load, presents, receivers.webhooks, drainMs)
-  if (stuck.length === 0) await readAll(load, presents[0]!.url, TOKEN)
+  if (stuck.length === 0) await readAll(load, [presents[0]!.url], TOKEN)
   const nodes = [...olders, ...presents]
   const entries: Entry[] = [...load.entries, ...receivers.entries(), ...readLogs(nodes).settled]
   report.created = entries.filter(({ kind }) => kind === 'created').length

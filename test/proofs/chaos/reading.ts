@@ -1,6 +1,6 @@
 /** After the last fault: everything ends by itself, and then all that the service remembers is read. */
 import { readFileSync } from 'node:fs'
-import type { Client } from '../../../src/client.ts'
+import { type Client, ClientError } from '../../../src/client.ts'
 import { ENDING_EVENTS } from '../../../src/event.ts'
 import type { Entry, SeenMove } from '../../history.ts'
 import type { ChaosNode } from './cluster.ts'
@@ -129,13 +129,26 @@ async function readEvents(load: Load, finished: Set<string>): Promise<void> {
   }
 }
 
-/** The stream of a job that has ended is the whole of its moves. */
-async function readMoves(load: Load, url: string, token: string, assignment_id: string): Promise<void> {
+/** A node that was told to stop is to be asked no more, and says so by a closed port. */
+async function readStream(url: string, token: string, assignment_id: string): Promise<string> {
   const headers = { authorization: `Bearer ${token}`, accept: 'text/event-stream', 'last-event-id': '0' }
-  const answer = await fetch(`${url}/v1alpha/jobs/events?assignment_id=${assignment_id}`, { headers })
-  if (!answer.ok) throw new Error(`The events of ${assignment_id} are answered with ${answer.status}.`)
+  try {
+    const answer = await fetch(`${url}/v1alpha/jobs/events?assignment_id=${assignment_id}`, { headers })
+    const text = await answer.text()
+    if (answer.ok) return text
+    throw new ClientError(text, answer.status, 'unexpected', null)
+  } catch (error) {
+    if (error instanceof ClientError) throw error
+    throw new ClientError(String(error), 0, 'unreachable', null, error)
+  }
+}
+
+/** The stream of a job that has ended is the whole of its moves. */
+async function readMoves(load: Load, urls: string[], token: string, assignment_id: string): Promise<void> {
+  let asked = 0
+  const text = await load.insist(() => readStream(urls[asked++ % urls.length]!, token, assignment_id))
   const moves: SeenMove[] = []
-  for (const [, data] of (await answer.text()).matchAll(/^event: status\ndata: (.*)$/gm)) {
+  for (const [, data] of text!.matchAll(/^event: status\ndata: (.*)$/gm)) {
     const { job_status, attempt } = JSON.parse(data!) as SeenMove
     moves.push({ job_status, attempt })
   }
@@ -182,7 +195,7 @@ export function readLogs(nodes: ChaosNode[]): { settled: Entry[]; lines: Map<str
 }
 
 /** Into the load's entries; everything has ended. */
-export async function readAll(load: Load, url: string, token: string): Promise<void> {
+export async function readAll(load: Load, urls: string[], token: string): Promise<void> {
   await readJobs(load)
   const kept = load.entries.filter((entry) => entry.kind === 'kept')
   const ended = new Set(load.entries.flatMap((one) => (hasEnded(one) ? [one.assignment_id] : [])))
@@ -190,7 +203,7 @@ export async function readAll(load: Load, url: string, token: string): Promise<v
   const ran = new Set(load.entries.flatMap((one) => (one.kind === 'ran' ? [one.assignment_id] : [])))
   await forEachOf(
     kept.filter(({ assignment_id }) => ran.has(assignment_id)),
-    ({ assignment_id }) => readMoves(load, url, token, assignment_id),
+    ({ assignment_id }) => readMoves(load, urls, token, assignment_id),
   )
   const there = new Set(kept.map(({ assignment_id }) => assignment_id))
   const insights = new Map<string, string>()
