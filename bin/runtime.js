@@ -47,16 +47,6 @@ function wrap(node, file, args, flags) {
 }
 
 /**
- * For the C library: one arena in place of eight a core, since each keeps what its threads have freed (14 MB the second); and
- * its thresholds as they are at first, which would rise with the first large block that is freed, up to 64 MB that it keeps.
- */
-const ALLOCATION = {
-  MALLOC_ARENA_MAX: '1',
-  MALLOC_TRIM_THRESHOLD_: '131072',
-  MALLOC_MMAP_THRESHOLD_: '131072',
-}
-
-/**
  * This process begins anew with the flags, which V8 takes at its beginning only: same pid, same files. Where the system
  * cannot do that, or a parent talks to this process, it goes on without them; flags that were given are left as they are.
  */
@@ -72,7 +62,8 @@ function restartWith(flags, file, args) {
     file,
     ...args,
   ]
-  process.execve(process.execPath, again, { ...ALLOCATION, ...process.env })
+  // One arena of the C library in place of eight a core: each keeps what its threads have freed, 14 MB the second.
+  process.execve(process.execPath, again, { MALLOC_ARENA_MAX: '1', ...process.env })
 }
 
 /**
