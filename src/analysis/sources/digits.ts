@@ -6,6 +6,24 @@ const MINUS = 45
 const POINT = 46
 const ZERO = 48
 
+/** All digits as one number, whatever point is among them. NaN for anything but digits and one point behind the first. */
+function digitsFrom(bytes: Uint8Array, first: number, end: number): number {
+  let sum = 0
+  let pointed = false
+  for (let at = first; at < end; at += 1) {
+    const digit = bytes[at]! - ZERO
+    if (digit >= 0 && digit <= 9) sum = 10 * sum + digit
+    else if (bytes[at] === POINT && !pointed && at > first) pointed = true
+    else return Number.NaN
+  }
+  return sum
+}
+
+function digitsBehind(bytes: Uint8Array, first: number, end: number): number {
+  for (let at = end - 1; at >= first; at -= 1) if (bytes[at] === POINT) return end - at - 1
+  return 0
+}
+
 /**
  * Of "-12.3" between two places the whole number of units of a scale: -1230 at 2. NaN for what is not plain: more digits
  * than a double holds, more behind the point than the scale has, anything but digits and a point between them.
@@ -13,18 +31,11 @@ const ZERO = 48
 export function scaledFrom(bytes: Uint8Array, from: number, end: number, scale: number): number {
   const negative = bytes[from] === MINUS
   const first = negative ? from + 1 : from
-  let sum = 0
-  let point = end
-  for (let at = first; at < end; at += 1) {
-    const digit = bytes[at]! - ZERO
-    if (digit >= 0 && digit <= 9) sum = 10 * sum + digit
-    else if (bytes[at] === POINT && point === end && at > first) point = at
-    else return Number.NaN
-  }
-  const behind = point === end ? 0 : end - point - 1
+  let sum = digitsFrom(bytes, first, end)
+  const behind = digitsBehind(bytes, first, end)
   if (first === end || behind > scale) return Number.NaN
   for (let missing = scale - behind; missing > 0; missing -= 1) sum *= 10
-  if (sum > Number.MAX_SAFE_INTEGER) return Number.NaN
+  if (!(sum <= Number.MAX_SAFE_INTEGER)) return Number.NaN
   return negative ? -sum : sum
 }
 
@@ -35,16 +46,9 @@ const POWERS = Array.from({ length: 23 }, (_, power) => 10 ** power)
 export function doubleFrom(bytes: Uint8Array, from: number, end: number): number {
   const negative = bytes[from] === MINUS
   const first = negative ? from + 1 : from
-  let sum = 0
-  let point = end
-  for (let at = first; at < end; at += 1) {
-    const digit = bytes[at]! - ZERO
-    if (digit >= 0 && digit <= 9) sum = 10 * sum + digit
-    else if (bytes[at] === POINT && point === end && at > first) point = at
-    else return Number.NaN
-  }
-  const behind = point === end ? 0 : end - point - 1
-  if (first === end || behind >= POWERS.length || sum > Number.MAX_SAFE_INTEGER) return Number.NaN
+  const sum = digitsFrom(bytes, first, end)
+  const behind = digitsBehind(bytes, first, end)
+  if (first === end || behind >= POWERS.length || !(sum <= Number.MAX_SAFE_INTEGER)) return Number.NaN
   // Both are exact, so that the quotient is rounded once, as it is where the text is read.
   const size = sum / POWERS[behind]!
   return negative ? -size : size
