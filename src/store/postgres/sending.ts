@@ -12,7 +12,7 @@ import { requireNode } from './claims.ts'
 import type { Transaction } from './connection.ts'
 import { addDeliveries, findDelivery, toDelivery } from './deliveries.ts'
 import { insertEvent } from './events.ts'
-import { type LockedTurn, lockWebhook, lockWebhooks, refreshTurn, writeTurns } from './turns.ts'
+import { type LockedTurn, lockWebhook, lockWebhooks, refreshTurns, writeTurns } from './turns.ts'
 import { disableWebhook, getWebhook, toWebhook, warnOfFailing, writeHealth } from './webhooks.ts'
 
 // Level by level: an index range over (in_flight, claim_at) would read all that wait for a later time.
@@ -196,20 +196,6 @@ interface Claim {
   node_id: string
 }
 
-const CLAIMED = `delivery_id = $1 AND owner = $2 AND attempt_count = $3 - 1 AND status = 'pending'`
-
-/** The webhook of a claimed delivery, locked; undefined where the claim is lost. */
-async function lockWebhookOf(tx: Transaction, claim: Claim): Promise<LockedTurn | undefined> {
-  const { delivery_id, node_id, attempt } = claim
-  const row = await tx.one<{ webhook_id: string }>(
-    `SELECT webhook_id FROM deliveries WHERE ${CLAIMED}`,
-    delivery_id,
-    node_id,
-    attempt,
-  )
-  return row && lockWebhook(tx, row.webhook_id)
-}
-
 // The fence, the attempts and their counts in one statement: where a claim is lost, none of them is written.
 const SETTLE = `
   WITH settled AS (
@@ -242,6 +228,8 @@ interface SettledRow {
   node_id: string
   attempt: number
 }
+
+const OF_DELIVERIES = 'webhook_id IN (SELECT webhook_id FROM deliveries WHERE delivery_id = ANY ($1))'
 
 /** Of an outcome, or of what was written of it. */
 function keyOf({ delivery_id, node_id, attempt }: Claim): string {
@@ -278,7 +266,7 @@ async function updateHealth(
 export async function recordAttempts(tx: Transaction, outcomes: AttemptOutcome[]): Promise<boolean[]> {
   const turns = await lockWebhooks(
     tx,
-    'webhook_id IN (SELECT webhook_id FROM deliveries WHERE delivery_id = ANY ($1))',
+    OF_DELIVERIES,
     outcomes.map(({ delivery_id }) => delivery_id),
   )
   const rows = new Map((await settle(tx, outcomes)).map((row) => [keyOf(row), row]))
@@ -309,28 +297,35 @@ export async function recordAttempts(tx: Transaction, outcomes: AttemptOutcome[]
   return written
 }
 
+// One statement, as a settle is: while thousands are given back, the outcomes of the same webhook wait for its lock.
+const RELEASE = `
+  UPDATE deliveries SET owner = NULL,
+    status = CASE WHEN last_try THEN 'canceled' ELSE deliveries.status END,
+    due_at = CASE WHEN last_try THEN NULL ELSE due_at END
+  FROM unnest($1::text[], $2::text[], $3::int[]) AS given (delivery_id, node_id, attempt)
+  WHERE deliveries.delivery_id = given.delivery_id AND owner = given.node_id
+    AND attempt_count = given.attempt - 1 AND status = 'pending'
+  RETURNING webhook_id, ahead`
+
 export async function releaseDeliveries(tx: Transaction, claims: Claim[]): Promise<void> {
-  // All at once, in the order of their ids, so that two who release the same webhooks do not wait for each other.
-  await lockWebhooks(
-    tx,
-    'webhook_id IN (SELECT webhook_id FROM deliveries WHERE delivery_id = ANY ($1))',
-    claims.map(({ delivery_id }) => delivery_id),
+  const delivery_ids = claims.map(({ delivery_id }) => delivery_id)
+  const turns = await lockWebhooks(tx, OF_DELIVERIES, delivery_ids)
+  const rows = await tx.all<{ webhook_id: string; ahead: boolean }>(
+    RELEASE,
+    delivery_ids,
+    claims.map(({ node_id }) => node_id),
+    claims.map(({ attempt }) => attempt),
   )
-  for (const claim of claims) {
-    const turn = await lockWebhookOf(tx, claim)
-    if (!turn) continue
-    const released = await tx.one<{ ahead: boolean }>(
-      `UPDATE deliveries SET owner = NULL, status = CASE WHEN last_try THEN 'canceled' ELSE status END,
-         due_at = CASE WHEN last_try THEN NULL ELSE due_at END
-       WHERE ${CLAIMED} RETURNING ahead`,
-      claim.delivery_id,
-      claim.node_id,
-      claim.attempt,
-    )
-    if (!released) continue
-    await refreshTurn(tx, turn, Number(!released.ahead))
-    tx.hint({ topic: 'deliveries' })
-  }
+  if (rows.length === 0) return
+  const released = Map.groupBy(rows, ({ webhook_id }) => webhook_id)
+  await refreshTurns(
+    tx,
+    turns.flatMap((turn) => {
+      const own = released.get(turn.webhook_id)
+      return own ? [{ ...turn, in_flight: turn.in_flight - own.filter(({ ahead }) => !ahead).length }] : []
+    }),
+  )
+  tx.hint({ topic: 'deliveries' })
 }
 
 /** One event to one webhook, whatever it subscribes to. */

@@ -12,9 +12,9 @@ import type { AttemptOutcome, ClaimedDelivery, Input } from '../store.ts'
 import { afterAttempts, afterClaim, claimAt, firstInTurn, mayRun, type Settled, type Turn } from '../turn.ts'
 import { requireNode } from './claims.ts'
 import type { Connection } from './connection.ts'
-import { addDelivery, type DeliveryRow, findDelivery, toDelivery } from './deliveries.ts'
+import { addDelivery, findDelivery, toDelivery } from './deliveries.ts'
 import { insertEvent } from './events.ts'
-import { earliestDue, readTurn, writeTurn } from './turns.ts'
+import { readTurn, refreshTurn, writeTurn } from './turns.ts'
 import {
   disableWebhook,
   getWebhook,
@@ -266,33 +266,21 @@ interface Claim {
   node_id: string
 }
 
-function claimedDelivery(connection: Connection, claim: Claim): DeliveryRow | undefined {
-  return connection.one<DeliveryRow>(
-    `SELECT * FROM deliveries WHERE delivery_id = ? AND owner = ? AND attempt_count = ? - 1 AND status = 'pending'`,
-    claim.delivery_id,
-    claim.node_id,
-    claim.attempt,
-  )
-}
+const RELEASE = `
+  UPDATE deliveries SET owner = NULL,
+    status = CASE WHEN last_try = 1 THEN 'canceled' ELSE status END,
+    due_at = CASE WHEN last_try = 1 THEN NULL ELSE due_at END
+  WHERE delivery_id = ? AND owner = ? AND attempt_count = ? - 1 AND status = 'pending'
+  RETURNING webhook_id, ahead`
 
 export function releaseDeliveries(connection: Connection, claims: Claim[]): void {
-  for (const claim of claims) {
-    const row = claimedDelivery(connection, claim)
-    if (!row) continue
-    connection.run(
-      `UPDATE deliveries SET owner = NULL, status = ?, due_at = ? WHERE delivery_id = ?`,
-      row.last_try === 1 ? 'canceled' : 'pending',
-      row.last_try === 1 ? null : row.due_at,
-      row.delivery_id,
-    )
-    const turn = readTurn(connection, row.webhook_id)!
-    writeTurn(connection, row.webhook_id, {
-      ...turn,
-      in_flight: turn.in_flight - Number(row.ahead === 0),
-      due_at: earliestDue(connection, row.webhook_id),
-    })
-    connection.hint({ topic: 'deliveries' })
-  }
+  const released = claims.flatMap(({ delivery_id, node_id, attempt }) => {
+    const row = connection.one<{ webhook_id: string; ahead: 0 | 1 }>(RELEASE, delivery_id, node_id, attempt)
+    return row ? [row] : []
+  })
+  for (const [webhook_id, own] of Map.groupBy(released, (row) => row.webhook_id))
+    refreshTurn(connection, webhook_id, own.filter(({ ahead }) => ahead === 0).length)
+  if (released.length > 0) connection.hint({ topic: 'deliveries' })
 }
 
 /** One event to one webhook, whatever it subscribes to. */
