@@ -215,6 +215,53 @@ test('an outcome that the store refuses is not lost: the delivery is made again 
   assert.ok(lines.some((line) => line.includes('it will be repeated')))
 })
 
+test('while the store is behind a run waits with what it has claimed: nothing is given back, all arrives once', async (t) => {
+  // No run is over because it took too long, however slow the machine is.
+  t.mock.method(performance, 'now', () => 0)
+  const COUNT = 30
+  const [written, behind] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const given = { outcomes: 0, told: (): void => undefined }
+  let [ready, released] = [false, 0]
+  const between = (store: Store): Store => ({
+    ...store,
+    // The first run is of one, the second of eight.
+    claimDeliveries: (input) => (ready ? store.claimDeliveries(input) : Promise.resolve([])),
+    async recordAttempts(outcomes) {
+      given.outcomes += outcomes.length
+      given.told()
+      // Of one place four outcomes may be unwritten; by then one more is on its way.
+      if (given.outcomes === 1 + 4 + 1) behind.resolve()
+      if (given.outcomes > 1) await written.promise
+      return store.recordAttempts(outcomes)
+    },
+    releaseDeliveries(claims) {
+      released += claims.length
+      return store.releaseDeliveries(claims)
+    },
+  })
+  // Each is answered once the outcome of the one before has been given to the store.
+  const receiver = await receive((response, _arrival, nth) => {
+    const answer = (): void => {
+      if (given.outcomes < nth - 1) return
+      given.told = () => undefined
+      response.writeHead(204).end()
+    }
+    given.told = answer
+    answer()
+  })
+  const { register, send, attempted } = await station({ between, dispatcher: { concurrency: 1 } })
+  const { webhook } = await register(receiver.url)
+  const sent = await Promise.all(Array.from({ length: COUNT }, () => send(webhook)))
+  ready = true
+  await behind.promise
+  for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+  assert.equal(released, 0)
+  assert.equal(given.outcomes, 6, 'it waits')
+  written.resolve()
+  for (const { delivery_id } of sent) assert.equal((await attempted(delivery_id, 1)).status, 'delivered')
+  assert.deepEqual([released, receiver.arrivals.length], [0, COUNT])
+})
+
 test('claims that fail are made again when the store is back', async () => {
   let away = true
   const between = (store: Store): Store => ({

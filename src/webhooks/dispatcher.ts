@@ -201,8 +201,7 @@ function sendRun(
   { stop, giveUp }: { stop: AbortSignal; giveUp: AbortSignal },
 ): Promise<RunEnd> {
   const began = performance.now()
-  const goesOn = (): boolean =>
-    !stop.aborted && work.holds() && settling.hasRoom() && performance.now() - began < RUN_MS
+  const goesOn = (): boolean => !stop.aborted && work.holds() && performance.now() - began < RUN_MS
   return new Promise((resolve, reject) => {
     let done = 0
     let trace: DeliveryTrace | null = null
@@ -211,6 +210,11 @@ function sendRun(
     const sendNext = (): void => {
       trace = traceDelivery(work.traces, run[done]!)
       attempt(work, run[done]!, giveUp, trace?.traceparent, sent)
+    }
+    const next = (): void => {
+      if (!goesOn()) return end(false)
+      if (settling.hasRoom()) return sendNext()
+      settling.onceRoom(next)
     }
     const settle = (result: Sent | null): void => {
       const claimed = run[done]!
@@ -228,8 +232,8 @@ function sendRun(
       settling.record(claimed, outcome)
       done += 1
       const failed = result.record.error !== null
-      if (failed || done === run.length || !goesOn()) return end(failed)
-      sendNext()
+      if (failed || done === run.length) return end(failed)
+      next()
     }
     const sent = (result: Sent | null): void => {
       try {

@@ -144,6 +144,7 @@ function createUnwritten({ log, concurrency }: Work, known: ReturnType<typeof cr
   const most = SETTLING_TIMES * concurrency
   let count = 0
   let [full, wake] = [false, (): void => undefined]
+  const waiting: (() => void)[] = []
   return {
     watch(written: Promise<void>, claims: readonly ClaimedDelivery[]): void {
       count += claims.length
@@ -154,6 +155,7 @@ function createUnwritten({ log, concurrency }: Work, known: ReturnType<typeof cr
           count -= claims.length
           writing.delete(watched)
           if (full) wake()
+          if (count < most) for (const goOn of waiting.splice(0)) goOn()
         })
       writing.add(watched)
     },
@@ -163,6 +165,10 @@ function createUnwritten({ log, concurrency }: Work, known: ReturnType<typeof cr
     },
     onRoom(callback: () => void): void {
       wake = callback
+    },
+    /** Calls back once, when there is room. */
+    onceRoom(callback: () => void): void {
+      waiting.push(callback)
     },
     async end(): Promise<void> {
       await Promise.all(writing)
@@ -175,7 +181,7 @@ function createUnwritten({ log, concurrency }: Work, known: ReturnType<typeof cr
  * to the store together: one commit for all of them, and for the claim of the places that they free. A place is free when
  * its outcomes have been given, not when they are written: so the next claim goes into the same commit. Once a quarter of
  * the places wait for that, nothing more is gathered. While too many outcomes are not yet written nothing is sent or
- * claimed; `wake` is called when there is room again.
+ * claimed: runs under way wait for room (`onceRoom`), and the claims are told of it (`onRoom`).
  */
 export function createSettling(work: Work, giveUp: AbortSignal) {
   const known = createKnown()
@@ -221,6 +227,7 @@ export function createSettling(work: Work, giveUp: AbortSignal) {
     },
     hasRoom: unwritten.hasRoom,
     onRoom: unwritten.onRoom,
+    onceRoom: unwritten.onceRoom,
     async end(): Promise<void> {
       gathering.flush()
       await unwritten.end()
