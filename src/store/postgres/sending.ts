@@ -15,9 +15,11 @@ import { insertEvent } from './events.ts'
 import { type LockedTurn, lockWebhook, lockWebhooks, refreshTurns, writeTurns } from './turns.ts'
 import { disableWebhook, getWebhook, toWebhook, warnOfFailing, writeHealth } from './webhooks.ts'
 
-// Level by level: an index range over (in_flight, claim_at) would read all that wait for a later time.
+// Level by level: an index range over (in_flight, claim_at) would read all that wait for a later time. While nothing waits
+// there is no level.
 const NEXT_WEBHOOKS = `
-  SELECT webhook.* FROM generate_series(0, $2::int - 1) AS level, LATERAL (
+  SELECT webhook.*
+  FROM generate_series(0, (SELECT least($2::int - 1, coalesce(max(in_flight), -1)) FROM webhooks WHERE claim_at IS NOT NULL)) AS level, LATERAL (
     SELECT * FROM webhooks WHERE claim_at IS NOT NULL AND in_flight = level AND claim_at <= $1
     ORDER BY claim_at LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED) AS webhook
   LIMIT $2`
