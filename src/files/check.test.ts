@@ -95,6 +95,8 @@ test('says the line and column of a fault in JSON', async () => {
     column: 11,
   })
   assert.match((await verdict('a.json', '[1, 2'))!.message, /cut off/)
+  for (const name of ['a.json', 'a.ndjson'])
+    assert.match((await verdict(name, '\uFEFF{"a": 1}', [1]))!.message, /begins with a byte order mark/)
   assert.match((await verdict('a.json', ' \n'))!.message, /empty/)
   assert.match((await verdict('a.json', '['.repeat(2000)))!.message, /nested deeper than 1000/)
   assert.match((await verdict('a.json', `[${'1'.repeat(5000)}]`))!.message, /number of more than/)

@@ -100,6 +100,8 @@ export class JsonCheck implements Check {
   }
 
   #unexpected(byte: number, at: number): CheckFault {
+    if (byte === 0xef && this.#offset + at === 0)
+      return { message: 'begins with a byte order mark, which JSON does not have: save it without one' }
     const wanted =
       this.#open.length === 0 && this.#expecting === EXPECT.after
         ? 'a value must stand here'

@@ -135,6 +135,10 @@ export function kindConformance(promises: Promises): void {
 
   test('the guide has exactly these types', () => guideHas(promises.title, promises.types))
 
+  test('each column has a name of its own', async () => {
+    assert.match(await detailOf('select 1 as a, 2 as a'), /two columns named "a": name each with "as"/)
+  })
+
   test('many rows come whole and in order, however wide', async () => {
     const sql = `select count(*) as n, sum(n)::bigint as s, min(length(t)) as l,
       count(*) filter (where n = r) as ordered from (select *, row_number() over () as r from a)`

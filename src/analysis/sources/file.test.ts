@@ -184,6 +184,73 @@ test('reads each format, with the types that are declared', async () => {
   assert.deepEqual(await rowsOf({ file: 'sub/*.parquet' }, 'select sum(i), count(*) from s'), [[170, 10]])
 })
 
+test('the first row of a table in text names its columns, and no row below it is passed over', async () => {
+  const read = async (text: string, name = 'odd.csv') => {
+    await writeFile(path.join(data, name), name.endsWith('.gz') ? gzipSync(text) : text)
+    try {
+      const { engine, attached, close } = await attach({ file: name })
+      const { rows } = await readTable(engine, 'select * from s', {}, 99)
+      close()
+      return [attached.columns.map((column) => column.name), ...rows]
+    } catch (error) {
+      assert.ok(error instanceof SourceError, String(error))
+      assert.ok(!error.message.includes(home), error.message)
+      return error.message
+    } finally {
+      await rm(path.join(data, name))
+    }
+  }
+  const uneven =
+    '"odd.csv" cannot be read: its rows do not have the same number of columns, or a quote is not closed.'
+  assert.deepEqual(await read('region,2023,2024\nnorth,1,2\n'), [
+    ['region', '2023', '2024'],
+    ['north', 1, 2],
+  ])
+  assert.deepEqual(await read('\uFEFF"a",b\n1,2\n'), [
+    ['a', 'b'],
+    [1, 2],
+  ])
+  for (const name of ['odd.csv', 'odd.csv.gz'])
+    for (const lines of ['\n\n', '\n \n', '\uFEFF\n'])
+      assert.deepEqual(
+        await read(`${lines}a,b\n1,2\n`, name),
+        [
+          ['a', 'b'],
+          [1, 2],
+        ],
+        JSON.stringify(lines),
+      )
+  assert.deepEqual(await read('a,b\n#1,2\n#3,4\n'), [
+    ['a', 'b'],
+    ['#1', 2],
+    ['#3', 4],
+  ])
+  assert.deepEqual(await read('\r\n \r\na,b\r\n1,2\r\n'), [
+    ['a', 'b'],
+    [1, 2],
+  ])
+  for (const text of [
+    'a,b\n1,2,3\n',
+    'a,b\n1,2\n3,4\n5,6,7\n8,9,10\n11,12,13\n',
+    'a,b\n1,2\n3,4\n\nsource: x, y, z\n',
+    'a,b\n#1,2,3\n4,5\n',
+  ])
+    assert.equal(await read(text), uneven, text)
+  for (const text of ['a,b\n"1,2\n', 'a,b\r\n1,2\n3,4\r\n'])
+    assert.match(
+      (await read(text)) as string,
+      /a quote is not closed, or its lines do not all end in the same way/,
+    )
+  assert.equal(
+    await read('2023,2024\n1,2\n'),
+    '"odd.csv" cannot be read: its first row must name the columns, and holds numbers only.',
+  )
+  assert.equal(
+    await read(`a,b\n"${'x'.repeat(2_500_000)}",1\n`),
+    '"odd.csv" cannot be read: line 1: Maximum line size of 2000000 bytes exceeded. Actual Size:2500005 bytes.',
+  )
+})
+
 test('text that one block reads is scanned where it is large, and loaded where it is not', async () => {
   const row = `${'x'.repeat(1_000)},1\n`
   await writeFile(path.join(data, 'large.csv'), `t,n\n${row.repeat(66_000)}`)

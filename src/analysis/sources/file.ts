@@ -3,13 +3,14 @@
  * rows takes 15 ms so, 274 ms where they are loaded first); text is loaded, or scanned where it is large and read once.
  */
 import { stat } from 'node:fs/promises'
-import type { Column, SourceLineage } from '../../insight.ts'
+import type { SourceLineage } from '../../insight.ts'
 import { describeQuery, type Engine, execute, identifier, readTable } from '../duckdb.ts'
 import { engineFailure } from '../engine-error.ts'
 import { commonFormat, type SourceFile } from './files.ts'
 import { fingerprintParquet, fingerprintText } from './fingerprint.ts'
 import type { Format } from './formats.ts'
 import { type Attached, type Attachment, SourceError } from './source.ts'
+import { blankLines, columnsFault, tableFault } from './text-table.ts'
 
 /** Text larger than this that one block reads is scanned by that block and never loaded. */
 const SCAN_BYTES = 64_000_000
@@ -24,7 +25,8 @@ export async function attachFile(
   files: SourceFile[],
 ): Promise<Attached> {
   const format = commonFormat(files, attachment.file)
-  const query = select(format, files, attachment.columns)
+  const blank = format.table ? await blankLines(files, attachment.file) : 0
+  const query = select(format, files, attachment.columns, blank)
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
   const load = format.text && !attachment.peek && !(attachment.readers === 1 && bytes > SCAN_BYTES)
   const name = identifier(attachment.name)
@@ -34,7 +36,8 @@ export async function attachFile(
   try {
     await execute(engine, `create ${load ? 'table' : 'view'} ${name} as ${query}`)
     const columns = await describeQuery(engine, `select * from ${name}`)
-    if (format.takesTypes) vetColumns(columns, attachment.file)
+    const fault = format.table ? columnsFault(columns) : null
+    if (fault !== null) throw new SourceError(`${JSON.stringify(attachment.file)} cannot be read: ${fault}.`)
     const counted = !attachment.peek && (load || !format.text)
     const rows = counted ? await countRows(engine, name, format, files) : null
     return {
@@ -46,11 +49,12 @@ export async function attachFile(
   } catch (error) {
     const failure = engineFailure(error)
     if (failure?.kind !== 'refused') throw error
-    throw new SourceError(unreadable(failure.reason, attachment, files))
+    const reason = (format.table && tableFault(error as Error)) || failure.reason
+    throw new SourceError(unreadable(reason, attachment, files))
   }
 }
 
-function select(format: Format, files: SourceFile[], types: Record<string, string>): string {
+function select(format: Format, files: SourceFile[], types: Record<string, string>, blank: number): string {
   for (const [column, type] of Object.entries(types)) {
     if (!TYPE.test(type)) {
       throw new SourceError(
@@ -58,8 +62,8 @@ function select(format: Format, files: SourceFile[], types: Record<string, strin
       )
     }
   }
-  const from = format.call(files, types)
-  if (format.takesTypes || Object.keys(types).length === 0) return `select * from ${from}`
+  const from = format.call(files, types, blank)
+  if (format.table || Object.keys(types).length === 0) return `select * from ${from}`
   const casts = Object.entries(types).map(
     ([column, type]) => `cast(${identifier(column)} as ${type}) as ${identifier(column)}`,
   )
@@ -70,15 +74,6 @@ function select(format: Format, files: SourceFile[], types: Record<string, strin
 async function countRows(engine: Engine, name: string, format: Format, files: SourceFile[]): Promise<number> {
   const { rows } = await readTable(engine, format.count?.(files) ?? `select count(*) from ${name}`, {}, 1)
   return Number(rows[0]?.[0])
-}
-
-/** DuckDB takes a CSV file whose rows differ in length for one column of whole lines. */
-function vetColumns(columns: Column[], file: string): void {
-  const [only] = columns
-  if (columns.length !== 1 || !only || !/[,;|\t]/.test(only.name)) return
-  throw new SourceError(
-    `${JSON.stringify(file)} cannot be read: its rows do not have the same number of columns, or a quote is not closed.`,
-  )
 }
 
 type FileLineage = SourceLineage['files'][number]

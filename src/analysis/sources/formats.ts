@@ -5,9 +5,13 @@ import { literal } from '../duckdb.ts'
 export interface Format {
   name: FormatName
   text: boolean
-  /** The call that reads `files`; declared types go into the call where it takes them, else they are cast after it. */
-  call(files: Files, types: Record<string, string>): string
-  takesTypes: boolean
+  /**
+   * The call that reads `files`; declared types go into the call where it takes them, else they are cast after it. `blank`: so
+   * many lines of a table in text stand before its row of names.
+   */
+  call(files: Files, types: Record<string, string>, blank: number): string
+  /** A table in text: it takes types, and has a row of names. */
+  table: boolean
   /** A query for the number of rows that is cheaper than to count them. */
   count?(files: Files): string
 }
@@ -33,12 +37,12 @@ function csv(name: 'csv' | 'tsv', options: string): Format {
   return {
     name,
     text: true,
-    takesTypes: true,
-    call(files, types) {
+    table: true,
+    call(files, types, blank) {
       const pairs = Object.entries(types).map(([column, type]) => `${literal(column)}: ${literal(type)}`)
       const declared = pairs.length > 0 ? `, types = {${pairs.join(', ')}}` : ''
       const sniff = bytesOf(files) <= SNIFF_WHOLE_BYTES ? ', sample_size = -1' : ''
-      return `read_csv(${list(files)}${options}${declared}${sniff}${several(files)})`
+      return `read_csv(${list(files)}, header = true, skip = ${blank}, comment = ''${options}${declared}${sniff}${several(files)})`
     },
   }
 }
@@ -47,7 +51,7 @@ function json(name: 'json' | 'ndjson', options: string): Format {
   return {
     name,
     text: true,
-    takesTypes: false,
+    table: false,
     call(files) {
       const largest = Math.max(16_777_216, ...files.map((file) => file.bytes))
       const sniff = bytesOf(files) <= SNIFF_WHOLE_BYTES ? ', sample_size = -1' : ''
@@ -57,14 +61,14 @@ function json(name: 'json' | 'ndjson', options: string): Format {
 }
 
 export const FORMATS: readonly Format[] = [
-  csv('csv', ''),
+  csv('csv', `, quote = '"'`),
   csv('tsv', ", delim = '\\t'"),
   json('json', ''),
   json('ndjson', ", format = 'newline_delimited'"),
   {
     name: 'parquet',
     text: false,
-    takesTypes: false,
+    table: false,
     call: (files) => `read_parquet(${list(files)}${several(files)})`,
     count: (files) => `select sum(num_rows)::bigint from parquet_file_metadata(${list(files)})`,
   },

@@ -219,6 +219,14 @@ suite('PostgreSQL as a source', { skip: missing ?? false }, () => {
       }
     })
 
+    test('a query without columns is the fault of its source', async () => {
+      const lender = lenderOf(server.connection)
+      const result = await bench.run(queryTemplate('select from pg_class'), {}, { lender })
+      assert.ok(result.status === 'failed')
+      assert.equal(result.error.code, 'source_unavailable')
+      assert.match(result.error.detail, /gives no columns/)
+    })
+
     test('a field that comes in many pieces comes whole', async () => {
       const query = `select repeat('é', 3000000) as t, 7::int8 as n union all select 'x', null`
       const sql = 'select length(t), n from a order by 1'

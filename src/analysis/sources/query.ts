@@ -94,6 +94,7 @@ async function createTable(
   name: string,
   columns: readonly RemoteColumn[],
 ): Promise<{ rows: number; bytes: number }> {
+  if (columns.length === 0) throw new SourceError('The query gives no columns: name some after "select".')
   const taken = new Set<string>()
   for (const column of columns) {
     const lower = column.name.toLowerCase()

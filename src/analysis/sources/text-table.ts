@@ -1,0 +1,67 @@
+/**
+ * What DuckDB does not decide of a table in text: where it begins, that its first row holds the names, and what its faults
+ * are called. Left to guess, DuckDB passes over rows that are shorter than those below them, takes names such as 2024 for a
+ * row of values, and leaves the quotes on a first name that follows a byte order mark.
+ */
+import { createReadStream } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { createGunzip } from 'node:zlib'
+import { isPacked } from '../../file.ts'
+import type { Column } from '../../insight.ts'
+import type { SourceFile } from './files.ts'
+import { SourceError } from './source.ts'
+
+const HEAD_BYTES = 65_536
+
+/** The first bytes of the text, unpacked; what cannot be unpacked is left to DuckDB to refuse. */
+async function headOf({ path, real }: SourceFile): Promise<Buffer> {
+  if (isPacked(path)) {
+    const file = createReadStream(real)
+    try {
+      for await (const bytes of file.pipe(createGunzip())) return (bytes as Buffer).subarray(0, HEAD_BYTES)
+    } catch {
+      return Buffer.alloc(0)
+    } finally {
+      file.destroy()
+    }
+    return Buffer.alloc(0)
+  }
+  const handle = await open(real)
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0)
+    return buffer.subarray(0, bytesRead)
+  } finally {
+    await handle.close()
+  }
+}
+
+/** How many blank lines stand before the row of names, of all files alike. */
+export async function blankLines(files: SourceFile[], file: string): Promise<number> {
+  const heads = await Promise.all(files.map(headOf))
+  const counts = new Set(
+    heads.map((head) => /^\uFEFF?((?:[ \t]*\r?\n)*)/.exec(head.toString())![1]!.split('\n').length - 1),
+  )
+  if (counts.size === 1) return [...counts][0]!
+  throw new SourceError(
+    `The files that ${JSON.stringify(file)} names begin with more and fewer blank lines: let each begin with its row of names.`,
+  )
+}
+
+const UNEVEN = 'its rows do not have the same number of columns, or a quote is not closed'
+
+/** Rows that differ in length are taken for one column of whole lines. */
+export function columnsFault(columns: Column[]): string | null {
+  const names = columns.map(({ name }) => name)
+  if (names.length === 1 && /[,;|\t]/.test(names[0]!)) return UNEVEN
+  return names.every((name) => !Number.isNaN(Number(name.replace(',', '.'))))
+    ? 'its first row must name the columns, and holds numbers only'
+    : null
+}
+
+/** DuckDB's words without the line itself, its settings and its hints: the first may be megabytes of data. */
+export function tableFault(error: Error): string | null {
+  if (error.message.includes('Error when sniffing file'))
+    return `${UNEVEN}, or its lines do not all end in the same way.`
+  const place = /CSV Error on Line: (\d+)\nOriginal Line: [^]*?\n([^\n]+)(?:\n\s*\n|$)/.exec(error.message)
+  return place && `line ${place[1]}: ${place[2]}`
+}
