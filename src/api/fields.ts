@@ -36,7 +36,8 @@ export function pageOf<Item extends TSchema>(item: Item) {
   return Type.Object({
     items: Type.Array(item),
     next_cursor: Type.Union([Type.String(), Type.Null()], {
-      description: 'Give it back as cursor for the next page; null at the end',
+      description:
+        'Give it back as cursor for the next page; null at the end. A page may hold fewer than limit, even none, before the end: filters that no index has are looked for among the next 5,000 rows at most.',
     }),
   })
 }

@@ -120,7 +120,11 @@ export async function callTool(client: Client, name: string, call: ToolCall): Pr
 }
 
 async function listJobs(client: Client, given: Record<string, unknown>): Promise<CallToolResult> {
-  const { items } = await client.jobs.list({ limit: 10, ...given })
+  let page = await client.jobs.list({ limit: 10, ...given })
+  // A page of a list that is filtered may be empty before the end.
+  while (page.items.length === 0 && page.next_cursor !== null)
+    page = await client.jobs.list({ limit: 10, ...given, cursor: page.next_cursor })
+  const { items } = page
   const lines = items.map(
     (job) =>
       `- ${job.assignment_id}: ${job.template_id}, ${job.job_status}${job.error ? ` (${job.error.code})` : ''}, created ${job.created_at}`,

@@ -15,6 +15,7 @@ import { erasureTests } from './conformance/erasure.ts'
 import type { Harness } from './conformance/given.ts'
 import { jobTests } from './conformance/jobs.ts'
 import { linkTests } from './conformance/links.ts'
+import { listTests } from './conformance/lists.ts'
 import { narrativeTests } from './conformance/narratives.ts'
 import { idempotencyTests, recoveryTests, retentionTests } from './conformance/recoveries.ts'
 import { scheduleTests } from './conformance/schedules.ts'
@@ -36,6 +37,7 @@ const PARTS = {
   schedules: scheduleTests,
   nodes: nodeTests,
   links: linkTests,
+  lists: listTests,
   narratives: narrativeTests,
   'webhooks and events': webhookTests,
   subscriptions: subscriptionTests,

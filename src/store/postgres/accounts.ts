@@ -100,9 +100,12 @@ export async function getWorkspace(from: Session, workspace_id: string): Promise
   return row ? toWorkspace(row) : null
 }
 
+/** Those that are being deleted are few. */
+const OPEN = '(deleted_at IS NULL)::text = ?'
+
 export function listWorkspaces(from: Session, query: PageQuery): Promise<Page<Workspace>> {
-  const list = { name: 'workspaces', table: 'workspaces', id: 'workspace_id' }
-  return newestFirst(from, list, query, { '(deleted_at IS NULL)::text = ?': 'true' }, toWorkspace)
+  const list = { name: 'workspaces', table: 'workspaces', id: 'workspace_id', indexed: [[OPEN]] }
+  return newestFirst(from, list, query, { [OPEN]: 'true' }, toWorkspace)
 }
 
 export async function createUser(tx: Transaction, input: Input<'createUser'>): Promise<User> {
@@ -133,7 +136,7 @@ export async function findUser(
 }
 
 export function listUsers(from: Session, query: Input<'listUsers'>): Promise<Page<User>> {
-  const list = { name: 'users', table: 'users', id: 'user_id' }
+  const list = { name: 'users', table: 'users', id: 'user_id', indexed: [['workspace_id = ?']] }
   return newestFirst<User, User>(from, list, query, { 'workspace_id = ?': query.workspace_id }, toUser)
 }
 
@@ -178,7 +181,7 @@ export async function findToken(from: Session, token_hash: string): Promise<Prin
 }
 
 export function listTokens(from: Session, query: Input<'listTokens'>): Promise<Page<Token>> {
-  const list = { name: 'tokens', table: 'tokens', id: 'token_id' }
+  const list = { name: 'tokens', table: 'tokens', id: 'token_id', indexed: [['workspace_id = ?']] }
   return newestFirst<Token, Token>(from, list, query, { 'workspace_id = ?': query.workspace_id }, toToken)
 }
 

@@ -1,6 +1,7 @@
 /** The audit trail: written with the change that it tells of, or many at once for what was read. */
 import type { AuditRecord, NewAuditRecord } from '../../audit.ts'
 import { uuidv7 } from '../../runtime/ids.ts'
+import { AUDIT, ofAction } from '../lists.ts'
 import type { Input, Page } from '../store.ts'
 import type { Session, Transaction } from './connection.ts'
 import { newestFirst } from './page.ts'
@@ -37,12 +38,12 @@ function toRecord(row: AuditRow): AuditRecord {
 export function listAudit(from: Session, query: Input<'listAudit'>): Promise<Page<AuditRecord>> {
   return newestFirst<AuditRow, AuditRecord>(
     from,
-    { name: 'audit', table: 'audit', id: 'audit_id' },
+    AUDIT,
     query,
     {
       'workspace_id = ?': query.workspace_id,
       'object_id = ?': query.object_id,
-      'action = ?': query.action,
+      [ofAction(query.action)]: query.action,
       'user_id = ?': query.user_id,
       'created_at >= ?': query.created_after,
       'created_at < ?': query.created_before,

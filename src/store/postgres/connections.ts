@@ -66,7 +66,7 @@ export function listConnections(
   from: Session,
   query: Input<'listConnections'>,
 ): Promise<Page<SourceConnection>> {
-  const list = { name: 'connections', table: 'connections', id: 'name' }
+  const list = { name: 'connections', table: 'connections', id: 'name', indexed: [['workspace_id = ?']] }
   return newestFirst<SourceConnection, SourceConnection>(
     from,
     list,

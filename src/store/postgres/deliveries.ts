@@ -1,6 +1,7 @@
 /** Deliveries as rows: made, listed, given back, canceled. How they are claimed and settled is in sending.ts. */
 import { type Attempt, type AttemptRecord, type Delivery, toAttempt } from '../../delivery.ts'
 import { type Event, eventText } from '../../event.ts'
+import { DELIVERIES } from '../lists.ts'
 import { type Counts, DELIVERIES_COUNTED, type Input, type Page } from '../store.ts'
 import type { Session, Transaction } from './connection.ts'
 import { newestFirst } from './page.ts'
@@ -124,7 +125,7 @@ export async function getDelivery(
 export function listDeliveries(from: Session, query: Input<'listDeliveries'>): Promise<Page<Delivery>> {
   return newestFirst<DeliveryRow, Delivery>(
     from,
-    { name: 'deliveries', table: 'deliveries', id: 'delivery_id' },
+    DELIVERIES,
     query,
     {
       'workspace_id = ?': query.workspace_id,

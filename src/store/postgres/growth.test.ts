@@ -1,6 +1,8 @@
 /** What is kept makes nothing dearer: no operation of the store reads a table of what has ended from end to end. */
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { after, before, suite, test } from 'node:test'
+import type { Client } from 'pg'
 import { missingPostgres, type Postgres, startPostgres } from '../../../test/postgres.ts'
 import { eventually } from '../../../test/service.ts'
 import {
@@ -15,12 +17,18 @@ import {
   send,
   WORKSPACE,
 } from '../conformance/given.ts'
+import { LOOKED_AT_MOST } from '../page.ts'
 import type { Store } from '../store.ts'
+import { listAudit } from './audit.ts'
+import type { Session } from './connection.ts'
+import { listDeliveries } from './deliveries.ts'
 import { open, withClient } from './harness.ts'
+import { listJobs } from './jobs.ts'
 
 const missing = await missingPostgres()
 const DATABASE = `assay_growth_${process.pid}`
-const ROWS = 10_000
+/** In each of the two workspaces more than a page may look at. */
+const ROWS = 3 * LOOKED_AT_MOST
 
 /** Jobs that completed, in turn in the two workspaces, each with its insight, its event, and a delivery that was made. */
 const FILL = `
@@ -53,6 +61,11 @@ const READ = `
   SELECT relname AS name, seq_tup_read::int AS read, n_tup_del::int AS deleted FROM pg_stat_user_tables
   WHERE relname IN ('jobs', 'insights', 'events', 'deliveries', 'attempts')`
 
+const FILL_TRAIL = `
+  INSERT INTO audit (audit_id, workspace_id, created_at, action, object_id, fields, user_id)
+  SELECT gen_random_uuid()::text, $1, clock_timestamp() - n * interval '1 s', 'job.create', n::text, '[]', 'ada'
+  FROM generate_series(1, $2::int) AS n`
+
 interface Reads {
   name: string
   /** Rows that were read by going over the table. */
@@ -80,6 +93,7 @@ suite('beside much that has ended', { skip: missing ?? false }, () => {
     const job = await completeNew(store)
     await withClient(url, async (client) => {
       await client.query(FILL, [[WORKSPACE, other], job.assignment_id, ROWS])
+      await client.query(FILL_TRAIL, [WORKSPACE, ROWS])
       await client.query('VACUUM ANALYZE')
     })
     await store.close()
@@ -87,6 +101,51 @@ suite('beside much that has ended', { skip: missing ?? false }, () => {
   after(async () => {
     await postgres.dropDatabase(DATABASE)
     await postgres.stop()
+  })
+
+  test('a list reads what it gives where an index has its filters, else no more than it may look at', async () => {
+    const store = await open(url)
+    const [webhook] = (await store.listWebhooks({ workspace_id: WORKSPACE, limit: 1 })).items
+    await store.close()
+    const { webhook_id } = webhook!
+    const none = randomUUID()
+    const direct: Listing[] = [
+      ['jobs', {}],
+      ...(['queued', 'active', 'executing', 'canceled', 'completed'] as const).map(
+        (job_status): Listing => ['jobs', { job_status }],
+      ),
+      ['jobs', { template_id: none }],
+      ['jobs', { template_id: none, job_status: 'completed' }],
+      ['jobs', { schedule_id: none, job_status: 'completed' }],
+      ['jobs', { batch_id: none }],
+      ['deliveries', { webhook_id }],
+      ['deliveries', { webhook_id, status: 'failed' }],
+      ['deliveries', { webhook_id, event_type: 'job.completed' }],
+      ['deliveries', { webhook_id, assignment_id: none, event_type: 'job.completed' }],
+      ['audit', {}],
+      ['audit', { object_id: none }],
+      ['audit', { action: 'token.create' }],
+      ['audit', { action: 'token.create', user_id: 'ada' }],
+      ['audit', { action: 'job.create', user_id: 'ada' }],
+    ]
+    const bounded: Listing[] = [
+      ['jobs', { template_id: 'delays', job_status: 'canceled' }],
+      ['deliveries', { webhook_id, event_type: 'job.canceled' }],
+      ['deliveries', { webhook_id, event_type: 'job.canceled', status: 'delivered' }],
+      ['audit', { user_id: 'bob' }],
+      ['audit', { action: 'job.run' }],
+    ]
+    await withClient(url, async (client) => {
+      const over = async (listings: Listing[], most: number) => {
+        const reads = await listReads(client, listings)
+        return reads.flatMap((read, index) =>
+          read >= 0 && read <= most ? [] : [[...listings[index]!, read]],
+        )
+      }
+      assert.deepEqual(await over(direct, 60), [])
+      // One more: the database looks whether there is a next.
+      assert.deepEqual(await over(bounded, LOOKED_AT_MOST + 1), [])
+    })
   })
 
   test('work, retention and deletions read no table of it from end to end', async () => {
@@ -115,6 +174,45 @@ suite('beside much that has ended', { skip: missing ?? false }, () => {
     )
   })
 })
+
+/** How a statement is run, as EXPLAIN tells it. */
+interface Step {
+  'Node Type': string
+  'Actual Rows': number
+  'Rows Removed by Filter'?: number
+  Plans?: Step[]
+}
+
+function rowsRead(step: Step): number {
+  const own = step['Node Type'].includes('Scan') && !step.Plans
+  const removed = step['Rows Removed by Filter'] ?? 0
+  return (
+    (own ? step['Actual Rows'] + removed : 0) +
+    (step.Plans ?? []).reduce((sum, one) => sum + rowsRead(one), 0)
+  )
+}
+
+const LISTS = { jobs: listJobs, deliveries: listDeliveries, audit: listAudit }
+type Listing = [list: keyof typeof LISTS, filters: object]
+
+/** How many rows each list reads, out of the table and its indexes. */
+function listReads(client: Client, listings: Listing[]): Promise<number[]> {
+  return Promise.all(
+    listings.map(async ([list, filters]) => {
+      let read = -1
+      const all = async (sql: string, ...values: unknown[]): Promise<never[]> => {
+        const { rows } = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${sql}`, values)
+        read = rowsRead(rows[0]['QUERY PLAN'][0].Plan as Step)
+        return []
+      }
+      await LISTS[list](
+        { all } as unknown as Session,
+        { workspace_id: WORKSPACE, limit: 50, ...filters } as never,
+      )
+      return read
+    }),
+  )
+}
 
 /** What becomes of a job and its delivery, and what people ask of both. */
 async function work(store: Store): Promise<void> {

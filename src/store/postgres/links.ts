@@ -72,7 +72,7 @@ export async function findLink(
 export function listLinks(from: Session, query: Input<'listLinks'>): Promise<Page<Link>> {
   return newestFirst<LinkRow, Link>(
     from,
-    { name: 'links', table: 'links', id: 'link_id' },
+    { name: 'links', table: 'links', id: 'link_id', indexed: [['workspace_id = ?', 'insight_id = ?']] },
     query,
     { 'workspace_id = ?': query.workspace_id, 'insight_id = ?': query.insight_id },
     toLink,

@@ -119,7 +119,7 @@ export async function createSchedule(tx: Transaction, input: NewSchedule): Promi
 export function listSchedules(from: Session, query: Input<'listSchedules'>): Promise<Page<Schedule>> {
   return newestFirst<ScheduleRow, Schedule>(
     from,
-    { name: 'schedules', table: 'schedules', id: 'schedule_id' },
+    { name: 'schedules', table: 'schedules', id: 'schedule_id', indexed: [['workspace_id = ?']] },
     query,
     {
       'workspace_id = ?': query.workspace_id,

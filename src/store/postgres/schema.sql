@@ -40,6 +40,8 @@ CREATE TABLE audit (
   PRIMARY KEY (audit_id)
 );
 
+CREATE INDEX audit_by_action ON audit USING btree (workspace_id, action, created_at, audit_id) WHERE ((action <> 'job.create'::text) AND (action <> 'job.run'::text) AND (action <> 'result.read'::text) AND (action <> 'link.open'::text));
+
 CREATE INDEX audit_by_object ON audit USING btree (workspace_id, object_id, created_at, audit_id) WHERE (object_id IS NOT NULL);
 
 CREATE INDEX audit_by_time ON audit USING btree (workspace_id, created_at, audit_id);

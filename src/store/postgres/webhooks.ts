@@ -162,7 +162,7 @@ export async function createWebhook(tx: Transaction, input: NewWebhook): Promise
 export function listWebhooks(from: Session, query: Input<'listWebhooks'>): Promise<Page<Webhook>> {
   return newestFirst<Webhook, Webhook>(
     from,
-    { name: 'webhooks', table: 'webhooks', id: 'webhook_id' },
+    { name: 'webhooks', table: 'webhooks', id: 'webhook_id', indexed: [['workspace_id = ?']] },
     query,
     {
       'workspace_id = ?': query.workspace_id,

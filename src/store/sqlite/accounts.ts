@@ -90,9 +90,12 @@ export function getWorkspace(connection: Connection, workspace_id: string): Work
   return row ? toWorkspace(row) : null
 }
 
+/** Those that are being deleted are few. */
+const OPEN = '(deleted_at IS NULL) = ?'
+
 export function listWorkspaces(connection: Connection, query: PageQuery): Page<Workspace> {
-  const list = { name: 'workspaces', table: 'workspaces', id: 'workspace_id' }
-  return newestFirst(connection, list, query, { '(deleted_at IS NULL) = ?': 1 }, toWorkspace)
+  const list = { name: 'workspaces', table: 'workspaces', id: 'workspace_id', indexed: [[OPEN]] }
+  return newestFirst(connection, list, query, { [OPEN]: 1 }, toWorkspace)
 }
 
 export function createUser(connection: Connection, input: Input<'createUser'>): User {
@@ -119,7 +122,7 @@ export function findUser(
 }
 
 export function listUsers(connection: Connection, query: Input<'listUsers'>): Page<User> {
-  const list = { name: 'users', table: 'users', id: 'user_id' }
+  const list = { name: 'users', table: 'users', id: 'user_id', indexed: [['workspace_id = ?']] }
   return newestFirst(connection, list, query, { 'workspace_id = ?': query.workspace_id }, toUser)
 }
 
@@ -156,7 +159,7 @@ export function findToken(connection: Connection, token_hash: string): Principal
 }
 
 export function listTokens(connection: Connection, query: Input<'listTokens'>): Page<Token> {
-  const list = { name: 'tokens', table: 'tokens', id: 'token_id' }
+  const list = { name: 'tokens', table: 'tokens', id: 'token_id', indexed: [['workspace_id = ?']] }
   return newestFirst(connection, list, query, { 'workspace_id = ?': query.workspace_id }, toToken)
 }
 

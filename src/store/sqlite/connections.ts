@@ -65,7 +65,7 @@ export function listConnections(
   connection: Connection,
   query: Input<'listConnections'>,
 ): Page<SourceConnection> {
-  const list = { name: 'connections', table: 'connections', id: 'name' }
+  const list = { name: 'connections', table: 'connections', id: 'name', indexed: [['workspace_id = ?']] }
   return newestFirst<Row, SourceConnection>(
     connection,
     list,

@@ -1,6 +1,7 @@
 /** Deliveries as rows: made, listed, given back, canceled. How they are claimed and settled is in sending.ts. */
 import { type Attempt, type AttemptRecord, type Delivery, toAttempt } from '../../delivery.ts'
 import { type Event, eventText } from '../../event.ts'
+import { DELIVERIES } from '../lists.ts'
 import { type Counts, DELIVERIES_COUNTED, type Input, type Page } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { newestFirst } from './page.ts'
@@ -107,12 +108,11 @@ export function getDelivery(
 export function listDeliveries(connection: Connection, query: Input<'listDeliveries'>): Page<Delivery> {
   return newestFirst<DeliveryRow, Delivery>(
     connection,
-    { name: 'deliveries', table: 'deliveries', id: 'delivery_id' },
+    DELIVERIES,
     query,
     {
       'workspace_id = ?': query.workspace_id,
-      // A job has few deliveries: then they are found by it, and not among all of the webhook.
-      [query.assignment_id === undefined ? 'webhook_id = ?' : '+webhook_id = ?']: query.webhook_id,
+      'webhook_id = ?': query.webhook_id,
       'assignment_id = ?': query.assignment_id,
       'status = ?': query.status,
       'event_type = ?': query.event_type,

@@ -72,7 +72,7 @@ export function findLink(
 export function listLinks(connection: Connection, query: Input<'listLinks'>): Page<Link> {
   return newestFirst<LinkRow, Link>(
     connection,
-    { name: 'links', table: 'links', id: 'link_id' },
+    { name: 'links', table: 'links', id: 'link_id', indexed: [['workspace_id = ?', 'insight_id = ?']] },
     query,
     { 'workspace_id = ?': query.workspace_id, 'insight_id = ?': query.insight_id },
     toLink,

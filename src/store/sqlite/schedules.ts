@@ -112,7 +112,7 @@ export function createSchedule(connection: Connection, input: NewSchedule): Sche
 export function listSchedules(connection: Connection, query: Input<'listSchedules'>): Page<Schedule> {
   return newestFirst<ScheduleRow, Schedule>(
     connection,
-    { name: 'schedules', table: 'schedules', id: 'schedule_id' },
+    { name: 'schedules', table: 'schedules', id: 'schedule_id', indexed: [['workspace_id = ?']] },
     query,
     {
       'workspace_id = ?': query.workspace_id,

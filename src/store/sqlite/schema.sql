@@ -37,6 +37,9 @@ CREATE TABLE audit (
   request_id TEXT
 ) STRICT, WITHOUT ROWID;
 
+CREATE INDEX audit_by_action ON audit (workspace_id, action, created_at, audit_id)
+  WHERE action <> 'job.create' AND action <> 'job.run' AND action <> 'result.read' AND action <> 'link.open';
+
 CREATE INDEX audit_by_object ON audit (workspace_id, object_id, created_at, audit_id) WHERE object_id IS NOT NULL;
 
 CREATE INDEX audit_by_time ON audit (workspace_id, created_at, audit_id);

@@ -144,7 +144,7 @@ export function createWebhook(connection: Connection, input: NewWebhook): Webhoo
 export function listWebhooks(connection: Connection, query: Input<'listWebhooks'>): Page<Webhook> {
   return newestFirst<WebhookRow, Webhook>(
     connection,
-    { name: 'webhooks', table: 'webhooks', id: 'webhook_id' },
+    { name: 'webhooks', table: 'webhooks', id: 'webhook_id', indexed: [['workspace_id = ?']] },
     query,
     {
       'workspace_id = ?': query.workspace_id,

@@ -33,10 +33,10 @@ export function Paged<Item>({ query, empty, children }: PagedProps<Item>) {
       </p>
     )
   const items = query.data.pages.flatMap((page) => page.items)
-  if (items.length === 0) return <>{empty}</>
+  if (items.length === 0 && !query.hasNextPage) return <>{empty}</>
   return (
     <>
-      {children(items)}
+      {items.length === 0 ? <p role="status">None among the newest yet.</p> : children(items)}
       {query.hasNextPage && (
         <p className="more">
           <button
@@ -45,7 +45,7 @@ export function Paged<Item>({ query, empty, children }: PagedProps<Item>) {
             disabled={query.isFetchingNextPage}
             onClick={() => void query.fetchNextPage()}
           >
-            Show more
+            {items.length === 0 ? 'Look further back' : 'Show more'}
           </button>
         </p>
       )}
