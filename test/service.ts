@@ -52,7 +52,10 @@ function serverOf(home: string): number {
   return (JSON.parse(readFileSync(path.join(home, 'server.json'), 'utf8')) as { pid: number }).pid
 }
 
-/** Starts it and answers when it is ready. Throws with what it said where it ends before. */
+/**
+ * Starts it and answers when it is ready. Throws with what it said where it ends before. It runs one job at a time where
+ * `env` does not say otherwise: each further one is a process whose start takes a third of that of the service.
+ */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { home, port = 0, env = {}, wrapped = true, args = [] } = options
   const child = spawn(process.execPath, [assay, 'serve', ...args], {
@@ -62,6 +65,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       ASSAY_HOME: home,
       ASSAY_PORT: String(port),
       ASSAY_LOG_FORMAT: 'json',
+      ASSAY_WORKERS: '1',
       ...(wrapped ? { ASSAY_TEST_WRAPPER: '1' } : {}),
       ...env,
     }),

@@ -287,7 +287,7 @@ export async function crash({ rounds, jobs, seed, log }: CrashOptions): Promise<
   }
   const start = async (): Promise<Service> => {
     const begun = performance.now()
-    const env = { ASSAY_TOKEN: TOKEN, ASSAY_LOG_LEVEL: 'warn' }
+    const env = { ASSAY_TOKEN: TOKEN, ASSAY_LOG_LEVEL: 'warn', ASSAY_WORKERS: '' }
     const service = await startService({ home, port, env })
     report.longestStartMs = Math.max(report.longestStartMs, Math.round(performance.now() - begun))
     return service
