@@ -3,7 +3,7 @@
  * part of the path: "npm test -- src/store crash". A file that takes longer than its limit has failed.
  */
 import { chmodSync, globSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import path from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
@@ -11,13 +11,30 @@ import { spec } from 'node:test/reporters'
 /** Only a guard against a test that hangs: a busy machine may be slow. */
 const LIMIT_MS = 600_000
 const SLOWEST = 15
+/** What took the most of the processor, the most first: at the end one of them would run alone. */
+const COSTLIEST = [
+  'test/docs.test.ts',
+  'test/cli.test.ts',
+  'test/console.test.ts',
+  'test/takeover.test.ts',
+  'src/store/postgres/postgres.test.ts',
+  'src/analysis/pool.test.ts',
+  'test/crash.test.ts',
+  'test/gallery.test.ts',
+  'test/model.test.ts',
+]
+/** One more than there are processors: many wait most of their time, for a timeout, a lease or another process. */
+const AT_ONCE = Math.min(availableParallelism() + 1, 8)
 
 const root = path.dirname(import.meta.dirname)
 const wanted = process.argv.slice(2)
-// The whole-system ones first: they take longest, and what is short fills the gaps at the end.
-const files = ['test/**/*.test.ts', 'src/**/*.test.ts']
-  .flatMap((pattern) => globSync(pattern, { cwd: root }).toSorted())
-  .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
+// Then the whole-system ones: what is short fills the gaps at the end.
+const found = ['test/**/*.test.ts', 'src/**/*.test.ts'].flatMap((pattern) =>
+  globSync(pattern, { cwd: root }).toSorted(),
+)
+const files = [...new Set([...COSTLIEST.filter((file) => found.includes(file)), ...found])].filter(
+  (file) => wanted.length === 0 || wanted.some((part) => file.includes(part)),
+)
 if (files.length === 0) {
   process.stderr.write(`No test file matches ${wanted.join(' ')}.\n`)
   process.exit(1)
@@ -29,7 +46,15 @@ const folder = mkdtempSync(path.join(tmpdir(), 'assay-run-'))
 chmodSync(folder, 0o755)
 process.env.ASSAY_TEST_FOLDER = folder
 process.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }))
-const stream = run({ files: files.map((file) => path.join(root, file)), concurrency: 2, timeout: LIMIT_MS })
+// Who ends the run ends its files.
+const ended = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => ended.abort())
+const stream = run({
+  files: files.map((file) => path.join(root, file)),
+  concurrency: AT_ONCE,
+  timeout: LIMIT_MS,
+  signal: ended.signal,
+})
 const took: { file: string; seconds: number }[] = []
 stream.on('test:fail', (event) => {
   if (event.todo === undefined || event.todo === false) process.exitCode = 1
