@@ -17,8 +17,8 @@ import { descendants, eventually, temporaryFolder } from './service.ts'
 
 const TOKEN = 'assay-takeover-test-token'
 const LEASE_MS = Number(process.env.ASSAY_TEST_LEASE ?? 3) * 1000
-/** What the promise allows after the lease has ended: as much again. */
-const SLACK_MS = LEASE_MS
+/** What the promise allows after the lease has ended: as much again, or, on a slow machine, twice a start of a node. */
+let slackMs = LEASE_MS
 /** A busy machine may take long to ask a node whether it is ready. */
 const LINGER_MS = 2000
 const DATABASE = `assay_takeover_${process.pid}`
@@ -71,7 +71,9 @@ suite('who goes on with the work of a node', { skip: missing ?? false }, () => {
       proxy,
     })
     nodes.push(node)
-    await eventually(() => node.ready(), `${name} is ready`, 60_000)
+    const begun = performance.now()
+    await eventually(() => node.ready(), `${name} is ready`)
+    slackMs = Math.max(slackMs, 2 * (performance.now() - begun))
     return node
   }
 
@@ -120,7 +122,7 @@ suite('who goes on with the work of a node', { skip: missing ?? false }, () => {
     const other = await addNode('worker')
     await victim.close('SIGKILL')
     const killed = performance.now()
-    await eventually(isRunning(id, 2), 'it runs elsewhere', LEASE_MS + SLACK_MS)
+    await eventually(isRunning(id, 2), 'it runs elsewhere', LEASE_MS + slackMs)
     context.diagnostic(
       `taken over ${Math.round(performance.now() - killed)} ms after the kill, lease ${LEASE_MS}`,
     )
@@ -146,7 +148,7 @@ suite('who goes on with the work of a node', { skip: missing ?? false }, () => {
     const killed = performance.now()
     const second = await receiver.next()
     const waited = performance.now() - killed
-    assert.ok(waited < LEASE_MS + SLACK_MS, `${waited} ms`)
+    assert.ok(waited < LEASE_MS + slackMs, `${waited} ms`)
     assert.equal(second.headers['webhook-id'], first.headers['webhook-id'])
     assert.deepEqual(second.body, first.body)
     context.diagnostic(`made again ${Math.round(waited)} ms after the kill, lease ${LEASE_MS}`)
@@ -162,14 +164,14 @@ suite('who goes on with the work of a node', { skip: missing ?? false }, () => {
     await eventually(() => busy(), 'its process works')
     const other = await addNode('worker')
     lonely.proxy!.silence()
-    await eventually(isRunning(id, 2), 'it runs elsewhere', LEASE_MS + 2 * SLACK_MS)
+    await eventually(isRunning(id, 2), 'it runs elsewhere', LEASE_MS + 2 * slackMs)
     const before = ticksOf(lonely)
     await client.jobs.cancel(id)
     // Idle processes use next to no time: a hundredth of a second is one tick.
     assert.ok(ticksOf(lonely) - before < 20, 'its processes have nothing to do')
     const takenAt = (await movesOf(id)).find((move) => move.job_status === 'active' && move.attempt === 2)!.at
     lonely.proxy!.mend()
-    await eventually(() => lapseIn(lonely, id) !== null, 'it says when it stopped', 60_000)
+    await eventually(() => lapseIn(lonely, id) !== null, 'it says when it stopped')
     const lapsedAt = lapseIn(lonely, id)!
     assert.ok(lapsedAt < takenAt, `stopped at ${lapsedAt}, taken at ${takenAt}`)
     context.diagnostic(`it stopped at ${lapsedAt}, the other began at ${takenAt}`)
@@ -213,8 +215,8 @@ suite('who goes on with the work of a node', { skip: missing ?? false }, () => {
     for (const node of rolled) {
       const starts = node.starts
       node.signal('SIGTERM')
-      await eventually(() => node.starts > starts && node.ready(), 'the next one is ready', 60_000)
-      await eventually(() => balancer.members().includes(node), 'the balancer sends to it', 60_000)
+      await eventually(() => node.starts > starts && node.ready(), 'the next one is ready')
+      await eventually(() => balancer.members().includes(node), 'the balancer sends to it')
     }
     over.abort()
     await loading
