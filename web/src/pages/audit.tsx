@@ -5,6 +5,7 @@ import { api } from '../api.ts'
 import { ACTION_WORDS, ACTIONS } from '../audit.ts'
 import { Curl } from '../parts/curl.tsx'
 import { SelectField, TextField } from '../parts/field.tsx'
+import { ListTable } from '../parts/list-table.tsx'
 import { Empty } from '../parts/page.tsx'
 import { Paged, usePaged } from '../parts/paged.tsx'
 import { ShortId, Time } from '../parts/show.tsx'
@@ -214,22 +215,11 @@ export function AuditPage() {
         }
       >
         {(records) => (
-          <table className="list">
-            <thead>
-              <tr>
-                <th scope="col">When</th>
-                <th scope="col">Who</th>
-                <th scope="col">What</th>
-                <th scope="col">To what</th>
-                <th scope="col">From where</th>
-              </tr>
-            </thead>
-            <tbody>
-              {records.map((record) => (
-                <Row key={record.audit_id} record={record} />
-              ))}
-            </tbody>
-          </table>
+          <ListTable columns={['When', 'Who', 'What', 'To what', 'From where']}>
+            {records.map((record) => (
+              <Row key={record.audit_id} record={record} />
+            ))}
+          </ListTable>
         )}
       </Paged>
     </section>

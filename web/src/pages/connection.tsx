@@ -1,7 +1,7 @@
 /** One connection: what it is, whether it can be used, how a template reads over it, and the form that changes it. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { KINDS } from '../../../src/connection.ts'
 import type { ConnectionView } from '../../../src/connection-view.ts'
 import { api, faultsOf, useMay } from '../api.ts'
@@ -10,7 +10,7 @@ import { AskFirst } from '../parts/ask-first.tsx'
 import { Code } from '../parts/code.tsx'
 import { areShown, ConnectionFields, type SecretsDraft } from '../parts/connection-form.tsx'
 import { ConnectionTest } from '../parts/connection-test.tsx'
-import { Fault } from '../parts/fault.tsx'
+import { ChangeForm, Editable } from '../parts/editing.tsx'
 import { ForAdmins } from '../parts/for-admins.tsx'
 import { Empty, Loaded, Page } from '../parts/page.tsx'
 import { Time } from '../parts/show.tsx'
@@ -65,12 +65,8 @@ function EditForm({ connection, onDone }: { connection: ConnectionView; onDone()
     },
   })
   const faults = faultsOf(save.error)
-  const submit = (event: FormEvent): void => {
-    event.preventDefault()
-    save.mutate()
-  }
   return (
-    <form className="run-form" onSubmit={submit} noValidate>
+    <ChangeForm save={save} shown={areShown(faults)} onSubmit={() => save.mutate()} onDone={onDone}>
       <ConnectionFields
         draft={draft}
         change={change}
@@ -79,31 +75,18 @@ function EditForm({ connection, onDone }: { connection: ConnectionView; onDone()
         faults={faults}
         present={connection}
       />
-      {save.isError && !areShown(faults) && <Fault error={save.error} />}
-      <div className="actions">
-        <button type="submit" className="button primary" disabled={save.isPending}>
-          Save
-        </button>
-        <button type="button" className="button quiet" onClick={onDone}>
-          Leave it
-        </button>
-      </div>
-    </form>
+    </ChangeForm>
   )
 }
 
 function Settings({ connection }: { connection: ConnectionView }) {
-  const [editing, setEditing] = useState(false)
-  if (editing) return <EditForm connection={connection} onDone={() => setEditing(false)} />
   return (
-    <>
+    <Editable
+      editable={connection.origin === 'store'}
+      form={(onDone) => <EditForm connection={connection} onDone={onDone} />}
+    >
       <Facts connection={connection} />
-      {connection.origin === 'store' && (
-        <button type="button" className="button" onClick={() => setEditing(true)}>
-          Change
-        </button>
-      )}
-    </>
+    </Editable>
   )
 }
 

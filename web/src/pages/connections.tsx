@@ -6,6 +6,7 @@ import { api } from '../api.ts'
 import { placeOf } from '../connections.ts'
 import { ConnectionTest } from '../parts/connection-test.tsx'
 import { Curl } from '../parts/curl.tsx'
+import { ListTable } from '../parts/list-table.tsx'
 import { Empty } from '../parts/page.tsx'
 import { Paged, usePaged } from '../parts/paged.tsx'
 import { duration, size } from '../times.ts'
@@ -77,23 +78,11 @@ export function ConnectionsPage() {
             ) : (
               <p>{create}</p>
             )}
-            <table className="list">
-              <thead>
-                <tr>
-                  <th scope="col">Name</th>
-                  <th scope="col">Kind</th>
-                  <th scope="col">Leads to</th>
-                  <th scope="col">Limits of a query</th>
-                  <th scope="col">Kept</th>
-                  <th scope="col">Try</th>
-                </tr>
-              </thead>
-              <tbody>
-                {connections.map((connection) => (
-                  <Row key={connection.name} connection={connection} />
-                ))}
-              </tbody>
-            </table>
+            <ListTable columns={['Name', 'Kind', 'Leads to', 'Limits of a query', 'Kept', 'Try']}>
+              {connections.map((connection) => (
+                <Row key={connection.name} connection={connection} />
+              ))}
+            </ListTable>
           </>
         )}
       </Paged>

@@ -2,6 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { api } from '../api.ts'
 import { JOB_WORDS } from '../names.ts'
+import { ListTable } from '../parts/list-table.tsx'
 import { Empty, Loaded } from '../parts/page.tsx'
 import { State, Time } from '../parts/show.tsx'
 
@@ -14,34 +15,23 @@ function Nodes() {
       <h2>Nodes</h2>
       <Loaded query={query}>
         {({ items }) => (
-          <table className="list">
-            <thead>
-              <tr>
-                <th scope="col">Node</th>
-                <th scope="col">Does</th>
-                <th scope="col">Version</th>
-                <th scope="col">Started</th>
-                <th scope="col">Alive until, unless renewed</th>
+          <ListTable columns={['Node', 'Does', 'Version', 'Started', 'Alive until, unless renewed']}>
+            {items.map((node) => (
+              <tr key={node.node_id}>
+                <td>
+                  <code>{node.name}</code>
+                </td>
+                <td>{node.roles.join(', ')}</td>
+                <td>{node.version}</td>
+                <td>
+                  <Time at={node.started_at} />
+                </td>
+                <td>
+                  <Time at={node.lease_until} />
+                </td>
               </tr>
-            </thead>
-            <tbody>
-              {items.map((node) => (
-                <tr key={node.node_id}>
-                  <td>
-                    <code>{node.name}</code>
-                  </td>
-                  <td>{node.roles.join(', ')}</td>
-                  <td>{node.version}</td>
-                  <td>
-                    <Time at={node.started_at} />
-                  </td>
-                  <td>
-                    <Time at={node.lease_until} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+            ))}
+          </ListTable>
         )}
       </Loaded>
     </section>
@@ -65,30 +55,20 @@ function Queue() {
                 <p>What is run appears here until it has ended.</p>
               </Empty>
             ) : (
-              <table className="list">
-                <thead>
-                  <tr>
-                    <th scope="col">Workspace</th>
-                    <th scope="col">State</th>
-                    <th scope="col">Jobs</th>
-                    <th scope="col">Oldest</th>
+              <ListTable columns={['Workspace', 'State', 'Jobs', 'Oldest']}>
+                {jobs.map(({ workspace_id, job_status, count, oldest_at }) => (
+                  <tr key={`${workspace_id} ${job_status}`}>
+                    <td>{workspace_id}</td>
+                    <td>
+                      <State status={job_status} /> <span className="small">{JOB_WORDS[job_status]}</span>
+                    </td>
+                    <td>{count}</td>
+                    <td>
+                      <Time at={oldest_at} />
+                    </td>
                   </tr>
-                </thead>
-                <tbody>
-                  {jobs.map(({ workspace_id, job_status, count, oldest_at }) => (
-                    <tr key={`${workspace_id} ${job_status}`}>
-                      <td>{workspace_id}</td>
-                      <td>
-                        <State status={job_status} /> <span className="small">{JOB_WORDS[job_status]}</span>
-                      </td>
-                      <td>{count}</td>
-                      <td>
-                        <Time at={oldest_at} />
-                      </td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
+                ))}
+              </ListTable>
             )}
           </>
         )}

@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router'
 import type { ScheduleView } from '../../../src/schedule.ts'
 import { api, useMay } from '../api.ts'
 import { Curl } from '../parts/curl.tsx'
+import { ListTable } from '../parts/list-table.tsx'
 import { Empty, Page } from '../parts/page.tsx'
 import { Paged, usePaged } from '../parts/paged.tsx'
 import { DueTime, LastRun, Rhythm, ScheduleState } from '../parts/schedule-show.tsx'
@@ -88,22 +89,11 @@ export function SchedulesPage() {
         }
       >
         {(schedules) => (
-          <table className="list">
-            <thead>
-              <tr>
-                <th scope="col">Name</th>
-                <th scope="col">When</th>
-                <th scope="col">Next</th>
-                <th scope="col">Last run</th>
-                <th scope="col">State</th>
-              </tr>
-            </thead>
-            <tbody>
-              {schedules.map((schedule) => (
-                <ScheduleRow key={schedule.schedule_id} schedule={schedule} />
-              ))}
-            </tbody>
-          </table>
+          <ListTable columns={['Name', 'When', 'Next', 'Last run', 'State']}>
+            {schedules.map((schedule) => (
+              <ScheduleRow key={schedule.schedule_id} schedule={schedule} />
+            ))}
+          </ListTable>
         )}
       </Paged>
     </Page>

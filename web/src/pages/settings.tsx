@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api } from '../api.ts'
 import { TextField } from '../parts/field.tsx'
+import { ListTable } from '../parts/list-table.tsx'
 import { Loaded } from '../parts/page.tsx'
 
 export function SettingsPage() {
@@ -24,32 +25,22 @@ export function SettingsPage() {
       </div>
       <Loaded query={query}>
         {({ items }) => (
-          <table className="list">
-            <thead>
-              <tr>
-                <th scope="col">Setting</th>
-                <th scope="col">Value</th>
-                <th scope="col">From</th>
-                <th scope="col">What it does</th>
-              </tr>
-            </thead>
-            <tbody>
-              {items
-                .filter(({ env, doc }) => `${env} ${doc}`.toLowerCase().includes(words.toLowerCase()))
-                .map(({ env, value, origin, doc }) => (
-                  <tr key={env}>
-                    <td>
-                      <code>{env}</code>
-                    </td>
-                    <td>
-                      <code>{value}</code>
-                    </td>
-                    <td>{origin}</td>
-                    <td className="small">{doc}</td>
-                  </tr>
-                ))}
-            </tbody>
-          </table>
+          <ListTable columns={['Setting', 'Value', 'From', 'What it does']}>
+            {items
+              .filter(({ env, doc }) => `${env} ${doc}`.toLowerCase().includes(words.toLowerCase()))
+              .map(({ env, value, origin, doc }) => (
+                <tr key={env}>
+                  <td>
+                    <code>{env}</code>
+                  </td>
+                  <td>
+                    <code>{value}</code>
+                  </td>
+                  <td>{origin}</td>
+                  <td className="small">{doc}</td>
+                </tr>
+              ))}
+          </ListTable>
         )}
       </Loaded>
     </section>

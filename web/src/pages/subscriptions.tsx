@@ -6,6 +6,7 @@ import { api, useMay } from '../api.ts'
 import { Curl } from '../parts/curl.tsx'
 import { DeliveryLink } from '../parts/deliveries.tsx'
 import { HealthWord } from '../parts/health.tsx'
+import { ListTable } from '../parts/list-table.tsx'
 import { Empty, Page } from '../parts/page.tsx'
 import { Paged, usePaged } from '../parts/paged.tsx'
 import { State, Time } from '../parts/show.tsx'
@@ -103,22 +104,11 @@ export function SubscriptionsPage() {
     >
       <Paged query={query} empty={<None analyst={analyst} />}>
         {(subscriptions) => (
-          <table className="list">
-            <thead>
-              <tr>
-                <th scope="col">Goes to</th>
-                <th scope="col">By</th>
-                <th scope="col">State</th>
-                <th scope="col">Last delivery</th>
-                <th scope="col">Tells</th>
-              </tr>
-            </thead>
-            <tbody>
-              {subscriptions.map((subscription) => (
-                <Row key={subscription.subscription_id} subscription={subscription} />
-              ))}
-            </tbody>
-          </table>
+          <ListTable columns={['Goes to', 'By', 'State', 'Last delivery', 'Tells']}>
+            {subscriptions.map((subscription) => (
+              <Row key={subscription.subscription_id} subscription={subscription} />
+            ))}
+          </ListTable>
         )}
       </Paged>
     </Page>

@@ -1,11 +1,12 @@
 /** Tokens: made here and shown once, listed, revoked. */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import type { Scope, Token } from '../../../src/token.ts'
 import { api, faultsOf } from '../api.ts'
 import { AskFirst } from '../parts/ask-first.tsx'
-import { Fault } from '../parts/fault.tsx'
+import { NewForm } from '../parts/editing.tsx'
 import { SelectField, TextField } from '../parts/field.tsx'
+import { ListTable } from '../parts/list-table.tsx'
 import { Empty } from '../parts/page.tsx'
 import { Paged, usePaged } from '../parts/paged.tsx'
 import { Secret, Time } from '../parts/show.tsx'
@@ -35,13 +36,14 @@ function NewToken() {
     },
   })
   const faults = faultsOf(create.error)
-  const submit = (event: FormEvent): void => {
-    event.preventDefault()
-    create.mutate()
-  }
   return (
     <>
-      <form className="row-form" onSubmit={submit} noValidate>
+      <NewForm
+        create={create}
+        shown={Object.keys(faults).length > 0}
+        action="Create a token"
+        onSubmit={() => create.mutate()}
+      >
         <TextField
           label="Name"
           required
@@ -62,11 +64,7 @@ function NewToken() {
           fault={faults.expires_at}
           onChange={({ target }) => setExpires(target.value)}
         />
-        <button type="submit" className="button primary" disabled={create.isPending}>
-          Create a token
-        </button>
-      </form>
-      {create.isError && Object.keys(faults).length === 0 && <Fault error={create.error} />}
+      </NewForm>
       {create.data && <Secret label={`The token “${create.data.name}”`} value={create.data.token} />}
     </>
   )
@@ -96,36 +94,24 @@ export function TokensPage() {
       <NewToken />
       <Paged query={query} empty={<Empty title="No token">Create one above.</Empty>}>
         {(tokens) => (
-          <table className="list">
-            <thead>
-              <tr>
-                <th scope="col">Name</th>
-                <th scope="col">Scopes</th>
-                <th scope="col">User</th>
-                <th scope="col">Made</th>
-                <th scope="col">Ends</th>
-                <th scope="col">Action</th>
+          <ListTable columns={['Name', 'Scopes', 'User', 'Made', 'Ends', 'Action']}>
+            {tokens.map((token) => (
+              <tr key={token.token_id}>
+                <td>{token.name}</td>
+                <td>{token.scopes.join(', ')}</td>
+                <td>
+                  <UserName user_id={token.user_id} />
+                </td>
+                <td>
+                  <Time at={token.created_at} />
+                </td>
+                <td>{token.expires_at === null ? 'never' : <Time at={token.expires_at} />}</td>
+                <td>
+                  <Revoke token={token} />
+                </td>
               </tr>
-            </thead>
-            <tbody>
-              {tokens.map((token) => (
-                <tr key={token.token_id}>
-                  <td>{token.name}</td>
-                  <td>{token.scopes.join(', ')}</td>
-                  <td>
-                    <UserName user_id={token.user_id} />
-                  </td>
-                  <td>
-                    <Time at={token.created_at} />
-                  </td>
-                  <td>{token.expires_at === null ? 'never' : <Time at={token.expires_at} />}</td>
-                  <td>
-                    <Revoke token={token} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+            ))}
+          </ListTable>
         )}
       </Paged>
     </section>

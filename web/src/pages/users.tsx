@@ -1,11 +1,12 @@
 /** Users: people who sign in with a password. */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import type { Scope, User } from '../../../src/token.ts'
 import { api, faultsOf } from '../api.ts'
 import { AskFirst } from '../parts/ask-first.tsx'
-import { Fault } from '../parts/fault.tsx'
+import { NewForm } from '../parts/editing.tsx'
 import { SelectField, TextField } from '../parts/field.tsx'
+import { ListTable } from '../parts/list-table.tsx'
 import { Empty } from '../parts/page.tsx'
 import { Paged, usePaged } from '../parts/paged.tsx'
 import { Time } from '../parts/show.tsx'
@@ -25,13 +26,14 @@ function NewUser() {
     },
   })
   const faults = faultsOf(create.error)
-  const submit = (event: FormEvent): void => {
-    event.preventDefault()
-    create.mutate()
-  }
   return (
     <>
-      <form className="row-form" onSubmit={submit} noValidate>
+      <NewForm
+        create={create}
+        shown={Object.keys(faults).length > 0}
+        action="Create a user"
+        onSubmit={() => create.mutate()}
+      >
         <TextField
           label="User"
           required
@@ -55,11 +57,7 @@ function NewUser() {
           value={scope}
           onChange={({ target }) => setScope(target.value)}
         />
-        <button type="submit" className="button primary" disabled={create.isPending}>
-          Create a user
-        </button>
-      </form>
-      {create.isError && Object.keys(faults).length === 0 && <Fault error={create.error} />}
+      </NewForm>
       {create.data && (
         <p className="secret" role="status">
           {create.data.username} can sign in now.
@@ -93,30 +91,20 @@ export function UsersPage() {
       <NewUser />
       <Paged query={query} empty={<Empty title="No user">Create one above.</Empty>}>
         {(users) => (
-          <table className="list">
-            <thead>
-              <tr>
-                <th scope="col">User</th>
-                <th scope="col">Scopes</th>
-                <th scope="col">Made</th>
-                <th scope="col">Action</th>
+          <ListTable columns={['User', 'Scopes', 'Made', 'Action']}>
+            {users.map((user) => (
+              <tr key={user.user_id}>
+                <td>{user.username}</td>
+                <td>{user.scopes.join(', ')}</td>
+                <td>
+                  <Time at={user.created_at} />
+                </td>
+                <td>
+                  <Remove user={user} />
+                </td>
               </tr>
-            </thead>
-            <tbody>
-              {users.map((user) => (
-                <tr key={user.user_id}>
-                  <td>{user.username}</td>
-                  <td>{user.scopes.join(', ')}</td>
-                  <td>
-                    <Time at={user.created_at} />
-                  </td>
-                  <td>
-                    <Remove user={user} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+            ))}
+          </ListTable>
         )}
       </Paged>
     </section>

@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router'
 import type { WebhookView } from '../../../src/webhook.ts'
 import { api, useMay } from '../api.ts'
 import { HealthWord } from '../parts/health.tsx'
+import { ListTable } from '../parts/list-table.tsx'
 import { Empty, Page } from '../parts/page.tsx'
 import { Paged, usePaged } from '../parts/paged.tsx'
 
@@ -52,21 +53,11 @@ export function WebhooksPage() {
         }
       >
         {(webhooks) => (
-          <table className="list">
-            <thead>
-              <tr>
-                <th scope="col">Address</th>
-                <th scope="col">State</th>
-                <th scope="col">Presence name</th>
-                <th scope="col">Events</th>
-              </tr>
-            </thead>
-            <tbody>
-              {webhooks.map((webhook) => (
-                <WebhookRow key={webhook.webhook_id} webhook={webhook} />
-              ))}
-            </tbody>
-          </table>
+          <ListTable columns={['Address', 'State', 'Presence name', 'Events']}>
+            {webhooks.map((webhook) => (
+              <WebhookRow key={webhook.webhook_id} webhook={webhook} />
+            ))}
+          </ListTable>
         )}
       </Paged>
     </Page>

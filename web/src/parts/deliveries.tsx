@@ -5,6 +5,7 @@ import type { DeliveryStatus, DeliveryView } from '../../../src/delivery.ts'
 import { DELIVERY_STATUSES } from '../names.ts'
 import { callsOf, type Receiver } from '../receivers.ts'
 import { SelectField } from './field.tsx'
+import { ListTable } from './list-table.tsx'
 import { Empty } from './page.tsx'
 import { Paged, usePaged } from './paged.tsx'
 import { ShortId, State, Time } from './show.tsx'
@@ -101,22 +102,11 @@ export function Deliveries(props: {
         }
       >
         {(deliveries) => (
-          <table className="list">
-            <thead>
-              <tr>
-                <th scope="col">Event</th>
-                <th scope="col">State</th>
-                <th scope="col">Made</th>
-                <th scope="col">Tries</th>
-                <th scope="col">Of</th>
-              </tr>
-            </thead>
-            <tbody>
-              {deliveries.map((delivery) => (
-                <DeliveryRow key={delivery.delivery_id} receiver={receiver} delivery={delivery} />
-              ))}
-            </tbody>
-          </table>
+          <ListTable columns={['Event', 'State', 'Made', 'Tries', 'Of']}>
+            {deliveries.map((delivery) => (
+              <DeliveryRow key={delivery.delivery_id} receiver={receiver} delivery={delivery} />
+            ))}
+          </ListTable>
         )}
       </Paged>
     </section>

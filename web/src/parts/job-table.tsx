@@ -2,6 +2,7 @@
 import { Link } from '@tanstack/react-router'
 import type { JobView } from '../../../src/job.ts'
 import { between } from '../times.ts'
+import { ListTable } from './list-table.tsx'
 import { ShortId, State, Time } from './show.tsx'
 import { UserName } from './user-name.tsx'
 
@@ -49,23 +50,10 @@ function JobRow({ job }: { job: JobView }) {
 
 export function JobTable({ jobs, caption }: { jobs: JobView[]; caption: string }) {
   return (
-    <table className="list">
-      <caption className="small">{caption}</caption>
-      <thead>
-        <tr>
-          <th scope="col">Job</th>
-          <th scope="col">State</th>
-          <th scope="col">Created</th>
-          <th scope="col">Ran for</th>
-          <th scope="col">By</th>
-          <th scope="col">Then</th>
-        </tr>
-      </thead>
-      <tbody>
-        {jobs.map((job) => (
-          <JobRow key={job.assignment_id} job={job} />
-        ))}
-      </tbody>
-    </table>
+    <ListTable columns={['Job', 'State', 'Created', 'Ran for', 'By', 'Then']} caption={caption}>
+      {jobs.map((job) => (
+        <JobRow key={job.assignment_id} job={job} />
+      ))}
+    </ListTable>
   )
 }

@@ -1,6 +1,6 @@
 /** Links to an insight for who has no token: made, copied this once, listed with how often each was opened, revoked. */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import type { NewLink } from '../../../src/client.ts'
 import type { Link } from '../../../src/link.ts'
 import { api, faultsOf, useMay } from '../api.ts'
@@ -8,8 +8,9 @@ import { LINK_LIFETIMES } from '../names.ts'
 import { AskFirst } from './ask-first.tsx'
 import { Curl } from './curl.tsx'
 import { Dialog } from './dialog.tsx'
-import { Fault } from './fault.tsx'
+import { NewForm } from './editing.tsx'
 import { SelectField, TextField } from './field.tsx'
+import { ListTable } from './list-table.tsx'
 import { Empty } from './page.tsx'
 import { Paged, usePaged } from './paged.tsx'
 import { Secret, Time } from './show.tsx'
@@ -39,13 +40,14 @@ function NewLinkForm({ insight_id }: { insight_id: string }) {
     },
   })
   const faults = faultsOf(create.error)
-  const submit = (event: FormEvent): void => {
-    event.preventDefault()
-    create.mutate()
-  }
   return (
     <>
-      <form className="row-form" onSubmit={submit} noValidate>
+      <NewForm
+        create={create}
+        shown={Object.keys(faults).length > 0}
+        action="Make a link"
+        onSubmit={() => create.mutate()}
+      >
         <SelectField
           label="Opens it for"
           options={LINK_LIFETIMES}
@@ -60,11 +62,7 @@ function NewLinkForm({ insight_id }: { insight_id: string }) {
           fault={faults.label}
           onChange={({ target }) => setLabel(target.value)}
         />
-        <button type="submit" className="button primary" disabled={create.isPending}>
-          Make a link
-        </button>
-      </form>
-      {create.isError && Object.keys(faults).length === 0 && <Fault error={create.error} />}
+      </NewForm>
       {create.data && <Secret label="The link" value={wholeAddress(create.data)} />}
     </>
   )
@@ -130,22 +128,11 @@ function Links({ insight_id }: { insight_id: string }) {
       }
     >
       {(links) => (
-        <table className="list">
-          <thead>
-            <tr>
-              <th scope="col">Note</th>
-              <th scope="col">Ends</th>
-              <th scope="col">Opened</th>
-              <th scope="col">Made by</th>
-              {analyst && <th scope="col">Action</th>}
-            </tr>
-          </thead>
-          <tbody>
-            {links.map((link) => (
-              <Row key={link.link_id} link={link} revocable={analyst} />
-            ))}
-          </tbody>
-        </table>
+        <ListTable columns={['Note', 'Ends', 'Opened', 'Made by', analyst && 'Action']}>
+          {links.map((link) => (
+            <Row key={link.link_id} link={link} revocable={analyst} />
+          ))}
+        </ListTable>
       )}
     </Paged>
   )

@@ -1,11 +1,11 @@
 /** What a subscription is set to, and the form that changes it. */
 import { useMutation } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import type { SubscriptionView } from '../../../src/subscription.ts'
 import { api, faultsOf } from '../api.ts'
 import { triesOf } from '../times.ts'
+import { ChangeForm, Editable } from './editing.tsx'
 import { FactList } from './fact-list.tsx'
-import { Fault } from './fault.tsx'
 import { useRefresh } from './receiver-actions.tsx'
 import {
   areShown,
@@ -49,12 +49,8 @@ function EditForm({ subscription, onDone }: { subscription: SubscriptionView; on
     },
   })
   const faults = faultsOf(save.error)
-  const submit = (event: FormEvent): void => {
-    event.preventDefault()
-    save.mutate()
-  }
   return (
-    <form className="run-form" onSubmit={submit} noValidate>
+    <ChangeForm save={save} shown={areShown(faults)} onSubmit={() => save.mutate()} onDone={onDone}>
       <SubscriptionFields
         draft={draft}
         change={change}
@@ -63,31 +59,15 @@ function EditForm({ subscription, onDone }: { subscription: SubscriptionView; on
         faults={faults}
         present={subscription.url}
       />
-      {save.isError && !areShown(faults) && <Fault error={save.error} />}
-      <div className="actions">
-        <button type="submit" className="button primary" disabled={save.isPending}>
-          Save
-        </button>
-        <button type="button" className="button quiet" onClick={onDone}>
-          Leave it
-        </button>
-      </div>
-    </form>
+    </ChangeForm>
   )
 }
 
 export function SubscriptionSettings(props: { subscription: SubscriptionView; editable: boolean }) {
   const { subscription, editable } = props
-  const [editing, setEditing] = useState(false)
-  if (editing) return <EditForm subscription={subscription} onDone={() => setEditing(false)} />
   return (
-    <>
+    <Editable editable={editable} form={(onDone) => <EditForm subscription={subscription} onDone={onDone} />}>
       <Facts subscription={subscription} />
-      {editable && (
-        <button type="button" className="button" onClick={() => setEditing(true)}>
-          Change
-        </button>
-      )}
-    </>
+    </Editable>
   )
 }

@@ -1,13 +1,13 @@
 /** What a webhook is set to, and the form that changes it. */
 import { useMutation } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import type { WebhookView } from '../../../src/webhook.ts'
 import { api, faultsOf } from '../api.ts'
 import { draftsOf, type HeaderDraft, headerChanges, rowFaults } from '../headers.ts'
 import { EVENT_TYPES } from '../names.ts'
 import { triesOf } from '../times.ts'
+import { ChangeForm, Editable } from './editing.tsx'
 import { FactList } from './fact-list.tsx'
-import { Fault } from './fault.tsx'
 import { ChecksField, TextField } from './field.tsx'
 import { HeaderFields } from './header-fields.tsx'
 import { useRefresh } from './receiver-actions.tsx'
@@ -71,12 +71,8 @@ function EditForm({ webhook, onDone }: { webhook: WebhookView; onDone(): void })
       onChange={({ target }) => setDraft({ ...draft, [field]: target.value })}
     />
   )
-  const submit = (event: FormEvent): void => {
-    event.preventDefault()
-    save.mutate({ draft, headers })
-  }
   return (
-    <form className="run-form" onSubmit={submit} noValidate>
+    <ChangeForm save={save} shown={shown} onSubmit={() => save.mutate({ draft, headers })} onDone={onDone}>
       {text('url', 'Address')}
       {text('presence_name', 'Presence name')}
       {text('description', 'Description')}
@@ -92,30 +88,14 @@ function EditForm({ webhook, onDone }: { webhook: WebhookView; onDone(): void })
         faults={rowFaults(faults, headers, webhook.headers)}
         onChange={setHeaders}
       />
-      {save.isError && !shown && <Fault error={save.error} />}
-      <div className="actions">
-        <button type="submit" className="button primary" disabled={save.isPending}>
-          Save
-        </button>
-        <button type="button" className="button quiet" onClick={onDone}>
-          Leave it
-        </button>
-      </div>
-    </form>
+    </ChangeForm>
   )
 }
 
 export function WebhookSettings({ webhook, editable }: { webhook: WebhookView; editable: boolean }) {
-  const [editing, setEditing] = useState(false)
-  if (editing) return <EditForm webhook={webhook} onDone={() => setEditing(false)} />
   return (
-    <>
+    <Editable editable={editable} form={(onDone) => <EditForm webhook={webhook} onDone={onDone} />}>
       <WebhookFacts webhook={webhook} />
-      {editable && (
-        <button type="button" className="button" onClick={() => setEditing(true)}>
-          Change
-        </button>
-      )}
-    </>
+    </Editable>
   )
 }
