@@ -29,6 +29,7 @@ const NOUNS = [
   'subscription',
   'calendar',
   'quantity',
+  'sum',
   'collector',
   'errors',
 ].map((noun) => `src/${noun}.ts`)

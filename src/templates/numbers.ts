@@ -1,4 +1,5 @@
 /** Sums and means that do not depend on the order of their terms: exact for decimals, correctly rounded for doubles. */
+import { exactSum } from '../sum.ts'
 import { add, compare, type Decimal, toDecimal, toNumber, toText } from './decimal.ts'
 import { Exact } from './rows.ts'
 
@@ -28,7 +29,7 @@ function decimalOf(value: Numeric): Decimal | null {
 
 /** Zero for nothing. Doubles alone are summed as doubles (correctly rounded), else as decimals. */
 export function sumOf(values: Numeric[]): Numeric {
-  if (values.every((value) => typeof value === 'number')) return sumDoubles(values)
+  if (values.every((value) => typeof value === 'number')) return exactSum(values)
   let sum: Decimal = { digits: 0n, scale: 0 }
   for (const value of values) {
     const decimal = decimalOf(value)
@@ -41,41 +42,6 @@ export function sumOf(values: Numeric[]): Numeric {
 /** Null for nothing. */
 export function meanOf(values: Numeric[]): number | null {
   return values.length === 0 ? null : Number(sumOf(values)) / values.length
-}
-
-/** Shewchuk's exact partial sums (as Python's math.fsum): the double nearest to the true sum. */
-function sumDoubles(values: number[]): number {
-  const partials: number[] = []
-  for (let value of values) {
-    if (!Number.isFinite(value)) return values.reduce((sum, item) => sum + item, 0)
-    let kept = 0
-    for (let other of partials) {
-      if (Math.abs(value) < Math.abs(other)) [value, other] = [other, value]
-      const high = value + other
-      const low = other - (high - value)
-      if (low !== 0) partials[kept++] = low
-      value = high
-    }
-    partials.length = kept
-    partials.push(value)
-  }
-  let sum = 0
-  let index = partials.length
-  let low = 0
-  while (index > 0) {
-    const before = sum
-    const next = partials[--index]!
-    sum = before + next
-    low = next - (sum - before)
-    if (low !== 0) break
-  }
-  // Half-way cases round by the sign of what remains.
-  if (index > 0 && low !== 0 && low < 0 === partials[index - 1]! < 0) {
-    const doubled = low * 2
-    const rounded = sum + doubled
-    if (doubled === rounded - sum) sum = rounded
-  }
-  return sum === 0 ? 0 : sum
 }
 
 /** Below zero, zero or above; exact. */

@@ -9,7 +9,7 @@
  * travels (at most 50,000 times).
  */
 import Type, { type Static } from 'typebox'
-import { exactMean } from '../numeric/exact-sum.ts'
+import { exactMean } from '../numeric/exact.ts'
 import { type EsdStep, generalisedEsd } from '../numeric/outliers.ts'
 import { autocorrelations, detectPeriod } from '../numeric/seasons.ts'
 import { stl, stlOptions } from '../numeric/stl.ts'

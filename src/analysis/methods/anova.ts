@@ -3,8 +3,9 @@
  * is SSB / (SSB + SSW). Sums about shifts, exact (moments.ts). One row a group travels, at most 10,000.
  */
 import Type, { type Static } from 'typebox'
+import { exactSum } from '../../sum.ts'
 import { fUpper } from '../numeric/distributions.ts'
-import { exactSum } from '../numeric/exact-sum.ts'
+
 import { groupSql, numberSql } from './columns.ts'
 import type { Method } from './method.ts'
 import { type Grouped, type GroupMoments, groupMoments } from './moments.ts'

@@ -8,7 +8,7 @@
  */
 import Type, { type Static } from 'typebox'
 import { pelt } from '../numeric/changepoint-search.ts'
-import { exactMean } from '../numeric/exact-sum.ts'
+import { exactMean } from '../numeric/exact.ts'
 import { detectPeriod } from '../numeric/seasons.ts'
 import { calendarPeriods, gridOf } from './grid.ts'
 import type { Method } from './method.ts'

@@ -8,7 +8,7 @@
  */
 import Type, { type Static } from 'typebox'
 import type { Outcome } from '../../insight.ts'
-import { exactMean, variance } from '../numeric/exact-sum.ts'
+import { exactMean, variance } from '../numeric/exact.ts'
 import { numberSql } from './columns.ts'
 import type { Method } from './method.ts'
 import { type Bucket, completePeriods, Period } from './periods.ts'

@@ -1,5 +1,6 @@
 /** The arithmetic of drivers: sums and ratios split over segments, and how surprising a dimension is. */
-import { exactSum } from '../numeric/exact-sum.ts'
+import { exactSum } from '../../sum.ts'
+
 import { finite } from './sentence.ts'
 
 /** A segment's sums before and after: of the value or numerator, and of the denominator (rows, for a value). */

@@ -7,8 +7,9 @@
  */
 import Type, { type Static } from 'typebox'
 import type { Outcome } from '../../insight.ts'
+import { exactSum } from '../../sum.ts'
 import { fUpper, studentTwoSided, studentUpperQuantile } from '../numeric/distributions.ts'
-import { exactMean, exactSum, squaredDeviations } from '../numeric/exact-sum.ts'
+import { exactMean, squaredDeviations } from '../numeric/exact.ts'
 import { type Fit, leastSquares, powerColumn } from '../numeric/least-squares.ts'
 import { numberSql } from './columns.ts'
 import { type Method, MethodError, type Relation } from './method.ts'

@@ -9,7 +9,7 @@
 import Type, { type Static } from 'typebox'
 import { MONTHS, WEEKDAYS } from '../../calendar.ts'
 import type { Outcome } from '../../insight.ts'
-import { exactMean, variance } from '../numeric/exact-sum.ts'
+import { exactMean, variance } from '../numeric/exact.ts'
 import { detectPeriod } from '../numeric/seasons.ts'
 import { type Decomposition, stl, stlOptions } from '../numeric/stl.ts'
 import { calendarPeriods, type Grid, gridOf, stepName } from './grid.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { exactDot } from './exact-sum.ts'
+import { exactDot } from './exact.ts'
 import { leastSquares, powerColumn } from './least-squares.ts'
 
 test('leaves residuals that no column explains', () => {

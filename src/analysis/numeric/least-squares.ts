@@ -3,7 +3,8 @@
  * system in exact arithmetic, corrections by the same factors. Columns are scaled by powers of two first. A column may
  * carry a low part, so that a power of a double is known to twice its precision.
  */
-import { exactSum, twoProduct } from './exact-sum.ts'
+import { exactSum } from '../../sum.ts'
+import { twoProduct } from './exact.ts'
 
 export interface DesignColumn {
   high: number[]

@@ -4,7 +4,7 @@
  * pyMannKendall computes them. S is counted in n log n by a merge sort.
  */
 import { normalQuantile, normalTwoSided } from './distributions.ts'
-import { exactMean } from './exact-sum.ts'
+import { exactMean } from './exact.ts'
 
 export interface MannKendall {
   s: number

@@ -3,7 +3,7 @@
  * procedure, Technometrics 25 (1983), 165-172; as in the NIST handbook, section 1.3.5.17.3.
  */
 import { studentUpperQuantile } from './distributions.ts'
-import { exactMean, variance } from './exact-sum.ts'
+import { exactMean, variance } from './exact.ts'
 
 export interface EsdStep {
   /** Index of the value removed in this step. */

@@ -3,7 +3,7 @@
  * Assimakopoulos 2020): after a straight line is taken out, autocorrelation at the lag of a season must exceed its
  * 90% bound, and the series must cover two seasons.
  */
-import { exactMean } from './exact-sum.ts'
+import { exactMean } from './exact.ts'
 
 /** Autocorrelations at lags 0 to `most` of the series less its straight line. */
 export function autocorrelations(values: readonly number[], most: number): number[] {

@@ -1,31 +1,5 @@
-/**
- * Exact sums: the nearest double to the true sum of doubles, whatever their order. Source: J. R. Shewchuk, Adaptive
- * precision floating-point arithmetic (1997); the rounding of the partial sums follows Python's math.fsum.
- */
-
-/** The correctly rounded sum. Infinite where a value is, or where the running sum leaves the range of doubles. */
-export function exactSum(values: Iterable<number>): number {
-  const partials: number[] = []
-  let special = 0
-  for (let value of values) {
-    if (!Number.isFinite(value)) {
-      special += value
-      continue
-    }
-    let kept = 0
-    for (let index = 0; index < partials.length; index++) {
-      let other = partials[index]!
-      if (Math.abs(value) < Math.abs(other)) [value, other] = [other, value]
-      const high = value + other
-      const low = other - (high - value)
-      if (low !== 0) partials[kept++] = low
-      value = high
-    }
-    partials.length = kept
-    partials.push(value)
-  }
-  return special !== 0 ? special : rounded(partials)
-}
+/** What is made of exact sums: means, deviations, products. */
+import { exactSum } from '../../sum.ts'
 
 /** The exact mean of the values, rounded twice: once as a sum, once as a quotient. NaN where there are none. */
 export function exactMean(values: readonly number[]): number {
@@ -69,25 +43,4 @@ function split(value: number): [number, number] {
   const wide = 134_217_729 * value
   const high = wide - (wide - value)
   return [high, value - high]
-}
-
-function rounded(partials: number[]): number {
-  let index = partials.length - 1
-  if (index < 0) return 0
-  let high = partials[index]!
-  let low = 0
-  while (index > 0) {
-    const before = high
-    const next = partials[--index]!
-    high = before + next
-    low = next - (high - before)
-    if (low !== 0) break
-  }
-  // Half-way cases round by the next partial's sign.
-  if (index > 0 && low !== 0 && low < 0 === partials[index - 1]! < 0) {
-    const doubled = low * 2
-    const candidate = high + doubled
-    if (candidate - high === doubled) return candidate
-  }
-  return high
 }

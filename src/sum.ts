@@ -1,0 +1,51 @@
+/**
+ * Exact sums: the nearest double to the true sum of doubles, whatever their order. Source: J. R. Shewchuk, Adaptive
+ * precision floating-point arithmetic (1997); the rounding of the partial sums follows Python's math.fsum.
+ */
+
+/**
+ * The correctly rounded sum; 0, never -0, where nothing is left. Infinite where a value is, or where the running sum leaves
+ * the range of doubles; NaN where both infinities or a NaN are among them.
+ */
+export function exactSum(values: Iterable<number>): number {
+  const partials: number[] = []
+  let special = 0
+  for (let value of values) {
+    let kept = 0
+    for (let other of partials) {
+      if (Math.abs(value) < Math.abs(other)) [value, other] = [other, value]
+      const high = value + other
+      const low = other - (high - value)
+      if (low !== 0) partials[kept++] = low
+      value = high
+    }
+    partials.length = kept
+    if (Number.isFinite(value)) partials.push(value)
+    else {
+      special += value
+      partials.length = 0
+    }
+  }
+  return special === 0 ? rounded(partials) + 0 : special
+}
+
+function rounded(partials: number[]): number {
+  let index = partials.length - 1
+  if (index < 0) return 0
+  let high = partials[index]!
+  let low = 0
+  while (index > 0) {
+    const before = high
+    const next = partials[--index]!
+    high = before + next
+    low = next - (high - before)
+    if (low !== 0) break
+  }
+  // Half-way cases round by the next partial's sign.
+  if (index > 0 && low !== 0 && low < 0 === partials[index - 1]! < 0) {
+    const doubled = low * 2
+    const candidate = high + doubled
+    if (candidate - high === doubled) return candidate
+  }
+  return high
+}
