@@ -152,12 +152,8 @@ export interface AnalysisBlock {
 
 export type Block = SqlBlock | AnalysisBlock
 
-export interface Template {
-  template_id: string
-  version: string
-  /** May hold Liquid over `vars`. */
-  title: string
-  title_line: number
+/** What front matter sets, for itself or by a default. */
+export interface TemplateSettings {
   description: string | null
   tags: string[]
   variables: Variable[]
@@ -167,6 +163,14 @@ export interface Template {
   charts: ChartForm
   deliver_if: { expression: string; line: number } | null
   lineage: boolean
+}
+
+export interface Template extends TemplateSettings {
+  template_id: string
+  version: string
+  /** May hold Liquid over `vars`. */
+  title: string
+  title_line: number
   /** In the order of the file. */
   blocks: Block[]
   /** The whole source with front matter and fences blanked out: its line numbers are the source's. */

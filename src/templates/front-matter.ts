@@ -1,6 +1,6 @@
 /** From the front matter's YAML to the settings of a template, with every fault at its place. */
 import type { ChartForm } from '../insight.ts'
-import { DEFAULT_LIMITS, type Fault, type Limits, type Source, type Variable } from '../template.ts'
+import { DEFAULT_LIMITS, type Fault, type Limits, type Source, type TemplateSettings } from '../template.ts'
 import { isTimeZone } from './calendar.ts'
 import { readVariables } from './declarations.ts'
 import { makeFault, type Place } from './fault.ts'
@@ -11,18 +11,9 @@ import { frontMatterSchema } from './schema.ts'
 import { schemaFaults } from './schema-faults.ts'
 import { readYaml, type YamlReading } from './yaml-reading.ts'
 
-export interface FrontMatter {
+export interface FrontMatter extends TemplateSettings {
   id: string | null
   title: { text: string; line: number } | null
-  description: string | null
-  tags: string[]
-  variables: Variable[]
-  sources: Source[]
-  time_zone: string
-  limits: Limits
-  charts: ChartForm
-  deliver_if: { expression: string; line: number } | null
-  lineage: boolean
 }
 
 type Given = Record<string, unknown>

@@ -56,27 +56,19 @@ export function parseTemplate(input: ParseInput): Parsed {
 
 function assemble(
   input: ParseInput,
-  settings: FrontMatter,
+  { id, title: given, ...settings }: FrontMatter,
   blocks: Block[],
   body: string,
   partials: Record<string, string>,
 ): Template {
-  const template_id = settings.id ?? input.template_id
-  const title = settings.title ?? firstHeading(body) ?? { text: template_id, line: 1 }
+  const template_id = id ?? input.template_id
+  const title = given ?? firstHeading(body) ?? { text: template_id, line: 1 }
   return {
     template_id,
     version: templateVersion(input.source, partials),
     title: title.text,
     title_line: title.line,
-    description: settings.description,
-    tags: settings.tags,
-    variables: settings.variables,
-    sources: settings.sources,
-    time_zone: settings.time_zone,
-    limits: settings.limits,
-    charts: settings.charts,
-    deliver_if: settings.deliver_if,
-    lineage: settings.lineage,
+    ...settings,
     blocks,
     body,
     source: input.source,
