@@ -260,6 +260,12 @@ export const SETTINGS = {
     'How long finished jobs and their insights are kept',
     parseDuration,
   ),
+  keepDrafts: setting(
+    'ASSAY_KEEP_DRAFTS',
+    '30d',
+    'How long jobs that were created and never run are kept',
+    parseDuration,
+  ),
   keepEvents: setting(
     'ASSAY_KEEP_EVENTS',
     '30d',

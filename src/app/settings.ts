@@ -105,8 +105,13 @@ export function capsOf(config: Config) {
   }
 }
 
-export function keepOf({ keepJobs, keepEvents, keepDeliveries }: Config) {
-  return { jobs_ms: keepJobs, events_ms: keepEvents, deliveries_ms: keepDeliveries ?? keepEvents }
+export function keepOf({ keepJobs, keepDrafts, keepEvents, keepDeliveries }: Config) {
+  return {
+    jobs_ms: keepJobs,
+    drafts_ms: keepDrafts,
+    events_ms: keepEvents,
+    deliveries_ms: keepDeliveries ?? keepEvents,
+  }
 }
 
 /** What the operator must set right, as a sentence; anything else as it is. */

@@ -41,7 +41,12 @@ async function setUp() {
     node_id: 'the reaper',
     clock,
     log: silentLog,
-    keep: { jobs_ms: 30 * DAY_MS, events_ms: 30 * DAY_MS, deliveries_ms: 30 * DAY_MS },
+    keep: {
+      jobs_ms: 30 * DAY_MS,
+      drafts_ms: 30 * DAY_MS,
+      events_ms: 30 * DAY_MS,
+      deliveries_ms: 30 * DAY_MS,
+    },
     keepAuditMs: 365 * DAY_MS,
     leaseMs: 30_000,
   })

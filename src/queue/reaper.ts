@@ -29,7 +29,7 @@ export interface ReaperOptions {
 /** Batch after batch until nothing is left that is old enough. */
 async function prune(options: ReaperOptions, signal: AbortSignal): Promise<void> {
   const { store, clock, log, keep } = options
-  const total = { jobs: 0, events: 0, deliveries: 0, other: 0 }
+  const total = { jobs: 0, drafts: 0, events: 0, deliveries: 0, other: 0 }
   let rest = 1
   while (rest > 0 && !signal.aborted) {
     const pruned = await store.prune({ keep, limit: PRUNE_BATCH })

@@ -9,7 +9,7 @@ const bucket = (key: string, over: Partial<Bucket> = {}): Bucket => ({
   per_second: 0.1,
   ...over,
 })
-const KEEP = { jobs_ms: DAY, events_ms: DAY, deliveries_ms: DAY }
+const KEEP = { jobs_ms: DAY, drafts_ms: DAY, events_ms: DAY, deliveries_ms: DAY }
 
 export const allowanceTests: ConformanceTests = {
   'gives what a bucket holds, then as much as comes back in time': async ({ store, elapse }) => {

@@ -32,7 +32,7 @@ async function erase(store: Store, user_id: string, limit: number) {
   return total
 }
 
-const FOR_EVER = { jobs_ms: 1e15, events_ms: 1e15, deliveries_ms: 1e15 }
+const FOR_EVER = { jobs_ms: 1e15, drafts_ms: 1e15, events_ms: 1e15, deliveries_ms: 1e15 }
 
 /** A workspace with something of each kind. */
 async function fill(store: Store): Promise<string> {

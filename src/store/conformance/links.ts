@@ -117,7 +117,7 @@ export const linkTests: ConformanceTests = {
     await store.createLink(linkInput(insight_id, { link_hash: 'h-1', lifetime_ms: 90 * DAY }))
     await elapse(40 * DAY)
     const pruned = await store.prune({
-      keep: { jobs_ms: 1e300, events_ms: 30 * DAY, deliveries_ms: 30 * DAY },
+      keep: { jobs_ms: 1e300, drafts_ms: 1e300, events_ms: 30 * DAY, deliveries_ms: 30 * DAY },
       limit: 2 * LINKS_MOST,
     })
     assert.equal(pruned.other, LINKS_MOST)

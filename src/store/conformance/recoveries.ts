@@ -271,7 +271,12 @@ export const idempotencyTests: ConformanceTests = {
   },
 }
 
-const KEEP: Retention = { jobs_ms: 30 * DAY, events_ms: 30 * DAY, deliveries_ms: 30 * DAY }
+const KEEP: Retention = {
+  jobs_ms: 30 * DAY,
+  drafts_ms: 365 * DAY,
+  events_ms: 30 * DAY,
+  deliveries_ms: 30 * DAY,
+}
 
 export const retentionTests: ConformanceTests = {
   'keeps each kind as long as it is told, by the clock of the store': async ({ store, elapse }) => {
@@ -284,7 +289,7 @@ export const retentionTests: ConformanceTests = {
     const [waiting] = await send(store, webhook)
     await elapse(10 * DAY)
     const keep = { ...KEEP, deliveries_ms: 20 * DAY }
-    const nothing = { jobs: 0, events: 0, deliveries: 0, other: 0 }
+    const nothing = { jobs: 0, drafts: 0, events: 0, deliveries: 0, other: 0 }
     assert.deepEqual(await store.prune({ keep, limit: 100 }), nothing)
     const short = { ...keep, deliveries_ms: 5 * DAY }
     assert.equal((await store.prune({ keep: short, limit: 1 })).deliveries, 1, 'in batches')
@@ -299,7 +304,7 @@ export const retentionTests: ConformanceTests = {
     const pruned = await store.prune({ keep: { ...KEEP, events_ms: 5 * DAY }, limit: 100 })
     assert.equal(pruned.events, kept - 1, 'all but the one that a delivery waits for')
     assert.equal((await store.prune({ keep: { ...KEEP, jobs_ms: 5 * DAY }, limit: 100 })).jobs, 1)
-    const forever = { jobs_ms: 1e300, events_ms: 1e300, deliveries_ms: 1e300 }
+    const forever = { jobs_ms: 1e300, drafts_ms: 1e300, events_ms: 1e300, deliveries_ms: 1e300 }
     assert.equal((await store.prune({ keep: forever, limit: 100 })).jobs, 0)
   },
 
@@ -324,6 +329,32 @@ export const retentionTests: ConformanceTests = {
     assert.ok(await store.getInsight({ workspace_id: WORKSPACE, insight_id: fresh.insight_id! }))
     assert.equal(await store.getTemplateVersion({ template_id: 'old', version: 'v-0' }), null)
     assert.ok(await store.getTemplateVersion({ template_id: 'delays', version: 'v-1' }))
+  },
+
+  'deletes what was never run, after a time of its own, and counts it no more': async ({ store, elapse }) => {
+    await register(store)
+    const template = { template_id: 'old', version: 'v-0', source: '# Old', partials: {} }
+    const never = [await store.createJob(jobInput({ template })), await store.createJob(jobInput())]
+    await queueNew(store)
+    const later = await store.createJob(jobInput())
+    await store.queueJob(later)
+    await elapse(10 * DAY)
+    const fresh = await store.createJob(jobInput())
+    const prune = (days: number) => store.prune({ keep: { ...KEEP, drafts_ms: days * DAY }, limit: 1 })
+    assert.equal((await prune(11)).drafts, 0)
+    const one = await prune(9)
+    assert.deepEqual([one.drafts, one.jobs], [1, 0], 'in batches')
+    assert.equal((await prune(9)).drafts, 1)
+    assert.equal((await prune(9)).drafts, 0)
+    for (const job of never) {
+      assert.equal(await store.getJob(job), null)
+      await refuses(store.queueJob(job), 'not_found')
+    }
+    assert.equal((await store.getJob(fresh))?.job_status, 'draft')
+    assert.equal((await store.getJob(later))?.job_status, 'queued')
+    const counts = (await store.counts()).jobs.map(({ job_status, count }) => [job_status, count])
+    assert.deepEqual(Object.fromEntries(counts), { draft: 1, queued: 2 })
+    assert.equal(await store.getTemplateVersion({ template_id: 'old', version: 'v-0' }), null)
   },
 
   'deletes old events with their ended deliveries, but not what still waits': async ({ store, elapse }) => {

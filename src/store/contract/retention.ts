@@ -4,6 +4,8 @@
 export interface Retention {
   /** Finished jobs, with their insights and deliveries. */
   jobs_ms: number
+  /** Jobs that were never run. */
+  drafts_ms: number
   /** Events; their deliveries go with them. What a webhook still waits for stays. */
   events_ms: number
   /** Ended deliveries with their attempts: what was sent and what came back. */
@@ -12,6 +14,7 @@ export interface Retention {
 
 export interface Pruned {
   jobs: number
+  drafts: number
   events: number
   deliveries: number
   other: number

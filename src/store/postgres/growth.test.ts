@@ -136,15 +136,15 @@ suite('beside much that has ended', { skip: missing ?? false }, () => {
       ['audit', { action: 'job.run' }],
     ]
     await withClient(url, async (client) => {
-      const over = async (listings: Listing[], most: number) => {
-        const reads = await listReads(client, listings)
-        return reads.flatMap((read, index) =>
-          read >= 0 && read <= most ? [] : [[...listings[index]!, read]],
-        )
+      for (const listing of direct) {
+        const read = await listReads(client, listing)
+        assert.ok(read >= 0 && read <= 60, `${JSON.stringify(listing)}: ${read}`)
       }
-      assert.deepEqual(await over(direct, 60), [])
       // One more: the database looks whether there is a next.
-      assert.deepEqual(await over(bounded, LOOKED_AT_MOST + 1), [])
+      for (const listing of bounded) {
+        const read = await listReads(client, listing)
+        assert.ok(read >= 0 && read <= LOOKED_AT_MOST + 1, `${JSON.stringify(listing)}: ${read}`)
+      }
     })
   })
 
@@ -152,7 +152,7 @@ suite('beside much that has ended', { skip: missing ?? false }, () => {
     const before = await reads()
     const store = await open(url)
     await work(store)
-    const keep = { jobs_ms: ROWS * 900, events_ms: DAY, deliveries_ms: DAY }
+    const keep = { jobs_ms: ROWS * 900, drafts_ms: DAY, events_ms: DAY, deliveries_ms: DAY }
     const pruned = await store.prune({ keep, limit: 200 })
     assert.equal(pruned.jobs, 200)
     const [webhook] = (await store.listWebhooks({ workspace_id: 'other', limit: 1 })).items
@@ -195,23 +195,17 @@ function rowsRead(step: Step): number {
 const LISTS = { jobs: listJobs, deliveries: listDeliveries, audit: listAudit }
 type Listing = [list: keyof typeof LISTS, filters: object]
 
-/** How many rows each list reads, out of the table and its indexes. */
-function listReads(client: Client, listings: Listing[]): Promise<number[]> {
-  return Promise.all(
-    listings.map(async ([list, filters]) => {
-      let read = -1
-      const all = async (sql: string, ...values: unknown[]): Promise<never[]> => {
-        const { rows } = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${sql}`, values)
-        read = rowsRead(rows[0]['QUERY PLAN'][0].Plan as Step)
-        return []
-      }
-      await LISTS[list](
-        { all } as unknown as Session,
-        { workspace_id: WORKSPACE, limit: 50, ...filters } as never,
-      )
-      return read
-    }),
-  )
+/** How many rows a list reads, out of the table and its indexes. */
+async function listReads(client: Client, [list, filters]: Listing): Promise<number> {
+  let read = -1
+  const all = async (sql: string, ...values: unknown[]): Promise<never[]> => {
+    const { rows } = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${sql}`, values)
+    read = rowsRead(rows[0]['QUERY PLAN'][0].Plan as Step)
+    return []
+  }
+  const query = { workspace_id: WORKSPACE, limit: 50, ...filters }
+  await LISTS[list]({ all } as unknown as Session, query as never)
+  return read
 }
 
 /** What becomes of a job and its delivery, and what people ask of both. */

@@ -117,7 +117,7 @@ export async function cancelJob(tx: Transaction, key: JobKey): Promise<Job> {
   )
 }
 
-/** The rows of jobs that have ended, with all that hangs on them but their events. */
+/** The rows of jobs that have ended or never began, with all that hangs on them but their events. */
 export async function removeJobs(tx: Transaction, assignment_ids: string[]): Promise<void> {
   await removeDeliveriesOfJobs(tx, assignment_ids)
   await tx.run('DELETE FROM insights WHERE assignment_id = ANY ($1)', assignment_ids)

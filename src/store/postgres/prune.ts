@@ -1,7 +1,8 @@
 /**
- * Retention, by small batches: what has ended and is older than it need be kept. Nodes that prune at once pass over
+ * Retention, by small batches: what has ended, or was never begun, and is older than it need be kept. Nodes that prune at once pass over
  * what another deletes, and rows are locked before it is asked again whether anything still needs them.
  */
+import type { JobStatus } from '../../job.ts'
 import { iso } from '../../runtime/clock.ts'
 import type { Pruned } from '../contract/retention.ts'
 import type { Input } from '../store.ts'
@@ -14,18 +15,28 @@ function before(tx: Transaction, ms: number): string {
   return iso(Math.max(0, Date.parse(tx.now) - ms))
 }
 
-/** Out of the index of what has ended, by when it was created: what ended before a time was created before it. */
-async function pruneJobs(tx: Transaction, before: string, limit: number): Promise<number> {
+/**
+ * Out of the index of states, by when it was created: what ended before a time was created before it. No event tells of a
+ * draft, so none tells that it is gone; one that is run at this moment is passed over.
+ */
+async function pruneJobs(
+  tx: Transaction,
+  states: readonly JobStatus[],
+  before: string,
+  limit: number,
+): Promise<number> {
   const old = await tx.all<{ assignment_id: string }>(
-    `SELECT old.assignment_id FROM workspaces CROSS JOIN unnest(ARRAY['completed', 'canceled']) AS ended (status)
+    `SELECT old.assignment_id FROM workspaces CROSS JOIN unnest($3::text[]) AS wanted (status)
      CROSS JOIN LATERAL (
        SELECT assignment_id FROM jobs
-       WHERE jobs.workspace_id = workspaces.workspace_id AND job_status = ended.status
-         AND job_status <> 'active' AND job_status <> 'executing' AND created_at < $1 AND finished_at < $1
+       WHERE jobs.workspace_id = workspaces.workspace_id AND job_status = wanted.status
+         AND job_status <> 'active' AND job_status <> 'executing' AND created_at < $1
+         AND coalesce(finished_at, created_at) < $1
        ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED) AS old
      LIMIT $2`,
     before,
     limit,
+    states,
   )
   if (old.length > 0)
     await removeJobs(
@@ -108,7 +119,8 @@ export async function prune(tx: Transaction, input: Input<'prune'>): Promise<Pru
   const { keep, limit } = input
   await tx.run(OUT_OF_INDEXES)
   const events_before = before(tx, keep.events_ms)
-  const jobs = await pruneJobs(tx, before(tx, keep.jobs_ms), limit)
+  const jobs = await pruneJobs(tx, ['completed', 'canceled'], before(tx, keep.jobs_ms), limit)
+  const drafts = await pruneJobs(tx, ['draft'], before(tx, keep.drafts_ms), limit)
   const events = await pruneEvents(tx, events_before, limit)
   const deliveries = await pruneDeliveries(tx, before(tx, keep.deliveries_ms), limit)
   let other = (await emptyClosed(tx, limit)) + (await pruneVersions(tx, limit))
@@ -119,5 +131,5 @@ export async function prune(tx: Transaction, input: Input<'prune'>): Promise<Pru
       events_before,
       limit,
     )
-  return { jobs, events, deliveries, other }
+  return { jobs, drafts, events, deliveries, other }
 }

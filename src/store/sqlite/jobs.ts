@@ -117,11 +117,17 @@ export function cancelJob(connection: Connection, key: JobKey): Job {
   )
 }
 
-/** The job's row with all that hangs on it but its events; the job must have ended. */
+/** The job's row with all that hangs on it but its events; the job must have ended (a draft: removeDraft). */
 export function removeJob(connection: Connection, assignment_id: string): void {
   removeDeliveriesOfJob(connection, assignment_id)
   connection.run('DELETE FROM insights WHERE assignment_id = ?', assignment_id)
   connection.run('DELETE FROM jobs WHERE assignment_id = ?', assignment_id)
+}
+
+/** A job that was never run, with its place in the count of its workspace. */
+export function removeDraft(connection: Connection, { workspace_id, assignment_id }: JobKey): void {
+  removeJob(connection, assignment_id)
+  connection.run('UPDATE lanes SET draft = draft - 1 WHERE workspace_id = ?', workspace_id)
 }
 
 export function deleteJob(connection: Connection, key: JobKey): void {

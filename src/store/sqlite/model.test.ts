@@ -125,7 +125,8 @@ const STEPS: Record<string, (world: World, n: number) => Promise<unknown>> = {
     await store.removeNode(NODES[n % 2]!)
     await register(store, NODES[n % 2])
   },
-  prune: ({ store }) => store.prune({ keep: { jobs_ms: 1e5, events_ms: 1e5, deliveries_ms: 5e4 }, limit: 3 }),
+  prune: ({ store }) =>
+    store.prune({ keep: { jobs_ms: 1e5, drafts_ms: 1e5, events_ms: 1e5, deliveries_ms: 5e4 }, limit: 3 }),
 }
 
 const LANE_DRIFT = `

@@ -1,11 +1,11 @@
-/** Retention, by small batches: what has ended and is older than it need be kept. */
+/** Retention, by small batches: what has ended, or was never begun, and is older than it need be kept. */
 import { iso } from '../../runtime/clock.ts'
 import type { Pruned } from '../contract/retention.ts'
 import type { Input } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { emptyClosed } from './erasure.ts'
 import { KEEP_KEYS_MS } from './idempotency.ts'
-import { removeJob } from './jobs.ts'
+import { removeDraft, removeJob } from './jobs.ts'
 
 /** A length that reaches before all time keeps everything. */
 const before = (now: number, ms: number): string => iso(Math.max(0, now - ms))
@@ -20,6 +20,18 @@ function pruneJobs(connection: Connection, before: string, limit: number): numbe
     limit,
   )
   for (const { assignment_id } of old) removeJob(connection, assignment_id)
+  return old.length
+}
+
+/** No event tells of a draft, so none tells that it is gone. */
+function pruneDrafts(connection: Connection, before: string, limit: number): number {
+  const old = connection.all<{ assignment_id: string; workspace_id: string }>(
+    `SELECT assignment_id, workspace_id FROM workspaces CROSS JOIN jobs USING (workspace_id)
+     WHERE job_status = 'draft' AND jobs.created_at < ? LIMIT ?`,
+    before,
+    limit,
+  )
+  for (const draft of old) removeDraft(connection, draft)
   return old.length
 }
 
@@ -55,6 +67,7 @@ export function prune(connection: Connection, input: Input<'prune'>): Pruned {
   const now = connection.clock.now()
   const events_before = before(now, keep.events_ms)
   const jobs = pruneJobs(connection, before(now, keep.jobs_ms), limit)
+  const drafts = pruneDrafts(connection, before(now, keep.drafts_ms), limit)
   const events = pruneEvents(connection, events_before, limit)
   const deliveries = pruneDeliveries(connection, before(now, keep.deliveries_ms), limit)
   const older = (table: string, column: string, before: string): number =>
@@ -103,5 +116,5 @@ export function prune(connection: Connection, input: Input<'prune'>): Pruned {
     allowances +
     older('links', 'expires_at', events_before) +
     older('narratives', 'created_at', events_before)
-  return { jobs, events, deliveries, other }
+  return { jobs, drafts, events, deliveries, other }
 }
