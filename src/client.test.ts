@@ -52,6 +52,26 @@ test('sends the token, the key and the payload of the interface', async () => {
   assert.deepEqual(seen?.body, { payload: { type: 'template', template_id: 't', template_vars: { a: 1 } } })
 })
 
+test('no name leads to another operation', async () => {
+  const asked: unknown[] = []
+  const listener: RequestListener = ({ method, url }, response) => {
+    asked.push(`${method} ${url}`)
+    response.writeHead(204).end()
+  }
+  await against(listener, async (client) => {
+    const refused = { name: 'ClientError', code: 'invalid' }
+    for (const name of ['../jobs/an-id', 'a/../../jobs/an-id', './a.csv', '..', '', 'a/'])
+      await assert.rejects(async () => client.files.delete(name), refused, name)
+    await assert.rejects(async () => client.jobs.delete('..'), refused)
+    await client.jobs.delete('../files/a.csv')
+    await client.files.delete('..a/b c/é#?.csv')
+  })
+  assert.deepEqual(asked, [
+    'DELETE /v1alpha/jobs/..%2Ffiles%2Fa.csv',
+    'DELETE /v1alpha/files/..a/b%20c/%C3%A9%23%3F.csv',
+  ])
+})
+
 test('asks again after 503 and a cut connection where a repeat is harmless, under one key', async () => {
   const keys: unknown[] = []
   const listener: RequestListener = (request, response) => {

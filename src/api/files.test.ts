@@ -93,6 +93,10 @@ test('a list comes in pages, by path, below a prefix', async (t) => {
   )
   const rest = (await h.ask('GET', `${AT}?limit=3&cursor=${first.next_cursor}`)).json()
   assert.deepEqual([rest.items.length, rest.next_cursor], [1, null])
+  for (const cursor of ['AAAA', Buffer.from('["jobs","2026-01-01",1]').toString('base64url')]) {
+    const refused = await h.ask('GET', `${AT}?cursor=${cursor}`)
+    assert.deepEqual([refused.status, refused.json().errors[0].path], [422, 'cursor'])
+  }
   assert.equal((await h.ask('GET', `${AT}?prefix=b/`)).json().items.length, 2)
 })
 

@@ -179,6 +179,8 @@ export const listFiles = operation({
   async handle({ services, principal, query }) {
     const { prefix = '', limit = LIMIT_DEFAULT, cursor } = query
     const after = cursor === undefined ? '' : Buffer.from(cursor, 'base64url').toString('utf8')
+    if (cursor !== undefined && vetUploadPath(after) !== null)
+      throw invalid([{ path: 'cursor', message: 'must be a next_cursor of this list' }])
     const all = await services.files.list(principal.workspace_id)
     const rest = all.filter((file) => file.path.startsWith(prefix) && file.path > after)
     const items = rest.slice(0, limit)

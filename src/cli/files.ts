@@ -4,6 +4,7 @@ import { stat } from 'node:fs/promises'
 import path from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { ClientError } from '../client.ts'
 import { everything } from './accounts.ts'
 import { type Command, JSON_OPTION } from './command.ts'
 import { withClient } from './connect.ts'
@@ -45,7 +46,20 @@ export const FILES: Command[] = [
           throw new UsageError('--as names one file: give one, without --into.')
         for (const file of call.operands) {
           const name = as ?? [into?.replace(/\/+$/, ''), path.basename(file)].filter(Boolean).join('/')
-          const put = await client.files.put(name, await localFile(file), { ifNew: call.on('new') })
+          const content = await localFile(file)
+          const put = await client.files
+            .put(name, content, { ifNew: call.on('new') })
+            .catch((error: unknown) => {
+              if (error instanceof ClientError)
+                throw new ClientError(
+                  `${file}: ${error.message}`,
+                  error.status,
+                  error.code,
+                  error.problem,
+                  error,
+                )
+              throw error
+            })
           if (call.on('json')) printJson(put)
           else out(`${put.file}\n`)
         }

@@ -176,7 +176,12 @@ export function jsonCaller(send: Send) {
 
 export type Json = ReturnType<typeof jsonCaller>
 
-export const segment = encodeURIComponent
+/** One name in a path. An empty one, "." and ".." would lead to another operation. */
+export function segment(name: string): string {
+  if (/^\.{0,2}$/.test(name))
+    throw new ClientError(`${JSON.stringify(name)} is no name of anything.`, 0, 'invalid', null)
+  return encodeURIComponent(name)
+}
 
 export function createKey(options: CreateOptions | undefined): string {
   return options?.idempotencyKey ?? globalThis.crypto.randomUUID()

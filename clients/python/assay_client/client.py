@@ -47,6 +47,17 @@ def _refusal(status, body):
         return AssayError(f"The service answered {status} without a problem document.", status, "internal")
 
 
+def _segment(name):
+    """One name in a path. An empty one, "." and ".." would lead to another operation."""
+    if name in ("", ".", ".."):
+        raise AssayError(f'"{name}" is no name of anything.', 0, "invalid")
+    return urllib.parse.quote(name, safe="")
+
+
+def _path(path):
+    return "/".join(_segment(name) for name in path.split("/"))
+
+
 class _ReadsOn:
     """A service that refuses an upload before its end closes the connection: what it said is read all the same."""
 
@@ -154,10 +165,10 @@ class Client:
         return self._json("GET", "/jobs/templates", query={"q": q, "tag": tag})
 
     def template(self, template_id):
-        return self._json("GET", f"/jobs/templates/{urllib.parse.quote(template_id)}")
+        return self._json("GET", f"/jobs/templates/{_segment(template_id)}")
 
     def put_template(self, template_id, source):
-        return self._json("PUT", f"/jobs/templates/{urllib.parse.quote(template_id)}", text=source)
+        return self._json("PUT", f"/jobs/templates/{_segment(template_id)}", text=source)
 
     # -- jobs ----------------------------------------------------------------------------------------------------------
 
@@ -211,7 +222,7 @@ class Client:
         return self._pages("/jobs/", filters)
 
     def delete(self, assignment_id):
-        self.request("DELETE", f"/jobs/{urllib.parse.quote(assignment_id)}")
+        self.request("DELETE", f"/jobs/{_segment(assignment_id)}")
 
     def create_many(self, template_id, items, run=False, idempotency_key=None, **options):
         """
@@ -223,7 +234,7 @@ class Client:
 
     def batch(self, batch_id):
         """How many there are, and how many have ended. Its jobs: jobs(batch_id=...)."""
-        return self._json("GET", f"/jobs/batches/{urllib.parse.quote(batch_id)}")
+        return self._json("GET", f"/jobs/batches/{_segment(batch_id)}")
 
     # -- schedules -----------------------------------------------------------------------------------------------------
 
@@ -237,36 +248,36 @@ class Client:
         return self._pages("/schedules", filters)
 
     def schedule(self, schedule_id):
-        return self._json("GET", f"/schedules/{urllib.parse.quote(schedule_id)}")
+        return self._json("GET", f"/schedules/{_segment(schedule_id)}")
 
     def change_schedule(self, schedule_id, **changes):
         """What is left out stays; paused=True pauses."""
-        return self._json("PATCH", f"/schedules/{urllib.parse.quote(schedule_id)}", body=changes)
+        return self._json("PATCH", f"/schedules/{_segment(schedule_id)}", body=changes)
 
     def run_schedule(self, schedule_id, idempotency_key=None):
         """The job that is made now, besides the due times."""
         key = idempotency_key or str(uuid.uuid4())
-        return self._json("POST", f"/schedules/{urllib.parse.quote(schedule_id)}/run-now", key=key)
+        return self._json("POST", f"/schedules/{_segment(schedule_id)}/run-now", key=key)
 
     def delete_schedule(self, schedule_id):
-        self.request("DELETE", f"/schedules/{urllib.parse.quote(schedule_id)}")
+        self.request("DELETE", f"/schedules/{_segment(schedule_id)}")
 
     # -- files ---------------------------------------------------------------------------------------------------------
 
     def put_file(self, path, source, new=False):
         """Uploads the file `source` as `path`; templates name it "uploads/PATH". new: an earlier one is not replaced (412)."""
         headers = {"Content-Type": "application/octet-stream", **({"If-None-Match": "*"} if new else {})}
-        return self._json("PUT", f"/files/{urllib.parse.quote(path)}", source=source, headers=headers)
+        return self._json("PUT", f"/files/{_path(path)}", source=source, headers=headers)
 
     def files(self, prefix=None):
         return self._pages("/files", {"prefix": prefix})
 
     def read_file(self, path):
         """Its bytes."""
-        return self.request("GET", f"/files/{urllib.parse.quote(path)}", accept="*/*")
+        return self.request("GET", f"/files/{_path(path)}", accept="*/*")
 
     def delete_file(self, path):
-        self.request("DELETE", f"/files/{urllib.parse.quote(path)}")
+        self.request("DELETE", f"/files/{_path(path)}")
 
     # -- insights ------------------------------------------------------------------------------------------------------
 
@@ -286,14 +297,14 @@ class Client:
         """`url` opens the page without a token, and is in this answer only. expires_in: seconds; seven days unless given."""
         given = {"expires_in": expires_in, "label": label}
         body = {name: value for name, value in given.items() if value is not None}
-        path = f"/insights/{urllib.parse.quote(insight_id)}/links"
+        path = f"/insights/{_segment(insight_id)}/links"
         return self._json("POST", path, body=body, key=idempotency_key or str(uuid.uuid4()))
 
     def links(self, insight_id):
-        return self._pages(f"/insights/{urllib.parse.quote(insight_id)}/links", {})
+        return self._pages(f"/insights/{_segment(insight_id)}/links", {})
 
     def delete_link(self, insight_id, link_id):
-        self.request("DELETE", f"/insights/{urllib.parse.quote(insight_id)}/links/{urllib.parse.quote(link_id)}")
+        self.request("DELETE", f"/insights/{_segment(insight_id)}/links/{_segment(link_id)}")
 
     # -- webhooks and events -------------------------------------------------------------------------------------------
 
@@ -306,7 +317,7 @@ class Client:
         return self._pages("/webhooks/", filters)
 
     def delete_webhook(self, webhook_id):
-        self.request("DELETE", f"/webhooks/{urllib.parse.quote(webhook_id)}")
+        self.request("DELETE", f"/webhooks/{_segment(webhook_id)}")
 
     def events(self, **filters):
         """All that happened, newest first. filters: type."""

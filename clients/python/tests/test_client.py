@@ -107,6 +107,13 @@ class Jobs(unittest.TestCase):
             self.assertEqual((caught.exception.status, caught.exception.errors[0]["line"]), (422, 2))
             with self.assertRaises(FileNotFoundError):
                 self.assay.put_file("days.csv", os.path.join(folder, "nowhere.csv"))
+        for name in ("../jobs/x", "a/./b.csv", ".."):
+            with self.assertRaises(AssayError) as caught:
+                self.assay.delete_file(name)
+            self.assertEqual((caught.exception.status, caught.exception.code), (0, "invalid"))
+        with self.assertRaises(AssayError) as caught:
+            self.assay.template("nile-flow/choices")
+        self.assertEqual(caught.exception.code, "invalid")
         self.assertEqual([one["path"] for one in self.assay.files("py thon/")], ["py thon/dáys.csv"])
         self.assay.delete_file("py thon/dáys.csv")
         self.assertEqual(list(self.assay.files("py thon/")), [])
