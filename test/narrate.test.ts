@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { createClient } from '../src/client.ts'
-import { type Service, startService, temporaryFolder } from './service.ts'
+import { eventually, type Service, startService, temporaryFolder } from './service.ts'
 
 const TOKEN = 'narrate-test-token'
 const KEY = 'sk-the-models-own-key'
@@ -40,7 +40,7 @@ interface Asked {
   body: { model: string; temperature: number; messages: { role: string; content: string }[] }
 }
 const asked: Asked[] = []
-let answer: { status: number; text: string } = { status: 200, text: '' }
+let answer: { status: number; text: string } | 'none' = { status: 200, text: '' }
 const endpoint = createServer((request, response) => {
   let body = ''
   request.on('data', (chunk: Buffer) => {
@@ -48,6 +48,7 @@ const endpoint = createServer((request, response) => {
   })
   request.on('end', () => {
     asked.push({ authorization: request.headers.authorization, body: JSON.parse(body) as Asked['body'] })
+    if (answer === 'none') return
     response.writeHead(answer.status, { 'content-type': 'application/json' })
     response.end(JSON.stringify({ choices: [{ message: { role: 'assistant', content: answer.text } }] }))
   })
@@ -135,6 +136,17 @@ test('where the model does not answer the summary of the analysis stands in its 
   assert.match(markdown, /public has 2 rows\. .*sales/)
   assert.match(markdown, /The language model gave no answer/)
   assert.equal(lineage.narratives, undefined)
+})
+
+test('a model that never answers costs the job no more time than it has', async () => {
+  answer = 'none'
+  const template = TEMPLATE.replace('What stands out?', 'Anything?').replace(
+    'lineage: none',
+    'lineage: none\nlimits: { timeout: 6s }',
+  )
+  const { markdown } = await run(template)
+  assert.match(markdown, /The language model gave no answer/)
+  await eventually(() => /the language model gave no answer/.test(service.log()), 'the log says so')
 })
 
 test('without an endpoint the tag prints the summary, and a faulty tag is found before it runs', async () => {

@@ -72,6 +72,8 @@ export interface ChildOptions {
 const ENTRY = path.join(import.meta.dirname, 'child.ts')
 /** Between the request to stop and SIGKILL. */
 const GRACE_MS = 400
+/** What is left of a task's time for its end when a language model takes too long. */
+const ENDING_MS = 5000
 const OUTPUT_BYTES = 8_192
 /** The heap of JavaScript; the rest of the 600 MB that Node itself may use is code, buffers and DuckDB's library. */
 const HEAP_MB = 400
@@ -124,6 +126,8 @@ interface Running {
   onProgress: ((progress: Progress) => void) | undefined
   onStarted(timeoutMs: number): void
   lender: Lender | undefined
+  /** Milliseconds until its deadline. */
+  left(): number
   /** Aborted when the task has ended. */
   over: AbortSignal
   settle(ending: Ending<Task['kind']>): void
@@ -187,11 +191,13 @@ class Handle implements ChildHandle {
     if (!over.aborted) this.#send({ type: 'lent', id, name, lent })
   }
 
-  async #narrate(requests: NarrationRequest[], { id, over }: Running): Promise<void> {
+  async #narrate(requests: NarrationRequest[], { id, over, left }: Running): Promise<void> {
     const { narrator } = this.#options
-    const workspace_id = this.owner ?? ''
+    const before = left()
+    const within_ms = before - Math.min(before / 2, ENDING_MS)
+    const given = { workspace_id: this.owner ?? '', signal: over, within_ms }
     const narrated = narrator
-      ? await Promise.all(requests.map((request) => narrator(request, { workspace_id, signal: over })))
+      ? await Promise.all(requests.map((request) => narrator(request, given)))
       : requests.map(() => ({ missing: 'off' as const }))
     if (!over.aborted) this.#send({ type: 'narrated', id, narrated })
   }
@@ -230,13 +236,14 @@ class Handle implements ChildHandle {
       })
     }
     const began = clock.monotonic()
+    let ends = began
     let deadline = new AbortController()
     const expire = (timeoutMs: number): void => {
       deadline.abort(OVER)
       const mine = new AbortController()
       deadline = mine
-      const left = Math.max(0, timeoutMs - (clock.monotonic() - began))
-      void clock.sleep(left, mine.signal).then(() => {
+      ends = began + timeoutMs
+      void clock.sleep(Math.max(0, ends - clock.monotonic()), mine.signal).then(() => {
         if (!mine.signal.aborted) stop({ kind: 'timed_out', after_ms: timeoutMs })
       })
     }
@@ -245,7 +252,16 @@ class Handle implements ChildHandle {
       if (this.state === 'ended') return { kind: 'died', memory: false, detail: 'The process had ended.' }
       const ending = await new Promise<Ending<Task['kind']>>((resolve) => {
         const { onProgress, lender } = options
-        this.#running = { id, onProgress, onStarted: expire, lender, over: over.signal, settle: resolve }
+        const left = (): number => Math.max(0, ends - clock.monotonic())
+        this.#running = {
+          id,
+          onProgress,
+          onStarted: expire,
+          lender,
+          left,
+          over: over.signal,
+          settle: resolve,
+        }
         expire(options.timeout_ms)
         options.signal?.addEventListener('abort', cancel, { once: true })
         this.#send({ type: 'task', id, task, temp_folder: folder })

@@ -6,7 +6,8 @@ import type { FromChild, NarrationRequest } from './protocol.ts'
 /** The parent's side. Never rejects: an answer that does not come is `missing`. */
 export type Narrator = (
   request: NarrationRequest,
-  given: { workspace_id: string; signal: AbortSignal },
+  /** `within_ms`: the job has no more time for it. */
+  given: { workspace_id: string; signal: AbortSignal; within_ms: number },
 ) => Promise<Narrated>
 
 export interface Told {

@@ -18,6 +18,7 @@ export interface NarratorOptions {
   onFailure(reason: string): void
 }
 
+/** Of both tries together. */
 const TIMEOUT_MS = 60_000
 const TRIES = 2
 const MOST_TOKENS = 800
@@ -30,16 +31,18 @@ export function createNarrator(options: NarratorOptions) {
   const { model, cache, onFailure } = options
   return async function narrate(
     question: Question,
-    { workspace_id, signal }: { workspace_id: string; signal: AbortSignal },
+    given: { workspace_id: string; signal: AbortSignal; within_ms: number },
   ): Promise<Answer> {
     const { instructions, prompt } = question
+    const { workspace_id, signal, within_ms } = given
     const hash = createHash('sha256')
       .update(JSON.stringify([model, instructions, prompt]))
       .digest('hex')
     try {
+      const timeout = AbortSignal.timeout(Math.min(TIMEOUT_MS, Math.ceil(within_ms)))
       const kept = await cache?.getNarrative({ workspace_id, hash })
       if (typeof kept === 'string') return { text: kept, model }
-      const text = await askUntilAnswered(options, question, signal)
+      const text = await askUntilAnswered(options, question, AbortSignal.any([signal, timeout]))
       return { text: cache ? await cache.keepNarrative({ workspace_id, hash, text }) : text, model }
     } catch (error) {
       if (!signal.aborted) onFailure((error as Error).message)
@@ -75,7 +78,7 @@ async function ask({ url, model, key }: NarratorOptions, question: Question, sig
         { role: 'user', content: question.prompt },
       ],
     }),
-    signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+    signal,
   })
   let answer = ''
   for await (const chunk of body.setEncoding('utf8')) {

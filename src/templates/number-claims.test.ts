@@ -35,6 +35,8 @@ test('a number that is not given is found, in digits and in words', () => {
     ['It doubled.', []],
     ['Five airports stand out, and half of them twice.', ['Five', 'half']],
     ['12.36 is wrong, 12.30 too.', ['12.36', '12.30']],
+    ['USD99 and £98, Q8 and 97x.', ['99', '98', '8', '97']],
+    ['½ of it, ٣١٢ or ３１２, Ⅻ, 9², ① and 7½.', ['9', '½', '٣١٢', '３１２', 'Ⅻ', '²', '①', '½']],
   ] as const)
     assert.deepEqual(unknownNumbers(text, given), [...wrong], text)
 })

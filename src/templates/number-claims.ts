@@ -34,7 +34,9 @@ const SCALES: Record<string, number> = { k: 1e3, thousand: 1e3, m: 1e6, million:
 
 /** Digits with their separators; a percent or a scale behind them. */
 const DIGITS =
-  /(?<![\p{L}\p{N}_])(\d{1,3}(?:[,\u00a0\u202f]\d{3})+|\d+)(\.\d+)?(?:\s?(%|percent\b|per cent\b|k\b|m\b|bn\b|thousand\b|million\b|billion\b))?/giu
+  /(?<![\p{N}])(\d{1,3}(?:[,\u00a0\u202f]\d{3})+|\d+)(\.\d+)?(?:\s?(%|percent\b|per cent\b|k\b|m\b|bn\b|thousand\b|million\b|billion\b))?/giu
+/** Digits of other scripts, fractions and numerals in one character: none is read, so none is given. */
+const OTHER_NUMERALS = /[\p{Nl}\p{No}]+|(?![0-9])\p{Nd}+/gu
 const NUMBER_WORDS = new RegExp(`\\b(?:${Object.keys(WORDS).join('|')})\\b`, 'giu')
 
 /** Every number in a value: as such, and in its texts (a date gives its year, month and day). */
@@ -66,6 +68,7 @@ export function unknownNumbers(text: string, given: ReadonlySet<number>): string
     if (!isGiven(number, decimals, percent ? [1, 0.01] : [scale], given)) unknown.push(written.trim())
     return ' '
   })
+  for (const [numeral] of rest.matchAll(OTHER_NUMERALS)) unknown.push(numeral)
   for (const [word] of rest.matchAll(NUMBER_WORDS)) {
     if (!given.has(WORDS[word.toLowerCase()]!)) unknown.push(word)
   }
