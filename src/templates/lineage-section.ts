@@ -1,5 +1,5 @@
 /** "How this was computed": what every insight ends with. Only what is the same for the same data and clock. */
-import type { BlockLineage, Lineage, SourceLineage } from '../insight.ts'
+import type { BlockLineage, Insight, Lineage, SourceLineage } from '../insight.ts'
 import type { Template } from '../template.ts'
 import { codeSpan, escapeMarkdown, fenced } from './escape.ts'
 import { formatCount } from './format.ts'
@@ -24,9 +24,19 @@ export function lineageSection(template: Template, lineage: Lineage): string {
   return parts.join('\n\n')
 }
 
+/** For a message, whose reader wants what was found. Its version is the hash of a template: no prose begins like it. */
+export function withoutLineage({ markdown, lineage }: Pick<Insight, 'markdown' | 'lineage'>): string {
+  const start = markdown.indexOf(`## ${LINEAGE_HEADING}\n\n${templateLine(lineage)}\n`)
+  return start < 0 ? markdown : markdown.slice(0, start)
+}
+
+function templateLine({ template_id, template_version }: Lineage): string {
+  return `- Template ${codeSpan(template_id)}, version ${codeSpan(template_version)}`
+}
+
 function facts(lineage: Lineage): string {
   return [
-    `- Template ${codeSpan(lineage.template_id)}, version ${codeSpan(lineage.template_version)}`,
+    templateLine(lineage),
     `- Assay ${escapeMarkdown(lineage.assay_version)} on ${escapeMarkdown(lineage.engine)}`,
     `- Started ${escapeMarkdown(lineage.started_at)}; periods in ${escapeMarkdown(lineage.time_zone)}`,
   ].join('\n')

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
+import type { Insight } from '../insight.ts'
+import { lineageOf, parsed, RUN } from './harness.ts'
 import { type Message, mailPage, mailText, shortened } from './mail-page.ts'
 import { drawPicture } from './picture.ts'
+import { renderTemplate } from './render.ts'
 
 const FOOT = {
   why: 'You get this because of <us>.',
@@ -28,6 +31,42 @@ test('what comes from data is text in both parts, and the link stands at the top
     mailText(PLAIN, FOOT),
     'Failed: <delays>\n\ntimed_out: it took "long" & more.\n\nhttps://assay.example/links/x\n\n-- \nYou get this because of <us>.\nGet no more of it: https://assay.example/unsubscribe/x?a="b"\n',
   )
+})
+
+/** An insight of a template with one block of SQL, which its prose shows where it says so. */
+function messageOf(prose: string, settings = ''): Message {
+  const template = parsed(
+    `---\n${settings}\n---\n# Delays\n\n${prose}\n\n\`\`\`sql secret\nselect 42\n\`\`\`\n`,
+  )
+  const lineage = {
+    ...lineageOf(template),
+    variables: { region: 'north' },
+    blocks: [{ name: 'secret', kind: 'sql' as const, sql: null, rows: 1, elapsed_ms: 1 }],
+  }
+  const { markdown, charts } = renderTemplate(template, { vars: {}, run: RUN, blocks: new Map(), lineage })
+  const { template_id, version: template_version } = template
+  const insight = { template_id, template_version, markdown, charts, lineage } as unknown as Insight
+  return { ...PLAIN, headline: 'Delays', sentences: [], insight }
+}
+
+test('a mail says what was found, and leaves to the page how it was computed', () => {
+  const message = messageOf('All on time.')
+  assert.match(message.insight!.markdown, /How this was computed[^]*north[^]*select 42/)
+  const [page, text] = [mailPage(message, new Map(), FOOT), mailText(message, FOOT)]
+  for (const part of [page, text]) {
+    assert.match(part, /All on time\./)
+    assert.doesNotMatch(part, /How this was computed|select 42|north/)
+    assert.match(part, /assay\.example\/links\/x[^]*Get no more of it/)
+  }
+})
+
+test('what the prose of a template says of its own computing stays in the mail', () => {
+  const prose = '## How this was computed\n\nBy hand.\n\n{% sql secret %}'
+  for (const settings of ['', 'lineage: none']) {
+    const text = mailText(messageOf(prose, settings), FOOT)
+    assert.match(text, /## How this was computed\n\nBy hand\.\n\n```sql\nselect 42\n```/)
+    assert.doesNotMatch(text, /- Template/)
+  }
 })
 
 test('a long insight is cut between blocks and never inside a fence', () => {

@@ -1,11 +1,12 @@
 /**
  * An insight as mail: an HTML part that the clients of mail can show (one style sheet, no script, pictures by `cid:`), and a
- * text part that says the same. Neither loads anything from elsewhere, so a reader is not told of.
+ * text part that says the same. How it was computed is left to the page. Neither loads anything from elsewhere, so a reader is not told of.
  */
 import type { Chart, Fact, Insight } from '../insight.ts'
 import { chartNumbers } from './chart-numbers.ts'
 import { fillCharts } from './charts.ts'
 import { escapeHtml, insightBody, textFigure } from './insight-page.ts'
+import { withoutLineage } from './lineage-section.ts'
 
 /** What is told, whatever way it goes. */
 export interface Message {
@@ -90,7 +91,7 @@ function linkLine({ link, insight }: Message): string {
 /** `cids`: the picture of each chart, by the chart's id; one without is shown as text. */
 export function mailPage(message: Message, cids: ReadonlyMap<string, string>, foot: Foot): string {
   const { insight } = message
-  const { markdown, cut } = shortened(insight?.markdown ?? '')
+  const { markdown, cut } = shortened(insight === null ? '' : withoutLineage(insight))
   const body = insight === null ? '' : insightBody(markdown, insight.charts, figureOf(cids))
   const heading = /<h1[ >]/.test(body) ? '' : `<h1>${escapeHtml(message.headline)}</h1>\n`
   const sentences = message.sentences.map((sentence) => `<p>${escapeHtml(sentence)}</p>\n`).join('')
@@ -115,7 +116,7 @@ ${top}${rest}<p class="foot">${footLine(foot)}</p>
 /** The same for who reads text. */
 export function mailText(message: Message, { why, unsubscribe }: Foot): string {
   const { insight, headline, sentences, link } = message
-  const { markdown, cut } = shortened(insight?.markdown ?? '')
+  const { markdown, cut } = shortened(insight === null ? '' : withoutLineage(insight))
   const parts = [
     ...(insight === null
       ? [headline, ...sentences]
