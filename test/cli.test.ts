@@ -196,6 +196,18 @@ test('users read their password from standard input and log in with it', async (
   assert.equal(response.status, 200)
 })
 
+test('erasing says where nobody is known by the id, and is no fault where a user has left nothing', async () => {
+  const unknown = await run(['user', 'erase', 'nobody'])
+  assert.equal(unknown.code, 3)
+  assert.equal(unknown.out, '')
+  assert.match(unknown.err, /Nothing of the user "nobody" was found.*assay user list/)
+  const user_id = (await ok(['user', 'create', 'eve'], { input: 'correct horse\n' })).trim()
+  assert.equal(await ok(['user', 'erase', user_id]), '0 jobs and 0 events were erased.\n')
+  await ok(['token', 'create', 'of a program', '--user', 'program-7'])
+  assert.deepEqual(JSON.parse(await ok(['user', 'erase', 'program-7', '--json'])), { jobs: 0, events: 0 })
+  assert.equal((await run(['user', 'erase', 'nobody', '--json'])).code, 3)
+})
+
 test('status shows nodes, leases, the backlog and what is in trouble, also as JSON', async () => {
   const id = (await ok(['jobs', 'create', 'penguins'])).trim()
   const shown = await ok(['status'])

@@ -82,7 +82,7 @@ export const eraseUserJobs = operation({
   audit: 'user.erase',
   summary: 'Erase all jobs of a user, step by step',
   description:
-    'Jobs that have not ended are canceled; with each job go its insight, its deliveries with their bodies, and its events. Ask again with `next_cursor` until it is null. The user need not exist any more. Schedules of the user go on making jobs: delete them first.',
+    'Jobs that have not ended are canceled; with each job go its insight, its deliveries with their bodies, and its events. Ask again with `next_cursor` until it is null. The user need not exist any more; where nothing of the user is left the answers are zeros, so that any step may be repeated. Schedules of the user go on making jobs: delete them first.',
   scope: 'admin',
   params: Type.Object({ user_id: Name }),
   query: Type.Object({

@@ -5,7 +5,7 @@ import { parseDuration, parseSize } from '../config.ts'
 import { SCOPES, type Scope, type WorkspacePatch } from '../token.ts'
 import { type Call, type Command, JSON_OPTION, type Option } from './command.ts'
 import { withClient } from './connect.ts'
-import { EXIT, UsageError } from './exit.ts'
+import { EXIT, ExitError, UsageError } from './exit.ts'
 import { out, printJson, say, table } from './print.ts'
 
 const SCOPE: Option = {
@@ -251,6 +251,15 @@ const WORKSPACE_CHANGE: Command = {
     }),
 }
 
+/** As a user of the service, or by a token. */
+async function isKnown(client: Client, user_id: string, of: OfWorkspace): Promise<boolean> {
+  const [users, tokens] = await Promise.all([
+    everything((page) => client.users.list({ ...page, ...of })),
+    everything((page) => client.tokens.list({ ...page, ...of })),
+  ])
+  return [...users, ...tokens].some((one) => one.user_id === user_id)
+}
+
 const USER_ERASE: Command = {
   name: 'user erase',
   operands: 'ID',
@@ -258,16 +267,22 @@ const USER_ERASE: Command = {
   options: { json: JSON_OPTION, workspace: WORKSPACE },
   run: (call) =>
     withClient(call, async (client) => {
+      const user_id = call.operands[0]!
       const total = { jobs: 0, events: 0 }
       for (let cursor: string | null | undefined; cursor !== null; ) {
         const query = { ...ofWorkspace(call), ...(cursor ? { cursor } : {}) }
-        const step = await client.users.eraseJobs(call.operands[0]!, query)
+        const step = await client.users.eraseJobs(user_id, query)
         total.jobs += step.jobs
         total.events += step.events
         cursor = step.next_cursor
         if (cursor !== null && step.jobs + step.events > 0)
           say(`${total.jobs} jobs and ${total.events} events are erased ...`)
       }
+      if (total.jobs + total.events === 0 && !(await isKnown(client, user_id, ofWorkspace(call))))
+        throw new ExitError(
+          EXIT.notFound,
+          `Nothing of the user ${JSON.stringify(user_id)} was found: "assay user list" shows the ids.`,
+        )
       if (call.on('json')) printJson(total)
       else out(`${total.jobs} jobs and ${total.events} events were erased.\n`)
       return EXIT.ok
