@@ -187,6 +187,19 @@ test('the names stand for what they say', () => {
   assert.equal(first('0 0 L * *'), '2026-06-30T00:00:00.000Z')
 })
 
+test('a week may end on SUN', () => {
+  const from = Date.parse('2026-01-01T00:00:00Z')
+  for (const [line, same] of [
+    ['0 0 * * MON-SUN', '0 0 * * *'],
+    ['0 0 * * SUN-SUN', '0 0 * * *'],
+    ['0 0 * * sat-sun', '0 0 * * SAT,SUN'],
+    ['0 0 * * FRI-SUN/2', '0 0 * * FRI,SUN'],
+  ] as const) {
+    assert.equal(cronFault(line), null, line)
+    assert.deepEqual(timesAfter(line, 'UTC', from, 20), timesAfter(same, 'UTC', from, 20), line)
+  }
+})
+
 test('each bad line gets a sentence that says what is wrong', () => {
   const bad: [line: string, says: RegExp][] = [
     ['', /is empty/],
@@ -211,6 +224,7 @@ test('each bad line gets a sentence that says what is wrong', () => {
     ['\u0000 * * * *', /cannot be read/],
   ]
   for (const [line, says] of bad) assert.match(cronFault(line) ?? 'no fault', says, line)
+  assert.match(cronFault('0 0 * * FRI-MON') ?? '', /FRI-MON runs backwards; .* 5-7,0-1/)
   for (const line of ['@daily', '0 7 * * MON-FRI', '  0  7 1,15 */2 SUN ', '0 0 L * *', '0 9 * * 5#2'])
     assert.equal(cronFault(line), null, line)
 })

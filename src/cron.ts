@@ -34,6 +34,9 @@ function valueOf(field: Field, text: string): number {
   return /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN
 }
 
+/** Sunday begins the week and ends it. */
+const endOfRange = (text: string): string => (text.toUpperCase() === 'SUN' ? '7' : text)
+
 /** One item of a field's list. Signs beyond the plain ones (L, W, #) are judged by croner. */
 function faultOfItem(field: Field, item: string): string | null {
   if (item === '') return `${field.name}: an item of the list is empty`
@@ -47,7 +50,7 @@ function faultOfItem(field: Field, item: string): string | null {
       return `${field.name}: ${JSON.stringify(text)} is not within ${field.least} to ${field.most}${words}`
     }
   }
-  const [first, last] = given.map((text) => valueOf(field, text))
+  const [first, last] = given.map((text, index) => valueOf(field, index === 1 ? endOfRange(text) : text))
   if (last !== undefined && first! > last)
     return `${field.name}: ${item} runs backwards; write the two parts as a list, such as ${first}-${field.most},${field.least}-${last}`
   if (plain[3] === undefined) return null
@@ -71,7 +74,11 @@ function faultOfFields(line: string): string | null {
 }
 
 const cronOf = (line: string, time_zone: string): Cron =>
-  new Cron(line, { timezone: time_zone, mode: '5-part', fixedTimeRule: 'single-value' })
+  new Cron(line.replace(/-SUN\b/gi, '-7'), {
+    timezone: time_zone,
+    mode: '5-part',
+    fixedTimeRule: 'single-value',
+  })
 
 const FROM = new Date('2026-01-01T00:00:00Z')
 

@@ -104,6 +104,8 @@ test('one that has ended may still be renamed, and not be resumed', async (t) =>
     [resumed.status, resumed.json().errors],
     [422, [{ path: 'ends_at', message: 'lies before the first due time that is still to come' }]],
   )
+  const late = await ask('POST', AT, { body: { ...INPUT, starts_at: '9999-12-31T23:59:59Z' } })
+  assert.deepEqual([late.status, late.json().errors[0].path], [422, 'starts_at'])
 })
 
 test('a schedule is run now, once for a key, and its jobs name it', async (t) => {

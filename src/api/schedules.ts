@@ -87,8 +87,10 @@ function timingFaults(timing: Timing, now: string): FieldError[] {
     refuse('time_zone', `must be an IANA name such as Europe/Berlin, not ${JSON.stringify(time_zone)}`)
   if (starts_at !== null && ends_at !== null && ends_at <= starts_at)
     refuse('ends_at', 'must be after starts_at')
-  else if (faults.length === 0 && dueTimes(timing, now, 1).length === 0)
-    refuse('ends_at', 'lies before the first due time that is still to come')
+  else if (faults.length === 0 && dueTimes(timing, now, 1).length === 0) {
+    if (ends_at !== null) refuse('ends_at', 'lies before the first due time that is still to come')
+    else refuse('starts_at', 'lies after every due time that can be found')
+  }
   return faults
 }
 
