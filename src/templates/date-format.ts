@@ -1,9 +1,5 @@
 /** Prints ISO dates and times by a pattern of d, m, y, h, s (as spreadsheets have them), in English, without any locale. */
-
-const MONTHS = 'January February March April May June July August September October November December'.split(
-  ' ',
-)
-const DAYS = 'Sunday Monday Tuesday Wednesday Thursday Friday Saturday'.split(' ')
+import { MONTHS, WEEKDAYS } from '../calendar.ts'
 
 interface Moment {
   year: number
@@ -103,8 +99,8 @@ export function formatMoment(moment: Moment, tokens: string[]): string {
     mmm: MONTHS[moment.month - 1]!.slice(0, 3),
     mm: two(moment.month),
     m: String(moment.month),
-    dddd: DAYS[moment.weekday]!,
-    ddd: DAYS[moment.weekday]!.slice(0, 3),
+    dddd: WEEKDAYS[moment.weekday]!,
+    ddd: WEEKDAYS[moment.weekday]!.slice(0, 3),
     dd: two(moment.day),
     d: String(moment.day),
     hh: two(hour),

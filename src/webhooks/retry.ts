@@ -8,6 +8,7 @@
  *   429 and 503 with Retry-After   the webhook's other deliveries wait, too
  *   a failure after a day of them  those that ask for it are told, once; after five days the webhook is disabled
  */
+import { MONTHS } from '../calendar.ts'
 import type { Attempt } from '../delivery.ts'
 import type { AttemptOutcome } from '../store/store.ts'
 import { failsForTooLong, isToBeTold, RETRY_SCHEDULE, type Webhook } from '../webhook.ts'
@@ -33,8 +34,6 @@ export interface RetryInput {
   random: () => number
 }
 
-const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
-
 /** RFC 9110, 5.6.7 (the three forms) and the numeric zones of RFC 5322. */
 const DATE_FORMS = [
   /^(?:[a-z]{3}, )?(?<day>\d{1,2}) (?<month>[a-z]{3}) (?<year>\d{4}) (?<time>\d{2}:\d{2}(?::\d{2})?) (?<zone>gmt|utc?|z|[+-]\d{4})$/i,
@@ -55,7 +54,8 @@ export function parseHttpDate(text: string, now: number): number | null {
   const parts = DATE_FORMS.map((form) => form.exec(text)?.groups).find((groups) => groups !== undefined)
   if (!parts) return null
   const [hours, minutes, seconds = 0] = parts.time!.split(':').map(Number)
-  const month = MONTHS.indexOf(parts.month!.toLowerCase())
+  const short = parts.month!.toLowerCase()
+  const month = MONTHS.findIndex((name) => name.slice(0, 3).toLowerCase() === short)
   if (month < 0 || hours! > 23 || minutes! > 59 || seconds > 60) return null
   const zone = /^([+-])(\d{2})(\d{2})$/.exec(parts.zone ?? '')
   const offset = zone ? (zone[1] === '-' ? -1 : 1) * (Number(zone[2]) * 60 + Number(zone[3])) : 0
