@@ -108,8 +108,10 @@ async function ours(known: readonly number[]): Promise<Forecast> {
 const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length
 
-function scoreOf(method: string, forecasts: ReadonlyMap<string, Forecast>): Score {
-  const each = [...monthlySeries()].map(([name, values]) => {
+type Series = ReadonlyMap<string, number[]>
+
+function scoreOf(series: Series, method: string, forecasts: ReadonlyMap<string, Forecast>): Score {
+  const each = [...series].map(([name, values]) => {
     const known = values.slice(0, -HORIZON)
     const forecast = forecasts.get(name)!
     const scale = mean(known.slice(PERIOD).map((value, index) => Math.abs(value - known[index]!)))
@@ -138,14 +140,17 @@ function scoreOf(method: string, forecasts: ReadonlyMap<string, Forecast>): Scor
 
 /** Ours first, then those of R's forecast package (backtest.json, made by make-backtest.R). */
 export async function backtestScores(): Promise<(Score & { owa: number })[]> {
+  const series = monthlySeries()
   const own = new Map<string, Forecast>()
-  for (const [name, values] of monthlySeries()) own.set(name, await ours(values.slice(0, -HORIZON)))
+  for (const [name, values] of series) own.set(name, await ours(values.slice(0, -HORIZON)))
   const { methods } = JSON.parse(here('backtest.json')) as {
     methods: Record<string, Record<string, Forecast>>
   }
   const scores = [
-    scoreOf('`forecast`', own),
-    ...Object.entries(methods).map(([method, found]) => scoreOf(method, new Map(Object.entries(found)))),
+    scoreOf(series, '`forecast`', own),
+    ...Object.entries(methods).map(([method, found]) =>
+      scoreOf(series, method, new Map(Object.entries(found))),
+    ),
   ]
   const naive = scores.find(({ method }) => method === 'Naive 2')!
   return scores.map((score) => ({
