@@ -24,6 +24,7 @@ export const AUDIT_ACTIONS = {
   'connection.change': 'name',
   'connection.delete': 'name',
   'file.put': 'path',
+  'file.read': 'path',
   'file.delete': 'path',
   'webhook.create': 'webhook_id',
   'webhook.change': 'webhook_id',
@@ -55,7 +56,13 @@ export const AUDIT_ACTIONS = {
 export type AuditAction = keyof typeof AUDIT_ACTIONS
 
 /** No change of the store, so that no transaction can hold the record: it is noted and written within a second. */
-export const NOTED: readonly AuditAction[] = ['result.read', 'link.open', 'file.put', 'file.delete']
+export const NOTED: readonly AuditAction[] = [
+  'result.read',
+  'link.open',
+  'file.put',
+  'file.read',
+  'file.delete',
+]
 
 export const ACTIONS = Object.keys(AUDIT_ACTIONS) as AuditAction[]
 

@@ -171,6 +171,25 @@ test('exit codes tell a failed job from a refusal', async () => {
   assert.match(failed.err, /analysis_failed: .*broken/)
   assert.equal((await run(['jobs', 'run', 'failing', '--var', 'm=1'])).code, 4, 'an unknown variable')
   assert.equal((await run(['jobs', 'run', 'no-such-template'])).code, 3)
+  for (const [args, code, says] of [
+    [
+      ['templates', 'put', path.join(folder, 'nowhere.md')],
+      3,
+      /nowhere.md cannot be read: there is no such file/,
+    ],
+    [['templates', 'put', folder], 1, /cannot be read: it is a folder/],
+    [['files', 'rm', '..'], 4, /".." is no name/],
+    [['webhooks', 'listen', '--secret', 'bad'], 2, /--secret: A key starts with whsec_/],
+    [
+      ['webhooks', 'trigger', 'job.failed', 'http://127.0.0.1:1', '--secret', 'bad'],
+      2,
+      /--secret: A key starts/,
+    ],
+  ] as const) {
+    const ended = await run([...args])
+    assert.equal(ended.code, code, ended.err)
+    assert.match(ended.err, says)
+  }
   const elsewhere = { ASSAY_URL: 'http://127.0.0.1:1', ASSAY_TOKEN: 'some-token-of-the-service' }
   assert.equal((await run(['jobs', 'list'], { env: elsewhere })).code, 69, 'nobody answers')
   const stranger = { ASSAY_URL: service.url, ASSAY_TOKEN: 'some-token-of-a-stranger' }

@@ -1,6 +1,6 @@
 /**
  * The audit trail. A change is recorded by the store in its own transaction (`store.audited`); results that were read and
- * files that were put are noted here and written once a second, many at once, so that they wait for nothing: a process
+ * what was done to files are noted here and written once a second, many at once, so that they wait for nothing: a process
  * that is killed loses the notes of its last second. What the same token reads of the same thing from the same address
  * within that second is one record, so that a loop of reads fills no disk. Statuses, lists and live events are not recorded.
  */
@@ -17,7 +17,7 @@ const FLUSH_MS = 1000
 /** More than these are not kept in memory while the store is away: the oldest are dropped, and the log says so. */
 const NOTES_MOST = 10_000
 
-const READINGS: readonly AuditAction[] = ['result.read', 'link.open']
+const READINGS: readonly AuditAction[] = ['result.read', 'link.open', 'file.read']
 
 export interface AuditNotes {
   /** What is recorded of a call. */
@@ -86,7 +86,10 @@ function auditRecord(action: AuditAction, call: Call): NewAuditRecord {
   const key = AUDIT_ACTIONS[action]
   const payload = typeof body === 'object' && body !== null ? (body as Fields).payload : undefined
   const own = action.startsWith('session.') ? principal.token_id : undefined
-  const object = own ?? [params, body, payload, query].map((from) => valueOf(from, key)).find(Boolean)
+  // Paths of files are the same in every form of their letters.
+  const object = (
+    own ?? [params, body, payload, query].map((from) => valueOf(from, key)).find(Boolean)
+  )?.normalize('NFC')
   const elsewhere = valueOf(query, 'workspace_id') ?? valueOf(body, 'workspace_id')
   return {
     // What an operator does to another workspace stands in that one's trail.

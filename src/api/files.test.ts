@@ -57,6 +57,11 @@ test('a file that is put can be listed, read, replaced and deleted', async (t) =
   assert.equal(replaced.status, 200)
   assert.notEqual(replaced.json().etag, file.etag)
   assert.equal((await h.ask('DELETE', `${AT}/sales/K%C3%A4ufe.csv`)).status, 204)
+  const trail = (await h.ask('GET', '/v1alpha/audit')).json().items as { action: string; object_id: string }[]
+  assert.deepEqual(
+    trail.filter(({ action }) => action === 'file.read').map(({ object_id }) => object_id),
+    ['sales/Käufe.csv'],
+  )
   assert.equal((await h.ask('GET', `${AT}/sales/K%C3%A4ufe.csv`)).json().code, 'not_found')
   assert.equal((await h.ask('DELETE', `${AT}/sales/K%C3%A4ufe.csv`)).json().code, 'not_found')
 })

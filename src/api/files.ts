@@ -224,7 +224,8 @@ export const getFile = operation({
     304: { description: 'It is the one that If-None-Match names' },
   },
   errors: ['not_found', 'range_not_satisfiable'],
-  async handle({ services, principal, params, request, reply }) {
+  async handle(call) {
+    const { services, principal, params, request, reply } = call
     const file = pathOf(params.path)
     const found = await services.files.open(principal.workspace_id, file)
     if (found === null) throw notFound('file', file)
@@ -254,6 +255,8 @@ export const getFile = operation({
         await found.close()
         return await reply.send(Readable.from([]))
       }
+      // Before it is sent: who goes away with half of it has read that half.
+      services.audit.note(services.audit.record('file.read', call))
       return await reply.send(await found.read(range))
     } catch (error) {
       await found.close().catch(() => undefined)

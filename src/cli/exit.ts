@@ -2,6 +2,7 @@
 import { ClientError } from '../client.ts'
 import { ConfigError } from '../config.ts'
 import { AppError } from '../errors.ts'
+import { SignatureError } from '../signature.ts'
 
 export const EXIT = {
   ok: 0,
@@ -50,11 +51,13 @@ function withCause({ code, message, cause }: AppError): string {
 export function describeFailure(error: unknown): { code: number; message: string } {
   if (error instanceof UsageError) return { code: EXIT.usage, message: error.message }
   if (error instanceof ExitError) return { code: error.code, message: error.message }
+  if (error instanceof SignatureError && error.fault === 'key_invalid')
+    return { code: EXIT.usage, message: `--secret: ${error.message}` }
   if (error instanceof ConfigError) return { code: EXIT.config, message: error.message }
   if (error instanceof ClientError) {
     const request = error.problem ? ` (request ${error.problem.request_id})` : ''
     const shown = error.status >= 500 ? `${error.message}${request}` : error.message
-    return { code: codeOfStatus(error.status), message: shown }
+    return { code: error.code === 'invalid' ? EXIT.refused : codeOfStatus(error.status), message: shown }
   }
   if (error instanceof AppError) return { code: codeOfStatus(error.status), message: withCause(error) }
   if (error instanceof Error && error.name === 'AbortError')

@@ -4,7 +4,7 @@ import { ENDING_EVENTS, EVENT_TYPES, type Event, type EventType, eventBody, jobE
 import type { Job } from '../job.ts'
 import { uuidv7 } from '../runtime/ids.ts'
 import { VERSION } from '../runtime/version.ts'
-import { sign } from '../signature.ts'
+import { prepareKey, sign } from '../signature.ts'
 import { failingData } from '../webhook.ts'
 import { type Command, JSON_OPTION, numberOption } from './command.ts'
 import { type Connection, connect } from './connect.ts'
@@ -130,6 +130,7 @@ export const LISTEN: Command = {
   listens: true,
   async run(call) {
     const given = call.text('secret')
+    if (given !== undefined) prepareKey(given)
     const toFail = numberOption(call, 'fail', 0, 1_000_000) ?? 0
     const most = numberOption(call, 'count', 1, 1_000_000) ?? Number.POSITIVE_INFINITY
     const events = eventTypes(call.all('event'))

@@ -23,15 +23,21 @@ async function readPartials(folder: string): Promise<Record<string, string>> {
 }
 
 /** Throws ExitError where the file cannot be read. */
-export async function readTemplate(file: string): Promise<{ source: TemplateSource; parsed: Parsed }> {
-  let text: string
+export async function readText(file: string): Promise<string> {
   try {
-    text = await readFile(file, 'utf8')
+    return await readFile(file, 'utf8')
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    const reason = code === 'ENOENT' ? 'there is no such file' : (error as Error).message
-    throw new ExitError(code === 'ENOENT' ? EXIT.notFound : EXIT.failed, `${file} cannot be read: ${reason}.`)
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT')
+      throw new ExitError(EXIT.notFound, `${file} cannot be read: there is no such file.`)
+    const reason = code === 'EISDIR' ? 'it is a folder' : message
+    throw new ExitError(EXIT.failed, `${file} cannot be read: ${reason}.`)
   }
+}
+
+/** Throws ExitError where the file cannot be read. */
+export async function readTemplate(file: string): Promise<{ source: TemplateSource; parsed: Parsed }> {
+  const text = await readText(file)
   const all = await readPartials(path.join(path.dirname(file), 'partials'))
   const partials = reachablePartials(text, all)
   const template_id = path.basename(file, TEMPLATE_ENDING)

@@ -1,10 +1,10 @@
 /** assay templates ...: what there is to run, and the workspace's own. */
-import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import type { TemplateView } from '../template.ts'
 import { type Command, JSON_OPTION } from './command.ts'
 import { withClient } from './connect.ts'
 import { EXIT } from './exit.ts'
+import { readText } from './local-template.ts'
 import { out, printJson, table } from './print.ts'
 
 function variableLines({ variables }: TemplateView): string {
@@ -70,7 +70,7 @@ export const TEMPLATES: Command[] = [
       withClient(call, async (client) => {
         const [file] = call.operands
         const id = call.text('id') ?? path.basename(file!).replace(/\.md$/, '')
-        const template = await client.templates.put(id, await readFile(file!, 'utf8'))
+        const template = await client.templates.put(id, await readText(file!))
         if (call.on('json')) printJson(template)
         else out(`${id}\n`)
         return EXIT.ok

@@ -21,6 +21,7 @@ export const ACTION_WORDS: Record<AuditAction, string> = {
   'connection.change': 'changed a connection',
   'connection.delete': 'deleted a connection',
   'file.put': 'uploaded a file',
+  'file.read': 'read a file',
   'file.delete': 'deleted a file',
   'webhook.create': 'made a webhook',
   'webhook.change': 'changed a webhook',

@@ -236,6 +236,10 @@ test('the first row of a table in text names its columns, and no row below it is
     'a,b\n#1,2,3\n4,5\n',
   ])
     assert.equal(await read(text), uneven, text)
+  assert.equal(
+    await read(''),
+    '"odd.csv" cannot be read: it is empty, and its first row must name the columns.',
+  )
   for (const text of ['a,b\n"1,2\n', 'a,b\r\n1,2\n3,4\r\n'])
     assert.match(
       (await read(text)) as string,

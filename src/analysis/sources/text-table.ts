@@ -13,14 +13,14 @@ import { SourceError } from './source.ts'
 
 const HEAD_BYTES = 65_536
 
-/** The first bytes of the text, unpacked; what cannot be unpacked is left to DuckDB to refuse. */
+/** The first bytes of the text, unpacked. */
 async function headOf({ path, real }: SourceFile): Promise<Buffer> {
   if (isPacked(path)) {
     const file = createReadStream(real)
     try {
       for await (const bytes of file.pipe(createGunzip())) return (bytes as Buffer).subarray(0, HEAD_BYTES)
     } catch {
-      return Buffer.alloc(0)
+      throw new SourceError(`${JSON.stringify(path)} cannot be read: it is no whole gzip file.`)
     } finally {
       file.destroy()
     }
@@ -37,7 +37,11 @@ async function headOf({ path, real }: SourceFile): Promise<Buffer> {
 
 /** How many blank lines stand before the row of names, of all files alike. */
 export async function blankLines(files: SourceFile[], file: string): Promise<number> {
-  const heads = await Promise.all(files.map(headOf))
+  const heads = (await Promise.all(files.map(headOf))).filter((head) => head.length > 0)
+  if (heads.length === 0)
+    throw new SourceError(
+      `${JSON.stringify(file)} cannot be read: it is empty, and its first row must name the columns.`,
+    )
   const counts = new Set(
     heads.map((head) => /^\uFEFF?((?:[ \t]*\r?\n)*)/.exec(head.toString())![1]!.split('\n').length - 1),
   )
