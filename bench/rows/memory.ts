@@ -1,4 +1,7 @@
-/** Resident memory of the service: idle after its start, and after many trivial jobs. */
+/**
+ * Resident memory of the service: idle after its start, and after many trivial jobs, when it has come to rest (which is
+ * when it gives back what work has left) and three seconds after the last job, before it does.
+ */
 import { readdirSync, readFileSync } from 'node:fs'
 import { atMost, type Figure } from '../figure.ts'
 import { sendAll } from '../load.ts'
@@ -15,7 +18,8 @@ import {
 } from '../measure.ts'
 
 const MB = 1_000_000
-const SETTLE_MS = 3000
+const AT_ONCE_MS = 3000
+const REST_MS = 10_000
 const READINGS = 5
 
 export const memoryRow = {
@@ -42,8 +46,8 @@ interface Reading {
 }
 
 /** The service's own process and, apart, the analysis processes that it keeps warm. */
-async function readings({ pid }: Running): Promise<Reading[]> {
-  await pause(SETTLE_MS)
+async function readings({ pid }: Running, after: number): Promise<Reading[]> {
+  await pause(after)
   const taken: Reading[] = []
   for (let reading = 0; reading < READINGS; reading += 1) {
     const children = childrenOf(pid).map((child) => memoryOf(child, 'VmRSS') / MB)
@@ -90,18 +94,22 @@ function figureOf(work: string, taken: Reading[], note: string): Figure {
 }
 
 async function measure({ short }: Form, service: Running): Promise<Figure[]> {
-  const counts = short ? [1000, 10_000] : [10_000, 100_000]
+  const counts = short ? [1000, 10_000] : [10_000, 25_000, 50_000, 75_000, 100_000]
   await putTrivial(service)
   const warm = (taken: Reading[]): string =>
     `its warm analysis processes together: ${taken.at(-1)!.children.toFixed(0)} MB`
-  const idle = await readings(service)
+  const idle = await readings(service, REST_MS)
   const figures = [figureOf('memory of the service process, idle', idle, warm(idle))]
   let done = 0
   for (const count of counts) {
     await runJobs(service, count - done)
     done = count
-    const taken = await readings(service)
-    figures.push(figureOf(`the same after ${count.toLocaleString('en-US')} jobs`, taken, warm(taken)))
+    const jobs = `${count.toLocaleString('en-US')} jobs`
+    const atOnce = await readings(service, AT_ONCE_MS)
+    const most = `at its most ${(memoryOf(service.pid, 'VmHWM') / MB).toFixed(0)} MB`
+    figures.push(figureOf(`the same three seconds after ${jobs}`, atOnce, most))
+    const rested = await readings(service, REST_MS)
+    figures.push(figureOf(`the same at rest after ${jobs}`, rested, warm(rested)))
   }
   return figures
 }

@@ -1,6 +1,8 @@
 /** assay serve: the service until it is told to stop. */
 import { describeConfig, type Resolved, resolveConfig } from '../config.ts'
+import { systemClock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
+import { collectAtRest, collector } from '../runtime/rest.ts'
 import type { Command } from './command.ts'
 import { EXIT } from './exit.ts'
 import { out, say } from './print.ts'
@@ -58,6 +60,8 @@ export const SERVE: Command = {
     if (local) await writeServerFile(home, { url: app.url, pid: process.pid, token: local.token })
     out(banner(app.url, resolved, app.firstToken))
     log.info({ url: app.url, roles, ready_ms: Math.round(performance.now()) }, 'ready')
+    const memory = collector()
+    if (memory) void collectAtRest({ clock: systemClock, ...memory }, call.signal)
     await Promise.race([aborted(call.signal), app.done])
     say('Stopping: running jobs may finish. Once more stops at once.')
     await removeServerFile(home)
