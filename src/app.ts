@@ -32,10 +32,11 @@ import { VERSION } from './runtime/version.ts'
 import { createScheduler } from './schedules/scheduler.ts'
 import { openStore } from './store/open.ts'
 import type { Store } from './store/store.ts'
+import type { SubscriptionKind } from './subscription.ts'
 import { createCatalog } from './templates/catalog.ts'
 import { sampleFiles, templatesFolder } from './templates/samples.ts'
 import { createDispatcher } from './webhooks/dispatcher.ts'
-import { createSenders, type SenderOptions } from './webhooks/senders/senders.ts'
+import type { SenderOptions, Senders } from './webhooks/senders/senders.ts'
 
 export interface AppOptions {
   config: Config
@@ -59,7 +60,10 @@ export interface App {
 
 /** Milliseconds for the traces that are left when the service stops; no more than ASSAY_DRAIN. */
 const FLUSH_MS = 3000
-/** Mail bears pictures of charts, which the pool draws; a node that sends none needs no pool for it. */
+/**
+ * Mail bears pictures of charts, which the pool draws; a node that sends none needs no pool for it. The libraries are
+ * loaded with the first mail or chat: with what they import they weigh as much as a third of the rest.
+ */
 function sendersOf(
   { smtpUrl: server, mailFrom: from, publicUrl }: Config,
   pool: Pool | null,
@@ -69,8 +73,17 @@ function sendersOf(
     throw new ConfigError('ASSAY_MAIL_FROM: set it, too: mail needs an address that it is from.')
   const draw: Pool['draw'] = (task, options) =>
     pool ? pool.draw(task, options) : Promise.reject(new Error('This node has no pool.'))
-  return (guard: Guard) =>
-    createSenders({ ...shared, box: shared.secrets, publicUrl, server, from, draw }, guard)
+  return (guard: Guard): Senders => {
+    let loaded: Promise<Senders> | null = null
+    const load = async (): Promise<Senders> => {
+      const { createSenders } = await import('./webhooks/senders/senders.ts')
+      return createSenders({ ...shared, box: shared.secrets, publicUrl, server, from, draw }, guard)
+    }
+    const senderOf = (kind: SubscriptionKind): Senders[SubscriptionKind] => ({
+      send: async (...sending) => (await (loaded ??= load()))[kind].send(...sending),
+    })
+    return { email: senderOf('email'), slack: senderOf('slack') }
+  }
 }
 
 /** Undefined where the operator has named no language model. */

