@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
 import { type App, startApp } from './app.ts'
 import { createClient } from './client.ts'
 import { ConfigError, resolveConfig, type SettingName } from './config.ts'
@@ -188,4 +191,16 @@ test('stops at once in spite of an open stream, and frees the home', async () =>
   await app.stop()
   await next
   await (await start(home)).stop()
+})
+
+test('what is loaded at the start brings no client of HTTP that Node keeps for browsers: it is 5 MB with what imports it', async () => {
+  const parts = ['app.ts', 'cli/commands.ts'].map((file) =>
+    pathToFileURL(path.join(import.meta.dirname, file)),
+  )
+  const program = `
+    for (const part of ${JSON.stringify(parts)}) await import(part)
+    console.log(process.moduleLoadList.filter((name) => name.endsWith('deps/undici/undici')).length)`
+  const run = promisify(execFile)
+  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', program])
+  assert.equal(stdout.trim(), '0')
 })

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { FakeClock } from './clock.ts'
 import { collectAtRest } from './rest.ts'
 
