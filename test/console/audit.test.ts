@@ -73,6 +73,24 @@ test('goes back page by page, and leads to what a record names', async () => {
   stood.assertSilent()
 })
 
+test('a page that found nothing among the newest leads further back', async () => {
+  const { page } = stood.watched
+  await page.route('**/v1alpha/audit?*', async (route) => {
+    const url = new URL(route.request().url())
+    const isFirst = url.searchParams.get('cursor') === null
+    url.searchParams.delete('cursor')
+    const answer = await route.fetch({ url: url.href })
+    await route.fulfill(isFirst ? { json: { items: [], next_cursor: 'further' } } : { response: answer })
+  })
+  await page.goto('/system/audit?action=token.create')
+  await page.getByText('None among the newest').waitFor()
+  await assertAccessible(page, 'nothing among the newest')
+  await button(page, 'Look further back').click()
+  await page.getByRole('cell', { name: 'made a token' }).first().waitFor()
+  await page.unroute('**/v1alpha/audit?*')
+  stood.assertSilent()
+})
+
 test('is accessible, fits a phone, and is for admins', async () => {
   await assertPages(stood.browser, stood.service.url, ['/system/audit', '/system/audit?user=nobody'])
   const { page, complaints, context } = await stood.openAs('analyst')
