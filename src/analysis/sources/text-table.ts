@@ -17,8 +17,10 @@ const HEAD_BYTES = 65_536
 async function headOf({ path, real }: SourceFile): Promise<Buffer> {
   if (isPacked(path)) {
     const file = createReadStream(real)
+    const unpacked = createGunzip()
+    file.on('error', (error) => unpacked.destroy(error)).pipe(unpacked)
     try {
-      for await (const bytes of file.pipe(createGunzip())) return (bytes as Buffer).subarray(0, HEAD_BYTES)
+      for await (const bytes of unpacked) return (bytes as Buffer).subarray(0, HEAD_BYTES)
     } catch {
       throw new SourceError(`${JSON.stringify(path)} cannot be read: it is no whole gzip file.`)
     } finally {
