@@ -257,7 +257,7 @@ export const SETTINGS = {
   keepJobs: setting(
     'ASSAY_KEEP_JOBS',
     '30d',
-    'How long finished jobs and their insights are kept',
+    'How long finished jobs are kept, with their insights, links and deliveries',
     parseDuration,
   ),
   keepDrafts: setting(

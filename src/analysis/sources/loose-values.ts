@@ -4,8 +4,11 @@
  * value as it is.
  */
 import { BIGINT, DECIMAL, DOUBLE, type DuckDBType, VARCHAR } from '@duckdb/node-api'
+import { numberFromText } from './text-values.ts'
 
 const DIGITS_MOST = 38
+/** Before the point: with as many a number may be too large for a double. */
+const DOUBLE_DIGITS = 309
 /** Doubles keep every number of 15 digits apart from all others of so many. */
 const EXACT_BELOW = 1e15
 /** Below it JavaScript writes an exponent, and so did the text. */
@@ -25,7 +28,10 @@ export class LooseNumeric {
     const sign = text.charCodeAt(0) === 45 ? 1 : 0
     // A letter begins NaN and Infinity.
     if (text.charCodeAt(sign) > 57) this.#exact = false
-    if (end - sign > this.#whole) this.#whole = end - sign
+    if (end - sign > this.#whole) {
+      this.#whole = end - sign
+      if (this.#whole >= DOUBLE_DIGITS) numberFromText(text)
+    }
     if (point >= 0 && text.length - point - 1 > this.#scale) this.#scale = text.length - point - 1
     return text
   }

@@ -189,7 +189,9 @@ export function bigintFromText(text: string): bigint {
   return BigInt(text)
 }
 
-/** JavaScript reads "Infinity", "-Infinity" and "NaN", too. */
+/** JavaScript reads "Infinity", "-Infinity" and "NaN", too. Digits that are beyond the largest double are no infinity. */
 export function numberFromText(text: string): number {
-  return Number(text)
+  const value = Number(text)
+  if (Math.abs(value) === Number.POSITIVE_INFINITY && /\d/.test(text)) throw new RangeError(text)
+  return value
 }
