@@ -211,7 +211,7 @@ suite('PostgreSQL as a source', { skip: missing ?? false }, () => {
         "'294276-12-31'::timestamp":
           /"v" holds "a time after the year 294246", for which TIMESTAMP has no place/,
         "'1e1000'::numeric": /"v" holds "10{59}…", for which/,
-        "array['1e1000'::numeric]": /"v" holds "10{59}…", for which/,
+        "array['1e1000'::numeric]": /"v" holds "\{10+…", for which/,
       }
       for (const [value, message] of Object.entries(cases)) {
         const lender = lenderOf(server.connection)
