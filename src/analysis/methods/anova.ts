@@ -5,7 +5,6 @@
 import Type, { type Static } from 'typebox'
 import { exactSum } from '../../sum.ts'
 import { fUpper } from '../numeric/distributions.ts'
-
 import { groupSql, numberSql } from './columns.ts'
 import type { Method } from './method.ts'
 import { type Grouped, type GroupMoments, groupMoments } from './moments.ts'

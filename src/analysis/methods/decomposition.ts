@@ -1,6 +1,5 @@
 /** The arithmetic of drivers: sums and ratios split over segments, and how surprising a dimension is. */
 import { exactSum } from '../../sum.ts'
-
 import { finite } from './sentence.ts'
 
 /** A segment's sums before and after: of the value or numerator, and of the denominator (rows, for a value). */

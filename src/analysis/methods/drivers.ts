@@ -11,7 +11,6 @@
 import Type, { type Static } from 'typebox'
 import type { Outcome } from '../../insight.ts'
 import { exactSum } from '../../sum.ts'
-
 import { columnOf, numberSql } from './columns.ts'
 import { type Ends, type Part, partsOfRatio, partsOfSum, surprise } from './decomposition.ts'
 import { type Method, type MethodContext, MethodError, quote, type Relation } from './method.ts'

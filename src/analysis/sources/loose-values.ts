@@ -28,10 +28,8 @@ export class LooseNumeric {
     const sign = text.charCodeAt(0) === 45 ? 1 : 0
     // A letter begins NaN and Infinity.
     if (text.charCodeAt(sign) > 57) this.#exact = false
-    if (end - sign > this.#whole) {
-      this.#whole = end - sign
-      if (this.#whole >= DOUBLE_DIGITS) numberFromText(text)
-    }
+    if (end - sign > this.#whole) this.#whole = end - sign
+    if (end - sign >= DOUBLE_DIGITS) numberFromText(text)
     if (point >= 0 && text.length - point - 1 > this.#scale) this.#scale = text.length - point - 1
     return text
   }
