@@ -1,4 +1,4 @@
-/** Lists whose indexes are the same in both databases. */
+/** Lists whose indexes are the same in both databases, but for that of the jobs that are held. */
 import type { AuditAction } from '../audit.ts'
 import type { List } from './page.ts'
 
@@ -11,6 +11,24 @@ export const DELIVERIES: List = {
     ['workspace_id = ?', 'assignment_id = ?'],
     ['workspace_id = ?', 'webhook_id = ?', 'status = ?'],
     ['workspace_id = ?', 'webhook_id = ?'],
+  ],
+}
+
+export const OF_STATUS = 'job_status = ?'
+/** Jobs that a node holds: on PostgreSQL they lie in an index of their own. */
+export const HELD = `${OF_STATUS} AND owner IS NOT NULL`
+
+export const JOBS: List = {
+  name: 'jobs',
+  table: 'jobs',
+  id: 'assignment_id',
+  indexed: [
+    ['workspace_id = ?', 'batch_id = ?'],
+    ['workspace_id = ?', 'schedule_id = ?'],
+    ['workspace_id = ?', HELD],
+    ['workspace_id = ?', 'template_id = ?'],
+    ['workspace_id = ?', OF_STATUS],
+    ['workspace_id = ?'],
   ],
 }
 

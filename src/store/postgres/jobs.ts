@@ -3,7 +3,7 @@ import { AppError, notFound } from '../../errors.ts'
 import type { Findings, Insight } from '../../insight.ts'
 import { isFinal, type Job, type Move } from '../../job.ts'
 import { NO_PROGRESS, type OwnedJob, shown } from '../job-move.ts'
-import type { List } from '../page.ts'
+import { HELD, JOBS, OF_STATUS } from '../lists.ts'
 import type { Counts, Input, NewJob, Page } from '../store.ts'
 import { requireRoom } from './caps.ts'
 import type { Session, Transaction } from './connection.ts'
@@ -68,23 +68,6 @@ export async function queueJob(tx: Transaction, key: JobKey): Promise<Job> {
 }
 
 /** What is held is few and in an index of its own, which is named by its condition; the others lie in that of states. */
-const OF_STATUS = 'job_status = ?'
-const HELD = `${OF_STATUS} AND owner IS NOT NULL`
-
-const JOBS: List = {
-  name: 'jobs',
-  table: 'jobs',
-  id: 'assignment_id',
-  indexed: [
-    ['workspace_id = ?', 'batch_id = ?'],
-    ['workspace_id = ?', 'schedule_id = ?'],
-    ['workspace_id = ?', HELD],
-    ['workspace_id = ?', 'template_id = ?'],
-    ['workspace_id = ?', OF_STATUS],
-    ['workspace_id = ?'],
-  ],
-}
-
 export function listJobs(from: Session, query: Input<'listJobs'>): Promise<Page<Job>> {
   const held = query.job_status === 'active' || query.job_status === 'executing'
   return newestFirst<OwnedJob, Job>(

@@ -3,7 +3,7 @@ import { AppError, notFound } from '../../errors.ts'
 import type { Insight } from '../../insight.ts'
 import { isFinal, type Job, type Move } from '../../job.ts'
 import { NO_PROGRESS, type OwnedJob, shown } from '../job-move.ts'
-import type { List } from '../page.ts'
+import { JOBS } from '../lists.ts'
 import type { Counts, Input, NewJob, Page } from '../store.ts'
 import { requireRoom } from './caps.ts'
 import type { Connection } from './connection.ts'
@@ -71,19 +71,6 @@ export function queueJob(connection: Connection, key: JobKey): Job {
 export function getJob(connection: Connection, key: JobKey): Job | null {
   const row = findJobRow(connection, key)
   return row ? toJob(row) : null
-}
-
-const JOBS: List = {
-  name: 'jobs',
-  table: 'jobs',
-  id: 'assignment_id',
-  indexed: [
-    ['workspace_id = ?', 'batch_id = ?'],
-    ['workspace_id = ?', 'schedule_id = ?'],
-    ['workspace_id = ?', 'template_id = ?'],
-    ['workspace_id = ?', 'job_status = ?'],
-    ['workspace_id = ?'],
-  ],
 }
 
 export function listJobs(connection: Connection, query: Input<'listJobs'>): Page<Job> {
