@@ -5,8 +5,10 @@ import { startMailServer } from '../mail-server.ts'
 import { stand } from './stand.ts'
 import { apiOf, assertAccessible, assertPages, button, link, refusal, runJob } from './steps.ts'
 
+let acknowledgement = Promise.resolve()
 const mail = await startMailServer({
   security: 'none',
+  hold: () => acknowledgement,
   refuse: (to) => (to.startsWith('gone@') ? { status: 550, text: 'no such user' } : undefined),
 })
 const stood = stand({
@@ -53,10 +55,14 @@ test('mails the end of a job, and says in a sentence why a job was not told', as
   const { page } = stood.watched
   const api = apiOf(stood.service.url)
   const [subscription] = (await api.subscriptions.list()).items
+  const acknowledge = Promise.withResolvers<void>()
+  acknowledgement = acknowledge.promise
   const job = await runJob(stood.service.url, 'penguins')
   assert.match((await mail.next()).mail.subject ?? '', /penguins/)
   const address = `/subscriptions/${subscription.subscription_id}`
   await page.goto(`${address}?job=${job.assignment_id}`)
+  await page.getByText('It is about to be sent for the first time').waitFor()
+  acknowledge.resolve()
   await page.getByText('It arrived: the receiver answered 250').waitFor()
   await link(page, 'Its delivery').click()
   await page.getByText('Attempt 1').waitFor()

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import type { FullDelivery } from '../../../src/client.ts'
 import { api } from '../api.ts'
+import { hasEnded } from '../live.ts'
 import { callsOf, type Receiver, type ReceiverView } from '../receivers.ts'
 import { whyDelivery, whyNone } from '../why.ts'
 import { DeliveryLink } from './deliveries.tsx'
@@ -10,10 +11,13 @@ import { TextField } from './field.tsx'
 import { Loaded } from './page.tsx'
 
 const PAGES = 10
+const REFRESH_MS = 3_000
 
 interface Answer {
   sentence: string
   delivery: FullDelivery | null
+  /** The sentence stays true unless somebody does something. */
+  settled: boolean
 }
 
 /** The newest delivery of the job there, looked for from the job's creation on. */
@@ -40,6 +44,9 @@ async function answer(receiver: Receiver, view: ReceiverView, assignment_id: str
   const delivery = await findDelivery(receiver, assignment_id, since)
   return {
     delivery,
+    settled: delivery
+      ? delivery.status !== 'pending'
+      : job.job_status === 'draft' || hasEnded(job.job_status),
     sentence: delivery ? whyDelivery(delivery, view, receiver.noun) : whyNone(job, view, receiver.noun),
   }
 }
@@ -56,6 +63,7 @@ export function WhyNot(props: {
     queryKey: ['deliveries', receiver.id, 'why', job],
     queryFn: () => answer(receiver, view, job!),
     enabled: job !== undefined,
+    refetchInterval: ({ state: { data } }) => (data?.settled === false ? REFRESH_MS : false),
   })
   const submit = (event: FormEvent): void => {
     event.preventDefault()
