@@ -22,8 +22,8 @@ export interface MailServerOptions {
   refuse?(to: string): { status: number; text: string } | undefined
   /** The same for the message, once it is there. */
   refuseMessage?(): { status: number; text: string } | undefined
-  /** Awaited between a message's arrival and its acknowledgement. */
-  hold?(): Promise<void>
+  /** Acknowledges a message, at once unless given. */
+  acknowledge?(done: () => void): void
   /** Never answers a connection's first command. */
   silent?: boolean
 }
@@ -41,7 +41,7 @@ const refusal = ({ status, text }: { status: number; text: string }): Error =>
   Object.assign(new Error(text), { responseCode: status })
 
 export async function startMailServer(options: MailServerOptions = {}): Promise<TestMailServer> {
-  const { security, user, refuse, refuseMessage, hold, silent } = options
+  const { security, user, refuse, refuseMessage, acknowledge, silent } = options
   const { key, cert } = selfSigned(['IP:127.0.0.1'])
   const taken: Taken[] = []
   const waiting: ((taken: Taken) => void)[] = []
@@ -88,7 +88,7 @@ export async function startMailServer(options: MailServerOptions = {}): Promise<
           secure,
           user: name as string | undefined,
         })
-        if (hold) void hold().then(() => done(), done)
+        if (acknowledge) acknowledge(done)
         else done()
       })
     },

@@ -5,10 +5,11 @@ import { startMailServer } from '../mail-server.ts'
 import { stand } from './stand.ts'
 import { apiOf, assertAccessible, assertPages, button, link, refusal, runJob } from './steps.ts'
 
-let acknowledgement = Promise.resolve()
+/** Where it is there, messages wait for their acknowledgement in it. */
+let held: (() => void)[] | undefined
 const mail = await startMailServer({
   security: 'none',
-  hold: () => acknowledgement,
+  acknowledge: (done) => (held ? held.push(done) : done()),
   refuse: (to) => (to.startsWith('gone@') ? { status: 550, text: 'no such user' } : undefined),
 })
 const stood = stand({
@@ -55,14 +56,15 @@ test('mails the end of a job, and says in a sentence why a job was not told', as
   const { page } = stood.watched
   const api = apiOf(stood.service.url)
   const [subscription] = (await api.subscriptions.list()).items
-  const acknowledge = Promise.withResolvers<void>()
-  acknowledgement = acknowledge.promise
+  const waiting: (() => void)[] = []
+  held = waiting
   const job = await runJob(stood.service.url, 'penguins')
   assert.match((await mail.next()).mail.subject ?? '', /penguins/)
   const address = `/subscriptions/${subscription.subscription_id}`
   await page.goto(`${address}?job=${job.assignment_id}`)
   await page.getByText('It is about to be sent for the first time').waitFor()
-  acknowledge.resolve()
+  held = undefined
+  for (const acknowledge of waiting) acknowledge()
   await page.getByText('It arrived: the receiver answered 250').waitFor()
   await link(page, 'Its delivery').click()
   await page.getByText('Attempt 1').waitFor()
