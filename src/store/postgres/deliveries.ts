@@ -3,7 +3,7 @@ import { type Attempt, type AttemptRecord, type Delivery, toAttempt } from '../.
 import { type Event, eventText } from '../../event.ts'
 import { DELIVERIES } from '../lists.ts'
 import { type Counts, DELIVERIES_COUNTED, type Input, type Page } from '../store.ts'
-import type { Session, Transaction } from './connection.ts'
+import { OUT_OF_INDEXES, type Session, type Transaction } from './connection.ts'
 import { newestFirst } from './page.ts'
 import { type LockedTurn, lockWebhook, lockWebhooks, refreshTurn, writeTurns } from './turns.ts'
 
@@ -157,6 +157,7 @@ export async function cancelPending(
   input: Input<'cancelPending'>,
   most: number,
 ): Promise<number> {
+  await tx.run(OUT_OF_INDEXES)
   const turn = await lockWebhook(tx, input.webhook_id)
   if (!turn) return 0
   const canceled = await tx.run(
@@ -173,6 +174,7 @@ export async function cancelPending(
 
 /** What waits for a later time is due now: at most so many of a locked webhook. Answers how many. */
 export async function makeDue(tx: Transaction, turn: LockedTurn, most: number): Promise<number> {
+  await tx.run(OUT_OF_INDEXES)
   const due = await tx.run(
     `UPDATE deliveries SET due_at = $1 WHERE delivery_id IN (
        SELECT delivery_id FROM deliveries

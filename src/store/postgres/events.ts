@@ -53,10 +53,10 @@ export async function insertEvent(
  * `notifies` of webhook.ts as a query: `subscriptions` holds what it says of each enabled webhook. The locks come last
  * in a transaction that settles a job, so that jobs which tell the same webhook wait for each other's commit only.
  */
-const SUBSCRIBED = `webhook_id IN (
+const SUBSCRIBED = `webhook_id = ANY (ARRAY (
   SELECT webhook_id FROM subscriptions
   WHERE workspace_id = $1 AND event_type = $2 AND presence_name = coalesce($3, presence_name)
-    AND skipped >= $4) AND status = 'enabled'`
+    AND skipped >= $4)) AND status = 'enabled'`
 
 export async function writeEvent(tx: Transaction, event: NewEvent): Promise<void> {
   const row = await insertEvent(tx, uuidv7(), event)

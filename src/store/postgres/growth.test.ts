@@ -61,6 +61,19 @@ const READ = `
   SELECT relname AS name, seq_tup_read::int AS read, n_tup_del::int AS deleted FROM pg_stat_user_tables
   WHERE relname IN ('jobs', 'insights', 'events', 'deliveries', 'attempts')`
 
+/** Deliveries of the webhook that wait, so many, all made after the statistics. */
+const WAIT = `
+  INSERT INTO deliveries (delivery_id, workspace_id, webhook_id, event_seq, event_id, event_type, event_at, status, due_at,
+    created_at)
+  SELECT gen_random_uuid()::text, workspace_id, webhook_id, event_seq, event_id, event_type, event_at, 'pending', created_at,
+    created_at FROM deliveries, generate_series(1, $2::int) WHERE delivery_id = $1`
+
+const FETCHED = `
+  SELECT (seq_tup_read + idx_tup_fetch)::int AS fetched FROM pg_stat_user_tables WHERE relname = 'deliveries'`
+
+const OTHERS = `
+  SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`
+
 const FILL_TRAIL = `
   INSERT INTO audit (audit_id, workspace_id, created_at, action, object_id, fields, user_id)
   SELECT gen_random_uuid()::text, $1, clock_timestamp() - n * interval '1 s', 'job.create', n::text, '[]', 'ada'
@@ -172,6 +185,55 @@ suite('beside much that has ended', { skip: missing ?? false }, () => {
       rows.filter(({ read }) => read > ROWS / 10),
       [],
     )
+  })
+
+  /** With a store of its own: one process tells of what it read when it ends. */
+  async function using<T>(work: (store: Store) => Promise<T>): Promise<T> {
+    const store = await open(url)
+    try {
+      return await work(store)
+    } finally {
+      await store.close()
+    }
+  }
+
+  /** How many rows of deliveries the work reads. */
+  async function fetching(work: (store: Store) => Promise<void>): Promise<number> {
+    const fetched = (): Promise<number> =>
+      withClient(url, async (client) => (await client.query<{ fetched: number }>(FETCHED)).rows[0]!.fetched)
+    const before = await fetched()
+    await using(work)
+    await eventually(
+      () => withClient(url, async (client) => (await client.query(OTHERS)).rows.length === 0),
+      'what was read is told',
+    )
+    return (await fetched()) - before
+  }
+
+  test('a delivery is claimed, settled and given back without a look at those that wait', async () => {
+    const { node_id, webhook, bad, first } = await using(async (store) => {
+      const [known] = (await store.listWebhooks({ workspace_id: WORKSPACE, limit: 1 })).items
+      const added = await addWebhook(store)
+      const [sent] = await send(store, added)
+      await store.updateWebhook({ ...added, patch: { status: 'disabled' } })
+      return { node_id: await register(store), webhook: known!, bad: added, first: sent }
+    })
+    await withClient(url, (client) => client.query(WAIT, [first, ROWS]))
+    const rounds = async (from: Store): Promise<void> => {
+      for (let round = 0; round < 10; round += 1) {
+        await send(from, webhook, 5)
+        await from.releaseDeliveries(await from.claimDeliveries({ node_id, limit: 10 }))
+        const claimed = await from.claimDeliveries({ node_id, limit: 10 })
+        assert.ok(claimed.length >= 5)
+        await from.recordAttempts(claimed.map((one) => outcome(one)))
+      }
+    }
+    const whileDisabled = await fetching(rounds)
+    await using((store) => store.updateWebhook({ ...bad, patch: { status: 'enabled' } }))
+    const whileDue = await fetching(rounds)
+    // A row is read some times on its way, and so are its versions before.
+    assert.ok(whileDisabled < 50 * 100, `${whileDisabled} rows were read for 50 deliveries`)
+    assert.ok(whileDue < 50 * 100, `${whileDue} rows were read for as many where others are due`)
   })
 })
 

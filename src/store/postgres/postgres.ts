@@ -161,7 +161,6 @@ const WRITES = {
   rotateSecret: webhooks.rotateSecret,
   sendEvent: sending.sendEvent,
   redeliver: deliveries.redeliver,
-  releaseDeliveries: sending.releaseDeliveries,
   advanceRecoveries: recoveries.advanceRecoveries,
   writeAudit: audit.writeAudit,
   pruneAudit: audit.pruneAudit,
@@ -282,6 +281,7 @@ function postgresStore(connection: Connection, context: Context): Store {
     recordAttempts: settling.record,
     recordAttempt: async (outcome) => (await settling.record([outcome]))[0]!,
     ...writesInSteps(connection),
+    releaseDeliveries: (claims) => settling.claim((tx) => sending.releaseDeliveries(tx, claims)),
     claimDeliveries: (input) => settling.claim((tx) => sending.claimDeliveries(tx, input)),
   }
   const audited = auditedMethods(connection, store)

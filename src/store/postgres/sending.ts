@@ -24,14 +24,7 @@ const NEXT_WEBHOOKS = `
     ORDER BY claim_at LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED) AS webhook
   LIMIT $2`
 // No unclaimed one is due before what the webhook's row says: the claimed ones, which the index holds too, lie before.
-const THEIR_DELIVERIES = `
-  SELECT turn.webhook_id, due.delivery_id, due.due_at
-  FROM unnest($1::text[], $2::timestamptz[], $3::int[]) AS turn (webhook_id, since, most), LATERAL (
-    SELECT delivery_id, due_at FROM deliveries
-    WHERE deliveries.webhook_id = turn.webhook_id AND status = 'pending' AND owner IS NULL
-      AND due_at >= turn.since
-    ORDER BY due_at, delivery_id LIMIT turn.most) AS due
-  ORDER BY due_at, delivery_id`
+const THEIR_DELIVERIES = 'SELECT * FROM due_deliveries($1, $2, $3)'
 const CLAIM = `
   UPDATE deliveries SET owner = $1, ahead = taken.ahead
   FROM unnest($2::text[], $3::boolean[]) AS taken (delivery_id, ahead)
@@ -198,7 +191,8 @@ interface Claim {
   node_id: string
 }
 
-// The fence, the attempts and their counts in one statement: where a claim is lost, none of them is written.
+// The fence, the attempts and their counts in one statement: where a claim is lost, none of them is written. What has an
+// owner is pending: said once more, it would open the index of all that wait to the planner.
 const SETTLE = `
   WITH settled AS (
     UPDATE deliveries SET owner = NULL, attempt_count = attempt_count + 1,
@@ -209,7 +203,7 @@ const SETTLE = `
       unnest($5::float8[]), unnest($6::int[]), json_array_elements($7::json))
       AS given (delivery_id, node_id, attempt, status, wait_ms, bucket, record)
     WHERE deliveries.delivery_id = given.delivery_id AND owner = given.node_id
-      AND attempt_count = given.attempt - 1 AND deliveries.status = 'pending'
+      AND attempt_count = given.attempt - 1
     RETURNING deliveries.delivery_id, webhook_id, deliveries.due_at, ahead, given.node_id, given.attempt, given.bucket, given.record
   ), recorded AS (
     INSERT INTO attempts (delivery_id, number, record) SELECT delivery_id, attempt, record FROM settled
@@ -231,7 +225,9 @@ interface SettledRow {
   attempt: number
 }
 
-const OF_DELIVERIES = 'webhook_id IN (SELECT webhook_id FROM deliveries WHERE delivery_id = ANY ($1))'
+// As an array they are found first: as a join, each webhook's deliveries may be.
+const OF_DELIVERIES = `
+  webhook_id = ANY (ARRAY (SELECT DISTINCT webhook_id FROM deliveries WHERE delivery_id = ANY ($1)))`
 
 /** Of an outcome, or of what was written of it. */
 function keyOf({ delivery_id, node_id, attempt }: Claim): string {
@@ -306,7 +302,7 @@ const RELEASE = `
     due_at = CASE WHEN last_try THEN NULL ELSE due_at END
   FROM unnest($1::text[], $2::text[], $3::int[]) AS given (delivery_id, node_id, attempt)
   WHERE deliveries.delivery_id = given.delivery_id AND owner = given.node_id
-    AND attempt_count = given.attempt - 1 AND status = 'pending'
+    AND attempt_count = given.attempt - 1
   RETURNING webhook_id, ahead`
 
 export async function releaseDeliveries(tx: Transaction, claims: Claim[]): Promise<void> {

@@ -58,11 +58,7 @@ export async function writeTurns(tx: Transaction, given: LockedTurn[]): Promise<
 /** When the first of the unclaimed deliveries of each is due. */
 async function earliestDue(tx: Transaction, webhook_ids: string[]): Promise<Map<string, string | null>> {
   const rows = await tx.all<{ webhook_id: string; due_at: string | null }>(
-    `SELECT webhook_id, (
-       SELECT due_at FROM deliveries
-       WHERE deliveries.webhook_id = given.webhook_id AND status = 'pending' AND owner IS NULL
-       ORDER BY due_at LIMIT 1) AS due_at
-     FROM unnest($1::text[]) AS given (webhook_id)`,
+    'SELECT * FROM earliest_due($1)',
     webhook_ids,
   )
   return new Map(rows.map(({ webhook_id, due_at }) => [webhook_id, due_at]))
