@@ -18,6 +18,10 @@ import { eventually } from '../service.ts'
 import { type Kind, kindOf, type StormReceivers, startStormReceivers, wallClock } from '../storm-receivers.ts'
 import { randomFrom } from './crash.ts'
 
+const ALL: Kind[] = ['good', 'hangs', 'fails']
+/** Seconds of the stream, to the good receivers alone, before it is measured: a service has been running when a storm comes. */
+const WARM_S = 2
+
 export interface StormOptions {
   webhooks: number
   events: number
@@ -194,11 +198,12 @@ interface Happened {
   committedAt: number
 }
 
-/** The stream, at its rate; `meanwhile` is told how far it is, from 0 to 1. */
+/** The stream, at its rate, to receivers of these kinds; `meanwhile` is told how far it is, from 0 to 1. */
 async function stream(
   world: World,
-  { webhooks, events, rate = 500, seed }: StormOptions,
-  meanwhile: (share: number) => Promise<void> | void,
+  { webhooks, events, rate, seed }: Omit<StormOptions, 'log'> & { rate: number },
+  kinds: Kind[],
+  meanwhile: (share: number) => Promise<void> | void = () => undefined,
 ): Promise<Map<string, Happened>> {
   const random = randomFrom(seed)
   const happened = new Map<string, Happened>()
@@ -208,6 +213,7 @@ async function stream(
     const wait = begun + (event * 1000) / rate - performance.now()
     if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait))
     const nth = Math.floor(random() * webhooks)
+    if (!kinds.includes(kindOf(nth))) continue
     underWay.push(
       happen(world.station, nth).then((id) => void happened.set(id, { nth, committedAt: wallClock() })),
     )
@@ -263,11 +269,14 @@ async function comeToSenses({ station, hooks, receivers }: World): Promise<void>
 
 type Run = { latency: Latency; broken: string[]; events: number; arrivals: number }
 
-async function run(options: StormOptions, kinds: Kind[], chaos: boolean): Promise<Run> {
-  const world = await createWorld(options, kinds)
+async function run(given: StormOptions, kinds: Kind[], chaos: boolean): Promise<Run> {
+  const world = await createWorld(given, kinds)
+  const options = { rate: 500, ...given }
   try {
+    const warm = await stream(world, { ...options, events: WARM_S * options.rate }, ['good'])
+    await eventually(() => arrived(world, warm, ['good']), 'it is warm', 60_000)
     let [wasCut, wasKilled] = [false, false]
-    const happened = await stream(world, options, async (share) => {
+    const happened = await stream(world, options, ALL, async (share) => {
       if (chaos && !wasCut && share > 1 / 3) {
         wasCut = true
         world.cut(true)
@@ -280,7 +289,7 @@ async function run(options: StormOptions, kinds: Kind[], chaos: boolean): Promis
     })
     await eventually(() => arrived(world, happened, ['good']), 'the good receivers have everything', 120_000)
     const latency = latencyOf(world, happened)
-    const addressed = new Map([...happened].filter(([, { nth }]) => kinds.includes(kindOf(nth))))
+    const addressed = new Map([...warm, ...happened].filter(([, { nth }]) => kinds.includes(kindOf(nth))))
     if (kinds.length > 1) await comeToSenses(world)
     await eventually(() => arrived(world, addressed, kinds), 'all receivers have everything', 120_000)
     const settled = async () => (await reconcile(world, addressed)).length === 0
@@ -303,11 +312,10 @@ export async function storm(options: StormOptions): Promise<StormReport> {
     runs.push(result)
     return result
   }
-  const all: Kind[] = ['good', 'hangs', 'fails']
   const before = await next('only good receivers', ['good'])
-  const during = await next('storm', all)
+  const during = await next('storm', ALL)
   const after = await next('only good receivers, again', ['good'])
-  await next('storm, the store cut off, the dispatcher killed', all, true)
+  await next('storm, the store cut off, the dispatcher killed', ALL, true)
   const events = runs.reduce((sum, each) => sum + each.events, 0)
   const arrivals = runs.reduce((sum, each) => sum + each.arrivals, 0)
   const calm = before.latency.p99_ms > after.latency.p99_ms ? before.latency : after.latency
