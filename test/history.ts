@@ -5,7 +5,7 @@
  * `event`, `insight`) is the service's own memory, which must agree with what was seen while it was made.
  */
 
-import type { JobStatus } from '../src/job.ts'
+import type { JobStatus, JobView } from '../src/job.ts'
 import { attemptFaults, endFaults, insightFaults, moveFaults, sharedInsightFaults } from './history-jobs.ts'
 import { deliveryFaults, eventFaults } from './history-messages.ts'
 import { groupBy } from './history-order.ts'
@@ -25,7 +25,7 @@ export type Entry = Span &
       }
     | { kind: 'created'; key: string; assignment_id: string }
     | { kind: 'ran'; assignment_id: string }
-    /** A cancel that was answered with `canceled`. */
+    /** A cancel that was answered with `canceled` by a person. */
     | { kind: 'canceled'; assignment_id: string }
     /** A request to delete, whatever came of it, and one that was answered with yes. */
     | { kind: 'deleting'; assignment_id: string }
@@ -61,6 +61,25 @@ export interface SeenJob {
   insight_id: string | null
   error: string | null
   finished_at: string | null
+}
+
+/** An answer that shows a job, as an entry. */
+export function seenJob({
+  assignment_id,
+  job_status,
+  attempt,
+  insight_id,
+  error,
+  finished_at,
+}: JobView): object {
+  const job = { job_status, attempt, insight_id, error: error?.code ?? null, finished_at }
+  return { kind: 'seen', assignment_id, job }
+}
+
+/** The answer to a cancel, likewise: one that had failed before stays as it ended. */
+export function answeredCancel(job: JobView): object {
+  const { assignment_id, error } = job
+  return error?.code === 'canceled_by_user' ? { kind: 'canceled', assignment_id } : seenJob(job)
 }
 
 export interface SeenMove {

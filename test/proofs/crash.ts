@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 import { type Client, ClientError, createClient } from '../../src/client.ts'
 import { verify } from '../../src/signature.ts'
 import { freePort } from '../free-port.ts'
-import { checkHistory, type Entry, type Subscription } from '../history.ts'
+import { answeredCancel, checkHistory, type Entry, type Subscription, seenJob } from '../history.ts'
 import type { Proof } from '../proof.ts'
 import { type Arrival, modes, startReceiver } from '../receiver.ts'
 import { descendants, eventually, isAlive, type Service, startService, temporaryFolder } from '../service.ts'
@@ -115,13 +115,7 @@ function createLoad(client: Client, random: () => number, begin: number) {
   }
 
   async function look(assignment_id: string): Promise<void> {
-    const job = await record(
-      () => client.jobs.status(assignment_id),
-      ({ job_status, attempt, insight_id, error, finished_at }) => {
-        const seen = { job_status, attempt, insight_id, error: error?.code ?? null, finished_at }
-        return { kind: 'seen', assignment_id, job: seen }
-      },
-    )
+    const job = await record(() => client.jobs.status(assignment_id), seenJob)
     if (job.job_status === 'completed' || job.job_status === 'canceled') open.delete(assignment_id)
   }
 
@@ -154,16 +148,9 @@ function createLoad(client: Client, random: () => number, begin: number) {
 
   async function cancel(assignment_id: string, stop: () => boolean): Promise<void> {
     try {
-      await insist(
-        () =>
-          record(
-            () => client.jobs.cancel(assignment_id),
-            () => ({ kind: 'canceled', assignment_id }),
-          ),
-        stop,
-      )
+      await insist(() => record(() => client.jobs.cancel(assignment_id), answeredCancel), stop)
     } catch (error) {
-      // It had completed before, or failed: then the answer to a cancel is no cancel of a person.
+      // It had completed before.
       if (!(error instanceof ClientError && error.status === 409)) throw error
     }
   }

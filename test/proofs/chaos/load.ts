@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { type Client, ClientError, createClient } from '../../../src/client.ts'
 import { isFinal, type JobView } from '../../../src/job.ts'
-import type { Entry } from '../../history.ts'
+import { answeredCancel, type Entry, seenJob } from '../../history.ts'
 import { PRESENCE } from './receivers.ts'
 
 export const WORK = `---
@@ -103,11 +103,6 @@ function isUnsure(error: unknown): boolean {
 
 const hasStatus = (error: unknown, status: number): boolean =>
   error instanceof ClientError && error.status === status
-
-function seenJob({ assignment_id, job_status, attempt, insight_id, error, finished_at }: JobView): object {
-  const job = { job_status, attempt, insight_id, error: error?.code ?? null, finished_at }
-  return { kind: 'seen', assignment_id, job }
-}
 
 function createMemory(begin: number) {
   const entries: Entry[] = []
@@ -227,12 +222,7 @@ export function createLoad({ urls, token, random, begin, jobs, clients: count }:
   }
 
   async function cancel(client: Client, assignment_id: string): Promise<void> {
-    const ask = (): Promise<JobView> =>
-      record(
-        () => client.jobs.cancel(assignment_id),
-        (job) =>
-          job.error?.code === 'canceled_by_user' ? { kind: 'canceled', assignment_id } : seenJob(job),
-      )
+    const ask = (): Promise<JobView> => record(() => client.jobs.cancel(assignment_id), answeredCancel)
     const job = await orMissing(assignment_id, ask).catch((error: unknown) => {
       // It had completed before.
       if (!hasStatus(error, 409)) throw error
