@@ -139,7 +139,7 @@ test('a viewer reads schedules and makes none, and another workspace sees none',
   assert.deepEqual((await ask('GET', AT, { token: stranger })).json().items, [])
 })
 
-test('a schedule whose template is gone can still be paused', async (t) => {
+test('a schedule whose template is gone can still be renamed and paused, but not resumed or given other variables', async (t) => {
   const { ask, store } = await openHarness(t)
   const put = {
     workspace_id: 'default',
@@ -152,6 +152,11 @@ test('a schedule whose template is gone can still be paused', async (t) => {
   const { schedule_id } = (await ask('POST', AT, { body })).json()
   await store.deleteTemplate(put)
   assert.equal((await ask('POST', `${AT}/${schedule_id}/run-now`)).status, 404)
-  assert.equal((await ask('PATCH', `${AT}/${schedule_id}`, { body: { name: 'x' } })).status, 404)
-  assert.equal((await ask('PATCH', `${AT}/${schedule_id}`, { body: { paused: true } })).json().paused, true)
+  const patch = (changes: object) => ask('PATCH', `${AT}/${schedule_id}`, { body: changes })
+  assert.equal((await patch({ name: 'x', template_vars: {} })).json().name, 'x')
+  assert.equal((await patch({ template_vars: { a: 1 } })).status, 404)
+  assert.equal((await patch({ paused: true })).json().paused, true)
+  assert.equal((await patch({ paused: false })).status, 404)
+  assert.equal((await patch({ template_id: 'hello', template_vars: INPUT.template_vars })).status, 200)
+  assert.equal((await patch({ paused: false })).json().paused, false)
 })

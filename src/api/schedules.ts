@@ -1,4 +1,5 @@
 /** Schedules: create, list, read, change, delete, run now. What runs them when they are due is src/schedules/. */
+import { isDeepStrictEqual } from 'node:util'
 import Type, { type Static } from 'typebox'
 import { cronFault } from '../cron.ts'
 import { type FieldError, notFound } from '../errors.ts'
@@ -106,6 +107,13 @@ function faultsOf(schedule: NewSchedule, now: string, before: Schedule | null): 
   return faults
 }
 
+/** Where what it runs stays as it is, a template that is gone or has other variables by now is no reason to refuse a new name. */
+function runsAsBefore(schedule: NewSchedule, before: Schedule): boolean {
+  const { template_id, variables, paused } = schedule
+  const resumes = before.paused && !paused
+  return !resumes && template_id === before.template_id && isDeepStrictEqual(variables, before.variables)
+}
+
 /** The whole schedule as it will be; throws a 422 or 404 for what could never be run. */
 async function check(
   { services, principal }: Pick<Call, 'services' | 'principal'>,
@@ -114,6 +122,7 @@ async function check(
 ) {
   const faults = faultsOf(schedule, iso(services.clock.now()), before)
   if (faults.length > 0) throw invalid(faults)
+  if (before && runsAsBefore(schedule, before)) return
   const template = await requireTemplate(services, principal, schedule.template_id)
   variablesOf(template, schedule.variables, 'template_vars')
 }
