@@ -210,6 +210,14 @@ test('the first row of a table in text names its columns, and no row below it is
     ['a', 'b'],
     [1, 2],
   ])
+  assert.deepEqual(await read('\uFEFF"a"\tb\n1\t2\n', 'odd.tsv'), [
+    ['a', 'b'],
+    [1, 2],
+  ])
+  assert.deepEqual(await read('a\tb\n5" pipe\t2\n', 'odd.tsv'), [
+    ['a', 'b'],
+    ['5" pipe', 2],
+  ])
   for (const name of ['odd.csv', 'odd.csv.gz'])
     for (const lines of ['\n\n', '\n \n', '\uFEFF\n'])
       assert.deepEqual(

@@ -10,10 +10,12 @@ import { commonFormat, type SourceFile } from './files.ts'
 import { fingerprintParquet, fingerprintText } from './fingerprint.ts'
 import type { Format } from './formats.ts'
 import { type Attached, type Attachment, SourceError } from './source.ts'
-import { blankLines, columnsFault, tableFault } from './text-table.ts'
+import { type Beginning, beginningOf, columnsFault, tableFault } from './text-table.ts'
 
 /** Text larger than this that one block reads is scanned by that block and never loaded. */
 const SCAN_BYTES = 64_000_000
+
+const NO_TABLE: Beginning = { blank: 0, quoted: false }
 
 /** A type as it may be declared: a name, at most two numbers, lists of it. It goes into a statement. */
 const TYPE = /^[A-Za-z_][A-Za-z0-9_ ]*(\(\s*\d+\s*(,\s*\d+\s*)?\))?(\[\d*\])*$/
@@ -25,8 +27,8 @@ export async function attachFile(
   files: SourceFile[],
 ): Promise<Attached> {
   const format = commonFormat(files, attachment.file)
-  const blank = format.table ? await blankLines(files, attachment.file) : 0
-  const query = select(format, files, attachment.columns, blank)
+  const beginning = format.table ? await beginningOf(files, attachment.file) : NO_TABLE
+  const query = select(format, files, attachment.columns, beginning)
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
   const load = format.text && !attachment.peek && !(attachment.readers === 1 && bytes > SCAN_BYTES)
   const name = identifier(attachment.name)
@@ -54,7 +56,12 @@ export async function attachFile(
   }
 }
 
-function select(format: Format, files: SourceFile[], types: Record<string, string>, blank: number): string {
+function select(
+  format: Format,
+  files: SourceFile[],
+  types: Record<string, string>,
+  beginning: Beginning,
+): string {
   for (const [column, type] of Object.entries(types)) {
     if (!TYPE.test(type)) {
       throw new SourceError(
@@ -62,7 +69,7 @@ function select(format: Format, files: SourceFile[], types: Record<string, strin
       )
     }
   }
-  const from = format.call(files, types, blank)
+  const from = format.call(files, types, beginning)
   if (format.table || Object.keys(types).length === 0) return `select * from ${from}`
   const casts = Object.entries(types).map(
     ([column, type]) => `cast(${identifier(column)} as ${type}) as ${identifier(column)}`,

@@ -1,15 +1,13 @@
 /** The formats of files: how DuckDB reads each. Text is loaded into the engine or scanned, Parquet is always scanned. */
 import { type FormatName, fileFormat } from '../../file.ts'
 import { literal } from '../duckdb.ts'
+import type { Beginning } from './text-table.ts'
 
 export interface Format {
   name: FormatName
   text: boolean
-  /**
-   * The call that reads `files`; declared types go into the call where it takes them, else they are cast after it. `blank`: so
-   * many lines of a table in text stand before its row of names.
-   */
-  call(files: Files, types: Record<string, string>, blank: number): string
+  /** The call that reads `files`; declared types go into the call where it takes them, else they are cast after it. */
+  call(files: Files, types: Record<string, string>, beginning: Beginning): string
   /** A table in text: it takes types, and has a row of names. */
   table: boolean
   /** A query for the number of rows that is cheaper than to count them. */
@@ -38,11 +36,13 @@ function csv(name: 'csv' | 'tsv', options: string): Format {
     name,
     text: true,
     table: true,
-    call(files, types, blank) {
+    call(files, types, { blank, quoted }) {
       const pairs = Object.entries(types).map(([column, type]) => `${literal(column)}: ${literal(type)}`)
       const declared = pairs.length > 0 ? `, types = {${pairs.join(', ')}}` : ''
       const sniff = bytesOf(files) <= SNIFF_WHOLE_BYTES ? ', sample_size = -1' : ''
-      return `read_csv(${list(files)}, header = true, skip = ${blank}, comment = ''${options}${declared}${sniff}${several(files)})`
+      // Few TSV files quote: where the names do not, DuckDB looks whether the values do.
+      const quote = name === 'csv' || quoted ? `, quote = '"'` : ''
+      return `read_csv(${list(files)}, header = true, skip = ${blank}, comment = ''${quote}${options}${declared}${sniff}${several(files)})`
     },
   }
 }
@@ -61,7 +61,7 @@ function json(name: 'json' | 'ndjson', options: string): Format {
 }
 
 export const FORMATS: readonly Format[] = [
-  csv('csv', `, quote = '"'`),
+  csv('csv', ''),
   csv('tsv', ", delim = '\\t'"),
   json('json', ''),
   json('ndjson', ", format = 'newline_delimited'"),

@@ -37,17 +37,25 @@ async function headOf({ path, real }: SourceFile): Promise<Buffer> {
   }
 }
 
-/** How many blank lines stand before the row of names, of all files alike. */
-export async function blankLines(files: SourceFile[], file: string): Promise<number> {
+/** How a table in text begins. */
+export interface Beginning {
+  /** So many blank lines stand before the row of names. */
+  blank: number
+  /** Its first name is quoted. */
+  quoted: boolean
+}
+
+/** Of all files alike. */
+export async function beginningOf(files: SourceFile[], file: string): Promise<Beginning> {
   const heads = (await Promise.all(files.map(headOf))).filter((head) => head.length > 0)
   if (heads.length === 0)
     throw new SourceError(
       `${JSON.stringify(file)} cannot be read: it is empty, and its first row must name the columns.`,
     )
-  const counts = new Set(
-    heads.map((head) => /^\uFEFF?((?:[ \t]*\r?\n)*)/.exec(head.toString())![1]!.split('\n').length - 1),
-  )
-  if (counts.size === 1) return [...counts][0]!
+  const beginnings = heads.map((head) => /^\uFEFF?((?:[ \t]*\r?\n)*)("?)/.exec(head.toString())!)
+  const counts = new Set(beginnings.map(([, lines]) => lines!.split('\n').length - 1))
+  if (counts.size === 1)
+    return { blank: [...counts][0]!, quoted: beginnings.every(([, , quote]) => quote === '"') }
   throw new SourceError(
     `The files that ${JSON.stringify(file)} names begin with more and fewer blank lines: let each begin with its row of names.`,
   )
