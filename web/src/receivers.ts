@@ -22,6 +22,9 @@ export type ReceiverView = Pick<
   | 'created_at'
 > & { include_skipped?: boolean }
 
+/** Milliseconds after which its page asks again how it goes, with its deliveries. */
+export const REFRESH_MS = 5_000
+
 export function callsOf({ noun }: Receiver) {
   return noun === 'webhook' ? api().webhooks : api().subscriptions
 }

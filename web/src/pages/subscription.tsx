@@ -6,7 +6,7 @@ import { Loaded, Page } from '../parts/page.tsx'
 import { ReceiverActions } from '../parts/receiver-actions.tsx'
 import { ReceiverRecord } from '../parts/receiver-record.tsx'
 import { SubscriptionSettings } from '../parts/subscription-settings.tsx'
-import { type Receiver, targetOf } from '../receivers.ts'
+import { REFRESH_MS, type Receiver, targetOf } from '../receivers.ts'
 
 export function SubscriptionPage() {
   const { subscription_id } = useParams({ from: '/shell/subscriptions/$subscription_id' })
@@ -16,6 +16,7 @@ export function SubscriptionPage() {
   const query = useQuery({
     queryKey: ['subscription', subscription_id],
     queryFn: () => api().subscriptions.get(subscription_id),
+    refetchInterval: REFRESH_MS,
   })
   const receiver: Receiver = { noun: 'subscription', id: subscription_id }
   return (

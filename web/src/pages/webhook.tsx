@@ -6,14 +6,18 @@ import { Loaded, Page } from '../parts/page.tsx'
 import { ReceiverRecord } from '../parts/receiver-record.tsx'
 import { WebhookActions } from '../parts/webhook-actions.tsx'
 import { WebhookSettings } from '../parts/webhook-settings.tsx'
-import type { Receiver } from '../receivers.ts'
+import { REFRESH_MS, type Receiver } from '../receivers.ts'
 
 export function WebhookPage() {
   const { webhook_id } = useParams({ from: '/shell/webhooks/$webhook_id' })
   const { job, status } = useSearch({ from: '/shell/webhooks/$webhook_id' })
   const navigate = useNavigate({ from: '/webhooks/$webhook_id' })
   const analyst = useMay('analyst')
-  const query = useQuery({ queryKey: ['webhook', webhook_id], queryFn: () => api().webhooks.get(webhook_id) })
+  const query = useQuery({
+    queryKey: ['webhook', webhook_id],
+    queryFn: () => api().webhooks.get(webhook_id),
+    refetchInterval: REFRESH_MS,
+  })
   const receiver: Receiver = { noun: 'webhook', id: webhook_id }
   return (
     <Page

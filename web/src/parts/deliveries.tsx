@@ -3,14 +3,12 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { DeliveryStatus, DeliveryView } from '../../../src/delivery.ts'
 import { DELIVERY_STATUSES } from '../names.ts'
-import { callsOf, type Receiver } from '../receivers.ts'
+import { callsOf, REFRESH_MS, type Receiver } from '../receivers.ts'
 import { SelectField } from './field.tsx'
 import { ListTable } from './list-table.tsx'
 import { Empty } from './page.tsx'
 import { Paged, usePaged } from './paged.tsx'
 import { ShortId, State, Time } from './show.tsx'
-
-const REFRESH_MS = 5_000
 
 interface LinkProps {
   receiver: Receiver

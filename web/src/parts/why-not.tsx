@@ -4,14 +4,13 @@ import { type FormEvent, useState } from 'react'
 import type { FullDelivery } from '../../../src/client.ts'
 import { api } from '../api.ts'
 import { hasEnded } from '../live.ts'
-import { callsOf, type Receiver, type ReceiverView } from '../receivers.ts'
+import { callsOf, REFRESH_MS, type Receiver, type ReceiverView } from '../receivers.ts'
 import { whyDelivery, whyNone } from '../why.ts'
 import { DeliveryLink } from './deliveries.tsx'
 import { TextField } from './field.tsx'
 import { Loaded } from './page.tsx'
 
 const PAGES = 10
-const REFRESH_MS = 3_000
 
 interface Answer {
   sentence: string
