@@ -232,8 +232,8 @@ suite('beside much that has ended', { skip: missing ?? false }, () => {
     await using((store) => store.updateWebhook({ ...bad, patch: { status: 'enabled' } }))
     const whileDue = await fetching(rounds)
     // A row is read some times on its way, and so are its versions before.
-    assert.ok(whileDisabled < 50 * 100, `${whileDisabled} rows were read for 50 deliveries`)
-    assert.ok(whileDue < 50 * 100, `${whileDue} rows were read for as many where others are due`)
+    for (const [when, read] of Object.entries({ whileDisabled, whileDue }))
+      assert.ok(read >= 50 && read < 50 * 100, `${when} ${read} rows were read for 50 deliveries`)
   })
 })
 
