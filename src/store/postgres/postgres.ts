@@ -281,8 +281,8 @@ function postgresStore(connection: Connection, context: Context): Store {
     recordAttempts: settling.record,
     recordAttempt: async (outcome) => (await settling.record([outcome]))[0]!,
     ...writesInSteps(connection),
-    releaseDeliveries: (claims) => settling.claim((tx) => sending.releaseDeliveries(tx, claims)),
-    claimDeliveries: (input) => settling.claim((tx) => sending.claimDeliveries(tx, input)),
+    releaseDeliveries: (claims) => settling.follow((tx) => sending.releaseDeliveries(tx, claims)),
+    claimDeliveries: (input) => settling.follow((tx) => sending.claimDeliveries(tx, input)),
   }
   const audited = auditedMethods(connection, store)
   return store

@@ -627,28 +627,6 @@ BEGIN
       ORDER BY deliveries.due_at, deliveries.delivery_id LIMIT given.most) AS due;
 END $function$;
 
-CREATE OR REPLACE FUNCTION earliest_due(webhook_ids text[])
- RETURNS TABLE(webhook_id text, due_at timestamp with time zone)
- LANGUAGE plpgsql
- STABLE
- SET jit TO 'off'
- SET enable_seqscan TO 'off'
- SET enable_bitmapscan TO 'off'
- SET enable_sort TO 'off'
- SET enable_incremental_sort TO 'off'
- SET enable_hashjoin TO 'off'
- SET enable_mergejoin TO 'off'
- SET plan_cache_mode TO 'force_generic_plan'
-AS $function$
-#variable_conflict use_column
-BEGIN
-  RETURN QUERY SELECT given.id, (
-      SELECT deliveries.due_at FROM deliveries
-      WHERE deliveries.webhook_id = given.id AND status = 'pending' AND owner IS NULL
-      ORDER BY deliveries.due_at LIMIT 1)
-    FROM unnest(webhook_ids) AS given (id);
-END $function$;
-
 CREATE OR REPLACE FUNCTION ended_moves(moves text, started timestamp with time zone, status text, ended timestamp with time zone, attempt integer)
  RETURNS text
  LANGUAGE sql

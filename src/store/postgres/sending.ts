@@ -12,7 +12,15 @@ import { requireNode } from './claims.ts'
 import type { Transaction } from './connection.ts'
 import { addDeliveries, findDelivery, toDelivery } from './deliveries.ts'
 import { insertEvent } from './events.ts'
-import { type LockedTurn, lockWebhook, lockWebhooks, refreshTurns, writeTurns } from './turns.ts'
+import {
+  type Due,
+  dueDeliveries,
+  type LockedTurn,
+  lockWebhook,
+  lockWebhooks,
+  refreshTurns,
+  writeTurns,
+} from './turns.ts'
 import { disableWebhook, getWebhook, toWebhook, warnOfFailing, writeHealth } from './webhooks.ts'
 
 // Level by level: an index range over (in_flight, claim_at) would read all that wait for a later time. While nothing waits
@@ -23,8 +31,6 @@ const NEXT_WEBHOOKS = `
     SELECT * FROM webhooks WHERE claim_at IS NOT NULL AND in_flight = level AND claim_at <= $1
     ORDER BY claim_at LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED) AS webhook
   LIMIT $2`
-// No unclaimed one is due before what the webhook's row says: the claimed ones, which the index holds too, lie before.
-const THEIR_DELIVERIES = 'SELECT * FROM due_deliveries($1, $2, $3)'
 const CLAIM = `
   UPDATE deliveries SET owner = $1, ahead = taken.ahead
   FROM unnest($2::text[], $3::boolean[]) AS taken (delivery_id, ahead)
@@ -35,22 +41,17 @@ const THEIR_EVENTS = `
 
 type WebhookRow = Webhook & LockedTurn
 
-interface Waiting {
-  delivery_id: string
-  due_at: string
-}
-
 interface Candidate {
   row: WebhookRow
   turn: LockedTurn
   /** In order; one more than it may be given, where there are so many. */
-  waiting: Waiting[]
+  waiting: Due[]
   /** So many of them are taken. */
   taken: number
   /** The most that one of its places is given. */
   most: number
   /** The runs of its places. */
-  runs: Waiting[][]
+  runs: Due[][]
 }
 
 async function candidates(tx: Transaction, { limit, runs }: Input<'claimDeliveries'>): Promise<Candidate[]> {
@@ -58,15 +59,13 @@ async function candidates(tx: Transaction, { limit, runs }: Input<'claimDeliveri
   if (rows.length === 0) return []
   const most = rows.map((row) => (mayRun(row) ? (runs?.get(row.webhook_id) ?? 1) : 1))
   const places = rows.map((row) => Math.min(limit, (row.max_in_flight ?? MAX_IN_FLIGHT) - row.in_flight))
-  const waiting = Map.groupBy(
-    await tx.all<Waiting & { webhook_id: string }>(
-      THEIR_DELIVERIES,
-      rows.map(({ webhook_id }) => webhook_id),
-      rows.map(({ due_at }) => due_at),
-      rows.map((_, index) => places[index]! * most[index]! + 1),
-    ),
-    ({ webhook_id }) => webhook_id,
-  )
+  // No unclaimed one is due before what the webhook's row says: the claimed ones, which the index holds too, lie before.
+  const asked = rows.map(({ webhook_id, due_at }, index) => ({
+    webhook_id,
+    since: due_at,
+    most: places[index]! * most[index]! + 1,
+  }))
+  const waiting = Map.groupBy(await dueDeliveries(tx, asked), ({ webhook_id }) => webhook_id)
   return rows.map((row, index) => {
     const own = waiting.get(row.webhook_id) ?? []
     const turn = { ...row, due_at: own[0]?.due_at ?? null }
@@ -74,7 +73,7 @@ async function candidates(tx: Transaction, { limit, runs }: Input<'claimDeliveri
   })
 }
 
-function takeNext(candidate: Candidate): Waiting {
+function takeNext(candidate: Candidate): Due {
   const next = candidate.waiting[candidate.taken]!
   candidate.taken += 1
   candidate.turn.due_at = candidate.waiting[candidate.taken]?.due_at ?? null
@@ -102,7 +101,7 @@ function dueAt(all: Candidate[], level: number, now: string): Candidate[] {
 
 /** A place. */
 interface Taken {
-  run: Waiting[]
+  run: Due[]
   row: WebhookRow
 }
 

@@ -1,9 +1,9 @@
 /**
- * Outcomes of one process go to the database in groups, and claims with them: what comes in one turn of the event loop, and
- * what comes while a group is being written, is one transaction. (One by one, outcomes wait for each other on their
- * webhook's row: measured, 280 a second. And a claim beside them would pass over the webhooks that are being settled.) In
- * each group the claims come last and find what the others have freed. Where a group cannot be written, each is tried
- * alone, so that one harms no other.
+ * Outcomes of one process go to the database in groups, and with them claims and what is given back: what comes in one turn of
+ * the event loop, and what comes while a group is being written, is one transaction. (One by one, outcomes wait for each
+ * other on their webhook's row: measured, 280 a second. And a claim beside them would pass over the webhooks that are being
+ * settled.) In each group the outcomes come first, so that a claim finds what they have freed. Where a group cannot be written,
+ * each is tried alone, so that one harms no other.
  */
 import { AppError } from '../../errors.ts'
 import type { AttemptOutcome } from '../store.ts'
@@ -12,18 +12,17 @@ import type { Transaction } from './connection.ts'
 const GROUP_MOST = 500
 
 type Write = <T>(work: (tx: Transaction) => Promise<T>) => Promise<T>
-type Claim = (tx: Transaction) => Promise<unknown>
 
 interface Entry {
-  work: { outcomes: AttemptOutcome[] } | { claim: Claim }
+  work: { outcomes: AttemptOutcome[] } | { follow: (tx: Transaction) => Promise<unknown> }
   resolve(value: unknown): void
   reject(error: unknown): void
 }
 
 export interface Settling {
   record(outcomes: AttemptOutcome[]): Promise<boolean[]>
-  /** After all outcomes that were given before. */
-  claim<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
+  /** A claim, or what is given back: after all outcomes that were given before. */
+  follow<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
 }
 
 /** So many from the front as have no more outcomes than one transaction takes. */
@@ -48,7 +47,7 @@ export function createSettling(
     const written = outcomes.length > 0 ? await settle(tx, outcomes) : []
     const values: unknown[] = []
     for (const { work } of group)
-      values.push('claim' in work ? await work.claim(tx) : written.splice(0, work.outcomes.length))
+      values.push('follow' in work ? await work.follow(tx) : written.splice(0, work.outcomes.length))
     return values
   }
 
@@ -82,5 +81,5 @@ export function createSettling(
     })
   }
 
-  return { record: (outcomes) => add({ outcomes }), claim: (claim) => add({ claim }) }
+  return { record: (outcomes) => add({ outcomes }), follow: (follow) => add({ follow }) }
 }

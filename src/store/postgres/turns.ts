@@ -55,22 +55,33 @@ export async function writeTurns(tx: Transaction, given: LockedTurn[]): Promise<
   )
 }
 
-/** When the first of the unclaimed deliveries of each is due. */
-async function earliestDue(tx: Transaction, webhook_ids: string[]): Promise<Map<string, string | null>> {
-  const rows = await tx.all<{ webhook_id: string; due_at: string | null }>(
-    'SELECT * FROM earliest_due($1)',
-    webhook_ids,
+export interface Due {
+  webhook_id: string
+  delivery_id: string
+  due_at: string
+}
+
+/** The unclaimed deliveries of each webhook in the order in which they are due: from a time on, so many at most. */
+export function dueDeliveries(
+  tx: Transaction,
+  asked: { webhook_id: string; since: string | null; most: number }[],
+): Promise<Due[]> {
+  return tx.all<Due>(
+    'SELECT * FROM due_deliveries($1, $2, $3)',
+    asked.map(({ webhook_id }) => webhook_id),
+    asked.map(({ since }) => since),
+    asked.map(({ most }) => most),
   )
-  return new Map(rows.map(({ webhook_id, due_at }) => [webhook_id, due_at]))
 }
 
 /** After the deliveries or the settings of locked webhooks changed. */
 export async function refreshTurns(tx: Transaction, turns: LockedTurn[]): Promise<void> {
   if (turns.length === 0) return
-  const due = await earliestDue(
+  const first = await dueDeliveries(
     tx,
-    turns.map(({ webhook_id }) => webhook_id),
+    turns.map(({ webhook_id }) => ({ webhook_id, since: '-infinity', most: 1 })),
   )
+  const due = new Map(first.map(({ webhook_id, due_at }) => [webhook_id, due_at]))
   await writeTurns(
     tx,
     turns.map((turn) => ({ ...turn, due_at: due.get(turn.webhook_id) ?? null })),
