@@ -31,7 +31,10 @@ function bytesOf(files: Files): number {
   return files.reduce((sum, file) => sum + file.bytes, 0)
 }
 
-function csv(name: 'csv' | 'tsv', options: string): Format {
+const QUOTE = `, quote = '"'`
+
+/** `options`: those of its own, by whether its first name is quoted. */
+function csv(name: 'csv' | 'tsv', options: (quoted: boolean) => string): Format {
   return {
     name,
     text: true,
@@ -40,9 +43,7 @@ function csv(name: 'csv' | 'tsv', options: string): Format {
       const pairs = Object.entries(types).map(([column, type]) => `${literal(column)}: ${literal(type)}`)
       const declared = pairs.length > 0 ? `, types = {${pairs.join(', ')}}` : ''
       const sniff = bytesOf(files) <= SNIFF_WHOLE_BYTES ? ', sample_size = -1' : ''
-      // Few TSV files quote: where the names do not, DuckDB looks whether the values do.
-      const quote = name === 'csv' || quoted ? `, quote = '"'` : ''
-      return `read_csv(${list(files)}, header = true, skip = ${blank}, comment = ''${quote}${options}${declared}${sniff}${several(files)})`
+      return `read_csv(${list(files)}, header = true, skip = ${blank}, comment = ''${options(quoted)}${declared}${sniff}${several(files)})`
     },
   }
 }
@@ -61,8 +62,9 @@ function json(name: 'json' | 'ndjson', options: string): Format {
 }
 
 export const FORMATS: readonly Format[] = [
-  csv('csv', ''),
-  csv('tsv', ", delim = '\\t'"),
+  csv('csv', () => QUOTE),
+  // Few TSV files quote: where the names do not, DuckDB looks whether the values do.
+  csv('tsv', (quoted) => `, delim = '\\t'${quoted ? QUOTE : ''}`),
   json('json', ''),
   json('ndjson', ", format = 'newline_delimited'"),
   {
