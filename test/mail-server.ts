@@ -41,7 +41,8 @@ const refusal = ({ status, text }: { status: number; text: string }): Error =>
   Object.assign(new Error(text), { responseCode: status })
 
 export async function startMailServer(options: MailServerOptions = {}): Promise<TestMailServer> {
-  const { security, user, refuse, refuseMessage, acknowledge, silent } = options
+  const { security, user, refuse, refuseMessage, silent } = options
+  const { acknowledge = (done) => done() } = options
   const { key, cert } = selfSigned(['IP:127.0.0.1'])
   const taken: Taken[] = []
   const waiting: ((taken: Taken) => void)[] = []
@@ -88,8 +89,7 @@ export async function startMailServer(options: MailServerOptions = {}): Promise<
           secure,
           user: name as string | undefined,
         })
-        if (acknowledge) acknowledge(done)
-        else done()
+        acknowledge(done)
       })
     },
   })

@@ -56,15 +56,14 @@ test('mails the end of a job, and says in a sentence why a job was not told', as
   const { page } = stood.watched
   const api = apiOf(stood.service.url)
   const [subscription] = (await api.subscriptions.list()).items
-  const waiting: (() => void)[] = []
-  held = waiting
+  held = []
   const job = await runJob(stood.service.url, 'penguins')
   assert.match((await mail.next()).mail.subject ?? '', /penguins/)
   const address = `/subscriptions/${subscription.subscription_id}`
   await page.goto(`${address}?job=${job.assignment_id}`)
   await page.getByText('It is about to be sent for the first time').waitFor()
+  for (const acknowledge of held) acknowledge()
   held = undefined
-  for (const acknowledge of waiting) acknowledge()
   await page.getByText('It arrived: the receiver answered 250').waitFor()
   await link(page, 'Its delivery').click()
   await page.getByText('Attempt 1').waitFor()

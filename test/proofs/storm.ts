@@ -28,7 +28,7 @@ export interface StormOptions {
   seed: number
   log(line: string): void
   /** Events a second; the stream is steady. */
-  rate?: number
+  rate: number
   /** Milliseconds for one exchange. */
   deadline?: number
   /** As ASSAY_STORE; an SQLite of its own unless given. */
@@ -201,7 +201,7 @@ interface Happened {
 /** The stream, at its rate, to receivers of these kinds; `meanwhile` is told how far it is, from 0 to 1. */
 async function stream(
   world: World,
-  { webhooks, events, rate, seed }: Omit<StormOptions, 'log'> & { rate: number },
+  { webhooks, events, rate, seed }: Omit<StormOptions, 'log'>,
   kinds: Kind[],
   meanwhile: (share: number) => Promise<void> | void = () => undefined,
 ): Promise<Map<string, Happened>> {
@@ -269,9 +269,8 @@ async function comeToSenses({ station, hooks, receivers }: World): Promise<void>
 
 type Run = { latency: Latency; broken: string[]; events: number; arrivals: number }
 
-async function run(given: StormOptions, kinds: Kind[], chaos: boolean): Promise<Run> {
-  const world = await createWorld(given, kinds)
-  const options = { rate: 500, ...given }
+async function run(options: StormOptions, kinds: Kind[], chaos: boolean): Promise<Run> {
+  const world = await createWorld(options, kinds)
   try {
     const warm = await stream(world, { ...options, events: WARM_S * options.rate }, ['good'])
     await eventually(() => arrived(world, warm, ['good']), 'it is warm', 60_000)
