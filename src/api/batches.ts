@@ -5,6 +5,7 @@ import { JOB_STATUSES, type JobStatus } from '../job.ts'
 import { uuidFor } from '../runtime/ids.ts'
 import type { NewJob } from '../store/store.ts'
 import type { FoundTemplate } from '../templates/lookup.ts'
+import { PatternWork } from '../templates/pattern.ts'
 import { convertVariables } from '../templates/variables.ts'
 import { Id, Name } from './fields.ts'
 import { Metadata } from './jobs.ts'
@@ -52,8 +53,9 @@ function* convertItems(
   { template }: Pick<FoundTemplate, 'template'>,
   items: readonly Static<typeof Item>[],
 ): Generator<{ index: number; item: Static<typeof Item>; values: NewJob['variables']; errors: ItemFault[] }> {
+  const work = new PatternWork()
   for (const [index, item] of items.entries()) {
-    const { values, errors } = convertVariables(template.variables, item.template_vars ?? {})
+    const { values, errors } = convertVariables(template.variables, item.template_vars ?? {}, work)
     yield { index, item, values, errors: shown(errors, index) }
   }
 }

@@ -130,6 +130,34 @@ test('refuses a template with faults, each with line, column and what to do', as
   assert.equal((await ask('PUT', '/v1alpha/jobs/templates/x', { type: MARKDOWN })).status, 422)
 })
 
+test('a pattern that takes no bounded time is refused where it is put, and where it is stored already', async (t) => {
+  const { ask, store } = await openHarness(t)
+  const url = '/v1alpha/jobs/templates/ahead'
+  const body = '---\nvariables:\n  v: { type: string, pattern: "^(?=a)a+$" }\n---\n# x\n'
+  const put = await ask('PUT', url, { body, type: MARKDOWN })
+  assert.equal(put.status, 422)
+  await store.putTemplate({ workspace_id: 'default', template_id: 'ahead', source: body, user_id: 'u' })
+  const payload = { type: 'template', template_id: 'ahead', template_vars: { v: 'aaa' } }
+  const created = await ask('POST', '/v1alpha/jobs', { body: { payload } })
+  assert.equal(created.status, 422)
+  for (const answer of [put, created]) {
+    const [fault] = answer.json().errors
+    assert.equal(fault.line, 3)
+    assert.match(fault.message, /v: \(\?= at character 2 looks ahead or behind.*Describe the text itself/)
+  }
+})
+
+test('all items of a batch share one bound on the work of patterns', async (t) => {
+  const { ask } = await openHarness(t)
+  const body = '---\nvariables:\n  v: { type: string, pattern: "^[ab]{500}" }\n---\n# x\n'
+  await ask('PUT', '/v1alpha/jobs/templates/long', { body, type: MARKDOWN })
+  const items = Array.from({ length: 100 }, () => ({ template_vars: { v: 'ab'.repeat(1000) } }))
+  const answer = await ask('POST', '/v1alpha/jobs/batches/check', { body: { template_id: 'long', items } })
+  const { accepted, items: checked } = answer.json()
+  assert.ok(accepted > 0 && accepted < 100, `${accepted}`)
+  assert.match(checked.at(-1).errors[0].message, /cannot be tested/)
+})
+
 test('checks, previews and offers choices on the data of the workspace', async (t) => {
   const { ask, folder, store, token } = await openHarness(t, { pool: 'real' })
   const data = path.join(folder, 'data')

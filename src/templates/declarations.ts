@@ -3,7 +3,7 @@ import type { Fault, Variable, VariableType } from '../template.ts'
 import { makeFault } from './fault.ts'
 import { RESERVED } from './fences.ts'
 import { suggest } from './near.ts'
-import { patternFault } from './pattern.ts'
+import { PatternWork } from './pattern.ts'
 import { compareValues, convertValue, type Rules } from './variable-values.ts'
 import type { YamlReading } from './yaml-reading.ts'
 
@@ -30,6 +30,7 @@ export function readVariables(
   yaml: YamlReading,
   faults: Fault[],
 ): Variable[] {
+  const work = new PatternWork()
   return Object.entries(given).map(([name, declared]) => {
     const at = ['variables', name]
     const refuse: Refuse = (key, code, message, remedy) => {
@@ -41,9 +42,8 @@ export function readVariables(
     if (RESERVED.has(name))
       refuse(null, 'reserved_name', 'the name has a meaning of its own.', 'Choose another.')
     checkKeys(variable, declared, sources, refuse)
-    // Each slow one holds up the process for a tenth of a second: after the first no other is tried.
-    if (faults.some(({ code }) => code === 'slow_pattern')) variable.pattern = null
-    convertRules(variable, declared, refuse)
+    checkPattern(variable, work, refuse)
+    convertRules(variable, declared, work, refuse)
     return variable
   })
 }
@@ -82,18 +82,26 @@ function checkKeys(variable: Variable, declared: Given, sources: string[], refus
     const key = variable.of === null ? 'until' : 'of'
     refuse(key, 'unknown_source', `there is no source ${JSON.stringify(source)}.`, suggest(source, sources))
   }
-  const fault = variable.pattern === null ? null : patternFault(variable.pattern)
-  if (fault !== null) {
-    refuse('pattern', 'bad_value', `${fault}.`, 'Correct it: ECMAScript with the flag u.')
-    variable.pattern = null
-  }
   if (variable.required && (declared.default ?? null) !== null) {
     refuse('required', 'redundant_key', 'it has a default, so it is never missing.', 'Remove "required".')
   }
 }
 
+/** Once the bound on the work is reached, it is told of once, and no other pattern is tried. */
+function checkPattern(variable: Variable, work: PatternWork, refuse: Refuse): void {
+  if (variable.pattern === null) return
+  const known = work.spent
+  const fault = known ? null : work.fault(variable.pattern)
+  if (fault !== null) refuse('pattern', 'bad_value', `${fault.message}.`, fault.remedy)
+  else if (work.spent && !known) {
+    const message = 'the patterns of the template are too large together.'
+    refuse('pattern', 'slow_pattern', message, 'Use smaller counts in { }.')
+  }
+  if (fault !== null || work.spent) variable.pattern = null
+}
+
 /** `min`, `max`, `enum` and `default`, in this order: a default must keep the other rules. */
-function convertRules(variable: Variable, declared: Given, refuse: Refuse): void {
+function convertRules(variable: Variable, declared: Given, work: PatternWork, refuse: Refuse): void {
   const free: Rules = {
     type: variable.items ?? variable.type,
     items: null,
@@ -104,9 +112,9 @@ function convertRules(variable: Variable, declared: Given, refuse: Refuse): void
     max_length: null,
   }
   const convert = (key: string, rules: Rules, given: unknown): unknown => {
-    const converted = convertValue(rules, given)
+    const converted = convertValue(rules, given, work)
     if ('value' in converted) return converted.value
-    const code = converted.slow ? 'slow_pattern' : 'bad_value'
+    const code = converted.spent ? 'slow_pattern' : 'bad_value'
     refuse(key, code, `${key} ${converted.error}`, 'Correct it.')
     return null
   }

@@ -6,11 +6,14 @@ import type { Variable, VariableType } from '../template.ts'
 import { isDay } from './calendar.ts'
 import { vetPath } from './file-path.ts'
 import { suggest } from './near.ts'
-import { MAX_PATTERN_INPUT, testPattern } from './pattern.ts'
+import { MAX_PATTERN_INPUT, MAX_STEPS, type PatternWork } from './pattern.ts'
 import { isPeriod, PERIOD_HELP } from './period.ts'
 
-/** `error` completes the sentence "NAME ...": "must be a whole number, not "x"." */
-export type Converted = { value: unknown } | { error: string; slow?: true }
+/**
+ * `error` completes the sentence "NAME ...": "must be a whole number, not "x"." `spent`: the work of patterns has
+ * reached its bound, and no further value can be tested.
+ */
+export type Converted = { value: unknown } | { error: string; spent?: true }
 
 const MAX_TEXT = 100_000
 const MAX_ITEMS = 10_000
@@ -19,22 +22,22 @@ const INT64 = 2n ** 63n
 export type Rules = Pick<Variable, 'type' | 'items' | 'enum' | 'min' | 'max' | 'pattern' | 'max_length'>
 
 /** Converts and checks every rule of the declaration. */
-export function convertValue(rules: Rules, given: unknown): Converted {
-  if (rules.type === 'list') return convertList(rules, given)
+export function convertValue(rules: Rules, given: unknown, work: PatternWork): Converted {
+  if (rules.type === 'list') return convertList(rules, given, work)
   const converted = convertScalar(rules.type, given)
-  return 'error' in converted ? converted : checkRules(rules, rules.type, converted.value)
+  return 'error' in converted ? converted : checkRules(rules, rules.type, converted.value, work)
 }
 
-function convertList(rules: Rules, given: unknown): Converted {
+function convertList(rules: Rules, given: unknown, work: PatternWork): Converted {
   const list = typeof given === 'string' ? listFromText(given) : given
   if (!Array.isArray(list)) return { error: `must be a list, not ${shown(given)}.` }
   if (list.length > MAX_ITEMS) return { error: `may have at most ${MAX_ITEMS} items.` }
   const type = rules.items ?? 'string'
+  const itemRules = { ...rules, max_length: null }
   const items: unknown[] = []
   for (const [index, item] of list.entries()) {
     const converted = convertScalar(type, item)
-    const checked =
-      'error' in converted ? converted : checkRules({ ...rules, max_length: null }, type, converted.value)
+    const checked = 'error' in converted ? converted : checkRules(itemRules, type, converted.value, work)
     if ('error' in checked) return { ...checked, error: `item ${index + 1} ${checked.error}` }
     items.push(checked.value)
   }
@@ -153,7 +156,7 @@ function asFile(given: unknown): Converted {
   return fault === null ? { value: given } : { error: `${fault} It is ${shown(given)}.` }
 }
 
-function checkRules(rules: Rules, type: VariableType, value: unknown): Converted {
+function checkRules(rules: Rules, type: VariableType, value: unknown, work: PatternWork): Converted {
   if (rules.enum !== null && !rules.enum.some((allowed) => sameValue(allowed, value))) {
     return { error: `cannot be ${shown(value)}. ${suggest(String(value), rules.enum.map(String))}` }
   }
@@ -166,21 +169,24 @@ function checkRules(rules: Rules, type: VariableType, value: unknown): Converted
   if (rules.max !== null && compareValues(type, value, rules.max) > 0) {
     return { error: `must be at most ${shown(rules.max)}; it is ${shown(value)}.` }
   }
-  return rules.pattern === null || typeof value !== 'string' ? { value } : checkPattern(rules.pattern, value)
+  if (rules.pattern === null || typeof value !== 'string') return { value }
+  return checkPattern(rules.pattern, value, work)
 }
 
-function checkPattern(pattern: string, value: string): Converted {
-  switch (testPattern(pattern, value)) {
+function checkPattern(pattern: string, value: string, work: PatternWork): Converted {
+  switch (work.test(pattern, value)) {
     case 'matches':
       return { value }
     case 'differs':
       return { error: `must match the pattern ${pattern}; ${shown(value)} does not.` }
     case 'too_long':
       return { error: `may have at most ${MAX_PATTERN_INPUT} characters to be tested by its pattern.` }
-    case 'too_slow':
+    case 'too_much':
       return {
-        error: `cannot be tested: the pattern ${pattern} takes too long on it. Simplify the pattern.`,
-        slow: true,
+        error:
+          `cannot be tested: its pattern would take the patterns beyond the ${MAX_STEPS} steps ` +
+          '(characters times the size of the pattern) that all values together may take. Give fewer values, or use a shorter pattern.',
+        spent: true,
       }
   }
 }

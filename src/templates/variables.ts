@@ -2,6 +2,7 @@
 import type { FieldError } from '../errors.ts'
 import type { Variable } from '../template.ts'
 import { suggest } from './near.ts'
+import { PatternWork } from './pattern.ts'
 import { convertValue } from './variable-values.ts'
 
 export interface ConvertedVariables {
@@ -18,8 +19,15 @@ function cut(name: string): string {
   return name.length > 100 ? `${name.slice(0, 100)}...` : name
 }
 
-/** Null, and empty text where the type is not text, count as not given: the default holds. */
-export function convertVariables(variables: Variable[], given: Record<string, unknown>): ConvertedVariables {
+/**
+ * Null, and empty text where the type is not text, count as not given: the default holds. `work`: one for all values
+ * of a request.
+ */
+export function convertVariables(
+  variables: Variable[],
+  given: Record<string, unknown>,
+  work = new PatternWork(),
+): ConvertedVariables {
   const values: Record<string, unknown> = {}
   const errors: FieldError[] = []
   const refuse = (name: string, message: string): void => {
@@ -46,12 +54,11 @@ export function convertVariables(variables: Variable[], given: Record<string, un
       }
       continue
     }
-    const converted = convertValue(variable, value)
+    const converted = convertValue(variable, value, work)
     if (!('error' in converted)) values[variable.name] = converted.value
     else {
       refuse(variable.name, `${variable.name} ${converted.error}`)
-      // Each takes a tenth of a second of the process that answers requests: the author mends one after the other.
-      if (converted.slow) break
+      if (converted.spent) break
     }
   }
   return { values, errors }
