@@ -152,7 +152,7 @@ test('all items of a batch share one bound on the work of patterns', async (t) =
   const body = '---\nvariables:\n  v: { type: string, pattern: "^[ab]{500}" }\n---\n# x\n'
   await ask('PUT', '/v1alpha/jobs/templates/long', { body, type: MARKDOWN })
   const items = Array.from({ length: 100 }, () => ({ template_vars: { v: 'ab'.repeat(1000) } }))
-  const answer = await ask('POST', '/v1alpha/jobs/batches/check', { body: { template_id: 'long', items } })
+  const answer = await ask('POST', '/v1alpha/jobs/bulk/check', { body: { template_id: 'long', items } })
   const { accepted, items: checked } = answer.json()
   assert.ok(accepted > 0 && accepted < 100, `${accepted}`)
   assert.match(checked.at(-1).errors[0].message, /cannot be tested/)

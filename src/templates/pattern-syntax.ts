@@ -10,8 +10,8 @@ export interface SyntaxFault {
   remedy: string
 }
 
-/** Characters, classes and boundaries, with every repetition written out; RE2 itself repeats at most 1,000 times. */
-export const MAX_POSITIONS = 1000
+/** Characters, classes and boundaries, with every repetition written out. RE2 itself writes out at most 1,000 times. */
+const MAX_POSITIONS = 2000
 
 const DESCRIBE =
   'Describe the text itself with classes and alternatives between ^ and $; "enum" and "max_length" can do the rest.'
@@ -25,7 +25,8 @@ const UNREADABLE: [RegExp, string, string][] = [
   ],
 ]
 
-const SPACE = '\\t-\\r \\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}\\x{feff}'
+const SPACE =
+  '\\t-\\r \\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}\\x{feff}'
 const NO_SPACE =
   '\\x{0}-\\x{8}\\x{e}-\\x{1f}!-\\x{9f}\\x{a1}-\\x{167f}\\x{1681}-\\x{1fff}\\x{200b}-\\x{2027}\\x{202a}-\\x{202e}' +
   '\\x{2030}-\\x{205e}\\x{2060}-\\x{2fff}\\x{3001}-\\x{fefe}\\x{ff00}-\\x{10ffff}'
@@ -156,7 +157,10 @@ class Translation {
     const code = this.#take(CODE)?.groups
     const point = code ? codePoint(code) : this.#take(/./suy)![0].codePointAt(0)!
     if (point < 0xd800 || point > 0xdfff) return `\\x{${point.toString(16)}}`
-    throw new Unreadable('it holds half of a character (a surrogate)', 'Write the whole character: \\u{1F600}.')
+    throw new Unreadable(
+      'it holds half of a character (a surrogate)',
+      'Write the whole character: \\u{1F600}.',
+    )
   }
 
   #property([whole, letter, name]: RegExpExecArray): string {
@@ -168,7 +172,15 @@ class Translation {
   }
 }
 
-function codePoint({ long, high, low, unit, byte, letter, other }: Record<string, string | undefined>): number {
+function codePoint({
+  long,
+  high,
+  low,
+  unit,
+  byte,
+  letter,
+  other,
+}: Record<string, string | undefined>): number {
   const hex = long ?? unit ?? byte
   if (hex !== undefined) return Number.parseInt(hex, 16)
   if (high !== undefined) return String.fromCharCode(Number(`0x${high}`), Number(`0x${low}`)).codePointAt(0)!

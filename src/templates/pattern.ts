@@ -70,6 +70,9 @@ function compilePattern(pattern: string): RE2JS | SyntaxFault {
     return RE2JS.compile(translated)
   } catch (error) {
     if (!(error instanceof RE2JSException)) throw error
-    return { message: error.message, remedy: 'Write a simpler pattern.' }
+    return {
+      message: error.message,
+      remedy: 'Use counts of at most 1000, also where one is within another and they multiply.',
+    }
   }
 }

@@ -22,7 +22,9 @@ const variable = {
     enum: { type: 'array', minItems: 1, description: 'The only values allowed' },
     min: { type: ['number', 'string'], description: 'The least value (numbers, dates, timestamps)' },
     max: { type: ['number', 'string'], description: 'The greatest value (numbers, dates, timestamps)' },
-    pattern: text('A regular expression (ECMAScript, with the flag u) that the text must match somewhere'),
+    pattern: text(
+      'A regular expression (ECMAScript, with the flag u; no look-around, no back-references) that the text must match somewhere',
+    ),
     max_length: { type: 'integer', minimum: 1, description: 'The most characters, or items of a list' },
     items: {
       type: 'string',
