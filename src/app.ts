@@ -61,7 +61,7 @@ export interface App {
 /** Milliseconds for the traces that are left when the service stops; no more than ASSAY_DRAIN. */
 const FLUSH_MS = 3000
 /**
- * Mail bears pictures of charts, which the pool draws; a node that sends none needs no pool for it. The libraries are
+ * Mail is rendered, and the pictures of its charts are drawn, by the pool; a node that sends none needs no pool for it. The libraries are
  * loaded with the first mail or chat: with what they import they weigh as much as a third of the rest.
  */
 function sendersOf(
@@ -71,13 +71,14 @@ function sendersOf(
 ) {
   if (server !== null && from === null)
     throw new ConfigError('ASSAY_MAIL_FROM: set it, too: mail needs an address that it is from.')
-  const draw: Pool['draw'] = (task, options) =>
-    pool ? pool.draw(task, options) : Promise.reject(new Error('This node has no pool.'))
+  const noPool = (): Promise<never> => Promise.reject(new Error('This node has no pool.'))
+  const draw: Pool['draw'] = (task, options) => pool?.draw(task, options) ?? noPool()
+  const render: Pool['render'] = (task, options) => pool?.render(task, options) ?? noPool()
   return (guard: Guard): Senders => {
     let loaded: Promise<Senders> | null = null
     const load = async (): Promise<Senders> => {
       const { createSenders } = await import('./webhooks/senders/senders.ts')
-      return createSenders({ ...shared, box: shared.secrets, publicUrl, server, from, draw }, guard)
+      return createSenders({ ...shared, box: shared.secrets, publicUrl, server, from, draw, render }, guard)
     }
     const senderOf = (kind: SubscriptionKind): Senders[SubscriptionKind] => ({
       send: async (...sending) => (await (loaded ??= load()))[kind].send(...sending),
@@ -134,7 +135,7 @@ async function openParts(config: Config, store: Store) {
   return { secrets, connections, firstToken, targets: targetsOf(config, store) }
 }
 
-/** Null on a node that neither runs, previews nor draws. */
+/** Null on a node that neither runs, previews, renders nor draws. */
 function poolOf(
   config: Config,
   given: Omit<PoolOptions, 'caps' | 'narrator'> & { store: Store },

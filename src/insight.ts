@@ -133,6 +133,12 @@ export interface Insight {
   created_at: string
 }
 
+/** What the page of an insight shows. */
+export type PageInsight = Pick<
+  Insight,
+  'insight_id' | 'template_id' | 'template_version' | 'title' | 'markdown' | 'charts' | 'created_at'
+>
+
 /** What an analysis yields: an insight that has no ids yet. */
 export type Findings = Omit<Insight, 'insight_id' | 'assignment_id' | 'created_at'> & {
   skipped: 'condition' | null

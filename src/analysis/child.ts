@@ -123,6 +123,14 @@ async function perform(
       const { drawPicture } = await import('../templates/picture.ts')
       return Promise.all(svgs.map(async (svg) => (await drawPicture(svg)).toString('base64')))
     }
+    case 'render': {
+      const { RENDER_MS, renderTask } = await import('./render-html.ts')
+      // Sent before the process is busy: it hears and says nothing while it renders.
+      await new Promise<void>((sent) =>
+        send({ type: 'started', id: mine.id, timeout_ms: RENDER_MS }, () => sent()),
+      )
+      return renderTask(task)
+    }
   }
 }
 

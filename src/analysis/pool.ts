@@ -22,6 +22,7 @@ import type {
   DrawTask,
   Probed,
   ProbeTask,
+  RenderTask,
   Results,
   RunResult,
   RunTask,
@@ -73,10 +74,12 @@ export interface PoolStats {
 export interface Pool {
   /** Never rejects: what goes wrong is an outcome. `caps` are the pool's. */
   run(task: Omit<RunTask, 'caps'>, options: RunOptions): Promise<RunResult>
-  /** These four reject with TaskError. */
+  /** These five reject with TaskError. */
   check(task: CheckTask, options?: SmallTaskOptions): Promise<Fault[]>
   describe(task: DescribeTask, options?: SmallTaskOptions): Promise<Description>
   draw(task: DrawTask, options?: SmallTaskOptions): Promise<string[]>
+  /** HTML, within a limit of time of its own. */
+  render(task: RenderTask, options?: SmallTaskOptions): Promise<string>
   probe(task: ProbeTask, options?: SmallTaskOptions): Promise<Probed>
   stats(): PoolStats
   /** Kills every child; what was under way ends as `stopped`. */
@@ -160,6 +163,10 @@ class ChildPool implements Pool {
 
   draw(task: DrawTask, options: SmallTaskOptions = {}): Promise<string[]> {
     return this.#smallTask<'draw'>(task, options)
+  }
+
+  render(task: RenderTask, options: SmallTaskOptions = {}): Promise<string> {
+    return this.#smallTask<'render'>(task, options)
   }
 
   probe(task: ProbeTask, options: SmallTaskOptions = {}): Promise<Probed> {

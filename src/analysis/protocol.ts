@@ -5,7 +5,7 @@
 import type { OpenConnection } from '../connection.ts'
 import type { JobErrorCode } from '../errors.ts'
 import type { RemoteRoots, Uploads } from '../file.ts'
-import type { Column, Findings } from '../insight.ts'
+import type { Chart, Column, Findings, PageInsight } from '../insight.ts'
 import type { Progress } from '../job.ts'
 import type { Fault, Limits, TemplateSource } from '../template.ts'
 import type { Narrated } from '../templates/narrative.ts'
@@ -58,6 +58,17 @@ export interface DrawTask {
   form?: 'svg' | 'png'
 }
 
+/** An insight as HTML: a page, or the body of a mail, whose pictures are called by the `cids` of their charts. */
+export type RenderTask = { kind: 'render' } & (
+  | {
+      form: 'page'
+      insight: PageInsight
+      /** One for each chart; a chart without one is shown as text. */
+      svgs: string[]
+    }
+  | { form: 'mail'; markdown: string; charts: Chart[]; cids: Record<string, string> }
+)
+
 /** Connects, asks who is there, and goes: how a connection is tested. */
 export interface ProbeTask {
   kind: 'probe'
@@ -65,7 +76,7 @@ export interface ProbeTask {
   roots: Roots
 }
 
-export type Task = RunTask | CheckTask | DescribeTask | DrawTask | ProbeTask
+export type Task = RunTask | CheckTask | DescribeTask | DrawTask | RenderTask | ProbeTask
 
 /** `detail` is a sentence without secrets. */
 export type Probed = { ok: true; server: string; read_only: string } | { ok: false; detail: string }
@@ -96,6 +107,7 @@ export interface Results {
   describe: Description
   /** One drawing for each specification. */
   draw: string[]
+  render: string
   probe: Probed
 }
 
@@ -118,7 +130,7 @@ export type ToChild =
 export type FromChild =
   /** Loaded, its memory bounded, an engine open. */
   | { type: 'ready' }
-  /** The template is read: from here on its own limit of time holds, not the cap. */
+  /** The template is read, or a rendering begins: from here on its own limit of time holds, not the cap. */
   | { type: 'started'; id: number; timeout_ms: number }
   | { type: 'progress'; id: number; progress: Progress }
   /** A source names this connection; and the source has been read. */

@@ -7,7 +7,7 @@ import type { FastifyReply } from 'fastify'
 import Type from 'typebox'
 import type { Insight } from '../insight.ts'
 import { hashToken } from '../runtime/secrets.ts'
-import { INSIGHT_PAGE_POLICY, insightPage, plainPage } from '../templates/insight-page.ts'
+import { INSIGHT_PAGE_POLICY, plainPage } from '../templates/insight-page.ts'
 import { strangersRecord } from './audit.ts'
 import type { Services } from './parts.ts'
 import { type Call, operation } from './route.ts'
@@ -61,11 +61,11 @@ export const openLink = operation({
     const opened = await openedBy(services, params.secret)
     if (!opened) return sendPlain(reply, 404, GONE)
     const { link_id, workspace_id, insight } = opened
-    const svgs = await services.drawings.of(insight, workspace_id)
+    const { html } = await services.pages.of(insight, workspace_id)
     if (request.method === 'GET') {
       services.openings.note(link_id)
       services.audit.note(strangersRecord('link.open', request, { workspace_id, object_id: link_id }))
     }
-    return sendPlain(reply, 200, insightPage(insight, svgs))
+    return sendPlain(reply, 200, html)
   },
 })

@@ -29,7 +29,7 @@ function said({ status, text, headers }: Answer) {
 }
 
 test('opens the page of an insight without a token, for nobody else to keep or to find', async (t) => {
-  const harness = await openHarness(t)
+  const harness = await openHarness(t, { pool: 'real' })
   const { insight_id } = await completed(harness, { markdown: '# Hello\n\n[more](https://example.com)\n' })
   const link = await makeLink(harness, insight_id, { label: 'for Bob', expires_in: 3600 })
   assert.match(link.url, /^\/links\/[\w-]{43}$/)

@@ -19,6 +19,7 @@ import type { Idempotency } from './idempotency.ts'
 import type { Limiter } from './limiter.ts'
 import type { NodeHealth } from './measure.ts'
 import type { Openings } from './openings.ts'
+import type { PageRenderings } from './page-renderings.ts'
 import type { Statuses } from './statuses.ts'
 
 export interface ApiParts {
@@ -69,6 +70,7 @@ export interface Services extends ApiParts {
   hints: Hints
   statuses: Statuses
   drawings: Drawings
+  pages: PageRenderings
   idempotency: Idempotency
   /** The shipped tables: name and absolute path. */
   sample: Record<string, string>

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Pool } from '../analysis/pool.ts'
 import type { Chart } from '../insight.ts'
 import { chartPlaceholder, InsightView } from '../insight.ts'
+import { FakeClock } from '../runtime/clock.ts'
 import { makeChart } from '../templates/chart-spec.ts'
-import { type Harness, openHarness } from './harness.ts'
+import { type Answer, type Harness, openHarness } from './harness.ts'
 import { validator } from './validate.ts'
 
 const CHART = makeChart(
@@ -24,7 +26,7 @@ async function insightOf({ ask, complete }: Harness, charts: Chart[] = []): Prom
 }
 
 test('gives an insight as Markdown, as a page or as JSON, by what the client accepts', async (t) => {
-  const harness = await openHarness(t)
+  const harness = await openHarness(t, { pool: 'real' })
   const id = await insightOf(harness)
   const as = (accept: string) =>
     harness.ask('GET', `/v1alpha/jobs/result?insight_id=${id}`, { headers: { accept } })
@@ -44,7 +46,7 @@ test('gives an insight as Markdown, as a page or as JSON, by what the client acc
 })
 
 test('tags each form, and sends none that the client has', async (t) => {
-  const harness = await openHarness(t)
+  const harness = await openHarness(t, { pool: 'real' })
   const id = await insightOf(harness)
   const url = `/v1alpha/jobs/result?insight_id=${id}`
   const tags = new Set<string>()
@@ -101,5 +103,111 @@ test('gives the charts as text while they cannot be drawn, and does not tag that
   })
   assert.equal(page.status, 200)
   assert.doesNotMatch(page.text, /<svg/)
+  assert.equal(page.headers.etag, undefined)
+})
+
+type RenderArgs = Parameters<Pool['render']>
+const READER = { token: null }
+
+async function openedLink({ ask }: Harness, insight_id: string): Promise<string> {
+  return (await ask('POST', `/v1alpha/insights/${insight_id}/links`, { body: {} })).json().url
+}
+
+async function insightWith({ ask, complete }: Harness, markdown: string): Promise<string> {
+  const body = { payload: { type: 'template', template_id: 'hello' } }
+  const assignment_id = (await ask('POST', '/v1alpha/jobs', { body })).json()
+  await ask('POST', '/v1alpha/jobs/run', { body: { payload: { type: 'assignment', assignment_id } } })
+  return complete(assignment_id, { markdown })
+}
+
+const TABLE = `| a | b |\n|---|---|\n${'| 1 | *x* |\n'.repeat(33_000)}\nBelow.\n`
+/** Each mark is compared with all before it: minutes. */
+const HOSTILE = '*_'.repeat(400_000)
+
+test('a page of a long table shows its beginning, and is rendered once for all who read it', async (t) => {
+  const harness = await openHarness(t, { pool: 'real' })
+  const { ask, parts } = harness
+  const rendering = t.mock.method(parts.pool!, 'render')
+  const id = await insightWith(harness, TABLE)
+  const link = await openedLink(harness, id)
+  const html = { headers: { accept: 'text/html' } }
+  const pages = await Promise.all([
+    ...Array.from({ length: 8 }, () => ask('GET', link, READER)),
+    ask('GET', `/v1alpha/jobs/result?insight_id=${id}`, html),
+  ])
+  pages.push(await ask('GET', link, READER))
+  assert.equal(rendering.mock.callCount(), 1)
+  assert.deepEqual([...new Set(pages.map(({ text }) => text))], [pages[0]!.text])
+  const [{ text }] = pages as [Answer]
+  assert.equal(text.split('<td><em>x</em></td>').length - 1, 500)
+  assert.match(
+    text,
+    /<p>The first 500 of 33,000 rows are shown, 32,500 are left out\. [^<]*JSON[^<]*<\/p>\n<p>Below/,
+  )
+  const whole = await ask('GET', `/v1alpha/jobs/result?insight_id=${id}`)
+  assert.equal(whole.text, TABLE)
+})
+
+/** Turns the clock until the answer is there: the limit of a rendering is counted by it. */
+async function pastItsLimit<T>(clock: FakeClock, answer: Promise<T>): Promise<T> {
+  let there = false
+  const end = (): boolean => (there = true)
+  answer.then(end, end)
+  while (!there) {
+    clock.advance(1000)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  return answer
+}
+
+test('other requests are answered while a page is rendered, and one that takes too long is given as Markdown', async (t) => {
+  const clock = new FakeClock()
+  const harness = await openHarness(t, { pool: 'real', clock })
+  const { ask, parts } = harness
+  const called = Promise.withResolvers<void>()
+  const { render } = parts.pool!
+  const rendering = t.mock.method(parts.pool!, 'render', function (this: Pool, ...given: RenderArgs) {
+    called.resolve()
+    return render.apply(this, given)
+  })
+  const link = await openedLink(harness, await insightWith(harness, `# Mine\n\n${HOSTILE}\n`))
+  const opened = ask('GET', link, READER)
+  let rendered = false
+  const end = (): boolean => (rendered = true)
+  void opened.then(end)
+  await called.promise
+  assert.equal((await ask('GET', '/healthz', READER)).status, 200)
+  assert.equal(rendered, false)
+  const page = await pastItsLimit(clock, opened)
+  assert.equal(page.status, 200)
+  assert.match(
+    page.text,
+    /<p>This text could not be laid out\. [^<]*<\/p>\n<pre tabindex="0"># Mine\n\n\*_\*_/,
+  )
+  assert.match(page.text, /<p>The last 600,00\d characters are left out here\./)
+  assert.equal((await ask('GET', link, READER)).text, page.text)
+  assert.equal(rendering.mock.callCount(), 1)
+  clock.advance(300_000)
+  await pastItsLimit(clock, ask('GET', link, READER))
+  assert.equal(rendering.mock.callCount(), 2)
+})
+
+test('a preview that cannot be laid out in time is answered with its Markdown', async (t) => {
+  const clock = new FakeClock()
+  const { ask, parts } = await openHarness(t, { pool: 'real', clock })
+  const ran = Promise.withResolvers<void>()
+  const { render } = parts.pool!
+  t.mock.method(parts.pool!, 'render', function (this: Pool, ...given: RenderArgs) {
+    ran.resolve()
+    return render.apply(this, given)
+  })
+  const preview = ask('POST', '/v1alpha/jobs/templates/preview', {
+    body: { source: `# Mine\n\n${HOSTILE}\n` },
+    headers: { accept: 'text/html' },
+  })
+  await ran.promise
+  const page = await pastItsLimit(clock, preview)
+  assert.equal(page.status, 200)
+  assert.match(page.text, /could not be laid out/)
   assert.equal(page.headers.etag, undefined)
 })

@@ -6,7 +6,6 @@ import Type from 'typebox'
 import { AppError, notFound } from '../errors.ts'
 import { type Findings, type Insight, InsightView, READ_CHART_FORMS, type ReadChartForm } from '../insight.ts'
 import { fillCharts } from '../templates/charts.ts'
-import { insightPage } from '../templates/insight-page.ts'
 import { Id } from './fields.ts'
 import { matchesTag, preferred } from './negotiate.ts'
 import { type Call, operation } from './route.ts'
@@ -42,13 +41,17 @@ async function render(
   media: Media,
   form: ReadChartForm,
 ) {
-  const drawn = media !== 'text/markdown' || form === 'image'
-  const svgs = drawn ? await services.drawings.of(insight, principal.workspace_id) : []
-  // A page without its drawings is not the one that the tag names.
-  if (drawn && svgs.length < insight.charts.length) reply.removeHeader('etag')
   void reply.type(TYPES[media])
-  if (media === 'text/html') void reply.header('content-security-policy', PAGE_POLICY)
-  if (media === 'text/html') return insightPage(insight, svgs)
+  if (media === 'text/html') {
+    const { html, whole } = await services.pages.of(insight, principal.workspace_id)
+    // Such a page is not the one that the tag names.
+    if (!whole) reply.removeHeader('etag')
+    void reply.header('content-security-policy', PAGE_POLICY)
+    return html
+  }
+  const drawn = media === 'application/json' || form === 'image'
+  const svgs = drawn ? await services.drawings.of(insight, principal.workspace_id) : []
+  if (drawn && svgs.length < insight.charts.length) reply.removeHeader('etag')
   const markdown = fillCharts(insight.markdown, insight.charts, form, svgs)
   if (media === 'text/markdown') return markdown
   return insightView(insight, markdown, svgs)

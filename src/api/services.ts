@@ -11,6 +11,7 @@ import { createLimiter } from './limiter.ts'
 import { createMeasure } from './measure.ts'
 import { openapiText } from './openapi.ts'
 import { createOpenings } from './openings.ts'
+import { createPageRenderings } from './page-renderings.ts'
 import type { ApiParts, Services } from './parts.ts'
 import { createStatuses } from './statuses.ts'
 
@@ -24,6 +25,7 @@ export function createServices(parts: ApiParts, signals: Pick<Services, 'leaving
   // Only operations of the role api reach for these two, and without the role they are not served.
   const pool = parts.pool as Pool
   const catalog = parts.catalog as Catalog
+  const drawings = createDrawings(pool, clock, parts.log)
   let document: string | undefined
   return {
     ...parts,
@@ -34,7 +36,8 @@ export function createServices(parts: ApiParts, signals: Pick<Services, 'leaving
     hints: createHints(store, clock),
     statuses: createStatuses(store),
     sample: sampleFiles(),
-    drawings: createDrawings(pool, parts.log),
+    drawings,
+    pages: createPageRenderings({ pool, clock, log: parts.log }, drawings),
     idempotency: createIdempotency({ ...parts, stopping: signals.stopping }),
     requests: createRequestLimits(clock, config),
     readers: createLimiter(clock, READERS),

@@ -112,7 +112,7 @@ async function render(
   if (format === 'html') {
     const { insightPage } = await import('../templates/insight-page.ts')
     const created_at = findings.lineage.started_at
-    return insightPage({ ...insight, chart_form, insight_id: '', assignment_id: '', created_at }, svgs)
+    return insightPage({ ...insight, insight_id: '', created_at }, svgs)
   }
   const markdown = fillCharts(findings.markdown, findings.charts, wanted, svgs)
   if (format === 'markdown') return markdown

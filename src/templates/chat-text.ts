@@ -4,6 +4,7 @@
  */
 import MarkdownIt from 'markdown-it'
 import { LINEAGE_HEADING } from './lineage-section.ts'
+import { shortened } from './mail-page.ts'
 
 const markdown = new MarkdownIt({ html: false, linkify: false, typographer: false })
 type Token = ReturnType<(typeof markdown)['parse']>[number]
@@ -40,9 +41,20 @@ function isOfTable(tokens: readonly Token[], index: number): boolean {
   )
 }
 
+/** Of so much text a chat shows the beginning; hostile Markdown that long is parsed in milliseconds. */
+const SOURCE_MOST = 12_000
+
+/** As much of it as is parsed: without the rows of tables, which a chat does not show, below their first. */
+function beginning(source: string): string {
+  const lines = source.split('\n')
+  const isRow = (index: number): boolean => lines[index]?.startsWith('|') ?? false
+  const kept = lines.filter((_, index) => ![0, 1, 2, 3].every((above) => isRow(index - above))).join('\n')
+  return shortened(kept, SOURCE_MOST).markdown || kept.slice(0, SOURCE_MOST)
+}
+
 /** The first blocks of prose, within `most` characters; the first heading is left out, because the message bears it. */
 export function chatText(source: string, most: number): string {
-  const tokens = markdown.parse(source.replace(/^\u2063chart:[a-z0-9_-]+\u2063$/gm, ''), {})
+  const tokens = markdown.parse(beginning(source.replace(/^\u2063chart:[a-z0-9_-]+\u2063$/gm, '')), {})
   const blocks: string[] = []
   let [length, within, item, heading] = [0, 0, '', '']
   for (const [index, token] of tokens.entries()) {

@@ -69,5 +69,5 @@ if (process.argv[2] === 'draw') {
     charts: list,
     created_at: 'c',
   }
-  process.stdout.write(insightPage(insight as never, []))
+  process.stdout.write(insightPage(insight, []))
 }

@@ -5,9 +5,12 @@
  */
 import { createHash } from 'node:crypto'
 import MarkdownIt from 'markdown-it'
-import type { Chart, Insight } from '../insight.ts'
+import type { Chart, PageInsight } from '../insight.ts'
 import { chartNumbers } from './chart-numbers.ts'
 import { textChart } from './chart-text.ts'
+import { fillCharts } from './charts.ts'
+import { formatCount } from './format.ts'
+import { cutLongPages } from './page-cuts.ts'
 import { PAGE_STYLE } from './page-style.ts'
 import { guardSvg } from './svg-guard.ts'
 
@@ -25,6 +28,7 @@ export function escapeHtml(text: string): string {
 function createMarkdown() {
   const markdown = new MarkdownIt({ html: false, linkify: false, typographer: false })
   markdown.validateLink = (address) => LINK.test(address.trim()) || PICTURE.test(address.trim())
+  cutLongPages(markdown)
   const { rules } = markdown.renderer
   rules.image = (tokens, index, options, _env, self) => {
     const token = tokens[index]!
@@ -81,7 +85,7 @@ export function insightBody(
 }
 
 /** `svgs`: one for each chart of the insight; a chart without one is shown as text. */
-export function insightPage(insight: Insight, svgs: string[]): string {
+export function insightPage(insight: PageInsight, svgs: string[]): string {
   const filled = insightBody(insight.markdown, insight.charts, (chart, index) =>
     chartFigure(chart, svgs[index]),
   )
@@ -93,6 +97,29 @@ export function insightPage(insight: Insight, svgs: string[]): string {
 ${heading}${filled}</main>
 ${footer(insight)}`,
   )
+}
+
+/** The most of an insight's Markdown that stands on its page as it is. */
+const PLAIN_CHARACTERS_MOST = 200_000
+
+/** In place of the rendered body, at linear cost: the Markdown as it is. */
+export function plainBody(text: string, charts: Chart[]): string {
+  const shown = text.slice(0, PLAIN_CHARACTERS_MOST)
+  const left = text.length - shown.length
+  const rest =
+    left === 0
+      ? ''
+      : `<p>The last ${formatCount(left)} characters are left out here. All of it is in the Markdown and JSON forms of this insight.</p>\n`
+  return `<p>This text could not be laid out. It stands here as Markdown.</p>
+<pre tabindex="0">${escapeHtml(fillCharts(shown, charts, 'none'))}</pre>
+${rest}`
+}
+
+/** For who cannot be given the page itself. */
+export function plainInsightPage(insight: PageInsight): string {
+  const title = escapeHtml(insight.title)
+  const body = plainBody(insight.markdown, insight.charts)
+  return wholePage(title, `<main>\n<h1>${title}</h1>\n${body}</main>\n${footer(insight)}`)
 }
 
 /** Of a page with a form: it may ask its own service, and nobody else. */
@@ -144,7 +171,7 @@ function chartFigure(chart: Chart, svg: string | undefined): string {
   return `<figure class="chart"><div role="img" aria-label="${label}">${drawing}</div><figcaption>${escapeHtml(numbers)}</figcaption></figure>\n`
 }
 
-function footer(insight: Insight): string {
+function footer(insight: PageInsight): string {
   const parts = [
     `Template ${insight.template_id}, version ${insight.template_version}`,
     ...(insight.insight_id === '' ? [] : [`Insight ${insight.insight_id}`]),

@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import * as fc from 'fast-check'
 import type { Insight } from '../insight.ts'
 import { lineageOf, parsed, RUN } from './harness.ts'
-import { type Message, mailPage, mailText, shortened } from './mail-page.ts'
+import { insightBody } from './insight-page.ts'
+import { type Message, mailFigures, mailMarkdown, mailPage, mailText, shortened } from './mail-page.ts'
 import { drawPicture } from './picture.ts'
 import { renderTemplate } from './render.ts'
 
@@ -19,8 +20,14 @@ const PLAIN: Message = {
   link: 'https://assay.example/links/x',
 }
 
+function pageOf(message: Message): string {
+  const { markdown, cut } = mailMarkdown(message)
+  const body = insightBody(markdown, message.insight?.charts ?? [], mailFigures(new Map()))
+  return mailPage(message, { body, cut }, FOOT)
+}
+
 test('what comes from data is text in both parts, and the link stands at the top', () => {
-  const page = mailPage(PLAIN, new Map(), FOOT)
+  const page = pageOf(PLAIN)
   assert.match(
     page,
     /<h1>Failed: &#60;delays&#62;<\/h1>\n<p class="open"><a href="https:\/\/assay\.example\/links\/x">/,
@@ -52,7 +59,7 @@ function messageOf(prose: string, settings = ''): Message {
 test('a mail says what was found, and leaves to the page how it was computed', () => {
   const message = messageOf('All on time.')
   assert.match(message.insight!.markdown, /How this was computed[^]*north[^]*select 42/)
-  const [page, text] = [mailPage(message, new Map(), FOOT), mailText(message, FOOT)]
+  const [page, text] = [pageOf(message), mailText(message, FOOT)]
   for (const part of [page, text]) {
     assert.match(part, /All on time\./)
     assert.doesNotMatch(part, /How this was computed|select 42|north/)

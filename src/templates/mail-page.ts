@@ -5,7 +5,7 @@
 import type { Chart, Fact, Insight } from '../insight.ts'
 import { chartNumbers } from './chart-numbers.ts'
 import { fillCharts } from './charts.ts'
-import { escapeHtml, insightBody, textFigure } from './insight-page.ts'
+import { escapeHtml, textFigure } from './insight-page.ts'
 import { withoutLineage } from './lineage-section.ts'
 
 /** What is told, whatever way it goes. */
@@ -67,7 +67,8 @@ export function shortened(markdown: string, most = CHARACTERS_MOST): { markdown:
   return { markdown: markdown.slice(0, kept), cut: true }
 }
 
-function figureOf(cids: ReadonlyMap<string, string>) {
+/** `cids`: the picture of each chart, by the chart's id; one without is shown as text. */
+export function mailFigures(cids: ReadonlyMap<string, string>) {
   return (chart: Chart): string => {
     const cid = cids.get(chart.id)
     if (cid === undefined) return textFigure(chart)
@@ -88,11 +89,17 @@ function linkLine({ link, insight }: Message): string {
   return `<p class="open"><a href="${escapeHtml(link)}">${label}</a></p>\n`
 }
 
-/** `cids`: the picture of each chart, by the chart's id; one without is shown as text. */
-export function mailPage(message: Message, cids: ReadonlyMap<string, string>, foot: Foot): string {
-  const { insight } = message
-  const { markdown, cut } = shortened(insight === null ? '' : withoutLineage(insight))
-  const body = insight === null ? '' : insightBody(markdown, insight.charts, figureOf(cids))
+/** What a mail shows of the insight's text. */
+export function mailMarkdown({ insight }: Message): { markdown: string; cut: boolean } {
+  return shortened(insight === null ? '' : withoutLineage(insight))
+}
+
+/** `body`: `mailMarkdown` as HTML. */
+export function mailPage(
+  message: Message,
+  { body, cut }: { body: string; cut: boolean },
+  foot: Foot,
+): string {
   const heading = /<h1[ >]/.test(body) ? '' : `<h1>${escapeHtml(message.headline)}</h1>\n`
   const sentences = message.sentences.map((sentence) => `<p>${escapeHtml(sentence)}</p>\n`).join('')
   // At the top, because the rest may be long; below the heading, wherever that comes from.
@@ -116,7 +123,7 @@ ${top}${rest}<p class="foot">${footLine(foot)}</p>
 /** The same for who reads text. */
 export function mailText(message: Message, { why, unsubscribe }: Foot): string {
   const { insight, headline, sentences, link } = message
-  const { markdown, cut } = shortened(insight === null ? '' : withoutLineage(insight))
+  const { markdown, cut } = mailMarkdown(message)
   const parts = [
     ...(insight === null
       ? [headline, ...sentences]

@@ -3,14 +3,15 @@
  * got the message is not sent it again in a later try. A try that dies after the server took a message, before that was
  * recorded, sends it twice, under the same Message-ID.
  */
-import type { DrawTask } from '../../analysis/protocol.ts'
+import type { DrawTask, RenderTask } from '../../analysis/protocol.ts'
 import type { MailServer } from '../../config.ts'
 import type { Attempt } from '../../delivery.ts'
 import type { Insight } from '../../insight.ts'
 import { iso } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { Store } from '../../store/store.ts'
-import { type Message, mailText } from '../../templates/mail-page.ts'
+import { plainBody } from '../../templates/insight-page.ts'
+import { type Message, mailMarkdown, mailText } from '../../templates/mail-page.ts'
 import type { Webhook } from '../../webhook.ts'
 import type { Sent } from '../send.ts'
 import { type Composer, compose } from './compose.ts'
@@ -29,6 +30,8 @@ export interface EmailOptions extends Composer {
   from: { name: string; address: string } | null
   /** PNG in base64, one for each specification. */
   draw(task: DrawTask, options: { workspace_id: string }): Promise<string[]>
+  /** HTML. */
+  render(task: RenderTask, options: { workspace_id: string }): Promise<string>
   /** Where a reader ends it by one click; null: there is no such place. */
   unsubscribe(webhook: Webhook, to: string): string | null
   log: Logger
@@ -79,21 +82,47 @@ async function lastWords({ store }: EmailOptions, sending: Sending): Promise<Map
 
 /** None where they cannot be drawn now: readers then get the charts as text. */
 async function picturesOf(
-  { draw, log }: EmailOptions,
+  { draw, from, log }: EmailOptions,
   { workspace_id, delivery_id }: Sending,
-  insight: Insight | null,
+  insight: Insight,
 ): Promise<Picture[]> {
-  const charts = insight?.charts.slice(0, PICTURES_MOST) ?? []
+  const charts = insight.charts.slice(0, PICTURES_MOST)
   if (charts.length === 0) return []
   try {
     const pngs = await draw(
       { kind: 'draw', form: 'png', specs: charts.map(({ spec }) => spec) },
       { workspace_id },
     )
-    return charts.map(({ id }, index) => ({ chart_id: id, png: Buffer.from(pngs[index]!, 'base64') }))
+    return charts.map(({ id }, index) => ({
+      chart_id: id,
+      cid: `${id}.${delivery_id}@${from!.address.split('@')[1]}`,
+      png: Buffer.from(pngs[index]!, 'base64'),
+    }))
   } catch (error) {
     log.warn({ err: error, delivery_id }, 'the charts of a mail could not be drawn')
     return []
+  }
+}
+
+/** The part of a mail that is the same for each reader: the text as HTML, as it is where it cannot be rendered now, and its pictures. */
+async function contentOf(
+  options: EmailOptions,
+  sending: Sending,
+  message: Message,
+): Promise<Pick<Letter, 'text' | 'pictures'>> {
+  const { insight } = message
+  if (insight === null) return { text: { body: '', cut: false }, pictures: [] }
+  const { workspace_id, delivery_id } = sending
+  const { markdown, cut } = mailMarkdown(message)
+  const { charts } = insight
+  const pictures = await picturesOf(options, sending, insight)
+  const cids = Object.fromEntries(pictures.map(({ chart_id, cid }) => [chart_id, cid]))
+  try {
+    const task: RenderTask = { kind: 'render', form: 'mail', markdown, charts, cids }
+    return { text: { body: await options.render(task, { workspace_id }), cut }, pictures }
+  } catch (error) {
+    options.log.warn({ err: error, delivery_id }, 'the text of a mail could not be rendered')
+    return { text: { body: plainBody(markdown, charts), cut }, pictures: [] }
   }
 }
 
@@ -135,7 +164,7 @@ function letterOf(
   sending: Sending,
   message: Message,
   to: string,
-): Omit<Letter, 'pictures'> {
+): Omit<Letter, 'text' | 'pictures'> {
   const { delivery_id, webhook, now } = sending
   const from = options.from!
   const unsubscribe = options.unsubscribe(webhook, to)
@@ -163,11 +192,11 @@ export function createEmailSender(options: EmailOptions): Sender {
       const before = await lastWords(options, sending)
       const takenBefore = [...before.values()].some((reply) => reply.startsWith('2'))
       const recipients = target.to.filter((to) => !before.has(to))
-      const pictures = await picturesOf(options, sending, message.insight)
+      const content = await contentOf(options, sending, message)
       const mails = await Promise.all(
         recipients.map(async (to) => ({
           to,
-          message: await mailBytes({ ...letterOf(options, sending, message, to), pictures }),
+          message: await mailBytes({ ...letterOf(options, sending, message, to), ...content }),
         })),
       )
       const { limits, ca } = options

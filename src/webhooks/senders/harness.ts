@@ -1,5 +1,6 @@
 /** For tests: a station whose dispatcher knows the kinds of subscription, and jobs that end as they are told. */
 
+import { renderTask } from '../../analysis/render-html.ts'
 import type { Findings } from '../../insight.ts'
 import type { JobError } from '../../job.ts'
 import { systemClock } from '../../runtime/clock.ts'
@@ -46,6 +47,7 @@ export async function startPeople(
             server: null,
             from: { name: 'Assay', address: 'assay@reports.example' },
             draw: async ({ specs }) => specs.map(() => DOT),
+            render: async (task) => renderTask(task),
             log: silentLog,
             targets: parseTargets(['loopback']),
             version: '1.2.3',

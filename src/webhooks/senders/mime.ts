@@ -5,11 +5,15 @@ import { type Foot, type Message, mailPage, mailText } from '../../templates/mai
 
 export interface Picture {
   chart_id: string
+  /** By which the HTML calls it. */
+  cid: string
   png: Buffer
 }
 
 export interface Letter {
   message: Message
+  /** The insight's text as HTML, the same for each reader; `cut`: the rest is on the page. */
+  text: { body: string; cut: boolean }
   pictures: readonly Picture[]
   from: { name: string; address: string }
   to: string
@@ -27,8 +31,7 @@ export function messageIdOf(delivery_id: string, to: string, from: string): stri
 }
 
 export function mailBytes(letter: Letter): Promise<Buffer> {
-  const { message, pictures, from, to, messageId, date, foot } = letter
-  const cids = new Map(pictures.map(({ chart_id }) => [chart_id, `${chart_id}.${messageId.slice(1, -1)}`]))
+  const { message, text, pictures, from, to, messageId, date, foot } = letter
   const composer = new MailComposer({
     from,
     to,
@@ -36,12 +39,12 @@ export function mailBytes(letter: Letter): Promise<Buffer> {
     messageId,
     date: new Date(date),
     text: mailText(message, foot),
-    html: mailPage(message, cids, foot),
-    attachments: pictures.map(({ chart_id, png }) => ({
+    html: mailPage(message, text, foot),
+    attachments: pictures.map(({ chart_id, cid, png }) => ({
       content: png,
       contentType: 'image/png',
       filename: `${chart_id}.png`,
-      cid: cids.get(chart_id)!,
+      cid,
       contentDisposition: 'inline' as const,
     })),
     headers: {
