@@ -11,7 +11,7 @@ import type { Drawings } from './drawings.ts'
 import { createKept, type Made } from './kept.ts'
 
 /** A reader waits no longer for a process that is free and for its page. */
-const WAIT_MS = 20_000
+const WAIT_MS = 30_000
 /** A page that failed is tried again after so long: else each of its readers would hold a process up to the limit. */
 const FAILED_MS = 300_000
 

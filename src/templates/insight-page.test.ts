@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { chartPlaceholder, type Insight } from '../insight.ts'
 import { makeChart } from './chart-spec.ts'
-import { insightPage } from './insight-page.ts'
+import { insightPage, plainInsightPage } from './insight-page.ts'
 import { guardSvg } from './svg-guard.ts'
 
 const chart = makeChart('chart-1', [{ k: 'a', n: 1 }], {
@@ -71,6 +71,33 @@ test('cells are aligned by a class, since the policy forbids style attributes', 
   const html = page('| a | b |\n|---|--:|\n| 1 | 2 |')
   assert.match(html, /<td>1<\/td>\n<td class="right">2<\/td>/)
   assert.ok(!/<[^>]+\sstyle=/.test(html))
+})
+
+test('a long table shows its first rows and says how many are left out, wherever it stands', () => {
+  const table = (rows: number): string => `| n |\n|--:|\n${'| *7* |\n'.repeat(rows)}`
+  const cells = (html: string): number => html.split('<em>7</em>').length - 1
+  assert.equal(cells(page(table(500))), 500)
+  assert.doesNotMatch(page(table(500)), /left out/)
+  const both = page(`${table(501)}\nThen\n\n${table(3)}\n\nend`)
+  assert.equal(cells(both), 503)
+  assert.equal(both.match(/The first 500 of 501 rows are shown, 1 are left out/g)?.length, 1)
+  assert.match(both, /<\/table><\/div>\n<p>The first 500 [^<]*<\/p>\n<p>Then<\/p>/)
+  const inside = page(`- ${table(600).replaceAll('\n', '\n  ')}\n\nend`)
+  assert.match(inside, /100 are left out\.[^<]*<\/p>\n<\/li>\n<\/ul>\n<p>end/)
+  assert.match(page(`\`\`\`\n${table(600)}\`\`\`\n`), /(\| \*7\* \|\n){600}/, 'code is no table')
+})
+
+test('a long text is cut between blocks', () => {
+  const html = page(`${'- *word*\n'.repeat(5)}\n${`${'word '.repeat(1000)}\n\n`.repeat(250)}`)
+  assert.equal(html.split('<p>word ').length - 1, 201)
+  assert.match(html, /<\/p>\n<p>The rest is left out here\.[^<]*JSON[^<]*<\/p>\n<\/main>/)
+})
+
+test('a page that cannot be laid out is its Markdown, of bounded length', () => {
+  const insight = { title: 'A <b>', markdown: `<i>${'*'.repeat(200_000)}`, charts: [], insight_id: '' }
+  const html = plainInsightPage({ ...insight, template_id: 't', template_version: 'v', created_at: '2024' })
+  assert.match(html, /<h1>A &#60;b&#62;<\/h1>[^]*<pre tabindex="0">&#60;i&#62;\*{199997}<\/pre>/)
+  assert.match(html, /<p>The last 3 characters are left out here\./)
 })
 
 test('pictures inside the text are shown, others only linked', () => {

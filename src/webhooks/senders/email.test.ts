@@ -278,6 +278,20 @@ test('a mail whose charts cannot be drawn bears them as text', async () => {
   assert.deepEqual(attachments, [])
 })
 
+test('a mail whose text cannot be laid out bears it as Markdown', async () => {
+  const { mail, people } = await opened(
+    {},
+    { render: () => Promise.reject(new Error('The render took longer than 10 s.')) },
+  )
+  await people.subscribe('email', { to: ADA })
+  await people.finish({ ...FOUND, markdown: '# Delays\n\n*Late* & <b>.\n' })
+  const { html, text, attachments } = (await mail.next()).mail
+  assert.match(html!, /<pre tabindex="0"># Delays\n\n\*Late\* &#38; &#60;b&#62;\.\n<\/pre>/)
+  assert.match(html!, /Get no more of it/)
+  assert.match(text!, /\*Late\*/)
+  assert.deepEqual(attachments, [])
+})
+
 test('an insight that was deleted before it was told is told no more', async () => {
   const { people } = await opened({ refuse: () => ({ status: 451, text: 'later' }) })
   const webhook = await people.subscribe('email', { to: ADA }, { retry_schedule: [0.3] })

@@ -134,6 +134,8 @@ test('prose becomes the marks of a chat; what a chat cannot show is left to the 
     'no heading without its text, and nothing said of a table that is not there',
   )
   assert.equal(chatText('a\n\n## How this was computed\n\n`daily`: 30 rows', 1000), 'a')
+  const rows = '| 1 |\n'.repeat(100_000)
+  assert.equal(chatText(`## A\n\n| a |\n|---|\n${rows}\n*9 of 99 rows.*\n\nend`, 1000), '*A*\n\nend')
   assert.equal(chatText('1. one\n2. two\n\nend', 1000), '• one\n• two\n\nend')
   assert.equal(chatText('[x](javascript:alert) [y](#a)', 1000), '[x](javascript:alert) y')
   assert.equal(chatText('a\n\nbbbb\n\nc', 4), 'a')
