@@ -71,10 +71,18 @@ export async function inspectTemplate(template: Template, options: InspectOption
     if ('columns' in source) columns.set(name, source.columns)
   const names = template.sources.map((source) => source.name)
   const guard = createGuard(options.engine)
+  const samples = sampleVariables(template)
   const inspected: Inspected = { sources, blocks: {}, faults: [] }
   for (const block of template.blocks) {
     if (block.kind !== 'sql') continue
-    const found = await inspectBlock(block, { template, guard, engine: options.engine, names, columns })
+    const found = await inspectBlock(block, {
+      template,
+      samples,
+      guard,
+      engine: options.engine,
+      names,
+      columns,
+    })
     if ('faults' in found) inspected.faults.push(...found.faults)
     else if (found.columns) {
       inspected.blocks[block.name] = found.columns
@@ -87,6 +95,8 @@ export async function inspectTemplate(template: Template, options: InspectOption
 
 interface BlockContext {
   template: Template
+  /** A value for each variable. */
+  samples: Record<string, unknown>
   guard: Guard
   engine: Engine
   names: string[]
@@ -97,8 +107,7 @@ type Found = { columns: Column[] | null } | { faults: Fault[] }
 
 /** Tries the block with every variable given, then with every optional clause left out. */
 async function inspectBlock(block: SqlBlock, context: BlockContext): Promise<Found> {
-  const { template } = context
-  const whole = sampleVariables(template)
+  const { template, samples: whole } = context
   const columnVars = columnVariables(template)
   const bare = Object.fromEntries(
     Object.keys(whole).map((name) => [name, columnVars.includes(name) ? whole[name] : null]),

@@ -8,7 +8,7 @@ import { bindOptions, optionReferences, withDefaults } from './options.ts'
 import { placesOf } from './prose.ts'
 import { queryFaults } from './remote-query.ts'
 import { schemaFaults } from './schema-faults.ts'
-import { offsetOfName, sqlNames } from './sql-clauses.ts'
+import { offsetsOfNames, sqlNames } from './sql-clauses.ts'
 import { NUMERIC, withArticle } from './static-values.ts'
 
 /** What is known of the data. A block that is missing could not be bound: nothing is said about its columns. */
@@ -75,10 +75,11 @@ export function untilFaults(variable: Variable, inspection: Inspection): Fault[]
 export function sqlFaults(block: SqlBlock, template: Template): Fault[] {
   const names = template.variables.map((variable) => variable.name)
   const placeOf = placesOf(block.sql)
+  const offsets = offsetsOfNames(block.sql)
   return sqlNames(block.sql)
     .names.filter((name) => !names.includes(name))
     .map((name) => {
-      const place = placeOf(offsetOfName(block.sql, name))
+      const place = placeOf(offsets.get(name)!)
       const at = { line: block.line + place.line - 1, column: place.column }
       const remedy = suggest(name, names, 'Declare it under "variables".')
       return makeFault('unknown_variable', at, `There is no variable $${name}.`, remedy)
@@ -89,9 +90,9 @@ export function analysisFaults(
   block: AnalysisBlock,
   template: Template,
   inspection: Inspection,
-  methods: MethodTable,
+  { methods, lines }: { methods: MethodTable; lines: string[] },
 ): Fault[] {
-  const placeOf = placeInBlock(block, template)
+  const placeOf = placeInBlock(block, lines)
   const faults = [...relationFaults(block, template, placeOf(['of']))]
   for (const { name, path } of optionReferences(block.options)) {
     if (template.variables.some((variable) => variable.name === name)) continue
@@ -115,8 +116,8 @@ export function analysisFaults(
 
 type PlaceOf = (path: readonly (string | number)[]) => Place
 
-function placeInBlock(block: AnalysisBlock, template: Template): PlaceOf {
-  const lines = template.source.split('\n')
+/** `lines`: the template's. */
+function placeInBlock(block: AnalysisBlock, lines: string[]): PlaceOf {
   return (path) => {
     const key = String(path[0] ?? '')
     const line = block.lines[key] ?? block.line

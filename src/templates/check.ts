@@ -29,13 +29,14 @@ export function checkTemplate(template: Template, inspection: Inspection, method
     ...sourceFaults(template, inspection),
     ...template.variables.flatMap((variable) => untilFaults(variable, inspection)),
   ]
+  const lines = template.source.split('\n')
   const used = new Set(template.sources.flatMap((source) => queryVariables(source)))
   for (const block of template.blocks) {
     if (block.kind === 'sql') {
       faults.push(...sqlFaults(block, template))
       for (const name of sqlNames(block.sql).names) used.add(name)
     } else {
-      faults.push(...analysisFaults(block, template, inspection, methods))
+      faults.push(...analysisFaults(block, template, inspection, { methods, lines }))
       for (const { name } of optionReferences(block.options)) used.add(name)
     }
   }
@@ -115,8 +116,9 @@ function unusedFaults(template: Template, used: Set<string>): Fault[] {
       const message = `The variable "${name}" is never used.`
       return makeFault('unused_variable', { line, column: 1 }, message, 'Use it, or remove it.', warning)
     })
+  const read = readNames(template)
   const sources = template.sources
-    .filter((source) => !isRead(source.name, template))
+    .filter((source) => !read.has(source.name.toLowerCase()))
     .map((source) => {
       const message = `The source "${source.name}" is never read.`
       return makeFault('unused_source', source, message, 'Read it in a block, or remove it.', warning)
@@ -124,13 +126,14 @@ function unusedFaults(template: Template, used: Set<string>): Fault[] {
   return [...variables, ...sources]
 }
 
-/** A word in SQL is taken for a use: a wrong guess costs a warning that is missing, not one too many. */
-function isRead(source: string, template: Template): boolean {
-  const word = new RegExp(`\\b${source}\\b`, 'i')
-  const inBlocks = template.blocks.some((block) =>
-    block.kind === 'sql' ? word.test(block.sql) : block.of === source,
-  )
-  return (
-    inBlocks || template.variables.some(({ of, until }) => of === source || until?.startsWith(`${source}.`))
-  )
+/** In lower case. A word in SQL is taken for a use: a wrong guess costs a warning that is missing, not one too many. */
+function readNames({ blocks, variables }: Template): Set<string> {
+  const names = new Set<string>()
+  for (const block of blocks) {
+    if (block.kind === 'analysis') names.add(block.of.toLowerCase())
+    else for (const [word] of block.sql.matchAll(/\w+/g)) names.add(word.toLowerCase())
+  }
+  for (const { of, until } of variables)
+    for (const name of [of, until?.split('.')[0]]) if (name) names.add(name.toLowerCase())
+  return names
 }

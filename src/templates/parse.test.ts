@@ -28,6 +28,17 @@ test('a template without front matter is a title and prose', () => {
   assert.equal(template.time_zone, 'UTC')
 })
 
+test('a template has at most 1,000 blocks: the first that is over is named with its line', () => {
+  const blocks = (count: number): string =>
+    Array.from({ length: count }, (_, index) => `\`\`\`sql b${index}\nselect 1\n\`\`\`\n`).join('')
+  assert.equal(good(`# Many\n${blocks(1_000)}`).blocks.length, 1_000)
+  const { template, faults } = parse(`# Too many\n${blocks(5_000)}`)
+  assert.equal(template, null)
+  assert.deepEqual(places(faults), ['3002:8 too_many_blocks'])
+  assert.match(faults[0]!.message, /"b1000".* 5000/)
+  assert.match(faults[0]!.remedy, /At most 1000 /)
+})
+
 test('every setting is read', () => {
   const template = good(`---
 id: sales

@@ -28,6 +28,8 @@ export interface Parsed {
 
 /** The most characters of a source with its partials. */
 export const MAX_SOURCE = 1_000_000
+/** The most SQL and analysis blocks of a template: each is bound in a check, which everybody may ask for. */
+export const MAX_BLOCKS = 1_000
 
 export function parseTemplate(input: ParseInput): Parsed {
   const partials = reachablePartials(input.source, input.partials)
@@ -38,6 +40,12 @@ export function parseTemplate(input: ParseInput): Parsed {
     return { template: null, faults: [makeFault('too_long', { line: 1, column: 1 }, message, remedy)] }
   }
   const pieces = splitTemplate(input.source)
+  const over = pieces.fences[MAX_BLOCKS]
+  if (over) {
+    const message = `The block "${over.name}" is one too many: the template has ${pieces.fences.length}.`
+    const remedy = `At most ${MAX_BLOCKS} SQL and analysis blocks are read: divide it into several templates.`
+    return { template: null, faults: [makeFault('too_many_blocks', over.opening, message, remedy)] }
+  }
   const { settings, faults } = readFrontMatter(pieces.front_matter)
   faults.unshift(...pieces.faults)
   const blocks = pieces.fences.map((fence) => readBlock(fence, faults)).filter((block) => block !== null)

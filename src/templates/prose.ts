@@ -116,10 +116,11 @@ export function readProse(text: string, partial: string | null = null): Prose {
 }
 
 function commentEnd(tokens: TopLevelToken[], from: number): number {
-  return tokens.findIndex(
-    (token, index) =>
-      index > from && token.kind === TokenKind.Tag && (token as TagToken).name === 'endcomment',
-  )
+  for (let index = from + 1; index < tokens.length; index++) {
+    const token = tokens[index]!
+    if (token.kind === TokenKind.Tag && (token as TagToken).name === 'endcomment') return index
+  }
+  return -1
 }
 
 type Open = { name: string; begin: number }[]

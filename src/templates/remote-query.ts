@@ -7,7 +7,7 @@ import { makeFault } from './fault.ts'
 import { suggest } from './near.ts'
 import {
   bindSql,
-  offsetOfName,
+  offsetsOfNames,
   replaceVariables,
   type SqlSyntax,
   STANDARD_SYNTAX,
@@ -49,12 +49,13 @@ export function queryFaults(source: Source, template: Template, syntax = STANDAR
   const { query } = source
   if (query === null) return []
   const known = template.variables.map(({ name }) => name)
+  const offsets = offsetsOfNames(query.text, syntax)
   return sqlNames(query.text, syntax).names.flatMap((name) => {
     const variable = template.variables.find((one) => one.name === name)
     const fault = nameFault(name, variable, source, query.text, syntax)
     if (fault === null) return []
     const remedy = variable ? fault.remedy : suggest(name, known, 'Declare it under "variables".')
-    const place = query.placeOf(offsetOfName(query.text, name, syntax))
+    const place = query.placeOf(offsets.get(name)!)
     return [makeFault(fault.code, place, `${source.name}: ${fault.message}`, remedy)]
   })
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import * as fc from 'fast-check'
-import { bindSql, offsetOfName, sqlNames } from './sql-clauses.ts'
+import { bindSql, offsetsOfNames, sqlNames } from './sql-clauses.ts'
 
 const bind = (sql: string, vars: Record<string, unknown>, columnVars: string[] = []) =>
   bindSql(sql, { vars, columnVars })
@@ -70,8 +70,8 @@ test('fields of a struct follow the name', () => {
 
 test('names come once, with those that only stand in clauses', () => {
   assert.deepEqual(sqlNames('select $a [[ + $b ]] + $a [[ + $a ]]'), { names: ['a', 'b'], optional: ['b'] })
-  assert.equal(offsetOfName("select '$a', $a", 'a'), 13)
-  assert.equal(offsetOfName('select 1', 'a'), -1)
+  assert.equal(offsetsOfNames("select '$a', $a, $a").get('a'), 13)
+  assert.equal(offsetsOfNames('select 1').get('a'), undefined)
 })
 
 test('whatever the text, nothing is lost but clauses, and what is to be bound stands in it', () => {
@@ -113,4 +113,12 @@ test('whatever the text, nothing is lost but clauses, and what is to be bound st
       },
     ),
   )
+})
+
+test('brackets that nest a hundred thousand deep are read in one pass', () => {
+  const deep = 100_000
+  const nested = `select ${'['.repeat(deep)}1${']'.repeat(deep)} [[ and $a ]]`
+  assert.deepEqual(sqlNames(nested), { names: ['a'], optional: ['a'] })
+  assert.deepEqual(sqlNames(`select ${'['.repeat(deep)} $a`), { names: ['a'], optional: [] })
+  assert.deepEqual(sqlNames(`select ${'[[ $a ]] '.repeat(deep)} $b`), { names: ['a', 'b'], optional: ['a'] })
 })

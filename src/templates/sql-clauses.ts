@@ -85,15 +85,20 @@ export interface Clause {
   names: string[]
 }
 
+/** One pass, however deeply brackets nest. */
 function clauses(list: Piece[]): Clause[] {
   const found: Clause[] = []
+  const ends = bracketEnds(list)
+  const variables = list.flatMap((piece, index) => (piece.kind === 'variable' ? [{ index, ...piece }] : []))
+  let next = 0
   for (let open = 0; open + 1 < list.length; open++) {
     if (list[open]!.kind !== 'open' || list[open + 1]!.kind !== 'open') continue
-    const close = clauseEnd(list, open + 2)
-    if (close < 0) continue
-    const names = list
-      .slice(open + 2, close)
-      .flatMap((piece) => (piece.kind === 'variable' ? [piece.name] : []))
+    // A single `]` would end the outer bracket first.
+    const close = ends.get(open + 1)
+    if (close === undefined || list[close + 1]?.kind !== 'close') continue
+    while ((variables[next]?.index ?? open) < open) next++
+    const names: string[] = []
+    for (; (variables[next]?.index ?? close) < close; next++) names.push(variables[next]!.name)
     if (names.length === 0) continue
     found.push({ open, close, names })
     open = close + 1
@@ -101,17 +106,16 @@ function clauses(list: Piece[]): Clause[] {
   return found
 }
 
-/** The index of the `]]` that ends the clause; -1 where a single `]` ends its outer bracket first. */
-function clauseEnd(list: Piece[], from: number): number {
-  let depth = 0
-  for (let index = from; index < list.length; index++) {
-    const { kind } = list[index]!
-    if (kind === 'open') depth++
-    if (kind !== 'close') continue
-    if (depth === 0) return list[index + 1]?.kind === 'close' ? index : -1
-    depth--
+/** By the index of each bracket that opens, that of the one that closes it. */
+function bracketEnds(list: Piece[]): Map<number, number> {
+  const ends = new Map<number, number>()
+  const open: number[] = []
+  for (const [index, { kind }] of list.entries()) {
+    if (kind === 'open') open.push(index)
+    const begun = kind === 'close' ? open.pop() : undefined
+    if (begun !== undefined) ends.set(begun, index)
   }
-  return -1
+  return ends
 }
 
 export interface SqlNames {
@@ -126,22 +130,26 @@ export function sqlNames(sql: string, syntax = STANDARD_SYNTAX): SqlNames {
   const inside = clauses(list)
   const required = new Set<string>()
   const names = new Set<string>()
+  // Clauses do not overlap and come in the order of the text.
+  let clause = 0
   for (const [index, piece] of list.entries()) {
     if (piece.kind !== 'variable') continue
     names.add(piece.name)
-    if (!inside.some((clause) => index > clause.open && index < clause.close)) required.add(piece.name)
+    while ((inside[clause]?.close ?? index) < index) clause++
+    if (index < (inside[clause]?.open ?? index + 1)) required.add(piece.name)
   }
   return { names: [...names], optional: [...names].filter((name) => !required.has(name)) }
 }
 
-/** Where a `$name` first stands, as an offset into the SQL; -1 where it does not. */
-export function offsetOfName(sql: string, name: string, syntax = STANDARD_SYNTAX): number {
+/** Where each `$name` first stands, as an offset into the SQL. */
+export function offsetsOfNames(sql: string, syntax = STANDARD_SYNTAX): Map<string, number> {
+  const offsets = new Map<string, number>()
   let offset = 0
   for (const piece of pieces(sql, syntax)) {
-    if (piece.kind === 'variable' && piece.name === name) return offset
+    if (piece.kind === 'variable' && !offsets.has(piece.name)) offsets.set(piece.name, offset)
     offset += piece.text.length
   }
-  return -1
+  return offsets
 }
 
 export interface BoundSql {
