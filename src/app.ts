@@ -72,8 +72,9 @@ function sendersOf(
   if (server !== null && from === null)
     throw new ConfigError('ASSAY_MAIL_FROM: set it, too: mail needs an address that it is from.')
   const noPool = (): Promise<never> => Promise.reject(new Error('This node has no pool.'))
-  const draw: Pool['draw'] = (task, options) => pool?.draw(task, options) ?? noPool()
-  const render: Pool['render'] = (task, options) => pool?.render(task, options) ?? noPool()
+  const draw: Pool['draw'] = (task, options) => pool?.draw(task, { ...options, patient: true }) ?? noPool()
+  const render: Pool['render'] = (task, options) =>
+    pool?.render(task, { ...options, patient: true }) ?? noPool()
   return (guard: Guard): Senders => {
     let loaded: Promise<Senders> | null = null
     const load = async (): Promise<Senders> => {

@@ -115,6 +115,12 @@ export const ERRORS = {
   ),
   rate_limited: row(429, 'Too many requests', true, 'Wait the seconds in Retry-After.'),
   queue_full: row(429, 'Too many jobs are queued', true, 'Wait until some of the queued jobs have ended.'),
+  workspace_busy: row(
+    429,
+    'The workspace has too much under way',
+    true,
+    'Repeat the request after the seconds in Retry-After; the detail names the cap and its value.',
+  ),
   header_too_large: row(431, 'The headers are too large', false, 'Send fewer or shorter headers.'),
   internal: row(
     500,

@@ -10,8 +10,10 @@ import { after, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { eventually } from '../../test/service.ts'
 import { FakeClock, systemClock } from '../runtime/clock.ts'
+import type { TemplateSource } from '../template.ts'
 import { makeChart } from '../templates/chart-spec.ts'
-import { findingsOf, openBench, sqlTemplate, templateOf } from './harness.ts'
+import { type Bench, findingsOf, openBench, STARTED_AT, sqlTemplate, templateOf } from './harness.ts'
+import { MOST_WAITING } from './places.ts'
 import { COLD } from './protocol.ts'
 
 const bench = await openBench({ size: 2 })
@@ -24,6 +26,15 @@ const STUCK = {
   levenshtein: "select levenshtein(repeat('a', 100000), repeat('b', 100000)) as a",
   unnest: 'select sum(x) as a from (select unnest(range(60000000)) as x)',
 }
+
+/** As a job or a preview gives it to the pool. */
+const taskOf = ({ roots }: Bench, template: TemplateSource) => ({
+  kind: 'run' as const,
+  template,
+  variables: {},
+  started_at: STARTED_AT,
+  roots,
+})
 
 /** Resolves when the pool has `count` busy children: the task is under way. */
 async function busy(count: number): Promise<void> {
@@ -213,6 +224,111 @@ test('a job in line is stopped without having begun', async () => {
   assert.deepEqual(await waiting, { status: 'stopped' })
   control.abort()
   await Promise.all(first)
+})
+
+/** A template whose run takes until it is stopped. */
+const ENDLESS = sqlTemplate(
+  'select count(*) as a from range(1000000) a, range(1000000) b where a.range < b.range',
+)
+const SHORT = sqlTemplate('select 1 as a')
+
+test("a workspace's previews run as many at a time as its max_running, and another's job does not wait for them", async () => {
+  const own = await openBench({ size: 2 })
+  const order: string[] = []
+  const controls: AbortController[] = []
+  try {
+    const begun = Promise.withResolvers<void>()
+    const previews = Array.from({ length: 6 }, (_, index) => {
+      const control = new AbortController()
+      controls.push(control)
+      const options = {
+        workspace_id: 'guest',
+        max_running: 1,
+        max_queued: null,
+        signal: control.signal,
+        onBegin: () => {
+          order.push(`preview ${index}`)
+          begun.resolve()
+        },
+      }
+      return own.pool.preview(taskOf(own, ENDLESS), options)
+    })
+    await begun.promise
+    const options = { workspace_id: 'mine', onBegin: () => order.push('job') }
+    findingsOf(await own.pool.run(taskOf(own, SHORT), options))
+    assert.deepEqual(order, ['preview 0', 'job'])
+    for (const control of controls) control.abort()
+    for (const result of await Promise.all(previews)) assert.deepEqual(result, { status: 'stopped' })
+    assert.deepEqual(order, ['preview 0', 'job'])
+  } finally {
+    await own.close()
+  }
+})
+
+test('on a pool of one a job comes before every preview that has not begun', async () => {
+  const own = await openBench({ size: 1 })
+  const order: string[] = []
+  const control = new AbortController()
+  try {
+    const preview = (name: string, template: TemplateSource, signal?: AbortSignal): Promise<unknown> =>
+      own.pool.preview(taskOf(own, template), {
+        workspace_id: 'guest',
+        max_running: null,
+        max_queued: null,
+        ...(signal ? { signal } : {}),
+        onBegin: () => order.push(name),
+      })
+    const previews = [
+      preview('first preview', ENDLESS, control.signal),
+      ...Array.from({ length: 5 }, () => preview('preview', SHORT)),
+    ]
+    while (order.length === 0) await systemClock.sleep(5)
+    const job = own.pool.run(taskOf(own, SHORT), { workspace_id: 'mine', onBegin: () => order.push('job') })
+    assert.deepEqual(order, ['first preview'], 'a job that waits has not begun')
+    control.abort()
+    findingsOf(await job)
+    await Promise.all(previews)
+    assert.deepEqual(order.slice(0, 3), ['first preview', 'job', 'preview'])
+  } finally {
+    await own.close()
+  }
+})
+
+test("another's small task is done after one of the many that a workspace has in line", async () => {
+  const own = await openBench({ size: 1 })
+  try {
+    const blocks = Array.from({ length: 40 }, (_, index) => `\`\`\`sql b${index}\nselect 1 as a\n\`\`\`\n`)
+    const template = templateOf(`# Many\n\n${blocks.join('\n')}`)
+    const ended: string[] = []
+    const checks = Array.from({ length: 8 }, () =>
+      own.pool
+        .check({ kind: 'check', template, roots: own.roots }, { workspace_id: 'guest' })
+        .then(() => ended.push('check')),
+    )
+    const described = own.pool
+      .describe({ kind: 'describe', template: SHORT, roots: own.roots }, { workspace_id: 'mine' })
+      .then(() => ended.push('describe'))
+    await Promise.all([...checks, described])
+    assert.deepEqual(ended.slice(0, 3), ['check', 'describe', 'check'])
+  } finally {
+    await own.close()
+  }
+})
+
+test('what a workspace may not have in line is refused with the cap, and what the service asks for itself is not', async () => {
+  const own = await openBench({ size: 1 })
+  const task = { kind: 'draw' as const, specs: [] }
+  try {
+    const many = Array.from({ length: MOST_WAITING.small + 1 }, () =>
+      own.pool.draw(task, { workspace_id: 'guest' }),
+    )
+    const patient = own.pool.draw(task, { workspace_id: 'guest', patient: true })
+    await assert.rejects(own.pool.draw(task, { workspace_id: 'guest' }), { code: 'workspace_busy' })
+    assert.deepEqual(await own.pool.draw(task, { workspace_id: 'mine' }), [])
+    for (const drawn of await Promise.all([...many, patient])) assert.deepEqual(drawn, [])
+  } finally {
+    await own.close()
+  }
 })
 
 test('a child has no secrets in its environment, and a bounded data segment', linux, async () => {

@@ -2,7 +2,7 @@
  * The pool of analysis children: analyses run in processes of their own, one task each, warm before a job comes.
  *
  * There are at most `size + 1` processes: `size` jobs at a time, and one more so that checks, descriptions and drawings
- * never wait for a job's end. They are started as they are needed, one ahead: as long as there is room, one that has seen
+ * never wait for a job's end; places.ts says who is next. They are started as they are needed, one ahead: as long as there is room, one that has seen
  * nobody's data stands ready. A child serves one workspace only, and is replaced after many tasks or when it has grown.
  */
 import type { JobErrorCode } from '../errors.ts'
@@ -14,6 +14,7 @@ import type { Fault } from '../template.ts'
 import { type ChildHandle, type Ending, startChild } from './child-handle.ts'
 import type { Lender } from './lending.ts'
 import type { Narrator } from './narrating.ts'
+import { type Placed, Places } from './places.ts'
 import type {
   Caps,
   CheckTask,
@@ -48,8 +49,16 @@ export interface PoolOptions {
 export interface RunOptions {
   workspace_id: string
   signal?: AbortSignal
+  /** It has a place, and runs from now on. */
+  onBegin?: () => void
   onProgress?: (progress: Progress) => void
   lender?: Lender
+}
+
+export interface PreviewOptions extends RunOptions {
+  /** The workspace's caps; null: none. */
+  max_running: number | null
+  max_queued: number | null
 }
 
 export interface SmallTaskOptions {
@@ -57,6 +66,8 @@ export interface SmallTaskOptions {
   workspace_id?: string
   signal?: AbortSignal
   lender?: Lender
+  /** The service itself asks, not a request: it waits, however many do. */
+  patient?: boolean
 }
 
 /** The task came to no end: it was aborted, took too long, or its process died. The message says which. */
@@ -74,7 +85,9 @@ export interface PoolStats {
 export interface Pool {
   /** Never rejects: what goes wrong is an outcome. `caps` are the pool's. */
   run(task: Omit<RunTask, 'caps'>, options: RunOptions): Promise<RunResult>
-  /** These five reject with TaskError. */
+  /** As run(), after all jobs that wait. Rejects with `workspace_busy` where too many of the workspace wait. */
+  preview(task: Omit<RunTask, 'caps'>, options: PreviewOptions): Promise<RunResult>
+  /** These five reject with TaskError, or with `workspace_busy`. */
   check(task: CheckTask, options?: SmallTaskOptions): Promise<Fault[]>
   describe(task: DescribeTask, options?: SmallTaskOptions): Promise<Description>
   draw(task: DrawTask, options?: SmallTaskOptions): Promise<string[]>
@@ -96,16 +109,21 @@ const LOOK_MS = 60_000
 /** A child is about 120 MB when warm; one that an analysis has left larger than this is replaced. */
 const RESIDENT_MAX_BYTES = 400_000_000
 const SMALL_TIMEOUT_MS = 30_000
+/** A check reads no data but the columns, and its blocks are bounded: the largest takes a second or two. */
+const CHECK_TIMEOUT_MS = 15_000
 const NOBODY = '(none)'
 
-interface Waiting {
+interface Waiting extends Placed {
   task: Task
-  owner: string
   signal: AbortSignal | undefined
+  onBegin: (() => void) | undefined
   onProgress: ((progress: Progress) => void) | undefined
   lender: Lender | undefined
   resolve(ending: Ending<Task['kind']>): void
 }
+
+type Submitted = Placed &
+  Omit<RunOptions, 'workspace_id'> & { max_queued?: number | null; patient?: boolean | undefined }
 
 export function createPool(options: PoolOptions): Pool {
   return new ChildPool(options)
@@ -115,25 +133,30 @@ class ChildPool implements Pool {
   readonly #options: PoolOptions
   /** The most recently used last. */
   #children: ChildHandle[] = []
-  readonly #jobs: Waiting[] = []
-  readonly #small: Waiting[] = []
-  #runningJobs = 0
-  #runningSmall = 0
+  readonly #places: Places<Waiting>
   #stopping = false
   #watching = false
   readonly #stopped = new AbortController()
 
   constructor(options: PoolOptions) {
     this.#options = options
+    this.#places = new Places(options.size)
     options.metrics?.measureChildren(() => this.#measure(options.metrics!))
     this.#start()
     // And one for what comes meanwhile.
     if (!options.single) this.#start()
   }
 
-  async run(task: Omit<RunTask, 'caps'>, options: RunOptions): Promise<RunResult> {
-    const whole: RunTask = { ...task, caps: this.#options.caps }
-    const ending = await this.#submit(whole, options.workspace_id, options)
+  run(task: Omit<RunTask, 'caps'>, { workspace_id, ...options }: RunOptions): Promise<RunResult> {
+    return this.#analyse(task, { work: 'job', owner: workspace_id, ...options })
+  }
+
+  preview(task: Omit<RunTask, 'caps'>, { workspace_id, ...options }: PreviewOptions): Promise<RunResult> {
+    return this.#analyse(task, { work: 'preview', owner: workspace_id, ...options })
+  }
+
+  async #analyse(task: Omit<RunTask, 'caps'>, submitted: Submitted): Promise<RunResult> {
+    const ending = await this.#submit({ ...task, caps: this.#options.caps }, submitted)
     switch (ending.kind) {
       case 'result':
         return ending.result as RunResult
@@ -173,8 +196,11 @@ class ChildPool implements Pool {
     return this.#smallTask<'probe'>(task, options)
   }
 
-  async #smallTask<Kind extends Task['kind']>(task: Task, options: SmallTaskOptions): Promise<Results[Kind]> {
-    const ending = await this.#submit(task, options.workspace_id ?? NOBODY, options)
+  async #smallTask<Kind extends Task['kind']>(
+    task: Task,
+    { workspace_id = NOBODY, ...options }: SmallTaskOptions,
+  ): Promise<Results[Kind]> {
+    const ending = await this.#submit(task, { work: 'small', owner: workspace_id, ...options })
     if (ending.kind === 'result') return ending.result as Results[Kind]
     if (ending.kind === 'stopped') throw new TaskError(`The ${task.kind} was stopped.`)
     if (ending.kind === 'timed_out')
@@ -182,39 +208,39 @@ class ChildPool implements Pool {
     throw new TaskError(ending.kind === 'fault' ? ending.message : ending.detail)
   }
 
-  #submit(
-    task: Task,
-    owner: string,
-    { signal, onProgress, lender }: Omit<RunOptions, 'workspace_id'>,
-  ): Promise<Ending<Task['kind']>> {
-    if (this.#stopping || signal?.aborted) return Promise.resolve({ kind: 'stopped' })
-    return new Promise((resolve) => {
-      const waiting: Waiting = { task, owner, signal, onProgress, lender, resolve }
-      const line = task.kind === 'run' ? this.#jobs : this.#small
-      line.push(waiting)
-      signal?.addEventListener(
-        'abort',
-        () => {
-          const place = line.indexOf(waiting)
-          if (place < 0) return
-          line.splice(place, 1)
-          resolve({ kind: 'stopped' })
-        },
-        { once: true },
-      )
-      this.#dispatch()
-    })
+  async #submit(task: Task, submitted: Submitted): Promise<Ending<Task['kind']>> {
+    const { work, owner, max_running = null, max_queued = null, patient = false } = submitted
+    const { signal, onBegin, onProgress, lender } = submitted
+    if (this.#stopping || signal?.aborted) return { kind: 'stopped' }
+    const { promise, resolve } = Promise.withResolvers<Ending<Task['kind']>>()
+    const waiting: Waiting = {
+      task,
+      work,
+      owner,
+      max_running,
+      signal,
+      onBegin,
+      onProgress,
+      lender,
+      resolve,
+    }
+    if (!patient) this.#places.vet(waiting, max_queued)
+    this.#places.add(waiting)
+    const leave = (): void => {
+      if (this.#places.remove(waiting)) resolve({ kind: 'stopped' })
+    }
+    signal?.addEventListener('abort', leave, { once: true })
+    this.#dispatch()
+    return promise
   }
 
-  /** Jobs first, up to `size`; small tasks have the one place more, and what jobs leave. */
   #dispatch(): void {
     while (!this.#stopping) {
-      const forJob = this.#jobs.length > 0 && this.#runningJobs < this.#options.size
-      const forSmall = this.#small.length > 0 && (this.#runningSmall === 0 || this.#jobs.length === 0)
-      const line = forJob ? this.#jobs : forSmall ? this.#small : null
-      const child = line && this.#childFor(line[0]!.owner)
-      if (!line || !child) return
-      void this.#perform(line.shift()!, child)
+      const waiting = this.#places.next()
+      const child = waiting && this.#childFor(waiting.owner)
+      if (!waiting || !child) return
+      this.#places.begin(waiting)
+      void this.#perform(waiting, child)
     }
   }
 
@@ -244,22 +270,18 @@ class ChildPool implements Pool {
   }
 
   async #perform(waiting: Waiting, child: ChildHandle): Promise<void> {
-    const job = waiting.task.kind === 'run'
-    if (job) this.#runningJobs += 1
-    else this.#runningSmall += 1
+    waiting.onBegin?.()
     this.#children = [...this.#children.filter((one) => one !== child), child]
-    const timeoutMs = job ? this.#options.caps.timeout_ms : SMALL_TIMEOUT_MS
     const ending = await child
       .perform(waiting.task, {
-        timeout_ms: timeoutMs,
+        timeout_ms: this.#timeoutOf(waiting.task),
         signal: waiting.signal,
         onProgress: waiting.onProgress,
         lender: waiting.lender,
       })
       .catch((error: unknown): Ending<Task['kind']> => ({ kind: 'fault', message: (error as Error).message }))
       .then((ended): Ending<Task['kind']> => (this.#stopping ? { kind: 'stopped' } : ended))
-    if (job) this.#runningJobs -= 1
-    else this.#runningSmall -= 1
+    this.#places.end(waiting)
     if (ending.kind === 'fault' || ending.kind === 'died') {
       this.#options.log.error(
         { pid: child.pid, task: waiting.task.kind, ending },
@@ -269,6 +291,11 @@ class ChildPool implements Pool {
     waiting.resolve(ending)
     this.#renew(child, ending)
     this.#dispatch()
+  }
+
+  #timeoutOf({ kind }: Task): number {
+    if (kind === 'run') return this.#options.caps.timeout_ms
+    return kind === 'check' ? CHECK_TIMEOUT_MS : SMALL_TIMEOUT_MS
   }
 
   /** After a task: replaces a child that is worn out, and keeps one warm that nobody has used. */
@@ -286,7 +313,7 @@ class ChildPool implements Pool {
     }
     const idle = this.#children.filter((one) => one.state === 'idle')
     const fresh = this.#children.some((one) => one.owner === null)
-    if (!fresh && idle.length > 1 && this.#jobs.length === 0 && this.#small.length === 0) {
+    if (!fresh && idle.length > 1 && this.#places.waiting === 0) {
       this.#remove(idle[0]!)
       this.#start()
     }
@@ -356,14 +383,13 @@ class ChildPool implements Pool {
       resident += child.residentBytes()
     }
     const children = this.#children.map(({ pid, state, owner, tasks }) => ({ pid, state, owner, tasks }))
-    return { states, waiting: this.#jobs.length + this.#small.length, resident_bytes: resident, children }
+    return { states, waiting: this.#places.waiting, resident_bytes: resident, children }
   }
 
   async stop(): Promise<void> {
     this.#stopping = true
     this.#stopped.abort()
-    for (const waiting of [...this.#jobs.splice(0), ...this.#small.splice(0)])
-      waiting.resolve({ kind: 'stopped' })
+    for (const waiting of this.#places.clear()) waiting.resolve({ kind: 'stopped' })
     const children = this.#children
     for (const child of children) child.end()
     await Promise.all(children.map((child) => child.ended))

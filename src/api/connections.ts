@@ -270,7 +270,7 @@ export const testConnection = operation({
   query: OfQuery,
   idempotent: false,
   replies: { 200: { description: 'Whether it can be used', schema: Tested } },
-  errors: ['not_found'],
+  errors: ['not_found', 'workspace_busy'],
   async handle({ services, principal, params, query, signal }) {
     const workspace_id = await administered(services, principal, query.workspace_id)
     const failed = (detail: string, elapsed_ms = 0) => ({
@@ -296,7 +296,10 @@ export const testConnection = operation({
     const roots = await rootsOf(services, { ...principal, workspace_id })
     const found = await services.pool
       .probe({ kind: 'probe', connection, roots }, { workspace_id, signal: signal() })
-      .catch((error: Error) => ({ ok: false as const, detail: error.message }))
+      .catch((error: Error) => {
+        if (error instanceof AppError) throw error
+        return { ok: false as const, detail: error.message }
+      })
     const elapsed_ms = Math.round(services.clock.monotonic() - began)
     if (!found.ok) return failed(found.detail, elapsed_ms)
     return { ok: true, server: found.server, read_only: found.read_only, detail: null, elapsed_ms }

@@ -3,6 +3,7 @@
  * Requests for the same insight at the same time share one drawing.
  */
 import type { Pool } from '../analysis/pool.ts'
+import { AppError } from '../errors.ts'
 import type { Insight } from '../insight.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
@@ -11,7 +12,7 @@ import { createKept, type Made } from './kept.ts'
 type Charted = Pick<Insight, 'insight_id' | 'charts'>
 
 export interface Drawings {
-  /** One SVG for each chart, kept unless the insight has no id; none where they cannot be drawn now: readers then get the charts as text. */
+  /** One SVG for each chart, kept unless the insight has no id; none where they cannot be drawn now: readers then get the charts as text. Rejects with `workspace_busy`. */
   of(insight: Charted, workspace_id: string): Promise<string[]>
 }
 
@@ -27,6 +28,7 @@ export function createDrawings(pool: Pick<Pool, 'draw'>, clock: Clock, log: Logg
       const size = svgs.reduce((sum, svg) => sum + svg.length, 0)
       return { value: svgs, size, keep_ms: Number.POSITIVE_INFINITY }
     } catch (error) {
+      if (error instanceof AppError) throw error
       log.warn({ err: error, insight_id }, 'the charts of an insight could not be drawn')
       return { value: [], size: 0, keep_ms: 0 }
     }

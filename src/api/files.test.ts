@@ -334,3 +334,39 @@ test('a file that was put is a choice for file variables, and read by the templa
   await client.files.delete('2024/a.csv')
   assert.equal((await h.parts.files.list(DEFAULT_WORKSPACE)).length, 1)
 })
+
+test('an upload waits for one of the checks that another workspace has in line, and no more', async (t) => {
+  const { ask, parts, store, token } = await openHarness(t, { pool: 'real' })
+  await store.createWorkspace({ workspace_id: 'guests', name: 'Guests', data_folder: null })
+  const guest = await token('guests', ['analyst'])
+  const body = Array.from({ length: 40 }, (_, index) => `\`\`\`sql b${index}\nselect 1 as a\n\`\`\`\n`).join(
+    '',
+  )
+  const ended: string[] = []
+  const describe = parts.pool!.describe.bind(parts.pool!)
+  const inLine = Promise.withResolvers<void>()
+  t.mock.method(parts.pool!, 'describe', (...given: Parameters<typeof describe>) => {
+    const described = describe(...given)
+    inLine.resolve()
+    return described.finally(() => ended.push('upload'))
+  })
+  const check = parts.pool!.check.bind(parts.pool!)
+  const submitted = Promise.withResolvers<void>()
+  let count = 0
+  t.mock.method(parts.pool!, 'check', (...given: Parameters<typeof check>) => {
+    const checked = check(...given)
+    count += 1
+    if (count === 8) submitted.resolve()
+    return checked.finally(() => ended.push('check'))
+  })
+  const checks = Array.from({ length: 8 }, () =>
+    ask('POST', '/v1alpha/jobs/templates/check', { token: guest, body, type: 'text/markdown' }),
+  )
+  await submitted.promise
+  const put = ask('PUT', `${AT}/small.csv`, { body: 'a,b\n1,2\n', type: 'text/csv' })
+  await inLine.promise
+  const before = ended.length
+  assert.equal((await put).status, 201)
+  assert.ok(ended.indexOf('upload') <= before + 1, ended.join())
+  for (const { status } of await Promise.all(checks)) assert.equal(status, 200)
+})

@@ -131,6 +131,7 @@ export const putFile = operation({
     'request_timeout',
     'stopping',
     'unsupported_media_type',
+    'workspace_busy',
   ],
   async handle(call) {
     const { services, principal, params, request, reply } = call

@@ -99,6 +99,8 @@ export async function openHarness(test: TestContext, options: HarnessOptions = {
       data: null,
       rateLimit: null,
       workspaceRateLimit: null,
+      maxQueued: null,
+      maxRunning: null,
       trustProxy: false,
       metricsToken: null,
       publicUrl: null,

@@ -53,3 +53,11 @@ test('what may be kept for a while is made again after it, and what may not at o
   await of('b', 1, 0)
   assert.deepEqual(made, ['a', 'a', 'b', 'b'])
 })
+
+test('a making that fails is told to all who asked meanwhile, and is made again for the next', async () => {
+  const kept = createKept<string>(() => 0)
+  const fails = () => Promise.reject(new Error('busy'))
+  const asked = [kept.of('a', fails), kept.of('a', fails)]
+  for (const one of asked) await assert.rejects(one, /busy/)
+  assert.equal(await kept.of('a', async () => ({ value: 'made', size: 1, keep_ms: FOR_EVER })), 'made')
+})

@@ -12,7 +12,7 @@ export interface Made<T> {
 }
 
 export interface Kept<T> {
-  /** `make` never rejects. */
+  /** Where `make` rejects, everybody who asked meanwhile is told, and nothing is kept. */
   of(key: string, make: () => Promise<Made<T>>): Promise<T>
 }
 
@@ -65,7 +65,10 @@ export function createKept<T>(monotonic: () => number): Kept<T> {
         until: Number.POSITIVE_INFINITY,
       }
       kept.set(key, entry)
-      void made.then((done) => settle(key, entry, done))
+      made.then(
+        (done) => settle(key, entry, done),
+        () => kept.get(key) === entry && drop(key),
+      )
       makeRoom()
       return entry.value
     },

@@ -5,6 +5,7 @@
  */
 import type { FastifyReply } from 'fastify'
 import Type from 'typebox'
+import { AppError } from '../errors.ts'
 import type { Insight } from '../insight.ts'
 import { hashToken } from '../runtime/secrets.ts'
 import { INSIGHT_PAGE_POLICY, plainPage } from '../templates/insight-page.ts'
@@ -53,7 +54,10 @@ export const openLink = operation({
   replies: {
     200: { description: 'The page', media: ['text/html'] },
     404: { description: 'Nothing is opened by it', media: ['text/html'] },
-    429: { description: 'Too many from one address', media: ['text/html'] },
+    429: {
+      description: 'Too many from one address, or the workspace has too many drawings waiting',
+      media: ['text/html'],
+    },
   },
   async handle({ services, params, request, reply }: Call<{ secret: string }>) {
     const { allowed, reset } = services.readers.take(request.ip)
@@ -61,11 +65,16 @@ export const openLink = operation({
     const opened = await openedBy(services, params.secret)
     if (!opened) return sendPlain(reply, 404, GONE)
     const { link_id, workspace_id, insight } = opened
-    const { html } = await services.pages.of(insight, workspace_id)
+    const page = await services.pages.of(insight, workspace_id).catch((error: unknown) => {
+      if (error instanceof AppError) return error
+      throw error
+    })
+    if (page instanceof AppError)
+      return sendPlain(reply.header('retry-after', String(page.retryAfter)), 429, BUSY)
     if (request.method === 'GET') {
       services.openings.note(link_id)
       services.audit.note(strangersRecord('link.open', request, { workspace_id, object_id: link_id }))
     }
-    return sendPlain(reply, 200, html)
+    return sendPlain(reply, 200, page.html)
   },
 })

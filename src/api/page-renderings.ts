@@ -3,6 +3,7 @@
  * Requests for the same page at the same time share one rendering. Whatever the Markdown is, a reader gets an answer.
  */
 import type { Pool } from '../analysis/pool.ts'
+import { AppError } from '../errors.ts'
 import type { PageInsight } from '../insight.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
@@ -22,7 +23,7 @@ export interface Page {
 }
 
 export interface PageRenderings {
-  /** Kept unless the insight has no id; where it cannot be rendered now, its Markdown as it is. */
+  /** Kept unless the insight has no id; where it cannot be rendered now, its Markdown as it is. Rejects with `workspace_busy`. */
   of(insight: PageInsight, workspace_id: string): Promise<Page>
 }
 
@@ -68,6 +69,7 @@ export function createPageRenderings(
       if (html === null) return plain(insight, 0)
       return { value: { html, whole }, size: html.length, keep_ms: whole ? Number.POSITIVE_INFINITY : 0 }
     } catch (error) {
+      if (error instanceof AppError) throw error
       log.warn({ err: error, insight_id: insight.insight_id }, 'the page of an insight could not be rendered')
       return plain(insight, FAILED_MS)
     }

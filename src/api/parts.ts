@@ -30,6 +30,8 @@ export interface ApiParts {
     | 'data'
     | 'rateLimit'
     | 'workspaceRateLimit'
+    | 'maxQueued'
+    | 'maxRunning'
     | 'trustProxy'
     | 'metricsToken'
     | 'publicUrl'

@@ -89,7 +89,7 @@ export const readResult = operation({
     200: { description: 'The insight', schema: InsightView, media: INSIGHT_MEDIA },
     304: { description: 'If-None-Match names it' },
   },
-  errors: ['not_found', 'not_acceptable'],
+  errors: ['not_found', 'not_acceptable', 'workspace_busy'],
   async handle(call) {
     const { services, principal, query, request, reply } = call
     const { workspace_id } = principal

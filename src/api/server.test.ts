@@ -243,6 +243,8 @@ test('asks for the metrics token where one is set', async (t) => {
     data: null,
     rateLimit: null,
     workspaceRateLimit: null,
+    maxQueued: null,
+    maxRunning: null,
     trustProxy: false,
     metricsToken: 'a-metrics-token-of-16',
     publicUrl: null,

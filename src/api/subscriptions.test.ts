@@ -16,6 +16,8 @@ async function opened(t: Parameters<typeof openHarness>[0]): Promise<Harness> {
     data: null,
     rateLimit: null,
     workspaceRateLimit: null,
+    maxQueued: null,
+    maxRunning: null,
     trustProxy: false,
     metricsToken: null,
     publicUrl: null,

@@ -2,6 +2,9 @@ import assert from 'node:assert/strict'
 import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { test } from 'node:test'
+import type { PreviewOptions } from '../analysis/pool.ts'
+import { iso, systemClock } from '../runtime/clock.ts'
+import { sourceOf } from '../templates/lookup.ts'
 import { openHarness } from './harness.ts'
 
 const MARKDOWN = 'text/markdown'
@@ -223,4 +226,81 @@ test('gives a preview as the client wants it, without ids', async (t) => {
   assert.equal(json.title, 'Hello')
   assert.equal('insight_id' in json || 'skipped' in json, false)
   assert.match((await as('text/html')).text, /^<!doctype html>/)
+})
+
+const ENDLESS = `\`\`\`sql a
+select count(*) as a from range(1000000) a, range(1000000) b where a.range < b.range
+\`\`\`
+
+# Endless
+`
+
+test("a workspace's previews wait for each other, a job of another goes first, and too many are refused", async (t) => {
+  const { ask, parts, store, token } = await openHarness(t, { pool: 'real' })
+  const pool = parts.pool!
+  const begun: string[] = []
+  const first = Promise.withResolvers<void>()
+  const preview = pool.preview.bind(pool)
+  const gone = new AbortController()
+  t.mock.method(pool, 'preview', (task: Parameters<typeof preview>[0], options: PreviewOptions) =>
+    preview(task, {
+      ...options,
+      signal: gone.signal,
+      onBegin: () => {
+        begun.push(`preview of ${options.workspace_id}`)
+        first.resolve()
+      },
+    }),
+  )
+  await store.createWorkspace({ workspace_id: 'guests', name: 'Guests', data_folder: null })
+  await store.updateWorkspace({ workspace_id: 'guests', patch: { max_running: 1, max_queued: 5 } })
+  const guest = await token('guests', ['analyst'])
+  const asked = Array.from({ length: 6 }, () =>
+    ask('POST', '/v1alpha/jobs/templates/preview', { token: guest, body: { source: ENDLESS } }),
+  )
+  await first.promise
+  while (pool.stats().waiting < 5) await systemClock.sleep(5)
+  const refused = await ask('POST', '/v1alpha/jobs/templates/preview', {
+    token: guest,
+    body: { source: ENDLESS },
+  })
+  assert.deepEqual([refused.status, refused.json().code], [429, 'workspace_busy'])
+  assert.equal(refused.headers['retry-after'], '10')
+  assert.match(refused.json().detail, /\(max_queued: 5\)/)
+  const template = sourceOf('short', '# Short\n')
+  const job = pool.run(
+    {
+      kind: 'run',
+      template,
+      variables: {},
+      started_at: iso(systemClock.now()),
+      roots: { sample: {}, data: null },
+    },
+    { workspace_id: 'mine', onBegin: () => begun.push('job of mine') },
+  )
+  assert.deepEqual(begun, ['preview of guests'])
+  // The others begin after the job, or end without having begun.
+  gone.abort()
+  assert.equal((await job).status, 'done')
+  for (const answer of await Promise.all(asked)) assert.equal(answer.json().code, 'stopping')
+  assert.deepEqual(begun, ['preview of guests', 'job of mine'])
+  t.mock.restoreAll()
+  await store.updateWorkspace({ workspace_id: 'guests', patch: { max_running: 0 } })
+  const still = await ask('POST', '/v1alpha/jobs/templates/preview', {
+    token: guest,
+    body: { source: '# x' },
+  })
+  assert.match(still.json().detail, /\(max_running: 0\)/)
+})
+
+test('refuses a template of more blocks than are read, without asking the pool', async (t) => {
+  const { ask } = await openHarness(t)
+  const body = Array.from({ length: 5_000 }, (_, index) => `\`\`\`sql b${index}\nselect 1\n\`\`\`\n`).join('')
+  const checked = await ask('POST', '/v1alpha/jobs/templates/check', { body, type: MARKDOWN })
+  assert.deepEqual(
+    checked.json().faults.map(({ code, line }: { code: string; line: number }) => [code, line]),
+    [['too_many_blocks', 3_001]],
+  )
+  const put = await ask('PUT', '/v1alpha/jobs/templates/many', { body, type: MARKDOWN })
+  assert.deepEqual([put.status, put.json().errors[0].line], [422, 3_001])
 })

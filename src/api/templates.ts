@@ -162,7 +162,7 @@ export const checkTemplate = operation({
       schema: Type.Object({ faults: Type.Array(Fault), variables: Type.Array(VariableView) }),
     },
   },
-  errors: ['preview_failed'],
+  errors: ['preview_failed', 'workspace_busy'],
   async handle({ services, principal, body, signal }) {
     const template = sourceOf('draft', body)
     const { template: parsed, faults } = parsedTemplate(template)
@@ -205,7 +205,7 @@ export const previewTemplate = operation({
     template_vars: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
   }),
   replies: { 200: { description: 'The result', schema: PreviewView, media: INSIGHT_MEDIA } },
-  errors: ['preview_failed', 'not_acceptable', 'stopping'],
+  errors: ['preview_failed', 'not_acceptable', 'stopping', 'workspace_busy'],
   async handle(call) {
     const { services, principal, body, signal } = call
     const template = readSource('draft', body.source)
@@ -213,7 +213,10 @@ export const previewTemplate = operation({
     const started_at = iso(services.clock.now())
     const draft = templateSource(template)
     const lender = lenderFor(services, principal, draft, true)
-    const result = await services.pool.run(
+    const { workspace_id } = principal
+    const own = await services.store.getWorkspace(workspace_id)
+    const { maxRunning, maxQueued } = services.config
+    const result = await services.pool.preview(
       {
         kind: 'run',
         template: draft,
@@ -221,7 +224,13 @@ export const previewTemplate = operation({
         started_at,
         roots: await rootsOf(services, principal),
       },
-      { workspace_id: principal.workspace_id, signal: signal(), lender },
+      {
+        workspace_id,
+        signal: signal(),
+        lender,
+        max_running: own?.max_running ?? maxRunning,
+        max_queued: own?.max_queued ?? maxQueued,
+      },
     )
     return sendFindings(call, findingsOf(result), started_at)
   },
@@ -250,7 +259,7 @@ export const listChoices = operation({
       schema: Type.Object({ choices: Type.Array(Type.Unknown()) }),
     },
   },
-  errors: ['not_found', 'preview_failed'],
+  errors: ['not_found', 'preview_failed', 'workspace_busy'],
   async handle({ services, principal, params, query, signal }) {
     const { template, source } = await requireTemplate(services, principal, params.template_id)
     const variable = template.variables.find(({ name }) => name === query.variable)

@@ -94,10 +94,9 @@ async function analyse(
   const roots = await rootsOf(claimed, template, options)
   const done = new AbortController()
   const reporting = reportProgress(hold, done.signal, options)
-  hold.began = clock.monotonic()
+  let starting: Promise<void> | undefined
   try {
-    const starting = markStarted(hold, done.signal, options)
-    const running = pool.run(
+    const result = await pool.run(
       {
         kind: 'run',
         template,
@@ -108,6 +107,12 @@ async function analyse(
       {
         workspace_id: job.workspace_id,
         signal: hold.signal,
+        onBegin: () => {
+          hold.began = clock.monotonic()
+          starting = markStarted(hold, done.signal, options)
+          // Awaited below, once the analysis has ended.
+          starting.catch(() => undefined)
+        },
         lender: options.connections.lender({ workspace_id: job.workspace_id, template }),
         onProgress: (progress) => {
           hold.progress = progress
@@ -115,7 +120,6 @@ async function analyse(
         },
       },
     )
-    const result = await running
     done.abort()
     await starting
     return result

@@ -48,20 +48,21 @@ interface Run {
   end(result: RunResult): void
 }
 
-/** A pool whose runs the test ends; one whose signal is aborted ends as `stopped`, as the real one does. */
-function testPool() {
+/** A pool whose runs the test ends, the first `places` of them with a place from the start; one whose signal is aborted ends as `stopped`, as the real one does. */
+function testPool(places = Infinity) {
   const runs: Run[] = []
   const pool = {
     run: (task: Omit<RunTask, 'caps'>, options: RunOptions) =>
       new Promise<RunResult>((resolve) => {
         runs.push({ task, options, end: resolve })
+        if (runs.length <= places) options.onBegin?.()
         options.signal?.addEventListener('abort', () => resolve({ status: 'stopped' }))
       }),
   } as unknown as Pool
   return { pool, runs }
 }
 
-async function setUp({ concurrency = 1, drainMs = 1000 } = {}) {
+async function setUp({ concurrency = 1, drainMs = 1000, places = Infinity } = {}) {
   const home = await mkdtemp(path.join(tmpdir(), 'assay-worker-'))
   folders.push(home)
   const clock = new FakeClock()
@@ -87,7 +88,7 @@ async function setUp({ concurrency = 1, drainMs = 1000 } = {}) {
   const node = { node_id: 'node-1', name: 'host:1', roles: ['worker'], version: '1' }
   const lease = createLease({ store, clock, log: silentLog, node, leaseMs: 30_000 })
   await lease.register()
-  const { pool, runs } = testPool()
+  const { pool, runs } = testPool(places)
   const worker = createWorker({
     store,
     pool,
@@ -179,6 +180,23 @@ test('a job that ends within moments has its start written with its end, at the 
   stop()
   await running
   await store.close()
+})
+
+test('a job that waits for a place is not executing until it has one', async () => {
+  const { store, clock, runs, state, stop, running } = await setUp({ places: 0 })
+  const id = await enqueue(store)
+  await until(() => runs.length === 1)
+  for (let round = 0; round < 50; round += 1) {
+    await new Promise((resolve) => setImmediate(resolve))
+    clock.advance(100)
+  }
+  assert.equal((await state(id)).job_status, 'active')
+  runs[0]!.options.onBegin!()
+  await until(async () => (await state(id)).job_status === 'executing', clock)
+  runs[0]!.end(DONE)
+  await until(async () => (await state(id)).job_status === 'completed')
+  stop()
+  await running
 })
 
 test('a failed analysis ends its job with the error', async () => {
