@@ -2,13 +2,14 @@
  * Jobs that do nothing through four queues. `single`: one worker that holds one job at a time. `batch`: each as its own
  * documentation says that it is fastest. Jobs are queued before; the time is from the first claim to the last settle.
  */
+
+import { uuidv7 } from '@assay/model/ids'
+import type { ClaimedJob, Store } from '@assay/store/store'
 import { Queue, Worker } from 'bullmq'
 import { Logger, makeWorkerUtils, run } from 'graphile-worker'
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'
 import { PgBoss } from 'pg-boss'
-import { uuidv7 } from '../src/runtime/ids.ts'
-import type { ClaimedJob, Store } from '../src/store/store.ts'
 
 export type Mode = 'single' | 'batch'
 

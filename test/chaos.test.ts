@@ -1,8 +1,8 @@
 /** The short form of `npm run proof -- chaos --store sqlite`; chaos-postgres.test.ts has that of the other store. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { type ChaosOptions, chaos } from '../proofs/chaos.ts'
 import { missingPostgres } from './postgres.ts'
-import { type ChaosOptions, chaos } from './proofs/chaos.ts'
 
 const store: ChaosOptions['store'] = process.env.ASSAY_TEST_STORE === 'postgres' ? 'postgres' : 'sqlite'
 const missing = store === 'postgres' ? await missingPostgres() : null

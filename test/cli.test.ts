@@ -4,8 +4,8 @@ import { spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, before, test } from 'node:test'
-import { COMMANDS } from '../src/cli/commands.ts'
-import { EXIT } from '../src/cli/exit.ts'
+import { COMMANDS } from '../packages/cli/commands.ts'
+import { EXIT } from '../packages/cli/exit.ts'
 import { assay, cleanEnvironment, type Service, startService, temporaryFolder } from './service.ts'
 
 interface Outcome {

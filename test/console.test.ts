@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import path from 'node:path'
 import { after, before, test } from 'node:test'
 import type { Browser } from 'playwright-core'
-import { ensureConsole } from '../web/build.ts'
+import { ensureConsole } from '../packages/console/build.ts'
 import { openBrowser, openPage, signIn, type Watched } from './console/browser.ts'
 import { HOSTILE } from './console/hostile.ts'
 import {

@@ -1,7 +1,7 @@
 /** The short form of `npm run proof -- crash`. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { crash } from './proofs/crash.ts'
+import { crash } from '../proofs/crash.ts'
 
 test('nothing is lost, doubled or changed when the service is killed while jobs run', async (context) => {
   const seed = Number(process.env.ASSAY_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31))

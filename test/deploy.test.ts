@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
+import { ROLES, SETTINGS } from '@assay/service/config/config'
 import { parse } from 'yaml'
-import { ROLES, SETTINGS } from '../src/config.ts'
 
 const root = path.dirname(import.meta.dirname)
 const read = (file: string): string => readFileSync(path.join(root, file), 'utf8')

@@ -25,13 +25,12 @@ async function paste(scripts: string[], token: string, programs = process.env.PA
   const [port, receivers] = [await freePort(), await freePort()]
   const links = [
     'bin',
-    'src',
+    'packages',
     'templates',
     'package.json',
     'node_modules',
     'docs',
     'openapi.json',
-    'web',
     'test',
     'clients',
   ]

@@ -1,8 +1,8 @@
 /** Uploads on several nodes: what one took in the others read, change and run jobs over, from a shared folder and from a bucket. */
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import { type Client, createClient } from '../src/client.ts'
-import { startBucket, type TestBucket } from '../src/outgoing/harness.ts'
+import { type Client, createClient } from '@assay/client/client'
+import { startBucket, type TestBucket } from '../packages/net/harness.ts'
 import { missingPostgres, type Postgres, startPostgres } from './postgres.ts'
 import { type Service, startService, temporaryFolder } from './service.ts'
 

@@ -1,7 +1,7 @@
-/** The short form of test/proofs/fuzz.ts; the long one is "npm run proof -- fuzz". */
+/** The short form of proofs/fuzz.ts; the long one is "npm run proof -- fuzz". */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fuzz } from './proofs/fuzz.ts'
+import { fuzz } from '../proofs/fuzz.ts'
 
 test('answers whatever it is sent without a 5xx, each refusal as a problem, each answer as documented', async (t) => {
   const report = await fuzz({

@@ -4,11 +4,11 @@ import { fork } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
-import { METHODS } from '../src/analysis/methods/catalog.ts'
-import { CHART_TYPES } from '../src/insight.ts'
-import { type AnalysisBlock, type Template, VARIABLE_TYPES } from '../src/template.ts'
-import type { Expression } from '../src/templates/expressions.ts'
-import { readProse, type Statement } from '../src/templates/prose.ts'
+import { CHART_TYPES } from '@assay/model/insight'
+import { type AnalysisBlock, type Template, VARIABLE_TYPES } from '@assay/model/template'
+import type { Expression } from '../packages/engine/language/expressions.ts'
+import { readProse, type Statement } from '../packages/engine/language/prose.ts'
+import { METHODS } from '../packages/engine/methods/catalog.ts'
 import {
   gallery,
   galleryTasks,

@@ -15,7 +15,7 @@ if (wanted.length === 0 || wanted.includes('test/golden')) {
   await writeGolden()
   process.stdout.write('wrote test/golden\n')
 }
-const schema = 'src/store/postgres/schema.sql'
+const schema = 'packages/store/postgres/schema.sql'
 if (wanted.length === 0 || wanted.includes(schema)) {
   const missing = await missingPostgres()
   if (missing === null) {

@@ -1,6 +1,6 @@
 /** Of one job: that its events tell its way, and that each reached everyone who is to hear of it. */
-import { ENDING_EVENTS } from '../src/event.ts'
-import { isFinal } from '../src/job.ts'
+import { ENDING_EVENTS } from '@assay/model/event'
+import { isFinal } from '@assay/model/job'
 import type { JobStory, Of, Subscription } from './history.ts'
 import { endOf } from './history-jobs.ts'
 import { groupBy } from './history-order.ts'

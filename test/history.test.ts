@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ENDING_EVENTS } from '../src/event.ts'
+import { ENDING_EVENTS } from '@assay/model/event'
 import { checkHistory, type Entry, type SeenJob, type SeenMove, type Subscription } from './history.ts'
 
 const ID = 'job-1'

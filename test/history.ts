@@ -5,7 +5,7 @@
  * `event`, `insight`) is the service's own memory, which must agree with what was seen while it was made.
  */
 
-import type { JobStatus, JobView } from '../src/job.ts'
+import type { JobStatus, JobView } from '@assay/model/job'
 import { attemptFaults, endFaults, insightFaults, moveFaults, sharedInsightFaults } from './history-jobs.ts'
 import { deliveryFaults, eventFaults } from './history-messages.ts'
 import { groupBy } from './history-order.ts'

@@ -1,10 +1,10 @@
 /**
  * Receivers that misbehave in every way, through the whole service: each attempt is recorded as what it was, the delivery
- * goes on as it should, and the service is none the worse. (The same, one by one and faster: src/webhooks/send.test.ts.)
+ * goes on as it should, and the service is none the worse. (The same, one by one and faster: packages/service/webhooks/send.test.ts.)
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { type Client, createClient, type FullDelivery } from '../src/client.ts'
+import { type Client, createClient, type FullDelivery } from '@assay/client/client'
 import { type Mode, modes, type ReceiverOptions, selfSigned, startReceiver, startTrap } from './receiver.ts'
 import { startService, temporaryFolder } from './service.ts'
 

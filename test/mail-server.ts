@@ -1,8 +1,8 @@
 /** A real mail server for tests, that takes, refuses or keeps silent as it is told, and keeps what it has taken. */
 import type { AddressInfo } from 'node:net'
+import type { MailServer } from '@assay/service/config/config'
 import PostalMime, { type Email } from 'postal-mime'
 import { SMTPServer } from 'smtp-server'
-import type { MailServer } from '../src/config.ts'
 import { selfSigned } from './receiver.ts'
 
 export interface Taken {

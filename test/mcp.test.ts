@@ -1,9 +1,9 @@
 /** Agents, by the official client of the Model Context Protocol, over HTTP and over standard input and output. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { createClient } from '@assay/client/client'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
-import { createClient } from '../src/client.ts'
 import { assay, cleanEnvironment, type Service, startService, temporaryFolder } from './service.ts'
 
 const TOKEN = 'agents-test-token'

@@ -1,15 +1,15 @@
 /**
  * What a migration of PostgreSQL must obey, so that nodes of the version before go on beside it (CONTRIBUTING.md): it only
- * adds. `npm run proof -- upgrade` runs the version before on what the migrations make. SQLite has one process.
+ * adds. SQLite has one process.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
-import { TABLES_OF_WORKSPACE } from '../src/store/erasure.ts'
-import { readMigrations } from '../src/store/migrate.ts'
+import { TABLES_OF_WORKSPACE } from '../packages/store/erasure.ts'
+import { readMigrations } from '../packages/store/migrate.ts'
 
-const FOLDER = path.join(import.meta.dirname, '..', 'src', 'store', 'postgres', 'migrations')
+const FOLDER = path.join(import.meta.dirname, '..', 'packages', 'store', 'postgres', 'migrations')
 /** Said in a migration that takes away what the version before does not use any more. */
 const CONTRACT = /^-- contract: \S.{20,}/m
 

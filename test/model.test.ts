@@ -1,9 +1,9 @@
-/** The model itself on histories that are broken, and the short form of test/proofs/model.ts on both databases. */
+/** The model itself on histories that are broken, and the short form of proofs/model.ts on both databases. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { agreeWithModel } from '../proofs/model.ts'
 import { type Answer, apply, type Call, type Command, EMPTY, explains, type Model } from './model.ts'
 import { missingPostgres } from './postgres.ts'
-import { agreeWithModel } from './proofs/model.ts'
 
 const ok = (over: Partial<Answer> = {}): Answer => ({ status: 200, code: null, ...over })
 const refused = (status: number, code: string): Answer => ({ status, code })

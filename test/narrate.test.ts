@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
-import { createClient } from '../src/client.ts'
+import { createClient } from '@assay/client/client'
 import { eventually, type Service, startService, temporaryFolder } from './service.ts'
 
 const TOKEN = 'narrate-test-token'

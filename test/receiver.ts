@@ -9,7 +9,7 @@ import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo, Server, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { verify } from '../src/signature.ts'
+import { verify } from '@assay/model/signature'
 
 export interface Arrival {
   method: string

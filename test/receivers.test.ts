@@ -6,7 +6,7 @@ import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, test } from 'node:test'
-import { newSigningSecret, sign } from '../src/signature.ts'
+import { newSigningSecret, sign } from '@assay/model/signature'
 
 const folder = path.join(path.dirname(import.meta.dirname), 'docs/receivers')
 const temporary = mkdtempSync(path.join(tmpdir(), 'assay-receivers-'))

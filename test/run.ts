@@ -1,6 +1,6 @@
 /**
- * Runs the tests: every *.test.ts beside its file in src/, and the whole-system ones in test/. Arguments narrow by a
- * part of the path: "npm test -- src/store crash". A file that takes longer than its limit has failed.
+ * Runs the tests: every *.test.ts beside its file in packages/, and the whole-system ones in test/. Arguments narrow by a
+ * part of the path: "npm test -- packages/store crash". A file that takes longer than its limit has failed.
  */
 import { chmodSync, globSync, mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
@@ -17,8 +17,8 @@ const COSTLIEST = [
   'test/cli.test.ts',
   'test/console.test.ts',
   'test/takeover.test.ts',
-  'src/store/postgres/postgres.test.ts',
-  'src/analysis/pool.test.ts',
+  'packages/store/postgres/postgres.test.ts',
+  'packages/engine/run/pool.test.ts',
   'test/crash.test.ts',
   'test/gallery.test.ts',
   'test/model.test.ts',
@@ -29,8 +29,8 @@ const AT_ONCE = Math.min(availableParallelism() + 1, 8)
 const root = path.dirname(import.meta.dirname)
 const wanted = process.argv.slice(2)
 // Then the whole-system ones: what is short fills the gaps at the end.
-const found = ['test/**/*.test.ts', 'src/**/*.test.ts'].flatMap((pattern) =>
-  globSync(pattern, { cwd: root }).toSorted(),
+const found = ['test/**/*.test.ts', 'packages/**/*.test.ts'].flatMap((pattern) =>
+  globSync(pattern, { cwd: root, exclude: ['**/node_modules/**'] }).toSorted(),
 )
 const files = [...new Set([...COSTLIEST.filter((file) => found.includes(file)), ...found])].filter(
   (file) => wanted.length === 0 || wanted.some((part) => file.includes(part)),

@@ -3,11 +3,11 @@
  * from the parent; at each turn it works until nothing more is due, and says so.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Clock, systemClock } from '../src/runtime/clock.ts'
-import { silentLog } from '../src/runtime/log.ts'
-import { createMetrics } from '../src/runtime/metrics.ts'
-import { createScheduler, type SchedulerOptions } from '../src/schedules/scheduler.ts'
-import { openStore } from '../src/store/open.ts'
+import { type Clock, systemClock } from '@assay/model/clock'
+import { silentLog } from '@assay/service/runtime/log'
+import { createMetrics } from '@assay/service/runtime/metrics'
+import { openStore } from '@assay/store/open'
+import { createScheduler, type SchedulerOptions } from '../packages/service/schedules/scheduler.ts'
 
 const {
   SIMULATED_AT: begin,

@@ -1,8 +1,14 @@
 /** The short form of `npm run proof -- schedules`. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import {
+  postgresWorld,
+  type ScheduleOptions,
+  simulate,
+  sqliteWorld,
+  type World,
+} from '../proofs/schedules.ts'
 import { missingPostgres } from './postgres.ts'
-import { postgresWorld, type ScheduleOptions, simulate, sqliteWorld, type World } from './proofs/schedules.ts'
 
 const missing = await missingPostgres()
 const seed = Number(process.env.ASSAY_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31))

@@ -1,12 +1,12 @@
 /**
- * The receivers of the storm in a process of their own (test/proofs/storm.ts): all behind one port, each at /N. A tenth
+ * The receivers of the storm in a process of their own (proofs/storm.ts): all behind one port, each at /N. A tenth
  * hangs and a tenth answers 500, until they are told to come to their senses. What arrives is verified and handed over when
  * asked for; what comes to /lean/N is only counted. (Apart from the sender, because a busy event loop accepts one connection a turn.)
  */
 import { fork } from 'node:child_process'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { verify } from '../src/signature.ts'
+import { verify } from '@assay/model/signature'
 
 export type Kind = 'good' | 'hangs' | 'fails'
 

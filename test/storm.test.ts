@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { storm } from './proofs/storm.ts'
+import { storm } from '../proofs/storm.ts'
 
 test('in a storm of bad receivers, cuts and kills every event arrives under one id, and the good ones do not wait', async (t) => {
   const deadline = 3000

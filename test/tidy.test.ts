@@ -1,4 +1,4 @@
-/** The rules of the house as tests. The import table stands in ARCHITECTURE.md and is read from there. */
+/** Rules of the house that can be checked by reading files. A rule that matters is a test. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync } from 'node:fs'
@@ -7,35 +7,21 @@ import { test } from 'node:test'
 
 const root = path.dirname(import.meta.dirname)
 const read = (file: string): string => readFileSync(path.join(root, file), 'utf8')
-const sources = globSync('src/**/*.ts', { cwd: root }).toSorted()
+const list = (...patterns: string[]): string[] =>
+  globSync(patterns, { cwd: root, exclude: ['**/node_modules/**', '**/dist/**'] }).toSorted()
+
+const PACKAGES = list('packages/*/package.json').map((file) => path.basename(path.dirname(file)))
+const sources = list('packages/**/*.ts').filter((file) => !file.startsWith('packages/console/'))
 const production = sources.filter((file) => !isTestOnly(file))
-/** The console: its own world of imports, the same size and names. */
-const web = globSync('web/{src/**/,}*.{ts,tsx}', { cwd: root }).toSorted()
-const NOUNS = [
-  'job',
-  'template',
-  'insight',
-  'event',
-  'webhook',
-  'delivery',
-  'token',
-  'connection',
-  'connection-view',
-  'link',
-  'schedule',
-  'audit',
-  'cron',
-  'file',
-  'subscription',
-  'calendar',
-  'quantity',
-  'sum',
-  'collector',
-  'errors',
-].map((noun) => `src/${noun}.ts`)
+/** The console is a program of its own, in a browser: the same habits, but for those of a server's files. */
+const console_ = list('packages/console/**/*.{ts,tsx}')
+const everywhere = list('packages/**/*.{ts,tsx}', 'test/**/*.ts', 'proofs/**/*.ts')
+const testFiles = list('packages/**/*.test.ts', 'test/**/*.test.ts')
 
 function isTestOnly(file: string): boolean {
-  return /\.test\.ts$|\/(harness|conformance)(-[a-z]+)?\.ts$|\/conformance\//.test(file)
+  return /\.test\.ts$|\/(harness|conformance)(-[a-z]+)?\.ts$|\/conformance\/|-fixture\.ts$|-child\.ts$|\/sync-at-once\.ts$/.test(
+    file,
+  )
 }
 
 interface Import {
@@ -55,41 +41,32 @@ function importsOf(file: string): Import[] {
   return found
 }
 
-function resolveImport(file: string, target: string): string {
-  return path.posix.join(path.posix.dirname(file), target)
+interface Manifest {
+  name: string
+  version: string
+  exports?: Record<string, string>
+  dependencies?: Record<string, string>
+  devDependencies?: Record<string, string>
 }
 
-interface Row {
-  part: string
-  allowed: string[]
-  except: string[]
-  packages: string[]
-}
+const manifestOf = (name: string): Manifest => JSON.parse(read(`packages/${name}/package.json`)) as Manifest
+const packageOf = (file: string): string => file.split('/')[1]!
+const nameOf = (target: string): string =>
+  target
+    .split('/')
+    .slice(0, target.startsWith('@') ? 2 : 1)
+    .join('/')
 
-function importTable(): Row[] {
-  const section = read('ARCHITECTURE.md').split('## Who may import whom')[1]!.split('\n## ')[0]!
-  const rows = [...section.matchAll(/^\| `([^`]+)` \|([^|]*)\|([^|]*)\|$/gm)]
-  return rows.map((match) => {
-    const [may, but = ''] = match[2]!.split(' but ')
-    const paths = [...may!.matchAll(/`([^`]+)`/g)].map((part) => part[1]!)
-    return {
-      part: match[1]!,
-      allowed: [
-        ...paths,
-        ...(/\bnouns\b/.test(may!) ? NOUNS : []),
-        ...(/\btypes\b/.test(may!) ? ['types'] : []),
-      ],
-      except: [...but.matchAll(/`([^`]+)`/g)].map((part) => part[1]!),
-      packages: match[3]!
-        .split(',')
-        .map((name) => name.trim())
-        .filter(Boolean),
-    }
-  })
+/** The file that an import names; null for what is not ours. */
+function resolveImport(file: string, target: string): string | null {
+  if (target.startsWith('.')) return path.posix.join(path.posix.dirname(file), target)
+  if (!target.startsWith('@assay/')) return null
+  const [, name, ...rest] = target.split('/')
+  const subpath = rest.length === 0 ? '.' : `./${rest.join('/')}`
+  const exported = manifestOf(name!).exports?.[subpath]
+  assert.ok(exported, `${file} imports ${target}, which the package does not export`)
+  return path.posix.join('packages', name!, exported)
 }
-
-const covers = (pattern: string, file: string): boolean =>
-  pattern.endsWith('/') ? file.startsWith(pattern) : file === pattern
 
 /** The name of a function, its line and its length, by a scan of brackets that is good enough for formatted code. */
 function longFunctions(file: string, most: number): string[] {
@@ -109,51 +86,65 @@ function longFunctions(file: string, most: number): string[] {
   return found
 }
 
-test('the import table in ARCHITECTURE.md has a row for every source file', () => {
-  const table = importTable()
-  assert.ok(table.length >= 14, 'the table was found')
-  for (const file of production)
-    assert.ok(
-      table.some((row) => covers(row.part, file)),
-      file,
-    )
-})
-
-test('no file imports what its part may not', () => {
-  const table = importTable()
+test('a package imports what its package.json names, and nothing else', () => {
   const faults: string[] = []
-  for (const file of production) {
-    const row = table.find((candidate) => covers(candidate.part, file))!
-    for (const { target, typeOnly } of importsOf(file)) {
-      if (target.startsWith('node:')) continue
-      if (!target.startsWith('.')) {
-        const name = target
-          .split('/')
-          .slice(0, target.startsWith('@') ? 2 : 1)
-          .join('/')
-        if (!row.packages.includes(name) && !typeOnly) faults.push(`${file} imports the package ${name}`)
-        continue
+  for (const name of PACKAGES) {
+    const { dependencies = {}, devDependencies = {} } = manifestOf(name)
+    const allowed = new Set(
+      Object.keys(name === 'console' ? { ...dependencies, ...devDependencies } : dependencies),
+    )
+    for (const file of [...production, ...console_].filter((one) => packageOf(one) === name)) {
+      if (file.endsWith('/build.ts')) continue
+      for (const { target, typeOnly } of importsOf(file)) {
+        if (target.startsWith('node:')) continue
+        if (target.startsWith('.')) {
+          const inside = resolveImport(file, target)!.startsWith(`packages/${name}/`)
+          if (!inside) faults.push(`${file} leaves its package: ${target}`)
+        } else if (!allowed.has(nameOf(target)) && !(typeOnly && !target.startsWith('@assay/')))
+          faults.push(`${file} imports ${nameOf(target)}`)
       }
-      const resolved = resolveImport(file, target)
-      if (resolved === 'package.json') continue
-      const own = row.part.endsWith('/') && row.part !== 'src/' && resolved.startsWith(row.part)
-      const allowed = row.allowed.some(
-        (pattern) => covers(pattern, resolved) || (pattern === 'types' && typeOnly),
-      )
-      const refused = row.except.some((pattern) => covers(pattern, resolved))
-      if ((!own && !allowed) || refused) faults.push(`${file} imports ${resolved}`)
     }
   }
   assert.deepEqual(faults, [])
 })
 
+test('a package names no dependency that none of its files uses', () => {
+  for (const name of PACKAGES) {
+    const text = [...production, ...console_]
+      .filter((file) => packageOf(file) === name)
+      .map(read)
+      .join('\n')
+    for (const dependency of Object.keys(manifestOf(name).dependencies ?? {}))
+      assert.ok(text.includes(dependency), `${name} names ${dependency}`)
+  }
+})
+
+test('a package exports files that exist, and only what another package uses', () => {
+  const used = new Set(
+    everywhere.flatMap((file) =>
+      importsOf(file)
+        .map(({ target }) => target)
+        .filter((target) => target.startsWith('@assay/')),
+    ),
+  )
+  for (const name of PACKAGES)
+    for (const [subpath, file] of Object.entries(manifestOf(name).exports ?? {})) {
+      assert.ok(existsSync(path.join(root, 'packages', name, file)), `${name} exports ${subpath}`)
+      if (subpath !== '.')
+        assert.ok(
+          used.has(path.posix.join(`@assay/${name}`, subpath)),
+          `${name} exports ${subpath} to nobody`,
+        )
+    }
+})
+
 test('there is no import cycle', () => {
   const graph = new Map(
-    production.map((file) => [
+    [...production, ...console_].map((file) => [
       file,
       importsOf(file)
-        .filter(({ target, typeOnly }) => target.startsWith('.') && !typeOnly)
-        .map(({ target }) => resolveImport(file, target)),
+        .filter(({ typeOnly }) => !typeOnly)
+        .flatMap(({ target }) => resolveImport(file, target) ?? []),
     ]),
   )
   const done = new Set<string>()
@@ -163,21 +154,21 @@ test('there is no import cycle', () => {
     for (const next of graph.get(file) ?? []) visit(next, [...trail, file])
     done.add(file)
   }
-  for (const file of production) visit(file, [])
+  for (const file of graph.keys()) visit(file, [])
 })
 
 test('every imported file exists and every import ends in its file ending', () => {
   for (const file of sources) {
     for (const { target } of importsOf(file)) {
-      if (target.startsWith('.'))
-        assert.ok(existsSync(path.join(root, resolveImport(file, target))), `${file}: ${target}`)
+      const resolved = resolveImport(file, target)
+      if (resolved !== null) assert.ok(existsSync(path.join(root, resolved)), `${file}: ${target}`)
     }
   }
 })
 
 test('files have at most 500 lines and a median of about 120', () => {
   const lengths = production.map((file) => read(file).split('\n').length)
-  const long = [...production, ...web].filter((file) => read(file).split('\n').length > 501)
+  const long = [...production, ...console_].filter((file) => read(file).split('\n').length > 501)
   assert.deepEqual(long, [])
   const median = lengths.toSorted((a, b) => a - b)[Math.floor(lengths.length / 2)]!
   assert.ok(median <= 160, `the median is ${median} lines`)
@@ -185,37 +176,37 @@ test('files have at most 500 lines and a median of about 120', () => {
 
 test('functions have at most 70 lines', () => {
   assert.deepEqual(
-    [...production, ...web].flatMap((file) => longFunctions(file, 70)),
+    [...production, ...console_].flatMap((file) => longFunctions(file, 70)),
     [],
   )
 })
 
 test('no file or folder has a vague name', () => {
-  const vague =
-    /(^|\/)(utils?|helpers?|lib|common|types|interfaces|misc|shared|index|[a-z-]*manager)(\.tsx?|\/)/i
+  const vague = /(^|\/)(utils?|helpers?|lib|common|interfaces|misc|index|[a-z-]*manager)(\.tsx?|\/)/i
   assert.deepEqual(
-    [...sources, ...web, ...globSync('test/**/*.ts', { cwd: root })].filter((file) => vague.test(file)),
+    everywhere.filter((file) => vague.test(file)),
     [],
   )
 })
 
 test('names of files are lower case with hyphens', () => {
-  for (const file of [...sources, ...web])
+  for (const file of [...sources, ...console_])
     assert.match(path.basename(file), /^[a-z0-9]+(-[a-z0-9]+)*(\.test)?\.tsx?$/, file)
 })
 
 test('every source file begins by saying what it promises', () => {
-  const silent = [...production, ...web].filter((file) => !/^(#!.*\n)?(\/\*\*|\/\/)/.test(read(file)))
+  const silent = [...production, ...console_].filter((file) => !/^(#!.*\n)?(\/\*\*|\/\/)/.test(read(file)))
   assert.deepEqual(silent, [])
 })
 
 test('both databases have the same migrations', () => {
   const names = (kind: string): string[] =>
-    globSync(`src/store/${kind}/migrations/*.sql`, { cwd: root })
+    globSync(`packages/store/${kind}/migrations/*.sql`, { cwd: root })
       .map((file) => path.basename(file))
       .toSorted()
   assert.ok(names('sqlite').length > 0)
-  if (existsSync(path.join(root, 'src/store/postgres'))) assert.deepEqual(names('postgres'), names('sqlite'))
+  if (existsSync(path.join(root, 'packages/store/postgres')))
+    assert.deepEqual(names('postgres'), names('sqlite'))
 })
 
 test('there are no barrels, no default exports and no skipped or only tests', () => {
@@ -223,13 +214,13 @@ test('there are no barrels, no default exports and no skipped or only tests', ()
     assert.doesNotMatch(read(file), /^export \* from/m, file)
     assert.doesNotMatch(read(file), /^export default/m, file)
   }
-  for (const file of globSync(['src/**/*.test.ts', 'test/**/*.test.ts'], { cwd: root })) {
+  for (const file of testFiles) {
     assert.doesNotMatch(read(file), /\b(test|it|describe|suite)\.(only|todo)\(/, file)
   }
 })
 
 test('test titles are sentences of their own', () => {
-  for (const file of globSync(['src/**/*.test.ts', 'test/**/*.test.ts'], { cwd: root })) {
+  for (const file of testFiles) {
     const titles = [...read(file).matchAll(/^test\((['"`])(.+?)\1,/gm)].map((match) => match[2]!)
     assert.equal(new Set(titles).size, titles.length, `${file} repeats a title`)
     for (const title of titles) assert.ok(title.split(' ').length >= 3, `${file}: "${title}" is no sentence`)
@@ -250,11 +241,18 @@ test('nothing in the tree names a machine or a registry', () => {
 })
 
 test('versions in package.json are exact', () => {
-  const manifest = JSON.parse(read('package.json')) as Record<string, Record<string, string>>
-  for (const group of ['dependencies', 'devDependencies', 'optionalDependencies']) {
-    for (const [name, version] of Object.entries(manifest[group] ?? {}))
-      assert.match(version, /^\d/, `${name}@${version}`)
+  for (const file of ['package.json', ...list('packages/*/package.json')]) {
+    const manifest = JSON.parse(read(file)) as Record<string, Record<string, string>>
+    for (const group of ['dependencies', 'devDependencies', 'optionalDependencies']) {
+      for (const [name, version] of Object.entries(manifest[group] ?? {}))
+        assert.match(version, /^\d/, `${file}: ${name}@${version}`)
+    }
   }
+})
+
+test('all packages have one version', () => {
+  const { version } = JSON.parse(read('package.json')) as Manifest
+  for (const name of PACKAGES) assert.equal(manifestOf(name).version, version, name)
 })
 
 test('the lock holds every optional package of other platforms, so that npm ci works on each', () => {

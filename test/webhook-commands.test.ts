@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { after, before, test } from 'node:test'
-import { verify } from '../src/signature.ts'
+import { verify } from '@assay/model/signature'
 import { modes, startReceiver } from './receiver.ts'
 import { assay, cleanEnvironment, type Service, startService, temporaryFolder } from './service.ts'
 

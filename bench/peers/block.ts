@@ -3,8 +3,8 @@
  * job has it. `theirs`: DuckDB alone, its rows as plain values. Both in this process; answers with milliseconds.
  */
 import { DuckDBInstance } from '@duckdb/node-api'
-import { readTable } from '../../src/analysis/duckdb.ts'
-import { createGuard } from '../../src/analysis/sql-guard.ts'
+import { readTable } from '../../packages/engine/duckdb/duckdb.ts'
+import { createGuard } from '../../packages/engine/fence/sql-guard.ts'
 
 export interface BlockAsk {
   side: 'ours' | 'theirs'

@@ -1,6 +1,6 @@
 /** A worker node that claims and settles empty jobs, 20 at a time, until there are none; answers with their number. */
-import { systemClock } from '../../src/runtime/clock.ts'
-import { openStore } from '../../src/store/open.ts'
+import { systemClock } from '@assay/model/clock'
+import { openStore } from '@assay/store/open'
 
 const [url, node_id] = process.argv.slice(2) as [string, string]
 const store = await openStore({ url, home: '', clock: systemClock, publicUrl: null })

@@ -1,7 +1,8 @@
 /** What a claim and a settle cost on PostgreSQL as what lies in the store grows: finished jobs, then a long queue. */
+
+import { systemClock } from '@assay/model/clock'
+import { openStore } from '@assay/store/open'
 import { Client } from 'pg'
-import { systemClock } from '../../src/runtime/clock.ts'
-import { openStore } from '../../src/store/open.ts'
 import { missingPostgres, type Postgres, startPostgres } from '../../test/postgres.ts'
 import { atLeast, type Figure, type Missing } from '../figure.ts'
 import { type Form, inTurns } from '../measure.ts'

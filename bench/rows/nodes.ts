@@ -1,7 +1,7 @@
 /** Claims and settles on PostgreSQL as worker nodes are added. */
-import { systemClock } from '../../src/runtime/clock.ts'
-import { openStore } from '../../src/store/open.ts'
-import type { Store } from '../../src/store/store.ts'
+import { systemClock } from '@assay/model/clock'
+import { openStore } from '@assay/store/open'
+import type { Store } from '@assay/store/store'
 import { missingPostgres, startPostgres } from '../../test/postgres.ts'
 import type { Figure, Missing } from '../figure.ts'
 import { type Form, inTurns, startPeer } from '../measure.ts'

@@ -1,6 +1,6 @@
 /** Claiming and settling empty jobs on PostgreSQL, one at a time and in batches, beside queue libraries as durable. */
-import { systemClock } from '../../src/runtime/clock.ts'
-import { openStore } from '../../src/store/open.ts'
+import { systemClock } from '@assay/model/clock'
+import { openStore } from '@assay/store/open'
 import { missingPostgres, startPostgres } from '../../test/postgres.ts'
 import { atLeast, type Figure, type Missing } from '../figure.ts'
 import { type Form, inTurns } from '../measure.ts'

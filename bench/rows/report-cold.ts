@@ -1,7 +1,7 @@
 /** A whole report over 3 million flights from a cold process: `assay run`, beside DuckDB alone and a peer with such queries. */
 import { readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
-import { sampleFiles } from '../../src/templates/samples.ts'
+import { sampleFiles } from '@assay/engine/reading/samples'
 import { atMost, type Figure, type Missing } from '../figure.ts'
 import { environment, type Form, inTurns, ROOT, withFolder } from '../measure.ts'
 import { runTree, type TreeUse } from '../process-tree.ts'

@@ -5,9 +5,9 @@
  */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { METHODS } from '../../src/analysis/methods/catalog.ts'
-import { columnsOf, outcomeOf } from '../../src/analysis/methods/harness.ts'
-import { sampleFiles } from '../../src/templates/samples.ts'
+import { sampleFiles } from '@assay/engine/reading/samples'
+import { METHODS } from '../../packages/engine/methods/catalog.ts'
+import { columnsOf, outcomeOf } from '../../packages/engine/methods/harness.ts'
 
 export const HORIZON = 18
 const PERIOD = 12

@@ -1,10 +1,10 @@
 /** The certified values of NIST's Statistical Reference Datasets beside those of describe, regression and anova. */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { anova } from '../../src/analysis/methods/anova.ts'
-import { describe } from '../../src/analysis/methods/describe.ts'
-import { columnsOf, outcomeOf } from '../../src/analysis/methods/harness.ts'
-import { regression } from '../../src/analysis/methods/regression.ts'
+import { anova } from '../../packages/engine/methods/anova.ts'
+import { describe } from '../../packages/engine/methods/describe.ts'
+import { columnsOf, outcomeOf } from '../../packages/engine/methods/harness.ts'
+import { regression } from '../../packages/engine/methods/regression.ts'
 import { digits, type Figure } from './figure.ts'
 
 type Certified = Record<string, number>

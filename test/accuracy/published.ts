@@ -1,12 +1,12 @@
 /** Answers that others published (R, statsmodels, pyMannKendall, papers) beside those of our methods. */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { compareRates, fisher } from '../../src/analysis/methods/arms.ts'
-import { METHODS } from '../../src/analysis/methods/catalog.ts'
-import { columnsOf, outcomeOf } from '../../src/analysis/methods/harness.ts'
-import { type EtsState, etsFilter, etsForecast, fitForm } from '../../src/analysis/numeric/ets.ts'
-import { generalisedEsd } from '../../src/analysis/numeric/outliers.ts'
-import { stl, stlOptions } from '../../src/analysis/numeric/stl.ts'
+import { METHODS } from '../../packages/engine/methods/catalog.ts'
+import { columnsOf, outcomeOf } from '../../packages/engine/methods/harness.ts'
+import { compareRates, fisher } from '../../packages/engine/methods/shared/arms.ts'
+import { type EtsState, etsFilter, etsForecast, fitForm } from '../../packages/engine/numeric/ets.ts'
+import { generalisedEsd } from '../../packages/engine/numeric/outliers.ts'
+import { stl, stlOptions } from '../../packages/engine/numeric/stl.ts'
 import { type Figure, figures } from './figure.ts'
 
 type Table = Record<string, number[]> & { newcombe: number[][]; bogra: (number | null)[]; r: string }

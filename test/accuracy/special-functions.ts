@@ -1,10 +1,10 @@
 /** How far the special functions are from the values of an arbitrary-precision tool. */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import * as distributions from '../../src/analysis/numeric/distributions.ts'
-import { erfc, logGamma } from '../../src/analysis/numeric/gamma.ts'
+import * as distributions from '../../packages/engine/numeric/distributions.ts'
+import { erfc, logGamma } from '../../packages/engine/numeric/gamma.ts'
 
-const FILE = path.join(import.meta.dirname, '../../src/analysis/numeric/fixtures/special-functions.json')
+const FILE = path.join(import.meta.dirname, '../../packages/engine/numeric/fixtures/special-functions.json')
 
 const FUNCTIONS: Record<string, (a: number, b: number, c: number) => number> = {
   ...distributions,

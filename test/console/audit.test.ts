@@ -1,8 +1,8 @@
 /** The audit trail in the console: what others did, found by filters that stand in the address. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ACTIONS } from '../../src/audit.ts'
-import { ACTIONS as TOLD } from '../../web/src/audit.ts'
+import { ACTIONS } from '@assay/model/audit'
+import { ACTIONS as TOLD } from '../../packages/console/src/audit.ts'
 import { stand } from './stand.ts'
 import { apiOf, assertAccessible, assertPages, button, link, runJob } from './steps.ts'
 

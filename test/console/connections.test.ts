@@ -103,7 +103,7 @@ test('holds a secret only while it is typed, keeps it unless another is typed, a
   await page.getByText('5,000', { exact: true }).waitFor()
   await button(page, 'Test').click()
   await page.getByText(/^It cannot be used\. /).waitFor()
-  const secret = async () => (await api.connections.list()).items[0].secrets.password
+  const secret = async () => (await api.connections.list()).items[0]!.secrets.password
   const first = await secret()
 
   await button(page, 'Change').click()

@@ -2,7 +2,7 @@
 import path from 'node:path'
 import { after, before } from 'node:test'
 import type { Browser } from 'playwright-core'
-import { ensureConsole } from '../../web/build.ts'
+import { ensureConsole } from '../../packages/console/build.ts'
 import { type Service, startService, temporaryFolder } from '../service.ts'
 import { openBrowser, openPage, signIn, type Watched } from './browser.ts'
 import { apiOf, assertSilent, TOKEN } from './steps.ts'

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { createClient } from '@assay/client/client'
 import type { Browser, Page } from 'playwright-core'
-import { createClient } from '../../src/client.ts'
 import { openPage, signIn, type Watched } from './browser.ts'
 
 export const TOKEN = 'console-token-0123456789'

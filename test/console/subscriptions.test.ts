@@ -55,7 +55,7 @@ test('says how the first is made, refuses a bad address beside its field, and ma
 test('mails the end of a job, and says in a sentence why a job was not told', async () => {
   const { page } = stood.watched
   const api = apiOf(stood.service.url)
-  const [subscription] = (await api.subscriptions.list()).items
+  const subscription = (await api.subscriptions.list()).items[0]!
   held = []
   const job = await runJob(stood.service.url, 'penguins')
   assert.match((await mail.next()).mail.subject ?? '', /penguins/)
@@ -97,7 +97,7 @@ test('keeps the address of a chat out of sight, and replaces it only where anoth
   await page.getByRole('heading', { name: /^http:\/\/127\.0\.0\.1:9\/••••/ }).waitFor()
   await button(page, 'Send a test').click()
   await page.getByText('Nothing listens at that address').waitFor()
-  const [chat] = (await api.subscriptions.list({ kind: 'slack' })).items
+  const chat = (await api.subscriptions.list({ kind: 'slack' })).items[0]!
   await button(page, 'Change').click()
   await page.getByText(/^Set: http/).waitFor()
   await assertAccessible(page, 'a subscription that is changed')
@@ -124,9 +124,9 @@ test('keeps the address of a chat out of sight, and replaces it only where anoth
 test('every page of subscriptions is accessible and fits a phone, and a viewer may only look', async () => {
   const { service, browser, watched } = stood
   const api = apiOf(service.url)
-  const [chat] = (await api.subscriptions.list({ kind: 'slack' })).items
+  const chat = (await api.subscriptions.list({ kind: 'slack' })).items[0]!
   const { subscription_id } = chat
-  const [delivery] = (await api.subscriptions.deliveries(subscription_id)).items
+  const delivery = (await api.subscriptions.deliveries(subscription_id)).items[0]!
   const address = `/subscriptions/${subscription_id}`
   await assertPages(browser, service.url, [
     '/subscriptions',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Insight } from '../../web/src/insights.ts'
-import { shownNumber, traceNumber } from '../../web/src/trace.ts'
+import type { Insight } from '../../packages/console/src/insights.ts'
+import { shownNumber, traceNumber } from '../../packages/console/src/trace.ts'
 
 const column = (name: string) => ({ name, type: 'number' as const, database_type: 'DOUBLE' })
 const INSIGHT = {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { VariableView } from '@assay/model/template'
 import * as fc from 'fast-check'
-import type { VariableView } from '../../src/template.ts'
-import { readSets, SETS_MOST } from '../../web/src/variable-sets.ts'
+import { readSets, SETS_MOST } from '../../packages/console/src/variable-sets.ts'
 
 const variable = (name: string, type: VariableView['type']) => ({ name, type }) as VariableView
 const VARIABLES = [variable('origin', 'string'), variable('arms', 'list')]

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Attempt } from '../../src/delivery.ts'
-import type { JobView } from '../../src/job.ts'
-import type { WebhookView } from '../../src/webhook.ts'
-import { ago, duration } from '../../web/src/times.ts'
-import { whyDelivery, whyNone as whyNoneAt } from '../../web/src/why.ts'
+import type { Attempt } from '@assay/model/delivery'
+import type { JobView } from '@assay/model/job'
+import type { WebhookView } from '@assay/model/webhook'
+import { ago, duration } from '../../packages/console/src/times.ts'
+import { whyDelivery, whyNone as whyNoneAt } from '../../packages/console/src/why.ts'
 
 const NOW = Date.parse('2026-01-31T12:00:00.000Z')
 

@@ -4,8 +4,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { FakeClock } from '../../src/runtime/clock.ts'
-import { uuidv7 } from '../../src/runtime/ids.ts'
+import { FakeClock } from '@assay/model/clock'
+import { uuidv7 } from '@assay/model/ids'
+import { openStore } from '@assay/store/open'
 import {
   addWebhook,
   claimAll,
@@ -14,8 +15,7 @@ import {
   outcome,
   register,
   send,
-} from '../../src/store/conformance/given.ts'
-import { openStore } from '../../src/store/open.ts'
+} from '../../packages/store/conformance/given.ts'
 
 const YEAR = 365 * 86_400_000
 

@@ -1,0 +1,152 @@
+/** A command: one row of the table from which parsing and help come, and the function that does it. */
+import { parseArgs } from 'node:util'
+import { flagOf, SETTINGS, type SettingName } from '@assay/service/config/config'
+import { UsageError } from './exit.ts'
+
+export interface Option {
+  type: 'string' | 'boolean'
+  short?: string
+  multiple?: boolean
+  /** What stands for the value in the help. */
+  value?: string
+  doc: string
+}
+
+export interface Command {
+  /** One or two words: "serve", "jobs list". */
+  name: string
+  /** As the help shows them: "FILE...", "ID", "[NAME]". */
+  operands: string
+  summary: string
+  /** More for the command's own help. */
+  details?: string
+  options: Record<string, Option>
+  /** Stops by itself when `signal` is aborted; any other command is ended at once. */
+  listens?: boolean
+  run(call: Call): Promise<number>
+}
+
+/** What a command is called with. */
+export interface Call {
+  operands: string[]
+  /** Options of the command and flags of settings alike. */
+  text(name: string): string | undefined
+  on(name: string): boolean
+  all(name: string): string[]
+  /** Settings given as flags. */
+  settings: Partial<Record<SettingName, string>>
+  environment: NodeJS.ProcessEnv
+  /** Aborted by Ctrl-C or SIGTERM. */
+  signal: AbortSignal
+}
+
+export const JSON_OPTION: Option = { type: 'boolean', doc: 'Print JSON for programs' }
+
+const COMMON: Record<string, Option> = {
+  help: { type: 'boolean', short: 'h', doc: 'Show this help' },
+  url: {
+    type: 'string',
+    value: 'URL',
+    doc: 'Address of a service elsewhere (ASSAY_URL); else the one of this home',
+  },
+}
+
+const settingNames = new Map(
+  (Object.keys(SETTINGS) as SettingName[]).map((name) => [flagOf(name).slice(2), name]),
+)
+
+function settingOptions(): Record<string, Option> {
+  return Object.fromEntries(
+    [...settingNames].map(([flag, name]) => [
+      flag,
+      { type: 'string' as const, value: 'VALUE', doc: SETTINGS[name].doc },
+    ]),
+  )
+}
+
+/** "FILE..." takes one or more, "[NAME]" none or one, "A B" two. */
+function operandRange(operands: string): { least: number; most: number } {
+  const words = operands.split(' ').filter(Boolean)
+  const least = words.filter((word) => !word.startsWith('[')).length
+  const open = words.some((word) => word.replace(/\]$/, '').endsWith('...'))
+  return { least, most: open ? Number.POSITIVE_INFINITY : words.length }
+}
+
+/** Finds the command that the words begin with: the longest name wins. */
+export function findCommand(commands: readonly Command[], words: readonly string[]): Command | undefined {
+  return commands
+    .filter(({ name }) => name.split(' ').every((word, index) => words[index] === word))
+    .toSorted((a, b) => b.name.length - a.name.length)[0]
+}
+
+/** `args` without the command's own name. Throws UsageError. */
+export function parseCall(
+  command: Command,
+  args: string[],
+  environment: NodeJS.ProcessEnv,
+  signal: AbortSignal,
+): Call & { help: boolean } {
+  const options: Record<string, Option> = { ...settingOptions(), ...COMMON, ...command.options }
+  const parsed = parse(options, args, command)
+  const values = parsed.values as Record<string, string | boolean | string[] | undefined>
+  const help = values.help === true
+  const { least, most } = operandRange(command.operands)
+  if (!help && (parsed.positionals.length < least || parsed.positionals.length > most)) {
+    throw new UsageError(
+      `usage: assay ${command.name}${command.operands ? ` ${command.operands}` : ''}   (assay ${command.name} --help)`,
+    )
+  }
+  const settings: Call['settings'] = {}
+  for (const [flag, name] of settingNames) {
+    const value = values[flag]
+    if (typeof value === 'string' && !(flag in command.options)) settings[name] = value
+  }
+  return {
+    help,
+    operands: parsed.positionals,
+    text: (name) => (typeof values[name] === 'string' ? values[name] : undefined),
+    on: (name) => values[name] === true,
+    all: (name) => (Array.isArray(values[name]) ? values[name] : []),
+    settings,
+    environment,
+    signal,
+  }
+}
+
+function parse(options: Record<string, Option>, args: string[], command: Command) {
+  const known = Object.fromEntries(
+    Object.entries(options).map(([name, { type, short, multiple }]) => [
+      name,
+      { type, ...(short ? { short } : {}), ...(multiple ? { multiple } : {}) },
+    ]),
+  )
+  try {
+    return parseArgs({ args, options: known, allowPositionals: true })
+  } catch (error) {
+    const sentence = (error as Error).message.split('. ')[0]!
+    throw new UsageError(`${sentence}. See "assay ${command.name} --help".`)
+  }
+}
+
+/** A whole number given as an option. */
+export function numberOption(call: Call, name: string, least: number, most: number): number | undefined {
+  const text = call.text(name)
+  if (text === undefined) return undefined
+  const number = Number(text)
+  if (!/^-?\d+$/.test(text) || number < least || number > most)
+    throw new UsageError(
+      `--${name} takes a whole number from ${least} to ${most}, not ${JSON.stringify(text)}.`,
+    )
+  return number
+}
+
+/** "name=value" options as an object. */
+export function pairsOption(call: Call, name: string): Record<string, string> {
+  return Object.fromEntries(
+    call.all(name).map((pair) => {
+      const at = pair.indexOf('=')
+      if (at < 1) throw new UsageError(`--${name} takes NAME=VALUE, not ${JSON.stringify(pair)}.`)
+      return [pair.slice(0, at), pair.slice(at + 1)]
+    }),
+  )
+}

@@ -1,0 +1,85 @@
+/**
+ * How a command reaches the service: the one at ASSAY_URL, else the one that runs on this home, else one that this
+ * command starts for itself on the home's store, without workers, until it is done. All three speak HTTP, so each
+ * command exists once.
+ */
+import { access } from 'node:fs/promises'
+import path from 'node:path'
+import { type Client, createClient } from '@assay/client/client'
+import { type Config, ConfigError, resolveConfig } from '@assay/service/config/config'
+import type { Call } from './command.ts'
+import { EXIT, ExitError } from './exit.ts'
+import { findServer } from './server-file.ts'
+
+export interface Connection {
+  client: Client
+  /** Whether a service runs that will work on what is queued. */
+  served: boolean
+  close(): Promise<void>
+}
+
+/** A person waits: after about two seconds the command says that nobody answers. */
+const REPEATS = 3
+const nothing = async (): Promise<void> => undefined
+
+function remote(url: string, call: Call): Connection {
+  const token = call.settings.token ?? call.environment.ASSAY_TOKEN
+  if (!URL.canParse(url)) throw new ConfigError(`ASSAY_URL: ${JSON.stringify(url)} is no address.`)
+  if (!token) throw new ConfigError('ASSAY_TOKEN: a service at ASSAY_URL needs a token.')
+  return { client: createClient({ url, token, retries: REPEATS }), served: true, close: nothing }
+}
+
+async function hasStore(config: Config): Promise<boolean> {
+  if (config.store.startsWith('postgres')) return true
+  const file = config.store.replace(/^sqlite:/, '') || path.join(config.home, 'assay.db')
+  return access(file).then(
+    () => true,
+    () => false,
+  )
+}
+
+async function ownService(config: Config, roles: Config['roles']): Promise<Connection> {
+  const { startApp } = await import('@assay/service/app')
+  const { makeLocalToken } = await import('./local-token.ts')
+  const app = await startApp({ config: { ...config, host: '127.0.0.1', port: 0, roles } })
+  const local = await makeLocalToken(app.store, config.home)
+  return {
+    client: createClient({ url: app.url, token: local.token }),
+    served: roles.includes('worker'),
+    async close() {
+      await local.remove()
+      await app.stop()
+    },
+  }
+}
+
+/** `alone`: where no service runs, one that works on jobs is started here, on a new home, too. */
+export async function connect(call: Call, { alone = false } = {}): Promise<Connection> {
+  const url = call.text('url') ?? call.environment.ASSAY_URL
+  if (url) return remote(url, call)
+  const { config } = resolveConfig(call.environment, call.settings)
+  const server = await findServer(config.home)
+  if (server) {
+    const client = createClient({ url: server.url, token: config.token ?? server.token, retries: REPEATS })
+    return { client, served: true, close: nothing }
+  }
+  if (alone) return ownService(config, config.roles)
+  if (await hasStore(config)) return ownService(config, ['api'])
+  throw new ExitError(
+    EXIT.unavailable,
+    `No service runs on ${config.home} and it holds no data yet: start one with "assay serve", or set ASSAY_URL and ASSAY_TOKEN.`,
+  )
+}
+
+/** Runs `use` with a connection and closes it afterwards. */
+export async function withClient(
+  call: Call,
+  use: (client: Client, connection: Connection) => Promise<number>,
+): Promise<number> {
+  const connection = await connect(call)
+  try {
+    return await use(connection.client, connection)
+  } finally {
+    await connection.close()
+  }
+}

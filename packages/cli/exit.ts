@@ -1,0 +1,69 @@
+/** Exit codes that scripts can rely on (docs/cli.md), and which error ends with which. */
+import { ClientError } from '@assay/client/client'
+import { AppError } from '@assay/model/errors'
+import { SignatureError } from '@assay/model/signature'
+import { ConfigError } from '@assay/service/config/config'
+
+export const EXIT = {
+  ok: 0,
+  /** The job failed or was canceled, faults were found, a delivery did not arrive. */
+  failed: 1,
+  usage: 2,
+  notFound: 3,
+  /** The service refused what was asked: a conflict or a value that does not fit. */
+  refused: 4,
+  unavailable: 69,
+  internal: 70,
+  later: 75,
+  forbidden: 77,
+  config: 78,
+  interrupted: 130,
+} as const
+
+/** A command line that cannot be understood: the sentence says what to write instead. */
+export class UsageError extends Error {}
+
+/** A command that ends with a sentence and a code. */
+export class ExitError extends Error {
+  readonly code: number
+
+  constructor(code: number, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+function codeOfStatus(status: number): number {
+  if (status === 404) return EXIT.notFound
+  if (status === 401 || status === 403) return EXIT.forbidden
+  if (status === 429 || status === 202) return EXIT.later
+  if (status >= 400 && status < 500) return EXIT.refused
+  return EXIT.unavailable
+}
+
+/** Clients are not told what the database said; who starts a node with it is. */
+function withCause({ code, message, cause }: AppError): string {
+  if (code !== 'store_unavailable' || !(cause instanceof Error)) return message
+  return `${message} It said: ${cause.message}. (ASSAY_STORE says where it is.)`
+}
+
+/** What to tell, and the code to end with. An error that nobody foresaw is shown whole. */
+export function describeFailure(error: unknown): { code: number; message: string } {
+  if (error instanceof UsageError) return { code: EXIT.usage, message: error.message }
+  if (error instanceof ExitError) return { code: error.code, message: error.message }
+  if (error instanceof SignatureError && error.fault === 'key_invalid')
+    return { code: EXIT.usage, message: `--secret: ${error.message}` }
+  if (error instanceof ConfigError) return { code: EXIT.config, message: error.message }
+  if (error instanceof ClientError) {
+    const request = error.problem ? ` (request ${error.problem.request_id})` : ''
+    const shown = error.status >= 500 ? `${error.message}${request}` : error.message
+    return { code: error.code === 'invalid' ? EXIT.refused : codeOfStatus(error.status), message: shown }
+  }
+  if (error instanceof AppError) return { code: codeOfStatus(error.status), message: withCause(error) }
+  if (error instanceof Error && error.name === 'AbortError')
+    return { code: EXIT.interrupted, message: 'Interrupted.' }
+  return {
+    code: EXIT.internal,
+    message: error instanceof Error ? (error.stack ?? error.message) : String(error),
+  }
+}

@@ -1,0 +1,74 @@
+/** A template as a file on this machine, with the partials beside it, and what it may read here. */
+import { readdir, readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { type Parsed, parseTemplate } from '@assay/engine/reading/parse'
+import { reachablePartials, templateVersion } from '@assay/engine/reading/partials'
+import type { Lender } from '@assay/engine/run/lending'
+import type { Roots } from '@assay/engine/run/protocol'
+import type { TemplateSource } from '@assay/model/template'
+import { DEFAULT_WORKSPACE } from '@assay/model/token'
+import { type Config, ConfigError } from '@assay/service/config/config'
+import { EXIT, ExitError } from './exit.ts'
+
+const TEMPLATE_ENDING = '.md'
+
+async function readPartials(folder: string): Promise<Record<string, string>> {
+  const names = await readdir(folder).catch(() => [])
+  const files = names.filter((name) => name.endsWith(TEMPLATE_ENDING)).toSorted()
+  const texts = files.map(async (name) => [
+    path.basename(name, TEMPLATE_ENDING),
+    await readFile(path.join(folder, name), 'utf8'),
+  ])
+  return Object.fromEntries(await Promise.all(texts)) as Record<string, string>
+}
+
+/** Throws ExitError where the file cannot be read. */
+export async function readText(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT')
+      throw new ExitError(EXIT.notFound, `${file} cannot be read: there is no such file.`)
+    const reason = code === 'EISDIR' ? 'it is a folder' : message
+    throw new ExitError(EXIT.failed, `${file} cannot be read: ${reason}.`)
+  }
+}
+
+/** Throws ExitError where the file cannot be read. */
+export async function readTemplate(file: string): Promise<{ source: TemplateSource; parsed: Parsed }> {
+  const text = await readText(file)
+  const all = await readPartials(path.join(path.dirname(file), 'partials'))
+  const partials = reachablePartials(text, all)
+  const template_id = path.basename(file, TEMPLATE_ENDING)
+  const parsed = parseTemplate({ template_id, source: text, partials })
+  return { source: { template_id, version: templateVersion(text, partials), source: text, partials }, parsed }
+}
+
+/** What a template may read here: the sample data, the data folder, and what the default workspace has uploaded. */
+export async function localRoots(config: Config): Promise<Roots> {
+  const { sampleFiles } = await import('@assay/engine/reading/samples')
+  const { openFiles } = await import('@assay/service/files/open')
+  const files = await openFiles(config)
+  const own = await files.roots(DEFAULT_WORKSPACE, true)
+  await files.close()
+  return { sample: sampleFiles(), data: config.data, ...own }
+}
+
+/** The connections of the file that ASSAY_CONNECTIONS names, for a template on this machine. Throws ConfigError. */
+export async function localLender(
+  config: Config,
+  environment: NodeJS.ProcessEnv,
+  template: TemplateSource,
+): Promise<Lender> {
+  const { openBook } = await import('@assay/service/connections/book')
+  const { SettingsFault } = await import('@assay/service/connections/settings-file')
+  const { connections: file, connectionTargets: targets } = config
+  const book = await openBook({ store: null, secrets: null, file, targets, environment }).catch(
+    (error: unknown) => {
+      if (!(error instanceof SettingsFault)) throw error
+      throw new ConfigError(`ASSAY_CONNECTIONS: ${error.message}`, { cause: error })
+    },
+  )
+  return book.lender({ workspace_id: DEFAULT_WORKSPACE, template })
+}

@@ -1,0 +1,19 @@
+/** The admin token with which the command line speaks to the service on the same home. It lives as long as the run. */
+import { hostname } from 'node:os'
+import { DEFAULT_WORKSPACE } from '@assay/model/token'
+import { replaceToken } from '@assay/service/app/accounts'
+import type { Store } from '@assay/store/store'
+
+export async function makeLocalToken(
+  store: Store,
+  home: string,
+): Promise<{ token: string; remove(): Promise<void> }> {
+  const name = `command line on ${hostname()} (${home})`.slice(0, 255)
+  const { token, token_id } = await replaceToken(store, name)
+  return {
+    token,
+    async remove() {
+      await store.deleteToken({ workspace_id: DEFAULT_WORKSPACE, token_id }).catch(() => false)
+    },
+  }
+}

@@ -1,0 +1,66 @@
+/** What commands print: plain tables, JSON, and the progress of a job on stderr. */
+import type { JobStatus, Progress } from '@assay/model/job'
+
+export function out(text: string): void {
+  process.stdout.write(text)
+}
+
+export function say(text: string): void {
+  process.stderr.write(`${text}\n`)
+}
+
+export function printJson(value: unknown): void {
+  out(`${JSON.stringify(value, null, 2)}\n`)
+}
+
+/** Columns as wide as their widest cell; two spaces between. */
+export function table(header: string[], rows: (string | number | null)[][]): string {
+  const cells = [header, ...rows.map((row) => row.map((cell) => (cell === null ? '-' : String(cell))))]
+  const widths = header.map((_, column) => Math.max(...cells.map((row) => row[column]!.length)))
+  const line = (row: string[]): string =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column]!))
+      .join('  ')
+      .trimEnd()
+  return `${cells.map(line).join('\n')}\n`
+}
+
+const BAR_CELLS = 24
+const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉']
+
+/** "██████▌                  27 %" */
+export function bar(percent: number): string {
+  const share = Math.min(100, Math.max(0, percent)) / 100
+  const eighths = Math.round(share * BAR_CELLS * 8)
+  const filled = '█'.repeat(Math.floor(eighths / 8)) + EIGHTHS[eighths % 8]!
+  return `${filled.padEnd(BAR_CELLS)} ${String(Math.round(share * 100)).padStart(3)} %`
+}
+
+export interface ProgressLine {
+  show(status: JobStatus, progress: Progress): void
+  end(): void
+}
+
+/** On a terminal one line that is drawn over; elsewhere a line for each change of state or step. */
+export function progressLine(stream: NodeJS.WriteStream = process.stderr): ProgressLine {
+  let shown = ''
+  let drawn = false
+  return {
+    show(status, { percent, step, steps, label }) {
+      const where = steps > 0 ? ` ${step} of ${steps}${label ? `: ${label}` : ''}` : ''
+      if (stream.isTTY) {
+        const text = `${status.padEnd(9)} ${bar(status === 'completed' ? 100 : percent)}${where}`
+        stream.write(`\r\x1b[K${text.slice(0, (stream.columns || 80) - 1)}`)
+        drawn = true
+        return
+      }
+      const text = `${status}${where}`
+      if (text !== shown) stream.write(`${text}\n`)
+      shown = text
+    },
+    end() {
+      if (drawn) stream.write('\n')
+      drawn = false
+    },
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * Builds the console into packages/console/dist and packs each file for the service, which compresses nothing while it serves. Runs
+ * after `npm ci`; where the tools of development were left out there is nothing to build with: it says so and goes on.
+ */
+import { existsSync } from 'node:fs'
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+import { withoutNode } from './without-node.ts'
+
+const root = import.meta.dirname
+const dist = path.join(root, 'dist')
+const PACKED = /\.(html|js|css|svg)$/
+/** Below this a packed file saves less than its header costs. */
+const SMALLEST = 512
+
+async function bundle(outDir: string): Promise<void> {
+  const { build } = await import('vite')
+  const { default: react } = await import('@vitejs/plugin-react')
+  await build({
+    root,
+    configFile: false,
+    logLevel: 'warn',
+    plugins: [react(), withoutNode],
+    build: {
+      outDir,
+      emptyOutDir: true,
+      target: 'es2023',
+      cssTarget: 'chrome123',
+      assetsInlineLimit: 0,
+      modulePreload: { polyfill: false },
+      reportCompressedSize: false,
+      chunkSizeWarningLimit: 1000,
+    },
+  })
+}
+
+const brotli = promisify(brotliCompress)
+const zip = promisify(gzip)
+
+async function pack(file: string): Promise<void> {
+  const bytes = await readFile(file)
+  if (!PACKED.test(file) || bytes.length < SMALLEST) return
+  const params = {
+    [constants.BROTLI_PARAM_QUALITY]: bytes.length > 300_000 ? 9 : 11,
+    [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
+  }
+  await writeFile(`${file}.br`, await brotli(bytes, { params }))
+  await writeFile(`${file}.gz`, await zip(bytes, { level: 9 }))
+}
+
+/** Made beside its place and then put there whole: a service that reads meanwhile finds the old or the new. */
+export async function buildConsole(): Promise<void> {
+  const made = `${dist}-${process.pid}`
+  await bundle(made)
+  const files = (await readdir(made, { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.join(entry.parentPath, entry.name))
+  await Promise.all(files.map(pack))
+  await rm(dist, { recursive: true, force: true })
+  await rename(made, dist)
+}
+
+/** For tests, several of which may start at once. */
+export async function ensureConsole(): Promise<void> {
+  if (existsSync(path.join(dist, 'index.html'))) return
+  await buildConsole().catch((error: unknown) => {
+    if (!existsSync(path.join(dist, 'index.html'))) throw error
+  })
+}
+
+if (process.argv[1] && path.resolve(process.argv[1]) === import.meta.filename) {
+  const tools = path.join(root, '..', '..', 'node_modules', 'vite')
+  if (existsSync(tools)) await buildConsole()
+  else
+    process.stdout.write(
+      'The console is not built: its tools are not installed (npm ci without --omit=dev).\n',
+    )
+}

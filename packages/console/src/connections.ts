@@ -1,0 +1,129 @@
+/** Connections between the form, where all is text, and the service, where each option has its type. Pure but for the lookup. */
+import type { ConnectionChange, ConnectionInput } from '@assay/client/client'
+import { type ConnectionKind, type ConnectionLimits, KINDS, type OptionField } from '@assay/model/connection'
+import type { ConnectionView } from '@assay/model/connection-view'
+import { api } from './api.ts'
+
+const PAGE_MOST = 200
+
+/** There is no call for a single one. */
+export async function findConnection(name: string): Promise<ConnectionView | null> {
+  let cursor: string | undefined
+  do {
+    const page = await api().connections.list({ limit: PAGE_MOST, ...(cursor ? { cursor } : {}) })
+    const found = page.items.find((connection) => connection.name === name)
+    if (found) return found
+    cursor = page.next_cursor ?? undefined
+  } while (cursor !== undefined)
+  return null
+}
+
+export const textOf = (value: unknown): string =>
+  value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value)
+
+/** Where it leads, in one line, and who asks there. */
+export function placeOf({ options }: Pick<ConnectionView, 'options'>): string {
+  const at = (name: string): string => textOf(options[name])
+  const user = at('user') === '' ? '' : `${at('user')} at `
+  if (at('url') !== '') return user + at('url')
+  if (at('host') !== '') return `${user}${at('host')}:${at('port')}/${at('database')}`
+  if (at('bucket') === '') return at('file')
+  const prefix = at('prefix') === '' ? '' : `/${at('prefix')}`
+  return `${at('bucket')}${prefix} at ${at('endpoint') || `Amazon ${at('region')}`}`
+}
+
+export const LIMITS: Record<keyof ConnectionLimits, string> = {
+  timeout_seconds: 'Seconds that one query may take',
+  rows: 'Rows that one query may give',
+  bytes: 'Bytes of values that one query may give',
+  concurrent: 'Queries at a time, on each node',
+}
+const LIMIT_NAMES = Object.keys(LIMITS) as (keyof ConnectionLimits)[]
+
+export interface ConnectionDraft {
+  name: string
+  kind: ConnectionKind
+  description: string
+  options: Record<string, string>
+  /** Empty: the usual one. */
+  limits: Record<string, string>
+}
+
+const usualOptions = (kind: ConnectionKind): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(KINDS[kind].options).map(([name, { fallback }]) => [name, textOf(fallback)]),
+  )
+
+export function firstDraft(kind: ConnectionKind): ConnectionDraft {
+  return { name: '', kind, description: '', options: usualOptions(kind), limits: {} }
+}
+
+/** Another kind has other options; what both have stays as it was typed. */
+export function ofKind(draft: ConnectionDraft, kind: ConnectionKind): ConnectionDraft {
+  const before = usualOptions(draft.kind)
+  const typed = Object.entries(draft.options).filter(([name, value]) => value !== before[name])
+  const known = typed.filter(([name]) => Object.hasOwn(KINDS[kind].options, name))
+  return { ...draft, kind, options: { ...usualOptions(kind), ...Object.fromEntries(known) } }
+}
+
+export function draftOf({ name, kind, description, options, limits }: ConnectionView): ConnectionDraft {
+  return {
+    name,
+    kind,
+    description: description ?? '',
+    options: Object.fromEntries(
+      Object.keys(KINDS[kind].options).map((option) => [option, textOf(options[option])]),
+    ),
+    limits: Object.fromEntries(LIMIT_NAMES.map((limit) => [limit, String(limits[limit])])),
+  }
+}
+
+/** As the service takes it: what is no number or no boolean is sent as it was typed, and refused there. */
+function typed({ type }: OptionField, value: string): unknown {
+  if (type === 'port' && /^\d+$/.test(value)) return Number(value)
+  return type === 'boolean' ? value === 'true' : value
+}
+
+function sentOptions({ kind, options }: ConnectionDraft): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(KINDS[kind].options).map(([name, field]) => {
+      const value = (options[name] ?? '').trim()
+      return [name, value === '' ? null : typed(field, value)]
+    }),
+  )
+}
+
+function sentLimits({ limits }: ConnectionDraft): Partial<ConnectionLimits> {
+  const given = LIMIT_NAMES.filter((name) => (limits[name] ?? '').trim() !== '')
+  return Object.fromEntries(given.map((name) => [name, Number(limits[name])]))
+}
+
+/** `secrets`: those that were typed. */
+export function inputOf(draft: ConnectionDraft, secrets: Record<string, string>): ConnectionInput {
+  const { name, kind, description } = draft
+  return {
+    name: name.trim(),
+    kind,
+    ...(description.trim() === '' ? {} : { description: description.trim() }),
+    options: sentOptions(draft),
+    secrets,
+    limits: sentLimits(draft),
+  }
+}
+
+/** `secrets`: those that were typed, and null for those that are taken away. */
+export function changeOf(draft: ConnectionDraft, secrets: Record<string, string | null>): ConnectionChange {
+  const description = draft.description.trim() === '' ? null : draft.description.trim()
+  return { description, options: sentOptions(draft), secrets, limits: sentLimits(draft) }
+}
+
+/** How a template reads over it: the beginning of its front matter. */
+export function snippetOf({ name, kind }: Pick<ConnectionView, 'name' | 'kind'>): string {
+  const head = ['sources:', '  orders:', `    connection: ${name}`]
+  const file = kind === 's3' ? '"2024/*.parquet"' : '2024/orders.csv'
+  const rest =
+    KINDS[kind].reads === 'files'
+      ? [`    file: ${file}`]
+      : ['    query: |', '      select day, sum(amount) as amount', '      from orders', '      group by day']
+  return [...head, ...rest].join('\n')
+}

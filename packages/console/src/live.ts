@@ -1,0 +1,45 @@
+/** A job as it goes: read once, then followed by server-sent events until it has ended. Events come over fetch, since an
+ * EventSource cannot bear the token. */
+
+import type { JobStatus } from '@assay/model/job'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect, useState } from 'react'
+import { api } from './api.ts'
+
+export function hasEnded(status: JobStatus): boolean {
+  return status === 'completed' || status === 'canceled'
+}
+
+/** `lost`: why the stream broke for good; the job is then as it was last seen. */
+export function useLiveJob(assignment_id: string) {
+  const cache = useQueryClient()
+  const [lost, setLost] = useState<unknown>(null)
+  const [round, setRound] = useState(0)
+  const query = useQuery({
+    queryKey: ['job', assignment_id],
+    queryFn: () => api().jobs.status(assignment_id),
+  })
+  const status = query.data?.job_status
+  const moving = status !== undefined && status !== 'draft' && !hasEnded(status)
+  useEffect(() => {
+    if (!moving) return
+    const stop = new AbortController()
+    const follow = async (): Promise<void> => {
+      for await (const job of api().jobs.watch(assignment_id, stop.signal))
+        cache.setQueryData(['job', assignment_id], job)
+      await cache.invalidateQueries({ queryKey: ['jobs'] })
+    }
+    follow().catch((error: unknown) => {
+      if (!stop.signal.aborted) setLost(error)
+    })
+    return () => stop.abort()
+  }, [assignment_id, moving, round, cache])
+  return {
+    query,
+    lost,
+    retry: () => {
+      setLost(null)
+      setRound((count) => count + 1)
+    },
+  }
+}

@@ -1,0 +1,72 @@
+/** The closed lists that forms and filters offer, and the words that people read for them. */
+import type { AttemptErrorClass, DeliveryStatus } from '@assay/model/delivery'
+import type { EventType } from '@assay/model/event'
+import type { JobStatus } from '@assay/model/job'
+
+export const JOB_STATUSES: readonly JobStatus[] = [
+  'draft',
+  'queued',
+  'active',
+  'executing',
+  'completed',
+  'canceled',
+]
+export const DELIVERY_STATUSES: readonly DeliveryStatus[] = ['pending', 'delivered', 'failed', 'canceled']
+/** As a record, so that none can be left out. */
+const EVERY_EVENT: Record<EventType, true> = {
+  'job.queued': true,
+  'job.started': true,
+  'job.completed': true,
+  'job.failed': true,
+  'job.canceled': true,
+  'schedule.failed': true,
+  'webhook.test': true,
+  'webhook.failing': true,
+  'webhook.disabled': true,
+}
+export const EVENT_TYPES = Object.keys(EVERY_EVENT) as EventType[]
+
+export const JOB_WORDS: Record<JobStatus, string> = {
+  draft: 'Not run yet',
+  queued: 'Waits for a worker',
+  active: 'Taken by a worker',
+  executing: 'Running',
+  completed: 'It found something to read.',
+  canceled: 'It will not go on.',
+}
+
+/** What to do about a job's error; the same list as docs/errors.md, in the words of somebody who looks at a job. */
+export const REMEDIES: Record<string, string> = {
+  analysis_failed: 'Open the template at the named block, correct it, and run again.',
+  template_invalid: 'Open the template in the editor: it marks each fault with its line.',
+  source_unavailable: 'Check that the file lies below the data folder and can be read, then run again.',
+  memory_exceeded: 'Raise limits.memory in the template, or aggregate earlier in its SQL.',
+  output_too_large: 'Limit the rows that its tables and charts show.',
+  timed_out: 'Raise limits.timeout in the template, or read less data.',
+  worker_lost: 'Look at the logs of the workers and at the memory of their machine, then run again.',
+  canceled_by_user: 'Somebody canceled it. Run it again if it is still wanted.',
+}
+
+/** What each class of error means for who owns the receiver. */
+export const ADVICE: Record<AttemptErrorClass, string> = {
+  dns: 'The host name could not be found: check its spelling and its DNS record.',
+  refused: 'Nothing listens at that address and port: start the receiver, or open its firewall.',
+  reset: 'The connection was cut before an answer: look at the receiver’s log.',
+  tls: 'The certificate was not accepted: renew it, with its whole chain.',
+  timeout: 'There was no answer within 15 seconds: answer first and work afterwards.',
+  ssrf_blocked: 'The host leads to an address that webhooks may not reach here (ASSAY_WEBHOOK_TARGETS).',
+  http_status: 'Its answer and its own log tell more.',
+  smtp_status: 'The mail server refused it: its answer says why.',
+  response_invalid: 'What came back was no HTTP answer: check that the address leads to the receiver.',
+  request_invalid: 'Nothing could be sent: a stored header or secret cannot be used. Set it again.',
+}
+
+/** How long a link opens its page, in seconds. */
+export const LINK_LIFETIMES = [
+  { value: '3600', label: 'an hour' },
+  { value: '86400', label: 'a day' },
+  { value: '604800', label: 'seven days' },
+  { value: '2592000', label: '30 days' },
+  { value: '7776000', label: '90 days' },
+  { value: '31622400', label: 'a year' },
+] as const

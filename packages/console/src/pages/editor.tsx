@@ -1,0 +1,308 @@
+/** Writing a template: checked while it is typed, tried on the data, saved. What was typed outlives a lost session. */
+
+import type { Fault as TemplateFault, VariableView } from '@assay/model/template'
+import type { EditorView } from '@codemirror/view'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
+import { useEffect, useRef, useState } from 'react'
+import { api, faultsOf } from '../api.ts'
+import { useDraft } from '../draft.ts'
+import type { Insight } from '../insights.ts'
+import { goToLine } from '../parts/code-mirror.ts'
+import { Editor } from '../parts/editor.tsx'
+import { Fault } from '../parts/fault.tsx'
+import { TextField } from '../parts/field.tsx'
+import { InsightText } from '../parts/insight-text.tsx'
+import { LineageSection } from '../parts/lineage.tsx'
+import { Loaded, Page } from '../parts/page.tsx'
+import { VariableField } from '../parts/variable-field.tsx'
+import { firstValues, sentValues, textOf, type Values } from '../values.ts'
+
+const CHECK_AFTER_MS = 500
+const NONE: readonly never[] = []
+
+const START = `---
+title: Penguins by species
+description: How many penguins of each species were weighed, and how heavy they are.
+tags: [example]
+sources:
+  penguins: { file: sample/penguins.json }
+---
+
+\`\`\`sql species
+select "Species" as kind, count(*) as penguins, avg("Body Mass (g)") as grams
+from penguins
+group by kind order by kind
+\`\`\`
+
+# Penguins by species
+
+{{ species.size }} species were weighed.
+
+{% chart species, type: "bar", x: "kind", y: "grams", title: "Mean body mass in grams" %}
+
+{% table species, fmt: { grams: "num0" } %}
+`
+
+/** The faults of what was typed half a second ago and not changed since. */
+function useChecked(source: string) {
+  const [settled, setSettled] = useState(source)
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(source), CHECK_AFTER_MS)
+    return () => clearTimeout(timer)
+  }, [source])
+  return useQuery({
+    queryKey: ['check', settled],
+    queryFn: () => api().templates.check(settled),
+    enabled: settled.trim() !== '',
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 60_000,
+    placeholderData: (previous) => previous,
+  })
+}
+
+function Faults(props: {
+  faults: readonly TemplateFault[]
+  onGo(fault: TemplateFault): void
+  pending: boolean
+}) {
+  const { faults, onGo, pending } = props
+  return (
+    <div role="status">
+      <p className="small">
+        {pending ? 'Checking…' : faults.length === 0 ? '✓ No faults found.' : `${faults.length} to look at:`}
+      </p>
+      <ul className="faults">
+        {faults.map((fault) => (
+          <li key={`${fault.line}:${fault.column}:${fault.message}`}>
+            <button type="button" className="button quiet small" onClick={() => onGo(fault)}>
+              Line {fault.line}, column {fault.column}
+            </button>{' '}
+            {fault.severity}: {fault.message} {fault.remedy}
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}
+
+function usePreview() {
+  return useMutation({
+    mutationFn: async ({ source, values }: { source: string; values: Record<string, unknown> }) => {
+      const found = (await api().templates.preview(source, values, 'link')) as unknown as Insight
+      return { ...found, insight_id: 'preview', assignment_id: '' }
+    },
+  })
+}
+
+function Preview({ preview }: { preview: ReturnType<typeof usePreview> }) {
+  if (preview.isPending) return <p className="waiting">Running it on the data…</p>
+  if (preview.isError) return <Fault error={preview.error} />
+  if (!preview.data)
+    return (
+      <p className="small">
+        “Preview” runs it with its defaults and shows here what it finds. Nothing is kept.
+      </p>
+    )
+  return (
+    <article className="insight">
+      <h2 className="insight-title">{preview.data.title}</h2>
+      <InsightText insight={preview.data} />
+      <LineageSection insight={preview.data} />
+    </article>
+  )
+}
+
+interface Draft {
+  template_id: string
+  source: string
+  /** What the preview is given, by variable. */
+  values: Values
+}
+
+function PreviewValues(props: {
+  variables: readonly VariableView[]
+  values: Values
+  faults: Record<string, string>
+  onChange(values: Values): void
+}) {
+  const { variables, values, faults, onChange } = props
+  if (variables.length === 0) return null
+  return (
+    <details className="facts" open={Object.keys(faults).length > 0 || undefined}>
+      <summary>Values for the preview</summary>
+      {variables.map((variable) => (
+        <VariableField
+          key={`${variable.name} ${variable.type}`}
+          template_id={null}
+          variable={variable}
+          value={values[variable.name] ?? textOf(variable.default)}
+          fault={faults[variable.name]}
+          onChange={(value) => onChange({ ...values, [variable.name]: value })}
+        />
+      ))}
+    </details>
+  )
+}
+
+function useSave(draft: Draft, forget: () => void) {
+  const cache = useQueryClient()
+  const navigate = useNavigate()
+  return useMutation({
+    mutationFn: () => api().templates.put(draft.template_id.trim(), draft.source),
+    onSuccess: async ({ template_id }) => {
+      forget()
+      await cache.invalidateQueries({ queryKey: ['templates'] })
+      await cache.invalidateQueries({ queryKey: ['template', template_id] })
+      await navigate({ to: '/templates/$template_id', params: { template_id }, search: {} })
+    },
+  })
+}
+
+function DeskHead(props: {
+  draft: Draft
+  fixed: boolean
+  preview: ReturnType<typeof usePreview>
+  save: ReturnType<typeof useSave>
+  onChange(draft: Draft): void
+  onPreview(): void
+}) {
+  const { draft, fixed, preview, save, onChange, onPreview } = props
+  return (
+    <div className="row-form">
+      {!fixed && (
+        <TextField
+          label="Id"
+          hint="Small letters, digits, - and _; it is the template’s name in the API."
+          required
+          value={draft.template_id}
+          onChange={({ target }) => onChange({ ...draft, template_id: target.value })}
+        />
+      )}
+      <div className="actions">
+        <button type="button" className="button" disabled={preview.isPending} onClick={onPreview}>
+          Preview
+        </button>
+        <button
+          type="button"
+          className="button primary"
+          disabled={save.isPending || draft.template_id.trim() === ''}
+          onClick={() => save.mutate()}
+        >
+          Save
+        </button>
+      </div>
+    </div>
+  )
+}
+
+function Desk({ name, first, fixed }: { name: string; first: Draft; fixed: boolean }) {
+  const [draft, change, forget] = useDraft<Draft>(`template.${name}`, () => first)
+  const view = useRef<EditorView | null>(null)
+  const checked = useChecked(draft.source)
+  const preview = usePreview()
+  const save = useSave(draft, forget)
+  const faults = checked.data?.faults ?? NONE
+  const variables = checked.data?.variables ?? NONE
+  const given = (): Record<string, unknown> =>
+    sentValues(variables, { ...firstValues(variables), ...draft.values })
+  return (
+    <>
+      <DeskHead
+        draft={draft}
+        fixed={fixed}
+        preview={preview}
+        save={save}
+        onChange={change}
+        onPreview={() => preview.mutate({ source: draft.source, values: given() })}
+      />
+      {save.isError && <Fault error={save.error} />}
+      <div className="pair">
+        <div>
+          <Editor
+            first={draft.source}
+            label="Source of the template"
+            faults={faults}
+            view={view}
+            onChange={(source) => change({ ...draft, source })}
+          />
+          {checked.isError && <Fault error={checked.error} />}
+          <Faults
+            faults={faults}
+            pending={checked.isFetching}
+            onGo={({ line, column }) => view.current && goToLine(view.current, line, column)}
+          />
+        </div>
+        <section className="preview" aria-label="Preview">
+          <PreviewValues
+            variables={variables}
+            values={draft.values}
+            faults={faultsOf(preview.error, 'template_vars.')}
+            onChange={(values) => change({ ...draft, values })}
+          />
+          <Preview preview={preview} />
+        </section>
+      </div>
+    </>
+  )
+}
+
+/** A template's text without the id of its front matter, so that the copy may have one of its own. */
+function copyOf(source: string): string {
+  return source.replace(/^(---\n[\s\S]*?)^id:.*\n/m, '$1')
+}
+
+export function NewTemplatePage() {
+  const { from } = useSearch({ from: '/shell/templates/new' })
+  const query = useQuery({
+    queryKey: ['template', from],
+    queryFn: () => api().templates.get(from!),
+    enabled: from !== undefined,
+  })
+  return (
+    <Page title="New template" wide trail={<Link to="/templates">Templates</Link>}>
+      {from === undefined ? (
+        <Desk name="new" first={{ template_id: '', source: START, values: {} }} fixed={false} />
+      ) : (
+        <Loaded query={query}>
+          {({ source }) => (
+            <Desk
+              name={`from.${from}`}
+              first={{ template_id: '', source: copyOf(source), values: {} }}
+              fixed={false}
+            />
+          )}
+        </Loaded>
+      )}
+    </Page>
+  )
+}
+
+export function EditTemplatePage() {
+  const { template_id } = useParams({ from: '/shell/templates/$template_id/edit' })
+  const query = useQuery({
+    queryKey: ['template', template_id],
+    queryFn: () => api().templates.get(template_id),
+  })
+  return (
+    <Page
+      title={`Edit ${template_id}`}
+      wide
+      trail={
+        <>
+          <Link to="/templates">Templates</Link>
+          {' / '}
+          <Link to="/templates/$template_id" params={{ template_id }} search={{}}>
+            {template_id}
+          </Link>
+        </>
+      }
+    >
+      <Loaded query={query}>
+        {({ source, version }) => (
+          <Desk name={`${template_id}.${version}`} first={{ template_id, source, values: {} }} fixed />
+        )}
+      </Loaded>
+    </Page>
+  )
+}

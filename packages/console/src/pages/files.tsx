@@ -1,0 +1,232 @@
+/** The uploads of the workspace by folder; put in, downloaded and deleted here, and named as a template reads them. */
+
+import type { StoredFile } from '@assay/model/file'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { useState } from 'react'
+import { api, useMay } from '../api.ts'
+import { AskFirst } from '../parts/ask-first.tsx'
+import { Curl } from '../parts/curl.tsx'
+import { Fault } from '../parts/fault.tsx'
+import { TextField } from '../parts/field.tsx'
+import { Empty, Page } from '../parts/page.tsx'
+import { Paged, usePaged } from '../parts/paged.tsx'
+import { Copy, Time } from '../parts/show.tsx'
+import { Uploader } from '../parts/uploader.tsx'
+import { save } from '../save.ts'
+import { size } from '../times.ts'
+import { pageUploads } from '../uploads.ts'
+
+const SHOWN = 200
+
+/** "2024/q1/" of "2024/q1/sales.csv"; empty for what lies in none. */
+function folderOf(path: string): string {
+  return path.slice(0, path.lastIndexOf('/') + 1)
+}
+
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1)
+}
+
+function byFolder(files: readonly StoredFile[]): [folder: string, files: StoredFile[]][] {
+  const folders = new Map<string, StoredFile[]>()
+  for (const file of files) {
+    const folder = folderOf(file.path)
+    folders.set(folder, [...(folders.get(folder) ?? []), file])
+  }
+  return [...folders].toSorted(([a], [b]) => (a < b ? -1 : 1))
+}
+
+function Delete({ file: { path, etag } }: { file: StoredFile }) {
+  const cache = useQueryClient()
+  return (
+    <AskFirst
+      label="Delete"
+      of={path}
+      quiet
+      title={`Delete ${path}?`}
+      description="Jobs that name it fail from then on, and one that reads it now may. Insights that were made of it stay."
+      action="Delete the file"
+      // Only the content that is seen: another one that came meanwhile stays.
+      act={() => api().files.delete(path, { ifMatch: etag })}
+      onDone={() =>
+        Promise.all(['files', 'choices'].map((key) => cache.invalidateQueries({ queryKey: [key] })))
+      }
+    />
+  )
+}
+
+function Download({ file: { path } }: { file: StoredFile }) {
+  const load = useMutation({
+    mutationFn: async () => save(await (await api().files.read(path)).blob(), nameOf(path)),
+  })
+  return (
+    <>
+      <button
+        type="button"
+        className="button quiet small"
+        aria-label={`Download ${path}`}
+        disabled={load.isPending}
+        onClick={() => load.mutate()}
+      >
+        {load.isPending ? 'Loading…' : 'Download'}
+      </button>
+      {load.isError && <Fault error={load.error} />}
+    </>
+  )
+}
+
+function FileRow({ file }: { file: StoredFile }) {
+  const analyst = useMay('analyst')
+  return (
+    <tr>
+      <td>{nameOf(file.path)}</td>
+      <td>
+        <span title={`${file.bytes.toLocaleString('en')} bytes`}>{size(file.bytes)}</span>
+      </td>
+      <td>
+        <Time at={file.updated_at} />
+      </td>
+      <td>
+        <code>{file.file}</code> <Copy text={file.file} />
+      </td>
+      <td>
+        <Download file={file} />
+        {analyst && <Delete file={file} />}
+      </td>
+    </tr>
+  )
+}
+
+function FileTable({ files }: { files: readonly StoredFile[] }) {
+  return (
+    <table className="list">
+      <thead>
+        <tr>
+          <th scope="col">Name</th>
+          <th scope="col">Size</th>
+          <th scope="col">Changed</th>
+          <th scope="col">As a template names it</th>
+          <th scope="col">Action</th>
+        </tr>
+      </thead>
+      {byFolder(files).map(([folder, inside]) => (
+        <tbody key={folder}>
+          <tr className="folder">
+            <th scope="rowgroup" colSpan={5}>
+              {folder === '' ? (
+                'In no folder'
+              ) : (
+                <Link to="/files" search={{ in: folder }}>
+                  {folder}
+                </Link>
+              )}{' '}
+              · {inside.length === 1 ? 'one file' : `${inside.length} files`},{' '}
+              {size(inside.reduce((sum, { bytes }) => sum + bytes, 0))}
+            </th>
+          </tr>
+          {inside.map((file) => (
+            <FileRow key={file.path} file={file} />
+          ))}
+        </tbody>
+      ))}
+    </table>
+  )
+}
+
+/** The way up from a folder. */
+function Trail({ prefix }: { prefix: string }) {
+  const names = folderOf(prefix).split('/').filter(Boolean)
+  if (names.length === 0) return null
+  return (
+    <nav aria-label="Folders">
+      <Link to="/files" search={{}}>
+        All files
+      </Link>
+      {names.map((name, index) => {
+        const folder = `${names.slice(0, index + 1).join('/')}/`
+        return (
+          <span key={folder}>
+            {' / '}
+            {folder === prefix ? (
+              name
+            ) : (
+              <Link to="/files" search={{ in: folder }}>
+                {name}
+              </Link>
+            )}
+          </span>
+        )
+      })}
+    </nav>
+  )
+}
+
+function PutIn({ prefix }: { prefix: string }) {
+  const [typed, setTyped] = useState<string | null>(null)
+  const folder = typed ?? folderOf(prefix)
+  return (
+    <section>
+      <TextField
+        label="Into the folder"
+        hint="Folders divided by “/”; left empty, none. It need not be there yet."
+        placeholder="2024/sales"
+        value={folder}
+        onChange={({ target }) => setTyped(target.value)}
+      />
+      <Uploader uploads={pageUploads} folder={folder} />
+    </section>
+  )
+}
+
+function NothingHere({ prefix, analyst }: { prefix: string; analyst: boolean }) {
+  if (prefix !== '')
+    return (
+      <Empty title={`No path begins with “${prefix}”`}>
+        <p>
+          <Link to="/files" search={{}}>
+            Show all files
+          </Link>
+        </p>
+      </Empty>
+    )
+  return (
+    <Empty title="No file was uploaded yet">
+      <p>
+        What is uploaded can be read at once: as a source of templates, and as the value of file variables.
+      </p>
+      {analyst && <Curl path="/files/2024/sales.csv" options="-T sales.csv" />}
+    </Empty>
+  )
+}
+
+export function FilesPage() {
+  const { in: prefix = '' } = useSearch({ from: '/shell/files' })
+  const navigate = useNavigate({ from: '/files' })
+  const analyst = useMay('analyst')
+  const query = usePaged(['files', 'list', prefix], (cursor) =>
+    api().files.list({ ...(prefix === '' ? {} : { prefix }), cursor, limit: SHOWN }),
+  )
+  const narrow = (text: string): void => void navigate({ search: { in: text || undefined }, replace: true })
+  return (
+    <Page
+      title="Files"
+      wide
+      trail={<Trail prefix={prefix} />}
+      lead={<p>Data of your own, which templates read as sources.</p>}
+    >
+      {analyst && <PutIn prefix={prefix} />}
+      <div className="filters" role="search">
+        <TextField
+          label="Paths that begin with"
+          type="search"
+          value={prefix}
+          onChange={({ target }) => narrow(target.value)}
+        />
+      </div>
+      <Paged query={query} empty={<NothingHere prefix={prefix} analyst={analyst} />}>
+        {(files) => <FileTable files={files} />}
+      </Paged>
+    </Page>
+  )
+}

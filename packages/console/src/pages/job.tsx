@@ -1,0 +1,192 @@
+/** A job: its states as they come, how far it is, what went wrong and what to do, and at the end its insight. */
+
+import type { JobView } from '@assay/model/job'
+import { Link, useParams } from '@tanstack/react-router'
+import { lazy, Suspense } from 'react'
+import { hasEnded, useLiveJob } from '../live.ts'
+import { JOB_WORDS, REMEDIES } from '../names.ts'
+import { Fault } from '../parts/fault.tsx'
+import { JobActions } from '../parts/job-actions.tsx'
+import { Loaded, Page } from '../parts/page.tsx'
+import { ScheduleName } from '../parts/schedule-name.tsx'
+import { Copy, State, Time } from '../parts/show.tsx'
+import { UserName } from '../parts/user-name.tsx'
+import { between } from '../times.ts'
+import { textOf } from '../values.ts'
+
+const InsightReader = lazy(() =>
+  import('../parts/insight.tsx').then(({ InsightReader }) => ({ default: InsightReader })),
+)
+
+function Progress({ job }: { job: JobView }) {
+  const { percent, step, steps, label } = job.progress
+  const running = job.job_status === 'active' || job.job_status === 'executing'
+  return (
+    <div className="progress" role="status">
+      <p>
+        <State status={job.job_status} /> {JOB_WORDS[job.job_status]}
+        {running && label !== '' && (
+          <>
+            : step {step} of {steps}, <code>{label}</code>
+          </>
+        )}
+        {job.attempt > 1 && ` (attempt ${job.attempt}: an earlier worker was lost)`}
+      </p>
+      {!hasEnded(job.job_status) && job.job_status !== 'draft' && (
+        <progress max={100} value={percent} aria-label="Progress of the job">
+          {percent} %
+        </progress>
+      )}
+    </div>
+  )
+}
+
+function Steps({ job }: { job: JobView }) {
+  const steps = [
+    ['Created', job.created_at],
+    ['Queued', job.queued_at],
+    ['Started', job.started_at],
+    [job.job_status === 'canceled' ? 'Canceled' : 'Completed', job.finished_at],
+  ] as const
+  return (
+    <ol className="steps">
+      {steps.map(([name, at]) => (
+        <li key={name} className={at === null ? 'open' : 'done'}>
+          <span>{name}</span>
+          <span className="small">{at === null ? '–' : <Time at={at} exact />}</span>
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+/** What made it, where that was a schedule or one call for many. */
+function Origin({ job: { schedule_id, scheduled_for, batch_id } }: { job: JobView }) {
+  if (schedule_id !== null)
+    return (
+      <p>
+        Made by the schedule <ScheduleName schedule_id={schedule_id} />
+        {scheduled_for === null ? (
+          ', run by hand.'
+        ) : (
+          <>
+            , due <Time at={scheduled_for} exact />.
+          </>
+        )}
+      </p>
+    )
+  if (batch_id === null) return null
+  return (
+    <p>
+      Made in one call with others:{' '}
+      <Link to="/jobs" search={{ batch: batch_id }}>
+        all of them
+      </Link>
+      .
+    </p>
+  )
+}
+
+function WhyNot({ job }: { job: JobView }) {
+  if (job.skipped !== null)
+    return (
+      <p className="notice">
+        It completed, and nobody was told: the template’s <code>deliver_if</code> was not met.
+      </p>
+    )
+  if (job.error === null) return null
+  return (
+    <div className={job.error.code === 'canceled_by_user' ? 'notice' : 'fault'} role="alert">
+      <p>
+        <strong>
+          <code>{job.error.code}</code>
+        </strong>{' '}
+        {job.error.detail}
+      </p>
+      <p>
+        {REMEDIES[job.error.code] ?? ''} <a href={`/docs/errors#${job.error.code}`}>More about this error</a>
+      </p>
+    </div>
+  )
+}
+
+function Details({ job }: { job: JobView }) {
+  const values = Object.entries(job.template_vars)
+  const metadata = Object.entries(job.metadata)
+  return (
+    <details className="facts">
+      <summary>What it was given</summary>
+      <dl>
+        <dt>Job</dt>
+        <dd>
+          <code>{job.assignment_id}</code> <Copy text={job.assignment_id} />
+        </dd>
+        <dt>Run by</dt>
+        <dd>
+          <UserName user_id={job.user_id} />
+        </dd>
+        <dt>Version of the template</dt>
+        <dd>
+          <code>{job.template_version}</code>
+        </dd>
+        <dt>Waited, ran</dt>
+        <dd>
+          {between(job.queued_at, job.started_at)}, {between(job.started_at, job.finished_at)}
+        </dd>
+        <dt>Presence name</dt>
+        <dd>{job.presence_name ?? 'none: all webhooks are told'}</dd>
+        {[...values, ...metadata].map(([name, value]) => (
+          <div key={name}>
+            <dt>
+              <code>{name}</code>
+            </dt>
+            <dd>{textOf(value) || 'not given'}</dd>
+          </div>
+        ))}
+      </dl>
+    </details>
+  )
+}
+
+export function JobPage() {
+  const { assignment_id } = useParams({ from: '/shell/jobs/$assignment_id' })
+  const { query, lost, retry } = useLiveJob(assignment_id)
+  const template_id = query.data?.template_id
+  return (
+    <Page
+      title={template_id === undefined ? 'Job' : `Job of ${template_id}`}
+      trail={
+        <>
+          <Link to="/jobs">Jobs</Link>
+          {template_id !== undefined && (
+            <>
+              {' / '}
+              <Link to="/templates/$template_id" params={{ template_id }} search={{}}>
+                {template_id}
+              </Link>
+            </>
+          )}
+        </>
+      }
+      lead={query.data && <Origin job={query.data} />}
+      actions={query.data && <JobActions job={query.data} />}
+    >
+      <Loaded query={query}>
+        {(job) => (
+          <>
+            <Progress job={job} />
+            {lost !== null && <Fault error={lost} onRetry={retry} />}
+            <WhyNot job={job} />
+            <Steps job={job} />
+            <Details job={job} />
+            {job.insight_id !== null && (
+              <Suspense fallback={<p className="waiting">Loading the insight…</p>}>
+                <InsightReader insight_id={job.insight_id} linked />
+              </Suspense>
+            )}
+          </>
+        )}
+      </Loaded>
+    </Page>
+  )
+}

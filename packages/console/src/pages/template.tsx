@@ -1,0 +1,184 @@
+/** One template: what it does, its variables as a form that runs it, and its source. */
+
+import type { TemplateView } from '@assay/model/template'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
+import { lazy, Suspense, useState } from 'react'
+import { api, useMay } from '../api.ts'
+import { Confirm } from '../parts/dialog.tsx'
+import { Fault } from '../parts/fault.tsx'
+import { Loaded, Page } from '../parts/page.tsx'
+import { RunForm } from '../parts/run-form.tsx'
+
+const SourceView = lazy(() =>
+  import('../parts/editor.tsx').then(({ SourceView }) => ({ default: SourceView })),
+)
+const BulkForm = lazy(() => import('../parts/bulk-form.tsx').then(({ BulkForm }) => ({ default: BulkForm })))
+type Whole = TemplateView & { source: string }
+
+const ORIGINS = {
+  shipped: 'Ships with Assay: read-only',
+  folder: 'From a folder of the service: read-only',
+  workspace: 'Of this workspace',
+} as const
+
+function Delete({ template_id }: { template_id: string }) {
+  const [asking, setAsking] = useState(false)
+  const navigate = useNavigate()
+  const cache = useQueryClient()
+  const remove = useMutation({
+    mutationFn: () => api().templates.delete(template_id),
+    onSuccess: async () => {
+      await cache.invalidateQueries({ queryKey: ['templates'] })
+      await navigate({ to: '/templates', search: {} })
+    },
+  })
+  return (
+    <>
+      <button type="button" className="button quiet" onClick={() => setAsking(true)}>
+        Delete
+      </button>
+      <Confirm
+        title={`Delete ${template_id}?`}
+        description="Jobs that were created from it are not touched; no new one can be."
+        action="Delete the template"
+        open={asking}
+        pending={remove.isPending}
+        onClose={() => setAsking(false)}
+        onConfirm={() => remove.mutate()}
+      >
+        {remove.isError && <Fault error={remove.error} />}
+      </Confirm>
+    </>
+  )
+}
+
+function Actions({ template }: { template: TemplateView }) {
+  const [analyst, admin] = [useMay('analyst'), useMay('admin')]
+  return (
+    <>
+      {analyst && (
+        <Link className="button" to="/schedules/new" search={{ template: template.template_id }}>
+          Schedule
+        </Link>
+      )}
+      {admin && <Care template={template} />}
+    </>
+  )
+}
+
+function Care({ template: { template_id, origin } }: { template: TemplateView }) {
+  if (origin !== 'workspace')
+    return (
+      <Link className="button" to="/templates/new" search={{ from: template_id }}>
+        Write one like it
+      </Link>
+    )
+  return (
+    <>
+      <Link className="button" to="/templates/$template_id/edit" params={{ template_id }}>
+        Edit
+      </Link>
+      <Delete template_id={template_id} />
+    </>
+  )
+}
+
+const TAB_WORDS = { run: 'Run', many: 'Many at once', source: 'Source' } as const
+type Tab = keyof typeof TAB_WORDS
+
+function Tabs({ template_id, tab, tabs }: { template_id: string; tab: Tab; tabs: readonly Tab[] }) {
+  return (
+    <nav className="tabs" aria-label="Parts of the template">
+      {tabs.map((name) => (
+        <Link
+          key={name}
+          to="/templates/$template_id"
+          params={{ template_id }}
+          search={(old) => ({ ...old, tab: name })}
+          aria-current={tab === name ? 'page' : undefined}
+          activeProps={{ 'aria-current': undefined }}
+          className={tab === name ? 'chosen' : ''}
+        >
+          {TAB_WORDS[name]}
+        </Link>
+      ))}
+    </nav>
+  )
+}
+
+function Facts({ template }: { template: Whole }) {
+  return (
+    <p className="small">
+      <code>{template.template_id}</code> · version <code>{template.version}</code> ·{' '}
+      {ORIGINS[template.origin]}
+      {template.tags.length > 0 && (
+        <>
+          {' '}
+          ·{' '}
+          {template.tags.map((tag) => (
+            <Link key={tag} className="tag" to="/templates" search={{ tag }}>
+              {tag}
+            </Link>
+          ))}
+        </>
+      )}{' '}
+      ·{' '}
+      <Link to="/jobs" search={{ template: template.template_id }}>
+        its jobs
+      </Link>
+    </p>
+  )
+}
+
+/** The values of an earlier job, where the address names one to run again. */
+function useEarlier(assignment_id: string | undefined) {
+  return useQuery({
+    queryKey: ['job', assignment_id],
+    queryFn: () => api().jobs.status(assignment_id!),
+    enabled: assignment_id !== undefined,
+  })
+}
+
+export function TemplatePage() {
+  const { template_id } = useParams({ from: '/shell/templates/$template_id' })
+  const { tab: asked = 'run', job } = useSearch({ from: '/shell/templates/$template_id' })
+  const tabs: readonly Tab[] = useMay('analyst') ? ['run', 'many', 'source'] : ['run', 'source']
+  const tab = tabs.includes(asked) ? asked : 'run'
+  const query = useQuery({
+    queryKey: ['template', template_id],
+    queryFn: () => api().templates.get(template_id),
+  })
+  const earlier = useEarlier(job)
+  const waits = job !== undefined && earlier.isPending
+  return (
+    <Page
+      title={query.data?.title ?? template_id}
+      trail={<Link to="/templates">Templates</Link>}
+      lead={<p>{query.data?.description}</p>}
+      actions={query.data && <Actions template={query.data} />}
+    >
+      <Loaded query={query}>
+        {(template) => (
+          <>
+            <Facts template={template} />
+            <Tabs template_id={template_id} tab={tab} tabs={tabs} />
+            {tab === 'many' ? (
+              <Suspense fallback={<p className="waiting">Loading…</p>}>
+                <BulkForm key={template.version} template={template} />
+              </Suspense>
+            ) : tab === 'source' ? (
+              <Suspense fallback={<p className="waiting">Loading…</p>}>
+                <SourceView source={template.source} label={`Source of ${template_id}`} />
+              </Suspense>
+            ) : (
+              !waits && (
+                <RunForm key={`${template.version}${job}`} template={template} earlier={earlier.data} />
+              )
+            )}
+          </>
+        )}
+      </Loaded>
+    </Page>
+  )
+}

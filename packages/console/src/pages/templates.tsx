@@ -1,0 +1,118 @@
+/** The gallery: every template with what it does, found by words and tags that stand in the address. */
+
+import type { TemplateView } from '@assay/model/template'
+import { useQuery } from '@tanstack/react-query'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { useDeferredValue, useState } from 'react'
+import { api, useMay } from '../api.ts'
+import { TextField } from '../parts/field.tsx'
+import { Empty, Loaded, Page } from '../parts/page.tsx'
+
+function speaksOf(view: TemplateView, words: string): boolean {
+  const text = [view.template_id, view.title, view.description ?? '', ...view.tags].join(' ').toLowerCase()
+  return words
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.includes(word))
+}
+
+function Tags({ tags, chosen }: { tags: string[]; chosen: string | undefined }) {
+  return (
+    <nav className="tags" aria-label="Tags">
+      {tags.map((tag) => (
+        <Link
+          key={tag}
+          to="/templates"
+          search={(search) => ({ ...search, tag: tag === chosen ? undefined : tag })}
+          className="tag"
+          aria-current={tag === chosen ? 'true' : undefined}
+          activeProps={{ className: '' }}
+        >
+          {tag}
+        </Link>
+      ))}
+    </nav>
+  )
+}
+
+function Card({ view }: { view: TemplateView }) {
+  return (
+    <li className="card">
+      <h2>
+        <Link to="/templates/$template_id" params={{ template_id: view.template_id }} search={{}}>
+          {view.title}
+        </Link>
+      </h2>
+      <p>{view.description}</p>
+      <p className="card-foot">
+        <code>{view.template_id}</code>
+        <span>{view.tags.join(' · ')}</span>
+        {view.origin !== 'shipped' && <span className="origin">{view.origin}</span>}
+      </p>
+    </li>
+  )
+}
+
+function Gallery({ views }: { views: TemplateView[] }) {
+  const { q = '', tag } = useSearch({ from: '/shell/templates' })
+  const navigate = useNavigate({ from: '/templates' })
+  const [words, setWords] = useState(q)
+  const shown = useDeferredValue(words)
+  const tags = [...new Set(views.flatMap((view) => view.tags))].toSorted()
+  const found = views.filter(
+    (view) => speaksOf(view, shown) && (tag === undefined || view.tags.includes(tag)),
+  )
+  const search = (text: string): void => {
+    setWords(text)
+    void navigate({ search: (old) => ({ ...old, q: text || undefined }), replace: true })
+  }
+  return (
+    <>
+      <div className="filters" role="search">
+        <TextField
+          label="Search"
+          type="search"
+          value={words}
+          onChange={({ target }) => search(target.value)}
+          placeholder="delays, forecast, funnel"
+        />
+        <Tags tags={tags} chosen={tag} />
+      </div>
+      <p className="small" role="status">
+        {found.length} of {views.length} templates
+      </p>
+      {found.length === 0 ? (
+        <Empty title="No template speaks of that">
+          <p>Try fewer words, or take the tag away.</p>
+        </Empty>
+      ) : (
+        <ul className="gallery">
+          {found.map((view) => (
+            <Card key={view.template_id} view={view} />
+          ))}
+        </ul>
+      )}
+    </>
+  )
+}
+
+export function TemplatesPage() {
+  const query = useQuery({ queryKey: ['templates'], queryFn: () => api().templates.list() })
+  const admin = useMay('admin')
+  return (
+    <Page
+      title="Templates"
+      wide
+      lead={<p>Each asks a question of data. Fill in its variables, run it, and read what it found.</p>}
+      actions={
+        admin && (
+          <Link className="button" to="/templates/new" search={{}}>
+            New template
+          </Link>
+        )
+      }
+    >
+      <Loaded query={query}>{(views) => <Gallery views={views} />}</Loaded>
+    </Page>
+  )
+}

@@ -1,0 +1,48 @@
+/** CodeMirror as React parts: a source to read, and one to write whose faults are marked in place. */
+
+import type { Fault } from '@assay/model/template'
+import type { EditorView } from '@codemirror/view'
+import { type RefObject, useEffect, useRef } from 'react'
+import { mountEditor, mountReader, showFaults } from './code-mirror.ts'
+
+export function SourceView({ source, label }: { source: string; label: string }) {
+  const host = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    const view = mountReader(host.current!, source, label)
+    return () => view.destroy()
+  }, [source, label])
+  return <div className="source" ref={host} />
+}
+
+interface EditorProps {
+  /** The source at the start; afterwards the editor holds it. */
+  first: string
+  label: string
+  faults: readonly Fault[]
+  view: RefObject<EditorView | null>
+  onChange(source: string): void
+}
+
+export function Editor({ first, label, faults, view, onChange }: EditorProps) {
+  const host = useRef<HTMLDivElement>(null)
+  const latest = useRef(onChange)
+  const start = useRef(first)
+  useEffect(() => {
+    latest.current = onChange
+  })
+  useEffect(() => {
+    const made = mountEditor(host.current!, start.current, label, (source) => {
+      start.current = source
+      latest.current(source)
+    })
+    view.current = made
+    return () => {
+      view.current = null
+      made.destroy()
+    }
+  }, [label, view])
+  useEffect(() => {
+    if (view.current) showFaults(view.current, faults)
+  }, [faults, view])
+  return <div className="source" ref={host} />
+}

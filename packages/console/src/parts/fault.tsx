@@ -1,0 +1,63 @@
+/** What went wrong, what to do about it, and the id that an operator can look up. */
+
+import { ClientError } from '@assay/client/client'
+import { type ErrorComponentProps, Link } from '@tanstack/react-router'
+
+export function Fault({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
+  const problem = error instanceof ClientError ? error.problem : null
+  const text = problem?.detail ?? (error instanceof Error ? error.message : String(error))
+  // Of a body that is a file the sentence says all.
+  const faults = (problem?.errors ?? []).filter(
+    ({ path, message }) => path !== 'body' || !text.includes(message),
+  )
+  return (
+    <div className="fault" role="alert">
+      <p>
+        <strong>{problem?.title ?? 'That did not work'}.</strong> {text}
+      </p>
+      {faults.length > 0 && (
+        <ul>
+          {faults.map(({ path, message, line, column }) => (
+            <li key={`${path}${line}${message}`}>
+              <code>{path}</code>
+              {line !== undefined && ` line ${line}, column ${column}`}: {message}
+            </li>
+          ))}
+        </ul>
+      )}
+      <p className="small">
+        {problem && (
+          <>
+            <a href={`/docs/errors#${problem.code}`}>What “{problem.code}” means</a> · request{' '}
+            <code>{problem.request_id}</code>
+          </>
+        )}
+        {onRetry && (
+          <button type="button" className="button quiet" onClick={onRetry}>
+            Try again
+          </button>
+        )}
+      </p>
+    </div>
+  )
+}
+
+export function PageFault({ error, reset }: ErrorComponentProps) {
+  return (
+    <div className="page">
+      <h1>This page could not be shown</h1>
+      <Fault error={error} onRetry={reset} />
+    </div>
+  )
+}
+
+export function NotFound() {
+  return (
+    <main className="page" id="main">
+      <h1>There is nothing here</h1>
+      <p>
+        The address leads nowhere. <Link to="/templates">Go to the templates</Link>.
+      </p>
+    </main>
+  )
+}

@@ -1,0 +1,64 @@
+/** The rows of a block: sorted by a click, shown in portions. */
+
+import type { Cell, Column, Table } from '@assay/model/insight'
+import { useState } from 'react'
+import { compareCells, type Order, SortButton, turned } from './sorting.tsx'
+
+const PORTION = 50
+const NUMERIC: readonly Column['type'][] = ['integer', 'number', 'decimal']
+
+function shownCell(cell: Cell): string {
+  if (cell === null) return ''
+  return typeof cell === 'object' ? JSON.stringify(cell) : String(cell)
+}
+
+export function Rows({ table, label }: { table: Table; label: string }) {
+  const [order, setOrder] = useState<Order | null>(null)
+  const [most, setMost] = useState(PORTION)
+  const { columns, rows, total } = table
+  const sorted = order ? rows.toSorted((a, b) => compareCells(a[order.column], b[order.column], order)) : rows
+  const alignOf = (column: number) => (NUMERIC.includes(columns[column]!.type) ? 'right' : undefined)
+  return (
+    <figure className="table">
+      <div className="scroll" role="group" aria-label={label} tabIndex={0}>
+        <table className="dense">
+          <thead>
+            <tr>
+              {columns.map(({ name }, column) => (
+                <SortButton
+                  key={name}
+                  align={alignOf(column)}
+                  order={order?.column === column ? order : null}
+                  onSort={() => setOrder(turned(order, column))}
+                >
+                  {name}
+                </SortButton>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {sorted.slice(0, most).map((row, index) => (
+              // Rows of a result have no name but their place.
+              <tr key={`${index}-${shownCell(row[0] ?? null)}`}>
+                {row.map((cell, column) => (
+                  <td key={columns[column]!.name} className={alignOf(column)}>
+                    {shownCell(cell)}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <figcaption>
+        {Math.min(most, rows.length).toLocaleString('en')} of {total.toLocaleString('en')} rows
+        {rows.length < total && ` (${rows.length.toLocaleString('en')} were kept)`}{' '}
+        {most < rows.length && (
+          <button type="button" className="button quiet small" onClick={() => setMost(most + 4 * PORTION)}>
+            Show more
+          </button>
+        )}
+      </figcaption>
+    </figure>
+  )
+}

@@ -1,0 +1,127 @@
+/** What surrounds every page: the way to its content by keyboard, the sections, who is signed in. */
+
+import type { Scope } from '@assay/model/token'
+import { Link, type LinkProps, Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
+import { useEffect, useRef, useState } from 'react'
+import { queryClient, signOut, useMay, useMe } from '../api.ts'
+import { useToken } from '../session.ts'
+import { chooseTheme, chosenTheme, THEMES } from '../theme.ts'
+import { pageUploads } from '../uploads.ts'
+import { Menu, MenuChoice, MenuItem } from './menu.tsx'
+
+const THEME_WORDS = { system: 'As the system', light: 'Light', dark: 'Dark' } as const
+
+function UserMenu() {
+  const me = useMe().data
+  const [theme, setTheme] = useState(chosenTheme)
+  return (
+    <Menu label={me?.username ?? me?.user_id ?? 'Session'}>
+      {me && (
+        <p className="menu-note">
+          {me.scopes.join(', ')} of {me.workspace_id}
+        </p>
+      )}
+      <MenuChoice
+        label="Colours"
+        value={theme}
+        options={THEMES.map((name) => ({ value: name, label: THEME_WORDS[name] }))}
+        onChoose={(name) => {
+          setTheme(name)
+          chooseTheme(name)
+        }}
+      />
+      <MenuItem onSelect={signOut}>Sign out</MenuItem>
+    </Menu>
+  )
+}
+
+/** In the order of the work: what runs, what it reads, who is told, and at the end the house itself. */
+const SECTIONS: readonly { to: LinkProps['to']; name: string; takes: Scope }[] = [
+  { to: '/templates', name: 'Templates', takes: 'viewer' },
+  { to: '/jobs', name: 'Jobs', takes: 'viewer' },
+  { to: '/schedules', name: 'Schedules', takes: 'viewer' },
+  { to: '/files', name: 'Files', takes: 'viewer' },
+  { to: '/webhooks', name: 'Webhooks', takes: 'viewer' },
+  { to: '/subscriptions', name: 'Subscriptions', takes: 'viewer' },
+  { to: '/system', name: 'System', takes: 'admin' },
+]
+
+/** On a narrow page the sections are wider than it: the one that is shown is brought into view. */
+function useShownSection(shown: number) {
+  const path = useRouterState({ select: (state) => state.resolvedLocation?.pathname })
+  const nav = useRef<HTMLElement>(null)
+  useEffect(() => {
+    const active = nav.current?.querySelector<HTMLElement>('.active')
+    if (path === undefined || !nav.current || !active) return
+    // Not by scrollIntoView: from what that shows, Tab would go on.
+    const [whole, own] = [nav.current.getBoundingClientRect(), active.getBoundingClientRect()]
+    nav.current.scrollLeft += Math.min(own.left - whole.left, 0) + Math.max(own.right - whole.right, 0)
+  }, [path, shown])
+  return nav
+}
+
+function Sections() {
+  const may: Record<Scope, boolean> = {
+    viewer: true,
+    analyst: useMay('analyst'),
+    admin: useMay('admin'),
+  }
+  const shown = SECTIONS.filter(({ takes }) => may[takes])
+  const nav = useShownSection(shown.length)
+  return (
+    <nav className="sections" aria-label="Sections" ref={nav}>
+      {shown.map(({ to, name }) => (
+        <Link key={name} to={to}>
+          {name}
+        </Link>
+      ))}
+      <a href="/docs">API</a>
+    </nav>
+  )
+}
+
+/** After each move the heading of the new page gets the focus, so that a screen reader tells where it is. */
+function useFocusAfterMove() {
+  const path = useRouterState({ select: (state) => state.location.pathname })
+  const first = useRef(true)
+  const main = useRef<HTMLElement>(null)
+  useEffect(() => {
+    if (first.current) {
+      first.current = false
+      return
+    }
+    main.current?.focus({ preventScroll: true })
+  }, [path])
+  return main
+}
+
+export function Shell() {
+  const token = useToken()
+  const navigate = useNavigate()
+  const main = useFocusAfterMove()
+  useEffect(() => {
+    if (token !== null) return
+    queryClient.clear()
+    pageUploads.clear()
+    void navigate({ to: '/sign-in', search: { next: location.pathname + location.search } })
+  }, [token, navigate])
+  // What is shown would ask again for what the cache no longer holds, without a token.
+  if (token === null) return null
+  return (
+    <>
+      <a className="skip" href="#main">
+        Skip to the content
+      </a>
+      <header className="bar">
+        <Link className="wordmark" to="/templates">
+          Assay
+        </Link>
+        <Sections />
+        <UserMenu />
+      </header>
+      <main id="main" tabIndex={-1} ref={main}>
+        <Outlet />
+      </main>
+    </>
+  )
+}

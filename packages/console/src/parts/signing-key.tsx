@@ -1,0 +1,13 @@
+/** What receivers verify with: the secret, this once, or the public half of a pair. */
+import type { NewWebhook } from '@assay/client/client'
+import { Secret } from './show.tsx'
+
+export function SigningKey({ webhook, which = '' }: { webhook: NewWebhook; which?: string }) {
+  const { signing_secret, public_key } = webhook
+  if (signing_secret !== null) return <Secret label={`The ${which} signing secret`} value={signing_secret} />
+  return (
+    <p role="status">
+      Receivers verify with the {which} public key <code>{public_key}</code>.
+    </p>
+  )
+}

@@ -1,0 +1,307 @@
+/** The addresses of the console. Pages load when they are first opened; without a session every address leads to sign-in. */
+
+import type { AuditAction } from '@assay/model/audit'
+import type { DeliveryStatus } from '@assay/model/delivery'
+import type { JobStatus } from '@assay/model/job'
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  redirect,
+} from '@tanstack/react-router'
+import { ACTIONS } from './audit.ts'
+import { DELIVERY_STATUSES, JOB_STATUSES } from './names.ts'
+import { SignInPage } from './pages/sign-in.tsx'
+import { NotFound, PageFault } from './parts/fault.tsx'
+import { Shell } from './parts/shell.tsx'
+import { token } from './session.ts'
+
+type Search = Record<string, unknown>
+
+interface JobFilters {
+  status?: JobStatus
+  template?: string
+  schedule?: string
+  batch?: string
+  after?: string
+  before?: string
+}
+
+export const TEMPLATE_TABS = ['run', 'many', 'source'] as const
+export type TemplateTab = (typeof TEMPLATE_TABS)[number]
+
+interface AuditFilters {
+  action?: AuditAction
+  user?: string
+  object?: string
+  after?: string
+  before?: string
+}
+
+const text = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : typeof value === 'number' ? String(value) : undefined
+const oneOf = <Name extends string>(value: unknown, names: readonly Name[]): Name | undefined =>
+  names.find((name) => name === value)
+
+const root = createRootRoute({ notFoundComponent: NotFound })
+
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: '/sign-in',
+  component: SignInPage,
+  validateSearch: (search: Search): { next?: string } => ({ next: text(search.next) }),
+})
+
+const shell = createRoute({
+  getParentRoute: () => root,
+  id: 'shell',
+  component: Shell,
+  beforeLoad: ({ location }) => {
+    if (token() === null)
+      throw redirect({ to: '/sign-in', search: { next: location.href === '/' ? undefined : location.href } })
+  },
+})
+
+const home = createRoute({
+  getParentRoute: () => shell,
+  path: '/',
+  beforeLoad: () => {
+    throw redirect({ to: '/templates', search: {} })
+  },
+})
+
+const templates = createRoute({
+  getParentRoute: () => shell,
+  path: '/templates',
+  validateSearch: (search: Search): { q?: string; tag?: string } => ({
+    q: text(search.q),
+    tag: text(search.tag),
+  }),
+  component: lazyRouteComponent(() => import('./pages/templates.tsx'), 'TemplatesPage'),
+})
+const newTemplate = createRoute({
+  getParentRoute: () => shell,
+  path: '/templates/new',
+  validateSearch: (search: Search): { from?: string } => ({ from: text(search.from) }),
+  component: lazyRouteComponent(() => import('./pages/editor.tsx'), 'NewTemplatePage'),
+})
+const template = createRoute({
+  getParentRoute: () => shell,
+  path: '/templates/$template_id',
+  validateSearch: (search: Search): { tab?: TemplateTab; job?: string } => ({
+    tab: oneOf(search.tab, TEMPLATE_TABS),
+    job: text(search.job),
+  }),
+  component: lazyRouteComponent(() => import('./pages/template.tsx'), 'TemplatePage'),
+})
+const editTemplate = createRoute({
+  getParentRoute: () => shell,
+  path: '/templates/$template_id/edit',
+  component: lazyRouteComponent(() => import('./pages/editor.tsx'), 'EditTemplatePage'),
+})
+
+const jobs = createRoute({
+  getParentRoute: () => shell,
+  path: '/jobs',
+  validateSearch: (search: Search): JobFilters => ({
+    status: oneOf(search.status, JOB_STATUSES),
+    template: text(search.template),
+    schedule: text(search.schedule),
+    batch: text(search.batch),
+    after: text(search.after),
+    before: text(search.before),
+  }),
+  component: lazyRouteComponent(() => import('./pages/jobs.tsx'), 'JobsPage'),
+})
+const job = createRoute({
+  getParentRoute: () => shell,
+  path: '/jobs/$assignment_id',
+  component: lazyRouteComponent(() => import('./pages/job.tsx'), 'JobPage'),
+})
+const insight = createRoute({
+  getParentRoute: () => shell,
+  path: '/insights/$insight_id',
+  validateSearch: (search: Search): { beside?: string } => ({ beside: text(search.beside) }),
+  component: lazyRouteComponent(() => import('./pages/insight.tsx'), 'InsightPage'),
+})
+
+const schedules = createRoute({
+  getParentRoute: () => shell,
+  path: '/schedules',
+  component: lazyRouteComponent(() => import('./pages/schedules.tsx'), 'SchedulesPage'),
+})
+const newSchedule = createRoute({
+  getParentRoute: () => shell,
+  path: '/schedules/new',
+  validateSearch: (search: Search): { template?: string } => ({ template: text(search.template) }),
+  component: lazyRouteComponent(() => import('./pages/schedule-form.tsx'), 'NewSchedulePage'),
+})
+const schedule = createRoute({
+  getParentRoute: () => shell,
+  path: '/schedules/$schedule_id',
+  component: lazyRouteComponent(() => import('./pages/schedule.tsx'), 'SchedulePage'),
+})
+const editSchedule = createRoute({
+  getParentRoute: () => shell,
+  path: '/schedules/$schedule_id/edit',
+  component: lazyRouteComponent(() => import('./pages/schedule-form.tsx'), 'EditSchedulePage'),
+})
+
+const files = createRoute({
+  getParentRoute: () => shell,
+  path: '/files',
+  validateSearch: (search: Search): { in?: string } => ({ in: text(search.in) }),
+  component: lazyRouteComponent(() => import('./pages/files.tsx'), 'FilesPage'),
+})
+
+const webhooks = createRoute({
+  getParentRoute: () => shell,
+  path: '/webhooks',
+  component: lazyRouteComponent(() => import('./pages/webhooks.tsx'), 'WebhooksPage'),
+})
+const newWebhook = createRoute({
+  getParentRoute: () => shell,
+  path: '/webhooks/new',
+  component: lazyRouteComponent(() => import('./pages/new-webhook.tsx'), 'NewWebhookPage'),
+})
+const webhook = createRoute({
+  getParentRoute: () => shell,
+  path: '/webhooks/$webhook_id',
+  validateSearch: (search: Search): { status?: DeliveryStatus; job?: string } => ({
+    status: oneOf(search.status, DELIVERY_STATUSES),
+    job: text(search.job),
+  }),
+  component: lazyRouteComponent(() => import('./pages/webhook.tsx'), 'WebhookPage'),
+})
+const delivery = createRoute({
+  getParentRoute: () => shell,
+  path: '/webhooks/$webhook_id/deliveries/$delivery_id',
+  component: lazyRouteComponent(() => import('./pages/delivery.tsx'), 'DeliveryPage'),
+})
+
+const subscriptions = createRoute({
+  getParentRoute: () => shell,
+  path: '/subscriptions',
+  component: lazyRouteComponent(() => import('./pages/subscriptions.tsx'), 'SubscriptionsPage'),
+})
+const newSubscription = createRoute({
+  getParentRoute: () => shell,
+  path: '/subscriptions/new',
+  component: lazyRouteComponent(() => import('./pages/new-subscription.tsx'), 'NewSubscriptionPage'),
+})
+const subscription = createRoute({
+  getParentRoute: () => shell,
+  path: '/subscriptions/$subscription_id',
+  validateSearch: (search: Search): { status?: DeliveryStatus; job?: string } => ({
+    status: oneOf(search.status, DELIVERY_STATUSES),
+    job: text(search.job),
+  }),
+  component: lazyRouteComponent(() => import('./pages/subscription.tsx'), 'SubscriptionPage'),
+})
+const subscriptionDelivery = createRoute({
+  getParentRoute: () => shell,
+  path: '/subscriptions/$subscription_id/deliveries/$delivery_id',
+  component: lazyRouteComponent(() => import('./pages/delivery.tsx'), 'SubscriptionDeliveryPage'),
+})
+
+const system = createRoute({
+  getParentRoute: () => shell,
+  path: '/system',
+  component: lazyRouteComponent(() => import('./pages/system.tsx'), 'SystemPage'),
+})
+const nodes = createRoute({
+  getParentRoute: () => system,
+  path: '/',
+  component: lazyRouteComponent(() => import('./pages/nodes.tsx'), 'NodesPage'),
+})
+const tokens = createRoute({
+  getParentRoute: () => system,
+  path: '/tokens',
+  component: lazyRouteComponent(() => import('./pages/tokens.tsx'), 'TokensPage'),
+})
+const connections = createRoute({
+  getParentRoute: () => system,
+  path: '/connections',
+  component: lazyRouteComponent(() => import('./pages/connections.tsx'), 'ConnectionsPage'),
+})
+const newConnection = createRoute({
+  getParentRoute: () => shell,
+  path: '/system/connections/new',
+  component: lazyRouteComponent(() => import('./pages/new-connection.tsx'), 'NewConnectionPage'),
+})
+const connection = createRoute({
+  getParentRoute: () => shell,
+  path: '/system/connections/$name',
+  component: lazyRouteComponent(() => import('./pages/connection.tsx'), 'ConnectionPage'),
+})
+const users = createRoute({
+  getParentRoute: () => system,
+  path: '/users',
+  component: lazyRouteComponent(() => import('./pages/users.tsx'), 'UsersPage'),
+})
+const audit = createRoute({
+  getParentRoute: () => system,
+  path: '/audit',
+  validateSearch: (search: Search): AuditFilters => ({
+    action: oneOf(search.action, ACTIONS),
+    user: text(search.user),
+    object: text(search.object),
+    after: text(search.after),
+    before: text(search.before),
+  }),
+  component: lazyRouteComponent(() => import('./pages/audit.tsx'), 'AuditPage'),
+})
+const eventTypes = createRoute({
+  getParentRoute: () => system,
+  path: '/events',
+  component: lazyRouteComponent(() => import('./pages/event-types.tsx'), 'EventTypesPage'),
+})
+const settings = createRoute({
+  getParentRoute: () => system,
+  path: '/settings',
+  component: lazyRouteComponent(() => import('./pages/settings.tsx'), 'SettingsPage'),
+})
+
+const routeTree = root.addChildren([
+  signIn,
+  shell.addChildren([
+    home,
+    templates,
+    newTemplate,
+    template,
+    editTemplate,
+    jobs,
+    job,
+    insight,
+    schedules,
+    newSchedule,
+    schedule,
+    editSchedule,
+    files,
+    webhooks,
+    newWebhook,
+    webhook,
+    delivery,
+    subscriptions,
+    newSubscription,
+    subscription,
+    subscriptionDelivery,
+    newConnection,
+    connection,
+    system.addChildren([nodes, connections, tokens, users, audit, eventTypes, settings]),
+  ]),
+])
+
+export const router = createRouter({
+  routeTree,
+  defaultErrorComponent: PageFault,
+  defaultPreload: 'intent',
+  scrollRestoration: true,
+})
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router
+  }
+}

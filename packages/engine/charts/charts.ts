@@ -1,0 +1,39 @@
+/**
+ * Fills the charts into an insight's Markdown, in the form that the reader asked for. Under each drawing stand its numbers:
+ * a picture alone tells a printout or a screen reader nothing.
+ */
+import { CHART_PLACEHOLDER, type Chart, type ReadChartForm } from '@assay/model/insight'
+import { escapeMarkdown } from '../printing/escape.ts'
+import { mermaidChart } from './mermaid.ts'
+import { chartNumbers } from './numbers.ts'
+import { textChart } from './text.ts'
+
+/** `svgs`: one for each chart, for the form `image`; a chart without one is given as text. */
+export function fillCharts(
+  markdown: string,
+  charts: Chart[],
+  form: ReadChartForm,
+  svgs: string[] = [],
+): string {
+  if (form === 'none') return markdown.replace(new RegExp(`${CHART_PLACEHOLDER.source}\\n*`, 'gm'), '')
+  return markdown.replace(CHART_PLACEHOLDER, (_, id: string) => {
+    const index = charts.findIndex((chart) => chart.id === id)
+    return index < 0 ? '' : chartMarkdown(charts[index]!, form, svgs[index])
+  })
+}
+
+function chartMarkdown(chart: Chart, form: Exclude<ReadChartForm, 'none'>, svg: string | undefined): string {
+  if (form === 'link') return `![${altOf(chart)}](chart:${chart.id})`
+  const drawn = form === 'mermaid' ? mermaidChart(chart) : form === 'image' ? image(chart, svg) : null
+  if (drawn === null) return textChart(chart)
+  return `${drawn}\n\n*${escapeMarkdown(chartNumbers(chart))}*`
+}
+
+function image(chart: Chart, svg: string | undefined): string | null {
+  if (svg === undefined || svg === '') return null
+  return `![${altOf(chart)}](data:image/svg+xml;base64,${Buffer.from(svg).toString('base64')})`
+}
+
+function altOf(chart: Chart): string {
+  return escapeMarkdown(chart.title === '' ? `Chart of ${chart.y.join(', ') || chart.x}` : chart.title)
+}

@@ -1,0 +1,220 @@
+/**
+ * `{% chart %}`: from rows to a Chart. Its Vega-Lite specification holds the plotted values as {x, y, series}, so that every
+ * other form (mermaid, text) is drawn from the same numbers. Dates are ISO text on a UTC scale: the drawing does not
+ * depend on the machine's zone.
+ */
+import type { Chart, ChartType } from '@assay/model/insight'
+import { suggest } from '../language/near.ts'
+import { PrintError, printText } from '../printing/print.ts'
+import { toNumeric } from '../values/numbers.ts'
+import { type Row, rowsInfo } from '../values/rows.ts'
+
+export interface ChartOptions {
+  type: ChartType
+  x: string
+  y: string[]
+  series: string | null
+  title: string
+}
+
+/** One plotted value. For histograms x and x2 are the edges of the bin. */
+export interface Point {
+  x: string | number | null
+  y: number | null
+  series?: string
+  x2?: number
+}
+
+export type XKind = 'time' | 'number' | 'text'
+
+/** The most values that a chart holds; what is left out is said under it. */
+export const MAX_POINTS = 5000
+
+/** Throws PrintError where a column does not exist or is no number. */
+export function makeChart(id: string, rows: Row[], options: ChartOptions): Chart {
+  const { columns, block } = rowsInfo(rows)
+  const known = columns.map((column) => column.name)
+  for (const name of [options.x, ...options.y, ...(options.series === null ? [] : [options.series])]) {
+    if (known.length > 0 && !known.includes(name)) {
+      throw new PrintError(`There is no column ${JSON.stringify(name)}.`, suggest(name, known))
+    }
+  }
+  const type = columns.find((column) => column.name === options.x)?.type
+  const kind: XKind =
+    type === 'date' || type === 'timestamp'
+      ? 'time'
+      : type === 'integer' || type === 'number' || type === 'decimal'
+        ? 'number'
+        : 'text'
+  const { points, left } =
+    options.type === 'histogram' ? histogram(rows, options.x) : plotted(rows, options, kind)
+  const spec = specification(options, kind, points, left)
+  return { id, block: block ?? '', ...options, spec }
+}
+
+/** The values of a chart, as its specification holds them. */
+export function chartPoints(chart: Chart): Point[] {
+  return (chart.spec.data as { values?: Point[] } | undefined)?.values ?? []
+}
+
+export function chartXKind(chart: Chart): XKind {
+  return (chart.spec.usermeta as { x?: XKind } | undefined)?.x ?? 'text'
+}
+
+/** How many values were left out. */
+export function chartLeftOut(chart: Chart): number {
+  return (chart.spec.usermeta as { left_out?: number } | undefined)?.left_out ?? 0
+}
+
+function plotted(rows: Row[], options: ChartOptions, kind: XKind): { points: Point[]; left: number } {
+  const points: Point[] = []
+  for (const row of rows) {
+    const given = row[options.x] ?? null
+    const x = given === null ? null : kind === 'number' ? number(given, options.x) : xText(given, kind)
+    for (const name of options.y) {
+      const value = row[name] ?? null
+      const y = value === null ? null : finite(number(value, name))
+      const series =
+        options.series !== null ? printText(row[options.series]) : options.y.length > 1 ? name : null
+      points.push(series === null ? { x, y } : { x, y, series })
+    }
+  }
+  return { points: points.slice(0, MAX_POINTS), left: Math.max(0, points.length - MAX_POINTS) }
+}
+
+function number(value: unknown, column: string): number {
+  const found = toNumeric(value)
+  if (found !== null) return Number(found)
+  throw new PrintError(
+    `The column ${JSON.stringify(column)} does not hold numbers: ${JSON.stringify(value)}.`,
+    'Choose another column, or cast it in SQL.',
+  )
+}
+
+const finite = (value: number): number | null => (Number.isFinite(value) ? value : null)
+
+function xText(value: unknown, kind: XKind): string {
+  const text = printText(value)
+  return kind === 'time' && text.includes('T') && !text.endsWith('Z') ? `${text}Z` : text
+}
+
+/** At most 20 bins whose edges are round numbers (1, 2, 2.5 or 5 times a power of ten). */
+function histogram(rows: Row[], column: string): { points: Point[]; left: number } {
+  const values = rows
+    .filter((row) => (row[column] ?? null) !== null)
+    .map((row) => number(row[column], column))
+    .filter(Number.isFinite)
+  if (values.length === 0) return { points: [], left: 0 }
+  let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  for (const value of values) {
+    low = Math.min(low, value)
+    high = Math.max(high, value)
+  }
+  const step = roundStep(high / 20 - low / 20 || Math.abs(low) / 10)
+  const first = Math.floor(low / step)
+  const count = Math.max(1, Math.floor(high / step) - first + 1)
+  const bins = Array.from({ length: count }, () => 0)
+  for (const value of values) {
+    const index = Math.min(count - 1, Math.max(0, Math.floor(value / step) - first))
+    bins[index] = bins[index]! + 1
+  }
+  const edge = (index: number): number => Number(((first + index) * step).toPrecision(15))
+  return { points: bins.map((y, index) => ({ x: edge(index), x2: edge(index + 1), y })), left: 0 }
+}
+
+function roundStep(least: number): number {
+  if (least < 1e-290) return 1
+  const power = 10 ** Math.floor(Math.log10(least))
+  const step = [1, 2, 2.5, 5, 10].find((factor) => factor * power >= least * (1 - 1e-12)) ?? 10
+  return step * power
+}
+
+/** Vega without a canvas takes a letter for 8 pixels, which is too much: this cuts labels at about 40 letters. */
+const LABEL_LIMIT = 320
+
+const MARKS: Record<ChartType, Record<string, unknown>> = {
+  line: { type: 'line', interpolate: 'linear' },
+  area: { type: 'area', opacity: 0.8, line: true },
+  bar: { type: 'bar' },
+  point: { type: 'point', filled: true },
+  pie: { type: 'arc' },
+  histogram: { type: 'bar' },
+}
+
+function specification(
+  options: ChartOptions,
+  kind: XKind,
+  values: Point[],
+  left: number,
+): Record<string, unknown> {
+  const spec = {
+    $schema: 'https://vega.github.io/schema/vega-lite/v6.json',
+    usermeta: { x: kind, left_out: left },
+    ...(options.title === '' ? {} : { title: options.title }),
+    width: 640,
+    height: options.type === 'pie' ? 320 : 300,
+    data: { values },
+    mark: MARKS[options.type],
+    encoding: encoding(options, kind, values),
+    config: { font: 'system-ui, sans-serif', view: { stroke: null }, legend: { labelLimit: LABEL_LIMIT } },
+  }
+  return spec
+}
+
+function encoding(options: ChartOptions, kind: XKind, values: Point[]): Record<string, unknown> {
+  const series = new Set(values.flatMap((point) => (point.series === undefined ? [] : [point.series])))
+  const hasSeries = series.size > 0
+  const scheme = series.size > 10 ? { scale: { scheme: 'tableau20' } } : {}
+  const color = hasSeries
+    ? { color: { field: 'series', type: 'nominal', sort: null, title: options.series, ...scheme } }
+    : {}
+  const yTitle = options.y.length === 1 ? options.y[0] : null
+  if (options.type === 'pie') {
+    return {
+      theta: { field: 'y', type: 'quantitative', stack: true },
+      color: { field: 'x', type: 'nominal', sort: null, title: options.x },
+      order: { field: 'y', type: 'quantitative', sort: 'descending' },
+    }
+  }
+  if (options.type === 'histogram') {
+    return {
+      x: { field: 'x', type: 'quantitative', title: options.x, bin: { binned: true } },
+      x2: { field: 'x2' },
+      y: { field: 'y', type: 'quantitative', title: 'rows' },
+    }
+  }
+  const distinct = new Set(values.map((point) => point.x)).size
+  const bars = options.type === 'bar' && distinct <= 40
+  const grouped = bars && hasSeries ? { xOffset: { field: 'series', sort: null } } : {}
+  return {
+    x: { field: 'x', title: options.x, ...xScale(kind, bars, options.type, values) },
+    y: {
+      field: 'y',
+      type: 'quantitative',
+      title: yTitle,
+      ...(options.type === 'line' || options.type === 'point' ? { scale: { zero: false } } : {}),
+    },
+    ...color,
+    ...grouped,
+  }
+}
+
+function xScale(kind: XKind, bars: boolean, type: ChartType, values: Point[]): Record<string, unknown> {
+  if (kind === 'text' || bars) {
+    const labels = [...new Set(values.map(({ x }) => String(x)))]
+    const letters = labels.reduce((sum, label) => sum + label.length + 2, 0)
+    return {
+      type: 'ordinal',
+      sort: null,
+      axis: { labelAngle: letters <= 90 ? 0 : -40, labelLimit: LABEL_LIMIT },
+    }
+  }
+  if (kind === 'time') return { type: 'temporal', scale: { type: 'utc' } }
+  const axis = values.every(({ x }) => isYear(x)) ? { axis: { format: 'd' } } : {}
+  return { type: 'quantitative', ...axis, ...(type === 'bar' ? {} : { scale: { zero: false } }) }
+}
+
+/** Whole numbers that people read as years bear no separators. */
+function isYear(x: Point['x']): boolean {
+  return typeof x === 'number' && Number.isInteger(x) && x >= 1000 && x < 3000
+}

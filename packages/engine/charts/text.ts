@@ -1,0 +1,102 @@
+/** Charts as Unicode in a fence: sparklines for lines, bars for categories, a grid for points. For terminals and e-mails. */
+import type { Chart } from '@assay/model/insight'
+import { fenced, plainLine } from '../printing/escape.ts'
+import { textWidth } from '../printing/tables.ts'
+import { chartNumbers, seriesOf, shortNumber, shortX } from './numbers.ts'
+import { chartLeftOut, chartPoints, chartXKind, type Point } from './spec.ts'
+
+const SPARKS = '▁▂▃▄▅▆▇█'
+const SPARK_WIDTH = 60
+const BAR_WIDTH = 40
+const MOST_BARS = 40
+const LABEL_WIDTH = 28
+
+export function textChart(chart: Chart): string {
+  const points = chartPoints(chart)
+  const lines = chart.title === '' ? [] : [plainLine(chart.title)]
+  // Bars have their numbers beside them.
+  const listed = areBars(chart, points) && chartLeftOut(chart) === 0
+  lines.push(...drawing(chart, points), ...(listed ? [] : [plainLine(chartNumbers(chart))]))
+  return fenced(lines.join('\n'), 'text')
+}
+
+function areBars(chart: Chart, points: Point[]): boolean {
+  const categories = chart.type === 'bar' || chart.type === 'pie' || chart.type === 'histogram'
+  const drawn = categories || (chartXKind(chart) === 'text' && chart.type !== 'point')
+  return drawn && points.length <= MOST_BARS && points.some((point) => point.y !== null)
+}
+
+function drawing(chart: Chart, points: Point[]): string[] {
+  if (!points.some((point) => point.y !== null)) return []
+  if (chart.type === 'point' && chartXKind(chart) !== 'text') return grid(points)
+  if (areBars(chart, points)) return bars(chart, points)
+  const series = seriesOf(points)
+  const width = Math.max(...series.map(({ name }) => textWidth(clip(name))))
+  return series.map(({ name, points: own }) => {
+    const spark = sparkline(own.map((point) => point.y))
+    return name === '' ? spark : `${padded(clip(name), width)} ${spark}`
+  })
+}
+
+/** One letter a value, or the mean of a stretch of them; a blank where none is known. */
+function sparkline(values: (number | null)[]): string {
+  const width = Math.min(SPARK_WIDTH, values.length)
+  const means = Array.from({ length: width }, (_, index) => {
+    const from = Math.floor((index * values.length) / width)
+    const to = Math.floor(((index + 1) * values.length) / width)
+    const known = values.slice(from, to).filter((value) => value !== null)
+    return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0) / known.length
+  })
+  const known = means.filter((value) => value !== null)
+  const [low, high] = [Math.min(...known), Math.max(...known)]
+  return means
+    .map((value) => {
+      if (value === null) return ' '
+      const share = high === low ? 0.5 : (value - low) / (high - low)
+      return SPARKS[Math.min(SPARKS.length - 1, Math.floor(share * SPARKS.length))]!
+    })
+    .join('')
+}
+
+function bars(chart: Chart, points: Point[]): string[] {
+  const name = (point: Point): string => {
+    const x = chart.type === 'histogram' ? `${shortX(point.x)} to ${shortX(point.x2 ?? 0)}` : shortX(point.x)
+    return clip(point.series === undefined ? x : `${x}, ${point.series}`)
+  }
+  const width = Math.max(...points.map((point) => textWidth(name(point))))
+  const longest = Math.max(...points.map((point) => Math.abs(point.y ?? 0))) || 1
+  return points.map((point) => {
+    if (point.y === null) return `${padded(name(point), width)} none`
+    const eighths = Math.round((Math.abs(point.y) / longest) * BAR_WIDTH * 8)
+    const full = (point.y < 0 ? '░' : '█').repeat(Math.floor(eighths / 8))
+    const part = eighths % 8 === 0 || point.y < 0 ? '' : '▏▎▍▌▋▊▉'[(eighths % 8) - 1]!
+    return `${padded(name(point), width)} ${full}${part} ${shortNumber(point.y)}`
+  })
+}
+
+/** Where the points lie: one, two to four, or more in a cell. */
+function grid(points: Point[]): string[] {
+  const [rows, columns] = [12, 48]
+  const known = points.flatMap((point) => {
+    const x = typeof point.x === 'string' ? Date.parse(point.x) : point.x
+    return point.y === null || x === null || Number.isNaN(x) ? [] : [[x, point.y] as const]
+  })
+  const cell = (value: number, all: number[], count: number): number => {
+    const [low, high] = [Math.min(...all), Math.max(...all)]
+    return high === low ? 0 : Math.min(count - 1, Math.floor(((value - low) / (high - low)) * count))
+  }
+  const [xs, ys] = [known.map(([x]) => x), known.map(([, y]) => y)]
+  const counts = Array.from({ length: rows }, () => Array.from({ length: columns }, () => 0))
+  for (const [x, y] of known) counts[rows - 1 - cell(y, ys, rows)]![cell(x, xs, columns)]!++
+  const sign = (count: number): string => (count === 0 ? ' ' : count === 1 ? '·' : count < 5 ? '•' : '●')
+  return counts.map((row) => `│${row.map(sign).join('').trimEnd()}`).concat(`└${'─'.repeat(columns)}`)
+}
+
+function clip(text: string): string {
+  const line = plainLine(text)
+  return line.length > LABEL_WIDTH ? `${line.slice(0, LABEL_WIDTH - 1)}…` : line
+}
+
+function padded(text: string, width: number): string {
+  return text + ' '.repeat(Math.max(0, width - textWidth(text)))
+}

@@ -1,0 +1,139 @@
+/**
+ * Finds the faults of a template that was parsed, without running it, against what is known of its data. Pure: the columns
+ * come from the engine, the methods from the analysis side, so that this file needs neither.
+ */
+import type { Fault, Template } from '@assay/model/template'
+import { Reader, SyntaxFault } from '../language/expressions.ts'
+import { makeFault, sortFaults } from '../language/fault.ts'
+import { queryVariables } from '../language/remote-query.ts'
+import { sqlNames } from '../language/sql-clauses.ts'
+import { optionReferences } from '../reading/options.ts'
+import {
+  analysisFaults,
+  columnsOf,
+  type Inspection,
+  type MethodTable,
+  sourceFaults,
+  sqlFaults,
+  untilFaults,
+} from './blocks.ts'
+import { type Judge, judgeExpression } from './expressions.ts'
+import { judgeText, type ProseContext } from './prose.ts'
+import { object, ofVariable, type Static, scalar, UNKNOWN } from './static-values.ts'
+
+export type { Inspection, MethodShape, MethodTable } from './blocks.ts'
+
+/** The faults that parseTemplate finds are not repeated. In the order of the text. */
+export function checkTemplate(template: Template, inspection: Inspection, methods: MethodTable): Fault[] {
+  const faults = [
+    ...sourceFaults(template, inspection),
+    ...template.variables.flatMap((variable) => untilFaults(variable, inspection)),
+  ]
+  const lines = template.source.split('\n')
+  const used = new Set(template.sources.flatMap((source) => queryVariables(source)))
+  for (const block of template.blocks) {
+    if (block.kind === 'sql') {
+      faults.push(...sqlFaults(block, template))
+      for (const name of sqlNames(block.sql).names) used.add(name)
+    } else {
+      faults.push(...analysisFaults(block, template, inspection, { methods, lines }))
+      for (const { name } of optionReferences(block.options)) used.add(name)
+    }
+  }
+  const context: ProseContext = {
+    template,
+    globals: globalsOf(template, inspection, methods),
+    usedVariables: used,
+    faults,
+    open: [],
+  }
+  judgeText(template.body, context)
+  judgeFrontMatter(template, context)
+  faults.push(...unusedFaults(template, used))
+  return sortFaults(faults)
+}
+
+function globalsOf(
+  template: Template,
+  inspection: Inspection,
+  methods: MethodTable,
+): ReadonlyMap<string, Static> {
+  const vars = object(
+    'vars',
+    Object.fromEntries(template.variables.map((one) => [one.name, ofVariable(one)])),
+  )
+  const run = object('run', { started_at: scalar('timestamp'), time_zone: scalar('text') })
+  const globals = new Map<string, Static>([
+    ['vars', vars],
+    ['run', run],
+  ])
+  for (const block of template.blocks) {
+    if (block.kind === 'sql') {
+      const columns = columnsOf(inspection, block.name)
+      const types = columns && new Map(columns.map((column) => [column.name, column.type]))
+      globals.set(block.name, { kind: 'rows', name: block.name, columns: types })
+      continue
+    }
+    const method = Object.hasOwn(methods, block.method) ? methods[block.method] : undefined
+    const fields = Object.fromEntries((method?.fields ?? []).map((field) => [field, UNKNOWN]))
+    const common = { n: scalar('integer'), method: scalar('text'), summary: scalar('text') }
+    const notes: Static = { kind: 'list', items: scalar('text') }
+    globals.set(block.name, object(block.name, { ...fields, ...common, notes }, method === undefined))
+  }
+  return globals
+}
+
+/** Title and paths are Liquid over vars (a title from a heading is part of the body, judged there); deliver_if sees all. */
+function judgeFrontMatter(template: Template, context: ProseContext): void {
+  const onlyVars = new Map([['vars', context.globals.get('vars')!]])
+  for (const { file, line, column } of template.sources) {
+    if (file !== null) judgeText(file, { ...context, globals: onlyVars }, { place: { line, column } })
+  }
+  const heading = template.body.split('\n')[template.title_line - 1]?.includes(template.title) ?? false
+  if (!heading) judgeText(template.title, context, { place: { line: template.title_line, column: 1 } })
+  if (!template.deliver_if) return
+  const { expression, line } = template.deliver_if
+  const judge: Judge = {
+    scopes: [context.globals],
+    report(code, _offset, message, remedy) {
+      context.faults.push(makeFault(code, { line, column: 1 }, `deliver_if: ${message}`, remedy))
+    },
+    onVariable: (name) => context.usedVariables.add(name),
+  }
+  try {
+    judgeExpression(new Reader(expression).expression(), judge)
+  } catch (error) {
+    // parseTemplate has reported it.
+    if (!(error instanceof SyntaxFault)) throw error
+  }
+}
+
+function unusedFaults(template: Template, used: Set<string>): Fault[] {
+  const warning = { severity: 'warning' as const }
+  const variables = template.variables
+    .filter(({ name }) => !used.has(name))
+    .map(({ name, line }) => {
+      const message = `The variable "${name}" is never used.`
+      return makeFault('unused_variable', { line, column: 1 }, message, 'Use it, or remove it.', warning)
+    })
+  const read = readNames(template)
+  const sources = template.sources
+    .filter((source) => !read.has(source.name.toLowerCase()))
+    .map((source) => {
+      const message = `The source "${source.name}" is never read.`
+      return makeFault('unused_source', source, message, 'Read it in a block, or remove it.', warning)
+    })
+  return [...variables, ...sources]
+}
+
+/** In lower case. A word in SQL is taken for a use: a wrong guess costs a warning that is missing, not one too many. */
+function readNames({ blocks, variables }: Template): Set<string> {
+  const names = new Set<string>()
+  for (const block of blocks) {
+    if (block.kind === 'analysis') names.add(block.of.toLowerCase())
+    else for (const [word] of block.sql.matchAll(/\w+/g)) names.add(word.toLowerCase())
+  }
+  for (const { of, until } of variables)
+    for (const name of [of, until?.split('.')[0]]) if (name) names.add(name.toLowerCase())
+  return names
+}

@@ -1,0 +1,206 @@
+/** Judges expressions without running them: names, fields, filters, columns and formats. */
+import type { ColumnType } from '@assay/model/insight'
+import type { Expression, FilterCall, Operand } from '../language/expressions.ts'
+import { suggest } from '../language/near.ts'
+import { DATE_CODES, datePattern } from '../printing/date-format.ts'
+import { checkFormat, FormatError } from '../printing/format.ts'
+import { COLUMN_FILTERS, FILTERS } from '../rendering/filters.ts'
+import { fieldOf, NUMERIC, rowOf, type Static, scalar, UNKNOWN, withArticle } from './static-values.ts'
+
+export interface Judge {
+  /** Names in reach; innermost last. */
+  scopes: ReadonlyMap<string, Static>[]
+  report(code: string, offset: number, message: string, remedy: string): void
+  /** A variable of the template is read. */
+  onVariable(name: string): void
+}
+
+export function judgeExpression(expression: Expression, judge: Judge): Static {
+  const values = expression.operands.map((operand) => judgeOperand(operand, judge))
+  let value = expression.operators.length > 0 ? scalar('boolean') : (values[0] ?? UNKNOWN)
+  for (const filter of expression.filters) value = judgeFilter(value, filter, judge)
+  return value
+}
+
+export function judgeOperand(operand: Operand, judge: Judge): Static {
+  switch (operand.kind) {
+    case 'literal':
+      return literalType(operand.value)
+    case 'range':
+      judgeOperand(operand.low, judge)
+      judgeOperand(operand.high, judge)
+      return { kind: 'list', items: scalar('integer') }
+    case 'list':
+      for (const item of operand.items) judgeExpression(item, judge)
+      return { kind: 'list', items: UNKNOWN }
+    case 'map':
+      for (const { value } of operand.entries) judgeExpression(value, judge)
+      return UNKNOWN
+    case 'path':
+      return judgePath(operand, judge)
+  }
+}
+
+function literalType(value: string | number | boolean | null): Static {
+  if (value === null) return UNKNOWN
+  if (typeof value === 'boolean') return scalar('boolean')
+  if (typeof value === 'number') return scalar(Number.isInteger(value) ? 'integer' : 'number')
+  return scalar('text')
+}
+
+function judgePath(path: Extract<Operand, { kind: 'path' }>, judge: Judge): Static {
+  const scope = judge.scopes.findLast((names) => names.has(path.root))
+  if (!scope) {
+    const known = judge.scopes.flatMap((names) => [...names.keys()])
+    judge.report(
+      'unknown_name',
+      path.begin,
+      `There is no ${JSON.stringify(path.root)}.`,
+      suggest(path.root, known),
+    )
+    return UNKNOWN
+  }
+  let value = scope.get(path.root)!
+  for (const [index, step] of path.steps.entries()) {
+    if (step.kind !== 'literal') {
+      judgeOperand(step, judge)
+      if (path.root === 'vars' && index === 0 && value.kind === 'object') {
+        for (const name of value.fields.keys()) judge.onVariable(name)
+      }
+      value = value.kind === 'rows' ? rowOf(value) : UNKNOWN
+      continue
+    }
+    const key = typeof step.value === 'number' ? step.value : String(step.value)
+    if (path.root === 'vars' && index === 0) judge.onVariable(String(key))
+    const field = fieldOf(value, key)
+    if ('message' in field) {
+      judge.report(
+        'unknown_name',
+        step.begin,
+        field.message,
+        suggest(String(key), field.known, 'Correct the name.'),
+      )
+      return UNKNOWN
+    }
+    value = field
+  }
+  return value
+}
+
+const KEEPS_ROWS = new Set([
+  'where',
+  'reject',
+  'sort',
+  'reverse',
+  'uniq',
+  'compact',
+  'slice',
+  'concat',
+  'default',
+])
+const GIVES: Record<string, ColumnType> = {
+  size: 'integer',
+  fmt: 'text',
+  delta: 'text',
+  join: 'text',
+  escape: 'text',
+  raw: 'text',
+  date: 'text',
+  round: 'number',
+  plus: 'number',
+  minus: 'number',
+  times: 'number',
+  divided_by: 'number',
+  modulo: 'number',
+}
+
+function judgeFilter(value: Static, filter: FilterCall, judge: Judge): Static {
+  const args = filter.args.map(({ value: arg }) => judgeOperand(arg, judge))
+  if (!FILTERS.includes(filter.name)) {
+    const message = `There is no filter ${JSON.stringify(filter.name)}.`
+    judge.report('unknown_filter', filter.begin, message, suggest(filter.name, FILTERS))
+    return UNKNOWN
+  }
+  const first = filter.args[0]?.value
+  const text = first?.kind === 'literal' && typeof first.value === 'string' ? first.value : null
+  if (filter.name === 'fmt' || (filter.name === 'delta' && text !== null)) {
+    judgeFormat(value, text, { offset: first?.begin ?? filter.begin, given: args.length > 0 }, judge)
+  }
+  if (COLUMN_FILTERS.has(filter.name) && value.kind === 'rows') {
+    return judgeColumnFilter(value, filter, { text, given: args.length > 0 }, judge)
+  }
+  const type = GIVES[filter.name]
+  if (type !== undefined) return scalar(type)
+  if (filter.name === 'default' || filter.name === 'slice') return value.kind === 'rows' ? value : UNKNOWN
+  return KEEPS_ROWS.has(filter.name) ? value : UNKNOWN
+}
+
+function judgeColumnFilter(
+  rows: Extract<Static, { kind: 'rows' }>,
+  filter: FilterCall,
+  { text, given }: { text: string | null; given: boolean },
+  judge: Judge,
+): Static {
+  const { name, begin } = filter
+  if (!given) {
+    if (name === 'first' || name === 'last') return rowOf(rows)
+    if (name === 'sort') return rows
+    judge.report('missing_argument', begin, `${name} needs a column.`, `Write ${name}: "COLUMN".`)
+    return UNKNOWN
+  }
+  const type = text === null ? null : judgeColumn(rows, text, filter.args[0]!.value.begin, judge)
+  if (name === 'sum' || name === 'mean') {
+    if (type !== null && !NUMERIC.has(type)) {
+      const message = `${name} needs a number; ${JSON.stringify(text)} is ${withArticle(type)}.`
+      judge.report(
+        'wrong_type',
+        filter.args[0]!.value.begin,
+        message,
+        'Choose another column, or cast it in SQL.',
+      )
+    }
+    return scalar('number')
+  }
+  if (name === 'pluck' || name === 'map')
+    return { kind: 'list', items: type === null ? UNKNOWN : scalar(type) }
+  if (KEEPS_ROWS.has(name)) return rows
+  return name === 'group_by' || type === null ? UNKNOWN : scalar(type)
+}
+
+/** The column's type; null where it is not known or does not exist. */
+export function judgeColumn(value: Static, column: string, offset: number, judge: Judge): ColumnType | null {
+  if (value.kind !== 'rows' || value.columns === null) return null
+  const type = value.columns.get(column)
+  if (type !== undefined) return type
+  const message = `${value.name} has no column ${JSON.stringify(column)}.`
+  judge.report('unknown_column', offset, message, suggest(column, value.columns.keys()))
+  return null
+}
+
+const DATES: ReadonlySet<ColumnType> = new Set<ColumnType>(['date', 'timestamp'])
+
+/** A code that does not exist, or one for dates over a number and the other way round. */
+export function judgeFormat(
+  value: Static,
+  code: string | null,
+  { offset, given }: { offset: number; given: boolean },
+  judge: Judge,
+): void {
+  if (code === null) {
+    if (!given) judge.report('missing_argument', offset, 'fmt needs a code.', 'Write fmt: "num0".')
+    return
+  }
+  try {
+    checkFormat(code)
+  } catch (error) {
+    if (!(error instanceof FormatError)) throw error
+    judge.report('unknown_format', offset, error.message, error.remedy)
+    return
+  }
+  if (value.kind !== 'scalar' || code === 'id') return
+  const forDates = DATE_CODES.includes(code) || (/[-/ ,.:]/.test(code) && datePattern(code) !== null)
+  const wrong = forDates ? NUMERIC.has(value.type) || value.type === 'boolean' : DATES.has(value.type)
+  if (!wrong) return
+  const message = `The format ${code} is for ${forDates ? 'dates' : 'numbers'}; this is ${withArticle(value.type)}.`
+  judge.report('wrong_type', offset, message, 'Choose another format.')
+}

@@ -1,0 +1,114 @@
+/** Variables as parameters: each declared type has one type in DuckDB, so that a query means the same for every value. */
+
+import type { Variable, VariableType } from '@assay/model/template'
+import {
+  BIGINT,
+  BOOLEAN,
+  DATE,
+  DOUBLE,
+  DuckDBDateValue,
+  DuckDBTimestampTZValue,
+  DuckDBTimestampValue,
+  type DuckDBType,
+  type DuckDBValue,
+  LIST,
+  listValue,
+  STRUCT,
+  structValue,
+  TIMESTAMP,
+  TIMESTAMPTZ,
+  VARCHAR,
+} from '@duckdb/node-api'
+import type { Period } from '../values/period.ts'
+import type { Bindings, Bound } from './duckdb.ts'
+
+const DAY_MS = 86_400_000
+const SPAN = { start: DATE, end: DATE, label: VARCHAR }
+const PERIOD = STRUCT({ ...SPAN, previous: STRUCT(SPAN) })
+
+function day(text: string): DuckDBDateValue {
+  return new DuckDBDateValue(Math.round(Date.parse(`${text.slice(0, 10)}T00:00:00Z`) / DAY_MS))
+}
+
+/** Microseconds since 1970 of "2024-01-31T10:00:00[.ffffff][Z]". */
+function micros(text: string): bigint {
+  const [whole, fraction = ''] = text.replace('Z', '').split('.')
+  return BigInt(Date.parse(`${whole}Z`)) * 1000n + BigInt(fraction.padEnd(6, '0').slice(0, 6))
+}
+
+function span(period: Omit<Period, 'previous'>): Record<string, DuckDBValue> {
+  return { start: day(period.start), end: day(period.end), label: period.label }
+}
+
+function periodValue(period: Period): DuckDBValue {
+  return structValue({ ...span(period), previous: structValue(span(period.previous)) })
+}
+
+/** An absent period still has its fields, all of them null. */
+function noPeriod(): DuckDBValue {
+  const none = { start: null, end: null, label: null }
+  return structValue({ ...none, previous: structValue(none) })
+}
+
+function scalar(type: VariableType, value: unknown): Bound {
+  switch (type) {
+    case 'integer':
+      return { type: BIGINT, value: BigInt(value as number | string) }
+    case 'number':
+      return { type: DOUBLE, value: value as number }
+    case 'boolean':
+      return { type: BOOLEAN, value: value as boolean }
+    case 'date':
+      return { type: DATE, value: day(value as string) }
+    case 'timestamp': {
+      const text = value as string
+      return text.endsWith('Z')
+        ? { type: TIMESTAMPTZ, value: new DuckDBTimestampTZValue(micros(text)) }
+        : { type: TIMESTAMP, value: new DuckDBTimestampValue(micros(text)) }
+    }
+    case 'period':
+      return { type: PERIOD, value: periodValue(value as Period) }
+    case 'string':
+    case 'column':
+    case 'file':
+    case 'list':
+      return { type: VARCHAR, value: value as string }
+  }
+}
+
+const TYPES: Partial<Record<VariableType, DuckDBType>> = {
+  integer: BIGINT,
+  number: DOUBLE,
+  boolean: BOOLEAN,
+  date: DATE,
+  timestamp: TIMESTAMP,
+  period: PERIOD,
+}
+
+/** `value` as convertVariables and resolvePeriod give it; null where there is none. */
+export function bindVariable(variable: Pick<Variable, 'type' | 'items'>, value: unknown): Bound {
+  if (variable.type === 'list') {
+    const item = variable.items ?? 'string'
+    if (value === null) return { type: LIST(TYPES[item] ?? VARCHAR), value: null }
+    const items = (value as unknown[]).map((one) => scalar(item, one))
+    return {
+      type: LIST(items[0]?.type ?? TYPES[item] ?? VARCHAR),
+      value: listValue(items.map((one) => one.value)),
+    }
+  }
+  if (value === null) {
+    return { type: TYPES[variable.type] ?? VARCHAR, value: variable.type === 'period' ? noPeriod() : null }
+  }
+  return scalar(variable.type, value)
+}
+
+/** Values that a method binds to its own statements. */
+export function bindPlain(values: Record<string, string | number | boolean | null>): Bindings {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, plain(value)]))
+}
+
+function plain(value: string | number | boolean | null): Bound {
+  if (typeof value === 'boolean') return { type: BOOLEAN, value }
+  if (typeof value !== 'number') return { type: VARCHAR, value }
+  return Number.isSafeInteger(value) ? { type: BIGINT, value: BigInt(value) } : { type: DOUBLE, value }
+}

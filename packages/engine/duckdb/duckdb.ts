@@ -1,0 +1,224 @@
+/**
+ * DuckDB as a locked engine. It is no sandbox by itself (its makers say so): this file does what settings can do, in
+ * the order that was measured to hold. sql-guard.ts decides what reaches it; the child's fence bounds what it may use.
+ *
+ *   openEngine   in memory, nothing autoloaded or installed, one thread
+ *   arm          the job's limits and time zone
+ *   (sources)    trusted statements attach them: sources/
+ *   seal         only the sources' own paths stay readable; external access off; configuration locked, for good
+ */
+
+import type { Cell, Column, Table } from '@assay/model/insight'
+import { DEFAULT_LIMITS } from '@assay/model/template'
+import {
+  type DuckDBConnection,
+  DuckDBInstance,
+  type DuckDBPreparedStatement,
+  type DuckDBResult,
+  type DuckDBType,
+  type DuckDBValue,
+} from '@duckdb/node-api'
+import { cellConverter, columnOf, type Floats } from './cells.ts'
+
+export interface Engine {
+  connection: DuckDBConnection
+  close(): void
+}
+
+/** A value for a parameter, with the type as which it is bound. */
+export interface Bound {
+  value: DuckDBValue
+  type: DuckDBType
+}
+export type Bindings = Record<string, Bound>
+
+/** How much may be spilled to the job's folder, as a multiple of the memory that it may use. */
+const SPILL_FACTOR = 16
+
+/** Every engine opens with what most jobs run with: a setting that arm() need not change is 0.1 ms less. */
+const { memory_bytes: OPENED_BYTES, threads: OPENED_THREADS } = DEFAULT_LIMITS
+
+const SETTINGS = {
+  threads: String(OPENED_THREADS),
+  memory_limit: `${OPENED_BYTES}B`,
+  max_temp_directory_size: `${OPENED_BYTES * SPILL_FACTOR}B`,
+  autoload_known_extensions: 'false',
+  autoinstall_known_extensions: 'false',
+  allow_community_extensions: 'false',
+  allow_persistent_secrets: 'false',
+}
+
+/** 7 ms: done before the job comes. */
+export async function openEngine(): Promise<Engine> {
+  const instance = await DuckDBInstance.create(':memory:', SETTINGS)
+  const connection = await instance.connect()
+  await connection.run('set enable_progress_bar = true; set enable_progress_bar_print = false')
+  return {
+    connection,
+    close() {
+      connection.closeSync()
+      instance.closeSync()
+    },
+  }
+}
+
+/** A string as SQL: for trusted statements, where DuckDB takes no parameter. */
+export function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`
+}
+
+export function identifier(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`
+}
+
+export interface Arms {
+  memory_bytes: number
+  threads: number
+  temp_folder: string
+  time_zone: string
+}
+
+/** Once for each engine, which has the settings of openEngine() until then. */
+export async function arm(engine: Engine, arms: Arms): Promise<void> {
+  const { memory_bytes, threads, temp_folder, time_zone } = arms
+  const settings = [`set temp_directory = ${literal(temp_folder)}`]
+  if (memory_bytes !== OPENED_BYTES) {
+    settings.push(
+      `set memory_limit = '${memory_bytes}B'`,
+      `set max_temp_directory_size = '${memory_bytes * SPILL_FACTOR}B'`,
+    )
+  }
+  if (threads !== OPENED_THREADS) settings.push(`set threads = ${threads}`)
+  if (time_zone !== (await openedZone(engine))) settings.push(`set TimeZone = ${literal(time_zone)}`)
+  await engine.connection.run(settings.join(';'))
+}
+
+let zone: string | undefined
+
+/** The zone of the process, as DuckDB calls it: asked of the first engine. */
+async function openedZone(engine: Engine): Promise<string> {
+  zone ??= (await readTable(engine, "select current_setting('TimeZone')", {}, 1)).rows[0]![0] as string
+  return zone
+}
+
+/** After this nothing but `paths` can be opened, and no setting can be changed again. */
+export async function seal(engine: Engine, paths: string[]): Promise<void> {
+  const settings = ['set enable_external_access = false', 'set lock_configuration = true']
+  if (paths.length > 0) settings.unshift(`set allowed_paths = [${paths.map(literal).join(', ')}]`)
+  await engine.connection.run(settings.join(';'))
+}
+
+/** Prepares one statement (several are refused) and binds the parameters that it has. */
+async function prepare(engine: Engine, sql: string, bindings: Bindings): Promise<DuckDBPreparedStatement> {
+  const statement = await engine.connection.prepare(sql)
+  for (let index = 1; index <= statement.parameterCount; index += 1) {
+    const name = statement.parameterName(index)
+    const bound = bindings[name]
+    if (!bound) throw new Error(`Binder Error: There is no value for $${name}.`)
+    statement.bindValue(index, bound.value, bound.type)
+  }
+  return statement
+}
+
+function columnsOf(result: DuckDBResult): Column[] {
+  return result.deduplicatedColumnNames().map((name, index) => columnOf(name, result.columnType(index)))
+}
+
+/** The text in the rows that are kept is more than the caller can use. */
+export class TooLarge extends Error {}
+
+export interface ReadOptions {
+  floats?: Floats
+  /** Throws TooLarge where the rows that are kept hold more text than this. */
+  characters?: number
+}
+
+/**
+ * Runs one query and keeps its first `limit` rows; the rest is counted without being converted. Rows come as a stream:
+ * a result of any size needs the memory of `limit` rows.
+ */
+export async function readTable(
+  engine: Engine,
+  sql: string,
+  bindings: Bindings,
+  limit: number,
+  { floats = 'words', characters: most = Number.POSITIVE_INFINITY }: ReadOptions = {},
+): Promise<Table> {
+  const statement = await prepare(engine, sql, bindings)
+  try {
+    const result = await statement.stream()
+    const columns = columnsOf(result)
+    const convert = columns.map((_, index) => cellConverter(result.columnType(index), floats))
+    const rows: Cell[][] = []
+    let total = 0
+    let characters = 0
+    for (
+      let chunk = await result.fetchChunk();
+      chunk && chunk.rowCount > 0;
+      chunk = await result.fetchChunk()
+    ) {
+      total += chunk.rowCount
+      const wanted = Math.min(chunk.rowCount, limit - rows.length)
+      if (wanted <= 0) continue
+      const vectors = columns.map((_, index) => chunk.getColumnVector(index))
+      for (let row = 0; row < wanted; row += 1) {
+        const cells = vectors.map((vector, index) => convert[index]!(vector.getItem(row)))
+        for (const cell of cells) if (typeof cell === 'string') characters += cell.length
+        if (characters > most) throw new TooLarge()
+        rows.push(cells)
+      }
+    }
+    return { columns, rows, total }
+  } finally {
+    statement.destroySync()
+  }
+}
+
+/** Runs one statement whose rows nobody wants. */
+export async function execute(engine: Engine, sql: string, bindings: Bindings = {}): Promise<void> {
+  const statement = await prepare(engine, sql, bindings)
+  try {
+    await statement.run()
+  } finally {
+    statement.destroySync()
+  }
+}
+
+/** Keeps a query's rows as a table of the engine, spilled to the job's folder where memory does not suffice. */
+export async function keepTable(
+  engine: Engine,
+  name: string,
+  sql: string,
+  bindings: Bindings,
+): Promise<void> {
+  await execute(engine, `create table ${identifier(name)} as\n${sql}`, bindings)
+}
+
+/** The columns that a query would give, without running it. */
+export async function describeQuery(engine: Engine, sql: string): Promise<Column[]> {
+  const statement = await engine.connection.prepare(sql)
+  try {
+    return Array.from({ length: statement.columnCount }, (_, index) =>
+      columnOf(statement.columnName(index), statement.columnType(index)),
+    )
+  } finally {
+    statement.destroySync()
+  }
+}
+
+/** 0 to 100, or null where DuckDB gives none. */
+export function queryPercent(engine: Engine): number | null {
+  const { percentage } = engine.connection.progress
+  return percentage >= 0 && percentage <= 100 ? percentage : null
+}
+
+let version: string | undefined
+
+/** "DuckDB 1.5.6" */
+export async function engineVersion(engine: Engine): Promise<string> {
+  if (version === undefined) {
+    const { rows } = await readTable(engine, 'select version()', {}, 1)
+    version = `DuckDB ${(rows[0]![0] as string).replace(/^v/, '')}`
+  }
+  return version
+}

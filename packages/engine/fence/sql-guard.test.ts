@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { array, assert as assertProperty, asyncProperty, constantFrom } from 'fast-check'
+import { openEngine, seal } from '../duckdb/duckdb.ts'
+import { ESCAPES } from './sql-escapes-fixture.ts'
+import { createGuard } from './sql-guard.ts'
+
+const engine = await openEngine()
+await seal(engine, [])
+const guard = createGuard(engine)
+after(() => engine.close())
+const NAMES = ['flights', 'Airports']
+
+async function refusal(sql: string): Promise<{ message: string; line: number; column: number }> {
+  const verdict = await guard.judge(sql, NAMES)
+  assert.ok(!verdict.ok, `passed: ${sql}`)
+  assert.ok(verdict.fault.remedy.length > 0)
+  return verdict.fault
+}
+
+async function reads(sql: string): Promise<string[]> {
+  const verdict = await guard.judge(sql, NAMES)
+  assert.ok(verdict.ok, `refused: ${sql}: ${JSON.stringify(verdict)}`)
+  return verdict.reads
+}
+
+test('refuses every known way out, each with what to do', async () => {
+  for (const sql of Object.values(ESCAPES).flat()) await refusal(sql)
+})
+
+const PLACES = [
+  'select #',
+  'select a from flights where #',
+  'select a from flights group by #',
+  'select count(*) from flights having #',
+  'select a from flights qualify # > 1',
+  'select a from flights order by #',
+  'select a from flights limit (select #)',
+  'select distinct on (#) a from flights',
+  'select case when # then 1 else # end',
+  'select cast(# as int), try_cast(# as int)',
+  'select sum(#) filter (where #) over (partition by # order by # rows between # preceding and current row)',
+  'select string_agg(a, b order by #) from flights',
+  'select * replace (# as a) from flights',
+  'select columns(x -> # > 1) from flights',
+  'select [x for x in [1] if #]',
+  "select {'a': [#]}, map {#: #}, row(#)",
+  'select list_transform([1], lambda x: #)',
+  'select (a)[#:#] from flights',
+  'select exists (select #), # in (select #)',
+  'with t as (select #) select * from t',
+  'with recursive t as (select 1 as a union all select # from t) select * from t',
+  'select 1 union all select #',
+  'select * from (values (#))',
+  'select * from range(#)',
+  'select * from unnest([#])',
+  'select * from flights, lateral (select #)',
+  'select * from flights join "Airports" on #',
+  'select * from flights pivot (sum(#) for a in (1, 2))',
+  'select a between # and #, a is distinct from #, a collate nocase = #, not #',
+  "select # at time zone 'UTC', (#).a, #.b",
+]
+
+test('finds a refused call wherever an expression may stand', async () => {
+  for (const place of PLACES) {
+    const { message } = await refusal(place.replaceAll('#', 'random()'))
+    assert.match(message, /random\(\) is not allowed/, place)
+  }
+})
+
+test('lets through what analysts write', async () => {
+  const written = [
+    "select date_trunc('month', date) as m, count(*) as n, avg(delay) filter (where delay > 0) from flights where origin = $origin and date >= $period.start group by all order by 1 limit 10",
+    'with a as (select * from flights), b as (from a) select * from b join "airports" using (id)',
+    'with recursive t(n) as (select 1 union all select n + 1 from t where n < 5) from t',
+    'select row_number() over w, lag(a) over w, a - lag(a, 1, 0) over w from flights window w as (partition by b order by c)',
+    "select * exclude (a) replace (upper(b) as b), columns('x.*') from flights",
+    "select unnest([1, 2]) as a, [x * 2 for x in [1, 2] if x > 1], {'k': 1}.k, map {'a': 1}['a'], 'abc'[1:2], 5 // 2, 2 ** 3",
+    "select quantile_cont(delay, [0.5, 0.9]), median(delay), mode(origin), arg_max(a, b), string_agg(origin, ', ' order by origin) from flights",
+    "select regexp_extract(a, '(\\d+)', 1), a ilike '%x%', a similar to 'x', a not in ('b'), strftime(date, '%Y') from flights",
+    'select * from flights asof join airports on flights.a >= airports.a',
+    'select * from flights unpivot (value for name in (a, b))',
+    "select a::decimal(10, 2), interval '1 day' * 3, date '2024-01-01' + 1, timestamp '2024-01-01' at time zone 'UTC' from flights",
+    "select json_extract_string(j, '$.a'), j ->> 'a' from flights, json_each(j)",
+    'select a from flights intersect (select b from airports except select 3)',
+    'from flights select a where b order by all',
+    'select count(*) from flights group by grouping sets ((a), ()), cube (b)',
+    'select 1;',
+    "-- a remark; with signs\nselect /* ; */ ';'",
+  ]
+  for (const sql of written) await reads(sql)
+})
+
+test('says which sources and blocks are read, as they were named', async () => {
+  assert.deepEqual(await reads('select * from FLIGHTS f join airports a using (id), flights g'), [
+    'flights',
+    'Airports',
+  ])
+  assert.deepEqual(await reads('with flights as (select 1) select * from flights'), [])
+  assert.deepEqual(await reads('with a as (select * from flights) select * from a'), ['flights'])
+})
+
+test('a table of a WITH is known where it is in reach and nowhere else', async () => {
+  await reads('with duckdb_settings as (select 1) from duckdb_settings')
+  await refusal(
+    'select (with duckdb_settings as (select 1) select 1 from duckdb_settings), (select value from duckdb_settings)',
+  )
+  await refusal('with a as (from b), b as (select 1) from a')
+  await refusal('with pg_class as (from pg_class) from pg_class')
+})
+
+test('names asking the clock are reported with their place, for the engine to weigh against the columns', async () => {
+  const verdict = await guard.judge('select\n  current_date, user, f.today from flights f', NAMES)
+  assert.ok(verdict.ok)
+  assert.deepEqual(
+    verdict.session.map(({ name, fault }) => [name, fault.line, fault.column]),
+    [
+      ['current_date', 2, 3],
+      ['user', 2, 17],
+    ],
+  )
+})
+
+test('places are counted in characters, whatever stands before them', async () => {
+  const fault = await refusal("select 'é€😀',\n  'ü', random()")
+  assert.deepEqual([fault.line, fault.column], [2, 8])
+})
+
+test('a statement nested beyond measure is refused, not a crash', async () => {
+  const deep = 3_000
+  await refusal(`select ${'('.repeat(deep)}random()${')'.repeat(deep)}`)
+  await guard.judge(`select ${'(select '.repeat(deep)}1${')'.repeat(deep)}`, [])
+  await refusal(`select ${Array.from({ length: deep }, () => 'random()').join(' + ')}`)
+})
+
+test('any text gets an answer, and random() never gets through', async () => {
+  const words = constantFrom(
+    'select',
+    'from',
+    'flights',
+    'a',
+    '1',
+    '(',
+    ')',
+    ',',
+    "'",
+    '"',
+    'random()',
+    '--',
+    '/*',
+    '*/',
+    ';',
+    'with',
+    'as',
+    'union',
+    '[',
+    ']',
+    '$a',
+    'x',
+  )
+  await assertProperty(
+    asyncProperty(array(words, { maxLength: 12 }), async (parts) => {
+      const sql = parts.join(' ')
+      const verdict = await guard.judge(sql, NAMES)
+      if (!verdict.ok) assert.ok(verdict.fault.line >= 1 && verdict.fault.column >= 1)
+      const code = sql.replace(/'[^']*('|$)|"[^"]*("|$)|--.*$|\/\*.*?(\*\/|$)/g, ' ')
+      if (verdict.ok) assert.ok(!code.includes('random()'), sql)
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('a statement that has passed passes again, and by its names alone', async () => {
+  const sql = 'select count(*) from flights'
+  const first = await guard.judge(sql, NAMES)
+  assert.deepEqual(await guard.judge(sql, NAMES), first)
+  assert.equal((await guard.judge(sql, ['Airports'])).ok, false)
+  assert.deepEqual(await guard.judge(sql, ['FLIGHTS']), { ...first, reads: ['FLIGHTS'] })
+})

@@ -1,0 +1,140 @@
+/**
+ * Takes the front matter and the fences `sql NAME` and `analysis NAME` out of a template before Liquid reads it. What is
+ * taken out leaves empty lines behind, so every line number stays that of the source. Other fences, and whatever stands
+ * in Liquid's `comment` or `raw`, are prose.
+ */
+import type { Fault } from '@assay/model/template'
+import { makeFault } from './fault.ts'
+
+export interface Fence {
+  kind: 'sql' | 'analysis'
+  name: string
+  text: string
+  /** The line of the first line of text. */
+  line: number
+  /** Where the name stands. */
+  opening: { line: number; column: number }
+}
+
+export interface Pieces {
+  /** Null where there is no front matter; its first line is line 2. */
+  front_matter: string | null
+  fences: Fence[]
+  body: string
+  faults: Fault[]
+}
+
+export const BLOCK_NAME = /^[a-z_][a-z0-9_]{0,62}$/
+const OPENING = /^( {0,3})(`{3,}|~{3,})[ \t]*(.*)$/
+/** Names that mean something else in prose. */
+export const RESERVED = new Set(
+  'vars run forloop true false nil null empty blank and or not contains'.split(' '),
+)
+
+/** Newlines as \n, no byte order mark: line numbers stay. */
+export function normaliseNewlines(source: string): string {
+  return source.replace(/^\uFEFF/, '').replace(/\r\n?/g, '\n')
+}
+
+export function splitTemplate(source: string): Pieces {
+  const lines = normaliseNewlines(source).split('\n')
+  const faults: Fault[] = []
+  const front = takeFrontMatter(lines, faults)
+  const fences = takeFences(lines, front.next, faults)
+  return { front_matter: front.text, fences, body: lines.join('\n'), faults }
+}
+
+function takeFrontMatter(lines: string[], faults: Fault[]): { text: string | null; next: number } {
+  if (lines[0]?.trimEnd() !== '---') return { text: null, next: 0 }
+  const end = lines.findIndex((line, index) => index > 0 && /^(---|\.\.\.)\s*$/.test(line))
+  if (end < 0) {
+    const remedy = 'Close it with a line "---".'
+    faults.push(
+      makeFault('unclosed_front_matter', { line: 1, column: 1 }, 'The front matter has no end.', remedy),
+    )
+    return { text: null, next: lines.length }
+  }
+  const text = lines.slice(1, end).join('\n')
+  lines.fill('', 0, end + 1)
+  return { text, next: end + 1 }
+}
+
+function takeFences(lines: string[], from: number, faults: Fault[]): Fence[] {
+  const fences: Fence[] = []
+  let hidden: string | null = null
+  for (let index = from; index < lines.length; index++) {
+    const line = lines[index]!
+    const opening = hidden === null ? OPENING.exec(line) : null
+    if (!opening || (opening[2]!.startsWith('`') && opening[3]!.includes('`'))) {
+      hidden = hiddenAfter(line, hidden)
+      continue
+    }
+    const end = closingLine(lines, index, opening[2]!)
+    const fence = readInfo(opening, index, faults)
+    if (end < 0) {
+      const place = { line: index + 1, column: opening[1]!.length + 1 }
+      const remedy = `Close it with a line "${opening[2]}".`
+      faults.push(makeFault('unclosed_fence', place, 'The fence that opens here has no end.', remedy))
+      if (fence) lines.fill('', index)
+      return fences
+    }
+    if (fence) {
+      fence.text = lines.slice(index + 1, end).join('\n')
+      fences.push(fence)
+    }
+    if (fence || isBlockFence(opening[3]!)) lines.fill('', index, end + 1)
+    index = end
+  }
+  return fences
+}
+
+/** Whether the line leaves us inside a Liquid `comment` or `raw`. */
+function hiddenAfter(line: string, before: string | null): string | null {
+  let hidden = before
+  for (const [, end, name] of line.matchAll(/\{%-?\s*(end)?(comment|raw)\b/g)) {
+    if (end === undefined) hidden ??= name!
+    else if (hidden === name) hidden = null
+  }
+  return hidden
+}
+
+function closingLine(lines: string[], opening: number, mark: string): number {
+  const closing = new RegExp(`^ {0,3}${mark[0] === '~' ? '~' : '`'}{${mark.length},}[ \\t]*$`)
+  for (let index = opening + 1; index < lines.length; index++) if (closing.test(lines[index]!)) return index
+  return -1
+}
+
+/** `analysis` always means a block, `sql` only with a name: without one it is prose. */
+function isBlockFence(info: string): boolean {
+  return /^(analysis(\s|$)|sql\s+\S)/.test(info.trim())
+}
+
+function readInfo(opening: RegExpExecArray, index: number, faults: Fault[]): Fence | null {
+  const info = opening[3]!
+  if (!isBlockFence(info)) return null
+  const [kind, name, ...rest] = info.trim().split(/\s+/) as ['sql' | 'analysis', string | undefined]
+  const start = opening[0].indexOf(info)
+  const place = {
+    line: index + 1,
+    column: 1 + (name === undefined ? start : opening[0].indexOf(name, start + kind.length)),
+  }
+  const refuse = (code: string, message: string, remedy: string): null => {
+    faults.push(makeFault(code, place, message, remedy))
+    return null
+  }
+  if (name === undefined) {
+    return refuse('unnamed_block', 'An analysis block needs a name.', 'Write ```analysis NAME.')
+  }
+  if (!BLOCK_NAME.test(name)) {
+    const message = `${JSON.stringify(name)} cannot name a block.`
+    return refuse('bad_name', message, 'Use lower-case letters, digits and underscores, a letter first.')
+  }
+  if (RESERVED.has(name)) {
+    return refuse('reserved_name', `"${name}" has a meaning of its own.`, 'Choose another name.')
+  }
+  if (rest.length > 0) {
+    const message = `Nothing may follow the block's name: ${JSON.stringify(rest.join(' '))}.`
+    return refuse('leftover_text', message, 'Remove it.')
+  }
+  return { kind, name, text: '', line: index + 2, opening: place }
+}

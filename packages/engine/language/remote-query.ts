@@ -1,0 +1,138 @@
+/**
+ * The query of a source: `[[ ... ]]` and `$name` as in SQL blocks, in the database's own SQL. Values become parameters
+ * of that database, never text; of a period its fields are parameters ($period.start).
+ */
+import type { Fault, Source, Template, Variable, VariableType } from '@assay/model/template'
+import { makeFault } from './fault.ts'
+import { suggest } from './near.ts'
+import {
+  bindSql,
+  offsetsOfNames,
+  replaceVariables,
+  type SqlSyntax,
+  STANDARD_SYNTAX,
+  sqlNames,
+} from './sql-clauses.ts'
+
+/** A value with the type that it is declared as. Dates and timestamps are ISO text; null where there is none. */
+export interface Parameter {
+  /** The variable, with its field where it is a period's. */
+  name: string
+  type: Exclude<VariableType, 'period' | 'column' | 'list' | 'file'>
+  /** `list`: values of `type`. */
+  list: boolean
+  value: ParameterValue
+}
+
+/** As variables hold them: integers beyond 2^53 as text. */
+export type Plain = string | number | boolean | null
+export type ParameterValue = Plain | Plain[]
+
+export interface BoundQuery {
+  sql: string
+  /** In the order of their placeholders. */
+  parameters: Parameter[]
+}
+
+export interface QueryDialect {
+  syntax: SqlSyntax
+  /** The text of a placeholder. `index`: from 1, the parameter's place in the list. */
+  placeholder(index: number, parameter: Parameter): string
+  /** True where a placeholder may stand several times for one parameter; else each place has its own. */
+  reuses: boolean
+}
+
+const FIELD = /^\.(start|end|label|previous\.(?:start|end|label))\b/
+
+/** Every fault of a query that is known without asking the database. */
+export function queryFaults(source: Source, template: Template, syntax = STANDARD_SYNTAX): Fault[] {
+  const { query } = source
+  if (query === null) return []
+  const known = template.variables.map(({ name }) => name)
+  const offsets = offsetsOfNames(query.text, syntax)
+  return sqlNames(query.text, syntax).names.flatMap((name) => {
+    const variable = template.variables.find((one) => one.name === name)
+    const fault = nameFault(name, variable, source, query.text, syntax)
+    if (fault === null) return []
+    const remedy = variable ? fault.remedy : suggest(name, known, 'Declare it under "variables".')
+    const place = query.placeOf(offsets.get(name)!)
+    return [makeFault(fault.code, place, `${source.name}: ${fault.message}`, remedy)]
+  })
+}
+
+function nameFault(
+  name: string,
+  variable: Variable | undefined,
+  source: Source,
+  text: string,
+  syntax: SqlSyntax,
+): { code: string; message: string; remedy: string } | null {
+  if (!variable) return { code: 'unknown_variable', message: `There is no variable $${name}.`, remedy: '' }
+  if (variable.type === 'column') {
+    const message = `$${name} is a column: it is no value that a database can be given.`
+    return {
+      code: 'wrong_type',
+      message,
+      remedy: 'Read the columns that are wanted, and choose in an SQL block.',
+    }
+  }
+  if (variable.type !== 'period') return null
+  if (variable.until?.split('.')[0] === source.name) {
+    const message = `$${name} is counted back from ${variable.until}, which this query has yet to read.`
+    return { code: 'circular_period', message, remedy: 'Name another source in "until".' }
+  }
+  let whole = false
+  replaceVariables(text, syntax, (found, rest) => {
+    if (found === name && !FIELD.test(rest)) whole = true
+    return { text: '', taken: 0 }
+  })
+  const message = `$${name} is a period: a database is given one of its days.`
+  return whole ? { code: 'wrong_type', message, remedy: `Write $${name}.start or $${name}.end.` } : null
+}
+
+/** The variables that a query names; none of a file. */
+export function queryVariables(source: Source, syntax = STANDARD_SYNTAX): string[] {
+  return source.query === null ? [] : sqlNames(source.query.text, syntax).names
+}
+
+/** `vars` with periods resolved. The query must have no faults. */
+export function bindQuery(
+  text: string,
+  variables: readonly Variable[],
+  vars: Record<string, unknown>,
+  dialect: QueryDialect,
+): BoundQuery {
+  const { syntax } = dialect
+  const settled = bindSql(text, { vars, columnVars: [], syntax }).sql
+  const parameters: Parameter[] = []
+  const sql = replaceVariables(settled, syntax, (name, rest) => {
+    const variable = variables.find((one) => one.name === name)!
+    const field = variable.type === 'period' ? FIELD.exec(rest) : null
+    const parameter = parameterOf(variable, field?.[1], vars[name] ?? null)
+    const known = dialect.reuses ? parameters.findIndex((one) => one.name === parameter.name) : -1
+    const index = known < 0 ? parameters.push(parameter) : known + 1
+    return { text: dialect.placeholder(index, parameter), taken: field?.[0].length ?? 0 }
+  })
+  return { sql, parameters }
+}
+
+function parameterOf(variable: Variable, field: string | undefined, value: unknown): Parameter {
+  const { name, type } = variable
+  if (field === undefined) {
+    const single = type === 'list' ? (variable.items ?? 'string') : type
+    return { name, type: plainType(single), list: type === 'list', value: value as ParameterValue }
+  }
+  const picked = field
+    .split('.')
+    .reduce<unknown>((from, step) => (from as Record<string, unknown> | null)?.[step] ?? null, value)
+  return {
+    name: `${name}.${field}`,
+    type: field.endsWith('label') ? 'string' : 'date',
+    list: false,
+    value: picked as Plain,
+  }
+}
+
+function plainType(type: VariableType): Parameter['type'] {
+  return type === 'period' || type === 'column' || type === 'list' || type === 'file' ? 'string' : type
+}

@@ -1,0 +1,221 @@
+/**
+ * anomalies: the values that stand out of a series.
+ *
+ * With seasons: the seasonal part of robust STL is taken out, a smooth curve through the rest (numeric/super-smoother.ts)
+ * is what was expected, and what lies three interquartile ranges beyond the quartiles of the remainder stands out, as in
+ * forecast::tsoutliers. Without: Rosner's generalised ESD (numeric/outliers.ts), about such a curve where neighbours are
+ * alike, about the mean where they are not or with `period: none`. Seasons under strength 0.6 do not count, nor do those
+ * that `auto` finds in under four whole cycles: a value would help to make the season that it is judged by. The series
+ * travels (at most 50,000 times).
+ */
+import Type, { type Static } from 'typebox'
+import { exactMean } from '../numeric/exact.ts'
+import { type EsdStep, generalisedEsd } from '../numeric/outliers.ts'
+import { autocorrelations, detectPeriod } from '../numeric/seasons.ts'
+import { stl, stlOptions } from '../numeric/stl.ts'
+import { superSmooth } from '../numeric/super-smoother.ts'
+import { strengthOf } from './seasonality.ts'
+import { calendarPeriods, type Grid, gridOf } from './shared/grid.ts'
+import type { Method } from './shared/method.ts'
+import { count, enumeration, figure, finite, label, percent } from './shared/sentence.ts'
+import { loadSeries, type Time } from './shared/series.ts'
+
+const Options = Type.Object(
+  {
+    time: Type.String(),
+    value: Type.String(),
+    period: Type.Union([Type.Enum(['auto', 'none']), Type.Integer({ minimum: 2 })], { default: 'auto' }),
+    alpha: Type.Number({
+      exclusiveMinimum: 0,
+      maximum: 0.5,
+      default: 0.05,
+      description: 'The chance of any false alarm, for ESD.',
+    }),
+    max: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 1000,
+        description: 'The most anomalies to look for. Default: a tenth of the values, at most 100.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+type Given = Static<typeof Options>
+
+const LEAST = 10
+const FENCE = 3
+const CYCLES = 4
+
+interface Point {
+  time: Time
+  value: number | null
+  expected: number | null
+  /** Interquartile ranges beyond the quartile, or the ESD statistic; its sign is the side. */
+  score: number | null
+}
+
+interface Found {
+  method: string
+  outliers: { index: number; score: number }[]
+  expected: number[]
+  tested: { statistic: number; critical: number }[]
+  notes: string[]
+}
+
+export const anomalies: Method = {
+  name: 'anomalies',
+  options: Options,
+  columns(options) {
+    const { time, value } = options as Given
+    return [
+      { option: 'time', column: time, numeric: false },
+      { option: 'value', column: value, numeric: true },
+    ]
+  },
+  fields: ['points', 'tested', 'period'],
+  async run(table, options) {
+    const given = options as Given
+    const series = await loadSeries(table, given.time, given.value)
+    const grid = gridOf(series)
+    const n = series.values.length
+    if (n < LEAST) {
+      const summary = `Not enough data for anomalies of ${given.value}: ${count(n, 'value')}, and ${LEAST} are needed.`
+      return {
+        summary,
+        n,
+        method: 'generalised ESD',
+        notes: series.notes,
+        points: [],
+        tested: [],
+        period: null,
+      }
+    }
+    const most = given.max ?? Math.min(100, Math.max(1, Math.floor(n / 10)))
+    const { period, notes } = periodOf(given, grid)
+    const seasonal = period === null ? null : bySeasons(grid, period, most)
+    const found = seasonal ?? byEsd(series.values, given, most)
+    const times = seasonal ? grid.times : series.times
+    const values = seasonal ? grid.values : series.values
+    const points = found.outliers.map(
+      ({ index, score }): Point => ({
+        time: times[index]!,
+        value: finite(values[index]! * series.unit),
+        expected: finite(found.expected[index]! * series.unit),
+        score: finite(score),
+      }),
+    )
+    return {
+      summary: sentence(given.value, n, found.method, points),
+      n,
+      method: found.method,
+      notes: [...series.notes, ...(seasonal ? grid.notes : []), ...notes, ...found.notes],
+      points,
+      tested: found.tested,
+      period: seasonal ? period : null,
+    }
+  },
+}
+
+/** The period to take out, with a note where there are too few cycles of it. */
+function periodOf(given: Given, grid: Grid): { period: number | null; notes: string[] } {
+  const found = given.period === 'auto' ? detectPeriod(grid.values, calendarPeriods(grid.step)) : given.period
+  if (found === null || found === 'none') return { period: null, notes: [] }
+  if (grid.values.length >= CYCLES * found) return { period: found, notes: [] }
+  const few = `There are fewer than ${CYCLES} whole seasons of ${count(found, 'step')}`
+  if (given.period === 'auto' || grid.values.length <= 2 * found)
+    return { period: null, notes: [`${few}: too few to judge by, so values are judged without seasons.`] }
+  return { period: found, notes: [`${few}: what stands out may be part of a season.`] }
+}
+
+/** Null where the seasons are too weak to be taken out. */
+function bySeasons(grid: Grid, period: number, most: number): Found | null {
+  const parts = stl(grid.values, stlOptions(period, 11, true))
+  if ((strengthOf(parts) ?? 0) < 0.6) return null
+  const curve = superSmooth(grid.values.map((value, index) => value - parts.seasonal[index]!))
+  const expected = grid.values.map((_, index) => curve[index]! + parts.seasonal[index]!)
+  const remainder = grid.values.map((value, index) => value - expected[index]!)
+  const seen = remainder.filter((_, index) => grid.observed[index]).toSorted((a, b) => a - b)
+  const q1 = quantile(seen, 0.25)
+  const q3 = quantile(seen, 0.75)
+  // A series that repeats itself to the last digit has no spread; what leaves it by more than rounding stands out.
+  const spread = Math.max(q3 - q1, 1e-9)
+  const outliers = remainder
+    .map((rest, index) => ({
+      index,
+      score: rest > q3 ? (rest - q3) / spread : rest < q1 ? (rest - q1) / spread : 0,
+    }))
+    .filter(({ index, score }) => grid.observed[index] && Math.abs(score) > FENCE)
+  const kept = outliers
+    .toSorted((a, b) => Math.abs(b.score) - Math.abs(a.score) || a.index - b.index)
+    .slice(0, most)
+    .toSorted((a, b) => a.index - b.index)
+  const notes =
+    outliers.length > most
+      ? [`${outliers.length} values lie beyond the fence; the ${most} farthest are shown.`]
+      : []
+  return {
+    method: 'beyond 3 interquartile ranges after robust STL',
+    outliers: kept,
+    expected,
+    tested: [],
+    notes,
+  }
+}
+
+function byEsd(values: readonly number[], given: Given, most: number): Found {
+  const n = values.length
+  const notes =
+    n < 25
+      ? [`With ${count(n, 'value')} the critical values of the test are approximate (25 are wanted).`]
+      : []
+  const correlated = (autocorrelations(values, 1)[1] ?? 0) > 1.96 / Math.sqrt(n) || isTrending(values)
+  const curve = given.period !== 'none' && correlated ? superSmooth(values) : null
+  if (curve)
+    notes.push('Neighbouring values are alike, so each is judged against a smooth curve through them.')
+  const judged = curve ? values.map((value, index) => value - curve[index]!) : values
+  const { outliers, steps } = generalisedEsd(judged, Math.min(most, n - 3), given.alpha)
+  const out = new Set(outliers)
+  const center = exactMean(judged.filter((_, index) => !out.has(index)))
+  const scored = steps.slice(0, outliers.length).map((step: EsdStep) => ({
+    index: step.index,
+    score: Math.sign(judged[step.index]! - center) * step.statistic,
+  }))
+  return {
+    method: `generalised ESD, alpha ${given.alpha}`,
+    outliers: scored.toSorted((a, b) => a.index - b.index),
+    expected: values.map((_, index) => (curve ? curve[index]! : 0) + center),
+    tested: steps.map(({ statistic, critical }) => ({ statistic, critical })),
+    notes,
+  }
+}
+
+/** Whether the order of the values matters at all: their plain lag-1 correlation. */
+function isTrending(values: readonly number[]): boolean {
+  const mean = exactMean(values)
+  let whole = 0
+  let lagged = 0
+  for (const [index, value] of values.entries()) {
+    whole += (value - mean) ** 2
+    if (index > 0) lagged += (value - mean) * (values[index - 1]! - mean)
+  }
+  return lagged > (1.96 / Math.sqrt(values.length)) * whole
+}
+
+function quantile(sorted: readonly number[], p: number): number {
+  const position = (sorted.length - 1) * p
+  const low = Math.floor(position)
+  const next = sorted[Math.min(low + 1, sorted.length - 1)]!
+  return sorted[low]! + (position - low) * (next - sorted[low]!)
+}
+
+function sentence(value: string, n: number, method: string, points: readonly Point[]): string {
+  if (points.length === 0) return `No value of ${value} stands out (n = ${count(n, 'value')}, ${method}).`
+  const farthest = points.toSorted((a, b) => Math.abs(b.score ?? 0) - Math.abs(a.score ?? 0)).slice(0, 3)
+  const told = farthest.map(({ time, value: seen, expected }) => {
+    const gap = seen === null || expected === null ? null : (seen - expected) / 10
+    return `${label(time)} (${figure(seen, gap)} where ${figure(expected, gap)} was expected)`
+  })
+  const most = points.length > 3 ? ', most of all ' : ': '
+  return `${count(points.length, 'value')} of ${value} (${percent(points.length / n)}) ${points.length === 1 ? 'stands' : 'stand'} out${most}${enumeration(told)} (n = ${count(n, 'value')}, ${method}).`
+}

@@ -1,0 +1,39 @@
+/** The methods that an analysis block may name. Each stands in a file of its own; this is the one list of them. */
+import { abTest } from './ab-test.ts'
+import { anomalies } from './anomalies.ts'
+import { anova } from './anova.ts'
+import { changepoints } from './changepoints.ts'
+import { cohorts } from './cohorts.ts'
+import { compare } from './compare.ts'
+import { correlation } from './correlation.ts'
+import { describe } from './describe.ts'
+import { drivers } from './drivers.ts'
+import { forecast } from './forecast.ts'
+import { funnel } from './funnel.ts'
+import { pareto } from './pareto.ts'
+import { profile } from './profile.ts'
+import { regression } from './regression.ts'
+import { seasonality } from './seasonality.ts'
+import type { Method } from './shared/method.ts'
+import { trend } from './trend.ts'
+
+const LIST: readonly Method[] = [
+  describe,
+  profile,
+  compare,
+  trend,
+  changepoints,
+  seasonality,
+  anomalies,
+  drivers,
+  abTest,
+  cohorts,
+  funnel,
+  forecast,
+  correlation,
+  regression,
+  anova,
+  pareto,
+]
+
+export const METHODS: Record<string, Method> = Object.fromEntries(LIST.map((method) => [method.name, method]))

@@ -1,0 +1,281 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import * as fc from 'fast-check'
+import { METHODS } from './catalog.ts'
+import { columnsOf, outcomeOf, relation } from './harness.ts'
+import { MethodError } from './shared/method.ts'
+
+type Row = Record<string, number | string | null>
+
+const close = (a: unknown, b: number, scale = 1) =>
+  assert.ok(Math.abs((a as number) - b) <= 1e-9 * Math.max(scale, Math.abs(b)), `${String(a)} is not ${b}`)
+
+test('the catalog has the sixteen methods by their names', () => {
+  const names =
+    'describe profile compare trend changepoints seasonality anomalies drivers ab_test cohorts funnel forecast correlation regression anova pareto'
+  assert.deepEqual(Object.keys(METHODS), names.split(' '))
+  for (const [name, method] of Object.entries(METHODS)) {
+    assert.equal(method.name, name)
+    assert.equal((method.options as { additionalProperties?: boolean }).additionalProperties, false)
+  }
+})
+
+test('names the columns that there are where one is missing, and says what to do about text', async () => {
+  const table = await columnsOf({ day: ['monday'], v: [1] })
+  await assert.rejects(
+    outcomeOf(METHODS.describe!, table, { value: 'w' }),
+    (error: Error) => error instanceof MethodError && /no column "w".*day, v/.test(error.message),
+  )
+  await assert.rejects(outcomeOf(METHODS.describe!, table, { value: 'day' }), /cast\("day" as double\)/)
+  await assert.rejects(
+    outcomeOf(METHODS.trend!, table, { time: 'day', value: 'v' }),
+    /date, a timestamp or a number/,
+  )
+  await assert.rejects(outcomeOf(METHODS.describe!, table, {}), /either `value`/)
+  await assert.rejects(outcomeOf(METHODS.drivers!, table, { value: 'v', by: ['day'] }), /either `time`/)
+  await assert.rejects(
+    outcomeOf(METHODS.ab_test!, table, { group: 'day', success: 'v', test: 'welch' }),
+    /does not go with/,
+  )
+})
+
+test('takes names of columns that SQL would choke on', async () => {
+  const table = await relation(
+    `select i as "select", i * 2 as "a ""b"" -- c", 'x' as "'g'" from range(20) t(i)`,
+  )
+  const outcome = await outcomeOf(METHODS.regression!, table, { y: 'a "b" -- c', x: ['select'] })
+  close((outcome.coefficients as { estimate: number }[])[1]!.estimate, 2)
+  const grouped = await outcomeOf(METHODS.pareto!, table, { value: 'select', by: "'g'" })
+  assert.equal((grouped.rows as Row[])[0]!.segment, 'x')
+})
+
+test("the drivers' parts add up to the change, and mix plus rate to each part", async () => {
+  const row = fc.record({
+    g: fc.constantFrom('a', 'b', 'c', 'd', null),
+    h: fc.constantFrom('x', 'y'),
+    side: fc.constantFrom('before', 'after'),
+    top: fc.double({ min: -50, max: 100, noNaN: true }),
+    bottom: fc.integer({ min: 1, max: 20 }),
+  })
+  const some = fc
+    .array(row, { minLength: 2, maxLength: 40 })
+    .filter((rows) => new Set(rows.map(({ side }) => side)).size === 2)
+  await fc.assert(
+    fc.asyncProperty(some, fc.boolean(), async (rows, ratio) => {
+      const column = <K extends keyof (typeof rows)[0]>(key: K) => rows.map((one) => one[key])
+      const table = await columnsOf(
+        {
+          g: column('g'),
+          h: column('h'),
+          side: column('side'),
+          top: column('top'),
+          bottom: column('bottom'),
+        },
+        { g: 'VARCHAR' },
+      )
+      const what = ratio ? { numerator: 'top', denominator: 'bottom' } : { value: 'top' }
+      const split = { column: 'side', before: 'before', after: 'after' }
+      const outcome = await outcomeOf(METHODS.drivers!, table, { ...what, by: ['g', 'h'], split })
+      for (const by of ['g', 'h']) {
+        const segments = (outcome.segments as Row[]).filter((segment) => segment.by === by)
+        const sum = (key: string) => segments.reduce((total, segment) => total + (segment[key] as number), 0)
+        close(sum('change'), outcome.change as number, 1000)
+        if (outcome.change !== 0 && Math.abs(outcome.change as number) > 1e-6)
+          assert.ok(Math.abs(sum('share') - 1) < 1e-6)
+        if (ratio)
+          for (const segment of segments)
+            close((segment.mix as number) + (segment.rate as number), segment.change as number, 1000)
+      }
+      if (ratio) close((outcome.mix as number) + (outcome.rate as number), outcome.change as number, 1000)
+    }),
+    { numRuns: 40 },
+  )
+})
+
+test('swapping the sides of drivers turns every sign', async () => {
+  const table = await columnsOf({
+    g: ['a', 'b', 'c', 'a', 'b', 'd'],
+    side: ['x', 'x', 'x', 'y', 'y', 'y'],
+    top: [3, 5, 2, 7, 1, 4],
+    bottom: [10, 8, 5, 9, 4, 6],
+  })
+  const ask = (before: string, after: string) =>
+    outcomeOf(METHODS.drivers!, table, {
+      numerator: 'top',
+      denominator: 'bottom',
+      by: ['g'],
+      split: { column: 'side', before, after },
+    })
+  const there = await ask('x', 'y')
+  const back = await ask('y', 'x')
+  for (const segment of there.segments as Row[]) {
+    const mirrored = (back.segments as Row[]).find((other) => other.segment === segment.segment)!
+    for (const part of ['change', 'mix', 'rate']) close(mirrored[part], -(segment[part] as number))
+  }
+})
+
+/** Who passed each step, by walking through each id's rows in order: the definition, without SQL. */
+function walked(rows: { id: number; t: number; e: string }[], steps: string[], window: number): number[] {
+  const counts = steps.map(() => 0)
+  for (const own of Map.groupBy(rows, ({ id }) => id).values()) {
+    const entries = own.filter(({ e }) => e === steps[0]).map(({ t }) => t)
+    if (entries.length === 0) continue
+    const entry = Math.min(...entries)
+    let at = entry
+    counts[0]!++
+    for (const [place, step] of steps.slice(1).entries()) {
+      const again = step === steps[place]
+      const next = own
+        .filter(({ e, t }) => e === step && (again ? t > at : t >= at) && t <= entry + window)
+        .map(({ t }) => t)
+      if (next.length === 0) break
+      at = Math.min(...next)
+      counts[place + 1]!++
+    }
+  }
+  return counts
+}
+
+test('a funnel counts as its definition walks, and never widens', async () => {
+  const row = fc.record({
+    id: fc.integer({ min: 0, max: 5 }),
+    t: fc.integer({ min: 0, max: 12 }),
+    e: fc.constantFrom('a', 'b', 'c'),
+  })
+  const steps = fc.array(fc.constantFrom('a', 'b', 'c'), { minLength: 2, maxLength: 4 })
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(row, { minLength: 1, maxLength: 40 }),
+      steps,
+      fc.integer({ min: 1, max: 12 }),
+      async (rows, steps, window) => {
+        const table = await columnsOf({
+          id: rows.map(({ id }) => id),
+          t: rows.map(({ t }) => t),
+          e: rows.map(({ e }) => e),
+        })
+        const outcome = await outcomeOf(METHODS.funnel!, table, {
+          id: 'id',
+          time: 't',
+          event: 'e',
+          steps,
+          window,
+        })
+        const counts = (outcome.steps as { n: number }[]).map(({ n }) => n)
+        assert.deepEqual(counts, walked(rows, steps, window))
+        for (const [index, n] of counts.slice(1).entries()) assert.ok(n <= counts[index]!)
+      },
+    ),
+    { numRuns: 60 },
+  )
+})
+
+test('cohorts count as sets do: sizes fixed, no more retained than there were, each id in one cohort', async () => {
+  const row = fc.record({ id: fc.integer({ min: 0, max: 15 }), t: fc.integer({ min: 0, max: 7 }) })
+  await fc.assert(
+    fc.asyncProperty(fc.array(row, { minLength: 1, maxLength: 60 }), async (rows) => {
+      const table = await columnsOf({ id: rows.map(({ id }) => id), t: rows.map(({ t }) => t) })
+      const outcome = await outcomeOf(METHODS.cohorts!, table, { id: 'id', time: 't', every: 1 })
+      const found = outcome.rows as {
+        cohort: string
+        size: number
+        period: number
+        retained: number | null
+        rate: number | null
+      }[]
+      const first = Map.groupBy(rows, ({ id }) => id)
+        .entries()
+        .map(([id, own]) => [id, Math.min(...own.map(({ t }) => t))] as const)
+      const cohortOf = new Map(first)
+      for (const { cohort, size, period, retained, rate } of found) {
+        const members = [...cohortOf].filter(([, start]) => start === Number(cohort)).map(([id]) => id)
+        assert.equal(size, members.length)
+        if (retained === null) continue
+        const seen = members.filter((id) =>
+          rows.some((one) => one.id === id && one.t === Number(cohort) + period),
+        )
+        assert.equal(retained, seen.length)
+        assert.ok(rate! <= 1 && (period > 0 || rate === 1))
+      }
+    }),
+    { numRuns: 40 },
+  )
+})
+
+test('compare leaves out the period under way and the one that began before the data', async () => {
+  const table = await relation(`select date '2024-01-10' + k::int as t, 1 as v from range(100) r(k)`)
+  const outcome = await outcomeOf(METHODS.compare!, table, { time: 't', value: 'v' })
+  assert.equal(outcome.current_period, 'March 2024')
+  assert.equal(outcome.current, 31)
+  assert.equal(outcome.previous, 29)
+  assert.match(outcome.notes.join(' '), /31 and 29 days; per day the change is 0\.0%/)
+})
+
+test('compare knows that no row is due on a weekend', async () => {
+  const table = await relation(
+    `select t, 1 as v from (select date '2024-01-01' + k::int as t from range(89) r(k)) where isodow(t) < 6`,
+  )
+  const outcome = await outcomeOf(METHODS.compare!, table, { time: 't', value: 'v' })
+  // The last row is of Friday, 29 March 2024; the 30th and 31st are a weekend.
+  assert.equal(outcome.current_period, 'March 2024')
+})
+
+test('anova, ab_test and describe do not lose digits to a common offset', async () => {
+  const v = [1, 2, 3, 2, 3, 4, 6, 5, 7]
+  const g = ['a', 'a', 'a', 'b', 'b', 'b', 'c', 'c', 'c']
+  const near = await outcomeOf(METHODS.anova!, await columnsOf({ v, g }), { value: 'v', by: 'g' })
+  const far = await outcomeOf(METHODS.anova!, await columnsOf({ v: v.map((one) => one + 2 ** 50), g }), {
+    value: 'v',
+    by: 'g',
+  })
+  assert.equal(far.f, near.f)
+  assert.equal(far.ss_within, near.ss_within)
+})
+
+test('a forecast of monthly data is labelled with the months to come', async () => {
+  const table = await relation(
+    `select date '2019-01-31' + interval (k) month as t, 100 + k + 10 * sin(k * pi() / 6) as v from range(60) r(k)`,
+  )
+  const ends = await relation(
+    `select last_day(date '2019-01-01' + interval (k) month) as t, 100.0 + k as v from range(60) r(k)`,
+  )
+  const months = await outcomeOf(
+    METHODS.forecast!,
+    await relation(
+      `select date '2019-01-15' + interval (k) month as t, 100.0 + k * 2 + (k * k) % 7 as v from range(40) r(k)`,
+    ),
+    { time: 't', value: 'v', horizon: 2 },
+  )
+  assert.deepEqual(
+    (months.points as { time: string }[]).map(({ time }) => time.slice(0, 10)),
+    ['2022-05-15', '2022-06-15'],
+  )
+  const last = await outcomeOf(METHODS.forecast!, ends, { time: 't', value: 'v', horizon: 3 })
+  assert.deepEqual(
+    (last.points as { time: string }[]).map(({ time }) => time),
+    ['2024-01-31', '2024-02-29', '2024-03-31'],
+  )
+  const seasonal = await outcomeOf(METHODS.forecast!, table, { time: 't', value: 'v', horizon: 1 })
+  assert.equal(
+    (seasonal.points as { low_95: number; value: number; high_95: number }[]).every(
+      (point) => point.low_95 <= point.value && point.value <= point.high_95,
+    ),
+    true,
+  )
+})
+
+test('the naive forecast wins where it is better from each origin, and only there', async () => {
+  // A rise that ends: a model of the trend errs from the origins after its end, the naive forecast from those before it.
+  const rise = async (flat: number) => {
+    const values = Array.from({ length: 30 }, (_, index) =>
+      index < 30 - flat ? index * 5 : (30 - flat) * 5 + (index % 2),
+    )
+    const columns = await columnsOf({ t: values.map((_, index) => index), v: values })
+    return outcomeOf(METHODS.forecast!, columns, { time: 't', value: 'v', horizon: 2 })
+  }
+  assert.equal((await rise(10)).model, 'naive')
+  const mixed = await rise(6)
+  assert.equal(mixed.model, 'ETS(A,A,N)')
+  assert.ok((mixed.naive_mase as number) < (mixed.mase as number))
+  assert.ok(mixed.notes.some((note) => note.includes('not from each origin')))
+})

@@ -1,0 +1,49 @@
+/** What a method is: an analysis block's `method`. One file a method, listed in catalog.ts. */
+
+import type { Cell, Column, Outcome } from '@assay/model/insight'
+import type { TSchema } from 'typebox'
+
+/**
+ * The rows that a method works on: a relation in DuckDB. Heavy work is SQL over `relation`; a method brings to
+ * JavaScript only what it needs, and says in its docstring how much that is.
+ */
+export interface Relation {
+  /** A quoted identifier: use it after FROM. */
+  relation: string
+  columns: Column[]
+  /**
+   * Runs one SELECT written by the method (trusted; names quoted with `quote`). Values are bound by name: `$name`.
+   * Rows are objects by column; integers within 2^53 and doubles are numbers (NaN and infinities as they are).
+   */
+  query(
+    sql: string,
+    values?: Record<string, string | number | boolean | null>,
+  ): Promise<Record<string, Cell>[]>
+}
+
+/** Quotes a column's name for SQL. */
+export function quote(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`
+}
+
+/** A fault of the template that shows when it runs, e.g. a column that is no number. The job fails with this sentence. */
+export class MethodError extends Error {}
+
+export interface Method {
+  name: string
+  /** JSON Schema of the options, closed (`additionalProperties: false`); checked before `run`, defaults filled in. */
+  options: TSchema
+  /** The columns that these options name, for `assay check`: each must exist, and be a number where `numeric`. */
+  columns(options: Record<string, unknown>): { option: string; column: string; numeric: boolean }[]
+  /** Fields of the outcome beside summary, n, method, notes, for `assay check` of prose. */
+  fields: readonly string[]
+  run(table: Relation, options: Record<string, unknown>, context: MethodContext): Promise<Outcome>
+}
+
+export interface MethodContext {
+  /** The job's start, RFC 3339. A method never asks another clock. */
+  now: string
+  time_zone: string
+  /** The name of the block, for sentences. */
+  block: string
+}

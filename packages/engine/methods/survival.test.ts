@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Outcome } from '@assay/model/insight'
+import * as fc from 'fast-check'
+import { METHODS } from './catalog.ts'
+import { columnsOf, outcomeOf, relation } from './harness.ts'
+import type { Relation } from './shared/method.ts'
+import { adjustAcross } from './shared/multiplicity.ts'
+
+/** What each method is asked, over the columns t, v, w, g, i, e, s. */
+const asked: Record<string, Record<string, unknown>[]> = {
+  describe: [{ value: 'v' }, { values: ['v', 'w'] }],
+  profile: [{}],
+  compare: [
+    { time: 't', value: 'v' },
+    { time: 't', value: 'v', aggregate: 'mean' },
+  ],
+  trend: [
+    { time: 't', value: 'v' },
+    ...['original', 'hamed_rao', 'seasonal'].map((test) => ({ time: 't', value: 'v', test, period: 3 })),
+  ],
+  changepoints: [{ time: 't', value: 'v' }],
+  seasonality: [
+    { time: 't', value: 'v' },
+    { time: 't', value: 'v', period: 3 },
+  ],
+  anomalies: [
+    { time: 't', value: 'v' },
+    { time: 't', value: 'v', period: 'none' },
+    { time: 't', value: 'v', period: 3 },
+  ],
+  drivers: [
+    { value: 'v', by: ['g', 'e'], time: 't' },
+    { numerator: 'v', denominator: 'w', by: ['g'], split: { column: 'e', before: 'a', after: 'b' } },
+  ],
+  ab_test: [
+    { group: 'g', value: 'v' },
+    { group: 'g', success: 's' },
+    { group: 'g', success: 's', test: 'fisher' },
+  ],
+  cohorts: [{ id: 'i', time: 't' }],
+  funnel: [{ id: 'i', time: 't', event: 'e', steps: ['a', 'b', 'a'] }],
+  forecast: [
+    { time: 't', value: 'v', horizon: 4 },
+    { time: 't', value: 'v', horizon: 4, period: 3 },
+  ],
+  correlation: [{ values: ['v', 'w'] }],
+  regression: [
+    { y: 'v', x: ['w'] },
+    { y: 'v', x: ['w', { column: 'w', power: 2 }], intercept: false },
+  ],
+  anova: [{ value: 'v', by: 'g' }],
+  pareto: [{ value: 'v', by: 'g' }],
+}
+
+function assertSound(outcome: Outcome, title: string): void {
+  for (const text of [outcome.summary, outcome.method, ...outcome.notes]) {
+    assert.ok(text.length > 0, title)
+    assert.doesNotMatch(text, /NaN|Infinity|undefined|\bnull\b|\[object/, title)
+  }
+  assert.ok(Number.isSafeInteger(outcome.n) && outcome.n >= 0, title)
+  const walk = (value: unknown, path: string): void => {
+    if (typeof value === 'number') assert.ok(Number.isFinite(value), `${title}: ${path} is ${value}`)
+    else if (value !== null && typeof value === 'object') {
+      for (const [key, part] of Object.entries(value)) walk(part, `${path}.${key}`)
+    } else assert.notEqual(value, undefined, `${title}: ${path}`)
+  }
+  walk(outcome, 'outcome')
+}
+
+async function assertAllSurvive(table: Relation, title: string): Promise<void> {
+  const outcomes: Record<string, Outcome> = {}
+  for (const [name, method] of Object.entries(METHODS)) {
+    for (const [index, options] of asked[name]!.entries()) {
+      const outcome = await outcomeOf(method, table, options)
+      assertSound(outcome, `${title}: ${name} ${JSON.stringify(options)}`)
+      const missing = method.fields.filter((field) => name !== 'describe' && !(field in outcome))
+      assert.deepEqual(missing, [], `${title}: ${name} has its fields`)
+      outcomes[`${name}${index}`] = outcome
+    }
+  }
+  for (const [name, outcome] of Object.entries(adjustAcross(outcomes)))
+    assertSound(outcome, `${title}: adjusted ${name}`)
+}
+
+const rows = (n: string, v: string, w = 'k % 5', t = "date '2024-01-01' + k::int") =>
+  relation(
+    `select ${t} as t, cast(${v} as double) as v, cast(${w} as double) as w, 'g' || (k % 3) as g, k // 3 as i,
+       case k % 2 when 0 then 'a' else 'b' end as e, k % 4 = 0 as s from range(${n}) r(k)`,
+  )
+
+const extremes: Record<string, () => Promise<Relation>> = {
+  'no rows': () => rows('0', 'k'),
+  'one row': () => rows('1', '3'),
+  'two rows': () => rows('2', 'k'),
+  'three rows': () => rows('3', 'k'),
+  'constant values': () => rows('120', '7'),
+  'all zero': () => rows('120', '0', '0'),
+  'all null': () => rows('50', 'null', 'null'),
+  'null times and groups': () =>
+    relation(
+      `select null::date as t, 1.5::double as v, 2.5::double as w, null::varchar as g, null::int as i, null::varchar as e, null::boolean as s from range(20)`,
+    ),
+  'infinite and undefined values': () =>
+    rows(
+      '90',
+      "case k % 4 when 0 then 'inf'::double when 1 then 'nan'::double when 2 then '-inf'::double else k end",
+      "case when k % 3 = 0 then 'inf'::double else k end",
+    ),
+  'only infinite values': () => rows('40', "'inf'::double", "'nan'::double"),
+  'very large values': () => rows('100', '(k % 7 - 3) * 5e307', '1.7e308 - k * 1e306'),
+  'very small values': () => rows('100', '(k % 7) * 5e-324', 'k * 1e-310'),
+  'large against small': () => rows('100', 'case when k = 50 then 1e300 else k * 1e-300 end', '1e-300'),
+  'duplicate rows': () => rows('200', 'k // 100', '3', "date '2024-01-01' + (k // 50)::int"),
+  'a straight line': () => rows('200', 'k * 3 + 1', 'k'),
+  'a perfect season': () => rows('120', 'k % 3', 'k % 7'),
+  'a season with one spike': () => rows('120', 'k % 3 + case when k = 60 then 100 else 0 end'),
+  'a sawtooth': () => rows('60', '(k % 2) * 2 - 1', '1 - (k % 2)'),
+  'timestamps with gaps': () =>
+    rows(
+      '150',
+      'sin(k) * 10 + k',
+      'cos(k)',
+      "timestamptz '2024-02-28 00:00:00+00' + interval (k * k % 977) hour",
+    ),
+  'working days': () => rows('60', 'k % 5 + k', '1', "date '2024-01-01' + (k // 5 * 7 + k % 5)::int"),
+  'month ends': () => rows('60', 'k % 12 + k', '1', "last_day(date '2019-01-31' + interval (k) month)"),
+  'dates far from ours': () =>
+    rows(
+      '40',
+      'k',
+      '1',
+      "case when k % 3 = 0 then date '12000-01-01' + k::int when k % 3 = 1 then date '0001-01-01 (BC)' + k::int else date '2020-01-01' + k::int end",
+    ),
+  'infinite dates': () =>
+    rows('30', 'k', '1', "case when k % 5 = 0 then 'infinity'::date else date '2024-01-01' + k::int end"),
+}
+
+for (const [title, make] of Object.entries(extremes)) {
+  test(`every method answers ${title} without NaN`, async () => {
+    await assertAllSurvive(await make(), title)
+  })
+}
+
+test('every method answers numbers as times', async () => {
+  const table = await rows('80', 'sin(k) * 3 + k', 'cos(k)', '1900 + k')
+  for (const [name, method] of Object.entries(METHODS)) {
+    for (const options of asked[name]!) {
+      const numeric =
+        'time' in options && ['compare', 'drivers', 'cohorts'].includes(name)
+          ? { ...options, [name === 'cohorts' ? 'every' : 'period']: 10 }
+          : options
+      assertSound(await outcomeOf(method, table, numeric), name)
+    }
+  }
+})
+
+test('every method answers whatever numbers come', async () => {
+  const value = fc.oneof(
+    { weight: 6, arbitrary: fc.double({ min: -1000, max: 1000, noNaN: true }) },
+    { weight: 2, arbitrary: fc.integer({ min: -3, max: 3 }) },
+    { weight: 1, arbitrary: fc.constant(null) },
+    { weight: 1, arbitrary: fc.double({ noNaN: true, noDefaultInfinity: true }) },
+  )
+  const row = fc.record({
+    v: value,
+    w: value,
+    day: fc.integer({ min: 0, max: 60 }),
+    g: fc.constantFrom('x', 'y', 'z', null),
+    s: fc.boolean(),
+  })
+  await fc.assert(
+    fc.asyncProperty(fc.array(row, { minLength: 1, maxLength: 40 }), async (given) => {
+      const table = await columnsOf(
+        {
+          t: given.map(({ day }) => new Date(Date.UTC(2024, 0, 1 + day)).toISOString().slice(0, 10)),
+          v: given.map(({ v }) => v),
+          w: given.map(({ w }) => w),
+          g: given.map(({ g }) => g),
+          i: given.map(({ day }) => day % 5),
+          e: given.map(({ s }) => (s ? 'a' : 'b')),
+          s: given.map(({ s }) => s),
+        },
+        { t: 'DATE', v: 'DOUBLE', w: 'DOUBLE', g: 'VARCHAR', e: 'VARCHAR', s: 'BOOLEAN' },
+      )
+      for (const [name, method] of Object.entries(METHODS)) {
+        for (const options of asked[name]!) assertSound(await outcomeOf(method, table, options), name)
+      }
+    }),
+    { numRuns: 15, seed: 20_240_115 },
+  )
+})
+
+test('every method gives the same answer to the same rows', async () => {
+  const table = await rows('150', 'sin(k) * 10 + k % 7', 'cos(k) + k % 3')
+  for (const [name, method] of Object.entries(METHODS)) {
+    const options = asked[name]![0]!
+    assert.deepEqual(await outcomeOf(method, table, options), await outcomeOf(method, table, options), name)
+  }
+})

@@ -1,0 +1,46 @@
+/** What is made of exact sums: means, deviations, products. */
+import { exactSum } from './sum.ts'
+
+/** The exact mean of the values, rounded twice: once as a sum, once as a quotient. NaN where there are none. */
+export function exactMean(values: readonly number[]): number {
+  return exactSum(values) / values.length
+}
+
+/** Sum of squared deviations from the mean: two passes, both exact sums, with the correction of Chan et al. (1983). */
+export function squaredDeviations(values: readonly number[]): number {
+  const mean = exactMean(values)
+  const deviations = values.map((value) => value - mean)
+  const rest = exactSum(deviations)
+  return exactSum(deviations.map((deviation) => deviation * deviation)) - (rest * rest) / values.length
+}
+
+/** Variance with n - 1 below the line. NaN under two values. */
+export function variance(values: readonly number[]): number {
+  return values.length < 2 ? Number.NaN : squaredDeviations(values) / (values.length - 1)
+}
+
+/** The exact sum of products of two columns, each product taken without error (Dekker's TwoProduct). */
+export function exactDot(left: readonly number[], right: readonly number[]): number {
+  const terms: number[] = []
+  for (let index = 0; index < left.length; index++) {
+    const [high, low] = twoProduct(left[index]!, right[index]!)
+    terms.push(high)
+    if (low !== 0) terms.push(low)
+  }
+  return exactSum(terms)
+}
+
+/** A product as the double nearest to it and what is left, exactly (T. J. Dekker, Numer. Math. 18, 1971). */
+export function twoProduct(a: number, b: number): [high: number, low: number] {
+  const high = a * b
+  const [a1, a2] = split(a)
+  const [b1, b2] = split(b)
+  const low = a2 * b2 - (high - a1 * b1 - a2 * b1 - a1 * b2)
+  return [high, Number.isFinite(low) ? low : 0]
+}
+
+function split(value: number): [number, number] {
+  const wide = 134_217_729 * value
+  const high = wide - (wide - value)
+  return [high, value - high]
+}

@@ -1,0 +1,87 @@
+/**
+ * Markdown as the text of a chat (Slack's "mrkdwn"): bold, emphasis, code, links and lists. Tables with what is said of
+ * their rows, charts, fences, headings that nothing then stands below, and how it was computed are left to the page. Nothing in it can call a person or a channel: "<", ">" and "&" are escaped, and "@" means nothing.
+ */
+import MarkdownIt from 'markdown-it'
+import { LINEAGE_HEADING } from '../printing/lineage-section.ts'
+import { shortened } from './mail-page.ts'
+
+const markdown = new MarkdownIt({ html: false, linkify: false, typographer: false })
+type Token = ReturnType<(typeof markdown)['parse']>[number]
+
+export function escapeChat(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}
+
+function inlineText(tokens: readonly Token[]): string {
+  let [text, linked] = ['', false]
+  for (const token of tokens) {
+    if (token.type === 'text') text += escapeChat(token.content)
+    else if (token.type === 'code_inline') text += `\`${escapeChat(token.content).replaceAll('`', "'")}\``
+    else if (token.type === 'strong_open' || token.type === 'strong_close') text += '*'
+    else if (token.type === 'em_open' || token.type === 'em_close') text += '_'
+    else if (token.type === 'softbreak' || token.type === 'hardbreak') text += '\n'
+    else if (token.type === 'link_open') {
+      const address = String(token.attrGet('href') ?? '')
+      linked = /^https?:/i.test(address)
+      if (linked) text += `<${escapeChat(address).replaceAll('|', '%7C')}|`
+    } else if (token.type === 'link_close' && linked) text += '>'
+    else if (token.type === 'image') text += escapeChat(token.content)
+  }
+  return text
+}
+
+/** "5 of 30 rows." in emphasis, right below a table. */
+function isOfTable(tokens: readonly Token[], index: number): boolean {
+  const marks = tokens[index]!.children?.map(({ type }) => type) ?? []
+  return (
+    tokens[index - 2]?.type === 'table_close' &&
+    marks[0] === 'em_open' &&
+    marks.indexOf('em_close') === marks.length - 1
+  )
+}
+
+/** Of so much text a chat shows the beginning; hostile Markdown that long is parsed in milliseconds. */
+const SOURCE_MOST = 12_000
+
+/** As much of it as is parsed: without the rows of tables, which a chat does not show, below their first. */
+function beginning(source: string): string {
+  const lines = source.split('\n')
+  const isRow = (index: number): boolean => lines[index]?.startsWith('|') ?? false
+  const kept = lines.filter((_, index) => ![0, 1, 2, 3].every((above) => isRow(index - above))).join('\n')
+  return shortened(kept, SOURCE_MOST).markdown || kept.slice(0, SOURCE_MOST)
+}
+
+/** The first blocks of prose, within `most` characters; the first heading is left out, because the message bears it. */
+export function chatText(source: string, most: number): string {
+  const tokens = markdown.parse(beginning(source.replace(/^\u2063chart:[a-z0-9_-]+\u2063$/gm, '')), {})
+  const blocks: string[] = []
+  let [length, within, item, heading] = [0, 0, '', '']
+  for (const [index, token] of tokens.entries()) {
+    if (token.type === 'table_open') within += 1
+    else if (token.type === 'table_close') within -= 1
+    else if (token.type === 'list_item_open') item = `${'  '.repeat(Math.max(0, token.level / 2 - 0.5))}• `
+    else if (token.type === 'inline' && within === 0) {
+      const before = tokens[index - 1]!
+      if (token.content === LINEAGE_HEADING && before.tag === 'h2') break
+      if ((before.type === 'heading_open' && before.tag === 'h1') || isOfTable(tokens, index)) continue
+      const text = inlineText(token.children ?? [])
+      if (text.trim() === '') continue
+      if (before.type === 'heading_open') {
+        heading = `*${text.replaceAll('*', '')}*\n\n`
+        continue
+      }
+      const block = `${heading}${item}${text}`
+      item = ''
+      heading = ''
+      if (length + block.length > most) break
+      blocks.push(block)
+      length += block.length + 2
+    }
+  }
+  return blocks.reduce((all, block) => {
+    if (all === '') return block
+    const listed = /^ *•/.test(block) && /(^|\n) *•[^\n]*$/.test(all)
+    return `${all}${listed ? '\n' : '\n\n'}${block}`
+  }, '')
+}

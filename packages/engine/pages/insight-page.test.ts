@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { chartPlaceholder, type Insight } from '@assay/model/insight'
+import { makeChart } from '../charts/spec.ts'
+import { guardSvg } from '../charts/svg-guard.ts'
+import { insightPage, plainInsightPage } from './insight-page.ts'
+
+const chart = makeChart('chart-1', [{ k: 'a', n: 1 }], {
+  type: 'bar',
+  x: 'k',
+  y: ['n'],
+  series: null,
+  title: 'A <chart>',
+})
+
+function page(markdown: string, svgs: string[] = []): string {
+  const insight = {
+    insight_id: '0198',
+    template_id: 't',
+    template_version: 'v',
+    title: 'A <b>title</b>',
+    markdown,
+    charts: [chart],
+    created_at: '2024-01-01T00:00:00.000Z',
+  } as unknown as Insight
+  return insightPage(insight, svgs)
+}
+
+test('a page stands alone: no script, no address that is loaded, and a policy that says so', () => {
+  const html = page(
+    `Text <script>alert(1)</script> <img src=x onerror=y> ![p](https://evil.example/p.png) ![q](data:text/html,x)
+[j](javascript:alert(1)) [d](data:text/html,x) [v](vbscript:x) [ok](https://a.example) [m](mailto:a@b.c)
+<style>@import 'x'</style>\n\n<iframe src="https://x"></iframe>\n\n${chartPlaceholder('chart-1')}`,
+    [
+      '<svg><image href="https://evil.example/x"/><script>alert(1)</script><rect onload="x" width="1"/></svg>',
+    ],
+  )
+  assert.match(
+    html,
+    /content="default-src 'none'; style-src 'sha256-[^']+'; img-src data:; base-uri 'none'; form-action 'none'"/,
+  )
+  const body = html.slice(html.indexOf('<main>'))
+  assert.ok(!/<(script|img|iframe|style|image|link|object|embed)\b/i.test(body), body)
+  assert.ok(!/<[^>]+\son\w+=/i.test(body))
+  assert.deepEqual(
+    [...body.matchAll(/(?:href|src)="([^"]*)"/g)].map((match) => match[1]),
+    ['https://evil.example/p.png', 'https://a.example', 'mailto:a@b.c'],
+  )
+  assert.match(body, /<rect width="1"\/>/)
+})
+
+test('the title is text, and stands over a text without a heading of its own', () => {
+  assert.match(page('text'), /<title>A &#60;b&#62;title&#60;\/b&#62;<\/title>[\s\S]*<h1>A &#60;b/)
+  assert.ok(!page('# Own').includes('<h1>A'))
+})
+
+test('charts stand where they belong, with their numbers; without a drawing as text', () => {
+  const drawn = page(`a\n\n${chartPlaceholder('chart-1')}\n\nb`, ['<svg width="1"></svg>'])
+  assert.match(
+    drawn,
+    /<p>a<\/p>\n<figure class="chart"><div role="img" aria-label="A &#60;chart&#62;"><svg width="1"><\/svg><\/div><figcaption>a: 1\.<\/figcaption><\/figure>\n\n<p>b<\/p>/,
+  )
+  assert.match(
+    page(chartPlaceholder('chart-1')),
+    /<figure class="chart"><pre tabindex="0">A &#60;chart&#62;\na █{40} 1<\/pre><\/figure>/,
+  )
+  assert.ok(!page(chartPlaceholder('chart-9')).includes('\u2063'))
+})
+
+test('cells are aligned by a class, since the policy forbids style attributes', () => {
+  const html = page('| a | b |\n|---|--:|\n| 1 | 2 |')
+  assert.match(html, /<td>1<\/td>\n<td class="right">2<\/td>/)
+  assert.ok(!/<[^>]+\sstyle=/.test(html))
+})
+
+test('a long table shows its first rows and says how many are left out, wherever it stands', () => {
+  const table = (rows: number): string => `| n |\n|--:|\n${'| *7* |\n'.repeat(rows)}`
+  const cells = (html: string): number => html.split('<em>7</em>').length - 1
+  assert.equal(cells(page(table(500))), 500)
+  assert.doesNotMatch(page(table(500)), /left out/)
+  const both = page(`${table(501)}\nThen\n\n${table(3)}\n\nend`)
+  assert.equal(cells(both), 503)
+  assert.equal(both.match(/The first 500 of 501 rows are shown, 1 are left out/g)?.length, 1)
+  assert.match(both, /<\/table><\/div>\n<p>The first 500 [^<]*<\/p>\n<p>Then<\/p>/)
+  const inside = page(`- ${table(600).replaceAll('\n', '\n  ')}\n\nend`)
+  assert.match(inside, /100 are left out\.[^<]*<\/p>\n<\/li>\n<\/ul>\n<p>end/)
+  assert.match(page(`\`\`\`\n${table(600)}\`\`\`\n`), /(\| \*7\* \|\n){600}/, 'code is no table')
+})
+
+test('a long text is cut between blocks', () => {
+  const html = page(`${'- *word*\n'.repeat(5)}\n${`${'word '.repeat(1000)}\n\n`.repeat(250)}`)
+  assert.equal(html.split('<p>word ').length - 1, 201)
+  assert.match(html, /<\/p>\n<p>The rest is left out here\.[^<]*JSON[^<]*<\/p>\n<\/main>/)
+})
+
+test('a page that cannot be laid out is its Markdown, of bounded length', () => {
+  const insight = { title: 'A <b>', markdown: `<i>${'*'.repeat(200_000)}`, charts: [], insight_id: '' }
+  const html = plainInsightPage({ ...insight, template_id: 't', template_version: 'v', created_at: '2024' })
+  assert.match(html, /<h1>A &#60;b&#62;<\/h1>[^]*<pre tabindex="0">&#60;i&#62;\*{199997}<\/pre>/)
+  assert.match(html, /<p>The last 3 characters are left out here\./)
+})
+
+test('pictures inside the text are shown, others only linked', () => {
+  const html = page('![dot](data:image/png;base64,iVBORw0KGgo=) ![far](http://x.example/a.png)')
+  assert.match(html, /<img src="data:image\/png;base64,iVBORw0KGgo=" alt="dot">/)
+  assert.match(html, /<a href="http:\/\/x\.example\/a\.png"[^>]*>far \(http:\/\/x\.example\/a\.png\)<\/a>/)
+})
+
+test('only drawing gets through the guard of SVG', () => {
+  assert.equal(
+    guardSvg(
+      '<svg xmlns="s"><a xlink:href="javascript:x"><text style="x" fill="red">a > b</text></a></svg>',
+      'c',
+    ),
+    '<svg xmlns="s"><text fill="red">a &gt; b</text></svg>',
+  )
+  assert.equal(guardSvg('<g><foreignObject><b onclick="x">t</b></foreignObject></g>', 'c'), '<g>t</g>')
+  assert.equal(guardSvg('<path d="M0"', 'c'), '&lt;path d="M0"')
+  assert.equal(
+    guardSvg(
+      '<clipPath id="clip0"></clipPath><g clip-path="url(#clip0)" fill="url(https://x)"></g>',
+      'chart-1',
+    ),
+    '<clipPath id="chart-1-clip0"></clipPath><g clip-path="url(#chart-1-clip0)"></g>',
+  )
+})

@@ -1,0 +1,181 @@
+/**
+ * An insight as one HTML page that stands alone: it asks nothing of any other host, runs no script, and a policy in the page
+ * says so. Markdown's HTML is not let through; pictures from elsewhere become links, since loading one would tell its host
+ * who reads.
+ */
+import { createHash } from 'node:crypto'
+import type { Chart, PageInsight } from '@assay/model/insight'
+import MarkdownIt from 'markdown-it'
+import { fillCharts } from '../charts/charts.ts'
+import { chartNumbers } from '../charts/numbers.ts'
+import { guardSvg } from '../charts/svg-guard.ts'
+import { textChart } from '../charts/text.ts'
+import { formatCount } from '../printing/format.ts'
+import { cutLongPages } from './page-cuts.ts'
+import { PAGE_STYLE } from './page-style.ts'
+
+const styleHash = createHash('sha256').update(PAGE_STYLE).digest('base64')
+/** For the header of a page, too: the browser holds to both. */
+export const INSIGHT_PAGE_POLICY = `default-src 'none'; style-src 'sha256-${styleHash}'; img-src data:; base-uri 'none'; form-action 'none'`
+
+const LINK = /^(https?:|mailto:|#)/i
+const PICTURE = /^data:image\/(png|gif|jpeg|webp);base64,[A-Za-z0-9+/=]+$/i
+
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`)
+}
+
+function createMarkdown() {
+  const markdown = new MarkdownIt({ html: false, linkify: false, typographer: false })
+  markdown.validateLink = (address) => LINK.test(address.trim()) || PICTURE.test(address.trim())
+  cutLongPages(markdown)
+  const { rules } = markdown.renderer
+  rules.image = (tokens, index, options, _env, self) => {
+    const token = tokens[index]!
+    const address = String(token.attrGet('src') ?? '')
+    const alt = self.renderInlineAsText(token.children ?? [], options, {})
+    if (PICTURE.test(address)) return `<img src="${escapeHtml(address)}" alt="${escapeHtml(alt)}">`
+    const label = `${alt === '' ? 'Picture' : alt} (${address})`
+    return `<a href="${escapeHtml(address)}" rel="noreferrer noopener nofollow">${escapeHtml(label)}</a>`
+  }
+  rules.link_open = (tokens, index, options, _env, self) => {
+    const token = tokens[index]!
+    const address = String(token.attrGet('href') ?? '')
+    if (!LINK.test(address)) token.attrSet('href', '#')
+    token.attrSet('rel', 'noreferrer noopener nofollow')
+    return self.renderToken(tokens, index, options)
+  }
+  rules.table_open = () => '<div class="table" tabindex="0"><table>\n'
+  rules.table_close = () => '</table></div>\n'
+  // What is wider than the page is scrolled, also by keys.
+  const [fence, indented] = [rules.fence!, rules.code_block!]
+  rules.fence = (...given) => withFocus(fence(...given))
+  rules.code_block = (...given) => withFocus(indented(...given))
+  rules.th_open = (tokens, index) => cellOpen('th', tokens[index]!.attrGet('style'))
+  rules.td_open = (tokens, index) => cellOpen('td', tokens[index]!.attrGet('style'))
+  return markdown
+}
+
+function withFocus(pre: string): string {
+  return pre.replace(/^<pre>/, '<pre tabindex="0">')
+}
+
+/** The policy forbids style attributes: alignment is a class. */
+function cellOpen(tag: 'th' | 'td', style: string | number | null): string {
+  const align = /text-align:(right|center)/.exec(String(style ?? ''))?.[1]
+  return align === undefined ? `<${tag}>` : `<${tag} class="${align}">`
+}
+
+let markdown: ReturnType<typeof createMarkdown> | undefined
+
+/** Markdown as HTML, with what `figure` makes of each chart. */
+export function insightBody(
+  text: string,
+  charts: readonly Chart[],
+  figure: (chart: Chart, index: number) => string,
+): string {
+  markdown ??= createMarkdown()
+  return markdown
+    .render(text)
+    .replace(/(<p>)?\u2063chart:([a-z0-9_-]+)\u2063(<\/p>)?/g, (_, open, id: string, close) => {
+      const index = charts.findIndex((chart) => chart.id === id)
+      const drawn = index < 0 ? '' : figure(charts[index]!, index)
+      return open === undefined || close === undefined ? `${open ?? ''}${drawn}${close ?? ''}` : drawn
+    })
+}
+
+/** `svgs`: one for each chart of the insight; a chart without one is shown as text. */
+export function insightPage(insight: PageInsight, svgs: string[]): string {
+  const filled = insightBody(insight.markdown, insight.charts, (chart, index) =>
+    chartFigure(chart, svgs[index]),
+  )
+  const title = escapeHtml(insight.title)
+  const heading = /<h1[ >]/.test(filled) ? '' : `<h1>${title}</h1>\n`
+  return wholePage(
+    title,
+    `<main>
+${heading}${filled}</main>
+${footer(insight)}`,
+  )
+}
+
+/** The most of an insight's Markdown that stands on its page as it is. */
+const PLAIN_CHARACTERS_MOST = 200_000
+
+/** In place of the rendered body, at linear cost: the Markdown as it is. */
+export function plainBody(text: string, charts: Chart[]): string {
+  const shown = text.slice(0, PLAIN_CHARACTERS_MOST)
+  const left = text.length - shown.length
+  const rest =
+    left === 0
+      ? ''
+      : `<p>The last ${formatCount(left)} characters are left out here. All of it is in the Markdown and JSON forms of this insight.</p>\n`
+  return `<p>This text could not be laid out. It stands here as Markdown.</p>
+<pre tabindex="0">${escapeHtml(fillCharts(shown, charts, 'none'))}</pre>
+${rest}`
+}
+
+/** For who cannot be given the page itself. */
+export function plainInsightPage(insight: PageInsight): string {
+  const title = escapeHtml(insight.title)
+  const body = plainBody(insight.markdown, insight.charts)
+  return wholePage(title, `<main>\n<h1>${title}</h1>\n${body}</main>\n${footer(insight)}`)
+}
+
+/** Of a page with a form: it may ask its own service, and nobody else. */
+export const FORM_PAGE_POLICY = INSIGHT_PAGE_POLICY.replace("form-action 'none'", "form-action 'self'")
+
+/** A page of one sentence, in the same dress and under the same policy. `below`: a form of our own. */
+export function plainPage(title: string, sentence: string, below = ''): string {
+  const heading = escapeHtml(title)
+  return wholePage(
+    heading,
+    `<main>
+<h1>${heading}</h1>
+<p>${escapeHtml(sentence)}</p>
+${below}</main>`,
+    below === '' ? INSIGHT_PAGE_POLICY : FORM_PAGE_POLICY,
+  )
+}
+
+function wholePage(title: string, body: string, policy = INSIGHT_PAGE_POLICY): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="content-security-policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<meta name="robots" content="noindex">
+<title>${title}</title>
+<style>${PAGE_STYLE}</style>
+</head>
+<body>
+${body}
+</body>
+</html>
+`
+}
+
+/** For who is shown no drawing. */
+export function textFigure(chart: Chart): string {
+  const text = textChart(chart).split('\n').slice(1, -1).join('\n')
+  return `<figure class="chart"><pre tabindex="0">${escapeHtml(text)}</pre></figure>\n`
+}
+
+function chartFigure(chart: Chart, svg: string | undefined): string {
+  if (svg === undefined || svg === '') return textFigure(chart)
+  const numbers = chartNumbers(chart)
+  const label = escapeHtml(chart.title === '' ? numbers : chart.title)
+  const drawing = guardSvg(svg, chart.id)
+  return `<figure class="chart"><div role="img" aria-label="${label}">${drawing}</div><figcaption>${escapeHtml(numbers)}</figcaption></figure>\n`
+}
+
+function footer(insight: PageInsight): string {
+  const parts = [
+    `Template ${insight.template_id}, version ${insight.template_version}`,
+    ...(insight.insight_id === '' ? [] : [`Insight ${insight.insight_id}`]),
+    insight.created_at,
+  ]
+  return `<footer>${escapeHtml(parts.join(' · '))}</footer>`
+}

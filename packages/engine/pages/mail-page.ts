@@ -1,0 +1,136 @@
+/**
+ * An insight as mail: an HTML part that the clients of mail can show (one style sheet, no script, pictures by `cid:`), and a
+ * text part that says the same. How it was computed is left to the page. Neither loads anything from elsewhere, so a reader is not told of.
+ */
+import type { Chart, Fact, Insight } from '@assay/model/insight'
+import { fillCharts } from '../charts/charts.ts'
+import { chartNumbers } from '../charts/numbers.ts'
+import { withoutLineage } from '../printing/lineage-section.ts'
+import { escapeHtml, textFigure } from './insight-page.ts'
+
+/** What is told, whatever way it goes. */
+export interface Message {
+  /** One line. */
+  headline: string
+  /** Plain sentences: of a failed job why, and what to do. */
+  sentences: string[]
+  facts: Pick<Fact, 'name' | 'text'>[]
+  /** Of a completed job that was not skipped. */
+  insight: Insight | null
+  /** Where the page is read. */
+  link: string | null
+}
+
+/** Under the message: why its reader gets it, and where it is ended (null: nowhere). */
+export interface Foot {
+  why: string
+  unsubscribe: string | null
+}
+
+/** Gmail cuts a message at 102 kB; the rest is on the page. */
+const CHARACTERS_MOST = 60_000
+
+const STYLE = `
+body { max-width: 720px; margin: 0; padding: 24px; background: #ffffff; color: #1c2024; font: 15px/1.55 -apple-system, "Segoe UI", Roboto, Helvetica, Arial, sans-serif; }
+h1 { font-size: 24px; line-height: 1.25; margin: 0 0 16px; }
+h2 { font-size: 19px; margin: 28px 0 10px; }
+h3 { font-size: 16px; margin: 22px 0 8px; }
+p, ul, ol, pre, blockquote, figure { margin: 0 0 14px; }
+a { color: #0b5cad; }
+pre, code { font: 13px/1.45 ui-monospace, Menlo, Consolas, monospace; background: #f4f6f7; }
+pre { padding: 10px 12px; border: 1px solid #dfe3e6; white-space: pre-wrap; overflow-wrap: anywhere; }
+blockquote { padding-left: 14px; border-left: 3px solid #dfe3e6; color: #5b636b; }
+table { border-collapse: collapse; font-size: 14px; margin: 0 0 14px; }
+th, td { padding: 5px 14px 5px 0; text-align: left; vertical-align: top; border-bottom: 1px solid #dfe3e6; }
+td { overflow-wrap: anywhere; }
+th { border-bottom: 2px solid #dfe3e6; }
+.right { text-align: right; }
+.center { text-align: center; }
+figure img { display: block; width: 100%; max-width: 720px; height: auto; border: 0; }
+figcaption, .foot { color: #5b636b; font-size: 13px; }
+.open a { display: inline-block; padding: 9px 16px; background: #0b5cad; color: #ffffff; text-decoration: none; border-radius: 5px; }
+.foot { border-top: 1px solid #dfe3e6; margin-top: 28px; padding-top: 12px; }
+`
+
+/** Cut between blocks, so that no table or fence is left open. */
+export function shortened(markdown: string, most = CHARACTERS_MOST): { markdown: string; cut: boolean } {
+  if (markdown.length <= most) return { markdown, cut: false }
+  let end = 0
+  let kept = 0
+  let fenced = false
+  for (const block of markdown.split('\n\n')) {
+    if (end + block.length > most) break
+    fenced = (block.match(/^(```|~~~)/gm) ?? []).length % 2 === 1 ? !fenced : fenced
+    if (!fenced) kept = end + block.length
+    end += block.length + 2
+  }
+  return { markdown: markdown.slice(0, kept), cut: true }
+}
+
+/** `cids`: the picture of each chart, by the chart's id; one without is shown as text. */
+export function mailFigures(cids: ReadonlyMap<string, string>) {
+  return (chart: Chart): string => {
+    const cid = cids.get(chart.id)
+    if (cid === undefined) return textFigure(chart)
+    const numbers = escapeHtml(chartNumbers(chart))
+    const alt = chart.title === '' ? numbers : escapeHtml(chart.title)
+    return `<figure><img src="cid:${cid}" alt="${alt}" width="720"><figcaption>${numbers}</figcaption></figure>\n`
+  }
+}
+
+function footLine({ why, unsubscribe }: Foot): string {
+  if (unsubscribe === null) return escapeHtml(why)
+  return `${escapeHtml(why)} <a href="${escapeHtml(unsubscribe)}">Get no more of it</a>`
+}
+
+function linkLine({ link, insight }: Message): string {
+  if (link === null) return ''
+  const label = insight === null ? 'Look at it' : 'Read the page'
+  return `<p class="open"><a href="${escapeHtml(link)}">${label}</a></p>\n`
+}
+
+/** What a mail shows of the insight's text. */
+export function mailMarkdown({ insight }: Message): { markdown: string; cut: boolean } {
+  return shortened(insight === null ? '' : withoutLineage(insight))
+}
+
+/** `body`: `mailMarkdown` as HTML. */
+export function mailPage(
+  message: Message,
+  { body, cut }: { body: string; cut: boolean },
+  foot: Foot,
+): string {
+  const heading = /<h1[ >]/.test(body) ? '' : `<h1>${escapeHtml(message.headline)}</h1>\n`
+  const sentences = message.sentences.map((sentence) => `<p>${escapeHtml(sentence)}</p>\n`).join('')
+  // At the top, because the rest may be long; below the heading, wherever that comes from.
+  const top = `${heading}${sentences}${body}`.replace(/<\/h1>\n?|$/, (end) => `${end}${linkLine(message)}`)
+  const rest = cut ? '<p>The rest is on the page.</p>\n' : ''
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escapeHtml(message.headline)}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+${top}${rest}<p class="foot">${footLine(foot)}</p>
+</body>
+</html>
+`
+}
+
+/** The same for who reads text. */
+export function mailText(message: Message, { why, unsubscribe }: Foot): string {
+  const { insight, headline, sentences, link } = message
+  const { markdown, cut } = mailMarkdown(message)
+  const parts = [
+    ...(insight === null
+      ? [headline, ...sentences]
+      : [...sentences, fillCharts(markdown, insight.charts, 'text')]),
+    ...(cut ? ['The rest is on the page.'] : []),
+    ...(link === null ? [] : [link]),
+    `-- \n${why}${unsubscribe === null ? '' : `\nGet no more of it: ${unsubscribe}`}`,
+  ]
+  return `${parts.map((part) => part.trim()).join('\n\n')}\n`
+}

@@ -1,0 +1,154 @@
+/**
+ * The `fmt` codes, named as Evidence names them: num0..num4, num0k/m/b, pct0..pct3, currencies (usd, eur0, gbp1k, ...),
+ * mult, sci, id, dates. Exact for decimals and big integers, halves away from zero, and no locale of the machine.
+ */
+import type { Cell } from '@assay/model/insight'
+import { suggest } from '../language/near.ts'
+import { type Decimal, roundTo, shift, toDecimal, toText } from '../values/decimal.ts'
+import { DATE_CODES, datePattern, formatMoment, readMoment } from './date-format.ts'
+
+/** A code that does not exist, or a value that it cannot print. */
+export class FormatError extends Error {
+  readonly remedy: string
+
+  constructor(message: string, remedy: string) {
+    super(message)
+    this.remedy = remedy
+  }
+}
+
+const CURRENCIES: Record<string, string> = {
+  usd: '$',
+  aud: 'A$',
+  brl: 'R$',
+  cad: 'C$',
+  chf: 'CHF ',
+  cny: '¥',
+  eur: '€',
+  gbp: '£',
+  inr: '₹',
+  jpy: '¥',
+  krw: '₩',
+  ngn: '₦',
+  rub: '₽',
+  sek: 'kr ',
+}
+const UNITS: Record<string, [powers: number, sign: string]> = {
+  '': [0, ''],
+  k: [3, 'k'],
+  m: [6, 'M'],
+  b: [9, 'B'],
+}
+const CODE = /^(num|pct|mult|sci|[a-z]{3})([0-4])?([kmb])?$/
+
+/** For suggestions and the documentation. */
+export const FORMAT_CODES: readonly string[] = [
+  ...'num num0 num1 num2 num3 num4 num0k num1k num2k num0m num1m num2m num0b num1b num2b'.split(' '),
+  ...'pct pct0 pct1 pct2 pct3 id mult mult0 mult1 mult2 sci'.split(' '),
+  ...Object.keys(CURRENCIES).flatMap((name) => [name, `${name}0`, `${name}1`, `${name}2`, `${name}0k`]),
+  ...DATE_CODES,
+]
+
+type Printer = (cell: Cell) => string
+const printers = new Map<string, Printer>()
+
+/** Throws FormatError for an unknown code. */
+export function checkFormat(code: string): void {
+  printerOf(code)
+}
+
+/** Null prints as nothing. Throws FormatError. */
+export function formatValue(cell: Cell, code: string): string {
+  return cell === null ? '' : printerOf(code)(cell)
+}
+
+/** A number with thousands divided by commas, for sentences of ours. */
+export function formatCount(count: number): string {
+  return formatValue(count, 'num0')
+}
+
+function printerOf(code: string): Printer {
+  let printer = printers.get(code)
+  if (!printer) {
+    printer = makePrinter(code)
+    if (printers.size < 1000) printers.set(code, printer)
+  }
+  return printer
+}
+
+function makePrinter(code: string): Printer {
+  if (code === 'id') return (cell) => plainText(cell)
+  const tokens = DATE_CODES.includes(code) || /[ymdhs]{1,4}[-/ ,.:]/.test(code) ? datePattern(code) : null
+  if (tokens) return (cell) => formatMoment(momentOf(cell, code), tokens)
+  const match = CODE.exec(code)
+  const printer = match && numberPrinter(match[1]!, match[2], match[3] ?? '')
+  if (!printer) {
+    throw new FormatError(`There is no format ${JSON.stringify(code)}.`, suggest(code, FORMAT_CODES))
+  }
+  return (cell) => {
+    const number = typeof cell === 'number' || typeof cell === 'string' ? toDecimal(cell) : null
+    if (number) return printer(number)
+    if (cell === 'NaN' || cell === 'Infinity' || cell === '-Infinity') return cell
+    throw new FormatError(
+      `The format ${code} needs a number, not ${JSON.stringify(cell)}.`,
+      'Choose another value or format.',
+    )
+  }
+}
+
+function momentOf(cell: Cell, code: string): NonNullable<ReturnType<typeof readMoment>> {
+  const moment = typeof cell === 'string' ? readMoment(cell) : null
+  if (moment) return moment
+  throw new FormatError(
+    `The format ${code} needs a date, not ${JSON.stringify(cell)}.`,
+    'Choose another value or format.',
+  )
+}
+
+function numberPrinter(
+  kind: string,
+  places: string | undefined,
+  unit: string,
+): ((value: Decimal) => string) | null {
+  const given = places === undefined ? null : Number(places)
+  if (kind === 'sci') return unit || given !== null ? null : scientific
+  if (kind === 'mult') return unit ? null : (value) => `${grouped(value, given ?? 1)}x`
+  if (kind === 'pct') {
+    if (unit || given === 4) return null
+    return (value) => {
+      const hundredfold = shift(value, 2)
+      return `${grouped(hundredfold, given ?? (isAtLeast(hundredfold, 10n) ? 0 : 1))}%`
+    }
+  }
+  const sign = kind === 'num' ? '' : CURRENCIES[kind]
+  if (sign === undefined || (unit !== '' && given === null) || (kind !== 'num' && (given ?? 0) > 2))
+    return null
+  const [powers, suffix] = UNITS[unit]!
+  return (value) => {
+    const scaled = shift(value, -powers)
+    const digits = grouped(scaled, given ?? (isAtLeast(value, 100n) ? 0 : 2))
+    return digits.startsWith('-') ? `-${sign}${digits.slice(1)}${suffix}` : `${sign}${digits}${suffix}`
+  }
+}
+
+function isAtLeast(value: Decimal, bound: bigint): boolean {
+  const size = value.digits < 0n ? -value.digits : value.digits
+  return size >= bound * 10n ** BigInt(value.scale)
+}
+
+/** "-1,234.50" */
+function grouped(value: Decimal, places: number): string {
+  const text = toText(roundTo(value, places))
+  const [, sign, whole, fraction] = /^(-?)(\d+)(\.\d+)?$/.exec(text)!
+  const zero = /^0+$/.test(whole! + (fraction ?? '.').slice(1))
+  return `${zero ? '' : sign}${whole!.replace(/\B(?=(\d{3})+$)/g, ',')}${fraction ?? ''}`
+}
+
+/** "1.23e+4", as Evidence's 0.00E+0 has it in small letters. */
+function scientific(value: Decimal): string {
+  return Number(toText(value)).toExponential(2)
+}
+
+function plainText(cell: Cell): string {
+  return typeof cell === 'object' ? JSON.stringify(cell) : String(cell)
+}

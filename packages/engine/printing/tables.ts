@@ -1,0 +1,113 @@
+/**
+ * `{% table %}`: rows as a GitHub table. Cells are padded, so that the raw text reads as a table too (in a terminal, an
+ * e-mail), numbers stand to the right, and what is cut is said under it.
+ */
+import type { ColumnType } from '@assay/model/insight'
+import { suggest } from '../language/near.ts'
+import { type Row, rowsInfo, Safe, toCell } from '../values/rows.ts'
+import { escapeMarkdown } from './escape.ts'
+import { formatCount, formatValue } from './format.ts'
+import { PrintError, printText } from './print.ts'
+
+export type Align = 'left' | 'right' | 'center'
+
+export interface TableOptions {
+  limit?: number
+  /** The columns to show, in order, with their headings. */
+  columns?: { name: string; heading: string }[]
+  /** By column; under "" a code for all numeric columns. */
+  fmt?: Record<string, string>
+  /** By column; under "" for all. */
+  align?: Record<string, Align>
+}
+
+export const DEFAULT_TABLE_LIMIT = 20
+const WIDEST_PADDED = 60
+const NUMERIC: readonly ColumnType[] = ['integer', 'number', 'decimal']
+
+interface Shown {
+  name: string
+  heading: string
+  align: Align
+  fmt: string | null
+}
+
+/** Throws PrintError for columns that do not exist, FormatError for codes that do not. */
+export function markdownTable(rows: Row[], options: TableOptions = {}): string {
+  const { columns, total } = rowsInfo(rows)
+  const limit = options.limit ?? DEFAULT_TABLE_LIMIT
+  const known = columns.map((column) => column.name)
+  for (const name of [...Object.keys(options.fmt ?? {}), ...Object.keys(options.align ?? {})]) {
+    if (name !== '' && known.length > 0) requireColumn(name, known)
+  }
+  const wanted = options.columns ?? known.map((name) => ({ name, heading: name }))
+  if (total === 0 || wanted.length === 0) return '*No rows.*'
+  const shown = wanted.map(({ name, heading }): Shown => {
+    requireColumn(name, known)
+    const numeric = NUMERIC.includes(columns.find((column) => column.name === name)!.type)
+    const align = options.align?.[name] ?? options.align?.[''] ?? (numeric ? 'right' : 'left')
+    const fmt = options.fmt?.[name] ?? (numeric ? options.fmt?.[''] : undefined) ?? null
+    return { name, heading, align, fmt }
+  })
+  const body = rows
+    .slice(0, limit)
+    .map((row) => shown.map((column) => cellText(row[column.name], column.fmt)))
+  const table = layOut(
+    shown.map(({ heading }) => escapeMarkdown(heading)),
+    body,
+    shown.map(({ align }) => align),
+  )
+  return total > body.length
+    ? `${table}\n\n*${formatCount(body.length)} of ${formatCount(total)} rows.*`
+    : table
+}
+
+function requireColumn(name: string, known: string[]): void {
+  if (!known.includes(name)) {
+    throw new PrintError(`There is no column ${JSON.stringify(name)}.`, suggest(name, known))
+  }
+}
+
+function cellText(value: unknown, fmt: string | null): string {
+  if (value instanceof Safe) return value.toString()
+  if (fmt !== null) return escapeMarkdown(formatValue(toCell(value), fmt))
+  const cell = toCell(value)
+  return escapeMarkdown(typeof cell === 'object' && cell !== null ? JSON.stringify(cell) : printText(value))
+}
+
+/** Cells must be escaped already. */
+export function layOut(headings: string[], rows: string[][], aligns: Align[]): string {
+  const widths = headings.map((heading, index) => {
+    const cells = [heading, ...rows.map((row) => row[index]!)]
+    return Math.min(WIDEST_PADDED, Math.max(3, ...cells.map(textWidth)))
+  })
+  const line = (cells: string[]): string =>
+    `| ${cells.map((cell, index) => pad(cell, widths[index]!, aligns[index]!)).join(' | ')} |`
+  const rule = widths.map((width, index) => {
+    const align = aligns[index]!
+    if (align === 'left') return '-'.repeat(width)
+    return align === 'right' ? `${'-'.repeat(width - 1)}:` : `:${'-'.repeat(width - 2)}:`
+  })
+  return [line(headings), `| ${rule.join(' | ')} |`, ...rows.map(line)].join('\n')
+}
+
+function pad(cell: string, width: number, align: Align): string {
+  const missing = Math.max(0, width - textWidth(cell))
+  if (align === 'right') return ' '.repeat(missing) + cell
+  if (align === 'left') return cell + ' '.repeat(missing)
+  const before = Math.floor(missing / 2)
+  return ' '.repeat(before) + cell + ' '.repeat(missing - before)
+}
+
+/** Columns of a terminal: East Asian wide letters and emoji take two, combining marks none. */
+export function textWidth(text: string): number {
+  if (/^[\x20-\x7e]*$/.test(text)) return text.length
+  let width = 0
+  for (const letter of text) {
+    if (/\p{M}|\u200d/u.test(letter)) continue
+    const wide =
+      /[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u
+    width += wide.test(letter) ? 2 : 1
+  }
+  return width
+}

@@ -1,0 +1,181 @@
+/**
+ * The templates in folders: `*.md` (README.md is none), with `partials/*.md` beside them. Files are read again once they
+ * change: a known template costs a look at its own files, the list one at the folders, at most once a second each. A
+ * file with faults is not listed and cannot be run; it stands under `broken` with its faults, and the others go on.
+ */
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import path from 'node:path'
+import type { Fault, Origin, Template, TemplateSource, TemplateView } from '@assay/model/template'
+import { makeFault } from '../language/fault.ts'
+import { parseTemplate } from './parse.ts'
+import { reachablePartials } from './partials.ts'
+import { templateSource, templateView } from './template-cache.ts'
+
+export interface CatalogEntry {
+  origin: Origin
+  file: string
+  template: Template
+  source: TemplateSource
+  view: TemplateView
+}
+
+export interface BrokenTemplate {
+  template_id: string
+  file: string
+  faults: Fault[]
+}
+
+export interface Catalog {
+  /** By id. */
+  list(): CatalogEntry[]
+  get(template_id: string): CatalogEntry | null
+  /** Files that cannot be used, by file. */
+  broken(): BrokenTemplate[]
+}
+
+export interface CatalogOptions {
+  shipped: string
+  /** Of two templates with one id the one in the earlier folder wins; a folder's wins over a shipped one. */
+  folders: string[]
+  /** Told once for each version of a file that cannot be used. */
+  onBroken?: (broken: BrokenTemplate) => void
+  /** Milliseconds that only rise. */
+  now?: () => number
+}
+
+const LOOK_AGAIN_MS = 1000
+const MAX_BYTES = 4_000_000
+
+interface Loaded {
+  /** Which file in which state; partials included. */
+  stamp: string
+  checkedAt: number
+  entry: CatalogEntry | null
+  broken: BrokenTemplate | null
+  dependencies: string[]
+}
+
+export function createCatalog(options: CatalogOptions): Catalog {
+  const now = options.now ?? (() => performance.now())
+  const folders = [
+    ...options.folders.map((folder) => ({ folder, origin: 'folder' as const })),
+    { folder: options.shipped, origin: 'shipped' as const },
+  ]
+  let files = new Map<string, Loaded>()
+  let byId = new Map<string, Loaded>()
+  let scannedAt = Number.NEGATIVE_INFINITY
+
+  const scan = (): void => {
+    if (now() - scannedAt < LOOK_AGAIN_MS) return
+    const seen = new Map<string, Loaded>()
+    const ids = new Map<string, Loaded>()
+    for (const { folder, origin } of folders) {
+      const partials = readFolder(path.join(folder, 'partials'))
+      for (const file of templateFiles(folder)) {
+        const loaded = load(files.get(file), file, origin, partials)
+        if (loaded.broken && loaded !== files.get(file)) options.onBroken?.(loaded.broken)
+        seen.set(file, { ...loaded, checkedAt: now() })
+        const id = loaded.entry?.template.template_id
+        if (id !== undefined && !ids.has(id)) ids.set(id, seen.get(file)!)
+      }
+    }
+    files = seen
+    byId = ids
+    scannedAt = now()
+  }
+
+  return {
+    list() {
+      scan()
+      const entries = [...byId.values()].map((loaded) => loaded.entry!)
+      return entries.toSorted((a, b) => (a.template.template_id < b.template.template_id ? -1 : 1))
+    },
+    get(template_id) {
+      const loaded = byId.get(template_id)
+      if (loaded?.entry) {
+        if (now() - loaded.checkedAt < LOOK_AGAIN_MS) return loaded.entry
+        loaded.checkedAt = now()
+        if (stampOf(loaded.dependencies) === loaded.stamp) return loaded.entry
+        scannedAt = Number.NEGATIVE_INFINITY
+      }
+      scan()
+      return byId.get(template_id)?.entry ?? null
+    },
+    broken() {
+      scan()
+      return [...files.values()].flatMap((loaded) => (loaded.broken ? [loaded.broken] : []))
+    },
+  }
+}
+
+function templateFiles(folder: string): string[] {
+  return markdownFiles(folder).filter((file) => path.basename(file).toLowerCase() !== 'readme.md')
+}
+
+/** A folder that does not exist holds nothing: it may appear later. */
+function markdownFiles(folder: string): string[] {
+  try {
+    const names = readdirSync(folder).filter((name) => name.endsWith('.md') && !name.startsWith('.'))
+    return names.toSorted().map((name) => path.join(folder, name))
+  } catch {
+    return []
+  }
+}
+
+function readFolder(folder: string): Map<string, { file: string; text: string }> {
+  const found = new Map<string, { file: string; text: string }>()
+  for (const file of markdownFiles(folder)) {
+    const text = readText(file)
+    if ('text' in text) found.set(path.basename(file, '.md'), { file, text: text.text })
+  }
+  return found
+}
+
+function readText(file: string): { text: string } | { reason: string } {
+  try {
+    const size = statSync(file).size
+    if (size > MAX_BYTES) return { reason: `The file has ${size} bytes; at most ${MAX_BYTES} are read.` }
+    return { text: new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file)) }
+  } catch (error) {
+    return { reason: `The file cannot be read: ${(error as Error).message}.` }
+  }
+}
+
+/** Changes whenever one of the files does; a missing file has a stamp too. */
+function stampOf(files: string[]): string {
+  const one = (file: string): string => {
+    const stat = statSync(file, { throwIfNoEntry: false })
+    return stat ? `${stat.ino}:${stat.size}:${stat.mtimeMs}:${stat.ctimeMs}` : 'none'
+  }
+  return files.map(one).join(' ')
+}
+
+type Partials = Map<string, { file: string; text: string }>
+
+function load(known: Loaded | undefined, file: string, origin: Origin, partials: Partials): Loaded {
+  if (known && stampOf(known.dependencies) === known.stamp && known.broken === null) return known
+  const template_id = path.basename(file, '.md')
+  const read = readText(file)
+  const texts = Object.fromEntries([...partials].map(([name, partial]) => [name, partial.text]))
+  const used = 'text' in read ? Object.keys(reachablePartials(read.text, texts)) : []
+  const dependencies = [file, ...used.map((name) => partials.get(name)!.file)]
+  const stamp = stampOf(dependencies)
+  const loaded = { stamp, checkedAt: 0, dependencies }
+  if ('reason' in read) {
+    const faults = [makeFault('unreadable', { line: 1, column: 1 }, read.reason, 'Save it as UTF-8.')]
+    return unchanged(known, { ...loaded, entry: null, broken: { template_id, file, faults } })
+  }
+  const { template, faults } = parseTemplate({ template_id, source: read.text, partials: texts })
+  if (template === null || faults.some((fault) => fault.severity === 'error')) {
+    return unchanged(known, { ...loaded, entry: null, broken: { template_id, file, faults } })
+  }
+  const source = templateSource(template)
+  const entry = { origin, file, template, source, view: templateView(template, origin) }
+  return { ...loaded, entry, broken: null }
+}
+
+/** A broken file may wait for a partial, so it is parsed at each look; it is only news once its faults change. */
+function unchanged(known: Loaded | undefined, now: Loaded): Loaded {
+  const same = known?.broken && JSON.stringify(known.broken) === JSON.stringify(now.broken)
+  return same ? known : now
+}

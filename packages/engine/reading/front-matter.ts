@@ -1,0 +1,136 @@
+/** From the front matter's YAML to the settings of a template, with every fault at its place. */
+import type { ChartForm } from '@assay/model/insight'
+import {
+  DEFAULT_LIMITS,
+  type Fault,
+  type Limits,
+  type Source,
+  type TemplateSettings,
+} from '@assay/model/template'
+import { makeFault, type Place } from '../language/fault.ts'
+import { RESERVED } from '../language/fences.ts'
+import { isTimeZone } from '../values/calendar.ts'
+import { bucketPath, isAddress, vetAddressText, vetPath } from '../values/file-path.ts'
+import { readVariables } from './declarations.ts'
+import { readDuration, readSize } from './limits.ts'
+import { frontMatterSchema } from './schema.ts'
+import { schemaFaults } from './schema-faults.ts'
+import { readYaml, type YamlReading } from './yaml-reading.ts'
+
+export interface FrontMatter extends TemplateSettings {
+  id: string | null
+  title: { text: string; line: number } | null
+}
+
+type Given = Record<string, unknown>
+
+/** Front matter begins on line 2. Where it does not fit the schema what remains is null: only the faults are of use. */
+export function readFrontMatter(text: string | null): { settings: FrontMatter | null; faults: Fault[] } {
+  const yaml = readYaml(text ?? '', 2)
+  if (yaml.faults.length > 0) return { settings: null, faults: yaml.faults }
+  const given = (yaml.value ?? {}) as Given
+  const faults = schemaFaults(frontMatterSchema, given, 'the front matter', yaml.place)
+  if (faults.length > 0) return { settings: null, faults }
+  const sources = readSources((given.sources ?? {}) as Record<string, Given>, yaml, faults)
+  const names = sources.map((source) => source.name)
+  const settings: FrontMatter = {
+    id: (given.id as string | undefined) ?? null,
+    title:
+      given.title === undefined ? null : { text: given.title as string, line: yaml.place(['title']).line },
+    description: (given.description as string | undefined)?.trim() ?? null,
+    tags: (given.tags as string[] | undefined) ?? [],
+    variables: readVariables((given.variables ?? {}) as Record<string, Given>, names, yaml, faults),
+    sources,
+    time_zone: readTimeZone(given.time_zone, yaml, faults),
+    limits: readLimits((given.limits ?? {}) as Given, yaml, faults),
+    charts: (given.charts as ChartForm | undefined) ?? 'mermaid',
+    deliver_if:
+      given.deliver_if === undefined
+        ? null
+        : { expression: given.deliver_if as string, line: yaml.place(['deliver_if']).line },
+    lineage: given.lineage !== 'none',
+  }
+  return { settings, faults }
+}
+
+function readSources(given: Record<string, Given>, yaml: YamlReading, faults: Fault[]): Source[] {
+  return Object.entries(given).map(([name, declared]) => {
+    if (RESERVED.has(name)) {
+      const place = yaml.place(['sources', name], 'key')
+      faults.push(
+        makeFault('reserved_name', place, `"${name}" has a meaning of its own.`, 'Choose another name.'),
+      )
+    }
+    const at = ['sources', name]
+    const columns = (declared.columns as Record<string, string> | undefined) ?? {}
+    const connection =
+      declared.connection === undefined
+        ? null
+        : { name: declared.connection as string, ...yaml.place([...at, 'connection']) }
+    checkSourceKeys(declared, yaml.place(at, 'key'), faults)
+    if (declared.query !== undefined) {
+      const query = { text: declared.query as string, placeOf: yaml.placeInText([...at, 'query']) }
+      return { name, connection, file: null, query, columns, ...query.placeOf(0) }
+    }
+    const written = (declared.file as string | undefined) ?? ''
+    const place = yaml.place([...at, 'file'])
+    const bucket = connection === null ? bucketPath(written) : null
+    const file = bucket?.file ?? written
+    const fault = fileFault(file, connection !== null)
+    if (fault !== null) {
+      faults.push(makeFault('bad_path', place, fault, 'Name a file below the data folder, or sample/NAME.'))
+    }
+    const over = bucket ? { name: bucket.connection, ...place } : connection
+    return { name, connection: over, file, query: null, columns, ...place }
+  })
+}
+
+function fileFault(file: string, connected: boolean): string | null {
+  if (file === '') return null
+  if (!connected && isAddress(file)) return vetAddressText(file)
+  // What a variable fills in is vetted at run.
+  if (/\{[{%]/.test(file)) return null
+  return vetPath(connected ? file.split('?')[0]! : file)
+}
+
+/** A file, or a query over a connection. */
+function checkSourceKeys(declared: Given, place: Place, faults: Fault[]): void {
+  const { file, query } = declared
+  if (file !== undefined && query !== undefined) {
+    const message = 'A source has either "file" or "query".'
+    faults.push(makeFault('bad_value', place, message, 'Make two sources of it.'))
+  }
+  if (query !== undefined && declared.columns !== undefined) {
+    const message = '"columns" is for files.'
+    faults.push(makeFault('bad_value', place, message, 'Cast in the query.'))
+  }
+}
+
+function readTimeZone(given: unknown, yaml: YamlReading, faults: Fault[]): string {
+  if (given === undefined) return 'UTC'
+  const zone = given as string
+  if (isTimeZone(zone)) return zone
+  const message = `There is no time zone ${JSON.stringify(zone)}.`
+  const remedy = 'Use an IANA name such as Europe/Berlin.'
+  faults.push(makeFault('bad_value', yaml.place(['time_zone']), message, remedy))
+  return 'UTC'
+}
+
+function readLimits(given: Given, yaml: YamlReading, faults: Fault[]): Limits {
+  const read = (key: string, fallback: number, reader: (value: unknown) => number | null, help: string) => {
+    if (given[key] === undefined) return fallback
+    const value = reader(given[key])
+    if (value !== null) return value
+    const message = `${key} must be ${help}, not ${JSON.stringify(given[key])}.`
+    faults.push(makeFault('bad_value', yaml.place(['limits', key]), message, 'Correct it.'))
+    return fallback
+  }
+  const size = 'a size such as 512MB or 1GB'
+  return {
+    timeout_ms: read('timeout', DEFAULT_LIMITS.timeout_ms, readDuration, 'a duration such as 60s or 5m'),
+    memory_bytes: read('memory', DEFAULT_LIMITS.memory_bytes, readSize, size),
+    threads: (given.threads as number | undefined) ?? DEFAULT_LIMITS.threads,
+    rows: (given.rows as number | undefined) ?? DEFAULT_LIMITS.rows,
+    output_bytes: read('output', DEFAULT_LIMITS.output_bytes, readSize, size),
+  }
+}

@@ -1,0 +1,158 @@
+/**
+ * From a template's text to a Template, with every fault that can be seen without data. A template is given even where
+ * there are faults, as long as its front matter can be read, so that check.ts can look for more.
+ */
+import { type AnalysisBlock, type Block, type Fault, TEMPLATE_ID, type Template } from '@assay/model/template'
+import { makeFault, sortFaults } from '../language/fault.ts'
+import { type Fence, splitTemplate } from '../language/fences.ts'
+import { proseFaults } from '../language/prose-syntax.ts'
+import { type FrontMatter, readFrontMatter } from './front-matter.ts'
+import { partialCycle, reachablePartials, templateVersion } from './partials.ts'
+import { analysisSchema } from './schema.ts'
+import { schemaFaults } from './schema-faults.ts'
+import { readYaml } from './yaml-reading.ts'
+
+export interface ParseInput {
+  /** The file's name, or the id under which it was put. */
+  template_id: string
+  source: string
+  partials: Record<string, string>
+}
+
+export interface Parsed {
+  /** Null where the front matter cannot be read. */
+  template: Template | null
+  /** In the order of the text; warnings among them. A template with errors must not run. */
+  faults: Fault[]
+}
+
+/** The most characters of a source with its partials. */
+export const MAX_SOURCE = 1_000_000
+/** The most SQL and analysis blocks of a template: each is bound in a check, which everybody may ask for. */
+export const MAX_BLOCKS = 1_000
+
+export function parseTemplate(input: ParseInput): Parsed {
+  const partials = reachablePartials(input.source, input.partials)
+  const length = Object.values(partials).reduce((sum, text) => sum + text.length, input.source.length)
+  if (length > MAX_SOURCE) {
+    const message = `The template has ${length} characters with its partials.`
+    const remedy = `At most ${MAX_SOURCE} are read.`
+    return { template: null, faults: [makeFault('too_long', { line: 1, column: 1 }, message, remedy)] }
+  }
+  const pieces = splitTemplate(input.source)
+  const over = pieces.fences[MAX_BLOCKS]
+  if (over) {
+    const message = `The block "${over.name}" is one too many: the template has ${pieces.fences.length}.`
+    const remedy = `At most ${MAX_BLOCKS} SQL and analysis blocks are read: divide it into several templates.`
+    return { template: null, faults: [makeFault('too_many_blocks', over.opening, message, remedy)] }
+  }
+  const { settings, faults } = readFrontMatter(pieces.front_matter)
+  faults.unshift(...pieces.faults)
+  const blocks = pieces.fences.map((fence) => readBlock(fence, faults)).filter((block) => block !== null)
+  if (settings) checkNames(settings, pieces.fences, faults)
+  const cycle = partialCycle(partials)
+  if (cycle !== null) {
+    const message = `The partial "${cycle}" renders itself.`
+    faults.push(
+      makeFault('partial_cycle', { line: 1, column: 1 }, message, 'Break the circle.', { partial: cycle }),
+    )
+  }
+  const template = settings && assemble(input, settings, blocks, pieces.body, partials)
+  if (template) faults.push(...identityFaults(template), ...proseFaults(template))
+  return { template, faults: sortFaults(faults) }
+}
+
+function assemble(
+  input: ParseInput,
+  { id, title: given, ...settings }: FrontMatter,
+  blocks: Block[],
+  body: string,
+  partials: Record<string, string>,
+): Template {
+  const template_id = id ?? input.template_id
+  const title = given ?? firstHeading(body) ?? { text: template_id, line: 1 }
+  return {
+    template_id,
+    version: templateVersion(input.source, partials),
+    title: title.text,
+    title_line: title.line,
+    ...settings,
+    blocks,
+    body,
+    source: input.source,
+    partials,
+  }
+}
+
+function firstHeading(body: string): { text: string; line: number } | null {
+  let fence: string | null = null
+  for (const [index, line] of body.split('\n').entries()) {
+    const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1]
+    if (mark !== undefined && (fence === null || mark.startsWith(fence))) fence = fence === null ? mark : null
+    const opening = fence === null ? /^ {0,3}#[ \t]+/.exec(line) : null
+    const text = opening ? withoutClosing(line.slice(opening[0].length).trimEnd()) : ''
+    if (text !== '') return { text, line: index + 1 }
+  }
+  return null
+}
+
+/** "Delays ##" -> "Delays". A loop, where a pattern would go through the same white space again and again. */
+function withoutClosing(heading: string): string {
+  let end = heading.length
+  while (heading[end - 1] === '#') end -= 1
+  const closed = end === 0 || heading[end - 1] === ' ' || heading[end - 1] === '\t'
+  return closed ? heading.slice(0, end).trimEnd() : heading
+}
+
+function identityFaults(template: Template): Fault[] {
+  if (new RegExp(TEMPLATE_ID).test(template.template_id)) return []
+  const message = `${JSON.stringify(template.template_id)} cannot be the id of a template.`
+  const remedy = 'Use lower-case letters, digits, "-" and "_", at most 128, a letter or digit first.'
+  return [makeFault('bad_name', { line: 1, column: 1 }, message, remedy)]
+}
+
+/** Sources and blocks share one space of names: both are tables in SQL. */
+function checkNames(settings: FrontMatter, fences: Fence[], faults: Fault[]): void {
+  const taken = new Map(settings.sources.map((source) => [source.name, `the source on line ${source.line}`]))
+  for (const fence of fences) {
+    const owner = taken.get(fence.name)
+    if (owner !== undefined) {
+      const message = `The name "${fence.name}" is taken by ${owner}.`
+      faults.push(makeFault('duplicate_name', fence.opening, message, 'Choose another name.'))
+    }
+    taken.set(fence.name, owner ?? `the block on line ${fence.opening.line}`)
+  }
+}
+
+function readBlock(fence: Fence, faults: Fault[]): Block | null {
+  if (fence.text.trim() === '') {
+    const message = `The block "${fence.name}" is empty.`
+    const remedy = fence.kind === 'sql' ? 'Write one SELECT.' : 'Write "method" and "of".'
+    faults.push(makeFault('empty_block', fence.opening, message, remedy))
+    return null
+  }
+  if (fence.kind === 'sql') return { kind: 'sql', name: fence.name, sql: fence.text, line: fence.line }
+  return readAnalysis(fence, faults)
+}
+
+function readAnalysis(fence: Fence, faults: Fault[]): AnalysisBlock | null {
+  const yaml = readYaml(fence.text, fence.line)
+  const found =
+    yaml.faults.length > 0
+      ? yaml.faults
+      : schemaFaults(analysisSchema, yaml.value, `the analysis "${fence.name}"`, yaml.place)
+  faults.push(...found)
+  if (found.length > 0) return null
+  const { method, of, ...options } = yaml.value as Record<string, unknown>
+  const keys = Object.keys(yaml.value as object)
+  const lines = Object.fromEntries(keys.map((key) => [key, yaml.place([key], 'key').line]))
+  return {
+    kind: 'analysis',
+    name: fence.name,
+    method: method as string,
+    of: of as string,
+    options,
+    line: fence.line,
+    lines,
+  }
+}

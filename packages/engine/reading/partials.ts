@@ -1,0 +1,58 @@
+/** Which partials a template can reach, and the version that follows from them: a hash of all text that can matter. */
+import { createHash } from 'node:crypto'
+import { normaliseNewlines } from '../language/fences.ts'
+
+const RENDER = /\{%-?\s*render\s+(?:"([^"]*)"|'([^']*)')/g
+
+/** The names that a text renders, in its order. */
+export function renderedPartials(text: string): string[] {
+  return [...text.matchAll(RENDER)].map((match) => (match[1] ?? match[2])!)
+}
+
+/** Those of `partials` that the source reaches, directly or through others. */
+export function reachablePartials(source: string, partials: Record<string, string>): Record<string, string> {
+  const found = new Map<string, string>()
+  const waiting = renderedPartials(source)
+  for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
+    if (found.has(name) || !Object.hasOwn(partials, name)) continue
+    found.set(name, partials[name]!)
+    waiting.push(...renderedPartials(partials[name]!))
+  }
+  return Object.fromEntries([...found].toSorted(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+/** A partial that renders itself, directly or through others; null where there is none. */
+export function partialCycle(partials: Record<string, string>): string | null {
+  const state = new Map<string, 'open' | 'done'>()
+  const visit = (name: string): string | null => {
+    if (state.get(name) === 'open') return name
+    if (state.has(name) || !Object.hasOwn(partials, name)) return null
+    state.set(name, 'open')
+    for (const next of renderedPartials(partials[name]!)) {
+      const cycle = visit(next)
+      if (cycle !== null) return cycle
+    }
+    state.set(name, 'done')
+    return null
+  }
+  for (const name of Object.keys(partials)) {
+    const cycle = visit(name)
+    if (cycle !== null) return cycle
+  }
+  return null
+}
+
+/** The first 16 hex digits of the SHA-256 over the source and every partial that it can reach. */
+export function templateVersion(source: string, partials: Record<string, string>): string {
+  const hash = createHash('sha256')
+  const add = (text: string): void => {
+    const bytes = Buffer.from(normaliseNewlines(text))
+    hash.update(`${bytes.length}:`).update(bytes)
+  }
+  add(source)
+  for (const [name, text] of Object.entries(reachablePartials(source, partials))) {
+    add(name)
+    add(text)
+  }
+  return hash.digest('hex').slice(0, 16)
+}

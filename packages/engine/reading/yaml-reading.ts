@@ -1,0 +1,182 @@
+/**
+ * Reads YAML 1.2 and keeps where each key and value stands, so that every fault bears a line and a column. Length and
+ * aliases are bounded (a "billion laughs" file is a fault, not an outage), unknown tags and duplicate keys are faults.
+ * The work grows with the length of the text and no faster: this runs in the process that answers requests.
+ */
+
+import type { Fault } from '@assay/model/template'
+import {
+  type Document,
+  isCollection,
+  isMap,
+  isNode,
+  isScalar,
+  LineCounter,
+  type Pair,
+  parseDocument,
+  type Scalar,
+  visit,
+  type YAMLMap,
+} from 'yaml'
+import { makeFault, type Place } from '../language/fault.ts'
+
+export interface YamlReading {
+  /** What the text says; undefined where it cannot be read. */
+  value: unknown
+  /** Where the value (or, with `key`, the key) at the path stands; the nearest place above it where there is none. */
+  place(path: readonly (string | number)[], what?: 'key' | 'value'): Place
+  /** Where an offset into the text at the path stands: exact in a block (`|`) and on one line, else where the text begins. */
+  placeInText(path: readonly (string | number)[]): (offset: number) => Place
+  faults: Fault[]
+}
+
+const MAX_ALIASES = 20
+/** The parser reads about a million characters a second. */
+const MAX_LENGTH = 100_000
+/** More would not be read, and each takes a sentence. */
+const MAX_FAULTS = 100
+
+/** `firstLine`: the line of the source on which the text begins. */
+export function readYaml(text: string, firstLine: number): YamlReading {
+  if (text.length > MAX_LENGTH) {
+    const place = { line: firstLine, column: 1 }
+    const message = `The YAML that begins here has ${text.length} characters.`
+    const remedy = `At most ${MAX_LENGTH} are read: keep long lists in a data file.`
+    const faults = [makeFault('too_long', place, message, remedy)]
+    return { value: undefined, place: () => place, placeInText: () => () => place, faults }
+  }
+  const lines = new LineCounter()
+  const document = parseDocument(text, {
+    version: '1.2',
+    lineCounter: lines,
+    prettyErrors: false,
+    strict: true,
+    // Its own way to find duplicates compares each key with all before it.
+    uniqueKeys: false,
+    stringKeys: true,
+  })
+  const placeAt = (offset: number): Place => {
+    const { line, col } = lines.linePos(offset)
+    return { line: firstLine + Math.max(line, 1) - 1, column: Math.max(col, 1) }
+  }
+  const pairOf = pairFinder()
+  const place = (path: readonly (string | number)[], what: 'key' | 'value' = 'value'): Place =>
+    placeAt(offsetOf(document.contents, path, what, pairOf))
+  const placeInText = (path: readonly (string | number)[]) => {
+    const node: unknown = document.getIn(path, true)
+    const start = place(path)
+    return isScalar(node) ? textPlaces(node, text, start) : () => start
+  }
+  const faults = [...document.errors, ...document.warnings]
+    .slice(0, MAX_FAULTS)
+    .map((error) =>
+      makeFault('bad_yaml', placeAt(error.pos[0]), sentence(error.message), 'Correct the YAML.'),
+    )
+  if (faults.length > 0) return { value: undefined, place, placeInText, faults }
+  const found = readValue(document)
+  faults.push(
+    ...found.faults.map(({ offset, message, remedy }) =>
+      makeFault('bad_yaml', placeAt(offset), message, remedy),
+    ),
+  )
+  return { value: faults.length > 0 ? undefined : found.value, place, placeInText, faults }
+}
+
+function textPlaces(node: Scalar, whole: string, start: Place): (offset: number) => Place {
+  const value = String(node.value)
+  const [from, to] = node.range ?? [0, 0]
+  const written = whole.slice(from, to)
+  if (node.type === 'BLOCK_LITERAL') {
+    // The first line that is not blank tells by how much all are indented.
+    const indent = /\n( *)\S/.exec(written)?.[1]?.length ?? 0
+    return (offset) => {
+      const before = value.slice(0, offset).split('\n')
+      return { line: start.line + before.length, column: indent + before.at(-1)!.length + 1 }
+    }
+  }
+  const quote = node.type === 'PLAIN' ? 0 : 1
+  const plain = written.slice(quote, written.length - quote) === value
+  return (offset) => (plain ? { line: start.line, column: start.column + quote + offset } : start)
+}
+
+const TOO_DEEP = 'It is nested too deeply.'
+
+function readValue(document: Document) {
+  try {
+    const faults = duplicateKeys(document)
+      .slice(0, MAX_FAULTS)
+      .map(({ key, offset }) => {
+        const message = `The key ${JSON.stringify(key)} is given twice.`
+        return { offset, message, remedy: 'Keep one of them.' }
+      })
+    return { value: document.toJS({ maxAliasCount: MAX_ALIASES }) as unknown, faults }
+  } catch (error) {
+    const message =
+      error instanceof RangeError
+        ? TOO_DEEP
+        : `The YAML uses an alias that is unknown, or more than ${MAX_ALIASES} of them.`
+    return { value: undefined, faults: [{ offset: 0, message, remedy: 'Write the values out.' }] }
+  }
+}
+
+function sentence(message: string): string {
+  const first = /call stack/.test(message) ? TOO_DEEP : message.split('\n')[0]!.trim()
+  return /[.!?]$/.test(first) ? first : `${first}.`
+}
+
+function keyOf(pair: Pair): unknown {
+  return isScalar(pair.key) ? pair.key.value : pair.key
+}
+
+function duplicateKeys(document: Document): { key: unknown; offset: number }[] {
+  const found: { key: unknown; offset: number }[] = []
+  visit(document, {
+    Map(_, map) {
+      const seen = new Set<unknown>()
+      for (const pair of map.items) {
+        const key = keyOf(pair)
+        if (seen.has(key)) found.push({ key, offset: isNode(pair.key) ? (pair.key.range?.[0] ?? 0) : 0 })
+        seen.add(key)
+      }
+    },
+  })
+  return found
+}
+
+type PairOf = (map: YAMLMap, key: unknown) => Pair | undefined
+
+/** Finds pairs by key; each map is gone through once. */
+function pairFinder(): PairOf {
+  const indexes = new Map<YAMLMap, Map<unknown, Pair>>()
+  return (map, key) => {
+    let index = indexes.get(map)
+    if (!index) {
+      index = new Map(map.items.map((pair) => [keyOf(pair), pair]))
+      indexes.set(map, index)
+    }
+    return index.get(key)
+  }
+}
+
+function offsetOf(
+  node: unknown,
+  path: readonly (string | number)[],
+  what: 'key' | 'value',
+  pairOf: PairOf,
+): number {
+  const own = isNode(node) ? (node.range?.[0] ?? 0) : 0
+  const [step, ...rest] = path
+  if (step === undefined || !isCollection(node)) return own
+  if (!isMap(node)) {
+    const item = node.items[Number(step)]
+    return isNode(item) ? offsetOf(item, rest, what, pairOf) : own
+  }
+  const pair = pairOf(node, step)
+  if (!pair) return own
+  const key = isNode(pair.key) ? (pair.key.range?.[0] ?? own) : own
+  if (rest.length === 0 && what === 'key') return key
+  if (!isNode(pair.value)) return key
+  // An empty value has no text of its own: its key is the better place.
+  const empty = isScalar(pair.value) && pair.value.range?.[0] === pair.value.range?.[1]
+  return empty ? key : offsetOf(pair.value, rest, what, pairOf)
+}

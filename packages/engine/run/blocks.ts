@@ -1,0 +1,154 @@
+/** Runs the blocks of a template in their order, each over the sources and the blocks before it. */
+import type { BlockLineage, Column, Outcome, Table } from '@assay/model/insight'
+import type { AnalysisBlock, Limits, SqlBlock, Template } from '@assay/model/template'
+import { bindPlain, bindVariable } from '../duckdb/bindings.ts'
+import { type Bindings, type Engine, identifier, keepTable, readTable } from '../duckdb/duckdb.ts'
+import { TemplateFault } from '../language/fault.ts'
+import { METHODS } from '../methods/catalog.ts'
+import type { Method, Relation } from '../methods/shared/method.ts'
+import { adjustAcross } from '../methods/shared/multiplicity.ts'
+import { bindOptions, withDefaults } from '../reading/options.ts'
+import { schemaFaults } from '../reading/schema-faults.ts'
+import { failAt, TaskFailure } from './failure.ts'
+import { blockFault, type Plan, sessionFault } from './plan.ts'
+
+export interface BlockRun {
+  engine: Engine
+  template: Template
+  limits: Limits
+  plan: Plan
+  /** As resolved: periods are objects. */
+  vars: Record<string, unknown>
+  started_at: string
+  /** The columns of every relation there is: sources, then each block as it is done. */
+  columns: Map<string, readonly Column[]>
+  /** Called before each block; throws where the run was stopped. */
+  onBlock(name: string): void
+}
+
+export interface BlockResults {
+  tables: Record<string, Table>
+  analyses: Record<string, Outcome>
+  lineage: BlockLineage[]
+}
+
+export async function runBlocks(run: BlockRun): Promise<BlockResults> {
+  const tables: Record<string, Table> = {}
+  const analyses: Record<string, Outcome> = {}
+  const lineage: BlockLineage[] = []
+  for (const block of run.template.blocks) {
+    run.onBlock(block.name)
+    const began = performance.now()
+    const elapsed = (): number => Math.round((performance.now() - began) * 10) / 10
+    if (block.kind === 'sql') {
+      const table = await runSql(run, block)
+      tables[block.name] = table
+      run.columns.set(block.name, table.columns)
+      const { sql } = run.plan.sql.get(block.name)!
+      lineage.push({
+        name: block.name,
+        kind: 'sql',
+        sql: sql.replace(/[ \t]+$/gm, ''),
+        rows: table.total,
+        elapsed_ms: elapsed(),
+      })
+    } else {
+      analyses[block.name] = await runAnalysis(run, block)
+      lineage.push({ name: block.name, kind: 'analysis', sql: null, rows: null, elapsed_ms: elapsed() })
+    }
+  }
+  return { tables, analyses: adjustAcross(analyses), lineage }
+}
+
+async function runSql(run: BlockRun, block: SqlBlock): Promise<Table> {
+  const { engine, plan, limits } = run
+  const { sql, names, reads, session } = plan.sql.get(block.name)!
+  const fault = sessionFault(session, reads, (name) => run.columns.get(name) ?? [])
+  if (fault) throw new TemplateFault(blockFault(block, fault))
+  const bindings = bindNames(run, names)
+  const characters = limits.output_bytes
+  try {
+    if (!plan.readers.has(block.name))
+      return await readTable(engine, sql, bindings, limits.rows, { characters })
+    await keepTable(engine, block.name, sql, bindings)
+    return await keptTable(engine, block.name, limits.rows, characters)
+  } catch (error) {
+    return failAt({ what: `SQL block "${block.name}"`, line: block.line }, error)
+  }
+}
+
+async function keptTable(engine: Engine, name: string, limit: number, characters: number): Promise<Table> {
+  const from = identifier(name)
+  const table = await readTable(engine, `select * from ${from} limit ${limit}`, {}, limit, { characters })
+  if (table.total < limit) return table
+  const { rows } = await readTable(engine, `select count(*) from ${from}`, {}, 1)
+  return { ...table, total: Number(rows[0]?.[0]) }
+}
+
+function bindNames(run: BlockRun, names: string[]): Bindings {
+  const bindings: Bindings = {}
+  for (const name of names) {
+    const variable = run.template.variables.find((one) => one.name === name)
+    if (variable) bindings[name] = bindVariable(variable, run.vars[name] ?? null)
+  }
+  return bindings
+}
+
+async function runAnalysis(run: BlockRun, block: AnalysisBlock): Promise<Outcome> {
+  const where = { what: `Analysis "${block.name}"`, line: block.line }
+  const method = METHODS[block.method]
+  const columns = run.columns.get(block.of)
+  if (!method || !columns) {
+    const missing = method ? `source or block above it named "${block.of}"` : `method "${block.method}"`
+    throw new TaskFailure('template_invalid', `${where.what}, line ${block.line}: There is no ${missing}.`)
+  }
+  const options = optionsOf(method, block, run.vars)
+  const known = new Map(columns.map((column) => [column.name.toLowerCase(), column]))
+  for (const { option, column, numeric } of method.columns(options)) {
+    const found = known.get(column.toLowerCase())
+    const wrong = !found
+      ? `There is no column "${column}" in "${block.of}"; it has ${columns.map(({ name }) => name).join(', ')}.`
+      : numeric && !['integer', 'number', 'decimal'].includes(found.type)
+        ? `The column "${column}" is ${found.type}, not a number.`
+        : null
+    if (wrong === null) continue
+    const line = block.lines[option] ?? block.line
+    throw new TaskFailure('template_invalid', `${where.what}, line ${line}: ${wrong}`)
+  }
+  const context = { now: run.started_at, time_zone: run.template.time_zone, block: block.name }
+  try {
+    return await method.run(relationOf(run.engine, block.of, columns), options, context)
+  } catch (error) {
+    return failAt(where, error)
+  }
+}
+
+/** The options with defaults filled in and variables put in, checked. */
+function optionsOf(
+  method: Method,
+  block: AnalysisBlock,
+  vars: Record<string, unknown>,
+): Record<string, unknown> {
+  const given = withDefaults(method.options, bindOptions(block.options, vars))
+  const place = (path: readonly (string | number)[]): { line: number; column: number } => ({
+    line: block.lines[String(path[0])] ?? block.line,
+    column: 1,
+  })
+  const [fault] = schemaFaults(method.options, given, `the analysis "${block.name}"`, place)
+  if (fault) throw new TemplateFault(fault)
+  return given
+}
+
+function relationOf(engine: Engine, name: string, columns: readonly Column[]): Relation {
+  return {
+    relation: identifier(name),
+    columns: [...columns],
+    async query(sql, values = {}) {
+      const table = await readTable(engine, sql, bindPlain(values), Number.POSITIVE_INFINITY, {
+        floats: 'raw',
+      })
+      const names = table.columns.map((column) => column.name)
+      return table.rows.map((row) => Object.fromEntries(names.map((key, index) => [key, row[index]!])))
+    },
+  }
+}

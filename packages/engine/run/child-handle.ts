@@ -1,0 +1,293 @@
+/**
+ * The parent's side of one analysis child: a process that does one task at a time. Whatever it does or fails to do, a
+ * task ends: at its deadline or when it is canceled the child is asked to stop, and killed if it has not half a second
+ * later (DuckDB's interrupt is cooperative: a single large call was measured to run on for a minute).
+ */
+import { type ChildProcess, fork } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { getCompileCacheDir } from 'node:module'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import type { Readable } from 'node:stream'
+import type { Clock } from '@assay/model/clock'
+import type { Progress } from '@assay/model/job'
+import type { Lender } from './lending.ts'
+import type { Narrator } from './narrating.ts'
+import {
+  COLD,
+  type FromChild,
+  type NarrationRequest,
+  type Results,
+  type Task,
+  type ToChild,
+} from './protocol.ts'
+
+/** How a task ended. `died`: the process, by itself; `memory` where it says that memory was refused to it. */
+export type Ending<Kind extends Task['kind']> =
+  | { kind: 'result'; result: Results[Kind] }
+  | { kind: 'fault'; message: string }
+  | { kind: 'died'; memory: boolean; detail: string }
+  | { kind: 'stopped' }
+  | { kind: 'timed_out'; after_ms: number }
+
+export interface TaskOptions {
+  /** The most that the task may take until the child says what its template asks for. */
+  timeout_ms: number
+  signal?: AbortSignal | undefined
+  onProgress?: ((progress: Progress) => void) | undefined
+  /** Whence the connections come that the task's sources name. Without one there are none. */
+  lender?: Lender | undefined
+}
+
+export interface ChildHandle {
+  readonly pid: number | undefined
+  /** Ready for a task: loaded, no task under way, alive. */
+  readonly state: 'starting' | 'idle' | 'busy' | 'ended'
+  /** Whose data it has seen: it serves nobody else. Null: nobody's yet. */
+  owner: string | null
+  readonly tasks: number
+  /** Of the clock's `monotonic`: since when it is idle. */
+  readonly idleSince: number
+  /** Bytes; 0 where the system does not say. */
+  residentBytes(): number
+  perform<T extends Task>(task: T, options: TaskOptions): Promise<Ending<T['kind']>>
+  end(): void
+  readonly ended: Promise<void>
+}
+
+export interface ChildOptions {
+  clock: Clock
+  tempRoot: string
+  /** For one task: it is ready sooner, and does its first task more slowly. */
+  cold: boolean
+  /** The language model, where the operator has named one. */
+  narrator?: Narrator | undefined
+  onState(): void
+  /** What the child prints, the first kilobytes of it; it should be nothing. */
+  onOutput(text: string): void
+}
+
+const ENTRY = path.join(import.meta.dirname, 'child.ts')
+/** Between the request to stop and SIGKILL. */
+const GRACE_MS = 400
+/** What is left of a task's time for its end when a language model takes too long. */
+const ENDING_MS = 5000
+const OUTPUT_BYTES = 8_192
+/** The heap of JavaScript; the rest of the 600 MB that Node itself may use is code, buffers and DuckDB's library. */
+const HEAP_MB = 400
+/**
+ * A job opens and closes an engine, whose catalog is many small pieces, and does one thing at a time. With libuv's four
+ * threads each would do every fourth step on memory that another's cache holds (measured: a tenth more work), and with an
+ * arena of the C library for each thread every one of them keeps such pieces (15 MB).
+ */
+const ALLOCATION = { UV_THREADPOOL_SIZE: '1', MALLOC_ARENA_MAX: '2' }
+/** V8's young generation, of which it keeps three: findings live longer than it anyway. */
+const SEMI_SPACE_MB = 2
+const PAGE_BYTES = 4_096
+/** A reason that is given: without one V8 walks the stack for each. */
+const OVER = 'over'
+
+function environment(): NodeJS.ProcessEnv {
+  // Node names a folder below the one that it is given.
+  const own = getCompileCacheDir()
+  const cache = own === undefined ? path.join(tmpdir(), 'node-compile-cache') : path.dirname(own)
+  const system = process.platform === 'win32' ? { SystemRoot: process.env.SystemRoot } : {}
+  return { TZ: 'UTC', NODE_COMPILE_CACHE: cache, ...ALLOCATION, ...system }
+}
+
+/** Keeps the last of what a child prints: the reason of a crash is at its end. */
+function lastOf(stream: Readable | null, onOutput: (text: string) => void): () => string {
+  let kept = ''
+  let told = 0
+  stream?.setEncoding('utf8').on('data', (text: string) => {
+    kept = (kept + text).slice(-OUTPUT_BYTES)
+    if (told < OUTPUT_BYTES) onOutput(text.slice(0, OUTPUT_BYTES))
+    told += text.length
+  })
+  return () => kept
+}
+
+const MEMORY_SIGNS =
+  /heap out of memory|std::bad_alloc|out of memory|Cannot allocate memory|allocation failed/i
+
+export function startChild(options: ChildOptions): ChildHandle {
+  const process_: ChildProcess = fork(ENTRY, options.cold ? [COLD] : [], {
+    env: environment(),
+    execArgv: [`--max-old-space-size=${HEAP_MB}`, `--max-semi-space-size=${SEMI_SPACE_MB}`, '--no-warnings'],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  })
+  return new Handle(process_, options)
+}
+
+interface Running {
+  id: number
+  onProgress: ((progress: Progress) => void) | undefined
+  onStarted(timeoutMs: number): void
+  lender: Lender | undefined
+  /** Milliseconds until its deadline. */
+  left(): number
+  /** Aborted when the task has ended. */
+  over: AbortSignal
+  settle(ending: Ending<Task['kind']>): void
+}
+
+class Handle implements ChildHandle {
+  state: ChildHandle['state'] = 'starting'
+  owner: string | null = null
+  tasks = 0
+  idleSince = 0
+  readonly ended: Promise<void>
+  readonly #process: ChildProcess
+  readonly #options: ChildOptions
+  #running: Running | null = null
+
+  constructor(process_: ChildProcess, options: ChildOptions) {
+    this.#process = process_
+    this.#options = options
+    const errors = lastOf(process_.stderr, options.onOutput)
+    lastOf(process_.stdout, options.onOutput)
+    process_.on('message', (message) => this.#receive(message as FromChild))
+    process_.on('error', () => this.end())
+    this.ended = new Promise((resolve) => {
+      process_.once('close', (code, signal) => {
+        this.#enter('ended')
+        this.#running?.settle(death(code, signal, errors()))
+        resolve()
+      })
+    })
+  }
+
+  get pid(): number | undefined {
+    return this.#process.pid
+  }
+
+  #enter(state: ChildHandle['state']): void {
+    if (this.state === state || this.state === 'ended') return
+    this.state = state
+    if (state === 'idle') this.idleSince = this.#options.clock.monotonic()
+    this.#options.onState()
+  }
+
+  #receive(message: FromChild): void {
+    if (message.type === 'ready') {
+      if (this.state === 'starting') this.#enter('idle')
+      return
+    }
+    const running = this.#running
+    if (!running || running.id !== message.id) return
+    if (message.type === 'progress') running.onProgress?.(message.progress)
+    else if (message.type === 'started') running.onStarted(message.timeout_ms)
+    else if (message.type === 'borrow') void this.#lend(message.name, running)
+    else if (message.type === 'give_back') running.lender?.takeBack(message.name)
+    else if (message.type === 'narrate') void this.#narrate(message.requests, running)
+    else if (message.type === 'result') running.settle({ kind: 'result', result: message.result })
+    else running.settle({ kind: 'fault', message: message.message })
+  }
+
+  async #lend(name: string, { id, lender, over }: Running): Promise<void> {
+    const lent = (await lender?.lend(name, over)) ?? { refused: `There is no connection "${name}" here.` }
+    if (!over.aborted) this.#send({ type: 'lent', id, name, lent })
+  }
+
+  async #narrate(requests: NarrationRequest[], { id, over, left }: Running): Promise<void> {
+    const { narrator } = this.#options
+    const before = left()
+    const within_ms = before - Math.min(before / 2, ENDING_MS)
+    const given = { workspace_id: this.owner ?? '', signal: over, within_ms }
+    const narrated = narrator
+      ? await Promise.all(requests.map((request) => narrator(request, given)))
+      : requests.map(() => ({ missing: 'off' as const }))
+    if (!over.aborted) this.#send({ type: 'narrated', id, narrated })
+  }
+
+  #send(message: ToChild): void {
+    if (this.#process.connected) this.#process.send(message, () => undefined)
+  }
+
+  residentBytes(): number {
+    try {
+      return Number(readFileSync(`/proc/${this.pid}/statm`, 'latin1').split(' ')[1]) * PAGE_BYTES
+    } catch {
+      return 0
+    }
+  }
+
+  end(): void {
+    this.#process.kill('SIGKILL')
+    this.#enter('ended')
+  }
+
+  async perform<T extends Task>(task: T, options: TaskOptions): Promise<Ending<T['kind']>> {
+    const { clock, tempRoot } = this.#options
+    this.tasks += 1
+    const id = this.tasks
+    this.#enter('busy')
+    const folder = path.join(tempRoot, `job-${randomUUID()}`)
+    const over = new AbortController()
+    let reason: Ending<Task['kind']> | null = null
+    const stop = (why: Ending<Task['kind']>): void => {
+      if (reason || over.signal.aborted) return
+      reason = why
+      this.#send({ type: 'cancel', id })
+      void clock.sleep(GRACE_MS, over.signal).then(() => {
+        if (!over.signal.aborted) this.end()
+      })
+    }
+    const began = clock.monotonic()
+    let ends = began
+    let deadline = new AbortController()
+    const expire = (timeoutMs: number): void => {
+      deadline.abort(OVER)
+      const mine = new AbortController()
+      deadline = mine
+      ends = began + timeoutMs
+      void clock.sleep(Math.max(0, ends - clock.monotonic()), mine.signal).then(() => {
+        if (!mine.signal.aborted) stop({ kind: 'timed_out', after_ms: timeoutMs })
+      })
+    }
+    const cancel = (): void => stop({ kind: 'stopped' })
+    try {
+      if (this.state === 'ended') return { kind: 'died', memory: false, detail: 'The process had ended.' }
+      const ending = await new Promise<Ending<Task['kind']>>((resolve) => {
+        const { onProgress, lender } = options
+        const left = (): number => Math.max(0, ends - clock.monotonic())
+        this.#running = {
+          id,
+          onProgress,
+          onStarted: expire,
+          lender,
+          left,
+          over: over.signal,
+          settle: resolve,
+        }
+        expire(options.timeout_ms)
+        options.signal?.addEventListener('abort', cancel, { once: true })
+        this.#send({ type: 'task', id, task, temp_folder: folder })
+        if (options.signal?.aborted) cancel()
+      })
+      return (reason ?? ending) as Ending<T['kind']>
+    } finally {
+      over.abort(OVER)
+      options.lender?.end()
+      deadline.abort(OVER)
+      options.signal?.removeEventListener('abort', cancel)
+      this.#running = null
+      if (this.#process.connected) this.#enter('idle')
+      void removeFolder(folder)
+    }
+  }
+}
+
+/** DuckDB makes the folder when it first spills, and removes it with its engine: nearly always there is none. */
+async function removeFolder(folder: string): Promise<void> {
+  if (existsSync(folder)) await rm(folder, { recursive: true, force: true }).catch(() => undefined)
+}
+
+function death(code: number | null, signal: NodeJS.Signals | null, output: string): Ending<Task['kind']> {
+  const memory = signal !== 'SIGKILL' && MEMORY_SIGNS.test(output)
+  const how = signal === null ? `with code ${code}` : `by ${signal}`
+  const last = output.trim().split('\n').slice(-5).join(' ')
+  return { kind: 'died', memory, detail: `The analysis process ended ${how}.${last ? ` ${last}` : ''}` }
+}

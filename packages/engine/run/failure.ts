@@ -1,0 +1,71 @@
+/** From whatever went wrong in an analysis to the error of the job, or to "it was stopped". */
+import type { JobErrorCode } from '@assay/model/errors'
+import { TooLarge } from '../duckdb/duckdb.ts'
+import { engineFailure } from '../duckdb/engine-error.ts'
+import { TemplateFault } from '../language/fault.ts'
+import { MethodError } from '../methods/shared/method.ts'
+import { SourceError, Stopped } from '../sources/source.ts'
+import type { RunResult } from './protocol.ts'
+
+/** Ends the job with this code and sentence. */
+export class TaskFailure extends Error {
+  readonly code: JobErrorCode
+
+  constructor(code: JobErrorCode, detail: string) {
+    super(detail)
+    this.code = code
+  }
+}
+
+/** Where it happened, for the sentence: "SQL block "daily"", and the line of the template of its first line. */
+export interface Whereabouts {
+  what: string
+  line: number
+}
+
+/** Throws what `error` means at this place; errors that have their meaning already pass through. */
+export function failAt(where: Whereabouts, error: unknown): never {
+  if (error instanceof TooLarge) {
+    const remedy = 'lower limits.rows, or select shorter text'
+    throw new TaskFailure(
+      'output_too_large',
+      `${where.what}, line ${where.line}, gives more text than limits.output allows: ${remedy}.`,
+    )
+  }
+  if (error instanceof MethodError) {
+    throw new TaskFailure('analysis_failed', `${where.what}, line ${where.line}: ${error.message}`)
+  }
+  const failure = engineFailure(error)
+  if (failure === null) throw error
+  if (failure.kind === 'interrupted') throw new Stopped()
+  if (failure.kind === 'memory') {
+    throw new TaskFailure(
+      'memory_exceeded',
+      `${where.what}, line ${where.line}, needed more memory or temporary space than limits.memory allows.`,
+    )
+  }
+  const line = where.line + (failure.line ?? 1) - 1
+  throw new TaskFailure('analysis_failed', `${where.what}, line ${line}: ${failure.reason}`)
+}
+
+/** What becomes of the job. Errors that nobody foresaw are thrown on: they are faults of ours. */
+export function resultOf(error: unknown): RunResult {
+  if (error instanceof Stopped) return { status: 'stopped' }
+  if (error instanceof TaskFailure) return failed(error.code, error.message)
+  if (error instanceof SourceError) return failed('source_unavailable', error.message)
+  if (error instanceof TemplateFault) {
+    const tooLarge = error.fault.code === 'output_too_large'
+    return failed(tooLarge ? 'output_too_large' : 'template_invalid', error.message)
+  }
+  const failure = engineFailure(error)
+  if (failure?.kind === 'interrupted') return { status: 'stopped' }
+  if (failure?.kind === 'memory') {
+    return failed('memory_exceeded', 'The analysis needed more memory than limits.memory allows.')
+  }
+  if (failure) return failed('analysis_failed', failure.reason)
+  throw error
+}
+
+function failed(code: JobErrorCode, detail: string): RunResult {
+  return { status: 'failed', error: { code, detail } }
+}

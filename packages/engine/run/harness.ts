@@ -1,0 +1,84 @@
+/** For tests of the engine: a pool of its own over the shipped samples and a data folder, and templates from text. */
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { type Clock, systemClock } from '@assay/model/clock'
+import type { Findings } from '@assay/model/insight'
+import { DEFAULT_LIMITS, type TemplateSource } from '@assay/model/template'
+import { silentLog } from '@assay/service/runtime/log'
+import { templateVersion } from '../reading/partials.ts'
+import { sampleFiles } from '../reading/samples.ts'
+import { createPool, type Pool, type RunOptions } from './pool.ts'
+import type { Caps, Roots, RunResult } from './protocol.ts'
+
+export const STARTED_AT = '2026-01-15T12:00:00.000Z'
+export const CAPS: Caps = {
+  ...DEFAULT_LIMITS,
+  timeout_ms: 900_000,
+  memory_bytes: 4e9,
+  threads: 4,
+  rows: 100_000,
+}
+
+export function templateOf(source: string, partials: Record<string, string> = {}): TemplateSource {
+  return { template_id: 'a-test', version: templateVersion(source, partials), source, partials }
+}
+
+/** A template of one SQL block named `a`. */
+export function sqlTemplate(sql: string, front = ''): TemplateSource {
+  return templateOf(`---\n${front}\n---\n\n\`\`\`sql a\n${sql}\n\`\`\`\n\n# A test\n\n{{ a.size }}\n`)
+}
+
+export interface Bench {
+  pool: Pool
+  roots: Roots
+  data: string
+  tempRoot: string
+  run(
+    template: TemplateSource,
+    variables?: Record<string, unknown>,
+    options?: Partial<RunOptions>,
+  ): Promise<RunResult>
+  /** The folders of jobs that are still there. */
+  leftovers(): Promise<string[]>
+  close(): Promise<void>
+}
+
+export async function openBench(
+  options: { size?: number; single?: boolean; files?: Record<string, string | Buffer>; clock?: Clock } = {},
+): Promise<Bench> {
+  const home = await mkdtemp(path.join(tmpdir(), 'assay-analysis-'))
+  const data = path.join(home, 'data')
+  const tempRoot = path.join(home, 'tmp')
+  await mkdir(data)
+  await mkdir(tempRoot)
+  for (const [name, content] of Object.entries(options.files ?? {})) {
+    await mkdir(path.dirname(path.join(data, name)), { recursive: true })
+    await writeFile(path.join(data, name), content)
+  }
+  const { size = 1, single = false, clock = systemClock } = options
+  const pool = createPool({ size, single, clock, log: silentLog, caps: CAPS, tempRoot })
+  const roots: Roots = { sample: sampleFiles(), data }
+  return {
+    pool,
+    roots,
+    data,
+    tempRoot,
+    run: (template, variables = {}, run = {}) =>
+      pool.run(
+        { kind: 'run', template, variables, started_at: STARTED_AT, roots },
+        { workspace_id: 'test', ...run },
+      ),
+    leftovers: () => readdir(tempRoot),
+    async close() {
+      await pool.stop()
+      await rm(home, { recursive: true, force: true })
+    },
+  }
+}
+
+/** The findings of a run that must have succeeded. */
+export function findingsOf(result: RunResult): Findings {
+  if (result.status !== 'done') throw new Error(`The run ended as ${JSON.stringify(result)}`)
+  return result.findings
+}

@@ -1,0 +1,227 @@
+/**
+ * What can be learnt of a template without running it: the columns of its sources, and of each SQL block by letting
+ * DuckDB bind it against them (`limit 0`: nothing is read). Variables take their defaults, or a value of their type.
+ */
+import type { Column } from '@assay/model/insight'
+import type { Fault, SqlBlock, Template, Variable } from '@assay/model/template'
+import { bindVariable } from '../duckdb/bindings.ts'
+import {
+  arm,
+  type Bindings,
+  describeQuery,
+  type Engine,
+  execute,
+  identifier,
+  seal,
+} from '../duckdb/duckdb.ts'
+import { engineFailure } from '../duckdb/engine-error.ts'
+import { createGuard, type Guard } from '../fence/sql-guard.ts'
+import { TemplateFault } from '../language/fault.ts'
+import { bindSql } from '../language/sql-clauses.ts'
+import { attachSource } from '../sources/attach.ts'
+import { SourceError } from '../sources/source.ts'
+import { resolvePeriod } from '../values/period.ts'
+import type { Borrow } from './lending.ts'
+import { blockFault, columnVariables, sessionFault } from './plan.ts'
+import type { Roots } from './protocol.ts'
+
+export interface Inspected {
+  /** The columns of each source, or the sentence that says why it cannot be read. */
+  sources: Record<string, { columns: Column[] } | { error: string }>
+  /** The columns of each SQL block that could be bound. */
+  blocks: Record<string, Column[]>
+  /** What the guard or DuckDB refuses. */
+  faults: Fault[]
+}
+
+export interface InspectOptions {
+  engine: Engine
+  roots: Roots
+  temp_folder: string
+  borrow: Borrow
+  signal: AbortSignal
+}
+
+/** The day on which relative periods are tried out: any will do. */
+const SOME_START = '2024-07-01T12:00:00.000Z'
+const NO_READERS = new Map<string, number>()
+
+export async function inspectSources(
+  template: Template,
+  { engine, roots, temp_folder, borrow, signal }: InspectOptions,
+): Promise<Inspected['sources']> {
+  const { memory_bytes, threads } = template.limits
+  await arm(engine, { memory_bytes, threads, temp_folder, time_zone: template.time_zone })
+  const vars = sampleVariables(template)
+  const sources: Inspected['sources'] = {}
+  const paths: string[] = []
+  for (const source of template.sources) {
+    try {
+      const options = { roots, vars, readers: NO_READERS, borrow, signal, temp_folder, peek: true }
+      const attached = await attachSource(engine, source, template, options)
+      sources[source.name] = { columns: attached.columns }
+      paths.push(...attached.paths)
+    } catch (error) {
+      // The faults of its query are told by checkTemplate.
+      if (error instanceof TemplateFault) continue
+      if (!(error instanceof SourceError)) throw error
+      sources[source.name] = { error: error.message }
+    }
+  }
+  await seal(engine, paths)
+  return sources
+}
+
+export async function inspectTemplate(template: Template, options: InspectOptions): Promise<Inspected> {
+  const sources = await inspectSources(template, options)
+  const columns = new Map<string, Column[]>()
+  for (const [name, source] of Object.entries(sources))
+    if ('columns' in source) columns.set(name, source.columns)
+  const names = template.sources.map((source) => source.name)
+  const guard = createGuard(options.engine)
+  const samples = sampleVariables(template)
+  const inspected: Inspected = { sources, blocks: {}, faults: [] }
+  for (const block of template.blocks) {
+    if (block.kind !== 'sql') continue
+    const found = await inspectBlock(block, {
+      template,
+      samples,
+      guard,
+      engine: options.engine,
+      names,
+      columns,
+    })
+    if ('faults' in found) inspected.faults.push(...found.faults)
+    else if (found.columns) {
+      inspected.blocks[block.name] = found.columns
+      columns.set(block.name, found.columns)
+    }
+    names.push(block.name)
+  }
+  return inspected
+}
+
+interface BlockContext {
+  template: Template
+  /** A value for each variable. */
+  samples: Record<string, unknown>
+  guard: Guard
+  engine: Engine
+  names: string[]
+  columns: ReadonlyMap<string, Column[]>
+}
+
+type Found = { columns: Column[] | null } | { faults: Fault[] }
+
+/** Tries the block with every variable given, then with every optional clause left out. */
+async function inspectBlock(block: SqlBlock, context: BlockContext): Promise<Found> {
+  const { template, samples: whole } = context
+  const columnVars = columnVariables(template)
+  const bare = Object.fromEntries(
+    Object.keys(whole).map((name) => [name, columnVars.includes(name) ? whole[name] : null]),
+  )
+  const clausesOut =
+    bindSql(block.sql, { vars: bare, columnVars }).sql !== bindSql(block.sql, { vars: whole, columnVars }).sql
+  let found: Found = { columns: null }
+  for (const choice of columnChoices(template, context.columns)) {
+    const vars = { ...whole, ...choice }
+    found = await bindBlock(block, vars, vars, context, true)
+    if (!('faults' in found) && clausesOut) {
+      const without = await bindBlock(block, { ...bare, ...choice }, vars, context, false)
+      if ('faults' in without) found = without
+    }
+    if (!('faults' in found)) return found
+  }
+  return found
+}
+
+/** `chosen` settles the clauses, `vars` are bound. */
+async function bindBlock(
+  block: SqlBlock,
+  chosen: Record<string, unknown>,
+  vars: Record<string, unknown>,
+  { template, guard, engine, names, columns }: BlockContext,
+  keep: boolean,
+): Promise<Found> {
+  const bound = bindSql(block.sql, { vars: chosen, columnVars: columnVariables(template) })
+  const verdict = await guard.judge(bound.sql, names)
+  if (!verdict.ok) return { faults: [blockFault(block, verdict.fault)] }
+  if (verdict.reads.some((name) => !columns.has(name))) return { columns: null }
+  const session = sessionFault(verdict.session, verdict.reads, (name) => columns.get(name) ?? [])
+  if (session) return { faults: [blockFault(block, session)] }
+  const bindings: Bindings = {}
+  for (const name of bound.names) {
+    const variable = template.variables.find((one) => one.name === name)
+    if (!variable) return { columns: null }
+    bindings[name] = bindVariable(variable, vars[name] ?? null)
+  }
+  const table = identifier(keep ? block.name : `${block.name} without clauses`)
+  try {
+    await execute(
+      engine,
+      `create or replace table ${table} as select * from (\n${bound.sql}\n) limit 0`,
+      bindings,
+    )
+    return { columns: await describeQuery(engine, `select * from ${table}`) }
+  } catch (error) {
+    const failure = engineFailure(error)
+    if (failure?.kind !== 'refused') throw error
+    const line = Math.max(1, (failure.line ?? 2) - 1)
+    const column = failure.column ?? 1
+    const fault = { message: failure.reason, remedy: 'Correct the SQL.', line, column }
+    return { faults: [blockFault(block, fault)] }
+  }
+}
+
+/** A value for each variable: its default, else one of its type that passes for it. */
+function sampleVariables(template: Template): Record<string, unknown> {
+  return Object.fromEntries(
+    template.variables.map((variable) => [variable.name, sampleValue(variable, template)]),
+  )
+}
+
+function sampleValue(variable: Variable, template: Template): unknown {
+  const given = variable.default ?? variable.enum?.[0] ?? null
+  if (variable.type === 'period') {
+    const text = typeof given === 'string' ? given : 'last_30_days'
+    return resolvePeriod(text, { started_at: SOME_START, time_zone: template.time_zone })
+  }
+  if (given !== null) return given
+  switch (variable.type) {
+    case 'integer':
+    case 'number':
+      return variable.min ?? variable.max ?? 1
+    case 'boolean':
+      return true
+    case 'date':
+      return SOME_START.slice(0, 10)
+    case 'timestamp':
+      return SOME_START.slice(0, 19)
+    case 'list':
+      return []
+    default:
+      return variable.type === 'string' ? 'a' : null
+  }
+}
+
+/**
+ * For `column` variables without a default: the first column of each one's source, then the second, ... A block is
+ * sound where one choice is: whether the reader will choose well cannot be known here.
+ */
+function columnChoices(
+  template: Template,
+  columns: ReadonlyMap<string, Column[]>,
+): Record<string, unknown>[] {
+  const open = template.variables.filter(
+    ({ type, default: given }) => type === 'column' && (given ?? null) === null,
+  )
+  const most = Math.max(1, ...open.map(({ of }) => columns.get(of ?? '')?.length ?? 0))
+  return Array.from({ length: open.length === 0 ? 1 : most }, (_, index) =>
+    Object.fromEntries(
+      open.map(({ name, of }) => {
+        const list = columns.get(of ?? '') ?? []
+        return [name, list[Math.min(index, list.length - 1)]?.name ?? null]
+      }),
+    ),
+  )
+}

@@ -1,0 +1,68 @@
+/**
+ * What a run will do, decided before any data are read: the SQL of each block with its optional clauses settled and
+ * judged by the guard, and who reads what. A block that another reads is kept as a table; one that nobody reads is
+ * streamed; so no query runs twice.
+ */
+import type { SqlBlock, Template } from '@assay/model/template'
+import type { Guard, SqlFault, Verdict } from '../fence/sql-guard.ts'
+import { makeFault, TemplateFault } from '../language/fault.ts'
+import { bindSql } from '../language/sql-clauses.ts'
+
+export interface PlannedSql {
+  sql: string
+  /** The `$names` to bind. */
+  names: string[]
+  reads: string[]
+  session: { name: string; fault: SqlFault }[]
+}
+
+export interface Plan {
+  sql: ReadonlyMap<string, PlannedSql>
+  /** How many blocks read each source or block. */
+  readers: ReadonlyMap<string, number>
+}
+
+export function columnVariables(template: Template): string[] {
+  return template.variables.filter(({ type }) => type === 'column').map(({ name }) => name)
+}
+
+/** Throws TemplateFault where a statement is refused. */
+export async function makePlan(
+  template: Template,
+  vars: Record<string, unknown>,
+  guard: Guard,
+): Promise<Plan> {
+  const names = template.sources.map((source) => source.name)
+  const sql = new Map<string, PlannedSql>()
+  const readers = new Map<string, number>()
+  const columnVars = columnVariables(template)
+  for (const block of template.blocks) {
+    let reads: string[]
+    if (block.kind === 'sql') {
+      const bound = bindSql(block.sql, { vars, columnVars })
+      const verdict = await guard.judge(bound.sql, names)
+      if (!verdict.ok) throw new TemplateFault(blockFault(block, verdict.fault))
+      sql.set(block.name, { ...bound, reads: verdict.reads, session: verdict.session })
+      reads = verdict.reads
+      names.push(block.name)
+    } else reads = [block.of]
+    for (const name of reads) readers.set(name, (readers.get(name) ?? 0) + 1)
+  }
+  return { sql, readers }
+}
+
+export function blockFault(block: SqlBlock, fault: SqlFault): ReturnType<typeof makeFault> {
+  const place = { line: block.line + fault.line - 1, column: fault.column }
+  return makeFault('sql_refused', place, `SQL block "${block.name}": ${fault.message}`, fault.remedy)
+}
+
+/** The first name that would ask the clock or the session, as no relation in reach has such a column. */
+export function sessionFault(
+  session: Extract<Verdict, { ok: true }>['session'],
+  reads: string[],
+  columnsOf: (relation: string) => readonly { name: string }[],
+): SqlFault | null {
+  if (session.length === 0) return null
+  const known = new Set(reads.flatMap((name) => columnsOf(name).map((column) => column.name.toLowerCase())))
+  return session.find(({ name }) => !known.has(name))?.fault ?? null
+}

@@ -1,0 +1,491 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, fork, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { after, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { FakeClock, systemClock } from '@assay/model/clock'
+import type { TemplateSource } from '@assay/model/template'
+import { eventually } from '../../../test/service.ts'
+import { makeChart } from '../charts/spec.ts'
+import { type Bench, findingsOf, openBench, STARTED_AT, sqlTemplate, templateOf } from './harness.ts'
+import { MOST_WAITING } from './places.ts'
+import { COLD } from './protocol.ts'
+
+const bench = await openBench({ size: 2 })
+after(() => bench.close())
+const linux = { skip: process.platform !== 'linux' }
+
+/** Queries that do not notice an interrupt for many seconds. */
+const STUCK = {
+  list_reduce: 'select list_reduce(range(300000000), lambda x, y: x + y) as a',
+  levenshtein: "select levenshtein(repeat('a', 100000), repeat('b', 100000)) as a",
+  unnest: 'select sum(x) as a from (select unnest(range(60000000)) as x)',
+}
+
+/** As a job or a preview gives it to the pool. */
+const taskOf = ({ roots }: Bench, template: TemplateSource) => ({
+  kind: 'run' as const,
+  template,
+  variables: {},
+  started_at: STARTED_AT,
+  roots,
+})
+
+/** Resolves when the pool has `count` busy children: the task is under way. */
+async function busy(count: number): Promise<void> {
+  while (bench.pool.stats().states.busy < count) await systemClock.sleep(5)
+}
+
+test('runs a template from text to Markdown', async () => {
+  const { markdown, tables, facts } = findingsOf(
+    await bench.run(
+      templateOf(
+        '---\nvariables:\n  top: { type: integer, default: 2 }\n---\n\n```sql a\nselect i, i * 1.5 as x from range($top + 1) t(i)\n```\n\n# Up to {{ vars.top }}\n\n{% table a %}\n\n{% fact last, a[2].x %}\n',
+      ),
+      { top: 2 },
+    ),
+  )
+  assert.match(markdown, /^# Up to 2\n/)
+  assert.deepEqual(tables.a?.rows, [
+    [0, '0.0'],
+    [1, '1.5'],
+    [2, '3.0'],
+  ])
+  assert.equal(facts[0]?.name, 'last')
+})
+
+test('draws a chart as SVG, or as a PNG with its letters, within the memory of a child', async () => {
+  const { spec } = makeChart(
+    'c1',
+    [
+      { day: 'Mon', delay: 1 },
+      { day: 'Tue', delay: 3 },
+    ],
+    { type: 'bar', x: 'day', y: ['delay'], series: null, title: 'Mean delay' },
+  )
+  const [svg] = await bench.pool.draw({ kind: 'draw', specs: [spec] })
+  assert.match(svg!, /^<svg/)
+  const pngs = await bench.pool.draw({ kind: 'draw', form: 'png', specs: Array(4).fill(spec) })
+  const [png] = pngs.map((text) => Buffer.from(text, 'base64'))
+  const [, width, height] = /width="(\d+)" height="(\d+)"/.exec(svg!)!.map(Number)
+  assert.equal(png!.subarray(0, 8).toString('latin1'), '\x89PNG\r\n\x1a\n')
+  assert.deepEqual([png!.readUInt32BE(16), png!.readUInt32BE(20)], [2 * width!, 2 * height!])
+  assert.equal(new Set(pngs).size, 1, 'the same bytes each time')
+})
+
+for (const [name, sql] of Object.entries(STUCK)) {
+  test(`a stuck query (${name}) is stopped within half a second of its cancel`, async () => {
+    const clock = new FakeClock()
+    const own = await openBench({ clock })
+    try {
+      const control = new AbortController()
+      const front = 'limits: { memory: 4GB, timeout: 5m }'
+      const started = Promise.withResolvers<void>()
+      const options = { signal: control.signal, onProgress: () => started.resolve() }
+      const running = own.run(sqlTemplate(sql, front), {}, options)
+      await started.promise
+      control.abort()
+      clock.advance(500)
+      assert.deepEqual(await running, { status: 'stopped' })
+    } finally {
+      await own.close()
+    }
+  })
+}
+
+test('an interruptible query is stopped without the loss of its process, whenever the cancel comes', async () => {
+  // The clock stands: nobody is killed for being late.
+  const own = await openBench({ clock: new FakeClock() })
+  const sql = 'select sum(sqrt(a.range * b.range)) as a from range(100000) a, range(100000) b'
+  try {
+    findingsOf(await own.run(sqlTemplate('select 1 as a')))
+    for (let moment = 0; moment < 20; moment += 1) {
+      const control = new AbortController()
+      const running = own.run(sqlTemplate(sql), {}, { signal: control.signal })
+      while (own.pool.stats().states.busy === 0) await systemClock.sleep(1)
+      await systemClock.sleep(moment)
+      const pid = own.pool.stats().children.find(({ state }) => state === 'busy')?.pid
+      control.abort()
+      assert.deepEqual(await running, { status: 'stopped' })
+      const left = own.pool.stats().children.map((child) => child.pid)
+      assert.ok(left.includes(pid), `after ${moment} ms`)
+    }
+  } finally {
+    await own.close()
+  }
+})
+
+test('a job that takes longer than its limit ends as timed_out, stuck or not', async () => {
+  for (const sql of [
+    STUCK.levenshtein,
+    'select count(*) as a from range(100000) a, range(100000) b where a.range < b.range',
+  ]) {
+    const result = await bench.run(sqlTemplate(sql, 'limits: { timeout: 500ms }'))
+    assert.equal(result.status === 'failed' && result.error.code, 'timed_out')
+  }
+})
+
+test(
+  'what one call would build beyond the memory of the job is refused, and the process stays small',
+  linux,
+  async () => {
+    for (const sql of ['select len(range(500000000)) as a', "select length(repeat('x', 4000000000)) as a"]) {
+      const result = await bench.run(sqlTemplate(sql, 'limits: { memory: 300MB }'))
+      assert.equal(result.status === 'failed' && result.error.code, 'memory_exceeded', JSON.stringify(result))
+      for (const { pid } of bench.pool.stats().children) {
+        const peak = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))
+        assert.ok(Number(peak?.[1]) < 1_100_000, peak?.[0])
+      }
+    }
+    findingsOf(await bench.run(sqlTemplate('select 1 as a')))
+  },
+)
+
+test('a killed process loses one attempt of one job, and nothing else', async () => {
+  const other = bench.run(
+    sqlTemplate('select count(*) as a from range(3000) a, range(30000) b where a.range < b.range'),
+  )
+  const running = bench.run(sqlTemplate(STUCK.levenshtein), {}, { workspace_id: 'doomed' })
+  await busy(2)
+  const doomed = bench.pool.stats().children.find(({ owner }) => owner === 'doomed')
+  process.kill(doomed!.pid!, 'SIGKILL')
+  const result = await running
+  assert.equal(result.status, 'crashed')
+  findingsOf(await other)
+  findingsOf(await bench.run(sqlTemplate('select 1 as a'), {}, { workspace_id: 'doomed' }))
+})
+
+test('signals that reach the whole group of processes leave a job alone', async () => {
+  const running = bench.run(
+    sqlTemplate('select count(*) as a from range(5000) a, range(50000) b where a.range < b.range'),
+  )
+  await busy(1)
+  for (const { pid } of bench.pool.stats().children) {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(pid!, signal)
+  }
+  findingsOf(await running)
+})
+
+test('JavaScript that outgrows its heap ends as memory_exceeded', async () => {
+  const result = await bench.run(
+    sqlTemplate(
+      "select list(repeat('x', 1000) || i) as a from range(700000) t(i)",
+      'limits: { memory: 2GB }',
+    ),
+  )
+  assert.equal(result.status === 'failed' && result.error.code, 'memory_exceeded', JSON.stringify(result))
+})
+
+test('a process serves one workspace only', async () => {
+  for (const workspace_id of ['a', 'b', 'c', 'a', 'c', 'b']) {
+    findingsOf(await bench.run(sqlTemplate('select 1 as a'), {}, { workspace_id }))
+    const { children } = bench.pool.stats()
+    assert.ok(children.length <= 3)
+  }
+  // Each child names one owner from its first task on; the sum of tasks shows that none was handed on.
+  const { children } = bench.pool.stats()
+  const owners = children.flatMap(({ owner }) => owner ?? [])
+  assert.equal(new Set(owners).size, owners.length)
+})
+
+test('small tasks are done while every place for jobs is taken', async () => {
+  const control = new AbortController()
+  const stuck = [1, 2].map(() => bench.run(sqlTemplate(STUCK.levenshtein), {}, { signal: control.signal }))
+  await busy(2)
+  const source =
+    '---\nsources:\n  air: { file: sample/airports.csv }\n---\n\n```sql a\nselect iata, nowhere from air\n```\n\n# A\n\n{{ a.size }}\n'
+  const template = templateOf(source)
+  const described = await bench.pool.describe({ kind: 'describe', template, roots: bench.roots })
+  const air = described.sources.air
+  assert.ok(air && 'columns' in air && air.columns.some(({ name }) => name === 'iata'))
+  assert.ok(described.files.includes('sample/airports.csv'))
+  const faults = await bench.pool.check({ kind: 'check', template, roots: bench.roots })
+  assert.ok(
+    faults.some(({ message, line }) => message.includes('nowhere') && line === 7),
+    JSON.stringify(faults),
+  )
+  control.abort()
+  assert.deepEqual(await Promise.all(stuck), [{ status: 'stopped' }, { status: 'stopped' }])
+})
+
+test('a job in line is stopped without having begun', async () => {
+  const control = new AbortController()
+  const first = [1, 2].map(() => bench.run(sqlTemplate(STUCK.levenshtein), {}, { signal: control.signal }))
+  await busy(2)
+  const mine = new AbortController()
+  const waiting = bench.run(sqlTemplate('select 1 as a'), {}, { signal: mine.signal })
+  assert.equal(bench.pool.stats().waiting, 1)
+  mine.abort()
+  assert.deepEqual(await waiting, { status: 'stopped' })
+  control.abort()
+  await Promise.all(first)
+})
+
+/** A template whose run takes until it is stopped. */
+const ENDLESS = sqlTemplate(
+  'select count(*) as a from range(1000000) a, range(1000000) b where a.range < b.range',
+)
+const SHORT = sqlTemplate('select 1 as a')
+
+test("a workspace's previews run as many at a time as its max_running, and another's job does not wait for them", async () => {
+  const own = await openBench({ size: 2 })
+  const order: string[] = []
+  const controls: AbortController[] = []
+  try {
+    const begun = Promise.withResolvers<void>()
+    const previews = Array.from({ length: 6 }, (_, index) => {
+      const control = new AbortController()
+      controls.push(control)
+      const options = {
+        workspace_id: 'guest',
+        max_running: 1,
+        max_queued: null,
+        signal: control.signal,
+        onBegin: () => {
+          order.push(`preview ${index}`)
+          begun.resolve()
+        },
+      }
+      return own.pool.preview(taskOf(own, ENDLESS), options)
+    })
+    await begun.promise
+    const options = { workspace_id: 'mine', onBegin: () => order.push('job') }
+    findingsOf(await own.pool.run(taskOf(own, SHORT), options))
+    assert.deepEqual(order, ['preview 0', 'job'])
+    for (const control of controls) control.abort()
+    for (const result of await Promise.all(previews)) assert.deepEqual(result, { status: 'stopped' })
+    assert.deepEqual(order, ['preview 0', 'job'])
+  } finally {
+    await own.close()
+  }
+})
+
+test('on a pool of one a job comes before every preview that has not begun', async () => {
+  const own = await openBench({ size: 1 })
+  const order: string[] = []
+  const control = new AbortController()
+  try {
+    const preview = (name: string, template: TemplateSource, signal?: AbortSignal): Promise<unknown> =>
+      own.pool.preview(taskOf(own, template), {
+        workspace_id: 'guest',
+        max_running: null,
+        max_queued: null,
+        ...(signal ? { signal } : {}),
+        onBegin: () => order.push(name),
+      })
+    const previews = [
+      preview('first preview', ENDLESS, control.signal),
+      ...Array.from({ length: 5 }, () => preview('preview', SHORT)),
+    ]
+    while (order.length === 0) await systemClock.sleep(5)
+    const job = own.pool.run(taskOf(own, SHORT), { workspace_id: 'mine', onBegin: () => order.push('job') })
+    assert.deepEqual(order, ['first preview'], 'a job that waits has not begun')
+    control.abort()
+    findingsOf(await job)
+    await Promise.all(previews)
+    assert.deepEqual(order.slice(0, 3), ['first preview', 'job', 'preview'])
+  } finally {
+    await own.close()
+  }
+})
+
+test("another's small task is done after one of the many that a workspace has in line", async () => {
+  const own = await openBench({ size: 1 })
+  try {
+    const blocks = Array.from({ length: 40 }, (_, index) => `\`\`\`sql b${index}\nselect 1 as a\n\`\`\`\n`)
+    const template = templateOf(`# Many\n\n${blocks.join('\n')}`)
+    const ended: string[] = []
+    const checks = Array.from({ length: 8 }, () =>
+      own.pool
+        .check({ kind: 'check', template, roots: own.roots }, { workspace_id: 'guest' })
+        .then(() => ended.push('check')),
+    )
+    const described = own.pool
+      .describe({ kind: 'describe', template: SHORT, roots: own.roots }, { workspace_id: 'mine' })
+      .then(() => ended.push('describe'))
+    await Promise.all([...checks, described])
+    assert.deepEqual(ended.slice(0, 3), ['check', 'describe', 'check'])
+  } finally {
+    await own.close()
+  }
+})
+
+test('what a workspace may not have in line is refused with the cap, and what the service asks for itself is not', async () => {
+  const own = await openBench({ size: 1 })
+  const task = { kind: 'draw' as const, specs: [] }
+  try {
+    const many = Array.from({ length: MOST_WAITING.small + 1 }, () =>
+      own.pool.draw(task, { workspace_id: 'guest' }),
+    )
+    const patient = own.pool.draw(task, { workspace_id: 'guest', patient: true })
+    await assert.rejects(own.pool.draw(task, { workspace_id: 'guest' }), { code: 'workspace_busy' })
+    assert.deepEqual(await own.pool.draw(task, { workspace_id: 'mine' }), [])
+    for (const drawn of await Promise.all([...many, patient])) assert.deepEqual(drawn, [])
+  } finally {
+    await own.close()
+  }
+})
+
+test('a child has no secrets in its environment, and a bounded data segment', linux, async () => {
+  process.env.ASSAY_TEST_SECRET = 'do not tell'
+  const own = await openBench()
+  try {
+    findingsOf(await own.run(sqlTemplate('select 1 as a')))
+    for (const { pid } of own.pool.stats().children) {
+      const names = readFileSync(`/proc/${pid}/environ`, 'utf8')
+        .split('\0')
+        .map((pair) => pair.split('=')[0])
+        .filter((name) => name !== '')
+      const expected = ['NODE_CHANNEL_FD', 'NODE_CHANNEL_SERIALIZATION_MODE', 'NODE_COMPILE_CACHE', 'TZ']
+      const allocation = ['MALLOC_ARENA_MAX', 'UV_THREADPOOL_SIZE']
+      assert.deepEqual(new Set(names), new Set([...expected, ...allocation]))
+    }
+    const { pid } = own.pool.stats().children.find(({ tasks }) => tasks > 0)!
+    const limit = /Max data size\s+(\d+)/.exec(readFileSync(`/proc/${pid}/limits`, 'utf8'))
+    assert.ok(Number(limit?.[1]) < 2_500_000_000, limit?.[0])
+  } finally {
+    delete process.env.ASSAY_TEST_SECRET
+    await own.close()
+  }
+})
+
+test('data larger than the memory of the job spill to its own folder, which is removed', async () => {
+  const sql = 'select i, md5(i::varchar) as m from range(4000000) t(i) order by m'
+  const front = 'limits: { memory: 150MB, rows: 1 }'
+  const { tables } = findingsOf(await bench.run(sqlTemplate(sql, front)))
+  assert.equal(tables.a?.total, 4_000_000)
+  assert.match(JSON.stringify(tables.a?.rows[0]), /"0000/)
+  while ((await bench.leftovers()).length > 0) await systemClock.sleep(5)
+})
+
+/** A child by itself, as child-handle.ts forks it, until it is ready. */
+async function loneChild(env: Record<string, string>, execArgv: string[] = []): Promise<ChildProcess> {
+  const entry = path.join(import.meta.dirname, 'child.ts')
+  const child = fork(entry, [COLD], { env, execArgv: ['--no-warnings', ...execArgv] })
+  await once(child, 'message')
+  return child
+}
+
+test('what a child has compiled is kept for the next, although it is killed', async () => {
+  const cache = await mkdtemp(path.join(tmpdir(), 'assay-compiled-'))
+  const child = await loneChild({ NODE_COMPILE_CACHE: cache })
+  const kept = async (): Promise<number> => (await readdir(cache, { recursive: true })).length
+  while ((await kept()) < 50) await systemClock.sleep(5)
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  await rm(cache, { recursive: true })
+})
+
+test('a child loads what its task needs only: no HTTP client, no database, no drawing', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'assay-loaded-'))
+  const list = path.join(folder, 'modules')
+  const hook = `import { registerHooks } from 'node:module'; import { appendFileSync } from 'node:fs'
+    registerHooks({ load(url, context, next) { appendFileSync(process.env.LIST, url + '\\n'); return next(url, context) } })`
+  const child = await loneChild({ LIST: list }, [
+    '--import',
+    `data:text/javascript,${encodeURIComponent(hook)}`,
+  ])
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  const loaded = readFileSync(list, 'utf8').split('\n')
+  assert.ok(loaded.some((url) => url.includes('/liquidjs/')))
+  const packages = ['undici', 'pg', 'mysql2', 'vega', 'vega-lite', '@resvg', 'fastify', 'nodemailer']
+  for (const one of packages) assert.ok(!loaded.some((url) => url.includes(`/node_modules/${one}/`)), one)
+  await rm(folder, { recursive: true })
+})
+
+test('a pool for a single job has one process, and starts none ahead', async () => {
+  const own = await openBench({ single: true })
+  try {
+    assert.equal(own.pool.stats().children.length, 1)
+    findingsOf(await own.run(sqlTemplate('select 1 as a')))
+    await own.pool.draw({ kind: 'draw', specs: [] }, { workspace_id: 'test' })
+    assert.deepEqual(
+      own.pool.stats().children.map(({ tasks }) => tasks),
+      [2],
+    )
+  } finally {
+    await own.close()
+  }
+})
+
+test('processes that nobody has needed for five minutes end, but for the last one used and a fresh one', async () => {
+  const clock = new FakeClock()
+  const own = await openBench({ size: 3, clock })
+  const children = () => own.pool.stats().children
+  const pass = async (minutes: number): Promise<void> => {
+    for (let minute = 0; minute < minutes; minute += 1) {
+      clock.advance(60_000)
+      await setImmediate()
+    }
+  }
+  try {
+    const jobs = Array.from({ length: 3 }, () => own.run(sqlTemplate('select 1 as a')))
+    for (const result of await Promise.all(jobs)) findingsOf(result)
+    while (children().some(({ state }) => state !== 'idle')) await systemClock.sleep(5)
+    const before = children().length
+    assert.ok(before > 2, `${before} processes`)
+    await pass(4)
+    assert.equal(children().length, before)
+    await pass(2)
+    assert.deepEqual(
+      children().map(({ owner }) => owner),
+      [null, 'test'],
+    )
+    await pass(60)
+    assert.equal(children().length, 2)
+    findingsOf(await own.run(sqlTemplate('select 1 as a')))
+  } finally {
+    await own.close()
+  }
+})
+
+test('stopping ends every process, and what was under way ends as stopped', async () => {
+  const own = await openBench()
+  const running = own.run(sqlTemplate(STUCK.levenshtein))
+  while (own.pool.stats().states.busy < 1) await systemClock.sleep(5)
+  const pids = own.pool.stats().children.map(({ pid }) => pid!)
+  await own.pool.stop()
+  assert.deepEqual(await running, { status: 'stopped' })
+  for (const pid of pids) assert.throws(() => process.kill(pid, 0))
+  assert.deepEqual(await own.run(sqlTemplate('select 1 as a')), { status: 'stopped' })
+  await own.close()
+})
+
+test(
+  'the children end with a parent that is killed, even in the middle of a stuck query',
+  linux,
+  async () => {
+    const script = `
+    import { openBench, sqlTemplate } from ${JSON.stringify(path.join(import.meta.dirname, 'harness.ts'))}
+    const bench = await openBench({ size: 1 })
+    void bench.run(sqlTemplate(${JSON.stringify(STUCK.levenshtein)}))
+    const look = () => {
+      const { states, children } = bench.pool.stats()
+      if (states.busy === 1 && states.idle === 1) console.log(JSON.stringify({ pids: children.map((c) => c.pid), data: bench.data }))
+      else setTimeout(look, 10)
+    }
+    look()
+  `
+    const parent = spawn(process.execPath, ['--input-type=module-typescript', '-e', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const [line] = (await once(createInterface(parent.stdout), 'line')) as [string]
+    const { pids, data } = JSON.parse(line) as { pids: number[]; data: string }
+    assert.equal(pids.length, 2)
+    parent.kill('SIGKILL')
+    await once(parent, 'exit')
+    const alive = (): number[] =>
+      pids.filter(
+        (pid) =>
+          existsSync(`/proc/${pid}`) && !/State:\s+Z/.test(readFileSync(`/proc/${pid}/status`, 'latin1')),
+      )
+    await eventually(() => alive().length === 0, 'the children end')
+    await rm(path.dirname(data), { recursive: true, force: true })
+  },
+)

@@ -1,0 +1,293 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import type { Fault } from '@assay/model/template'
+import { findingsOf, openBench, sqlTemplate, templateOf } from './harness.ts'
+import type { RunResult } from './protocol.ts'
+
+const ROWS = Array.from({ length: 60 }, (_, day) => {
+  const date = new Date(Date.UTC(2024, 0, 1 + day)).toISOString().slice(0, 10)
+  return `${date},${day % 3 === 0 ? 'x' : 'y'},${day}.5`
+})
+const bench = await openBench({
+  files: {
+    'sales.csv': `day,kind,amount\n${ROWS.join('\n')}\n`,
+    'odd.csv': 'user,current_date\na,2024-01-01\n',
+    'eu/a.csv': 'v\n1\n',
+    'us/a.csv': 'v\n2\n',
+    'broken.csv': 'a,b\n1,2\n1,2,3,4\n"x\n',
+  },
+})
+after(() => bench.close())
+
+function failure(result: RunResult): { code: string; detail: string } {
+  assert.equal(result.status, 'failed', JSON.stringify(result))
+  return result.status === 'failed' ? result.error : { code: '', detail: '' }
+}
+
+const SALES = 'sources:\n  sales: { file: sales.csv }'
+
+test('errors name the block, the line of the template and the reason', async () => {
+  for (const [template, code, detail] of [
+    [
+      sqlTemplate('select\n  nope\nfrom sales', SALES),
+      'analysis_failed',
+      /^SQL block "a", line 8: Binder Error: .*"nope"/,
+    ],
+    [sqlTemplate('select day::int from sales', SALES), 'analysis_failed', /^SQL block "a", line 7: /],
+    [
+      sqlTemplate('select 1\n  + random()'),
+      'template_invalid',
+      /line 7, column 5: SQL block "a": random\(\) is not allowed/,
+    ],
+    [
+      sqlTemplate("select * from 'sales.csv'", SALES),
+      'template_invalid',
+      /no source or earlier block named "sales.csv"/,
+    ],
+    [sqlTemplate('select current_date'), 'template_invalid', /current_date asks the clock/],
+    [
+      sqlTemplate('select 1', 'sources:\n  s: { file: missing.csv }'),
+      'source_unavailable',
+      /^Source "s", line 3: There is no file "missing.csv"/,
+    ],
+    [
+      sqlTemplate('select * from s', 'sources:\n  s: { file: broken.csv }'),
+      'source_unavailable',
+      /^Source "s", line 3: "broken.csv" cannot be read: /,
+    ],
+    [
+      sqlTemplate('select list(i) from range(100000000) t(i)', 'limits: { memory: 100MB }'),
+      'memory_exceeded',
+      /^SQL block "a", line 6/,
+    ],
+    [
+      sqlTemplate("select repeat('x', 1000) as t from range(2000)", 'limits: { output: 1MB }'),
+      'output_too_large',
+      /^SQL block "a", line 6, gives more text than limits.output allows/,
+    ],
+    [
+      sqlTemplate(
+        'select i, i as j, i as k from range(100000) t(i)',
+        'limits: { output: 1MB, rows: 100000 }',
+      ),
+      'output_too_large',
+      /^The insight has \d+ bytes, limits.output allows 1000000/,
+    ],
+    [templateOf('---\nnonsense: 1\n---\n# A\n'), 'template_invalid', /nonsense/],
+    [templateOf('# A\n\n{{ nope }}\n'), 'template_invalid', /line 3, column \d+: .*nope/],
+    [
+      templateOf(
+        `---\n${SALES}\n---\n\n\`\`\`analysis d\nmethod: describe\nof: sales\nvalue: nope\n\`\`\`\n\n# A\n`,
+      ),
+      'template_invalid',
+      /^Analysis "d", line 9: There is no column "nope" in "sales"; it has day, kind, amount\.$/,
+    ],
+    [
+      templateOf(
+        `---\n${SALES}\n---\n\n\`\`\`analysis d\nmethod: describe\nof: sales\nvalue: kind\n\`\`\`\n\n# A\n`,
+      ),
+      'template_invalid',
+      /line 9: The column "kind" is text, not a number\.$/,
+    ],
+    [
+      templateOf(`---\n${SALES}\n---\n\n\`\`\`analysis d\nmethod: describes\nof: sales\n\`\`\`\n\n# A\n`),
+      'template_invalid',
+      /describes/,
+    ],
+  ] as const) {
+    const error = failure(await bench.run(template))
+    assert.equal(error.code, code, error.detail)
+    assert.match(error.detail, detail)
+    assert.ok(!error.detail.includes(bench.data), error.detail)
+  }
+})
+
+test('blocks read the sources and each other, analyses read both', async () => {
+  const { tables, analyses, lineage, markdown } = findingsOf(
+    await bench.run(
+      templateOf(
+        `---\n${SALES}\nlimits: { rows: 5 }\n---\n\n\`\`\`sql daily\nselect day, amount from sales where kind = $kind order by day\n\`\`\`\n\n\`\`\`sql total\nselect count(*) as n, sum(amount) as s from daily\n\`\`\`\n\n\`\`\`analysis spread\nmethod: describe\nof: daily\nvalue: amount\n\`\`\`\n\n# Sales\n\n{{ total | first: "n" }} {{ spread.n }} {{ daily.truncated }}\n`.replace(
+          'limits',
+          'variables:\n  kind: { type: string, default: x }\nlimits',
+        ),
+      ),
+      { kind: 'x' },
+    ),
+  )
+  assert.equal(tables.daily?.total, 20)
+  assert.equal(tables.daily?.rows.length, 5)
+  assert.deepEqual(tables.total?.rows, [[20, 580]])
+  assert.equal(analyses.spread?.n, 20)
+  assert.match(markdown, /20 20 true/)
+  assert.deepEqual(
+    lineage.blocks.map(({ name, kind, rows }) => [name, kind, rows]),
+    [
+      ['daily', 'sql', 20],
+      ['total', 'sql', 1],
+      ['spread', 'analysis', null],
+    ],
+  )
+  assert.deepEqual(
+    lineage.sources.map(({ name, rows, format, files }) => [name, rows, format, files[0]?.path]),
+    [['sales', 60, 'csv', 'sales.csv']],
+  )
+  assert.equal(lineage.engine, 'DuckDB 1.5.6')
+})
+
+test('optional clauses are left out where their variable is null, in the statement that is shown too', async () => {
+  const template = sqlTemplate(
+    'select count(*) as n from sales where true [[ and kind = $kind ]]',
+    `${SALES}\nvariables:\n  kind: { type: string }`,
+  )
+  for (const [kind, expected, sql] of [
+    ['x', 20, 'select count(*) as n from sales where true    and kind = $kind'],
+    [null, 60, 'select count(*) as n from sales where true'],
+  ] as const) {
+    const { tables, lineage } = findingsOf(await bench.run(template, { kind }))
+    assert.deepEqual(tables.a?.rows, [[expected]])
+    assert.equal(lineage.blocks[0]?.sql, sql)
+  }
+})
+
+test('relative periods count back from the start in the zone, or from the latest day of the data', async () => {
+  const period = (until: string) =>
+    sqlTemplate(
+      'select $p.start as a, $p.end as b, count(*) as n from sales where day >= $p.start and day < $p.end',
+      `${SALES}\ntime_zone: Pacific/Kiritimati\nvariables:\n  p: { type: period, default: last_7_days${until} }`,
+    )
+  const clock = findingsOf(await bench.run(period(''), { p: 'last_7_days' }))
+  // 12:00 UTC on the 15th is 02:00 on the 16th in Kiritimati.
+  assert.deepEqual(clock.tables.a?.rows, [['2026-01-09', '2026-01-16', 0]])
+  const data = findingsOf(await bench.run(period(', until: sales.day'), { p: 'last_7_days' }))
+  assert.deepEqual(data.tables.a?.rows, [['2024-02-23', '2024-03-01', 7]])
+})
+
+test('a file named by a variable is resolved at run', async () => {
+  const template = sqlTemplate(
+    'select v from s',
+    'variables:\n  region: { type: string, default: eu }\nsources:\n  s: { file: "{{ vars.region }}/a.csv" }',
+  )
+  assert.deepEqual(findingsOf(await bench.run(template, { region: 'us' })).tables.a?.rows, [[2]])
+  const error = failure(await bench.run(template, { region: '../data/eu' }))
+  assert.equal(error.code, 'source_unavailable')
+})
+
+test('a column whose name DuckDB would answer from the clock is read where a source has it', async () => {
+  const front = 'sources:\n  odd: { file: odd.csv }'
+  const { tables } = findingsOf(await bench.run(sqlTemplate('select user, current_date from odd', front)))
+  assert.deepEqual(tables.a?.rows, [['a', '2024-01-01']])
+  assert.equal(
+    failure(await bench.run(sqlTemplate('select session_user from odd', front))).code,
+    'template_invalid',
+  )
+})
+
+test('a column variable is put in as an identifier and nothing else', async () => {
+  const template = sqlTemplate(
+    'select $by as k, count(*) as n from sales group by 1 order by 2',
+    `${SALES}\nvariables:\n  by: { type: column, of: sales, default: kind }`,
+  )
+  assert.deepEqual(findingsOf(await bench.run(template, { by: 'kind' })).tables.a?.rows, [
+    ['x', 20],
+    ['y', 40],
+  ])
+  const error = failure(await bench.run(template, { by: 'kind" from sales; drop table sales; --' }))
+  assert.match(error.detail, /not found in FROM clause/)
+})
+
+test('deliver_if is judged by the results', async () => {
+  const template = (condition: string) => sqlTemplate('select 1 as n', `deliver_if: "${condition}"`)
+  assert.equal(findingsOf(await bench.run(template('a.size > 0'))).skipped, null)
+  assert.equal(findingsOf(await bench.run(template('a.size > 1'))).skipped, 'condition')
+})
+
+test('limits beyond the caps are capped', async () => {
+  const { tables } = findingsOf(
+    await bench.run(
+      sqlTemplate('select i from range(200000) t(i)', 'limits: { rows: 1000000, output: 40MB }'),
+    ),
+  )
+  assert.equal(tables.a?.rows.length, 100_000)
+  assert.equal(tables.a?.total, 200_000)
+})
+
+test('the same template, variables, clock and data give the same bytes, in another process under another zone', async () => {
+  const source = `---\ntitle: T\nsources:\n  flights: { file: sample/flights-3m.parquet }\ntime_zone: America/Chicago\n---\n\n\`\`\`sql a\nselect origin, count(*) as n, avg(delay) as d, stddev(delay) as s, any_value(date) as t, sum(distance * 1.1::double) as x, max(date)::timestamptz as z from flights where date < '2001-02-01' group by 1 order by n desc, 1 limit 20\n\`\`\`\n\n\`\`\`analysis b\nmethod: describe\nof: a\nvalue: d\n\`\`\`\n\n# T\n\n{{ b.summary }}\n\n{% table a %}\n\n{% chart a, type: "bar", x: "origin", y: "d" %}\n`
+  const bytes = async (): Promise<string> => {
+    const own = await openBench()
+    try {
+      const { lineage, ...found } = findingsOf(await own.run(templateOf(source)))
+      const { elapsed_ms: _elapsed, peak_memory_bytes: _peak, host: _host, blocks, ...rest } = lineage
+      return JSON.stringify([found, rest, blocks.map(({ elapsed_ms: _own, ...block }) => block)])
+    } finally {
+      await own.close()
+    }
+  }
+  const zone = process.env.TZ
+  const first = await bytes()
+  process.env.TZ = 'Asia/Kolkata'
+  try {
+    assert.equal(await bytes(), first)
+  } finally {
+    if (zone === undefined) delete process.env.TZ
+    else process.env.TZ = zone
+  }
+})
+
+async function check(source: string): Promise<Fault[]> {
+  return bench.pool.check({ kind: 'check', template: templateOf(source), roots: bench.roots })
+}
+
+test('a check finds the faults of SQL against the columns that there are, and runs nothing', async () => {
+  const faults = await check(
+    `---\n${SALES}\nvariables:\n  kind: { type: string }\n  by: { type: column, of: sales }\n  p: { type: period, default: last_7_days }\n---\n\n\`\`\`sql good\nselect $by as k, avg(amount) as m from sales where day >= $p.start [[ and kind = $kind ]] group by 1 -- fine\n\`\`\`\n\n\`\`\`sql bad\nselect k,\n  missing\nfrom good\n\`\`\`\n\n\`\`\`sql after\nselect * from bad\n\`\`\`\n\n\`\`\`sql clause\nselect 1 as one [[ , $kind as kind ]] from sales order by kind2\n\`\`\`\n\n\`\`\`sql slow\nselect sum(sqrt(a.range * b.range)) as s from range(1000000000) a, range(1000000000) b;\n\`\`\`\n\n# A\n\n{{ good.size }}{{ after.size }}{{ clause.size }}{{ slow.size }}\n`,
+  )
+  assert.deepEqual(
+    faults.map(({ line, code, column }) => [line, code, column]),
+    [
+      [16, 'sql_refused', 3],
+      [25, 'sql_refused', 59],
+    ],
+    JSON.stringify(faults, null, 1),
+  )
+})
+
+test('a check of a template whose data are missing says so, and judges the rest', async () => {
+  const faults = await check(
+    '---\nsources:\n  s: { file: none.csv }\n---\n\n```sql a\nselect x from s\n```\n\n```sql b\nselect now()\n```\n\n# A\n\n{{ a.size }}{{ b.size }}\n',
+  )
+  assert.deepEqual(
+    faults.map(({ line, code }) => [line, code]),
+    [
+      [3, 'source_unavailable'],
+      [11, 'sql_refused'],
+    ],
+    JSON.stringify(faults),
+  )
+})
+
+test('charts are drawn in the child', async () => {
+  const spec = {
+    data: { values: [{ a: 1, b: 2 }] },
+    mark: 'bar',
+    encoding: { x: { field: 'a' }, y: { field: 'b' } },
+  }
+  const drawn = await bench.pool.draw({ kind: 'draw', specs: [spec, spec] })
+  assert.equal(drawn.length, 2)
+  assert.match(drawn[0] ?? '', /^<svg/)
+  assert.equal(drawn[0], drawn[1])
+})
+
+test('a remark after the closing semicolon hides no fault and no column', async () => {
+  const sql = 'select 1 as a ; -- remark\n;'
+  const faultsOf = (text: string) =>
+    bench.pool.check({ kind: 'check', template: sqlTemplate(text), roots: bench.roots })
+  assert.deepEqual(await faultsOf(sql), [])
+  assert.match((await faultsOf('select nope as a ; -- remark'))[0]!.message, /nope/)
+  const readTwice = templateOf(
+    `\`\`\`sql a\n${sql}\n\`\`\`\n\`\`\`sql b\nfrom a;\n\`\`\`\n{% chart a, type: "bar", x: "b", y: "a" %}`,
+  )
+  const [fault] = await bench.pool.check({ kind: 'check', template: readTwice, roots: bench.roots })
+  assert.match(fault!.message, /column "?b/)
+  assert.deepEqual(findingsOf(await bench.run(sqlTemplate(sql))).tables.a!.rows, [[1]])
+})

@@ -1,0 +1,208 @@
+/** Runs one template: from its text and variables to findings. Everything that can go wrong is an outcome. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import type { Column, Findings, Lineage, Outcome, Table } from '@assay/model/insight'
+import type { Progress } from '@assay/model/job'
+import type { Limits, Template } from '@assay/model/template'
+import { arm, type Engine, engineVersion, seal } from '../duckdb/duckdb.ts'
+import { createGuard } from '../fence/sql-guard.ts'
+import { TemplateFault } from '../language/fault.ts'
+import manifest from '../package.json' with { type: 'json' }
+import { narrationMarkdown, narrationPlaceholder } from '../printing/narrative.ts'
+import { parsedTemplate } from '../reading/template-cache.ts'
+import { renderTemplate } from '../rendering/render.ts'
+import { attachSources } from '../sources/attach.ts'
+import { type Attached, Stopped } from '../sources/source.ts'
+import { type BlockResults, runBlocks } from './blocks.ts'
+import { resultOf, TaskFailure } from './failure.ts'
+import type { Borrow } from './lending.ts'
+import type { Narrate } from './narrating.ts'
+import { Periods } from './periods.ts'
+import { makePlan } from './plan.ts'
+import type { Caps, RunResult, RunTask } from './protocol.ts'
+
+/** What the child lends to a run. */
+export interface Session {
+  engine: Engine
+  /** Empty, the job's own. */
+  temp_folder: string
+  /** The template is read: its limits hold from here on. */
+  onStarted(limits: Limits): Promise<void>
+  onProgress(progress: Progress): void
+  borrow: Borrow
+  narrate: Narrate
+  /** Aborted when the parent asks to stop. */
+  signal: AbortSignal
+}
+
+export async function runTask(task: RunTask, session: Session): Promise<RunResult> {
+  try {
+    return { status: 'done', findings: await findings(task, session) }
+  } catch (error) {
+    return session.signal.aborted ? { status: 'stopped' } : resultOf(error)
+  }
+}
+
+async function findings(task: RunTask, session: Session): Promise<Findings> {
+  const began = performance.now()
+  resetPeakMemory()
+  const parsed = readTemplate(task)
+  const limits = capped(parsed.limits, task.caps)
+  const template = { ...parsed, limits }
+  await session.onStarted(limits)
+  const progress = stepper(template, session)
+  const { engine, temp_folder, borrow, signal } = session
+  const plan = await makePlan(template, task.variables, createGuard(engine))
+  await arm(engine, { ...limits, temp_folder, time_zone: template.time_zone })
+  const options = { roots: task.roots, readers: plan.readers, peek: false, borrow, signal, temp_folder }
+  const periods = new Periods(template, task, engine)
+  const sources = await attachSources(engine, template, { ...options, periods }, (name) =>
+    progress(`source ${name}`),
+  )
+  await seal(
+    engine,
+    [...sources.values()].flatMap((source) => source.paths),
+  )
+  const vars = await periods.resolve(sources)
+  const columns = new Map<string, readonly Column[]>([...sources].map(([name, one]) => [name, one.columns]))
+  const { started_at } = task
+  const results = await runBlocks({
+    engine,
+    template,
+    limits,
+    plan,
+    vars,
+    started_at,
+    columns,
+    onBlock: progress,
+  })
+  for (const source of sources.values()) await source.verify()
+  progress('the text')
+  const lineage = await lineageOf(template, task, { engine, vars, sources, results, began })
+  return rendered(template, { vars, started_at, results, lineage, limits }, session)
+}
+
+function readTemplate(task: RunTask): Template {
+  const { template, faults } = parsedTemplate(task.template)
+  const fault = faults.find(({ severity }) => severity === 'error')
+  if (fault) throw new TemplateFault(fault)
+  if (!template) throw new TaskFailure('template_invalid', 'The template cannot be read.')
+  return template
+}
+
+function capped(limits: Limits, caps: Caps): Limits {
+  return {
+    timeout_ms: Math.min(limits.timeout_ms, caps.timeout_ms),
+    memory_bytes: Math.min(limits.memory_bytes, caps.memory_bytes),
+    threads: Math.min(limits.threads, caps.threads),
+    rows: Math.min(limits.rows, caps.rows),
+    output_bytes: Math.min(limits.output_bytes, caps.output_bytes),
+  }
+}
+
+/** Counts the steps: each source, each block, and the text. Throws where the run was stopped. */
+function stepper(template: Template, session: Session): (label: string) => void {
+  const steps = template.sources.length + template.blocks.length + 1
+  let step = 0
+  return (label) => {
+    if (session.signal.aborted) throw new Stopped()
+    session.onProgress({ percent: Math.floor((step / steps) * 100), step: step + 1, steps, label })
+    step += 1
+  }
+}
+
+interface Computed {
+  engine: Engine
+  vars: Record<string, unknown>
+  sources: ReadonlyMap<string, Attached>
+  results: BlockResults
+  began: number
+}
+
+async function lineageOf(template: Template, task: RunTask, computed: Computed): Promise<Lineage> {
+  return {
+    template_id: template.template_id,
+    template_version: task.template.version,
+    assay_version: manifest.version,
+    engine: await engineVersion(computed.engine),
+    started_at: task.started_at,
+    time_zone: template.time_zone,
+    variables: computed.vars,
+    sources: [...computed.sources.values()].map((source) => source.lineage),
+    blocks: computed.results.lineage,
+    elapsed_ms: Math.round((performance.now() - computed.began) * 10) / 10,
+    peak_memory_bytes: peakMemory(),
+    host: hostname(),
+  }
+}
+
+interface Renderable {
+  vars: Record<string, unknown>
+  started_at: string
+  results: BlockResults
+  lineage: Lineage
+  limits: Limits
+}
+
+async function rendered(
+  template: Template,
+  given: Renderable,
+  { narrate, signal }: Session,
+): Promise<Findings> {
+  const { vars, started_at, results, lineage, limits } = given
+  const blocks = new Map<string, Table | Outcome>()
+  for (const { name } of template.blocks) blocks.set(name, results.tables[name] ?? results.analyses[name]!)
+  const run = { started_at, time_zone: template.time_zone }
+  const { title, markdown, charts, facts, narrations, delivers } = renderTemplate(template, {
+    vars,
+    run,
+    blocks,
+    lineage,
+  })
+  const told = await narrate(narrations, signal)
+  const written = told.flatMap(({ lineage: one }) => one ?? [])
+  if (written.length > 0) lineage.narratives = written
+  const found: Findings = {
+    template_id: template.template_id,
+    template_version: lineage.template_version,
+    title,
+    markdown: told.reduce(
+      (text, { narration, narrated }) =>
+        text.replaceAll(narrationPlaceholder(narration.id), () => narrationMarkdown(narration, narrated)),
+      markdown,
+    ),
+    tables: results.tables,
+    charts,
+    analyses: results.analyses,
+    facts,
+    lineage,
+    chart_form: template.charts,
+    skipped: delivers ? null : 'condition',
+  }
+  const bytes = Buffer.byteLength(JSON.stringify(found))
+  if (bytes > limits.output_bytes) {
+    throw new TaskFailure(
+      'output_too_large',
+      `The insight has ${bytes} bytes, limits.output allows ${limits.output_bytes}: show fewer rows, or lower limits.rows.`,
+    )
+  }
+  return found
+}
+
+/** Linux counts the peak from here on; elsewhere no peak is told. */
+function resetPeakMemory(): void {
+  try {
+    writeFileSync('/proc/self/clear_refs', '5')
+  } catch {
+    // Not on this system: peakMemory() says null, or the peak of the process.
+  }
+}
+
+function peakMemory(): number | null {
+  try {
+    const match = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'latin1'))
+    return match ? Number(match[1]) * 1024 : null
+  } catch {
+    return null
+  }
+}

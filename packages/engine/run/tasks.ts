@@ -1,0 +1,58 @@
+/** The small tasks: checking a template, describing what it can be given, and testing a connection. */
+import { KINDS } from '@assay/model/connection'
+import type { Fault } from '@assay/model/template'
+import { checkTemplate } from '../checking/check.ts'
+import { sortFaults } from '../language/fault.ts'
+import { METHODS } from '../methods/catalog.ts'
+import { parseTemplate } from '../reading/parse.ts'
+import { listFiles } from '../sources/files/files.ts'
+import { fileKindOf, kindOf } from '../sources/kinds.ts'
+import { SourceError } from '../sources/source.ts'
+import { type InspectOptions, inspectSources, inspectTemplate } from './inspect.ts'
+import type { CheckTask, DescribeTask, Description, Probed, ProbeTask } from './protocol.ts'
+
+export async function checkTask(task: CheckTask, options: Omit<InspectOptions, 'roots'>): Promise<Fault[]> {
+  const { template, faults } = parseTemplate(task.template)
+  if (!template) return faults
+  const inspected = await inspectTemplate(template, { ...options, roots: task.roots })
+  return sortFaults([...faults, ...inspected.faults, ...checkTemplate(template, inspected, METHODS)])
+}
+
+export async function describeTask(
+  task: DescribeTask,
+  options: Omit<InspectOptions, 'roots'>,
+): Promise<Description> {
+  const { template } = parseTemplate(task.template)
+  const sources = template ? await inspectSources(template, { ...options, roots: task.roots }) : {}
+  return { sources, files: await listFiles(task.roots) }
+}
+
+const PROBE_MS = 15_000
+
+export async function probeTask({ connection, roots }: ProbeTask, stop: AbortSignal): Promise<Probed> {
+  const signal = AbortSignal.any([stop, AbortSignal.timeout(PROBE_MS)])
+  try {
+    const probed =
+      KINDS[connection.kind].reads === 'files'
+        ? await (await import('../sources/remote/remote.ts')).probeFiles(
+            await fileKindOf(connection.kind),
+            connection,
+            signal,
+          )
+        : await (await kindOf(connection.kind)).probe({
+            connection,
+            time_zone: 'UTC',
+            roots,
+            timeout_ms: PROBE_MS,
+            signal,
+          })
+    return { ok: true, ...probed }
+  } catch (error) {
+    if (error instanceof SourceError) return { ok: false, detail: error.message }
+    if (!signal.aborted) throw error
+    return {
+      ok: false,
+      detail: `The connection "${connection.name}" gave no answer in ${PROBE_MS / 1000} s.`,
+    }
+  }
+}

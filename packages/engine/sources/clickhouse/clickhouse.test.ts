@@ -1,0 +1,439 @@
+/**
+ * ClickHouse twice: by a server of these tests that answers what a real one was seen to answer (also what cannot be had from
+ * it at will), and, where there is one, the conformance of every kind against a real one.
+ */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { suite, type TestContext, test } from 'node:test'
+import { CONNECTION_LIMITS, type OpenConnection } from '@assay/model/connection'
+import { clickhouseServer, missingClickhouse } from '../../../../test/clickhouse.ts'
+import { findingsOf, openBench } from '../../run/harness.ts'
+import {
+  guideHas,
+  kindConformance,
+  lenderOf,
+  queryTemplate,
+  type Server,
+  type TypeCase,
+} from '../conformance.ts'
+
+const PASSWORD = 'correct-horse-battery-staple'
+
+interface Asked {
+  sql: string
+  query: URLSearchParams
+  headers: IncomingMessage['headers']
+}
+
+async function serve(t: TestContext, answer: (asked: Asked, response: ServerResponse) => void) {
+  const asked: Asked[] = []
+  const server = createServer((request, response) => {
+    let sql = ''
+    request.setEncoding('utf8').on('data', (chunk: string) => {
+      sql += chunk
+    })
+    request.on('end', () => {
+      const { searchParams: query } = new URL(request.url!, 'http://here')
+      const one = { sql, query, headers: request.headers }
+      asked.push(one)
+      answer(one, response)
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const bench = await openBench()
+  t.after(async () => {
+    server.closeAllConnections()
+    server.close()
+    await bench.close()
+  })
+  const connection: OpenConnection = {
+    name: 'remote',
+    kind: 'clickhouse',
+    options: {
+      url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+      database: 'shop',
+      user: 'reader',
+    },
+    secrets: { password: PASSWORD },
+    limits: { ...CONNECTION_LIMITS, timeout_seconds: 30 },
+    targets: ['loopback'],
+  }
+  return { asked, bench, connection }
+}
+
+function rows(response: ServerResponse, ...lines: unknown[][]): void {
+  response.end(lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+}
+
+/** `given`: as its engine writes them in JSON. */
+const TYPES: (TypeCase & { given: unknown })[] = [
+  { type: 'Bool', sql: 'true::Bool', given: true, comes: 'BOOLEAN', cell: true },
+  { type: 'Int8', sql: 'toInt8(-128)', given: -128, comes: 'TINYINT', cell: -128 },
+  { type: 'UInt32', sql: 'toUInt32(4294967295)', given: 4294967295, comes: 'UINTEGER', cell: 4294967295 },
+  {
+    type: 'Int64',
+    sql: "toInt64('-9223372036854775808')",
+    given: '-9223372036854775808',
+    comes: 'BIGINT',
+    cell: '-9223372036854775808',
+  },
+  {
+    type: 'UInt64',
+    sql: "toUInt64('18446744073709551615')",
+    given: '18446744073709551615',
+    comes: 'UBIGINT',
+    cell: '18446744073709551615',
+  },
+  {
+    type: 'Int128',
+    sql: "toInt128('170141183460469231731687303715884105727')",
+    given: '170141183460469231731687303715884105727',
+    comes: 'HUGEINT',
+    cell: '170141183460469231731687303715884105727',
+  },
+  { type: 'Int256', sql: "toInt256('-5')", given: '-5', comes: 'VARCHAR', cell: '-5' },
+  { type: 'BFloat16', sql: '1.5::BFloat16', given: 1.5, comes: 'FLOAT', cell: 1.5 },
+  { type: 'Float32', sql: 'toFloat32(0.1)', given: 0.1, comes: 'FLOAT', cell: 0.1 },
+  { type: 'Float64', sql: '-inf', given: '-inf', comes: 'DOUBLE', cell: '-Infinity' },
+  { type: 'Float64', sql: 'nan', given: 'nan', comes: 'DOUBLE', cell: 'NaN' },
+  {
+    type: 'Decimal(38, 10)',
+    sql: "toDecimal128('1234567890123456789012345678.0123456789', 10)",
+    given: '1234567890123456789012345678.0123456789',
+    comes: 'DECIMAL(38,10)',
+    cell: '1234567890123456789012345678.0123456789',
+  },
+  {
+    type: 'Decimal(9, 2)',
+    sql: "toDecimal32('-0.05', 2)",
+    given: '-0.05',
+    comes: 'DECIMAL(9,2)',
+    cell: '-0.05',
+  },
+  {
+    type: 'Decimal(76, 4)',
+    sql: "toDecimal256('12345678901234567890.1234', 4)",
+    given: '12345678901234567890.1234',
+    comes: 'DECIMAL(38,4)',
+    cell: '12345678901234567890.1234',
+  },
+  { type: 'String', sql: "'é\"\\n'", given: 'é"\n', comes: 'VARCHAR', cell: 'é"\n' },
+  {
+    type: 'LowCardinality(Nullable(String))',
+    sql: "'a'::LowCardinality(Nullable(String))",
+    given: 'a',
+    comes: 'VARCHAR',
+    cell: 'a',
+  },
+  { type: 'FixedString(2)', sql: "toFixedString('ab', 2)", given: 'ab', comes: 'VARCHAR', cell: 'ab' },
+  { type: 'Date', sql: "toDate('2024-02-29')", given: '2024-02-29', comes: 'DATE', cell: '2024-02-29' },
+  { type: 'Date32', sql: "toDate32('1925-01-01')", given: '1925-01-01', comes: 'DATE', cell: '1925-01-01' },
+  {
+    type: 'DateTime',
+    sql: "toDateTime('2024-02-29 10:00:00')",
+    given: '2024-02-29T10:00:00Z',
+    comes: 'TIMESTAMP WITH TIME ZONE',
+    cell: '2024-02-29T10:00:00Z',
+  },
+  {
+    type: "DateTime('Europe/Berlin')",
+    sql: "toDateTime('2024-02-29 11:00:00', 'Europe/Berlin')",
+    given: '2024-02-29T10:00:00Z',
+    comes: 'TIMESTAMP WITH TIME ZONE',
+    cell: '2024-02-29T10:00:00Z',
+  },
+  {
+    type: 'DateTime64(6)',
+    sql: "toDateTime64('2024-02-29 10:00:00.000001', 6)",
+    given: '2024-02-29T10:00:00.000001Z',
+    comes: 'TIMESTAMP WITH TIME ZONE',
+    cell: '2024-02-29T10:00:00.000001Z',
+  },
+  {
+    type: 'DateTime64(9)',
+    sql: "toDateTime64('2024-02-29 10:00:00.123456789', 9)",
+    given: '2024-02-29T10:00:00.123456789Z',
+    comes: 'TIMESTAMP WITH TIME ZONE',
+    cell: '2024-02-29T10:00:00.123456Z',
+  },
+  {
+    type: 'UUID',
+    sql: "toUUID('f81d4fae-7dec-11d0-a765-00a0c91e6bf6')",
+    given: 'f81d4fae-7dec-11d0-a765-00a0c91e6bf6',
+    comes: 'UUID',
+    cell: 'f81d4fae-7dec-11d0-a765-00a0c91e6bf6',
+  },
+  { type: "Enum8('a' = 1)", sql: "'a'::Enum8('a' = 1)", given: 'a', comes: 'VARCHAR', cell: 'a' },
+  { type: 'IPv4', sql: "toIPv4('10.0.0.1')", given: '10.0.0.1', comes: 'VARCHAR', cell: '10.0.0.1' },
+  {
+    type: 'Array(Nullable(Int64))',
+    sql: '[toNullable(toInt64(1)), null]',
+    given: ['1', null],
+    comes: 'BIGINT[]',
+    cell: [1, null],
+  },
+  { type: 'Array(Array(String))', sql: "[['a']]", given: [['a']], comes: 'VARCHAR[][]', cell: [['a']] },
+  {
+    type: 'Array(Decimal(9, 2))',
+    sql: "[toDecimal32('1.50', 2)]",
+    given: ['1.5'],
+    comes: 'DECIMAL(9,2)[]',
+    cell: ['1.50'],
+  },
+  {
+    type: 'Map(String, UInt8)',
+    sql: "map('a', toUInt8(1))",
+    given: { a: 1 },
+    comes: 'JSON',
+    cell: '{"a":1}',
+  },
+  { type: 'Tuple(UInt8, String)', sql: "tuple(1, 'a')", given: [1, 'a'], comes: 'JSON', cell: '[1,"a"]' },
+  {
+    type: 'Nested(x Int8, y String)',
+    sql: "[(1, 'a')]::Nested(x Int8, y String)",
+    given: [{ x: 1, y: 'a' }],
+    comes: 'JSON',
+    cell: '[{"x":1,"y":"a"}]',
+  },
+  {
+    type: 'JSON',
+    sql: '\'{"a":[1,2.5]}\'::JSON',
+    given: { a: [1, 2.5] },
+    comes: 'JSON',
+    cell: '{"a":[1,2.5]}',
+  },
+  {
+    type: 'Variant(String, UInt64)',
+    sql: '7::Variant(String, UInt64)',
+    given: '7',
+    comes: 'JSON',
+    cell: '"7"',
+  },
+  { type: 'Point', sql: '(1.5, 2)::Point', given: [1.5, 2], comes: 'JSON', cell: '[1.5,2]' },
+  {
+    type: 'SimpleAggregateFunction(sum, UInt64)',
+    sql: '7::SimpleAggregateFunction(sum, UInt64)',
+    given: '7',
+    comes: 'UBIGINT',
+    cell: 7,
+  },
+]
+
+test('the types of ClickHouse come as the table says', async (t) => {
+  const { bench, connection, asked } = await serve(t, (_, response) =>
+    rows(
+      response,
+      TYPES.map((_one, index) => `c${index}`),
+      TYPES.map(({ type }) => type),
+      TYPES.map(({ given }) => given),
+      TYPES.map(() => null),
+    ),
+  )
+  const result = await bench.run(queryTemplate('select * from kinds'), {}, { lender: lenderOf(connection) })
+  const { columns, rows: found } = findingsOf(result).tables.b!
+  assert.deepEqual(
+    TYPES.map(({ type }, index) => ({ type, comes: columns[index]!.database_type, cell: found[0]![index] })),
+    TYPES.map(({ type, comes, cell }) => ({ type, comes, cell })),
+  )
+  assert.ok(found[1]!.every((cell) => cell === null))
+  const [{ query, headers }] = asked as [Asked]
+  assert.equal(headers['x-clickhouse-key'], PASSWORD)
+  assert.equal(query.get('readonly'), '2')
+  assert.equal(query.get('database'), 'shop')
+  assert.ok(![...query.values()].includes(PASSWORD))
+})
+
+test('the guide has exactly the types of ClickHouse', () => guideHas('ClickHouse', TYPES))
+
+test('variables are parameters with their types, escaped as ClickHouse reads them', async (t) => {
+  const { bench, connection, asked } = await serve(t, (_, response) => rows(response, ['n'], ['UInt8'], [1]))
+  const front =
+    'variables:\n  text: { type: string }\n  day: { type: date }\n  ids: { type: list, items: integer }\n  names: { type: list }\n  none: { type: number }\n'
+  const query = `select 1 where a = $text and d >= $day and i in $ids and n in $names and x = 'it\\'s $text' and y = $none`
+  const variables = { text: "a\tb\\'", day: '2024-02-29', ids: [1, 2], names: ["o'clock"], none: null }
+  findingsOf(await bench.run(queryTemplate(query, { front }), variables, { lender: lenderOf(connection) }))
+  const [one] = asked as [Asked]
+  assert.equal(
+    one.sql.trim(),
+    `select 1 where a = {p1:String} and d >= {p2:Date32} and i in {p3:Array(Int64)} and n in {p4:Array(String)} and x = 'it\\'s $text' and y = {p5:Nullable(Float64)}`,
+  )
+  assert.deepEqual(
+    [1, 2, 3, 4, 5].map((index) => one.query.get(`param_p${index}`)),
+    ["a\\tb\\\\'", '2024-02-29', '[1,2]', "['o\\'clock']", '\\N'],
+  )
+})
+
+test('a refusal is told, before the rows or in any form among them, and where the connection is broken after it', async (t) => {
+  const fault =
+    "Code: 60. DB::Exception: Table shop.nothing doesn't exist. (UNKNOWN_TABLE) (version 24.8.4.13)\n"
+  const forms = {
+    before: null,
+    line: fault,
+    marked: `__exception__\r\n${fault}`,
+    tagged: `__exception__\r\nPU1FNUFH98\r\n${fault}78 PU1FNUFH98\r\n__exception__\r\n`,
+    broken: `__exception__\r\n${fault}`,
+  }
+  let form: keyof typeof forms = 'before'
+  const { bench, connection } = await serve(t, (_, response) => {
+    if (form === 'before') {
+      response.writeHead(404).end(fault)
+      return
+    }
+    response.write('["n"]\n["UInt8"]\n[1]\n')
+    if (form === 'broken') response.write(forms[form], () => response.destroy())
+    else response.end(forms[form])
+  })
+  for (form of Object.keys(forms) as (keyof typeof forms)[]) {
+    const result = await bench.run(
+      queryTemplate('select * from nothing'),
+      {},
+      { lender: lenderOf(connection) },
+    )
+    assert.ok(result.status === 'failed', form)
+    assert.equal(result.error.code, 'source_unavailable')
+    assert.match(
+      result.error.detail,
+      /was refused: Table shop\.nothing doesn't exist\. \(UNKNOWN_TABLE\)$/,
+      form,
+    )
+  }
+})
+
+test('bytes that are no text end the job with what to do about them', async (t) => {
+  const { bench, connection } = await serve(t, (_, response) =>
+    response.end(Buffer.from('["n"]\n["String"]\n["\xff"]\n', 'latin1')),
+  )
+  const result = await bench.run(queryTemplate('select 1'), {}, { lender: lenderOf(connection) })
+  assert.ok(result.status === 'failed')
+  assert.match(result.error.detail, /bytes that are no UTF-8: give them as hex/)
+})
+
+test('a cancel ends the request and asks for the end of the query', async (t) => {
+  const stop = new AbortController()
+  let gone: Promise<unknown> = Promise.resolve()
+  const killed = Promise.withResolvers<string>()
+  const { bench, connection, asked } = await serve(t, ({ sql }, response) => {
+    if (sql.startsWith('KILL')) {
+      killed.resolve(sql)
+      response.end()
+      return
+    }
+    response.write('["n"]\n["UInt8"]\n[1]\n')
+    gone = once(response, 'close')
+    setImmediate(() => stop.abort())
+  })
+  const result = await bench.run(
+    queryTemplate('select sleep(3)'),
+    {},
+    { lender: lenderOf(connection), signal: stop.signal },
+  )
+  assert.equal(result.status, 'stopped')
+  await gone
+  assert.equal(await killed.promise, `KILL QUERY WHERE query_id = '${asked[0]!.query.get('query_id')}' ASYNC`)
+})
+
+test('an address that is not allowed is never asked', async (t) => {
+  const { bench, connection, asked } = await serve(t, (_, response) => rows(response, ['n'], ['UInt8'], [1]))
+  const lender = lenderOf({ ...connection, targets: ['public'] })
+  const result = await bench.run(queryTemplate('select 1'), {}, { lender })
+  assert.ok(result.status === 'failed')
+  assert.match(result.error.detail, /cannot be made: The host is not one that this service may reach/)
+  assert.deepEqual(asked, [])
+})
+
+async function start(): Promise<Server> {
+  const { url, user, password, database } = clickhouseServer()
+  const ask = async (sql: string): Promise<string> => {
+    const address = new URL(url)
+    for (const [name, value] of Object.entries({ database, default_table_engine: 'Memory' }))
+      address.searchParams.set(name, value)
+    const answer = await fetch(address, {
+      method: 'POST',
+      body: sql,
+      headers: { 'x-clickhouse-user': user, 'x-clickhouse-key': password },
+    })
+    const text = await answer.text()
+    assert.ok(answer.ok, text)
+    return text
+  }
+  return {
+    connection: {
+      name: 'remote',
+      kind: 'clickhouse',
+      options: { url, database, user },
+      secrets: password === '' ? {} : { password },
+      limits: { ...CONNECTION_LIMITS, timeout_seconds: 60 },
+      targets: ['loopback', 'private', 'public'],
+    },
+    execute: async (sql) => void (await ask(sql)),
+    running: async () =>
+      Number(await ask("select count() from system.processes where query not like '%system.processes%'")),
+    close: async () => void (await ask('drop table if exists items')),
+  }
+}
+
+/** Types whose values the server makes at random, with the type as which its text is read here. */
+const MADE: Record<string, string> = {
+  Int8: 'tinyint',
+  Int64: 'bigint',
+  UInt64: 'ubigint',
+  Int128: 'hugeint',
+  Float64: 'double',
+  'Decimal(9, 2)': 'decimal(9, 2)',
+  'Decimal(15, 2)': 'decimal(15, 2)',
+  'Decimal(38, 10)': 'decimal(38, 10)',
+  String: 'varchar',
+  'LowCardinality(String)': 'varchar',
+  Date: 'date',
+  Date32: 'date',
+  "DateTime64(6, \\'UTC\\')": 'timestamptz',
+  UUID: 'uuid',
+  'Nullable(Int64)': 'bigint',
+  'Nullable(String)': 'varchar',
+  'Nullable(Decimal(18, 4))': 'decimal(18, 4)',
+}
+
+suite('ClickHouse as a source', { skip: missingClickhouse() ?? false }, () => {
+  test('every value is the one that the server prints', async (t) => {
+    const bench = await openBench()
+    t.after(() => bench.close())
+    const server = await start()
+    const types = Object.keys(MADE)
+    const columns = types.map((type, index) => `c${index} ${type}`)
+    const texts = types.map((_, index) => `toString(c${index}) as t${index}`)
+    const query = `select *, ${texts.join(', ')} from generateRandom('${columns.join(', ')}', 7, 60) limit 5000`
+    const differ = Object.values(MADE).map(
+      (type, index) => `count(*) filter (where c${index} is distinct from cast(t${index} as ${type}))::int`,
+    )
+    const sql = `select ${differ.join(', ')}, count(c0)::int from a`
+    const lender = lenderOf(server.connection)
+    const result = await bench.run(queryTemplate(query, { sql }), {}, { lender })
+    assert.deepEqual(findingsOf(result).tables.b!.rows[0], [...types.map(() => 0), 5000])
+  })
+
+  kindConformance({
+    title: 'ClickHouse',
+    start,
+    types: TYPES,
+    series: (count, length) =>
+      `select number + 1 as n, repeat('x', ${length}) as t from numbers(${count}) order by n`,
+    slow: 'select sleepEachRow(1) as s from numbers(60) settings max_block_size = 1',
+    writes: [
+      'insert into items values (2)',
+      'insert into items select 2',
+      'alter table items delete where 1',
+      'truncate table items',
+      'drop table items',
+      'create table more (a integer)',
+      'set readonly = 0',
+      'select 1 settings readonly = 0',
+      'select 1; drop table items',
+      "insert into function file('more.csv', 'CSV', 'a Int32') select 1",
+      "kill query where query_id = 'none'",
+    ],
+    parameters: 'select $number as n, $text as t, $day as d, $flag as f, has($numbers, 2) as x',
+  })
+})

@@ -1,0 +1,229 @@
+/**
+ * What every kind of connection promises, as tests that each runs against its real server (postgresql.test.ts, ...): its
+ * types, its parameters, that it cannot write, its limits, and that what is canceled here is canceled there.
+ */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { after, before, test } from 'node:test'
+import type { OpenConnection } from '@assay/model/connection'
+import type { Cell } from '@assay/model/insight'
+import { type Bench, findingsOf, openBench, templateOf } from '../run/harness.ts'
+import type { Lender } from '../run/lending.ts'
+
+/** A type of the database: how a value of it is written, as what it comes, and its cell. */
+export interface TypeCase {
+  type: string
+  sql: string
+  comes: string
+  cell: Cell
+}
+
+export interface Server {
+  connection: OpenConnection
+  /** Runs statements as somebody who may write. */
+  execute(sql: string): Promise<void>
+  /** Queries of ours that run there now, by its own list. Null: it has none. */
+  running(): Promise<number> | null
+  close(): Promise<void>
+}
+
+export interface Promises {
+  /** As in docs/sources.md: the heading of its table of types. */
+  title: string
+  start(files: string): Promise<Server>
+  types: readonly TypeCase[]
+  /** The table that the types' SQL is read from, where it is no expression. */
+  from?: string
+  /** `n`, `t`: numbers from 1 to `count`, and a text of `length` characters. */
+  series(count: number, length: number): string
+  /** Runs for a minute unless it is stopped. Null: nothing does. */
+  slow: string | null
+  /** Statements that write, each refused; `items (a integer)` is there. */
+  writes: readonly string[]
+  /** Takes `$number`, `$text`, `$day`, `$flag`, `$numbers`, and gives them as `n`, `t`, `d`, `f`; `x` where 2 is in the list. */
+  parameters: string
+}
+
+/** Lends these to any task, and remembers what was lent and given back. */
+export function lenderOf(...connections: OpenConnection[]): Lender & { lent: string[]; open: Set<string> } {
+  const lent: string[] = []
+  const open = new Set<string>()
+  return {
+    lent,
+    open,
+    async lend(name) {
+      const connection = connections.find((one) => one.name === name)
+      if (!connection) return { refused: `There is no connection "${name}".` }
+      lent.push(name)
+      open.add(name)
+      return { connection }
+    },
+    takeBack: (name) => void open.delete(name),
+    end: () => open.clear(),
+  }
+}
+
+export function queryTemplate(query: string, { front = '', sql = 'select * from a' } = {}) {
+  const indented = query.replaceAll('\n', '\n      ')
+  return templateOf(
+    `---\n${front}sources:\n  a:\n    connection: remote\n    query: |\n      ${indented}\n---\n\n\`\`\`sql b\n${sql}\n\`\`\`\n\n# A\n\n{{ b.size }}\n`,
+  )
+}
+
+const VARIABLES = `variables:
+  number: { type: integer }
+  text: { type: string }
+  day: { type: date }
+  flag: { type: boolean }
+  numbers: { type: list, items: integer }
+`
+
+/** The table of types in docs/sources.md is that of the tests. */
+export function guideHas(title: string, types: readonly TypeCase[]): void {
+  const guide = readFileSync(path.join(import.meta.dirname, '../../../docs/sources.md'), 'utf8')
+  const section = guide.split(`### Types of ${title}\n`)[1]?.split('\n#')[0] ?? ''
+  const listed = [...section.matchAll(/^\| `(.+?)` \| `(.+?)` \|/gm)].map((row) => `${row[1]}: ${row[2]}`)
+  assert.deepEqual(listed, [...new Set(types.map(({ type, comes }) => `${type}: ${comes}`))])
+}
+
+export function kindConformance(promises: Promises): void {
+  let server: Server
+  let bench: Bench
+  const run = (
+    query: string,
+    more: Parameters<typeof queryTemplate>[1] = {},
+    over: Partial<OpenConnection> = {},
+    variables = {},
+  ) =>
+    bench.run(queryTemplate(query, more), variables, { lender: lenderOf({ ...server.connection, ...over }) })
+  const detailOf = async (...given: Parameters<typeof run>): Promise<string> => {
+    const result = await run(...given)
+    assert.equal(result.status, 'failed', JSON.stringify(result))
+    assert.ok(result.status === 'failed')
+    assert.equal(result.error.code, 'source_unavailable')
+    return result.error.detail
+  }
+
+  before(async () => {
+    bench = await openBench()
+    server = await promises.start(bench.data)
+  })
+  after(async () => {
+    await server?.close()
+    await bench?.close()
+  })
+
+  test('every type comes as the table says, null as null', async () => {
+    const columns = promises.types.map(({ sql }, index) => `${sql} as c${index}`)
+    const findings = findingsOf(
+      await run(`select ${columns.join(', ')}${promises.from ? ` from ${promises.from}` : ''}`, {
+        sql: 'select * from a',
+      }),
+    )
+    const { rows, columns: came } = findings.tables.b!
+    const found = promises.types.map(({ type }, index) => ({
+      type,
+      comes: came[index]!.database_type,
+      cell: rows[0]![index],
+    }))
+    assert.deepEqual(
+      found,
+      promises.types.map(({ type, comes, cell }) => ({ type, comes, cell })),
+    )
+  })
+
+  test('the guide has exactly these types', () => guideHas(promises.title, promises.types))
+
+  test('each column has a name of its own', async () => {
+    assert.match(await detailOf('select 1 as a, 2 as a'), /two columns named "a": name each with "as"/)
+  })
+
+  test('many rows come whole and in order, however wide', async () => {
+    const sql = `select count(*) as n, sum(n)::bigint as s, min(length(t)) as l,
+      count(*) filter (where n = r) as ordered from (select *, row_number() over () as r from a)`
+    const findings = findingsOf(await run(promises.series(50_000, 40), { sql }))
+    assert.deepEqual(findings.tables.b!.rows, [[50_000, 1_250_025_000, 40, 50_000]])
+    const wide = findingsOf(await run(promises.series(300, 20_000), { sql }))
+    assert.deepEqual(wide.tables.b!.rows, [[300, 45_150, 20_000, 300]])
+    const { remote, rows } = findings.lineage.sources[0]!
+    assert.equal(rows, 50_000)
+    assert.equal(remote?.connection, 'remote')
+    assert.match(findings.markdown, /50,000 rows/)
+  })
+
+  test('variables are parameters of the database, whatever is in them', async () => {
+    const text = `'; drop table items; -- \\ " $text é`
+    const variables = { number: 9_007_199_254_740_991, text, day: '2024-02-29', flag: true, numbers: [1, 2] }
+    const more = { front: VARIABLES, sql: 'select n::bigint, t, d::date, f::boolean, x from a' }
+    const findings = findingsOf(await run(promises.parameters, more, {}, variables))
+    assert.deepEqual(findings.tables.b!.rows[0]!.slice(0, 4), [
+      9_007_199_254_740_991,
+      text,
+      '2024-02-29',
+      true,
+    ])
+    assert.ok([1, true].some((one) => one === findings.tables.b!.rows[0]![4]))
+  })
+
+  test('nothing can be written', async () => {
+    await server.execute('drop table if exists items')
+    await server.execute('create table items (a integer)')
+    await server.execute('insert into items values (1)')
+    for (const statement of promises.writes) assert.ok(await detailOf(statement), statement)
+    const findings = findingsOf(await run('select * from items'))
+    assert.deepEqual(findings.tables.b!.rows, [[1]])
+  })
+
+  test('a refusal is a sentence with the reason and without a secret', async () => {
+    const detail = await detailOf('select nothing_like_this from nowhere_at_all')
+    assert.match(detail, /nowhere_at_all|nothing_like_this/)
+    assert.match(detail, /^Source "a", line \d+: The query over the connection "remote"/)
+    for (const secret of Object.values(server.connection.secrets)) assert.ok(!detail.includes(secret))
+  })
+
+  test('limits of rows, bytes and time end the query with a sentence', async () => {
+    const { limits } = server.connection
+    const many = promises.series(5000, 10)
+    assert.match(
+      await detailOf(many, {}, { limits: { ...limits, rows: 4999 } }),
+      /more than 4999 rows.*limits\.rows/,
+    )
+    assert.match(await detailOf(many, {}, { limits: { ...limits, bytes: 10_000 } }), /more than 10000 bytes/)
+    if (promises.slow === null) return
+    const detail = await detailOf(promises.slow, {}, { limits: { ...limits, timeout_seconds: 1 } })
+    assert.match(detail, /longer than (1 s|the limits\.timeout_seconds)/)
+    await gone(server)
+  })
+
+  test('what is canceled here is canceled there, and so is what a killed process asked for', async () => {
+    if (promises.slow === null || server.running() === null) return
+    for (const end of ['cancel', 'kill'] as const) {
+      const stop = new AbortController()
+      const lender = lenderOf(server.connection)
+      const running = bench.run(queryTemplate(promises.slow), {}, { lender, signal: stop.signal })
+      await until(async () => (await server.running()) === 1)
+      if (end === 'cancel') stop.abort()
+      else {
+        const busy = bench.pool.stats().children.find(({ state }) => state === 'busy')
+        process.kill(busy!.pid!, 'SIGKILL')
+      }
+      const result = await running
+      assert.equal(result.status, end === 'cancel' ? 'stopped' : 'crashed')
+      assert.equal(lender.open.size, 0)
+      await gone(server)
+    }
+  })
+}
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 60_000
+  while (!(await holds())) {
+    assert.ok(performance.now() < deadline, 'it came true in time')
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+async function gone(server: Server): Promise<void> {
+  if (server.running() !== null) await until(async () => (await server.running()) === 0)
+}

@@ -1,0 +1,35 @@
+/**
+ * A fingerprint says whether two runs read the same data. Text: the SHA-256 of its bytes. Parquet: of its footer, which
+ * holds the place, size and statistics of every part; together with the file's size it costs a few kilobytes of reading.
+ */
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { pipeline } from 'node:stream/promises'
+import { SourceError } from '../source.ts'
+import { type SourceFile } from './files.ts'
+
+export async function fingerprintText(file: SourceFile): Promise<string> {
+  const hash = createHash('sha256')
+  await pipeline(createReadStream(file.real, { highWaterMark: 1 << 18 }), hash)
+  return `sha256:${hash.digest('hex')}`
+}
+
+const TRAILER_BYTES = 8
+
+export async function fingerprintParquet(file: SourceFile): Promise<string> {
+  const handle = await open(file.real)
+  try {
+    const trailer = Buffer.alloc(TRAILER_BYTES)
+    await handle.read(trailer, 0, TRAILER_BYTES, Math.max(0, file.bytes - TRAILER_BYTES))
+    const length = trailer.readUInt32LE(0)
+    if (trailer.toString('latin1', 4) !== 'PAR1' || length + TRAILER_BYTES > file.bytes) {
+      throw new SourceError(`${JSON.stringify(file.path)} is no whole Parquet file: write it again.`)
+    }
+    const footer = Buffer.alloc(length)
+    await handle.read(footer, 0, length, file.bytes - TRAILER_BYTES - length)
+    return `footer-sha256:${createHash('sha256').update(footer).digest('hex')}`
+  } finally {
+    await handle.close()
+  }
+}

@@ -1,0 +1,86 @@
+/** The formats of files: how DuckDB reads each. Text is loaded into the engine or scanned, Parquet is always scanned. */
+import { type FormatName, fileFormat } from '@assay/model/file'
+import { literal } from '../../duckdb/duckdb.ts'
+import type { Beginning } from './text-table.ts'
+
+export interface Format {
+  name: FormatName
+  text: boolean
+  /** The call that reads `files`; declared types go into the call where it takes them, else they are cast after it. */
+  call(files: Files, types: Record<string, string>, beginning: Beginning): string
+  /** A table in text: it takes types, and has a row of names. */
+  table: boolean
+  /** A query for the number of rows that is cheaper than to count them. */
+  count?(files: Files): string
+}
+
+/** Below this the whole text is read to learn the types of its columns; above, DuckDB looks at the first 20,480 rows. */
+const SNIFF_WHOLE_BYTES = 16_000_000
+
+type Files = { real: string; bytes: number }[]
+
+function list(files: Files): string {
+  return `[${files.map((file) => literal(file.real)).join(', ')}]`
+}
+
+function several(files: Files): string {
+  return files.length > 1 ? ', union_by_name = true' : ''
+}
+
+function bytesOf(files: Files): number {
+  return files.reduce((sum, file) => sum + file.bytes, 0)
+}
+
+const QUOTE = `, quote = '"'`
+
+/** `options`: those of its own, by whether its first name is quoted. */
+function csv(name: 'csv' | 'tsv', options: (quoted: boolean) => string): Format {
+  return {
+    name,
+    text: true,
+    table: true,
+    call(files, types, { blank, quoted }) {
+      const pairs = Object.entries(types).map(([column, type]) => `${literal(column)}: ${literal(type)}`)
+      const declared = pairs.length > 0 ? `, types = {${pairs.join(', ')}}` : ''
+      const sniff = bytesOf(files) <= SNIFF_WHOLE_BYTES ? ', sample_size = -1' : ''
+      return `read_csv(${list(files)}, header = true, skip = ${blank}, comment = ''${options(quoted)}${declared}${sniff}${several(files)})`
+    },
+  }
+}
+
+function json(name: 'json' | 'ndjson', options: string): Format {
+  return {
+    name,
+    text: true,
+    table: false,
+    call(files) {
+      const largest = Math.max(16_777_216, ...files.map((file) => file.bytes))
+      const sniff = bytesOf(files) <= SNIFF_WHOLE_BYTES ? ', sample_size = -1' : ''
+      return `read_json(${list(files)}${options}, maximum_object_size = ${Math.min(largest, 2_000_000_000)}${sniff}${several(files)})`
+    },
+  }
+}
+
+export const FORMATS: readonly Format[] = [
+  csv('csv', () => QUOTE),
+  // Few TSV files quote: where the names do not, DuckDB looks whether the values do.
+  csv('tsv', (quoted) => `, delim = '\\t'${quoted ? QUOTE : ''}`),
+  json('json', ''),
+  json('ndjson', ", format = 'newline_delimited'"),
+  {
+    name: 'parquet',
+    text: false,
+    table: false,
+    call: (files) => `read_parquet(${list(files)}${several(files)})`,
+    count: (files) => `select sum(num_rows)::bigint from parquet_file_metadata(${list(files)})`,
+  },
+]
+
+export function formatOf(file: string): Format | undefined {
+  const name = fileFormat(file)?.name
+  return name && formatNamed(name)
+}
+
+export function formatNamed(name: FormatName): Format | undefined {
+  return FORMATS.find((format) => format.name === name)
+}

@@ -1,0 +1,263 @@
+/**
+ * MySQL and MariaDB: the query is prepared, runs in a read-only transaction that the server enforces, and its rows are
+ * read from the socket only as fast as they are written. What is canceled here is killed there (KILL QUERY over a
+ * second connection); where this process was killed the server ends the query at its own deadline.
+ */
+import { once } from 'node:events'
+import { connect as connectSocket } from 'node:net'
+import type { OpenConnection } from '@assay/model/connection'
+import mysql, { type Connection } from 'mysql2'
+import type { Parameter, Plain } from '../../language/remote-query.ts'
+import type { SqlSyntax } from '../../language/sql-clauses.ts'
+import { CONNECT_TIMEOUT_MS, type Dialed, dial } from '../dial.ts'
+import type { Batch, Kind, OpenOptions, Reader, RemoteColumn, SessionOptions } from '../kind.ts'
+import { questionMarks, valuesOf } from '../rows/question-marks.ts'
+import { SourceError } from '../source.ts'
+import { type Command, Rows, type Wire } from './rows.ts'
+import { type Field, mapField } from './types.ts'
+
+const KILL_MS = 300
+
+const SYNTAX: SqlSyntax = {
+  opaque: [/'(?:[^'\\]|\\[\s\S]|'')*'|"(?:[^"\\]|\\[\s\S]|"")*"|`(?:[^`]|``)*`|#[^\n]*|--(?=\s)[^\n]*/y],
+  nestedComments: false,
+}
+
+export const mysqlKind: Kind = {
+  dialect: questionMarks(SYNTAX),
+  async open(options) {
+    const session = await connect(options)
+    return new MysqlReader(session, options)
+  },
+  async probe(options) {
+    const session = await connect(options)
+    try {
+      await begin(session, options)
+      return {
+        server: session.mariadb ? `MariaDB ${session.version.split('-')[0]}` : `MySQL ${session.version}`,
+        read_only: 'The server refuses writes in this session (START TRANSACTION READ ONLY).',
+      }
+    } catch (error) {
+      throw explained(error, options.connection)
+    } finally {
+      session.connection.destroy()
+    }
+  },
+}
+
+interface Session {
+  connection: Connection
+  dialed: Dialed
+  version: string
+  mariadb: boolean
+}
+
+/** Of the library's connection, what its types leave out. */
+interface Inner {
+  threadId: number
+  _handshakePacket?: { serverVersion?: string }
+}
+
+function configOf({ options, secrets }: OpenConnection, { address, port, tls }: Dialed) {
+  const host = String(options.host)
+  return {
+    // Certificates are checked against it; where it is an address, Node takes the name of the socket, else "localhost".
+    host,
+    stream: () =>
+      Object.assign(connectSocket({ host: address, port, noDelay: true, keepAlive: true }), { _host: host }),
+    user: String(options.user),
+    password: secrets.password ?? '',
+    database: String(options.database),
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    charset: 'utf8mb4',
+    // Nothing of this machine is sent, whatever the server asks for.
+    flags: ['-LOCAL_FILES'],
+    ...(tls
+      ? {
+          ssl: {
+            rejectUnauthorized: tls.rejectUnauthorized,
+            verifyIdentity: tls.rejectUnauthorized,
+            ...(tls.ca === undefined ? {} : { ca: tls.ca }),
+          },
+        }
+      : {}),
+  }
+}
+
+function connect({ connection, signal }: SessionOptions): Promise<Session> {
+  return dial(connection, async (dialed) => {
+    const made = mysql.createConnection(configOf(connection, dialed))
+    const abort = (): void => made.destroy()
+    signal.addEventListener('abort', abort, { once: true })
+    try {
+      await new Promise<void>((resolve, reject) => {
+        made.on('error', reject)
+        made.connect((error) => (error ? reject(error) : resolve()))
+      })
+      const version = (made as unknown as Inner)._handshakePacket?.serverVersion ?? ''
+      return {
+        connection: made,
+        dialed,
+        version: version.replace(/^5\.5\.5-/, ''),
+        mariadb: /mariadb/i.test(version),
+      }
+    } catch (error) {
+      made.destroy()
+      throw explained(error, connection)
+    } finally {
+      signal.removeEventListener('abort', abort)
+    }
+  })
+}
+
+interface ServerError extends Error {
+  code?: string
+  errno?: number
+  sqlMessage?: string
+}
+
+/** Neither the server nor the network says a password. */
+function explained(error: unknown, { name }: OpenConnection): unknown {
+  if (!(error instanceof Error) || error instanceof SourceError) return error
+  const { sqlMessage, message, code } = error as ServerError
+  if (code === undefined) return error
+  const failed = sqlMessage === undefined ? 'cannot be made' : 'was refused'
+  const reason = (sqlMessage ?? message) || code
+  return Object.assign(new SourceError(`The connection "${name}" ${failed}: ${reason}.`), { code })
+}
+
+function run(connection: Connection, sql: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    connection.query(sql, (error) => (error ? reject(error) : resolve()))
+  })
+}
+
+async function begin(
+  { connection, mariadb }: Session,
+  { timeout_ms }: Pick<OpenOptions, 'timeout_ms'>,
+): Promise<void> {
+  const seconds = Math.ceil(timeout_ms / 1000)
+  await run(connection, "set session time_zone = '+00:00'")
+  await run(connection, `set session net_write_timeout = ${seconds}`)
+  await run(
+    connection,
+    mariadb
+      ? `set session max_statement_time = ${seconds}`
+      : `set session max_execution_time = ${timeout_ms}`,
+  )
+  await run(connection, 'set session transaction read only')
+  await run(connection, 'start transaction read only')
+}
+
+interface Prepared {
+  columns: unknown[]
+  execute(parameters: (string | number | null)[]): Command
+}
+
+class MysqlReader implements Reader {
+  readonly #session: Session
+  readonly #options: OpenOptions
+  #rows: Rows | null = null
+  #running = false
+
+  constructor(session: Session, options: OpenOptions) {
+    this.#session = session
+    this.#options = options
+  }
+
+  async schema(): Promise<RemoteColumn[]> {
+    const { query, connection, signal, peek } = this.#options
+    const made = this.#session.connection
+    let prepared: Prepared
+    try {
+      await begin(this.#session, this.#options)
+      prepared = await new Promise<Prepared>((resolve, reject) => {
+        made.prepare(query.sql, (error, statement) =>
+          error ? reject(error) : resolve(statement as unknown as Prepared),
+        )
+      })
+    } catch (error) {
+      signal.throwIfAborted()
+      throw refused(error, connection)
+    }
+    if (prepared.columns.length === 0) throw new SourceError('The query gives no rows: write one SELECT.')
+    // What is known before parameters have values is a guess, of the size of integers among others.
+    if (!peek) return this.#start(prepared)
+    return (prepared.columns as Field[]).map((field) => mapField(field, 0))
+  }
+
+  /** Runs the query; its rows wait. */
+  async #start(prepared: Prepared): Promise<RemoteColumn[]> {
+    const { query, connection, signal } = this.#options
+    this.#running = true
+    const stop = (): void => void this.#kill()
+    signal.addEventListener('abort', stop, { once: true })
+    const command = prepared.execute(valuesOf(query.parameters, encode))
+    this.#rows = new Rows(this.#session.connection as unknown as Wire, command)
+    try {
+      return [...(await this.#rows.columns())]
+    } catch (error) {
+      this.#running = false
+      signal.throwIfAborted()
+      throw refused(error, connection)
+    } finally {
+      signal.removeEventListener('abort', stop)
+    }
+  }
+
+  async *read(signal: AbortSignal): AsyncIterable<Batch> {
+    const stop = (): void => void this.#kill()
+    signal.addEventListener('abort', stop, { once: true })
+    try {
+      signal.throwIfAborted()
+      for (;;) {
+        const batch = await this.#rows!.next()
+        signal.throwIfAborted()
+        if (batch === null) break
+        yield batch
+        this.#rows!.clear()
+      }
+      this.#running = false
+    } catch (error) {
+      signal.throwIfAborted()
+      throw refused(error, this.#options.connection)
+    } finally {
+      signal.removeEventListener('abort', stop)
+    }
+  }
+
+  /** Over a second connection; not waited for longer than a cancel may take. */
+  async #kill(): Promise<void> {
+    const { connection, dialed } = this.#session
+    const { threadId } = connection as unknown as Inner
+    const killer = mysql.createConnection(configOf(this.#options.connection, dialed))
+    killer.on('error', () => undefined)
+    await Promise.race([
+      run(killer, `kill query ${threadId}`).catch(() => undefined),
+      once(AbortSignal.timeout(KILL_MS), 'abort'),
+    ])
+    killer.destroy()
+  }
+
+  async close(): Promise<void> {
+    if (this.#running) await this.#kill()
+    this.#session.connection.destroy()
+  }
+}
+
+function refused(error: unknown, connection: OpenConnection): unknown {
+  if (!(error instanceof Error) || error instanceof SourceError) return error
+  const { sqlMessage, errno } = error as ServerError
+  if (sqlMessage === undefined) return explained(error, connection)
+  const timedOut = errno === 1969 || errno === 3024
+  const hint = timedOut ? ' It took longer than the limits.timeout_seconds of the connection.' : ''
+  return new SourceError(
+    `The query over the connection "${connection.name}" was refused: ${sqlMessage}.${hint}`,
+  )
+}
+
+function encode(value: Plain, type: Parameter['type']): string | number | null {
+  if (typeof value === 'boolean') return value ? 1 : 0
+  // In text: as numbers they would go as doubles, in which integers end at 2^53.
+  return value === null || (type === 'number' && typeof value === 'number') ? value : String(value)
+}

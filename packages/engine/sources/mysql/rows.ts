@@ -1,0 +1,126 @@
+/**
+ * The rows of a prepared query as the library divides them from what comes: each goes from its packet into packed columns,
+ * in place of the library's own parser, whose values become objects. When there are enough the socket is left alone until
+ * they are taken.
+ */
+import type { EventEmitter } from 'node:events'
+import type { RemoteColumn } from '../kind.ts'
+import { roomFor } from '../rows/columns.ts'
+import { misfit } from '../rows/misfit.ts'
+import { type Column, type Field, mapField, type Packet } from './types.ts'
+
+/** There is room for so many; half of them are enough for one turn, and what came in the same piece goes with them. */
+const ROWS_MOST = 16_384
+const BATCH_BYTES = 2_000_000
+
+/** Of the library's connection, what its types leave out. */
+export interface Wire extends EventEmitter {
+  readonly stream: { pause(): void }
+  /** Also what has come already is kept back. */
+  pause(): void
+  resume(): void
+}
+
+/** Of a command of the library, what its types leave out: it asks for a parser when it knows the columns. */
+export interface Command extends EventEmitter {
+  buildParserFromFields(fields: Field[]): new () => { next(packet: Packet): void }
+}
+
+export class Rows {
+  readonly #wire: Wire
+  #columns: Column[] | null = null
+  #room = ROWS_MOST
+  #rows = 0
+  #bytes = 0
+  #ended = false
+  #failure: Error | null = null
+  #wake: () => void = () => undefined
+
+  constructor(wire: Wire, command: Command) {
+    this.#wire = wire
+    const take = (packet: Packet): void => this.#take(packet)
+    command.buildParserFromFields = (fields) => {
+      this.#room = roomFor(fields.length, ROWS_MOST)
+      this.#columns = fields.map((field) => mapField(field, this.#room))
+      this.#wake()
+      return class {
+        next(packet: Packet): void {
+          take(packet)
+        }
+      }
+    }
+    const fail = (error: Error): void => {
+      if (!this.#ended) this.#failure ??= error
+      this.#wake()
+    }
+    command.on('error', fail)
+    // Of a connection that is lost the command is not told.
+    wire.on('error', fail)
+    command.on('end', () => {
+      this.#ended = true
+      this.#wake()
+    })
+  }
+
+  /** As soon as the server says them. */
+  async columns(): Promise<readonly RemoteColumn[]> {
+    await this.#until(() => this.#columns !== null)
+    return this.#columns!
+  }
+
+  /** The next rows, of which the columns are the same ones every time; null: there are no more. */
+  async next(): Promise<{ rows: number; bytes: number; columns: Column['data'][] } | null> {
+    await this.#until(() => this.#enough() || this.#ended)
+    if (this.#rows === 0) return null
+    return { rows: this.#rows, bytes: this.#bytes, columns: this.#columns!.map(({ data }) => data) }
+  }
+
+  /** They were taken: makes room. */
+  clear(): void {
+    for (const { data } of this.#columns!) data.clear()
+    this.#rows = 0
+    this.#bytes = 0
+    if (!this.#ended) this.#wire.resume()
+  }
+
+  async #until(holds: () => boolean): Promise<void> {
+    while (!this.#failure && !holds())
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+    if (this.#failure) throw this.#failure
+  }
+
+  #enough(): boolean {
+    return this.#rows >= this.#room / 2 || this.#bytes >= BATCH_BYTES
+  }
+
+  /** A row: a zero, a bit for each column that is null (from the third bit on), and the values. */
+  #take(packet: Packet): void {
+    if (this.#failure) return
+    const columns = this.#columns!
+    const { buffer } = packet
+    const bitmap = packet.offset + 1
+    const from = bitmap + ((columns.length + 9) >>> 3)
+    packet.offset = from
+    for (let index = 0; index < columns.length; index += 1) {
+      const column = columns[index]!
+      const bit = index + 2
+      if (buffer[bitmap + (bit >>> 3)]! & (1 << (bit & 7))) column.data.setNull(this.#rows)
+      else {
+        try {
+          column.put(packet, this.#rows)
+        } catch (error) {
+          this.#failure = error instanceof RangeError ? misfit(column, error.message) : (error as Error)
+          this.#wake()
+          return
+        }
+      }
+    }
+    this.#rows += 1
+    this.#bytes += packet.end - from
+    if (this.#rows === this.#room) this.#wire.pause()
+    else if (this.#enough()) this.#wire.stream.pause()
+    if (this.#enough()) this.#wake()
+  }
+}

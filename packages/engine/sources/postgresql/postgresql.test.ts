@@ -1,0 +1,244 @@
+import assert from 'node:assert/strict'
+import { after, before, suite, test } from 'node:test'
+import { CONNECTION_LIMITS } from '@assay/model/connection'
+import { Client } from 'pg'
+import { missingPostgres, startPostgres } from '../../../../test/postgres.ts'
+import { type Bench, findingsOf, openBench } from '../../run/harness.ts'
+import { kindConformance, lenderOf, queryTemplate, type Server, type TypeCase } from '../conformance.ts'
+
+const missing = await missingPostgres()
+
+let started = 0
+
+async function start(): Promise<Server> {
+  const postgres = await startPostgres()
+  started += 1
+  const name = `assay_source_${process.pid}_${started}`
+  const url = await postgres.createDatabase(name)
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  await client.query(`create type mood as enum ('sad', 'happy')`)
+  const { hostname, port, pathname, username, password } = new URL(url)
+  return {
+    connection: {
+      name: 'remote',
+      kind: 'postgresql',
+      options: {
+        host: hostname,
+        port: Number(port || 5432),
+        database: pathname.slice(1),
+        user: decodeURIComponent(username),
+        tls: 'off',
+      },
+      secrets: { password: decodeURIComponent(password) || 'not-needed' },
+      limits: { ...CONNECTION_LIMITS, timeout_seconds: 60 },
+      targets: ['loopback'],
+    },
+    async execute(sql) {
+      await client.query(sql)
+    },
+    async running() {
+      const { rows } = await client.query<{ n: number }>(
+        `select count(*)::int as n from pg_stat_activity where application_name = 'assay' and state = 'active'
+           and datname = current_database()`,
+      )
+      return rows[0]!.n
+    },
+    async close() {
+      await client.end()
+      await postgres.dropDatabase(name)
+      await postgres.stop()
+    },
+  }
+}
+
+const TYPES: TypeCase[] = [
+  { type: 'boolean', sql: 'true', comes: 'BOOLEAN', cell: true },
+  { type: 'smallint', sql: '(-32768)::int2', comes: 'SMALLINT', cell: -32768 },
+  { type: 'integer', sql: '2147483647::int4', comes: 'INTEGER', cell: 2147483647 },
+  { type: 'bigint', sql: '9223372036854775807::int8', comes: 'BIGINT', cell: '9223372036854775807' },
+  { type: 'oid', sql: '4294967295::oid', comes: 'UINTEGER', cell: 4294967295 },
+  { type: 'real', sql: '0.1::float4', comes: 'FLOAT', cell: 0.1 },
+  { type: 'double precision', sql: "'-Infinity'::float8", comes: 'DOUBLE', cell: '-Infinity' },
+  {
+    type: 'numeric(38,10)',
+    sql: "'1234567890123456789012345678.0123456789'::numeric(38,10)",
+    comes: 'DECIMAL(38,10)',
+    cell: '1234567890123456789012345678.0123456789',
+  },
+  { type: 'numeric(5,2)', sql: "'-0.05'::numeric(5,2)", comes: 'DECIMAL(5,2)', cell: '-0.05' },
+  {
+    type: 'numeric',
+    sql: "'12345678901234567890.123456789'::numeric",
+    comes: 'DECIMAL(38,9)',
+    cell: '12345678901234567890.123456789',
+  },
+  { type: 'text', sql: `E'é"\\n'::text`, comes: 'VARCHAR', cell: 'é"\n' },
+  { type: 'varchar', sql: "'a'::varchar(3)", comes: 'VARCHAR', cell: 'a' },
+  { type: 'char', sql: "'a'::char(3)", comes: 'VARCHAR', cell: 'a  ' },
+  { type: 'bytea', sql: String.raw`'\x00ff41'::bytea`, comes: 'BLOB', cell: String.raw`\x00\xFFA` },
+  { type: 'date', sql: "'0044-03-15 BC'::date", comes: 'DATE', cell: '0044-03-15 (BC)' },
+  { type: 'date', sql: "'infinity'::date", comes: 'DATE', cell: 'infinity' },
+  { type: 'time', sql: "'23:59:59.123456'::time", comes: 'TIME', cell: '23:59:59.123456' },
+  { type: 'timetz', sql: "'12:30:00+05:30'::timetz", comes: 'TIME WITH TIME ZONE', cell: '12:30:00+05:30' },
+  {
+    type: 'timestamp',
+    sql: "'2024-02-29 10:00:00.000001'::timestamp",
+    comes: 'TIMESTAMP',
+    cell: '2024-02-29T10:00:00.000001',
+  },
+  { type: 'timestamp', sql: "'-infinity'::timestamp", comes: 'TIMESTAMP', cell: '-infinity' },
+  {
+    type: 'timestamptz',
+    sql: "'1900-01-01 00:00:00+05:53:28'::timestamptz",
+    comes: 'TIMESTAMP WITH TIME ZONE',
+    cell: '1899-12-31T18:06:32Z',
+  },
+  {
+    type: 'interval',
+    sql: "'1 year 2 months -3 days 04:05:06.789'::interval",
+    comes: 'INTERVAL',
+    cell: '1 year 2 months -3 days 04:05:06.789',
+  },
+  {
+    type: 'uuid',
+    sql: "'f81d4fae-7dec-11d0-a765-00a0c91e6bf6'::uuid",
+    comes: 'UUID',
+    cell: 'f81d4fae-7dec-11d0-a765-00a0c91e6bf6',
+  },
+  { type: 'json', sql: `'{"a": [1, null]}'::json`, comes: 'JSON', cell: '{"a": [1, null]}' },
+  { type: 'jsonb', sql: `'{"b":1.50}'::jsonb`, comes: 'JSON', cell: '{"b": 1.50}' },
+  { type: 'integer[]', sql: "'{1,NULL,3}'::int4[]", comes: 'INTEGER[]', cell: [1, null, 3] },
+  {
+    type: 'text[]',
+    sql: `array['a b', 'c"d\\e', 'NULL', '']`,
+    comes: 'VARCHAR[]',
+    cell: ['a b', 'c"d\\e', 'NULL', ''],
+  },
+  { type: 'numeric(5,2)[]', sql: "'{1.50}'::numeric(5,2)[]", comes: 'DECIMAL(5,2)[]', cell: ['1.50'] },
+  {
+    type: 'timestamptz[]',
+    sql: "'{2024-01-01 00:00:00+00}'::timestamptz[]",
+    comes: 'TIMESTAMP WITH TIME ZONE[]',
+    cell: ['2024-01-01T00:00:00Z'],
+  },
+  { type: 'an enum', sql: "'happy'::mood", comes: 'VARCHAR', cell: 'happy' },
+  { type: 'an array of an enum', sql: "array['sad'::mood]", comes: 'VARCHAR[]', cell: ['sad'] },
+  { type: 'inet', sql: "'10.0.0.1/8'::inet", comes: 'VARCHAR', cell: '10.0.0.1/8' },
+  { type: 'int4range', sql: "'[1,5)'::int4range", comes: 'VARCHAR', cell: '[1,5)' },
+  { type: 'bit', sql: "B'101'", comes: 'VARCHAR', cell: '101' },
+  { type: 'point', sql: "'(1,2)'::point", comes: 'VARCHAR', cell: '(1,2)' },
+  { type: 'a composite type', sql: "row(1, 'a')", comes: 'VARCHAR', cell: '(1,a)' },
+  { type: 'null', sql: 'null::int8', comes: 'BIGINT', cell: null },
+]
+
+suite('PostgreSQL as a source', { skip: missing ?? false }, () => {
+  kindConformance({
+    title: 'PostgreSQL',
+    start,
+    types: TYPES,
+    series: (count, length) =>
+      `select n, repeat('x', ${length}) as t from generate_series(1, ${count}) as n order by n`,
+    slow: 'select pg_sleep(60)',
+    writes: [
+      'insert into items values (2)',
+      'insert into items values (2) returning a',
+      'delete from items returning a',
+      'with gone as (delete from items returning a) select * from gone',
+      'create table more (a integer)',
+      'set transaction read write',
+      "select nextval('nothing')",
+      'commit',
+      'select 1; delete from items',
+    ],
+    parameters: 'select $number as n, $text::text as t, $day as d, $flag as f, 2 = any($numbers) as x',
+  })
+
+  /** Each as `v`, and as the text that PostgreSQL prints as `t`; nulls among them. */
+  const FORMS: Record<string, string> = {
+    'numeric(4,1)': '(random() * 1998 - 999)::numeric(4,1)',
+    'numeric(9,4)': '((random() - 0.5) * 10 ^ (i % 6))::numeric(9,4)',
+    'numeric(15,2)': '((random() - 0.5) * 10 ^ (i % 14))::numeric(15,2)',
+    'numeric(18,6)': '((random() - 0.5)::numeric * 10::numeric ^ (i % 13))::numeric(18,6)',
+    'numeric(38,10)': '((random() - 0.5)::numeric * 10::numeric ^ (i % 29))::numeric(38,10)',
+    bigint: '((random() - 0.5) * 10 ^ (i % 20))::bigint',
+    smallint: '((random() - 0.5) * 65535)::smallint',
+    'double precision': '(random() - 0.5) * 10 ^ (i % 300)',
+    date: `date '0001-01-01' + (random() * 3000000)::int`,
+    timestamp: `timestamp '0001-01-01' + random() * interval '9000 years'`,
+    time: `time '00:00' + random() * interval '1 day'`,
+    uuid: 'gen_random_uuid()',
+    boolean: 'i % 3 = 0',
+  }
+
+  suite('the binary forms', () => {
+    let server: Server
+    let bench: Bench
+    before(async () => {
+      bench = await openBench()
+      server = await start()
+    })
+    after(async () => {
+      await server?.close()
+      await bench?.close()
+    })
+
+    test('every value is the one that PostgreSQL prints', async () => {
+      const columns = Object.entries(FORMS).map(
+        ([type, sql], index) => `case when i % 7 > 0 then ${sql} end::${type} as v${index}`,
+      )
+      const texts = Object.keys(FORMS).map((_, index) => `v${index}::text as t${index}`)
+      const query = `select *, ${texts.join(', ')} from (select ${columns.join(', ')} from generate_series(1, 3000) as i) as made`
+      const differ = Object.keys(FORMS).map(
+        (_, index) => `count(*) filter (where v${index} is distinct from cast(t${index} as typeof_${index}))`,
+      )
+      const types = Object.keys(FORMS).map((type) =>
+        type.replace('numeric', 'decimal').replace('double precision', 'double'),
+      )
+      const sql = `select ${differ.map((one, index) => one.replace(`typeof_${index}`, types[index]!)).join(', ')}, count(v0) from a`
+      const result = await bench.run(
+        queryTemplate(query, { sql }),
+        {},
+        { lender: lenderOf(server.connection) },
+      )
+      const [counts] = findingsOf(result).tables.b!.rows as [number[]]
+      assert.deepEqual(counts, [...Object.keys(FORMS).map(() => 0), 2572])
+    })
+
+    test('what has no place here is told with its column', async () => {
+      const cases = {
+        "'NaN'::numeric(5,2)": /"v" holds "NaN", for which DECIMAL\(5,2\) has no place/,
+        "'294276-12-31'::timestamp":
+          /"v" holds "a time after the year 294246", for which TIMESTAMP has no place/,
+        "'1e1000'::numeric": /"v" holds "10{59}…", for which/,
+        'unnest(array[1e308, 9e308])': /"v" holds "90{59}…", for which/,
+        "array['1e1000'::numeric]": /"v" holds "\{10+…", for which/,
+      }
+      for (const [value, message] of Object.entries(cases)) {
+        const lender = lenderOf(server.connection)
+        const result = await bench.run(queryTemplate(`select ${value} as v`), {}, { lender })
+        assert.ok(result.status === 'failed')
+        assert.match(result.error.detail, message)
+      }
+    })
+
+    test('a query without columns is the fault of its source', async () => {
+      const lender = lenderOf(server.connection)
+      const result = await bench.run(queryTemplate('select from pg_class'), {}, { lender })
+      assert.ok(result.status === 'failed')
+      assert.equal(result.error.code, 'source_unavailable')
+      assert.match(result.error.detail, /gives no columns/)
+    })
+
+    test('a field that comes in many pieces comes whole', async () => {
+      const query = `select repeat('é', 3000000) as t, 7::int8 as n union all select 'x', null`
+      const sql = 'select length(t), n from a order by 1'
+      const lender = lenderOf(server.connection)
+      const result = await bench.run(queryTemplate(query, { sql }), {}, { lender })
+      assert.deepEqual(findingsOf(result).tables.b!.rows, [
+        [1, null],
+        [3_000_000, 7],
+      ])
+    })
+  })
+})

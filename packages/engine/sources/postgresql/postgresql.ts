@@ -1,0 +1,246 @@
+/**
+ * PostgreSQL: the query runs in a read-only transaction that the server enforces, within a time that it enforces too,
+ * and its rows come through a portal, a few megabytes at a time. What is canceled here is canceled there: a request for
+ * it, and a server that looks every second whether this client is still there (which holds when it was killed).
+ */
+
+import type { OpenConnection } from '@assay/model/connection'
+import { Client } from 'pg'
+import type { Parameter } from '../../language/remote-query.ts'
+import { STANDARD_SYNTAX } from '../../language/sql-clauses.ts'
+import { CONNECT_TIMEOUT_MS, type Dialed, dial, sendAndWait } from '../dial.ts'
+import type { Batch, Kind, OpenOptions, Reader, RemoteColumn, SessionOptions } from '../kind.ts'
+import { roomFor } from '../rows/columns.ts'
+import { SourceError } from '../source.ts'
+import { Portal } from './portal.ts'
+import { RowCollector } from './rows.ts'
+import { FIRST_OWN_OID, isJson, type Mapped, mapField } from './types.ts'
+
+/** Of the rows of one turn, as text. */
+const BATCH_BYTES = 2_000_000
+const ROWS_FIRST = 128
+const ROWS_MOST = 16_384
+/** A cancel request that is not answered within it is not waited for. */
+const CANCEL_MS = 300
+
+/** Zero leaves it to the server, which is right for text: it may be an enum, a uuid or anything that can be written. */
+const OIDS: Record<Parameter['type'], { one: number; list: number }> = {
+  string: { one: 0, list: 0 },
+  integer: { one: 20, list: 1016 },
+  number: { one: 1700, list: 1231 },
+  boolean: { one: 16, list: 1000 },
+  date: { one: 1082, list: 1182 },
+  timestamp: { one: 0, list: 0 },
+}
+
+export const postgresql: Kind = {
+  dialect: { syntax: STANDARD_SYNTAX, placeholder: (index) => `$${index}`, reuses: true },
+  async open(options) {
+    const session = await connect(options)
+    return new PostgresReader(session, options)
+  },
+  async probe(options) {
+    const { client } = await connect(options)
+    try {
+      const { rows } = await client.query<{ version: string; read_only: string }>(
+        `select current_setting('server_version') as version, current_setting('transaction_read_only') as read_only`,
+      )
+      const server = `PostgreSQL ${rows[0]!.version}`
+      return {
+        server,
+        read_only:
+          rows[0]!.read_only === 'on'
+            ? 'The server refuses writes in this session (default_transaction_read_only).'
+            : 'The server does not hold this session to reading: give the user the right to read only.',
+      }
+    } finally {
+      await client.end().catch(() => undefined)
+    }
+  },
+}
+
+interface Session {
+  client: Client
+  dialed: Dialed
+}
+
+function connect(options: SessionOptions): Promise<Session> {
+  return dial(options.connection, async (dialed) => {
+    const client = new Client(configOf(options, dialed))
+    client.on('error', () => undefined)
+    const abort = (): void => void client.end().catch(() => undefined)
+    options.signal.addEventListener('abort', abort, { once: true })
+    try {
+      await client.connect()
+      // A server that does not know this setting (before 14, or not on Linux) is asked to cancel all the same.
+      await client.query("set client_connection_check_interval = '1s'").catch(() => undefined)
+      return { client, dialed }
+    } catch (error) {
+      void client.end().catch(() => undefined)
+      throw explained(error, options.connection)
+    } finally {
+      options.signal.removeEventListener('abort', abort)
+    }
+  })
+}
+
+function configOf({ connection, time_zone, timeout_ms }: SessionOptions, dialed: Dialed) {
+  const { options, secrets } = connection
+  const settings = {
+    default_transaction_read_only: 'on',
+    statement_timeout: String(timeout_ms),
+    idle_in_transaction_session_timeout: String(timeout_ms),
+    timezone: time_zone,
+    datestyle: 'ISO',
+    intervalstyle: 'iso_8601',
+    bytea_output: 'hex',
+    extra_float_digits: '1',
+  }
+  return {
+    host: dialed.address,
+    port: dialed.port,
+    database: String(options.database),
+    user: String(options.user),
+    // Never undefined: the library would look for a file of passwords.
+    password: secrets.password ?? '',
+    ssl: dialed.tls ?? false,
+    application_name: 'assay',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    options: Object.entries(settings)
+      .map(([name, value]) => `-c ${name}=${value.replace(/[\\ ]/g, '\\$&')}`)
+      .join(' '),
+  }
+}
+
+interface ServerError extends Error {
+  code?: string
+  position?: string
+  severity?: string
+}
+
+/** What the server or the network says, in a sentence. Neither holds a password. */
+function explained(error: unknown, { name }: OpenConnection): unknown {
+  if (!(error instanceof Error) || error instanceof SourceError) return error
+  const { message, severity } = error as ServerError
+  const what = severity === undefined ? 'cannot be made' : 'was refused'
+  return new SourceError(`The connection "${name}" ${what}: ${message || 'it was closed'}.`)
+}
+
+class PostgresReader implements Reader {
+  readonly #session: Session
+  readonly #options: OpenOptions
+  readonly #portal: Portal
+  #mapped: Mapped[] = []
+  #columns: RemoteColumn[] = []
+  #running = false
+
+  constructor(session: Session, options: OpenOptions) {
+    this.#session = session
+    this.#options = options
+    const { sql, parameters } = options.query
+    this.#portal = new Portal(
+      sql,
+      parameters.map(({ type, list }) => OIDS[type][list ? 'list' : 'one']),
+      parameters.map(encode),
+    )
+  }
+
+  async schema(): Promise<RemoteColumn[]> {
+    const { client } = this.#session
+    await this.#guarded(async () => {
+      await client.query('begin transaction read only')
+      const fields = await this.#portal.describe(client)
+      const items = await this.#askForArrays(fields.map(({ oid }) => oid))
+      this.#mapped = fields.map((field) => mapField(field, items))
+      this.#columns = fields.map(({ name, oid }, index) => {
+        const { type, settle } = this.#mapped[index]!
+        return { name, type, ...(isJson(oid) ? { declared: 'json' } : {}), ...(settle ? { settle } : {}) }
+      })
+    })
+    return this.#columns
+  }
+
+  /** Types that somebody made may be arrays. */
+  async #askForArrays(oids: number[]): Promise<Map<number, number>> {
+    const own = oids.filter((oid) => oid >= FIRST_OWN_OID)
+    if (own.length === 0) return new Map()
+    const { rows } = await this.#session.client.query<{ oid: number; item: number }>(
+      `select oid::int8::int4 as oid, typelem::int8::int4 as item from pg_type where oid = any($1::int8[]::oid[]) and typcategory = 'A'`,
+      [own],
+    )
+    return new Map(rows.map(({ oid, item }) => [oid, item]))
+  }
+
+  async *read(signal: AbortSignal): AsyncIterable<Batch> {
+    const { client } = this.#session
+    const cancel = (): void => void this.#cancel()
+    signal.addEventListener('abort', cancel, { once: true })
+    try {
+      const room = roomFor(this.#columns.length, ROWS_MOST)
+      let wanted = Math.min(ROWS_FIRST, room)
+      const collector = new RowCollector(this.#columns, this.#mapped)
+      const binary = this.#mapped.map(({ packing }) => packing !== undefined)
+      this.#running = true
+      for (;;) {
+        signal.throwIfAborted()
+        const more = await this.#guarded(() => this.#portal.fetch(client, collector, wanted, binary))
+        const { rows, bytes, columns } = collector
+        if (rows > 0) yield { rows, bytes, columns }
+        if (!more) break
+        wanted = Math.max(1, Math.min(room, Math.floor((BATCH_BYTES * rows) / Math.max(1, bytes))))
+      }
+      this.#running = false
+    } finally {
+      signal.removeEventListener('abort', cancel)
+    }
+  }
+
+  async #guarded<Result>(work: () => Promise<Result>): Promise<Result> {
+    const { signal, connection } = this.#options
+    try {
+      return await work()
+    } catch (error) {
+      signal.throwIfAborted()
+      throw refused(error, connection)
+    }
+  }
+
+  #cancel(): Promise<void> {
+    const { client, dialed } = this.#session
+    const { processID, secretKey } = client as unknown as { processID: number; secretKey: number }
+    const request = Buffer.alloc(16)
+    request.writeInt32BE(16, 0)
+    request.writeInt32BE(80_877_102, 4)
+    request.writeInt32BE(processID, 8)
+    request.writeInt32BE(secretKey, 12)
+    return sendAndWait(dialed.address, dialed.port, request, CANCEL_MS)
+  }
+
+  async close(): Promise<void> {
+    if (this.#running) await this.#cancel()
+    void this.#session.client.end().catch(() => undefined)
+  }
+}
+
+/** `position` counts characters of the query as it was sent: optional clauses became blanks, so its lines are the template's. */
+function refused(error: unknown, connection: OpenConnection): unknown {
+  if (!(error instanceof Error) || error instanceof SourceError) return error
+  const { message, code, position } = error as ServerError
+  if (code === undefined) return explained(error, connection)
+  const hints: Record<string, string> = {
+    '25006': ' Connections only read.',
+    '57014': ' It took longer than the limits.timeout_seconds of the connection, or was canceled there.',
+  }
+  const where = position === undefined ? '' : ` (at character ${position} of the query)`
+  return new SourceError(
+    `The query over the connection "${connection.name}" was refused: ${message}${where}.${hints[code] ?? ''}`,
+  )
+}
+
+function encode({ value, list }: Parameter): string | null {
+  if (value === null) return null
+  if (!list || !Array.isArray(value)) return String(value)
+  const items = value.map((item) => (item === null ? 'NULL' : `"${String(item).replace(/["\\]/g, '\\$&')}"`))
+  return `{${items.join(',')}}`
+}

@@ -1,0 +1,95 @@
+/**
+ * Files of web servers: over a connection of the kind `http` below its address, or at a plain https address where the
+ * operator allows its host. A connection never leaves its own origin; a plain address may lead on three times, as each
+ * hop is judged like the first.
+ */
+
+import { createHash } from 'node:crypto'
+import type { OpenConnection } from '@assay/model/connection'
+import { request } from 'undici'
+import { vetPath } from '../../values/file-path.ts'
+import { SourceError } from '../source.ts'
+import type { FileKind, RemoteFile } from './remote.ts'
+
+const HOPS = 3
+
+/** Without the query: it may hold what is secret. */
+const shownOf = (url: URL): string => url.origin + url.pathname
+
+/** `address`: its host was written in the template itself. */
+export function plainAddress(address: string, most: number): RemoteFile {
+  if (!URL.canParse(address)) throw new SourceError(`${JSON.stringify(address)} is no address.`)
+  const url = new URL(address)
+  url.hash = ''
+  return {
+    url: url.href,
+    shown: shownOf(url),
+    headers: () => Promise.resolve({}),
+    identity: `address ${url.href}`,
+    redirects: HOPS,
+    otherOrigins: true,
+    most,
+  }
+}
+
+function headersOf({ options, secrets }: OpenConnection): Record<string, string> {
+  const { token, password, header_value } = secrets
+  const basic = Buffer.from(`${String(options.user ?? '')}:${password}`).toString('base64')
+  return {
+    ...(password === undefined ? {} : { authorization: `Basic ${basic}` }),
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    ...(header_value === undefined
+      ? {}
+      : { [String(options.header ?? 'authorization').toLowerCase()]: header_value }),
+  }
+}
+
+function baseOf({ options }: OpenConnection): URL {
+  const base = new URL(String(options.url))
+  if (!base.pathname.endsWith('/')) base.pathname += '/'
+  base.search = ''
+  base.hash = ''
+  return base
+}
+
+/** What of a secret may stand in the name of a copy. */
+const hashed = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('hex')
+
+export const http: FileKind = {
+  find(connection, file) {
+    const [name = '', ...query] = file.split('?')
+    const fault = vetPath(name)
+    if (fault !== null) throw new SourceError(`${JSON.stringify(name)} cannot be read. ${fault}`)
+    if (/[*{}]/.test(name))
+      throw new SourceError(
+        `${JSON.stringify(name)} is a pattern: a web server has no list of its files, name one.`,
+      )
+    const base = baseOf(connection)
+    const url = new URL(name.split('/').map(encodeURIComponent).join('/'), base)
+    url.search = query.join('?')
+    const headers = headersOf(connection)
+    return Promise.resolve([
+      {
+        url: url.href,
+        shown: shownOf(url),
+        headers: () => Promise.resolve(headers),
+        identity: `address ${url.href} ${hashed(headers)}`,
+        redirects: HOPS,
+        otherOrigins: false,
+        most: connection.limits.bytes,
+      },
+    ])
+  },
+  async probe(connection, { dispatcher }, signal) {
+    const answer = await request(baseOf(connection).href, {
+      method: 'HEAD',
+      dispatcher,
+      signal,
+      headers: headersOf(connection),
+    })
+    await answer.body.dump()
+    if (answer.statusCode === 401 || answer.statusCode === 403)
+      throw new SourceError(`The server does not take these secrets (${answer.statusCode}).`)
+    return `HTTP server that answers ${answer.statusCode}`
+  },
+}

@@ -1,0 +1,182 @@
+/**
+ * Files that lie elsewhere: an address, what a connection to a web server or a bucket names, or uploads in a bucket. Each
+ * is fetched whole into the job's own folder before the engine is locked (or linked there from the cache, where its owner
+ * says that it has not changed), and from then on read as any other file.
+ */
+import { randomUUID } from 'node:crypto'
+import { mkdir } from 'node:fs/promises'
+import path from 'node:path'
+import type { OpenConnection } from '@assay/model/connection'
+import {
+  FILE_FORMATS,
+  fileFormat,
+  isPacked,
+  type OfferedFile,
+  type RemoteRoots,
+  UPLOADS,
+} from '@assay/model/file'
+import { DownloadError, download, explained, type Fetched, type Wanted } from '@assay/net/download'
+import { createFileCache } from '@assay/net/file-cache'
+import { createGuard, type Guard } from '@assay/net/guard'
+import { parseTargets } from '@assay/net/target'
+import type { SourceFile } from '../files/files.ts'
+import type { Probe } from '../kind.ts'
+import { SourceError } from '../source.ts'
+
+/** A file to be fetched; `shown` names it in the lineage and in sentences. */
+export interface RemoteFile extends Wanted {
+  shown: string
+}
+
+export interface RemoteOptions {
+  remote: RemoteRoots | undefined
+  /** The job's own folder, which may not be there yet. */
+  temp_folder: string
+  signal: AbortSignal
+}
+
+/** Where it may go, for how long, and how much it may bring. */
+export interface Reach {
+  targets: readonly string[]
+  ca?: string | undefined
+  /** Null: as long as the job may take. */
+  timeout_ms: number | null
+  /** Of all files together. */
+  bytes: number
+}
+
+/** What a kind of connection that holds files knows. */
+export interface FileKind {
+  /** The files that a path or a pattern names. */
+  find(connection: OpenConnection, file: string, guard: Guard, signal: AbortSignal): Promise<RemoteFile[]>
+  /** Asks whether somebody is there who takes the secrets; a sentence. */
+  probe(connection: OpenConnection, guard: Guard, signal: AbortSignal): Promise<string>
+}
+
+export function reachOf({ targets, options, limits }: OpenConnection): Reach {
+  const ca = typeof options.ca === 'string' ? options.ca : undefined
+  return { targets, ca, timeout_ms: limits.timeout_seconds * 1000, bytes: limits.bytes }
+}
+
+/** With a guard for as long as `use` takes. */
+export async function withGuard<T>(reach: Reach, use: (guard: Guard) => Promise<T>): Promise<T> {
+  const guard = createGuard({
+    targets: parseTargets(reach.targets),
+    ...(reach.ca === undefined ? {} : { ca: [reach.ca] }),
+  })
+  try {
+    return await use(guard)
+  } finally {
+    await guard.close()
+  }
+}
+
+/** Asks who is there, and goes. */
+export async function probeFiles(
+  kind: FileKind,
+  connection: OpenConnection,
+  signal: AbortSignal,
+): Promise<Probe> {
+  try {
+    const server = await withGuard(reachOf(connection), (guard) => kind.probe(connection, guard, signal))
+    return { server, read_only: 'Files are only ever fetched: nothing but GET and HEAD is sent.' }
+  } catch (error) {
+    const told = explained(error, signal)
+    if (!(told instanceof DownloadError)) throw told
+    throw new SourceError(`The connection "${connection.name}" ${told.message}.`)
+  }
+}
+
+/** Finds the files and fetches them, one after the other. */
+export async function fetchFiles(
+  reach: Reach,
+  find: (guard: Guard, signal: AbortSignal) => Promise<RemoteFile[]>,
+  options: RemoteOptions,
+): Promise<SourceFile[]> {
+  const timeout = reach.timeout_ms === null ? null : AbortSignal.timeout(reach.timeout_ms)
+  const signal = timeout ? AbortSignal.any([options.signal, timeout]) : options.signal
+  try {
+    return await withGuard(reach, async (guard) => {
+      const found: SourceFile[] = []
+      let left = reach.bytes
+      for (const file of await find(guard, signal)) {
+        const fetched = await fetchOne({ ...file, most: Math.min(file.most, left) }, guard, {
+          ...options,
+          signal,
+        })
+        left -= fetched.bytes
+        found.push(fetched)
+      }
+      return found
+    })
+  } catch (error) {
+    if (timeout?.aborted && !options.signal.aborted)
+      throw new SourceError(`The files could not be fetched within ${reach.timeout_ms! / 1000} s.`)
+    throw error
+  }
+}
+
+async function fetchOne(
+  file: RemoteFile,
+  guard: Guard,
+  { remote, temp_folder, signal }: RemoteOptions,
+): Promise<SourceFile> {
+  const name = decodeURIComponent(new URL(file.url).pathname.split('/').at(-1) ?? '')
+  await mkdir(temp_folder, { recursive: true, mode: 0o700 })
+  const into = path.join(temp_folder, `${randomUUID()}${isPacked(name) ? '.gz' : ''}`)
+  const cache = remote ? createFileCache(remote.cache, remote.cache_bytes) : null
+  let fetched: Fetched
+  try {
+    fetched = await download(file, into, { guard, cache, signal })
+  } catch (error) {
+    if (error instanceof DownloadError)
+      throw new SourceError(`${JSON.stringify(file.shown)} ${error.message}.`)
+    throw error
+  }
+  const format =
+    fileFormat(name) ?? FILE_FORMATS.find(({ media_type }) => media_type.split(';')[0] === fetched.media_type)
+  return {
+    path: file.shown,
+    real: into,
+    bytes: fetched.bytes,
+    modified_at: fetched.modified_at,
+    modified_ns: null,
+    sha256: fetched.sha256,
+    ...(fetched.etag === null ? {} : { etag: fetched.etag }),
+    ...(format ? { format: format.name } : {}),
+  }
+}
+
+const GLOB = /[*?[\]{}]/
+const FILES_MOST = 1000
+
+/** Of names that are known: the one that is named so, else those that match. Sorted by name. */
+export function pick<T>(all: readonly T[], nameOf: (one: T) => string, pattern: string): T[] {
+  const exact = all.find((one) => nameOf(one) === pattern)
+  if (exact) return [exact]
+  const found = GLOB.test(pattern) ? all.filter((one) => path.posix.matchesGlob(nameOf(one), pattern)) : []
+  if (found.length > FILES_MOST)
+    throw new SourceError(
+      `The pattern ${JSON.stringify(pattern)} names more than ${FILES_MOST} files: narrow it.`,
+    )
+  return found.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
+}
+
+/** What every key begins with that the pattern matches. */
+export function prefixOf(pattern: string): string {
+  const at = pattern.search(GLOB)
+  return at < 0 ? pattern : pattern.slice(0, at)
+}
+
+/** Uploads that lie in a bucket: each with an address that is good for a while. */
+export function offeredFiles(all: readonly OfferedFile[], file: string): RemoteFile[] {
+  return pick(all, (one) => one.path, file.slice(UPLOADS.length)).map(({ path: name, url, bytes }) => ({
+    url,
+    shown: UPLOADS + name,
+    headers: () => Promise.resolve({}),
+    identity: `upload ${url.split('?')[0]}`,
+    redirects: 0,
+    otherOrigins: false,
+    most: bytes,
+  }))
+}

@@ -1,0 +1,73 @@
+/** Files of a bucket, over a connection of the kind `s3`: one key, or a pattern over the keys that begin as it does. */
+import type { OpenConnection } from '@assay/model/connection'
+import type { Guard } from '@assay/net/guard'
+import { type Bucket, BucketError, createBucket } from '@assay/net/s3'
+import { vetPath } from '../../values/file-path.ts'
+import { SourceError } from '../source.ts'
+import { type FileKind, pick, prefixOf } from './remote.ts'
+
+const KEYS_MOST = 10_000
+
+function bucketOf({ options, secrets }: OpenConnection, guard: Guard): Bucket {
+  const endpoint = typeof options.endpoint === 'string' ? options.endpoint : null
+  return createBucket(
+    {
+      endpoint,
+      region: String(options.region ?? 'us-east-1'),
+      bucket: String(options.bucket),
+      access_key: secrets.access_key ?? null,
+      secret_key: secrets.secret_key ?? null,
+      session_token: secrets.session_token ?? null,
+      path_style: options.path_style === undefined ? endpoint !== null : options.path_style === true,
+    },
+    guard,
+  )
+}
+
+function explained(error: unknown, name: string): unknown {
+  return error instanceof BucketError ? new SourceError(`The connection "${name}": ${error.message}`) : error
+}
+
+export const s3: FileKind = {
+  async find(connection, file, guard, signal) {
+    const fault = vetPath(file)
+    if (fault !== null) throw new SourceError(`${JSON.stringify(file)} cannot be read. ${fault}`)
+    const prefix =
+      typeof connection.options.prefix === 'string' ? `${connection.options.prefix.replace(/\/+$/, '')}/` : ''
+    const bucket = bucketOf(connection, guard)
+    const shown = (name: string): string => `s3://${connection.name}/${name}`
+    let names = [file]
+    if (prefixOf(file) !== file) {
+      const found = await bucket
+        .list(prefix + prefixOf(file), KEYS_MOST, signal)
+        .catch((error: unknown) => Promise.reject(explained(error, connection.name)))
+      const keys = found
+        .map(({ key }) => key.slice(prefix.length))
+        .filter((key) => key !== '' && !key.endsWith('/'))
+      names = pick(keys, (key) => key, file)
+      if (names.length === 0)
+        throw new SourceError(`No key of the bucket matches ${JSON.stringify(shown(file))}.`)
+    }
+    return names.map((name) => {
+      const url = bucket.addressOf(prefix + name)
+      return {
+        url,
+        shown: shown(name),
+        headers: async () => (await bucket.sign(prefix + name)).headers,
+        identity: `bucket ${url} ${connection.secrets.access_key ?? ''}`,
+        redirects: 0,
+        otherOrigins: false,
+        most: connection.limits.bytes,
+      }
+    })
+  },
+  async probe(connection, guard, signal) {
+    try {
+      const prefix = typeof connection.options.prefix === 'string' ? connection.options.prefix : ''
+      await bucketOf(connection, guard).list(prefix, 1, signal)
+      return `Bucket ${String(connection.options.bucket)}`
+    } catch (error) {
+      throw explained(error, connection.name)
+    }
+  },
+}

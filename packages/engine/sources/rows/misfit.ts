@@ -1,0 +1,14 @@
+/** What is said of a value for which there is no place. */
+import type { RemoteColumn } from '../kind.ts'
+import { SourceError } from '../source.ts'
+
+const SHOWN = 60
+
+/** A value for which the engine's type has no place. */
+export function misfit(column: RemoteColumn, value: string): SourceError {
+  const shown = value.length > SHOWN ? `${value.slice(0, SHOWN)}…` : value
+  const type = column.type.toString()
+  return new SourceError(
+    `The column ${JSON.stringify(column.name)} holds ${JSON.stringify(shown)}, for which ${type} has no place: cast it in the query, for example to text.`,
+  )
+}

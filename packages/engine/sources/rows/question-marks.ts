@@ -1,0 +1,23 @@
+/** Databases whose parameters are question marks: each value has its own, and a list has one for each of its items. */
+import type { Parameter, Plain, QueryDialect } from '../../language/remote-query.ts'
+import type { SqlSyntax } from '../../language/sql-clauses.ts'
+
+export function questionMarks(syntax: SqlSyntax): QueryDialect {
+  return {
+    syntax,
+    placeholder: (_, { list, value }) =>
+      list ? (Array.isArray(value) ? value : []).map(() => '?').join(', ') || 'null' : '?',
+    reuses: false,
+  }
+}
+
+/** The values for the marks, in their order. */
+export function valuesOf<Value>(
+  parameters: readonly Parameter[],
+  encode: (value: Plain, type: Parameter['type']) => Value,
+): Value[] {
+  return parameters.flatMap(({ value, list, type }) => {
+    if (Array.isArray(value)) return value.map((item) => encode(item, type))
+    return list ? [] : [encode(value, type)]
+  })
+}

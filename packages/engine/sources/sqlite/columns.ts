@@ -1,0 +1,168 @@
+/**
+ * SQLite's columns as the engine's. They have no types of their own: what a column was declared as decides, by the words of
+ * the declaration, as SQLite does for its affinities, and the names that people use for dates and the like. Where it was
+ * declared as nothing (an expression) or as a decimal, its first values say how it is written (Misjudged where later ones
+ * are of another kind), and all of them what it becomes.
+ */
+import { Buffer } from 'node:buffer'
+import { BIGINT, BLOB, BOOLEAN, DATE, DOUBLE, type DuckDBType, TIMESTAMP, VARCHAR } from '@duckdb/node-api'
+import { Misjudged, type RemoteColumn } from '../kind.ts'
+import { PackedColumn } from '../rows/columns.ts'
+import { LooseNumeric, LooseValues } from '../rows/loose-values.ts'
+import { PackedText } from '../rows/packed-text.ts'
+import { daysFromText, microsFromText } from '../rows/text-values.ts'
+
+/** What SQLite gives; null is taken out before. */
+export type Value = bigint | number | string | Uint8Array
+
+export interface Column extends RemoteColumn {
+  data: PackedColumn | PackedText
+  /** Throws RangeError for a value that it has no place for. */
+  take(value: Value, row: number): void
+}
+
+type Made = Omit<Column, 'name'>
+
+/** `first`: some of its values, where they are known; without them a loose column is written as text. */
+export function columnOf(name: string, declared: string, rows: number, first: readonly Value[]): Column {
+  return { name, ...made(declared.toUpperCase(), rows, first) }
+}
+
+/** Whether its first values are wanted. */
+export function isLoose(declared: string): boolean {
+  return made(declared.toUpperCase(), 0, []).settle !== undefined
+}
+
+function made(word: string, rows: number, first: readonly Value[]): Made {
+  if (/BOOL/.test(word)) return booleans(rows)
+  if (/JSON/.test(word)) return { ...texts(rows), declared: 'json' }
+  if (/INT/.test(word)) return integers(rows, integerOf)
+  if (/CHAR|CLOB|TEXT/.test(word)) return texts(rows)
+  if (/BLOB/.test(word)) return blobs(rows)
+  if (/REAL|FLOA|DOUB/.test(word)) return doubles(rows, numberOf)
+  if (/^DATE$/.test(word)) return dates(rows)
+  if (/DATETIME|TIMESTAMP/.test(word)) return timestamps(rows)
+  if (/NUMERIC|DECIMAL/.test(word)) return numerics(rows, first)
+  return expressions(rows, first)
+}
+
+function booleans(rows: number): Made {
+  const data = new PackedColumn(1, rows)
+  return { type: BOOLEAN, data, take: (value, row) => (data.bytes[row] = Number(booleanOf(value))) }
+}
+
+function integers(rows: number, read: (value: Value) => bigint): Made {
+  const data = new PackedColumn(8, rows)
+  return { type: BIGINT, data, take: (value, row) => (data.bigs[row] = read(value)) }
+}
+
+function doubles(rows: number, read: (value: Value) => number): Made {
+  const data = new PackedColumn(8, rows)
+  return { type: DOUBLE, data, take: (value, row) => (data.doubles[row] = read(value)) }
+}
+
+function texts(rows: number, read: (value: Value) => string = textOf): Made {
+  const data = new PackedText(rows)
+  return { type: VARCHAR, data, take: (value, row) => data.setText(row, read(value)) }
+}
+
+function blobs(rows: number): Made {
+  const data = new PackedText(rows)
+  const take = (value: Value, row: number): void => {
+    const bytes = value instanceof Uint8Array ? value : Buffer.from(String(value))
+    data.setBytes(row, bytes, 0, bytes.length)
+  }
+  return { type: BLOB, data, take }
+}
+
+function dates(rows: number): Made {
+  const data = new PackedColumn(4, rows)
+  const days = (value: Value): number => daysFromText(textOf(value).slice(0, 10))
+  return { type: DATE, data, take: (value, row) => (data.words[row] = days(value)) }
+}
+
+/** "2024-01-31 10:00:00.123", a day alone, or seconds since 1970. */
+function timestamps(rows: number): Made {
+  const data = new PackedColumn(8, rows)
+  const take = (value: Value, row: number): void => {
+    const text = typeof value === 'bigint' ? new Date(Number(value) * 1000).toISOString() : textOf(value)
+    const day = text.length === 10 && /^\d{4}-\d\d-\d\d$/.test(text)
+    data.setWhole(row, microsFromText(day ? `${text} 00:00:00` : text, false))
+  }
+  return { type: TIMESTAMP, data, take }
+}
+
+const PLAIN = /^-?\d+(\.\d+)?$/
+
+/** SQLite keeps decimals as doubles: their shortest text is what was meant. */
+function numerics(rows: number, first: readonly Value[]): Made {
+  const loose = new LooseNumeric()
+  const settle = (): DuckDBType => loose.settled()
+  const guess = new LooseNumeric()
+  if (first.length > 0 && first.every((value) => isNumber(value) && guess.noteDouble(Number(value)))) {
+    const read = (value: Value): number => {
+      const number = isNumber(value) ? Number(value) : Number.NaN
+      if (loose.noteDouble(number)) return number
+      plainOf(value)
+      throw new Misjudged()
+    }
+    return { ...doubles(rows, read), settle }
+  }
+  return { ...texts(rows, (value) => loose.note(plainOf(value))), settle }
+}
+
+function plainOf(value: Value): string {
+  const text = textOf(value)
+  if (!PLAIN.test(text)) throw new RangeError(text)
+  return text
+}
+
+/** Integers and reals are numbers together; with a text among them all are texts. */
+function expressions(rows: number, first: readonly Value[]): Made {
+  const loose = new LooseValues()
+  for (const value of first) if (!(value instanceof Uint8Array)) loose.note(value)
+  const likely = first.some((value) => value instanceof Uint8Array) ? VARCHAR : loose.settled()
+  const misjudged = (value: Value): never => {
+    textOf(value)
+    throw new Misjudged()
+  }
+  if (likely === BIGINT) {
+    const made = integers(rows, (value) => (typeof value === 'bigint' ? value : misjudged(value)))
+    return { ...made, settle: () => BIGINT }
+  }
+  if (likely === DOUBLE) {
+    const made = doubles(rows, (value) => (isNumber(value) ? Number(value) : misjudged(value)))
+    return { ...made, settle: () => DOUBLE }
+  }
+  const all = new LooseValues()
+  const made = texts(rows, (value) => {
+    if (value instanceof Uint8Array) throw new RangeError('bytes')
+    return all.note(value)
+  })
+  return { ...made, settle: () => all.settled() }
+}
+
+function isNumber(value: Value): value is number | bigint {
+  return typeof value === 'number' || typeof value === 'bigint'
+}
+
+function textOf(value: Value): string {
+  if (typeof value === 'string') return value
+  if (value instanceof Uint8Array) throw new RangeError('bytes')
+  return String(value)
+}
+
+function integerOf(value: Value): bigint {
+  if (typeof value === 'bigint') return value
+  throw new RangeError(String(value))
+}
+
+function numberOf(value: Value): number {
+  if (isNumber(value)) return Number(value)
+  throw new RangeError(String(value))
+}
+
+function booleanOf(value: Value): boolean {
+  if (value === 0n || value === 1n) return value === 1n
+  throw new RangeError(String(value))
+}

@@ -1,0 +1,51 @@
+/** Sums and means that do not depend on the order of their terms: exact for decimals, correctly rounded for doubles. */
+import { exactSum } from '../numeric/sum.ts'
+import { add, compare, type Decimal, toDecimal, toNumber, toText } from './decimal.ts'
+import { Exact } from './rows.ts'
+
+export type Numeric = number | Exact
+
+/** Null where the value is no number. The strings NaN, Infinity and -Infinity are numbers, as cells have them. */
+export function toNumeric(value: unknown): Numeric | null {
+  if (typeof value === 'number' || value instanceof Exact) return value
+  if (typeof value === 'bigint') return fromDecimal({ digits: value, scale: 0 }, true)
+  if (value === 'NaN' || value === 'Infinity' || value === '-Infinity') return Number(value)
+  const decimal = typeof value === 'string' ? toDecimal(value) : null
+  return decimal ? fromDecimal(decimal, true) : null
+}
+
+/** `exact`: keep digits that a double would lose. */
+export function fromDecimal(value: Decimal, exact: boolean): Numeric {
+  const text = toText(value)
+  const number = toNumber(value)
+  const back = toDecimal(number)
+  const same = back !== null && compare(back, value) === 0
+  return !exact || (same && Math.abs(number) <= Number.MAX_SAFE_INTEGER) ? number : new Exact(text)
+}
+
+function decimalOf(value: Numeric): Decimal | null {
+  return toDecimal(value instanceof Exact ? value.toString() : value)
+}
+
+/** Zero for nothing. Doubles alone are summed as doubles (correctly rounded), else as decimals. */
+export function sumOf(values: Numeric[]): Numeric {
+  if (values.every((value) => typeof value === 'number')) return exactSum(values)
+  let sum: Decimal = { digits: 0n, scale: 0 }
+  for (const value of values) {
+    const decimal = decimalOf(value)
+    if (!decimal) return values.reduce<number>((total, item) => total + Number(item), 0)
+    sum = add(sum, decimal)
+  }
+  return fromDecimal(sum, true)
+}
+
+/** Null for nothing. */
+export function meanOf(values: Numeric[]): number | null {
+  return values.length === 0 ? null : Number(sumOf(values)) / values.length
+}
+
+/** Below zero, zero or above; exact. */
+export function compareNumeric(left: Numeric, right: Numeric): number {
+  const [a, b] = [decimalOf(left), decimalOf(right)]
+  return a && b ? compare(a, b) : Number(left) - Number(right)
+}

@@ -1,0 +1,204 @@
+/**
+ * What Liquid sees of tables and outcomes: arrays of plain row objects. A table's array bears `size` (all rows, also those
+ * that were not kept), `columns` and `truncated` as properties of its own, because liquidjs only shows own properties.
+ */
+import type { Cell, Column, ColumnType, Outcome, Table } from '@assay/model/insight'
+import { compare, toDecimal } from './decimal.ts'
+
+/** A decimal, or an integer beyond 2^53: prints its digits and compares exactly (liquidjs asks equals, gt, ...). */
+export class Exact {
+  readonly #text: string
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  #order(other: unknown): number {
+    const [left, right] = [
+      toDecimal(this.#text),
+      toDecimal(other instanceof Exact ? other.toString() : other),
+    ]
+    return left && right ? compare(left, right) : Number.NaN
+  }
+  equals(other: unknown): boolean {
+    return this.#order(other) === 0
+  }
+  gt(other: unknown): boolean {
+    return this.#order(other) > 0
+  }
+  geq(other: unknown): boolean {
+    return this.#order(other) >= 0
+  }
+  lt(other: unknown): boolean {
+    return this.#order(other) < 0
+  }
+  leq(other: unknown): boolean {
+    return this.#order(other) <= 0
+  }
+  toString(): string {
+    return this.#text
+  }
+  toJSON(): string {
+    return this.#text
+  }
+  valueOf(): number {
+    return Number(this.#text)
+  }
+}
+
+/** Text that is Markdown already: it is printed as it is, and for all else it is text. */
+export class Safe {
+  readonly #text: string
+
+  constructor(text: string) {
+    this.#text = text
+  }
+  get size(): number {
+    return this.#text.length
+  }
+  indexOf(part: unknown): number {
+    return this.#text.indexOf(String(part))
+  }
+  equals(other: unknown): boolean {
+    return this.#text === String(other)
+  }
+  gt(other: unknown): boolean {
+    return this.#text > String(other)
+  }
+  geq(other: unknown): boolean {
+    return this.#text >= String(other)
+  }
+  lt(other: unknown): boolean {
+    return this.#text < String(other)
+  }
+  leq(other: unknown): boolean {
+    return this.#text <= String(other)
+  }
+  toString(): string {
+    return this.#text
+  }
+}
+
+export type Row = Record<string, unknown>
+
+export interface RowsInfo {
+  /** The block that the rows came from; null where that is unknown. */
+  block: string | null
+  columns: { name: string; type: ColumnType }[]
+  /** How many there are, counted before any were left out. */
+  total: number
+}
+
+const infoOfRows = new WeakMap<object, RowsInfo>()
+const infoOfRow = new WeakMap<object, RowsInfo>()
+
+export function isRows(value: unknown): value is Row[] {
+  if (!Array.isArray(value)) return false
+  return infoOfRows.has(value) || (value.length > 0 && value.every(isPlainObject))
+}
+
+export function isPlainObject(value: unknown): value is Row {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  return !(value instanceof Exact || value instanceof Safe)
+}
+
+/** What is known of rows; found from the rows themselves where they passed through a filter. */
+export function rowsInfo(rows: Row[]): RowsInfo {
+  const own = infoOfRows.get(rows)
+  if (own) return own
+  const shared = rows.length > 0 ? infoOfRow.get(rows[0]!) : undefined
+  if (shared && rows.every((row) => infoOfRow.get(row) === shared)) return { ...shared, total: rows.length }
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))]
+  const columns = names.map((name) => ({ name, type: typeOf(rows.map((row) => row[name])) }))
+  return { block: shared?.block ?? null, columns, total: rows.length }
+}
+
+/** The rows of an SQL block. */
+export function tableRows(block: string, table: Table): Row[] {
+  const columns = table.columns.map(({ name, type }) => ({ name, type }))
+  const readers = table.columns.map((column, index) => cellReader(column, table.rows, index))
+  const info: RowsInfo = { block, columns, total: table.total }
+  const rows = table.rows.map((cells) => {
+    const row = Object.fromEntries(
+      columns.map(({ name }, index) => [name, readers[index]!(cells[index] ?? null)]),
+    )
+    infoOfRow.set(row, info)
+    return row
+  })
+  return describe(rows, info)
+}
+
+function describe(rows: Row[], info: RowsInfo): Row[] {
+  infoOfRows.set(rows, info)
+  const hidden = (value: unknown) => ({ value, enumerable: false, configurable: true })
+  return Object.defineProperties(rows, {
+    size: hidden(info.total),
+    columns: hidden(info.columns.map((column) => column.name)),
+    truncated: hidden(info.total > rows.length),
+  })
+}
+
+const MIDNIGHT = /^(\d{4}-\d{2}-\d{2})T00:00:00$/
+
+/** DuckDB's date_trunc gives timestamps: a column that only holds midnights reads as days. */
+function cellReader(column: Column, rows: Cell[][], index: number): (cell: Cell) => unknown {
+  if (column.type === 'decimal') return (cell) => (typeof cell === 'string' ? new Exact(cell) : cell)
+  if (column.type === 'integer') return (cell) => (typeof cell === 'string' ? new Exact(cell) : cell)
+  if (column.type !== 'timestamp') return (cell) => cell
+  const days = rows.every((cells) => isMidnight(cells[index] ?? null))
+  return days ? (cell) => (typeof cell === 'string' ? cell.slice(0, 10) : cell) : (cell) => cell
+}
+
+const isMidnight = (cell: Cell): boolean => cell === null || (typeof cell === 'string' && MIDNIGHT.test(cell))
+
+/** An outcome for Liquid: lists of objects become rows, everything else stays. */
+export function outcomeObject(block: string, outcome: Outcome): Row {
+  return forLiquid(outcome, block) as Row
+}
+
+function forLiquid(value: unknown, block: string): unknown {
+  if (Array.isArray(value)) {
+    const items = value.map((item) => forLiquid(item, block))
+    if (items.length > 0 && !items.every(isPlainObject)) return items
+    const rows = daysWhereMidnight(items as Row[])
+    return describe(rows, { block, columns: rowsInfo(rows).columns, total: rows.length })
+  }
+  if (!isPlainObject(value)) return value ?? null
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, forLiquid(item, block)]))
+}
+
+function daysWhereMidnight(rows: Row[]): Row[] {
+  const keys = new Set(rows.flatMap((row) => Object.keys(row)))
+  for (const key of keys) {
+    const values = rows.map((row) => row[key] ?? null).filter((value) => value !== null)
+    const days =
+      values.length > 0 && values.every((value) => typeof value === 'string' && MIDNIGHT.test(value))
+    if (days) for (const row of rows) if (typeof row[key] === 'string') row[key] = row[key].slice(0, 10)
+  }
+  return rows
+}
+
+function typeOf(values: unknown[]): ColumnType {
+  const known = values.filter((value) => value !== null && value !== undefined)
+  if (known.length === 0) return 'other'
+  const all = (test: (value: unknown) => boolean): boolean => known.every(test)
+  if (all((value) => typeof value === 'boolean')) return 'boolean'
+  if (all((value) => typeof value === 'number' && Number.isSafeInteger(value))) return 'integer'
+  if (all((value) => typeof value === 'number')) return 'number'
+  if (all((value) => typeof value === 'number' || value instanceof Exact)) return 'decimal'
+  if (all((value) => typeof value === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(value))) return 'date'
+  if (all((value) => typeof value === 'string' && /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}/.test(value)))
+    return 'timestamp'
+  return all((value) => typeof value === 'string') ? 'text' : 'other'
+}
+
+/** Back to what JSON carries. */
+export function toCell(value: unknown): Cell {
+  if (value instanceof Exact || value instanceof Safe) return value.toString()
+  if (Array.isArray(value)) return value.map(toCell)
+  if (isPlainObject(value)) {
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, toCell(item)]))
+  }
+  if (typeof value === 'bigint') return value.toString()
+  return (value ?? null) as Cell
+}

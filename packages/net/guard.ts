@@ -1,0 +1,324 @@
+/**
+ * The one way out: every outgoing request goes through this connector. It sees every target, literal addresses included
+ * (a `lookup` hook does not: undici never calls it for them), judges every address that a name resolves to, refuses the
+ * name if any is forbidden, and dials exactly an address that it has judged, so that a name which changes its answer gains
+ * nothing. Host and TLS keep the name. Redirects are nobody's business here: undici follows none unless told.
+ */
+import { isIP, type Socket } from 'node:net'
+import { Agent, buildConnector, Client, type Dispatcher, Pool } from 'undici'
+import { createResolver, type Resolve } from './resolve.ts'
+import { type Targets, vetAddress } from './target.ts'
+
+/** The target is not allowed; says nothing about the inside. */
+export class BlockedError extends Error {}
+
+/** The name has no address; `code` is the resolver's. */
+export class ResolveError extends Error {
+  readonly code: string
+
+  constructor(code: string, cause?: unknown) {
+    super(`The name could not be resolved (${code}).`, { cause })
+    this.code = code
+  }
+}
+
+/** How long each step of connecting took, in milliseconds; null: not reached, or not needed. */
+export interface ConnectPhases {
+  dns: number | null
+  connect: number | null
+  tls: number | null
+}
+
+export interface GuardOptions {
+  targets: Targets
+  resolve?: Resolve
+  /** Milliseconds for the connections to all addresses of a name together. */
+  connectTimeout?: number
+  /** Milliseconds that an idle connection is kept. */
+  idleTimeout?: number
+  /** Beyond so many open connections each new request closes its own. */
+  mostOpen?: number
+  /** Certificates to trust in place of the usual ones (PEM). */
+  ca?: string[]
+}
+
+/**
+ * One connection, for one request at a time. It is made when it is first needed, and anew where it was lost. To use it
+ * costs a third of what it costs through `dispatcher`, which looks for a free one and tells three parts of each answer.
+ */
+export interface Line {
+  dispatch(request: Omit<Dispatcher.DispatchOptions, 'origin'>, handler: Dispatcher.DispatchHandler): void
+  /** What connecting cost for the request that has now begun: all null where the connection was used again. */
+  phases(): ConnectPhases & { reused: boolean }
+}
+
+export interface Guard {
+  /** For undici's `request` and `fetch`. */
+  dispatcher: Dispatcher
+  /** A line of one's own, which has been used if there is such a one. */
+  take(origin: string): Line
+  /**
+   * For the next who takes one; at the end of an answer it may be taken before that call returns, and then needs no turn
+   * of the event loop to be found free. `whole`: the answer was complete; else the connection is cut.
+   */
+  give(line: Line, whole: boolean): void
+  /** Connections open now. */
+  open(): number
+  /** Cuts every connection. */
+  close(): Promise<void>
+}
+
+/** The state of one connection: what making it cost, and whether a request has been sent on it yet. */
+interface Made extends ConnectPhases {
+  used: boolean
+}
+
+const NO_PHASES: ConnectPhases = { dns: null, connect: null, tls: null }
+/** So many addresses of a name are tried, one after the other. */
+const MOST_TRIED = 4
+
+type Target = buildConnector.Options
+
+function portOf({ protocol, port }: Target): number {
+  if (port !== '') return Number(port)
+  return protocol === 'https:' ? 443 : 80
+}
+
+/** The addresses that may be dialed: all of them or a refusal. */
+async function vettedAddresses(
+  target: Target,
+  made: Made,
+  options: Required<GuardOptions>,
+): Promise<string[]> {
+  const host = target.hostname
+  let addresses = [host]
+  if (isIP(host) === 0) {
+    const started = performance.now()
+    try {
+      addresses = await options.resolve(host)
+    } catch (error) {
+      throw new ResolveError((error as NodeJS.ErrnoException).code ?? 'EFAILED', error)
+    } finally {
+      made.dns = performance.now() - started
+    }
+    if (addresses.length === 0) throw new ResolveError('ENODATA')
+  }
+  const port = portOf(target)
+  if (!addresses.every((ip) => vetAddress(ip, host, port, options.targets)))
+    throw new BlockedError('The host is not one that this service may reach.')
+  return addresses.slice(0, MOST_TRIED)
+}
+
+type Dial = (target: Target, address: string, timeout: number, made: Made) => Promise<Socket>
+
+function createDial(options: Required<GuardOptions>, sockets: Set<Socket>): Dial {
+  const connector = buildConnector({
+    allowH2: false,
+    timeout: options.connectTimeout,
+    ...(options.ca.length > 0 ? { ca: options.ca } : {}),
+  })
+  return (target, address, timeout, made) =>
+    new Promise((resolve, reject) => {
+      const started = performance.now()
+      const servername = isIP(target.hostname) === 0 ? { servername: target.hostname } : {}
+      const socket = connector({ ...target, ...servername, hostname: address }, (error, connected) => {
+        clearTimeout(timer)
+        if (error) reject(error)
+        else {
+          const elapsed = performance.now() - started
+          if (target.protocol === 'https:') made.tls = elapsed - (made.connect ?? 0)
+          else made.connect = elapsed
+          resolve(connected)
+        }
+      }) as unknown as Socket
+      const timer = setTimeout(() => {
+        socket.destroy(
+          Object.assign(new Error('No connection in time.'), { code: 'UND_ERR_CONNECT_TIMEOUT' }),
+        )
+      }, timeout)
+      socket.once('connect', () => {
+        made.connect = performance.now() - started
+      })
+      sockets.add(socket)
+      socket.once('close', () => {
+        sockets.delete(socket)
+        clearTimeout(timer)
+        reject(new Error('The connection was closed.'))
+      })
+    })
+}
+
+/** Connects to a vetted address of the target, one after the other where there are several. */
+function createConnect(options: Required<GuardOptions>, sockets: Set<Socket>) {
+  const dial = createDial(options, sockets)
+
+  async function connect(target: Target, made: Made): Promise<Socket> {
+    Object.assign(made, NO_PHASES, { used: false })
+    const addresses = await vettedAddresses(target, made, options)
+    let failure: unknown
+    for (const address of addresses) {
+      try {
+        return await dial(target, address, options.connectTimeout / addresses.length, made)
+      } catch (error) {
+        failure = error
+      }
+    }
+    throw failure
+  }
+
+  return async (target: Target, made: Made, done: buildConnector.Callback): Promise<void> => {
+    let socket: Socket
+    try {
+      socket = await connect(target, made)
+    } catch (error) {
+      done(error as Error, null)
+      return
+    }
+    done(null, socket)
+  }
+}
+
+type Connect = ReturnType<typeof createConnect>
+
+/** A client has one connection at a time. What bounds the exchange is its one deadline. */
+class OwnLine implements Line {
+  readonly origin: string
+  readonly client: Client
+  /** Nobody has it. */
+  free = false
+  #open = false
+  readonly #made: Made = { ...NO_PHASES, used: false }
+  readonly #crowded: () => boolean
+
+  constructor(
+    origin: string,
+    connect: Connect,
+    idleTimeout: number,
+    crowded: () => boolean,
+    lost: () => void,
+  ) {
+    this.origin = origin
+    this.#crowded = crowded
+    this.client = new Client(origin, {
+      allowH2: false,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      keepAliveTimeout: idleTimeout,
+      keepAliveMaxTimeout: idleTimeout,
+      connect: (target, done) => void connect(target, this.#made, done),
+    })
+    this.client.on('connect', () => {
+      this.#open = true
+    })
+    this.client.on('disconnect', () => {
+      this.#open = false
+      if (this.free) lost()
+    })
+  }
+
+  get open(): boolean {
+    return this.#open
+  }
+
+  dispatch(request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
+    if (this.#crowded()) request.reset = true
+    this.client.dispatch(request, handler)
+  }
+
+  phases(): ConnectPhases & { reused: boolean } {
+    const { used, dns, connect, tls } = this.#made
+    this.#made.used = true
+    return used ? { ...NO_PHASES, reused: true } : { dns, connect, tls, reused: false }
+  }
+}
+
+/** Those that are free, by origin: the last that was used is the next, so that the others idle out. */
+function createLines(
+  connect: Connect,
+  { idleTimeout }: Pick<Required<GuardOptions>, 'idleTimeout'>,
+  crowded: () => boolean,
+) {
+  const all = new Set<OwnLine>()
+  const free = new Map<string, OwnLine[]>()
+
+  function end(line: OwnLine): void {
+    all.delete(line)
+    void line.client.destroy()
+  }
+
+  function lost(line: OwnLine): void {
+    const left = free.get(line.origin)?.filter((other) => other !== line) ?? []
+    if (left.length > 0) free.set(line.origin, left)
+    else free.delete(line.origin)
+    end(line)
+  }
+
+  return {
+    take(origin: string): OwnLine {
+      const kept = free.get(origin)?.pop()
+      if (kept) {
+        kept.free = false
+        return kept
+      }
+      const made: OwnLine = new OwnLine(origin, connect, idleTimeout, crowded, () => lost(made))
+      all.add(made)
+      return made
+    },
+    give(line: OwnLine, whole: boolean): void {
+      if (!whole || !line.open) return end(line)
+      line.free = true
+      const kept = free.get(line.origin)
+      if (kept) kept.push(line)
+      else free.set(line.origin, [line])
+    },
+    async close(): Promise<void> {
+      free.clear()
+      await Promise.all([...all].map(({ client }) => client.destroy()))
+      all.clear()
+    },
+  }
+}
+
+export function createGuard(given: GuardOptions): Guard {
+  const options: Required<GuardOptions> = {
+    resolve: createResolver(),
+    connectTimeout: 10_000,
+    idleTimeout: 15_000,
+    mostOpen: 2048,
+    ca: [],
+    ...given,
+  }
+  const sockets = new Set<Socket>()
+  const connect = createConnect(options, sockets)
+  const crowded = (): boolean => sockets.size > options.mostOpen
+  const lines = createLines(connect, options, crowded)
+
+  function createClient(origin: URL, clientOptions: object): Client {
+    const client = new Client(origin, {
+      ...clientOptions,
+      connect: (target, done) => void connect(target, { ...NO_PHASES, used: false }, done),
+    })
+    const dispatch = client.dispatch.bind(client)
+    client.dispatch = (request, handler) =>
+      dispatch(crowded() ? { ...request, reset: true } : request, handler)
+    return client
+  }
+
+  const agent = new Agent({
+    keepAliveTimeout: options.idleTimeout,
+    keepAliveMaxTimeout: options.idleTimeout,
+    // Else undici makes the first connection to an https origin a probe for HTTP/2, and all others wait for it.
+    allowH2: false,
+    factory: (origin, poolOptions: object) => new Pool(origin, { ...poolOptions, factory: createClient }),
+  })
+  return {
+    dispatcher: agent,
+    take: lines.take,
+    give: (line, whole) => lines.give(line as OwnLine, whole),
+    open: () => sockets.size,
+    async close() {
+      await Promise.all([agent.destroy(), lines.close()])
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}

@@ -1,0 +1,42 @@
+/**
+ * Who may administer what. An admin administers the own workspace; one of the default workspace, who is the operator,
+ * also the others, the nodes and the settings.
+ */
+
+import { AppError, notFound } from '@assay/model/errors'
+import { DEFAULT_WORKSPACE, type Principal, SCOPES } from '@assay/model/token'
+import Type from 'typebox'
+import type { Services } from '../http/parts.ts'
+
+export const WorkspaceId = Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{0,62}$' })
+
+export const Scopes = Type.Array(Type.Enum([...SCOPES]), {
+  minItems: 1,
+  uniqueItems: true,
+  description: 'viewer reads, analyst also runs jobs and webhooks, admin also administers',
+})
+
+/** Of which workspace: the own one unless told. */
+export const OfWorkspace = Type.Optional(
+  Type.String({
+    pattern: '^[a-z0-9][a-z0-9_-]{0,62}$',
+    description: 'Another workspace, for an admin of the default one; the own unless given',
+  }),
+)
+
+export function requireOperator({ workspace_id }: Principal): void {
+  if (workspace_id !== DEFAULT_WORKSPACE)
+    throw new AppError('forbidden', `This takes an admin token of the workspace ${DEFAULT_WORKSPACE}.`)
+}
+
+/** The workspace that is meant; for one that does not exist a 404. */
+export async function administered(
+  { store }: Pick<Services, 'store'>,
+  principal: Principal,
+  wanted: string | undefined,
+): Promise<string> {
+  if (wanted === undefined || wanted === principal.workspace_id) return principal.workspace_id
+  requireOperator(principal)
+  if (!(await store.getWorkspace(wanted))) throw notFound('workspace', wanted)
+  return wanted
+}

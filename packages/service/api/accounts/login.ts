@@ -1,0 +1,182 @@
+/**
+ * OAuth 2's password flow. Attempts are limited by name and by address, on all nodes together; those that succeed do
+ * not count. A user who does
+ * not exist takes as long as a wrong password, and gets the same answer.
+ */
+
+import { iso } from '@assay/model/clock'
+import { AppError } from '@assay/model/errors'
+import { uuidv7 } from '@assay/model/ids'
+import { DEFAULT_WORKSPACE, includesScope, type Principal, SCOPES, type Scope } from '@assay/model/token'
+import type { Bucket } from '@assay/store/contract/allowances'
+import type { Store } from '@assay/store/store'
+import Type from 'typebox'
+import { hashToken, newToken, verifyPassword } from '../../runtime/secrets.ts'
+import { rateHeaders } from '../http/auth.ts'
+import { operation } from '../http/route.ts'
+import { invalid } from '../http/validate.ts'
+
+const SESSION_SECONDS = 12 * 3600
+
+/** Of failed attempts: sixty at once and then one a second from an address, ten and then two a minute for a name. */
+function bucketsOf(address: string, username: string): Bucket[] {
+  return [
+    { key: `login from ${address}`, burst: 60, per_second: 1 },
+    // Hashed: people type their password where the name belongs.
+    { key: `login as ${hashToken(username)}`, burst: 10, per_second: 1 / 30 },
+  ]
+}
+
+async function attempt(store: Store, buckets: Bucket[]): Promise<void> {
+  const allowance = await store.takeAllowances(buckets)
+  if (!allowance.allowed)
+    throw new AppError('rate_limited', `Too many failed logins: wait ${allowance.reset} seconds.`, {
+      retryAfter: allowance.reset,
+      headers: rateHeaders(allowance),
+    })
+}
+
+/** The scopes that were asked for, or all that the user has. */
+function grantedScopes(asked: string | undefined, held: Scope[]): Scope[] {
+  const names = (asked ?? '').split(/\s+/).filter(Boolean)
+  if (names.length === 0) return held
+  const scopes = SCOPES.filter((scope) => names.includes(scope))
+  if (names.some((name) => !(SCOPES as readonly string[]).includes(name)))
+    throw invalid([{ path: 'scope', message: `must be a list of ${SCOPES.join(', ')}, divided by spaces` }])
+  const missing = scopes.find((scope) => !includesScope(held, scope))
+  if (missing) throw new AppError('forbidden', `The user does not hold the scope ${missing}: ask for less.`)
+  return scopes
+}
+
+export const login = operation({
+  name: 'login',
+  tag: 'Authentication',
+  summary: 'Log in with a password',
+  description: `A token for ${SESSION_SECONDS / 3600} hours, with the scopes of the user or those asked for. At most ten failed attempts at once for a name.`,
+  scope: null,
+  idempotent: false,
+  bodyType: 'application/x-www-form-urlencoded',
+  body: Type.Object({
+    username: Type.String({ minLength: 1, maxLength: 255 }),
+    password: Type.String({ minLength: 1, maxLength: 1024 }),
+    scope: Type.Optional(Type.String({ maxLength: 255, description: 'Divided by spaces' })),
+    grant_type: Type.Optional(Type.Literal('password')),
+    client_id: Type.Optional(Type.String({ description: 'Passed over' })),
+    client_secret: Type.Optional(Type.String({ description: 'Passed over' })),
+  }),
+  replies: {
+    200: {
+      description: 'The token',
+      schema: Type.Object(
+        {
+          access_token: Type.String(),
+          token_type: Type.Literal('bearer'),
+          expires_in: Type.Integer({ description: 'Seconds' }),
+          scope: Type.String(),
+        },
+        { title: 'Login' },
+      ),
+    },
+  },
+  errors: ['unauthorized', 'forbidden', 'rate_limited'],
+  async handle({ services, body, request, reply }) {
+    const { store, clock } = services
+    const { username, password } = body
+    const buckets = bucketsOf(request.ip, username)
+    await attempt(store, buckets)
+    const user = await store.findUser(username)
+    const record = {
+      action: 'session.begin',
+      fields: [],
+      address: request.ip,
+      request_id: request.id,
+    } as const
+    if (!(await verifyPassword(password, user?.password_hash ?? null)) || !user) {
+      // Neither the name nor the password: one may have been typed in the other's place.
+      const nobody = { workspace_id: DEFAULT_WORKSPACE, user_id: null, token_id: null, object_id: null }
+      services.audit.note({ ...record, ...nobody, fields: [], action: 'session.refuse' })
+      throw new AppError('unauthorized', 'The username or the password is wrong.', {
+        headers: { 'www-authenticate': 'Bearer' },
+      })
+    }
+    await store.returnAllowances(buckets)
+    const scopes = grantedScopes(body.scope, user.scopes)
+    const secret = newToken()
+    const { workspace_id, user_id } = user
+    const token_id = uuidv7()
+    const begun = { ...record, fields: [], workspace_id, user_id, token_id, object_id: token_id }
+    await store.audited(begun).createToken({
+      token_id,
+      workspace_id,
+      user_id,
+      name: 'login',
+      scopes,
+      expires_at: iso(clock.now() + SESSION_SECONDS * 1000),
+      token_hash: hashToken(secret),
+    })
+    void reply.header('cache-control', 'no-store')
+    return {
+      access_token: secret,
+      token_type: 'bearer' as const,
+      expires_in: SESSION_SECONDS,
+      scope: scopes.join(' '),
+    }
+  },
+})
+
+/** By the list of the workspace: it is asked once a session. */
+async function usernameOf(store: Store, { workspace_id, user_id }: Principal): Promise<string | null> {
+  let cursor: string | undefined
+  do {
+    const page = await store.listUsers({ workspace_id, limit: 200, cursor })
+    const user = page.items.find((candidate) => candidate.user_id === user_id)
+    if (user) return user.username
+    cursor = page.next_cursor ?? undefined
+  } while (cursor !== undefined)
+  return null
+}
+
+export const whoAmI = operation({
+  name: 'whoAmI',
+  tag: 'Authentication',
+  summary: 'Whose token this is, and what it may do',
+  scope: 'viewer',
+  replies: {
+    200: {
+      description: 'The token, without its secret',
+      schema: Type.Object(
+        {
+          token_id: Type.String({ format: 'uuid' }),
+          user_id: Type.String(),
+          username: Type.Union([Type.String(), Type.Null()], { description: 'Null where the user is gone' }),
+          workspace_id: Type.String(),
+          scopes: Type.Array(Type.Enum([...SCOPES])),
+          version: Type.String({ description: 'Of the service' }),
+        },
+        { title: 'WhoAmI' },
+      ),
+    },
+  },
+  async handle({ services, principal }) {
+    const { token_id, user_id, workspace_id, scopes } = principal
+    const username = await usernameOf(services.store, principal)
+    return { token_id, user_id, username, workspace_id, scopes, version: services.version }
+  },
+})
+
+export const logout = operation({
+  name: 'logout',
+  tag: 'Authentication',
+  audit: 'session.end',
+  summary: 'Revoke the token of this request',
+  description: 'What a login made ends before its hours are over.',
+  scope: 'viewer',
+  idempotent: false,
+  replies: { 204: { description: 'It is revoked' } },
+  async handle({ services, principal, reply }) {
+    const { workspace_id, token_id } = principal
+    await services.store.deleteToken({ workspace_id, token_id })
+    services.tokens.forget()
+    return reply.code(204).send()
+  },
+})

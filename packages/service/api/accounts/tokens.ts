@@ -1,0 +1,93 @@
+/** Tokens: made, listed, revoked. A token is shown once; only its hash is kept. */
+
+import { iso } from '@assay/model/clock'
+import { notFound } from '@assay/model/errors'
+import { Token } from '@assay/model/token'
+import Type from 'typebox'
+import { hashToken, newToken } from '../../runtime/secrets.ts'
+import { Id, LIMIT_DEFAULT, Name, pageOf, pageQuery, Time } from '../http/fields.ts'
+import { operation } from '../http/route.ts'
+import { invalid } from '../http/validate.ts'
+import { administered, OfWorkspace, Scopes } from './administration.ts'
+
+export const listTokens = operation({
+  name: 'listTokens',
+  tag: 'Administration',
+  summary: 'List tokens, newest first',
+  scope: 'admin',
+  query: pageQuery({ workspace_id: OfWorkspace }),
+  replies: { 200: { description: 'A page of tokens, without their secrets', schema: pageOf(Token) } },
+  errors: ['not_found'],
+  async handle({ services, principal, query }) {
+    const workspace_id = await administered(services, principal, query.workspace_id)
+    return services.store.listTokens({ limit: LIMIT_DEFAULT, ...query, workspace_id })
+  },
+})
+
+export const createToken = operation({
+  name: 'createToken',
+  tag: 'Administration',
+  audit: 'token.create',
+  summary: 'Create a token',
+  scope: 'admin',
+  body: Type.Object({
+    name: Name,
+    scopes: Scopes,
+    user_id: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 255, description: 'The own unless given' }),
+    ),
+    expires_at: Type.Optional(Type.Union([Time, Type.Null()])),
+    workspace_id: OfWorkspace,
+  }),
+  replies: {
+    201: {
+      description: 'The token; its secret is in this answer only',
+      schema: Type.Object({ ...Token.properties, token: Type.String() }, { title: 'TokenWithSecret' }),
+    },
+  },
+  errors: ['not_found'],
+  async handle({ services, principal, body, id, request, reply }) {
+    const { store, clock } = services
+    const workspace_id = await administered(services, principal, body.workspace_id)
+    const expires_at = body.expires_at ?? null
+    if (expires_at !== null && expires_at <= iso(clock.now()))
+      throw invalid([{ path: 'expires_at', message: 'must lie in the future' }])
+    // A repeat after a crash: the token of the first try was never shown.
+    if (request.idempotent) await store.deleteToken({ workspace_id, token_id: id })
+    const secret = newToken()
+    const token = await store.createToken({
+      token_id: id,
+      workspace_id,
+      user_id: body.user_id ?? principal.user_id,
+      name: body.name,
+      scopes: body.scopes,
+      expires_at,
+      token_hash: hashToken(secret),
+    })
+    return reply
+      .code(201)
+      .header('location', `/v1alpha/tokens/${token.token_id}`)
+      .send({ ...token, token: secret })
+  },
+})
+
+export const deleteToken = operation({
+  name: 'deleteToken',
+  tag: 'Administration',
+  audit: 'token.delete',
+  summary: 'Revoke a token',
+  description: 'At once on this node; another may take it for two more seconds.',
+  scope: 'admin',
+  params: Type.Object({ token_id: Id }),
+  query: Type.Object({ workspace_id: OfWorkspace }),
+  replies: { 204: { description: 'It is revoked' } },
+  errors: ['not_found'],
+  async handle({ services, principal, params, query, reply }) {
+    const workspace_id = await administered(services, principal, query.workspace_id)
+    const { token_id } = params
+    const deleted = await services.store.deleteToken({ workspace_id, token_id })
+    services.tokens.forget()
+    if (!deleted) throw notFound('token', token_id)
+    return reply.code(204).send()
+  },
+})

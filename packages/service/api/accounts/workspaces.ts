@@ -1,0 +1,118 @@
+/** Workspaces: the boundary of all data. Only the operator, an admin of the default workspace, makes and removes them. */
+import { stat } from 'node:fs/promises'
+import path from 'node:path'
+import { notFound } from '@assay/model/errors'
+import { DEFAULT_WORKSPACE, Workspace, WorkspaceCaps } from '@assay/model/token'
+import Type from 'typebox'
+import { LIMIT_DEFAULT, pageOf, pageQuery, whole } from '../http/fields.ts'
+import { operation } from '../http/route.ts'
+import { invalid } from '../http/validate.ts'
+import { requireOperator, WorkspaceId } from './administration.ts'
+
+export const listWorkspaces = operation({
+  name: 'listWorkspaces',
+  tag: 'Administration',
+  summary: 'List workspaces, newest first',
+  description: 'An admin of another workspace than the default one sees the own only.',
+  scope: 'admin',
+  query: pageQuery({}),
+  replies: { 200: { description: 'A page of workspaces', schema: pageOf(Workspace) } },
+  async handle({ services, principal, query }) {
+    const { store } = services
+    if (principal.workspace_id === DEFAULT_WORKSPACE)
+      return store.listWorkspaces({ limit: LIMIT_DEFAULT, ...query })
+    const own = await store.getWorkspace(principal.workspace_id)
+    return whole(own ? [own] : [])
+  },
+})
+
+/** The path of a folder as it will be kept, or a fault. */
+async function requireFolder(folder: string): Promise<string> {
+  const found = path.isAbsolute(folder) ? await stat(folder).catch(() => null) : null
+  if (!found?.isDirectory())
+    throw invalid([{ path: 'data_folder', message: 'must be the absolute path of a folder that exists' }])
+  return path.resolve(folder)
+}
+
+const DataFolder = Type.Union([Type.String({ minLength: 1, maxLength: 4096 }), Type.Null()], {
+  description: 'The folder that file: sources read; an absolute path that exists on every node',
+})
+const OwnCaps = Type.Partial(WorkspaceCaps).properties
+
+export const createWorkspace = operation({
+  name: 'createWorkspace',
+  tag: 'Administration',
+  audit: 'workspace.create',
+  summary: 'Create a workspace',
+  scope: 'admin',
+  body: Type.Object({
+    workspace_id: WorkspaceId,
+    name: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'The id unless given' })),
+    data_folder: Type.Optional(DataFolder),
+    ...OwnCaps,
+  }),
+  replies: { 201: { description: 'The workspace', schema: Workspace } },
+  errors: ['name_taken'],
+  async handle({ services, principal, body, reply }) {
+    requireOperator(principal)
+    const { workspace_id, name, data_folder = null, ...caps } = body
+    // What a deletion that was cut off has left is not the new one's.
+    if (!(await services.store.getWorkspace(workspace_id))) await services.files.purge(workspace_id)
+    const workspace = await services.store.createWorkspace({
+      workspace_id,
+      name: name ?? workspace_id,
+      data_folder: data_folder === null ? null : await requireFolder(data_folder),
+      ...caps,
+    })
+    return reply.code(201).header('location', `/v1alpha/workspaces/${workspace_id}`).send(workspace)
+  },
+})
+
+export const changeWorkspace = operation({
+  name: 'changeWorkspace',
+  audit: 'workspace.change',
+  tag: 'Administration',
+  summary: 'Change a workspace',
+  description:
+    'Its name, its folder, and what it may take: jobs queued and running at a time, requests a second, bytes of one upload and of all. What is left out stays; null takes the setting for every workspace. Other nodes follow within two seconds.',
+  scope: 'admin',
+  params: Type.Object({ workspace_id: WorkspaceId }),
+  body: Type.Object({
+    name: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
+    data_folder: Type.Optional(DataFolder),
+    ...OwnCaps,
+  }),
+  replies: { 200: { description: 'The workspace', schema: Workspace } },
+  errors: ['not_found'],
+  async handle({ services, principal, params, body }) {
+    requireOperator(principal)
+    const { data_folder, ...rest } = body
+    const folder = typeof data_folder === 'string' ? await requireFolder(data_folder) : data_folder
+    const workspace = await services.store.updateWorkspace({
+      ...params,
+      patch: { ...rest, ...(folder === undefined ? {} : { data_folder: folder }) },
+    })
+    services.tokens.forget()
+    if (!workspace) throw notFound('workspace', params.workspace_id)
+    return workspace
+  },
+})
+
+export const deleteWorkspace = operation({
+  name: 'deleteWorkspace',
+  tag: 'Administration',
+  audit: 'workspace.delete',
+  summary: 'Delete a workspace with all that is in it',
+  scope: 'admin',
+  params: Type.Object({ workspace_id: WorkspaceId }),
+  replies: { 204: { description: 'It is gone' } },
+  errors: ['not_found', 'conflict'],
+  async handle({ services, principal, params, reply }) {
+    requireOperator(principal)
+    const deleted = await services.store.deleteWorkspace(params.workspace_id)
+    services.tokens.forget()
+    if (!deleted) throw notFound('workspace', params.workspace_id)
+    await services.files.purge(params.workspace_id)
+    return reply.code(204).send()
+  },
+})

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { hashPassword } from '../../runtime/secrets.ts'
+import { type Harness, openHarness } from '../harness.ts'
+import { ROUTES } from '../routes.ts'
+
+interface Shown {
+  action: string
+  object_id: string | null
+  fields: string[]
+  user_id: string | null
+  token_id: string | null
+  address: string | null
+  request_id: string | null
+}
+
+async function trail({ ask }: Harness, filter = ''): Promise<Shown[]> {
+  const answer = await ask('GET', `/v1alpha/audit${filter}`)
+  assert.equal(answer.status, 200, answer.text)
+  return answer.json().items as Shown[]
+}
+
+test('every operation that changes something says what it is in the audit trail', () => {
+  const silent = ROUTES.filter(
+    ({ method, operation }) => method !== 'GET' && operation.scope !== null && operation.audit === undefined,
+  )
+  assert.deepEqual(
+    silent.map(({ method, path }) => `${method} ${path}`),
+    [],
+    'give the operation `audit`: an action of packages/model/audit.ts, or null where there is nothing to record',
+  )
+})
+
+test('a job is followed through the trail, by whom and from where, without its values', async (t) => {
+  const harness = await openHarness(t)
+  const { ask, tokens, complete } = harness
+  const payload = { type: 'template', template_id: 'hello', template_vars: { who: 'a secret name' } }
+  const made = await ask('POST', '/v1alpha/jobs/', { body: { payload }, token: tokens.analyst })
+  const assignment_id = made.json() as string
+  const body = { payload: { type: 'assignment', assignment_id } }
+  await ask('POST', '/v1alpha/jobs/run', { body })
+  const insight_id = await complete(assignment_id)
+  await ask('GET', `/v1alpha/jobs/status?assignment_id=${assignment_id}`)
+  await ask('GET', `/v1alpha/jobs/result?insight_id=${insight_id}`, { token: tokens.viewer })
+  await ask('DELETE', `/v1alpha/jobs/${assignment_id}`)
+  const records = await trail(harness)
+  assert.deepEqual(records.map(({ action, object_id }) => `${action} ${object_id}`).toSorted(), [
+    `job.create ${assignment_id}`,
+    `job.delete ${assignment_id}`,
+    `job.run ${assignment_id}`,
+    `result.read ${insight_id}`,
+  ])
+  const create = records.find(({ action }) => action === 'job.create')!
+  assert.equal(create.request_id, made.headers['x-request-id'])
+  assert.deepEqual([create.user_id, create.address], ['ada', '127.0.0.1'])
+  assert.notEqual(create.token_id, records.find(({ action }) => action === 'job.run')!.token_id)
+  assert.doesNotMatch(JSON.stringify(records), /secret name/)
+  assert.deepEqual(
+    (await trail(harness, `?object_id=${insight_id}`)).map(({ action }) => action),
+    ['result.read'],
+  )
+})
+
+test('readings of one thing within a second are one record, those of another thing or by another token their own', async (t) => {
+  const harness = await openHarness(t)
+  const { ask, tokens, complete, store } = harness
+  const payload = { type: 'template', template_id: 'hello', template_vars: { who: 'x' } }
+  const insights: string[] = []
+  for (let count = 0; count < 2; count += 1) {
+    const id = (await ask('POST', '/v1alpha/jobs/', { body: { payload } })).json() as string
+    await ask('POST', '/v1alpha/jobs/run', { body: { payload: { type: 'assignment', assignment_id: id } } })
+    insights.push(await complete(id))
+  }
+  const written: number[] = []
+  const writeAudit = store.writeAudit.bind(store)
+  store.writeAudit = (records) => {
+    written.push(records.length)
+    return writeAudit(records)
+  }
+  const read = (insight: string, token: string) =>
+    ask('GET', `/v1alpha/jobs/result?insight_id=${insight}`, { token })
+  await Promise.all(Array.from({ length: 50 }, () => read(insights[0]!, tokens.viewer)))
+  await read(insights[1]!, tokens.viewer)
+  await read(insights[1]!, tokens.analyst)
+  const records = await trail(harness, '?action=result.read')
+  assert.equal(
+    records.length,
+    written.reduce((sum, count) => sum + count, 0),
+  )
+  // Three where all came within one second; a slow machine may take more than one.
+  assert.ok(
+    records.length >= 3 && records.length <= 3 * written.length,
+    `${records.length} in ${written.length}`,
+  )
+})
+
+test('a change names its fields and never what they hold', async (t) => {
+  const harness = await openHarness(t)
+  const { ask } = harness
+  const input = { url: 'https://example.com/a', user_id: 'u', presence_name: 'p' }
+  const { webhook_id } = (await ask('POST', '/v1alpha/webhooks/', { body: input })).json()
+  const patch = { url: 'https://example.com/b?key=hidden', headers: [{ name: 'x-key', value: 'hidden' }] }
+  await ask('PATCH', `/v1alpha/webhooks/${webhook_id}`, { body: patch })
+  const [record] = await trail(harness, '?action=webhook.change')
+  assert.deepEqual([record?.object_id, record?.fields], [webhook_id, ['headers', 'url']])
+  assert.doesNotMatch(JSON.stringify(await trail(harness)), /hidden/)
+})
+
+test('what is refused or not found leaves no record', async (t) => {
+  const harness = await openHarness(t)
+  const { ask, tokens } = harness
+  const stranger = '0198aaaa-0000-7000-8000-000000000000'
+  await ask('POST', '/v1alpha/jobs/', { body: { payload: { type: 'template', template_id: 'none' } } })
+  await ask('DELETE', `/v1alpha/webhooks/${stranger}`)
+  await ask('GET', `/v1alpha/jobs/result?insight_id=${stranger}`)
+  await ask('POST', '/v1alpha/tokens', { token: tokens.analyst, body: { name: 'x', scopes: ['viewer'] } })
+  assert.deepEqual(await trail(harness), [])
+})
+
+test('sessions are recorded from their beginning to their end, and refused ones without the name', async (t) => {
+  const harness = await openHarness(t)
+  const { ask, store } = harness
+  const user = { user_id: 'grace', workspace_id: 'default', username: 'grace', scopes: ['viewer' as const] }
+  await store.createUser({ ...user, password_hash: await hashPassword('a long password') })
+  const form = { type: 'application/x-www-form-urlencoded', token: null }
+  const login = (password: string) =>
+    ask('POST', '/v1alpha/auth/login', { ...form, body: `username=grace&password=${password}` })
+  assert.equal((await login('wrong')).status, 401)
+  const { access_token } = (await login('a+long+password')).json()
+  assert.equal((await ask('POST', '/v1alpha/auth/logout', { token: access_token })).status, 204)
+  const records = await trail(harness)
+  const sessions = records.filter(({ action }) => action.startsWith('session.'))
+  assert.deepEqual(sessions.map(({ action, user_id }) => `${action} ${user_id}`).toSorted(), [
+    'session.begin grace',
+    'session.end grace',
+    'session.refuse null',
+  ])
+  const of = (action: string) => sessions.find((one) => one.action === action)?.object_id
+  assert.equal(of('session.begin'), of('session.end'))
+  assert.doesNotMatch(JSON.stringify(sessions.filter(({ action }) => action === 'session.refuse')), /grace/)
+})
+
+test('the trail is for admins, and an operator reads that of another workspace', async (t) => {
+  const harness = await openHarness(t)
+  const { ask, tokens, token, store } = harness
+  await store.createWorkspace({ workspace_id: 'other', name: 'Other', data_folder: null })
+  for (const scope of ['viewer', 'analyst'] as const)
+    assert.equal((await ask('GET', '/v1alpha/audit', { token: tokens[scope] })).status, 403)
+  const body = { name: 'made by the operator', scopes: ['viewer'], workspace_id: 'other' }
+  assert.equal((await ask('POST', '/v1alpha/tokens', { body })).status, 201)
+  assert.deepEqual((await trail(harness)).length, 0)
+  assert.deepEqual(
+    (await trail(harness, '?workspace_id=other')).map(({ action }) => action),
+    ['token.create'],
+  )
+  const stranger = await token('other', ['admin'])
+  assert.equal((await ask('GET', '/v1alpha/audit?workspace_id=default', { token: stranger })).status, 403)
+})

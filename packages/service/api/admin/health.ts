@@ -1,0 +1,68 @@
+/** What operators and their machines ask every node, whatever its roles: alive, ready, measured. */
+import { timingSafeEqual } from 'node:crypto'
+import { AppError } from '@assay/model/errors'
+import Type from 'typebox'
+import { hashToken } from '../../runtime/secrets.ts'
+import { diskOf, soon } from '../http/measure.ts'
+import { operation } from '../http/route.ts'
+
+const State = (word: string) => Type.Object({ status: Type.Literal(word) })
+
+/** SQLite grows in the home; with less free a lease is still renewed, in place, and a creation is not kept. */
+const FREE_LEAST = 1_048_576
+
+export const alive = operation({
+  name: 'alive',
+  tag: 'Service',
+  summary: 'Whether the process is alive',
+  scope: null,
+  replies: { 200: { description: 'It is', schema: State('ok') } },
+  handle: () => ({ status: 'ok' }),
+})
+
+export const ready = operation({
+  name: 'ready',
+  tag: 'Service',
+  summary: 'Whether the node can do its work',
+  description:
+    'The store answers within two seconds, its schema is that of this program, the last renewal of the lease of this node was kept, and with SQLite the disk has room: a disk that is full or a database that takes no writes is told here.',
+  scope: null,
+  replies: { 200: { description: 'It can', schema: State('ready') } },
+  errors: ['store_unavailable', 'stopping'],
+  async handle({ services }) {
+    if (services.leaving.aborted) throw new AppError('stopping', 'The node is stopping: ask another.')
+    await soon(services.clock, services.store.ping())
+    const disk = services.store.kind === 'sqlite' && services.home ? await diskOf(services.home) : null
+    if (disk && disk.free_bytes < FREE_LEAST)
+      throw new AppError('store_unavailable', 'The disk of the home is full: nothing more can be kept.')
+    const trouble = services.lease?.trouble() ?? null
+    if (trouble !== null)
+      throw new AppError('store_unavailable', `The lease of this node cannot be renewed: ${trouble}`)
+    return { status: 'ready' }
+  },
+})
+
+function mayMeasure(wanted: string | null, header: string | undefined): boolean {
+  if (wanted === null) return true
+  const given = /^bearer +(\S+)$/i.exec(header ?? '')?.[1] ?? ''
+  return timingSafeEqual(Buffer.from(hashToken(given)), Buffer.from(hashToken(wanted)))
+}
+
+export const measurements = operation({
+  name: 'measurements',
+  tag: 'Service',
+  summary: 'Measurements for Prometheus',
+  description: 'Asks for the bearer token `ASSAY_METRICS_TOKEN` where that is set.',
+  scope: null,
+  replies: { 200: { description: 'The text format', media: ['text/plain'] } },
+  errors: ['unauthorized'],
+  async handle({ services, request, reply }) {
+    if (!mayMeasure(services.config.metricsToken, request.headers.authorization))
+      throw new AppError('unauthorized', 'Send the token of ASSAY_METRICS_TOKEN as a bearer token.', {
+        headers: { 'www-authenticate': 'Bearer' },
+      })
+    await services.measure()
+    void reply.type(services.metrics.registry.contentType)
+    return services.metrics.registry.metrics()
+  },
+})

@@ -1,0 +1,108 @@
+/** What the operator looks at: nodes and settings. */
+
+import { JOB_STATUSES } from '@assay/model/job'
+import Type from 'typebox'
+import { requireOperator } from '../accounts/administration.ts'
+import { pageOf, Time, whole } from '../http/fields.ts'
+import { diskOf } from '../http/measure.ts'
+import { operation } from '../http/route.ts'
+
+const Node = Type.Object(
+  {
+    node_id: Type.String(),
+    name: Type.String(),
+    roles: Type.Array(Type.String()),
+    version: Type.String(),
+    started_at: Time,
+    lease_until: Time,
+  },
+  { title: 'Node' },
+)
+
+export const listNodes = operation({
+  name: 'listNodes',
+  tag: 'Administration',
+  summary: 'List the nodes that are alive',
+  scope: 'admin',
+  replies: { 200: { description: 'All nodes', schema: pageOf(Node) } },
+  async handle({ services, principal }) {
+    requireOperator(principal)
+    return whole(await services.store.listNodes())
+  },
+})
+
+const Setting = Type.Object(
+  {
+    name: Type.String(),
+    env: Type.String(),
+    value: Type.String(),
+    origin: Type.String({ description: 'default, environment or flag' }),
+    doc: Type.String(),
+  },
+  { title: 'Setting' },
+)
+
+export const listSettings = operation({
+  name: 'listSettings',
+  tag: 'Administration',
+  summary: 'The settings of this node, secrets hidden',
+  scope: 'admin',
+  replies: { 200: { description: 'All settings', schema: pageOf(Setting) } },
+  handle({ services, principal }) {
+    requireOperator(principal)
+    return whole(services.settings)
+  },
+})
+
+const nullableTime = Type.Union([Time, Type.Null()])
+
+export const readQueue = operation({
+  name: 'readQueue',
+  tag: 'Administration',
+  summary: 'How much there is to do',
+  description:
+    'Unfinished jobs by state with the oldest of each, the deliveries that wait (counted up to 100,000), webhooks in trouble, and the disk.',
+  scope: 'admin',
+  replies: {
+    200: {
+      description: 'The counts of all workspaces',
+      schema: Type.Object(
+        {
+          jobs: Type.Array(
+            Type.Object({
+              workspace_id: Type.String(),
+              job_status: Type.Enum([...JOB_STATUSES]),
+              count: Type.Integer({ minimum: 0 }),
+              oldest_at: nullableTime,
+            }),
+          ),
+          deliveries: Type.Object({
+            due: Type.Integer({ minimum: 0, description: 'To be sent now' }),
+            waiting: Type.Integer({ minimum: 0, description: 'For their next try' }),
+            oldest_at: nullableTime,
+          }),
+          webhooks: Type.Object({
+            failing: Type.Integer({ minimum: 0, description: 'Enabled, and the last attempts failed' }),
+            disabled: Type.Integer({ minimum: 0 }),
+          }),
+          disk: Type.Union(
+            [
+              Type.Object({
+                free_bytes: Type.Integer({ minimum: 0 }),
+                total_bytes: Type.Integer({ minimum: 0 }),
+              }),
+              Type.Null(),
+            ],
+            { description: 'That holds the home of the node that answers' },
+          ),
+        },
+        { title: 'Queue' },
+      ),
+    },
+  },
+  async handle({ services, principal }) {
+    requireOperator(principal)
+    const disk = services.home === undefined ? null : await diskOf(services.home)
+    return { ...(await services.store.counts()), disk }
+  },
+})

@@ -1,0 +1,307 @@
+/** Connections: made, listed, changed, tested, removed. Secrets come in and never leave. */
+import { isIP } from 'node:net'
+import {
+  CONNECTION_KINDS,
+  CONNECTION_NAME,
+  type Connection,
+  connectionContext,
+  type OpenConnection,
+  readLimits,
+  readOptions,
+  type SealedField,
+  secretFaults,
+} from '@assay/model/connection'
+import { ConnectionView } from '@assay/model/connection-view'
+import { AppError, type FieldError, notFound } from '@assay/model/errors'
+import { parseTargets, vetAddress, vetUrl } from '@assay/net/target'
+import Type from 'typebox'
+import { fingerprint, type SecretBox, SecretError } from '../../runtime/secrets.ts'
+import { administered, OfWorkspace } from '../accounts/administration.ts'
+import { LIMIT_DEFAULT, pageOf, pageQuery, whole } from '../http/fields.ts'
+import type { Services } from '../http/parts.ts'
+import { operation } from '../http/route.ts'
+import { invalid } from '../http/validate.ts'
+import { rootsOf } from '../templates/template-lookup.ts'
+
+const ConnectionName = Type.String({ pattern: CONNECTION_NAME, description: 'The name that templates say' })
+const ConnectionPath = Type.Object({ name: ConnectionName })
+const OfQuery = Type.Object({ workspace_id: OfWorkspace })
+const Options = Type.Record(Type.String(), Type.Unknown(), {
+  description: 'By kind, see docs/sources.md: host, port, database, user, tls, ca; url; file',
+})
+const Limits = Type.Record(Type.String(), Type.Unknown(), {
+  description: 'timeout_seconds, rows, bytes, concurrent',
+})
+const Secret = Type.Union([Type.String({ maxLength: 10_000 }), Type.Null()])
+const Secrets = Type.Record(Type.String(), Secret, { description: 'Write-only: password. Null removes one' })
+const Description = Type.Union([Type.String({ maxLength: 1000 }), Type.Null()])
+
+function view(connection: Connection): ConnectionView {
+  const { name, kind, description, options, secrets, limits, created_at, updated_at } = connection
+  const hidden = Object.fromEntries(secrets.map((one) => [one.name, `•••• ${one.fingerprint}`]))
+  return {
+    name,
+    kind,
+    description,
+    options,
+    secrets: hidden,
+    limits,
+    origin: 'store',
+    created_at,
+    updated_at,
+  }
+}
+
+function sealed(
+  box: SecretBox,
+  context: { workspace_id: string; name: string },
+  field: string,
+  value: string,
+): SealedField {
+  const { workspace_id, name } = context
+  return {
+    name: field,
+    sealed: box.seal(value, connectionContext(workspace_id, name, field)),
+    fingerprint: fingerprint(value),
+  }
+}
+
+const SETTING = 'ASSAY_CONNECTION_TARGETS'
+
+/** Literal addresses are judged as they are registered, names whenever they are dialed. */
+function addressFaults(
+  { connections }: Services,
+  workspace_id: string,
+  options: Record<string, unknown>,
+): FieldError[] {
+  const targets = parseTargets(connections.targets(workspace_id))
+  const message = `is not one that this service may reach; an operator can open it with ${SETTING}`
+  if (typeof options.url === 'string') {
+    const vetted = vetUrl(options.url, targets, SETTING)
+    return vetted.ok ? [] : [{ path: 'options.url', message: vetted.fault }]
+  }
+  const host = typeof options.host === 'string' ? options.host : ''
+  if (isIP(host) === 0 || vetAddress(host, host, Number(options.port), targets)) return []
+  return [{ path: 'options.host', message }]
+}
+
+function refuseReadOnly({ connections }: Services): void {
+  if (!connections.readOnly) return
+  throw new AppError(
+    'conflict',
+    'The connections come from the file that ASSAY_CONNECTIONS names: change them there and start the service again.',
+  )
+}
+
+export const listConnections = operation({
+  name: 'listConnections',
+  tag: 'Connections',
+  summary: 'List connections, newest first',
+  scope: 'admin',
+  query: pageQuery({ workspace_id: OfWorkspace }),
+  replies: {
+    200: { description: 'A page of connections, their secrets hidden', schema: pageOf(ConnectionView) },
+  },
+  errors: ['not_found'],
+  async handle({ services, principal, query }) {
+    const workspace_id = await administered(services, principal, query.workspace_id)
+    if (services.connections.readOnly) return whole(services.connections.listFile(workspace_id))
+    const page = await services.store.listConnections({ limit: LIMIT_DEFAULT, ...query, workspace_id })
+    return { items: page.items.map(view), next_cursor: page.next_cursor }
+  },
+})
+
+export const createConnection = operation({
+  name: 'createConnection',
+  audit: 'connection.create',
+  tag: 'Connections',
+  summary: 'Add a connection',
+  description:
+    'Templates read over it with `connection` and `query`. It is not tried: `test` does that. Give a user that may only read.',
+  scope: 'admin',
+  body: Type.Object({
+    name: ConnectionName,
+    kind: Type.Enum([...CONNECTION_KINDS]),
+    description: Type.Optional(Description),
+    options: Options,
+    secrets: Type.Optional(Secrets),
+    limits: Type.Optional(Limits),
+    workspace_id: OfWorkspace,
+  }),
+  replies: { 201: { description: 'The connection', schema: ConnectionView } },
+  errors: ['not_found', 'conflict', 'name_taken'],
+  async handle({ services, principal, body, reply }) {
+    refuseReadOnly(services)
+    const workspace_id = await administered(services, principal, body.workspace_id)
+    const { kind } = body
+    const { options, errors } = readOptions(kind, body.options)
+    const { limits, errors: limitErrors } = readLimits(body.limits ?? {})
+    const secrets = body.secrets ?? {}
+    const faults = [
+      ...errors,
+      ...limitErrors,
+      ...secretFaults(kind, secrets),
+      ...addressFaults(services, workspace_id, options),
+    ]
+    if (faults.length > 0) throw invalid(faults)
+    const key = { workspace_id, name: body.name }
+    const connection = await services.store.createConnection({
+      ...key,
+      kind,
+      description: body.description ?? null,
+      options,
+      secrets: Object.entries(secrets).flatMap(([field, value]) =>
+        value === null ? [] : [sealed(services.secrets, key, field, value)],
+      ),
+      limits,
+      user_id: principal.user_id,
+    })
+    reply.code(201).header('location', `/v1alpha/connections/${body.name}`)
+    return view(connection)
+  },
+})
+
+export const changeConnection = operation({
+  name: 'changeConnection',
+  audit: 'connection.change',
+  tag: 'Connections',
+  summary: 'Change a connection',
+  description:
+    'Only what is given changes. `options`, `secrets` and `limits` change by name: null removes an option or a secret, those that are not named stay. Where the address changes (host, port, url, endpoint, tls, ca) the secrets must be given again, so that nobody can have them sent elsewhere.',
+  scope: 'admin',
+  params: ConnectionPath,
+  query: OfQuery,
+  body: Type.Object({
+    description: Type.Optional(Description),
+    options: Type.Optional(Options),
+    secrets: Type.Optional(Secrets),
+    limits: Type.Optional(Limits),
+  }),
+  replies: { 200: { description: 'The connection as it is now', schema: ConnectionView } },
+  errors: ['not_found', 'conflict'],
+  async handle({ services, principal, params, query, body }) {
+    refuseReadOnly(services)
+    const workspace_id = await administered(services, principal, query.workspace_id)
+    const key = { workspace_id, name: params.name }
+    const present = await services.store.getConnection(key)
+    if (!present) throw notFound('connection', params.name)
+    const { options, errors } = readOptions(present.kind, { ...present.options, ...body.options })
+    const { limits, errors: limitErrors } = readLimits(body.limits ?? {}, present.limits)
+    const secrets = body.secrets ?? {}
+    const faults = [
+      ...errors,
+      ...limitErrors,
+      ...secretFaults(present.kind, secrets),
+      ...addressFaults(services, workspace_id, options),
+      ...movedSecretFaults(present, options, secrets),
+    ]
+    if (faults.length > 0) throw invalid(faults)
+    const changed = await services.store.updateConnection({
+      ...key,
+      patch: {
+        ...(body.description === undefined ? {} : { description: body.description }),
+        ...(body.options === undefined ? {} : { options }),
+        ...(body.limits === undefined ? {} : { limits }),
+        secrets: Object.entries(secrets).map(([field, value]) => ({
+          name: field,
+          sealed: value === null ? null : sealed(services.secrets, key, field, value),
+        })),
+      },
+    })
+    if (!changed) throw notFound('connection', params.name)
+    return view(changed)
+  },
+})
+
+/** A secret goes to the server that it was given for: whoever names another server must know it. */
+function movedSecretFaults(
+  present: Connection,
+  options: Record<string, unknown>,
+  secrets: Record<string, string | null>,
+): FieldError[] {
+  const moved = ['host', 'port', 'url', 'endpoint', 'tls', 'ca'].some(
+    (name) => options[name] !== present.options[name],
+  )
+  if (!moved) return []
+  return present.secrets
+    .filter(({ name }) => secrets[name] === undefined)
+    .map(({ name }) => ({ path: `secrets.${name}`, message: 'must be given again, as the address changes' }))
+}
+
+export const deleteConnection = operation({
+  name: 'deleteConnection',
+  audit: 'connection.delete',
+  tag: 'Connections',
+  summary: 'Remove a connection',
+  description: 'Jobs that read over it fail from then on with `source_unavailable`.',
+  scope: 'admin',
+  params: ConnectionPath,
+  query: OfQuery,
+  replies: { 204: { description: 'It is gone' } },
+  errors: ['not_found', 'conflict'],
+  async handle({ services, principal, params, query, reply }) {
+    refuseReadOnly(services)
+    const workspace_id = await administered(services, principal, query.workspace_id)
+    if (!(await services.store.deleteConnection({ workspace_id, name: params.name })))
+      throw notFound('connection', params.name)
+    return reply.code(204).send()
+  },
+})
+
+const Tested = Type.Object({
+  ok: Type.Boolean(),
+  server: Type.Union([Type.String(), Type.Null()], { description: 'Who answered' }),
+  read_only: Type.Union([Type.String(), Type.Null()], {
+    description: 'What keeps queries from writing there',
+  }),
+  detail: Type.Union([Type.String(), Type.Null()], { description: 'Why it cannot be used' }),
+  elapsed_ms: Type.Number(),
+})
+
+export const testConnection = operation({
+  name: 'testConnection',
+  audit: null,
+  tag: 'Connections',
+  summary: 'Try a connection',
+  description:
+    'Connects from the same sandboxed process that jobs run in, asks the server for its version, and goes.',
+  scope: 'admin',
+  params: ConnectionPath,
+  query: OfQuery,
+  idempotent: false,
+  replies: { 200: { description: 'Whether it can be used', schema: Tested } },
+  errors: ['not_found', 'workspace_busy'],
+  async handle({ services, principal, params, query, signal }) {
+    const workspace_id = await administered(services, principal, query.workspace_id)
+    const failed = (detail: string, elapsed_ms = 0) => ({
+      ok: false,
+      server: null,
+      read_only: null,
+      detail,
+      elapsed_ms,
+    })
+    let connection: OpenConnection | null
+    try {
+      connection = await services.connections.open(workspace_id, params.name)
+    } catch (error) {
+      if (error instanceof AppError) throw error
+      const detail =
+        error instanceof SecretError
+          ? 'Its secrets cannot be opened: give them again.'
+          : (error as Error).message
+      return failed(detail)
+    }
+    if (!connection) throw notFound('connection', params.name)
+    const began = services.clock.monotonic()
+    const roots = await rootsOf(services, { ...principal, workspace_id })
+    const found = await services.pool
+      .probe({ kind: 'probe', connection, roots }, { workspace_id, signal: signal() })
+      .catch((error: Error) => {
+        if (error instanceof AppError) throw error
+        return { ok: false as const, detail: error.message }
+      })
+    const elapsed_ms = Math.round(services.clock.monotonic() - began)
+    if (!found.ok) return failed(found.detail, elapsed_ms)
+    return { ok: true, server: found.server, read_only: found.read_only, detail: null, elapsed_ms }
+  },
+})

@@ -1,0 +1,372 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { connect } from 'node:net'
+import path from 'node:path'
+import { json } from 'node:stream/consumers'
+import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { createClient } from '@assay/client/client'
+import { DEFAULT_WORKSPACE } from '@assay/model/token'
+import { type Harness, openHarness } from '../harness.ts'
+
+const AT = '/v1alpha/files'
+const TABLE = 'day,n\n2024-01-01,3\n2024-01-02,5\n'
+
+const put = (h: Harness, file: string, body: string, headers: Record<string, string> = {}, token?: string) =>
+  h.ask('PUT', `${AT}/${file}`, {
+    body,
+    headers,
+    type: 'application/octet-stream',
+    ...(token ? { token } : {}),
+  })
+
+function incoming(h: Harness): string[] {
+  const folder = path.join(h.folder, 'files/.incoming')
+  return existsSync(folder)
+    ? readdirSync(folder, { recursive: true })
+        .map(String)
+        .filter((name) => name.includes('.'))
+    : []
+}
+
+test('a file that is put can be listed, read, replaced and deleted', async (t) => {
+  const h = await openHarness(t, { pool: 'real' })
+  const created = await put(h, 'sales/K%C3%A4ufe.csv', TABLE)
+  assert.equal(created.status, 201)
+  const { sha256, columns, ...file } = created.json()
+  assert.deepEqual(columns, [
+    { name: 'day', type: 'DATE' },
+    { name: 'n', type: 'BIGINT' },
+  ])
+  assert.match(sha256, /^[0-9a-f]{64}$/)
+  assert.equal(file.file, 'uploads/sales/Käufe.csv')
+  assert.equal(created.headers.etag, file.etag)
+  assert.equal(created.headers.location, `${AT}/sales/K%C3%A4ufe.csv`)
+  assert.deepEqual((await h.ask('GET', AT)).json(), { items: [file], next_cursor: null })
+
+  const read = await h.ask('GET', `${AT}/sales/Ka%CC%88ufe.csv`, { token: h.tokens.viewer })
+  assert.equal(read.text, TABLE, 'names that look alike are the same')
+  assert.equal(read.headers['content-type'], 'text/csv; charset=utf-8')
+  assert.match(String(read.headers['content-disposition']), /^attachment; .*UTF-8''K%C3%A4ufe\.csv$/)
+  const head = await h.ask('HEAD', `${AT}/sales/K%C3%A4ufe.csv`)
+  assert.deepEqual([head.status, head.text, head.headers['content-length']], [200, '', String(TABLE.length)])
+
+  const replaced = await put(h, 'sales/K%C3%A4ufe.csv', `${TABLE}2024-01-03,1\n`)
+  assert.equal(replaced.status, 200)
+  assert.notEqual(replaced.json().etag, file.etag)
+  assert.equal((await h.ask('DELETE', `${AT}/sales/K%C3%A4ufe.csv`)).status, 204)
+  const trail = (await h.ask('GET', '/v1alpha/audit')).json().items as { action: string; object_id: string }[]
+  assert.deepEqual(
+    trail.filter(({ action }) => action === 'file.read').map(({ object_id }) => object_id),
+    ['sales/Käufe.csv'],
+  )
+  assert.equal((await h.ask('GET', `${AT}/sales/K%C3%A4ufe.csv`)).json().code, 'not_found')
+  assert.equal((await h.ask('DELETE', `${AT}/sales/K%C3%A4ufe.csv`)).json().code, 'not_found')
+})
+
+test('viewers read and analysts write', async (t) => {
+  const h = await openHarness(t, { pool: 'real' })
+  assert.equal((await put(h, 'a.csv', TABLE, {}, h.tokens.viewer)).json().code, 'forbidden')
+  assert.equal((await put(h, 'a.csv', TABLE, {}, h.tokens.analyst)).status, 201)
+  assert.equal((await h.ask('DELETE', `${AT}/a.csv`, { token: h.tokens.viewer })).json().code, 'forbidden')
+  assert.equal((await h.ask('GET', `${AT}/a.csv`, { token: null })).json().code, 'unauthorized')
+})
+
+test('workspaces see their own files only, and a deleted one leaves none to its successor', async (t) => {
+  const h = await openHarness(t, { pool: 'real' })
+  const create = () => h.ask('POST', '/v1alpha/workspaces', { body: { workspace_id: 'sales' } })
+  await create()
+  const other = await h.token('sales', ['admin'])
+  await put(h, 'a.csv', TABLE, {}, other)
+  assert.equal((await h.ask('GET', AT)).json().items.length, 0)
+  assert.equal((await h.ask('GET', `${AT}/a.csv`)).status, 404)
+  assert.equal((await h.ask('GET', `${AT}/../sales/a.csv`)).status, 404)
+  assert.equal((await h.ask('DELETE', '/v1alpha/workspaces/sales')).status, 204)
+  await create()
+  assert.deepEqual((await h.ask('GET', AT, { token: await h.token('sales', ['viewer']) })).json().items, [])
+})
+
+test('a list comes in pages, by path, below a prefix', async (t) => {
+  const h = await openHarness(t, { pool: 'real' })
+  for (const name of ['b/2.csv', 'b/1.csv', 'a.csv', 'c.csv']) await put(h, name, TABLE)
+  const first = (await h.ask('GET', `${AT}?limit=3`)).json()
+  assert.deepEqual(
+    first.items.map((file: { path: string }) => file.path),
+    ['a.csv', 'b/1.csv', 'b/2.csv'],
+  )
+  const rest = (await h.ask('GET', `${AT}?limit=3&cursor=${first.next_cursor}`)).json()
+  assert.deepEqual([rest.items.length, rest.next_cursor], [1, null])
+  for (const cursor of ['AAAA', Buffer.from('["jobs","2026-01-01",1]').toString('base64url')]) {
+    const refused = await h.ask('GET', `${AT}?cursor=${cursor}`)
+    assert.deepEqual([refused.status, refused.json().errors[0].path], [422, 'cursor'])
+  }
+  assert.equal((await h.ask('GET', `${AT}?prefix=b/`)).json().items.length, 2)
+})
+
+const BAD: [string, string, string | Buffer, RegExp, number | undefined][] = [
+  ['a row of numbers for a header', 'a.csv', '1,2\n3,4\n', /no header/, 1],
+  ['rows of several lengths', 'a.csv', 'a,b\n1,2\n1,2,3,4\n"x', /number of columns/, undefined],
+  ['what is not UTF-8', 'a.csv', Buffer.from('a,b\nx,\xe4\n', 'latin1'), /not UTF-8/, 2],
+  ['no JSON', 'a.json', '[1,\n2,\n]', /no JSON: a value/, 3],
+  ['no NDJSON', 'a.ndjson', '{"a":1}\n{"a":1', /cut off/, 2],
+  ['no Parquet', 'a.parquet', TABLE, /PAR1/, undefined],
+  [
+    'a footer that is none',
+    'a.parquet',
+    `PAR1${'\x08'.repeat(20)}\x08\0\0\0PAR1`,
+    /cannot be read/,
+    undefined,
+  ],
+  ['what is packed badly', 'a.csv.gz', gzipSync(TABLE).subarray(0, -3), /gzip/, undefined],
+  ['an empty file', 'a.csv', '', /empty/, 1],
+]
+for (const [what, file, body, message, line] of BAD) {
+  test(`refuses ${what} with its place, and keeps the file that was there`, async (t) => {
+    const h = await openHarness(t, { pool: 'real' })
+    const address = await h.api.listen()
+    const send = (content: string | Buffer) =>
+      fetch(`${address}${AT}/${file}`, {
+        method: 'PUT',
+        body: Buffer.from(content) as Uint8Array<ArrayBuffer>,
+        headers: { authorization: `Bearer ${h.tokens.analyst}` },
+      })
+    const answer = await send(body)
+    const problem = (await answer.json()) as { errors: { message: string; line?: number }[] }
+    assert.equal(answer.status, 422)
+    assert.match(problem.errors[0]!.message, message)
+    assert.equal(problem.errors[0]!.line, line)
+    assert.ok(!JSON.stringify(problem).includes(h.folder), 'no path of the service')
+    assert.deepEqual((await h.ask('GET', AT)).json().items, [])
+    assert.deepEqual(incoming(h), [])
+  })
+}
+
+test('paths that no upload may bear are a 422 to put and a 404 to read', async (t) => {
+  const h = await openHarness(t)
+  for (const file of [
+    'a.txt',
+    '.a.csv',
+    '%2e%2e%2fa.csv',
+    'a%2F..%2Fb.csv',
+    'a%5Cb.csv',
+    'a%0A.csv',
+    'a//b.csv',
+    '%00.csv',
+  ]) {
+    const answer = await put(h, file, TABLE)
+    assert.equal(answer.status, 422, file)
+    const read = await h.ask('GET', `${AT}/${file}`)
+    assert.ok(read.status === 404 || read.status === 422, file)
+  }
+})
+
+test('conditions are kept: nothing is replaced or deleted that the client has not seen', async (t) => {
+  const h = await openHarness(t, { pool: 'real' })
+  const { etag } = (await put(h, 'a.csv', TABLE, { 'if-none-match': '*' })).json()
+  assert.equal((await put(h, 'a.csv', TABLE, { 'if-none-match': '*' })).json().code, 'precondition_failed')
+  assert.equal((await put(h, 'a.csv', TABLE, { 'if-match': '"other"' })).status, 412)
+  assert.equal((await put(h, 'b.csv', TABLE, { 'if-match': etag })).status, 412)
+  const next = (await put(h, 'a.csv', TABLE, { 'if-match': `"other", ${etag}` })).json()
+  assert.equal((await h.ask('DELETE', `${AT}/a.csv`, { headers: { 'if-match': etag } })).status, 412)
+  assert.equal((await h.ask('GET', `${AT}/a.csv`, { headers: { 'if-none-match': next.etag } })).status, 304)
+  assert.equal((await h.ask('DELETE', `${AT}/a.csv`, { headers: { 'if-match': next.etag } })).status, 204)
+})
+
+test('parts of a file are read by ranges', async (t) => {
+  const h = await openHarness(t, { pool: 'real' })
+  const { etag } = (await put(h, 'a.csv', TABLE)).json()
+  const part = async (range: string, more: Record<string, string> = {}) => {
+    const { status, text, headers } = await h.ask('GET', `${AT}/a.csv`, { headers: { range, ...more } })
+    return [status, text, headers['content-range']]
+  }
+  assert.deepEqual(await part('bytes=0-2'), [206, 'day', `bytes 0-2/${TABLE.length}`])
+  assert.deepEqual(await part('bytes=-3'), [
+    206,
+    ',5\n',
+    `bytes ${TABLE.length - 3}-${TABLE.length - 1}/${TABLE.length}`,
+  ])
+  assert.equal((await part('bytes=4-'))[1], TABLE.slice(4))
+  assert.equal((await part('bytes=4-9999'))[1], TABLE.slice(4))
+  for (const all of ['bytes=2-1', 'bytes=0-1,3-4', 'lines=1-2', 'bytes=-'])
+    assert.deepEqual(await part(all), [200, TABLE, undefined], all)
+  assert.deepEqual(await part('bytes=0-2', { 'if-range': '"other"' }), [200, TABLE, undefined])
+  assert.equal((await part('bytes=0-2', { 'if-range': etag }))[0], 206)
+  const [status, , length] = await part('bytes=99-')
+  assert.deepEqual([status, length], [416, `bytes */${TABLE.length}`])
+  assert.equal((await part('bytes=-0'))[0], 416)
+})
+
+test('what is too large is refused before it is sent, and as it comes', async (t) => {
+  const h = await openHarness(t, { pool: 'real' })
+  const address = new URL(await h.api.listen())
+  const headers = { authorization: `Bearer ${h.tokens.analyst}` }
+  const announced = httpRequest(new URL(`${AT}/a.csv`, address), {
+    method: 'PUT',
+    headers: { ...headers, 'content-length': 2e6 },
+  })
+  announced.on('error', () => undefined).flushHeaders()
+  const [early] = await once(announced, 'response')
+  assert.equal(early.statusCode, 413)
+  announced.destroy()
+  const endless = httpRequest(new URL(`${AT}/a.csv`, address), { method: 'PUT', headers })
+  endless.on('error', () => undefined)
+  const answered = once(endless, 'response')
+  const line = Buffer.from(`${'x'.repeat(999)}\n`)
+  endless.write('name\n')
+  const over = new AbortController()
+  void answered.then(() => over.abort())
+  while (!over.signal.aborted && endless.write(line)) await new Promise((resolve) => setImmediate(resolve))
+  const [late] = await answered
+  assert.equal(late.statusCode, 413)
+  late.resume()
+  endless.destroy()
+  assert.deepEqual((await h.ask('GET', AT)).json().items, [])
+  assert.deepEqual(incoming(h), [])
+})
+
+test('more than the quota of the workspace is refused, ahead where the length is said', async (t) => {
+  const h = await openHarness(t, { pool: 'real' })
+  const large = `name\n${'x'.repeat(899_000)}\n`
+  for (const name of ['a.csv', 'b.csv', 'c.csv']) assert.equal((await put(h, name, large)).status, 201)
+  assert.equal((await put(h, 'd.csv', large)).json().code, 'quota_exceeded')
+  assert.equal((await put(h, 'a.csv', large)).status, 200, 'in the place of another it fits')
+})
+
+/** A PUT whose body is written piece by piece. */
+function slowly(h: Harness, address: URL, file: string) {
+  const headers = { authorization: `Bearer ${h.tokens.analyst}` }
+  const upload = httpRequest(new URL(`${AT}/${file}`, address), { method: 'PUT', headers })
+  upload.on('error', () => undefined)
+  const answered = (async () => {
+    const [response] = (await once(upload, 'response')) as [IncomingMessage]
+    return { status: response.statusCode, body: (await json(response)) as { code?: string } }
+  })()
+  return { upload, answered }
+}
+
+test('a workspace may have caps of its own, which files keep that come in at once', async (t) => {
+  const h = await openHarness(t, { pool: 'real' })
+  const address = new URL(await h.api.listen())
+  const table = (bytes: number): string => `name\n${'x'.repeat(bytes - 6)}\n`
+  const caps = (own: object) => h.ask('PATCH', '/v1alpha/workspaces/default', { body: own })
+  assert.equal((await caps({ max_file_bytes: 3000, max_files_bytes: 5000 })).json().max_files_bytes, 5000)
+  assert.equal((await put(h, 'a.csv', table(3001))).json().code, 'payload_too_large')
+  assert.equal((await put(h, 'a.csv', table(2000))).status, 201)
+
+  const first = slowly(h, address, 'b.csv')
+  first.upload.write(table(1900))
+  const folder = path.join(h.folder, 'files/.incoming')
+  const come = (): number =>
+    incoming(h).reduce((sum, name) => sum + statSync(path.join(folder, name)).size, 0)
+  while (come() < 1900) await new Promise((resolve) => setImmediate(resolve))
+  const second = slowly(h, address, 'c.csv')
+  second.upload.write(table(1900))
+  const refused = await second.answered
+  assert.deepEqual([refused.status, refused.body.code], [413, 'quota_exceeded'], 'while it comes')
+  second.upload.destroy()
+  const same = slowly(h, address, 'b.csv')
+  same.upload.write(table(2500))
+  same.upload.end()
+  assert.equal((await same.answered).status, 201, 'of two at one path one will stay')
+  first.upload.end()
+  assert.equal((await first.answered).status, 200)
+
+  assert.equal((await put(h, 'a.csv', table(2900))).status, 200, 'in the place of what was there')
+  assert.equal((await put(h, 'c.csv', table(300))).json().code, 'quota_exceeded')
+  assert.equal((await h.ask('DELETE', `${AT}/b.csv`)).status, 204)
+  assert.equal((await put(h, 'c.csv', table(2000))).status, 201)
+  await caps({ max_file_bytes: null, max_files_bytes: null })
+  assert.equal((await put(h, 'd.csv', table(9000))).status, 201, 'the settings hold again')
+  assert.equal((await caps({ max_file_bytes: -1 })).status, 422)
+})
+
+test('an upload that is cut off in the middle leaves what was there, and nothing else', async (t) => {
+  const h = await openHarness(t, { pool: 'real' })
+  const { etag } = (await put(h, 'a.csv', TABLE)).json()
+  const address = new URL(await h.api.listen())
+  for (const head of ['content-length: 100000', 'transfer-encoding: chunked']) {
+    const socket = connect(Number(address.port), address.hostname)
+    socket.on('error', () => undefined)
+    const body = head.startsWith('c') ? TABLE : `${TABLE.length.toString(16)}\r\n${TABLE}\r\n`
+    socket.write(
+      `PUT ${AT}/a.csv HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${h.tokens.analyst}\r\n${head}\r\n\r\n${body}`,
+    )
+    while (incoming(h).length === 0) await new Promise((resolve) => setImmediate(resolve))
+    assert.deepEqual((await h.ask('GET', AT)).json().items.length, 1, 'nothing is seen of it')
+    socket.destroy()
+    while (incoming(h).length > 0) await new Promise((resolve) => setImmediate(resolve))
+    assert.equal((await h.ask('GET', `${AT}/a.csv`)).headers.etag, etag)
+  }
+})
+
+test('a file that was put is a choice for file variables, and read by the templates that name it', async (t) => {
+  const h = await openHarness(t, { pool: 'real' })
+  const client = createClient({ url: await h.api.listen(), token: h.tokens.admin })
+  const source = [
+    '---',
+    'variables:',
+    '  f: { type: file, required: true }',
+    'sources:',
+    '  t: { file: "{{ vars.f }}" }',
+    '---',
+    '```sql total',
+    'select sum(n) as n, count(*) as days from t',
+    '```',
+    'Sum {{ total | first: "n" }} of {{ total | first: "days" }}',
+  ].join('\n')
+  await client.templates.put('totals', source)
+  for (const name of ['2024/a.csv', '2024/b.csv']) await client.files.put(name, TABLE)
+  const { choices } = await client.templates.choices('totals', 'f')
+  assert.ok(choices.includes('uploads/2024/a.csv'))
+  const one = await client.templates.preview(source, { f: 'uploads/2024/a.csv' })
+  assert.match(one.markdown, /Sum 8 of 2/)
+  const all = await client.templates.preview(source, { f: 'uploads/2024/*.csv' })
+  assert.match(all.markdown, /Sum 16 of 4/)
+  assert.match(all.markdown, /uploads\/2024\/b\.csv/, 'the lineage names it as the template does')
+  await assert.rejects(
+    client.templates.preview(source, { f: 'uploads/none.csv' }),
+    /There is no upload "uploads\/none\.csv"/,
+  )
+  assert.equal((await client.files.list({ prefix: '2024/' })).items.length, 2)
+  assert.equal(await (await client.files.read('2024/a.csv', { range: [0, 2] })).text(), 'day')
+  await client.files.delete('2024/a.csv')
+  assert.equal((await h.parts.files.list(DEFAULT_WORKSPACE)).length, 1)
+})
+
+test('an upload waits for one of the checks that another workspace has in line, and no more', async (t) => {
+  const { ask, parts, store, token } = await openHarness(t, { pool: 'real' })
+  await store.createWorkspace({ workspace_id: 'guests', name: 'Guests', data_folder: null })
+  const guest = await token('guests', ['analyst'])
+  const body = Array.from({ length: 40 }, (_, index) => `\`\`\`sql b${index}\nselect 1 as a\n\`\`\`\n`).join(
+    '',
+  )
+  const ended: string[] = []
+  const describe = parts.pool!.describe.bind(parts.pool!)
+  const inLine = Promise.withResolvers<void>()
+  t.mock.method(parts.pool!, 'describe', (...given: Parameters<typeof describe>) => {
+    const described = describe(...given)
+    inLine.resolve()
+    return described.finally(() => ended.push('upload'))
+  })
+  const check = parts.pool!.check.bind(parts.pool!)
+  const submitted = Promise.withResolvers<void>()
+  let count = 0
+  t.mock.method(parts.pool!, 'check', (...given: Parameters<typeof check>) => {
+    const checked = check(...given)
+    count += 1
+    if (count === 8) submitted.resolve()
+    return checked.finally(() => ended.push('check'))
+  })
+  const checks = Array.from({ length: 8 }, () =>
+    ask('POST', '/v1alpha/jobs/templates/check', { token: guest, body, type: 'text/markdown' }),
+  )
+  await submitted.promise
+  const put = ask('PUT', `${AT}/small.csv`, { body: 'a,b\n1,2\n', type: 'text/csv' })
+  await inLine.promise
+  const before = ended.length
+  assert.equal((await put).status, 201)
+  assert.ok(ended.indexOf('upload') <= before + 1, ended.join())
+  for (const { status } of await Promise.all(checks)) assert.equal(status, 200)
+})

@@ -1,0 +1,286 @@
+/**
+ * Uploads: a file comes in as it is sent, is looked at on the way and read once as an analysis would read it, and only
+ * then takes its place. What is there is read with ranges, and changed only under the conditions that the client sets.
+ */
+import { rm } from 'node:fs/promises'
+import path from 'node:path'
+import { Readable } from 'node:stream'
+import { sourceOf } from '@assay/engine/reading/lookup'
+import { TaskError } from '@assay/engine/run/pool'
+import { AppError, notFound } from '@assay/model/errors'
+import { mediaTypeOf, normalPath, StoredFile, vetUploadPath } from '@assay/model/file'
+import Type from 'typebox'
+import {
+  type Arrival,
+  type ByteRange,
+  type Conditions,
+  type Limits,
+  type Staged,
+  vetConditions,
+} from '../../files/files.ts'
+import { badFile, receive } from '../../files/receive.ts'
+import { LIMIT_DEFAULT, pageOf, pageQuery } from '../http/fields.ts'
+import { matchesTag } from '../http/negotiate.ts'
+import { ANY_TYPE, type Call, operation } from '../http/route.ts'
+import { invalid } from '../http/validate.ts'
+
+/** A minute without a byte ends an upload. */
+const IDLE_MS = 60_000
+
+const FilePath = Type.Object({
+  path: Type.String({ minLength: 1, maxLength: 1000, description: 'Folders divided by "/", at most 7 deep' }),
+})
+
+const PutFile = Type.Object(
+  {
+    ...StoredFile.properties,
+    sha256: Type.String({ description: 'Of the bytes as they were sent, in hex' }),
+    columns: Type.Array(Type.Object({ name: Type.String(), type: Type.String() }), {
+      description: 'As an analysis reads it',
+    }),
+  },
+  { title: 'NewFile' },
+)
+
+/** The path in its one form; a 422 for one that no upload may bear. */
+function requirePath(given: string): string {
+  const file = normalPath(given)
+  const fault = vetUploadPath(file)
+  if (fault !== null) throw invalid([{ path: 'path', message: fault }])
+  return file
+}
+
+/** For reading: what no upload may bear is simply not there. */
+function pathOf(given: string): string {
+  const file = normalPath(given)
+  if (vetUploadPath(file) !== null) throw notFound('file', given)
+  return file
+}
+
+function conditionsOf({ headers }: Call['request']): Conditions {
+  return { match: headers['if-match'] ?? null, noneMatch: headers['if-none-match'] ?? null }
+}
+
+/** What the workspace may have: its own caps, else the settings'. */
+async function limitsOf({ services, principal }: Call): Promise<Limits> {
+  const { files, store } = services
+  const own = await store.getWorkspace(principal.workspace_id)
+  return {
+    file: own?.max_file_bytes ?? files.limits.file,
+    quota: own?.max_files_bytes ?? files.limits.quota,
+  }
+}
+
+/** Everything that can be refused before the first byte. */
+async function arrive(call: Call, file: string, limits: Limits): Promise<Arrival> {
+  const { services, principal, request } = call
+  const { files } = services
+  const coding = request.headers['content-encoding'] ?? 'identity'
+  if (coding.toLowerCase() !== 'identity')
+    throw new AppError('unsupported_media_type', 'Send the file as it is, without Content-Encoding.')
+  vetConditions(await files.find(principal.workspace_id, file), conditionsOf(request))
+  const length = Number(request.headers['content-length'] ?? 0)
+  return files.arrive(principal.workspace_id, file, length, limits)
+}
+
+/** The columns, learnt in the sandbox by the reader that analyses use; a 422 with its reason. */
+async function columnsOf(
+  call: Call,
+  file: string,
+  staged: Staged,
+): Promise<{ name: string; type: string }[]> {
+  const { services, principal, signal } = call
+  const name = path.basename(staged.file)
+  const template = sourceOf('upload', `---\nsources:\n  upload: { file: "${name}" }\n---\n`)
+  const roots = { sample: {}, data: path.dirname(staged.file) }
+  const { workspace_id } = principal
+  const { sources } = await services.pool
+    .describe({ kind: 'describe', template, roots }, { workspace_id, signal: signal() })
+    .catch((error: unknown) => {
+      if (!(error instanceof TaskError)) throw error
+      throw new AppError('stopping', 'The file could not be read in time: send it again.', { cause: error })
+    })
+  const found = sources.upload
+  if (found && 'columns' in found)
+    return found.columns.map((column) => ({ name: column.name, type: column.database_type }))
+  const reason = (found?.error ?? '').replace(/^.*? cannot be read: /s, '').replaceAll(name, file)
+  throw badFile(file, { message: `cannot be read: ${reason.replace(/[.\s]+$/, '')}` })
+}
+
+export const putFile = operation({
+  name: 'putFile',
+  audit: 'file.put',
+  tag: 'Files',
+  summary: 'Upload a file, or replace one',
+  description:
+    'The body is the file itself: CSV, TSV, JSON, NDJSON (text also packed with gzip) or Parquet, by the ending of the path. ' +
+    'It is checked as it comes; what is bad is refused with the place of the fault, and what is cut off leaves nothing. ' +
+    'Templates name it `uploads/PATH`. `If-Match` and `If-None-Match: *` are kept.',
+  scope: 'analyst',
+  params: FilePath,
+  bodyType: ANY_TYPE,
+  replies: {
+    200: { description: 'It was replaced', schema: PutFile },
+    201: { description: 'It is new', schema: PutFile },
+  },
+  errors: [
+    'conflict',
+    'payload_too_large',
+    'precondition_failed',
+    'quota_exceeded',
+    'request_timeout',
+    'stopping',
+    'unsupported_media_type',
+    'workspace_busy',
+  ],
+  async handle(call) {
+    const { services, principal, params, request, reply } = call
+    const { files } = services
+    const file = requirePath(params.path)
+    const limits = await limitsOf(call)
+    const arrival = await arrive(call, file, limits)
+    try {
+      const staged = await receive(request.raw, {
+        path: file,
+        folder: await files.staging(),
+        arrival,
+        most: limits.file,
+        idleMs: IDLE_MS,
+      })
+      try {
+        const columns = await columnsOf(call, file, staged)
+        const { workspace_id } = principal
+        const put = await files.put(workspace_id, file, staged, conditionsOf(request), limits)
+        reply.header('etag', put.file.etag)
+        if (put.isNew) reply.code(201).header('location', addressOf(file))
+        return { ...put.file, sha256: staged.sha256, columns }
+      } finally {
+        await rm(staged.file, { force: true })
+      }
+    } finally {
+      arrival.end()
+    }
+  },
+})
+
+function addressOf(file: string): string {
+  return `/v1alpha/files/${file.split('/').map(encodeURIComponent).join('/')}`
+}
+
+export const listFiles = operation({
+  name: 'listFiles',
+  tag: 'Files',
+  summary: 'List the uploads of the workspace',
+  description: 'By path. Files of the data folder are the operator’s and are not listed here.',
+  scope: 'viewer',
+  query: pageQuery({
+    prefix: Type.Optional(Type.String({ maxLength: 1000, description: 'What the path begins with' })),
+  }),
+  replies: { 200: { description: 'A page of files', schema: pageOf(StoredFile) } },
+  async handle({ services, principal, query }) {
+    const { prefix = '', limit = LIMIT_DEFAULT, cursor } = query
+    const after = cursor === undefined ? '' : Buffer.from(cursor, 'base64url').toString('utf8')
+    if (cursor !== undefined && vetUploadPath(after) !== null)
+      throw invalid([{ path: 'cursor', message: 'must be a next_cursor of this list' }])
+    const all = await services.files.list(principal.workspace_id)
+    const rest = all.filter((file) => file.path.startsWith(prefix) && file.path > after)
+    const items = rest.slice(0, limit)
+    const last = rest.length > items.length ? items.at(-1) : undefined
+    return { items, next_cursor: last ? Buffer.from(last.path).toString('base64url') : null }
+  },
+})
+
+/** The one range that is asked for; null: all of it, as where several are. Throws where the file has no such bytes. */
+function rangeOf(header: string | undefined, bytes: number): ByteRange | null {
+  const match = /^bytes=(\d*)-(\d*)$/.exec(header?.trim() ?? '')
+  if (!match || (match[1] === '' && match[2] === '')) return null
+  const [, from = '', to = ''] = match
+  const first = from === '' ? Math.max(0, bytes - Number(to)) : Number(from)
+  const last = from === '' || to === '' ? bytes - 1 : Math.min(Number(to), bytes - 1)
+  if (from !== '' && to !== '' && Number(to) < Number(from)) return null
+  if (first > last)
+    throw new AppError('range_not_satisfiable', `The file has ${bytes} bytes: ask for some of them.`, {
+      headers: { 'content-range': `bytes */${bytes}` },
+    })
+  return { first, last }
+}
+
+/** RFC 6266: the name for those that know only ASCII, and as it is. */
+function disposition(file: string): string {
+  const name = path.posix.basename(file)
+  return `attachment; filename="${name.replaceAll(/[^\x20-\x7e]|["\\%]/g, '_')}"; filename*=UTF-8''${encodeURIComponent(name).replaceAll(/['()*]/g, (character) => `%${character.charCodeAt(0).toString(16)}`)}`
+}
+
+export const getFile = operation({
+  name: 'getFile',
+  tag: 'Files',
+  summary: 'Read an upload',
+  description:
+    'The bytes as they were sent; with `Range` a part of them, with `If-None-Match` only what is new.',
+  scope: 'viewer',
+  params: FilePath,
+  replies: {
+    200: { description: 'The bytes', media: ['application/octet-stream'] },
+    206: { description: 'Those that Range asks for', media: ['application/octet-stream'] },
+    304: { description: 'It is the one that If-None-Match names' },
+  },
+  errors: ['not_found', 'range_not_satisfiable'],
+  async handle(call) {
+    const { services, principal, params, request, reply } = call
+    const file = pathOf(params.path)
+    const found = await services.files.open(principal.workspace_id, file)
+    if (found === null) throw notFound('file', file)
+    const { about } = found
+    try {
+      reply.headers({
+        etag: about.etag,
+        'last-modified': new Date(about.updated_at).toUTCString(),
+        'cache-control': 'private, no-cache',
+      })
+      if (matchesTag(request.headers['if-none-match'], about.etag)) {
+        await found.close()
+        return await reply.code(304).send()
+      }
+      const ifRange = request.headers['if-range']
+      const whole = ifRange !== undefined && ifRange !== about.etag
+      const range = whole ? null : rangeOf(request.headers.range, about.bytes)
+      const length = range === null ? about.bytes : range.last - range.first + 1
+      reply.headers({
+        'accept-ranges': 'bytes',
+        'content-disposition': disposition(file),
+        'content-type': mediaTypeOf(file),
+        'content-length': String(length),
+      })
+      if (range) reply.code(206).header('content-range', `bytes ${range.first}-${range.last}/${about.bytes}`)
+      if (request.method === 'HEAD') {
+        await found.close()
+        return await reply.send(Readable.from([]))
+      }
+      // Before it is sent: who goes away with half of it has read that half.
+      services.audit.note(services.audit.record('file.read', call))
+      return await reply.send(await found.read(range))
+    } catch (error) {
+      await found.close().catch(() => undefined)
+      throw error
+    }
+  },
+})
+
+export const deleteFile = operation({
+  name: 'deleteFile',
+  audit: 'file.delete',
+  tag: 'Files',
+  summary: 'Delete an upload',
+  description: 'With `If-Match` only the one that it names. A job that reads it now may fail.',
+  scope: 'analyst',
+  params: FilePath,
+  replies: { 204: { description: 'It is gone' } },
+  errors: ['not_found', 'precondition_failed'],
+  async handle({ services, principal, params, request, reply }) {
+    const file = pathOf(params.path)
+    const { match } = conditionsOf(request)
+    if (!(await services.files.remove(principal.workspace_id, file, { match, noneMatch: null })))
+      throw notFound('file', file)
+    return reply.code(204).send()
+  },
+})

@@ -1,0 +1,253 @@
+/** For tests: the API on a real SQLite store in a folder of its own, with tokens of each scope. */
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { after, type TestContext } from 'node:test'
+import { createCatalog } from '@assay/engine/reading/catalog'
+import { createPool, type Pool } from '@assay/engine/run/pool'
+import { type Clock, systemClock } from '@assay/model/clock'
+import { uuidv7 } from '@assay/model/ids'
+import type { Findings } from '@assay/model/insight'
+import { DEFAULT_WORKSPACE, type Scope } from '@assay/model/token'
+import { parseTargets } from '@assay/net/target'
+import { openStore } from '@assay/store/open'
+import type { Store } from '@assay/store/store'
+import { openBook } from '../connections/book.ts'
+import { openFiles } from '../files/open.ts'
+import { silentLog } from '../runtime/log.ts'
+import { createMetrics } from '../runtime/metrics.ts'
+import { hashToken, newToken, SecretBox } from '../runtime/secrets.ts'
+import type { ApiParts } from './http/parts.ts'
+import { type Api, createApi } from './server.ts'
+
+/** A pool that no test may reach: one that does asks for the real one. */
+const noPool = new Proxy({} as Pool, {
+  get: (_, name) => {
+    throw new Error(`the pool's ${String(name)} was not expected`)
+  },
+})
+
+const TEMPLATE = `---
+title: Hello {{ vars.who }}
+description: Greets somebody.
+tags: [greeting]
+variables:
+  who: { type: string, default: world, max_length: 20 }
+  times: { type: integer, default: 1, min: 1, max: 9 }
+  mood: { type: string, enum: [glad, sad] }
+---
+# Hello {{ vars.who }}
+`
+
+/** Whatever an answer holds: tests say what they expect of it. */
+// oxlint-disable-next-line typescript/no-explicit-any
+export type Json = any
+
+export interface Answer {
+  status: number
+  headers: Record<string, string | string[] | number | undefined>
+  text: string
+  /** Parsed at each reading; of a problem as of anything else. */
+  json(): Json
+}
+
+interface Asked {
+  /** The admin's unless given; null: none. */
+  token?: string | null
+  /** Sent as JSON where it is no string. */
+  body?: unknown
+  type?: string
+  headers?: Record<string, string>
+}
+
+export interface Harness {
+  api: Api
+  store: Store
+  secrets: SecretBox
+  parts: ApiParts
+  tokens: Record<Scope, string>
+  /** A folder of this test's own, removed afterwards. */
+  folder: string
+  ask(method: string, url: string, asked?: Asked): Promise<Answer>
+  token(workspace_id: string, scopes: Scope[]): Promise<string>
+  /** Runs a job to its end as a worker would: claimed, started, completed with the findings. */
+  complete(assignment_id: string, findings?: Partial<Findings>): Promise<string>
+}
+
+export interface HarnessOptions {
+  clock?: Clock
+  pool?: 'real'
+  /** Of a PostgreSQL database that is empty; SQLite unless given. */
+  store?: string
+  parts?: Partial<ApiParts>
+}
+
+export async function openHarness(test: TestContext, options: HarnessOptions = {}): Promise<Harness> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'assay-api-'))
+  const clock = options.clock ?? systemClock
+  const store = await openStore({ url: options.store ?? '', home: folder, clock, publicUrl: null })
+  const shipped = path.join(folder, 'templates')
+  await writeTemplate(shipped)
+  const real = options.pool === 'real'
+  const own = real && clock !== systemClock ? openPool(clock, folder) : null
+  const pool = real ? (own ?? (await sharedPool())) : noPool
+  const secrets = new SecretBox([Buffer.alloc(32, 7)])
+  const parts: ApiParts = {
+    config: {
+      host: '127.0.0.1',
+      port: 0,
+      data: null,
+      rateLimit: null,
+      workspaceRateLimit: null,
+      maxQueued: null,
+      maxRunning: null,
+      trustProxy: false,
+      metricsToken: null,
+      publicUrl: null,
+      smtpUrl: null,
+    },
+    settings: [],
+    store,
+    pool,
+    catalog: createCatalog({ shipped, folders: [] }),
+    files: await openFiles({ files: null, home: folder, maxFile: 1e6, filesQuota: 3e6 }),
+    secrets,
+    connections: await openBook({ store, secrets, file: null, targets: null, environment: {} }),
+    targets: parseTargets(['public', 'loopback']),
+    clock,
+    log: silentLog,
+    metrics: createMetrics(),
+    node_id: uuidv7(),
+    version: '0.0.0',
+    roles: ['api'],
+    ...options.parts,
+  }
+  const api = await createApi(parts)
+  test.after(async () => {
+    await api.close()
+    await own?.stop()
+    await store.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+  const token = (workspace_id: string, scopes: Scope[]): Promise<string> =>
+    makeToken(store, workspace_id, scopes)
+  const tokens = {
+    viewer: await token(DEFAULT_WORKSPACE, ['viewer']),
+    analyst: await token(DEFAULT_WORKSPACE, ['analyst']),
+    admin: await token(DEFAULT_WORKSPACE, ['admin']),
+  }
+  const ask = asker(api, tokens.admin)
+  return { api, store, secrets, parts, tokens, folder, token, ask, complete: completer(store) }
+}
+
+let shared: Promise<{ pool: Pool; folder: string }> | undefined
+
+/** One for all tests of a file: its processes take half a second to start, and serve one task after the other. */
+async function sharedPool(): Promise<Pool> {
+  shared ??= mkdtemp(path.join(tmpdir(), 'assay-pool-')).then((folder) => ({
+    folder,
+    pool: openPool(systemClock, folder),
+  }))
+  return (await shared).pool
+}
+
+after(async () => {
+  const made = await shared
+  await made?.pool.stop()
+  if (made) await rm(made.folder, { recursive: true, force: true })
+})
+
+function openPool(clock: Clock, tempRoot: string): Pool {
+  return createPool({ size: 1, clock, log: silentLog, caps: CAPS, tempRoot })
+}
+
+const CAPS = { timeout_ms: 60_000, memory_bytes: 1e9, threads: 1, rows: 10_000, output_bytes: 10_000_000 }
+
+async function writeTemplate(shipped: string): Promise<void> {
+  await mkdir(shipped)
+  await writeFile(path.join(shipped, 'hello.md'), TEMPLATE)
+}
+
+async function makeToken(store: Store, workspace_id: string, scopes: Scope[]): Promise<string> {
+  const secret = newToken()
+  await store.createToken({
+    token_id: uuidv7(),
+    workspace_id,
+    user_id: 'ada',
+    name: scopes.join(),
+    scopes,
+    expires_at: null,
+    token_hash: hashToken(secret),
+  })
+  return secret
+}
+
+function asker(api: Api, admin: string): Harness['ask'] {
+  return async (method, url, { token = admin, body, type, headers = {} } = {}) => {
+    const json = body !== undefined && typeof body !== 'string'
+    const contentType = type ?? (json ? 'application/json' : undefined)
+    const response = await api.inject({
+      method: method as 'GET',
+      url,
+      headers: {
+        ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+        ...(contentType === undefined ? {} : { 'content-type': contentType }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { payload: json ? JSON.stringify(body) : body }),
+    })
+    return {
+      status: response.statusCode,
+      headers: response.headers,
+      text: response.payload,
+      json: (): Json => JSON.parse(response.payload),
+    }
+  }
+}
+
+export const FINDINGS: Findings = {
+  template_id: 'hello',
+  template_version: 'v',
+  title: 'Hello world',
+  markdown: '# Hello world\n',
+  tables: {},
+  charts: [],
+  analyses: {},
+  facts: [],
+  lineage: {
+    template_id: 'hello',
+    template_version: 'v',
+    assay_version: '0.0.0',
+    engine: 'DuckDB',
+    started_at: '2026-01-01T00:00:00.000Z',
+    time_zone: 'UTC',
+    variables: {},
+    sources: [],
+    blocks: [],
+    elapsed_ms: 1,
+    peak_memory_bytes: null,
+    host: 'test',
+  },
+  chart_form: 'mermaid',
+  skipped: null,
+}
+
+function completer(store: Store): Harness['complete'] {
+  const node_id = uuidv7()
+  let registered = false
+  return async (assignment_id, findings = {}) => {
+    if (!registered) {
+      await store.registerNode({ node_id, name: 'test', roles: ['worker'], version: '0', lease_ms: 600_000 })
+      registered = true
+    }
+    const claimed = await store.claimJobs({ node_id, limit: 100 })
+    const found = claimed.find(({ job }) => job.assignment_id === assignment_id)
+    if (!found) throw new Error(`the job ${assignment_id} was not claimed`)
+    const lease = { assignment_id, attempt: found.job.attempt, node_id }
+    await store.startJob(lease)
+    const insight_id = uuidv7()
+    if (!(await store.completeJob({ ...lease, insight_id, findings: { ...FINDINGS, ...findings } })))
+      throw new Error('the lease was lost')
+    return insight_id
+  }
+}

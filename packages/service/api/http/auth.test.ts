@@ -1,0 +1,277 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { FakeClock } from '@assay/model/clock'
+import { uuidv7 } from '@assay/model/ids'
+import type { Principal } from '@assay/model/token'
+import { hashPassword, hashToken } from '../../runtime/secrets.ts'
+import { openHarness } from '../harness.ts'
+import { createRequestLimits, createTokenCache } from './auth.ts'
+
+const FORM = 'application/x-www-form-urlencoded'
+
+test('asks for a bearer token, and says when one is not good', async (t) => {
+  const { ask, tokens } = await openHarness(t)
+  const none = await ask('GET', '/v1alpha/jobs', { token: null })
+  assert.equal(none.status, 401)
+  assert.equal(none.headers['www-authenticate'], 'Bearer')
+  for (const authorization of [
+    'Bearer nobody',
+    'Basic YTpi',
+    'Bearer',
+    `Bearer ${tokens.admin} more`,
+    `Token ${tokens.admin}`,
+  ]) {
+    const answer = await ask('GET', '/v1alpha/jobs', { token: null, headers: { authorization } })
+    assert.equal(answer.status, 401, authorization)
+    assert.match(String(answer.headers['www-authenticate']), /^Bearer error="invalid_token"/)
+  }
+  const lower = await ask('GET', '/v1alpha/jobs', {
+    token: null,
+    headers: { authorization: `bearer  ${tokens.viewer}` },
+  })
+  assert.equal(lower.status, 200)
+})
+
+test('lets a viewer read, an analyst run, and an admin administer', async (t) => {
+  const { ask, tokens } = await openHarness(t)
+  const body = { payload: { type: 'template', template_id: 'hello' } }
+  const refused = await ask('POST', '/v1alpha/jobs', { token: tokens.viewer, body })
+  assert.equal(refused.status, 403)
+  assert.match(refused.json().detail, /scope analyst/)
+  assert.equal((await ask('GET', '/v1alpha/jobs', { token: tokens.viewer })).status, 200)
+  assert.equal((await ask('POST', '/v1alpha/jobs', { token: tokens.analyst, body })).status, 200)
+  for (const path of [
+    '/v1alpha/tokens',
+    '/v1alpha/users',
+    '/v1alpha/workspaces',
+    '/v1alpha/nodes',
+    '/v1alpha/settings',
+  ]) {
+    assert.equal((await ask('GET', path, { token: tokens.analyst })).status, 403, path)
+    assert.equal((await ask('GET', path, { token: tokens.admin })).status, 200, path)
+  }
+})
+
+test('forgets a token at once when it is revoked here', async (t) => {
+  const { ask, token } = await openHarness(t)
+  const secret = await token('default', ['viewer'])
+  assert.equal((await ask('GET', '/v1alpha/jobs', { token: secret })).status, 200)
+  const { token_id } = (await ask('GET', '/v1alpha/tokens?limit=1')).json().items[0]
+  assert.equal((await ask('DELETE', `/v1alpha/tokens/${token_id}`)).status, 204)
+  assert.equal((await ask('GET', '/v1alpha/jobs', { token: secret })).status, 401)
+})
+
+test('refuses a token that has expired, once it is looked up again', async (t) => {
+  const clock = new FakeClock()
+  const { ask, store } = await openHarness(t, { clock })
+  await store.createToken({
+    token_id: uuidv7(),
+    workspace_id: 'default',
+    user_id: 'ada',
+    name: 'short',
+    scopes: ['viewer'],
+    expires_at: new Date(clock.now() + 60_000).toISOString(),
+    token_hash: hashToken('short-lived'),
+  })
+  assert.equal((await ask('GET', '/v1alpha/jobs', { token: 'short-lived' })).status, 200)
+  clock.advance(61_000)
+  assert.equal((await ask('GET', '/v1alpha/jobs', { token: 'short-lived' })).status, 401)
+})
+
+const PRINCIPAL = {
+  token_id: 't',
+  workspace_id: 'default',
+  user_id: 'ada',
+  scopes: ['viewer' as const],
+  rate_limit: null,
+}
+
+test('does not keep a token that was revoked while it was being looked up', async () => {
+  const principal = PRINCIPAL
+  let answer: (found: typeof principal) => void = () => undefined
+  const cache = createTokenCache(
+    { findToken: () => new Promise((resolve) => (answer = resolve)) },
+    new FakeClock(),
+  )
+  const looking = cache.find('Bearer a', 'a')
+  cache.forget()
+  answer(principal)
+  await looking
+  assert.equal(cache.kept('Bearer a'), undefined)
+})
+
+test('keeps a found token for two seconds', async () => {
+  const clock = new FakeClock()
+  const principal = PRINCIPAL
+  const cache = createTokenCache({ findToken: () => Promise.resolve(principal) }, clock)
+  await cache.find('Bearer a', 'a')
+  assert.equal(cache.kept('Bearer a'), principal)
+  clock.advance(2001)
+  assert.equal(cache.kept('Bearer a'), undefined)
+})
+
+test('limits the requests of each token where a limit is set', async (t) => {
+  const clock = new FakeClock()
+  const config = {
+    host: '127.0.0.1',
+    port: 0,
+    data: null,
+    rateLimit: 3,
+    workspaceRateLimit: null,
+    maxQueued: null,
+    maxRunning: null,
+    trustProxy: false,
+    metricsToken: null,
+    publicUrl: null,
+    smtpUrl: null,
+  }
+  const { ask, tokens } = await openHarness(t, { clock, parts: { config } })
+  for (let left = 2; left >= 0; left -= 1) {
+    const answer = await ask('GET', '/v1alpha/jobs')
+    assert.equal(answer.status, 200)
+    assert.equal(answer.headers['ratelimit-remaining'], String(left))
+  }
+  const refused = await ask('GET', '/v1alpha/jobs')
+  assert.equal(refused.status, 429)
+  assert.equal(refused.json().code, 'rate_limited')
+  assert.equal(refused.headers['retry-after'], '1')
+  assert.equal(refused.headers['ratelimit-limit'], '3')
+  assert.equal((await ask('GET', '/v1alpha/jobs', { token: tokens.viewer })).status, 200)
+  clock.advance(1000)
+  assert.equal((await ask('GET', '/v1alpha/jobs')).status, 200)
+})
+
+async function withUser(t: Parameters<typeof openHarness>[0], clock = new FakeClock()) {
+  const harness = await openHarness(t, { clock })
+  await harness.store.createUser({
+    user_id: uuidv7(),
+    workspace_id: 'default',
+    username: 'ada',
+    scopes: ['analyst'],
+    password_hash: await hashPassword('correct horse'),
+  })
+  const login = (fields: Record<string, string>) =>
+    harness.ask('POST', '/v1alpha/auth/login', {
+      token: null,
+      body: new URLSearchParams(fields).toString(),
+      type: FORM,
+    })
+  return { ...harness, login, clock }
+}
+
+test('limits the requests of a workspace over all its tokens, by its own limit or that of the settings', async (t) => {
+  const clock = new FakeClock()
+  const harness = await openHarness(t, { clock })
+  const { ask, tokens, store } = harness
+  const limit = (rate_limit: number | null) =>
+    ask('PATCH', '/v1alpha/workspaces/default', { body: { rate_limit } })
+  await limit(3)
+  for (const token of [tokens.viewer, tokens.analyst, tokens.viewer])
+    assert.equal((await ask('GET', '/v1alpha/jobs', { token })).status, 200)
+  const refused = await ask('GET', '/v1alpha/jobs', { token: tokens.analyst })
+  assert.deepEqual(
+    [refused.status, refused.headers['ratelimit-limit'], refused.headers['retry-after']],
+    [429, '3', '1'],
+  )
+  await store.createWorkspace({ workspace_id: 'second', name: 'Second', data_folder: null })
+  const other = await harness.token('second', ['viewer'])
+  assert.equal((await ask('GET', '/v1alpha/jobs', { token: other })).status, 200)
+  clock.advance(1000)
+  assert.equal((await limit(null)).status, 200)
+  for (let count = 0; count < 9; count += 1) assert.equal((await ask('GET', '/v1alpha/jobs')).status, 200)
+})
+
+test('holds a workspace to the limit of the settings where it has none of its own', () => {
+  const limits = createRequestLimits(new FakeClock(), { rateLimit: 2, workspaceRateLimit: 3 })
+  const take = (token_id: string, over: Partial<Principal> = {}) =>
+    limits({ ...PRINCIPAL, token_id, ...over })!.allowed
+  assert.deepEqual([take('a'), take('a'), take('a')], [true, true, false], 'the token has had its share')
+  assert.deepEqual([take('b'), take('b')], [true, false], 'the workspace has had its share')
+  assert.equal(take('c', { workspace_id: 'other' }), true)
+  assert.equal(take('d', { workspace_id: 'own', rate_limit: 1 }), true)
+  assert.equal(take('e', { workspace_id: 'own', rate_limit: 1 }), false, 'its own limit counts')
+})
+
+test('logs in with a password, for as long as it says', async (t) => {
+  const { ask, login, clock } = await withUser(t)
+  const answer = await login({ grant_type: 'password', username: 'ada', password: 'correct horse' })
+  assert.equal(answer.status, 200)
+  assert.equal(answer.headers['cache-control'], 'no-store')
+  const { access_token, token_type, expires_in, scope } = answer.json()
+  assert.equal(token_type, 'bearer')
+  assert.equal(scope, 'analyst')
+  assert.equal((await ask('GET', '/v1alpha/jobs', { token: access_token })).status, 200)
+  clock.advance(expires_in * 1000 + 1)
+  assert.equal((await ask('GET', '/v1alpha/jobs', { token: access_token })).status, 401)
+})
+
+test('gives less where less is asked for, and never more than the user has', async (t) => {
+  const { login } = await withUser(t)
+  const known = { username: 'ada', password: 'correct horse' }
+  assert.equal((await login({ ...known, scope: 'viewer' })).json().scope, 'viewer')
+  assert.equal((await login({ ...known, scope: 'viewer admin' })).status, 403)
+  assert.equal((await login({ ...known, scope: 'owner' })).status, 422)
+})
+
+test('answers a wrong password and an unknown user alike, and limits both', async (t) => {
+  const { login, clock } = await withUser(t)
+  const wrong = await login({ username: 'ada', password: 'wrong' })
+  const unknown = await login({ username: 'eve', password: 'wrong' })
+  assert.equal(wrong.status, 401)
+  assert.equal(wrong.json().detail, unknown.json().detail)
+  for (let count = 0; count < 9; count += 1)
+    assert.equal((await login({ username: 'ada', password: 'wrong' })).status, 401)
+  const limited = await login({ username: 'ada', password: 'correct horse' })
+  assert.equal(limited.status, 429)
+  assert.equal(limited.headers['retry-after'], '30')
+  clock.advance(30_000)
+  assert.equal((await login({ username: 'ada', password: 'correct horse' })).status, 200)
+})
+
+test('takes a form and nothing else to log in', async (t) => {
+  const { ask, login } = await withUser(t)
+  const json = await ask('POST', '/v1alpha/auth/login', {
+    token: null,
+    body: { username: 'ada', password: 'x' },
+  })
+  assert.equal(json.status, 415)
+  assert.equal((await login({ username: 'ada' })).status, 422)
+  assert.equal((await login({ username: 'ada', password: 'x', remember: 'me' })).status, 422)
+  const twice = await ask('POST', '/v1alpha/auth/login', {
+    token: null,
+    body: 'username=a&username=b&password=c',
+    type: FORM,
+  })
+  assert.equal(twice.status, 422)
+})
+
+test('counts logins by the last address of X-Forwarded-For behind a proxy, and never without one', async (t) => {
+  for (const trustProxy of [true, false]) {
+    const config = {
+      host: '127.0.0.1',
+      port: 0,
+      data: null,
+      rateLimit: null,
+      workspaceRateLimit: null,
+      maxQueued: null,
+      maxRunning: null,
+      trustProxy,
+      metricsToken: null,
+      publicUrl: null,
+      smtpUrl: null,
+    }
+    const { ask } = await openHarness(t, { clock: new FakeClock(), parts: { config } })
+    const login = (name: string, forwarded: string) =>
+      ask('POST', '/v1alpha/auth/login', {
+        token: null,
+        type: FORM,
+        body: `username=${name}&password=wrong`,
+        headers: { 'x-forwarded-for': forwarded },
+      })
+    for (let count = 0; count < 60; count += 1) await login('eve', `192.0.2.${count}, 203.0.113.9`)
+    const same = await login('ada', '192.0.2.99, 203.0.113.9')
+    assert.deepEqual([same.status, same.headers['ratelimit-limit']], [429, '60'])
+    const other = await login('bob', '203.0.113.9, 198.51.100.7')
+    assert.equal(other.status, trustProxy ? 401 : 429)
+  }
+})

@@ -1,0 +1,132 @@
+/**
+ * `Idempotency-Key` on a POST: the first request with a key is carried out, a repeat gets the same status, headers and
+ * bytes. The key is taken before anything is done, together with the id of what will be created, so that a repeat after a
+ * crash in the middle creates nothing twice. Answers are sealed: one may hold a secret. Kept is every answer but 429 and
+ * 5xx (there a repeat tries again, under the same id: a commit whose answer was lost makes no second one), and those
+ * given before a body could be read (400, 413, 415).
+ */
+import { hash } from 'node:crypto'
+import type { Clock } from '@assay/model/clock'
+import { AppError } from '@assay/model/errors'
+import { uuidv7 } from '@assay/model/ids'
+import type { IdempotencyKey, Store } from '@assay/store/store'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Logger } from '../../runtime/log.ts'
+import type { SecretBox } from '../../runtime/secrets.ts'
+import { invalid } from './validate.ts'
+
+const KEPT_HEADERS = ['content-type', 'location', 'www-authenticate'] as const
+const SETTLE_TRIES = 60
+
+interface KeptAnswer {
+  status: number
+  headers: Record<string, string>
+  body: string
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The bytes of the body, kept where they are needed again. */
+    rawBody: Buffer | null
+    /** The key that this request holds, and the id for what it creates. */
+    idempotent: { key: IdempotencyKey; id: string } | null
+  }
+}
+
+export interface Idempotency {
+  /** Takes the key, or answers with what the first request was answered. */
+  begin(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined>
+  /** Keeps the answer that is about to be sent. */
+  end(request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<void>
+}
+
+const contextOf = ({ workspace_id, method, path, key }: IdempotencyKey): string =>
+  `idempotency:${workspace_id}:${method}:${path}:${key}`
+
+function keyOf(request: FastifyRequest): IdempotencyKey | null {
+  const key = request.headers['idempotency-key']
+  if (key === undefined || request.principal === null) return null
+  if (typeof key !== 'string' || !/^[\x21-\x7e]{1,255}$/.test(key))
+    throw invalid([{ path: 'Idempotency-Key', message: 'must be 1 to 255 visible ASCII characters' }])
+  const path = request.url.split('?')[0]!.replace(/\/+$/, '')
+  return { workspace_id: request.principal.workspace_id, method: request.method, path, key }
+}
+
+interface Parts {
+  store: Pick<Store, 'startIdempotent' | 'endIdempotent'>
+  secrets: SecretBox
+  clock: Clock
+  log: Logger
+  node_id: string
+  stopping: AbortSignal
+}
+
+export function createIdempotency({ store, secrets, clock, log, node_id, stopping }: Parts): Idempotency {
+  /** The deed is done and the answer on its way: a store that is away for a moment must not leave the key open. */
+  async function settle(key: IdempotencyKey, answer: string | null): Promise<void> {
+    for (let tries = 1; tries <= SETTLE_TRIES && !stopping.aborted; tries += 1) {
+      await clock.sleep(1000, stopping)
+      try {
+        await store.endIdempotent({ ...key, answer })
+        return
+      } catch (error) {
+        log.warn({ err: error, tries }, 'the answer to an idempotency key could not be kept yet')
+      }
+    }
+  }
+
+  return {
+    async begin(request, reply) {
+      const key = keyOf(request)
+      if (key === null) return undefined
+      const query = request.url.split('?')[1] ?? ''
+      const body_hash = hash(
+        'sha256',
+        Buffer.concat([Buffer.from(`${query}\n`), request.rawBody ?? Buffer.alloc(0)]),
+      )
+      const start = await store.startIdempotent({ ...key, body_hash, id: uuidv7(), node_id })
+      if (start.state === 'mismatch')
+        throw new AppError(
+          'idempotency_mismatch',
+          'This Idempotency-Key came with another body before: use a new key for a new request.',
+        )
+      if (start.state === 'in_progress')
+        throw new AppError(
+          'idempotency_in_progress',
+          'The first request with this key is still under way: wait.',
+          {
+            retryAfter: start.retry_after,
+          },
+        )
+      if (start.state === 'new') {
+        request.idempotent = { key, id: start.id }
+        return undefined
+      }
+      const answer = JSON.parse(secrets.open(start.answer, contextOf(key))) as KeptAnswer
+      return reply
+        .code(answer.status)
+        .headers({ ...answer.headers, 'idempotency-replayed': 'true' })
+        .send(answer.body)
+    },
+
+    async end(request, reply, payload) {
+      if (request.idempotent === null) return
+      const { key } = request.idempotent
+      request.idempotent = null
+      const status = reply.statusCode
+      const headers: Record<string, string> = {}
+      for (const name of KEPT_HEADERS) {
+        const value = reply.getHeader(name)
+        if (value !== undefined) headers[name] = String(value)
+      }
+      const kept: KeptAnswer = { status, headers, body: typeof payload === 'string' ? payload : '' }
+      const answer =
+        status === 429 || status >= 500 ? null : secrets.seal(JSON.stringify(kept), contextOf(key))
+      try {
+        await store.endIdempotent({ ...key, answer })
+      } catch {
+        void settle(key, answer)
+      }
+    },
+  }
+}

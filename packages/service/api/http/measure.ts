@@ -1,0 +1,137 @@
+/**
+ * Gauges of what the store holds and of this node, set when they are asked for. The store is counted at most once in five
+ * seconds however many ask, and not waited for longer than two: without it the rest is still told.
+ */
+import { statfs } from 'node:fs/promises'
+import type { Clock } from '@assay/model/clock'
+import { AppError } from '@assay/model/errors'
+import { JOB_STATUSES } from '@assay/model/job'
+import type { Counts } from '@assay/store/store'
+import type { ApiParts } from './parts.ts'
+
+const KEPT_MS = 5000
+export const PATIENCE_MS = 2000
+/** Each workspace is a series of its own: the rest are counted together. */
+const WORKSPACES_MOST = 20
+const OTHERS = '(others)'
+
+/** What the lease of the node says. */
+export interface NodeHealth {
+  /** Milliseconds until the lease ends. */
+  left(): number
+  /** Why the lease could not be renewed at the last try; null: it could. */
+  trouble(): string | null
+}
+
+export interface Disk {
+  free_bytes: number
+  total_bytes: number
+}
+
+/** Null: it cannot be read. */
+export async function diskOf(folder: string): Promise<Disk | null> {
+  const found = await statfs(folder).catch(() => null)
+  return found && { free_bytes: found.bavail * found.bsize, total_bytes: found.blocks * found.bsize }
+}
+
+/** A store that hangs is as good as none: refused (`store_unavailable`) after that time. */
+export async function soon<T>(clock: Clock, work: Promise<T>): Promise<T> {
+  const done = new AbortController()
+  const late = clock.sleep(PATIENCE_MS, done.signal).then(() => {
+    throw new AppError('store_unavailable', `The store did not answer within ${PATIENCE_MS / 1000} seconds.`)
+  })
+  late.catch(() => undefined)
+  work.catch(() => undefined)
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    done.abort()
+  }
+}
+
+type Row = Counts['jobs'][number]
+
+/** The workspaces with the most unfinished jobs. */
+function largest(rows: Row[]): Set<string> {
+  const totals = new Map<string, number>()
+  for (const { workspace_id, count } of rows)
+    totals.set(workspace_id, (totals.get(workspace_id) ?? 0) + count)
+  const names = [...totals].toSorted((a, b) => b[1] - a[1]).map(([name]) => name)
+  return new Set(names.length > WORKSPACES_MOST ? names.slice(0, WORKSPACES_MOST) : names)
+}
+
+function setJobs({ metrics, clock }: ApiParts, rows: Row[]): void {
+  const age = (at: string | null): number =>
+    at === null ? 0 : Math.max(0, (clock.now() - Date.parse(at)) / 1000)
+  const named = largest(rows)
+  const oldest = new Map<string, number>()
+  metrics.jobs.reset()
+  metrics.workspaceJobs.reset()
+  metrics.workspaceOldestQueued.reset()
+  for (const job_status of JOB_STATUSES) metrics.jobs.set({ job_status }, 0)
+  for (const { workspace_id: id, job_status, count, oldest_at } of rows) {
+    const workspace_id = named.has(id) ? id : OTHERS
+    metrics.jobs.inc({ job_status }, count)
+    metrics.workspaceJobs.inc({ workspace_id, job_status }, count)
+    if (job_status === 'queued')
+      oldest.set(workspace_id, Math.max(oldest.get(workspace_id) ?? 0, age(oldest_at)))
+  }
+  for (const [workspace_id, seconds] of oldest) metrics.workspaceOldestQueued.set({ workspace_id }, seconds)
+  metrics.oldestQueued.set(Math.max(0, ...oldest.values()))
+}
+
+function setStore(parts: ApiParts, { jobs, deliveries, webhooks }: Counts): void {
+  const { metrics } = parts
+  setJobs(parts, jobs)
+  metrics.deliveriesPending.set({ state: 'due' }, deliveries.due)
+  metrics.deliveriesPending.set({ state: 'waiting' }, deliveries.waiting)
+  metrics.webhooks.set({ state: 'failing' }, webhooks.failing)
+  metrics.webhooks.set({ state: 'disabled' }, webhooks.disabled)
+}
+
+/** What could not be counted is left out rather than told as it once was. */
+function clearStore({ metrics }: ApiParts): void {
+  for (const gauge of [
+    'jobs',
+    'workspaceJobs',
+    'workspaceOldestQueued',
+    'deliveriesPending',
+    'webhooks',
+  ] as const)
+    metrics[gauge].reset()
+}
+
+async function setNode({ metrics, store, lease, home }: ApiParts): Promise<void> {
+  const connections = store.connections()
+  for (const [state, count] of Object.entries(connections ?? {}))
+    metrics.storeConnections.set({ state }, count)
+  if (lease) metrics.leaseLeft.set(lease.left() / 1000)
+  const disk = home === undefined ? null : await diskOf(home)
+  if (disk) metrics.diskFree.set(disk.free_bytes)
+}
+
+/** Answers how to bring the gauges up to date. */
+export function createMeasure(parts: ApiParts): () => Promise<void> {
+  const { store, clock, log } = parts
+  let counted = Number.NEGATIVE_INFINITY
+  let counting: Promise<void> | null = null
+
+  async function count(): Promise<void> {
+    try {
+      setStore(parts, await store.counts())
+      counted = clock.monotonic()
+    } catch (error) {
+      clearStore(parts)
+      log.warn({ err: error }, 'the store could not be counted')
+    } finally {
+      counting = null
+    }
+  }
+
+  return async () => {
+    await setNode(parts)
+    if (clock.monotonic() - counted < KEPT_MS) return
+    counting ??= count()
+    await soon(clock, counting).catch(() => clearStore(parts))
+  }
+}

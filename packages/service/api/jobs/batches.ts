@@ -1,0 +1,200 @@
+/** Many jobs in one call: one template, many sets of variables, each with its own id or its own faults. */
+
+import type { FoundTemplate } from '@assay/engine/reading/lookup'
+import { PatternWork } from '@assay/engine/values/pattern'
+import { convertVariables } from '@assay/engine/values/variables'
+import { type FieldError, notFound } from '@assay/model/errors'
+import { uuidFor } from '@assay/model/ids'
+import { JOB_STATUSES, type JobStatus } from '@assay/model/job'
+import type { NewJob } from '@assay/store/store'
+import Type, { type Static } from 'typebox'
+import { Id, Name } from '../http/fields.ts'
+import { operation } from '../http/route.ts'
+import { requireTemplate } from '../templates/template-lookup.ts'
+import { Metadata } from './jobs.ts'
+
+const ITEMS_MOST = 1000
+const BODY_BYTES = 8 * 1024 * 1024
+/** Of each item that does not fit: a thousand with a hundred each would be an answer of many megabytes. */
+const FAULTS_MOST = 10
+
+const Priority = Type.Integer({ minimum: -100, maximum: 100 })
+
+const Item = Type.Object({
+  template_vars: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  presence_name: Type.Optional(Name),
+  priority: Type.Optional(Priority),
+  metadata: Type.Optional(Metadata),
+})
+
+const BatchInput = Type.Object({
+  template_id: Type.String({ minLength: 1, maxLength: 200 }),
+  items: Type.Array(Item, { minItems: 1, maxItems: ITEMS_MOST }),
+  run: Type.Optional(Type.Boolean({ description: 'Queue what is accepted; else they are drafts' })),
+  presence_name: Type.Optional(Name),
+  priority: Type.Optional(Priority),
+  metadata: Type.Optional(Metadata),
+})
+type BatchInput = Static<typeof BatchInput>
+
+const ItemFault = Type.Object({ path: Type.String(), message: Type.String() })
+type ItemFault = Static<typeof ItemFault>
+const ItemFaults = Type.Array(ItemFault)
+
+const Outcome = Type.Object({
+  index: Type.Integer({ minimum: 0 }),
+  assignment_id: Type.Union([Id, Type.Null()]),
+  errors: ItemFaults,
+})
+
+const CheckInput = Type.Pick(BatchInput, ['template_id', 'items'])
+
+/** Each set of variables in turn, converted or with its faults. */
+function* convertItems(
+  { template }: Pick<FoundTemplate, 'template'>,
+  items: readonly Static<typeof Item>[],
+): Generator<{ index: number; item: Static<typeof Item>; values: NewJob['variables']; errors: ItemFault[] }> {
+  const work = new PatternWork()
+  for (const [index, item] of items.entries()) {
+    const { values, errors } = convertVariables(template.variables, item.template_vars ?? {}, work)
+    yield { index, item, values, errors: shown(errors, index) }
+  }
+}
+
+export const checkJobs = operation({
+  name: 'checkJobs',
+  tag: 'Jobs',
+  audit: null,
+  summary: 'Check up to 1,000 sets of variables, and make no job',
+  description: 'The faults of each item are those that its creation would be refused with.',
+  scope: 'analyst',
+  body: CheckInput,
+  bodyBytes: BODY_BYTES,
+  replies: {
+    200: {
+      description: 'What would come of each item, in their order',
+      schema: Type.Object(
+        {
+          accepted: Type.Integer({ minimum: 0 }),
+          refused: Type.Integer({ minimum: 0 }),
+          items: Type.Array(Type.Object({ index: Outcome.properties.index, errors: ItemFaults })),
+        },
+        { title: 'BatchCheck' },
+      ),
+    },
+  },
+  errors: ['not_found'],
+  async handle({ services, principal, body }) {
+    const template = await requireTemplate(services, principal, body.template_id)
+    const items = [...convertItems(template, body.items)].map(({ index, errors }) => ({ index, errors }))
+    const refused = items.filter(({ errors }) => errors.length > 0).length
+    return { accepted: items.length - refused, refused, items }
+  },
+})
+
+export const createJobs = operation({
+  name: 'createJobs',
+  tag: 'Jobs',
+  audit: 'job.create_many',
+  summary: 'Create up to 1,000 jobs from one template',
+  description:
+    'Each item gets an id, or its own faults: those that fit are made in one transaction, the others are not made. `presence_name`, `priority` and `metadata` hold for every item that brings none of its own (metadata is merged). All jobs bear the `batch_id`.',
+  scope: 'analyst',
+  body: BatchInput,
+  bodyBytes: BODY_BYTES,
+  replies: {
+    200: {
+      description: 'What came of each item, in their order',
+      schema: Type.Object(
+        {
+          batch_id: Id,
+          created: Type.Integer({ minimum: 0 }),
+          refused: Type.Integer({ minimum: 0 }),
+          items: Type.Array(Outcome),
+        },
+        { title: 'Batch' },
+      ),
+    },
+  },
+  errors: ['not_found', 'queue_full'],
+  async handle({ services, principal, body, id, request }) {
+    const { workspace_id, user_id } = principal
+    const template = await requireTemplate(services, principal, body.template_id)
+    const at = Number.parseInt(id.replace('-', '').slice(0, 12), 16)
+    const jobs: NewJob[] = []
+    const items: Static<typeof Outcome>[] = []
+    for (const { index, item, values, errors } of convertItems(template, body.items)) {
+      if (errors.length > 0) items.push({ index, assignment_id: null, errors })
+      else {
+        const assignment_id = uuidFor(at, `${id} ${index}`, index)
+        items.push({ index, assignment_id, errors: [] })
+        jobs.push({
+          assignment_id,
+          workspace_id,
+          user_id,
+          template: template.source,
+          variables: values,
+          presence_name: item.presence_name ?? body.presence_name ?? null,
+          priority: item.priority ?? body.priority ?? 0,
+          metadata: { ...body.metadata, ...item.metadata },
+          batch_id: id,
+        })
+      }
+    }
+    if (jobs.length > 0) await services.store.createJobs({ jobs, run: body.run ?? false })
+    for (const { assignment_id } of jobs)
+      request.trace?.job('job created', {
+        assignment_id,
+        workspace_id,
+        template_id: body.template_id,
+        batch_id: id,
+      })
+    return { batch_id: id, created: jobs.length, refused: items.length - jobs.length, items }
+  },
+})
+
+function shown(errors: FieldError[], index: number): ItemFault[] {
+  return errors
+    .slice(0, FAULTS_MOST)
+    .map(({ path, message }) => ({ path: path.replace(/^payload/, `items.${index}`), message }))
+}
+
+const counts = Object.fromEntries(
+  JOB_STATUSES.map((status) => [status, Type.Integer({ minimum: 0 })]),
+) as Record<JobStatus, ReturnType<typeof Type.Integer>>
+
+export const readBatch = operation({
+  name: 'readBatch',
+  tag: 'Jobs',
+  summary: 'How far a batch of jobs is',
+  description: 'The jobs themselves are listed with `?batch_id=`. Deleted jobs are no longer counted.',
+  scope: 'viewer',
+  params: Type.Object({ batch_id: Id }),
+  replies: {
+    200: {
+      description: 'The jobs by state',
+      schema: Type.Object(
+        {
+          batch_id: Id,
+          total: Type.Integer({ minimum: 0 }),
+          ended: Type.Integer({ minimum: 0, description: 'Completed or canceled' }),
+          counts: Type.Object(counts),
+        },
+        { title: 'BatchProgress' },
+      ),
+    },
+  },
+  errors: ['not_found'],
+  async handle({ services, principal, params }) {
+    const { batch_id } = params
+    const rows = await services.store.countBatch({ workspace_id: principal.workspace_id, batch_id })
+    if (rows.length === 0) throw notFound('batch', batch_id)
+    const count = (status: JobStatus): number => rows.find((row) => row.job_status === status)?.count ?? 0
+    const byStatus = Object.fromEntries(JOB_STATUSES.map((status) => [status, count(status)])) as Record<
+      JobStatus,
+      number
+    >
+    const total = rows.reduce((sum, row) => sum + row.count, 0)
+    return { batch_id, total, ended: byStatus.completed + byStatus.canceled, counts: byStatus }
+  },
+})

@@ -1,0 +1,44 @@
+/**
+ * The charts of an insight as SVG, drawn in an analysis process and kept while there is room: an insight never changes.
+ * Requests for the same insight at the same time share one drawing.
+ */
+import type { Pool } from '@assay/engine/run/pool'
+import type { Clock } from '@assay/model/clock'
+import { AppError } from '@assay/model/errors'
+import type { Insight } from '@assay/model/insight'
+import type { Logger } from '../../runtime/log.ts'
+import { createKept, type Made } from './kept.ts'
+
+type Charted = Pick<Insight, 'insight_id' | 'charts'>
+
+export interface Drawings {
+  /** One SVG for each chart, kept unless the insight has no id; none where they cannot be drawn now: readers then get the charts as text. Rejects with `workspace_busy`. */
+  of(insight: Charted, workspace_id: string): Promise<string[]>
+}
+
+export function createDrawings(pool: Pick<Pool, 'draw'>, clock: Clock, log: Logger): Drawings {
+  const kept = createKept<string[]>(() => clock.monotonic())
+
+  async function draw({ insight_id, charts }: Charted, workspace_id: string): Promise<Made<string[]>> {
+    try {
+      const svgs = await pool.draw(
+        { kind: 'draw', specs: charts.map((chart) => chart.spec) },
+        { workspace_id },
+      )
+      const size = svgs.reduce((sum, svg) => sum + svg.length, 0)
+      return { value: svgs, size, keep_ms: Number.POSITIVE_INFINITY }
+    } catch (error) {
+      if (error instanceof AppError) throw error
+      log.warn({ err: error, insight_id }, 'the charts of an insight could not be drawn')
+      return { value: [], size: 0, keep_ms: 0 }
+    }
+  }
+
+  return {
+    async of(insight, workspace_id) {
+      if (insight.charts.length === 0) return []
+      if (insight.insight_id === '') return (await draw(insight, workspace_id)).value
+      return kept.of(insight.insight_id, () => draw(insight, workspace_id))
+    },
+  }
+}

@@ -1,0 +1,133 @@
+/**
+ * A job live, as server-sent events. `status` events are the job's moves, each with its number as id; a client that comes
+ * back with `Last-Event-ID` gets those after it. `progress` events bear no id and come at most once a second. The stream
+ * ends after a final state (a client that comes back then gets a 204, which tells EventSource to stop), when the token is
+ * no longer good (401 then), and when the server stops: the client comes back, here or at another node.
+ */
+import { Readable } from 'node:stream'
+import { isFinal, type Job, type Move } from '@assay/model/job'
+import Type from 'typebox'
+import { isStillGood } from '../http/auth.ts'
+import { Id } from '../http/fields.ts'
+import type { Services } from '../http/parts.ts'
+import { operation } from '../http/route.ts'
+import { invalid } from '../http/validate.ts'
+import { jobKey } from './hints.ts'
+import { requireJob } from './jobs.ts'
+
+const HEARTBEAT_MS = 15_000
+const PROGRESS_MS = 1000
+const LOOK_MS = 1000
+
+/** `seen`: the number of the last move that the client knows; null where it knows none. */
+interface Watch {
+  job: Job
+  seen: number | null
+  /** Null: the client may see no more. */
+  look(): Promise<Job | null>
+}
+
+function event(name: string, data: unknown, id?: number): string {
+  return `${id === undefined ? '' : `id: ${id}\n`}event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
+}
+
+function statusEvent(job: Job, move: Move, number: number): string {
+  const last = number === job.moves.length
+  return event(
+    'status',
+    {
+      assignment_id: job.assignment_id,
+      job_status: move.job_status,
+      at: move.at,
+      attempt: move.attempt,
+      insight_id: last ? job.insight_id : null,
+      error: last ? job.error : null,
+      skipped: last ? job.skipped : null,
+    },
+    number,
+  )
+}
+
+/** The moves after `seen`; with null the present state alone. */
+function movesSince(job: Job, seen: number | null): string[] {
+  const from = seen ?? Math.max(0, job.moves.length - 1)
+  return job.moves.slice(from).map((move, index) => statusEvent(job, move, from + index + 1))
+}
+
+export async function* liveEvents(
+  { hints, clock }: Pick<Services, 'hints' | 'clock'>,
+  watch: Watch,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  let { job, seen } = watch
+  let progress = ''
+  let progressAt = Number.NEGATIVE_INFINITY
+  let spokenAt = clock.monotonic()
+  yield 'retry: 1000\n\n'
+  for (;;) {
+    const { changed, stop } = hints.wait(jobKey(job.assignment_id), LOOK_MS, signal)
+    const lines = movesSince(job, seen)
+    seen = job.moves.length
+    const now = clock.monotonic()
+    const shown = JSON.stringify(job.progress)
+    if (shown !== progress && now - progressAt >= PROGRESS_MS && !isFinal(job.job_status)) {
+      lines.push(event('progress', job.progress))
+      progress = shown
+      progressAt = now
+    }
+    if (lines.length === 0 && now - spokenAt >= HEARTBEAT_MS) lines.push(': still here\n\n')
+    if (lines.length > 0) {
+      spokenAt = now
+      yield lines.join('')
+    }
+    if (isFinal(job.job_status) || signal.aborted) {
+      stop()
+      return
+    }
+    await changed
+    if (signal.aborted) return
+    const found = await watch.look()
+    if (found === null) return
+    job = found
+  }
+}
+
+function lastEventId(header: string | string[] | undefined): number | null {
+  if (header === undefined || header === '') return null
+  const text = String(header)
+  if (!/^\d{1,9}$/.test(text))
+    throw invalid([{ path: 'Last-Event-ID', message: 'must be the id of an event of this stream' }])
+  return Number(text)
+}
+
+export const jobEvents = operation({
+  name: 'jobEvents',
+  tag: 'Jobs',
+  summary: 'Follow a job live',
+  description:
+    'Server-sent events: `status` (the present state first, then each change; resume with `Last-Event-ID`) and `progress` (at most one a second, without id). The stream ends after a final state, and when the token is no longer good.',
+  scope: 'viewer',
+  streams: true,
+  query: Type.Object({ assignment_id: Id }),
+  replies: {
+    200: { description: 'The stream', media: ['text/event-stream'] },
+    204: { description: 'The job has ended and the client has seen its end: do not come back' },
+  },
+  errors: ['not_found'],
+  async handle({ services, principal, query, signal, request, reply }) {
+    const seen = lastEventId(request.headers['last-event-id'])
+    const { authorization = '' } = request.headers
+    const job = await requireJob(services, principal, query.assignment_id)
+    const look = async (): Promise<Job | null> =>
+      (await isStillGood(services.tokens, authorization))
+        ? services.store.getJob({ workspace_id: principal.workspace_id, assignment_id: job.assignment_id })
+        : null
+    if (seen !== null && seen >= job.moves.length && isFinal(job.job_status)) return reply.code(204).send()
+    const watch = { job, seen: seen === null ? null : Math.min(seen, job.moves.length), look }
+    return reply
+      .type('text/event-stream; charset=utf-8')
+      .header('cache-control', 'no-store')
+      .header('x-accel-buffering', 'no')
+      .send(Readable.from(liveEvents(services, watch, signal()), { objectMode: false }))
+  },
+})

@@ -1,0 +1,210 @@
+/** Jobs: create, run, status, cancel, list, delete. The API never waits on an analysis: it writes and reads rows. */
+
+import { notFound } from '@assay/model/errors'
+import { isFinal, JOB_STATUSES, type Job, JobView, jobView } from '@assay/model/job'
+import type { Principal } from '@assay/model/token'
+import Type, { type Static } from 'typebox'
+import { Id, LIMIT_DEFAULT, Name, pageOf, pageQuery, Time } from '../http/fields.ts'
+import { preferred } from '../http/negotiate.ts'
+import type { Services } from '../http/parts.ts'
+import { type Call, operation } from '../http/route.ts'
+import { requireTemplate, variablesOf } from '../templates/template-lookup.ts'
+import { jobKey } from './hints.ts'
+
+const WAIT_MOST = 60
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** The job, or a 404 that is the same for one that is another workspace's. */
+export async function requireJob(
+  services: Services,
+  principal: Principal,
+  assignment_id: string,
+): Promise<Job> {
+  const job = await services.store.getJob({ workspace_id: principal.workspace_id, assignment_id })
+  if (!job) throw notFound('job', assignment_id)
+  return job
+}
+
+export const Metadata = Type.Record(Type.String(), Type.String({ maxLength: 1000 }), {
+  maxProperties: 50,
+  description: 'Given back in status and events',
+})
+
+export const createJob = operation({
+  name: 'createJob',
+  tag: 'Jobs',
+  audit: 'job.create',
+  summary: 'Create a job from a template',
+  description:
+    'The answer is the assignment id and nothing else: a JSON string, or the bare id under `Accept: text/plain`. The job is a draft until it is run.',
+  scope: 'analyst',
+  body: Type.Object({
+    payload: Type.Object({
+      type: Type.Literal('template'),
+      template_id: Type.String({ minLength: 1, maxLength: 200 }),
+      template_vars: Type.Optional(
+        Type.Record(Type.String(), Type.Unknown(), {
+          description: 'Values by variable: text is converted to the declared type',
+        }),
+      ),
+      presence_name: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 255,
+          description: 'Notifies only the webhooks that bear this name',
+        }),
+      ),
+      priority: Type.Optional(
+        Type.Integer({ minimum: -100, maximum: 100, description: 'Higher runs first' }),
+      ),
+      metadata: Type.Optional(Metadata),
+    }),
+  }),
+  replies: {
+    200: { description: 'The assignment id', schema: Type.String({ format: 'uuid' }), media: ['text/plain'] },
+  },
+  errors: ['not_found', 'queue_full'],
+  async handle({ services, principal, body, id, request, reply }) {
+    const { template_id, template_vars = {}, presence_name, priority, metadata } = body.payload
+    const template = await requireTemplate(services, principal, template_id)
+    const variables = variablesOf(template, template_vars)
+    const { assignment_id } = await services.store.createJob({
+      assignment_id: id,
+      workspace_id: principal.workspace_id,
+      user_id: principal.user_id,
+      template: template.source,
+      variables,
+      presence_name: presence_name ?? null,
+      priority: priority ?? 0,
+      metadata: metadata ?? {},
+    })
+    const { workspace_id } = principal
+    request.trace?.job('job created', { assignment_id, workspace_id, template_id })
+    const plain = preferred(request.headers.accept, ['application/json', 'text/plain']) === 'text/plain'
+    return plain
+      ? reply.type('text/plain; charset=utf-8').send(assignment_id)
+      : reply.type(JSON_TYPE).send(JSON.stringify(assignment_id))
+  },
+})
+
+const Assignment = Type.Object({
+  payload: Type.Object({ type: Type.Literal('assignment'), assignment_id: Id }),
+})
+
+export const runJob = operation({
+  name: 'runJob',
+  tag: 'Jobs',
+  audit: 'job.run',
+  summary: 'Run a job',
+  description:
+    'draft becomes queued. Again while it is queued, active or executing: answered as it is, no second run.',
+  scope: 'analyst',
+  body: Assignment,
+  replies: { 200: { description: 'The job', schema: JobView } },
+  errors: ['not_found', 'job_final', 'queue_full'],
+  async handle({ services, principal: { workspace_id }, body, request }) {
+    const { assignment_id } = body.payload
+    const job = await services.store.queueJob({ workspace_id, assignment_id })
+    request.trace?.job('job run request', { assignment_id, workspace_id, template_id: job.template_id })
+    return jobView(job)
+  },
+})
+
+export const cancelJob = operation({
+  name: 'cancelJob',
+  tag: 'Jobs',
+  audit: 'job.cancel',
+  summary: 'Cancel a job',
+  description: 'Any unfinished job becomes canceled at once; a running query is stopped within a second.',
+  scope: 'analyst',
+  body: Assignment,
+  replies: { 200: { description: 'The job', schema: JobView } },
+  errors: ['not_found', 'job_final'],
+  async handle({ services, principal, body }) {
+    const { assignment_id } = body.payload
+    return jobView(await services.store.cancelJob({ workspace_id: principal.workspace_id, assignment_id }))
+  },
+})
+
+const StatusQuery = Type.Object({
+  assignment_id: Id,
+  wait: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: WAIT_MOST, description: 'Seconds to wait for the end' }),
+  ),
+})
+type StatusQuery = Static<typeof StatusQuery>
+
+export const jobStatus = operation({
+  name: 'jobStatus',
+  tag: 'Jobs',
+  summary: 'Read the status of a job',
+  description: 'With `wait` the answer comes as soon as the job has ended, or after that many seconds.',
+  scope: 'viewer',
+  query: StatusQuery,
+  replies: { 200: { description: 'The job', schema: JobView } },
+  errors: ['not_found'],
+  handle(call) {
+    const { services, principal, query, reply } = call
+    const { assignment_id, wait = 0 } = query
+    const kept = wait === 0 ? services.statuses.get(principal.workspace_id, assignment_id) : undefined
+    return kept === undefined ? readStatus(call) : reply.header('content-type', JSON_TYPE).send(kept)
+  },
+})
+
+async function readStatus({ services, principal, query, signal, reply }: Call<unknown, StatusQuery>) {
+  const { workspace_id } = principal
+  const { assignment_id, wait = 0 } = query
+  const keep = services.statuses.reading(workspace_id, assignment_id)
+  let job = await requireJob(services, principal, assignment_id)
+  if (wait > 0 && !isFinal(job.job_status)) {
+    const look = async (): Promise<boolean | undefined> => {
+      job = await requireJob(services, principal, assignment_id)
+      return isFinal(job.job_status) || undefined
+    }
+    await services.hints.until(jobKey(assignment_id), look, wait * 1000, signal())
+  }
+  const text = JSON.stringify(jobView(job))
+  keep(text)
+  return reply.header('content-type', JSON_TYPE).send(text)
+}
+
+export const listJobs = operation({
+  name: 'listJobs',
+  tag: 'Jobs',
+  summary: 'List jobs, newest first',
+  scope: 'viewer',
+  query: pageQuery({
+    job_status: Type.Optional(Type.Enum([...JOB_STATUSES])),
+    template_id: Type.Optional(Name),
+    schedule_id: Type.Optional(Id),
+    batch_id: Type.Optional(Id),
+    created_after: Type.Optional(Time),
+    created_before: Type.Optional(Time),
+  }),
+  replies: { 200: { description: 'A page of jobs', schema: pageOf(JobView) } },
+  async handle({ services, principal, query }) {
+    const { workspace_id } = principal
+    const { items, next_cursor } = await services.store.listJobs({
+      limit: LIMIT_DEFAULT,
+      ...query,
+      workspace_id,
+    })
+    return { items: items.map(jobView), next_cursor }
+  },
+})
+
+export const deleteJob = operation({
+  name: 'deleteJob',
+  tag: 'Jobs',
+  audit: 'job.delete',
+  summary: 'Delete a job that has ended',
+  description: 'Its insight and the bodies of its deliveries go too.',
+  scope: 'analyst',
+  params: Type.Object({ assignment_id: Id }),
+  replies: { 204: { description: 'It is gone' } },
+  errors: ['not_found', 'job_unfinished'],
+  async handle({ services, principal, params, reply }) {
+    await services.store.deleteJob({ workspace_id: principal.workspace_id, ...params })
+    return reply.code(204).send()
+  },
+})

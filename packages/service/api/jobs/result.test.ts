@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Pool } from '@assay/engine/run/pool'
+import { FakeClock, systemClock } from '@assay/model/clock'
+import type { Chart } from '@assay/model/insight'
+import { chartPlaceholder, InsightView } from '@assay/model/insight'
+import { makeChart } from '../../../engine/charts/spec.ts'
+import { type Answer, type Harness, openHarness } from '../harness.ts'
+import { validator } from '../http/validate.ts'
+
+const CHART = makeChart(
+  'c1',
+  [
+    { day: 'Mon', delay: 1 },
+    { day: 'Tue', delay: 3 },
+  ],
+  { type: 'bar', x: 'day', y: ['delay'], series: null, title: 'Mean delay' },
+)
+
+async function insightOf({ ask, complete }: Harness, charts: Chart[] = []): Promise<string> {
+  const body = { payload: { type: 'template', template_id: 'hello' } }
+  const assignment_id = (await ask('POST', '/v1alpha/jobs', { body })).json()
+  await ask('POST', '/v1alpha/jobs/run', { body: { payload: { type: 'assignment', assignment_id } } })
+  const markdown = `# Hello\n\n${charts.map((chart) => `${chartPlaceholder(chart.id)}\n`).join('\n')}`
+  return complete(assignment_id, { charts, markdown })
+}
+
+test('gives an insight as Markdown, as a page or as JSON, by what the client accepts', async (t) => {
+  const harness = await openHarness(t, { pool: 'real' })
+  const id = await insightOf(harness)
+  const as = (accept: string) =>
+    harness.ask('GET', `/v1alpha/jobs/result?insight_id=${id}`, { headers: { accept } })
+  assert.equal((await as('*/*')).headers['content-type'], 'text/markdown; charset=utf-8')
+  const page = await as('text/html')
+  assert.equal(page.headers['content-type'], 'text/html; charset=utf-8')
+  assert.match(page.text, /^<!doctype html>/)
+  assert.match(String(page.headers['content-security-policy']), /default-src 'none'/)
+  const json = await as('application/json')
+  assert.equal(json.headers['content-type'], 'application/json; charset=utf-8')
+  assert.equal(json.json().insight_id, id)
+  const { faults } = validator(InsightView)(json.json(), '')
+  assert.deepEqual(faults, [], 'exactly the documented fields')
+  const refused = await as('image/png')
+  assert.equal(refused.status, 406)
+  assert.equal(refused.json().code, 'not_acceptable')
+})
+
+test('tags each form, and sends none that the client has', async (t) => {
+  const harness = await openHarness(t, { pool: 'real' })
+  const id = await insightOf(harness)
+  const url = `/v1alpha/jobs/result?insight_id=${id}`
+  const tags = new Set<string>()
+  for (const [accept, charts] of [
+    ['text/markdown', ''],
+    ['text/markdown', '&charts=text'],
+    ['text/html', ''],
+    ['application/json', ''],
+  ] as const) {
+    const first = await harness.ask('GET', url + charts, { headers: { accept } })
+    assert.equal(first.headers.vary, 'Accept')
+    const tag = String(first.headers.etag)
+    tags.add(tag)
+    const again = await harness.ask('GET', url + charts, {
+      headers: { accept, 'if-none-match': `"x", ${tag}` },
+    })
+    assert.equal(again.status, 304)
+    assert.equal(again.text, '')
+    assert.equal(again.headers.etag, tag)
+  }
+  assert.equal(tags.size, 4)
+})
+
+test('draws charts in the form that is asked for, and once', async (t) => {
+  const harness = await openHarness(t, { pool: 'real' })
+  const draw = t.mock.method(harness.parts.pool!, 'draw')
+  const id = await insightOf(harness, [CHART])
+  const charts = async (form: string): Promise<string> =>
+    (await harness.ask('GET', `/v1alpha/jobs/result?insight_id=${id}&charts=${form}`)).text
+  assert.match(await charts('mermaid'), /```mermaid/)
+  assert.doesNotMatch(await charts('none'), /chart:c1|mermaid|svg/)
+  assert.doesNotMatch(await charts('text'), /mermaid|chart:c1/)
+  assert.equal(draw.mock.callCount(), 0)
+  assert.match(await charts('image'), /!\[Mean delay\]\(data:image\/svg\+xml;base64,/)
+  const page = await harness.ask('GET', `/v1alpha/jobs/result?insight_id=${id}`, {
+    headers: { accept: 'text/html' },
+  })
+  assert.match(page.text, /<svg/)
+  assert.ok(page.headers.etag)
+  const json = await harness.ask('GET', `/v1alpha/jobs/result?insight_id=${id}`, {
+    headers: { accept: 'application/json' },
+  })
+  assert.match(json.json().charts[0].svg, /^<svg/)
+  assert.deepEqual(json.json().charts[0].spec, CHART.spec)
+  assert.equal(draw.mock.callCount(), 1)
+  assert.equal((await harness.ask('GET', `/v1alpha/jobs/result?insight_id=${id}&charts=pie`)).status, 422)
+})
+
+test('gives the charts as text while they cannot be drawn, and does not tag that', async (t) => {
+  const harness = await openHarness(t)
+  const id = await insightOf(harness, [CHART])
+  const page = await harness.ask('GET', `/v1alpha/jobs/result?insight_id=${id}`, {
+    headers: { accept: 'text/html' },
+  })
+  assert.equal(page.status, 200)
+  assert.doesNotMatch(page.text, /<svg/)
+  assert.equal(page.headers.etag, undefined)
+})
+
+type RenderArgs = Parameters<Pool['render']>
+const READER = { token: null }
+
+async function openedLink({ ask }: Harness, insight_id: string): Promise<string> {
+  return (await ask('POST', `/v1alpha/insights/${insight_id}/links`, { body: {} })).json().url
+}
+
+async function insightWith({ ask, complete }: Harness, markdown: string): Promise<string> {
+  const body = { payload: { type: 'template', template_id: 'hello' } }
+  const assignment_id = (await ask('POST', '/v1alpha/jobs', { body })).json()
+  await ask('POST', '/v1alpha/jobs/run', { body: { payload: { type: 'assignment', assignment_id } } })
+  return complete(assignment_id, { markdown })
+}
+
+const TABLE = `| a | b |\n|---|---|\n${'| 1 | *x* |\n'.repeat(33_000)}\nBelow.\n`
+/** A page of millions takes half a minute of a process's time. */
+const hostile = (characters: number): string => '![[]('.repeat(characters / 5)
+
+test('a page of a long table shows its beginning, and is rendered once for all who read it', async (t) => {
+  const harness = await openHarness(t, { pool: 'real' })
+  const { ask, parts } = harness
+  const rendering = t.mock.method(parts.pool!, 'render')
+  const id = await insightWith(harness, TABLE)
+  const link = await openedLink(harness, id)
+  const html = { headers: { accept: 'text/html' } }
+  const pages = await Promise.all([
+    ...Array.from({ length: 8 }, () => ask('GET', link, READER)),
+    ask('GET', `/v1alpha/jobs/result?insight_id=${id}`, html),
+  ])
+  pages.push(await ask('GET', link, READER))
+  assert.equal(rendering.mock.callCount(), 1)
+  assert.deepEqual([...new Set(pages.map(({ text }) => text))], [pages[0].text])
+  const [{ text }] = pages as [Answer]
+  assert.equal(text.split('<td><em>x</em></td>').length - 1, 500)
+  assert.match(
+    text,
+    /<p>The first 500 of 33,000 rows are shown, 32,500 are left out\. [^<]*JSON[^<]*<\/p>\n<p>Below/,
+  )
+  const whole = await ask('GET', `/v1alpha/jobs/result?insight_id=${id}`)
+  assert.equal(whole.text, TABLE)
+})
+
+const warnings = ({ mock }: { mock: { calls: { arguments: unknown[] }[] } }): string =>
+  mock.calls.map(({ arguments: [given] }) => String((given as { err?: Error }).err)).join()
+
+/** Lets the limit of a rendering that is under way pass, then the time in which its process may end by itself. */
+async function pastItsLimit<T>({ parts }: Harness, clock: FakeClock, answer: Promise<T>): Promise<T> {
+  while (parts.pool!.stats().states.busy === 0) await systemClock.sleep(5)
+  clock.advance(10_000)
+  const state = { there: false }
+  const end = (): boolean => (state.there = true)
+  answer.then(end, end)
+  while (!state.there) {
+    clock.advance(5)
+    await systemClock.sleep(5)
+  }
+  return answer
+}
+
+test('other requests are answered while a page is rendered, and one that takes too long is given as Markdown', async (t) => {
+  const clock = new FakeClock()
+  const harness = await openHarness(t, { pool: 'real', clock })
+  const { ask, parts } = harness
+  const called = Promise.withResolvers<void>()
+  const { render } = parts.pool!
+  const rendering = t.mock.method(parts.pool!, 'render', function (this: Pool, ...given: RenderArgs) {
+    called.resolve()
+    return render.apply(this, given)
+  })
+  const warned = t.mock.method(parts.log, 'warn')
+  const link = await openedLink(harness, await insightWith(harness, `# Mine\n\n${hostile(5_000_000)}\n`))
+  const opened = ask('GET', link, READER)
+  let rendered = false
+  const end = (): boolean => (rendered = true)
+  void opened.then(end)
+  await called.promise
+  assert.equal((await ask('GET', '/healthz', READER)).status, 200)
+  assert.equal(rendered, false)
+  const page = await pastItsLimit(harness, clock, opened)
+  assert.equal(page.status, 200)
+  assert.match(warnings(warned), /The render took longer than 10 s/)
+  assert.match(
+    page.text,
+    /<p>This text could not be laid out\. [^<]*<\/p>\n<pre tabindex="0"># Mine\n\n!\[\[\]\(/,
+  )
+  assert.match(page.text, /<p>The last 4,800,0\d\d characters are left out here\./)
+  assert.equal((await ask('GET', link, READER)).text, page.text)
+  assert.equal(rendering.mock.callCount(), 1)
+  clock.advance(300_000)
+  await pastItsLimit(harness, clock, ask('GET', link, READER))
+  assert.equal(rendering.mock.callCount(), 2)
+})
+
+test('a preview that cannot be laid out in time is answered with its Markdown', async (t) => {
+  const clock = new FakeClock()
+  const harness = await openHarness(t, { pool: 'real', clock })
+  const { ask, parts } = harness
+  const warned = t.mock.method(parts.log, 'warn')
+  const ran = Promise.withResolvers<void>()
+  const { render } = parts.pool!
+  t.mock.method(parts.pool!, 'render', function (this: Pool, ...given: RenderArgs) {
+    ran.resolve()
+    return render.apply(this, given)
+  })
+  const preview = ask('POST', '/v1alpha/jobs/templates/preview', {
+    body: { source: `# Mine\n\n{% for i in (1..10) %}${hostile(500_000)}{% endfor %}\n` },
+    headers: { accept: 'text/html' },
+  })
+  await ran.promise
+  const page = await pastItsLimit(harness, clock, preview)
+  assert.equal(page.status, 200)
+  assert.match(warnings(warned), /The render took longer than 10 s/)
+  assert.match(page.text, /could not be laid out/)
+  assert.equal(page.headers.etag, undefined)
+})

@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { FakeClock } from '@assay/model/clock'
+import { uuidv7 } from '@assay/model/ids'
+import type { Answer, Harness, Json } from '../harness.ts'
+import { openHarness } from '../harness.ts'
+
+async function completed({ ask, complete }: Harness, over = {}) {
+  const body = { payload: { type: 'template', template_id: 'hello' } }
+  const assignment_id: string = (await ask('POST', '/v1alpha/jobs', { body })).json()
+  await ask('POST', '/v1alpha/jobs/run', { body: { payload: { type: 'assignment', assignment_id } } })
+  return { assignment_id, insight_id: await complete(assignment_id, over) }
+}
+
+async function makeLink({ ask }: Harness, insight_id: string, body: Json = {}): Promise<Json> {
+  const made = await ask('POST', `/v1alpha/insights/${insight_id}/links`, { body })
+  assert.equal(made.status, 201, made.text)
+  return made.json()
+}
+
+function open({ ask }: Harness, url: string): Promise<Answer> {
+  return ask('GET', url, { token: null })
+}
+
+/** What an answer says, but for what names the request. */
+function said({ status, text, headers }: Answer) {
+  const { date: _date, 'x-request-id': _id, ...rest } = headers
+  return { status, text, headers: rest }
+}
+
+test('opens the page of an insight without a token, for nobody else to keep or to find', async (t) => {
+  const harness = await openHarness(t, { pool: 'real' })
+  const { insight_id } = await completed(harness, { markdown: '# Hello\n\n[more](https://example.com)\n' })
+  const link = await makeLink(harness, insight_id, { label: 'for Bob', expires_in: 3600 })
+  assert.match(link.url, /^\/links\/[\w-]{43}$/)
+  assert.equal(Date.parse(link.expires_at) - Date.parse(link.created_at), 3_600_000)
+  const page = await open(harness, link.url)
+  assert.equal(page.status, 200)
+  assert.match(page.text, /<h1>Hello<\/h1>/)
+  assert.match(page.text, /<meta name="robots" content="noindex">/)
+  assert.match(page.text, /<meta name="referrer" content="no-referrer">/)
+  assert.equal(page.headers['content-type'], 'text/html; charset=utf-8')
+  assert.match(String(page.headers['x-robots-tag']), /^noindex, nofollow/)
+  assert.equal(page.headers['referrer-policy'], 'no-referrer')
+  assert.equal(page.headers['cache-control'], 'private, no-store')
+  const policy = String(page.headers['content-security-policy'])
+  assert.match(policy, /default-src 'none'/)
+  assert.match(policy, /frame-ancestors 'none'/)
+  assert.doesNotMatch(policy, /unsafe/)
+  assert.equal(page.headers.etag, undefined)
+})
+
+test('answers the same for a link that expired, was revoked, was never there, or whose job was deleted', async (t) => {
+  const clock = new FakeClock()
+  const harness = await openHarness(t, { clock })
+  const { ask } = harness
+  const one = await completed(harness)
+  const other = await completed(harness)
+  const expired = await makeLink(harness, one.insight_id, { expires_in: 60 })
+  const revoked = await makeLink(harness, one.insight_id)
+  const orphan = await makeLink(harness, other.insight_id)
+  for (const { url } of [expired, revoked, orphan]) assert.equal((await open(harness, url)).status, 200)
+  clock.advance(59_999)
+  assert.equal((await open(harness, expired.url)).status, 200)
+  clock.advance(1)
+  const path = `/v1alpha/insights/${one.insight_id}/links`
+  assert.equal((await ask('DELETE', `${path}/${revoked.link_id}`)).status, 204)
+  assert.equal((await ask('DELETE', `${path}/${revoked.link_id}`)).status, 404)
+  assert.equal((await ask('DELETE', `/v1alpha/jobs/${other.assignment_id}`)).status, 204)
+  const unknown = await open(harness, `/links/${'A'.repeat(43)}`)
+  assert.equal(unknown.status, 404)
+  assert.equal(unknown.headers['content-type'], 'text/html; charset=utf-8')
+  assert.match(unknown.text, /Ask whoever sent it/)
+  for (const { url } of [expired, revoked, orphan, { url: '/links/x' }])
+    assert.deepEqual(said(await open(harness, url)), said(unknown))
+})
+
+test('keeps no secret of a link: neither in the list nor in the database', async (t) => {
+  const harness = await openHarness(t)
+  const { insight_id } = await completed(harness)
+  const link = await makeLink(harness, insight_id)
+  const secret = link.url.split('/').at(-1)
+  const list = await harness.ask('GET', `/v1alpha/insights/${insight_id}/links`)
+  assert.equal(list.json().items.length, 1)
+  assert.doesNotMatch(list.text, new RegExp(secret))
+  const { readdir, readFile } = await import('node:fs/promises')
+  for (const name of await readdir(harness.folder))
+    if (name.startsWith('assay.db'))
+      assert.ok(!(await readFile(`${harness.folder}/${name}`)).includes(secret), name)
+})
+
+test('counts how often a link was opened, once for many openings', async (t) => {
+  const clock = new FakeClock()
+  const harness = await openHarness(t, { clock })
+  const { ask, store } = harness
+  const { insight_id } = await completed(harness)
+  const { url } = await makeLink(harness, insight_id)
+  const written = t.mock.method(store, 'countOpenings')
+  const asleep = clock.sleeping
+  for (let count = 0; count < 5; count += 1) await open(harness, url)
+  await ask('HEAD', url, { token: null })
+  const count = async () => (await ask('GET', `/v1alpha/insights/${insight_id}/links`)).json().items[0]
+  assert.equal((await count()).opened_count, 0)
+  assert.ok(clock.sleeping > asleep)
+  clock.advance(1000)
+  while (written.mock.callCount() === 0) await new Promise((resolve) => setImmediate(resolve))
+  for (const { result } of written.mock.calls) await result
+  const { opened_count, last_opened_at } = await count()
+  assert.deepEqual([opened_count, last_opened_at], [5, '2026-01-01T00:00:00.000Z'])
+  await open(harness, url)
+  await harness.api.close()
+  assert.equal(written.mock.callCount(), 2)
+})
+
+test('each opening stands in the audit trail, by the link and from where', async (t) => {
+  const harness = await openHarness(t)
+  const { insight_id } = await completed(harness)
+  const { url, link_id } = await makeLink(harness, insight_id)
+  await open(harness, url)
+  await open(harness, `${url}x`)
+  const { items } = (await harness.ask('GET', '/v1alpha/audit?action=link.open')).json()
+  assert.deepEqual(
+    items.map(({ object_id, user_id, address }: Json) => [object_id, user_id, address]),
+    [[link_id, null, '127.0.0.1']],
+  )
+  const trail = (await harness.ask('GET', '/v1alpha/audit')).text
+  assert.doesNotMatch(trail, new RegExp(url.split('/').at(-1)))
+})
+
+test('bounds how many pages one address may open', async (t) => {
+  const clock = new FakeClock()
+  const harness = await openHarness(t, { clock })
+  const answers = []
+  for (let count = 0; count < 121; count += 1) answers.push(await open(harness, '/links/x'))
+  const refused = answers.at(-1)!
+  assert.deepEqual([answers.at(-2)!.status, refused.status], [404, 429])
+  assert.equal(refused.headers['content-type'], 'text/html; charset=utf-8')
+  assert.ok(Number(refused.headers['retry-after']) >= 1)
+  clock.advance(1000)
+  assert.equal((await open(harness, '/links/x')).status, 404)
+})
+
+test('makes links of the own workspace only, within bounds, and with a scope for it', async (t) => {
+  const harness = await openHarness(t)
+  const { ask, tokens, store } = harness
+  await store.createWorkspace({ workspace_id: 'other', name: 'Other', data_folder: null })
+  const stranger = await harness.token('other', ['admin'])
+  const { insight_id } = await completed(harness)
+  const path = `/v1alpha/insights/${insight_id}/links`
+  assert.equal((await ask('POST', path, { body: {}, token: stranger })).status, 404)
+  assert.equal((await ask('GET', path, { token: stranger })).status, 404)
+  assert.equal((await ask('POST', path, { body: {}, token: tokens.viewer })).status, 403)
+  assert.equal((await ask('GET', path, { token: tokens.viewer })).status, 200)
+  assert.equal((await ask('POST', `/v1alpha/insights/${uuidv7()}/links`, { body: {} })).status, 404)
+  for (const body of [{ expires_in: 59 }, { expires_in: 400 * 86_400 }, { label: '' }, { days: 3 }])
+    assert.equal((await ask('POST', path, { body })).status, 422, JSON.stringify(body))
+  const made = await ask('POST', path, { token: tokens.analyst })
+  assert.equal(made.status, 201)
+  assert.equal(Date.parse(made.json().expires_at) - Date.parse(made.json().created_at), 7 * 86_400_000)
+})
+
+test('gives the whole address where the service knows its own', async (t) => {
+  const publicUrl = 'https://reports.example/assay'
+  const first = await openHarness(t)
+  const harness = await openHarness(t, { parts: { config: { ...first.parts.config, publicUrl } } })
+  const { insight_id } = await completed(harness)
+  const { url } = await makeLink(harness, insight_id)
+  assert.ok(url.startsWith(`${publicUrl}/links/`))
+})

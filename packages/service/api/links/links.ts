@@ -1,0 +1,111 @@
+/** Links: made, listed, revoked. What one opens is answered by link-page.ts. */
+
+import { notFound } from '@assay/model/errors'
+import { LINK_SECONDS, Link, linkAddress } from '@assay/model/link'
+import Type from 'typebox'
+import { hashToken, newLinkSecret } from '../../runtime/secrets.ts'
+import { Id, LIMIT_DEFAULT, Name, pageOf, pageQuery } from '../http/fields.ts'
+import { type Call, operation } from '../http/route.ts'
+
+const InsightPath = Type.Object({ insight_id: Id })
+
+/** Throws a 404 that is the same for one that is another workspace's. */
+async function requireInsight({
+  services,
+  principal,
+  params,
+}: Pick<Call<{ insight_id: string }>, 'services' | 'principal' | 'params'>): Promise<void> {
+  const { workspace_id } = principal
+  const { insight_id } = params
+  if (!(await services.store.getInsight({ workspace_id, insight_id }))) throw notFound('insight', insight_id)
+}
+
+export const createLink = operation({
+  name: 'createLink',
+  tag: 'Links',
+  audit: 'link.create',
+  summary: 'Make a link to the page of an insight',
+  description:
+    'Who has the address reads the page, and that page only, without a token, until the link expires or is revoked. The address is in this answer only: a hash of it is kept.',
+  scope: 'analyst',
+  params: InsightPath,
+  body: Type.Object({
+    expires_in: Type.Optional(
+      Type.Integer({
+        minimum: LINK_SECONDS.least,
+        maximum: LINK_SECONDS.most,
+        description: `Seconds from now; ${LINK_SECONDS.usual} (seven days) unless given`,
+      }),
+    ),
+    label: Type.Optional(Type.Union([Name, Type.Null()], { description: 'A note for people' })),
+  }),
+  replies: {
+    201: {
+      description: 'The link, with its address',
+      schema: Type.Object(
+        {
+          ...Link.properties,
+          url: Type.String({
+            description: 'Absolute where ASSAY_PUBLIC_URL is set, else from the root of the service',
+          }),
+        },
+        { title: 'LinkWithAddress' },
+      ),
+    },
+  },
+  errors: ['not_found', 'conflict'],
+  async handle({ services, principal, params, body, id, reply }) {
+    const { workspace_id, user_id } = principal
+    const secret = newLinkSecret()
+    const link = await services.store.createLink({
+      link_id: id,
+      workspace_id,
+      user_id,
+      ...params,
+      label: body.label ?? null,
+      lifetime_ms: (body.expires_in ?? LINK_SECONDS.usual) * 1000,
+      link_hash: hashToken(secret),
+    })
+    return reply
+      .code(201)
+      .header('location', `/v1alpha/insights/${link.insight_id}/links`)
+      .send({ ...link, url: linkAddress(secret, services.config.publicUrl) })
+  },
+})
+
+export const listLinks = operation({
+  name: 'listLinks',
+  tag: 'Links',
+  summary: 'List the links of an insight, newest first',
+  description:
+    'Openings are counted with a delay of about a second. Expired links stay in the list for a while.',
+  scope: 'viewer',
+  params: InsightPath,
+  query: pageQuery({}),
+  replies: { 200: { description: 'A page of links, without their addresses', schema: pageOf(Link) } },
+  errors: ['not_found'],
+  async handle(call) {
+    await requireInsight(call)
+    const { services, principal, params, query } = call
+    const { workspace_id } = principal
+    return services.store.listLinks({ limit: LIMIT_DEFAULT, ...query, ...params, workspace_id })
+  },
+})
+
+export const deleteLink = operation({
+  name: 'deleteLink',
+  tag: 'Links',
+  audit: 'link.delete',
+  summary: 'Revoke a link',
+  description: 'At once: the next who opens it finds nothing.',
+  scope: 'analyst',
+  params: Type.Object({ insight_id: Id, link_id: Id }),
+  replies: { 204: { description: 'It opens nothing any more' } },
+  errors: ['not_found'],
+  async handle({ services, principal, params, reply }) {
+    const { workspace_id } = principal
+    if (!(await services.store.deleteLink({ workspace_id, ...params })))
+      throw notFound('link', params.link_id)
+    return reply.code(204).send()
+  },
+})

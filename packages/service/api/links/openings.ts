@@ -1,0 +1,45 @@
+/** Counts how often links are opened: many openings, one write a second. What a killed process had not written is not counted. */
+import { type Clock, iso } from '@assay/model/clock'
+import type { Store } from '@assay/store/store'
+import type { Logger } from '../../runtime/log.ts'
+
+const WRITE_MS = 1000
+
+export interface Openings {
+  note(link_id: string): void
+  /** Writes what is not written yet. */
+  close(): Promise<void>
+}
+
+export function createOpenings(store: Pick<Store, 'countOpenings'>, clock: Clock, log: Logger): Openings {
+  const stopping = new AbortController()
+  let noted = new Map<string, { link_id: string; count: number; at: string }>()
+  let writing: Promise<void> | null = null
+
+  async function write(): Promise<void> {
+    const openings = [...noted.values()]
+    noted = new Map()
+    if (openings.length === 0) return
+    await store
+      .countOpenings(openings)
+      .catch((error: unknown) => log.warn({ err: error }, 'openings of links could not be counted'))
+  }
+  async function writeLater(): Promise<void> {
+    await clock.sleep(WRITE_MS, stopping.signal)
+    writing = null
+    await write()
+  }
+
+  return {
+    note(link_id) {
+      const { count } = noted.get(link_id) ?? { count: 0 }
+      noted.set(link_id, { link_id, count: count + 1, at: iso(clock.now()) })
+      writing ??= writeLater()
+    },
+    async close() {
+      stopping.abort()
+      await writing
+      await write()
+    },
+  }
+}

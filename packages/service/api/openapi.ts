@@ -1,0 +1,218 @@
+/** The OpenAPI 3.1 document, made from the routes: what is validated is what is documented. */
+
+import { ERRORS, type ErrorCode } from '@assay/model/errors'
+import type { TSchema } from 'typebox'
+import { VERSION } from '../runtime/version.ts'
+import { openapiPath } from './http/path.ts'
+import { PROBLEM_TYPE } from './http/problem.ts'
+import { ANY_TYPE, type Operation, type ReplyShape } from './http/route.ts'
+import { type PlainSchema, plainSchema } from './http/schema.ts'
+import { ROUTES, type Route } from './routes.ts'
+
+const PROBLEM_MEDIA = PROBLEM_TYPE.split(';')[0]!
+
+const PROBLEM: PlainSchema = {
+  title: 'Problem',
+  type: 'object',
+  required: ['type', 'title', 'status', 'detail', 'code', 'request_id'],
+  properties: {
+    type: { type: 'string', description: 'Where the code is explained' },
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    detail: { type: 'string', description: 'What is wrong and what to do' },
+    code: { type: 'string', enum: Object.keys(ERRORS) },
+    request_id: { type: 'string', format: 'uuid' },
+    errors: {
+      type: 'array',
+      description: 'Every fault of a 422',
+      items: {
+        type: 'object',
+        required: ['path', 'message'],
+        properties: {
+          path: { type: 'string' },
+          message: { type: 'string' },
+          line: { type: 'integer' },
+          column: { type: 'integer' },
+        },
+      },
+    },
+  },
+}
+
+type Components = Record<string, PlainSchema>
+
+/** Schemas with a title stand once under components. */
+function hoist(schema: PlainSchema, components: Components): PlainSchema {
+  const within = Object.fromEntries(
+    Object.entries(schema).map(([keyword, value]) => {
+      if (keyword === 'properties')
+        return [
+          keyword,
+          Object.fromEntries(
+            Object.entries(value as Components).map(([name, field]) => [name, hoist(field, components)]),
+          ),
+        ]
+      if (keyword === 'anyOf')
+        return [keyword, (value as PlainSchema[]).map((branch) => hoist(branch, components))]
+      if ((keyword === 'items' || keyword === 'additionalProperties') && typeof value === 'object')
+        return [keyword, hoist(value as PlainSchema, components)]
+      return [keyword, value]
+    }),
+  ) as PlainSchema
+  if (within.title === undefined) return within
+  const { title, ...named } = within
+  components[title] = named
+  return { $ref: `#/components/schemas/${title}` }
+}
+
+function errorsOf({ method, operation }: Route): ErrorCode[] {
+  const takesBody = operation.body !== null
+  const universal: ErrorCode[] = ['invalid', 'internal', 'store_unavailable']
+  if (operation.scope !== null) universal.push('unauthorized', 'forbidden', 'rate_limited')
+  if (takesBody) universal.push('bad_json', 'payload_too_large', 'unsupported_media_type')
+  if (method === 'POST' && operation.idempotent && operation.scope !== null)
+    universal.push('idempotency_mismatch', 'idempotency_in_progress')
+  return [...new Set([...operation.errors, ...universal])]
+}
+
+/** Answers with the same codes stand once under components. */
+function problems(route: Route, shared: Record<string, unknown>): Record<string, unknown> {
+  const byStatus = new Map<number, ErrorCode[]>()
+  for (const code of errorsOf(route)) {
+    const { status } = ERRORS[code]
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code])
+  }
+  const sorted = [...byStatus].toSorted(([a], [b]) => a - b)
+  return Object.fromEntries(
+    sorted.map(([status, codes]) => {
+      const name = codes.join('_or_')
+      shared[name] = {
+        description: codes.map((code) => `\`${code}\`: ${ERRORS[code].title}`).join('; '),
+        content: { [PROBLEM_MEDIA]: { schema: { $ref: '#/components/schemas/Problem' } } },
+      }
+      return [status, { $ref: `#/components/responses/${name}` }]
+    }),
+  )
+}
+
+function replyOf(
+  { description, schema, media = [] }: ReplyShape,
+  components: Components,
+): Record<string, unknown> {
+  const text = media
+    .filter((type) => type !== 'application/json')
+    .map((type) => [type, { schema: { type: 'string' } }] as const)
+  const json = schema
+    ? [['application/json', { schema: hoist(plainSchema(schema, false), components) }] as const]
+    : []
+  const content = Object.fromEntries([...json, ...text])
+  return { description, ...(Object.keys(content).length > 0 ? { content } : {}) }
+}
+
+function parametersOf({ method, operation }: Route, components: Components): unknown[] {
+  const of = (place: 'path' | 'query', schema: TSchema): unknown[] => {
+    const { properties = {}, required = [] } = plainSchema(schema, false)
+    return Object.entries(properties).map(([name, { description, ...field }]) => ({
+      name,
+      in: place,
+      required: place === 'path' || required.includes(name),
+      ...(description === undefined ? {} : { description }),
+      schema: hoist(field, components),
+    }))
+  }
+  const idempotent = method === 'POST' && operation.idempotent && operation.scope !== null
+  const keys = idempotent ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []
+  return [...of('path', operation.params), ...of('query', operation.query), ...keys]
+}
+
+function bodyOf({ body, bodyType }: Operation, components: Components): Record<string, unknown> {
+  if (bodyType === ANY_TYPE)
+    return {
+      requestBody: {
+        required: true,
+        content: { [ANY_TYPE]: { schema: { type: 'string', format: 'binary' } } },
+      },
+    }
+  if (body === null) return {}
+  const schema = plainSchema(body, true)
+  const required = schema.type !== 'object' || (schema.required ?? []).length > 0
+  return { requestBody: { required, content: { [bodyType]: { schema: hoist(schema, components) } } } }
+}
+
+function operationOf(
+  route: Route,
+  components: Components,
+  shared: Record<string, unknown>,
+): Record<string, unknown> {
+  const { operation } = route
+  const replies = Object.entries(operation.replies).map(([status, shape]) => [
+    status,
+    replyOf(shape, components),
+  ])
+  const scope = operation.scope === null ? '' : `Scope: \`${operation.scope}\`.`
+  return {
+    operationId: operation.name,
+    tags: [operation.tag],
+    summary: operation.summary,
+    description: [operation.description ?? '', scope].filter(Boolean).join('\n\n'),
+    parameters: parametersOf(route, components),
+    ...bodyOf(operation, components),
+    responses: { ...Object.fromEntries(replies), ...problems(route, shared) },
+    security: operation.scope === null ? [] : [{ bearer: [] }],
+  }
+}
+
+function byName<Value>(record: Record<string, Value>): Record<string, Value> {
+  return Object.fromEntries(Object.entries(record).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+export function openapiDocument(): Record<string, unknown> {
+  const components: Components = {}
+  const shared: Record<string, unknown> = {}
+  hoist(PROBLEM, components)
+  const paths: Record<string, Record<string, unknown>> = {}
+  for (const route of ROUTES) {
+    if (route.operation.hidden) continue
+    const path = openapiPath(route.path)
+    paths[path] = {
+      ...paths[path],
+      [route.method.toLowerCase()]: operationOf(route, components, shared),
+    }
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Assay',
+      version: VERSION,
+      description: 'Analysis jobs from Markdown templates, insights as Markdown, signed webhooks.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: '/' }],
+    paths,
+    components: {
+      schemas: byName(components),
+      responses: byName(shared),
+      parameters: {
+        IdempotencyKey: {
+          name: 'Idempotency-Key',
+          in: 'header',
+          required: false,
+          description: 'The same key with the same body within 24 hours gets the first answer again',
+          schema: { type: 'string', minLength: 1, maxLength: 255 },
+        },
+      },
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer' },
+        password: {
+          type: 'oauth2',
+          flows: { password: { tokenUrl: '/v1alpha/auth/login', scopes: {} } },
+        },
+      },
+    },
+  }
+}
+
+/** As openapi.json holds it. */
+export function openapiText(): string {
+  return `${JSON.stringify(openapiDocument(), null, 2)}\n`
+}

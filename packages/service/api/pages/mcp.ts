@@ -1,0 +1,75 @@
+/**
+ * The MCP endpoint for agents (streamable HTTP, without sessions: any node answers any request). What an agent does is
+ * asked of this same server with the agent's own token, without a socket.
+ */
+import { Readable } from 'node:stream'
+import { type Client, createClient } from '@assay/client/client'
+import type { McpHttpHandler } from '@modelcontextprotocol/server'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import Type from 'typebox'
+import { operation } from '../http/route.ts'
+
+/** A client whose requests go to the server that `request` came to, as if its sender had made them. */
+function clientOf(request: FastifyRequest): Client {
+  const { server, headers, ip } = request
+  const token = (headers.authorization ?? '').replace(/^bearer +/i, '')
+  return createClient({
+    url: 'http://assay',
+    token,
+    retries: 0,
+    fetch: async (input, init = {}) => {
+      const { pathname, search, host } = new URL(input instanceof Request ? input.url : input)
+      const answer = await server.inject({
+        method: (init.method ?? 'GET') as 'GET',
+        url: `${pathname}${search}`,
+        headers: { host, ...(init.headers as Record<string, string>) },
+        remoteAddress: ip,
+        ...(typeof init.body === 'string' ? { payload: init.body } : {}),
+      })
+      const body = answer.statusCode === 204 || answer.statusCode === 304 ? null : answer.body
+      return new Response(body, {
+        status: answer.statusCode,
+        headers: answer.headers as Record<string, string>,
+      })
+    },
+  })
+}
+
+async function handlerFor(request: FastifyRequest): Promise<McpHttpHandler> {
+  const { createMcpHandler } = await import('@modelcontextprotocol/server')
+  const { mcpFactory } = await import('../../mcp/server.ts')
+  return createMcpHandler(await mcpFactory(() => clientOf(request)))
+}
+
+async function answerWith(response: Response, reply: FastifyReply): Promise<FastifyReply> {
+  reply.code(response.status)
+  for (const [name, value] of response.headers) reply.header(name, value)
+  if (response.body === null) return reply.send()
+  return reply.send(Readable.fromWeb(response.body))
+}
+
+export const mcp = operation({
+  name: 'mcp',
+  // What a tool does it asks of the API, which records it.
+  audit: null,
+  summary: 'Speak with agents (Model Context Protocol)',
+  tag: 'Service',
+  scope: 'viewer',
+  body: Type.Unknown(),
+  replies: { 200: { description: 'As the protocol says', media: ['application/json', 'text/event-stream'] } },
+  idempotent: false,
+  streams: true,
+  hidden: true,
+  async handle({ body, request, reply, signal }) {
+    const handler = await handlerFor(request)
+    const asked = new Request(`http://assay${request.url}`, {
+      method: 'POST',
+      headers: Object.entries(request.headers).flatMap(([name, value]) =>
+        typeof value === 'string' ? [[name, value] as [string, string]] : [],
+      ),
+      body: JSON.stringify(body),
+      signal: signal(),
+    })
+    return answerWith(await handler.fetch(asked, { parsedBody: body }), reply)
+  },
+})

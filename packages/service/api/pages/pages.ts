@@ -1,0 +1,197 @@
+/**
+ * The pages of the service itself: the rendered reference, the list of errors, a start page for want of the console. All that they show comes
+ * from here: no other host is asked, and a strict policy holds the browser to it. The reference is Swagger UI, from the
+ * files that @fastify/swagger-ui ships.
+ */
+import { hash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import { ERRORS, JOB_ERRORS, notFound } from '@assay/model/errors'
+import Type from 'typebox'
+import { matchesTag } from '../http/negotiate.ts'
+import { type Call, operation } from '../http/route.ts'
+
+const compress = promisify(gzip)
+const HTML = 'text/html; charset=utf-8'
+
+/** Swagger UI sets style attributes from its script and draws icons from data URIs; nothing else is let in. */
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+interface Asset {
+  type: string
+  bytes: Buffer
+  zipped: Buffer
+  tag: string
+}
+
+const INITIALIZER = `SwaggerUIBundle({
+  url: '/openapi.json',
+  dom_id: '#reference',
+  deepLinking: true,
+  validatorUrl: null,
+  queryConfigEnabled: false,
+  defaultModelsExpandDepth: 0,
+  displayRequestDuration: true,
+})
+`
+
+const FILES: Record<string, { type: string; read(): Promise<Buffer> }> = {
+  'swagger-ui-bundle.js': {
+    type: 'text/javascript; charset=utf-8',
+    read: () => shipped('swagger-ui-bundle.js'),
+  },
+  'swagger-ui.css': { type: 'text/css; charset=utf-8', read: () => shipped('swagger-ui.css') },
+  'reference.js': { type: 'text/javascript; charset=utf-8', read: async () => Buffer.from(INITIALIZER) },
+}
+
+function shipped(name: string): Promise<Buffer> {
+  return readFile(createRequire(import.meta.url).resolve(`@fastify/swagger-ui/static/${name}`))
+}
+
+const assets = new Map<string, Promise<Asset>>()
+
+async function load(name: string): Promise<Asset> {
+  const { type, read } = FILES[name]!
+  const bytes = await read()
+  return { type, bytes, zipped: await compress(bytes), tag: `"${hash('sha256', bytes).slice(0, 16)}"` }
+}
+
+const escape = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
+
+const STYLE = `body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:3rem auto;padding:0 1rem;color:#1c2024;background:#fff}
+pre{background:#f2f4f6;padding:1rem;overflow-x:auto;border-radius:6px}code{font:14px/1.5 ui-monospace,monospace}
+table{border-collapse:collapse;width:100%}td,th{text-align:left;vertical-align:top;padding:.4rem .8rem .4rem 0;border-bottom:1px solid #dde1e5}
+a{color:#0b57d0}:target{background:#fff3c4}@media(prefers-color-scheme:dark){body{color:#e6e8ea;background:#16181a}
+pre{background:#22262a}td,th{border-color:#33383d}a{color:#8ab4f8}:target{background:#4a3f10}}`
+
+function page(title: string, body: string): string {
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
+<title>${escape(title)}</title><style>${STYLE}</style></head><body>
+${body}
+</body></html>
+`
+}
+
+function sendPage({ reply }: Call, html: string): string {
+  void reply.type(HTML).header('content-security-policy', POLICY).header('referrer-policy', 'no-referrer')
+  return html
+}
+
+const WORKFLOW = `api=ADDRESS/v1alpha
+auth="Authorization: Bearer $ASSAY_TOKEN"
+json='Content-Type: application/json'
+
+curl -s "$api/jobs/templates" -H "$auth" | jq -r '.[].template_id'
+id=$(curl -s "$api/jobs/" -H "$auth" -H "$json" -d '{"payload": {"type": "template", "template_id": "TEMPLATE"}}' | jq -r .)
+curl -s "$api/jobs/run" -H "$auth" -H "$json" -d '{"payload": {"type": "assignment", "assignment_id": "'$id'"}}'
+insight=$(curl -s "$api/jobs/status?assignment_id=$id&wait=60" -H "$auth" | jq -r .insight_id)
+curl -s "$api/jobs/result?insight_id=$insight" -H "$auth"`
+
+/** Stands at the start where the console was not built. */
+export function startPage(call: Call): string {
+  const { services, request } = call
+  const [first] = services.catalog.list()
+  const workflow = WORKFLOW.replace(
+    'ADDRESS',
+    `http://${/^[\w.:[\]-]+$/.test(request.host) ? request.host : 'HOST'}`,
+  ).replace('TEMPLATE', first?.template.template_id ?? 'TEMPLATE')
+  return sendPage(
+    call,
+    page(
+      'Assay',
+      `<h1>Assay</h1><p>Analysis jobs from Markdown templates: created and run over HTTP, the insight as Markdown, told by signed webhooks. Version ${escape(services.version)}.</p>
+<p><a href="/docs">Reference</a> · <a href="/openapi.json">openapi.json</a> · <a href="/docs/errors">Errors</a></p>
+<p>The web console belongs here and has not been built: run <code>npm ci</code> (with development packages), or <code>node bin/runtime.js packages/console/build.ts</code>, in the folder of Assay, and load this page again.</p>
+<h2>From a template to an insight</h2><pre><code>${escape(workflow)}</code></pre>`,
+    ),
+  )
+}
+
+export const reference = operation({
+  name: 'reference',
+  tag: 'Pages',
+  hidden: true,
+  summary: 'The rendered reference',
+  scope: null,
+  replies: { 200: { description: 'A page', media: ['text/html'] } },
+  handle: (call) =>
+    sendPage(
+      call,
+      `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
+<title>Assay: reference</title><link rel="stylesheet" href="/docs/swagger-ui.css"></head><body>
+<div id="reference"></div><script src="/docs/swagger-ui-bundle.js"></script><script src="/docs/reference.js"></script>
+</body></html>
+`,
+    ),
+})
+
+export const referenceFile = operation({
+  name: 'referenceFile',
+  tag: 'Pages',
+  hidden: true,
+  summary: 'A file of the reference',
+  scope: null,
+  params: Type.Object({ file: Type.String() }),
+  replies: {
+    200: { description: 'The file', media: ['text/javascript', 'text/css'] },
+    304: { description: 'Known' },
+  },
+  async handle({ params, request, reply }) {
+    const { file } = params
+    if (!Object.hasOwn(FILES, file)) throw notFound('file', file)
+    const loading = assets.get(file) ?? load(file)
+    assets.set(file, loading)
+    const { type, bytes, zipped, tag } = await loading
+    void reply
+      .type(type)
+      .header('etag', tag)
+      .header('vary', 'Accept-Encoding')
+      .header('cache-control', 'no-cache')
+    if (matchesTag(request.headers['if-none-match'], tag)) return reply.code(304).send()
+    if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return reply.send(bytes)
+    return reply.header('content-encoding', 'gzip').send(zipped)
+  },
+})
+
+export const errorsPage = operation({
+  name: 'errorsPage',
+  tag: 'Pages',
+  hidden: true,
+  summary: 'Every code of an error, with what to do',
+  scope: null,
+  replies: { 200: { description: 'A page', media: ['text/html'] } },
+  handle(call) {
+    const rows = Object.entries(ERRORS).map(
+      ([code, { status, title, remedy }]) =>
+        `<tr id="${code}"><td><code>${code}</code></td><td>${status}</td><td>${escape(title)}. ${escape(remedy)}</td></tr>`,
+    )
+    const jobs = Object.entries(JOB_ERRORS).map(
+      ([code, remedy]) => `<tr id="${code}"><td><code>${code}</code></td><td>${escape(remedy)}</td></tr>`,
+    )
+    return sendPage(
+      call,
+      page(
+        'Assay: errors',
+        `<h1>Errors</h1><p>Every error is <code>application/problem+json</code> with one of these codes.</p>
+<table><tr><th>code</th><th>status</th><th>what to do</th></tr>${rows.join('\n')}</table>
+<h2>Jobs</h2><p>A job that does not complete ends as <code>canceled</code> with one of these as <code>error.code</code>.</p>
+<table><tr><th>code</th><th>what to do</th></tr>${jobs.join('\n')}</table>`,
+      ),
+    )
+  },
+})
+
+export const openapi = operation({
+  name: 'openapi',
+  tag: 'Service',
+  summary: 'This document',
+  scope: null,
+  replies: { 200: { description: 'OpenAPI 3.1', schema: Type.Record(Type.String(), Type.Unknown()) } },
+  handle: ({ services, reply }) => reply.type('application/json; charset=utf-8').send(services.openapi()),
+})

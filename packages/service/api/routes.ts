@@ -1,0 +1,156 @@
+/** The whole surface on one screen. A slash at the end of a path is optional; parameters stand in braces. */
+
+import * as session from './accounts/login.ts'
+import * as tokens from './accounts/tokens.ts'
+import * as users from './accounts/users.ts'
+import * as workspaces from './accounts/workspaces.ts'
+import * as audit from './admin/audit.ts'
+import * as health from './admin/health.ts'
+import * as system from './admin/system.ts'
+import * as connections from './connections/connections.ts'
+import * as files from './files/files.ts'
+import type { Operation } from './http/route.ts'
+import * as batches from './jobs/batches.ts'
+import * as live from './jobs/job-events.ts'
+import * as jobs from './jobs/jobs.ts'
+import * as results from './jobs/result.ts'
+import * as linkPage from './links/link-page.ts'
+import * as links from './links/links.ts'
+import * as console from './pages/console.ts'
+import * as agents from './pages/mcp.ts'
+import * as pages from './pages/pages.ts'
+import * as schedules from './schedules/schedules.ts'
+import * as subscriptions from './subscriptions/subscriptions.ts'
+import * as unsubscribing from './subscriptions/unsubscribe-page.ts'
+import * as templates from './templates/templates.ts'
+import * as deliveries from './webhooks/deliveries.ts'
+import * as events from './webhooks/events.ts'
+import * as webhooks from './webhooks/webhooks.ts'
+
+export interface Route {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  path: string
+  operation: Operation
+  /** Served by every node, whatever its roles. */
+  everywhere: boolean
+}
+
+function on(place: `${Route['method']} /${string}`, operation: Operation, everywhere = false): Route {
+  const [method, path] = place.split(' ') as [Route['method'], string]
+  return { method, path, operation, everywhere }
+}
+
+export const ROUTES: readonly Route[] = [
+  on('GET /v1alpha/jobs/templates', templates.listTemplates),
+  on('POST /v1alpha/jobs/templates/check', templates.checkTemplate),
+  on('POST /v1alpha/jobs/templates/preview', templates.previewTemplate),
+  on('GET /v1alpha/jobs/templates/{template_id}', templates.getTemplate),
+  on('PUT /v1alpha/jobs/templates/{template_id}', templates.putTemplate),
+  on('DELETE /v1alpha/jobs/templates/{template_id}', templates.deleteTemplate),
+  on('GET /v1alpha/jobs/templates/{template_id}/choices', templates.listChoices),
+
+  on('POST /v1alpha/jobs/', jobs.createJob),
+  on('POST /v1alpha/jobs/bulk', batches.createJobs),
+  on('POST /v1alpha/jobs/bulk/check', batches.checkJobs),
+  on('GET /v1alpha/jobs/batches/{batch_id}', batches.readBatch),
+  on('GET /v1alpha/jobs/', jobs.listJobs),
+  on('POST /v1alpha/jobs/run', jobs.runJob),
+  on('GET /v1alpha/jobs/status', jobs.jobStatus),
+  on('GET /v1alpha/jobs/result', results.readResult),
+  on('GET /v1alpha/jobs/events', live.jobEvents),
+  on('POST /v1alpha/jobs/cancel', jobs.cancelJob),
+  on('DELETE /v1alpha/jobs/{assignment_id}', jobs.deleteJob),
+
+  on('POST /v1alpha/insights/{insight_id}/links', links.createLink),
+  on('GET /v1alpha/insights/{insight_id}/links', links.listLinks),
+  on('DELETE /v1alpha/insights/{insight_id}/links/{link_id}', links.deleteLink),
+
+  on('POST /v1alpha/schedules', schedules.createSchedule),
+  on('GET /v1alpha/schedules', schedules.listSchedules),
+  on('GET /v1alpha/schedules/preview', schedules.previewSchedule),
+  on('GET /v1alpha/schedules/{schedule_id}', schedules.getSchedule),
+  on('PATCH /v1alpha/schedules/{schedule_id}', schedules.changeSchedule),
+  on('DELETE /v1alpha/schedules/{schedule_id}', schedules.deleteSchedule),
+  on('POST /v1alpha/schedules/{schedule_id}/run-now', schedules.runScheduleNow),
+
+  on('GET /v1alpha/files', files.listFiles),
+  on('GET /v1alpha/files/{path...}', files.getFile),
+  on('PUT /v1alpha/files/{path...}', files.putFile),
+  on('DELETE /v1alpha/files/{path...}', files.deleteFile),
+
+  on('POST /v1alpha/webhooks/', webhooks.createWebhook),
+  on('GET /v1alpha/webhooks/', webhooks.listWebhooks),
+  on('GET /v1alpha/webhooks/deliveries/{delivery_id}', deliveries.getDelivery),
+  on('POST /v1alpha/webhooks/deliveries/{delivery_id}/redeliver', deliveries.redeliver),
+  on('GET /v1alpha/webhooks/{webhook_id}', webhooks.getWebhook),
+  on('PATCH /v1alpha/webhooks/{webhook_id}', webhooks.changeWebhook),
+  on('DELETE /v1alpha/webhooks/{webhook_id}', webhooks.deleteWebhook),
+  on('POST /v1alpha/webhooks/{webhook_id}/test', webhooks.testWebhook),
+  on('POST /v1alpha/webhooks/{webhook_id}/rotate-secret', webhooks.rotateSecret),
+  on('GET /v1alpha/webhooks/{webhook_id}/deliveries', deliveries.listDeliveries),
+  on('POST /v1alpha/webhooks/{webhook_id}/recover', deliveries.recoverDeliveries),
+  on('GET /v1alpha/webhooks/{webhook_id}/recoveries/{recovery_id}', deliveries.getRecovery),
+  on('POST /v1alpha/webhooks/{webhook_id}/cancel-pending', deliveries.cancelPending),
+  on('GET /v1alpha/webhooks/{webhook_id}/stats', deliveries.getWebhookStats),
+
+  on('POST /v1alpha/subscriptions', subscriptions.createSubscription),
+  on('GET /v1alpha/subscriptions', subscriptions.listSubscriptions),
+  on('GET /v1alpha/subscriptions/{subscription_id}', subscriptions.getSubscription),
+  on('PATCH /v1alpha/subscriptions/{subscription_id}', subscriptions.changeSubscription),
+  on('DELETE /v1alpha/subscriptions/{subscription_id}', subscriptions.deleteSubscription),
+  on('POST /v1alpha/subscriptions/{subscription_id}/test', webhooks.testSubscription),
+  on('GET /v1alpha/subscriptions/{subscription_id}/deliveries', deliveries.listSubscriptionDeliveries),
+  on('POST /v1alpha/subscriptions/{subscription_id}/recover', deliveries.recoverSubscription),
+  on(
+    'GET /v1alpha/subscriptions/{subscription_id}/recoveries/{recovery_id}',
+    deliveries.getSubscriptionRecovery,
+  ),
+  on('POST /v1alpha/subscriptions/{subscription_id}/cancel-pending', deliveries.cancelSubscriptionPending),
+  on('GET /v1alpha/subscriptions/{subscription_id}/stats', deliveries.getSubscriptionStats),
+
+  on('GET /v1alpha/connections', connections.listConnections),
+  on('POST /v1alpha/connections', connections.createConnection),
+  on('PATCH /v1alpha/connections/{name}', connections.changeConnection),
+  on('DELETE /v1alpha/connections/{name}', connections.deleteConnection),
+  on('POST /v1alpha/connections/{name}/test', connections.testConnection),
+
+  on('GET /v1alpha/events', events.listEvents),
+  on('GET /v1alpha/events/types', events.listEventTypes),
+
+  on('POST /v1alpha/auth/login', session.login),
+  on('POST /v1alpha/auth/logout', session.logout),
+  on('GET /v1alpha/auth/me', session.whoAmI),
+  on('GET /v1alpha/tokens', tokens.listTokens),
+  on('POST /v1alpha/tokens', tokens.createToken),
+  on('DELETE /v1alpha/tokens/{token_id}', tokens.deleteToken),
+  on('GET /v1alpha/users', users.listUsers),
+  on('POST /v1alpha/users', users.createUser),
+  on('DELETE /v1alpha/users/{user_id}', users.deleteUser),
+  on('DELETE /v1alpha/users/{user_id}/jobs', users.eraseUserJobs),
+  on('GET /v1alpha/workspaces', workspaces.listWorkspaces),
+  on('POST /v1alpha/workspaces', workspaces.createWorkspace),
+  on('PATCH /v1alpha/workspaces/{workspace_id}', workspaces.changeWorkspace),
+  on('DELETE /v1alpha/workspaces/{workspace_id}', workspaces.deleteWorkspace),
+  on('GET /v1alpha/audit', audit.listAudit),
+  on('GET /v1alpha/nodes', system.listNodes),
+  on('GET /v1alpha/queue', system.readQueue),
+  on('GET /v1alpha/settings', system.listSettings),
+
+  on('POST /mcp', agents.mcp),
+  on('GET /healthz', health.alive, true),
+  on('GET /readyz', health.ready, true),
+  on('GET /metrics', health.measurements, true),
+  on('GET /openapi.json', pages.openapi),
+  on('GET /docs', pages.reference),
+  on('GET /docs/errors', pages.errorsPage),
+  on('GET /docs/{file}', pages.referenceFile),
+  on('GET /links/{secret}', linkPage.openLink),
+  on('GET /unsubscribe/{token}', unsubscribing.unsubscribePage),
+  on('POST /unsubscribe/{token}', unsubscribing.unsubscribe),
+  on('GET /', console.consolePage),
+  on('GET /assets/{file}', console.consoleFile),
+  ...console.SECTIONS.flatMap((section) => [
+    on(`GET /${section}`, console.consolePage),
+    on(`GET /${section}/*`, console.consolePage),
+  ]),
+]

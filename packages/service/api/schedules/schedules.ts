@@ -1,0 +1,317 @@
+/** Schedules: create, list, read, change, delete, run now. What runs them when they are due is packages/service/schedules/. */
+import { isDeepStrictEqual } from 'node:util'
+import { isTimeZone } from '@assay/engine/values/calendar'
+import { iso } from '@assay/model/clock'
+import { cronFault } from '@assay/model/cron'
+import { type FieldError, notFound } from '@assay/model/errors'
+import { JobView, jobView } from '@assay/model/job'
+import {
+  changesTiming,
+  dueTimes,
+  MISSED,
+  MISSED_LIMIT,
+  MISSED_LIMIT_MOST,
+  OVERLAPS,
+  type Schedule,
+  ScheduleView,
+  SHOWN_RUNS,
+  scheduleView,
+  type Timing,
+} from '@assay/model/schedule'
+import type { NewSchedule, SchedulePatch } from '@assay/store/contract/schedules'
+import Type, { type Static } from 'typebox'
+import { Id, LIMIT_DEFAULT, Name, pageOf, pageQuery, Time } from '../http/fields.ts'
+import { type Call, operation } from '../http/route.ts'
+import { invalid } from '../http/validate.ts'
+import { Metadata } from '../jobs/jobs.ts'
+import { requireTemplate, variablesOf } from '../templates/template-lookup.ts'
+
+const nullable = <Schema extends Type.TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
+
+const settable = {
+  name: Name,
+  template_id: Type.String({ minLength: 1, maxLength: 200 }),
+  cron: Type.String({
+    minLength: 1,
+    maxLength: 200,
+    description:
+      'Minute, hour, day of month, month, day of week; or @hourly, @daily, @weekly, @monthly, @yearly',
+  }),
+}
+const optional = {
+  template_vars: Type.Optional(
+    Type.Record(Type.String(), Type.Unknown(), {
+      description: 'Values by variable; a relative period such as last_month is resolved when the job runs',
+    }),
+  ),
+  time_zone: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 100,
+      description: 'IANA name such as Europe/Berlin; UTC unless given',
+    }),
+  ),
+  starts_at: Type.Optional(nullable(Time)),
+  ends_at: Type.Optional(nullable(Time)),
+  missed: Type.Optional(
+    Type.Enum([...MISSED], {
+      description:
+        'What to do about due times that passed while no node was there. skip: nothing (as is the case unless told); once: one run for the latest; all: one for each, up to `missed_limit`',
+    }),
+  ),
+  missed_limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: MISSED_LIMIT_MOST, description: `${MISSED_LIMIT} unless given` }),
+  ),
+  overlap: Type.Optional(
+    Type.Enum([...OVERLAPS], {
+      description: 'While an earlier job of the schedule has not ended: queue another (unless told), or skip',
+    }),
+  ),
+  paused: Type.Optional(Type.Boolean()),
+  presence_name: Type.Optional(nullable(Name)),
+  priority: Type.Optional(Type.Integer({ minimum: -100, maximum: 100 })),
+  metadata: Type.Optional(Metadata),
+}
+
+const ScheduleInput = Type.Object({ ...settable, ...optional })
+type ScheduleInput = Static<typeof ScheduleInput>
+const ScheduleChange = Type.Partial(ScheduleInput)
+const SchedulePath = Type.Object({ schedule_id: Id })
+
+function timingFaults(timing: Timing, now: string): FieldError[] {
+  const faults: FieldError[] = []
+  const refuse = (path: string, message: string): void => void faults.push({ path, message })
+  const { starts_at, ends_at, time_zone } = timing
+  const cron = cronFault(timing.cron)
+  if (cron !== null) refuse('cron', cron)
+  if (!isTimeZone(time_zone))
+    refuse('time_zone', `must be an IANA name such as Europe/Berlin, not ${JSON.stringify(time_zone)}`)
+  if (starts_at !== null && ends_at !== null && ends_at <= starts_at)
+    refuse('ends_at', 'must be after starts_at')
+  else if (faults.length === 0 && dueTimes(timing, now, 1).length === 0) {
+    if (ends_at !== null) refuse('ends_at', 'lies before the first due time that is still to come')
+    else refuse('starts_at', 'lies after every due time that can be found')
+  }
+  return faults
+}
+
+/** `before`: the same schedule as it is. Its times are not judged again where they stay: one that has ended keeps its name. */
+function faultsOf(schedule: NewSchedule, now: string, before: Schedule | null): FieldError[] {
+  const faults =
+    before && !changesTiming(before, { ...before, ...schedule }) ? [] : timingFaults(schedule, now)
+  if (schedule.missed === 'all' && schedule.overlap === 'skip')
+    faults.push({
+      path: 'missed',
+      message: 'cannot be all where overlap is skip: runs that are made up for would skip each other',
+    })
+  return faults
+}
+
+/** Where what it runs stays as it is, a template that is gone or has other variables by now is no reason to refuse a new name. */
+function runsAsBefore(schedule: NewSchedule, before: Schedule): boolean {
+  const { template_id, variables, paused } = schedule
+  const resumes = before.paused && !paused
+  return !resumes && template_id === before.template_id && isDeepStrictEqual(variables, before.variables)
+}
+
+/** The whole schedule as it will be; throws a 422 or 404 for what could never be run. */
+async function check(
+  { services, principal }: Pick<Call, 'services' | 'principal'>,
+  schedule: NewSchedule,
+  before: Schedule | null,
+) {
+  const faults = faultsOf(schedule, iso(services.clock.now()), before)
+  if (faults.length > 0) throw invalid(faults)
+  if (before && runsAsBefore(schedule, before)) return
+  const template = await requireTemplate(services, principal, schedule.template_id)
+  variablesOf(template, schedule.variables, 'template_vars')
+}
+
+async function requireSchedule({ services, principal, params }: Call<Static<typeof SchedulePath>>) {
+  const { workspace_id } = principal
+  const { schedule_id } = params
+  const schedule = await services.store.getSchedule({ workspace_id, schedule_id })
+  if (!schedule) throw notFound('schedule', schedule_id)
+  return schedule
+}
+
+function newSchedule(
+  body: ScheduleInput,
+  id: string,
+  { workspace_id, user_id }: Call['principal'],
+): NewSchedule {
+  return {
+    schedule_id: id,
+    workspace_id,
+    user_id,
+    name: body.name,
+    template_id: body.template_id,
+    variables: body.template_vars ?? {},
+    cron: body.cron.trim(),
+    time_zone: body.time_zone ?? 'UTC',
+    starts_at: body.starts_at ?? null,
+    ends_at: body.ends_at ?? null,
+    missed: body.missed ?? 'skip',
+    missed_limit: body.missed_limit ?? MISSED_LIMIT,
+    overlap: body.overlap ?? 'queue',
+    paused: body.paused ?? false,
+    presence_name: body.presence_name ?? null,
+    priority: body.priority ?? 0,
+    metadata: body.metadata ?? {},
+  }
+}
+
+export const createSchedule = operation({
+  name: 'createSchedule',
+  tag: 'Schedules',
+  audit: 'schedule.create',
+  summary: 'Run a template by a cron line',
+  description:
+    'The variables are checked now and again at each run. Each run is an ordinary job that names the schedule (`schedule_id`, `scheduled_for`).',
+  scope: 'analyst',
+  body: ScheduleInput,
+  replies: { 201: { description: 'The schedule', schema: ScheduleView } },
+  errors: ['not_found'],
+  async handle(call) {
+    const schedule = newSchedule(call.body, call.id, call.principal)
+    await check(call, schedule, null)
+    const made = await call.services.store.createSchedule(schedule)
+    const location = `/v1alpha/schedules/${made.schedule_id}`
+    return call.reply.code(201).header('location', location).send(scheduleView(made))
+  },
+})
+
+export const listSchedules = operation({
+  name: 'listSchedules',
+  tag: 'Schedules',
+  summary: 'List schedules, newest first',
+  scope: 'viewer',
+  query: pageQuery({
+    template_id: Type.Optional(Name),
+    user_id: Type.Optional(Name),
+    paused: Type.Optional(Type.Boolean()),
+  }),
+  replies: { 200: { description: 'A page of schedules', schema: pageOf(ScheduleView) } },
+  async handle({ services, principal, query }) {
+    const { workspace_id } = principal
+    const page = await services.store.listSchedules({ limit: LIMIT_DEFAULT, ...query, workspace_id })
+    return { items: page.items.map(scheduleView), next_cursor: page.next_cursor }
+  },
+})
+
+export const previewSchedule = operation({
+  name: 'previewSchedule',
+  tag: 'Schedules',
+  summary: 'The next due times of a cron line',
+  description: 'Nothing is kept; what is wrong is a 422 with its field, as when a schedule is made.',
+  scope: 'viewer',
+  query: Type.Object({
+    cron: settable.cron,
+    time_zone: optional.time_zone,
+    starts_at: Type.Optional(Time),
+    ends_at: Type.Optional(Time),
+  }),
+  replies: {
+    200: {
+      description: 'The next five',
+      schema: Type.Object({ next_runs: Type.Array(Time) }, { title: 'SchedulePreview' }),
+    },
+  },
+  async handle({ services, query }) {
+    const { time_zone = 'UTC', starts_at = null, ends_at = null } = query
+    const timing = { cron: query.cron.trim(), time_zone, starts_at, ends_at }
+    const now = iso(services.clock.now())
+    const faults = timingFaults(timing, now)
+    if (faults.length > 0) throw invalid(faults)
+    return { next_runs: dueTimes(timing, now, SHOWN_RUNS) }
+  },
+})
+
+export const getSchedule = operation({
+  name: 'getSchedule',
+  tag: 'Schedules',
+  summary: 'Read a schedule',
+  scope: 'viewer',
+  params: SchedulePath,
+  replies: { 200: { description: 'The schedule', schema: ScheduleView } },
+  errors: ['not_found'],
+  async handle(call) {
+    return scheduleView(await requireSchedule(call))
+  },
+})
+
+function patchOf({ template_vars, cron, ...rest }: Static<typeof ScheduleChange>): SchedulePatch {
+  const patch: SchedulePatch = rest
+  if (template_vars !== undefined) patch.variables = template_vars
+  if (cron !== undefined) patch.cron = cron.trim()
+  return patch
+}
+
+export const changeSchedule = operation({
+  name: 'changeSchedule',
+  tag: 'Schedules',
+  audit: 'schedule.change',
+  summary: 'Change, pause or resume a schedule',
+  description:
+    'Only what is given changes. Where the cron line, its zone, its bounds or the pause change, the next due time is found from now: what would have been due in a pause is not made up for.',
+  scope: 'analyst',
+  params: SchedulePath,
+  body: ScheduleChange,
+  replies: { 200: { description: 'The schedule as it is now', schema: ScheduleView } },
+  errors: ['not_found'],
+  async handle(call) {
+    const present: Schedule = await requireSchedule(call)
+    const patch = patchOf(call.body)
+    // A pause is always possible: also of a schedule whose template is gone, or that has ended.
+    const onlyPauses = patch.paused === true && Object.keys(patch).length === 1
+    if (!onlyPauses) await check(call, { ...present, ...patch }, present)
+    const { workspace_id, schedule_id } = present
+    const changed = await call.services.store.updateSchedule({ workspace_id, schedule_id, patch })
+    if (!changed) throw notFound('schedule', schedule_id)
+    return scheduleView(changed)
+  },
+})
+
+export const deleteSchedule = operation({
+  name: 'deleteSchedule',
+  tag: 'Schedules',
+  audit: 'schedule.delete',
+  summary: 'Delete a schedule',
+  description: 'Its jobs stay.',
+  scope: 'analyst',
+  params: SchedulePath,
+  replies: { 204: { description: 'It is gone' } },
+  errors: ['not_found'],
+  async handle({ services, principal, params, reply }) {
+    const { workspace_id } = principal
+    if (!(await services.store.deleteSchedule({ workspace_id, ...params })))
+      throw notFound('schedule', params.schedule_id)
+    return reply.code(204).send()
+  },
+})
+
+export const runScheduleNow = operation({
+  name: 'runScheduleNow',
+  tag: 'Schedules',
+  audit: 'schedule.run',
+  summary: 'Run a schedule now',
+  description:
+    'Makes and queues a job of the schedule, whether it is paused or not, whatever else is running. The due times stay as they are.',
+  scope: 'analyst',
+  params: SchedulePath,
+  replies: { 201: { description: 'The job', schema: JobView } },
+  errors: ['not_found', 'queue_full'],
+  async handle(call) {
+    const { services, principal, id, request, reply } = call
+    const { schedule_id, workspace_id, template_id, variables: given } = await requireSchedule(call)
+    const template = await requireTemplate(services, principal, template_id)
+    const variables = variablesOf(template, given, 'template_vars')
+    const input = { workspace_id, schedule_id, assignment_id: id, template: template.source, variables }
+    const job = await services.store.runSchedule(input)
+    if (!job) throw notFound('schedule', schedule_id)
+    const { assignment_id } = job
+    request.trace?.job('job created', { assignment_id, workspace_id, template_id, schedule_id })
+    const location = `/v1alpha/jobs/status?assignment_id=${assignment_id}`
+    return reply.code(201).header('location', location).send(jobView(job))
+  },
+})

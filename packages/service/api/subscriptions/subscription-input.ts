@@ -1,0 +1,90 @@
+/** What a client may set of a subscription: where it goes, what it tells, and the pace of its deliveries. */
+
+import type { FieldError } from '@assay/model/errors'
+import { LINK_SECONDS } from '@assay/model/link'
+import {
+  isMailAddress,
+  RECIPIENTS_MOST,
+  SUBSCRIPTION_KINDS,
+  type SubscriptionKind,
+} from '@assay/model/subscription'
+import type { Targets } from '@assay/net/target'
+import Type, { type Static } from 'typebox'
+import { Name } from '../http/fields.ts'
+import { urlFaults, WebhookChange, WebhookInput } from '../webhooks/webhook-input.ts'
+
+const nullable = <Schema extends Type.TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
+
+const To = Type.Array(Type.String({ minLength: 1, maxLength: 254 }), {
+  minItems: 1,
+  maxItems: RECIPIENTS_MOST,
+  uniqueItems: true,
+  description: 'Of email: plain addresses, each gets a mail of its own',
+})
+const Url = Type.String({
+  minLength: 1,
+  maxLength: 2048,
+  description:
+    'Of slack: the address of an incoming webhook. A secret: it is kept encrypted and never shown again',
+})
+const LinkExpiresIn = nullable(
+  Type.Integer({
+    minimum: LINK_SECONDS.least,
+    maximum: LINK_SECONDS.most,
+    description: `Seconds that the link in a message opens the page; ${LINK_SECONDS.usual} (seven days) unless given; null: no link. Links need ASSAY_PUBLIC_URL`,
+  }),
+)
+const IncludeSkipped = Type.Boolean({
+  description: 'Tell of runs that their condition skipped, too, in a line',
+})
+
+const { description, retry_schedule, max_in_flight, rate_per_second } = WebhookInput.properties
+const { events, status } = WebhookChange.properties
+
+const shared = {
+  to: Type.Optional(To),
+  url: Type.Optional(Url),
+  link_expires_in: Type.Optional(LinkExpiresIn),
+  include_skipped: Type.Optional(IncludeSkipped),
+  user_id: Type.Optional(Name),
+  presence_name: Type.Optional(Name),
+  description,
+  retry_schedule,
+  max_in_flight,
+  rate_per_second,
+}
+
+export const SubscriptionInput = Type.Object({
+  kind: Type.Enum([...SUBSCRIPTION_KINDS]),
+  ...shared,
+  events: WebhookInput.properties.events,
+})
+export const SubscriptionChange = Type.Object({ ...shared, events, status })
+export type SubscriptionChange = Static<typeof SubscriptionChange>
+
+/** `url` and `to` as they are given; which of them a kind asks for is said where it is made. */
+export function targetFaults(
+  kind: SubscriptionKind,
+  { to, url }: Pick<SubscriptionChange, 'to' | 'url'>,
+  targets: Targets,
+): FieldError[] {
+  if (kind === 'slack')
+    return [
+      ...(url === undefined ? [] : urlFaults(url, targets)),
+      ...(to === undefined ? [] : [{ path: 'to', message: 'belongs to the kind email' }]),
+    ]
+  const faults = (to ?? []).flatMap((address, index) =>
+    isMailAddress(address)
+      ? []
+      : [{ path: `to.${index}`, message: 'must be a plain address such as ada@example.com' }],
+  )
+  return url === undefined ? faults : [...faults, { path: 'url', message: 'belongs to the kind slack' }]
+}
+
+export function missingTarget(
+  kind: SubscriptionKind,
+  { to, url }: Pick<SubscriptionChange, 'to' | 'url'>,
+): FieldError[] {
+  if (kind === 'email') return to === undefined ? [{ path: 'to', message: 'is missing' }] : []
+  return url === undefined ? [{ path: 'url', message: 'is missing' }] : []
+}

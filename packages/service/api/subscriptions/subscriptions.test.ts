@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict'
+import { readdir, readFile } from 'node:fs/promises'
+import { test } from 'node:test'
+import { type Target, targetContext, UNSUBSCRIBE_CONTEXT } from '@assay/model/subscription'
+import { DEFAULT_WORKSPACE as workspace_id } from '@assay/model/token'
+import { fingerprint } from '../../runtime/secrets.ts'
+import { type Harness, type Json, openHarness } from '../harness.ts'
+
+const SERVER = { host: 'mail.example', port: 587, secure: false, tls: true, user: null, password: '' }
+const SLACK = 'http://127.0.0.1:9/services/T01234567/B01234567/s3cr3ts3cr3t'
+
+async function opened(t: Parameters<typeof openHarness>[0]): Promise<Harness> {
+  const config = {
+    host: '127.0.0.1',
+    port: 0,
+    data: null,
+    rateLimit: null,
+    workspaceRateLimit: null,
+    maxQueued: null,
+    maxRunning: null,
+    trustProxy: false,
+    metricsToken: null,
+    publicUrl: null,
+    smtpUrl: SERVER,
+  }
+  return openHarness(t, { parts: { config } })
+}
+
+const post = (harness: Harness, body: Json) => harness.ask('POST', '/v1alpha/subscriptions', { body })
+
+async function made(harness: Harness, body: Json): Promise<Json> {
+  const answer = await post(harness, body)
+  assert.equal(answer.status, 201, answer.text)
+  return answer.json()
+}
+
+test('makes, lists, reads, changes and deletes subscriptions, apart from the webhooks', async (t) => {
+  const harness = await opened(t)
+  const { ask } = harness
+  const mail = await made(harness, { kind: 'email', to: ['ada@example.com', 'bob@example.com'] })
+  const chat = await made(harness, {
+    kind: 'slack',
+    url: SLACK,
+    include_skipped: true,
+    link_expires_in: null,
+  })
+  assert.deepEqual([mail.presence_name, mail.user_id, mail.link_expires_in], ['default', 'ada', 604_800])
+  assert.deepEqual(mail.events, ['job.completed', 'job.failed', 'job.canceled'])
+  assert.deepEqual(
+    [chat.url, chat.to, chat.include_skipped, chat.link_expires_in],
+    [`http://127.0.0.1:9/•••• ${fingerprint(SLACK)}`, [], true, null],
+  )
+  const list = async (query = '') => (await ask('GET', `/v1alpha/subscriptions${query}`)).json().items
+  assert.deepEqual(await list(), [chat, mail])
+  assert.deepEqual(await list('?kind=email'), [mail])
+  assert.deepEqual((await ask('GET', '/v1alpha/webhooks')).json().items, [])
+  const path = `/v1alpha/subscriptions/${mail.subscription_id}`
+  assert.deepEqual((await ask('GET', path)).json(), mail)
+  const changed = await ask('PATCH', path, { body: { to: ['cy@example.com'], status: 'disabled' } })
+  assert.deepEqual(
+    [
+      changed.json().to,
+      changed.json().status,
+      changed.json().disabled_reason,
+      changed.json().link_expires_in,
+    ],
+    [['cy@example.com'], 'disabled', 'Turned off by ada.', 604_800],
+  )
+  const asWebhook = `/v1alpha/webhooks/${mail.subscription_id}`
+  for (const [method, url] of [
+    ['GET', asWebhook],
+    ['PATCH', asWebhook],
+    ['DELETE', asWebhook],
+    ['GET', `${asWebhook}/deliveries`],
+    ['GET', `${asWebhook}/stats`],
+    ['POST', `${asWebhook}/rotate-secret`],
+    ['POST', `${asWebhook}/cancel-pending`],
+  ] as const)
+    assert.equal(
+      (await ask(method, url, method === 'PATCH' ? { body: {} } : {})).status,
+      404,
+      `${method} ${url}`,
+    )
+  assert.equal((await ask('DELETE', path)).status, 204)
+  assert.equal((await ask('GET', path)).status, 404)
+})
+
+test('a webhook is no subscription', async (t) => {
+  const { ask } = await opened(t)
+  const body = { url: 'http://127.0.0.1:9/', user_id: 'ada', presence_name: 'ops' }
+  const { webhook_id } = (await ask('POST', '/v1alpha/webhooks', { body })).json()
+  const path = `/v1alpha/subscriptions/${webhook_id}`
+  for (const url of [path, `${path}/deliveries`, `${path}/stats`])
+    assert.equal((await ask('GET', url)).status, 404)
+  assert.equal((await ask('DELETE', path)).status, 404)
+  assert.deepEqual((await ask('GET', '/v1alpha/subscriptions')).json().items, [])
+})
+
+test('its deliveries are counted, canceled and recovered as those of a webhook', async (t) => {
+  const harness = await opened(t)
+  const { ask, store } = harness
+  const { subscription_id } = await made(harness, { kind: 'email', to: ['ada@example.com'] })
+  const path = `/v1alpha/subscriptions/${subscription_id}`
+  const data = { webhook_id: subscription_id, message: 'hello' }
+  const ids = { event_id: crypto.randomUUID(), delivery_id: crypto.randomUUID() }
+  await store.sendEvent({ workspace_id, webhook_id: subscription_id, ...ids, type: 'webhook.test', data })
+  const [delivery] = (await ask('GET', `${path}/deliveries`)).json().items
+  assert.equal(delivery.webhook_id, subscription_id)
+  assert.deepEqual((await ask('POST', `${path}/cancel-pending`)).json(), { count: 1 })
+  const since = '2020-01-01T00:00:00.000Z'
+  const recovery = await ask('POST', `${path}/recover`, { body: { since, include_unsent: true } })
+  assert.equal(recovery.status, 202, recovery.text)
+  assert.ok(String(recovery.headers.location).startsWith(`${path}/recoveries/`))
+  assert.equal((await ask('GET', String(recovery.headers.location))).status, 200)
+  assert.equal((await ask('GET', `${path}/stats`)).json().sent, 0)
+})
+
+test('refuses what is no plain address, what another kind takes, and what may not be reached', async (t) => {
+  const harness = await opened(t)
+  const fault = async (body: Json) => (await post(harness, body)).json().errors?.[0]?.path
+  for (const to of [
+    'ada',
+    'ada@',
+    '@example.com',
+    'Ada <ada@example.com>',
+    'ada@example.com\r\nBcc: eve@example.com',
+    'ada@example.com,eve@example.com',
+    'a b@example.com',
+    `${'a'.repeat(65)}@example.com`,
+    'ada@-example.com',
+    'ädä@example.com',
+  ])
+    assert.equal(await fault({ kind: 'email', to: [to] }), 'to.0', to)
+  assert.equal(await fault({ kind: 'email' }), 'to')
+  assert.equal(await fault({ kind: 'email', to: [] }), 'to')
+  assert.equal(await fault({ kind: 'slack' }), 'url')
+  assert.equal(await fault({ kind: 'slack', url: 'http://169.254.169.254/' }), 'url')
+  assert.equal(await fault({ kind: 'slack', url: SLACK, to: ['ada@example.com'] }), 'to')
+  assert.equal(await fault({ kind: 'email', to: ['ada@example.com'], url: SLACK }), 'url')
+  assert.equal(await fault({ kind: 'pigeon', to: ['ada@example.com'] }), 'kind')
+  assert.equal(await fault({ kind: 'email', to: ['ada@example.com'], link_expires_in: 1 }), 'link_expires_in')
+})
+
+test('says that there is no mail server where the operator has set none', async (t) => {
+  const harness = await openHarness(t)
+  const answer = await post(harness, { kind: 'email', to: ['ada@example.com'] })
+  assert.equal(answer.status, 409)
+  assert.match(answer.json().detail, /ASSAY_SMTP_URL/)
+})
+
+test('keeps the address of a chat and those of readers sealed', async (t) => {
+  const harness = await opened(t)
+  const chat = await post(harness, { kind: 'slack', url: SLACK })
+  await made(harness, { kind: 'email', to: ['someone.private@example.com'] })
+  assert.doesNotMatch(chat.text, /s3cr3t/)
+  for (const name of await readdir(harness.folder))
+    if (name.startsWith('assay.db')) {
+      const bytes = await readFile(`${harness.folder}/${name}`)
+      assert.ok(!bytes.includes('s3cr3t') && !bytes.includes('someone.private'), name)
+    }
+})
+
+/** As RFC 8058 has it (sections 3.1 and 8.2): a mail program may post either kind of form. */
+const ONE_CLICK = [
+  { type: 'application/x-www-form-urlencoded', body: 'List-Unsubscribe=One-Click' },
+  {
+    type: 'multipart/form-data; boundary=---FormBoundaryjWmhtjORrn',
+    body: [
+      '-----FormBoundaryjWmhtjORrn',
+      'Content-Disposition: form-data; name="List-Unsubscribe"',
+      '',
+      'One-Click',
+      '-----FormBoundaryjWmhtjORrn--',
+      '',
+    ].join('\r\n'),
+  },
+] as const
+
+test('a reader takes herself off the list by the button or the one click of a mail program', async (t) => {
+  const harness = await opened(t)
+  const { ask, secrets, store } = harness
+  const { subscription_id } = await made(harness, {
+    kind: 'email',
+    to: ['ada@example.com', 'bob@example.com'],
+  })
+  const pathOf = (to: string): string =>
+    `/unsubscribe/${secrets.seal(JSON.stringify([workspace_id, subscription_id, to]), UNSUBSCRIBE_CONTEXT)}`
+  const readers = async () => (await ask('GET', `/v1alpha/subscriptions/${subscription_id}`)).json()
+  const page = await ask('GET', pathOf('ada@example.com'), { token: null })
+  assert.equal(page.status, 200)
+  assert.match(page.text, /<form method="post">/)
+  assert.match(String(page.headers['content-security-policy']), /form-action 'self'/)
+  assert.deepEqual((await readers()).to, ['ada@example.com', 'bob@example.com'], 'looking changes nothing')
+  const click = (path: string, form: (typeof ONE_CLICK)[number] = ONE_CLICK[0]) =>
+    ask('POST', path, { token: null, ...form })
+  for (const form of ONE_CLICK) {
+    assert.equal((await click(pathOf('ada@example.com'), form)).status, 200)
+    assert.equal((await click(pathOf('ada@example.com'), form)).status, 200, 'a second click changes nothing')
+    assert.deepEqual((await readers()).to, ['bob@example.com'], form.type)
+    const body = { to: ['ada@example.com', 'bob@example.com'] }
+    await ask('PATCH', `/v1alpha/subscriptions/${subscription_id}`, { body })
+  }
+  const json = { type: 'application/json', body: '{"List-Unsubscribe": "One-Click"}' }
+  assert.equal((await ask('POST', pathOf('ada@example.com'), { token: null, ...json })).status, 415)
+  assert.equal((await click(pathOf('ada@example.com'))).status, 200)
+  assert.equal((await click('/unsubscribe/v1.forged.forged.forged')).status, 404)
+  const sealed = secrets.seal(
+    JSON.stringify([workspace_id, subscription_id, 'bob@example.com']),
+    'another use',
+  )
+  assert.equal((await click(`/unsubscribe/${sealed}`)).status, 404)
+  assert.equal((await click(pathOf('bob@example.com'))).status, 200)
+  const { to, status, disabled_reason } = await readers()
+  assert.deepEqual([to, status, disabled_reason], [[], 'disabled', 'The last reader unsubscribed.'])
+  const kept = await store.getWebhook({ workspace_id, webhook_id: subscription_id })
+  const target = JSON.parse(secrets.open(kept!.target!, targetContext(subscription_id))) as Target
+  assert.deepEqual(target.to, [])
+  const { items } = (await ask('GET', '/v1alpha/audit?action=subscription.unsubscribe')).json()
+  assert.deepEqual(
+    items.map(({ object_id, fields }: Json) => [object_id, fields]),
+    items.map(() => [subscription_id, ['to']]),
+  )
+  assert.equal(items.length, 4, 'one for each reader who was on the list')
+})
+
+test('two readers who go at the same time are both off the list', async (t) => {
+  const harness = await opened(t)
+  const { ask, secrets } = harness
+  const to = Array.from({ length: 4 }, (_, index) => `reader${index}@example.com`)
+  const { subscription_id } = await made(harness, { kind: 'email', to })
+  await Promise.all(
+    to.slice(1).map((one) => {
+      const token = secrets.seal(JSON.stringify([workspace_id, subscription_id, one]), UNSUBSCRIBE_CONTEXT)
+      return ask('POST', `/unsubscribe/${token}`, { token: null })
+    }),
+  )
+  assert.deepEqual((await ask('GET', `/v1alpha/subscriptions/${subscription_id}`)).json().to, to.slice(0, 1))
+})

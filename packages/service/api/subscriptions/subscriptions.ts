@@ -1,0 +1,198 @@
+/**
+ * Subscriptions: events by mail or in a chat. Each is a webhook of another kind, so all that is known of deliveries
+ * (retries, records, recovery, statistics) holds for them, too.
+ */
+
+import { AppError, notFound } from '@assay/model/errors'
+import { LINK_SECONDS } from '@assay/model/link'
+import {
+  hiddenUrl,
+  SUBSCRIPTION_KINDS,
+  type SubscriptionKind,
+  SubscriptionView,
+  subscriptionView,
+  type Target,
+  targetContext,
+} from '@assay/model/subscription'
+import { WEBHOOK_STATUSES, type Webhook } from '@assay/model/webhook'
+import type { WebhookPatch } from '@assay/store/store'
+import Type from 'typebox'
+import { fingerprint } from '../../runtime/secrets.ts'
+import { LIMIT_DEFAULT, Name, pageOf, pageQuery } from '../http/fields.ts'
+import type { Services } from '../http/parts.ts'
+import { operation } from '../http/route.ts'
+import { invalid } from '../http/validate.ts'
+import { requireSubscription, SubscriptionPath } from '../webhooks/webhook-lookup.ts'
+import { missingTarget, SubscriptionChange, SubscriptionInput, targetFaults } from './subscription-input.ts'
+
+export function openTarget({ secrets }: Pick<Services, 'secrets'>, webhook: Webhook): Target {
+  return JSON.parse(secrets.open(webhook.target ?? '', targetContext(webhook.webhook_id))) as Target
+}
+
+export function sealTarget(
+  { secrets }: Pick<Services, 'secrets'>,
+  webhook_id: string,
+  target: Target,
+): string {
+  return secrets.seal(JSON.stringify(target), targetContext(webhook_id))
+}
+
+/** What may be told of where it goes: it stands in the log and in `webhook.disabled`. */
+function shownTarget(kind: SubscriptionKind, target: Target): string {
+  return kind === 'slack' ? hiddenUrl(target.url!, fingerprint(target.url!)) : 'mailto:••••'
+}
+
+function view(services: Services, webhook: Webhook): SubscriptionView {
+  return subscriptionView(webhook, openTarget(services, webhook), services.clock.now())
+}
+
+function requireMailServer({ config }: Services, kind: SubscriptionKind): void {
+  if (kind === 'email' && config.smtpUrl === null)
+    throw new AppError(
+      'conflict',
+      'This service sends no mail: its operator sets ASSAY_SMTP_URL and ASSAY_MAIL_FROM on every node.',
+    )
+}
+
+export const createSubscription = operation({
+  name: 'createSubscription',
+  audit: 'subscription.create',
+  tag: 'Subscriptions',
+  summary: 'Tell people of events, by mail or in a chat',
+  description:
+    '`email` takes `to`, `slack` takes `url`. Which events of which jobs it gets is decided as for a webhook: by `presence_name` ("default" unless given) and `events`.',
+  scope: 'analyst',
+  body: SubscriptionInput,
+  replies: { 201: { description: 'The subscription', schema: SubscriptionView } },
+  errors: ['conflict'],
+  async handle({ services, principal, body, id, reply }) {
+    const { kind, to, url } = body
+    const faults = [...missingTarget(kind, body), ...targetFaults(kind, body, services.targets)]
+    if (faults.length > 0) throw invalid(faults)
+    requireMailServer(services, kind)
+    const target: Target = {
+      to: to ?? [],
+      url: url ?? null,
+      link_expires_in: body.link_expires_in === undefined ? LINK_SECONDS.usual : body.link_expires_in,
+    }
+    const webhook = await services.store.createWebhook({
+      webhook_id: id,
+      workspace_id: principal.workspace_id,
+      kind,
+      target: sealTarget(services, id, target),
+      tells_skipped: body.include_skipped ?? false,
+      url: shownTarget(kind, target),
+      headers: [],
+      user_id: body.user_id ?? principal.user_id,
+      presence_name: body.presence_name ?? 'default',
+      events: body.events ?? null,
+      description: body.description ?? null,
+      signature: 'v1',
+      secrets: [],
+      public_key: null,
+      retry_schedule: body.retry_schedule ?? null,
+      max_in_flight: body.max_in_flight ?? null,
+      rate_per_second: body.rate_per_second ?? null,
+    })
+    return reply.code(201).header('location', `/v1alpha/subscriptions/${id}`).send(view(services, webhook))
+  },
+})
+
+export const listSubscriptions = operation({
+  name: 'listSubscriptions',
+  tag: 'Subscriptions',
+  summary: 'List subscriptions, newest first',
+  scope: 'viewer',
+  query: pageQuery({
+    kind: Type.Optional(Type.Enum([...SUBSCRIPTION_KINDS])),
+    user_id: Type.Optional(Name),
+    presence_name: Type.Optional(Name),
+    status: Type.Optional(Type.Enum([...WEBHOOK_STATUSES])),
+  }),
+  replies: { 200: { description: 'A page of subscriptions', schema: pageOf(SubscriptionView) } },
+  async handle({ services, principal, query: { kind, ...query } }) {
+    const { workspace_id } = principal
+    const kinds = kind === undefined ? SUBSCRIPTION_KINDS : [kind]
+    const page = await services.store.listWebhooks({ limit: LIMIT_DEFAULT, ...query, workspace_id, kinds })
+    return { items: page.items.map((one) => view(services, one)), next_cursor: page.next_cursor }
+  },
+})
+
+export const getSubscription = operation({
+  name: 'getSubscription',
+  tag: 'Subscriptions',
+  summary: 'Read a subscription',
+  scope: 'viewer',
+  params: SubscriptionPath,
+  replies: { 200: { description: 'The subscription', schema: SubscriptionView } },
+  errors: ['not_found'],
+  async handle(call) {
+    return view(call.services, await requireSubscription(call))
+  },
+})
+
+/** The sealed target after a change; undefined: it stays. */
+function changedTarget(
+  services: Services,
+  webhook: Webhook,
+  { to, url, link_expires_in }: SubscriptionChange,
+): Pick<WebhookPatch, 'target' | 'url'> {
+  if (to === undefined && url === undefined && link_expires_in === undefined) return {}
+  const present = openTarget(services, webhook)
+  const target: Target = {
+    to: to ?? present.to,
+    url: url ?? present.url,
+    link_expires_in: link_expires_in === undefined ? present.link_expires_in : link_expires_in,
+  }
+  return {
+    target: sealTarget(services, webhook.webhook_id, target),
+    url: shownTarget(webhook.kind as SubscriptionKind, target),
+  }
+}
+
+export const changeSubscription = operation({
+  name: 'changeSubscription',
+  audit: 'subscription.change',
+  tag: 'Subscriptions',
+  summary: 'Change a subscription',
+  description: 'Only what is given changes. `enabled` makes what waits due at once.',
+  scope: 'analyst',
+  params: SubscriptionPath,
+  body: SubscriptionChange,
+  replies: { 200: { description: 'The subscription as it is now', schema: SubscriptionView } },
+  errors: ['not_found', 'conflict'],
+  async handle(call) {
+    const { services, principal, body } = call
+    const webhook = await requireSubscription(call)
+    const kind = webhook.kind as SubscriptionKind
+    const faults = targetFaults(kind, body, services.targets)
+    if (faults.length > 0) throw invalid(faults)
+    const { to: _to, url: _url, link_expires_in: _link, include_skipped, status, ...plain } = body
+    const patch: WebhookPatch = { ...plain, ...changedTarget(services, webhook, body) }
+    if (include_skipped !== undefined) patch.tells_skipped = include_skipped
+    if (status !== undefined) patch.status = status
+    if (status === 'disabled') patch.disabled_reason = `Turned off by ${principal.user_id}.`
+    const { workspace_id, webhook_id, target } = webhook
+    const changed = await services.store.updateWebhook({ workspace_id, webhook_id, patch, if_target: target })
+    if (!changed)
+      throw new AppError('conflict', 'The subscription was changed or deleted meanwhile: read it again.')
+    return view(services, changed)
+  },
+})
+
+export const deleteSubscription = operation({
+  name: 'deleteSubscription',
+  audit: 'subscription.delete',
+  tag: 'Subscriptions',
+  summary: 'Delete a subscription with its deliveries',
+  scope: 'analyst',
+  params: SubscriptionPath,
+  replies: { 204: { description: 'It is gone' } },
+  errors: ['not_found'],
+  async handle(call) {
+    const { workspace_id, webhook_id } = await requireSubscription(call)
+    const deleted = await call.services.store.deleteWebhook({ workspace_id, webhook_id })
+    if (!deleted) throw notFound('subscription', webhook_id)
+    return call.reply.code(204).send()
+  },
+})

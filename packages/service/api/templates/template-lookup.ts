@@ -1,0 +1,76 @@
+/** The template that an id names for a workspace: a file's, or one that was put. Parsed, with its variables converted. */
+
+import { type FoundTemplate, findTemplate, foundTemplate, readTemplate } from '@assay/engine/reading/lookup'
+import type { Lender } from '@assay/engine/run/lending'
+import type { Roots } from '@assay/engine/run/protocol'
+import { convertVariables } from '@assay/engine/values/variables'
+import { notFound } from '@assay/model/errors'
+import { type Fault, faultToFieldError, type Template, type TemplateSource } from '@assay/model/template'
+import { DEFAULT_WORKSPACE, includesScope, type Principal } from '@assay/model/token'
+import type { Services } from '../http/parts.ts'
+import { invalid } from '../http/validate.ts'
+
+/** A template that was put, as listed; null where this version of the program cannot read it. */
+export function storedTemplate(template_id: string, source: string): FoundTemplate | null {
+  const read = readTemplate(template_id, source)
+  return 'faults' in read ? null : foundTemplate(read)
+}
+
+function refuse(faults: Fault[]): never {
+  throw invalid(faults.map(faultToFieldError))
+}
+
+/** Throws a 404 for an unknown one, a 422 with the faults for one that was put and cannot be read any more. */
+export async function requireTemplate(
+  { catalog, store }: Pick<Services, 'catalog' | 'store'>,
+  { workspace_id }: Principal,
+  template_id: string,
+): Promise<FoundTemplate> {
+  const found = await findTemplate(catalog, template_id, () =>
+    store.getTemplate({ workspace_id, template_id }),
+  )
+  if (!found) throw notFound('template', template_id)
+  return 'faults' in found ? refuse(found.faults) : found
+}
+
+/** Parses a source from a client; its faults are a 422 with lines and columns. */
+export function readSource(template_id: string, source: string): Template {
+  const read = readTemplate(template_id, source)
+  return 'faults' in read ? refuse(read.faults) : read
+}
+
+/** The values by variable, converted; a 422 with every fault. `at`: the path of the values in the body. */
+export function variablesOf(
+  { template }: Pick<FoundTemplate, 'template'>,
+  given: Record<string, unknown>,
+  at = 'payload.template_vars',
+): Record<string, unknown> {
+  const { values, errors } = convertVariables(template.variables, given)
+  if (errors.length === 0) return values
+  throw invalid(errors.map((error) => ({ ...error, path: error.path.replace('payload.template_vars', at) })))
+}
+
+/** What `file:` sources of a workspace may read. */
+export async function rootsOf(services: Services, { workspace_id }: Principal): Promise<Roots> {
+  const workspace = await services.store.getWorkspace(workspace_id)
+  const own = workspace?.data_folder ?? null
+  return {
+    sample: services.sample,
+    data: workspace_id === DEFAULT_WORKSPACE ? (own ?? services.config.data) : own,
+    ...(await services.files.roots(workspace_id, true)),
+  }
+}
+
+/** A draft may hold any query: only an admin's is let near a connection. */
+export function lenderFor(
+  { connections }: Pick<Services, 'connections'>,
+  { workspace_id, scopes }: Principal,
+  template: TemplateSource,
+  draft: boolean,
+): Lender {
+  const withheld =
+    draft && !includesScope(scopes, 'admin')
+      ? "Connections are lent to templates that an admin has put; a draft takes an admin's token."
+      : undefined
+  return connections.lender({ workspace_id, template, withheld })
+}

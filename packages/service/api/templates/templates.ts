@@ -1,0 +1,280 @@
+/** Templates: list, read, put, delete, check, preview, and the choices that a form offers for a variable. */
+
+import { foundTemplate, sourceOf } from '@assay/engine/reading/lookup'
+import { parsedTemplate, templateSource } from '@assay/engine/reading/template-cache'
+import { TaskError } from '@assay/engine/run/pool'
+import type { Description, RunResult } from '@assay/engine/run/protocol'
+import { iso } from '@assay/model/clock'
+import { AppError, notFound } from '@assay/model/errors'
+import { type Findings, READ_CHART_FORMS } from '@assay/model/insight'
+import { Fault, TEMPLATE_ID, TemplateView, type Variable, VariableView } from '@assay/model/template'
+import Type from 'typebox'
+import type { Services } from '../http/parts.ts'
+import { type Call, operation } from '../http/route.ts'
+import { invalid } from '../http/validate.ts'
+import { INSIGHT_MEDIA, PreviewView, sendFindings } from '../jobs/result.ts'
+import {
+  lenderFor,
+  readSource,
+  requireTemplate,
+  rootsOf,
+  storedTemplate,
+  variablesOf,
+} from './template-lookup.ts'
+
+const TemplatePath = Type.Object({ template_id: Type.String({ pattern: TEMPLATE_ID }) })
+const Source = Type.String({ minLength: 1, description: 'The Markdown of a template' })
+const WithSource = Type.Object(
+  { ...TemplateView.properties, source: Type.String() },
+  { title: 'TemplateWithSource' },
+)
+
+async function allTemplates({
+  services,
+  principal,
+}: Pick<Call, 'services' | 'principal'>): Promise<TemplateView[]> {
+  const files = services.catalog.list().map((entry) => entry.view)
+  const known = new Set(files.map((view) => view.template_id))
+  const put = (await services.store.listTemplates(principal.workspace_id))
+    .filter((stored) => !known.has(stored.template_id))
+    .map((stored) => storedTemplate(stored.template_id, stored.source)?.view)
+    .filter((view) => view !== undefined)
+  return [...files, ...put].toSorted((a, b) => (a.template_id < b.template_id ? -1 : 1))
+}
+
+function speaksOf(view: TemplateView, words: string): boolean {
+  const text = [view.template_id, view.title, view.description ?? '', ...view.tags].join('\n').toLowerCase()
+  return words
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.includes(word))
+}
+
+export const listTemplates = operation({
+  name: 'listTemplates',
+  tag: 'Templates',
+  summary: 'List templates',
+  description: 'By id: those in folders and the workspace’s own.',
+  scope: 'viewer',
+  query: Type.Object({
+    q: Type.Optional(
+      Type.String({ maxLength: 200, description: 'Words in id, title, description and tags' }),
+    ),
+    tag: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
+  }),
+  replies: { 200: { description: 'All templates', schema: Type.Array(TemplateView) } },
+  async handle(call) {
+    const { q = '', tag } = call.query
+    const views = await allTemplates(call)
+    return views.filter((view) => speaksOf(view, q) && (tag === undefined || view.tags.includes(tag)))
+  },
+})
+
+export const getTemplate = operation({
+  name: 'getTemplate',
+  tag: 'Templates',
+  summary: 'Read a template with its source',
+  scope: 'viewer',
+  params: TemplatePath,
+  replies: { 200: { description: 'The template', schema: WithSource } },
+  errors: ['not_found'],
+  async handle({ services, principal, params }) {
+    const { view, source } = await requireTemplate(services, principal, params.template_id)
+    return { ...view, source: source.source }
+  },
+})
+
+function requireOwn({ catalog }: Services, template_id: string): void {
+  const entry = catalog.get(template_id)
+  if (entry)
+    throw new AppError(
+      'template_read_only',
+      `${template_id} is a ${entry.origin} template: change its file, or put yours under another id.`,
+    )
+}
+
+export const putTemplate = operation({
+  name: 'putTemplate',
+  tag: 'Templates',
+  audit: 'template.put',
+  summary: 'Create or replace a template of the workspace',
+  description: 'Faults come back with line and column. Jobs keep the version that they were created with.',
+  scope: 'admin',
+  params: TemplatePath,
+  body: Source,
+  bodyType: 'text/markdown',
+  replies: {
+    200: { description: 'It was replaced', schema: TemplateView },
+    201: { description: 'It is new', schema: TemplateView },
+  },
+  errors: ['template_read_only'],
+  async handle({ services, principal, params, body, reply }) {
+    const { template_id } = params
+    requireOwn(services, template_id)
+    const template = readSource(template_id, body)
+    if (template.template_id !== template_id)
+      throw invalid([
+        { path: 'template', message: `has the id ${template.template_id} in its front matter: put it there` },
+      ])
+    const { workspace_id, user_id } = principal
+    const isNew = await services.store.putTemplate({ workspace_id, template_id, source: body, user_id })
+    if (isNew) reply.code(201).header('location', `/v1alpha/jobs/templates/${template_id}`)
+    return foundTemplate(template).view
+  },
+})
+
+export const deleteTemplate = operation({
+  name: 'deleteTemplate',
+  tag: 'Templates',
+  audit: 'template.delete',
+  summary: 'Delete a template of the workspace',
+  description: 'Jobs that were created from it are not touched.',
+  scope: 'admin',
+  params: TemplatePath,
+  replies: { 204: { description: 'It is gone' } },
+  errors: ['not_found', 'template_read_only'],
+  async handle({ services, principal, params, reply }) {
+    const { template_id } = params
+    requireOwn(services, template_id)
+    const { workspace_id } = principal
+    if (!(await services.store.deleteTemplate({ workspace_id, template_id })))
+      throw notFound('template', template_id)
+    return reply.code(204).send()
+  },
+})
+
+/** A task of the pool that came to no end is no fault of the request's form, and none of the service's. */
+function notTried(error: unknown): never {
+  if (error instanceof TaskError) throw new AppError('preview_failed', error.message, { cause: error })
+  throw error
+}
+
+export const checkTemplate = operation({
+  name: 'checkTemplate',
+  tag: 'Templates',
+  audit: null,
+  summary: 'Find the faults of a template without running it',
+  scope: 'analyst',
+  body: Source,
+  bodyType: 'text/markdown',
+  replies: {
+    200: {
+      description: 'The faults, none: it may run; and the variables that it declares',
+      schema: Type.Object({ faults: Type.Array(Fault), variables: Type.Array(VariableView) }),
+    },
+  },
+  errors: ['preview_failed', 'workspace_busy'],
+  async handle({ services, principal, body, signal }) {
+    const template = sourceOf('draft', body)
+    const { template: parsed, faults } = parsedTemplate(template)
+    if (parsed === null) return { faults, variables: [] }
+    const roots = await rootsOf(services, principal)
+    const { workspace_id } = principal
+    const found = await services.pool
+      .check(
+        { kind: 'check', template, roots },
+        { workspace_id, signal: signal(), lender: lenderFor(services, principal, template, true) },
+      )
+      .catch(notTried)
+    return { faults: found, variables: foundTemplate(parsed).view.variables }
+  },
+})
+
+function findingsOf(result: RunResult): Findings {
+  switch (result.status) {
+    case 'done':
+      return result.findings
+    case 'failed':
+      throw new AppError('preview_failed', `${result.error.code}: ${result.error.detail}`)
+    case 'crashed':
+      throw new AppError('preview_failed', `worker_lost: ${result.detail}`)
+    case 'stopped':
+      throw new AppError('stopping', 'The preview was stopped: try again.')
+  }
+}
+
+export const previewTemplate = operation({
+  name: 'previewTemplate',
+  tag: 'Templates',
+  audit: null,
+  summary: 'Run a template without keeping anything',
+  description: 'The answer is that of a result; faults of the template are a 422 with line and column.',
+  scope: 'analyst',
+  query: Type.Object({ charts: Type.Optional(Type.Enum([...READ_CHART_FORMS])) }),
+  body: Type.Object({
+    source: Source,
+    template_vars: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  }),
+  replies: { 200: { description: 'The result', schema: PreviewView, media: INSIGHT_MEDIA } },
+  errors: ['preview_failed', 'not_acceptable', 'stopping', 'workspace_busy'],
+  async handle(call) {
+    const { services, principal, body, signal } = call
+    const template = readSource('draft', body.source)
+    const variables = variablesOf({ template }, body.template_vars ?? {}, 'template_vars')
+    const started_at = iso(services.clock.now())
+    const draft = templateSource(template)
+    const lender = lenderFor(services, principal, draft, true)
+    const { workspace_id } = principal
+    const own = await services.store.getWorkspace(workspace_id)
+    const { maxRunning, maxQueued } = services.config
+    const result = await services.pool.preview(
+      {
+        kind: 'run',
+        template: draft,
+        variables,
+        started_at,
+        roots: await rootsOf(services, principal),
+      },
+      {
+        workspace_id,
+        signal: signal(),
+        lender,
+        max_running: own?.max_running ?? maxRunning,
+        max_queued: own?.max_queued ?? maxQueued,
+      },
+    )
+    return sendFindings(call, findingsOf(result), started_at)
+  },
+})
+
+function choicesOf(variable: Variable, { sources, files }: Description): unknown[] {
+  if (variable.type === 'file') return files
+  const source = variable.of === null ? undefined : sources[variable.of]
+  if (variable.type !== 'column' || !source) return []
+  if ('error' in source) throw new AppError('preview_failed', `source_unavailable: ${source.error}`)
+  return source.columns.map((column) => column.name)
+}
+
+export const listChoices = operation({
+  name: 'listChoices',
+  tag: 'Templates',
+  summary: 'The values that a variable may have',
+  description:
+    'Of `enum` its values, of a boolean both, of a column the columns of its source, of a file the data files.',
+  scope: 'viewer',
+  params: TemplatePath,
+  query: Type.Object({ variable: Type.String({ minLength: 1, maxLength: 200 }) }),
+  replies: {
+    200: {
+      description: 'Empty where anything of the type may be given',
+      schema: Type.Object({ choices: Type.Array(Type.Unknown()) }),
+    },
+  },
+  errors: ['not_found', 'preview_failed', 'workspace_busy'],
+  async handle({ services, principal, params, query, signal }) {
+    const { template, source } = await requireTemplate(services, principal, params.template_id)
+    const variable = template.variables.find(({ name }) => name === query.variable)
+    if (!variable) throw invalid([{ path: 'variable', message: 'is no variable of the template' }])
+    if (variable.enum) return { choices: variable.enum }
+    if (variable.type === 'boolean') return { choices: [true, false] }
+    const kind = variable.type === 'list' ? variable.items : variable.type
+    if (kind !== 'column' && kind !== 'file') return { choices: [] }
+    const { workspace_id } = principal
+    const task = { kind: 'describe' as const, template: source, roots: await rootsOf(services, principal) }
+    const lender = lenderFor(services, principal, source, false)
+    const description = await services.pool
+      .describe(task, { workspace_id, signal: signal(), lender })
+      .catch(notTried)
+    return { choices: choicesOf({ ...variable, type: kind }, description) }
+  },
+})

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { EVENT_TYPES } from '@assay/model/event'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
+import { type Json, openHarness } from '../harness.ts'
+
+test('describes every type of event by a schema that its example fits', async (t) => {
+  const { ask } = await openHarness(t)
+  const catalogue = (await ask('GET', '/v1alpha/events/types')).json()
+  assert.deepEqual(
+    catalogue.map((kind: { type: string }) => kind.type),
+    [...EVENT_TYPES],
+  )
+  const ajv = new Ajv2020({ strict: false })
+  formats.default(ajv)
+  for (const { type, description, schema, example } of catalogue as Json[]) {
+    assert.match(description, /\w.*\./)
+    assert.equal(example.type, type)
+    assert.ok(ajv.validate(schema, example), `${type}: ${ajv.errorsText()}`)
+    assert.ok(!ajv.validate(schema, { ...(example as object), type: 'other' }))
+  }
+})
+
+test('lists the events that happened, which fit the catalogue, in both directions', async (t) => {
+  const { ask } = await openHarness(t)
+  const body = { payload: { type: 'template', template_id: 'hello', metadata: { a: 'b' } } }
+  const assignment_id = (await ask('POST', '/v1alpha/jobs', { body })).json()
+  const payload = { payload: { type: 'assignment', assignment_id } }
+  await ask('POST', '/v1alpha/jobs/run', { body: payload })
+  await ask('POST', '/v1alpha/jobs/cancel', { body: payload })
+  const newest = (await ask('GET', '/v1alpha/events')).json()
+  const types = newest.items.map((event: { type: string }) => event.type)
+  assert.deepEqual(types, ['job.canceled', 'job.queued'])
+  assert.equal(newest.next_cursor, null)
+  const oldest = (await ask('GET', '/v1alpha/events?order=oldest&limit=1')).json()
+  assert.equal(oldest.items[0].type, 'job.queued')
+  const forward = async (cursor: string) =>
+    (await ask('GET', `/v1alpha/events?order=oldest&cursor=${encodeURIComponent(cursor)}`)).json()
+  const rest = await forward(oldest.next_cursor)
+  assert.deepEqual(
+    rest.items.map((event: { type: string }) => event.type),
+    ['job.canceled'],
+  )
+  assert.deepEqual((await forward(rest.next_cursor)).items, [])
+  assert.ok((await forward(rest.next_cursor)).next_cursor, 'never at an end')
+  assert.equal((await ask('GET', '/v1alpha/events?type=job.canceled')).json().items.length, 1)
+
+  const ajv = new Ajv2020({ strict: false })
+  formats.default(ajv)
+  const catalogue = (await ask('GET', '/v1alpha/events/types')).json()
+  for (const { event_id, ...message } of newest.items) {
+    const { schema } = catalogue.find((kind: { type: string }) => kind.type === message.type)
+    assert.ok(ajv.validate(schema, message), ajv.errorsText())
+    assert.match(event_id, /^[0-9a-f-]{36}$/)
+  }
+  assert.equal((await ask('GET', '/v1alpha/events?order=random')).status, 422)
+})

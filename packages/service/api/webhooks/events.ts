@@ -1,0 +1,162 @@
+/** Events by cursor, for who cannot receive webhooks, and the catalogue of their types. */
+
+import { EVENT_DATA, EVENT_TYPES, Event, type EventType } from '@assay/model/event'
+import Type from 'typebox'
+import { LIMIT_DEFAULT, pageOf, pageQuery } from '../http/fields.ts'
+import { operation } from '../http/route.ts'
+import { plainSchema } from '../http/schema.ts'
+
+export const listEvents = operation({
+  name: 'listEvents',
+  tag: 'Events',
+  summary: 'List all events of the workspace',
+  description:
+    'Newest first. With `order=oldest` it goes forward and `next_cursor` is never null: ask again with it later, no event is ever skipped.',
+  scope: 'viewer',
+  query: pageQuery({
+    type: Type.Optional(Type.Enum([...EVENT_TYPES])),
+    order: Type.Optional(Type.Enum(['newest', 'oldest'], { description: 'newest unless given' })),
+  }),
+  replies: { 200: { description: 'A page of events', schema: pageOf(Event) } },
+  async handle({ services, principal, query }) {
+    const { workspace_id } = principal
+    return services.store.listEvents({ limit: LIMIT_DEFAULT, order: 'newest', ...query, workspace_id })
+  },
+})
+
+const EXAMPLE_ID = '019c0f5e-7a10-7c3b-9c55-3f0d8a1b2c3d'
+const EXAMPLE_INSIGHT = '019c0f5e-9b20-7d41-8e66-4a1e9b2c3d4e'
+const EXAMPLE_DELIVERY = {
+  delivery_id: '019c0f5e-a1c0-7e52-9d77-5b2fac3d4e5f',
+  event_id: '019c0f5e-9f00-7a63-8c88-6c30bd4e5f60',
+  event_type: 'job.completed',
+}
+const EXAMPLE_TIME = '2026-01-31T12:00:00.000Z'
+
+const EXAMPLE_JOB = {
+  assignment_id: EXAMPLE_ID,
+  job_status: 'completed',
+  insight_id: null as string | null,
+  template_id: 'flight-delays',
+  user_id: 'ada',
+  presence_name: null,
+  metadata: { report: 'weekly' },
+  error: null as { code: string; detail: string } | null,
+  skipped: null,
+  schedule_id: null,
+  scheduled_for: null,
+  batch_id: null,
+  result_url: null as string | null,
+}
+
+function endedBy(code: string, detail: string) {
+  return { ...EXAMPLE_JOB, job_status: 'canceled', error: { code, detail } }
+}
+
+const CATALOGUE: Record<EventType, { description: string; data: Record<string, unknown> }> = {
+  'job.queued': {
+    description: 'A job was run, or given back by a worker that was lost, and waits for a worker.',
+    data: { ...EXAMPLE_JOB, job_status: 'queued' },
+  },
+  'job.started': {
+    description: 'The analysis of a job has begun.',
+    data: { ...EXAMPLE_JOB, job_status: 'executing' },
+  },
+  'job.completed': {
+    description: 'A job has ended with an insight.',
+    data: {
+      ...EXAMPLE_JOB,
+      insight_id: EXAMPLE_INSIGHT,
+      result_url: `/v1alpha/jobs/result?insight_id=${EXAMPLE_INSIGHT}`,
+    },
+  },
+  'job.failed': {
+    description: 'A job was canceled by anything but a person: `error` says why.',
+    data: endedBy('timed_out', 'The analysis took longer than limits.timeout, 60 s.'),
+  },
+  'job.canceled': {
+    description: 'A person canceled a job.',
+    data: endedBy('canceled_by_user', 'The job was canceled by ada.'),
+  },
+  'schedule.failed': {
+    description:
+      'A schedule was due and no job could be made, because its template has changed or is gone: `error` says why. Only for webhooks whose `events` names it or is `*`.',
+    data: {
+      schedule_id: EXAMPLE_ID,
+      name: 'Delays every morning',
+      template_id: 'flight-delays',
+      user_id: 'ada',
+      presence_name: null,
+      metadata: { report: 'weekly' },
+      scheduled_for: '2026-01-31T06:00:00.000Z',
+      error: {
+        code: 'invalid',
+        detail: 'The variables do not fit the template any more: change the schedule.',
+        errors: [{ path: 'template_vars.origin', message: 'The template has no variable "origin".' }],
+      },
+    },
+  },
+  'webhook.test': {
+    description: 'Somebody tests a webhook.',
+    data: { webhook_id: EXAMPLE_ID, message: 'This is a test: nothing happened, and the webhook works.' },
+  },
+  'webhook.failing': {
+    description:
+      'Every attempt of a webhook has failed for a day: told once, until one succeeds. Only for webhooks whose `events` names it or is `*`.',
+    data: {
+      webhook_id: EXAMPLE_ID,
+      url: 'https://example.com/hook',
+      failing_since: '2026-01-30T12:00:00.000Z',
+      failing_reason: 'refused: The host refused the connection.',
+      disabled_from: '2026-02-04T12:00:00.000Z',
+      delivery: EXAMPLE_DELIVERY,
+    },
+  },
+  'webhook.disabled': {
+    description:
+      'A webhook was turned off because it failed; only for webhooks whose `events` names it or is `*`.',
+    data: {
+      webhook_id: EXAMPLE_ID,
+      url: 'https://example.com/hook',
+      disabled_reason: 'Every attempt has failed since 2026-01-30T12:00:00.000Z.',
+      delivery: EXAMPLE_DELIVERY,
+    },
+  },
+}
+
+function schemaOf(type: EventType): Record<string, unknown> {
+  const message = Type.Object({
+    type: Type.Literal(type),
+    timestamp: Type.String({ format: 'date-time' }),
+    data: EVENT_DATA[type],
+  })
+  return { $schema: 'https://json-schema.org/draft/2020-12/schema', ...plainSchema(message, false) }
+}
+
+const EventKind = Type.Object(
+  {
+    type: Type.Enum([...EVENT_TYPES]),
+    description: Type.String(),
+    schema: Type.Record(Type.String(), Type.Unknown(), {
+      description: 'JSON Schema of the body that is sent',
+    }),
+    example: Type.Record(Type.String(), Type.Unknown()),
+  },
+  { title: 'EventType' },
+)
+
+export const listEventTypes = operation({
+  name: 'listEventTypes',
+  tag: 'Events',
+  summary: 'The catalogue of event types',
+  scope: 'viewer',
+  replies: {
+    200: { description: 'Every type, with its JSON Schema and an example', schema: Type.Array(EventKind) },
+  },
+  handle() {
+    return EVENT_TYPES.map((type) => {
+      const { description, data } = CATALOGUE[type]
+      return { type, description, schema: schemaOf(type), example: { type, timestamp: EXAMPLE_TIME, data } }
+    })
+  },
+})

@@ -1,0 +1,149 @@
+/** What a client may register for a webhook: the address, the headers, the events and the pace of its deliveries. */
+
+import type { FieldError } from '@assay/model/errors'
+import { EVENT_TYPES } from '@assay/model/event'
+import {
+  HEADERS_MOST,
+  type HeaderChange,
+  headerContext,
+  type SealedHeader,
+  SIGNATURES,
+} from '@assay/model/webhook'
+import { type Targets, vetUrl } from '@assay/net/target'
+import Type, { type Static } from 'typebox'
+import { fingerprint, type SecretBox } from '../../runtime/secrets.ts'
+import { Name } from '../http/fields.ts'
+
+const WEEK_SECONDS = 7 * 24 * 3600
+const VALUE_MOST = 4096
+
+const Url = Type.String({
+  minLength: 1,
+  maxLength: 2048,
+  description: 'http or https, without user info; where it may lead is decided by ASSAY_WEBHOOK_TARGETS',
+})
+const Events = Type.Array(Type.Enum([...EVENT_TYPES, '*']), {
+  minItems: 1,
+  uniqueItems: true,
+  description: 'Event types; `*` is all; absent: the three that end a job',
+})
+const nullable = <Schema extends Type.TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
+const HeaderName = Type.String({ minLength: 1, maxLength: 255 })
+const Public = Type.Boolean({
+  description: 'Its value is no secret: answers and attempts show it; false unless given',
+})
+const Description = Type.String({ maxLength: 1000 })
+const Schedule = Type.Array(Type.Number({ minimum: 0, maximum: WEEK_SECONDS }), {
+  maxItems: 20,
+  description: 'Seconds between tries, each with a fifth of jitter; empty: a single try',
+})
+const InFlight = Type.Integer({ minimum: 1, maximum: 1000 })
+/** At the least one in about a quarter of an hour: slower, the wait would be longer than deliveries are kept trying. */
+const Rate = Type.Number({ minimum: 0.001, maximum: 10_000 })
+
+export const WebhookInput = Type.Object({
+  url: Url,
+  headers: Type.Optional(
+    Type.Array(Type.Object({ name: HeaderName, value: Type.String(), public: Type.Optional(Public) }), {
+      maxItems: HEADERS_MOST,
+      description:
+        'Sent with every request; values are kept encrypted and never shown again, unless they are public',
+    }),
+  ),
+  user_id: Name,
+  presence_name: Name,
+  events: Type.Optional(Events),
+  description: Type.Optional(nullable(Description)),
+  signature: Type.Optional(Type.Enum([...SIGNATURES])),
+  retry_schedule: Type.Optional(nullable(Schedule)),
+  max_in_flight: Type.Optional(nullable(InFlight)),
+  rate_per_second: Type.Optional(nullable(Rate)),
+})
+export type WebhookInput = Static<typeof WebhookInput>
+
+export const WebhookChange = Type.Object({
+  url: Type.Optional(Url),
+  headers: Type.Optional(
+    nullable(
+      Type.Array(
+        Type.Object({ name: HeaderName, value: nullable(Type.String()), public: Type.Optional(Public) }),
+        {
+          minItems: 1,
+          maxItems: HEADERS_MOST,
+          description:
+            'By name: a value sets the header, null removes it, headers that are not named stay. null instead of the list removes all',
+        },
+      ),
+    ),
+  ),
+  user_id: Type.Optional(Name),
+  presence_name: Type.Optional(Name),
+  events: Type.Optional(nullable(Events)),
+  description: Type.Optional(nullable(Description)),
+  status: Type.Optional(Type.Enum(['enabled', 'disabled'])),
+  retry_schedule: Type.Optional(nullable(Schedule)),
+  max_in_flight: Type.Optional(nullable(InFlight)),
+  rate_per_second: Type.Optional(nullable(Rate)),
+})
+export type WebhookChange = Static<typeof WebhookChange>
+
+/** What the service itself sets, or what would change how the message is framed. */
+const REFUSED =
+  /^(host|content-.*|connection|keep-alive|te|trailer|transfer-encoding|upgrade|expect|proxy-.*|user-agent|webhook-.*)$/
+
+interface GivenHeader {
+  name: string
+  value: string | null
+  public?: boolean
+}
+
+export function headerFaults(headers: readonly GivenHeader[]): FieldError[] {
+  const faults: FieldError[] = []
+  const names = new Set<string>()
+  for (const [index, { name, value }] of headers.entries()) {
+    const lower = name.toLowerCase()
+    const fault = (field: string, message: string): void =>
+      void faults.push({ path: `headers.${index}.${field}`, message })
+    if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name))
+      fault('name', 'must be the name of an HTTP header: letters, digits and hyphens')
+    else if (REFUSED.test(lower))
+      fault('name', `${lower} is set by the service or frames the message: leave it out`)
+    else if (names.has(lower)) fault('name', `${lower} is given twice`)
+    names.add(lower)
+    if (value === null) continue
+    if (!/^[\x20-\x7e\xa0-\xff]*$/.test(value))
+      fault('value', 'must be visible Latin-1 characters and spaces')
+    else if (value.length > VALUE_MOST) fault('value', `must be at most ${VALUE_MOST} bytes`)
+  }
+  return faults
+}
+
+export function urlFaults(url: string, targets: Targets): FieldError[] {
+  const vetted = vetUrl(url, targets)
+  return vetted.ok ? [] : [{ path: 'url', message: vetted.fault }]
+}
+
+export function sealHeader(
+  secrets: SecretBox,
+  webhook_id: string,
+  { name, value, public: open = false }: GivenHeader & { value: string },
+): SealedHeader {
+  return {
+    name,
+    sealed: secrets.seal(value, headerContext(webhook_id, name)),
+    fingerprint: fingerprint(value),
+    ...(open ? { public_value: value } : {}),
+  }
+}
+
+export function headerChanges(
+  secrets: SecretBox,
+  webhook_id: string,
+  given: readonly GivenHeader[] | null,
+): HeaderChange[] | null {
+  if (given === null) return null
+  return given.map((header) => {
+    const { name, value } = header
+    return { name, sealed: value === null ? null : sealHeader(secrets, webhook_id, { ...header, value }) }
+  })
+}

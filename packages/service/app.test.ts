@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { after, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import { createClient } from '@assay/client/client'
+import { type App, startApp } from './app.ts'
+import { ConfigError, resolveConfig, type SettingName } from './config/config.ts'
+
+const folders: string[] = []
+const apps: App[] = []
+after(async () => {
+  for (const app of apps) await app.stop().catch(() => undefined)
+  for (const folder of folders) await rm(folder, { recursive: true, force: true })
+})
+
+async function newHome(): Promise<string> {
+  const home = await mkdtemp(path.join(tmpdir(), 'assay-app-'))
+  folders.push(home)
+  return home
+}
+
+/** The role api alone starts fastest; the whole is started in test/. */
+async function start(home: string, flags: Partial<Record<SettingName, string>> = {}): Promise<App> {
+  const app = await startApp({
+    config: resolveConfig({}, { home, port: '0', roles: 'api', ...flags }).config,
+  })
+  apps.push(app)
+  return app
+}
+
+async function statusOf(app: App, token: string): Promise<number> {
+  const response = await fetch(`${app.url}/v1alpha/jobs/templates`, {
+    headers: { authorization: `Bearer ${token}` },
+  })
+  await response.arrayBuffer()
+  return response.status
+}
+
+test('the first start makes an admin token and no later one does', async () => {
+  const home = await newHome()
+  const first = await start(home)
+  assert.match(first.firstToken!, /^assay_/)
+  assert.equal(await statusOf(first, first.firstToken!), 200)
+  await first.stop()
+  const second = await start(home)
+  assert.equal(second.firstToken, null)
+  assert.equal(await statusOf(second, first.firstToken!), 200)
+  await second.stop()
+})
+
+test('ASSAY_TOKEN sets the admin token, and another value takes its place', async () => {
+  const home = await newHome()
+  const [old, young] = ['the-token-of-last-year', 'the-token-of-this-year']
+  const first = await start(home, { token: old })
+  assert.equal(first.firstToken, null)
+  assert.equal(await statusOf(first, old), 200)
+  await first.stop()
+  const second = await start(home, { token: young })
+  assert.deepEqual([await statusOf(second, young), await statusOf(second, old)], [200, 401])
+  await second.stop()
+  const third = await start(home)
+  assert.equal(await statusOf(third, young), 200, 'without the setting the token stays')
+  await third.stop()
+})
+
+test('neither tokens nor the key stand in the database in clear', async () => {
+  const home = await newHome()
+  const token = 'a-token-to-look-for-in-files'
+  const app = await start(home, { token })
+  await app.stop()
+  const database = await readFile(path.join(home, 'assay.db'))
+  const key = (await readFile(path.join(home, 'secret.key'), 'utf8')).trim()
+  assert.ok(!database.includes(token) && !database.includes(key))
+})
+
+test('refuses to start with another secret key, and starts with a list that holds the first', async () => {
+  const home = await newHome()
+  const [a, b] = [randomBytes(32).toString('hex'), randomBytes(32).toString('base64')]
+  await (await start(home, { secretKey: a })).stop()
+  await assert.rejects(start(home, { secretKey: b }), (error: unknown) => {
+    assert.ok(error instanceof ConfigError)
+    assert.match(error.message, /ASSAY_SECRET_KEY: .*another key/)
+    assert.ok(!error.message.includes(b))
+    return true
+  })
+  await (await start(home, { secretKey: `${b},${a}` })).stop()
+})
+
+test('keeps the key of the home, and says so where the file is broken', async () => {
+  const home = await newHome()
+  const key = path.join(home, 'secret.key')
+  await (await start(home)).stop()
+  const made = await readFile(key, 'utf8')
+  await (await start(home)).stop()
+  assert.equal(await readFile(key, 'utf8'), made)
+  await writeFile(key, 'half a k')
+  await assert.rejects(start(home), /secret\.key does not hold 64 hex digits/)
+})
+
+test('says who holds the home when a second service wants it', async () => {
+  const home = await newHome()
+  const app = await start(home)
+  await assert.rejects(start(home), new RegExp(`${process.pid}|another|holds`))
+  await app.stop()
+  await (await start(home)).stop()
+})
+
+test('a folder of data that is not there and a target that cannot be stop the start', async () => {
+  const home = await newHome()
+  const wrong = (flags: Partial<Record<SettingName, string>>, message: RegExp) =>
+    assert.rejects(start(home, flags), (error: unknown) => {
+      assert.ok(error instanceof ConfigError)
+      assert.match(error.message, message)
+      return true
+    })
+  await wrong({ data: path.join(home, 'nowhere') }, /^ASSAY_DATA: .*nowhere is no folder/)
+  await wrong({ templates: path.join(home, 'nowhere') }, /^ASSAY_TEMPLATES: .*nowhere is no folder/)
+  await writeFile(path.join(home, 'file'), '')
+  await wrong(
+    { home: path.join(home, 'file') },
+    /^ASSAY_HOME: .*file is no folder .* may write to \(EEXIST\)/,
+  )
+  await wrong({ home: path.join(home, 'file', 'below') }, /^ASSAY_HOME: .*\(ENOTDIR\)/)
+  await wrong({ webhookTargets: 'public,10.0.0.0/99' }, /^ASSAY_WEBHOOK_TARGETS: .*10\.0\.0\.0\/99/)
+})
+
+test('says that the port is taken', async (context) => {
+  const home = await newHome()
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  context.after(() => server.close())
+  const { port } = server.address() as { port: number }
+  await assert.rejects(start(home, { port: String(port) }), (error: unknown) => {
+    assert.ok(error instanceof ConfigError)
+    assert.match(error.message, new RegExp(`ASSAY_PORT: .*${port}.* taken`))
+    return true
+  })
+  await (await start(home)).stop()
+})
+
+test('a node without the role api answers for its health and nothing else', async () => {
+  const home = await newHome()
+  const app = await start(home, { roles: 'dispatcher', token: 'a-token-for-the-roles' })
+  assert.equal((await fetch(`${app.url}/readyz`)).status, 200)
+  assert.equal(await statusOf(app, 'a-token-for-the-roles'), 404)
+  await app.stop()
+})
+
+test('may send to loopback only where someone tries it out', async () => {
+  const create = async (flags: Partial<Record<SettingName, string>>): Promise<number> => {
+    const token = 'a-token-for-the-targets'
+    const app = await start(await newHome(), {
+      roles: 'api,worker,dispatcher',
+      workers: '1',
+      token,
+      ...flags,
+    })
+    const response = await fetch(`${app.url}/v1alpha/webhooks/`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ url: 'http://127.0.0.1:9/', user_id: 'u', presence_name: 'p' }),
+    })
+    await response.arrayBuffer()
+    await app.stop()
+    return response.status
+  }
+  assert.ok((await create({})) < 300)
+  assert.equal(await create({ publicUrl: 'https://assay.example.com' }), 422)
+  assert.equal(await create({ host: '0.0.0.0' }), 422)
+  assert.equal(await create({ webhookTargets: 'public' }), 422)
+})
+
+test('stops at once in spite of an open stream, and frees the home', async () => {
+  const home = await newHome()
+  const token = 'a-token-for-the-stream'
+  const app = await start(home, { token })
+  const client = createClient({ url: app.url, token, retries: 0 })
+  const watching = client.jobs.watch(await client.jobs.create({ template_id: 'nile-flow' }))
+  assert.equal((await watching.next()).value?.job_status, 'draft')
+  assert.equal((await watching.next()).value?.job_status, 'draft', 'the stream says it, too')
+  const cut = async (): Promise<void> => {
+    for await (const _ of watching);
+  }
+  const next = assert.rejects(cut(), { code: 'unreachable' })
+  await app.stop()
+  await next
+  await (await start(home)).stop()
+})
+
+test('what is loaded at the start brings no client of HTTP that Node keeps for browsers: it is 5 MB with what imports it', async () => {
+  const parts = ['app.ts', '../cli/commands.ts'].map((file) =>
+    pathToFileURL(path.join(import.meta.dirname, file)),
+  )
+  const program = `
+    for (const part of ${JSON.stringify(parts)}) await import(part)
+    console.log(process.moduleLoadList.filter((name) => name.endsWith('deps/undici/undici')).length)`
+  const run = promisify(execFile)
+  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', program])
+  assert.equal(stdout.trim(), '0')
+})

@@ -1,0 +1,76 @@
+/** The accounts that a service begins with: its first user, and the token that a setting or the first start gives. */
+import { AppError } from '@assay/model/errors'
+import { uuidv7 } from '@assay/model/ids'
+import { DEFAULT_WORKSPACE, type Token } from '@assay/model/token'
+import type { Store } from '@assay/store/store'
+import { hashToken, newToken } from '../runtime/secrets.ts'
+
+/** The user to whom the first token belongs. It has no password until it is given one. */
+const ADMIN_USER = 'admin'
+/** The name of the token that ASSAY_TOKEN sets: another value takes its place at the next start. */
+const SETTING_TOKEN = 'ASSAY_TOKEN'
+
+export async function ensureAdmin(store: Store): Promise<void> {
+  const admin = { user_id: ADMIN_USER, username: ADMIN_USER, workspace_id: DEFAULT_WORKSPACE }
+  if (await store.findUser(ADMIN_USER)) return
+  await store.createUser({ ...admin, scopes: ['admin'], password_hash: null }).catch((error: unknown) => {
+    if (!(error instanceof AppError && error.code === 'name_taken')) throw error
+  })
+}
+
+async function createAdminToken(store: Store, name: string, token: string): Promise<Token> {
+  return store.createToken({
+    token_id: uuidv7(),
+    workspace_id: DEFAULT_WORKSPACE,
+    user_id: ADMIN_USER,
+    name,
+    scopes: ['admin'],
+    expires_at: null,
+    token_hash: hashToken(token),
+  })
+}
+
+/** Sets the token of ASSAY_TOKEN in place of an earlier one, or makes the first; the answer is to be shown once. */
+export async function ensureToken(store: Store, given: string | null): Promise<string | null> {
+  const workspace_id = DEFAULT_WORKSPACE
+  if (given === null) {
+    const some = await store.listTokens({ workspace_id, limit: 1 })
+    if (some.items.length > 0) return null
+    const token = newToken()
+    await createAdminToken(store, 'first token', token)
+    return token
+  }
+  if (await store.findToken(hashToken(given))) return null
+  const earlier = (await allTokens(store)).filter(({ name }) => name === SETTING_TOKEN)
+  try {
+    await createAdminToken(store, SETTING_TOKEN, given)
+  } catch (error) {
+    // Another node that starts at the same time was faster.
+    if (!(await store.findToken(hashToken(given)))) throw error
+    return null
+  }
+  for (const { token_id } of earlier) await store.deleteToken({ workspace_id, token_id })
+  return null
+}
+
+async function allTokens(store: Store): Promise<Token[]> {
+  const tokens: Token[] = []
+  let cursor: string | undefined
+  do {
+    const page = await store.listTokens({ workspace_id: DEFAULT_WORKSPACE, limit: 200, cursor })
+    tokens.push(...page.items)
+    cursor = page.next_cursor ?? undefined
+  } while (cursor)
+  return tokens
+}
+
+/** The admin token of the command line on this home: an earlier one of the same name is taken away. */
+export async function replaceToken(store: Store, name: string): Promise<{ token: string; token_id: string }> {
+  for (const old of await allTokens(store)) {
+    if (old.name === name)
+      await store.deleteToken({ workspace_id: DEFAULT_WORKSPACE, token_id: old.token_id })
+  }
+  const token = newToken()
+  const { token_id } = await createAdminToken(store, name, token)
+  return { token, token_id }
+}

@@ -1,0 +1,127 @@
+/** What settings mean to a start: each that cannot be worked with is a ConfigError, a sentence for its operator. */
+import { stat } from 'node:fs/promises'
+import { parseTargets, type Targets } from '@assay/net/target'
+import type { Store } from '@assay/store/store'
+import { type Config, ConfigError } from '../config/config.ts'
+import { type ConnectionBook, openBook } from '../connections/book.ts'
+import { SettingsFault } from '../connections/settings-file.ts'
+import { homeKey, makeHome } from '../runtime/home.ts'
+import { SecretBox, SecretError } from '../runtime/secrets.ts'
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host)
+}
+
+/** Someone who tries the service out on one machine may send webhooks to it, too. */
+function webhookTargets(config: Config, store: Store): readonly string[] {
+  if (config.webhookTargets) return config.webhookTargets
+  const triedOut =
+    store.kind === 'sqlite' &&
+    config.roles.length === 3 &&
+    isLoopback(config.host) &&
+    config.publicUrl === null
+  return triedOut ? ['public', 'loopback'] : ['public']
+}
+
+export function targetsOf(config: Config, store: Store): Targets {
+  try {
+    parseTargets(config.sourceTargets ?? [])
+  } catch (error) {
+    throw new ConfigError(`ASSAY_SOURCE_TARGETS: ${(error as Error).message}`, { cause: error })
+  }
+  try {
+    return parseTargets(webhookTargets(config, store))
+  } catch (error) {
+    throw new ConfigError(`ASSAY_WEBHOOK_TARGETS: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+export async function connectionBook(
+  config: Config,
+  store: Store,
+  secrets: SecretBox,
+): Promise<ConnectionBook> {
+  const targets = config.connectionTargets
+  try {
+    parseTargets(targets ?? [])
+  } catch (error) {
+    throw new ConfigError(`ASSAY_CONNECTION_TARGETS: ${(error as Error).message}`, { cause: error })
+  }
+  const file = config.connections
+  return openBook({ store, secrets, file, targets, environment: process.env }).catch((error: unknown) => {
+    if (!(error instanceof SettingsFault)) throw error
+    throw new ConfigError(`ASSAY_CONNECTIONS: ${error.message}`, { cause: error })
+  })
+}
+
+/** Files may come and go, but a folder that is none at the start is a slip of the pen. */
+export async function checkFolders({ data, templates, home }: Config): Promise<void> {
+  const isFolder = async (folder: string) => (await stat(folder).catch(() => null))?.isDirectory() === true
+  if (data !== null && !(await isFolder(data)))
+    throw new ConfigError(`ASSAY_DATA: ${data} is no folder; make it, or give the one that holds the data.`)
+  for (const folder of templates)
+    if (!(await isFolder(folder)))
+      throw new ConfigError(
+        `ASSAY_TEMPLATES: ${folder} is no folder; make it, or give those that hold templates.`,
+      )
+  try {
+    await makeHome(home)
+  } catch (error) {
+    const { code = 'unknown' } = error as NodeJS.ErrnoException
+    throw new ConfigError(`ASSAY_HOME: ${home} is no folder that this process may write to (${code}).`)
+  }
+}
+
+/** The store keeps a sealed word: a node that cannot open it has another key and would make secrets unreadable. */
+export async function openSecrets(config: Config, store: Store): Promise<SecretBox> {
+  if (store.kind === 'postgres' && config.secretKey.length === 0) {
+    throw new ConfigError(
+      'ASSAY_SECRET_KEY: on PostgreSQL every node needs the same key, 32 bytes as hex or base64.',
+    )
+  }
+  const keys = config.secretKey.length > 0 ? config.secretKey : [await homeKey(config.home)]
+  const secrets = new SecretBox(keys)
+  const kept = await store.keepOnce('secret_key_check', secrets.seal('assay', 'secret_key_check'))
+  try {
+    secrets.open(kept, 'secret_key_check')
+  } catch (error) {
+    if (!(error instanceof SecretError)) throw error
+    const source = config.secretKey.length > 0 ? 'ASSAY_SECRET_KEY' : `${config.home}/secret.key`
+    throw new ConfigError(
+      `${source}: the secrets in this store were sealed with another key; give the first one, too (a list divided by commas).`,
+      { cause: error },
+    )
+  }
+  return secrets
+}
+
+export function capsOf(config: Config) {
+  return {
+    timeout_ms: config.maxTimeout,
+    memory_bytes: config.maxMemory,
+    threads: config.maxThreads,
+    rows: config.maxRows,
+    output_bytes: config.maxOutput,
+  }
+}
+
+export function keepOf({ keepJobs, keepDrafts, keepEvents, keepDeliveries }: Config) {
+  return {
+    jobs_ms: keepJobs,
+    drafts_ms: keepDrafts,
+    events_ms: keepEvents,
+    deliveries_ms: keepDeliveries ?? keepEvents,
+  }
+}
+
+/** What the operator must set right, as a sentence; anything else as it is. */
+export function listenError(error: unknown, { host, port }: Config): unknown {
+  const { code } = error as NodeJS.ErrnoException
+  if (code === 'EADDRINUSE')
+    return new ConfigError(`ASSAY_PORT: ${port} on ${host} is taken; choose another, or 0 for a free one.`)
+  if (code === 'EACCES')
+    return new ConfigError(`ASSAY_PORT: ${port} needs rights that this process does not have.`)
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN')
+    return new ConfigError(`ASSAY_HOST: ${JSON.stringify(host)} is no address of this machine.`)
+  return error
+}

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { test } from 'node:test'
+import { templateVersion } from '@assay/engine/reading/partials'
+import { openBook } from './book.ts'
+
+async function fileBook(t: { name: string }) {
+  const file = path.join(tmpdir(), `assay-book-${process.pid}-${t.name.length}.json`)
+  const options = { url: 'http://127.0.0.1:1' }
+  const one = { kind: 'clickhouse', options, secrets: { password: 'env:A_SECRET' } }
+  await writeFile(
+    file,
+    JSON.stringify({
+      connections: { a: { ...one, limits: { concurrent: 1 } }, b: { ...one, workspaces: ['other'] } },
+    }),
+  )
+  return openBook({
+    store: null,
+    secrets: null,
+    file,
+    targets: null,
+    environment: { A_SECRET: 'open sesame' },
+  })
+}
+
+function templateNaming(...names: string[]) {
+  const sources = names.map((name) => `  ${name}_rows: { connection: ${name}, query: select 1 }\n`).join('')
+  const source = `---\nsources:\n${sources}---\n# A\n`
+  return { template_id: 't', version: templateVersion(source, {}), source, partials: {} }
+}
+
+const never = new AbortController().signal
+
+test('a child is lent what its template names, of its own workspace, and nothing else', async (t) => {
+  const book = await fileBook(t)
+  const lender = book.lender({ workspace_id: 'default', template: templateNaming('a', 'b') })
+  const lent = await lender.lend('a', never)
+  assert.ok('connection' in lent)
+  assert.deepEqual(lent.connection.secrets, { password: 'open sesame' })
+  assert.deepEqual(await lender.lend('b', never), {
+    refused: 'There is no connection "b" in this workspace: an admin adds it.',
+  })
+  const other = book.lender({ workspace_id: 'default', template: templateNaming('b') })
+  assert.deepEqual(await other.lend('a', never), { refused: 'The template names no connection "a".' })
+  const withheld = book.lender({ workspace_id: 'default', template: templateNaming('a'), withheld: 'No.' })
+  assert.deepEqual(await withheld.lend('a', never), { refused: 'No.' })
+})
+
+test('only so many queries run over a connection at a time; an ended task frees its places', async (t) => {
+  const book = await fileBook(t)
+  const to = { workspace_id: 'default', template: templateNaming('a') }
+  const [first, second] = [book.lender(to), book.lender(to)]
+  assert.ok('connection' in (await first.lend('a', never)))
+  let lent = false
+  const waiting = second.lend('a', never).then((found) => {
+    lent = true
+    return found
+  })
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.equal(lent, false)
+  first.end()
+  assert.ok('connection' in (await waiting))
+  second.takeBack('a')
+  const stop = new AbortController()
+  assert.ok('connection' in (await first.lend('a', never)))
+  const called = second.lend('a', stop.signal)
+  stop.abort()
+  assert.ok('refused' in (await called))
+})

@@ -1,0 +1,188 @@
+/**
+ * The connections of this service: from the store, or from the settings file alone where there is one. The book opens
+ * their secrets, lends them to analysis children one source at a time, and only those that the template names; and it
+ * counts the queries under way, so that no connection has more of them (on this node) than it may.
+ */
+import path from 'node:path'
+import { connectionNames, parsedTemplate } from '@assay/engine/reading/template-cache'
+import type { Lender } from '@assay/engine/run/lending'
+import { type Connection, connectionContext, type OpenConnection } from '@assay/model/connection'
+import type { ConnectionView } from '@assay/model/connection-view'
+import type { TemplateSource } from '@assay/model/template'
+import { DEFAULT_WORKSPACE } from '@assay/model/token'
+import type { Store } from '@assay/store/store'
+import { type SecretBox, SecretError } from '../runtime/secrets.ts'
+import { createPlaces } from './places.ts'
+import { type FileConnection, followReference, readSettingsFile, SettingsFault } from './settings-file.ts'
+
+/**
+ * Where connections may go unless ASSAY_CONNECTION_TARGETS says otherwise. A database usually is inside, so those of the
+ * operator (the default workspace's, and the settings file's) may go there; another workspace's admin is a guest in this
+ * network. To metadata services nobody goes.
+ */
+const OPERATORS_TARGETS = ['public', 'private', 'loopback']
+const GUESTS_TARGETS = ['public']
+
+export interface BookOptions {
+  /** Null on a machine without a service (`assay run`): only the settings file counts. */
+  store: Pick<Store, 'getConnection'> | null
+  secrets: SecretBox | null
+  /** ASSAY_CONNECTIONS. */
+  file: string | null
+  /** ASSAY_CONNECTION_TARGETS; null: not set. */
+  targets: readonly string[] | null
+  environment: NodeJS.ProcessEnv
+}
+
+export interface LendingTo {
+  workspace_id: string
+  template: TemplateSource
+  /** Why nothing is lent, whatever the template names. */
+  withheld?: string | undefined
+}
+
+export interface ConnectionBook {
+  /** From the settings file: nothing can be changed. */
+  readonly readOnly: boolean
+  /** Where the connections of a workspace may go. */
+  targets(workspace_id: string): readonly string[]
+  /** Those of the settings file, by name. */
+  listFile(workspace_id: string): ConnectionView[]
+  /** With its secrets open. Null: there is none. Throws SettingsFault or SecretError where a secret cannot be had. */
+  open(workspace_id: string, name: string): Promise<OpenConnection | null>
+  lender(to: LendingTo): Lender
+}
+
+/** Throws SettingsFault where the file has faults. */
+export async function openBook(options: BookOptions): Promise<ConnectionBook> {
+  const { file } = options
+  const fromFile = file === null ? null : await readSettingsFile(file)
+  const inFile = (workspace_id: string): FileConnection[] =>
+    (fromFile ?? []).filter(({ workspaces }) => workspaces.includes(workspace_id))
+  const places = createPlaces()
+
+  const open = async (workspace_id: string, name: string): Promise<OpenConnection | null> => {
+    if (fromFile === null) return openStored(options, workspace_id, name)
+    const found = inFile(workspace_id).find((one) => one.name === name)
+    if (!found) return null
+    const secrets: Record<string, string> = {}
+    for (const [field, reference] of Object.entries(found.secrets))
+      secrets[field] = await followReference(reference, options.environment, path.dirname(file!)).catch(
+        (error: Error) => {
+          throw new SettingsFault(
+            `The secret "${field}" of the connection "${name}" cannot be had: ${error.message}.`,
+          )
+        },
+      )
+    const { kind, options: given, limits } = found
+    return { name, kind, options: given, secrets, limits, targets: options.targets ?? OPERATORS_TARGETS }
+  }
+
+  return {
+    readOnly: fromFile !== null,
+    targets: (workspace_id) => targetsFor(options, workspace_id),
+    listFile: (workspace_id) => inFile(workspace_id).map(fileView),
+    open,
+    lender: (to) => lender(to, open, places, fromFile === null && options.store === null),
+  }
+}
+
+function targetsFor({ targets }: BookOptions, workspace_id: string): readonly string[] {
+  return targets ?? (workspace_id === DEFAULT_WORKSPACE ? OPERATORS_TARGETS : GUESTS_TARGETS)
+}
+
+async function openStored(
+  book: BookOptions,
+  workspace_id: string,
+  name: string,
+): Promise<OpenConnection | null> {
+  const { store, secrets } = book
+  const found: Connection | null = (await store?.getConnection({ workspace_id, name })) ?? null
+  if (!found) return null
+  const opened = found.secrets.map(({ name: field, sealed }) => [
+    field,
+    secrets!.open(sealed, connectionContext(workspace_id, name, field)),
+  ])
+  const { kind, options, limits } = found
+  const targets = targetsFor(book, workspace_id)
+  return {
+    name,
+    kind,
+    options,
+    secrets: Object.fromEntries(opened) as Record<string, string>,
+    limits,
+    targets,
+  }
+}
+
+function fileView({ name, kind, description, options, secrets, limits }: FileConnection): ConnectionView {
+  return {
+    name,
+    kind,
+    description,
+    options,
+    secrets,
+    limits,
+    origin: 'file',
+    created_at: null,
+    updated_at: null,
+  }
+}
+
+type Open = ConnectionBook['open']
+
+function lender(
+  { workspace_id, template, withheld }: LendingTo,
+  open: Open,
+  places: ReturnType<typeof createPlaces>,
+  unknown: boolean,
+): Lender {
+  const taken = new Map<string, () => void>()
+  const names = (): string[] => {
+    const parsed = parsedTemplate(template).template
+    return parsed ? connectionNames(parsed) : []
+  }
+
+  async function find(name: string): Promise<OpenConnection | string> {
+    if (withheld !== undefined) return withheld
+    // A child asks for what it was not given to do.
+    if (!names().includes(name)) return `The template names no connection "${name}".`
+    if (unknown)
+      return `The connection "${name}" is not known here: name a file of connections (ASSAY_CONNECTIONS).`
+    try {
+      return (
+        (await open(workspace_id, name)) ??
+        `There is no connection "${name}" in this workspace: an admin adds it.`
+      )
+    } catch (error) {
+      if (error instanceof SettingsFault) return error.message
+      if (error instanceof SecretError)
+        return `The secrets of the connection "${name}" cannot be opened: give them again.`
+      return `The connection "${name}" cannot be read: the store cannot be reached.`
+    }
+  }
+
+  return {
+    async lend(name, signal) {
+      const found = await find(name)
+      if (typeof found === 'string') return { refused: found }
+      const { concurrent, timeout_seconds } = found.limits
+      const place = await places.take(`${workspace_id}\n${name}`, concurrent, timeout_seconds * 1000, signal)
+      if (place === null)
+        return {
+          refused: `The connection "${name}" has ${concurrent} queries under way, as many as it may at a time (limits.concurrent).`,
+        }
+      if (signal.aborted) place()
+      else taken.set(name, place)
+      return { connection: found }
+    },
+    takeBack(name) {
+      taken.get(name)?.()
+      taken.delete(name)
+    },
+    end() {
+      for (const leave of taken.values()) leave()
+      taken.clear()
+    },
+  }
+}

@@ -1,0 +1,214 @@
+/**
+ * Uploads in an S3-compatible bucket, under `PREFIX/WORKSPACE/PATH`. A file comes in on this node's disk first, so that
+ * only what is whole and sound is sent on, and it is there for all nodes when the bucket has answered. Jobs are given an
+ * address for each file, good for a while, and none of the keys.
+ */
+import { rm } from 'node:fs/promises'
+import { AppError } from '@assay/model/errors'
+import {
+  type FileRoots,
+  mediaTypeOf,
+  type RemoteRoots,
+  type StoredFile,
+  UPLOADS,
+  vetUploadPath,
+} from '@assay/model/file'
+import { createGuard, type Guard } from '@assay/net/guard'
+import {
+  type Bucket,
+  BucketError,
+  type BucketObject,
+  type BucketPlace,
+  createBucket,
+  endpointOf,
+} from '@assay/net/s3'
+import { parseTargets } from '@assay/net/target'
+import { processFolder } from '../runtime/home.ts'
+import { Arrivals } from './arrivals.ts'
+import {
+  type Arrival,
+  type ByteRange,
+  type Conditions,
+  FILES_MOST,
+  type Files,
+  type Limits,
+  type OpenFile,
+  type Staged,
+  vetConditions,
+  vetQuota,
+} from './files.ts'
+import { createTurns, type Turns } from './turns.ts'
+
+/** How long a job may take to begin and to fetch: its time is at most ASSAY_MAX_TIMEOUT. */
+const OFFERED_SECONDS = 6 * 3600
+
+export interface BucketOptions {
+  place: BucketPlace
+  prefix: string
+  staging: string
+  limits: Limits
+  remote: RemoteRoots
+}
+
+/** The bucket is the operator's choice: it is reached wherever it lies, and nothing else is. */
+function targetsOf(place: BucketPlace): string[] {
+  const { hostname, port, protocol } = endpointOf(place)
+  const at = port || (protocol === 'https:' ? '443' : '80')
+  return place.path_style ? [`${hostname}:${at}`] : [`${hostname}:${at}`, `*.${hostname}:${at}`]
+}
+
+export class BucketFiles implements Files {
+  readonly limits: Limits
+  readonly #options: BucketOptions
+  readonly #targets: string[]
+  readonly #turns: Turns = createTurns()
+  #guard: Guard | null = null
+  #made: Bucket | null = null
+  readonly #arrivals = new Arrivals((workspace_id) => this.list(workspace_id))
+  #staging: Promise<string> | null = null
+
+  constructor(options: BucketOptions) {
+    this.limits = options.limits
+    this.#options = options
+    this.#targets = targetsOf(options.place)
+  }
+
+  get #bucket(): Bucket {
+    this.#guard ??= createGuard({ targets: parseTargets(this.#targets) })
+    this.#made ??= createBucket(this.#options.place, this.#guard)
+    return this.#made
+  }
+
+  staging(): Promise<string> {
+    this.#staging ??= processFolder(this.#options.staging)
+    return this.#staging
+  }
+
+  #rootOf(workspace_id: string): string {
+    const { prefix } = this.#options
+    return `${prefix === '' ? '' : `${prefix}/`}${workspace_id}/`
+  }
+
+  async #asked<T>(work: (bucket: Bucket) => Promise<T>): Promise<T> {
+    try {
+      return await work(this.#bucket)
+    } catch (error) {
+      throw bucketError(error)
+    }
+  }
+
+  arrive(workspace_id: string, path: string, bytes: number, limits: Limits): Promise<Arrival> {
+    return this.#arrivals.arrive(workspace_id, path, bytes, limits)
+  }
+
+  async list(workspace_id: string): Promise<StoredFile[]> {
+    const root = this.#rootOf(workspace_id)
+    const objects = await this.#asked((bucket) => bucket.list(root, FILES_MOST + 1))
+    return objects
+      .map((object) => viewOf(object, root))
+      .filter((file) => vetUploadPath(file.path) === null)
+      .toSorted((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0))
+  }
+
+  async find(workspace_id: string, path: string): Promise<StoredFile | null> {
+    const root = this.#rootOf(workspace_id)
+    const object = await this.#asked((bucket) => bucket.head(root + path))
+    return object && viewOf(object, root)
+  }
+
+  async open(workspace_id: string, path: string): Promise<OpenFile | null> {
+    const about = await this.find(workspace_id, path)
+    if (about === null) return null
+    const key = this.#rootOf(workspace_id) + path
+    return {
+      about,
+      read: (range) => this.#asked((bucket) => bucket.read(key, readHeaders(about, range))),
+      close: () => Promise.resolve(),
+    }
+  }
+
+  put(workspace_id: string, path: string, staged: Staged, conditions: Conditions, limits: Limits) {
+    return this.#turns(workspace_id, async () => {
+      const present = await this.list(workspace_id)
+      const found = present.find((one) => one.path === path) ?? null
+      vetConditions(found, conditions)
+      vetQuota(present, path, staged.bytes, limits)
+      const headers = {
+        'content-type': mediaTypeOf(path),
+        // Other nodes may put at the same time: buckets that know conditions keep them.
+        ...(conditions.noneMatch === '*' ? { 'if-none-match': '*' } : {}),
+        ...(conditions.match !== null && conditions.match !== '*' && found ? { 'if-match': found.etag } : {}),
+      }
+      const key = this.#rootOf(workspace_id) + path
+      await this.#asked((bucket) => bucket.write(key, staged.file, staged.bytes, headers))
+      const file = await this.find(workspace_id, path)
+      if (file === null)
+        throw new AppError('conflict', 'The file was deleted as soon as it was there: put it again.')
+      return { file, isNew: found === null }
+    })
+  }
+
+  remove(workspace_id: string, path: string, conditions: Conditions): Promise<boolean> {
+    return this.#turns(workspace_id, async () => {
+      const found = await this.find(workspace_id, path)
+      vetConditions(found, conditions)
+      if (found !== null) await this.#asked((bucket) => bucket.remove(this.#rootOf(workspace_id) + path))
+      return found !== null
+    })
+  }
+
+  async purge(workspace_id: string): Promise<void> {
+    const root = this.#rootOf(workspace_id)
+    await this.#asked(async (bucket) => {
+      for (let all = await bucket.list(root, 1000); all.length > 0; all = await bucket.list(root, 1000))
+        for (const { key } of all) await bucket.remove(key)
+    })
+  }
+
+  async roots(workspace_id: string, needed: boolean): Promise<FileRoots> {
+    const uploads = { folder: null, offered: [], targets: this.#targets }
+    const { remote } = this.#options
+    if (!needed) return { uploads, remote }
+    try {
+      const offered = (await this.list(workspace_id)).map(async ({ path, bytes }) => ({
+        path,
+        bytes,
+        url: await this.#bucket.presign(this.#rootOf(workspace_id) + path, OFFERED_SECONDS),
+      }))
+      return { uploads: { ...uploads, offered: await Promise.all(offered) }, remote }
+    } catch (error) {
+      if (error instanceof AppError) return { uploads: { ...uploads, fault: error.message }, remote }
+      throw error
+    }
+  }
+
+  async close(): Promise<void> {
+    const staging = await this.#staging?.catch(() => null)
+    if (staging) await rm(staging, { recursive: true, force: true })
+    await this.#guard?.close()
+  }
+}
+
+function viewOf({ key, bytes, etag, updated_at }: BucketObject, root: string): StoredFile {
+  const path = key.slice(root.length)
+  return { path, file: UPLOADS + path, bytes, media_type: mediaTypeOf(path), updated_at, etag }
+}
+
+/** Only the content that was looked at. */
+function readHeaders({ etag }: StoredFile, range: ByteRange | null): Record<string, string> {
+  return { 'if-match': etag, ...(range === null ? {} : { range: `bytes=${range.first}-${range.last}` }) }
+}
+
+function bucketError(error: unknown): unknown {
+  if (error instanceof AppError) return error
+  if (error instanceof BucketError) {
+    if (error.status === 412 || error.status === 409)
+      return new AppError('precondition_failed', 'The file has changed meanwhile: read it again.', {
+        cause: error,
+      })
+    return new AppError('store_unavailable', `The bucket of the files cannot be used: ${error.message}`, {
+      cause: error,
+    })
+  }
+  return new AppError('store_unavailable', 'The bucket of the files cannot be reached.', { cause: error })
+}

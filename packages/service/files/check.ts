@@ -1,0 +1,221 @@
+/**
+ * Looks at a file as its bytes come in, and keeps none of them: text must be UTF-8 without zero bytes, JSON must be JSON,
+ * a table in text must begin with a row of names, Parquet must begin and end as Parquet does. A fault says where.
+ */
+import { isUtf8 } from 'node:buffer'
+import { createGunzip, type Gunzip } from 'node:zlib'
+import { type FormatName, fileFormat, isPacked } from '@assay/model/file'
+import { HeaderCheck } from './header-check.ts'
+import { JsonCheck } from './json-check.ts'
+
+/** `message` goes on after the name of the file: "is no JSON: ...". Line and column count from 1, the column in bytes. */
+export interface CheckFault {
+  message: string
+  line?: number
+  column?: number
+}
+
+export interface Check {
+  /** Null: sound so far. After a fault nothing more may be pushed. */
+  push(bytes: Buffer): CheckFault | null
+  end(): CheckFault | null
+}
+
+/** The first of several that finds a fault. */
+class Every implements Check {
+  readonly #checks: Check[]
+
+  constructor(checks: Check[]) {
+    this.#checks = checks
+  }
+
+  push(bytes: Buffer): CheckFault | null {
+    for (const check of this.#checks) {
+      const fault = check.push(bytes)
+      if (fault) return fault
+    }
+    return null
+  }
+
+  end(): CheckFault | null {
+    return this.#checks.map((check) => check.end()).find((fault) => fault !== null) ?? null
+  }
+}
+
+function newlines(bytes: Buffer): { count: number; last: number } {
+  let count = 0
+  let last = -1
+  for (let at = bytes.indexOf(0x0a); at >= 0; at = bytes.indexOf(0x0a, at + 1)) {
+    count += 1
+    last = at
+  }
+  return { count, last }
+}
+
+/** How many bytes at the end begin a character that is not whole yet. */
+function unfinished(bytes: Buffer): number {
+  for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
+    const byte = bytes[bytes.length - back]!
+    if (byte >= 0xc0) return back < (byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2) ? back : 0
+    if (byte < 0x80) return 0
+  }
+  return 0
+}
+
+/** The first byte of what is no UTF-8, by halving. */
+function firstBad(bytes: Buffer): number {
+  let [good, bad] = [0, bytes.length]
+  while (bad - good > 1) {
+    const middle = (good + bad) >> 1
+    const part = bytes.subarray(0, middle)
+    if (isUtf8(part.subarray(0, middle - unfinished(part)))) good = middle
+    else bad = middle
+  }
+  return good - unfinished(bytes.subarray(0, good))
+}
+
+class TextCheck implements Check {
+  #rest = Buffer.alloc(0)
+  #line = 1
+  /** Bytes of the line that lie before what is pushed next. */
+  #column = 0
+
+  push(given: Buffer): CheckFault | null {
+    const bytes = this.#rest.length === 0 ? given : Buffer.concat([this.#rest, given])
+    const whole = bytes.subarray(0, bytes.length - unfinished(bytes))
+    if (!isUtf8(whole)) return this.#faultAt(whole, firstBad(whole), 'is not UTF-8: save it in that encoding')
+    const zero = whole.indexOf(0)
+    if (zero >= 0) return this.#faultAt(whole, zero, 'is no text: it holds a zero byte')
+    this.#rest = Buffer.from(bytes.subarray(whole.length))
+    this.#pass(whole)
+    return null
+  }
+
+  end(): CheckFault | null {
+    if (this.#rest.length === 0) return null
+    return this.#faultAt(this.#rest, 0, 'is not UTF-8: its last character is cut off')
+  }
+
+  #pass(bytes: Buffer): void {
+    const { count, last } = newlines(bytes)
+    this.#line += count
+    this.#column = count === 0 ? this.#column + bytes.length : bytes.length - last - 1
+  }
+
+  #faultAt(bytes: Buffer, at: number, message: string): CheckFault {
+    this.#pass(bytes.subarray(0, at))
+    return { message, line: this.#line, column: this.#column + 1 }
+  }
+}
+
+const MAGIC = Buffer.from('PAR1')
+const ENCRYPTED = Buffer.from('PARE')
+const TRAILER_BYTES = 8
+
+class ParquetCheck implements Check {
+  #head = Buffer.alloc(0)
+  #tail = Buffer.alloc(0)
+  #bytes = 0
+
+  push(bytes: Buffer): CheckFault | null {
+    this.#bytes += bytes.length
+    if (this.#head.length < MAGIC.length) {
+      this.#head = Buffer.concat([this.#head, bytes.subarray(0, MAGIC.length - this.#head.length)])
+      if (this.#head.length === MAGIC.length) {
+        if (this.#head.equals(ENCRYPTED)) return { message: 'is encrypted: send it in clear' }
+        if (!this.#head.equals(MAGIC)) return { message: 'is no Parquet: it does not begin with "PAR1"' }
+      }
+    }
+    const last = bytes.subarray(-TRAILER_BYTES)
+    this.#tail = Buffer.from(Buffer.concat([this.#tail, last]).subarray(-TRAILER_BYTES))
+    return null
+  }
+
+  end(): CheckFault | null {
+    const cut = { message: 'is no whole Parquet: it does not end with a footer and "PAR1"' }
+    if (this.#bytes < MAGIC.length + TRAILER_BYTES || !this.#tail.subarray(4).equals(MAGIC)) return cut
+    const footer = this.#tail.readUInt32LE(0)
+    return footer === 0 || footer > this.#bytes - MAGIC.length - TRAILER_BYTES ? cut : null
+  }
+}
+
+const CHECKS: Record<FormatName, () => Check> = {
+  csv: () => new Every([new TextCheck(), new HeaderCheck(null)]),
+  tsv: () => new Every([new TextCheck(), new HeaderCheck('\t')]),
+  json: () => new Every([new TextCheck(), new JsonCheck('json')]),
+  ndjson: () => new Every([new TextCheck(), new JsonCheck('ndjson')]),
+  parquet: () => new ParquetCheck(),
+}
+
+/** The check of a file as it comes over the wire: what is packed is unpacked on the way. */
+export interface ArrivalCheck {
+  push(bytes: Buffer): Promise<CheckFault | null>
+  end(): Promise<CheckFault | null>
+  /** Frees what it holds, wherever it stands. */
+  close(): void
+}
+
+/** `most`: the bytes that a packed file may have when it is unpacked. The path has an ending that is known. */
+export function checkOf(path: string, most: number): ArrivalCheck {
+  const check = CHECKS[fileFormat(path)!.name]()
+  if (isPacked(path)) return new PackedCheck(check, most)
+  return {
+    push: (bytes) => Promise.resolve(check.push(bytes)),
+    end: () => Promise.resolve(check.end()),
+    close: () => undefined,
+  }
+}
+
+class PackedCheck implements ArrivalCheck {
+  readonly #check: Check
+  readonly #most: number
+  readonly #gunzip: Gunzip = createGunzip()
+  readonly #broken = Promise.withResolvers<void>()
+  #unpacked = 0
+  #fault: CheckFault | null = null
+
+  constructor(check: Check, most: number) {
+    this.#check = check
+    this.#most = most
+    this.#gunzip.on('data', (bytes: Buffer) => this.#take(bytes))
+    this.#gunzip.once('error', (error) => {
+      this.#fault ??= { message: `is no whole gzip file: ${error.message}` }
+      this.#broken.resolve()
+    })
+  }
+
+  #take(bytes: Buffer): void {
+    if (this.#fault) return
+    this.#unpacked += bytes.length
+    this.#fault =
+      this.#unpacked > this.#most
+        ? { message: `is larger than ${this.#most} bytes when it is unpacked` }
+        : this.#check.push(bytes)
+    if (!this.#fault) return
+    this.#gunzip.destroy()
+    this.#broken.resolve()
+  }
+
+  async push(bytes: Buffer): Promise<CheckFault | null> {
+    if (this.#fault) return this.#fault
+    const taken = new Promise<void>((resolve) => {
+      this.#gunzip.write(bytes, () => resolve())
+    })
+    await Promise.race([taken, this.#broken.promise])
+    return this.#fault
+  }
+
+  async end(): Promise<CheckFault | null> {
+    if (this.#fault) return this.#fault
+    const ended = new Promise<void>((resolve) => {
+      this.#gunzip.once('end', resolve)
+    })
+    this.#gunzip.end()
+    await Promise.race([ended, this.#broken.promise])
+    return this.#fault ?? this.#check.end()
+  }
+
+  close(): void {
+    this.#gunzip.destroy()
+  }
+}

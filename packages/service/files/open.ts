@@ -1,0 +1,49 @@
+/** From the settings to where uploads lie. */
+import path from 'node:path'
+import type { RemoteRoots } from '@assay/model/file'
+import type { Files } from './files.ts'
+import { FolderFiles } from './folder.ts'
+
+export interface FilesOptions {
+  /** A folder, or s3://BUCKET/PREFIX; null: a folder of the home. */
+  files: string | null
+  filesEndpoint?: string | null
+  filesRegion?: string
+  filesAccessKey?: string | null
+  filesSecretKey?: string | null
+  home: string
+  maxFile: number
+  filesQuota: number
+  sourceTargets?: string[] | null
+  sourceCache?: number
+}
+
+const CACHE_BYTES = 5e9
+
+export async function openFiles(options: FilesOptions): Promise<Files> {
+  const { files, home, maxFile, filesQuota } = options
+  const limits = { file: maxFile, quota: filesQuota }
+  const remote: RemoteRoots = {
+    cache: path.join(home, 'cache'),
+    cache_bytes: options.sourceCache ?? CACHE_BYTES,
+    file_bytes: maxFile,
+    targets: options.sourceTargets ?? [],
+  }
+  const [, bucket, prefix = ''] = /^s3:\/\/([^/]+)\/?(.*?)\/*$/.exec(files ?? '') ?? []
+  if (bucket === undefined) return new FolderFiles(files ?? path.join(home, 'files'), limits, remote)
+  const { BucketFiles } = await import('./bucket.ts')
+  return new BucketFiles({
+    place: {
+      endpoint: options.filesEndpoint ?? null,
+      region: options.filesRegion ?? 'us-east-1',
+      bucket,
+      access_key: options.filesAccessKey ?? null,
+      secret_key: options.filesSecretKey ?? null,
+      path_style: options.filesEndpoint !== null && options.filesEndpoint !== undefined,
+    },
+    prefix,
+    staging: path.join(home, 'incoming'),
+    limits,
+    remote,
+  })
+}

@@ -1,0 +1,59 @@
+/** The JSON Schema of a template's variables, for agents. It guides; what is given is judged when the job is created. */
+
+import type { VariableType, VariableView } from '@assay/model/template'
+import type { JSONObject, JSONValue } from '@modelcontextprotocol/server'
+
+const TYPES: Record<VariableType, { type: string; format?: string; hint?: string }> = {
+  string: { type: 'string' },
+  integer: { type: 'integer' },
+  number: { type: 'number' },
+  boolean: { type: 'boolean' },
+  date: { type: 'string', format: 'date' },
+  timestamp: { type: 'string', format: 'date-time' },
+  period: {
+    type: 'string',
+    hint: 'A period such as 2024-01-01..2024-03-31 (both days belong), last_30_days, last_month, year_to_date',
+  },
+  column: { type: 'string', hint: 'The name of a column' },
+  file: { type: 'string', hint: 'A path below the data folder, or sample/NAME' },
+  list: { type: 'array' },
+}
+
+export type InputSchema = {
+  type: 'object'
+  properties: Record<string, JSONObject>
+  required: string[]
+  additionalProperties: false
+}
+
+function propertyOf({
+  type,
+  description,
+  enum: allowed,
+  min,
+  max,
+  pattern,
+  default: given,
+}: VariableView): JSONObject {
+  const { hint, ...base } = TYPES[type]
+  const numeric = type === 'integer' || type === 'number'
+  const text = [description, hint].filter(Boolean).join('. ')
+  return {
+    ...base,
+    ...(text ? { description: text } : {}),
+    ...(allowed ? { enum: allowed as JSONValue[] } : {}),
+    ...(numeric && typeof min === 'number' ? { minimum: min } : {}),
+    ...(numeric && typeof max === 'number' ? { maximum: max } : {}),
+    ...(pattern && type === 'string' ? { pattern } : {}),
+    ...(given !== null && given !== undefined ? { default: given as JSONValue } : {}),
+  }
+}
+
+export function inputSchema(variables: readonly VariableView[]): InputSchema {
+  return {
+    type: 'object',
+    properties: Object.fromEntries(variables.map((variable) => [variable.name, propertyOf(variable)])),
+    required: variables.filter(({ required }) => required).map(({ name }) => name),
+    additionalProperties: false,
+  }
+}

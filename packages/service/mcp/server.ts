@@ -1,0 +1,66 @@
+/**
+ * The MCP server (Model Context Protocol) for agents: templates as tools, insights as resources. It is made anew for
+ * each request or connection, on a client that bears the caller's token; the official SDK speaks the protocol. The SDK
+ * is loaded when the first agent comes: most services never see one.
+ */
+
+import { type Client, ClientError } from '@assay/client/client'
+import type { McpServerFactory } from '@modelcontextprotocol/server'
+import { VERSION } from '../runtime/version.ts'
+import { callTool, listTools } from './tools.ts'
+
+const INSTRUCTIONS =
+  'Assay runs analyses over data that its operator gave it. Each tool that is not named assay_... is such an analysis: ' +
+  'its result is a finished report whose numbers are computed, with how they were. Quote them as they stand.'
+
+const INSIGHT_URI = /^assay:\/\/insights\/([0-9a-f-]{36})$/
+
+/** Makes servers that speak for the client that `of` answers with. */
+export async function mcpFactory(of: () => Client): Promise<McpServerFactory> {
+  const { ProtocolError, ProtocolErrorCode, Server } = await import('@modelcontextprotocol/server')
+  return () => {
+    const client = of()
+    const server = new Server(
+      { name: 'assay', version: VERSION },
+      { capabilities: { tools: {}, resources: {} }, instructions: INSTRUCTIONS },
+    )
+    server.setRequestHandler('tools/list', async () => ({ tools: await listTools(client) }))
+    server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
+      const token = params._meta?.progressToken
+      return callTool(client, params.name, {
+        arguments: params.arguments ?? {},
+        signal: mcpReq.signal,
+        async onProgress(progress, message) {
+          if (token === undefined) return
+          await mcpReq.notify({
+            method: 'notifications/progress',
+            params: { progressToken: token, progress, total: 100, message },
+          })
+        },
+      })
+    })
+    server.setRequestHandler('resources/list', async () => {
+      const { items } = await client.jobs.list({ job_status: 'completed', limit: 50 })
+      const resources = items.map((job) => ({
+        uri: `assay://insights/${job.insight_id}`,
+        name: `${job.template_id}, ${job.finished_at}`,
+        mimeType: 'text/markdown',
+      }))
+      return { resources }
+    })
+    server.setRequestHandler('resources/read', async ({ params: { uri } }) => {
+      const insight_id = INSIGHT_URI.exec(uri)?.[1]
+      const refuse = (reason: string) => new ProtocolError(ProtocolErrorCode.InvalidParams, reason)
+      if (insight_id === undefined)
+        throw refuse('There are only resources such as assay://insights/INSIGHT_ID.')
+      try {
+        const markdown = await client.jobs.markdown(insight_id, 'text')
+        return { contents: [{ uri, mimeType: 'text/markdown', text: markdown }] }
+      } catch (error) {
+        if (error instanceof ClientError) throw refuse(error.message)
+        throw error
+      }
+    })
+    return server
+  }
+}

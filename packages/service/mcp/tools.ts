@@ -1,0 +1,168 @@
+/**
+ * What agents can do: each template is a tool whose input is its variables, and whose result is the insight as
+ * Markdown; four more tools, all named assay_..., list jobs, wait on, read and end them. A tool is a client of the HTTP
+ * interface with the caller's token: scopes, limits and records are those of every other client.
+ */
+
+import { type Client, ClientError } from '@assay/client/client'
+import { JOB_ERRORS } from '@assay/model/errors'
+import type { JobView } from '@assay/model/job'
+import type { TemplateView } from '@assay/model/template'
+import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
+import { type InputSchema, inputSchema } from './input-schema.ts'
+
+/** Below the minute after which clients give a request up. */
+const WAIT_MS = 50_000
+const STEP_SECONDS = 5
+
+export interface ToolCall {
+  arguments: Record<string, unknown>
+  signal: AbortSignal
+  /** 0 to 100. */
+  onProgress(percent: number, label: string): Promise<void>
+}
+
+const ID = { type: 'string', format: 'uuid', description: 'The assignment_id of a job' }
+
+function fixed(
+  name: string,
+  title: string,
+  description: string,
+  properties: InputSchema['properties'],
+  required: string[],
+  ends = false,
+): Tool {
+  return {
+    name,
+    title,
+    description,
+    inputSchema: { type: 'object', properties, required, additionalProperties: false },
+    annotations: { readOnlyHint: !ends, destructiveHint: ends, openWorldHint: false },
+  }
+}
+
+const FIXED: readonly Tool[] = [
+  fixed(
+    'assay_jobs',
+    'List jobs',
+    'The latest jobs, newest first, with their states and errors.',
+    {
+      template_id: { type: 'string', description: 'Only those of this template' },
+      job_status: {
+        type: 'string',
+        enum: ['draft', 'queued', 'active', 'executing', 'completed', 'canceled'],
+      },
+      limit: { type: 'integer', minimum: 1, maximum: 50, default: 10 },
+    },
+    [],
+  ),
+  fixed(
+    'assay_result',
+    'Read the result of a job',
+    'The insight of a job as Markdown. Waits up to 50 seconds for a job that has not ended.',
+    { assignment_id: ID },
+    ['assignment_id'],
+  ),
+  fixed(
+    'assay_cancel',
+    'Cancel a job',
+    'Ends a job that has not ended.',
+    { assignment_id: ID },
+    ['assignment_id'],
+    true,
+  ),
+  fixed(
+    'assay_template',
+    'Read a template',
+    'The source of a template: its sources, SQL, analyses and prose.',
+    { template_id: { type: 'string' } },
+    ['template_id'],
+  ),
+]
+
+/** A template that bears the name of one of the four is no tool. */
+function toolOf({ template_id, title, description, variables }: TemplateView): Tool {
+  return {
+    name: template_id,
+    title,
+    description: `${description ?? title} Runs the analysis and answers with its findings as Markdown.`,
+    inputSchema: inputSchema(variables),
+    annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: false },
+  }
+}
+
+export async function listTools(client: Client): Promise<Tool[]> {
+  const reserved = new Set(FIXED.map(({ name }) => name))
+  const templates = await client.templates.list()
+  return [...templates.filter(({ template_id }) => !reserved.has(template_id)).map(toolOf), ...FIXED]
+}
+
+/** What is no text is refused by the operation that it is given to. */
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+
+const text = (value: string): CallToolResult['content'][number] => ({ type: 'text', text: value })
+
+export async function callTool(client: Client, name: string, call: ToolCall): Promise<CallToolResult> {
+  try {
+    const given = call.arguments
+    const id = textOf(given.assignment_id)
+    if (name === 'assay_jobs') return await listJobs(client, given)
+    if (name === 'assay_result') return await ended(client, id, call)
+    if (name === 'assay_cancel') return jobText(await client.jobs.cancel(id))
+    if (name === 'assay_template')
+      return { content: [text((await client.templates.get(textOf(given.template_id))).source)] }
+    const assignment_id = await client.jobs.create({ template_id: name, template_vars: given })
+    await client.jobs.run(assignment_id)
+    return await ended(client, assignment_id, call)
+  } catch (error) {
+    if (!(error instanceof ClientError)) throw error
+    return { content: [text(error.message)], isError: true }
+  }
+}
+
+async function listJobs(client: Client, given: Record<string, unknown>): Promise<CallToolResult> {
+  let page = await client.jobs.list({ limit: 10, ...given })
+  // A page of a list that is filtered may be empty before the end.
+  while (page.items.length === 0 && page.next_cursor !== null)
+    page = await client.jobs.list({ limit: 10, ...given, cursor: page.next_cursor })
+  const { items } = page
+  const lines = items.map(
+    (job) =>
+      `- ${job.assignment_id}: ${job.template_id}, ${job.job_status}${job.error ? ` (${job.error.code})` : ''}, created ${job.created_at}`,
+  )
+  return {
+    content: [text(lines.join('\n') || 'There are no such jobs.')],
+    structuredContent: { jobs: items },
+  }
+}
+
+/** Waits for the job's end; a caller that gives up ends the job that it began. */
+async function ended(client: Client, assignment_id: string, call: ToolCall): Promise<CallToolResult> {
+  const until = performance.now() + WAIT_MS
+  let job = await client.jobs.status(assignment_id)
+  while (job.finished_at === null && performance.now() < until) {
+    if (call.signal.aborted) return jobText(await client.jobs.cancel(assignment_id))
+    if (job.progress) await call.onProgress(job.progress.percent, job.progress.label)
+    job = await client.jobs.status(assignment_id, { wait: STEP_SECONDS })
+  }
+  if (job.insight_id === null) return jobText(job)
+  const uri = `assay://insights/${job.insight_id}`
+  return {
+    content: [
+      text(await client.jobs.markdown(job.insight_id, 'text')),
+      { type: 'resource_link', uri, name: job.template_id, mimeType: 'text/markdown' },
+    ],
+    structuredContent: { assignment_id, insight_id: job.insight_id, job_status: job.job_status },
+  }
+}
+
+function jobText({ assignment_id, job_status, error, progress }: JobView): CallToolResult {
+  const structuredContent = { assignment_id, job_status, error }
+  if (error) {
+    const remedy = JOB_ERRORS[error.code as keyof typeof JOB_ERRORS]
+    return { content: [text(`${error.detail} ${remedy}`)], structuredContent, isError: true }
+  }
+  const percent = progress ? ` (${progress.percent} %, ${progress.label})` : ''
+  const next = `Ask assay_result with the assignment_id ${assignment_id} for it.`
+  return { content: [text(`The job is ${job_status}${percent}. ${next}`)], structuredContent }
+}

@@ -1,0 +1,255 @@
+/**
+ * One attempt of one job: start it, run it in the sandbox, write what came out. Every write is fenced, so an attempt
+ * that is no longer ours changes nothing, however late it comes.
+ */
+import type { Pool } from '@assay/engine/run/pool'
+import type { Roots, RunResult } from '@assay/engine/run/protocol'
+import type { Clock } from '@assay/model/clock'
+import { iso } from '@assay/model/clock'
+import { type FileGiver, UPLOADS } from '@assay/model/file'
+import { uuidv7 } from '@assay/model/ids'
+import type { TemplateSource } from '@assay/model/template'
+import { DEFAULT_WORKSPACE } from '@assay/model/token'
+import type { ClaimedJob, Store } from '@assay/store/store'
+import type { ConnectionBook } from '../connections/book.ts'
+import type { Logger } from '../runtime/log.ts'
+import type { Metrics } from '../runtime/metrics.ts'
+import type { Traces } from '../runtime/traces.ts'
+import type { Hold, NodeLease } from './lease.ts'
+import { type Settlement, settlementOf } from './outcome.ts'
+import { isStoreAway, persist } from './persist.ts'
+import { type AttemptTrace, traceAttempt } from './trace.ts'
+
+const PROGRESS_MS = 1000
+/** A start is a commit of its own, and nobody can follow a state that lasts for less. */
+const START_MS = 100
+
+export interface AttemptOptions {
+  store: Store
+  pool: Pool
+  lease: Pick<NodeLease, 'drop'>
+  /** The shipped tables by name, absolute paths. */
+  sample: Record<string, string>
+  /** The data folder of the default workspace; the others bring their own. */
+  data: string | null
+  /** What a workspace has uploaded. */
+  connections: Pick<ConnectionBook, 'lender'>
+  files?: FileGiver
+  clock: Clock
+  log: Logger
+  metrics: Metrics
+  /** Null or left out: nothing is traced. */
+  traces?: Traces | null
+  source(template: { template_id: string; version: string }): Promise<TemplateSource | null>
+  /** Aborted: the service must end, a store that is away is not waited for. */
+  giveUp: AbortSignal
+}
+
+/** How it ended, for the log and the metrics. */
+type Ending = 'completed' | 'failed' | 'lost' | 'released' | 'abandoned'
+
+/** Writes the newest progress at most once a second, and none for a job that is done within the first. */
+async function reportProgress(
+  hold: Hold,
+  done: AbortSignal,
+  { store, clock }: AttemptOptions,
+): Promise<void> {
+  while (!done.aborted) {
+    await clock.sleep(PROGRESS_MS, done)
+    const progress = hold.progress
+    if (done.aborted || !progress) continue
+    hold.progress = null
+    await store.reportProgress({ ...hold.lease, progress }).catch(() => undefined)
+  }
+}
+
+async function rootsOf(
+  { job, data_folder }: ClaimedJob,
+  template: TemplateSource,
+  { sample, data, files }: AttemptOptions,
+): Promise<Roots> {
+  const own = job.workspace_id === DEFAULT_WORKSPACE ? (data_folder ?? data) : data_folder
+  const texts = [template.source, ...Object.values(template.partials), JSON.stringify(job.variables)]
+  const needed = texts.some((text) => text.includes(UPLOADS))
+  return { sample, data: own, ...(await files?.roots(job.workspace_id, needed)) }
+}
+
+async function analyse(
+  claimed: ClaimedJob,
+  hold: Hold,
+  options: AttemptOptions,
+  trace: AttemptTrace | null,
+): Promise<RunResult> {
+  const { pool, clock, giveUp } = options
+  const { job } = claimed
+  const template = await persist(
+    () => options.source({ template_id: job.template_id, version: job.template_version }),
+    { clock, giveUp },
+  )
+  if (!template) {
+    const detail = `Version ${job.template_version} of the template ${job.template_id} is not in the store.`
+    return { status: 'failed', error: { code: 'template_invalid', detail } }
+  }
+  if (hold.signal.aborted) return { status: 'stopped' }
+  const roots = await rootsOf(claimed, template, options)
+  const done = new AbortController()
+  const reporting = reportProgress(hold, done.signal, options)
+  let starting: Promise<void> | undefined
+  try {
+    const result = await pool.run(
+      {
+        kind: 'run',
+        template,
+        variables: job.variables,
+        started_at: job.moves.at(-1)?.at ?? iso(clock.now()),
+        roots,
+      },
+      {
+        workspace_id: job.workspace_id,
+        signal: hold.signal,
+        onBegin: () => {
+          hold.began = clock.monotonic()
+          starting = markStarted(hold, done.signal, options)
+          // Awaited below, once the analysis has ended.
+          starting.catch(() => undefined)
+        },
+        lender: options.connections.lender({ workspace_id: job.workspace_id, template }),
+        onProgress: (progress) => {
+          hold.progress = progress
+          trace?.step(progress)
+        },
+      },
+    )
+    done.abort()
+    await starting
+    return result
+  } finally {
+    done.abort()
+    await reporting
+  }
+}
+
+/**
+ * active -> executing, written once the analysis has run for a moment; one that ends before has its start written with
+ * its end, in one commit. Settling waits for it. One that is not ours any more is stopped.
+ */
+async function markStarted(
+  hold: Hold,
+  done: AbortSignal,
+  { store, clock, giveUp }: AttemptOptions,
+): Promise<void> {
+  await clock.sleep(START_MS, done)
+  if (done.aborted) return
+  try {
+    if (!(await persist(() => store.startJob(hold.lease), { clock, giveUp }))) hold.stop('taken')
+  } catch (error) {
+    hold.stop('draining')
+    throw error
+  }
+}
+
+async function write(settlement: Settlement, hold: Hold, { store, clock }: AttemptOptions): Promise<Ending> {
+  const { lease, began } = hold
+  const ran_ms = began === null ? undefined : clock.monotonic() - began
+  switch (settlement.kind) {
+    case 'complete': {
+      const { findings } = settlement
+      return (await store.completeJob({ ...lease, insight_id: uuidv7(), findings, ran_ms }))
+        ? 'completed'
+        : 'abandoned'
+    }
+    case 'fail':
+      return (await store.failJob({ ...lease, error: settlement.error, ran_ms })) ? 'failed' : 'abandoned'
+    case 'lose':
+      return (await store.loseJob(lease)) ? 'lost' : 'abandoned'
+    case 'release':
+      await store.releaseJobs([lease])
+      return 'released'
+    case 'abandon':
+      return 'abandoned'
+  }
+}
+
+/**
+ * What cannot be written at all (not for want of the store) counts as a lost attempt, so that it ends after the third.
+ */
+async function settle(settlement: Settlement, hold: Hold, options: AttemptOptions): Promise<Ending> {
+  const { clock, giveUp, log } = options
+  try {
+    return await persist(() => write(settlement, hold, options), { clock, giveUp })
+  } catch (error) {
+    if (isStoreAway(error)) return 'abandoned'
+    log.error({ ...hold.lease, settlement: settlement.kind, err: error }, 'an attempt could not be settled')
+    return persist(() => write({ kind: 'lose' }, hold, options), { clock, giveUp })
+  }
+}
+
+/**
+ * Runs the attempt and answers with how to settle it: the place is free once the analysis has ended, so that the next
+ * claim goes into the same commit as what was found. Settling rejects only where not even a loss can be written: the
+ * node must go then.
+ */
+export async function runAttempt(
+  claimed: ClaimedJob,
+  hold: Hold,
+  options: AttemptOptions,
+): Promise<() => Promise<void>> {
+  const { clock, log } = options
+  const trace = traceAttempt(options, claimed)
+  const begun = clock.monotonic()
+  let result: RunResult
+  try {
+    result = await analyse(claimed, hold, options, trace)
+  } catch (error) {
+    if (!isStoreAway(error)) log.error({ ...hold.lease, err: error }, 'an attempt broke off')
+    result = isStoreAway(error) ? { status: 'stopped' } : { status: 'crashed', detail: String(error) }
+  }
+  const run_ms = clock.monotonic() - begun
+  const stopped = hold.reason
+  // From here on only the fence decides: nobody needs to stop what has ended.
+  options.lease.drop(hold)
+  return async () => {
+    const ran = clock.monotonic()
+    const ending = await settle(settlementOf(result, stopped), hold, options)
+    const settle_ms = clock.monotonic() - ran
+    report({ claimed, hold, result, stopped, ending, run_ms, settle_ms, trace }, options)
+  }
+}
+
+interface Ended {
+  claimed: ClaimedJob
+  hold: Hold
+  result: RunResult
+  stopped: Hold['reason']
+  ending: Ending
+  run_ms: number
+  settle_ms: number
+  trace: AttemptTrace | null
+}
+
+/** One wide line and the measure of an attempt. */
+function report(ended: Ended, { log, metrics }: AttemptOptions): void {
+  const { claimed, hold, result, stopped, ending, run_ms, settle_ms, trace } = ended
+  const { job } = claimed
+  const error = result.status === 'failed' ? result.error.code : undefined
+  const times = { run_ms: Math.round(run_ms), settle_ms: Math.round(settle_ms) }
+  metrics.jobRuns.observe({ outcome: ending }, run_ms / 1000)
+  log.info(
+    {
+      assignment_id: job.assignment_id,
+      workspace_id: job.workspace_id,
+      template_id: job.template_id,
+      template_version: job.template_version,
+      attempt: hold.lease.attempt,
+      outcome: ending,
+      stopped: stopped ?? undefined,
+      error,
+      detail: result.status === 'crashed' ? result.detail : undefined,
+      ...times,
+      peak_memory_bytes: result.status === 'done' ? result.findings.lineage.peak_memory_bytes : undefined,
+    },
+    'an attempt ended',
+  )
+  const well = ending === 'completed' || ending === 'released'
+  trace?.end({ outcome: ending, stopped, ...times }, well ? null : (error ?? ending))
+}

@@ -1,0 +1,196 @@
+/**
+ * The lease of this node. Leases belong to nodes, not to jobs: one row, renewed every third of its time, carries all
+ * that the node runs. A node that cannot renew stops its own work by its monotonic clock before another can own it, and
+ * a node that was reaped (its row is gone) stops everything and registers anew.
+ */
+
+import type { Clock } from '@assay/model/clock'
+import { AppError } from '@assay/model/errors'
+import type { Progress } from '@assay/model/job'
+import type { Lease, Store } from '@assay/store/store'
+import type { Logger } from '../runtime/log.ts'
+import type { Service } from '../runtime/service.ts'
+import type { StopReason } from './outcome.ts'
+
+/** Shares of the lease: of 30 s it is renewed every 10, where that fails every second. */
+const RENEW = 1 / 3
+const RETRY = 1 / 30
+/** Work ends this long before the lease does: a child that does not listen is killed within a second. */
+const MARGIN = 1 / 6
+const MARGIN_LEAST_MS = 1000
+
+/** An attempt that this node runs. */
+export interface Hold {
+  lease: Lease
+  workspace_id: string
+  /** Aborted when the attempt must stop; `reason` says why. */
+  signal: AbortSignal
+  reason: StopReason | null
+  /** Not yet written to the store: who writes it takes it. */
+  progress: Progress | null
+  /** When the analysis began, by the monotonic clock; null: it has not. */
+  began: number | null
+  stop(reason: StopReason): void
+}
+
+export interface NodeLease extends Service {
+  /** Before anything is claimed: the store gives jobs to registered nodes only. */
+  register(): Promise<void>
+  /** Whether the lease surely holds: nothing is claimed without it. */
+  holds(): boolean
+  /** Milliseconds until it ends; negative: it has. */
+  left(): number
+  /** Why it could not be renewed at the last try, as a sentence; null: it could. */
+  trouble(): string | null
+  hold(lease: Lease, workspace_id: string): Hold
+  held(assignment_id: string): Hold | undefined
+  drop(hold: Hold): void
+}
+
+export interface LeaseOptions {
+  store: Store
+  clock: Clock
+  log: Logger
+  node: { node_id: string; name: string; roles: string[]; version: string }
+  /** Milliseconds from a renewal until others may take what the node holds; at least three seconds. */
+  leaseMs: number
+}
+
+function createHold(lease: Lease, workspace_id: string): Hold {
+  const control = new AbortController()
+  return {
+    lease,
+    workspace_id,
+    signal: control.signal,
+    reason: null,
+    progress: null,
+    began: null,
+    stop(reason) {
+      this.reason ??= reason
+      control.abort()
+    },
+  }
+}
+
+/** What the lease of a node is made of. `until`: the end of the lease by the monotonic clock. */
+interface State extends LeaseOptions {
+  holds: Map<string, Hold>
+  until: number
+  trouble: string | null
+}
+
+function stopAll(state: State, reason: StopReason): void {
+  for (const hold of state.holds.values()) hold.stop(reason)
+}
+
+/** Counts from before the question: the store's lease cannot end earlier than ours. */
+async function extending(state: State, ask: () => Promise<void>): Promise<void> {
+  const asked = state.clock.monotonic()
+  await ask()
+  state.until = Math.max(state.until, asked + state.leaseMs)
+  if (state.trouble !== null) state.log.info({ node_id: state.node.node_id }, 'the lease is renewed again')
+  state.trouble = null
+}
+
+function register(state: State): Promise<void> {
+  return extending(state, () => state.store.registerNode({ ...state.node, lease_ms: state.leaseMs }))
+}
+
+async function renew(state: State): Promise<void> {
+  const held = [...state.holds.values()].map((hold) => {
+    const progress = hold.progress
+    hold.progress = null
+    return { assignment_id: hold.lease.assignment_id, attempt: hold.lease.attempt, progress }
+  })
+  const { stop } = await state.store.renewNode({ node_id: state.node.node_id, lease_ms: state.leaseMs, held })
+  for (const { assignment_id, attempt } of stop) {
+    const hold = state.holds.get(assignment_id)
+    if (hold?.lease.attempt === attempt) hold.stop('taken')
+  }
+}
+
+/** False: it could not be renewed. */
+async function renewOrRegister(state: State): Promise<boolean> {
+  const { log, node } = state
+  try {
+    await extending(state, () => renew(state))
+    return true
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === 'conflict')) {
+      log.warn({ node_id: node.node_id, err: error }, 'the lease could not be renewed')
+      state.trouble = (error as Error).message
+      return false
+    }
+  }
+  log.error(
+    { node_id: node.node_id, jobs: state.holds.size },
+    'this node was given up by the others, it starts anew',
+  )
+  state.until = Number.NEGATIVE_INFINITY
+  stopAll(state, 'taken')
+  return register(state).then(
+    () => true,
+    () => false,
+  )
+}
+
+/** An answer that never comes (a half-open connection) is given up after a renewal's time and asked for again. */
+async function keepRenewing(state: State, signal: AbortSignal): Promise<void> {
+  const { clock, leaseMs } = state
+  let wait = leaseMs * RENEW
+  while (!signal.aborted) {
+    await clock.sleep(wait, signal)
+    if (signal.aborted) return
+    const answered = new AbortController()
+    const renewed = await Promise.race([
+      renewOrRegister(state),
+      clock.sleep(leaseMs * RENEW, answered.signal).then(() => {
+        if (!answered.signal.aborted) state.trouble = 'The store does not answer.'
+        return false
+      }),
+    ])
+    answered.abort()
+    wait = leaseMs * (renewed ? RENEW : RETRY)
+  }
+}
+
+const left = ({ until, leaseMs, clock }: State): number =>
+  until - Math.max(leaseMs * MARGIN, MARGIN_LEAST_MS) - clock.monotonic()
+
+async function watch(state: State, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const ms = left(state)
+    if (ms <= 0) stopAll(state, 'lapsed')
+    await state.clock.sleep(ms > 0 ? ms : state.leaseMs * RETRY, signal)
+  }
+}
+
+export function createLease(options: LeaseOptions): NodeLease {
+  const { store, log, node } = options
+  const state: State = { ...options, holds: new Map(), until: Number.NEGATIVE_INFINITY, trouble: null }
+  return {
+    name: 'lease',
+    register: () => register(state),
+    holds: () => left(state) > 0,
+    left: () => state.until - state.clock.monotonic(),
+    trouble: () => state.trouble,
+    hold(lease, workspace_id) {
+      const hold = createHold(lease, workspace_id)
+      state.holds.set(lease.assignment_id, hold)
+      return hold
+    },
+    held: (assignment_id) => state.holds.get(assignment_id),
+    drop(hold) {
+      if (state.holds.get(hold.lease.assignment_id) === hold) state.holds.delete(hold.lease.assignment_id)
+    },
+    async run(signal) {
+      await Promise.all([keepRenewing(state, signal), watch(state, signal)])
+      await store.removeNode(node.node_id).catch((error: unknown) => {
+        log.warn(
+          { node_id: node.node_id, err: error },
+          'the node could not sign off: its lease runs out instead',
+        )
+      })
+    },
+  }
+}

@@ -1,0 +1,94 @@
+/**
+ * The reaper: every node looks for nodes whose lease ran out and puts their work back and deletes what has been kept long
+ * enough in small batches. Any number of nodes may do so at once.
+ */
+import { type Clock, iso } from '@assay/model/clock'
+import type { Retention } from '@assay/store/contract/retention'
+import type { Store } from '@assay/store/store'
+import type { Logger } from '../runtime/log.ts'
+import type { Service } from '../runtime/service.ts'
+
+/** How often it looks, as a share of the lease: every 5 s of 30. */
+const REAP = 1 / 6
+const PRUNE_MS = 60_000
+const PRUNE_BATCH = 200
+/** Between two batches, so that deleting never holds up the work for long. */
+const PRUNE_PAUSE_MS = 100
+
+export interface ReaperOptions {
+  store: Store
+  /** This one, which is alive. */
+  node_id: string
+  clock: Clock
+  log: Logger
+  keep: Retention
+  keepAuditMs: number
+  leaseMs: number
+}
+
+/** Batch after batch until nothing is left that is old enough. */
+async function prune(options: ReaperOptions, signal: AbortSignal): Promise<void> {
+  const { store, clock, log, keep } = options
+  const total = { jobs: 0, drafts: 0, events: 0, deliveries: 0, other: 0 }
+  let rest = 1
+  while (rest > 0 && !signal.aborted) {
+    const pruned = await store.prune({ keep, limit: PRUNE_BATCH })
+    rest = 0
+    for (const [kind, count] of Object.entries(pruned) as [keyof typeof total, number][]) {
+      total[kind] += count
+      rest += count
+    }
+    if (rest > 0) await clock.sleep(PRUNE_PAUSE_MS, signal)
+  }
+  if (Object.values(total).some((count) => count > 0)) log.info(total, 'old rows were deleted')
+}
+
+async function pruneAudit(
+  { store, clock, log, keepAuditMs }: ReaperOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const before = iso(clock.now() - keepAuditMs)
+  let total = 0
+  while (!signal.aborted) {
+    const pruned = await store.pruneAudit({ before, limit: PRUNE_BATCH })
+    total += pruned
+    if (pruned < PRUNE_BATCH) break
+    await clock.sleep(PRUNE_PAUSE_MS, signal)
+  }
+  if (total > 0) log.info({ records: total }, 'old records of the audit trail were deleted')
+}
+
+export function createReaper(options: ReaperOptions): Service {
+  const { store, clock, log } = options
+
+  async function reap(): Promise<void> {
+    const reaped = await store.reapNodes({ all: false, but: options.node_id })
+    if (reaped.nodes > 0) log.warn(reaped, 'nodes were lost, their work is put back')
+  }
+
+  return {
+    name: 'reaper',
+    async run(signal) {
+      let pruneAt = clock.monotonic() + PRUNE_MS
+      let away = false
+      while (!signal.aborted) {
+        await clock.sleep(options.leaseMs * REAP * (0.8 + 0.4 * Math.random()), signal)
+        if (signal.aborted) return
+        try {
+          // While the store was away nobody could renew: the first round after it leaves them the time to.
+          if (away) await store.ping()
+          else await reap()
+          away = false
+          if (clock.monotonic() >= pruneAt) {
+            await prune(options, signal)
+            await pruneAudit(options, signal)
+            pruneAt = clock.monotonic() + PRUNE_MS
+          }
+        } catch (error) {
+          away = true
+          log.warn({ err: error }, 'the reaper could not work')
+        }
+      }
+    },
+  }
+}

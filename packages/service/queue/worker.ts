@@ -1,0 +1,164 @@
+/**
+ * The worker: claims queued jobs and runs each in the sandbox, as many at a time as it is given. A cancel reaches it
+ * at once by a hint, and without the hint by the next renewal of the lease. Told to stop, it claims no more; what runs
+ * may finish for the drain time and is then given back without a loss.
+ */
+import type { Pool } from '@assay/engine/run/pool'
+import type { Clock } from '@assay/model/clock'
+import type { FileGiver } from '@assay/model/file'
+import type { TemplateSource } from '@assay/model/template'
+import type { ClaimedJob, Hint, Lease, Store } from '@assay/store/store'
+import type { ConnectionBook } from '../connections/book.ts'
+import type { Logger } from '../runtime/log.ts'
+import { doubting, runLoop } from '../runtime/loop.ts'
+import type { Metrics } from '../runtime/metrics.ts'
+import type { Service } from '../runtime/service.ts'
+import type { Traces } from '../runtime/traces.ts'
+import { runAttempt } from './attempt.ts'
+import type { Hold, NodeLease } from './lease.ts'
+
+const POLL_MS = 1000
+const VERSIONS_KEPT = 100
+
+export interface WorkerOptions {
+  store: Store
+  pool: Pool
+  lease: NodeLease
+  sample: Record<string, string>
+  data: string | null
+  connections: Pick<ConnectionBook, 'lender'>
+  files?: FileGiver
+  node_id: string
+  concurrency: number
+  drainMs: number
+  clock: Clock
+  log: Logger
+  metrics: Metrics
+  traces?: Traces | null
+}
+
+/** Template versions never change, so the newest used are kept. */
+function versionCache(store: Store) {
+  const kept = new Map<string, TemplateSource>()
+  return async (wanted: { template_id: string; version: string }): Promise<TemplateSource | null> => {
+    const key = `${wanted.template_id}@${wanted.version}`
+    const found = kept.get(key) ?? (await store.getTemplateVersion(wanted))
+    if (!found) return null
+    kept.delete(key)
+    kept.set(key, found)
+    if (kept.size > VERSIONS_KEPT) kept.delete(kept.keys().next().value!)
+    return found
+  }
+}
+
+/** A hint says only that the job may have changed: the store says whether the attempt is still ours. */
+async function checkHold(hold: Hold, store: Store): Promise<void> {
+  const { assignment_id, attempt } = hold.lease
+  const job = await store.getJob({ workspace_id: hold.workspace_id, assignment_id })
+  const ours =
+    job && job.attempt === attempt && (job.job_status === 'active' || job.job_status === 'executing')
+  if (!ours) hold.stop('taken')
+}
+
+async function claim(options: WorkerOptions, limit: number): Promise<ClaimedJob[]> {
+  const { store, node_id, clock, metrics } = options
+  const claimed = await store.claimJobs({ node_id, limit })
+  metrics.jobsClaimed.inc(claimed.length)
+  for (const { job } of claimed) {
+    if (job.queued_at) metrics.jobWait.observe(Math.max(0, clock.now() - Date.parse(job.queued_at)) / 1000)
+  }
+  return claimed
+}
+
+function listen({ store, lease, log }: WorkerOptions, hint: Hint, wake: () => void): void {
+  if (hint.topic === 'jobs') wake()
+  if (hint.topic !== 'job') return
+  const hold = lease.held(hint.assignment_id)
+  if (hold && !hold.signal.aborted) {
+    checkHold(hold, store).catch((error: unknown) =>
+      log.debug({ err: error }, 'a hint could not be followed'),
+    )
+  }
+}
+
+/** What runs may go on for the drain time, and is told to stop then. */
+async function drain(
+  { clock, log, drainMs }: WorkerOptions,
+  running: ReadonlySet<Hold>,
+  signal: AbortSignal,
+  drained: AbortController,
+  finished: AbortSignal,
+): Promise<void> {
+  if (!signal.aborted) await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
+  if (running.size > 0) log.info({ jobs: running.size, drain_ms: drainMs }, 'jobs may finish')
+  await clock.sleep(drainMs, finished)
+  drained.abort()
+  for (const hold of running) hold.stop('draining')
+}
+
+export function createWorker(options: WorkerOptions): Service {
+  const { store, lease, node_id, clock, log } = options
+  const running = new Set<Hold>()
+  /** Ended, and not yet written. No more is claimed where the writing does not keep up. */
+  const settling = new Set<Promise<void>>()
+  /** Claimed, and their end not yet written. */
+  const known = new Set<Lease>()
+  const source = versionCache(store)
+  const takes = doubting(
+    (limit) => claim(options, limit),
+    () => store.giveBackUnknown({ node_id, jobs: [...known] }),
+  )
+  const mayClaim = (): boolean => lease.holds() && settling.size <= options.concurrency
+
+  async function work(
+    claimed: ClaimedJob,
+    giveUp: AbortSignal,
+    onBroken: (error: unknown) => void,
+  ): Promise<void> {
+    const { assignment_id, attempt, workspace_id } = claimed.job
+    const hold = lease.hold({ assignment_id, attempt, node_id }, workspace_id)
+    running.add(hold)
+    known.add(hold.lease)
+    if (giveUp.aborted) hold.stop('draining')
+    try {
+      const settle = await runAttempt(claimed, hold, { ...options, source, giveUp })
+      const settled: Promise<void> = settle()
+        .catch(onBroken)
+        .finally(() => {
+          known.delete(hold.lease)
+          settling.delete(settled)
+        })
+      settling.add(settled)
+    } catch (error) {
+      known.delete(hold.lease)
+      throw error
+    } finally {
+      running.delete(hold)
+      lease.drop(hold)
+    }
+  }
+
+  return {
+    name: 'worker',
+    async run(signal) {
+      const drained = new AbortController()
+      const finished = new AbortController()
+      const broken = Promise.withResolvers<never>()
+      const loop = runLoop<ClaimedJob>(
+        {
+          concurrency: options.concurrency,
+          pollMs: POLL_MS,
+          clock,
+          claim: async (limit) => (mayClaim() ? takes(limit) : []),
+          work: (claimed) => work(claimed, drained.signal, broken.reject).catch(broken.reject),
+          subscribe: (wake) => store.subscribe((hint) => listen(options, hint, wake)),
+          onError: (error) => log.warn({ err: error }, 'jobs could not be claimed'),
+        },
+        signal,
+      )
+      void drain(options, running, signal, drained, finished.signal)
+      await Promise.race([loop.then(() => Promise.all(settling)), broken.promise])
+      finished.abort()
+    },
+  }
+}

@@ -1,0 +1,132 @@
+/** The log: one wide line for each finished thing. JSON for machines, short text for a terminal. */
+
+import { AppError } from '@assay/model/errors'
+import { type DestinationStream, type LogFn, type Logger, pino, stdSerializers, symbols } from 'pino'
+
+export type { Logger }
+
+export interface LogOptions {
+  level: string
+  format: 'json' | 'text'
+  stream?: { write(line: string): unknown }
+  /** Milliseconds that only rise. */
+  now?: () => number
+}
+
+const LEVELS: Record<number, string> = { 20: 'debug', 30: 'info', 40: 'warn', 50: 'ERROR', 60: 'FATAL' }
+
+/** "12:00:01 info  a job ended assignment_id=... status=completed" */
+function textLine(line: string): string {
+  const { level, time, msg, err, ...fields } = JSON.parse(line) as Record<string, unknown>
+  // Text that could forge a line or steer the terminal is quoted.
+  const pairs = Object.entries(fields).map(
+    ([key, value]) =>
+      ` ${key}=${typeof value === 'string' && /^[\x20-\x7e\xa1-\uffff]*$/.test(value) ? value : JSON.stringify(value)}`,
+  )
+  const stack = err ? `\n${(err as { stack?: string }).stack ?? JSON.stringify(err)}` : ''
+  return `${String(time).slice(11, 19)} ${(LEVELS[level as number] ?? '').padEnd(5)} ${typeof msg === 'string' ? msg : ''}${pairs.join('')}${stack}\n`
+}
+
+/** Made once a millisecond, however many lines it has. */
+function timestamps(): () => string {
+  let last = 0
+  let text = ''
+  return () => {
+    const now = Date.now()
+    if (now !== last) {
+      last = now
+      text = `,"time":"${new Date(now).toISOString()}"`
+    }
+    return text
+  }
+}
+
+/** The lines of one turn of the event loop leave in one write: a write for each cost as much as answering a request. */
+function batched(stream: { write(text: string): unknown }): { write(line: string): void } {
+  let lines = ''
+  const flush = (): void => {
+    const text = lines
+    lines = ''
+    if (text !== '') stream.write(text)
+  }
+  process.on('exit', flush)
+  return {
+    write(line) {
+      if (lines === '') setImmediate(flush)
+      lines += line
+    },
+  }
+}
+
+/** Milliseconds. */
+const AGAIN = 30_000
+
+/**
+ * While the store is away every loop would say so several times a second. Each does at once, and then every half minute,
+ * with how often it would have.
+ */
+function sparing(now: () => number) {
+  const said = new Map<string, { at: number; unsaid: number }>()
+  return function spare(this: Logger, args: Parameters<LogFn>, method: LogFn): void {
+    const [fields, message] = args as unknown as [{ err?: unknown }, string]
+    if (!(fields?.err instanceof AppError) || fields.err.code !== 'store_unavailable')
+      return method.apply(this, args)
+    const known = said.get(message)
+    if (known && now() - known.at < AGAIN) {
+      known.unsaid += 1
+      return undefined
+    }
+    said.set(message, { at: now(), unsaid: 0 })
+    const told = known && known.unsaid > 0 ? { ...fields, unsaid: known.unsaid } : fields
+    return method.call(this, told, message)
+  }
+}
+
+export function createLog({
+  level,
+  format,
+  stream = batched(process.stderr),
+  now = () => performance.now(),
+}: LogOptions): Logger {
+  const destination: DestinationStream = {
+    write(line: string) {
+      stream.write(format === 'text' ? textLine(line) : line)
+    },
+  }
+  return pino(
+    {
+      level,
+      base: null,
+      timestamp: timestamps(),
+      serializers: { err: stdSerializers.err },
+      hooks: { logMethod: sparing(now) },
+      redact: {
+        paths: ['authorization', '*.authorization', 'headers', 'token', 'password', '*.password'],
+        censor: '••••',
+      },
+    },
+    destination,
+  )
+}
+
+interface Internals {
+  [symbols.streamSym]: DestinationStream
+  [symbols.timeSym]: () => string
+}
+
+/**
+ * A line whose members are JSON already, each begun with a comma (`,"status":200`), and hold no secret: measured on the
+ * line of a request, pino's own way to the same text costs 2.2 microseconds, this one 0.55.
+ */
+export function writeLine(
+  log: Logger,
+  level: 'debug' | 'info' | 'warn',
+  members: string,
+  message: string,
+): void {
+  if (!log.isLevelEnabled(level)) return
+  const { [symbols.streamSym]: stream, [symbols.timeSym]: time } = log as unknown as Internals
+  stream.write(`{"level":${log.levels.values[level]}${time()}${members},"msg":"${message}"}\n`)
+}
+
+export const silentLog: Logger = pino({ level: 'silent' })

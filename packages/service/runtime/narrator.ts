@@ -1,0 +1,93 @@
+/**
+ * A language model behind any endpoint that speaks OpenAI's chat completions; off unless the operator names one. The
+ * address is the operator's own and may lie inside. The same question to the same model is asked once: its answer is kept
+ * by content, so that the same job gives the same bytes.
+ */
+import { createHash } from 'node:crypto'
+import type { Store } from '@assay/store/store'
+import { request } from 'undici'
+
+export interface NarratorOptions {
+  /** As far as and without "/chat/completions". */
+  url: string
+  model: string
+  key: string | null
+  /** Null: every question is asked. */
+  cache: Pick<Store, 'getNarrative' | 'keepNarrative'> | null
+  /** Of a question that got no answer. */
+  onFailure(reason: string): void
+}
+
+/** Of both tries together. */
+const TIMEOUT_MS = 60_000
+const TRIES = 2
+const MOST_TOKENS = 800
+const MOST_BYTES = 1_000_000
+
+type Question = { instructions: string; prompt: string }
+type Answer = { text: string; model: string } | { missing: 'failed' }
+
+export function createNarrator(options: NarratorOptions) {
+  const { model, cache, onFailure } = options
+  return async function narrate(
+    question: Question,
+    given: { workspace_id: string; signal: AbortSignal; within_ms: number },
+  ): Promise<Answer> {
+    const { instructions, prompt } = question
+    const { workspace_id, signal, within_ms } = given
+    const hash = createHash('sha256')
+      .update(JSON.stringify([model, instructions, prompt]))
+      .digest('hex')
+    try {
+      const timeout = AbortSignal.timeout(Math.min(TIMEOUT_MS, Math.ceil(within_ms)))
+      const kept = await cache?.getNarrative({ workspace_id, hash })
+      if (typeof kept === 'string') return { text: kept, model }
+      const text = await askUntilAnswered(options, question, AbortSignal.any([signal, timeout]))
+      return { text: cache ? await cache.keepNarrative({ workspace_id, hash, text }) : text, model }
+    } catch (error) {
+      if (!signal.aborted) onFailure((error as Error).message)
+      return { missing: 'failed' }
+    }
+  }
+}
+
+async function askUntilAnswered(
+  options: NarratorOptions,
+  question: Question,
+  signal: AbortSignal,
+): Promise<string> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await ask(options, question, signal)
+    } catch (error) {
+      if (attempt === TRIES || signal.aborted) throw error
+    }
+  }
+}
+
+async function ask({ url, model, key }: NarratorOptions, question: Question, signal: AbortSignal) {
+  const { statusCode, body } = await request(`${url.replace(/\/+$/, '')}/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...(key ? { authorization: `Bearer ${key}` } : {}) },
+    body: JSON.stringify({
+      model,
+      temperature: 0,
+      max_tokens: MOST_TOKENS,
+      messages: [
+        { role: 'system', content: question.instructions },
+        { role: 'user', content: question.prompt },
+      ],
+    }),
+    signal,
+  })
+  let answer = ''
+  for await (const chunk of body.setEncoding('utf8')) {
+    answer += chunk as string
+    if (answer.length > MOST_BYTES) throw new Error('The answer is too large.')
+  }
+  if (statusCode !== 200) throw new Error(`The endpoint answered ${statusCode}.`)
+  const { choices } = JSON.parse(answer) as { choices?: { message?: { content?: unknown } }[] }
+  const text = choices?.[0]?.message?.content
+  if (typeof text !== 'string' || text.trim() === '') throw new Error('The answer holds no text.')
+  return text
+}

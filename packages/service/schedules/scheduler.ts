@@ -1,0 +1,99 @@
+/**
+ * The scheduler: claims schedules that are due, checks their variables against the template as it is now, and hands the
+ * outcome to the store, which makes the jobs and moves to the next due time in one transaction. It runs on every node that
+ * holds the templates (the role `api`); any number may run at once, and one that dies leaves what it held to the others.
+ */
+
+import type { Catalog } from '@assay/engine/reading/catalog'
+import { findTemplate } from '@assay/engine/reading/lookup'
+import { convertVariables } from '@assay/engine/values/variables'
+import type { Clock } from '@assay/model/clock'
+import { AppError, notFound } from '@assay/model/errors'
+import type { Schedule } from '@assay/model/schedule'
+import type { ClaimedSchedule, ScheduleFault, ScheduleSettlement } from '@assay/store/contract/schedules'
+import type { Store } from '@assay/store/store'
+import type { Logger } from '../runtime/log.ts'
+import { runLoop } from '../runtime/loop.ts'
+import type { Metrics } from '../runtime/metrics.ts'
+import type { Service } from '../runtime/service.ts'
+
+const POLL_MS = 1000
+const CONCURRENCY = 4
+
+export interface SchedulerOptions {
+  store: Pick<Store, 'claimSchedules' | 'settleSchedule' | 'getTemplate'>
+  catalog: Pick<Catalog, 'get'>
+  clock: Clock
+  log: Logger
+  metrics: Metrics
+}
+
+function fault(code: string, detail: string, errors: ScheduleFault['errors'] = []): { error: ScheduleFault } {
+  return { error: { code, detail, errors } }
+}
+
+/** What its jobs are made of by the template as it is now, or why none can be made. */
+async function materialOf(
+  { store, catalog }: SchedulerOptions,
+  { workspace_id, template_id, variables }: Schedule,
+): Promise<NonNullable<ScheduleSettlement['outcome']>> {
+  const found = await findTemplate(catalog, template_id, () =>
+    store.getTemplate({ workspace_id, template_id }),
+  )
+  if (!found) return fault('not_found', notFound('template', template_id).message)
+  if ('faults' in found) {
+    const errors = found.faults.map(({ line, message }) => ({ path: `template:${line}`, message }))
+    return fault('invalid', 'The template cannot be read any more: put it again.', errors)
+  }
+  const converted = convertVariables(found.template.variables, variables)
+  if (converted.errors.length === 0) return { template: found.source, variables: converted.values }
+  const errors = converted.errors.map(({ path, message }) => ({
+    path: path.replace(/^payload\./, ''),
+    message,
+  }))
+  return fault('invalid', 'The variables do not fit the template any more: change the schedule.', errors)
+}
+
+async function settle(options: SchedulerOptions, { schedule, plan }: ClaimedSchedule): Promise<void> {
+  const { store, log, metrics } = options
+  const { schedule_id, revision, workspace_id } = schedule
+  const outcome = plan.times.length === 0 ? null : await materialOf(options, schedule)
+  if (!(await store.settleSchedule({ schedule_id, revision, plan, outcome }))) return
+  const failed = outcome !== null && 'error' in outcome
+  metrics.schedulesSettled.inc({ outcome: failed ? 'failed' : 'run' }, plan.times.length)
+  metrics.schedulesSettled.inc({ outcome: 'missed' }, plan.missed)
+  if (failed) log.warn({ schedule_id, workspace_id, ...outcome.error }, 'a schedule could not be run')
+  if (plan.missed > 0) log.warn({ schedule_id, workspace_id, missed: plan.missed }, 'due times were missed')
+}
+
+export function createScheduler(options: SchedulerOptions): Service {
+  const { store, clock, log } = options
+
+  /** Refused (the queue is full), or the store is away: the claim ends by itself, and it is tried again then. */
+  async function work(claimed: ClaimedSchedule): Promise<void> {
+    const { schedule_id } = claimed.schedule
+    try {
+      await settle(options, claimed)
+    } catch (error) {
+      const reason = error instanceof AppError ? { code: error.code, detail: error.message } : { err: error }
+      log.warn({ schedule_id, ...reason }, 'a schedule could not be settled and is tried again')
+    }
+  }
+
+  return {
+    name: 'scheduler',
+    run: (signal) =>
+      runLoop<ClaimedSchedule>(
+        {
+          concurrency: CONCURRENCY,
+          pollMs: POLL_MS,
+          clock,
+          claim: (limit) => store.claimSchedules({ limit }),
+          work,
+          subscribe: () => () => undefined,
+          onError: (error) => log.warn({ err: error }, 'schedules could not be claimed'),
+        },
+        signal,
+      ),
+  }
+}

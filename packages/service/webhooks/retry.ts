@@ -1,0 +1,122 @@
+/**
+ * What follows an attempt. Pure: the clock and chance are given.
+ *
+ *   2xx                            delivered
+ *   410, "webhook-delivery: disable"  the webhook is disabled; the delivery failed, unless it was a 2xx
+ *   "webhook-delivery: abort-message" failed at once
+ *   otherwise                      pending until the next step of the schedule, failed after the last
+ *   429 and 503 with Retry-After   the webhook's other deliveries wait, too
+ *   a failure after a day of them  those that ask for it are told, once; after five days the webhook is disabled
+ */
+import { MONTHS } from '@assay/model/calendar'
+import type { Attempt } from '@assay/model/delivery'
+import { failsForTooLong, isToBeTold, RETRY_SCHEDULE, type Webhook } from '@assay/model/webhook'
+import type { AttemptOutcome } from '@assay/store/store'
+import type { Answer } from './send.ts'
+
+/** Of each wait, both ways. */
+export const JITTER = 0.2
+/** Milliseconds: the most that a receiver can ask for. */
+export const RETRY_AFTER_MOST = 86_400_000
+/** Milliseconds before the next try of a receiver that says it is overloaded, and not for how long. */
+export const OVERLOADED_LEAST = 60_000
+/** Milliseconds: the most that all deliveries of a webhook wait for the asking, lest a slip in one answer silence it for a day. */
+export const HOLD_MOST = 3_600_000
+const OVERLOADED = new Set([429, 503])
+
+export interface RetryInput {
+  webhook: Pick<Webhook, 'retry_schedule' | 'failing_since' | 'warned_at'>
+  record: Pick<Attempt, 'number' | 'status_code' | 'error'>
+  answer: Answer
+  /** Milliseconds since 1970. */
+  now: number
+  /** From 0 to 1. */
+  random: () => number
+}
+
+/** RFC 9110, 5.6.7 (the three forms) and the numeric zones of RFC 5322. */
+const DATE_FORMS = [
+  /^(?:[a-z]{3}, )?(?<day>\d{1,2}) (?<month>[a-z]{3}) (?<year>\d{4}) (?<time>\d{2}:\d{2}(?::\d{2})?) (?<zone>gmt|utc?|z|[+-]\d{4})$/i,
+  /^[a-z]{6,9}, (?<day>\d{2})-(?<month>[a-z]{3})-(?<year>\d{2}) (?<time>\d{2}:\d{2}:\d{2}) (?<zone>gmt)$/i,
+  /^[a-z]{3} (?<month>[a-z]{3}) (?<day>[ \d]\d) (?<time>\d{2}:\d{2}:\d{2}) (?<year>\d{4})$/i,
+]
+
+/** A year of two digits that would be more than 50 years ahead is of the century before. */
+function fullYear(text: string, now: number): number {
+  if (text.length === 4) return Number(text)
+  const present = new Date(now).getUTCFullYear()
+  const year = present - (present % 100) + Number(text)
+  return year > present + 50 ? year - 100 : year
+}
+
+/** Milliseconds since 1970; null: no date. */
+export function parseHttpDate(text: string, now: number): number | null {
+  const parts = DATE_FORMS.map((form) => form.exec(text)?.groups).find((groups) => groups !== undefined)
+  if (!parts) return null
+  const [hours, minutes, seconds = 0] = parts.time!.split(':').map(Number)
+  const short = parts.month!.toLowerCase()
+  const month = MONTHS.findIndex((name) => name.slice(0, 3).toLowerCase() === short)
+  if (month < 0 || hours! > 23 || minutes! > 59 || seconds > 60) return null
+  const zone = /^([+-])(\d{2})(\d{2})$/.exec(parts.zone ?? '')
+  const offset = zone ? (zone[1] === '-' ? -1 : 1) * (Number(zone[2]) * 60 + Number(zone[3])) : 0
+  return Date.UTC(fullYear(parts.year!, now), month, Number(parts.day), hours, minutes! - offset, seconds)
+}
+
+/** Milliseconds that the receiver asks for, at most RETRY_AFTER_MOST; null: nothing that can be read. */
+export function parseRetryAfter(text: string | null, now: number): number | null {
+  if (text === null) return null
+  const trimmed = text.trim()
+  const seconds = /^\d+(\.\d+)?$/.test(trimmed) ? Number(trimmed) * 1000 : null
+  const date = seconds === null ? parseHttpDate(trimmed, now) : null
+  const wait = seconds ?? (date === null ? null : Math.max(0, date - now))
+  return wait === null ? null : Math.min(wait, RETRY_AFTER_MOST)
+}
+
+/**
+ * Milliseconds until the next try; null: there is none. Never earlier than the receiver asks, never earlier than the
+ * schedule: then the jitter is added only.
+ */
+export function nextWait({ webhook, record, answer, now, random }: RetryInput): number | null {
+  const schedule = webhook.retry_schedule ?? RETRY_SCHEDULE
+  const seconds = schedule[record.number - 1]
+  if (seconds === undefined) return null
+  const planned = seconds * 1000
+  const overloaded = OVERLOADED.has(record.status_code ?? 0)
+  const asked = parseRetryAfter(answer.retryAfter, now) ?? (overloaded ? OVERLOADED_LEAST : 0)
+  const wait =
+    asked > planned * (1 - JITTER)
+      ? Math.max(asked, planned) * (1 + JITTER * random())
+      : planned * (1 + JITTER * (2 * random() - 1))
+  return Math.round(wait)
+}
+
+/** Milliseconds that a receiver that is overloaded asks to be left alone; undefined: it does not say so. */
+function holdFor({ record, answer, now }: RetryInput): number | undefined {
+  if (!OVERLOADED.has(record.status_code ?? 0)) return undefined
+  const asked = parseRetryAfter(answer.retryAfter, now)
+  return asked ? Math.min(asked, HOLD_MOST) : undefined
+}
+
+function disableReason(input: RetryInput, control: string): string | null {
+  if (input.record.status_code === 410) return 'The receiver answered 410 (gone).'
+  if (control === 'disable') return 'The receiver asked for it (webhook-delivery: disable).'
+  if (input.record.error !== null && failsForTooLong(input.webhook, input.now))
+    return `Every attempt has failed since ${input.webhook.failing_since}.`
+  return null
+}
+
+export function nextStep(
+  input: RetryInput,
+): Pick<AttemptOutcome, 'next' | 'hold_ms' | 'reached' | 'disable' | 'warn'> {
+  const control = input.answer.control?.trim().toLowerCase() ?? ''
+  const reason = disableReason(input, control)
+  const disable = reason === null ? {} : { disable: { reason } }
+  const warn = reason === null && isToBeTold(input.webhook, input.now) ? { warn: true as const } : {}
+  if (input.record.error === null) return { next: { status: 'delivered' }, ...disable }
+  const hold_ms = holdFor(input)
+  const reached = input.answer.reached ? { reached: true as const } : {}
+  const rest = { ...(hold_ms === undefined ? {} : { hold_ms }), ...reached, ...disable, ...warn }
+  const unwanted = input.record.status_code === 410 || control === 'disable' || control === 'abort-message'
+  const wait = unwanted ? null : nextWait(input)
+  return { next: wait === null ? { status: 'failed' } : { status: 'pending', wait_ms: wait }, ...rest }
+}

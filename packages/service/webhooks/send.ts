@@ -1,0 +1,219 @@
+/**
+ * One attempt: one POST, and the record of it as people read it. The record holds no registered header value, not even
+ * where the receiver sends it back, and no credential of the receiver.
+ */
+import { createHash } from 'node:crypto'
+import { iso } from '@assay/model/clock'
+import type { Attempt, AttemptRecord } from '@assay/model/delivery'
+import type { Guard } from '@assay/net/guard'
+import { type Targets, vetUrl } from '@assay/net/target'
+import { AbandonedError, type Exchange, exchange } from './exchange.ts'
+import { attemptError } from './failure.ts'
+import type { AttemptHeaders } from './sign.ts'
+
+/** Bytes of the answer's body in the record. */
+export const RESPONSE_KEPT = 16 * 1024
+/** Milliseconds for the whole exchange. */
+export const DEADLINE = 15_000
+/** The longest value that can be registered: read so far beyond the cap, a value that straddles it is still found. */
+const LONGEST_VALUE = 4096
+
+export interface Sender {
+  guard: Guard
+  targets: Targets
+  /** Milliseconds; DEADLINE unless given. */
+  deadline?: number
+}
+
+export interface AttemptRequest {
+  number: number
+  /** Milliseconds since 1970. */
+  now: number
+  url: string
+  headers: AttemptHeaders
+  body: Buffer
+  signal?: AbortSignal | undefined
+}
+
+/** What the receiver asks for beside the status; null: nothing. */
+export interface Answer {
+  retryAfter: string | null
+  control: string | null
+  /** Somebody has got it, whatever is still to be tried: nothing is wrong with the receiver. */
+  reached?: boolean
+}
+
+export interface Sent {
+  record: AttemptRecord
+  answer: Answer
+}
+
+const NO_PHASES = { dns: null, connect: null, tls: null, first_byte: null }
+
+/** What JSON writes in another way. (Values are Latin-1.) */
+const ESCAPED = /["\\]/
+
+/** Also as JSON writes it: what comes back is often an echo of the request. */
+function strike(text: string, secrets: readonly string[]): string {
+  let struck = text
+  for (const secret of secrets) {
+    if (struck.includes(secret)) struck = struck.replaceAll(secret, '••••')
+    if (!ESCAPED.test(secret)) continue
+    struck = struck.replaceAll(JSON.stringify(secret).slice(1, -1), '••••')
+  }
+  return struck
+}
+
+const CREDENTIAL = /cookie|authorization|authenticat|token|secret|password|signature|session|api-?key/i
+
+/** NUL is struck too: PostgreSQL has no text that holds it. */
+function responseHeaders(headers: Exchange['headers'], secrets: readonly string[]): Record<string, string> {
+  const shown: Record<string, string> = {}
+  for (const name of Object.keys(headers))
+    shown[name] = CREDENTIAL.test(name) ? '••••' : strike(headers[name]!, secrets).replaceAll('\0', '\uFFFD')
+  return shown
+}
+
+/** Text as far as it is text; a compressed body is named, not decoded: a few bytes could become gigabytes. */
+function shownBody(result: Exchange, secrets: readonly string[]): { body: string; truncated: boolean } {
+  const encoding = result.headers['content-encoding'] ?? 'identity'
+  if (encoding !== 'identity' && result.body.length > 0)
+    return {
+      body: `(${result.body.length} bytes of ${encoding}, not decoded)`.slice(0, 200),
+      truncated: result.truncated,
+    }
+  if (result.body.length === 0) return { body: '', truncated: result.truncated }
+  const longer = result.body.length > RESPONSE_KEPT
+  const text = new TextDecoder().decode(result.body, { stream: result.truncated || longer })
+  const struck = strike(text, secrets).replaceAll('\0', '\uFFFD')
+  const bytes = Buffer.from(struck)
+  if (bytes.length <= RESPONSE_KEPT) return { body: struck, truncated: result.truncated || longer }
+  const cut = new TextDecoder().decode(bytes.subarray(0, RESPONSE_KEPT), { stream: true })
+  return { body: cut, truncated: true }
+}
+
+/** A body that was cut is told by its length, as far as it is known, and the hash of what was read of it. */
+function responseBody(
+  result: Exchange,
+  secrets: readonly string[],
+): Omit<NonNullable<Attempt['response']>, 'headers'> {
+  const shown = shownBody(result, secrets)
+  if (!shown.truncated) return shown
+  const said = /^\d{1,15}$/.exec(result.headers['content-length'] ?? '')?.[0]
+  return {
+    ...shown,
+    cut: {
+      read_bytes: result.read,
+      total_bytes: result.whole ? result.read : said === undefined ? null : Number(said),
+      sha256: result.sha256 ?? createHash('sha256').update(result.body).digest('hex'),
+    },
+  }
+}
+
+function hundredths(ms: number | null): number | null {
+  return ms === null ? null : Math.round(ms * 100) / 100
+}
+
+function rounded({ dns, connect, tls, first_byte, total }: Exchange['phases']): Attempt['phases'] {
+  return {
+    dns: hundredths(dns),
+    connect: hundredths(connect),
+    tls: hundredths(tls),
+    first_byte: hundredths(first_byte),
+    total: hundredths(total) ?? 0,
+  }
+}
+
+/** The record of an attempt that was not even made: the request itself is at fault. */
+export function unsent(request: Omit<AttemptRequest, 'headers' | 'signal'>, error: Attempt['error']): Sent {
+  return {
+    record: {
+      number: request.number,
+      started_at: iso(request.now),
+      duration_ms: 0,
+      status_code: null,
+      error,
+      phases: { ...NO_PHASES, total: 0 },
+      request: { method: 'POST', url: request.url, headers: {} },
+      response: null,
+    },
+    answer: { retryAfter: null, control: null },
+  }
+}
+
+type Judgement = { ok: true; url: URL; origin: string } | { ok: false; fault: string }
+const JUDGED_MOST = 10_000
+const judgements = new WeakMap<Targets, Map<string, Judgement>>()
+
+/** `vetUrl`, once for each address. (What the name resolves to is judged at every connect.) */
+function judge(url: string, targets: Targets): Judgement {
+  let known = judgements.get(targets)
+  if (!known || known.size >= JUDGED_MOST) judgements.set(targets, (known = new Map()))
+  const before = known.get(url)
+  if (before) return before
+  const vetted = vetUrl(url, targets)
+  const judgement = vetted.ok ? { ...vetted, origin: vetted.url.origin } : vetted
+  known.set(url, judgement)
+  return judgement
+}
+
+function recordOf(request: AttemptRequest, result: Exchange): Sent {
+  const { shown, secrets } = request.headers
+  const { headers, status } = result
+  const phases = rounded(result.phases)
+  const response =
+    status === null ? null : { headers: responseHeaders(headers, secrets), ...responseBody(result, secrets) }
+  return {
+    record: {
+      number: request.number,
+      started_at: iso(request.now),
+      duration_ms: phases.total,
+      status_code: status,
+      error: attemptError(result),
+      phases,
+      request: { method: 'POST', url: request.url, headers: shown },
+      response,
+    },
+    answer: {
+      retryAfter: headers['retry-after'] ?? null,
+      control: headers['webhook-delivery'] ?? null,
+    },
+  }
+}
+
+/**
+ * One of them is called once, and must not throw: `done` with null where it was given up (`signal`), nothing is known and
+ * nothing is to be recorded. What it sends to the same receiver after a complete answer goes over the same connection.
+ */
+export function post(
+  sender: Sender,
+  request: AttemptRequest,
+  done: (sent: Sent | null) => void,
+  failed: (error: unknown) => void,
+): void {
+  const vetted = judge(request.url, sender.targets)
+  if (!vetted.ok) return done(unsent(request, { class: 'ssrf_blocked', detail: vetted.fault }))
+  const asked = {
+    url: vetted.url,
+    origin: vetted.origin,
+    method: 'POST' as const,
+    headers: request.headers.sent,
+    body: request.body,
+    deadline: sender.deadline ?? DEADLINE,
+    keep: RESPONSE_KEPT + LONGEST_VALUE,
+    signal: request.signal,
+  }
+  exchange(sender.guard, asked, (result) => {
+    let sent: Sent | null
+    try {
+      sent = result.failure instanceof AbandonedError ? null : recordOf(request, result)
+    } catch (error) {
+      return failed(error)
+    }
+    done(sent)
+  })
+}
+
+export function send(sender: Sender, request: AttemptRequest): Promise<Sent | null> {
+  return new Promise((resolve, reject) => post(sender, request, resolve, reject))
+}

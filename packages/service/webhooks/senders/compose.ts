@@ -1,0 +1,128 @@
+/** What an event says to people: the same message for mail and chat, with a link to the page where the service knows its address. */
+
+import type { Message } from '@assay/engine/pages/mail-page'
+import { AppError, JOB_ERRORS, type JobErrorCode } from '@assay/model/errors'
+import type { Insight } from '@assay/model/insight'
+import { linkAddress } from '@assay/model/link'
+import type { Target } from '@assay/model/subscription'
+import type { Store } from '@assay/store/store'
+import { hashToken, type SecretBox } from '../../runtime/secrets.ts'
+import type { Sending } from './sender.ts'
+
+export interface Composer {
+  store: Pick<Store, 'getInsight' | 'createLink'>
+  box: SecretBox
+  publicUrl: string | null
+}
+
+type Data = Record<string, unknown>
+
+/** Of data of a job's event; texts only, whatever a template or a client has put there. */
+function textOf(data: Data, name: string): string {
+  const value = data[name]
+  return typeof value === 'string' ? value : ''
+}
+
+/** On one line: it becomes the subject of a mail. */
+function oneLine(text: string): string {
+  return text
+    .replace(/[\p{Cc}\u2028\u2029]+/gu, ' ')
+    .trim()
+    .slice(0, 200)
+}
+
+function plain(headline: string, ...sentences: string[]): Message {
+  return {
+    headline: oneLine(headline),
+    sentences: sentences.filter((sentence) => sentence !== ''),
+    facts: [],
+    insight: null,
+    link: null,
+  }
+}
+
+function failed(headline: string, data: Data): Message {
+  const error = (data.error ?? {}) as { code?: string; detail?: string }
+  const remedy = JOB_ERRORS[error.code as JobErrorCode] ?? ''
+  return plain(headline, `${error.code ?? 'failed'}: ${error.detail ?? ''}`, remedy)
+}
+
+/** Those that need nothing of the store. */
+function told({ event: { type, data } }: Sending): Message {
+  const template = textOf(data, 'template_id')
+  switch (type) {
+    case 'job.queued':
+      return plain(`Queued: ${template}`)
+    case 'job.started':
+      return plain(`Started: ${template}`)
+    case 'job.completed':
+      return plain(
+        `Skipped: ${template}`,
+        'The condition of the template was not met: there is nothing to report.',
+      )
+    case 'job.failed':
+      return failed(`Failed: ${template}`, data)
+    case 'schedule.failed':
+      return failed(`A scheduled run could not begin: ${textOf(data, 'name') || template}`, data)
+    case 'job.canceled':
+      return plain(`Canceled: ${template}`, 'Somebody canceled the job.')
+    case 'webhook.test':
+      return plain('This is a test', textOf(data, 'message'))
+    case 'webhook.failing':
+      return plain(
+        'Every attempt of a webhook fails',
+        `${textOf(data, 'failing_reason')} It fails since ${textOf(data, 'failing_since')}.`,
+        textOf(data, 'url'),
+      )
+    case 'webhook.disabled':
+      return plain('A webhook was switched off', textOf(data, 'disabled_reason'), textOf(data, 'url'))
+  }
+}
+
+/**
+ * The same link in every try of a delivery: its secret is derived from the delivery and never stored. What it opens ends
+ * with the insight.
+ */
+async function linkOf(
+  { store, box, publicUrl }: Composer,
+  { delivery_id, workspace_id, webhook }: Sending,
+  { insight_id }: Insight,
+  seconds: number | null,
+): Promise<string | null> {
+  if (publicUrl === null || seconds === null) return null
+  const secret = box.derive(`link:${delivery_id}`)
+  const making = store.createLink({
+    link_id: delivery_id,
+    workspace_id,
+    insight_id,
+    user_id: webhook.user_id,
+    label: `${webhook.kind} ${webhook.webhook_id}`,
+    lifetime_ms: seconds * 1000,
+    link_hash: hashToken(secret),
+  })
+  try {
+    await making
+  } catch (error) {
+    // It has as many links as it may: the message goes without one.
+    if (error instanceof AppError && error.code === 'conflict') return null
+    throw error
+  }
+  return linkAddress(secret, publicUrl)
+}
+
+/** Null: the insight is gone, there is nothing to tell. */
+export async function compose(composer: Composer, sending: Sending, target: Target): Promise<Message | null> {
+  const { data, type } = sending.event
+  const insight_id = textOf(data, 'insight_id')
+  const skipped = textOf(data, 'skipped') !== ''
+  if (type !== 'job.completed' || insight_id === '' || skipped) return told(sending)
+  const insight = await composer.store.getInsight({ workspace_id: sending.workspace_id, insight_id })
+  if (!insight) return null
+  return {
+    headline: oneLine(insight.title) || `Completed: ${insight.template_id}`,
+    sentences: [],
+    facts: insight.facts,
+    insight,
+    link: await linkOf(composer, sending, insight, target.link_expires_in),
+  }
+}

@@ -1,0 +1,315 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { chartPlaceholder } from '@assay/model/insight'
+import { DEFAULT_WORKSPACE as workspace_id } from '@assay/model/token'
+import type { Email } from 'postal-mime'
+import { type MailServerOptions, startMailServer } from '../../../../test/mail-server.ts'
+import { makeChart } from '../../../engine/charts/spec.ts'
+import { sorted } from '../../../store/conformance/given.ts'
+import { hashToken } from '../../runtime/secrets.ts'
+import { type People, PUBLIC_URL, startPeople } from './harness.ts'
+import type { SenderOptions } from './senders.ts'
+
+const open: { close(): Promise<void> }[] = []
+after(async () => {
+  for (const each of open.toReversed()) await each.close()
+})
+
+async function opened(
+  server: MailServerOptions = {},
+  options: Partial<SenderOptions> = {},
+  dispatcher: { random?: () => number } = {},
+) {
+  const mail = await startMailServer(server)
+  open.push(mail)
+  const people: People = await startPeople(
+    { server: mail.server, ca: mail.ca, ...options },
+    { dispatcher: { random: () => 0, ...dispatcher } },
+  )
+  open.push(people)
+  return { mail, people }
+}
+
+const CHART = makeChart(
+  'c1',
+  [
+    { day: 'Mon', delay: 1 },
+    { day: 'Tue', delay: 3 },
+  ],
+  { type: 'bar', x: 'day', y: ['delay'], series: null, title: 'Mean delay' },
+)
+const FOUND = {
+  title: 'Délais à Zürich\r\nBcc: eve@example.com',
+  markdown: `# Délais\n\nThe mean was **12** <script>minutes</script>.\n\n${chartPlaceholder('c1')}\n\n| a | b |\n|---|--:|\n| x | 1 |\n`,
+  charts: [CHART],
+}
+
+function header(mail: Email, name: string): string | undefined {
+  return mail.headers.find(({ key }) => key === name)?.value
+}
+
+const ADA = ['ada@example.com']
+
+test('a finished job reaches each reader as a mail of its own: text, HTML, and the charts as pictures', async () => {
+  const { mail, people } = await opened()
+  const webhook = await people.subscribe('email', { to: ['ada@example.com', 'bob@example.com'] })
+  await people.finish(FOUND)
+  const [one, other] = [await mail.next(), await mail.next()]
+  assert.deepEqual([one.to, other.to], [['ada@example.com'], ['bob@example.com']])
+  assert.ok(one.secure, 'by STARTTLS')
+  assert.equal(one.from, 'assay@reports.example')
+  assert.deepEqual(one.mail.from, { name: 'Assay', address: 'assay@reports.example' })
+  assert.deepEqual(
+    one.mail.to?.map(({ address }) => address),
+    ['ada@example.com'],
+  )
+  assert.equal(one.mail.subject, 'Délais à Zürich Bcc: eve@example.com')
+  assert.equal(header(one.mail, 'bcc'), undefined)
+  assert.match(one.raw.toString(), /multipart\/alternative/)
+  assert.match(one.mail.text!, /The mean was \*\*12\*\*/)
+  assert.match(one.mail.text!, /█/, 'its chart as text')
+  assert.match(one.mail.html!, /<strong>12<\/strong> &lt;script&gt;/)
+  assert.doesNotMatch(one.mail.html!, /<script|src="http|url\(/)
+  const [picture] = one.mail.attachments
+  assert.deepEqual([picture?.mimeType, picture?.disposition, picture?.related], ['image/png', 'inline', true])
+  const cid = picture!.contentId!.slice(1, -1)
+  assert.ok(one.mail.html!.includes(`src="cid:${cid}" alt="Mean delay"`))
+  const bytes = Buffer.from(picture!.content as ArrayBuffer)
+  assert.equal(bytes.subarray(0, 8).toString('latin1'), '\x89PNG\r\n\x1a\n')
+  assert.equal(header(one.mail, 'auto-submitted'), 'auto-generated')
+  assert.notEqual(one.mail.messageId, other.mail.messageId)
+
+  const kept = await people.told(webhook)
+  assert.equal(kept.status, 'delivered')
+  const [attempt] = kept.attempts
+  assert.deepEqual([attempt?.status_code, attempt?.error], [250, null])
+  assert.ok(attempt!.phases.connect! > 0)
+  assert.deepEqual(Object.keys(attempt!.response!.headers), ['ada@example.com', 'bob@example.com'])
+  assert.match(attempt!.request.body, /^Subject: Délais/)
+})
+
+test('the mail leads to the page for as long as the subscription says, and not to what is kept', async () => {
+  const { mail, people } = await opened()
+  const webhook = await people.subscribe('email', { to: ADA, link_expires_in: 600 })
+  const insight_id = await people.finish(FOUND)
+  const { html, text } = (await mail.next()).mail
+  const [, secret] = /href="https:\/\/assay\.example\/links\/([\w-]{43})"/.exec(html!)!
+  assert.ok(text!.includes(`${PUBLIC_URL}/links/${secret!}`))
+  const link = await people.store.findLink(hashToken(secret!))
+  assert.equal(link?.insight_id, insight_id)
+  assert.equal(Date.parse(link.expires_at) - Date.parse(link.created_at), 600_000)
+  const kept = await people.told(webhook)
+  assert.equal(kept.delivery_id, link?.link_id)
+})
+
+test('without an address of the service, or where it is not wanted, there is no link', async () => {
+  const { mail, people } = await opened({}, { publicUrl: null })
+  await people.subscribe('email', { to: ADA })
+  await people.finish(FOUND)
+  const one = await mail.next()
+  assert.doesNotMatch(one.mail.html!, /href=/)
+  assert.equal(header(one.mail, 'list-unsubscribe'), undefined)
+  const second = await opened()
+  await second.people.subscribe('email', { to: ADA, link_expires_in: null })
+  await second.people.finish(FOUND)
+  const other = await second.mail.next()
+  assert.doesNotMatch(other.mail.html!, /links\//)
+  assert.match(
+    header(other.mail, 'list-unsubscribe')!,
+    /^<https:\/\/assay\.example\/unsubscribe\/v1\.[\w.-]+>$/,
+  )
+  assert.equal(header(other.mail, 'list-unsubscribe-post'), 'List-Unsubscribe=One-Click')
+})
+
+test('who is put off is told again, under the same Message-ID and link; who has it is not', async () => {
+  let greylisted = true
+  const { mail, people } = await opened({
+    refuse: (to) =>
+      to.startsWith('bob') && greylisted ? { status: 451, text: '4.7.1 come again' } : undefined,
+  })
+  const readers = ['ada@example.com', 'bob@example.com', 'cy@example.com']
+  const webhook = await people.subscribe('email', { to: readers }, { retry_schedule: [0.2, 0.2, 0.2] })
+  await people.finish(FOUND)
+  const first = await people.told(webhook, 1)
+  assert.deepEqual([first.status, first.attempts[0]?.status_code], ['pending', 451])
+  assert.deepEqual(
+    [first.attempts[0]?.error?.class, /come again/.test(first.attempts[0]?.error?.detail ?? '')],
+    ['smtp_status', true],
+  )
+  greylisted = false
+  const last = await people.told(webhook, 2)
+  assert.equal(last.status === 'delivered' || last.attempts.length > 1, true)
+  const reached = () => mail.taken.map(({ to }) => to[0] ?? '')
+  assert.deepEqual(sorted(reached()), readers)
+  const [ada, , bob] = mail.taken
+  const linkOf = ({ mail: { html } }: typeof ada & object) => /links\/[\w-]+/.exec(html!)?.[0]
+  assert.equal(linkOf(ada!), linkOf(bob!))
+  const id = (one: typeof ada & object) => /^<([\w-]+)\./.exec(one.mail.messageId!)![1]
+  assert.equal(id(ada!), id(bob!))
+})
+
+test('a reader who is always put off holds up no mail to the others', async () => {
+  const { mail, people } = await opened({
+    refuse: (to) => (to.startsWith('bob') ? { status: 450, text: '4.2.0 come again' } : undefined),
+  })
+  const to = ['ada@example.com', 'bob@example.com']
+  const webhook = await people.subscribe('email', { to }, { retry_schedule: [0.05, 0.05, 3600] })
+  for (let told = 0; told < 8; told += 1) {
+    await people.finish(FOUND)
+    assert.deepEqual((await mail.next()).to, ['ada@example.com'])
+  }
+  const { failures, failing_since } = (await people.store.getWebhook(webhook))!
+  assert.deepEqual([failures, failing_since], [0, null])
+})
+
+test('what no server will ever take has failed at once; the others still get theirs', async () => {
+  const { mail, people } = await opened({
+    refuse: (to) => (to.startsWith('no') ? { status: 550, text: '5.1.1 no such user' } : undefined),
+  })
+  const lost = await people.subscribe('email', { to: ['nobody@example.com'] })
+  await people.finish(FOUND)
+  const failed = await people.told(lost)
+  assert.deepEqual([failed.status, failed.attempts[0]?.status_code], ['failed', 550])
+  assert.match(failed.attempts[0]!.error!.detail, /no such user/)
+  await people.store.deleteWebhook(lost)
+  const mixed = await people.subscribe('email', { to: ['nobody@example.com', ...ADA] })
+  await people.finish(FOUND)
+  const kept = await people.told(mixed)
+  assert.equal(kept.status, 'delivered')
+  assert.match(kept.attempts[0]!.response!.headers['nobody@example.com']!, /^550/)
+  assert.deepEqual((await mail.next()).to, ADA)
+})
+
+test('a message that is refused once it is sent is tried again', async () => {
+  let full = true
+  const { mail, people } = await opened({
+    refuseMessage: () => (full ? { status: 452, text: '4.3.1 disk full' } : undefined),
+  })
+  const webhook = await people.subscribe('email', { to: ADA }, { retry_schedule: [0.1, 0.1, 0.1] })
+  await people.finish(FOUND)
+  assert.equal((await people.told(webhook, 1)).attempts[0]?.status_code, 452)
+  full = false
+  assert.deepEqual((await mail.next()).to, ADA)
+})
+
+test('no mail goes over a connection that cannot be secured, unless the operator allows it', async () => {
+  const { mail, people } = await opened({ security: 'none' }, {})
+  const tls = { ...mail.server, tls: true }
+  const strict = await startPeople({ server: tls }, { dispatcher: { random: () => 0 } })
+  open.push(strict)
+  const webhook = await strict.subscribe('email', { to: ADA })
+  await strict.finish(FOUND)
+  const kept = await strict.told(webhook)
+  assert.deepEqual([kept.status, kept.attempts[0]?.error?.class], ['pending', 'tls'])
+  assert.equal(mail.taken.length, 0)
+  await people.subscribe('email', { to: ADA })
+  await people.finish(FOUND)
+  assert.equal((await mail.next()).secure, false)
+})
+
+test('a certificate that nobody has signed is not trusted, also where TLS begins with the first byte', async () => {
+  const { mail, people } = await opened({ security: 'tls' })
+  const stranger = await startPeople({ server: mail.server })
+  open.push(stranger)
+  const webhook = await stranger.subscribe('email', { to: ADA })
+  await stranger.finish(FOUND)
+  assert.equal((await stranger.told(webhook)).attempts[0]?.error?.class, 'tls')
+  await people.subscribe('email', { to: ADA })
+  await people.finish(FOUND)
+  assert.ok((await mail.next()).secure)
+})
+
+test('logs in where it is told how, and tells nothing of the password where that fails', async () => {
+  const user = { name: 'assay', password: 'correct horse battery' }
+  const { mail, people } = await opened({ user })
+  await people.subscribe('email', { to: ADA })
+  await people.finish(FOUND)
+  assert.equal((await mail.next()).user, 'assay')
+  const wrong = { ...mail.server, password: 'wrong horse battery' }
+  const locked = await startPeople({ server: wrong, ca: mail.ca })
+  open.push(locked)
+  const webhook = await locked.subscribe('email', { to: ADA })
+  await locked.finish(FOUND)
+  const kept = await locked.told(webhook)
+  assert.deepEqual([kept.status, kept.attempts[0]?.status_code], ['pending', 535])
+  assert.doesNotMatch(JSON.stringify(kept) + locked.lines.join(''), /wrong horse/)
+})
+
+test('a server that keeps silent, or is not there, is left after a while', async () => {
+  const limits = { connect: 200, silence: 200, whole: 400 }
+  const { people, mail } = await opened({ silent: true }, { limits })
+  const webhook = await people.subscribe('email', { to: ADA })
+  await people.finish(FOUND)
+  const kept = await people.told(webhook)
+  assert.deepEqual([kept.status, kept.attempts[0]?.error?.class], ['pending', 'timeout'])
+  await mail.close()
+  const nobody = await startPeople({ server: mail.server, limits })
+  open.push(nobody)
+  const lost = await nobody.subscribe('email', { to: ADA })
+  await nobody.finish(FOUND)
+  assert.equal((await nobody.told(lost)).attempts[0]?.error?.class, 'refused')
+})
+
+test('a failed job is told with its error and what to do; a skipped one only where it is asked for', async () => {
+  const { mail, people } = await opened()
+  await people.subscribe('email', { to: ADA })
+  const asking = await people.subscribe('email', { to: ['bob@example.com'] }, { tells_skipped: true })
+  await people.finish({ skipped: 'condition' })
+  const skipped = await mail.next()
+  assert.deepEqual([skipped.to, skipped.mail.subject], [['bob@example.com'], 'Skipped: delays'])
+  await people.store.deleteWebhook(asking)
+  await people.finish({ code: 'timed_out', detail: 'It took longer than 60 s.' })
+  const failed = (await mail.next()).mail
+  assert.equal(failed.subject, 'Failed: delays')
+  assert.match(failed.text!, /timed_out: It took longer than 60 s\./)
+  assert.match(failed.text!, /raise it, or read less/)
+  assert.match(failed.html!, /raise it, or read less/)
+})
+
+test('a mail whose charts cannot be drawn bears them as text', async () => {
+  const { mail, people } = await opened(
+    {},
+    { draw: () => Promise.reject(new Error('there is no process to draw in')) },
+  )
+  await people.subscribe('email', { to: ADA })
+  await people.finish(FOUND)
+  const { html, attachments } = (await mail.next()).mail
+  assert.match(html!, /<pre[^>]*>[^<]*█/)
+  assert.deepEqual(attachments, [])
+})
+
+test('a mail whose text cannot be laid out bears it as Markdown', async () => {
+  const { mail, people } = await opened(
+    {},
+    { render: () => Promise.reject(new Error('The render took longer than 10 s.')) },
+  )
+  await people.subscribe('email', { to: ADA })
+  await people.finish({ ...FOUND, markdown: '# Delays\n\n*Late* & <b>.\n' })
+  const { html, text, attachments } = (await mail.next()).mail
+  assert.match(html!, /<pre tabindex="0"># Delays\n\n\*Late\* &#38; &#60;b&#62;\.\n<\/pre>/)
+  assert.match(html!, /Get no more of it/)
+  assert.match(text!, /\*Late\*/)
+  assert.deepEqual(attachments, [])
+})
+
+test('an insight that was deleted before it was told is told no more', async () => {
+  const { people } = await opened({ refuse: () => ({ status: 451, text: 'later' }) })
+  const webhook = await people.subscribe('email', { to: ADA }, { retry_schedule: [0.3] })
+  const insight_id = await people.finish(FOUND)
+  await people.told(webhook, 1)
+  const { items } = await people.store.listJobs({ workspace_id, limit: 1 })
+  assert.equal(items[0]?.insight_id, insight_id)
+  await people.store.deleteJob({ workspace_id, assignment_id: items[0].assignment_id })
+  const list = await people.store.listDeliveries({ workspace_id, webhook_id: webhook.webhook_id, limit: 1 })
+  assert.equal(list.items[0]?.status, 'canceled')
+})
+
+test('says what is missing where the operator has set no mail server', async () => {
+  const people = await startPeople({ server: null })
+  open.push(people)
+  const webhook = await people.subscribe('email', { to: ADA })
+  await people.finish(FOUND)
+  const kept = await people.told(webhook)
+  assert.deepEqual([kept.status, kept.attempts[0]?.error?.class], ['pending', 'request_invalid'])
+  assert.match(kept.attempts[0]!.error!.detail, /ASSAY_SMTP_URL/)
+})

@@ -1,0 +1,209 @@
+/**
+ * Mail: a message for each recipient, over one conversation. What the server said of each stands in the record, and who has
+ * got the message is not sent it again in a later try. A try that dies after the server took a message, before that was
+ * recorded, sends it twice, under the same Message-ID.
+ */
+
+import { plainBody } from '@assay/engine/pages/insight-page'
+import { type Message, mailMarkdown, mailText } from '@assay/engine/pages/mail-page'
+import type { DrawTask, RenderTask } from '@assay/engine/run/protocol'
+import { iso } from '@assay/model/clock'
+import type { Attempt } from '@assay/model/delivery'
+import type { Insight } from '@assay/model/insight'
+import type { Webhook } from '@assay/model/webhook'
+import type { Store } from '@assay/store/store'
+import type { MailServer } from '../../config/config.ts'
+import type { Logger } from '../../runtime/log.ts'
+import type { Sent } from '../send.ts'
+import { type Composer, compose } from './compose.ts'
+import { type Letter, mailBytes, messageIdOf, type Picture } from './mime.ts'
+import { keptText, type Sender, type Sending } from './sender.ts'
+import { converse, type Outcome, type Reply, type SmtpLimits } from './smtp.ts'
+import { openTarget } from './target.ts'
+
+/** Pictures of one mail; further charts are shown as text. */
+const PICTURES_MOST = 10
+
+export interface EmailOptions extends Composer {
+  store: Composer['store'] & Pick<Store, 'getDelivery'>
+  /** Null: the operator has set none. */
+  server: MailServer | null
+  from: { name: string; address: string } | null
+  /** PNG in base64, one for each specification. */
+  draw(task: DrawTask, options: { workspace_id: string }): Promise<string[]>
+  /** HTML. */
+  render(task: RenderTask, options: { workspace_id: string }): Promise<string>
+  /** Where a reader ends it by one click; null: there is no such place. */
+  unsubscribe(webhook: Webhook, to: string): string | null
+  log: Logger
+  limits?: SmtpLimits
+  ca?: string[]
+}
+
+interface Try {
+  sending: Sending
+  url: string
+  body: string
+}
+
+const NO_PHASES = { dns: null, connect: null, tls: null, first_byte: null, total: 0 }
+
+function record({ sending, url, body }: Try, over: Partial<Attempt>): Attempt {
+  return {
+    number: sending.attempt,
+    started_at: iso(sending.now),
+    duration_ms: 0,
+    status_code: null,
+    error: null,
+    phases: NO_PHASES,
+    request: { method: 'SMTP', url, headers: {}, body: keptText(body) },
+    response: null,
+    ...over,
+  }
+}
+
+/** Nothing was sent; `final`: nor will a later try. */
+function notSent(tried: Try, detail: string, final: boolean): Sent {
+  return {
+    record: record(tried, { error: { class: 'request_invalid', detail } }),
+    answer: { retryAfter: null, control: final ? 'abort-message' : null },
+  }
+}
+
+/** What was said of each recipient in earlier tries of this delivery, where it was the last word. */
+async function lastWords({ store }: EmailOptions, sending: Sending): Promise<Map<string, string>> {
+  if (sending.attempt === 1) return new Map()
+  const { delivery_id, workspace_id } = sending
+  const delivery = await store.getDelivery({ workspace_id, delivery_id })
+  const replies = (delivery?.attempts ?? []).flatMap(({ response }) =>
+    Object.entries(response?.headers ?? {}),
+  )
+  return new Map(replies.filter(([, reply]) => /^[25]/.test(reply)))
+}
+
+/** None where they cannot be drawn now: readers then get the charts as text. */
+async function picturesOf(
+  { draw, from, log }: EmailOptions,
+  { workspace_id, delivery_id }: Sending,
+  insight: Insight,
+): Promise<Picture[]> {
+  const charts = insight.charts.slice(0, PICTURES_MOST)
+  if (charts.length === 0) return []
+  try {
+    const pngs = await draw(
+      { kind: 'draw', form: 'png', specs: charts.map(({ spec }) => spec) },
+      { workspace_id },
+    )
+    return charts.map(({ id }, index) => ({
+      chart_id: id,
+      cid: `${id}.${delivery_id}@${from!.address.split('@')[1]}`,
+      png: Buffer.from(pngs[index]!, 'base64'),
+    }))
+  } catch (error) {
+    log.warn({ err: error, delivery_id }, 'the charts of a mail could not be drawn')
+    return []
+  }
+}
+
+/** The part of a mail that is the same for each reader: the text as HTML, as it is where it cannot be rendered now, and its pictures. */
+async function contentOf(
+  options: EmailOptions,
+  sending: Sending,
+  message: Message,
+): Promise<Pick<Letter, 'text' | 'pictures'>> {
+  const { insight } = message
+  if (insight === null) return { text: { body: '', cut: false }, pictures: [] }
+  const { workspace_id, delivery_id } = sending
+  const { markdown, cut } = mailMarkdown(message)
+  const { charts } = insight
+  const pictures = await picturesOf(options, sending, insight)
+  const cids = Object.fromEntries(pictures.map(({ chart_id, cid }) => [chart_id, cid]))
+  try {
+    const task: RenderTask = { kind: 'render', form: 'mail', markdown, charts, cids }
+    return { text: { body: await options.render(task, { workspace_id }), cut }, pictures }
+  } catch (error) {
+    options.log.warn({ err: error, delivery_id }, 'the text of a mail could not be rendered')
+    return { text: { body: plainBody(markdown, charts), cut }, pictures: [] }
+  }
+}
+
+/** The outcome for the whole delivery: the worst of what can still change decides. */
+function judged(tried: Try, { replies, error, phases }: Outcome, takenBefore: boolean): Sent {
+  const all = [...replies.values()]
+  const isFinal = ({ status }: Reply): boolean => status >= 500
+  const later = all.find(({ status }) => status >= 300 && status < 500)
+  const refused = all.find(isFinal)
+  const taken = takenBefore || all.some(({ status }) => status < 300)
+  const answered = error === null ? (later ?? (taken ? undefined : refused)) : undefined
+  const reply = later ?? (taken ? all.find(({ status }) => status < 300) : refused)
+  const fault = answered && {
+    class: 'smtp_status' as const,
+    detail: `The mail server answered ${answered.text}`,
+  }
+  const round = (ms: number | null): number | null => (ms === null ? null : Math.round(ms * 100) / 100)
+  const total = round(phases.total)!
+  const headers = Object.fromEntries([...replies].map(([to, { text }]) => [to, keptText(text)]))
+  return {
+    record: record(tried, {
+      duration_ms: total,
+      status_code: error?.status ?? reply?.status ?? null,
+      error: error === null ? (fault ?? null) : { class: error.class, detail: error.detail },
+      phases: { ...NO_PHASES, connect: round(phases.connect), total },
+      response: replies.size === 0 ? null : { headers, body: '', truncated: false },
+    }),
+    // Nobody took it and nobody will: there is nothing to wait for.
+    answer: {
+      retryAfter: null,
+      control: error === null && !later && !taken && refused ? 'abort-message' : null,
+      reached: error === null && taken,
+    },
+  }
+}
+
+function letterOf(
+  options: EmailOptions,
+  sending: Sending,
+  message: Message,
+  to: string,
+): Omit<Letter, 'text' | 'pictures'> {
+  const { delivery_id, webhook, now } = sending
+  const from = options.from!
+  const unsubscribe = options.unsubscribe(webhook, to)
+  const why = `You get this because ${to} is on a list of ${webhook.user_id}.`
+  const messageId = messageIdOf(delivery_id, to, from.address)
+  return { message, from, to, messageId, date: now, foot: { why, unsubscribe } }
+}
+
+export function createEmailSender(options: EmailOptions): Sender {
+  const { server, from } = options
+  return {
+    async send(sending, giveUp) {
+      const { webhook } = sending
+      const url = server === null ? 'smtp:' : `smtp://${server.host}:${server.port}`
+      if (server === null || from === null)
+        return notSent(
+          { sending, url, body: '' },
+          'There is no mail server: set ASSAY_SMTP_URL and ASSAY_MAIL_FROM.',
+          false,
+        )
+      const target = openTarget(options.box, webhook)
+      const message = await compose(options, sending, target)
+      if (message === null)
+        return notSent({ sending, url, body: '' }, 'The insight was deleted: there is nothing to tell.', true)
+      const before = await lastWords(options, sending)
+      const takenBefore = [...before.values()].some((reply) => reply.startsWith('2'))
+      const recipients = target.to.filter((to) => !before.has(to))
+      const content = await contentOf(options, sending, message)
+      const mails = await Promise.all(
+        recipients.map(async (to) => ({
+          to,
+          message: await mailBytes({ ...letterOf(options, sending, message, to), ...content }),
+        })),
+      )
+      const { limits, ca } = options
+      const outcome = await converse({ server, from: from.address, mails, giveUp, limits, ca })
+      const body = `Subject: ${message.headline}\n\n${mailText(message, { why: `To ${recipients.join(', ')}.`, unsubscribe: null })}`
+      return outcome && judged({ sending, url, body }, outcome, takenBefore)
+    },
+  }
+}

@@ -1,0 +1,64 @@
+/** A message as bytes: text and HTML as alternatives, the charts as pictures inside the HTML. */
+import { createHash } from 'node:crypto'
+import { type Foot, type Message, mailPage, mailText } from '@assay/engine/pages/mail-page'
+import MailComposer from 'nodemailer/lib/mail-composer'
+
+export interface Picture {
+  chart_id: string
+  /** By which the HTML calls it. */
+  cid: string
+  png: Buffer
+}
+
+export interface Letter {
+  message: Message
+  /** The insight's text as HTML, the same for each reader; `cut`: the rest is on the page. */
+  text: { body: string; cut: boolean }
+  pictures: readonly Picture[]
+  from: { name: string; address: string }
+  to: string
+  /** The same in every try, so that a reader's server knows a second copy. */
+  messageId: string
+  /** Milliseconds since 1970. */
+  date: number
+  foot: Foot
+}
+
+/** Of one delivery to one reader. */
+export function messageIdOf(delivery_id: string, to: string, from: string): string {
+  const reader = createHash('sha256').update(to.toLowerCase()).digest('hex').slice(0, 16)
+  return `<${delivery_id}.${reader}@${from.split('@')[1]}>`
+}
+
+export function mailBytes(letter: Letter): Promise<Buffer> {
+  const { message, text, pictures, from, to, messageId, date, foot } = letter
+  const composer = new MailComposer({
+    from,
+    to,
+    subject: message.headline,
+    messageId,
+    date: new Date(date),
+    text: mailText(message, foot),
+    html: mailPage(message, text, foot),
+    attachments: pictures.map(({ chart_id, cid, png }) => ({
+      content: png,
+      contentType: 'image/png',
+      filename: `${chart_id}.png`,
+      cid,
+      contentDisposition: 'inline' as const,
+    })),
+    headers: {
+      'Auto-Submitted': 'auto-generated',
+      'X-Auto-Response-Suppress': 'All',
+      ...(foot.unsubscribe === null
+        ? {}
+        : {
+            'List-Unsubscribe': { prepared: true, value: `<${foot.unsubscribe}>` },
+            'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+          }),
+    },
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  })
+  return composer.compile().build()
+}

@@ -1,0 +1,31 @@
+/** The senders of all kinds but the plain webhook's. */
+
+import { type SubscriptionKind, UNSUBSCRIBE_CONTEXT } from '@assay/model/subscription'
+import type { Webhook } from '@assay/model/webhook'
+import type { Guard } from '@assay/net/guard'
+import type { Targets } from '@assay/net/target'
+import { createEmailSender, type EmailOptions } from './email.ts'
+import type { Sender } from './sender.ts'
+import { createSlackSender } from './slack.ts'
+
+export type Senders = Record<SubscriptionKind, Sender>
+
+export interface SenderOptions extends Omit<EmailOptions, 'unsubscribe'> {
+  targets: Targets
+  /** Of this program. */
+  version: string
+  /** Milliseconds for one exchange with a chat; 15 s unless given. */
+  deadline?: number
+}
+
+/** `guard`: the connector through which chats are reached. The mail server is the operator's own and is not judged. */
+export function createSenders(options: SenderOptions, guard: Guard): Senders {
+  const { box, publicUrl } = options
+  const unsubscribe = ({ workspace_id, webhook_id }: Webhook, to: string): string | null =>
+    publicUrl &&
+    `${publicUrl}/unsubscribe/${box.seal(JSON.stringify([workspace_id, webhook_id, to]), UNSUBSCRIBE_CONTEXT)}`
+  return {
+    email: createEmailSender({ ...options, unsubscribe }),
+    slack: createSlackSender({ ...options, guard }),
+  }
+}

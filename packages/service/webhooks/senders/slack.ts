@@ -1,0 +1,100 @@
+/**
+ * To a chat that takes Slack's incoming webhooks: the headline, the first findings, the facts and the link. The address is a
+ * secret: it stands in no record, and goes through the guard as any other.
+ */
+import { chatText, escapeChat } from '@assay/engine/pages/chat-text'
+import type { Message } from '@assay/engine/pages/mail-page'
+import { type Sender as Poster, type Sent, send, unsent } from '../send.ts'
+import { type Composer, compose } from './compose.ts'
+import { keptText, type Sender } from './sender.ts'
+import { openTarget } from './target.ts'
+
+/** https://docs.slack.dev/reference/block-kit/blocks: a header has 150 characters, a section 3,000, ten fields of 2,000. */
+const HEADER_MOST = 150
+const SECTION_MOST = 2900
+const FIELD_MOST = 300
+const FIELDS_MOST = 10
+
+export interface SlackOptions extends Composer, Poster {
+  /** Of this program. */
+  version: string
+}
+
+const section = (text: string) => ({ type: 'section', text: { type: 'mrkdwn', text } })
+
+function cut(text: string, most: number): string {
+  const points = Array.from(text)
+  return points.length <= most ? text : `${points.slice(0, most - 1).join('')}…`
+}
+
+export function slackPayload(message: Message): Record<string, unknown> {
+  const { headline, sentences, facts, insight, link } = message
+  const findings = insight === null ? '' : chatText(insight.markdown, SECTION_MOST)
+  const body = [...sentences.map((sentence) => cut(escapeChat(sentence), SECTION_MOST)), findings].filter(
+    Boolean,
+  )
+  const fields = facts.slice(0, FIELDS_MOST).map(({ name, text }) => ({
+    type: 'mrkdwn',
+    text: `*${escapeChat(cut(name.replaceAll('*', ''), FIELD_MOST))}*\n${escapeChat(cut(text, FIELD_MOST))}`,
+  }))
+  const page = link === null ? [] : [section(`<${link}|Read the page>`)]
+  return {
+    // For notifications, and for chats that know no blocks.
+    text: [
+      `*${escapeChat(headline)}*`,
+      ...body.map((part) => cut(part, 500)),
+      ...(link === null ? [] : [link]),
+    ].join('\n'),
+    blocks: [
+      { type: 'header', text: { type: 'plain_text', text: cut(headline, HEADER_MOST) } },
+      ...body.map(section),
+      ...(fields.length > 0 ? [{ type: 'section', fields }] : []),
+      ...page,
+    ],
+    unfurl_links: false,
+    unfurl_media: false,
+  }
+}
+
+/** The record without the address, and with what was said in place of the event. */
+function recorded(sent: Sent, url: string, body: string): Sent {
+  return {
+    ...sent,
+    record: { ...sent.record, request: { ...sent.record.request, url, body: keptText(body) } },
+  }
+}
+
+export function createSlackSender(options: SlackOptions): Sender {
+  const agent = `assay/${options.version}`
+  const own = { 'content-type': 'application/json; charset=utf-8', 'user-agent': agent }
+  return {
+    async send(sending, giveUp) {
+      const { webhook, attempt: number, now } = sending
+      const target = openTarget(options.box, webhook)
+      const url = target.url ?? ''
+      const message = await compose(options, sending, target)
+      const body = message === null ? '' : JSON.stringify(slackPayload(message))
+      const request = { number, now, url, body: Buffer.from(body) }
+      const gone = {
+        class: 'request_invalid',
+        detail: 'The insight was deleted: there is nothing to tell.',
+      } as const
+      if (message === null) {
+        const nothing = unsent(request, gone)
+        return recorded(
+          { ...nothing, answer: { retryAfter: null, control: 'abort-message' } },
+          webhook.url,
+          body,
+        )
+      }
+      const { pathname } = new URL(url)
+      const headers = {
+        sent: Object.entries(own).flat(),
+        shown: own,
+        secrets: [url, pathname, ...pathname.split('/')].filter(({ length }) => length >= 8),
+      }
+      const sent = await send(options, { ...request, headers, signal: giveUp })
+      return sent && recorded(sent, webhook.url, body)
+    },
+  }
+}

@@ -1,0 +1,177 @@
+/** The headers of one attempt: as they are sent, and as people may see them. */
+import type { Event } from '@assay/model/event'
+import { type Key, prepareKey, sign } from '@assay/model/signature'
+import { headerContext, secretContext, shownValue, type Webhook } from '@assay/model/webhook'
+import type { SecretBox } from '../runtime/secrets.ts'
+
+export interface AttemptHeaders {
+  /** Name, value, name, value. */
+  sent: string[]
+  /** Registered values and the signature hidden: a signature could be replayed until it is too old. */
+  shown: Record<string, string>
+  /** The registered values, their longer parts, and the signatures: struck out of whatever the receiver answers. */
+  secrets: string[]
+}
+
+export interface SignerOptions {
+  box: SecretBox
+  /** Of this program, for `user-agent`. */
+  version: string
+}
+
+export interface HeadersInput {
+  webhook: Webhook
+  event: Pick<Event, 'event_id'>
+  body: Buffer
+  /** Milliseconds since 1970. */
+  now: number
+  /** Of the attempt, where it is traced: sent unless the webhook has a header of this name. */
+  traceparent?: string | undefined
+}
+
+/** Throws SecretError where a value was sealed with a key that is not at hand. */
+export type Signer = (input: HeadersInput) => AttemptHeaders
+
+/** Opened texts are kept: opening one takes longer than signing with it. */
+const OPENED_MOST = 10_000
+
+/** By the sealed text and what it is bound to, so that a text kept for one use is not found for another. */
+function remember<T>(make: (sealed: string, context: string) => T): (sealed: string, context: string) => T {
+  const kept = new Map<string, T>()
+  return (sealed, context) => {
+    const id = `${context} ${sealed}`
+    const known = kept.get(id)
+    if (known !== undefined) return known
+    const made = make(sealed, context)
+    if (kept.size >= OPENED_MOST) kept.clear()
+    kept.set(id, made)
+    return made
+  }
+}
+
+/** Values shorter than this are in every text: striking them out would leave none of it. */
+const SHORTEST_SECRET = 4
+const SHORTEST_PART = 8
+
+/** A value, and the parts of one such as "Bearer TOKEN". */
+function secretsIn(value: string): string[] {
+  return [value, ...value.split(/[\s=:;,]+/).filter(({ length }) => length >= SHORTEST_PART)]
+}
+
+const isLong = ({ length }: string): boolean => length >= SHORTEST_SECRET
+
+function setsTraceparent({ headers }: Webhook): boolean {
+  return headers.some(({ name }) => name.toLowerCase() === 'traceparent')
+}
+
+/** What is the same in every request of a webhook. The places of what is not are kept, so that a copy is all it takes. */
+interface Prepared {
+  /** Null: one of them expires, and they are looked at for each request. */
+  keys: Key[] | null
+  sent: string[]
+  shown: Record<string, string>
+  /** The registered values and their longer parts. */
+  secrets: string[]
+  traced: boolean
+}
+
+/** In `sent`. */
+const [ID_PLACE, TIMESTAMP_PLACE, SIGNATURE_PLACE] = [5, 7, 9]
+
+interface Named {
+  name: string
+  value: string
+  /** Where that is something else. */
+  shown?: string
+}
+
+/** In the order in which they are sent: what differs in each request stands at the places above. */
+function namedHeaders(agent: string, signatures: string, registered: readonly Named[]): Required<Named>[] {
+  const encoded = registered.some(({ name }) => name.toLowerCase() === 'accept-encoding')
+  const all: Named[] = [
+    { name: 'content-type', value: 'application/json' },
+    { name: 'user-agent', value: agent },
+    { name: 'webhook-id', value: '' },
+    { name: 'webhook-timestamp', value: '' },
+    { name: 'webhook-signature', value: '', shown: signatures },
+    ...(encoded ? [] : [{ name: 'accept-encoding', value: 'identity' }]),
+    ...registered,
+  ]
+  return all.map(({ name, value, shown = value }) => ({ name, value, shown }))
+}
+
+/** "v1,BASE64 v1a,BASE64": the part behind each comma. */
+function base64sOf(signature: string): string[] {
+  const first = signature.indexOf(',') + 1
+  if (!signature.includes(' ')) return [signature.slice(first)]
+  return signature.split(' ').map((one) => one.slice(one.indexOf(',') + 1))
+}
+
+function hiddenOf(keys: readonly Key[]): string {
+  return keys.map(({ version }) => `${version},••••`).join(' ')
+}
+
+export function createSigner({ box, version }: SignerOptions): Signer {
+  const open = remember((sealed, context) => box.open(sealed, context))
+  const keyOf = remember((sealed, context) => prepareKey(box.open(sealed, context)))
+
+  /** The present key first, then the replaced ones that have not expired. */
+  function signingKeys(webhook: Webhook, now: number): Key[] {
+    return webhook.secrets
+      .filter(({ expires_at }) => expires_at === null || Date.parse(expires_at) > now)
+      .map(({ sealed }) => keyOf(sealed, secretContext(webhook.webhook_id)))
+  }
+
+  function prepare({ webhook, now }: HeadersInput): Prepared {
+    const all = webhook.headers.map((header) => {
+      const value = open(header.sealed, headerContext(webhook.webhook_id, header.name))
+      const hidden = header.public_value === undefined
+      return { name: header.name, value, shown: shownValue(header), hidden }
+    })
+    const fixed = webhook.secrets.every(({ expires_at }) => expires_at === null)
+    const keys = fixed ? signingKeys(webhook, now) : null
+    const named = namedHeaders(agent, hiddenOf(keys ?? []), all)
+    return {
+      keys,
+      sent: named.flatMap(({ name, value }) => [name, value]),
+      shown: Object.fromEntries(named.map(({ name, shown }) => [name, shown])),
+      secrets: all
+        .filter(({ hidden }) => hidden)
+        .flatMap(({ value }) => secretsIn(value))
+        .filter(isLong),
+      traced: !setsTraceparent(webhook),
+    }
+  }
+
+  const agent = `assay/${version}`
+  // One object for each webhook in a claim: its headers are opened once for all deliveries of it.
+  const known = new WeakMap<Webhook, Prepared>()
+
+  function preparedFor(input: HeadersInput): Prepared {
+    const before = known.get(input.webhook)
+    if (before) return before
+    const made = prepare(input)
+    known.set(input.webhook, made)
+    return made
+  }
+
+  return (input) => {
+    const { webhook, event, body, now, traceparent } = input
+    const prepared = preparedFor(input)
+    const secrets = prepared.keys ?? signingKeys(webhook, now)
+    const timestamp = Math.floor(now / 1000)
+    const signature = sign({ id: event.event_id, timestamp, body, secrets })
+    const sent = prepared.sent.slice()
+    const shown = { ...prepared.shown }
+    sent[ID_PLACE] = shown['webhook-id'] = event.event_id
+    sent[TIMESTAMP_PLACE] = shown['webhook-timestamp'] = String(timestamp)
+    sent[SIGNATURE_PLACE] = signature
+    if (prepared.keys === null) shown['webhook-signature'] = hiddenOf(secrets)
+    if (traceparent !== undefined && prepared.traced) {
+      sent.push('traceparent', traceparent)
+      shown.traceparent = traceparent
+    }
+    const base64s = base64sOf(signature)
+    return { sent, shown, secrets: prepared.secrets.length > 0 ? [...prepared.secrets, ...base64s] : base64s }
+  }
+}

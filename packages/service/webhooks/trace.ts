@@ -1,0 +1,52 @@
+/**
+ * An attempt of a delivery as a span: in the trace of the job that the event tells of, else in one of its own. The address
+ * and what was answered are not told.
+ */
+import type { Event } from '@assay/model/event'
+import type { ClaimedDelivery } from '@assay/store/store'
+import type { Span, Traces } from '../runtime/traces.ts'
+import type { Sent } from './send.ts'
+
+export interface DeliveryTrace {
+  /** For the receiver. */
+  traceparent: string
+  /** Null: it was given up, and nothing is known. */
+  end(sent: Sent | null): void
+}
+
+/** The phases of an attempt, each at its end. A connection that was used again has the last only. */
+function tellPhases(span: Span, { phases }: Sent['record']): void {
+  let at = span.startedAt
+  for (const name of ['dns', 'connect', 'tls', 'first_byte'] as const) {
+    const ms = phases[name]
+    if (ms === null) continue
+    at += ms
+    span.event(name, at, { duration_ms: ms })
+  }
+}
+
+export function traceDelivery(
+  traces: Traces | null | undefined,
+  { delivery_id, workspace_id, webhook, event, body, attempt }: ClaimedDelivery,
+): DeliveryTrace | null {
+  if (!traces) return null
+  const { assignment_id } = (JSON.parse(body) as { data: Event['data'] }).data
+  const { webhook_id, kind } = webhook
+  const { event_id, type: event_type } = event
+  const span = traces.start({
+    name: 'delivery attempt',
+    kind: 'client',
+    ...(typeof assignment_id === 'string' ? { of: { job: assignment_id } } : {}),
+    attributes: { delivery_id, webhook_id, workspace_id, kind, event_id, event_type, attempt },
+  })
+  return {
+    traceparent: span.traceparent,
+    end(sent) {
+      if (sent === null) return span.end('given_up')
+      const { status_code, error } = sent.record
+      tellPhases(span, sent.record)
+      span.set({ 'http.response.status_code': status_code, outcome: error?.class ?? 'delivered' })
+      span.end(error?.class ?? null)
+    },
+  }
+}

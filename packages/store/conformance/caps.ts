@@ -1,0 +1,147 @@
+/** What a workspace may take: jobs queued, jobs running. */
+import assert from 'node:assert/strict'
+import { AppError } from '@assay/model/errors'
+import { uuidv7 } from '@assay/model/ids'
+import type { WorkspacePatch } from '@assay/model/token'
+import type { Store } from '../store.ts'
+import {
+  type ConformanceTests,
+  claim,
+  execute,
+  findings,
+  jobInput,
+  LEASE_MS,
+  NODE,
+  otherWorkspace,
+  queueNew,
+  refuses,
+  register,
+  SECOND,
+  WORKSPACE,
+} from './given.ts'
+
+async function cap(store: Store, patch: WorkspacePatch, workspace_id = WORKSPACE): Promise<void> {
+  assert.ok(await store.updateWorkspace({ workspace_id, patch }))
+}
+
+async function queuedOf(store: Store, workspace_id = WORKSPACE): Promise<number> {
+  const { jobs } = await store.counts()
+  const row = jobs.find((each) => each.workspace_id === workspace_id && each.job_status === 'queued')
+  return row?.count ?? 0
+}
+
+export const capTests: ConformanceTests = {
+  'refuses to queue more than the workspace may, says when to ask again, and keeps the draft': async ({
+    store,
+  }) => {
+    await cap(store, { max_queued: 2 })
+    const first = await queueNew(store)
+    await queueNew(store)
+    const third = await store.createJob(jobInput())
+    await assert.rejects(store.queueJob(third), (error) => {
+      assert.ok(error instanceof AppError && error.code === 'queue_full')
+      assert.ok((error.retryAfter ?? 0) > 0)
+      assert.match(error.message, /2 jobs queued/)
+      return true
+    })
+    assert.equal((await store.getJob(third))?.job_status, 'draft')
+    assert.equal(
+      (await store.queueJob(first)).job_status,
+      'queued',
+      'one that is queued is answered as it is',
+    )
+    const workspace_id = await otherWorkspace(store)
+    await queueNew(store, { workspace_id })
+    await store.cancelJob(first)
+    assert.equal((await store.queueJob(third)).job_status, 'queued')
+    await refuses(queueNew(store), 'queue_full')
+    await cap(store, { max_queued: null })
+    await queueNew(store)
+  },
+
+  'never has more queued than the cap, however many ask at once': async ({ store }) => {
+    await cap(store, { max_queued: 7 })
+    const drafts = await Promise.all(Array.from({ length: 25 }, () => store.createJob(jobInput())))
+    const answers = await Promise.allSettled(drafts.map((job) => store.queueJob(job)))
+    assert.equal(answers.filter(({ status }) => status === 'fulfilled').length, 7)
+    assert.equal(await queuedOf(store), 7)
+  },
+
+  'takes what was accepted back into a full queue': async ({ store, elapse }) => {
+    await register(store)
+    await cap(store, { max_queued: 1 })
+    const released = await execute(store)
+    const lost = await execute(store)
+    await queueNew(store)
+    await store.releaseJobs([released])
+    assert.equal(await store.loseJob(lost), true)
+    assert.equal(await queuedOf(store), 3)
+    await refuses(queueNew(store), 'queue_full')
+    await claim(store)
+    await elapse(LEASE_MS + SECOND)
+    await store.reapNodes({ all: false })
+    assert.equal(await queuedOf(store), 3)
+  },
+
+  'claims no more of a workspace than may run, and passes it over for others': async ({ store, elapse }) => {
+    await register(store)
+    const workspace_id = await otherWorkspace(store)
+    await cap(store, { max_running: 2 })
+    for (let count = 0; count < 5; count += 1) await queueNew(store, { priority: 9 })
+    await elapse(SECOND)
+    const other = await queueNew(store, { workspace_id })
+    const claimed = await store.claimJobs({ node_id: NODE, limit: 10 })
+    assert.deepEqual(
+      claimed.map(({ job }) => job.workspace_id),
+      [WORKSPACE, WORKSPACE, workspace_id],
+    )
+    assert.equal(claimed[2]?.job.assignment_id, other.assignment_id)
+    assert.deepEqual(await store.claimJobs({ node_id: NODE, limit: 10 }), [])
+    const [{ job }] = claimed as [(typeof claimed)[0]]
+    const lease = { assignment_id: job.assignment_id, attempt: job.attempt, node_id: NODE }
+    assert.ok(await store.startJob(lease))
+    assert.deepEqual(await store.claimJobs({ node_id: NODE, limit: 10 }), [])
+    assert.ok(await store.completeJob({ ...lease, insight_id: uuidv7(), findings: findings() }))
+    assert.equal((await store.claimJobs({ node_id: NODE, limit: 10 })).length, 1)
+  },
+
+  'never runs more than the cap, however many claim at once': async ({ store }) => {
+    await register(store)
+    await register(store, 'node-2')
+    await cap(store, { max_running: 3 })
+    for (let count = 0; count < 20; count += 1) await queueNew(store)
+    const claims = await Promise.all(
+      Array.from({ length: 12 }, (_, index) =>
+        store.claimJobs({ node_id: index % 2 === 0 ? NODE : 'node-2', limit: 2 }),
+      ),
+    )
+    const late = await store.claimJobs({ node_id: NODE, limit: 5 })
+    assert.equal([...claims, late].flat().length, 3)
+  },
+
+  'holds a workspace still whose cap is 0': async ({ store }) => {
+    await register(store)
+    await cap(store, { max_running: 0 })
+    await queueNew(store)
+    assert.deepEqual(await store.claimJobs({ node_id: NODE, limit: 5 }), [])
+    await cap(store, { max_running: null })
+    await claim(store)
+  },
+
+  'holds every workspace to the settings that has no caps of its own': async ({ store, reopen }) => {
+    const own = await otherWorkspace(store)
+    await cap(store, { max_queued: 3, max_running: 3 }, own)
+    const capped = await reopen({ max_queued: 2, max_running: 1 })
+    await register(capped)
+    for (const [workspace_id, most] of [
+      [WORKSPACE, 2],
+      [own, 3],
+    ] as const) {
+      for (let count = 0; count < most; count += 1) await queueNew(capped, { workspace_id })
+      await refuses(queueNew(capped, { workspace_id }), 'queue_full')
+    }
+    const claimed = await capped.claimJobs({ node_id: NODE, limit: 10 })
+    const of = (wanted: string) => claimed.filter(({ job }) => job.workspace_id === wanted).length
+    assert.deepEqual([of(WORKSPACE), of(own)], [1, 3])
+  },
+}

@@ -1,0 +1,65 @@
+/**
+ * The promises of store.ts as tests, which every store runs whole. A store brings `open`: a fresh one for each test,
+ * and a way to let time pass (SQLite turns its clock; PostgreSQL, whose time is the database's, shifts what is stored).
+ */
+import { suite, test } from 'node:test'
+import { accountTests } from './accounts.ts'
+import { allowanceTests } from './allowances.ts'
+import { auditTests } from './audit.ts'
+import { batchTests } from './batches.ts'
+import { capTests } from './caps.ts'
+import { claimTests, nodeTests } from './claims.ts'
+import { connectionTests } from './connections.ts'
+import { deliveryTests } from './deliveries.ts'
+import { erasureTests } from './erasure.ts'
+import type { Harness } from './given.ts'
+import { jobTests } from './jobs.ts'
+import { linkTests } from './links.ts'
+import { listTests } from './lists.ts'
+import { narrativeTests } from './narratives.ts'
+import { idempotencyTests, recoveryTests, retentionTests } from './recoveries.ts'
+import { scheduleTests } from './schedules.ts'
+import { settleTests } from './settles.ts'
+import { subscriptionTests } from './subscriptions.ts'
+import { webhookTests } from './webhooks.ts'
+
+export type { Harness } from './given.ts'
+
+const PARTS = {
+  accounts: accountTests,
+  connections: connectionTests,
+  jobs: jobTests,
+  allowances: allowanceTests,
+  caps: capTests,
+  claims: claimTests,
+  settles: settleTests,
+  batches: batchTests,
+  schedules: scheduleTests,
+  nodes: nodeTests,
+  links: linkTests,
+  lists: listTests,
+  narratives: narrativeTests,
+  'webhooks and events': webhookTests,
+  subscriptions: subscriptionTests,
+  deliveries: deliveryTests,
+  'recovery and statistics': recoveryTests,
+  idempotency: idempotencyTests,
+  retention: retentionTests,
+  'audit trail': auditTests,
+  erasing: erasureTests,
+}
+
+export function conformance(name: string, open: () => Promise<Harness>): void {
+  for (const [part, tests] of Object.entries(PARTS))
+    suite(`${name}: ${part}`, () => {
+      for (const [title, run] of Object.entries(tests))
+        test(title, async () => {
+          const harness = await open()
+          try {
+            await run(harness)
+          } finally {
+            await harness.close()
+          }
+        })
+    })
+}

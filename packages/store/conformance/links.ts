@@ -1,0 +1,126 @@
+/** Links to the pages of insights. */
+import assert from 'node:assert/strict'
+import { uuidv7 } from '@assay/model/ids'
+import { LINKS_MOST } from '@assay/model/link'
+import type { NewLink } from '../contract/links.ts'
+import type { Store } from '../store.ts'
+import {
+  at,
+  type ConformanceTests,
+  completeNew,
+  DAY,
+  HOUR,
+  otherWorkspace,
+  refuses,
+  register,
+  WORKSPACE,
+} from './given.ts'
+
+function linkInput(insight_id: string, over: Partial<NewLink> = {}): NewLink {
+  return {
+    link_id: uuidv7(),
+    workspace_id: WORKSPACE,
+    insight_id,
+    user_id: 'ada',
+    label: null,
+    lifetime_ms: HOUR,
+    link_hash: `hash ${uuidv7()}`,
+    ...over,
+  }
+}
+
+async function insightOf(store: Store): Promise<string> {
+  await register(store)
+  return (await completeNew(store)).insight_id!
+}
+
+export const linkTests: ConformanceTests = {
+  'finds a link by its hash until it expires': async ({ store, now, elapse }) => {
+    const insight_id = await insightOf(store)
+    const link = await store.createLink(linkInput(insight_id, { link_hash: 'h-1', label: 'for Bob' }))
+    assert.equal(link.label, 'for Bob')
+    assert.equal(link.opened_count, 0)
+    assert.ok(Math.abs(Date.parse(link.expires_at) - now() - HOUR) < 10_000)
+    assert.deepEqual(await store.findLink('h-1'), { ...link, workspace_id: WORKSPACE })
+    assert.equal(await store.findLink('h-2'), null)
+    await elapse(HOUR)
+    assert.equal(await store.findLink('h-1'), null)
+    const { items } = await store.listLinks({ workspace_id: WORKSPACE, insight_id, limit: 10 })
+    assert.deepEqual(
+      items.map(({ link_id }) => link_id),
+      [link.link_id],
+    )
+  },
+
+  'finds no link that was revoked, and none whose job was deleted': async ({ store }) => {
+    await register(store)
+    const job = await completeNew(store)
+    const insight_id = job.insight_id!
+    const one = await store.createLink(linkInput(insight_id, { link_hash: 'h-1' }))
+    await store.createLink(linkInput(insight_id, { link_hash: 'h-2' }))
+    const key = { workspace_id: WORKSPACE, insight_id, link_id: one.link_id }
+    assert.equal(await store.deleteLink(key), true)
+    assert.equal(await store.deleteLink(key), false)
+    assert.equal(await store.findLink('h-1'), null)
+    assert.ok(await store.findLink('h-2'))
+    await store.deleteJob(job)
+    assert.equal(await store.findLink('h-2'), null)
+  },
+
+  'replaces the hash of a link that is made again, but of no other insight': async ({ store }) => {
+    const insight_id = await insightOf(store)
+    const link_id = uuidv7()
+    await store.createLink(linkInput(insight_id, { link_id, link_hash: 'h-1' }))
+    await store.createLink(linkInput(insight_id, { link_id, link_hash: 'h-2' }))
+    assert.equal(await store.findLink('h-1'), null)
+    assert.equal((await store.findLink('h-2'))?.link_id, link_id)
+    const other = await insightOf(store)
+    await refuses(store.createLink(linkInput(other, { link_id, link_hash: 'h-3' })), 'name_taken')
+  },
+
+  'makes, lists and revokes links in their own workspace only': async ({ store }) => {
+    const insight_id = await insightOf(store)
+    const workspace_id = await otherWorkspace(store)
+    const { link_id } = await store.createLink(linkInput(insight_id, { link_hash: 'h-1' }))
+    await refuses(store.createLink(linkInput(insight_id, { workspace_id })), 'not_found')
+    await refuses(store.createLink(linkInput(uuidv7())), 'not_found')
+    assert.deepEqual((await store.listLinks({ workspace_id, insight_id, limit: 10 })).items, [])
+    assert.equal(await store.deleteLink({ workspace_id, insight_id, link_id }), false)
+    const other = await insightOf(store)
+    assert.equal(await store.deleteLink({ workspace_id: WORKSPACE, insight_id: other, link_id }), false)
+    assert.ok(await store.findLink('h-1'))
+  },
+
+  'counts openings, and passes over those of links that are gone': async ({ store, now }) => {
+    const insight_id = await insightOf(store)
+    const { link_id } = await store.createLink(linkInput(insight_id, { link_hash: 'h-1' }))
+    const [early, late] = [at(now()), at(now() + 1000)]
+    await store.countOpenings([
+      { link_id, count: 2, at: late },
+      { link_id: uuidv7(), count: 1, at: late },
+    ])
+    await store.countOpenings([{ link_id, count: 3, at: early }])
+    const link = await store.findLink('h-1')
+    assert.deepEqual([link?.opened_count, link?.last_opened_at], [5, late])
+  },
+
+  'bounds the links of an insight, and forgets those that expired long ago': async ({ store, elapse }) => {
+    const insight_id = await insightOf(store)
+    const one = linkInput(insight_id)
+    await store.createLink(one)
+    // A few at a time: they wait for each other, and a database that is busy gives up who waits for long.
+    for (let made = 1; made < LINKS_MOST; made += 9)
+      await Promise.all(Array.from({ length: 9 }, () => store.createLink(linkInput(insight_id))))
+    await refuses(store.createLink(linkInput(insight_id)), 'conflict')
+    await store.createLink(one)
+    await elapse(2 * HOUR)
+    await store.createLink(linkInput(insight_id, { link_hash: 'h-1', lifetime_ms: 90 * DAY }))
+    await elapse(40 * DAY)
+    const pruned = await store.prune({
+      keep: { jobs_ms: 1e300, drafts_ms: 1e300, events_ms: 30 * DAY, deliveries_ms: 30 * DAY },
+      limit: 2 * LINKS_MOST,
+    })
+    assert.equal(pruned.other, LINKS_MOST)
+    assert.ok(await store.findLink('h-1'))
+  },
+}

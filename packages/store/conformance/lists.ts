@@ -1,0 +1,63 @@
+/** Lists by filters that lie in no index: pages that look at so many rows and no more, and miss none. */
+import assert from 'node:assert/strict'
+import type { NewAuditRecord } from '@assay/model/audit'
+import { LOOKED_AT_MOST } from '../page.ts'
+import type { Store } from '../store.ts'
+import { at, type ConformanceTests, WORKSPACE } from './given.ts'
+
+/** Records of one action, ten in each millisecond; the newest has the place 1. */
+async function fillTrail(store: Store, count: number, byAda: number[], now: number): Promise<void> {
+  const places = new Set(byAda)
+  const records = Array.from({ length: count }, (_, index): NewAuditRecord => {
+    const place = count - index
+    return {
+      workspace_id: WORKSPACE,
+      at: at(now - Math.floor(place / 10)),
+      action: 'job.create',
+      object_id: String(place),
+      fields: [],
+      user_id: places.has(place) ? 'ada' : 'bob',
+      token_id: null,
+      address: null,
+      request_id: null,
+    }
+  })
+  await store.writeAudit(records)
+}
+
+/** The places of what was found, page by page. */
+async function walk(store: Store, limit: number): Promise<number[][]> {
+  const pages: number[][] = []
+  let cursor: string | undefined
+  do {
+    const page = await store.listAudit({ workspace_id: WORKSPACE, user_id: 'ada', limit, cursor })
+    pages.push(page.items.map(({ object_id }) => Number(object_id)))
+    cursor = page.next_cursor ?? undefined
+  } while (cursor !== undefined)
+  return pages
+}
+
+/** What lies at a border, before, after. */
+const PLACES = [1, 2, 40, LOOKED_AT_MOST - 1, LOOKED_AT_MOST, LOOKED_AT_MOST + 1, 2 * LOOKED_AT_MOST + 7]
+
+export const listTests: ConformanceTests = {
+  'a filter without an index gives everything once and in order, in pages of any length': async ({
+    store,
+    now,
+  }) => {
+    // Records of one millisecond are in the order of their ids, which is that of their making.
+    await fillTrail(store, 2 * LOOKED_AT_MOST + 50, PLACES, now())
+    for (const limit of [1, 2, 5, 200])
+      assert.deepEqual((await walk(store, limit)).flat(), PLACES, `${limit}`)
+  },
+
+  'a page that looked at all it may is short, or empty, and says where to go on': async ({ store, now }) => {
+    await fillTrail(store, 2 * LOOKED_AT_MOST + 50, [3, 2 * LOOKED_AT_MOST + 20], now())
+    assert.deepEqual(await walk(store, 50), [[3], [], [2 * LOOKED_AT_MOST + 20]])
+  },
+
+  'a list ends where no more rows are, found or not': async ({ store, now }) => {
+    await fillTrail(store, LOOKED_AT_MOST - 1, [], now())
+    assert.deepEqual(await walk(store, 50), [[]])
+  },
+}

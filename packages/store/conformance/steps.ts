@@ -1,0 +1,70 @@
+/** What changes many rows: transactions of a bounded size, between which others have their turn. */
+import assert from 'node:assert/strict'
+import type { Webhook } from '@assay/model/webhook'
+import { STEP } from '../steps.ts'
+import type { Store } from '../store.ts'
+import { addWebhook, claimAll, HOUR, outcome, register, send, WORKSPACE } from './given.ts'
+
+/** More than two steps of pending deliveries of one webhook. */
+const MANY = 2 * STEP + 100
+
+/** `fill` makes so many pending deliveries, which are due so many milliseconds from now. */
+export type Fill = (webhook: Webhook, count: number, waitMs: number) => Promise<void>
+
+/** True where a write that was asked for right after the work had begun was kept before the work had ended. */
+async function letsOthersIn(store: Store, work: Promise<unknown>): Promise<boolean> {
+  const order: string[] = []
+  const long = work.then(() => order.push('long'))
+  await store.keepOnce('other', 'x').then(() => order.push('other'))
+  await long
+  return order[0] === 'other'
+}
+
+async function enables(store: Store, fill: Fill): Promise<void> {
+  await register(store)
+  const webhook = await addWebhook(store, { max_in_flight: 100 })
+  await fill(webhook, MANY, HOUR)
+  await store.updateWebhook({ ...webhook, patch: { status: 'disabled' } })
+  const enabling = store.updateWebhook({ ...webhook, patch: { status: 'enabled' } })
+  assert.ok(await letsOthersIn(store, enabling))
+  assert.equal((await enabling)?.status, 'enabled')
+  const { deliveries } = await store.counts()
+  assert.deepEqual([deliveries.due, deliveries.waiting], [MANY, 0])
+  assert.equal((await claimAll(store)).length, 50)
+}
+
+async function cancels(store: Store, fill: Fill): Promise<void> {
+  await register(store)
+  const webhook = await addWebhook(store, { max_in_flight: 1 })
+  await fill(webhook, MANY, 0)
+  const [held] = await claimAll(store)
+  const canceling = store.cancelPending(webhook)
+  assert.ok(await letsOthersIn(store, canceling))
+  assert.equal(await canceling, MANY - 1)
+  assert.equal(await store.recordAttempt(outcome(held!, { next: { status: 'pending', wait_ms: 1 } })), true)
+  assert.deepEqual((await store.counts()).deliveries, { due: 0, waiting: 0, oldest_at: null })
+}
+
+async function deletes(store: Store, fill: Fill): Promise<void> {
+  await register(store)
+  const webhook = await addWebhook(store)
+  await fill(webhook, MANY, 0)
+  const other = await addWebhook(store, { presence_name: 'other' })
+  const [kept] = await send(store, other)
+  await claimAll(store)
+  const deleting = store.deleteWebhook(webhook)
+  assert.ok(await letsOthersIn(store, deleting))
+  assert.equal(await deleting, true)
+  assert.equal(await store.getWebhook(webhook), null)
+  assert.ok(await store.getDelivery({ workspace_id: WORKSPACE, delivery_id: kept! }))
+  assert.equal(await store.deleteWebhook(webhook), false)
+  const { workspace_id, webhook_id } = webhook
+  const { items } = await store.listDeliveries({ workspace_id, webhook_id, limit: 1 })
+  assert.deepEqual(items, [])
+}
+
+export const STEP_TESTS = {
+  'enables a webhook for which many wait in steps, between which others write': enables,
+  'cancels the many that wait in steps, between which others write': cancels,
+  'deletes a webhook with many deliveries in steps, between which others write': deletes,
+}

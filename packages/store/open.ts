@@ -1,0 +1,56 @@
+/** Opens the store that the settings name. */
+import { mkdirSync } from 'node:fs'
+import path from 'node:path'
+import type { Clock } from '@assay/model/clock'
+import { AppError } from '@assay/model/errors'
+import { type JobCaps, NO_CAPS } from './caps.ts'
+import type { Store } from './store.ts'
+
+export interface OpenStoreOptions {
+  /** `sqlite:PATH`, `postgres://...` or ''; '' is assay.db in the home. */
+  url: string
+  /** The folder of the state; made (0700) where it is not there. */
+  home: string
+  /** For SQLite; PostgreSQL has its own time. */
+  clock: Clock
+  /** For `result_url` in events; without a trailing slash. */
+  publicUrl: string | null
+  /** Of workspaces that have none of their own; none unless given. */
+  caps?: JobCaps
+  /** That requests and work share; PostgreSQL only. */
+  connections?: number
+  /** Called once, where the disk has failed to keep what was written to SQLite: only a restart helps. */
+  failed?: (error: AppError) => void
+}
+
+/** Throws AppError `store_unavailable` with a sentence where it cannot be opened or another process holds it. */
+export async function openStore(options: OpenStoreOptions): Promise<Store> {
+  const { url, home, clock, publicUrl, caps = NO_CAPS, connections, failed } = options
+  if (/^postgres(ql)?:/.test(url)) {
+    // The driver is loaded only where it is used.
+    const { openPostgres } = await import('./postgres/postgres.ts')
+    return openPostgres({ url, publicUrl, caps, ...(connections ? { connections } : {}) })
+  }
+  if (url !== '' && !url.startsWith('sqlite:')) throw new Error(`There is no store for ${url.split(':')[0]}.`)
+  const { openSqlite } = await import('./sqlite/sqlite.ts')
+  const file = storeFile(url, home)
+  mkdirSync(home, { recursive: true, mode: 0o700 })
+  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
+  return openSqlite({ file, clock, publicUrl, caps, failed })
+}
+
+/** Of the SQLite database. */
+export function storeFile(url: string, home: string): string {
+  return url === '' ? path.join(home, 'assay.db') : path.resolve(url.slice('sqlite:'.length))
+}
+
+/** Copies the database into `folder` while a service may use it; answers with the copy's path. SQLite only. */
+export async function backupStore(input: { url: string; home: string; folder: string }): Promise<string> {
+  const { url, home, folder } = input
+  if (url !== '' && !url.startsWith('sqlite:'))
+    throw new AppError('conflict', 'Copy PostgreSQL with its own tools: pg_dump --format=custom.')
+  const { backupSqlite } = await import('./sqlite/backup.ts')
+  const target = path.join(folder, 'assay.db')
+  await backupSqlite(storeFile(url, home), target)
+  return target
+}

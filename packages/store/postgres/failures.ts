@@ -1,0 +1,99 @@
+/** What may go wrong between here and PostgreSQL, in the words of the contract. */
+import { AppError } from '@assay/model/errors'
+
+/** A database that cannot serve now, by SQLSTATE or its class: why, in words that tell clients nothing of the inside. */
+const UNUSABLE: Record<string, string> = {
+  '08': 'its connections break',
+  '25006': 'it takes no writes',
+  '25P03': 'it gave up waiting for this service',
+  '28': 'it does not let this service in',
+  '3D': 'it is not there',
+  '3F000': 'its schema is not there',
+  '42501': 'this service lacks a right',
+  '42703': 'its schema is not that of this program',
+  '42883': 'its schema is not that of this program',
+  '42P01': 'its schema is not that of this program',
+  '53': 'it is out of connections, memory or disk',
+  '55': 'it is closed, or what is asked for is locked',
+  '57': 'it is starting, stopping or overloaded',
+  '58': 'its system fails',
+  XX: 'it fails',
+}
+/** A serialization failure and a deadlock: the same again may succeed. */
+const REPEATABLE = new Set(['40001', '40P01'])
+/** What the driver itself says of a connection that is gone, and of a pool that gives none. */
+const BROKEN =
+  /connection terminated|connection ended|timeout (exceeded|expired)|read timeout|not queryable|client was closed|after calling end/i
+const SQLSTATE = /^[0-9A-Z]{5}$/
+
+export function unavailable(detail: string, cause?: unknown): AppError {
+  return new AppError('store_unavailable', detail, { retryAfter: 5, cause })
+}
+
+/** The database cannot be reached or used at all: nothing else that is asked of it would fare better. */
+export function isAway(error: unknown): boolean {
+  return error instanceof AppError && error.code === 'store_unavailable'
+}
+
+function codeOf(error: unknown): string {
+  const { code } = error as { code?: unknown }
+  return typeof code === 'string' ? code : ''
+}
+
+/** The statement was refused by the database: the connection itself is sound. */
+export function isFromDatabase(error: unknown): boolean {
+  return SQLSTATE.test(codeOf(error)) && error instanceof Error && 'severity' in error
+}
+
+export function isRepeatable(error: unknown): boolean {
+  return isFromDatabase(error) && REPEATABLE.has(codeOf(error))
+}
+
+/** It waited for a lock for as long as it may. */
+export function isLockTimeout(error: unknown): boolean {
+  return isFromDatabase(error) && codeOf(error) === '55P03'
+}
+
+/**
+ * A prepared statement is not known, is known already, or gives other columns than it did: a pooler hands connections
+ * on, or another version has migrated the schema. It is known before the statement does anything.
+ */
+export function isUnprepared(error: unknown): boolean {
+  return isFromDatabase(error) && ['26000', '42P05', '0A000'].includes(codeOf(error))
+}
+
+/** The connection broke, or could not be made. */
+export function isBroken(error: unknown): boolean {
+  if (!(error instanceof Error) || error instanceof AppError) return false
+  if (isFromDatabase(error)) return /^(08|57P)/.test(codeOf(error))
+  return 'syscall' in error || /^E[A-Z]+$/.test(codeOf(error)) || BROKEN.test(error.message)
+}
+
+/** The errors that mean something to a client, as AppErrors; others as they are. */
+export function translate(error: unknown): unknown {
+  if (isBroken(error)) return unavailable('The database cannot be reached: try again in a moment.', error)
+  if (!isFromDatabase(error)) return error
+  const code = codeOf(error)
+  if (code === '23503')
+    return new AppError('not_found', 'The workspace, or what this belongs to, does not exist any more.', {
+      cause: error,
+    })
+  if (code === '23505')
+    return new AppError('name_taken', 'The id or the value is taken: choose another.', { cause: error })
+  if (code === '22021')
+    return new AppError('invalid', 'A text holds the character U+0000, which PostgreSQL cannot keep.', {
+      cause: error,
+    })
+  // The only values that come from outside and have a form of their own are those in cursors.
+  if (/^22(007|008|003|P02)$/.test(code))
+    return new AppError('invalid', 'The cursor does not belong to this list: begin again without one.', {
+      errors: [{ path: 'cursor', message: 'must be a next_cursor of this list' }],
+      cause: error,
+    })
+  if (REPEATABLE.has(code))
+    return unavailable('Too many change the same at once: try again in a moment.', error)
+  const why = UNUSABLE[code] ?? UNUSABLE[code.slice(0, 2)]
+  return why === undefined
+    ? error
+    : unavailable(`The database cannot be used (${why}): try again in a moment.`, error)
+}

@@ -1,0 +1,92 @@
+/** For tests: fresh stores on one database, and time that passes by shifting what is stored. */
+
+import { systemClock } from '@assay/model/clock'
+import { Client } from 'pg'
+import { NO_CAPS } from '../caps.ts'
+import type { Harness } from '../conformance/conformance.ts'
+import { openStore } from '../open.ts'
+import type { Store } from '../store.ts'
+
+export function open(url: string, caps = NO_CAPS): Promise<Store> {
+  return openStore({ url, home: '', clock: systemClock, publicUrl: 'https://assay.example', caps })
+}
+
+export async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client({ connectionString: url })
+  client.on('error', () => undefined)
+  await client.connect()
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}
+
+/** Rows of jobs that sessions which have ended have read, out of the table and its indexes. */
+export async function jobsRead(client: Client): Promise<number> {
+  await client.query('SELECT pg_stat_clear_snapshot()')
+  const { rows } = await client.query<{ read: number }>(
+    `SELECT (seq_tup_read + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname = 'jobs'))::int AS read
+     FROM pg_stat_user_tables WHERE relname = 'jobs'`,
+  )
+  return rows[0]!.read
+}
+
+/** Every row of every table, but which migrations were applied. Deleting few rows is faster than truncating. */
+const EMPTY = `
+  DELETE FROM webhooks; DELETE FROM events; DELETE FROM insights; DELETE FROM jobs; DELETE FROM template_versions;
+  DELETE FROM schedules; DELETE FROM audit; DELETE FROM connections; DELETE FROM templates; DELETE FROM tokens; DELETE FROM users; DELETE FROM workspaces;
+  DELETE FROM nodes; DELETE FROM idempotency_keys; DELETE FROM settings; DELETE FROM allowances`
+
+/** Statements that move every stored time back, so that all is as it will be after a while. */
+const SHIFTS = `
+  SELECT table_name, format('UPDATE %I SET %s', table_name,
+    string_agg(format('%1$I = %1$I - $1 * interval ''1 ms''', column_name), ', ')) AS sql
+  FROM information_schema.columns
+  WHERE table_schema = 'public' AND data_type = 'timestamp with time zone' AND table_name <> 'migrations'
+  GROUP BY table_name`
+/** Hours are keys there: moved at once, one would meet another that has not moved yet. */
+const KEYED = 'attempt_counts'
+const FAR_MS = 1e13
+const SHIFT_RATES = 'UPDATE webhooks SET rate_at = rate_at - $1::float8'
+const SHIFT_SECRETS = `
+  UPDATE webhooks SET secrets = (
+    SELECT json_agg(json_build_object('sealed', one->'sealed', 'expires_at',
+      to_char((one->>'expires_at')::timestamptz AT TIME ZONE 'UTC' - $1 * interval '1 ms',
+        'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
+    FROM json_array_elements(secrets) AS one)`
+
+/** A store on the emptied database, which must have been migrated. */
+export async function fresh(url: string): Promise<Harness> {
+  const client = new Client({ connectionString: url })
+  client.on('error', () => undefined)
+  await client.connect()
+  await client.query(EMPTY)
+  const { rows: times } = await client.query<{ now: number }>(
+    'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now',
+  )
+  const ahead = times[0]!.now - Date.now()
+  let shifts: { table_name: string; sql: string }[] | undefined
+  let store = await open(url)
+  return {
+    store,
+    now: () => Date.now() + ahead,
+    async elapse(ms) {
+      // Asked where time passes only: it takes as long as emptying every table.
+      shifts ??= (await client.query<{ table_name: string; sql: string }>(SHIFTS)).rows
+      for (const { table_name, sql } of shifts)
+        for (const by of table_name === KEYED ? [ms + FAR_MS, -FAR_MS] : [ms]) await client.query(sql, [by])
+      await client.query(SHIFT_RATES, [ms])
+      await client.query(SHIFT_SECRETS, [ms])
+    },
+    async reopen(caps) {
+      await store.close()
+      store = await open(url, caps)
+      return store
+    },
+    async close() {
+      await store.close()
+      await client.end().catch(() => undefined)
+    },
+  }
+}

@@ -1,0 +1,60 @@
+/**
+ * Reads of single jobs, gathered: what is asked in one turn of the event loop, or while as many questions are under way
+ * as may be, is one question. Each is asked of the database after it was asked of us, so none is answered with less
+ * than it would have been alone; a poll of the status by many clients costs a fraction of a question each.
+ */
+import type { Job } from '@assay/model/job'
+import { type OwnedJob, shown } from '../job-move.ts'
+import type { Store } from '../store.ts'
+import type { Connection } from './connection.ts'
+
+interface Waiting {
+  workspace_id: string
+  assignment_id: string
+  resolve(job: Job | null): void
+  reject(error: unknown): void
+}
+
+/** Questions at once: one that is slow does not hold up all. */
+const FLIGHTS_MOST = 3
+const IDS_MOST = 100
+
+export function gatherReads(connection: Pick<Connection, 'read'>): Store['getJob'] {
+  const waiting: Waiting[] = []
+  let flights = 0
+  let scheduled = false
+
+  async function ask(asked: Waiting[]): Promise<void> {
+    try {
+      const ids = [...new Set(asked.map(({ assignment_id }) => assignment_id))]
+      const rows = await connection.read((from) =>
+        from.all<OwnedJob>('SELECT * FROM jobs WHERE assignment_id = ANY ($1::text[])', ids),
+      )
+      const jobs = new Map(rows.map((row) => [row.assignment_id, shown(row)]))
+      for (const { workspace_id, assignment_id, resolve } of asked) {
+        const job = jobs.get(assignment_id)
+        resolve(job?.workspace_id === workspace_id ? job : null)
+      }
+    } catch (error) {
+      for (const { reject } of asked) reject(error)
+    }
+    flights -= 1
+    depart()
+  }
+
+  function depart(): void {
+    scheduled = false
+    while (waiting.length > 0 && flights < FLIGHTS_MOST) {
+      flights += 1
+      void ask(waiting.splice(0, IDS_MOST))
+    }
+  }
+
+  return ({ workspace_id, assignment_id }) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ workspace_id, assignment_id, resolve, reject })
+      if (scheduled) return
+      scheduled = true
+      setImmediate(depart)
+    })
+}

@@ -1,0 +1,289 @@
+/**
+ * The store on PostgreSQL (14 and later): the contract, method by method. Many processes share one database, which is
+ * the distributed engine: row locks, its clock, its transactions. Nothing is concluded from what this process knows.
+ */
+import type { NewAuditRecord } from '@assay/model/audit'
+import type { JobCaps } from '../caps.ts'
+import { inSteps, untilDone } from '../steps.ts'
+import type { Input, NewRecovery, Store } from '../store.ts'
+import * as accounts from './accounts.ts'
+import * as allowances from './allowances.ts'
+import * as audit from './audit.ts'
+import * as batches from './batches.ts'
+import * as claims from './claims.ts'
+import {
+  type Connection,
+  type Context,
+  connect,
+  OUT_OF_INDEXES,
+  type Session,
+  type Transaction,
+} from './connection.ts'
+import * as connections from './connections.ts'
+import * as deliveries from './deliveries.ts'
+import * as erasure from './erasure.ts'
+import { listEvents } from './events.ts'
+import * as idempotency from './idempotency.ts'
+import { createJobBatch } from './job-batch.ts'
+import { gatherReads } from './job-reads.ts'
+import * as jobs from './jobs.ts'
+import * as links from './links.ts'
+import * as narratives from './narratives.ts'
+import * as nodes from './nodes.ts'
+import { prune } from './prune.ts'
+import * as recoveries from './recoveries.ts'
+import * as schedules from './schedules.ts'
+import { migratePostgres, requireSchema } from './schema.ts'
+import * as sending from './sending.ts'
+import * as settings from './settings.ts'
+import { createSettling } from './settling.ts'
+import * as templates from './templates.ts'
+import * as webhooks from './webhooks.ts'
+
+export interface PostgresOptions {
+  /** postgres://USER:PASSWORD@HOST/DATABASE */
+  url: string
+  publicUrl: string | null
+  caps: JobCaps
+  /** That requests and work share, 10 unless given; a few more are for what must not wait for them. */
+  connections?: number
+}
+
+/** Opens (and brings up to date) the database. Throws `store_unavailable` where it cannot be reached. */
+export async function openPostgres({ url, connections: size, ...context }: PostgresOptions): Promise<Store> {
+  await migratePostgres(url)
+  const connection = connect(url, context, size)
+  try {
+    await connection.write(accounts.ensureDefaultWorkspace)
+    return postgresStore(connection, context)
+  } catch (error) {
+    await connection.close()
+    throw error
+  }
+}
+
+/** Rows that one question may look at. */
+const STEP = 2000
+
+async function countMissing(from: Session, input: Omit<NewRecovery, 'recovery_id'>) {
+  const begun = await recoveries.beginWalk(from, input)
+  let count = 0
+  let walk = begun
+  while (walk) {
+    const step = await recoveries.stepWalk(from, walk, STEP)
+    count += step.events.length
+    walk = step.rest
+  }
+  return begun && { walk: begun, count }
+}
+
+/** Each is one question to the database, or several that need not agree. */
+const READS = {
+  getWorkspace: accounts.getWorkspace,
+  listWorkspaces: accounts.listWorkspaces,
+  findUser: accounts.findUser,
+  listUsers: accounts.listUsers,
+  findToken: accounts.findToken,
+  listTokens: accounts.listTokens,
+  getTemplate: templates.getTemplate,
+  listTemplates: templates.listTemplates,
+  getTemplateVersion: templates.getTemplateVersion,
+  getConnection: (from: Session, input: Input<'getConnection'>) => connections.getConnection(from, input),
+  listConnections: connections.listConnections,
+  listJobs: jobs.listJobs,
+  getInsight: jobs.getInsight,
+  findLink: links.findLink,
+  listLinks: links.listLinks,
+  getNarrative: narratives.getNarrative,
+  listNodes: nodes.listNodes,
+  getWebhook: (from: Session, input: Input<'getWebhook'>) => webhooks.getWebhook(from, input),
+  listWebhooks: webhooks.listWebhooks,
+  getDelivery: deliveries.getDelivery,
+  listDeliveries: deliveries.listDeliveries,
+  listAudit: audit.listAudit,
+  countBatch: batches.countBatch,
+  getSchedule: schedules.getSchedule,
+  listSchedules: schedules.listSchedules,
+  listEvents,
+  getRecovery: recoveries.getRecovery,
+  webhookStats: recoveries.webhookStats,
+  ping: (from: Session) => requireSchema(from),
+  async countRecoverable(from: Session, input: Input<'countRecoverable'>) {
+    const missing = await countMissing(from, input)
+    return missing && missing.count
+  },
+}
+
+/** Each is a transaction that writes nothing: its plans need one to be told of. */
+const COUNTS = {
+  async counts(tx: Transaction) {
+    await tx.run(OUT_OF_INDEXES)
+    return {
+      jobs: await jobs.countJobs(tx),
+      deliveries: await deliveries.countDeliveries(tx),
+      webhooks: await webhooks.countWebhooks(tx),
+    }
+  },
+}
+
+/** Each is one transaction and resolves after its commit. */
+const WRITES = {
+  keepOnce: settings.keepOnce,
+  keepNarrative: narratives.keepNarrative,
+  prune,
+  takeAllowances: allowances.takeAllowances,
+  returnAllowances: allowances.returnAllowances,
+  createWorkspace: accounts.createWorkspace,
+  updateWorkspace: accounts.updateWorkspace,
+  createUser: accounts.createUser,
+  deleteUser: accounts.deleteUser,
+  createToken: accounts.createToken,
+  deleteToken: accounts.deleteToken,
+  putTemplate: templates.putTemplate,
+  deleteTemplate: templates.deleteTemplate,
+  createConnection: connections.createConnection,
+  updateConnection: connections.updateConnection,
+  deleteConnection: connections.deleteConnection,
+  createJob: jobs.createJob,
+  queueJob: jobs.queueJob,
+  cancelJob: jobs.cancelJob,
+  deleteJob: jobs.deleteJob,
+  createLink: links.createLink,
+  deleteLink: links.deleteLink,
+  countOpenings: links.countOpenings,
+  loseJob: claims.loseJob,
+  releaseJobs: claims.releaseJobs,
+  reportProgress: nodes.reportProgress,
+  removeNode: nodes.removeNode,
+  reapNodes: nodes.reapNodes,
+  giveBackUnknown: nodes.giveBackUnknown,
+  createWebhook: webhooks.createWebhook,
+  rotateSecret: webhooks.rotateSecret,
+  sendEvent: sending.sendEvent,
+  redeliver: deliveries.redeliver,
+  advanceRecoveries: recoveries.advanceRecoveries,
+  writeAudit: audit.writeAudit,
+  pruneAudit: audit.pruneAudit,
+  eraseUser: erasure.eraseUser,
+  createJobs: batches.createJobs,
+  createSchedule: schedules.createSchedule,
+  updateSchedule: schedules.updateSchedule,
+  deleteSchedule: schedules.deleteSchedule,
+  claimSchedules: schedules.claimSchedules,
+  settleSchedule: schedules.settleSchedule,
+  runSchedule: schedules.runSchedule,
+  startIdempotent: idempotency.startIdempotent,
+  endIdempotent: idempotency.endIdempotent,
+}
+
+/** Without these a node is given up. */
+const FIRST = {
+  registerNode: nodes.registerNode,
+  renewNode: nodes.renewNode,
+}
+
+type Work = (session: Transaction, ...input: never[]) => Promise<unknown>
+type Bound<Methods> = {
+  [Name in keyof Methods]: Methods[Name] extends (session: Transaction, ...input: infer In) => infer Out
+    ? (...input: In) => Out
+    : never
+}
+
+function bind<Methods extends Record<string, Work>>(
+  methods: Methods,
+  run: (work: (session: Transaction) => Promise<unknown>) => Promise<unknown>,
+): Bound<Methods> {
+  const bound = Object.entries(methods).map(([name, work]) => [
+    name,
+    (...input: never[]) => run((session) => work(session, ...input)),
+  ])
+  return Object.fromEntries(bound) as Bound<Methods>
+}
+
+type SlowWrites = Pick<
+  Store,
+  'updateWebhook' | 'deleteWebhook' | 'cancelPending' | 'createRecovery' | 'deleteWorkspace'
+>
+
+/** Writes of many rows: others have their turn between the transactions. `change` writes what is decisive. */
+function writesInSteps({ read, write }: Connection, change: Connection['write'] = write): SlowWrites {
+  return {
+    async updateWebhook(input) {
+      if (input.patch.status === 'enabled')
+        await inSteps((most) => write((tx) => webhooks.prepareEnabling(tx, input, most)))
+      return change((tx) => webhooks.updateWebhook(tx, input))
+    },
+    async deleteWebhook(key) {
+      await inSteps((most) => write((tx) => webhooks.emptyWebhook(tx, key, most)))
+      return change((tx) => webhooks.deleteWebhook(tx, key))
+    },
+    async deleteWorkspace(workspace_id) {
+      if (!(await change((tx) => erasure.closeWorkspace(tx, workspace_id)))) return false
+      await untilDone((most) => write((tx) => erasure.emptyWorkspace(tx, workspace_id, most)))
+      return true
+    },
+    async cancelPending(input) {
+      await change((tx) => deliveries.endPending(tx, input))
+      return inSteps((most) => write((tx) => deliveries.cancelPending(tx, input, most)))
+    },
+    async createRecovery(input) {
+      const missing = await read((from) => countMissing(from, input))
+      return missing && change((tx) => recoveries.insertRecovery(tx, input, missing.walk, missing.count))
+    },
+  }
+}
+
+/** A store for one request, whose changes tell of it. Its methods are made once and find the record by `this`. */
+interface Audited {
+  record: NewAuditRecord
+  written: boolean
+}
+
+function auditedMethods(connection: Connection, store: Store): Store {
+  const methods: Record<string, unknown> = {}
+  const change = async <T>(audited: Audited, work: (tx: Transaction) => Promise<T>): Promise<T> => {
+    const value = await connection.write(async (tx) => {
+      const made = await work(tx)
+      if (!audited.written && made !== null && made !== false) await audit.writeAudit(tx, [audited.record])
+      return made
+    })
+    if (value !== null && value !== false) audited.written = true
+    return value
+  }
+  for (const [name, work] of Object.entries(WRITES) as [string, Work][])
+    methods[name] = function audited(this: Audited, ...input: never[]) {
+      return change(this, (tx) => work(tx, ...input))
+    }
+  const slow = (audited: Audited) => writesInSteps(connection, (work) => change(audited, work))
+  for (const name of Object.keys(writesInSteps(connection)) as (keyof SlowWrites)[])
+    methods[name] = function audited(this: Audited, input: never) {
+      return slow(this)[name](input)
+    }
+  return Object.assign(Object.create(store) as Store, methods)
+}
+
+function postgresStore(connection: Connection, context: Context): Store {
+  const settling = createSettling(connection.writeBeside, sending.recordAttempts)
+  const store: Store = {
+    kind: 'postgres',
+    // Other processes write, too.
+    onJobChange: () => false,
+    ...bind(READS, (work) => connection.read(work as (session: Session) => Promise<unknown>)),
+    ...bind(COUNTS, (work) => connection.write(work, 'read')),
+    ...bind(WRITES, (work) => connection.write(work)),
+    ...bind(FIRST, connection.writeFirst),
+    ...createJobBatch(connection, context),
+    getJob: gatherReads(connection),
+    audited: (record) => Object.assign(Object.create(audited) as Store, { record, written: false }),
+    subscribe: connection.subscribe,
+    connections: connection.usage,
+    close: connection.close,
+    recordAttempts: settling.record,
+    recordAttempt: async (outcome) => (await settling.record([outcome]))[0]!,
+    ...writesInSteps(connection),
+    releaseDeliveries: (claims) => settling.follow((tx) => sending.releaseDeliveries(tx, claims)),
+    claimDeliveries: (input) => settling.follow((tx) => sending.claimDeliveries(tx, input)),
+  }
+  const audited = auditedMethods(connection, store)
+  return store
+}

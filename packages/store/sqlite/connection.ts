@@ -1,0 +1,236 @@
+/**
+ * One connection to the database, and what every store function needs of it: statements prepared once, time, the
+ * group commit, hints after the commit, and errors in the words of the contract.
+ */
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { type Clock, iso } from '@assay/model/clock'
+import { AppError } from '@assay/model/errors'
+import type { JobCaps } from '../caps.ts'
+import type { Hint } from '../store.ts'
+import { groupCommit } from './group-commit.ts'
+import { openLog } from './log.ts'
+
+export type Parameters = SQLInputValue[] | [Record<string, SQLInputValue>]
+
+export interface Connection {
+  readonly db: DatabaseSync
+  readonly clock: Clock
+  /** For `result_url` in events. */
+  readonly publicUrl: string | null
+  /** For workspaces that have none of their own. */
+  readonly caps: JobCaps
+  /** Now, as it is stored. */
+  now(): string
+  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows what the SQL yields
+  one<Row>(sql: string, ...parameters: Parameters): Row | undefined
+  all<Row>(sql: string, ...parameters: Parameters): Row[]
+  /** As `one` and `all`, each row as an array of its columns: for many, whose objects cost as much as their rows. */
+  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows what the SQL yields
+  tuple<Row extends unknown[]>(sql: string, ...parameters: Parameters): Row | undefined
+  tuples<Row extends unknown[]>(sql: string, ...parameters: Parameters): Row[]
+  /** Answers how many rows changed. */
+  run(sql: string, ...parameters: Parameters): number
+  /** Only within a write: given to the listeners after the commit. */
+  hint(hint: Hint): void
+  /** One transaction; resolves once it is durable. */
+  write<T>(work: () => T): Promise<T>
+  /** As `write`, after all others of its commit. */
+  writeLast<T>(work: () => T): Promise<T>
+  /** As `write`: all inputs that are given to the same `work` for one commit are one call. */
+  join<In, Out>(work: (inputs: In[]) => Out[], input: In): Promise<Out>
+  /** Reads at once. Where a commit is not yet durable it resolves when that is: nobody is told what might be lost. */
+  read<T>(work: () => T): Promise<T>
+  subscribe(listener: (hint: Hint) => void): () => void
+  /** Each job whose row is written, at once, whether it is then committed or undone. */
+  onJobChange(changed: (assignment_id: string) => void): void
+  /** Resolves once all that was written is durable. False: the disk has failed, and only another process may go on. */
+  close(): Promise<boolean>
+}
+
+export interface ConnectionOptions {
+  /** The database; its log lies beside it. */
+  file: string
+  clock: Clock
+  publicUrl: string | null
+  caps: JobCaps
+  failed?: ((error: AppError) => void) | undefined
+}
+
+/** https://www.sqlite.org/rescode.html: what is wrong with the database, not with the statement. */
+const UNUSABLE = new Map([
+  [5, 'it is locked by another program'],
+  [7, 'memory is exhausted'],
+  [8, 'it is read-only'],
+  [10, 'reading or writing the disk failed'],
+  [11, 'it is damaged'],
+  [13, 'the disk is full'],
+  [14, 'it cannot be opened'],
+  [26, 'it is not an SQLite database'],
+])
+const FOREIGN_KEY = 787
+/** A trigger refuses: only of a workspace that is being deleted. */
+const TRIGGER = 1811
+const PRIMARY_KEY = 1555
+const UNIQUE = 2067
+
+/** The errors of SQLite that mean something to a client, as AppErrors; others as they are. */
+export function translate(error: unknown): unknown {
+  const { errcode: code, code: name } = error as { errcode?: unknown; code?: unknown }
+  if (name === 'ERR_INVALID_STATE') return unavailable('The store is closed.', error)
+  if (typeof code !== 'number') return error
+  if (code === FOREIGN_KEY || code === TRIGGER)
+    return new AppError('not_found', 'The workspace does not exist any more.', { cause: error })
+  if (code === PRIMARY_KEY || code === UNIQUE)
+    return new AppError('name_taken', 'The id or the value is taken: choose another.', { cause: error })
+  const reason = UNUSABLE.get(code & 0xff)
+  return reason === undefined ? error : unavailable(`The database cannot be used: ${reason}.`, error)
+}
+
+export function unavailable(detail: string, cause?: unknown): AppError {
+  return new AppError('store_unavailable', detail, { retryAfter: 5, cause })
+}
+
+function diskFailed(error: unknown): AppError {
+  const { code = 'unknown' } = error as NodeJS.ErrnoException
+  return unavailable(
+    `The disk failed to keep what was written (${code}). Nothing is read or written any more: look at the disk, then ` +
+      'restart the service. All that was acknowledged is kept.',
+    error,
+  )
+}
+
+function refuse(error: unknown): unknown {
+  const translated = translate(error)
+  return translated instanceof AppError
+    ? translated
+    : unavailable(`The write was not kept: ${(error as Error).message}`, error)
+}
+
+export function openDatabase(file: string): DatabaseSync {
+  const db = new DatabaseSync(file, { timeout: 2000 })
+  // NORMAL, and no checkpoint by itself: what makes commits durable is in log.ts. 4 MB of cache: what lies beside it comes from the system's.
+  db.exec(`PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0; PRAGMA foreign_keys = ON;
+    PRAGMA cache_size = -4000; PRAGMA temp_store = MEMORY; PRAGMA journal_size_limit = 67108864;`)
+  const mode = db.prepare('PRAGMA journal_mode = WAL').get() as { journal_mode: string }
+  if (mode.journal_mode === 'wal') return db
+  db.close()
+  throw unavailable(
+    `The database ${file} cannot be kept with a write-ahead log: put it on a local disk (ASSAY_HOME).`,
+  )
+}
+
+function statements(db: DatabaseSync, arrays = false): (sql: string) => StatementSync {
+  const prepared = new Map<string, StatementSync>()
+  return (sql) => {
+    const known = prepared.get(sql)
+    if (known) return known
+    const statement = db.prepare(sql)
+    statement.setReturnArrays(arrays)
+    prepared.set(sql, statement)
+    return statement
+  }
+}
+
+type Queries = Pick<Connection, 'one' | 'all' | 'tuple' | 'tuples' | 'run'>
+
+function queries(db: DatabaseSync): Queries {
+  const statement = statements(db)
+  const arrays = statements(db, true)
+  return {
+    // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows what the SQL yields
+    one: <Row>(sql: string, ...parameters: Parameters) =>
+      statement(sql).get(...(parameters as SQLInputValue[])) as Row | undefined,
+    all: <Row>(sql: string, ...parameters: Parameters) =>
+      statement(sql).all(...(parameters as SQLInputValue[])) as Row[],
+    // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows what the SQL yields
+    tuple: <Row extends unknown[]>(sql: string, ...parameters: Parameters) =>
+      arrays(sql).get(...(parameters as SQLInputValue[])) as unknown as Row | undefined,
+    // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows what the SQL yields
+    tuples: <Row extends unknown[]>(sql: string, ...parameters: Parameters) =>
+      arrays(sql).all(...(parameters as SQLInputValue[])) as unknown as Row[],
+    run: (sql, ...parameters) => Number(statement(sql).run(...(parameters as SQLInputValue[])).changes),
+  }
+}
+
+/** Triggers, so that no writer of jobs can forget to tell. */
+function watchJobs(db: DatabaseSync): (changed: (assignment_id: string) => void) => void {
+  const listeners: ((assignment_id: string) => void)[] = []
+  db.function('tell_job_change', (assignment_id) => {
+    for (const changed of listeners) changed(assignment_id as string)
+    return null
+  })
+  db.exec(`
+    CREATE TEMP TRIGGER job_updated AFTER UPDATE ON jobs BEGIN SELECT tell_job_change(old.assignment_id); END;
+    CREATE TEMP TRIGGER job_deleted AFTER DELETE ON jobs BEGIN SELECT tell_job_change(old.assignment_id); END;`)
+  return (changed) => void listeners.push(changed)
+}
+
+async function translated<T>(written: Promise<T>): Promise<T> {
+  try {
+    return await written
+  } catch (error) {
+    throw translate(error)
+  }
+}
+
+export async function connect(db: DatabaseSync, options: ConnectionOptions): Promise<Connection> {
+  const { file, clock, publicUrl, caps } = options
+  const log = await openLog(db, file)
+  let failed = false
+  const listeners = new Set<(hint: Hint) => void>()
+  const hints = new Map<Hint['topic'], Map<string, Hint>>()
+  const commits = groupCommit(db, {
+    log,
+    refuse,
+    committed() {
+      const given = [...hints.values()].flatMap((of) => [...of.values()])
+      hints.clear()
+      for (const hint of given) for (const listener of listeners) listener(hint)
+    },
+    lost: () => hints.clear(),
+    failed(reason) {
+      const error = diskFailed(reason)
+      failed = true
+      log.abandon()
+      options.failed?.(error)
+      return error
+    },
+  })
+  return {
+    db,
+    clock,
+    publicUrl,
+    caps,
+    now: () => iso(clock.now()),
+    ...queries(db),
+    hint(hint) {
+      const of = 'assignment_id' in hint ? hint.assignment_id : 'delivery_id' in hint ? hint.delivery_id : ''
+      const known = hints.get(hint.topic)
+      if (known) known.set(of, hint)
+      else hints.set(hint.topic, new Map([[of, hint]]))
+    },
+    write: (work) => translated(commits.write(work)),
+    writeLast: (work) => translated(commits.writeLast(work)),
+    join: (work, input) => translated(commits.join(work, input)),
+    async read(work) {
+      try {
+        return work()
+      } catch (error) {
+        throw translate(error)
+      } finally {
+        if (commits.syncing) await commits.syncing
+      }
+    },
+    onJobChange: watchJobs(db),
+    subscribe(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    async close() {
+      await commits.end()
+      log.close()
+      db.close()
+      return !failed
+    },
+  }
+}

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { FakeClock } from '@assay/model/clock'
+import { NO_CAPS } from '../caps.ts'
+import { conformance, type Harness } from '../conformance/conformance.ts'
+import { NODE, outcome, send } from '../conformance/given.ts'
+import { type Fill, STEP_TESTS } from '../conformance/steps.ts'
+import { openStore } from '../open.ts'
+
+// Notes how SQLite runs each statement that the suite makes it prepare.
+const plans = new Map<string, string[]>()
+const { prepare } = DatabaseSync.prototype
+DatabaseSync.prototype.prepare = function notePlan(sql, options) {
+  if (/^\s*(SELECT|UPDATE|DELETE|WITH)/.test(sql)) {
+    const steps = prepare.call(this, `EXPLAIN QUERY PLAN ${sql}`).all()
+    plans.set(
+      sql,
+      steps.map(({ detail }) => String(detail)),
+    )
+  }
+  return prepare.call(this, sql, options)
+}
+
+async function open(): Promise<Harness> {
+  const home = await mkdtemp(path.join(tmpdir(), 'assay-store-'))
+  const clock = new FakeClock()
+  const openHome = (caps = NO_CAPS) =>
+    openStore({ url: '', home, clock, publicUrl: 'https://assay.example', caps })
+  let store = await openHome()
+  return {
+    store,
+    now: () => clock.now(),
+    async elapse(ms) {
+      clock.advance(ms)
+    },
+    async reopen(caps) {
+      await store.close()
+      store = await openHome(caps)
+      return store
+    },
+    async close() {
+      await store.close()
+      await rm(home, { recursive: true })
+    },
+  }
+}
+
+conformance('SQLite', open)
+
+/** Test events; those that are to wait have failed once, in one run. */
+const fillOf =
+  (store: Harness['store']): Fill =>
+  async (webhook, count, waitMs) => {
+    await Promise.all(Array.from({ length: count }, () => send(store, webhook)))
+    if (waitMs === 0) return
+    const runs = new Map([[webhook.webhook_id, count]])
+    const next = { status: 'pending' as const, wait_ms: waitMs }
+    const claimed = await store.claimDeliveries({ node_id: NODE, limit: 100, runs })
+    await Promise.all(claimed.map((one) => store.recordAttempt(outcome(one, { next }))))
+  }
+
+for (const [title, run] of Object.entries(STEP_TESTS))
+  test(`SQLite ${title}`, async () => {
+    const harness = await open()
+    await run(harness.store, fillOf(harness.store))
+    await harness.close()
+  })
+
+/** Few rows by nature, a list that was given, or an index read in order up to a limit. */
+const MAY_BE_SCANNED =
+  /^SCAN (CONSTANT ROW|(json_each|given) VIRTUAL TABLE|migrations|nodes|lanes|levels|looked_at$|\(subquery|workspaces USING( COVERING)? INDEX|webhooks( USING COVERING INDEX|$)|recoveries|template_versions USING COVERING|deliveries USING COVERING INDEX deliveries_due)/
+
+test('no statement of the store reads a table from end to end', () => {
+  const scans = [...plans].flatMap(([sql, steps]) =>
+    steps
+      .filter((step) => step.startsWith('SCAN') && !MAY_BE_SCANNED.test(step))
+      .map((step) => `${step}: ${sql}`),
+  )
+  assert.deepEqual(scans, [])
+  assert.ok(plans.size > 80, `${plans.size} statements`)
+})
+
+test('lists and claims come sorted out of an index', () => {
+  const sorted = [...plans].filter(([, steps]) => steps.some((step) => step.includes('FOR ORDER BY')))
+  assert.deepEqual(
+    // The deliveries of one job are few.
+    sorted.map(([sql]) => sql).filter((sql) => !sql.includes('WHERE workspace_id = ? AND assignment_id = ?')),
+    ['SELECT * FROM nodes ORDER BY started_at, node_id'],
+  )
+})
