@@ -101,10 +101,12 @@ test('says which sources and blocks are read, as they were named', async () => {
 })
 
 test('a table of a WITH is known where it is in reach and nowhere else', async () => {
-  await reads('with duckdb_settings as (select 1) from duckdb_settings')
+  await reads('with settings as (select 1) from settings')
+  await refusal('select (with settings as (select 1) select 1 from settings), (select value from settings)')
   await refusal(
     'select (with duckdb_settings as (select 1) select 1 from duckdb_settings), (select value from duckdb_settings)',
   )
+  await refusal('with recursive x as (select * from x union all select * from x where false) from x')
   await refusal('with a as (from b), b as (select 1) from a')
   await refusal('with pg_class as (from pg_class) from pg_class')
 })

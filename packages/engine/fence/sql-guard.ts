@@ -107,8 +107,17 @@ function position(sql: string, offset: number): { line: number; column: number }
   return { line: before.length, column: before.at(-1)!.length + 1 }
 }
 
-/** The scope in which a name after FROM is looked up: lower case -> as declared, null for a CTE. */
+/** The scope in which a name after FROM is looked up: folded -> as declared, null for a table of a WITH. */
 type Scope = ReadonlyMap<string, string | null>
+
+/** DuckDB folds the letters of ASCII alone. toLowerCase() would also make "k" of the Kelvin sign, for one. */
+const fold = (name: string): string => name.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
+
+/**
+ * The names of DuckDB's own views, which are in reach everywhere without a schema. A table of a WITH may not bear one:
+ * wherever DuckDB saw its scope narrower than this guard does, the name would give the view.
+ */
+const CATALOG = /^(duckdb|information_schema|pg|pragma|sqlite)(_|$)/
 
 function walk(value: unknown, scope: Scope, state: Walk, at: number, depth: number): void {
   if (depth > DEPTH_MAX)
@@ -141,7 +150,7 @@ function expression(node: TreeNode, scope: Scope, state: Walk, at: number, depth
 }
 
 function functionCall(node: TreeNode, state: Walk, at: number): void {
-  const name = String(node.function_name).toLowerCase()
+  const name = fold(String(node.function_name))
   if (!ALLOWED_FUNCTIONS.has(name)) state.refuse(`${name}() is not allowed in SQL blocks.`, PURE, at)
   const given = Array.isArray(node.children) ? (node.children as TreeNode[]) : []
   if (given.length < (LEAST_ARGUMENTS.get(name) ?? 0)) {
@@ -149,7 +158,7 @@ function functionCall(node: TreeNode, state: Walk, at: number): void {
   }
   if (AGGREGATES_BY_NAME.has(name)) {
     const inner = (given[1]?.value as { value?: unknown } | undefined)?.value
-    if (typeof inner !== 'string' || !ALLOWED_FUNCTIONS.has(inner.toLowerCase())) {
+    if (typeof inner !== 'string' || !ALLOWED_FUNCTIONS.has(fold(inner))) {
       state.refuse(`${name}() may only call an allowed aggregate, named as text.`, PURE, at)
     }
   }
@@ -157,8 +166,8 @@ function functionCall(node: TreeNode, state: Walk, at: number): void {
 
 function columnReference(node: TreeNode, state: Walk, at: number): void {
   const parts = node.column_names as string[]
-  const name = parts[0]?.toLowerCase()
-  if (parts.length === 1 && name !== undefined && SESSION_COLUMNS.has(name)) state.session.push({ name, at })
+  const name = fold(parts[0] ?? '')
+  if (parts.length === 1 && SESSION_COLUMNS.has(name)) state.session.push({ name, at })
 }
 
 /** A query node, a table or a modifier. */
@@ -179,13 +188,11 @@ function part(node: TreeNode, scope: Scope, state: Walk, at: number, depth: numb
   if (type === 'TABLE_FUNCTION') return tableFunction(node, scope, state, at, depth)
   const { cte_map: ctes, expected_types: _types, ...rest } = node
   const inner = ctes ? withTables(ctes as TreeNode, scope, state, at, depth) : scope
-  children(
-    rest,
-    type === 'RECURSIVE_CTE_NODE' ? named(inner, String(node.cte_name)) : inner,
-    state,
-    at,
-    depth,
-  )
+  if (type !== 'RECURSIVE_CTE_NODE') return children(rest, inner, state, at, depth)
+  // The table itself is in reach of the part that repeats and of nothing else.
+  const { right, ...once } = rest
+  children(once, inner, state, at, depth)
+  walk(right, named(inner, String(node.cte_name), state, at), state, at, depth + 1)
 }
 
 /** Walks the tables of a WITH, each in reach of those before it, and gives the scope of what follows. */
@@ -193,19 +200,28 @@ function withTables(ctes: TreeNode, scope: Scope, state: Walk, at: number, depth
   let inner = scope
   for (const { key, value } of (ctes.map ?? []) as { key: string; value: TreeNode }[]) {
     walk(value, inner, state, at, depth + 1)
-    inner = named(inner, key)
+    inner = named(inner, key, state, at)
   }
   return inner
 }
 
-function named(scope: Scope, name: string): Scope {
-  return new Map([...scope, [name.toLowerCase(), null]])
+/** The scope with a table of a WITH in it. */
+function named(scope: Scope, name: string, state: Walk, at: number): Scope {
+  const folded = fold(name)
+  if (CATALOG.test(folded)) {
+    state.refuse(
+      `${JSON.stringify(name)} is a name of the engine's own catalog.`,
+      'Rename this table of the WITH.',
+      at,
+    )
+  }
+  return new Map([...scope, [folded, null]])
 }
 
 function baseTable(node: TreeNode, scope: Scope, state: Walk, at: number): void {
   const { catalog_name: catalog, schema_name: schema, table_name: table } = node as Record<string, string>
   const name = [catalog, schema, table].filter(Boolean).join('.')
-  const found = catalog || schema || node.at_clause ? undefined : scope.get(String(table).toLowerCase())
+  const found = catalog || schema || node.at_clause ? undefined : scope.get(fold(String(table)))
   if (found === undefined) {
     const known = [...new Set([...scope.values()].filter((one) => one !== null))]
     const list = known.length > 0 ? ` There are: ${known.join(', ')}.` : ''
@@ -220,7 +236,7 @@ function baseTable(node: TreeNode, scope: Scope, state: Walk, at: number): void 
 
 function tableFunction(node: TreeNode, scope: Scope, state: Walk, at: number, depth: number): void {
   const call = node.function as TreeNode
-  const name = String(call.function_name).toLowerCase()
+  const name = fold(String(call.function_name))
   if (call.class !== 'FUNCTION' || !ALLOWED_TABLE_FUNCTIONS.has(name)) {
     state.refuse(
       `${name}() is not allowed in SQL blocks.`,
@@ -252,7 +268,7 @@ function judgeTree(sql: string, tree: TreeNode, names: readonly string[]): Verdi
     if (statements.length !== 1) {
       state.refuse(`A block holds one statement, this one holds ${statements.length}.`, SELECT_ONLY, 0)
     }
-    walk(statements, new Map(names.map((name) => [name.toLowerCase(), name])), state, 0, 0)
+    walk(statements, new Map(names.map((name) => [fold(name), name])), state, 0, 0)
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     return { ok: false, fault: { message: error.message, remedy: error.remedy, ...position(sql, error.at) } }
