@@ -302,6 +302,7 @@ export class Reader {
   /** `{% tag a, b, name: value %}`: at most `plain` without a name. */
   arguments(plain: number): Arguments {
     const found: Arguments = { plain: [], named: [] }
+    const names = new Set<string>()
     while (!this.atEnd()) {
       const first = found.plain.length + found.named.length === 0
       if (!first && !this.take(',')) this.fail(`${this.found()} is left over.`, 'Divide arguments by commas.')
@@ -310,9 +311,10 @@ export class Reader {
       const begin = label?.begin ?? this.position
       const value = this.expression(false)
       if (label !== null) {
-        if (found.named.some((other) => other.name === label.name)) {
+        if (names.has(label.name)) {
           this.fail(`"${label.name}" is given twice.`, 'Remove one.', begin)
         }
+        names.add(label.name)
         found.named.push({ name: label.name, value, begin })
       } else if (found.named.length > 0 || found.plain.length >= plain) {
         this.fail(`${this.text.slice(value.begin, value.end)} needs a name.`, 'Write NAME: VALUE.', begin)

@@ -122,3 +122,11 @@ test('brackets that nest a hundred thousand deep are read in one pass', () => {
   assert.deepEqual(sqlNames(`select ${'['.repeat(deep)} $a`), { names: ['a'], optional: [] })
   assert.deepEqual(sqlNames(`select ${'[[ $a ]] '.repeat(deep)} $b`), { names: ['a', 'b'], optional: ['a'] })
 })
+
+test('brackets, clauses and names by the ten thousand are read in one pass', () => {
+  const brackets = '['.repeat(200_000)
+  assert.deepEqual(sqlNames(`${brackets}$a${']'.repeat(200_000)}`).optional, ['a'])
+  assert.deepEqual(sqlNames('[[$a'.repeat(50_000)).optional, [])
+  const many = Array.from({ length: 40_000 }, (_, index) => `[[ $a${index} ]]`).join(' ')
+  assert.equal(sqlNames(many).optional.length, 40_000)
+})
