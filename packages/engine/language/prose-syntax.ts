@@ -3,9 +3,15 @@ import type { Fault, Template } from '@assay/model/template'
 import { Reader, SyntaxFault } from './expressions.ts'
 import { makeFault } from './fault.ts'
 import { suggest } from './near.ts'
-import { type Prose, readProse } from './prose.ts'
+import { type Prose, placesOf, readProse } from './prose.ts'
+
+/** Tags and outputs of a template with its partials: what Liquid takes longest over. */
+const MAX_TAGS = 20_000
+const MAX_FAULTS = 100
 
 export function proseFaults(template: Template): Fault[] {
+  const tooMany = tagBound(template)
+  if (tooMany) return [tooMany]
   const faults = [...textFaults(template.body, null, template.partials)]
   for (const [name, text] of Object.entries(template.partials)) {
     faults.push(...textFaults(text, name, template.partials))
@@ -22,6 +28,24 @@ export function proseFaults(template: Template): Fault[] {
   return faults
 }
 
+/** The fault of the first tag that is one too many, found without Liquid. */
+function tagBound({ title, body, partials, sources, deliver_if }: Template): Fault | null {
+  const front = [title, deliver_if?.expression ?? '', ...sources.map(({ file }) => file ?? '')]
+  const texts = [[body, null] as const, ...Object.entries(partials).map(([name, text]) => [text, name] as const)]
+  let tags = 0
+  for (const text of front) tags += text.split(/\{[{%]/).length - 1
+  for (const [text, partial] of texts) {
+    for (const { index } of text.matchAll(/\{[{%]/g)) {
+      tags += 1
+      if (tags <= MAX_TAGS) continue
+      const message = `The template has more than ${MAX_TAGS} tags and outputs with its partials.`
+      const remedy = 'Write rows by a loop or {% table %}.'
+      return makeFault('too_long', placesOf(text)(index), message, remedy, { partial })
+    }
+  }
+  return null
+}
+
 function textFaults(text: string, partial: string | null, partials: Record<string, string>): Fault[] {
   const prose = readProse(text, partial)
   return [...prose.faults, ...missingPartials(prose, partial, partials)]
@@ -30,6 +54,7 @@ function textFaults(text: string, partial: string | null, partials: Record<strin
 function missingPartials(prose: Prose, partial: string | null, partials: Record<string, string>): Fault[] {
   return prose.statements
     .filter(({ tag, target }) => tag === 'render' && !Object.hasOwn(partials, target!))
+    .slice(0, MAX_FAULTS)
     .map(({ target, begin }) => {
       const message = `There is no partial ${JSON.stringify(target)}.`
       const remedy = suggest(target!, Object.keys(partials), 'Add it to the folder "partials".')

@@ -56,6 +56,11 @@ export const TAG_OPTIONS: Record<string, readonly string[]> = {
   narrate: ['ask'],
 }
 
+/** Of tags inside each other. */
+const MAX_DEPTH = 100
+/** More would not be read, and each takes a sentence. */
+const MAX_FAULTS = 100
+
 /** Offsets to lines and columns, both from 1. */
 export function placesOf(text: string): (offset: number) => Place {
   const starts = [0]
@@ -92,8 +97,13 @@ export function readProse(text: string, partial: string | null = null): Prose {
     report('liquid_syntax', token?.begin ?? 0, `Liquid cannot be read: ${what}.`, 'Close every {{ and {%.')
   }
   const open: { name: string; begin: number }[] = []
-  for (let index = 0; index < tokens.length; index++) {
+  for (let index = 0; index < tokens.length && faults.length < MAX_FAULTS; index++) {
     const token = tokens[index]!
+    if (open.length > MAX_DEPTH) {
+      const message = `Tags are nested deeper than ${MAX_DEPTH} levels here.`
+      report('too_deep', open.pop()!.begin, message, 'Close tags before opening more, or use a partial.')
+      return { statements, faults, placeOf }
+    }
     if (token.kind === TokenKind.Tag && (token as TagToken).name === 'comment') {
       index = commentEnd(tokens, index)
       if (index < 0) {

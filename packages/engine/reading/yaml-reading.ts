@@ -11,6 +11,7 @@ import {
   isMap,
   isNode,
   isScalar,
+  Lexer,
   LineCounter,
   type Pair,
   parseDocument,
@@ -33,6 +34,10 @@ export interface YamlReading {
 const MAX_ALIASES = 20
 /** The parser reads about a million characters a second. */
 const MAX_LENGTH = 100_000
+/** Of lists in brackets and maps in braces. */
+const MAX_DEPTH = 64
+/** What the parser takes longest over is many small parts: brackets, entries, lines. */
+const MAX_PARTS = 20_000
 /** More would not be read, and each takes a sentence. */
 const MAX_FAULTS = 100
 
@@ -44,6 +49,11 @@ export function readYaml(text: string, firstLine: number): YamlReading {
     const remedy = `At most ${MAX_LENGTH} are read: keep long lists in a data file.`
     const faults = [makeFault('too_long', place, message, remedy)]
     return { value: undefined, place: () => place, placeInText: () => () => place, faults }
+  }
+  const over = boundFault(text, firstLine)
+  if (over) {
+    const place = { line: over.line, column: over.column }
+    return { value: undefined, place: () => place, placeInText: () => () => place, faults: [over] }
   }
   const lines = new LineCounter()
   const document = parseDocument(text, {
@@ -80,6 +90,35 @@ export function readYaml(text: string, firstLine: number): YamlReading {
     ),
   )
   return { value: faults.length > 0 ? undefined : found.value, place, placeInText, faults }
+}
+
+/** What is beyond the bounds of the parts and their depth: the text is divided, which is linear, and not parsed. */
+function boundFault(text: string, firstLine: number): Fault | null {
+  let [parts, depth, offset] = [0, 0, 0]
+  for (const part of new Lexer().lex(text)) {
+    if (part === '[' || part === '{') depth += 1
+    if (part === ']' || part === '}') depth = Math.max(0, depth - 1)
+    parts += 1
+    if (depth > MAX_DEPTH || parts > MAX_PARTS) break
+    // The lexer puts marks of one character, which the text does not hold, before values and documents.
+    if (!/^[\u0002\u0018\u001f\ufeff]$/.test(part)) offset += part.length
+  }
+  if (depth <= MAX_DEPTH && parts <= MAX_PARTS) return null
+  const before = text.slice(0, offset).split('\n')
+  const place = { line: firstLine + before.length - 1, column: before.at(-1)!.length + 1 }
+  return depth > MAX_DEPTH
+    ? makeFault(
+        'bad_yaml',
+        place,
+        `The YAML is nested deeper than ${MAX_DEPTH} brackets here.`,
+        'Write the values with fewer brackets.',
+      )
+    : makeFault(
+        'too_long',
+        place,
+        `The YAML has more than ${MAX_PARTS} parts (values, keys, marks and line ends) up to here.`,
+        'Keep long lists in a data file.',
+      )
 }
 
 function textPlaces(node: Scalar, whole: string, start: Place): (offset: number) => Place {

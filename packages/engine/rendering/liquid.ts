@@ -115,14 +115,20 @@ export function parseLiquid(engine: Liquid, text: string, file: string | null): 
   return new Parser(engine).parseTokens(tokens)
 }
 
+const isBlank = (sign: string): boolean => sign !== '\n' && sign.trim() === ''
+
 type Trimmed = TopLevelToken & { trimLeft: number; trimRight: number }
 
 function trimLine(tokens: TopLevelToken[], index: number, text: string): void {
   const { begin, end } = tokens[index]!
-  const lineStart = text.lastIndexOf('\n', begin - 1) + 1
-  const nextLine = text.indexOf('\n', end)
-  const lineEnd = nextLine < 0 ? text.length : nextLine
-  if (text.slice(lineStart, begin).trim() !== '' || text.slice(end, lineEnd).trim() !== '') return
+  // Only the blanks beside the tag are looked at: a line may hold thousands of tags.
+  let lineStart = begin
+  while (lineStart > 0 && isBlank(text[lineStart - 1]!)) lineStart--
+  let lineEnd = end
+  while (lineEnd < text.length && isBlank(text[lineEnd]!)) lineEnd++
+  if (lineStart > 0 && text[lineStart - 1] !== '\n') return
+  if (lineEnd < text.length && text[lineEnd] !== '\n') return
+  const nextLine = lineEnd < text.length ? lineEnd : -1
   const [before, after] = [tokens[index - 1] as Trimmed | undefined, tokens[index + 1] as Trimmed | undefined]
   if (before?.kind === TokenKind.HTML) {
     const room = before.end - before.begin - before.trimLeft

@@ -166,11 +166,17 @@ export function checkOf(path: string, most: number): ArrivalCheck {
   }
 }
 
+/** Tables in text shrink to a tenth, seldom to a hundredth. gzip can shrink nothing but repetition to a thousandth. */
+const RATIO_MOST = 250
+/** Bytes up to which any ratio is taken. */
+const RATIO_FREE = 10_000_000
+
 class PackedCheck implements ArrivalCheck {
   readonly #check: Check
   readonly #most: number
   readonly #gunzip: Gunzip = createGunzip()
   readonly #broken = Promise.withResolvers<void>()
+  #packed = 0
   #unpacked = 0
   #fault: CheckFault | null = null
 
@@ -187,17 +193,24 @@ class PackedCheck implements ArrivalCheck {
   #take(bytes: Buffer): void {
     if (this.#fault) return
     this.#unpacked += bytes.length
-    this.#fault =
-      this.#unpacked > this.#most
-        ? { message: `is larger than ${this.#most} bytes when it is unpacked` }
-        : this.#check.push(bytes)
+    this.#fault = this.#bound() ?? this.#check.push(bytes)
     if (!this.#fault) return
     this.#gunzip.destroy()
     this.#broken.resolve()
   }
 
+  #bound(): CheckFault | null {
+    if (this.#unpacked > this.#most)
+      return { message: `is larger than ${this.#most} bytes when it is unpacked` }
+    if (this.#unpacked <= RATIO_FREE || this.#unpacked <= this.#packed * RATIO_MOST) return null
+    return {
+      message: `is more than ${RATIO_MOST} times as large when it is unpacked, and more than ${RATIO_FREE} bytes: send it unpacked`,
+    }
+  }
+
   async push(bytes: Buffer): Promise<CheckFault | null> {
     if (this.#fault) return this.#fault
+    this.#packed += bytes.length
     const taken = new Promise<void>((resolve) => {
       this.#gunzip.write(bytes, () => resolve())
     })

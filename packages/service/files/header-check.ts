@@ -47,10 +47,10 @@ export class HeaderCheck implements Check {
     while (!this.#done && from < bytes.length) {
       const end = this.#endOfRecord(bytes, from)
       const part = bytes.subarray(from, end < 0 ? undefined : end)
-      this.#length += part.length
+      this.#length += part.length + 1
       if (this.#length > HEADER_BYTES)
         return {
-          message: `has a first row of more than ${HEADER_BYTES} bytes: is a quote not closed?`,
+          message: `has no first row within ${HEADER_BYTES} bytes: remove blank lines before it, and close its quotes`,
           line: this.#line,
         }
       this.#parts.push(Buffer.from(part))
@@ -87,7 +87,6 @@ export class HeaderCheck implements Check {
       .replace(/^\uFEFF/, '')
       .replace(/\r$/, '')
     this.#parts = []
-    this.#length = 0
     if (record.trim() === '') return null
     this.#done = true
     if (this.#quoted) return { message: 'has a quote in its first row that is not closed', line: this.#line }
