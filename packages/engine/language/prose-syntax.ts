@@ -31,7 +31,10 @@ export function proseFaults(template: Template): Fault[] {
 /** The fault of the first tag that is one too many, found without Liquid. */
 function tagBound({ title, body, partials, sources, deliver_if }: Template): Fault | null {
   const front = [title, deliver_if?.expression ?? '', ...sources.map(({ file }) => file ?? '')]
-  const texts = [[body, null] as const, ...Object.entries(partials).map(([name, text]) => [text, name] as const)]
+  const texts = [
+    [body, null] as const,
+    ...Object.entries(partials).map(([name, text]) => [text, name] as const),
+  ]
   let tags = 0
   for (const text of front) tags += text.split(/\{[{%]/).length - 1
   for (const [text, partial] of texts) {

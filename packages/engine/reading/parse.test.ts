@@ -377,3 +377,29 @@ test('a heading of nothing but spaces and marks is read in one go', () => {
   }))
     assert.equal(title(heading), wanted, heading)
 })
+
+test('what takes the parsers longest is bounded before they read it, and the fault says where', () => {
+  const first = (source: string) => {
+    const { template_id, partials } = { template_id: 'a', partials: {} }
+    return parseTemplate({ template_id, source, partials }).faults[0]
+  }
+  const deep = (levels: number) => `---\ntags: ${'['.repeat(levels)}${']'.repeat(levels)}\n---\nx\n`
+  assert.match(first(deep(65))!.message, /more than 64 brackets/)
+  assert.deepEqual([first(deep(65))!.line, first(deep(65))!.column], [2, 71])
+  assert.doesNotMatch(first(deep(64))!.message, /nested/)
+  assert.doesNotMatch(first(`---\ntags: "${'['.repeat(90)}"\n---\nx\n`)!.message, /nested/)
+  const long = first(`---\ntags:\n${'- a\n'.repeat(10_000)}---\nx\n`)!
+  assert.equal(long.code, 'too_long')
+  assert.match(long.message, /more than 20000 parts/)
+  const nested = (levels: number) => `${'{% if 1 %}'.repeat(levels)}x${'{% endif %}'.repeat(levels)}`
+  assert.equal(first(nested(100)), undefined)
+  assert.match(first(nested(101))!.message, /nested deeper than 100/)
+  assert.equal(first('{{ 1 }}'.repeat(20_000)), undefined)
+  const many = first(`x\n${'{{ 1 }}'.repeat(20_001)}`)!
+  assert.equal(many.code, 'too_long')
+  assert.deepEqual([many.line, many.column], [2, 140_001])
+  for (const wrong of ['{% x %}', '{{}}', '{% endif %}', '{% endcomment %}']) {
+    const { faults } = parseTemplate({ template_id: 'a', source: wrong.repeat(10_000), partials: {} })
+    assert.ok(faults.length > 0 && faults.length <= 200, wrong)
+  }
+})

@@ -92,6 +92,9 @@ export function readYaml(text: string, firstLine: number): YamlReading {
   return { value: faults.length > 0 ? undefined : found.value, place, placeInText, faults }
 }
 
+/** Marks that the lexer puts before values and documents, and that the text does not hold. */
+const LEXER_MARKS = new Set(['\u0002', '\u0018', '\u001f', '\ufeff'])
+
 /** What is beyond the bounds of the parts and their depth: the text is divided, which is linear, and not parsed. */
 function boundFault(text: string, firstLine: number): Fault | null {
   let [parts, depth, offset] = [0, 0, 0]
@@ -100,8 +103,7 @@ function boundFault(text: string, firstLine: number): Fault | null {
     if (part === ']' || part === '}') depth = Math.max(0, depth - 1)
     parts += 1
     if (depth > MAX_DEPTH || parts > MAX_PARTS) break
-    // The lexer puts marks of one character, which the text does not hold, before values and documents.
-    if (!/^[\u0002\u0018\u001f\ufeff]$/.test(part)) offset += part.length
+    if (!LEXER_MARKS.has(part)) offset += part.length
   }
   if (depth <= MAX_DEPTH && parts <= MAX_PARTS) return null
   const before = text.slice(0, offset).split('\n')
@@ -110,7 +112,7 @@ function boundFault(text: string, firstLine: number): Fault | null {
     ? makeFault(
         'bad_yaml',
         place,
-        `The YAML is nested deeper than ${MAX_DEPTH} brackets here.`,
+        `The YAML is nested too deeply: more than ${MAX_DEPTH} brackets are open here.`,
         'Write the values with fewer brackets.',
       )
     : makeFault(

@@ -177,3 +177,11 @@ test('unpacks what is packed on the way, and no more of it than is allowed', asy
   const bomb = gzipSync(Buffer.alloc(50_000_000, 'a'))
   assert.match((await verdict('a.csv.gz', bomb, [1000], 500_000))!.message, /larger than 500000 bytes/)
 })
+
+test('stops at a ratio of gzip that no table has, and at blank lines without end', async () => {
+  const bomb = gzipSync(Buffer.alloc(100_000_000, '"a",b\n'))
+  assert.ok(bomb.length * 250 < 100_000_000)
+  assert.match((await verdict('a.csv.gz', bomb, [1000]))!.message, /more than 250 times as large/)
+  assert.equal(await verdict('a.csv.gz', gzipSync(Buffer.alloc(9_000_000, '"a",b\n')), [1000]), null)
+  assert.match((await verdict('a.csv', '\n'.repeat(1_100_000)))!.message, /with the blank lines before it/)
+})

@@ -50,7 +50,7 @@ export class HeaderCheck implements Check {
       this.#length += part.length + 1
       if (this.#length > HEADER_BYTES)
         return {
-          message: `has no first row within ${HEADER_BYTES} bytes: remove blank lines before it, and close its quotes`,
+          message: `has a first row of more than ${HEADER_BYTES} bytes, with the blank lines before it: is a quote not closed?`,
           line: this.#line,
         }
       this.#parts.push(Buffer.from(part))
