@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { after, test } from 'node:test'
-import { literal, openEngine, readTable, seal } from './duckdb.ts'
+import { literal, openEngine, readTable, seal } from '../duckdb/duckdb.ts'
 import { createGuard } from './sql-guard.ts'
 
 const folder = await mkdtemp(path.join(os.tmpdir(), 'assay-scopes-'))
