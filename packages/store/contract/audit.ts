@@ -1,13 +1,8 @@
 /** What the store promises of the audit trail. */
 import type { AuditAction, AuditRecord, NewAuditRecord } from '@assay/model/audit'
-import type { Page, PageQuery, Store } from '../store.ts'
+import type { Page, PageQuery } from './page.ts'
 
 export interface AuditStore {
-  /**
-   * The same store for one request: its first change that finds something to change (its answer is neither null nor
-   * false) also writes the record, in the same transaction.
-   */
-  audited(record: NewAuditRecord): Store
   /** What was read, many at once. */
   writeAudit(records: NewAuditRecord[]): Promise<void>
   /** Newest first. */

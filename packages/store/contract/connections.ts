@@ -1,6 +1,6 @@
 /** Connections in the store. Their secrets are sealed before they come here. */
 import type { Connection, ConnectionPatch } from '@assay/model/connection'
-import type { Page, PageQuery } from '../store.ts'
+import type { Page, PageQuery } from './page.ts'
 
 export interface ConnectionStore {
   /** `name_taken` where the workspace has one of this name. */

@@ -1,6 +1,6 @@
 /** Links to the pages of insights: the part of the contract that both databases keep for them. */
 import type { Link } from '@assay/model/link'
-import type { Page, PageQuery } from '../store.ts'
+import type { Page, PageQuery } from './page.ts'
 
 export interface NewLink {
   link_id: string

@@ -2,7 +2,7 @@
 import type { Job } from '@assay/model/job'
 import type { Plan, Schedule, ScheduleError } from '@assay/model/schedule'
 import type { TemplateSource } from '@assay/model/template'
-import type { Page, PageQuery } from '../store.ts'
+import type { Page, PageQuery } from './page.ts'
 
 /** Whoever claims a schedule is given so long to settle it before another may claim it. */
 export const CLAIM_MS = 15_000

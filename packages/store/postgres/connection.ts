@@ -16,8 +16,7 @@ import {
   TypeOverrides,
 } from 'pg'
 import type { JobCaps } from '../caps.ts'
-import type { Connections } from '../contract/usage.ts'
-import type { Hint } from '../store.ts'
+import type { Connections, Hint } from '../store.ts'
 import { isBroken, isFromDatabase, isRepeatable, isUnprepared, translate, unavailable } from './failures.ts'
 import { createHints, hintKey } from './hints.ts'
 import { createPlaces, type Lane, type Places } from './places.ts'

@@ -1,0 +1,21 @@
+/** What the store promises of the templates of workspaces. */
+import type { TemplateSource } from '@assay/model/template'
+
+export interface StoredTemplate {
+  workspace_id: string
+  template_id: string
+  source: string
+  user_id: string
+  updated_at: string
+}
+
+export interface TemplateStore {
+  /** Creates or replaces. True: it is new. */
+  putTemplate(input: Omit<StoredTemplate, 'updated_at'>): Promise<boolean>
+  getTemplate(input: { workspace_id: string; template_id: string }): Promise<StoredTemplate | null>
+  /** All of a workspace, by id. */
+  listTemplates(workspace_id: string): Promise<StoredTemplate[]>
+  deleteTemplate(input: { workspace_id: string; template_id: string }): Promise<boolean>
+  /** The source that jobs were created with. */
+  getTemplateVersion(input: { template_id: string; version: string }): Promise<TemplateSource | null>
+}
