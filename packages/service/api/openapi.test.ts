@@ -5,6 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { openHarness } from './harness.ts'
 import { openapiPath } from './http/path.ts'
+import { validator } from './http/validate.ts'
 import { openapiDocument } from './openapi.ts'
 import { ROUTES } from './routes.ts'
 
@@ -43,6 +44,60 @@ test('holds schemas that a validator of JSON Schema 2020-12 takes', () => {
   for (const [name, schema] of Object.entries(document.components.schemas)) {
     const whole = { ...schema, components: document.components }
     assert.doesNotThrow(() => ajv.compile(whole), name)
+  }
+})
+
+test('names every object that is sent or answered as a component', () => {
+  type Content = Record<string, { schema: { properties?: unknown } }>
+  const inline: string[] = []
+  for (const methods of Object.values(document.paths))
+    for (const operation of Object.values(methods)) {
+      const { requestBody, responses } = operation as unknown as {
+        requestBody?: { content: Content }
+        responses: Record<string, { content?: Content }>
+      }
+      const contents = [requestBody?.content, ...Object.values(responses).map(({ content }) => content)]
+      for (const { schema } of contents.flatMap((content) => Object.values(content ?? {})))
+        if (schema.properties) inline.push(operation.operationId)
+    }
+  assert.deepEqual(inline, [])
+  assert.ok(document.components.schemas.JobPage)
+})
+
+test('gives a component one meaning, however many operations name it', () => {
+  const titles = new Map<string, string>()
+  const look = (schema: unknown): void => {
+    if (typeof schema !== 'object' || schema === null) return
+    const { title, properties } = schema as { title?: unknown; properties?: unknown }
+    if (typeof title === 'string' && properties) {
+      const text = JSON.stringify(schema)
+      assert.equal(titles.get(title) ?? text, text, title)
+      titles.set(title, text)
+    }
+    for (const value of Object.values(schema)) look(value)
+  }
+  for (const { operation } of ROUTES) {
+    look(operation.body)
+    look(Object.values(operation.replies).map(({ schema }) => schema))
+  }
+  assert.ok(titles.size > 30)
+})
+
+test('takes null for every optional member of every body', () => {
+  for (const { operation } of ROUTES) {
+    const { properties, required = [] } = (operation.body ?? {}) as {
+      properties?: Record<string, unknown>
+      required?: string[]
+    }
+    if (!properties) continue
+    const optional = Object.keys(properties).filter((name) => !required.includes(name))
+    const given = Object.fromEntries(optional.map((name) => [name, null]))
+    const { faults } = validator(operation.body!)(given, '')
+    assert.deepEqual(
+      faults.map(({ path }) => path).filter((path) => optional.includes(path)),
+      [],
+      operation.name,
+    )
   }
 })
 

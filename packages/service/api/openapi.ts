@@ -65,6 +65,13 @@ function hoist(schema: PlainSchema, components: Components): PlainSchema {
   return { $ref: `#/components/schemas/${title}` }
 }
 
+const capitalized = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1)
+
+/** Gives an object schema a title, and with it a place under components, unless it has one. */
+function titled(schema: PlainSchema, title: string): PlainSchema {
+  return schema.properties && schema.title === undefined ? { title, ...schema } : schema
+}
+
 function errorsOf({ method, operation }: Route): ErrorCode[] {
   const takesBody = operation.body !== null
   const universal: ErrorCode[] = ['invalid', 'internal', 'store_unavailable']
@@ -96,6 +103,7 @@ function problems(route: Route, shared: Record<string, unknown>): Record<string,
 }
 
 function replyOf(
+  name: string,
   { description, schema, media = [] }: ReplyShape,
   components: Components,
 ): Record<string, unknown> {
@@ -103,7 +111,7 @@ function replyOf(
     .filter((type) => type !== 'application/json')
     .map((type) => [type, { schema: { type: 'string' } }] as const)
   const json = schema
-    ? [['application/json', { schema: hoist(plainSchema(schema, false), components) }] as const]
+    ? [['application/json', { schema: hoist(titled(plainSchema(schema, false), name), components) }] as const]
     : []
   const content = Object.fromEntries([...json, ...text])
   return { description, ...(Object.keys(content).length > 0 ? { content } : {}) }
@@ -125,7 +133,7 @@ function parametersOf({ method, operation }: Route, components: Components): unk
   return [...of('path', operation.params), ...of('query', operation.query), ...keys]
 }
 
-function bodyOf({ body, bodyType }: Operation, components: Components): Record<string, unknown> {
+function bodyOf({ name, body, bodyType }: Operation, components: Components): Record<string, unknown> {
   if (bodyType === ANY_TYPE)
     return {
       requestBody: {
@@ -134,7 +142,7 @@ function bodyOf({ body, bodyType }: Operation, components: Components): Record<s
       },
     }
   if (body === null) return {}
-  const schema = plainSchema(body, true)
+  const schema = titled(plainSchema(body, true), `${capitalized(name)}Request`)
   const required = schema.type !== 'object' || (schema.required ?? []).length > 0
   return { requestBody: { required, content: { [bodyType]: { schema: hoist(schema, components) } } } }
 }
@@ -147,7 +155,7 @@ function operationOf(
   const { operation } = route
   const replies = Object.entries(operation.replies).map(([status, shape]) => [
     status,
-    replyOf(shape, components),
+    replyOf(`${capitalized(operation.name)}Response`, shape, components),
   ])
   const scope = operation.scope === null ? '' : `Scope: \`${operation.scope}\`.`
   return {
@@ -184,7 +192,8 @@ export function openapiDocument(): Record<string, unknown> {
     info: {
       title: 'Assay',
       version: VERSION,
-      description: 'Analysis jobs from Markdown templates, insights as Markdown, signed webhooks.',
+      description:
+        'Analysis jobs from Markdown templates, insights as Markdown, signed webhooks. In a request body, null for an optional member that does not accept null is the same as leaving the member out.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],

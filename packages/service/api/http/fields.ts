@@ -33,13 +33,14 @@ export function pageQuery<Filters extends TProperties>(
 
 /** `{items, next_cursor}`, newest first. */
 export function pageOf<Item extends TSchema>(item: Item) {
-  return Type.Object({
+  const fields = {
     items: Type.Array(item),
     next_cursor: Type.Union([Type.String(), Type.Null()], {
       description:
-        'Give it back as cursor for the next page; null at the end. A page may hold fewer than limit, even none, before the end: filters that no index has are looked for among the next 5,000 rows at most.',
+        'Send it as cursor to read the next page; null at the end. A page before the end may hold fewer items than limit, even none: filters without an index are looked for among the next 5,000 rows at most.',
     }),
-  })
+  }
+  return Type.Object(fields, { title: `${(item as { title?: string }).title}Page` })
 }
 
 /** A list that is always whole. */

@@ -43,6 +43,16 @@ test('names what is missing', () => {
   assert.deepEqual(check(null, '').faults, [{ path: 'body', message: 'must be an object' }])
 })
 
+test('takes null for an optional member that does not accept null as leaving it out, in lists too', () => {
+  const payload = { type: 'template', template_vars: null, priority: null, at: null, id: null }
+  assert.deepEqual(check({ payload }, ''), { value: { payload: { type: 'template', at: null } }, faults: [] })
+  const list = validator(Type.Array(Type.Object({ a: Type.Optional(Type.String()), b: Type.String() })))
+  assert.deepEqual(list([{ a: null, b: 'x' }], ''), { value: [{ b: 'x' }], faults: [] })
+  assert.deepEqual(list([{ b: null }], '').faults, [{ path: '0.b', message: 'must be a string' }])
+  const free = validator(Type.Object({ any: Type.Optional(Type.Unknown()) }))
+  assert.deepEqual(free({ any: null }, '').value, { any: null })
+})
+
 test("takes JSON's quotes off an id wherever it stands", () => {
   const { value, faults } = check({ payload: { type: 'template', id: `"${ID.toUpperCase()}"` } }, '')
   assert.deepEqual(faults, [])

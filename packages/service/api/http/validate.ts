@@ -78,6 +78,22 @@ function fromText(type: PlainSchema['type'], text: string): unknown {
   return text
 }
 
+const acceptsNull = ({ type, anyOf, const: only }: PlainSchema): boolean =>
+  (type === undefined && only === undefined && anyOf === undefined) ||
+  [type].flat().includes('null') ||
+  (anyOf ?? []).some(acceptsNull)
+
+function canonicalFields(schema: PlainSchema, fields: Record<string, unknown>): void {
+  const { properties = {}, required = [] } = schema
+  for (const key of Object.keys(fields)) {
+    const known = Object.hasOwn(properties, key) ? properties[key] : undefined
+    if (!known) continue
+    if (fields[key] === null && !required.includes(key) && !acceptsNull(known)) delete fields[key]
+    else fields[key] = canonical(known, fields[key])
+  }
+}
+
+/** Brings a value to its one form. Null for an optional member that does not accept null removes the member. */
 function canonical(schema: PlainSchema, value: unknown): unknown {
   if (typeof value === 'string') {
     if (schema.format === 'uuid')
@@ -86,14 +102,9 @@ function canonical(schema: PlainSchema, value: unknown): unknown {
       return new Date(Date.parse(value.toUpperCase())).toISOString()
     return value
   }
-  if (schema.properties && typeof value === 'object' && value !== null && !Array.isArray(value)) {
-    const { properties } = schema
-    const fields = value as Record<string, unknown>
-    for (const key of Object.keys(fields)) {
-      const known = Object.hasOwn(properties, key) ? properties[key] : undefined
-      if (known) fields[key] = canonical(known, fields[key])
-    }
-  }
+  if (Array.isArray(value)) return schema.items ? value.map((item) => canonical(schema.items!, item)) : value
+  if (schema.properties && typeof value === 'object' && value !== null)
+    canonicalFields(schema, value as Record<string, unknown>)
   return value
 }
 

@@ -83,6 +83,19 @@ test('keeps what a job was created with, and shows the fields of a status', asyn
   assert.equal(job?.priority, 7)
 })
 
+test('takes null for each optional member of a creation as leaving it out', async (t) => {
+  const { ask, store } = await openHarness(t)
+  const absent = { template_vars: null, presence_name: null, priority: null, metadata: null }
+  const answer = await ask('POST', '/v1alpha/jobs', { body: payload(absent) })
+  assert.equal(answer.status, 200)
+  const job = await store.getJob({ workspace_id: 'default', assignment_id: answer.json() })
+  assert.deepEqual(job?.variables, { who: 'world', times: 1, mood: null })
+  assert.deepEqual([job?.presence_name, job?.priority, job?.metadata], [null, 0, {}])
+  const items = [{ template_vars: null, metadata: null }]
+  const batch = await ask('POST', '/v1alpha/jobs/bulk', { body: { template_id: 'hello', items, run: null } })
+  assert.equal(batch.json().created, 1)
+})
+
 test('refuses a job with every fault of its variables at once', async (t) => {
   const { ask } = await openHarness(t)
   const answer = await ask('POST', '/v1alpha/jobs', {

@@ -87,9 +87,10 @@ export const createJob = operation({
   },
 })
 
-const Assignment = Type.Object({
-  payload: Type.Object({ type: Type.Literal('assignment'), assignment_id: Id }),
-})
+const Assignment = Type.Object(
+  { payload: Type.Object({ type: Type.Literal('assignment'), assignment_id: Id }) },
+  { title: 'AssignmentRequest' },
+)
 
 export const runJob = operation({
   name: 'runJob',

@@ -93,23 +93,29 @@ export const redeliver = operation({
   },
 })
 
-const Recover = Type.Object({
-  since: Time,
-  until: Type.Optional(Time),
-  include_unsent: Type.Optional(
-    Type.Boolean({
-      description: 'Also events that were never sent: from before the webhook, or while it was off',
-    }),
-  ),
-  event_types: Type.Optional(
-    Type.Array(Type.Enum([...EVENT_TYPES]), {
-      minItems: 1,
-      uniqueItems: true,
-      description: 'Only events of these types',
-    }),
-  ),
-  dry_run: Type.Optional(Type.Boolean({ description: 'Only count' })),
-})
+const RecoverRequest = Type.Object(
+  {
+    since: Time,
+    until: Type.Optional(Time),
+    include_unsent: Type.Optional(
+      Type.Boolean({
+        description: 'Also events that were never sent: from before the webhook, or while it was off',
+      }),
+    ),
+    event_types: Type.Optional(
+      Type.Array(Type.Enum([...EVENT_TYPES]), {
+        minItems: 1,
+        uniqueItems: true,
+        description: 'Only events of these types',
+      }),
+    ),
+    dry_run: Type.Optional(Type.Boolean({ description: 'Only count' })),
+  },
+  { title: 'RecoverRequest' },
+)
+
+const Count = Type.Object({ count: Type.Integer() }, { title: 'Count' })
+const RecoveryStarted = Type.Object({ recovery_id: Id, count: Type.Integer() }, { title: 'RecoveryStarted' })
 
 const recoverOf = (of: Family, name: string) =>
   operation({
@@ -119,10 +125,10 @@ const recoverOf = (of: Family, name: string) =>
     summary: 'Send again all that failed since a time',
     scope: 'analyst',
     params: pathOf(of, {}),
-    body: Recover,
+    body: RecoverRequest,
     replies: {
-      200: { description: 'How many it would be', schema: Type.Object({ count: Type.Integer() }) },
-      202: { description: 'It has begun', schema: Type.Object({ recovery_id: Id, count: Type.Integer() }) },
+      200: { description: 'How many it would be', schema: Count },
+      202: { description: 'It has begun', schema: RecoveryStarted },
     },
     errors: ['not_found'],
     async handle(call) {
@@ -174,7 +180,7 @@ const cancelOf = (of: Family, name: string) =>
     scope: 'analyst',
     params: pathOf(of, {}),
     replies: {
-      200: { description: 'How many were canceled', schema: Type.Object({ count: Type.Integer() }) },
+      200: { description: 'How many were canceled', schema: Count },
     },
     errors: ['not_found'],
     async handle(call) {
