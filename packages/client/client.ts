@@ -16,7 +16,7 @@ import { templateCalls } from './templates.ts'
 import { webhookCalls } from './webhooks.ts'
 
 export type { AuditRecord } from '@assay/model/audit'
-export type { ConnectionView } from '@assay/model/connection-view'
+export type { ConnectionView } from '@assay/model/connection'
 export type { Attempt, DeliveryView, Recovery, WebhookStats } from '@assay/model/delivery'
 export type { Event, EventType } from '@assay/model/event'
 export type { StoredFile } from '@assay/model/file'

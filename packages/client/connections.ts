@@ -1,6 +1,6 @@
 /** Connections. */
-import type { ConnectionKind, ConnectionLimits } from '@assay/model/connection'
-import type { ConnectionView } from '@assay/model/connection-view'
+import type { ConnectionView } from '@assay/model/connection'
+import type { ConnectionKind, ConnectionLimits } from '@assay/model/connection-kinds'
 import {
   type CreateOptions,
   createKey,

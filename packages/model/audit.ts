@@ -1,8 +1,9 @@
 /**
- * The audit trail: who did what to which thing, from where. The list of actions is closed; each names what tells the thing
- * apart. Neither values of variables nor secrets are in a record: of a change it holds the names of the fields alone.
+ * An audit record: who did what, to which object, from which address. The list of actions is closed; each action names the
+ * id that identifies its object. A record holds no values and no secrets: of a change it holds the names of the fields only.
  */
 import Type, { type Static } from 'typebox'
+import { nullable } from './schema.ts'
 
 export const AUDIT_ACTIONS = {
   'job.create': 'assignment_id',
@@ -55,7 +56,7 @@ export const AUDIT_ACTIONS = {
 } as const
 export type AuditAction = keyof typeof AUDIT_ACTIONS
 
-/** No change of the store, so that no transaction can hold the record: it is noted and written within a second. */
+/** Actions that write nothing to the store, so there is no transaction to hold the record. It is written within a second. */
 export const NOTED: readonly AuditAction[] = [
   'result.read',
   'link.open',
@@ -66,29 +67,29 @@ export const NOTED: readonly AuditAction[] = [
 
 export const ACTIONS = Object.keys(AUDIT_ACTIONS) as AuditAction[]
 
-const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()])
-
 export const AuditRecord = Type.Object(
   {
     audit_id: Type.String({ format: 'uuid' }),
     created_at: Type.String({ format: 'date-time' }),
     action: Type.Enum([...ACTIONS]),
-    object_id: nullable(Type.String({ description: 'What it was done to: the id that the action names' })),
+    object_id: nullable(
+      Type.String({ description: 'The id of the object, of the kind that the action names' }),
+    ),
     fields: Type.Array(Type.String(), {
-      description: 'Of a change: the names of the fields that were given',
+      description: 'The names of the fields that a change set',
     }),
-    user_id: nullable(Type.String({ description: 'Who; null: nobody was known yet' })),
-    token_id: nullable(Type.String({ format: 'uuid', description: 'By which token' })),
-    address: nullable(Type.String({ description: 'From which address' })),
+    user_id: nullable(Type.String({ description: 'The user; null before a user is known' })),
+    token_id: nullable(Type.String({ format: 'uuid', description: 'The token that was used' })),
+    address: nullable(Type.String({ description: 'The address that the request came from' })),
     request_id: nullable(Type.String({ description: 'The x-request-id of the answer' })),
   },
   { title: 'AuditRecord' },
 )
 export type AuditRecord = Static<typeof AuditRecord>
 
-/** A record that is still to be written. */
+/** A record that is not yet written. */
 export type NewAuditRecord = Omit<AuditRecord, 'audit_id' | 'created_at'> & {
   workspace_id: string
-  /** Of what was noted and is written later; the time of the writing unless given. */
+  /** When it happened, for a record that is written later. Default: the time of writing. */
   at?: string
 }

@@ -1,4 +1,4 @@
-/** Time, passed in so that tests can turn it. `now` is wall time in milliseconds, `monotonic` never goes back. */
+/** A clock: time as a parameter, so that tests can set it. `now` is wall time, `monotonic` never goes back; milliseconds. */
 
 export interface Clock {
   now(): number
@@ -24,7 +24,7 @@ export const systemClock: Clock = {
   },
 }
 
-/** A clock that stands until it is turned: `advance` wakes the sleepers in order. */
+/** A clock that stands still until `advance` moves it, which wakes the sleepers in the order they are due. */
 export class FakeClock implements Clock {
   #now: number
   #elapsed = 0
@@ -64,7 +64,7 @@ export class FakeClock implements Clock {
     }
   }
 
-  /** How many are asleep: tests await this before they turn the clock. */
+  /** The number of sleepers. Tests wait for it before they advance the clock. */
   get sleeping(): number {
     return this.#sleepers.size
   }
@@ -73,7 +73,7 @@ export class FakeClock implements Clock {
 let last = Number.NaN
 let lastText = ''
 
-/** RFC 3339 UTC with milliseconds. Whoever is busy asks for the same millisecond many times. */
+/** RFC 3339 UTC with milliseconds. The last text is kept: a busy service asks for the same millisecond many times. */
 export function iso(ms: number): string {
   if (ms === last) return lastText
   lastText = new Date(ms).toISOString()

@@ -1,11 +1,11 @@
 /**
- * Cron lines: five fields, or a name such as @daily, in a time zone. What is wrong with one is a sentence; what is right
- * with one is a list of instants (milliseconds). Pure; croner does the calendar. (Left alone with the zone, croner 11 drops a
- * fixed time in a gap that ends at midnight: Scoresbysund.)
+ * A cron expression: five fields, or a name such as @daily, in a time zone. `cronFault` says what is wrong with one;
+ * `timesAfter` gives its next times in milliseconds since 1970. croner computes the calendar, this file the clock changes:
+ * with a zone, croner 11 drops a fixed time inside a gap that ends at midnight (America/Scoresbysund).
  *
- * Where the clocks change: a line whose minute and hour name their times (no `*`, no step) keeps to the wall clock. A time
- * that is skipped comes at the first moment after the gap, one that occurs twice comes the first time only. A line with
- * `*` or a step in minute or hour counts real time: what is skipped is left out, what occurs twice comes twice.
+ * At a clock change, an expression whose minute and hour are fixed (no `*`, no step) follows the wall clock: a skipped time
+ * runs at the first moment after the gap, a repeated time runs once, the first time. An expression with `*` or a step in
+ * minute or hour follows elapsed time: skipped times are left out, repeated times run twice.
  */
 import { Cron } from 'croner'
 import { MONTHS, CRON_NAMES as NAMES, WEEKDAYS } from './calendar.ts'
@@ -34,10 +34,10 @@ function valueOf(field: Field, text: string): number {
   return /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN
 }
 
-/** Sunday begins the week and ends it. */
+/** The number of a range's end: Sunday counts as 7 there. */
 const endOfRange = (text: string): string => (text.toUpperCase() === 'SUN' ? '7' : text)
 
-/** One item of a field's list. Signs beyond the plain ones (L, W, #) are judged by croner. */
+/** The fault of one item of a field's list, or null. croner checks the signs L, W and #. */
 function faultOfItem(field: Field, item: string): string | null {
   if (item === '') return `${field.name}: an item of the list is empty`
   const plain = PLAIN.exec(item)
@@ -82,7 +82,7 @@ const cronOf = (line: string, time_zone: string): Cron =>
 
 const FROM = new Date('2026-01-01T00:00:00Z')
 
-/** What is wrong with the line, as what follows "cron: "; null where it is right. */
+/** What is wrong with the expression, worded to follow "cron: "; null if it is valid. */
 export function cronFault(line: string): string | null {
   if (line.length > LONGEST) return `has ${line.length} characters; at most ${LONGEST} are read`
   const trimmed = line.trim()
@@ -103,7 +103,7 @@ export function cronFault(line: string): string | null {
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 
-/** What a clock in the zone shows at the instant, as if it were UTC. Minutes alone count. */
+/** The wall time in the zone at the instant, to the minute, as the milliseconds of the same reading in UTC. */
 function wallAt(time_zone: string, at: number): number {
   let format = formats.get(time_zone)
   if (!format) {
@@ -120,7 +120,7 @@ function wallAt(time_zone: string, at: number): number {
 const MINUTE = 60_000
 const DAY = 86_400_000
 
-/** The first instant at which a clock shows the wall time, or the first after the gap that it falls into. */
+/** The first instant with this wall time, or the first instant after the gap that skips it. */
 function instantOf(time_zone: string, wall: number): number {
   const offsets = [wall - DAY, wall + DAY].map((at) => wallAt(time_zone, at) - at)
   const shows = offsets.map((offset) => wall - offset).filter((at) => wallAt(time_zone, at) === wall)
@@ -134,7 +134,7 @@ function instantOf(time_zone: string, wall: number): number {
   return after
 }
 
-/** The next instant of a line that keeps to the wall clock: croner walks over wall times, which know no zone. */
+/** The next instant of an expression that follows the wall clock. croner iterates over wall times as if they were UTC. */
 function nextOnTheWall(cron: Cron, time_zone: string, after: number): number | null {
   for (let wall = new Date(wallAt(time_zone, after)); ; ) {
     const next = cron.nextRun(wall)
@@ -145,7 +145,7 @@ function nextOnTheWall(cron: Cron, time_zone: string, after: number): number | n
   }
 }
 
-/** The first instants of the line after `after`, at most `count`. The line must have no fault. */
+/** The first `count` instants after `after`, or fewer if no more follow. The expression must be valid. */
 export function timesAfter(line: string, time_zone: string, after: number, count: number): number[] {
   const fields = NAMES[line.trim().toLowerCase()] ?? line.trim()
   const [minute, hour] = fields.split(/\s+/)

@@ -1,10 +1,11 @@
 /**
- * A delivery: one event on its way to one webhook, with the attempts made.
+ * A delivery: one event to one webhook, with its attempts.
  *
- *   pending -> delivered | failed | canceled       (a pending one is claimed, tried, and waits for the next try)
+ *   pending -> delivered | failed | canceled       (while pending it is claimed, tried, and waits for the next try)
  */
 import Type, { type Static } from 'typebox'
 import { EVENT_TYPES } from './event.ts'
+import { nullable } from './schema.ts'
 
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed', 'canceled'] as const
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
@@ -25,7 +26,6 @@ export const ATTEMPT_ERRORS = [
 ] as const
 export type AttemptErrorClass = (typeof ATTEMPT_ERRORS)[number]
 
-const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()])
 const milliseconds = nullable(Type.Number({ description: 'Milliseconds' }))
 
 export const Attempt = Type.Object(
@@ -56,13 +56,18 @@ export const Attempt = Type.Object(
         cut: Type.Optional(
           Type.Object(
             {
-              read_bytes: Type.Integer({ minimum: 0, description: 'So much of the body was read' }),
+              read_bytes: Type.Integer({ minimum: 0, description: 'The bytes of the body that were read' }),
               total_bytes: nullable(
-                Type.Integer({ minimum: 0, description: 'So long the body is; null: nobody said so' }),
+                Type.Integer({
+                  minimum: 0,
+                  description: 'The length of the body; null if the receiver did not say',
+                }),
               ),
-              sha256: Type.String({ description: 'Of the bytes that were read, in hex' }),
+              sha256: Type.String({ description: 'SHA-256 of the bytes that were read, in hex' }),
             },
-            { description: 'Where `truncated`: what the body was, to compare with what was sent' },
+            {
+              description: 'Present if `truncated`: identifies the whole body, to compare with what was sent',
+            },
           ),
         ),
       }),
@@ -72,17 +77,17 @@ export const Attempt = Type.Object(
 )
 export type Attempt = Static<typeof Attempt>
 
-/** An attempt as it is kept: what was sent is the event's text, the same in every attempt, and is not kept again. */
+/** An attempt as the store keeps it: without the event's text, which is the same in every attempt and kept once. */
 export interface AttemptRecord extends Omit<Attempt, 'request'> {
   request: Omit<Attempt['request'], 'body'> & {
-    /** Where something else was sent than the event's text: a mail, a message in a chat. */
+    /** The text that was sent, if it is not the event's text: a mail or a chat message. */
     body?: string
   }
 }
 
-/** `body`: the event's text. */
+/** `body` is the event's text. */
 export function toAttempt(record: AttemptRecord, body: string): Attempt {
-  // Those of before were kept with it.
+  // Older records hold the body themselves.
   return { ...record, request: { body, ...record.request } }
 }
 
@@ -91,7 +96,7 @@ export const DeliveryView = Type.Object(
     delivery_id: Type.String({ format: 'uuid' }),
     event_id: Type.String({ format: 'uuid' }),
     event_type: Type.Enum([...EVENT_TYPES]),
-    webhook_id: Type.String({ format: 'uuid', description: 'Of the webhook, or of the subscription' }),
+    webhook_id: Type.String({ format: 'uuid', description: 'The id of the webhook or the subscription' }),
     assignment_id: nullable(Type.String({ format: 'uuid' })),
     status: Type.Enum([...DELIVERY_STATUSES]),
     attempt_count: Type.Integer({ minimum: 0 }),
@@ -102,12 +107,12 @@ export const DeliveryView = Type.Object(
 )
 export type DeliveryView = Static<typeof DeliveryView>
 
-/** A delivery as the store gives it back. */
+/** A delivery as the store returns it. */
 export interface Delivery extends DeliveryView {
   workspace_id: string
 }
 
-/** Deliveries made anew from the past of a webhook, in the background. */
+/** A recovery: past events of a webhook delivered again, in the background. */
 export const RecoveryView = Type.Object(
   {
     recovery_id: Type.String({ format: 'uuid' }),
@@ -121,7 +126,7 @@ export const RecoveryView = Type.Object(
 )
 export type Recovery = Static<typeof RecoveryView>
 
-/** What became of a webhook's attempts. Percentiles are those of the delivered ones, within 5 %. */
+/** Counts of a webhook's attempts. Percentiles are of the delivered ones, within 5 %. */
 export const WebhookStats = Type.Object(
   {
     sent: Type.Integer({ minimum: 0, description: 'Attempts that were answered with a 2xx' }),
@@ -142,7 +147,7 @@ export const WebhookStats = Type.Object(
 )
 export type WebhookStats = Static<typeof WebhookStats>
 
-/** Attempts of one hour in one bucket of duration (`latencyBucket`); bucket null: the failed ones. */
+/** The attempts of one hour in one bucket of duration (`latencyBucket`); bucket null counts the failed ones. */
 export interface AttemptCount {
   hour: string
   bucket: number | null
@@ -151,7 +156,7 @@ export interface AttemptCount {
 
 const GROWTH = 1.1
 
-/** The bucket of a duration: each is a tenth wider than the one before, so a percentile is known within 5 %. */
+/** The bucket of a duration. Each is a tenth wider than the one before, so a percentile is exact within 5 %. */
 export function latencyBucket(durationMs: number): number {
   return durationMs <= 1 ? 0 : Math.ceil(Math.log(durationMs) / Math.log(GROWTH))
 }
@@ -160,7 +165,7 @@ function bucketMiddle(bucket: number): number {
   return Math.round(GROWTH ** (bucket - 0.5) * 10) / 10
 }
 
-/** The counts of `latencyBucket` as statistics; in any order. Keeping counts makes reading cheap at any volume. */
+/** Statistics from the counts, given in any order. Reading counts is cheap at any volume of attempts. */
 export function webhookStats(counts: readonly AttemptCount[]): WebhookStats {
   const hours = new Map<string, { hour: string; sent: number; failed: number }>()
   const buckets = new Map<number, number>()

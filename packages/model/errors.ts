@@ -1,7 +1,6 @@
 /**
- * The closed list of what can go wrong. `ERRORS` is what HTTP clients meet as `code`; `JOB_ERRORS` is what a job that
- * did not complete bears as `error.code`. docs/errors.md is generated from both, and a test holds them together.
- * A code that was published is never given another meaning.
+ * The closed list of errors. `ERRORS` holds the `code` of HTTP responses; `JOB_ERRORS` the `error.code` of a job that did
+ * not complete. docs/errors.md is generated from both, and a test compares them. A published code never changes its meaning.
  */
 
 export interface ErrorRow {
@@ -86,11 +85,11 @@ export const ERRORS = {
     413,
     'The body is too large',
     false,
-    'Send at most 1 MiB, 8 MiB where many jobs are made in one call; of a file, what max_file_bytes of the workspace or else ASSAY_MAX_FILE allows.',
+    'Send at most 1 MiB, or 8 MiB to create many jobs in one call. For a file the limit is max_file_bytes of the workspace, else ASSAY_MAX_FILE.',
   ),
   quota_exceeded: row(
     413,
-    'The files of the workspace take up all its room',
+    'The files of the workspace use up its quota',
     false,
     'Delete files that are not needed, or ask the operator for a larger max_files_bytes of the workspace or ASSAY_FILES_QUOTA.',
   ),
@@ -109,9 +108,9 @@ export const ERRORS = {
   invalid: row(422, 'The request does not fit', false, 'Correct every fault listed under errors.'),
   preview_failed: row(
     422,
-    'The template could not be tried',
+    'The template could not be previewed',
     false,
-    'The detail says why; of a preview it begins with the code that a job would end with (see Jobs).',
+    'The detail says why. For a preview it begins with the code that a job would end with (see Jobs).',
   ),
   rate_limited: row(429, 'Too many requests', true, 'Wait the seconds in Retry-After.'),
   queue_full: row(429, 'Too many jobs are queued', true, 'Wait until some of the queued jobs have ended.'),
@@ -126,7 +125,7 @@ export const ERRORS = {
     500,
     'A fault of the service',
     true,
-    'Try again; if it stays, report the request_id to the operator.',
+    'Try again; if it happens again, report the request_id to the operator.',
   ),
   store_unavailable: row(
     503,
@@ -175,7 +174,7 @@ export interface AppErrorOptions {
   cause?: unknown
 }
 
-/** An expected refusal. `detail` is one sentence that says what is wrong and what to do. */
+/** An expected refusal, answered with the code's status. `detail` is one sentence: what is wrong and what to do. */
 export class AppError extends Error {
   readonly code: ErrorCode
   readonly errors: FieldError[] | undefined

@@ -1,9 +1,10 @@
 /**
- * What happened: the closed list of event types and the data of each. An event is written in the transaction that
- * made it true, and read by webhooks (deliveries) and by cursor (GET /v1alpha/events).
+ * An event: one thing that happened, with its type and data. The list of types is closed. An event is written in the
+ * transaction that makes the change, and read through deliveries and by cursor (GET /v1alpha/events).
  */
 import Type, { type Static } from 'typebox'
 import { JOB_STATUSES, type Job, type JobStatus } from './job.ts'
+import { nullable } from './schema.ts'
 
 export const EVENT_TYPES = [
   'job.queued',
@@ -18,10 +19,8 @@ export const EVENT_TYPES = [
 ] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 
-/** What a webhook without `events` gets: the three that end a job. */
+/** The event types of a webhook without `events`: the three that end a job. */
 export const ENDING_EVENTS: readonly EventType[] = ['job.completed', 'job.failed', 'job.canceled']
-
-const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()])
 
 export const JobEventData = Type.Object({
   assignment_id: Type.String({ format: 'uuid' }),
@@ -37,7 +36,7 @@ export const JobEventData = Type.Object({
   scheduled_for: nullable(Type.String({ format: 'date-time' })),
   batch_id: nullable(Type.String({ format: 'uuid' })),
   result_url: nullable(
-    Type.String({ description: 'Where the insight is read; absolute where ASSAY_PUBLIC_URL is set' }),
+    Type.String({ description: 'The address of the insight; absolute if ASSAY_PUBLIC_URL is set' }),
   ),
 })
 export type JobEventData = Static<typeof JobEventData>
@@ -112,7 +111,7 @@ export const Event = Type.Object(
 )
 export type Event = Static<typeof Event>
 
-/** The event that a job's arrival in a state makes, or null where it makes none. */
+/** The event type of a job's present state, or null if that state has no event. */
 export function eventTypeOf(job: Pick<Job, 'job_status' | 'error'>): EventType | null {
   const types: Record<JobStatus, EventType | null> = {
     draft: null,
@@ -149,7 +148,7 @@ export function eventBody(event: Pick<Event, 'type' | 'timestamp' | 'data'>): st
   return eventText(event, JSON.stringify(event.data))
 }
 
-/** The same from the data as the text that the store keeps. */
+/** As `eventBody`, with the data already as JSON text. */
 export function eventText({ type, timestamp }: Pick<Event, 'type' | 'timestamp'>, data: string): string {
   return `{"type":"${type}","timestamp":"${timestamp}","data":${data}}`
 }

@@ -1,20 +1,20 @@
 /**
- * An uploaded file: its name, its format and what is said of it. Templates name an upload as `uploads/PATH`, so that it
- * can never be taken for a file of the operator's data folder.
+ * A file: an upload of a workspace, with its path, format and size. Templates name it as `uploads/PATH`, so it cannot be
+ * confused with a file of the operator's data folder.
  */
 import Type, { type Static } from 'typebox'
 
-/** What `file:` begins with where it names an upload. */
+/** The prefix of an upload in a template's `file:`. */
 export const UPLOADS = 'uploads/'
 
 export const StoredFile = Type.Object(
   {
-    path: Type.String({ description: 'Below the uploads of the workspace' }),
+    path: Type.String({ description: 'The path within the uploads of the workspace' }),
     file: Type.String({ description: 'How a template names it: uploads/PATH' }),
     bytes: Type.Integer({ minimum: 0 }),
     media_type: Type.String(),
     updated_at: Type.String({ format: 'date-time' }),
-    etag: Type.String({ description: 'Another one for each content; for If-Match and If-None-Match' }),
+    etag: Type.String({ description: 'Identifies the content; for If-Match and If-None-Match' }),
   },
   { title: 'File' },
 )
@@ -34,7 +34,7 @@ const row = (name: FormatName, endings: RegExp, media_type: string): FileFormat 
   media_type,
 })
 
-/** The formats that can be read, each by the ending of the name. Text may be packed with gzip. */
+/** The formats that can be read, recognized by the file's ending. Text formats may be compressed with gzip. */
 export const FILE_FORMATS: readonly FileFormat[] = [
   row('csv', /\.csv(\.gz)?$/i, 'text/csv; charset=utf-8'),
   row('tsv', /\.tsv(\.gz)?$/i, 'text/tab-separated-values; charset=utf-8'),
@@ -51,7 +51,7 @@ export function fileFormat(path: string): FileFormat | undefined {
 
 export const isPacked = (path: string): boolean => /\.gz$/i.test(path)
 
-/** Of the bytes as they are: a packed file is sent as a packed file. */
+/** The media type of the bytes as stored: a compressed file is sent compressed. */
 export function mediaTypeOf(path: string): string {
   return isPacked(path) ? 'application/gzip' : (fileFormat(path)?.media_type ?? 'application/octet-stream')
 }
@@ -60,12 +60,12 @@ const DEPTH_MOST = 8
 const PATH_BYTES = 512
 const NAME_BYTES = 200
 
-/** The path in its one form: names that look alike on every system are the same file. */
+/** The path in Unicode form NFC, so that names that look alike are the same file on every system. */
 export function normalPath(path: string): string {
   return path.normalize('NFC')
 }
 
-/** Null where an upload may bear the path (in its normal form), else a clause that says why not. */
+/** Null if an upload may have this path (in normal form), else a clause that says why not. */
 export function vetUploadPath(path: string): string | null {
   if (Buffer.byteLength(path) > PATH_BYTES) return `must have at most ${PATH_BYTES} bytes`
   if (/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\uFFFD]/u.test(path))
@@ -83,43 +83,43 @@ export function vetUploadPath(path: string): string | null {
   return fileFormat(path) ? null : `must end in ${ENDINGS_SHOWN}`
 }
 
-/** An upload in a bucket, with an address under which it can be read for a while. */
+/** An upload in a bucket, with a presigned URL that expires. */
 export interface OfferedFile {
   path: string
   url: string
   bytes: number
 }
 
-/** What a job of a workspace may read as `uploads/...`: what lies in a folder, or what is offered from a bucket. */
+/** The files that a job may read as `uploads/...`: a folder, or files offered from a bucket. */
 export interface Uploads {
-  /** Absolute path, where it may not be there yet; null: they lie in a bucket. */
+  /** Absolute path of the folder, which may not exist yet; null if the uploads are in a bucket. */
   folder: string | null
   offered: OfferedFile[]
-  /** Where the bucket is reached. */
+  /** The address of the bucket. */
   targets: readonly string[]
-  /** Why nothing is offered, in a sentence. */
+  /** Why no file is offered, as a sentence. */
   fault?: string
 }
 
-/** How sources read what lies elsewhere. */
+/** How sources fetch files from other hosts. */
 export interface RemoteRoots {
-  /** The folder of the copies, and how many bytes they may take up. */
+  /** The folder of the cached copies, and the most bytes they may use. */
   cache: string
   cache_bytes: number
-  /** Of one file without a connection. */
+  /** The most bytes of one file that is read without a connection. */
   file_bytes: number
-  /** Where plain addresses may go; empty: nowhere. */
+  /** The addresses that URLs without a connection may reach; empty for none. */
   targets: readonly string[]
 }
 
-/** What of a workspace's files a task is given. */
+/** The files that an analysis task may read. */
 export interface FileRoots {
   uploads: Uploads
   remote: RemoteRoots
 }
 
-/** What whoever runs tasks needs of the files. */
-export interface FileGiver {
-  /** `needed`: whether the task may name uploads at all. Does not reject for want of a bucket. */
+/** Gives a task access to its workspace's files. */
+export interface FileAccess {
+  /** `needed`: whether the task can name uploads. An unreachable bucket is reported in `uploads.fault`, not thrown. */
   roots(workspace_id: string, needed: boolean): Promise<FileRoots>
 }

@@ -1,10 +1,10 @@
 /**
- * An insight: what a completed job found. It never changes. The Markdown holds each chart as a placeholder
- * (`chartPlaceholder(id)` on a line of its own); the form in which a chart appears is chosen when it is read.
+ * An insight: the result of a completed job. It never changes. The Markdown holds a placeholder line for each chart
+ * (`chartPlaceholder(id)`); the reader chooses the form of the charts.
  */
 import Type, { type Static } from 'typebox'
 
-/** A value that came out of a query, as JSON carries it: integers beyond 2^53 and decimals as strings, dates in ISO form. */
+/** A value of a query as JSON: integers beyond 2^53 and decimals are strings, dates are in ISO form. */
 export type Cell = null | boolean | number | string | Cell[] | { [key: string]: Cell }
 
 export const COLUMN_TYPES = [
@@ -24,10 +24,9 @@ export const COLUMN_TYPES = [
 export type ColumnType = (typeof COLUMN_TYPES)[number]
 
 /**
- * A column. `type` is what templates and readers see; `database_type` is DuckDB's own name. Cells by type: boolean;
- * integer (a number, or a string beyond 2^53); number (a double; the strings "NaN", "Infinity", "-Infinity" where it
- * is none); decimal (its digits as a string); date "YYYY-MM-DD"; timestamp "YYYY-MM-DDTHH:MM:SS[.ffffff]" with "Z"
- * where it has a zone; text.
+ * A column of a table. Templates and readers see `type`; `database_type` is DuckDB's name. Cells by type: boolean; integer
+ * (a number, or a string beyond 2^53); number (a double, or one of the strings "NaN", "Infinity", "-Infinity"); decimal
+ * (its digits as a string); date "YYYY-MM-DD"; timestamp "YYYY-MM-DDTHH:MM:SS[.ffffff]", with "Z" if it has a zone; text.
  */
 export interface Column {
   name: string
@@ -35,14 +34,14 @@ export interface Column {
   database_type: string
 }
 
-/** Rows of a block. `total` counts all of them, `rows` holds at most `limits.rows`. */
+/** A table: the rows of a block. `total` counts all of them; `rows` holds at most `limits.rows`. */
 export interface Table {
   columns: Column[]
   rows: Cell[][]
   total: number
 }
 
-/** A statistical outcome: an object for Liquid and JSON. Never holds NaN or an infinity: null stands for unknown. */
+/** An outcome: the result of one method, for Liquid and JSON. It holds no NaN and no infinity: null means unknown. */
 export interface Outcome {
   summary: string
   n: number
@@ -54,14 +53,14 @@ export interface Outcome {
 export const CHART_FORMS = ['mermaid', 'image', 'text', 'none'] as const
 export type ChartForm = (typeof CHART_FORMS)[number]
 
-/** How a result may be asked for: `link` leaves `![title](chart:id)`, for readers that draw the charts themselves. */
+/** The forms that a reader may request. `link` leaves `![title](chart:id)`, for readers that draw the charts themselves. */
 export const READ_CHART_FORMS = [...CHART_FORMS, 'link'] as const
 export type ReadChartForm = (typeof READ_CHART_FORMS)[number]
 
 export const CHART_TYPES = ['line', 'bar', 'area', 'point', 'pie', 'histogram'] as const
 export type ChartType = (typeof CHART_TYPES)[number]
 
-/** A chart: its meaning (enough for mermaid and text) and its Vega-Lite specification. */
+/** A chart: its columns (enough for mermaid and text) and its Vega-Lite specification. */
 export interface Chart {
   id: string
   type: ChartType
@@ -82,11 +81,11 @@ export interface Fact {
 
 export interface SourceLineage {
   name: string
-  /** `etag`: as the server of a file that was fetched gave it. */
+  /** `etag`: as the server of a fetched file sent it. */
   files: { path: string; bytes: number; fingerprint: string; modified_at: string; etag?: string }[]
   rows: number | null
   format: string
-  /** Of a query over a connection, which has no files: the query as it was sent, its parameters' places in it. */
+  /** For a query over a connection, which has no files: the query as it was sent, with placeholders for parameters. */
   remote?: { connection: string; kind: string; query: string; bytes: number; elapsed_ms: number }
 }
 
@@ -98,7 +97,7 @@ export interface BlockLineage {
   elapsed_ms: number
 }
 
-/** How the numbers were computed. Elapsed times, memory, times of change and host are here only, never in the Markdown. */
+/** The lineage of an insight: how it was computed. Elapsed times, memory and host are here only, never in the Markdown. */
 export interface Lineage {
   template_id: string
   template_version: string
@@ -109,7 +108,7 @@ export interface Lineage {
   variables: Record<string, unknown>
   sources: SourceLineage[]
   blocks: BlockLineage[]
-  /** What a language model wrote: of which blocks, which model, the SHA-256 of what it was asked. */
+  /** Text that a language model wrote: the blocks it describes, the model, the SHA-256 of the prompt. */
   narratives?: { blocks: string[]; model: string; prompt_sha256: string }[]
   elapsed_ms: number
   peak_memory_bytes: number | null
@@ -133,24 +132,24 @@ export interface Insight {
   created_at: string
 }
 
-/** What the page of an insight shows. */
+/** The part of an insight that its page shows. */
 export type PageInsight = Pick<
   Insight,
   'insight_id' | 'template_id' | 'template_version' | 'title' | 'markdown' | 'charts' | 'created_at'
 >
 
-/** What an analysis yields: an insight that has no ids yet. */
+/** The result of an analysis: an insight without ids. */
 export type Findings = Omit<Insight, 'insight_id' | 'assignment_id' | 'created_at'> & {
   skipped: 'condition' | null
 }
 
-/** U+2063 is an invisible separator that the Markdown escaping of data removes, so data cannot forge a placeholder. */
+/** U+2063 is an invisible separator. Escaping removes it from data, so data cannot forge a placeholder. */
 export function chartPlaceholder(id: string): string {
   return `\u2063chart:${id}\u2063`
 }
 export const CHART_PLACEHOLDER = /^\u2063chart:([a-z0-9_-]+)\u2063$/gm
 
-/** The JSON form of a result. */
+/** The JSON form of an insight. */
 export const InsightView = Type.Object(
   {
     insight_id: Type.String({ format: 'uuid' }),

@@ -1,14 +1,15 @@
 /**
- * A job: one run of a template. This file alone knows the six states and the legal moves between them.
+ * A job: one run of a template. It has six states and these legal moves:
  *
  *   draft -> queued -> active -> executing -> completed
  *     any of the first four -> canceled
- *     active | executing -> queued    only where the worker was lost or is draining
+ *     active | executing -> queued    only if the worker was lost or is draining
  *
- * completed and canceled are final. `attempt` only rises: it fences, a settle with an older one writes nothing.
+ * completed and canceled are final. `attempt` only rises and fences: a settle with an older attempt writes nothing.
  */
 import Type, { type Static } from 'typebox'
 import type { JobErrorCode } from './errors.ts'
+import { nullable } from './schema.ts'
 
 export const JOB_STATUSES = ['draft', 'queued', 'active', 'executing', 'completed', 'canceled'] as const
 export type JobStatus = (typeof JOB_STATUSES)[number]
@@ -30,7 +31,7 @@ export function isFinal(status: JobStatus): boolean {
   return MOVES[status].length === 0
 }
 
-/** A worker lost for the third time ends its job: `worker_lost`. */
+/** The number of lost workers after which a job ends with `worker_lost`. */
 export const LOSSES_MAX = 3
 
 export const Progress = Type.Object({
@@ -46,48 +47,16 @@ export interface JobError {
   detail: string
 }
 
-/** One change of state. Its number in `Job.moves`, from 1, is the id of the live event. */
+/** One change of state. Its position in `Job.moves`, from 1, is the id of the server-sent event. */
 export interface Move {
   job_status: JobStatus
   at: string
   attempt: number
 }
 
-/** A job as the store keeps it. Times are RFC 3339 UTC with milliseconds. */
-export interface Job {
-  assignment_id: string
-  workspace_id: string
-  user_id: string
-  template_id: string
-  template_version: string
-  /** Values by variable, converted to the declared types; a period stays text until the run. */
-  variables: Record<string, unknown>
-  job_status: JobStatus
-  insight_id: string | null
-  progress: Progress
-  attempt: number
-  losses: number
-  error: JobError | null
-  skipped: 'condition' | null
-  priority: number
-  presence_name: string | null
-  metadata: Record<string, string>
-  /** The schedule that made it, and the due time that it was made for (null: by hand); null: no schedule did. */
-  schedule_id: string | null
-  scheduled_for: string | null
-  /** Of those made by one call. */
-  batch_id: string | null
-  moves: Move[]
-  created_at: string
-  queued_at: string | null
-  started_at: string | null
-  finished_at: string | null
-}
-
-const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()])
 const time = (description: string) => Type.String({ format: 'date-time', description })
 
-/** What status, run, cancel and the list answer. */
+/** A job as the API answers it. */
 export const JobView = Type.Object(
   {
     assignment_id: Type.String({ format: 'uuid' }),
@@ -96,7 +65,7 @@ export const JobView = Type.Object(
     template_id: Type.String(),
     template_version: Type.String(),
     template_vars: Type.Record(Type.String(), Type.Unknown(), {
-      description: 'The values that the job was created with, defaults filled in; a period as its text',
+      description: 'The values of the job, with defaults filled in; a period as its text',
     }),
     progress: Progress,
     attempt: Type.Integer({ minimum: 0, description: 'Rises with each start on a worker' }),
@@ -109,13 +78,24 @@ export const JobView = Type.Object(
     metadata: Type.Record(Type.String(), Type.String()),
     presence_name: nullable(Type.String()),
     user_id: Type.String(),
-    schedule_id: nullable(Type.String({ format: 'uuid', description: 'The schedule that made it' })),
-    scheduled_for: nullable(time('The due time of the schedule; null where it was run by hand')),
-    batch_id: nullable(Type.String({ format: 'uuid', description: 'The call that made it with others' })),
+    schedule_id: nullable(Type.String({ format: 'uuid', description: 'The schedule that created it' })),
+    scheduled_for: nullable(time('The due time of the schedule; null for a job that was run by hand')),
+    batch_id: nullable(Type.String({ format: 'uuid', description: 'The batch that the job belongs to' })),
   },
   { title: 'Job' },
 )
 export type JobView = Static<typeof JobView>
+
+/** A job as the store keeps it. Times are RFC 3339 UTC with milliseconds. */
+export interface Job extends Omit<JobView, 'template_vars' | 'error'> {
+  workspace_id: string
+  /** Values by variable, converted to the declared types; a period stays text until the run. */
+  variables: Record<string, unknown>
+  error: JobError | null
+  losses: number
+  priority: number
+  moves: Move[]
+}
 
 export function jobView(job: Job): JobView {
   return {

@@ -1,27 +1,28 @@
-/** A link: the page of one insight for who has no token, until it expires or is revoked. Only a hash of its secret is kept. */
+/** A link: opens one insight's page to a reader without a token until it expires or is revoked. The store keeps a hash of its secret. */
 import Type, { type Static } from 'typebox'
+import { nullable } from './schema.ts'
 
 export const LINK_SECONDS = { least: 60, most: 366 * 86_400, usual: 7 * 86_400 }
 
-/** Links that one insight may have at a time. */
+/** The most links that one insight may have at a time. */
 export const LINKS_MOST = 1000
 
 export const Link = Type.Object(
   {
     link_id: Type.String({ format: 'uuid' }),
     insight_id: Type.String({ format: 'uuid' }),
-    user_id: Type.String({ description: 'Who made it' }),
+    user_id: Type.String({ description: 'The user who created it' }),
     label: Type.Union([Type.String(), Type.Null()], { description: 'A note for people' }),
     expires_at: Type.String({ format: 'date-time' }),
     opened_count: Type.Integer({ minimum: 0, description: 'How often the page was opened' }),
-    last_opened_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+    last_opened_at: nullable(Type.String({ format: 'date-time' })),
     created_at: Type.String({ format: 'date-time' }),
   },
   { title: 'Link' },
 )
 export type Link = Static<typeof Link>
 
-/** Where the page is read; without a public address from the root of the service. */
+/** The address of the page; relative to the service's root if it has no public address. */
 export function linkAddress(secret: string, publicUrl: string | null): string {
   return `${publicUrl ?? ''}/links/${secret}`
 }

@@ -1,4 +1,4 @@
-/** Durations and sizes as people write them ("500ms", "5m", "1GB", "2GiB"), in settings and in templates alike. Pure. */
+/** Durations and sizes as settings and templates write them: "500ms", "5m", "1GB", "2GiB". */
 const MILLISECONDS: Readonly<Record<string, number>> = {
   ms: 1,
   s: 1000,
@@ -28,8 +28,8 @@ function reader(units: Readonly<Record<string, number>>): (text: string, alone?:
   }
 }
 
-/** "60s" -> 60000. `alone`: the unit of a number that bears none; without it such a number is none. Null: no duration. */
+/** "60s" -> 60000. `alone` is the unit of a number without one; without `alone` such a number gives null, as any other text does. */
 export const milliseconds = reader(MILLISECONDS)
 
-/** "1GB" -> 1e9, which may have a fraction. `alone` as above. Null: no size. */
+/** "1GB" -> 1e9; the result may have a fraction. `alone` and null as above. */
 export const bytes = reader(BYTES)

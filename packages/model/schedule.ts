@@ -1,23 +1,22 @@
 /**
- * A schedule: a template with variables that is run by a cron line. Which times are due, which of those that were missed
- * are made up for, and what comes next are worked out here, from the store's time alone, so that every node that asks in
- * the same moment gets the same answer.
+ * A schedule: a template with variables, run by a cron expression. This file computes which times are due, which missed
+ * times are run late, and the next due time. It reads only the store's time, so every node computes the same.
  */
 import Type, { type Static } from 'typebox'
 import { timesAfter } from './cron.ts'
+import { nullable } from './schema.ts'
 
 export const MISSED = ['skip', 'once', 'all'] as const
 export const OVERLAPS = ['skip', 'queue'] as const
 
-/** A due time that is not run within these milliseconds was missed. */
+/** A due time that is older than this was missed. */
 export const LATE_MS = 5 * 60_000
-/** How many of the missed ones `all` makes up for, unless told; and at most. */
+/** How many missed times `all` runs: the default and the most. */
 export const MISSED_LIMIT = 10
 export const MISSED_LIMIT_MOST = 100
-/** So many are counted of what an outage missed. */
+/** Missed times are counted up to this number. */
 const COUNTED_MOST = 1000
 
-const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()])
 const Time = Type.String({ format: 'date-time' })
 
 export const ScheduleCounts = Type.Object({
@@ -28,7 +27,7 @@ export const ScheduleCounts = Type.Object({
   }),
   missed: Type.Integer({
     minimum: 0,
-    description: 'Due times that passed while no node was there to run them',
+    description: 'Due times that passed while no node could run them',
   }),
   overlapped: Type.Integer({ minimum: 0, description: 'Due times at which an earlier job had not ended' }),
 })
@@ -50,40 +49,55 @@ export const ScheduleError = Type.Object({
 })
 export type ScheduleError = Static<typeof ScheduleError>
 
-/** When it is due. Times are RFC 3339 UTC with milliseconds. */
+/** When a schedule is due. Times are RFC 3339 UTC with milliseconds. */
 export interface Timing {
   cron: string
   time_zone: string
-  /** Due from then on; null: from its creation. */
+  /** Due from this time on; null: from its creation. */
   starts_at: string | null
-  /** Due before then; null: for ever. */
+  /** Due before this time; null: without end. */
   ends_at: string | null
 }
 
-export interface Schedule extends Timing {
-  schedule_id: string
+export const ScheduleView = Type.Object(
+  {
+    schedule_id: Type.String({ format: 'uuid' }),
+    name: Type.String(),
+    template_id: Type.String(),
+    template_vars: Type.Record(Type.String(), Type.Unknown(), {
+      description: 'As given; checked and converted at each run',
+    }),
+    cron: Type.String(),
+    time_zone: Type.String(),
+    starts_at: nullable(Time),
+    ends_at: nullable(Time),
+    missed: Type.Enum([...MISSED]),
+    missed_limit: Type.Integer(),
+    overlap: Type.Enum([...OVERLAPS]),
+    paused: Type.Boolean(),
+    presence_name: nullable(Type.String()),
+    priority: Type.Integer(),
+    metadata: Type.Record(Type.String(), Type.String()),
+    user_id: Type.String({ description: 'The user who created it and owns its jobs' }),
+    next_due_at: nullable(Time),
+    next_runs: Type.Array(Time, { description: 'The next five; empty while it is paused' }),
+    counts: ScheduleCounts,
+    last_run: nullable(ScheduleRun),
+    last_error: nullable(ScheduleError),
+    created_at: Time,
+    updated_at: Time,
+  },
+  { title: 'Schedule' },
+)
+export type ScheduleView = Static<typeof ScheduleView>
+
+/** A schedule as the store keeps it. */
+export interface Schedule extends Omit<ScheduleView, 'template_vars' | 'next_runs'> {
   workspace_id: string
-  user_id: string
-  name: string
-  template_id: string
-  /** As given: they are converted at each run, by the template as it is then. */
+  /** As given. Each run converts them by the template's present version. */
   variables: Record<string, unknown>
-  missed: (typeof MISSED)[number]
-  missed_limit: number
-  overlap: (typeof OVERLAPS)[number]
-  paused: boolean
-  presence_name: string | null
-  priority: number
-  metadata: Record<string, string>
-  counts: ScheduleCounts
-  last_run: ScheduleRun | null
-  last_error: ScheduleError | null
-  /** Null while it is paused, and once it has ended. */
-  next_due_at: string | null
-  /** Rises with every change and every run: it fences. */
+  /** Rises with every change and every run; it fences concurrent writes. */
   revision: number
-  created_at: string
-  updated_at: string
 }
 
 export const NO_COUNTS: ScheduleCounts = { made: 0, failed: 0, missed: 0, overlapped: 0 }
@@ -104,7 +118,7 @@ export function nextDue(schedule: Timing & { paused: boolean }, after: string): 
   return schedule.paused ? null : (dueTimes(schedule, after, 1)[0] ?? null)
 }
 
-/** The next due times of one that is not paused, for people. */
+/** The next `count` due times, to show; empty while the schedule is paused. */
 export function nextRuns(schedule: Schedule, count: number): string[] {
   const { next_due_at } = schedule
   if (next_due_at === null) return []
@@ -112,15 +126,15 @@ export function nextRuns(schedule: Schedule, count: number): string[] {
 }
 
 export interface Plan {
-  /** For which a job is made, oldest first. */
+  /** The due times to make a job for, oldest first. */
   times: string[]
-  /** How many were due besides, at most a thousand. */
+  /** How many more were due, counted up to a thousand. */
   missed: number
-  /** The latest of all that were due. */
+  /** The latest due time, run or missed. */
   latest: string
 }
 
-/** The latest `count` due times from `first` (itself due) to `now`, found from the end: an outage may have been long. */
+/** The latest `count` due times from `first` (itself due) to `now`. Searches back from `now`, as an outage may be long. */
 function latestDue(timing: Timing, first: string, now: string, count: number): string[] {
   const begin = Date.parse(first)
   for (let span = 3_600_000; ; span *= 4) {
@@ -137,8 +151,8 @@ function latestDue(timing: Timing, first: string, now: string, count: number): s
 }
 
 /**
- * What is to be done at `now` with a schedule whose `next_due_at` has come. `skip`: the latest due time, unless it is more
- * than five minutes past. `once`: the latest, however late. `all`: each, the latest `missed_limit` of them.
+ * The runs of a schedule whose `next_due_at` has come. `skip`: the latest due time, unless it is more than five minutes
+ * past. `once`: the latest, however late. `all`: the latest `missed_limit` of them.
  */
 export function planRuns(
   schedule: Timing & Pick<Schedule, 'missed' | 'missed_limit'> & { next_due_at: string },
@@ -155,7 +169,7 @@ export function planRuns(
   return { times, missed: counted.length - times.length, latest: latest.at(-1)! }
 }
 
-/** What came of a plan. */
+/** The result of carrying out a plan. */
 export interface Done {
   plan: Plan
   made: ScheduleRun[]
@@ -163,7 +177,7 @@ export interface Done {
   fault: Pick<ScheduleError, 'code' | 'detail' | 'errors'> | null
 }
 
-/** The schedule after its plan was carried out at `now`: the next due time follows the latest that was looked at. */
+/** The schedule after its plan was carried out at `now`. The next due time follows `plan.latest`. */
 export function afterRuns(
   schedule: Schedule,
   { plan, made, overlapped, fault }: Done,
@@ -192,7 +206,7 @@ export function afterRuns(
   }
 }
 
-/** Another schedule of times: what is due is found anew. */
+/** Whether the change affects the due times, so that `next_due_at` must be computed again. */
 export function changesTiming(before: Schedule, after: Schedule): boolean {
   return (['cron', 'time_zone', 'starts_at', 'ends_at', 'paused'] as const).some(
     (name) => before[name] !== after[name],
@@ -215,39 +229,7 @@ export function scheduleFailedData(schedule: Schedule, error: ScheduleError) {
   }
 }
 
-export const ScheduleView = Type.Object(
-  {
-    schedule_id: Type.String({ format: 'uuid' }),
-    name: Type.String(),
-    template_id: Type.String(),
-    template_vars: Type.Record(Type.String(), Type.Unknown(), {
-      description: 'As given: they are checked and converted again at each run',
-    }),
-    cron: Type.String(),
-    time_zone: Type.String(),
-    starts_at: nullable(Time),
-    ends_at: nullable(Time),
-    missed: Type.Enum([...MISSED]),
-    missed_limit: Type.Integer(),
-    overlap: Type.Enum([...OVERLAPS]),
-    paused: Type.Boolean(),
-    presence_name: nullable(Type.String()),
-    priority: Type.Integer(),
-    metadata: Type.Record(Type.String(), Type.String()),
-    user_id: Type.String({ description: 'Who made it: its jobs are theirs' }),
-    next_due_at: nullable(Time),
-    next_runs: Type.Array(Time, { description: 'The next five; none while it is paused' }),
-    counts: ScheduleCounts,
-    last_run: nullable(ScheduleRun),
-    last_error: nullable(ScheduleError),
-    created_at: Time,
-    updated_at: Time,
-  },
-  { title: 'Schedule' },
-)
-export type ScheduleView = Static<typeof ScheduleView>
-
-/** So many due times ahead are shown. */
+/** How many of the next due times the API shows. */
 export const SHOWN_RUNS = 5
 
 export function scheduleView(schedule: Schedule): ScheduleView {

@@ -1,7 +1,7 @@
 /**
- * Standard Webhooks signatures: `v1` (HMAC-SHA256, keys `whsec_`) and `v1a` (Ed25519, keys `whsk_` and `whpk_`). Signed are
- * the exact bytes of the body: a body that goes through a string first is another body where it is not UTF-8. Only
- * node:crypto is needed, so that receivers can use this file as it is (`assay/client`).
+ * Standard Webhooks signatures: `v1` (HMAC-SHA256, keys `whsec_`) and `v1a` (Ed25519, keys `whsk_` and `whpk_`). The exact
+ * bytes of the body are signed; converting a body to a string changes it if it is not UTF-8. The file needs node:crypto
+ * only, so receivers can use it as it is (`assay/client`).
  */
 import {
   createHmac,
@@ -25,7 +25,7 @@ export type SignatureFault =
   | 'timestamp_too_new'
   | 'signature_mismatch'
 
-/** Why a request is not to be trusted. `fault` is for programs, the message for people. */
+/** Why a signature or key was refused. `fault` is for programs, the message for people. */
 export class SignatureError extends Error {
   readonly fault: SignatureFault
 
@@ -36,13 +36,13 @@ export class SignatureError extends Error {
   }
 }
 
-/** RFC 8410: what comes before the 32 raw bytes of an Ed25519 key in PKCS #8 and in SPKI. */
+/** RFC 8410: the bytes before the 32 raw bytes of an Ed25519 key in PKCS #8 and in SPKI. */
 const PRIVATE_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
 const PUBLIC_PREFIX = Buffer.from('302a300506032b6570032100', 'hex')
-/** A list longer than this is no rotation. */
+/** Signatures of a header that are compared; a rotation needs only a few. */
 const MOST_SIGNATURES = 32
 
-/** A key made ready by `prepareKey`: making an HMAC key ready takes six times as long as signing with it. */
+/** A key prepared by `prepareKey`. Preparing an HMAC key takes six times as long as signing with it. */
 export type Key =
   | { version: 'v1'; secretKey: KeyObject }
   | { version: 'v1a'; privateKey: KeyObject | null; publicKey: KeyObject }
@@ -59,7 +59,7 @@ function publicKeyOf(raw: Buffer): KeyObject {
   return createPublicKey({ key: Buffer.concat([PUBLIC_PREFIX, raw]), format: 'der', type: 'spki' })
 }
 
-/** `whsk_` holds the 32 bytes of the seed, with or without the 32 of the public key behind them. */
+/** `whsk_` holds the 32 bytes of the seed, with or without the 32 bytes of the public key after them. */
 function privateKeyOf(raw: Buffer): KeyObject {
   if (raw.length !== 32 && raw.length !== 64)
     throw new SignatureError('key_invalid', 'A key whsk_ holds 32 or 64 bytes.')
@@ -87,7 +87,7 @@ function signedContent(id: string, timestamp: string, body: Uint8Array | string)
   return Buffer.concat([Buffer.from(`${id}.${timestamp}.`, 'utf8'), toBytes(body)])
 }
 
-/** The same bytes, not copied together. */
+/** The HMAC of `head` and `body` without copying them into one buffer. */
 function signHmac(key: KeyObject, head: string, body: Uint8Array | string): string {
   return createHmac('sha256', key).update(head).update(toBytes(body)).digest('base64')
 }
@@ -97,19 +97,21 @@ function hmac(key: KeyObject, content: Buffer): Buffer {
 }
 
 export interface SignInput {
-  /** `webhook-id`: without a dot, which divides the parts of what is signed. */
+  /** `webhook-id`; without dots, because a dot separates the signed parts. */
   id: string
   /** `webhook-timestamp`: seconds since 1970. */
   timestamp: number
   body: Uint8Array | string
-  /** `whsec_` or `whsk_`, as text or made ready; several while a key is being replaced. */
+  /** `whsec_` or `whsk_`, as text or prepared; several while a key is being replaced. */
   secrets: readonly (string | Key)[]
 }
 
-/** The value of `webhook-signature`: one signature for each secret, divided by spaces. */
+/** The value of `webhook-signature`: one signature for each secret, separated by spaces. */
 export function sign({ id, timestamp, body, secrets }: SignInput): string {
   if (id === '' || id.includes('.') || !Number.isSafeInteger(timestamp) || secrets.length === 0)
-    throw new TypeError('To sign takes an id without dots, whole seconds and at least one secret.')
+    throw new TypeError(
+      'sign needs an id without dots, a timestamp in whole seconds and at least one secret.',
+    )
   const signatures = secrets.map((secret) => {
     const key = typeof secret === 'string' ? prepareKey(secret) : secret
     if (key.version === 'v1') return `v1,${signHmac(key.secretKey, `${id}.${timestamp}.`, body)}`
@@ -167,9 +169,8 @@ function matches(key: Key, content: Buffer, signature: Buffer): boolean {
 }
 
 /**
- * Checks a received request; throws SignatureError, which says why it is not to be trusted. Signatures of other versions
- * and of other keys are passed over: one that fits is enough. The `id` is the same in every retry: keep it to notice
- * repeats.
+ * Checks a received request; throws SignatureError if it cannot be trusted. One matching signature is enough; those of
+ * other versions and keys are ignored. Every retry has the same `id`: keep it to recognize repeats.
  */
 export function verify(input: VerifyInput): { id: string; timestamp: number } {
   const key = prepareKey('secret' in input ? input.secret : input.publicKey)
@@ -189,8 +190,8 @@ export function verify(input: VerifyInput): { id: string; timestamp: number } {
 }
 
 /**
- * A new key: `v1` 32 random bytes (`whsec_`), `v1a` an Ed25519 pair, whose `secret` (`whsk_`, 64 bytes: seed and public key)
- * stays with the sender and whose `public_key` (`whpk_`) is for receivers.
+ * A new key. `v1`: 32 random bytes (`whsec_`). `v1a`: an Ed25519 pair; the sender keeps `secret` (`whsk_`, 64 bytes: seed
+ * and public key), receivers get `public_key` (`whpk_`).
  */
 export function newSigningSecret(version: SignatureVersion): { secret: string; public_key: string | null } {
   if (version === 'v1') return { secret: `whsec_${randomBytes(32).toString('base64')}`, public_key: null }

@@ -1,9 +1,10 @@
 /**
- * A subscription: events told to people, by mail or in a chat. It is a webhook of another kind and shares its table,
- * its deliveries and its care; only where it goes and what is said differ.
+ * A subscription: sends events to people by mail or chat. It is stored as a webhook of another kind, with the same
+ * deliveries, retries, breaker and statistics; only the target and the text differ.
  */
 import Type, { type Static } from 'typebox'
 import { EVENT_TYPES } from './event.ts'
+import { nullable } from './schema.ts'
 import {
   breakerView,
   RETRY_SCHEDULE,
@@ -19,38 +20,36 @@ export type SubscriptionKind = (typeof SUBSCRIPTION_KINDS)[number]
 
 export const RECIPIENTS_MOST = 50
 
-/** What is sealed in `target`. `link_expires_in`: seconds that the link in a message opens the page; null: no link. */
+/** The target, which is stored sealed. `link_expires_in`: seconds that the link in a message is valid; null: no link. */
 export interface Target {
   to: string[]
   url: string | null
   link_expires_in: number | null
 }
 
-/** What a sealed target is bound to (`SecretBox`). */
+/** The context a target is sealed with (`SecretBox`). */
 export function targetContext(webhook_id: string): string {
   return `webhook:${webhook_id}:target`
 }
 
-/** What the token of an address to unsubscribe at is bound to: it holds `[workspace_id, webhook_id, recipient]`. */
+/** The context of the token in an unsubscribe address, which holds `[workspace_id, webhook_id, recipient]`. */
 export const UNSUBSCRIBE_CONTEXT = 'unsubscribe'
-
-const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()])
 
 export const SubscriptionView = Type.Object(
   {
     subscription_id: Type.String({ format: 'uuid' }),
     kind: Type.Enum([...SUBSCRIPTION_KINDS]),
-    to: Type.Array(Type.String(), { description: 'Addresses that get the mail; of a chat none' }),
-    url: nullable(Type.String({ description: 'Of a chat: its host; the rest is hidden' })),
+    to: Type.Array(Type.String(), { description: 'The addresses that get the mail; empty for a chat' }),
+    url: nullable(Type.String({ description: 'The host of a chat; the rest of the address is hidden' })),
     link_expires_in: nullable(
-      Type.Integer({ description: 'Seconds that the link in a message opens the page; null: no link' }),
+      Type.Integer({ description: 'Seconds that the link in a message is valid; null: no link' }),
     ),
     include_skipped: Type.Boolean({
-      description: 'Whether runs that their condition skipped are told of, too',
+      description: 'Whether events of jobs that were skipped by their condition are sent',
     }),
     user_id: Type.String(),
     presence_name: Type.String(),
-    events: Type.Array(Type.Enum([...EVENT_TYPES]), { description: 'The event types that it tells of' }),
+    events: Type.Array(Type.Enum([...EVENT_TYPES]), { description: 'The event types that it sends' }),
     description: nullable(Type.String()),
     retry_schedule: Type.Array(Type.Number(), { description: 'Seconds between tries' }),
     max_in_flight: nullable(Type.Integer()),
@@ -67,7 +66,7 @@ export const SubscriptionView = Type.Object(
 )
 export type SubscriptionView = Static<typeof SubscriptionView>
 
-/** The address of a chat is a secret: whoever has it may write there. */
+/** The address of a chat without its secret part: anyone who has the whole address can post there. */
 export function hiddenUrl(url: string, fingerprint: string): string {
   return `${new URL(url).origin}/•••• ${fingerprint}`
 }
@@ -98,16 +97,16 @@ export function subscriptionView(webhook: Webhook, target: Target, now: number):
   }
 }
 
-/** As the HTML standard has it (https://html.spec.whatwg.org/#valid-e-mail-address), within the lengths of RFC 5321. */
+/** The pattern of the HTML standard (https://html.spec.whatwg.org/#valid-e-mail-address) with the lengths of RFC 5321. */
 const ADDRESS =
   /^[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$/
 
-/** Whether it is one plain address: no name, no list, nothing that could begin another line of a header. */
+/** Whether the text is one plain address: no name, no list, no line break that could start another header. */
 export function isMailAddress(text: string): boolean {
   return text.length <= 254 && ADDRESS.test(text)
 }
 
-/** "Name <address>" or an address; null: neither. */
+/** Reads "Name <address>" or an address; null for anything else. */
 export function parseMailbox(text: string): { name: string; address: string } | null {
   const match = /^(?:"?([^"<>\r\n]*?)"?\s*<([^<>\s]+)>|([^<>\s]+))$/.exec(text.trim())
   const address = match?.[2] ?? match?.[3]

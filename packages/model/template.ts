@@ -1,10 +1,11 @@
 /**
- * A template: what one Markdown file becomes once parsed, and the shapes in which it is listed. templates/parse.ts
- * makes it, templates/check.ts judges it, analysis/run.ts runs it.
+ * A template: one Markdown file, parsed, with its variables, sources and blocks. The engine parses, checks and runs it; the
+ * API lists it as `TemplateView`.
  */
 import Type, { type Static } from 'typebox'
 import type { FieldError } from './errors.ts'
 import type { ChartForm } from './insight.ts'
+import { nullable } from './schema.ts'
 
 export const TEMPLATE_ID = '^[a-z0-9][a-z0-9_-]{0,127}$'
 
@@ -21,8 +22,6 @@ export const VARIABLE_TYPES = [
   'list',
 ] as const
 export type VariableType = (typeof VARIABLE_TYPES)[number]
-
-const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()])
 
 export const VariableView = Type.Object({
   name: Type.String(),
@@ -41,9 +40,9 @@ export interface Variable extends VariableView {
   max_length: number | null
   /** `list`: the type of its items. */
   items: VariableType | null
-  /** `column`: the source that it names a column of. */
+  /** `column`: the source whose column the value names. */
   of: string | null
-  /** `period`: `source.column` whose latest value relative periods are counted back from. */
+  /** `period`: relative periods count back from the latest value of this `source.column`. */
   until: string | null
   line: number
 }
@@ -60,13 +59,15 @@ export const TemplateView = Type.Object(
     variables: Type.Array(VariableView),
     tags: Type.Array(Type.String()),
     origin: Type.Enum([...ORIGINS]),
-    connections: Type.Array(Type.String(), { description: 'Those that its sources read over, by name' }),
+    connections: Type.Array(Type.String(), {
+      description: 'The names of the connections that its sources use',
+    }),
   },
   { title: 'Template' },
 )
 export type TemplateView = Static<typeof TemplateView>
 
-/** A fault in a template, with what to do about it. Lines and columns count from 1. */
+/** A fault in a template, with a remedy. Lines and columns count from 1. */
 export const Fault = Type.Object(
   {
     line: Type.Integer(),
@@ -75,7 +76,7 @@ export const Fault = Type.Object(
     message: Type.String(),
     remedy: Type.String(),
     severity: Type.Enum(['error', 'warning']),
-    /** `null` in the template itself, else the partial's name. */
+    /** The name of the partial that has the fault; null for the template itself. */
     partial: nullable(Type.String()),
   },
   { title: 'Fault' },
@@ -91,23 +92,23 @@ export function faultToFieldError(fault: Fault): FieldError {
   }
 }
 
-/** A query in a database's own SQL, with the place of each part of it in the template. */
+/** A query in a database's own SQL dialect. */
 export interface SourceQuery {
   text: string
-  /** Of an offset into `text`, in the template. */
+  /** The position in the template of an offset into `text`. */
   placeOf(offset: number): { line: number; column: number }
 }
 
-/** Files (of the data folder, or over a connection), or what a query over a connection gives. */
+/** A source: files of the data folder or a connection, or the rows of a query over a connection. */
 export interface Source {
   name: string
-  /** The connection by name; null: the data folder. */
+  /** The connection; null reads the data folder. */
   connection: { name: string; line: number; column: number } | null
-  /** As written; may hold Liquid over `vars`. Null where there is a query. */
+  /** As written; may hold Liquid over `vars`. Null if there is a query. */
   file: string | null
   query: SourceQuery | null
   columns: Record<string, string>
-  /** Of `file` or `query`. */
+  /** The position of `file` or `query`. */
   line: number
   column: number
 }
@@ -152,7 +153,7 @@ export interface AnalysisBlock {
 
 export type Block = SqlBlock | AnalysisBlock
 
-/** What front matter sets, for itself or by a default. */
+/** The settings of the front matter, with defaults filled in. */
 export interface TemplateSettings {
   description: string | null
   tags: string[]
@@ -173,13 +174,13 @@ export interface Template extends TemplateSettings {
   title_line: number
   /** In the order of the file. */
   blocks: Block[]
-  /** The whole source with front matter and fences blanked out: its line numbers are the source's. */
+  /** The source with front matter and fences blanked out, so its line numbers are those of the source. */
   body: string
   source: string
   partials: Record<string, string>
 }
 
-/** A template as text: what is stored with a job and handed to the analysis. `partials` holds those it can reach. */
+/** A template as text, as stored with a job and passed to the analysis. `partials` holds the partials it can include. */
 export interface TemplateSource {
   template_id: string
   version: string

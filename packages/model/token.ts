@@ -1,5 +1,6 @@
-/** Who may do what: workspaces, users and their tokens. Tokens and passwords are kept as hashes only. */
+/** A token gives one user of a workspace the rights of its scopes. The store keeps tokens and passwords as hashes only. */
 import Type, { type Static } from 'typebox'
+import { nullable } from './schema.ts'
 
 export const SCOPES = ['viewer', 'analyst', 'admin'] as const
 export type Scope = (typeof SCOPES)[number]
@@ -17,7 +18,7 @@ const BYTES_MOST = 1e15
 const cap = (description: string, minimum = 0, maximum = 1_000_000_000) =>
   Type.Union([Type.Integer({ minimum, maximum }), Type.Null()], { description })
 
-/** What a workspace may take of the service; null: what the settings say for every workspace. */
+/** The limits of a workspace; null uses the limit that the settings give every workspace. */
 export const WorkspaceCaps = Type.Object({
   max_queued: cap('Jobs queued at a time; null: ASSAY_MAX_QUEUED'),
   max_running: cap('Jobs running at a time; 0 holds them in the queue; null: ASSAY_MAX_RUNNING'),
@@ -40,7 +41,7 @@ export const Workspace = Type.Object(
     workspace_id: Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{0,62}$' }),
     name: Type.String({ minLength: 1, maxLength: 255 }),
     /** Absolute path of the folder that `file:` sources read; null: none (the default workspace reads ASSAY_DATA). */
-    data_folder: Type.Union([Type.String(), Type.Null()]),
+    data_folder: nullable(Type.String()),
     ...WorkspaceCaps.properties,
     created_at: Type.String({ format: 'date-time' }),
   },
@@ -68,19 +69,19 @@ export const Token = Type.Object(
     user_id: Type.String(),
     name: Type.String({ minLength: 1, maxLength: 255 }),
     scopes: Type.Array(Type.Enum([...SCOPES])),
-    expires_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+    expires_at: nullable(Type.String({ format: 'date-time' })),
     created_at: Type.String({ format: 'date-time' }),
   },
   { title: 'Token' },
 )
 export type Token = Static<typeof Token>
 
-/** Who makes a request: what a valid token says. */
+/** The caller of a request, from its valid token. */
 export interface Principal {
   token_id: string
   workspace_id: string
   user_id: string
   scopes: Scope[]
-  /** Requests a second of the workspace, where it has a cap of its own. */
+  /** The workspace's own cap of requests a second; null if it has none. */
   rate_limit: number | null
 }

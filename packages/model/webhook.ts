@@ -1,6 +1,6 @@
 /**
- * A webhook: where events go, which ones, and under whose name. The pure rules of linking are here. Mail and chat are
- * webhooks of another kind (see subscription.ts): the same outbox, retries, breaker, records and statistics.
+ * A webhook: an address that gets events, the types it gets, and its health. This file holds the rules: which events it
+ * gets, when it is disabled, when the breaker opens. Mail and chat are webhooks of another kind (see subscription.ts).
  */
 import Type, { type Static } from 'typebox'
 import { AppError } from './errors.ts'
@@ -11,6 +11,7 @@ import {
   type FailingEventData,
   type TriedDelivery,
 } from './event.ts'
+import { nullable } from './schema.ts'
 
 export const WEBHOOK_STATUSES = ['enabled', 'disabled'] as const
 export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number]
@@ -19,8 +20,8 @@ export const WEBHOOK_KINDS = ['webhook', 'email', 'slack'] as const
 export type WebhookKind = (typeof WEBHOOK_KINDS)[number]
 
 /**
- * A header value as the store keeps it: sealed, with the first 8 hex digits of its SHA-256 for people to compare. One that
- * was declared public is kept in clear beside.
+ * A header value as the store keeps it: sealed, with a fingerprint (the first 8 hex digits of its SHA-256) for people to
+ * compare. A value declared public is also kept as plain text.
  */
 export interface SealedHeader {
   name: string
@@ -29,7 +30,7 @@ export interface SealedHeader {
   public_value?: string
 }
 
-/** A signing key as the store keeps it. `expires_at` is null for the present one; older ones sign until then. */
+/** A signing key as the store keeps it. `expires_at` is null for the present key; an older key signs until then. */
 export interface SealedSecret {
   sealed: string
   expires_at: string | null
@@ -38,16 +39,16 @@ export interface SealedSecret {
 export const SIGNATURES = ['v1', 'v1a'] as const
 export type SignatureVersion = (typeof SIGNATURES)[number]
 
-/** Seconds between tries, each with a fifth of jitter; the first try is at once. */
+/** Seconds between tries, each with 20 % jitter. The first try is immediate. */
 export const RETRY_SCHEDULE: readonly number[] = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400]
 
-/** How its attempts fare: all null after a success. */
+/** The health of a webhook. All fields are null after a success. */
 export interface Health {
-  /** Since when every attempt has failed. */
+  /** The time since which every attempt has failed. */
   failing_since: string | null
   /** Class and detail of the last error. */
   failing_reason: string | null
-  /** When `webhook.failing` was told, once for each time that it fails. */
+  /** When `webhook.failing` was sent; once for each period of failure. */
   warned_at: string | null
 }
 
@@ -55,14 +56,14 @@ export interface Webhook extends Health {
   webhook_id: string
   workspace_id: string
   kind: WebhookKind
-  /** Of a kind other than `webhook`: where it goes, as subscription.ts has it, sealed. */
+  /** The sealed target of a subscription (see subscription.ts); null for the kind `webhook`. */
   target: string | null
-  /** Of another kind: what can be told of where it goes. */
+  /** For a subscription the part of its target that is no secret. */
   url: string
   headers: SealedHeader[]
   user_id: string
   presence_name: string
-  /** As given; null: the three that end a job. `*` is all. */
+  /** As given. Null means the three types that end a job, `*` all types. */
   events: (EventType | '*')[] | null
   description: string | null
   signature: SignatureVersion
@@ -74,7 +75,7 @@ export interface Webhook extends Health {
   rate_per_second: number | null
   status: WebhookStatus
   disabled_reason: string | null
-  /** Whether it is told of jobs that were skipped by their condition. */
+  /** Whether it gets events of jobs that were skipped by their condition. */
   tells_skipped: boolean
   /** The breaker. */
   failures: number
@@ -86,15 +87,13 @@ export interface Webhook extends Health {
 export interface HeaderInput {
   name: string
   value: string
-  /** Its value is no secret, and is shown. */
+  /** The value is no secret and is shown. */
   public?: boolean
 }
 
-const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()])
-
 export const BREAKER_STATES = ['closed', 'open', 'half_open'] as const
 
-/** What the API answers: no secret but where `signing_secret` is added on creation and rotation. */
+/** A webhook as the API answers it. Only creation and rotation add a secret, as `signing_secret`. */
 export const WebhookView = Type.Object(
   {
     webhook_id: Type.String({ format: 'uuid' }),
@@ -108,7 +107,7 @@ export const WebhookView = Type.Object(
     ),
     user_id: Type.String(),
     presence_name: Type.String(),
-    events: Type.Array(Type.Enum([...EVENT_TYPES]), { description: 'The event types that it gets' }),
+    events: Type.Array(Type.Enum([...EVENT_TYPES]), { description: 'The event types that it receives' }),
     description: nullable(Type.String()),
     signature: Type.Enum([...SIGNATURES]),
     public_key: nullable(Type.String()),
@@ -118,7 +117,7 @@ export const WebhookView = Type.Object(
     status: Type.Enum([...WEBHOOK_STATUSES]),
     disabled_reason: nullable(Type.String()),
     failing_since: nullable(
-      Type.String({ format: 'date-time', description: 'Since when every attempt has failed' }),
+      Type.String({ format: 'date-time', description: 'The time since which every attempt has failed' }),
     ),
     failing_reason: nullable(Type.String({ description: 'Class and detail of the last error' })),
     breaker: Type.Object(
@@ -129,11 +128,14 @@ export const WebhookView = Type.Object(
         }),
         failures: Type.Integer({
           minimum: 0,
-          description: 'Failed attempts in a row, as far as they are counted',
+          description: 'Failed attempts in a row',
         }),
         until: nullable(Type.String({ format: 'date-time' })),
       },
-      { description: 'Whether the receiver is left alone: it failed five times in a row, or asked for it' },
+      {
+        description:
+          'Sending stops for a while after five failures in a row, or at the request of the receiver',
+      },
     ),
     created_at: Type.String({ format: 'date-time' }),
     updated_at: Type.String({ format: 'date-time' }),
@@ -142,7 +144,7 @@ export const WebhookView = Type.Object(
 )
 export type WebhookView = Static<typeof WebhookView>
 
-/** What a sealed header value is bound to (`SecretBox`): it opens for this webhook and this name only. */
+/** The context a header value is sealed with (`SecretBox`): it opens for this webhook and this name only. */
 export function headerContext(webhook_id: string, name: string): string {
   return `webhook:${webhook_id}:header:${name.toLowerCase()}`
 }
@@ -153,13 +155,13 @@ export function secretContext(webhook_id: string): string {
 
 export const HEADERS_MOST = 50
 
-/** `sealed` null: the header of this name, in whatever case, is removed. */
+/** `sealed` null removes the header of this name, whatever its case. */
 export interface HeaderChange {
   name: string
   sealed: SealedHeader | null
 }
 
-/** The headers after a change by name: those that are not named stay. A null change removes all. Throws `invalid`. */
+/** The headers after a change by name. Headers not named stay; a null change removes all. Throws `invalid` if too many. */
 export function changedHeaders(
   present: readonly SealedHeader[],
   change: readonly HeaderChange[] | null,
@@ -178,10 +180,10 @@ export function changedHeaders(
   })
 }
 
-/** Secrets that sign at once: each adds a signature to every request, and receivers bound their headers. */
+/** The most secrets that sign at once: each adds a signature to every request, and receivers limit their headers. */
 const SECRETS_MOST = 5
 
-/** The secrets after a rotation, newest first. No older one signs longer than the overlap: 0 takes a leaked one away. */
+/** The secrets after a rotation, newest first. Older ones sign for at most the overlap; 0 removes a leaked one at once. */
 export function rotatedSecrets(
   present: readonly SealedSecret[],
   rotation: { sealed: string; overlap_ms: number },
@@ -236,8 +238,8 @@ function isEventType(name: string): name is EventType {
 }
 
 /**
- * The event types that a webhook gets. Where its `presence_name` is the name of an event type it gets that one only,
- * further narrowed by `events` where that is given.
+ * The event types that a webhook gets. If its `presence_name` is the name of an event type it gets only that type, and only
+ * if `events` does not exclude it.
  */
 export function subscribedEvents(webhook: Pick<Webhook, 'presence_name' | 'events'>): EventType[] {
   const named =
@@ -250,8 +252,8 @@ export function subscribedEvents(webhook: Pick<Webhook, 'presence_name' | 'event
 }
 
 /**
- * Whether a webhook is told of a job's event. A job with a `presence_name` notifies the webhooks that bear it; a job
- * without one notifies all of its workspace's webhooks. A job skipped by its condition notifies those that ask for it.
+ * Whether a webhook gets a job's event. A job with a `presence_name` notifies the webhooks with the same name; a job
+ * without one notifies all webhooks of its workspace. A job skipped by its condition notifies those with `tells_skipped`.
  */
 export function notifies(
   webhook: Pick<Webhook, 'presence_name' | 'events' | 'status'> & Partial<Pick<Webhook, 'tells_skipped'>>,
@@ -263,7 +265,7 @@ export function notifies(
   return subscribedEvents(webhook).includes(event)
 }
 
-/** Requests at a time to one webhook, unless it sets its own. */
+/** The most requests at a time to one webhook, unless it sets its own number. */
 export const MAX_IN_FLIGHT = 8
 
 export const HEALTHY: Health = { failing_since: null, failing_reason: null, warned_at: null }
@@ -284,10 +286,10 @@ export function healthAfter(
 }
 
 const DAY_MS = 86_400_000
-/** A webhook that fails for so long without a success is disabled, */
+/** A webhook is disabled after this many days without a success. */
 export const FAILING_DAYS_MAX = 5
-/** and after so long those that ask for it are told once. */
-export const FAILING_DAYS_TOLD = 1
+/** `webhook.failing` is sent once after this many days without a success. */
+export const FAILING_DAYS_TO_WARN = 1
 
 function failsFor(days: number, { failing_since }: Pick<Webhook, 'failing_since'>, now: number): boolean {
   return failing_since !== null && now - Date.parse(failing_since) >= days * DAY_MS
@@ -297,12 +299,12 @@ export function failsForTooLong(webhook: Pick<Webhook, 'failing_since'>, now: nu
   return failsFor(FAILING_DAYS_MAX, webhook, now)
 }
 
-/** Whether `webhook.failing` is due. */
-export function isToBeTold(webhook: Pick<Webhook, 'failing_since' | 'warned_at'>, now: number): boolean {
-  return webhook.warned_at === null && failsFor(FAILING_DAYS_TOLD, webhook, now)
+/** Whether `webhook.failing` must be sent now. */
+export function isWarningDue(webhook: Pick<Webhook, 'failing_since' | 'warned_at'>, now: number): boolean {
+  return webhook.warned_at === null && failsFor(FAILING_DAYS_TO_WARN, webhook, now)
 }
 
-/** Of a webhook that fails. */
+/** The data of the event `webhook.failing`. The webhook must be failing. */
 export function failingData(
   { webhook_id, url, failing_since, failing_reason }: Pick<Webhook, 'webhook_id' | 'url'> & Health,
   delivery: TriedDelivery,
@@ -319,9 +321,9 @@ export function failingData(
 }
 
 /**
- * Closed while `failures` (failed attempts in a row, of any delivery) is below 5. Then open until `open_until`, after
- * which one probe at a time is let through; its success closes, its failure opens for twice as long. A receiver that asks
- * to be left alone moves `open_until`, too.
+ * The circuit breaker of a webhook. It is closed while `failures` (failed attempts in a row, of any delivery) is below 5.
+ * Then it is open until `open_until`. After that one probe at a time is sent: success closes the breaker, failure opens it
+ * for twice as long. A receiver's Retry-After moves `open_until`, too.
  */
 export interface Breaker {
   failures: number
@@ -344,8 +346,8 @@ export function isOpen(breaker: Breaker): boolean {
 }
 
 /**
- * The breaker after an attempt; `holdMs`: for how long the receiver asks to be left alone. Stragglers that fail while
- * nothing is sent were no probes: they open nothing and can only lengthen the hold. One that arrives ends no hold that was asked for.
+ * The breaker after an attempt. `holdMs` is the pause that the receiver asked for. An attempt that started before the
+ * breaker opened is no probe: its failure can only lengthen the pause, and its success does not end a requested pause.
  */
 export function breakerAfter(breaker: Breaker, delivered: boolean, now: number, holdMs = 0): Breaker {
   const until = breaker.open_until === null ? 0 : Date.parse(breaker.open_until)

@@ -1,6 +1,11 @@
 /** assay connection: where queries of templates read. Secrets come from standard input, a variable or a file. */
 import type { Client, OfWorkspace } from '@assay/client/client'
-import { CONNECTION_KINDS, type ConnectionKind, type ConnectionLimits, KINDS } from '@assay/model/connection'
+import {
+  CONNECTION_KINDS,
+  type ConnectionKind,
+  type ConnectionLimits,
+  KINDS,
+} from '@assay/model/connection-kinds'
 import { type Call, type Command, JSON_OPTION, type Option, pairsOption } from '../command.ts'
 import { withClient } from '../connect.ts'
 import { EXIT, ExitError, UsageError } from '../exit.ts'

@@ -1,7 +1,12 @@
 /** Connections between the form, where all is text, and the service, where each option has its type. Pure but for the lookup. */
 import type { ConnectionChange, ConnectionInput } from '@assay/client/client'
-import { type ConnectionKind, type ConnectionLimits, KINDS, type OptionField } from '@assay/model/connection'
-import type { ConnectionView } from '@assay/model/connection-view'
+import type { ConnectionView } from '@assay/model/connection'
+import {
+  type ConnectionKind,
+  type ConnectionLimits,
+  KINDS,
+  type OptionField,
+} from '@assay/model/connection-kinds'
 import { api } from './api.ts'
 
 const PAGE_MOST = 200

@@ -1,5 +1,5 @@
 /** The small tasks: checking a template, describing what it can be given, and testing a connection. */
-import { KINDS } from '@assay/model/connection'
+import { KINDS } from '@assay/model/connection-kinds'
 import type { Fault } from '@assay/model/template'
 import { checkTemplate } from '../checking/check.ts'
 import { sortFaults } from '../language/fault.ts'

@@ -1,5 +1,5 @@
 /** The kinds that read queries. Each is loaded when the first connection of its kind is opened, not by every child. */
-import type { ConnectionKind } from '@assay/model/connection'
+import type { ConnectionKind } from '@assay/model/connection-kinds'
 import type { Kind } from './kind.ts'
 import type { FileKind } from './remote/remote.ts'
 import { SourceError } from './source.ts'

@@ -6,8 +6,12 @@
 import path from 'node:path'
 import { connectionNames, parsedTemplate } from '@assay/engine/reading/template-cache'
 import type { Lender } from '@assay/engine/run/lending'
-import { type Connection, connectionContext, type OpenConnection } from '@assay/model/connection'
-import type { ConnectionView } from '@assay/model/connection-view'
+import {
+  type Connection,
+  type ConnectionView,
+  connectionContext,
+  type OpenConnection,
+} from '@assay/model/connection'
 import type { TemplateSource } from '@assay/model/template'
 import { DEFAULT_WORKSPACE } from '@assay/model/token'
 import type { Store } from '@assay/store/store'

@@ -5,16 +5,16 @@
  */
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
+import { CONNECTION_NAME } from '@assay/model/connection'
 import {
   CONNECTION_KINDS,
-  CONNECTION_NAME,
   type ConnectionKind,
   type ConnectionLimits,
   type ConnectionOptions,
   KINDS,
   readLimits,
   readOptions,
-} from '@assay/model/connection'
+} from '@assay/model/connection-kinds'
 import { DEFAULT_WORKSPACE } from '@assay/model/token'
 import { parse } from 'yaml'
 

@@ -4,7 +4,7 @@
  */
 import type { Readable } from 'node:stream'
 import { AppError } from '@assay/model/errors'
-import type { FileGiver, StoredFile } from '@assay/model/file'
+import type { FileAccess, StoredFile } from '@assay/model/file'
 
 /** A file that has come in whole and was found sound: on this node's disk, under a name of its own, synced. */
 export interface Staged {
@@ -50,7 +50,7 @@ export interface Arrival {
 }
 
 /** Methods throw AppError: `precondition_failed`, `conflict`, `quota_exceeded`, `store_unavailable`. */
-export interface Files extends FileGiver {
+export interface Files extends FileAccess {
   /** Where a workspace has none of its own. */
   readonly limits: Limits
   /** Throws where there is no room for the first `bytes` of a file at the path. */

@@ -6,7 +6,7 @@ import type { Pool } from '@assay/engine/run/pool'
 import type { Roots, RunResult } from '@assay/engine/run/protocol'
 import type { Clock } from '@assay/model/clock'
 import { iso } from '@assay/model/clock'
-import { type FileGiver, UPLOADS } from '@assay/model/file'
+import { type FileAccess, UPLOADS } from '@assay/model/file'
 import { uuidv7 } from '@assay/model/ids'
 import type { TemplateSource } from '@assay/model/template'
 import { DEFAULT_WORKSPACE } from '@assay/model/token'
@@ -34,7 +34,7 @@ export interface AttemptOptions {
   data: string | null
   /** What a workspace has uploaded. */
   connections: Pick<ConnectionBook, 'lender'>
-  files?: FileGiver
+  files?: FileAccess
   clock: Clock
   log: Logger
   metrics: Metrics

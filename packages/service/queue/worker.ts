@@ -5,7 +5,7 @@
  */
 import type { Pool } from '@assay/engine/run/pool'
 import type { Clock } from '@assay/model/clock'
-import type { FileGiver } from '@assay/model/file'
+import type { FileAccess } from '@assay/model/file'
 import type { TemplateSource } from '@assay/model/template'
 import type { ClaimedJob, Hint, Lease, Store } from '@assay/store/store'
 import type { ConnectionBook } from '../connections/book.ts'
@@ -27,7 +27,7 @@ export interface WorkerOptions {
   sample: Record<string, string>
   data: string | null
   connections: Pick<ConnectionBook, 'lender'>
-  files?: FileGiver
+  files?: FileAccess
   node_id: string
   concurrency: number
   drainMs: number

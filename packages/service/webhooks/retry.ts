@@ -10,7 +10,7 @@
  */
 import { MONTHS } from '@assay/model/calendar'
 import type { Attempt } from '@assay/model/delivery'
-import { failsForTooLong, isToBeTold, RETRY_SCHEDULE, type Webhook } from '@assay/model/webhook'
+import { failsForTooLong, isWarningDue, RETRY_SCHEDULE, type Webhook } from '@assay/model/webhook'
 import type { AttemptOutcome } from '@assay/store/store'
 import type { Answer } from './send.ts'
 
@@ -111,7 +111,7 @@ export function nextStep(
   const control = input.answer.control?.trim().toLowerCase() ?? ''
   const reason = disableReason(input, control)
   const disable = reason === null ? {} : { disable: { reason } }
-  const warn = reason === null && isToBeTold(input.webhook, input.now) ? { warn: true as const } : {}
+  const warn = reason === null && isWarningDue(input.webhook, input.now) ? { warn: true as const } : {}
   if (input.record.error === null) return { next: { status: 'delivered' }, ...disable }
   const hold_ms = holdFor(input)
   const reached = input.answer.reached ? { reached: true as const } : {}

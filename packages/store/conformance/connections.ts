@@ -1,6 +1,6 @@
 /** Connections. */
 import assert from 'node:assert/strict'
-import { CONNECTION_LIMITS } from '@assay/model/connection'
+import { CONNECTION_LIMITS } from '@assay/model/connection-kinds'
 import type { Store } from '../store.ts'
 import { type ConformanceTests, otherWorkspace, refuses, SECOND, WORKSPACE } from './given.ts'
 

@@ -1,7 +1,7 @@
 /** One connection: what it is, whether it can be used, how a template reads over it, and the form that changes it. */
 
-import { KINDS } from '@assay/model/connection'
-import type { ConnectionView } from '@assay/model/connection-view'
+import type { ConnectionView } from '@assay/model/connection'
+import { KINDS } from '@assay/model/connection-kinds'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'

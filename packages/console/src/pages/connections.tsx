@@ -1,7 +1,7 @@
 /** The connections of the workspace: what each is, where it leads, and whether it can be used. */
 
-import { KINDS } from '@assay/model/connection'
-import type { ConnectionView } from '@assay/model/connection-view'
+import type { ConnectionView } from '@assay/model/connection'
+import { KINDS } from '@assay/model/connection-kinds'
 import { Link } from '@tanstack/react-router'
 import { api } from '../api.ts'
 import { placeOf } from '../connections.ts'

@@ -1,6 +1,6 @@
 /** Adds a connection, by its kind. */
 
-import { CONNECTION_KINDS, KINDS } from '@assay/model/connection'
+import { CONNECTION_KINDS, KINDS } from '@assay/model/connection-kinds'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'

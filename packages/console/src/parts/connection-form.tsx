@@ -2,8 +2,8 @@
  * The form of a connection, made from the table that the service reads by. Secrets are write-only: they are held while
  * they are typed, never in the tab's storage, and one that is set stays unless another is typed or it is taken away.
  */
-import { CONNECTION_LIMITS, KINDS, type OptionField } from '@assay/model/connection'
-import type { ConnectionView } from '@assay/model/connection-view'
+import type { ConnectionView } from '@assay/model/connection'
+import { CONNECTION_LIMITS, KINDS, type OptionField } from '@assay/model/connection-kinds'
 import { type ConnectionDraft, LIMITS, textOf } from '../connections.ts'
 import { CheckField, Field, SelectField, TextField } from './field.tsx'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import { CONNECTION_LIMITS } from '@assay/model/connection'
+import { CONNECTION_LIMITS } from '@assay/model/connection-kinds'
 import mysql from 'mysql2'
 import { missingMysql, mysqlUrl } from '../../../../test/mariadb.ts'
 import { type Bench, findingsOf, openBench } from '../../run/harness.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import { CONNECTION_LIMITS } from '@assay/model/connection'
+import { CONNECTION_LIMITS } from '@assay/model/connection-kinds'
 import { Client } from 'pg'
 import { missingPostgres, startPostgres } from '../../../../test/postgres.ts'
 import { type Bench, findingsOf, openBench } from '../../run/harness.ts'

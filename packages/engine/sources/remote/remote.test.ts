@@ -4,12 +4,8 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { after, test } from 'node:test'
-import {
-  CONNECTION_LIMITS,
-  type ConnectionKind,
-  type ConnectionOptions,
-  type OpenConnection,
-} from '@assay/model/connection'
+import type { OpenConnection } from '@assay/model/connection'
+import { CONNECTION_LIMITS, type ConnectionKind, type ConnectionOptions } from '@assay/model/connection-kinds'
 import { createGuard } from '@assay/net/guard'
 import { createBucket } from '@assay/net/s3'
 import { parseTargets } from '@assay/net/target'

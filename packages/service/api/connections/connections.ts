@@ -1,17 +1,14 @@
 /** Connections: made, listed, changed, tested, removed. Secrets come in and never leave. */
 import { isIP } from 'node:net'
 import {
-  CONNECTION_KINDS,
   CONNECTION_NAME,
   type Connection,
+  ConnectionView,
   connectionContext,
   type OpenConnection,
-  readLimits,
-  readOptions,
   type SealedField,
-  secretFaults,
 } from '@assay/model/connection'
-import { ConnectionView } from '@assay/model/connection-view'
+import { CONNECTION_KINDS, readLimits, readOptions, secretFaults } from '@assay/model/connection-kinds'
 import { AppError, type FieldError, notFound } from '@assay/model/errors'
 import { parseTargets, vetAddress, vetUrl } from '@assay/net/target'
 import Type from 'typebox'

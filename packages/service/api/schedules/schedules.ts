@@ -18,6 +18,7 @@ import {
   scheduleView,
   type Timing,
 } from '@assay/model/schedule'
+import { nullable } from '@assay/model/schema'
 import type { NewSchedule, SchedulePatch } from '@assay/store/contract/schedules'
 import Type, { type Static } from 'typebox'
 import { Id, LIMIT_DEFAULT, Name, pageOf, pageQuery, Time } from '../http/fields.ts'
@@ -25,8 +26,6 @@ import { type Call, operation } from '../http/route.ts'
 import { invalid } from '../http/validate.ts'
 import { Metadata } from '../jobs/jobs.ts'
 import { requireTemplate, variablesOf } from '../templates/template-lookup.ts'
-
-const nullable = <Schema extends Type.TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
 
 const settable = {
   name: Name,

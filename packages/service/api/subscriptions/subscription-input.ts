@@ -2,6 +2,7 @@
 
 import type { FieldError } from '@assay/model/errors'
 import { LINK_SECONDS } from '@assay/model/link'
+import { nullable } from '@assay/model/schema'
 import {
   isMailAddress,
   RECIPIENTS_MOST,
@@ -12,8 +13,6 @@ import type { Targets } from '@assay/net/target'
 import Type, { type Static } from 'typebox'
 import { Name } from '../http/fields.ts'
 import { urlFaults, WebhookChange, WebhookInput } from '../webhooks/webhook-input.ts'
-
-const nullable = <Schema extends Type.TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
 
 const To = Type.Array(Type.String({ minLength: 1, maxLength: 254 }), {
   minItems: 1,

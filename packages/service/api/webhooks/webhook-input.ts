@@ -2,6 +2,7 @@
 
 import type { FieldError } from '@assay/model/errors'
 import { EVENT_TYPES } from '@assay/model/event'
+import { nullable } from '@assay/model/schema'
 import {
   HEADERS_MOST,
   type HeaderChange,
@@ -27,7 +28,6 @@ const Events = Type.Array(Type.Enum([...EVENT_TYPES, '*']), {
   uniqueItems: true,
   description: 'Event types; `*` is all; absent: the three that end a job',
 })
-const nullable = <Schema extends Type.TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
 const HeaderName = Type.String({ minLength: 1, maxLength: 255 })
 const Public = Type.Boolean({
   description: 'Its value is no secret: answers and attempts show it; false unless given',
