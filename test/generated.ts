@@ -1,10 +1,10 @@
 /** What is generated from the code: the files, and how each is made. `npm run gen` writes them; a test compares. */
 
+import { analysisSchema } from '@assay/engine/methods/shared/schema'
 import { dataPage } from '@assay/engine/reading/samples'
+import { frontMatterSchema } from '@assay/engine/reading/schema'
 import { ERRORS, JOB_ERRORS } from '@assay/model/errors'
 import { flagOf, SETTINGS, type SettingName } from '@assay/service/config/config'
-import { analysisSchema } from '../packages/engine/methods/shared/schema.ts'
-import { frontMatterSchema } from '../packages/engine/reading/schema.ts'
 import { openapiText } from '../packages/service/api/openapi.ts'
 import { sqliteSchema } from '../packages/store/sqlite/schema.ts'
 import { backtestScores, forecastsPage } from './accuracy/backtest.ts'

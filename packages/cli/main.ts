@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 /** The command line: finds the command, runs it, turns what went wrong into a sentence and an exit code. */
 import { VERSION } from '@assay/service/runtime/version'
 import { findCommand, parseCall } from './command.ts'

@@ -3,6 +3,7 @@
  * another file of the packages below it, and each with its licence: a table without one is not here. docs/data.md is
  * made from it.
  */
+import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -264,7 +265,10 @@ const packageFolder = path.join(
   '..',
   'data',
 )
-export const templatesFolder = path.join(import.meta.dirname, '../../../templates')
+/** Inside the package that other projects install; in the repository beside packages/. */
+export const templatesFolder = ['../templates', '../../../templates']
+  .map((folder) => path.join(import.meta.dirname, folder))
+  .find((folder) => existsSync(folder))!
 
 /** The name below `sample/` of each shipped table -> its absolute path. */
 export function sampleFiles(): Record<string, string> {

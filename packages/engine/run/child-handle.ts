@@ -69,7 +69,8 @@ export interface ChildOptions {
   onOutput(text: string): void
 }
 
-const ENTRY = path.join(import.meta.dirname, 'child.ts')
+/** TypeScript in the repository, JavaScript in the package that other projects install. */
+const ENTRY = path.join(import.meta.dirname, `child${path.extname(import.meta.filename)}`)
 /** Between the request to stop and SIGKILL. */
 const GRACE_MS = 400
 /** What is left of a task's time for its end when a language model takes too long. */

@@ -1,0 +1,154 @@
+/**
+ * Packs packages as other projects install them: "npm run pack -- engine client" writes a tarball of each, and of those
+ * of ours that they need, into dist/packages (or the folder after --to). A tarball holds compiled JavaScript, its
+ * types, the files read at run time, the README and the license; `exports` name the compiled files. The repository
+ * itself runs the TypeScript as it is.
+ */
+import { execFileSync } from 'node:child_process'
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { parseArgs } from 'node:util'
+
+interface Manifest {
+  name: string
+  version: string
+  description: string
+  private?: boolean
+  exports: Record<string, string>
+  bin?: Record<string, string>
+  dependencies?: Record<string, string>
+  devDependencies?: Record<string, string>
+  [field: string]: unknown
+}
+
+const root = path.dirname(import.meta.dirname)
+const folderOf = (name: string): string => path.join(root, 'packages', name)
+const manifestOf = (name: string): Manifest =>
+  JSON.parse(readFileSync(path.join(folderOf(name), 'package.json'), 'utf8')) as Manifest
+
+/** Files that are started by name, which no import shows. */
+const STARTED: Record<string, string[]> = { engine: ['run/child.ts'], cli: ['main.ts'] }
+/** Files read at run time: from, relative to the repository, and to, relative to the package. */
+const READ: Record<string, [from: string, to: string][]> = {
+  engine: [['templates', 'templates']],
+  console: [['packages/console/dist', 'dist']],
+  store: ['sqlite', 'postgres'].map((kind) => [`packages/store/${kind}/migrations`, `${kind}/migrations`]),
+}
+
+/** The names with those of our packages that they need. */
+function withNeeded(names: string[]): string[] {
+  const all = new Set<string>()
+  const add = (name: string): void => {
+    if (all.has(name)) return
+    all.add(name)
+    for (const other of Object.keys(manifestOf(name).dependencies ?? {}))
+      if (other.startsWith('@assay/') && name !== 'console') add(other.slice('@assay/'.length))
+  }
+  for (const name of names) add(name)
+  return [...all]
+}
+
+/** Compiles what the packages export and start, with all that it imports, into `out/NAME/`. */
+function compile(names: string[], out: string): void {
+  const files = names.flatMap((name) => {
+    const exported = Object.values(manifestOf(name).exports)
+    return [...exported, ...(STARTED[name] ?? [])].map((file) => path.join(folderOf(name), file))
+  })
+  const compilerOptions = {
+    target: 'es2023',
+    noEmit: false,
+    declaration: true,
+    rewriteRelativeImportExtensions: true,
+    rootDir: path.join(root, 'packages'),
+    typeRoots: [path.join(root, 'node_modules/@types')],
+    outDir: out,
+  }
+  const project = path.join(out, 'tsconfig.json')
+  const extended = path.join(root, 'tsconfig.json')
+  writeFileSync(project, JSON.stringify({ extends: extended, compilerOptions, files, include: [] }))
+  execFileSync(process.execPath, [path.join(root, 'node_modules/typescript/bin/tsc'), '-p', project], {
+    stdio: 'inherit',
+  })
+}
+
+const compiled = (file: string): string => file.replace(/\.ts$/, '.js')
+
+/** The package.json that other projects read. */
+function publicManifest(name: string): Manifest {
+  const { private: _, devDependencies: __, ...manifest } = manifestOf(name)
+  const exports = Object.fromEntries(
+    Object.entries(manifest.exports).map(([subpath, file]) => [
+      subpath,
+      { types: file.replace(/\.ts$/, '.d.ts'), default: compiled(file) },
+    ]),
+  )
+  const bin = name === 'cli' ? { bin: { assay: './main.js' } } : {}
+  if (name === 'console') delete manifest.dependencies
+  return { ...manifest, ...bin, exports } as unknown as Manifest
+}
+
+/** Adds to the compiled files of a package all else that its tarball holds. */
+function complete(name: string, folder: string): void {
+  mkdirSync(folder, { recursive: true })
+  for (const [from, to] of READ[name] ?? [])
+    cpSync(path.join(root, from), path.join(folder, to), { recursive: true })
+  const manifest = publicManifest(name)
+  writeFileSync(path.join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
+  cpSync(path.join(root, 'LICENSE'), path.join(folder, 'LICENSE'))
+  const readme = path.join(folderOf(name), 'README.md')
+  if (existsSync(readme)) cpSync(readme, path.join(folder, 'README.md'))
+  else writeFileSync(path.join(folder, 'README.md'), `# ${manifest.name}\n\n${manifest.description}\n`)
+}
+
+/** Packs them into `to` and returns the tarballs' paths. */
+export function pack(wanted: string[], to: string): string[] {
+  const stage = mkdtempSync(path.join(tmpdir(), 'assay-pack-'))
+  try {
+    const names = withNeeded(wanted)
+    compile(names, stage)
+    for (const name of names) complete(name, path.join(stage, name))
+    mkdirSync(to, { recursive: true })
+    const folders = names.map((name) => path.join(stage, name))
+    const said = execFileSync(
+      'npm',
+      ['pack', '--silent', '--pack-destination', path.resolve(to), ...folders],
+      {
+        encoding: 'utf8',
+        shell: process.platform === 'win32',
+      },
+    )
+    return said
+      .trim()
+      .split('\n')
+      .map((file) => path.resolve(to, file))
+  } finally {
+    rmSync(stage, { recursive: true, force: true })
+  }
+}
+
+if (process.argv[1] && path.resolve(process.argv[1]) === import.meta.filename) {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { to: { type: 'string', default: path.join(root, 'dist/packages') } },
+  })
+  const all = globSync('packages/*/package.json', { cwd: root }).map((file) => file.split(path.sep)[1]!)
+  const unknown = positionals.filter((name) => !all.includes(name))
+  if (unknown.length > 0) {
+    process.stderr.write(
+      `There is no package ${unknown.join(', ')}: say ${all.join(', ')}, or none for all.\n`,
+    )
+    process.exit(2)
+  }
+  for (const file of pack(positionals.length > 0 ? positionals : all, values.to))
+    process.stdout.write(`${file}\n`)
+}
