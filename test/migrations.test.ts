@@ -98,7 +98,7 @@ const GO_WITH_OTHERS = [
   'jobs',
   'links',
   'recoveries',
-  'subscriptions',
+  'webhook_events',
   'workspaces',
 ]
 

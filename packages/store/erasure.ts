@@ -12,7 +12,7 @@ export const TABLES_OF_WORKSPACE = [
   'tokens',
   'users',
   'idempotency_keys',
-  'lanes',
+  'job_counts',
 ]
 
 export function unfinished(count: number): AppError {

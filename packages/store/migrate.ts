@@ -1,6 +1,7 @@
 /**
- * Migrations: numbered SQL files, forward only, the same names for both databases. A schema that is newer than the
- * program is refused. Each database brings how it reads and applies them (`Migrator`), under its own lock.
+ * Migrations: numbered SQL files, forward only, with the same names for both databases. A schema that is newer than the
+ * program is refused, and so is one of a development version before the first release. Each database brings its own
+ * `Migrator`, which reads and applies them under a lock.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -14,8 +15,8 @@ export interface Migration {
 }
 
 export interface Migrator {
-  /** The numbers that the database has had. */
-  applied(): Promise<number[]>
+  /** What the database records as applied. */
+  applied(): Promise<Pick<Migration, 'number' | 'name'>[]>
   /** Runs it and notes its number, in one transaction. */
   apply(migration: Migration): Promise<void>
 }
@@ -37,12 +38,22 @@ export function readMigrations(folder: string): Migration[] {
   })
 }
 
+/** Every database of a development version has this migration. The first release has one migration, number 1. */
+const BEFORE_RELEASE = '0002_runs'
+
 /**
- * Brings the schema to the newest. Answers the names of those that were applied now. A program that starts on a schema
- * which it does not know is refused; one that runs already goes on, which is why migrations only add (CONTRIBUTING.md).
+ * Brings the schema to the newest version. Returns the names of the migrations that it applied. A program that starts on
+ * a schema it does not know is refused. One that runs already goes on, which is why migrations only add (CONTRIBUTING.md).
  */
 export async function migrate(migrations: Migration[], migrator: Migrator): Promise<string[]> {
-  const applied = new Set(await migrator.applied())
+  const recorded = await migrator.applied()
+  if (recorded.some(({ name }) => name === BEFORE_RELEASE))
+    throw new AppError(
+      'store_unavailable',
+      'The database was made by a development version of assay, before the first release, and cannot be upgraded: ' +
+        'start with a new ASSAY_HOME, or on PostgreSQL with an empty database.',
+    )
+  const applied = new Set(recorded.map(({ number }) => number))
   const known = new Set(migrations.map(({ number }) => number))
   // Not the newest alone: one of a later version may fill a gap in the numbers.
   const unknown = [...applied].filter((number) => !known.has(number))

@@ -24,7 +24,7 @@ export interface MoveOptions {
 }
 
 /** Not moved: which migrations ran, nodes that are gone, and counts that PostgreSQL's triggers make anew. */
-const LEFT = new Set(['migrations', 'nodes', 'lanes'])
+const LEFT = new Set(['migrations', 'nodes', 'job_counts'])
 
 /** Columns that only PostgreSQL has, by what they hold in SQLite's words. */
 const FILLED: Record<string, Record<string, string>> = {
@@ -81,7 +81,7 @@ async function copyAll(source: DatabaseSync, { url, onTable }: MoveOptions): Pro
     await client.query('BEGIN')
     await requireEmpty(client)
     const tables = await tablesInOrder(client)
-    await client.query(`TRUNCATE ${tables.join(', ')}, lanes CASCADE`)
+    await client.query(`TRUNCATE ${tables.join(', ')}, job_counts CASCADE`)
     for (const table of tables) onTable(table, await copyTable(client, source, table))
     await client.query(
       `SELECT setval(pg_get_serial_sequence('events', 'seq'), coalesce((SELECT max(seq) FROM events), 0) + 1, false)`,

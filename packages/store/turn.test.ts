@@ -14,7 +14,7 @@ function turn(over: Partial<Turn> = {}): Turn {
     max_in_flight: null,
     rate_per_second: null,
     due_at: iso(START),
-    turn_at: null,
+    last_claim_at: null,
     rate_at: null,
     failures: 0,
     open_until: null,

@@ -21,7 +21,7 @@ export interface Turn {
   /** The earliest due time of its unclaimed deliveries; null: there are none. */
   due_at: string | null
   /** Its last claim: the next waits behind those who have waited longer. */
-  turn_at: string | null
+  last_claim_at: string | null
   /** The generic cell rate algorithm's theoretical arrival time (ITU-T I.371), in milliseconds. */
   rate_at: number | null
   failures: number
@@ -48,7 +48,7 @@ function rateHold(turn: Turn): string | null {
 export function claimAt(turn: Turn): string | null {
   const most = isOpen(turn) ? 1 : (turn.max_in_flight ?? MAX_IN_FLIGHT)
   if (turn.status !== 'enabled' || turn.due_at === null || turn.in_flight >= most) return null
-  const holds = [turn.turn_at, rateHold(turn), turn.open_until].filter((hold) => hold !== null)
+  const holds = [turn.last_claim_at, rateHold(turn), turn.open_until].filter((hold) => hold !== null)
   return holds.reduce((latest, hold) => (hold > latest ? hold : latest), turn.due_at)
 }
 
@@ -65,20 +65,24 @@ const SKEW_MS = 1000
  * back, and would hold up every delivery until that time comes again.
  */
 export function asOf<T extends Turn>(turn: T, now: number): T {
-  const { turn_at, rate_at, rate_per_second } = turn
+  const { last_claim_at, rate_at, rate_per_second } = turn
   const latest = now + SKEW_MS
   const paced =
     rate_at === null || rate_per_second === null
       ? rate_at
       : Math.min(rate_at, latest + BURST_MS + intervalMs(rate_per_second))
-  return { ...turn, turn_at: turn_at !== null && turn_at > iso(latest) ? iso(now) : turn_at, rate_at: paced }
+  return {
+    ...turn,
+    last_claim_at: last_claim_at !== null && last_claim_at > iso(latest) ? iso(now) : last_claim_at,
+    rate_at: paced,
+  }
 }
 
 /** The turn after one delivery was claimed at `now` (milliseconds). `due_at` is left to the store. */
 export function afterClaim<T extends Turn>(turn: T, now: number): T {
   const { rate_per_second, rate_at } = turn
   const paced = rate_per_second === null ? null : Math.max(now, rate_at ?? 0) + intervalMs(rate_per_second)
-  return { ...turn, in_flight: turn.in_flight + 1, turn_at: iso(now), rate_at: paced }
+  return { ...turn, in_flight: turn.in_flight + 1, last_claim_at: iso(now), rate_at: paced }
 }
 
 /**

@@ -119,7 +119,7 @@ export async function closeWorkspace(tx: Transaction, workspace_id: string): Pro
   if (jobs && jobs.unfinished > 0) throw unfinished(jobs.unfinished)
   await tx.run('UPDATE workspaces SET deleted_at = $2 WHERE workspace_id = $1', workspace_id, tx.now)
   // Without them no further job is accepted (0019_deletion), no schedule makes one, and nothing more is sent.
-  await tx.run('DELETE FROM lanes WHERE workspace_id = $1', workspace_id)
+  await tx.run('DELETE FROM job_counts WHERE workspace_id = $1', workspace_id)
   await tx.run('UPDATE schedules SET claim_at = NULL WHERE workspace_id = $1', workspace_id)
   await tx.run(
     `UPDATE webhooks SET status = 'disabled', claim_at = NULL WHERE workspace_id = $1`,

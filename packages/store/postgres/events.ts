@@ -50,11 +50,11 @@ export async function insertEvent(
 }
 
 /**
- * `notifies` of webhook.ts as a query: `subscriptions` holds what it says of each enabled webhook. The locks come last
+ * `notifies` of webhook.ts as a query: `webhook_events` holds what it says of each enabled webhook. The locks come last
  * in a transaction that settles a job, so that jobs which tell the same webhook wait for each other's commit only.
  */
 const SUBSCRIBED = `webhook_id = ANY (ARRAY (
-  SELECT webhook_id FROM subscriptions
+  SELECT webhook_id FROM webhook_events
   WHERE workspace_id = $1 AND event_type = $2 AND presence_name = coalesce($3, presence_name)
     AND skipped >= $4)) AND status = 'enabled'`
 

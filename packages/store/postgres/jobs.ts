@@ -138,7 +138,7 @@ export async function getInsight(from: Session, input: Input<'getInsight'>): Pro
  * priorities, at most 201); what is active or executing is few and is counted where it stands.
  */
 const COUNTS = `
-  WITH depth AS (SELECT workspace_id, sum(draft)::bigint AS draft, sum(queued)::bigint AS queued FROM lanes GROUP BY workspace_id)
+  WITH depth AS (SELECT workspace_id, sum(draft)::bigint AS draft, sum(queued)::bigint AS queued FROM job_counts GROUP BY workspace_id)
   SELECT workspace_id, 'queued' AS job_status, queued AS count, oldest.at AS oldest_at
   FROM depth CROSS JOIN LATERAL (
     WITH RECURSIVE levels (priority) AS (

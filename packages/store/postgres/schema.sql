@@ -75,14 +75,14 @@ CREATE TABLE deliveries (
   status text COLLATE "C" NOT NULL,
   due_at timestamp(3) with time zone,
   owner text COLLATE "C",
+  ahead boolean NOT NULL DEFAULT false,
   attempt_count integer NOT NULL DEFAULT 0,
   last_try boolean NOT NULL DEFAULT false,
   created_at timestamp(3) with time zone NOT NULL,
-  ahead boolean NOT NULL DEFAULT false,
   PRIMARY KEY (delivery_id),
   FOREIGN KEY (event_seq) REFERENCES events(seq),
   FOREIGN KEY (webhook_id) REFERENCES webhooks(webhook_id) ON DELETE CASCADE
-) WITH (autovacuum_vacuum_scale_factor=0.01, fillfactor=50);
+) WITH (fillfactor=50, autovacuum_vacuum_scale_factor=0.01);
 
 CREATE INDEX deliveries_by_event ON deliveries USING btree (event_seq, webhook_id);
 
@@ -138,6 +138,15 @@ CREATE TABLE insights (
   PRIMARY KEY (insight_id)
 );
 
+CREATE TABLE job_counts (
+  workspace_id text COLLATE "C" NOT NULL,
+  part bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  draft bigint NOT NULL DEFAULT 0,
+  queued bigint NOT NULL DEFAULT 0,
+  PRIMARY KEY (workspace_id, part),
+  FOREIGN KEY (workspace_id) REFERENCES workspaces(workspace_id) ON DELETE CASCADE
+) WITH (fillfactor=50, autovacuum_vacuum_scale_factor=0.01);
+
 CREATE TABLE jobs (
   assignment_id text COLLATE "C" NOT NULL,
   workspace_id text COLLATE "C" NOT NULL,
@@ -150,6 +159,9 @@ CREATE TABLE jobs (
   losses integer NOT NULL DEFAULT 0,
   owner text COLLATE "C",
   presence_name text COLLATE "C",
+  schedule_id text COLLATE "C",
+  scheduled_for timestamp(3) with time zone,
+  batch_id text COLLATE "C",
   insight_id text COLLATE "C",
   skipped text,
   created_at timestamp(3) with time zone NOT NULL,
@@ -161,9 +173,6 @@ CREATE TABLE jobs (
   moves json NOT NULL,
   metadata json NOT NULL,
   variables json NOT NULL,
-  schedule_id text COLLATE "C",
-  scheduled_for timestamp(3) with time zone,
-  batch_id text COLLATE "C",
   PRIMARY KEY (assignment_id),
   FOREIGN KEY (template_id, template_version) REFERENCES template_versions(template_id, version),
   FOREIGN KEY (workspace_id) REFERENCES workspaces(workspace_id)
@@ -186,15 +195,6 @@ CREATE INDEX jobs_owned ON jobs USING btree (owner, workspace_id, job_status) WH
 CREATE INDEX jobs_queued ON jobs USING btree (workspace_id, priority DESC, queued_at, assignment_id) WHERE (job_status = 'queued'::text);
 
 CREATE INDEX jobs_unfinished_of_schedule ON jobs USING btree (schedule_id) WHERE ((schedule_id IS NOT NULL) AND (finished_at IS NULL));
-
-CREATE TABLE lanes (
-  workspace_id text COLLATE "C" NOT NULL,
-  part bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
-  draft bigint NOT NULL DEFAULT 0,
-  queued bigint NOT NULL DEFAULT 0,
-  PRIMARY KEY (workspace_id, part),
-  FOREIGN KEY (workspace_id) REFERENCES workspaces(workspace_id) ON DELETE CASCADE
-) WITH (fillfactor=50, autovacuum_vacuum_scale_factor=0.01);
 
 CREATE TABLE links (
   link_id text COLLATE "C" NOT NULL,
@@ -249,6 +249,7 @@ CREATE TABLE recoveries (
   workspace_id text COLLATE "C" NOT NULL,
   webhook_id text COLLATE "C" NOT NULL,
   include_unsent boolean NOT NULL,
+  event_types text,
   next_at timestamp(3) with time zone NOT NULL,
   next_seq bigint NOT NULL,
   until timestamp(3) with time zone NOT NULL,
@@ -256,7 +257,6 @@ CREATE TABLE recoveries (
   done integer NOT NULL DEFAULT 0,
   count integer NOT NULL,
   created_at timestamp(3) with time zone NOT NULL,
-  event_types text,
   PRIMARY KEY (recovery_id),
   FOREIGN KEY (webhook_id) REFERENCES webhooks(webhook_id) ON DELETE CASCADE
 );
@@ -304,18 +304,6 @@ CREATE TABLE settings (
   value text NOT NULL,
   PRIMARY KEY (key)
 );
-
-CREATE TABLE subscriptions (
-  workspace_id text COLLATE "C" NOT NULL,
-  event_type text COLLATE "C" NOT NULL,
-  presence_name text COLLATE "C" NOT NULL,
-  webhook_id text COLLATE "C" NOT NULL,
-  skipped boolean NOT NULL DEFAULT false,
-  PRIMARY KEY (workspace_id, event_type, presence_name, webhook_id),
-  FOREIGN KEY (webhook_id) REFERENCES webhooks(webhook_id) ON DELETE CASCADE
-);
-
-CREATE INDEX subscriptions_by_webhook ON subscriptions USING btree (webhook_id);
 
 CREATE TABLE template_versions (
   template_id text COLLATE "C" NOT NULL,
@@ -367,14 +355,29 @@ CREATE TABLE users (
 
 CREATE INDEX users_by_time ON users USING btree (workspace_id, created_at, user_id);
 
+CREATE TABLE webhook_events (
+  workspace_id text COLLATE "C" NOT NULL,
+  event_type text COLLATE "C" NOT NULL,
+  presence_name text COLLATE "C" NOT NULL,
+  webhook_id text COLLATE "C" NOT NULL,
+  skipped boolean NOT NULL DEFAULT false,
+  PRIMARY KEY (workspace_id, event_type, presence_name, webhook_id),
+  FOREIGN KEY (webhook_id) REFERENCES webhooks(webhook_id) ON DELETE CASCADE
+);
+
+CREATE INDEX webhook_events_by_webhook ON webhook_events USING btree (webhook_id);
+
 CREATE TABLE webhooks (
   webhook_id text COLLATE "C" NOT NULL,
   workspace_id text COLLATE "C" NOT NULL,
+  kind text COLLATE "C" NOT NULL DEFAULT 'webhook'::text,
   url text NOT NULL,
+  target text,
   headers json NOT NULL,
   user_id text COLLATE "C" NOT NULL,
   presence_name text COLLATE "C" NOT NULL,
   events json,
+  tells_skipped boolean NOT NULL DEFAULT false,
   description text,
   signature text NOT NULL,
   secrets json NOT NULL,
@@ -385,38 +388,35 @@ CREATE TABLE webhooks (
   status text COLLATE "C" NOT NULL,
   disabled_reason text,
   failing_since timestamp(3) with time zone,
+  failing_reason text,
+  warned_at timestamp(3) with time zone,
   created_at timestamp(3) with time zone NOT NULL,
   updated_at timestamp(3) with time zone NOT NULL,
   in_flight integer NOT NULL DEFAULT 0,
   due_at timestamp(3) with time zone,
-  turn_at timestamp(3) with time zone,
+  last_claim_at timestamp(3) with time zone,
   rate_at double precision,
   failures integer NOT NULL DEFAULT 0,
   open_until timestamp(3) with time zone,
   claim_at timestamp(3) with time zone,
-  kind text COLLATE "C" NOT NULL DEFAULT 'webhook'::text,
-  target text,
-  tells_skipped boolean NOT NULL DEFAULT false,
-  failing_reason text,
-  warned_at timestamp(3) with time zone,
   PRIMARY KEY (webhook_id),
   FOREIGN KEY (workspace_id) REFERENCES workspaces(workspace_id)
 ) WITH (fillfactor=50, autovacuum_vacuum_scale_factor=0.01);
 
 CREATE INDEX webhooks_by_time ON webhooks USING btree (workspace_id, created_at, webhook_id);
 
-CREATE INDEX webhooks_by_turn ON webhooks USING btree (in_flight, claim_at) WHERE (claim_at IS NOT NULL);
+CREATE INDEX webhooks_claimable ON webhooks USING btree (in_flight, claim_at) WHERE (claim_at IS NOT NULL);
 
 CREATE TABLE workspaces (
   workspace_id text COLLATE "C" NOT NULL,
   name text NOT NULL,
   data_folder text,
-  created_at timestamp(3) with time zone NOT NULL,
   max_queued integer,
   max_running integer,
   rate_limit integer,
   max_file_bytes bigint,
   max_files_bytes bigint,
+  created_at timestamp(3) with time zone NOT NULL,
   deleted_at timestamp(3) with time zone,
   PRIMARY KEY (workspace_id)
 );
@@ -480,7 +480,7 @@ BEGIN
         ORDER BY priority DESC, queued_at, assignment_id LIMIT wanted FOR UPDATE SKIP LOCKED))
       RETURNING 0, head.data_folder, row_to_json(jobs);
     GET DIAGNOSTICS took = ROW_COUNT;
-    IF took > 0 THEN PERFORM count_lane(head.workspace_id, 0, -took); END IF;
+    IF took > 0 THEN PERFORM count_jobs_of(head.workspace_id, 0, -took); END IF;
     RETURN;
   END IF;
 
@@ -539,7 +539,7 @@ BEGIN
       RETURN NEXT;
     END LOOP;
     took := cardinality(places);
-    PERFORM count_lane(workspace, 0, -count(*)) FROM unnest(places) AS workspace GROUP BY workspace;
+    PERFORM count_jobs_of(workspace, 0, -count(*)) FROM unnest(places) AS workspace GROUP BY workspace;
     EXIT WHEN took = wanted OR cardinality(chosen) < wanted + spare;
     wanted := wanted - took;
   END LOOP;
@@ -551,49 +551,35 @@ CREATE OR REPLACE FUNCTION count_job()
 AS $function$
 BEGIN
   IF TG_OP = 'DELETE' THEN
-    PERFORM count_lane(OLD.workspace_id, -(OLD.job_status = 'draft')::int, -(OLD.job_status = 'queued')::int);
-  ELSIF OLD.job_status <> NEW.job_status
-    AND (OLD.job_status IN ('draft', 'queued') OR NEW.job_status IN ('draft', 'queued')) THEN
-    PERFORM count_lane(OLD.workspace_id, (NEW.job_status = 'draft')::int - (OLD.job_status = 'draft')::int,
+    PERFORM count_jobs_of(OLD.workspace_id, -(OLD.job_status = 'draft')::int, -(OLD.job_status = 'queued')::int);
+  ELSE
+    PERFORM count_jobs_of(OLD.workspace_id, (NEW.job_status = 'draft')::int - (OLD.job_status = 'draft')::int,
       (NEW.job_status = 'queued')::int - (OLD.job_status = 'queued')::int);
   END IF;
   RETURN NULL;
 END $function$;
 
-CREATE OR REPLACE FUNCTION count_jobs()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-BEGIN
-  IF TG_OP = 'INSERT' THEN
-    PERFORM count_lane(workspace_id, count(*) FILTER (WHERE job_status = 'draft'), count(*) FILTER (WHERE job_status = 'queued'))
-    FROM gained WHERE job_status IN ('draft', 'queued') GROUP BY workspace_id;
-  ELSIF TG_OP = 'DELETE' THEN
-    PERFORM count_lane(workspace_id, -count(*) FILTER (WHERE job_status = 'draft'), -count(*) FILTER (WHERE job_status = 'queued'))
-    FROM lost WHERE job_status IN ('draft', 'queued') GROUP BY workspace_id;
-  ELSE
-    PERFORM count_lane(workspace_id, sum(draft), sum(queued)) FROM (
-      SELECT workspace_id, (job_status = 'draft')::int AS draft, (job_status = 'queued')::int AS queued FROM gained
-      WHERE job_status IN ('draft', 'queued')
-      UNION ALL
-      SELECT workspace_id, -(job_status = 'draft')::int, -(job_status = 'queued')::int FROM lost
-      WHERE job_status IN ('draft', 'queued')) AS moved
-    GROUP BY workspace_id HAVING sum(draft) <> 0 OR sum(queued) <> 0;
-  END IF;
-  RETURN NULL;
-END $function$;
-
-CREATE OR REPLACE FUNCTION count_lane(workspace text, drafts bigint, waiting bigint)
+CREATE OR REPLACE FUNCTION count_jobs_of(workspace text, drafts bigint, waiting bigint)
  RETURNS void
  LANGUAGE plpgsql
 AS $function$
 BEGIN
-  UPDATE lanes SET draft = draft + drafts, queued = queued + waiting
+  UPDATE job_counts SET draft = draft + drafts, queued = queued + waiting
   WHERE workspace_id = workspace AND part = (
-    SELECT part FROM lanes WHERE workspace_id = workspace LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED);
+    SELECT part FROM job_counts WHERE workspace_id = workspace LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED);
   IF NOT FOUND THEN
-    INSERT INTO lanes (workspace_id, draft, queued) VALUES (workspace, drafts, waiting);
+    INSERT INTO job_counts (workspace_id, draft, queued) VALUES (workspace, drafts, waiting);
   END IF;
+END $function$;
+
+CREATE OR REPLACE FUNCTION count_new_jobs()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  PERFORM count_jobs_of(workspace_id, count(*) FILTER (WHERE job_status = 'draft'), count(*) FILTER (WHERE job_status = 'queued'))
+  FROM gained WHERE job_status IN ('draft', 'queued') GROUP BY workspace_id;
+  RETURN NULL;
 END $function$;
 
 CREATE OR REPLACE FUNCTION delete_attempts()
@@ -651,17 +637,17 @@ DECLARE
 BEGIN
   SELECT coalesce(max_queued, cap_of_all) INTO most FROM workspaces WHERE workspace_id = workspace;
   IF most IS NULL THEN RETURN NULL; END IF;
-  IF (SELECT coalesce(sum(queued), 0) FROM lanes WHERE workspace_id = workspace) + more <= most - near THEN
+  IF (SELECT coalesce(sum(queued), 0) FROM job_counts WHERE workspace_id = workspace) + more <= most - near THEN
     RETURN NULL;
   END IF;
   PERFORM pg_advisory_xact_lock(hashtextextended('assay queue ' || workspace, 0));
-  IF (SELECT coalesce(sum(queued), 0) FROM lanes WHERE workspace_id = workspace) + more <= most THEN
+  IF (SELECT coalesce(sum(queued), 0) FROM job_counts WHERE workspace_id = workspace) + more <= most THEN
     RETURN NULL;
   END IF;
   RETURN most;
 END $function$;
 
-CREATE OR REPLACE FUNCTION refuse_lane_of_deleted()
+CREATE OR REPLACE FUNCTION refuse_job_of_deleted()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
@@ -679,67 +665,6 @@ AS $function$
 BEGIN
   IF NOT pg_try_advisory_xact_lock(hashtextextended('assay run ' || workspace, 0)) THEN RETURN 0; END IF;
   RETURN most - (SELECT count(*) FROM jobs WHERE owner IS NOT NULL AND workspace_id = workspace);
-END $function$;
-
-CREATE OR REPLACE FUNCTION settle_jobs(ids text[], attempts integer[], owners text[], ran_ms double precision[], statuses text[], insight_ids text[], bodies text[], skips text[], errors text[], start_events text[], starts_data text[], end_events text[], end_types text[], ends_data text[])
- RETURNS text[]
- LANGUAGE plpgsql
- SET jit TO 'off'
- SET enable_seqscan TO 'off'
- SET enable_bitmapscan TO 'off'
- SET enable_sort TO 'off'
- SET enable_incremental_sort TO 'off'
- SET enable_hashjoin TO 'off'
- SET enable_mergejoin TO 'off'
- SET plan_cache_mode TO 'force_generic_plan'
- SET lock_timeout TO '5s'
-AS $function$
-#variable_conflict use_column
-DECLARE
-  done text[];
-BEGIN
-  IF cardinality(ids) = 0 THEN RETURN '{}'; END IF;
-  WITH leased AS MATERIALIZED (
-    SELECT input.*, jobs.ctid AS place, jobs.workspace_id, jobs.job_status, jobs.owner AS present_owner,
-      (jobs.moves->-1->>'at')::timestamptz(3) AS last, clock_timestamp()::timestamptz(3) AS now
-    FROM unnest(ids, attempts, owners, ran_ms, statuses, insight_ids, bodies, skips, errors, start_events, starts_data,
-      end_events, end_types, ends_data) AS input (id, of_attempt, of_owner, ran, status, insight_id, body, skipped, error,
-      start_event, start_data, end_event, end_type, end_data)
-    JOIN jobs ON jobs.assignment_id = input.id WHERE jobs.attempt = input.of_attempt FOR UPDATE OF jobs
-  ),
-  -- Judged here and not above, where these conditions would tempt the planner to read all that is owned.
-  timed AS MATERIALIZED (
-    SELECT leased.*, job_status = 'active' AS starts, greatest(now, last) AS ended,
-      greatest((now - greatest(ran, 0) * interval '1 ms')::timestamptz(3), last) AS started
-    FROM leased
-    WHERE present_owner = of_owner AND (job_status = 'executing' OR (job_status = 'active' AND ran IS NOT NULL))
-      AND NOT EXISTS (SELECT 1 FROM subscriptions WHERE subscriptions.workspace_id = leased.workspace_id)
-  ),
-  settled AS (
-    UPDATE jobs SET job_status = timed.status, owner = NULL, insight_id = timed.insight_id, skipped = timed.skipped,
-      error = timed.error::json, started_at = CASE WHEN starts THEN started ELSE jobs.started_at END, finished_at = ended,
-      progress = CASE WHEN timed.status = 'completed' THEN json_build_object('percent', 100,
-        'step', jobs.progress->'steps', 'steps', jobs.progress->'steps', 'label', jobs.progress->'label')
-        ELSE jobs.progress END,
-      moves = with_move(CASE WHEN starts THEN with_move(jobs.moves::text, 'executing', started, jobs.attempt)
-        ELSE jobs.moves::text END, timed.status, ended, jobs.attempt)::json
-    FROM timed WHERE jobs.ctid = timed.place
-    RETURNING jobs.assignment_id
-  ),
-  found AS (
-    INSERT INTO insights (insight_id, assignment_id, workspace_id, created_at, body)
-    SELECT insight_id, id, workspace_id, ended, body::json FROM timed WHERE status = 'completed'
-  ),
-  told AS (
-    INSERT INTO events (event_id, workspace_id, type, timestamp, data)
-    SELECT event.id, workspace_id, event.type, event.at, event.data::json
-    FROM timed CROSS JOIN LATERAL (VALUES
-      (false, start_event, 'job.started', started, start_data), (true, end_event, end_type, ended, end_data))
-      AS event (ends, id, type, at, data)
-    WHERE starts OR ends
-  )
-  SELECT array_agg(assignment_id) INTO done FROM settled;
-  RETURN coalesce(done, '{}');
 END $function$;
 
 CREATE OR REPLACE FUNCTION settle_many_jobs(attempts integer[], ran_ms double precision[], ids text[], owners text[], claimed_at text[], insight_ids text[], bodies text[], skips text[], errors text[], start_events text[], starts_data text[], end_events text[], end_types text[], ends_data text[])
@@ -770,7 +695,7 @@ BEGIN
     -- Found by where it lies. The rest is in no form in which it would tempt the planner to read all that is owned.
     WHERE jobs.ctid = input.place AND jobs.attempt = input.of_attempt AND jobs.owner || '' = input.of_owner
       AND jobs.job_status || '' = CASE WHEN input.claimed IS NULL THEN 'executing' ELSE 'active' END
-      AND NOT EXISTS (SELECT 1 FROM subscriptions WHERE subscriptions.workspace_id = jobs.workspace_id)
+      AND NOT EXISTS (SELECT 1 FROM webhook_events WHERE webhook_events.workspace_id = jobs.workspace_id)
     RETURNING jobs.assignment_id, jobs.workspace_id, jobs.finished_at, input.*
   ),
   found AS (
@@ -808,7 +733,7 @@ BEGIN
   -- In no form in which it would tempt the planner to read all that is owned.
   WHERE assignment_id = id AND attempt = of_attempt AND owner || '' = of_owner
     AND job_status || '' = CASE WHEN claimed IS NULL THEN 'executing' ELSE 'active' END
-    AND NOT EXISTS (SELECT 1 FROM subscriptions WHERE subscriptions.workspace_id = jobs.workspace_id)
+    AND NOT EXISTS (SELECT 1 FROM webhook_events WHERE webhook_events.workspace_id = jobs.workspace_id)
   RETURNING workspace_id, finished_at INTO done;
   IF NOT FOUND THEN RETURN false; END IF;
   IF insight IS NOT NULL THEN
@@ -886,7 +811,7 @@ BEGIN
       ORDER BY priority DESC, queued_at, assignment_id LIMIT most FOR UPDATE SKIP LOCKED))
     RETURNING NULL::text[], 0, head.data_folder, row_to_json(jobs);
   GET DIAGNOSTICS took = ROW_COUNT;
-  IF took > 0 THEN PERFORM count_lane(head.workspace_id, 0, -took); END IF;
+  IF took > 0 THEN PERFORM count_jobs_of(head.workspace_id, 0, -took); END IF;
 END $function$;
 
 CREATE OR REPLACE FUNCTION with_move(moves text, status text, at timestamp with time zone, attempt integer)
@@ -898,10 +823,10 @@ AS $function$ SELECT left(moves, -1) || ',{"job_status":"' || status || '","at":
 
 CREATE TRIGGER attempts_go_with_deliveries AFTER DELETE ON deliveries REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION delete_attempts();
 
-CREATE TRIGGER jobs_made AFTER INSERT ON jobs REFERENCING NEW TABLE AS gained FOR EACH STATEMENT EXECUTE FUNCTION count_jobs();
+CREATE TRIGGER jobs_made AFTER INSERT ON jobs REFERENCING NEW TABLE AS gained FOR EACH STATEMENT EXECUTE FUNCTION count_new_jobs();
 
 CREATE TRIGGER jobs_moved AFTER UPDATE OF progress ON jobs FOR EACH ROW WHEN (((old.job_status <> new.job_status) AND ((old.job_status = ANY (ARRAY['draft'::text, 'queued'::text])) OR (new.job_status = ANY (ARRAY['draft'::text, 'queued'::text]))))) EXECUTE FUNCTION count_job();
 
-CREATE TRIGGER jobs_removed AFTER DELETE ON jobs FOR EACH ROW WHEN ((old.job_status = ANY (ARRAY['draft'::text, 'queued'::text]))) EXECUTE FUNCTION count_job();
+CREATE TRIGGER jobs_of_deleted BEFORE INSERT ON job_counts FOR EACH ROW EXECUTE FUNCTION refuse_job_of_deleted();
 
-CREATE TRIGGER lanes_of_deleted BEFORE INSERT ON lanes FOR EACH ROW EXECUTE FUNCTION refuse_lane_of_deleted();
+CREATE TRIGGER jobs_removed AFTER DELETE ON jobs FOR EACH ROW WHEN ((old.job_status = ANY (ARRAY['draft'::text, 'queued'::text]))) EXECUTE FUNCTION count_job();

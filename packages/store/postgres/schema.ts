@@ -2,7 +2,7 @@
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from 'pg'
-import { type Migrator, migrate, readMigrations, schemaMissing } from '../migrate.ts'
+import { type Migration, type Migrator, migrate, readMigrations, schemaMissing } from '../migrate.ts'
 import { clientConfig, type Session } from './connection.ts'
 import { isLockTimeout, isRepeatable, translate } from './failures.ts'
 import { FIRST_WORD_MS } from './silence.ts'
@@ -56,8 +56,10 @@ function migrator(client: Client): Migrator {
         await client.query(
           'CREATE TABLE migrations (number integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz(3) NOT NULL)',
         )
-      const { rows } = await client.query<{ number: number }>('SELECT number FROM migrations')
-      return rows.map(({ number }) => number)
+      const { rows } = await client.query<Pick<Migration, 'number' | 'name'>>(
+        'SELECT number, name FROM migrations',
+      )
+      return rows
     },
     async apply({ number, name, sql }) {
       await client.query(patiently(sql))

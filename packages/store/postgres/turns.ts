@@ -11,7 +11,7 @@ export interface LockedTurn extends Turn, Health {
   webhook_id: string
 }
 
-const COLUMNS = `webhook_id, failing_since, failing_reason, warned_at, status, in_flight, max_in_flight, rate_per_second, due_at, turn_at, rate_at,
+const COLUMNS = `webhook_id, failing_since, failing_reason, warned_at, status, in_flight, max_in_flight, rate_per_second, due_at, last_claim_at, rate_at,
   failures, open_until`
 
 /** Those for which the condition holds. */
@@ -38,16 +38,16 @@ export async function writeTurns(tx: Transaction, given: LockedTurn[]): Promise<
   const turns = given.map((turn) => asOf(turn, now))
   const column = <T>(of: (turn: LockedTurn) => T): T[] => turns.map(of)
   await tx.run(
-    `UPDATE webhooks SET in_flight = turn.in_flight, due_at = turn.due_at, turn_at = turn.turn_at,
+    `UPDATE webhooks SET in_flight = turn.in_flight, due_at = turn.due_at, last_claim_at = turn.last_claim_at,
        rate_at = turn.rate_at, failures = turn.failures, open_until = turn.open_until, claim_at = turn.claim_at
      FROM unnest($1::text[], $2::int[], $3::timestamptz[], $4::timestamptz[], $5::float8[], $6::int[],
        $7::timestamptz[], $8::timestamptz[])
-       AS turn (webhook_id, in_flight, due_at, turn_at, rate_at, failures, open_until, claim_at)
+       AS turn (webhook_id, in_flight, due_at, last_claim_at, rate_at, failures, open_until, claim_at)
      WHERE webhooks.webhook_id = turn.webhook_id`,
     column((turn) => turn.webhook_id),
     column((turn) => turn.in_flight),
     column((turn) => turn.due_at),
-    column((turn) => turn.turn_at),
+    column((turn) => turn.last_claim_at),
     column((turn) => turn.rate_at),
     column((turn) => turn.failures),
     column((turn) => turn.open_until),

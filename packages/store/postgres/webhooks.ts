@@ -112,10 +112,10 @@ async function save(tx: Transaction, webhook: Webhook): Promise<void> {
     webhook.failing_reason,
     webhook.warned_at,
   )
-  await tx.run('DELETE FROM subscriptions WHERE webhook_id = $1', webhook.webhook_id)
+  await tx.run('DELETE FROM webhook_events WHERE webhook_id = $1', webhook.webhook_id)
   const types = webhook.status === 'enabled' ? subscribedEvents(webhook) : []
   await tx.run(
-    `INSERT INTO subscriptions (workspace_id, event_type, presence_name, webhook_id, skipped)
+    `INSERT INTO webhook_events (workspace_id, event_type, presence_name, webhook_id, skipped)
      SELECT $1, type, $2, $3, $5 FROM unnest($4::text[]) AS type ON CONFLICT DO NOTHING`,
     webhook.workspace_id,
     webhook.presence_name,

@@ -5,7 +5,7 @@ import type { Connection } from './connection.ts'
 /** Refuses (`queue_full`) where the workspace may not have so many more jobs queued. */
 export function requireRoom(connection: Connection, workspace_id: string, more = 1): void {
   const room = connection.one<{ most: number | null; queued: number | null }>(
-    `SELECT coalesce(max_queued, ?) AS most, (SELECT queued FROM lanes WHERE lanes.workspace_id = workspaces.workspace_id) AS queued
+    `SELECT coalesce(max_queued, ?) AS most, (SELECT queued FROM job_counts WHERE job_counts.workspace_id = workspaces.workspace_id) AS queued
      FROM workspaces WHERE workspace_id = ?`,
     connection.caps.max_queued,
     workspace_id,

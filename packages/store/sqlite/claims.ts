@@ -10,8 +10,8 @@ import type { Connection } from './connection.ts'
 import { type JobRow, leasedJob, moveJob, toJob, writeMoves } from './job-moves.ts'
 
 const NEXT_LANE = `
-  SELECT workspace_id FROM lanes WHERE head_priority IS NOT NULL AND active + executing < coalesce(
-    (SELECT max_running FROM workspaces WHERE workspaces.workspace_id = lanes.workspace_id), ?, 1e9)
+  SELECT workspace_id FROM job_counts WHERE head_priority IS NOT NULL AND active + executing < coalesce(
+    (SELECT max_running FROM workspaces WHERE workspaces.workspace_id = job_counts.workspace_id), ?, 1e9)
   ORDER BY head_priority DESC, active + executing, head_queued_at LIMIT 1`
 const HEAD = `
   SELECT * FROM jobs WHERE workspace_id = ? AND job_status = 'queued'

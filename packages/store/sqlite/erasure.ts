@@ -89,7 +89,7 @@ export function closeWorkspace(connection: Connection, workspace_id: string): bo
   if (workspace_id === DEFAULT_WORKSPACE)
     throw new AppError('conflict', 'The default workspace cannot be deleted.')
   const lane = connection.one<{ unfinished: number }>(
-    'SELECT draft + queued + active + executing AS unfinished FROM lanes WHERE workspace_id = ?',
+    'SELECT draft + queued + active + executing AS unfinished FROM job_counts WHERE workspace_id = ?',
     workspace_id,
   )
   if (lane && lane.unfinished > 0) throw unfinished(lane.unfinished)

@@ -45,8 +45,8 @@ export function insertEvent(
   )!
 }
 
-/** `notifies` of webhook.ts as a query: `subscriptions` holds what it says of each enabled webhook. */
-const SUBSCRIBED = `SELECT webhook_id FROM subscriptions WHERE workspace_id = ? AND event_type = ?
+/** `notifies` of webhook.ts as a query: `webhook_events` holds what it says of each enabled webhook. */
+const SUBSCRIBED = `SELECT webhook_id FROM webhook_events WHERE workspace_id = ? AND event_type = ?
   AND skipped >= ?`
 
 export function writeEvent(connection: Connection, event: NewEvent): void {

@@ -73,14 +73,17 @@ export function leasedJob(connection: Connection, lease: Lease): OwnedJob | unde
 
 const HEAD = `
   , (head_priority, head_queued_at) = (
-    SELECT priority, queued_at FROM jobs WHERE jobs.workspace_id = lanes.workspace_id AND job_status = 'queued'
+    SELECT priority, queued_at FROM jobs WHERE jobs.workspace_id = job_counts.workspace_id AND job_status = 'queued'
     ORDER BY priority DESC, queued_at, assignment_id LIMIT 1)`
 
 /** After the job's row is written: the head of the queue is read again. */
 function updateLane(connection: Connection, workspace_id: string, from: JobStatus, to: JobStatus): void {
   const enter = isFinal(to) ? '' : `, ${to} = ${to} + 1`
   const head = from === 'queued' || to === 'queued' ? HEAD : ''
-  connection.run(`UPDATE lanes SET ${from} = ${from} - 1${enter}${head} WHERE workspace_id = ?`, workspace_id)
+  connection.run(
+    `UPDATE job_counts SET ${from} = ${from} - 1${enter}${head} WHERE workspace_id = ?`,
+    workspace_id,
+  )
 }
 
 /** Writes a job that was just read in the same transaction as what it became: the last of `states`, by way of the others. */

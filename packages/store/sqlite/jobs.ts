@@ -50,7 +50,7 @@ export function createJob(connection: Connection, input: NewJob): Job {
     input.batch_id ?? null,
   )!
   connection.run(
-    'INSERT INTO lanes (workspace_id, draft) VALUES (?, 1) ON CONFLICT DO UPDATE SET draft = draft + 1',
+    'INSERT INTO job_counts (workspace_id, draft) VALUES (?, 1) ON CONFLICT DO UPDATE SET draft = draft + 1',
     input.workspace_id,
   )
   return toJob(row)
@@ -114,7 +114,7 @@ export function removeJob(connection: Connection, assignment_id: string): void {
 /** A job that was never run, with its place in the count of its workspace. */
 export function removeDraft(connection: Connection, { workspace_id, assignment_id }: JobKey): void {
   removeJob(connection, assignment_id)
-  connection.run('UPDATE lanes SET draft = draft - 1 WHERE workspace_id = ?', workspace_id)
+  connection.run('UPDATE job_counts SET draft = draft - 1 WHERE workspace_id = ?', workspace_id)
 }
 
 export function deleteJob(connection: Connection, key: JobKey): void {
@@ -155,7 +155,7 @@ const OLDEST = 'SELECT min(created_at) AS at FROM jobs WHERE workspace_id = ? AN
 type Lane = { workspace_id: string } & Record<'draft' | 'queued' | 'active' | 'executing', number>
 
 export function countJobs(connection: Connection): Counts['jobs'] {
-  const lanes = connection.all<Lane>('SELECT workspace_id, draft, queued, active, executing FROM lanes')
+  const lanes = connection.all<Lane>('SELECT workspace_id, draft, queued, active, executing FROM job_counts')
   return lanes.flatMap((lane) =>
     (['draft', 'queued', 'active', 'executing'] as const)
       .filter((job_status) => lane[job_status] > 0)

@@ -131,13 +131,13 @@ const STEPS: Record<string, (world: World, n: number) => Promise<unknown>> = {
 
 const LANE_DRIFT = `
   SELECT * FROM (
-    SELECT lanes.*,
-      (SELECT count(*) FROM jobs j WHERE j.workspace_id = lanes.workspace_id AND job_status = 'draft') AS drafts,
-      (SELECT count(*) FROM jobs j WHERE j.workspace_id = lanes.workspace_id AND job_status = 'queued') AS waiting,
-      (SELECT count(*) FROM jobs j WHERE j.workspace_id = lanes.workspace_id AND job_status = 'active') AS actives,
-      (SELECT count(*) FROM jobs j WHERE j.workspace_id = lanes.workspace_id AND job_status = 'executing') AS running,
-      (SELECT max(priority) FROM jobs j WHERE j.workspace_id = lanes.workspace_id AND job_status = 'queued') AS head
-    FROM lanes)
+    SELECT job_counts.*,
+      (SELECT count(*) FROM jobs j WHERE j.workspace_id = job_counts.workspace_id AND job_status = 'draft') AS drafts,
+      (SELECT count(*) FROM jobs j WHERE j.workspace_id = job_counts.workspace_id AND job_status = 'queued') AS waiting,
+      (SELECT count(*) FROM jobs j WHERE j.workspace_id = job_counts.workspace_id AND job_status = 'active') AS actives,
+      (SELECT count(*) FROM jobs j WHERE j.workspace_id = job_counts.workspace_id AND job_status = 'executing') AS running,
+      (SELECT max(priority) FROM jobs j WHERE j.workspace_id = job_counts.workspace_id AND job_status = 'queued') AS head
+    FROM job_counts)
   WHERE draft <> drafts OR queued <> waiting OR active <> actives OR executing <> running
     OR head_priority IS NOT head`
 const OWNER_DRIFT = `

@@ -71,10 +71,11 @@ CREATE TABLE deliveries (
   status TEXT NOT NULL,
   due_at TEXT,
   owner TEXT,
+  ahead INTEGER NOT NULL DEFAULT 0,
   attempt_count INTEGER NOT NULL DEFAULT 0,
   last_try INTEGER NOT NULL DEFAULT 0,
   created_at TEXT NOT NULL
-, ahead INTEGER NOT NULL DEFAULT 0) STRICT;
+) STRICT;
 
 CREATE INDEX deliveries_by_event ON deliveries (event_seq, webhook_id);
 
@@ -129,6 +130,19 @@ CREATE TABLE insights (
   body TEXT NOT NULL
 ) STRICT;
 
+CREATE TABLE job_counts (
+  workspace_id TEXT PRIMARY KEY REFERENCES workspaces ON DELETE CASCADE,
+  draft INTEGER NOT NULL DEFAULT 0,
+  queued INTEGER NOT NULL DEFAULT 0,
+  active INTEGER NOT NULL DEFAULT 0,
+  executing INTEGER NOT NULL DEFAULT 0,
+  head_priority INTEGER,
+  head_queued_at TEXT
+) STRICT;
+
+CREATE INDEX job_counts_claimable ON job_counts (head_priority DESC, active + executing, head_queued_at)
+  WHERE head_priority IS NOT NULL;
+
 CREATE TRIGGER jobs_of_deleted BEFORE INSERT ON jobs
 WHEN EXISTS (SELECT 1 FROM workspaces WHERE workspace_id = NEW.workspace_id AND deleted_at IS NOT NULL)
 BEGIN
@@ -147,6 +161,9 @@ CREATE TABLE jobs (
   losses INTEGER NOT NULL DEFAULT 0,
   owner TEXT,
   presence_name TEXT,
+  schedule_id TEXT,
+  scheduled_for TEXT,
+  batch_id TEXT,
   insight_id TEXT,
   skipped TEXT,
   created_at TEXT NOT NULL,
@@ -158,7 +175,7 @@ CREATE TABLE jobs (
   moves TEXT NOT NULL,
   metadata TEXT NOT NULL,
   variables TEXT NOT NULL
-, schedule_id TEXT, scheduled_for TEXT, batch_id TEXT) STRICT;
+) STRICT;
 
 CREATE INDEX jobs_by_batch ON jobs (workspace_id, batch_id, created_at, assignment_id) WHERE batch_id IS NOT NULL;
 
@@ -178,19 +195,6 @@ CREATE INDEX jobs_owned ON jobs (owner) WHERE owner IS NOT NULL;
 CREATE INDEX jobs_queued ON jobs (workspace_id, priority DESC, queued_at, assignment_id) WHERE job_status = 'queued';
 
 CREATE INDEX jobs_unfinished_of_schedule ON jobs (schedule_id) WHERE schedule_id IS NOT NULL AND finished_at IS NULL;
-
-CREATE TABLE lanes (
-  workspace_id TEXT PRIMARY KEY REFERENCES workspaces ON DELETE CASCADE,
-  draft INTEGER NOT NULL DEFAULT 0,
-  queued INTEGER NOT NULL DEFAULT 0,
-  active INTEGER NOT NULL DEFAULT 0,
-  executing INTEGER NOT NULL DEFAULT 0,
-  head_priority INTEGER,
-  head_queued_at TEXT
-) STRICT;
-
-CREATE INDEX lanes_by_turn ON lanes (head_priority DESC, active + executing, head_queued_at)
-  WHERE head_priority IS NOT NULL;
 
 CREATE TABLE links (
   link_id TEXT PRIMARY KEY,
@@ -235,13 +239,14 @@ CREATE TABLE recoveries (
   workspace_id TEXT NOT NULL,
   webhook_id TEXT NOT NULL REFERENCES webhooks ON DELETE CASCADE,
   include_unsent INTEGER NOT NULL,
+  event_types TEXT,
   next_seq INTEGER NOT NULL,
   to_seq INTEGER NOT NULL,
   status TEXT NOT NULL,
   done INTEGER NOT NULL DEFAULT 0,
   count INTEGER NOT NULL,
   created_at TEXT NOT NULL
-, event_types TEXT) STRICT;
+) STRICT;
 
 CREATE INDEX recoveries_by_webhook ON recoveries (webhook_id);
 
@@ -283,16 +288,6 @@ CREATE TABLE settings (
   key TEXT PRIMARY KEY,
   value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
-
-CREATE TABLE subscriptions (
-  workspace_id TEXT NOT NULL,
-  event_type TEXT NOT NULL,
-  presence_name TEXT NOT NULL,
-  webhook_id TEXT NOT NULL REFERENCES webhooks ON DELETE CASCADE, skipped INTEGER NOT NULL DEFAULT 0,
-  PRIMARY KEY (workspace_id, event_type, presence_name, webhook_id)
-) STRICT, WITHOUT ROWID;
-
-CREATE INDEX subscriptions_by_webhook ON subscriptions (webhook_id);
 
 CREATE TABLE template_versions (
   template_id TEXT NOT NULL,
@@ -338,14 +333,28 @@ CREATE TABLE users (
 
 CREATE INDEX users_by_time ON users (workspace_id, created_at, user_id);
 
+CREATE TABLE webhook_events (
+  workspace_id TEXT NOT NULL,
+  event_type TEXT NOT NULL,
+  presence_name TEXT NOT NULL,
+  webhook_id TEXT NOT NULL REFERENCES webhooks ON DELETE CASCADE,
+  skipped INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (workspace_id, event_type, presence_name, webhook_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX webhook_events_by_webhook ON webhook_events (webhook_id);
+
 CREATE TABLE webhooks (
   webhook_id TEXT PRIMARY KEY,
   workspace_id TEXT NOT NULL REFERENCES workspaces,
+  kind TEXT NOT NULL DEFAULT 'webhook',
   url TEXT NOT NULL,
+  target TEXT,
   headers TEXT NOT NULL,
   user_id TEXT NOT NULL,
   presence_name TEXT NOT NULL,
   events TEXT,
+  tells_skipped INTEGER NOT NULL DEFAULT 0,
   description TEXT,
   signature TEXT NOT NULL,
   secrets TEXT NOT NULL,
@@ -356,27 +365,35 @@ CREATE TABLE webhooks (
   status TEXT NOT NULL,
   disabled_reason TEXT,
   failing_since TEXT,
+  failing_reason TEXT,
+  warned_at TEXT,
   created_at TEXT NOT NULL,
   updated_at TEXT NOT NULL,
   in_flight INTEGER NOT NULL DEFAULT 0,
   due_at TEXT,
-  turn_at TEXT,
+  last_claim_at TEXT,
   rate_at REAL,
   failures INTEGER NOT NULL DEFAULT 0,
   open_until TEXT,
   claim_at TEXT
-, kind TEXT NOT NULL DEFAULT 'webhook', target TEXT, tells_skipped INTEGER NOT NULL DEFAULT 0, failing_reason TEXT, warned_at TEXT) STRICT;
+) STRICT;
 
 CREATE INDEX webhooks_by_time ON webhooks (workspace_id, created_at, webhook_id);
 
-CREATE INDEX webhooks_by_turn ON webhooks (in_flight, claim_at) WHERE claim_at IS NOT NULL;
+CREATE INDEX webhooks_claimable ON webhooks (in_flight, claim_at) WHERE claim_at IS NOT NULL;
 
 CREATE TABLE workspaces (
   workspace_id TEXT PRIMARY KEY,
   name TEXT NOT NULL,
   data_folder TEXT,
-  created_at TEXT NOT NULL
-, max_queued INTEGER, max_running INTEGER, rate_limit INTEGER, max_file_bytes INTEGER, max_files_bytes INTEGER, deleted_at TEXT) STRICT;
+  max_queued INTEGER,
+  max_running INTEGER,
+  rate_limit INTEGER,
+  max_file_bytes INTEGER,
+  max_files_bytes INTEGER,
+  created_at TEXT NOT NULL,
+  deleted_at TEXT
+) STRICT;
 
 CREATE INDEX workspaces_by_time ON workspaces (created_at, workspace_id);
 

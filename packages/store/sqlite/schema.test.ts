@@ -66,6 +66,18 @@ test('refuses a schema that a newer version filled a gap of', async () => {
   await rm(folder, { recursive: true })
 })
 
+test('a home of a development version before the first release is refused, with what to do', async () => {
+  const db = new DatabaseSync(':memory:')
+  await migrateSqlite(db)
+  db.exec("INSERT INTO migrations VALUES (2, '0002_runs', '2026-01-01T00:00:00.000Z')")
+  await assert.rejects(migrateSqlite(db), (error) => {
+    assert.ok(error instanceof AppError)
+    assert.equal(error.code, 'store_unavailable')
+    assert.match(error.message, /development version of assay, before the first release.*a new ASSAY_HOME/)
+    return true
+  })
+})
+
 test('a migration that fails leaves nothing of itself behind', async () => {
   const folder = await migrations({ '0001_first.sql': 'CREATE TABLE a (x); CREATE TABLE a (x);' })
   const db = new DatabaseSync(':memory:')

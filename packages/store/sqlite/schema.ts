@@ -13,9 +13,9 @@ function migrator(db: DatabaseSync): Migrator {
         'CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL) STRICT',
       )
       return db
-        .prepare('SELECT number FROM migrations')
+        .prepare('SELECT number, name FROM migrations')
         .all()
-        .map((row) => row.number as number)
+        .map(({ number, name }) => ({ number: number as number, name: name as string }))
     },
     async apply({ number, name, sql }) {
       db.exec('BEGIN IMMEDIATE')

@@ -3,7 +3,7 @@ import type { Health } from '@assay/model/webhook'
 import { asOf, claimAt, type Turn } from '../turn.ts'
 import type { Connection } from './connection.ts'
 
-const COLUMNS = `status, in_flight, max_in_flight, rate_per_second, due_at, turn_at, rate_at, failures, open_until,
+const COLUMNS = `status, in_flight, max_in_flight, rate_per_second, due_at, last_claim_at, rate_at, failures, open_until,
   failing_since, failing_reason, warned_at`
 
 export function readTurn(connection: Connection, webhook_id: string): (Turn & Health) | undefined {
@@ -13,11 +13,11 @@ export function readTurn(connection: Connection, webhook_id: string): (Turn & He
 export function writeTurn(connection: Connection, webhook_id: string, given: Turn): void {
   const turn = asOf(given, connection.clock.now())
   connection.run(
-    `UPDATE webhooks SET in_flight = ?, due_at = ?, turn_at = ?, rate_at = ?, failures = ?, open_until = ?, claim_at = ?
+    `UPDATE webhooks SET in_flight = ?, due_at = ?, last_claim_at = ?, rate_at = ?, failures = ?, open_until = ?, claim_at = ?
      WHERE webhook_id = ?`,
     turn.in_flight,
     turn.due_at,
-    turn.turn_at,
+    turn.last_claim_at,
     turn.rate_at,
     turn.failures,
     turn.open_until,

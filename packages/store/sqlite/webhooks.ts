@@ -103,11 +103,11 @@ function save(connection: Connection, webhook: Webhook): void {
       tells_skipped: Number(webhook.tells_skipped),
     },
   )
-  connection.run('DELETE FROM subscriptions WHERE webhook_id = ?', webhook.webhook_id)
+  connection.run('DELETE FROM webhook_events WHERE webhook_id = ?', webhook.webhook_id)
   const types = webhook.status === 'enabled' ? subscribedEvents(webhook) : []
   for (const type of types)
     connection.run(
-      `INSERT INTO subscriptions (workspace_id, event_type, presence_name, webhook_id, skipped)
+      `INSERT INTO webhook_events (workspace_id, event_type, presence_name, webhook_id, skipped)
        VALUES (?, ?, ?, ?, ?)`,
       webhook.workspace_id,
       type,

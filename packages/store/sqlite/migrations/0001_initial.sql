@@ -1,18 +1,61 @@
--- The first schema. Times are RFC 3339 UTC with milliseconds as text (they sort as text); JSON is text.
--- Live rows have partial indexes in the order of their claim, so that finished rows cost a claim nothing.
+-- The schema of the first release. Times are RFC 3339 UTC with milliseconds as text, which sorts by time; JSON is text.
+-- Rows that wait have partial indexes in the order in which they are claimed: a finished row costs a claim nothing.
 
+-- Values that are set once for the whole service.
 CREATE TABLE settings (
   key TEXT PRIMARY KEY,
   value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- Token buckets that every process shares (failed logins). A full bucket has no row.
+CREATE TABLE allowances (
+  key TEXT PRIMARY KEY,
+  tokens REAL NOT NULL,
+  at TEXT NOT NULL,
+  full_at TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX allowances_by_time ON allowances (full_at);
+
+CREATE TABLE idempotency_keys (
+  workspace_id TEXT NOT NULL,
+  method TEXT NOT NULL,
+  path TEXT NOT NULL,
+  key TEXT NOT NULL,
+  body_hash TEXT NOT NULL,
+  id TEXT NOT NULL,
+  node_id TEXT NOT NULL,
+  started_at TEXT NOT NULL,
+  answer TEXT,
+  PRIMARY KEY (workspace_id, method, path, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX idempotency_keys_by_time ON idempotency_keys (started_at);
+
+-- A node holds what it claimed until `lease_until`.
+CREATE TABLE nodes (
+  node_id TEXT PRIMARY KEY,
+  name TEXT NOT NULL,
+  roles TEXT NOT NULL,
+  version TEXT NOT NULL,
+  started_at TEXT NOT NULL,
+  lease_until TEXT NOT NULL
+) STRICT;
+
+-- The caps of a workspace are null where the service's own hold. A workspace with `deleted_at` is being deleted in steps:
+-- nobody sees it and it accepts nothing new.
 CREATE TABLE workspaces (
   workspace_id TEXT PRIMARY KEY,
   name TEXT NOT NULL,
   data_folder TEXT,
-  created_at TEXT NOT NULL
+  max_queued INTEGER,
+  max_running INTEGER,
+  rate_limit INTEGER,
+  max_file_bytes INTEGER,
+  max_files_bytes INTEGER,
+  created_at TEXT NOT NULL,
+  deleted_at TEXT
 ) STRICT;
 CREATE INDEX workspaces_by_time ON workspaces (created_at, workspace_id);
+CREATE INDEX workspaces_deleted ON workspaces (deleted_at) WHERE deleted_at IS NOT NULL;
 
 CREATE TABLE users (
   user_id TEXT NOT NULL,
@@ -38,6 +81,25 @@ CREATE TABLE tokens (
 CREATE INDEX tokens_by_time ON tokens (workspace_id, created_at, token_id);
 CREATE INDEX tokens_by_expiry ON tokens (expires_at) WHERE expires_at IS NOT NULL;
 
+-- Who did what. The records of a deleted workspace stay until they are old enough.
+CREATE TABLE audit (
+  audit_id TEXT PRIMARY KEY,
+  workspace_id TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  action TEXT NOT NULL,
+  object_id TEXT,
+  fields TEXT NOT NULL,
+  user_id TEXT,
+  token_id TEXT,
+  address TEXT,
+  request_id TEXT
+) STRICT, WITHOUT ROWID;
+CREATE INDEX audit_by_time ON audit (workspace_id, created_at, audit_id);
+CREATE INDEX audit_by_object ON audit (workspace_id, object_id, created_at, audit_id) WHERE object_id IS NOT NULL;
+-- The actions that come with every request (store/lists.ts) are left out: their records do not pay for this index.
+CREATE INDEX audit_by_action ON audit (workspace_id, action, created_at, audit_id)
+  WHERE action <> 'job.create' AND action <> 'job.run' AND action <> 'result.read' AND action <> 'link.open';
+
 CREATE TABLE templates (
   workspace_id TEXT NOT NULL REFERENCES workspaces,
   template_id TEXT NOT NULL,
@@ -47,7 +109,7 @@ CREATE TABLE templates (
   PRIMARY KEY (workspace_id, template_id)
 ) STRICT;
 
--- What jobs were created with, once for each version.
+-- The sources that jobs were created with, once for each version.
 CREATE TABLE template_versions (
   template_id TEXT NOT NULL,
   version TEXT NOT NULL,
@@ -56,7 +118,64 @@ CREATE TABLE template_versions (
   PRIMARY KEY (template_id, version)
 ) STRICT;
 
--- The queue. `owner` is the node that holds an active or executing job.
+-- Answers of language models, by the SHA-256 of model and question.
+CREATE TABLE narratives (
+  workspace_id TEXT NOT NULL REFERENCES workspaces ON DELETE CASCADE,
+  hash TEXT NOT NULL,
+  text TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  PRIMARY KEY (workspace_id, hash)
+) STRICT;
+CREATE INDEX narratives_by_age ON narratives (created_at);
+
+-- Databases that sources with a query read. Secrets are sealed.
+CREATE TABLE connections (
+  workspace_id TEXT NOT NULL REFERENCES workspaces,
+  name TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  description TEXT,
+  options TEXT NOT NULL,
+  secrets TEXT NOT NULL,
+  limits TEXT NOT NULL,
+  user_id TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL,
+  PRIMARY KEY (workspace_id, name)
+) STRICT;
+CREATE INDEX connections_by_time ON connections (workspace_id, created_at, name);
+
+-- `claim_at` is when the scheduler may next look at a schedule: its due time, or a little later while a node works on it.
+CREATE TABLE schedules (
+  schedule_id TEXT PRIMARY KEY,
+  workspace_id TEXT NOT NULL REFERENCES workspaces,
+  user_id TEXT NOT NULL,
+  name TEXT NOT NULL,
+  template_id TEXT NOT NULL,
+  variables TEXT NOT NULL,
+  cron TEXT NOT NULL,
+  time_zone TEXT NOT NULL,
+  starts_at TEXT,
+  ends_at TEXT,
+  missed TEXT NOT NULL,
+  missed_limit INTEGER NOT NULL,
+  overlap TEXT NOT NULL,
+  paused INTEGER NOT NULL,
+  presence_name TEXT,
+  priority INTEGER NOT NULL,
+  metadata TEXT NOT NULL,
+  counts TEXT NOT NULL,
+  last_run TEXT,
+  last_error TEXT,
+  next_due_at TEXT,
+  claim_at TEXT,
+  revision INTEGER NOT NULL,
+  created_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL
+) STRICT;
+CREATE INDEX schedules_by_time ON schedules (workspace_id, created_at, schedule_id);
+CREATE INDEX schedules_due ON schedules (claim_at, schedule_id) WHERE claim_at IS NOT NULL;
+
+-- The queue. `owner` is the node that holds an active or executing job, `attempt` only rises and fences every settle.
 CREATE TABLE jobs (
   assignment_id TEXT PRIMARY KEY,
   workspace_id TEXT NOT NULL REFERENCES workspaces,
@@ -69,6 +188,9 @@ CREATE TABLE jobs (
   losses INTEGER NOT NULL DEFAULT 0,
   owner TEXT,
   presence_name TEXT,
+  schedule_id TEXT,
+  scheduled_for TEXT,
+  batch_id TEXT,
   insight_id TEXT,
   skipped TEXT,
   created_at TEXT NOT NULL,
@@ -87,21 +209,17 @@ CREATE INDEX jobs_by_time ON jobs (workspace_id, created_at, assignment_id);
 CREATE INDEX jobs_by_status ON jobs (workspace_id, job_status, created_at, assignment_id);
 CREATE INDEX jobs_by_template ON jobs (workspace_id, template_id, created_at, assignment_id);
 CREATE INDEX jobs_by_version ON jobs (template_version);
-CREATE INDEX jobs_finished ON jobs (finished_at) WHERE finished_at IS NOT NULL;
+CREATE INDEX jobs_by_schedule ON jobs (workspace_id, schedule_id, created_at, assignment_id)
+  WHERE schedule_id IS NOT NULL;
+CREATE INDEX jobs_by_batch ON jobs (workspace_id, batch_id, created_at, assignment_id) WHERE batch_id IS NOT NULL;
+CREATE INDEX jobs_unfinished_of_schedule ON jobs (schedule_id) WHERE schedule_id IS NOT NULL AND finished_at IS NULL;
 
--- One row for each workspace: its unfinished jobs by state, and the job at the head of its queue. The claim reads
--- these instead of the queue: it costs the same however many wait.
-CREATE TABLE lanes (
-  workspace_id TEXT PRIMARY KEY REFERENCES workspaces ON DELETE CASCADE,
-  draft INTEGER NOT NULL DEFAULT 0,
-  queued INTEGER NOT NULL DEFAULT 0,
-  active INTEGER NOT NULL DEFAULT 0,
-  executing INTEGER NOT NULL DEFAULT 0,
-  head_priority INTEGER,
-  head_queued_at TEXT
-) STRICT;
-CREATE INDEX lanes_by_turn ON lanes (head_priority DESC, active + executing, head_queued_at)
-  WHERE head_priority IS NOT NULL;
+-- Nothing new is accepted in a workspace that is being deleted.
+CREATE TRIGGER jobs_of_deleted BEFORE INSERT ON jobs
+WHEN EXISTS (SELECT 1 FROM workspaces WHERE workspace_id = NEW.workspace_id AND deleted_at IS NOT NULL)
+BEGIN
+  SELECT RAISE(ABORT, 'the workspace is being deleted');
+END;
 
 CREATE TABLE insights (
   insight_id TEXT PRIMARY KEY,
@@ -111,25 +229,35 @@ CREATE TABLE insights (
   body TEXT NOT NULL
 ) STRICT;
 
-CREATE TABLE nodes (
-  node_id TEXT PRIMARY KEY,
-  name TEXT NOT NULL,
-  roles TEXT NOT NULL,
-  version TEXT NOT NULL,
-  started_at TEXT NOT NULL,
-  lease_until TEXT NOT NULL
+-- Links to the page of an insight.
+CREATE TABLE links (
+  link_id TEXT PRIMARY KEY,
+  link_hash TEXT NOT NULL UNIQUE,
+  workspace_id TEXT NOT NULL,
+  insight_id TEXT NOT NULL REFERENCES insights ON DELETE CASCADE,
+  user_id TEXT NOT NULL,
+  label TEXT,
+  expires_at TEXT NOT NULL,
+  opened_count INTEGER NOT NULL DEFAULT 0,
+  last_opened_at TEXT,
+  created_at TEXT NOT NULL
 ) STRICT;
+CREATE INDEX links_by_insight ON links (insight_id, created_at, link_id);
+CREATE INDEX links_by_expiry ON links (expires_at);
 
--- The last columns are what a claim of deliveries needs: it reads this row, never the waiting deliveries.
--- `due_at` is the earliest of the unclaimed ones, `claim_at` when one may be claimed (store/turn.ts works it out).
+-- Webhooks, and the subscriptions by mail and chat (`kind`; their `target` is sealed). The columns from `in_flight` on are
+-- the sending state (store/sending-state.ts): a claim of deliveries reads them, never the deliveries that wait.
 CREATE TABLE webhooks (
   webhook_id TEXT PRIMARY KEY,
   workspace_id TEXT NOT NULL REFERENCES workspaces,
+  kind TEXT NOT NULL DEFAULT 'webhook',
   url TEXT NOT NULL,
+  target TEXT,
   headers TEXT NOT NULL,
   user_id TEXT NOT NULL,
   presence_name TEXT NOT NULL,
   events TEXT,
+  tells_skipped INTEGER NOT NULL DEFAULT 0,
   description TEXT,
   signature TEXT NOT NULL,
   secrets TEXT NOT NULL,
@@ -140,30 +268,34 @@ CREATE TABLE webhooks (
   status TEXT NOT NULL,
   disabled_reason TEXT,
   failing_since TEXT,
+  failing_reason TEXT,
+  warned_at TEXT,
   created_at TEXT NOT NULL,
   updated_at TEXT NOT NULL,
   in_flight INTEGER NOT NULL DEFAULT 0,
   due_at TEXT,
-  turn_at TEXT,
+  last_claim_at TEXT,
   rate_at REAL,
   failures INTEGER NOT NULL DEFAULT 0,
   open_until TEXT,
   claim_at TEXT
 ) STRICT;
 CREATE INDEX webhooks_by_time ON webhooks (workspace_id, created_at, webhook_id);
-CREATE INDEX webhooks_by_turn ON webhooks (in_flight, claim_at) WHERE claim_at IS NOT NULL;
+CREATE INDEX webhooks_claimable ON webhooks (in_flight, claim_at) WHERE claim_at IS NOT NULL;
 
--- Which enabled webhooks an event goes to: the rule of webhook.ts, worked out when a webhook is written.
-CREATE TABLE subscriptions (
+-- An index of the enabled webhooks by the events that they get (model/webhook.ts makes the rows). `skipped`: also those of
+-- skipped runs.
+CREATE TABLE webhook_events (
   workspace_id TEXT NOT NULL,
   event_type TEXT NOT NULL,
   presence_name TEXT NOT NULL,
   webhook_id TEXT NOT NULL REFERENCES webhooks ON DELETE CASCADE,
+  skipped INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (workspace_id, event_type, presence_name, webhook_id)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX subscriptions_by_webhook ON subscriptions (webhook_id);
+CREATE INDEX webhook_events_by_webhook ON webhook_events (webhook_id);
 
--- `seq` is the order of the commits, for there is one writer: a reader past it has seen all before it.
+-- `seq` is the order of the commits, for there is one writer: a reader past a number has seen all before it.
 CREATE TABLE events (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
   event_id TEXT NOT NULL UNIQUE,
@@ -173,10 +305,13 @@ CREATE TABLE events (
   data TEXT NOT NULL
 ) STRICT;
 CREATE INDEX events_by_workspace ON events (workspace_id, seq);
-CREATE INDEX events_by_type ON events (workspace_id, type, seq);
+-- Every job makes one event of the two types that are left out: a page of them reads the pages of all.
+CREATE INDEX events_by_type ON events (workspace_id, type, seq) WHERE type <> 'job.queued' AND type <> 'job.started';
 CREATE INDEX events_by_time ON events (timestamp);
 
--- The outbox. `owner` is the node that is sending it; `last_try` that a failure of this try ends it (canceled).
+-- The outbox. `due_at` is null once a delivery has ended, `owner` is the node that sends it now. `last_try`: it ends if this
+-- try fails. Several deliveries may be sent one after the other as one claim: all but the last are `ahead`, and only
+-- the last counts as in flight.
 CREATE TABLE deliveries (
   delivery_id TEXT PRIMARY KEY,
   workspace_id TEXT NOT NULL,
@@ -188,19 +323,20 @@ CREATE TABLE deliveries (
   status TEXT NOT NULL,
   due_at TEXT,
   owner TEXT,
+  ahead INTEGER NOT NULL DEFAULT 0,
   attempt_count INTEGER NOT NULL DEFAULT 0,
   last_try INTEGER NOT NULL DEFAULT 0,
   created_at TEXT NOT NULL
 ) STRICT;
--- Ends with `owner` so that counting what is due reads the index alone.
+-- Ends with `owner`, so that counting what is due reads the index alone.
 CREATE INDEX deliveries_due ON deliveries (webhook_id, due_at, delivery_id, owner)
   WHERE status = 'pending' AND owner IS NULL;
-CREATE INDEX deliveries_owned ON deliveries (owner) WHERE owner IS NOT NULL;
 CREATE INDEX deliveries_by_time ON deliveries (webhook_id, created_at, delivery_id);
 CREATE INDEX deliveries_by_status ON deliveries (webhook_id, status, created_at, delivery_id);
 CREATE INDEX deliveries_by_event ON deliveries (event_seq, webhook_id);
-CREATE INDEX deliveries_failed ON deliveries (webhook_id, event_seq) WHERE status = 'failed';
 CREATE INDEX deliveries_by_job ON deliveries (assignment_id) WHERE assignment_id IS NOT NULL;
+CREATE INDEX deliveries_failed ON deliveries (webhook_id, event_seq) WHERE status = 'failed';
+CREATE INDEX deliveries_owned ON deliveries (owner) WHERE owner IS NOT NULL;
 
 CREATE TABLE attempts (
   delivery_id TEXT NOT NULL REFERENCES deliveries ON DELETE CASCADE,
@@ -209,7 +345,7 @@ CREATE TABLE attempts (
   PRIMARY KEY (delivery_id, number)
 ) STRICT;
 
--- Attempts by hour and bucket of duration (delivery.ts); bucket -1: failed.
+-- Attempts by whole hour and bucket of duration (model/delivery.ts); bucket -1: failed.
 CREATE TABLE attempt_counts (
   webhook_id TEXT NOT NULL REFERENCES webhooks ON DELETE CASCADE,
   hour TEXT NOT NULL,
@@ -219,12 +355,13 @@ CREATE TABLE attempt_counts (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX attempt_counts_by_hour ON attempt_counts (hour);
 
--- Works through events from `next_seq` to `to_seq`.
+-- Goes over the events from `next_seq` to `to_seq`. `event_types` is a JSON array; null: all.
 CREATE TABLE recoveries (
   recovery_id TEXT PRIMARY KEY,
   workspace_id TEXT NOT NULL,
   webhook_id TEXT NOT NULL REFERENCES webhooks ON DELETE CASCADE,
   include_unsent INTEGER NOT NULL,
+  event_types TEXT,
   next_seq INTEGER NOT NULL,
   to_seq INTEGER NOT NULL,
   status TEXT NOT NULL,
@@ -232,19 +369,19 @@ CREATE TABLE recoveries (
   count INTEGER NOT NULL,
   created_at TEXT NOT NULL
 ) STRICT;
-CREATE INDEX recoveries_running ON recoveries (created_at) WHERE status = 'running';
 CREATE INDEX recoveries_by_webhook ON recoveries (webhook_id);
+CREATE INDEX recoveries_running ON recoveries (created_at) WHERE status = 'running';
 
-CREATE TABLE idempotency_keys (
-  workspace_id TEXT NOT NULL,
-  method TEXT NOT NULL,
-  path TEXT NOT NULL,
-  key TEXT NOT NULL,
-  body_hash TEXT NOT NULL,
-  id TEXT NOT NULL,
-  node_id TEXT NOT NULL,
-  started_at TEXT NOT NULL,
-  answer TEXT,
-  PRIMARY KEY (workspace_id, method, path, key)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX idempotency_keys_by_time ON idempotency_keys (started_at);
+-- One row for each workspace: its unfinished jobs by state, and the job at the head of its queue. A claim reads these rows
+-- instead of the queue: its cost does not grow with the jobs that wait.
+CREATE TABLE job_counts (
+  workspace_id TEXT PRIMARY KEY REFERENCES workspaces ON DELETE CASCADE,
+  draft INTEGER NOT NULL DEFAULT 0,
+  queued INTEGER NOT NULL DEFAULT 0,
+  active INTEGER NOT NULL DEFAULT 0,
+  executing INTEGER NOT NULL DEFAULT 0,
+  head_priority INTEGER,
+  head_queued_at TEXT
+) STRICT;
+CREATE INDEX job_counts_claimable ON job_counts (head_priority DESC, active + executing, head_queued_at)
+  WHERE head_priority IS NOT NULL;

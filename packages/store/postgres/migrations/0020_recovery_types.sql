@@ -1,2 +1,0 @@
--- A recovery may be narrowed to some event types: a JSON array; null: all.
-ALTER TABLE recoveries ADD COLUMN event_types text;

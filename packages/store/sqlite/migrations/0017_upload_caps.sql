@@ -1,3 +1,0 @@
--- What the uploads of a workspace may take up, in bytes; null: what holds for every workspace (the settings).
-ALTER TABLE workspaces ADD COLUMN max_file_bytes INTEGER;
-ALTER TABLE workspaces ADD COLUMN max_files_bytes INTEGER;

@@ -1,2 +1,0 @@
--- Nothing here: SQLite has one process, whose statements are prepared once.
-SELECT 1;
