@@ -16,13 +16,17 @@ import {
   TypeOverrides,
 } from 'pg'
 import type { JobCaps } from '../caps.ts'
+import type { Reader, Writer } from '../rows.ts'
 import type { Connections, Hint } from '../store.ts'
 import { isBroken, isFromDatabase, isRepeatable, isUnprepared, translate, unavailable } from './failures.ts'
 import { createHints, hintKey } from './hints.ts'
 import { createPlaces, type Lane, type Places } from './places.ts'
+import { postgresRows } from './rows.ts'
 import { createSilence, FIRST_WORD_MS, type Silence } from './silence.ts'
 
 export interface Session {
+  /** For what is written once for both databases. */
+  readonly rows: Reader
   // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows what the SQL yields
   one<Row>(sql: string, ...values: unknown[]): Promise<Row | undefined>
   all<Row>(sql: string, ...values: unknown[]): Promise<Row[]>
@@ -39,6 +43,7 @@ export interface Context {
 }
 
 export interface Transaction extends Session, Context {
+  readonly rows: Writer
   /** The database's time at the beginning, as everywhere: RFC 3339 UTC with milliseconds. */
   readonly now: string
   /** Given to the listeners after the commit. */
@@ -132,9 +137,10 @@ const types = new TypeOverrides()
 types.setTypeParser(TIMESTAMPTZ, toIso)
 types.setTypeParser(BIGINT, Number)
 
-function session(queryable: Pick<ClientBase, 'query'>): Session {
+function session(queryable: Pick<ClientBase, 'query'>): Session & { rows: ReturnType<typeof postgresRows> } {
   const query = (sql: string, values: unknown[]) => queryable.query<QueryResultRow>(sql, values)
   return {
+    rows: postgresRows(queryable),
     // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows what the SQL yields
     one: async <Row>(sql: string, ...values: unknown[]) =>
       (await query(sql, values)).rows[0] as Row | undefined,
@@ -213,7 +219,9 @@ async function transact<T>(
   const hints = new Map<string, Hint>()
   try {
     const hint = (given: Hint): void => void hints.set(hintKey(given), given)
-    const value = await work({ ...session(client), ...context, now, hint })
+    const from = session(client)
+    const rows: Writer = { ...from.rows, ...context, now, hint }
+    const value = await work({ ...from, ...context, rows, now, hint })
     await client.query('COMMIT')
     silence.heard(client)
     client.release()

@@ -17,13 +17,15 @@ import {
   send,
   WORKSPACE,
 } from '../conformance/given.ts'
+import { listAudit } from '../nouns/audit.ts'
 import { LOOKED_AT_MOST } from '../page.ts'
+import { follow } from '../rows.ts'
 import type { Store } from '../store.ts'
-import { listAudit } from './audit.ts'
 import type { Session } from './connection.ts'
 import { listDeliveries } from './deliveries.ts'
 import { open, withClient } from './harness.ts'
 import { listJobs } from './jobs.ts'
+import { postgresRows } from './rows.ts'
 
 const missing = await missingPostgres()
 const DATABASE = `assay_growth_${process.pid}`
@@ -254,19 +256,24 @@ function rowsRead(step: Step): number {
   )
 }
 
-const LISTS = { jobs: listJobs, deliveries: listDeliveries, audit: listAudit }
+const LISTS = {
+  jobs: listJobs,
+  deliveries: listDeliveries,
+  audit: (from: Session, query: never) => follow(listAudit(from.rows, query)),
+}
 type Listing = [list: keyof typeof LISTS, filters: object]
 
 /** How many rows a list reads, out of the table and its indexes. */
 async function listReads(client: Client, [list, filters]: Listing): Promise<number> {
   let read = -1
-  const all = async (sql: string, ...values: unknown[]): Promise<never[]> => {
+  const query = async (sql: string, values: unknown[]): Promise<{ rows: never[] }> => {
     const { rows } = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${sql}`, values)
     read = rowsRead(rows[0]['QUERY PLAN'][0].Plan as Step)
-    return []
+    return { rows: [] }
   }
-  const query = { workspace_id: WORKSPACE, limit: 50, ...filters }
-  await LISTS[list]({ all } as unknown as Session, query as never)
+  const all = async (sql: string, ...values: unknown[]) => (await query(sql, values)).rows
+  const from = { all, rows: postgresRows({ query } as unknown as Client) } as unknown as Session
+  await LISTS[list](from, { workspace_id: WORKSPACE, limit: 50, ...filters } as never)
   return read
 }
 

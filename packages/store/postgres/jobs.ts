@@ -4,13 +4,14 @@ import type { Findings, Insight } from '@assay/model/insight'
 import { isFinal, type Job, type Move } from '@assay/model/job'
 import { NO_PROGRESS, type OwnedJob, shown } from '../job-move.ts'
 import { HELD, JOBS, OF_STATUS } from '../lists.ts'
+import { keepTemplateVersion } from '../nouns/templates.ts'
+import { follow } from '../rows.ts'
 import type { Counts, Input, NewJob, Page } from '../store.ts'
 import { requireRoom } from './caps.ts'
 import type { Session, Transaction } from './connection.ts'
 import { removeDeliveriesOfJobs } from './deliveries.ts'
 import { findJob, moveJob } from './job-moves.ts'
 import { newestFirst } from './page.ts'
-import { keepTemplateVersion } from './templates.ts'
 
 interface JobKey {
   workspace_id: string
@@ -49,7 +50,7 @@ function insertJob(tx: Transaction, input: NewJob): Promise<OwnedJob | undefined
 
 /** Two that create the same id at once: the second waits for the first and answers with its job. */
 export async function createJob(tx: Transaction, input: NewJob): Promise<Job> {
-  await keepTemplateVersion(tx, input.template)
+  await follow(keepTemplateVersion(tx.rows, input.template))
   const job = (await insertJob(tx, input)) ?? (await findJob(tx, input))
   if (!job) throw new AppError('name_taken', `There is already a job ${input.assignment_id}.`)
   return shown(job)

@@ -4,11 +4,12 @@
  */
 import type { NewAuditRecord } from '@assay/model/audit'
 import type { JobCaps } from '../caps.ts'
+import { ensureDefaultWorkspace } from '../nouns/accounts.ts'
+import { writeAudit } from '../nouns/audit.ts'
+import { READS as NOUN_READS, WRITES as NOUN_WRITES } from '../nouns/nouns.ts'
+import { follow, type Reader, type Routine, type Writer } from '../rows.ts'
 import { inSteps, untilDone } from '../steps.ts'
 import type { Input, NewRecovery, Store } from '../store.ts'
-import * as accounts from './accounts.ts'
-import * as allowances from './allowances.ts'
-import * as audit from './audit.ts'
 import * as batches from './batches.ts'
 import * as claims from './claims.ts'
 import {
@@ -19,25 +20,19 @@ import {
   type Session,
   type Transaction,
 } from './connection.ts'
-import * as connections from './connections.ts'
 import * as deliveries from './deliveries.ts'
 import * as erasure from './erasure.ts'
 import { listEvents } from './events.ts'
-import * as idempotency from './idempotency.ts'
 import { createJobBatch } from './job-batch.ts'
 import { gatherReads } from './job-reads.ts'
 import * as jobs from './jobs.ts'
-import * as links from './links.ts'
-import * as narratives from './narratives.ts'
 import * as nodes from './nodes.ts'
 import { prune } from './prune.ts'
 import * as recoveries from './recoveries.ts'
 import * as schedules from './schedules.ts'
 import { migratePostgres, requireSchema } from './schema.ts'
 import * as sending from './sending.ts'
-import * as settings from './settings.ts'
 import { createSettling } from './settling.ts'
-import * as templates from './templates.ts'
 import * as webhooks from './webhooks.ts'
 
 export interface PostgresOptions {
@@ -54,7 +49,7 @@ export async function openPostgres({ url, connections: size, ...context }: Postg
   await migratePostgres(url)
   const connection = connect(url, context, size)
   try {
-    await connection.write(accounts.ensureDefaultWorkspace)
+    await connection.write((tx) => follow(ensureDefaultWorkspace(tx.rows)))
     return postgresStore(connection, context)
   } catch (error) {
     await connection.close()
@@ -77,30 +72,38 @@ async function countMissing(from: Session, input: Omit<NewRecovery, 'recovery_id
   return begun && { walk: begun, count }
 }
 
+type FollowedReads<Methods> = {
+  [Name in keyof Methods]: Methods[Name] extends (rows: Reader, ...input: infer In) => Routine<infer Out>
+    ? (from: Session, ...input: In) => Promise<Out>
+    : never
+}
+type FollowedWrites<Methods> = {
+  [Name in keyof Methods]: Methods[Name] extends (rows: Writer, ...input: infer In) => Routine<infer Out>
+    ? (tx: Transaction, ...input: In) => Promise<Out>
+    : never
+}
+
+/** What is written once for both databases, as functions of a session or a transaction. */
+function followed(methods: object): object {
+  const made = Object.entries(
+    methods as Record<string, (rows: Reader, ...input: never[]) => Routine<unknown>>,
+  ).map(([name, routine]) => [
+    name,
+    (from: Session, ...input: never[]) => follow(routine(from.rows, ...input)),
+  ])
+  return Object.fromEntries(made) as object
+}
+
 /** Each is one question to the database, or several that need not agree. */
 const READS = {
-  getWorkspace: accounts.getWorkspace,
-  listWorkspaces: accounts.listWorkspaces,
-  findUser: accounts.findUser,
-  listUsers: accounts.listUsers,
-  findToken: accounts.findToken,
-  listTokens: accounts.listTokens,
-  getTemplate: templates.getTemplate,
-  listTemplates: templates.listTemplates,
-  getTemplateVersion: templates.getTemplateVersion,
-  getConnection: (from: Session, input: Input<'getConnection'>) => connections.getConnection(from, input),
-  listConnections: connections.listConnections,
+  ...(followed(NOUN_READS) as FollowedReads<typeof NOUN_READS>),
   listJobs: jobs.listJobs,
   getInsight: jobs.getInsight,
-  findLink: links.findLink,
-  listLinks: links.listLinks,
-  getNarrative: narratives.getNarrative,
   listNodes: nodes.listNodes,
   getWebhook: (from: Session, input: Input<'getWebhook'>) => webhooks.getWebhook(from, input),
   listWebhooks: webhooks.listWebhooks,
   getDelivery: deliveries.getDelivery,
   listDeliveries: deliveries.listDeliveries,
-  listAudit: audit.listAudit,
   countBatch: batches.countBatch,
   getSchedule: schedules.getSchedule,
   listSchedules: schedules.listSchedules,
@@ -128,29 +131,12 @@ const COUNTS = {
 
 /** Each is one transaction and resolves after its commit. */
 const WRITES = {
-  keepOnce: settings.keepOnce,
-  keepNarrative: narratives.keepNarrative,
+  ...(followed(NOUN_WRITES) as FollowedWrites<typeof NOUN_WRITES>),
   prune,
-  takeAllowances: allowances.takeAllowances,
-  returnAllowances: allowances.returnAllowances,
-  createWorkspace: accounts.createWorkspace,
-  updateWorkspace: accounts.updateWorkspace,
-  createUser: accounts.createUser,
-  deleteUser: accounts.deleteUser,
-  createToken: accounts.createToken,
-  deleteToken: accounts.deleteToken,
-  putTemplate: templates.putTemplate,
-  deleteTemplate: templates.deleteTemplate,
-  createConnection: connections.createConnection,
-  updateConnection: connections.updateConnection,
-  deleteConnection: connections.deleteConnection,
   createJob: jobs.createJob,
   queueJob: jobs.queueJob,
   cancelJob: jobs.cancelJob,
   deleteJob: jobs.deleteJob,
-  createLink: links.createLink,
-  deleteLink: links.deleteLink,
-  countOpenings: links.countOpenings,
   loseJob: claims.loseJob,
   releaseJobs: claims.releaseJobs,
   reportProgress: nodes.reportProgress,
@@ -162,8 +148,6 @@ const WRITES = {
   sendEvent: sending.sendEvent,
   redeliver: deliveries.redeliver,
   advanceRecoveries: recoveries.advanceRecoveries,
-  writeAudit: audit.writeAudit,
-  pruneAudit: audit.pruneAudit,
   eraseUser: erasure.eraseUser,
   createJobs: batches.createJobs,
   createSchedule: schedules.createSchedule,
@@ -172,8 +156,6 @@ const WRITES = {
   claimSchedules: schedules.claimSchedules,
   settleSchedule: schedules.settleSchedule,
   runSchedule: schedules.runSchedule,
-  startIdempotent: idempotency.startIdempotent,
-  endIdempotent: idempotency.endIdempotent,
 }
 
 /** Without these a node is given up. */
@@ -244,7 +226,8 @@ function auditedMethods(connection: Connection, store: Store): Store {
   const change = async <T>(audited: Audited, work: (tx: Transaction) => Promise<T>): Promise<T> => {
     const value = await connection.write(async (tx) => {
       const made = await work(tx)
-      if (!audited.written && made !== null && made !== false) await audit.writeAudit(tx, [audited.record])
+      if (!audited.written && made !== null && made !== false)
+        await follow(writeAudit(tx.rows, [audited.record]))
       return made
     })
     if (value !== null && value !== false) audited.written = true

@@ -6,9 +6,11 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import { type Clock, iso } from '@assay/model/clock'
 import { AppError } from '@assay/model/errors'
 import type { JobCaps } from '../caps.ts'
+import type { Writer } from '../rows.ts'
 import type { Hint } from '../store.ts'
 import { groupCommit } from './group-commit.ts'
 import { openLog } from './log.ts'
+import { sqliteRows } from './rows.ts'
 
 export type Parameters = SQLInputValue[] | [Record<string, SQLInputValue>]
 
@@ -19,6 +21,8 @@ export interface Connection {
   readonly publicUrl: string | null
   /** For workspaces that have none of their own. */
   readonly caps: JobCaps
+  /** For what is written once for both databases. Within a write its changes are of that transaction. */
+  readonly rows: Writer
   /** Now, as it is stored. */
   now(): string
   // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows what the SQL yields
@@ -196,19 +200,23 @@ export async function connect(db: DatabaseSync, options: ConnectionOptions): Pro
       return error
     },
   })
+  const now = (): string => iso(clock.now())
+  function hint(given: Hint): void {
+    const of =
+      'assignment_id' in given ? given.assignment_id : 'delivery_id' in given ? given.delivery_id : ''
+    const known = hints.get(given.topic)
+    if (known) known.set(of, given)
+    else hints.set(given.topic, new Map([[of, given]]))
+  }
   return {
     db,
     clock,
     publicUrl,
     caps,
-    now: () => iso(clock.now()),
+    rows: sqliteRows({ db, now, publicUrl, caps, hint }),
+    now,
     ...queries(db),
-    hint(hint) {
-      const of = 'assignment_id' in hint ? hint.assignment_id : 'delivery_id' in hint ? hint.delivery_id : ''
-      const known = hints.get(hint.topic)
-      if (known) known.set(of, hint)
-      else hints.set(hint.topic, new Map([[of, hint]]))
-    },
+    hint,
     write: (work) => translated(commits.write(work)),
     writeLast: (work) => translated(commits.writeLast(work)),
     join: (work, input) => translated(commits.join(work, input)),

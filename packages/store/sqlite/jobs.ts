@@ -4,13 +4,14 @@ import type { Insight } from '@assay/model/insight'
 import { isFinal, type Job, type Move } from '@assay/model/job'
 import { NO_PROGRESS, type OwnedJob, shown } from '../job-move.ts'
 import { JOBS } from '../lists.ts'
+import { keepTemplateVersion } from '../nouns/templates.ts'
+import { finish } from '../rows.ts'
 import type { Counts, Input, NewJob, Page } from '../store.ts'
 import { requireRoom } from './caps.ts'
 import type { Connection } from './connection.ts'
 import { removeDeliveriesOfJob } from './deliveries.ts'
 import { findJobRow, type JobRow, moveJob, toJob } from './job-moves.ts'
 import { newestFirst } from './page.ts'
-import { keepTemplateVersion } from './templates.ts'
 
 interface JobKey {
   workspace_id: string
@@ -28,7 +29,7 @@ export function createJob(connection: Connection, input: NewJob): Job {
   if (known) return toJob(known)
   const at = connection.now()
   const moves: Move[] = [{ job_status: 'draft', at, attempt: 0 }]
-  keepTemplateVersion(connection, input.template)
+  finish(keepTemplateVersion(connection.rows, input.template))
   const row = connection.one<JobRow>(
     `INSERT INTO jobs (assignment_id, workspace_id, user_id, template_id, template_version, job_status, priority,
        presence_name, created_at, progress, moves, metadata, variables, schedule_id, scheduled_for, batch_id)

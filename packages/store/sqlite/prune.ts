@@ -1,10 +1,10 @@
 /** Retention, by small batches: what has ended, or was never begun, and is older than it need be kept. */
 import { iso } from '@assay/model/clock'
 import type { Pruned } from '../contract/retention.ts'
+import { KEEP_KEYS_MS } from '../nouns/idempotency.ts'
 import type { Input } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { emptyClosed } from './erasure.ts'
-import { KEEP_KEYS_MS } from './idempotency.ts'
 import { removeDraft, removeJob } from './jobs.ts'
 
 /** A length that reaches before all time keeps everything. */

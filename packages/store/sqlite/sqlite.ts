@@ -7,31 +7,26 @@ import type { NewAuditRecord } from '@assay/model/audit'
 import type { Clock } from '@assay/model/clock'
 import type { AppError } from '@assay/model/errors'
 import type { JobCaps } from '../caps.ts'
+import { ensureDefaultWorkspace } from '../nouns/accounts.ts'
+import { writeAudit } from '../nouns/audit.ts'
+import { READS as NOUN_READS, WRITES as NOUN_WRITES } from '../nouns/nouns.ts'
+import { finish, type Routine, type Writer } from '../rows.ts'
 import { inSteps, untilDone } from '../steps.ts'
 import type { AttemptOutcome, Input, NewRecovery, Store } from '../store.ts'
-import * as accounts from './accounts.ts'
-import * as allowances from './allowances.ts'
-import * as audit from './audit.ts'
 import * as batches from './batches.ts'
 import * as claims from './claims.ts'
 import { type Connection, connect, openDatabase, translate, unavailable } from './connection.ts'
-import * as connections from './connections.ts'
 import * as deliveries from './deliveries.ts'
 import * as erasure from './erasure.ts'
 import { listEvents } from './events.ts'
-import * as idempotency from './idempotency.ts'
 import * as jobs from './jobs.ts'
-import * as links from './links.ts'
 import { takeLock } from './lock.ts'
-import * as narratives from './narratives.ts'
 import * as nodes from './nodes.ts'
 import { prune } from './prune.ts'
 import * as recoveries from './recoveries.ts'
 import * as schedules from './schedules.ts'
 import { migrateSqlite, requireSchema } from './schema.ts'
 import * as sending from './sending.ts'
-import * as settings from './settings.ts'
-import * as templates from './templates.ts'
 import * as webhooks from './webhooks.ts'
 
 export interface SqliteOptions {
@@ -54,7 +49,7 @@ export async function openSqlite({ file, ...options }: SqliteOptions): Promise<S
     const db = openDatabase(file)
     await migrateSqlite(db)
     const connection = await connect(db, { file, ...options })
-    await connection.write(() => accounts.ensureDefaultWorkspace(connection))
+    await connection.write(() => finish(ensureDefaultWorkspace(connection.rows)))
     return sqliteStore(connection, () => lock.release())
   } catch (error) {
     lock.release()
@@ -80,31 +75,33 @@ async function countMissing(connection: Connection, input: Omit<NewRecovery, 're
   return begun && { walk: begun, count }
 }
 
+type Routines = Record<string, (rows: Writer, ...input: never[]) => Routine<unknown>>
+type Finished<Methods> = {
+  [Name in keyof Methods]: Methods[Name] extends (rows: Writer, ...input: infer In) => Routine<infer Out>
+    ? (connection: Connection, ...input: In) => Out
+    : never
+}
+
+/** What is written once for both databases, as functions of a connection. */
+function finished<Methods extends Routines>(methods: Methods): Finished<Methods> {
+  const made = Object.entries(methods).map(([name, routine]) => [
+    name,
+    (connection: Connection, ...input: never[]) => finish(routine(connection.rows, ...input)),
+  ])
+  return Object.fromEntries(made) as Finished<Methods>
+}
+
 /** Answered at once. */
 const READS = {
-  getWorkspace: accounts.getWorkspace,
-  listWorkspaces: accounts.listWorkspaces,
-  findUser: accounts.findUser,
-  listUsers: accounts.listUsers,
-  findToken: accounts.findToken,
-  listTokens: accounts.listTokens,
-  getTemplate: templates.getTemplate,
-  listTemplates: templates.listTemplates,
-  getTemplateVersion: templates.getTemplateVersion,
-  getConnection: connections.getConnection,
-  listConnections: connections.listConnections,
+  ...finished(NOUN_READS),
   getJob: jobs.getJob,
   listJobs: jobs.listJobs,
   getInsight: jobs.getInsight,
-  findLink: links.findLink,
-  listLinks: links.listLinks,
-  getNarrative: narratives.getNarrative,
   listNodes: nodes.listNodes,
   getWebhook: webhooks.getWebhook,
   listWebhooks: webhooks.listWebhooks,
   getDelivery: deliveries.getDelivery,
   listDeliveries: deliveries.listDeliveries,
-  listAudit: audit.listAudit,
   countBatch: batches.countBatch,
   getSchedule: schedules.getSchedule,
   listSchedules: schedules.listSchedules,
@@ -120,29 +117,12 @@ const READS = {
 
 /** Each resolves once its commit is durable. */
 const WRITES = {
-  keepOnce: settings.keepOnce,
-  keepNarrative: narratives.keepNarrative,
+  ...finished(NOUN_WRITES),
   prune,
-  takeAllowances: allowances.takeAllowances,
-  returnAllowances: allowances.returnAllowances,
-  createWorkspace: accounts.createWorkspace,
-  updateWorkspace: accounts.updateWorkspace,
-  createUser: accounts.createUser,
-  deleteUser: accounts.deleteUser,
-  createToken: accounts.createToken,
-  deleteToken: accounts.deleteToken,
-  putTemplate: templates.putTemplate,
-  deleteTemplate: templates.deleteTemplate,
-  createConnection: connections.createConnection,
-  updateConnection: connections.updateConnection,
-  deleteConnection: connections.deleteConnection,
   createJob: jobs.createJob,
   queueJob: jobs.queueJob,
   cancelJob: jobs.cancelJob,
   deleteJob: jobs.deleteJob,
-  createLink: links.createLink,
-  deleteLink: links.deleteLink,
-  countOpenings: links.countOpenings,
   startJob: claims.startJob,
   completeJob: claims.completeJob,
   failJob: claims.failJob,
@@ -159,8 +139,6 @@ const WRITES = {
   redeliver: deliveries.redeliver,
   releaseDeliveries: sending.releaseDeliveries,
   advanceRecoveries: recoveries.advanceRecoveries,
-  writeAudit: audit.writeAudit,
-  pruneAudit: audit.pruneAudit,
   eraseUser: erasure.eraseUser,
   createJobs: batches.createJobs,
   createSchedule: schedules.createSchedule,
@@ -169,8 +147,6 @@ const WRITES = {
   claimSchedules: schedules.claimSchedules,
   settleSchedule: schedules.settleSchedule,
   runSchedule: schedules.runSchedule,
-  startIdempotent: idempotency.startIdempotent,
-  endIdempotent: idempotency.endIdempotent,
   reportProgress(connection: Connection, input: Input<'reportProgress'>): void {
     nodes.reportProgress(connection, input)
   },
@@ -249,7 +225,8 @@ function auditedMethods(connection: Connection, store: Store): Store {
   const change = async <T>(audited: Audited, work: () => T): Promise<T> => {
     const value = await connection.write(() => {
       const made = work()
-      if (!audited.written && made !== null && made !== false) audit.insertAudit(connection, audited.record)
+      if (!audited.written && made !== null && made !== false)
+        finish(writeAudit(connection.rows, [audited.record]))
       return made
     })
     if (value !== null && value !== false) audited.written = true

@@ -1,0 +1,129 @@
+/**
+ * Pages of a list, newest first: filters that are given, one row more than asked for tells whether there is a next.
+ * Where the filters lie in one index a page reads what it gives. What lies in none is looked for among the next rows of
+ * the best one, `LOOKED_AT_MOST` of them: such a page may give fewer than were asked for, or none, and a cursor to go
+ * on. (An index for every pair of filters would be paid by each delivery and each job.)
+ */
+import type { Page, PageQuery } from './contract/page.ts'
+import { decodeCursor, encodeCursor } from './cursor.ts'
+import type { Reader, Routine } from './rows.ts'
+import { type Statement, statement } from './statement.ts'
+import type { Table } from './tables/table.ts'
+
+/** Some milliseconds of either database: SQLite answers nobody else meanwhile. */
+export const LOOKED_AT_MOST = 5000
+
+export interface ListOptions<Name extends string, Row> {
+  /** In its cursors; the table's unless given. */
+  name?: string
+  /** What an item consists of. The id and `created_at` are among them. */
+  columns: readonly (Name & keyof Row)[]
+  /** The id that breaks ties between rows of the same `created_at`. */
+  id: Name & keyof Row
+  /** Fields of the query, with their conditions. A field without one is the value of its column. */
+  filters?: Readonly<Record<string, string | null>>
+  /** Holds for all rows of the list. */
+  always?: string
+  /**
+   * Filters whose rows lie in an index in the order of the list (or are few by nature). The first of which all are given
+   * is read.
+   */
+  indexed: readonly (readonly string[])[]
+}
+
+/** They are in the order of the list, so they bound what is read of any index. */
+const TIMES: Readonly<Record<string, string>> = {
+  created_after: 'created_at >= :created_after',
+  created_before: 'created_at < :created_before',
+}
+
+type Listed<Item> = Item & { fits?: number | boolean | null; row_no?: number }
+
+export class List<Item> {
+  readonly #name: string
+  readonly #table: Table<never>
+  readonly #id: string
+  readonly #columns: string
+  readonly #conditions: Readonly<Record<string, string>>
+  readonly #always: readonly string[]
+  readonly #indexed: readonly (readonly string[])[]
+  /** By the filters that are given: few, each prepared once. */
+  readonly #statements = new Map<string, Statement<Listed<Item>>>()
+
+  constructor(
+    table: Table<never>,
+    options: Omit<ListOptions<string, Record<string, unknown>>, 'columns'> & { columns: readonly string[] },
+  ) {
+    const { name = table.name, columns, id, filters = {}, always, indexed } = options
+    const fields = new Set([...indexed.flat(), ...Object.keys(filters)])
+    this.#name = name
+    this.#table = table
+    this.#id = id
+    this.#columns = columns.join(', ')
+    this.#conditions = {
+      ...Object.fromEntries([...fields].map((field) => [field, filters[field] ?? `${field} = :${field}`])),
+      ...TIMES,
+    }
+    this.#always = always === undefined ? [] : [always]
+    this.#indexed = indexed
+  }
+
+  *page(rows: Reader, query: PageQuery): Routine<Page<Item>> {
+    const values: Record<string, unknown> = { ...query, most: query.limit + 1 }
+    const given = Object.keys(this.#conditions).filter((field) => values[field] !== undefined)
+    if (query.cursor !== undefined) {
+      const [at, id] = decodeCursor(this.#name, query.cursor, ['string', 'string'])
+      Object.assign(values, { after_at: at, after_id: id })
+    }
+    const listed = yield* rows.all(this.#statement(given, query.cursor !== undefined), values)
+    return this.#toPage(query, listed)
+  }
+
+  #statement(given: string[], goesOn: boolean): Statement<Listed<Item>> {
+    const key = `${given.join()} ${goesOn}`
+    const known = this.#statements.get(key)
+    if (known) return known
+    const made = statement<Listed<Item>>(this.#text(given, goesOn), this.#table.kinds)
+    this.#statements.set(key, made)
+    return made
+  }
+
+  #text(given: string[], goesOn: boolean): string {
+    const indexed = this.#indexed.find((fields) => fields.every((field) => given.includes(field))) ?? []
+    const isRead = (field: string): boolean => indexed.includes(field) || field in TIMES
+    const condition = (field: string): string => this.#conditions[field]!
+    const conditions = [...this.#always, ...given.filter(isRead).map(condition)]
+    if (goesOn) conditions.push(`(created_at, ${this.#id}) < (:after_at, :after_id)`)
+    const looked = given.filter((field) => !isRead(field)).map(condition)
+    const order = `ORDER BY created_at DESC, ${this.#id} DESC`
+    const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
+    const from = `FROM ${this.#table.name} ${where}`
+    if (looked.length === 0) return `SELECT ${this.#columns} ${from} ${order} LIMIT :most`
+    // The last that is looked at comes along, whether it fits or not: there the next page begins. The rows pass through in
+    // the order in which they are looked at; asked for it once more, SQLite would first sort them all.
+    return `SELECT ${this.#columns}, fits, row_no FROM (
+        SELECT *, ${looked.join(' AND ')} AS fits, row_number() OVER (${order}) AS row_no
+        ${from} ${order} LIMIT ${LOOKED_AT_MOST}) AS looked_at
+      WHERE fits OR row_no = ${LOOKED_AT_MOST} LIMIT :most`
+  }
+
+  #toPage(query: PageQuery, rows: Listed<Item>[]): Page<Item> {
+    const given = rows.slice(0, query.limit)
+    const isMore = rows.length > query.limit || given.at(-1)?.row_no === LOOKED_AT_MOST
+    const last = (isMore ? given.at(-1) : undefined) as Record<string, string> | undefined
+    return {
+      items: given
+        .filter(({ fits, row_no }) => row_no === undefined || fits)
+        .map(({ fits: _fits, row_no: _row_no, ...item }) => item as Item),
+      next_cursor: last ? encodeCursor(this.#name, [last['created_at']!, last[this.#id]!]) : null,
+    }
+  }
+}
+
+/** The list of a table's rows. */
+export function listOf<Row extends object, Name extends keyof Row & string>(
+  table: Table<Row>,
+  options: ListOptions<Name, Row>,
+): List<Pick<Row, Name>> {
+  return new List(table as unknown as Table<never>, options)
+}

@@ -1,0 +1,55 @@
+/** The methods of the store that are written once for both databases. */
+import * as accounts from './accounts.ts'
+import * as allowances from './allowances.ts'
+import * as audit from './audit.ts'
+import * as connections from './connections.ts'
+import * as idempotency from './idempotency.ts'
+import * as links from './links.ts'
+import * as narratives from './narratives.ts'
+import * as settings from './settings.ts'
+import * as templates from './templates.ts'
+
+/** Each is one question to the database, or several that need not agree. */
+export const READS = {
+  getWorkspace: accounts.getWorkspace,
+  listWorkspaces: accounts.listWorkspaces,
+  findUser: accounts.findUser,
+  listUsers: accounts.listUsers,
+  findToken: accounts.findToken,
+  listTokens: accounts.listTokens,
+  getTemplate: templates.getTemplate,
+  listTemplates: templates.listTemplates,
+  getTemplateVersion: templates.getTemplateVersion,
+  getConnection: connections.getConnection,
+  listConnections: connections.listConnections,
+  findLink: links.findLink,
+  listLinks: links.listLinks,
+  getNarrative: narratives.getNarrative,
+  listAudit: audit.listAudit,
+}
+
+/** Each is one transaction and resolves once it is durable. */
+export const WRITES = {
+  keepOnce: settings.keepOnce,
+  keepNarrative: narratives.keepNarrative,
+  takeAllowances: allowances.takeAllowances,
+  returnAllowances: allowances.returnAllowances,
+  createWorkspace: accounts.createWorkspace,
+  updateWorkspace: accounts.updateWorkspace,
+  createUser: accounts.createUser,
+  deleteUser: accounts.deleteUser,
+  createToken: accounts.createToken,
+  deleteToken: accounts.deleteToken,
+  putTemplate: templates.putTemplate,
+  deleteTemplate: templates.deleteTemplate,
+  createConnection: connections.createConnection,
+  updateConnection: connections.updateConnection,
+  deleteConnection: connections.deleteConnection,
+  createLink: links.createLink,
+  deleteLink: links.deleteLink,
+  countOpenings: links.countOpenings,
+  writeAudit: audit.writeAudit,
+  pruneAudit: audit.pruneAudit,
+  startIdempotent: idempotency.startIdempotent,
+  endIdempotent: idempotency.endIdempotent,
+}

@@ -1,0 +1,99 @@
+/** SQLite as the nouns see it: statements prepared once, each answered at once. */
+/* oxlint-disable require-yield -- these routines have their answer at once */
+import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
+import type { JobCaps } from '../caps.ts'
+import type { Writer } from '../rows.ts'
+import { type Kind, type Parameter, type Statement, valueOf } from '../statement.ts'
+import type { Hint } from '../store.ts'
+
+function encoded(parameter: Parameter, values: object): SQLInputValue {
+  const value = valueOf(parameter, values)
+  if (value === null) return null
+  if (parameter.kind === 'json' || Array.isArray(value)) return JSON.stringify(value)
+  return typeof value === 'boolean' ? Number(value) : (value as SQLInputValue)
+}
+
+const READERS: Partial<Record<Kind, (value: SQLOutputValue) => unknown>> = {
+  boolean: (value) => value === 1,
+  json: (value) => JSON.parse(value as string) as unknown,
+}
+
+/** A statement, prepared. Rows come as arrays: node:sqlite makes its objects for the double of the time. */
+interface Prepared {
+  statement: StatementSync
+  columns: { name: string; read: ((value: SQLOutputValue) => unknown) | undefined }[]
+}
+
+function prepare(db: DatabaseSync, { sqlite, kinds }: Statement): Prepared {
+  const statement = db.prepare(sqlite.sql)
+  statement.setReturnArrays(true)
+  const columns = statement.columns().map(({ name }) => ({ name, read: READERS[kinds[name] ?? 'text'] }))
+  return { statement, columns }
+}
+
+/** The values in the forms of the contract. */
+function decoded({ columns }: Prepared, values: SQLOutputValue[]): unknown {
+  const row: Record<string, unknown> = {}
+  for (let index = 0; index < columns.length; index += 1) {
+    const { name, read } = columns[index]!
+    const value = values[index]!
+    row[name] = read && value !== null ? read(value) : value
+  }
+  return row
+}
+
+export interface SqliteContext {
+  db: DatabaseSync
+  now(): string
+  publicUrl: string | null
+  caps: JobCaps
+  hint(hint: Hint): void
+}
+
+export function sqliteRows({ db, now, publicUrl, caps, hint }: SqliteContext): Writer {
+  const prepared = new Map<Statement, Prepared>()
+
+  function preparedOf(statement: Statement): Prepared {
+    const known = prepared.get(statement)
+    if (known) return known
+    const made = prepare(db, statement)
+    prepared.set(statement, made)
+    return made
+  }
+
+  function bound({ sqlite }: Statement, values: object): SQLInputValue[] {
+    return sqlite.parameters.map((parameter) =>
+      parameter.name === 'now' ? now() : encoded(parameter, values),
+    )
+  }
+
+  function change(statement: Statement, values: object): number {
+    return Number(preparedOf(statement).statement.run(...bound(statement, values)).changes)
+  }
+
+  return {
+    dialect: 'sqlite',
+    publicUrl,
+    caps,
+    hint,
+    get now() {
+      return now()
+    },
+    *find<Row>(statement: Statement<Row>, values: object = {}) {
+      const made = preparedOf(statement)
+      const row = made.statement.get(...bound(statement, values))
+      return row && (decoded(made, row as unknown as SQLOutputValue[]) as Row)
+    },
+    *all<Row>(statement: Statement<Row>, values: object = {}) {
+      const made = preparedOf(statement)
+      const rows = made.statement.all(...bound(statement, values))
+      return rows.map((row) => decoded(made, row as unknown as SQLOutputValue[]) as Row)
+    },
+    *run(statement, values = {}) {
+      return change(statement, values)
+    },
+    *insertAll(statement, rows) {
+      for (const values of rows) change(statement, values)
+    },
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * SQL that both databases run, rendered for each once, when the program starts. It is written with named parameters
+ * (`:name`); `:now` is the store's clock. What the rendering knows of the differences:
+ * - row locks (FOR UPDATE ...) are left out on SQLite, which has one writer
+ * - `= ANY (:names)` takes an array
+ * - json and boolean columns are text and integers on SQLite
+ * What differs in more is given as two texts.
+ */
+
+/** `time`: RFC 3339 UTC with milliseconds. `json`: any value. */
+export type Kind = 'text' | 'integer' | 'bigint' | 'real' | 'boolean' | 'time' | 'json'
+export type Kinds = Readonly<Record<string, Kind>>
+
+export interface Parameter {
+  name: string
+  /** Null: not a column; it is written as it is. */
+  kind: Kind | null
+}
+
+export interface Rendered {
+  sql: string
+  /** In the order of the placeholders. */
+  parameters: readonly Parameter[]
+}
+
+export interface Statement<Row = unknown> {
+  readonly sqlite: Rendered
+  readonly postgres: Rendered
+  /** Columns of the answer by name: SQLite holds some kinds in another form. */
+  readonly kinds: Kinds
+  /** Of `Table.insert`: how PostgreSQL writes many rows at once. */
+  readonly postgresMany?: Rendered
+  /** Only a type. */
+  readonly row?: Row
+}
+
+export type Text = string | { sqlite: string; postgres: string }
+
+const PARAMETER = /(?<!:):([a-z_]+)/g
+const ROW_LOCK = /\s+FOR (?:NO KEY UPDATE|UPDATE|KEY SHARE)(?: OF [a-z_]+)?(?: SKIP LOCKED)?/g
+
+function forSqlite(text: string, kinds: Kinds): Rendered {
+  const parameters: Parameter[] = []
+  const sql = text
+    .replace(ROW_LOCK, '')
+    .replace(/= ANY \((:[a-z_]+)\)/g, 'IN (SELECT value FROM json_each($1))')
+    .replace(PARAMETER, (_, name: string) => {
+      parameters.push({ name, kind: kinds[name] ?? null })
+      return '?'
+    })
+  return { sql, parameters }
+}
+
+function forPostgres(text: string, kinds: Kinds): Rendered {
+  const names: string[] = []
+  const sql = text.replace(PARAMETER, (_, name: string) => {
+    if (name === 'now') return 'clock_timestamp()'
+    if (!names.includes(name)) names.push(name)
+    return `$${names.indexOf(name) + 1}`
+  })
+  return { sql, parameters: names.map((name) => ({ name, kind: kinds[name] ?? null })) }
+}
+
+/** A parameter of the name of a column is written, and a column of the answer is read, as its kind. */
+export function statement<Row>(text: Text, kinds: Kinds = {}): Statement<Row> {
+  const { sqlite, postgres } = typeof text === 'string' ? { sqlite: text, postgres: text } : text
+  return { sqlite: forSqlite(sqlite, kinds), postgres: forPostgres(postgres, kinds), kinds }
+}
+
+/** The value of a parameter. A name that is not given is a fault of the program. */
+export function valueOf({ name }: Parameter, values: object): unknown {
+  const value = (values as Record<string, unknown>)[name]
+  if (value === undefined) throw new Error(`The statement lacks a value for :${name}.`)
+  return value
+}

@@ -1,0 +1,110 @@
+/** A table, described once: its columns, and the plain statements that follow from them. */
+import { type Kind, type Kinds, type Statement, statement, type Text } from '../statement.ts'
+
+/** A column that may be null has a `?` after its kind. The compiler holds this to the field's type. */
+type Column<Value> = null extends Value ? `${Kind}?` : Kind
+
+export interface TableOptions {
+  /** Columns that one of the databases lacks. */
+  only?: { sqlite?: readonly string[]; postgres?: readonly string[] }
+}
+
+/** The type that PostgreSQL reads an array of values in. */
+const ARRAY_TYPES: Record<Kind, string> = {
+  text: 'text[]',
+  integer: 'int[]',
+  bigint: 'bigint[]',
+  real: 'float8[]',
+  boolean: 'boolean[]',
+  time: 'timestamptz[]',
+  json: 'json[]',
+}
+
+const named = (names: readonly string[]): string => names.map((name) => `:${name}`).join(', ')
+
+/** `WHERE` each of the columns has the value of its name. */
+export function by(...columns: readonly string[]): string {
+  return `WHERE ${columns.map((name) => `${name} = :${name}`).join(' AND ')}`
+}
+
+export class Table<Row extends object> {
+  readonly name: string
+  readonly key: readonly (keyof Row & string)[]
+  readonly kinds: Kinds
+  readonly nullable: ReadonlySet<string>
+  readonly columns: readonly (keyof Row & string)[]
+  readonly only: NonNullable<TableOptions['only']>
+
+  constructor(
+    name: string,
+    key: readonly (keyof Row & string)[],
+    columns: { [Name in keyof Row & string]-?: Column<Row[Name]> },
+    { only = {} }: TableOptions = {},
+  ) {
+    const entries = Object.entries<string>(columns)
+    this.name = name
+    this.key = key
+    this.columns = entries.map(([column]) => column as keyof Row & string)
+    this.kinds = Object.fromEntries(entries.map(([column, kind]) => [column, kind.replace('?', '') as Kind]))
+    this.nullable = new Set(entries.filter(([, kind]) => kind.endsWith('?')).map(([column]) => column))
+    this.only = only
+  }
+
+  /** All columns but these. */
+  except<Name extends keyof Row & string>(...names: Name[]): Exclude<keyof Row & string, Name>[] {
+    const left: readonly string[] = names
+    return this.columns.filter((column): column is Exclude<typeof column, Name> => !left.includes(column))
+  }
+
+  /** Their names, as they follow SELECT or RETURNING. */
+  list(columns: readonly (keyof Row & string)[] = this.columns): string {
+    return columns.map((column) => `${this.name}.${column}`).join(', ')
+  }
+
+  /** `tail` follows the name of the table. */
+  select<Name extends keyof Row & string = keyof Row & string>(
+    tail: string,
+    columns?: readonly Name[],
+  ): Statement<Pick<Row, Name>> {
+    return this.sql(`SELECT ${this.list(columns)} FROM ${this.name} ${tail}`)
+  }
+
+  insert<Answer = unknown>(
+    columns: readonly (keyof Row & string)[] = this.columns,
+    tail = '',
+  ): Statement<Answer> {
+    const into = `INSERT INTO ${this.name} (${columns.join(', ')})`
+    const arrays = columns.map((name, index) => `$${index + 1}::${ARRAY_TYPES[this.kinds[name]!]}`)
+    return {
+      ...this.sql<Answer>(`${into} VALUES (${named(columns)}) ${tail}`),
+      postgresMany: {
+        sql: `${into} SELECT * FROM unnest(${arrays.join(', ')}) ${tail}`,
+        parameters: columns.map((name) => ({ name, kind: this.kinds[name]! })),
+      },
+    }
+  }
+
+  /** Inserts, or replaces all of `columns` but the key and what is `kept` in the row that has the key. */
+  upsert(
+    columns: readonly (keyof Row & string)[] = this.columns,
+    kept: readonly (keyof Row & string)[] = [],
+  ): Statement {
+    const replaced = columns.filter((name) => !this.key.includes(name) && !kept.includes(name))
+    const set = replaced.map((name) => `${name} = excluded.${name}`).join(', ')
+    return this.insert(columns, `ON CONFLICT (${this.key.join(', ')}) DO UPDATE SET ${set}`)
+  }
+
+  update(columns: readonly (keyof Row & string)[], where: string): Statement {
+    const set = columns.map((name) => `${name} = :${name}`).join(', ')
+    return this.sql(`UPDATE ${this.name} SET ${set} ${where}`)
+  }
+
+  delete(where: string): Statement {
+    return this.sql(`DELETE FROM ${this.name} ${where}`)
+  }
+
+  /** Any other statement whose parameters and answers bear the names of columns. */
+  sql<Answer>(text: Text): Statement<Answer> {
+    return statement(text, this.kinds)
+  }
+}
