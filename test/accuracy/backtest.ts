@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { sampleFiles } from '@assay/engine/reading/samples'
 import { METHODS } from '../../packages/engine/methods/catalog.ts'
-import { columnsOf, outcomeOf } from '../../packages/engine/methods/harness.ts'
+import { columnsOf, outcomeOf } from '../../packages/engine/methods/relation-fixture.ts'
 
 export const HORIZON = 18
 const PERIOD = 12

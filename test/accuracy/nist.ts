@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { anova } from '../../packages/engine/methods/anova.ts'
 import { describe } from '../../packages/engine/methods/describe.ts'
-import { columnsOf, outcomeOf } from '../../packages/engine/methods/harness.ts'
 import { regression } from '../../packages/engine/methods/regression.ts'
+import { columnsOf, outcomeOf } from '../../packages/engine/methods/relation-fixture.ts'
 import { digits, type Figure } from './figure.ts'
 
 type Certified = Record<string, number>

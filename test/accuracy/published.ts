@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { METHODS } from '../../packages/engine/methods/catalog.ts'
-import { columnsOf, outcomeOf } from '../../packages/engine/methods/harness.ts'
+import { columnsOf, outcomeOf } from '../../packages/engine/methods/relation-fixture.ts'
 import { compareRates, fisher } from '../../packages/engine/methods/shared/arms.ts'
 import { type EtsState, etsFilter, etsForecast, fitForm } from '../../packages/engine/numeric/ets.ts'
 import { generalisedEsd } from '../../packages/engine/numeric/outliers.ts'

@@ -2,9 +2,9 @@
 import type { Attempt, DeliveryView } from '@assay/model/delivery'
 import type { EventType } from '@assay/model/event'
 import type { JobView } from '@assay/model/job'
+import { ago } from './durations.ts'
 import { ADVICE } from './names.ts'
 import type { Noun, ReceiverView } from './receivers.ts'
-import { ago } from './times.ts'
 
 function times(count: number): string {
   return count === 1 ? 'once' : count === 2 ? 'twice' : `${count} times`

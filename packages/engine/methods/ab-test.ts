@@ -29,13 +29,13 @@ const Options = Type.Object(
   },
   { additionalProperties: false },
 )
-type Given = Static<typeof Options>
+type Options = Static<typeof Options>
 
 export const abTest: Method = {
   name: 'ab_test',
   options: Options,
   columns(options) {
-    const { group, value, success } = options as Given
+    const { group, value, success } = options as Options
     return [
       { option: 'group', column: group, numeric: false },
       ...(value === undefined ? [] : [{ option: 'value', column: value, numeric: true }]),
@@ -44,7 +44,7 @@ export const abTest: Method = {
   },
   fields: ['arms', 'comparisons', 'sample_ratio_p', 'control'],
   async run(table, options) {
-    const given = options as Given
+    const given = options as Options
     const rates = given.success !== undefined
     if (rates === (given.value !== undefined)) {
       throw new MethodError(
@@ -106,7 +106,7 @@ export const abTest: Method = {
   },
 }
 
-async function armsOf(table: Relation, given: Given): Promise<{ arms: Arm[]; left: number }> {
+async function armsOf(table: Relation, given: Options): Promise<{ arms: Arm[]; left: number }> {
   const group = groupSql(table, 'group', given.group)
   const value =
     given.success === undefined ? numberSql(table, 'value', given.value!) : successSql(table, given.success)
@@ -149,7 +149,7 @@ function sampleRatio(arms: readonly Arm[]): number | null {
   return chiSquareUpper(statistic, arms.length - 1)
 }
 
-function sentence(given: Given, control: Arm, comparisons: readonly Comparison[], n: number): string {
+function sentence(given: Options, control: Arm, comparisons: readonly Comparison[], n: number): string {
   const found = comparisons.filter(
     (comparison) => comparison.p_adjusted !== null && comparison.p_adjusted < 1 - given.confidence,
   )
@@ -183,7 +183,11 @@ function sentence(given: Given, control: Arm, comparisons: readonly Comparison[]
 }
 
 /** "+1.8 points (95% interval +1.3 to +2.3, p = 0.01)". */
-function difference(given: Given, { estimate, low, high, p_adjusted }: Comparison, single: boolean): string {
+function difference(
+  given: Options,
+  { estimate, low, high, p_adjusted }: Comparison,
+  single: boolean,
+): string {
   if (estimate === null) return 'too few rows to compare'
   const rates = given.success !== undefined
   const half = low === null || high === null ? estimate : (high - low) / 2
@@ -198,7 +202,7 @@ function notesOf(
   arms: readonly Arm[],
   comparisons: readonly Comparison[],
   ratio: number | null,
-  given: Given,
+  given: Options,
 ): string[] {
   const notes: string[] = []
   if (ratio !== null && ratio < 0.001) {

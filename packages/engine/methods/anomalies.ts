@@ -15,9 +15,10 @@ import { autocorrelations, detectPeriod } from '../numeric/seasons.ts'
 import { stl, stlOptions } from '../numeric/stl.ts'
 import { superSmooth } from '../numeric/super-smoother.ts'
 import { strengthOf } from './seasonality.ts'
+import { seriesColumns } from './shared/columns.ts'
 import { calendarPeriods, type Grid, gridOf } from './shared/grid.ts'
 import type { Method } from './shared/method.ts'
-import { count, enumeration, figure, finite, label, percent } from './shared/sentence.ts'
+import { count, enumeration, figure, finite, label, percent, tooFew } from './shared/sentence.ts'
 import { loadSeries, type Time } from './shared/series.ts'
 
 const Options = Type.Object(
@@ -41,7 +42,7 @@ const Options = Type.Object(
   },
   { additionalProperties: false },
 )
-type Given = Static<typeof Options>
+type Options = Static<typeof Options>
 
 const LEAST = 10
 const FENCE = 3
@@ -66,21 +67,15 @@ interface Found {
 export const anomalies: Method = {
   name: 'anomalies',
   options: Options,
-  columns(options) {
-    const { time, value } = options as Given
-    return [
-      { option: 'time', column: time, numeric: false },
-      { option: 'value', column: value, numeric: true },
-    ]
-  },
+  columns: seriesColumns,
   fields: ['points', 'tested', 'period'],
   async run(table, options) {
-    const given = options as Given
+    const given = options as Options
     const series = await loadSeries(table, given.time, given.value)
     const grid = gridOf(series)
     const n = series.values.length
     if (n < LEAST) {
-      const summary = `Not enough data for anomalies of ${given.value}: ${count(n, 'value')}, and ${LEAST} are needed.`
+      const summary = tooFew('anomalies of', given.value, n, LEAST)
       return {
         summary,
         n,
@@ -118,7 +113,7 @@ export const anomalies: Method = {
 }
 
 /** The period to take out, with a note where there are too few cycles of it. */
-function periodOf(given: Given, grid: Grid): { period: number | null; notes: string[] } {
+function periodOf(given: Options, grid: Grid): { period: number | null; notes: string[] } {
   const found = given.period === 'auto' ? detectPeriod(grid.values, calendarPeriods(grid.step)) : given.period
   if (found === null || found === 'none') return { period: null, notes: [] }
   if (grid.values.length >= CYCLES * found) return { period: found, notes: [] }
@@ -163,7 +158,7 @@ function bySeasons(grid: Grid, period: number, most: number): Found | null {
   }
 }
 
-function byEsd(values: readonly number[], given: Given, most: number): Found {
+function byEsd(values: readonly number[], given: Options, most: number): Found {
   const n = values.length
   const notes =
     n < 25

@@ -5,7 +5,7 @@
 import Type, { type Static } from 'typebox'
 import { fUpper } from '../numeric/distributions.ts'
 import { exactSum } from '../numeric/sum.ts'
-import { groupSql, numberSql } from './shared/columns.ts'
+import { groupedColumns, groupSql, numberSql } from './shared/columns.ts'
 import type { Method } from './shared/method.ts'
 import { type Grouped, type GroupMoments, groupMoments } from './shared/moments.ts'
 import { count, figure, finite, label, percent, probability } from './shared/sentence.ts'
@@ -29,13 +29,7 @@ const NOTHING = {
 export const anova: Method = {
   name: 'anova',
   options: Options,
-  columns(options) {
-    const { value, by } = options as Static<typeof Options>
-    return [
-      { option: 'value', column: value, numeric: true },
-      { option: 'by', column: by, numeric: false },
-    ]
-  },
+  columns: groupedColumns,
   fields: [...Object.keys(NOTHING), 'groups'],
   async run(table, options) {
     const { value, by } = options as Static<typeof Options>

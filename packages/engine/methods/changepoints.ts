@@ -10,9 +10,10 @@ import Type, { type Static } from 'typebox'
 import { pelt } from '../numeric/changepoint-search.ts'
 import { exactMean } from '../numeric/exact.ts'
 import { detectPeriod } from '../numeric/seasons.ts'
+import { seriesColumns } from './shared/columns.ts'
 import { calendarPeriods, gridOf } from './shared/grid.ts'
 import type { Method } from './shared/method.ts'
-import { count, enumeration, figure, finite, label, signed } from './shared/sentence.ts'
+import { count, enumeration, figure, finite, label, signed, tooFew } from './shared/sentence.ts'
 import { loadSeries, type Series, type Time } from './shared/series.ts'
 
 const Options = Type.Object({ time: Type.String(), value: Type.String() }, { additionalProperties: false })
@@ -33,20 +34,14 @@ interface Point {
 export const changepoints: Method = {
   name: 'changepoints',
   options: Options,
-  columns(options) {
-    const { time, value } = options as Static<typeof Options>
-    return [
-      { option: 'time', column: time, numeric: false },
-      { option: 'value', column: value, numeric: true },
-    ]
-  },
+  columns: seriesColumns,
   fields: ['points', 'noise'],
   async run(table, options) {
     const { time, value } = options as Static<typeof Options>
     const series = await loadSeries(table, time, value)
     const n = series.values.length
     if (n < LEAST) {
-      const summary = `Not enough data for changes of level in ${value}: ${count(n, 'value')}, and ${LEAST} are needed.`
+      const summary = tooFew('changes of level in', value, n, LEAST)
       return { summary, n, method: METHOD, notes: series.notes, points: [], noise: null }
     }
     const center = exactMean(series.values)

@@ -10,7 +10,7 @@
 import type { Outcome } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
 import { exactMean, variance } from '../numeric/exact.ts'
-import { numberSql } from './shared/columns.ts'
+import { numberSql, seriesColumns } from './shared/columns.ts'
 import type { Method } from './shared/method.ts'
 import { type Bucket, completePeriods, Period } from './shared/periods.ts'
 import { count, figure, finite, percent, signed } from './shared/sentence.ts'
@@ -27,30 +27,24 @@ const Options = Type.Object(
   },
   { additionalProperties: false },
 )
-type Given = Static<typeof Options>
+type Options = Static<typeof Options>
 
 const LEAST_CHANGES = 8
 
 export const compare: Method = {
   name: 'compare',
   options: Options,
-  columns(options) {
-    const { time, value } = options as Given
-    return [
-      { option: 'time', column: time, numeric: false },
-      { option: 'value', column: value, numeric: true },
-    ]
-  },
+  columns: seriesColumns,
   fields: ['current', 'previous', 'change', 'relative', 'z', 'current_period', 'previous_period'],
   async run(table, options, context) {
-    const given = options as Given
+    const given = options as Options
     const value = numberSql(table, 'value', given.value)
     const buckets = await completePeriods(table, { ...given, value }, context)
     return outcomeOf(given, buckets)
   },
 }
 
-function outcomeOf(given: Given, { complete, notes }: { complete: Bucket[]; notes: string[] }): Outcome {
+function outcomeOf(given: Options, { complete, notes }: { complete: Bucket[]; notes: string[] }): Outcome {
   const n = complete.reduce((sum, bucket) => sum + bucket.n, 0)
   const method = 'complete periods; z against earlier changes'
   const current = complete.at(-1)
@@ -112,7 +106,7 @@ function zOf(change: number, history: readonly number[]): number | null {
 }
 
 function sentence(
-  given: Given,
+  given: Options,
   fields: {
     current: number | null
     previous: number | null
@@ -136,7 +130,7 @@ function sentence(
   return `${moved} That is ${usual} the usual range of such changes (z = ${signed(z)}, from ${count(history, 'earlier change')}).`
 }
 
-function notesOf(given: Given, complete: readonly Bucket[], history: number, z: number | null): string[] {
+function notesOf(given: Options, complete: readonly Bucket[], history: number, z: number | null): string[] {
   const [previous, current] = complete.slice(-2) as [Bucket, Bucket]
   const notes: string[] = []
   const share = hasBase(complete)

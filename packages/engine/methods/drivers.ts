@@ -42,7 +42,7 @@ const Options = Type.Object(
   },
   { additionalProperties: false },
 )
-type Given = Static<typeof Options>
+type Options = Static<typeof Options>
 
 const MOST = 200
 const OTHER = '(other)'
@@ -64,7 +64,7 @@ export const drivers: Method = {
   name: 'drivers',
   options: Options,
   columns(options) {
-    const { value, numerator, denominator, by, time, split } = options as Given
+    const { value, numerator, denominator, by, time, split } = options as Options
     const numbers = { value, numerator, denominator }
     return [
       ...Object.entries(numbers).flatMap(([option, column]) =>
@@ -88,7 +88,7 @@ export const drivers: Method = {
     'after_label',
   ],
   async run(table, options, context) {
-    const given = options as Given
+    const given = options as Options
     const ratio = given.numerator !== undefined && given.denominator !== undefined
     if (
       ratio === (given.value !== undefined) ||
@@ -160,7 +160,7 @@ function nothing(name: string, n: number, why: string, notes: string[]): Outcome
   }
 }
 
-async function sidesOf(table: Relation, given: Given, context: MethodContext): Promise<Sides | null> {
+async function sidesOf(table: Relation, given: Options, context: MethodContext): Promise<Sides | null> {
   if (given.split) {
     const column = `cast(${quote(columnOf(table, 'split', given.split.column).name)} as varchar)`
     const side = (value: string | number | boolean) => ({
@@ -181,7 +181,7 @@ async function sidesOf(table: Relation, given: Given, context: MethodContext): P
 }
 
 /** Sums of each segment on both sides, the largest changes first and the rest as one. */
-async function endsOf(table: Relation, given: Given, by: string, sides: Sides) {
+async function endsOf(table: Relation, given: Options, by: string, sides: Sides) {
   const segment = quote(columnOf(table, 'by', by).name)
   const top = numberSql(
     table,

@@ -14,9 +14,10 @@ import { normalUpperQuantile } from '../numeric/distributions.ts'
 import { type EtsParameters, etsForecast, fitEts, formName } from '../numeric/ets.ts'
 import { detectPeriod } from '../numeric/seasons.ts'
 import { stl, stlOptions } from '../numeric/stl.ts'
+import { seriesColumns } from './shared/columns.ts'
 import { calendarPeriods, type Grid, gridOf } from './shared/grid.ts'
 import type { Method } from './shared/method.ts'
-import { count, figure, finite, label } from './shared/sentence.ts'
+import { count, figure, finite, label, tooFew } from './shared/sentence.ts'
 import { loadSeries, type Time } from './shared/series.ts'
 
 const Options = Type.Object(
@@ -28,7 +29,7 @@ const Options = Type.Object(
   },
   { additionalProperties: false },
 )
-type Given = Static<typeof Options>
+type Options = Static<typeof Options>
 
 const LEAST = 6
 const MOST_FITTED = 500
@@ -47,22 +48,16 @@ interface Prediction {
 export const forecast: Method = {
   name: 'forecast',
   options: Options,
-  columns(options) {
-    const { time, value } = options as Given
-    return [
-      { option: 'time', column: time, numeric: false },
-      { option: 'value', column: value, numeric: true },
-    ]
-  },
+  columns: seriesColumns,
   fields: ['model', 'parameters', 'mase', 'naive_mase', 'points', 'period'],
   async run(table, options) {
-    const given = options as Given
+    const given = options as Options
     const series = await loadSeries(table, given.time, given.value)
     const grid = gridOf(series)
     const notes = [...series.notes, ...grid.notes]
     const n = series.values.length
     if (n < LEAST) {
-      const summary = `Not enough data for a forecast of ${given.value}: ${count(n, 'value')}, and ${LEAST} are needed.`
+      const summary = tooFew('a forecast of', given.value, n, LEAST)
       return {
         summary,
         n,
@@ -119,7 +114,7 @@ export const forecast: Method = {
   },
 }
 
-function periodOf(given: Given, grid: Grid, values: readonly number[]): number {
+function periodOf(given: Options, grid: Grid, values: readonly number[]): number {
   if (given.period === 'none') return 1
   const period = given.period === 'auto' ? detectPeriod(values, calendarPeriods(grid.step)) : given.period
   return period !== null && values.length > 2 * period ? period : 1

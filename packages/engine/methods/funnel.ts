@@ -38,7 +38,7 @@ const Options = Type.Object(
   },
   { additionalProperties: false },
 )
-type Given = Static<typeof Options>
+type Options = Static<typeof Options>
 
 const METHOD = 'ordered first touch, Wilson intervals'
 const MICROSECONDS: Record<string, number> = {
@@ -64,12 +64,12 @@ export const funnel: Method = {
   name: 'funnel',
   options: Options,
   columns(options) {
-    const { id, time, event } = options as Given
+    const { id, time, event } = options as Options
     return Object.entries({ id, time, event }).map(([option, column]) => ({ option, column, numeric: false }))
   },
   fields: ['steps', 'unfinished'],
   async run(table, options) {
-    const given = options as Given
+    const given = options as Options
     const { passed, unfinished } = await countsOf(table, given)
     const entered = passed[0]!
     const steps = given.steps.map((step, index): Step => {
@@ -98,7 +98,7 @@ export const funnel: Method = {
   },
 }
 
-async function countsOf(table: Relation, given: Given): Promise<{ passed: number[]; unfinished: number }> {
+async function countsOf(table: Relation, given: Options): Promise<{ passed: number[]; unfinished: number }> {
   const column = timeColumn(table, given.time)
   const id = quote(columnOf(table, 'id', given.id).name)
   const event = quote(columnOf(table, 'event', given.event).name)
@@ -137,7 +137,7 @@ async function countsOf(table: Relation, given: Given): Promise<{ passed: number
 }
 
 /** The window in the units of the time column; null for none. */
-function widthOf(window: Given['window'], number: boolean): number | null {
+function widthOf(window: Options['window'], number: boolean): number | null {
   if (window === undefined) return null
   if ((typeof window === 'number') !== number) {
     throw new MethodError(
@@ -151,7 +151,7 @@ function widthOf(window: Given['window'], number: boolean): number | null {
   return Number(amount) * MICROSECONDS[unit]!
 }
 
-function sentence(given: Given, steps: readonly Step[]): string {
+function sentence(given: Options, steps: readonly Step[]): string {
   const first = steps[0]!
   const last = steps.at(-1)!
   if (first.n === 0)

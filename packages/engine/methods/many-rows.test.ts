@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { METHODS } from './catalog.ts'
-import { outcomeOf, relation } from './harness.ts'
+import { outcomeOf, relation } from './relation-fixture.ts'
 
 const N = 1_200_000
 

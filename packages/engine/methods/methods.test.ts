@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { METHODS } from './catalog.ts'
-import { columnsOf, outcomeOf, relation } from './harness.ts'
+import { columnsOf, outcomeOf, relation } from './relation-fixture.ts'
 import { MethodError } from './shared/method.ts'
 
 type Row = Record<string, number | string | null>

@@ -9,7 +9,7 @@
 
 import type { Outcome } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
-import { groupSql, numberSql } from './shared/columns.ts'
+import { groupedColumns, groupSql, numberSql } from './shared/columns.ts'
 import type { Method } from './shared/method.ts'
 import { count, figure, finite, label, percent } from './shared/sentence.ts'
 import { double, exactSumSql, powerAbove, readSum } from './shared/sums.ts'
@@ -22,13 +22,7 @@ const NOTHING = { rows: [], gini: null, hhi: null, top: [], segments: 0, total: 
 export const pareto: Method = {
   name: 'pareto',
   options: Options,
-  columns(options) {
-    const { value, by } = options as Static<typeof Options>
-    return [
-      { option: 'value', column: value, numeric: true },
-      { option: 'by', column: by, numeric: false },
-    ]
-  },
+  columns: groupedColumns,
   fields: Object.keys(NOTHING),
   async run(table, options) {
     const { value, by } = options as Static<typeof Options>

@@ -13,9 +13,10 @@ import Type, { type Static } from 'typebox'
 import { exactMean, variance } from '../numeric/exact.ts'
 import { detectPeriod } from '../numeric/seasons.ts'
 import { type Decomposition, stl, stlOptions } from '../numeric/stl.ts'
+import { seriesColumns } from './shared/columns.ts'
 import { calendarPeriods, type Grid, gridOf, stepName } from './shared/grid.ts'
 import type { Method } from './shared/method.ts'
-import { count, finite, label, signed } from './shared/sentence.ts'
+import { count, finite, label, signed, tooFew } from './shared/sentence.ts'
 import { loadSeries } from './shared/series.ts'
 
 const Options = Type.Object(
@@ -33,13 +34,7 @@ const SEASONAL_WINDOW = 11
 export const seasonality: Method = {
   name: 'seasonality',
   options: Options,
-  columns(options) {
-    const { time, value } = options as Static<typeof Options>
-    return [
-      { option: 'time', column: time, numeric: false },
-      { option: 'value', column: value, numeric: true },
-    ]
-  },
+  columns: seriesColumns,
   fields: ['period', 'strength', 'pattern', 'rows'],
   async run(table, options) {
     const { time, value, period: wanted } = options as Static<typeof Options>
@@ -60,7 +55,7 @@ export const seasonality: Method = {
     })
     if (period === null) {
       return n < 8
-        ? nothing(`Not enough data for seasons of ${value}: ${count(n, 'value')}, and 8 are needed.`)
+        ? nothing(tooFew('seasons of', value, n, 8))
         : nothing(
             `${value} shows no seasons: no lag's autocorrelation passes the test (n = ${count(n, 'value')}).`,
           )

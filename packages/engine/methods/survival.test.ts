@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Outcome } from '@assay/model/insight'
 import * as fc from 'fast-check'
 import { METHODS } from './catalog.ts'
-import { columnsOf, outcomeOf, relation } from './harness.ts'
+import { columnsOf, outcomeOf, relation } from './relation-fixture.ts'
 import type { Relation } from './shared/method.ts'
 import { adjustAcross } from './shared/multiplicity.ts'
 

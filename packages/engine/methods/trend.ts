@@ -11,9 +11,10 @@ import Type, { type Static } from 'typebox'
 import { hamedRao, type MannKendall, mannKendall, seasonalMannKendall } from '../numeric/mann-kendall.ts'
 import { autocorrelations, detectPeriod } from '../numeric/seasons.ts'
 import { theilSen } from '../numeric/theil-sen.ts'
+import { seriesColumns } from './shared/columns.ts'
 import { calendarPeriods, type Grid, gridOf, stepName } from './shared/grid.ts'
 import type { Method } from './shared/method.ts'
-import { count, figure, finite, probability, signed } from './shared/sentence.ts'
+import { count, figure, finite, probability, signed, tooFew } from './shared/sentence.ts'
 import { loadSeries, type Series } from './shared/series.ts'
 
 const Options = Type.Object(
@@ -28,7 +29,7 @@ const Options = Type.Object(
   },
   { additionalProperties: false },
 )
-type Given = Static<typeof Options>
+type Options = Static<typeof Options>
 type Test = 'original' | 'hamed_rao' | 'seasonal'
 
 const LEAST = 4
@@ -52,20 +53,14 @@ const NOTHING = {
 export const trend: Method = {
   name: 'trend',
   options: Options,
-  columns(options) {
-    const { time, value } = options as Given
-    return [
-      { option: 'time', column: time, numeric: false },
-      { option: 'value', column: value, numeric: true },
-    ]
-  },
+  columns: seriesColumns,
   fields: [...Object.keys(NOTHING), 'per', 'period'],
   async run(table, options) {
-    const given = options as Given
+    const given = options as Options
     const series = await loadSeries(table, given.time, given.value)
     const n = series.values.length
     if (n < LEAST) {
-      const summary = `Not enough data for a trend of ${given.value}: ${count(n, 'value')}, and ${LEAST} are needed.`
+      const summary = tooFew('a trend of', given.value, n, LEAST)
       return { summary, n, method: NAMES.original, notes: series.notes, ...NOTHING, per: null, period: null }
     }
     const grid = gridOf(series)
@@ -98,14 +93,14 @@ export const trend: Method = {
   },
 }
 
-function periodOf(given: Given, grid: Grid): number | null {
+function periodOf(given: Options, grid: Grid): number | null {
   if (typeof given.period === 'number') return given.period
   return given.period === 'none' ? null : detectPeriod(grid.values, calendarPeriods(grid.step))
 }
 
 /** The test, the season of each row, and x: steps where the calendar makes them even, else the times themselves. */
 function setting(
-  given: Given,
+  given: Options,
   series: Series,
   grid: Grid,
   period: number | null,

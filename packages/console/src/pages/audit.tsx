@@ -4,6 +4,7 @@ import type { AuditAction, AuditRecord } from '@assay/model/audit'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { api } from '../api.ts'
 import { ACTION_WORDS, ACTIONS } from '../audit.ts'
+import { localMoment } from '../durations.ts'
 import { Curl } from '../parts/curl.tsx'
 import { SelectField, TextField } from '../parts/field.tsx'
 import { ListTable } from '../parts/list-table.tsx'
@@ -11,7 +12,6 @@ import { Empty } from '../parts/page.tsx'
 import { Paged, usePaged } from '../parts/paged.tsx'
 import { ShortId, Time } from '../parts/show.tsx'
 import { UserName } from '../parts/user-name.tsx'
-import { localMoment } from '../times.ts'
 
 const PAGE = 50
 

@@ -5,12 +5,12 @@ import { KINDS } from '@assay/model/connection-kinds'
 import { Link } from '@tanstack/react-router'
 import { api } from '../api.ts'
 import { placeOf } from '../connections.ts'
+import { duration, size } from '../durations.ts'
 import { ConnectionTest } from '../parts/connection-test.tsx'
 import { Curl } from '../parts/curl.tsx'
 import { ListTable } from '../parts/list-table.tsx'
 import { Empty } from '../parts/page.tsx'
 import { Paged, usePaged } from '../parts/paged.tsx'
-import { duration, size } from '../times.ts'
 
 function Row({ connection }: { connection: ConnectionView }) {
   const { name, kind, description, limits, origin } = connection

@@ -3,16 +3,16 @@
 import type { JobView } from '@assay/model/job'
 import { Link, useParams } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
+import { between } from '../durations.ts'
 import { hasEnded, useLiveJob } from '../live.ts'
 import { JOB_WORDS, REMEDIES } from '../names.ts'
+import { NamedValues } from '../parts/fact-list.tsx'
 import { Fault } from '../parts/fault.tsx'
 import { JobActions } from '../parts/job-actions.tsx'
 import { Loaded, Page } from '../parts/page.tsx'
 import { ScheduleName } from '../parts/schedule-name.tsx'
 import { Copy, State, Time } from '../parts/show.tsx'
 import { UserName } from '../parts/user-name.tsx'
-import { between } from '../times.ts'
-import { textOf } from '../values.ts'
 
 const InsightReader = lazy(() =>
   import('../parts/insight.tsx').then(({ InsightReader }) => ({ default: InsightReader })),
@@ -135,14 +135,7 @@ function Details({ job }: { job: JobView }) {
         </dd>
         <dt>Presence name</dt>
         <dd>{job.presence_name ?? 'none: all webhooks are told'}</dd>
-        {[...values, ...metadata].map(([name, value]) => (
-          <div key={name}>
-            <dt>
-              <code>{name}</code>
-            </dt>
-            <dd>{textOf(value) || 'not given'}</dd>
-          </div>
-        ))}
+        <NamedValues values={[...values, ...metadata]} />
       </dl>
     </details>
   )

@@ -3,6 +3,7 @@
 import type { ScheduleView } from '@assay/model/schedule'
 import { Link, useParams } from '@tanstack/react-router'
 import { api, useMay } from '../api.ts'
+import { NamedValues } from '../parts/fact-list.tsx'
 import { JobTable } from '../parts/job-table.tsx'
 import { Empty, Loaded, Page } from '../parts/page.tsx'
 import { Paged, usePaged } from '../parts/paged.tsx'
@@ -11,7 +12,6 @@ import { useSchedule } from '../parts/schedule-name.tsx'
 import { DueTime, failedLast, Rhythm, ScheduleState } from '../parts/schedule-show.tsx'
 import { Copy, Time } from '../parts/show.tsx'
 import { UserName } from '../parts/user-name.tsx'
-import { textOf } from '../values.ts'
 
 const REFRESH_MS = 5_000
 const SHOWN_JOBS = 10
@@ -156,14 +156,7 @@ function Settings({ schedule }: { schedule: ScheduleView }) {
             {template_id}
           </Link>
         </dd>
-        {[...values, ...metadata].map(([name, value]) => (
-          <div key={name}>
-            <dt>
-              <code>{name}</code>
-            </dt>
-            <dd>{textOf(value) || 'not given'}</dd>
-          </div>
-        ))}
+        <NamedValues values={[...values, ...metadata]} />
         <dt>From, until</dt>
         <dd>
           {starts_at === null ? 'its making' : <Time at={starts_at} exact />},{' '}

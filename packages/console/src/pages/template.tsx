@@ -6,7 +6,6 @@ import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { lazy, Suspense, useState } from 'react'
 import { api, useMay } from '../api.ts'
 import { Confirm } from '../parts/dialog.tsx'
-import { Fault } from '../parts/fault.tsx'
 import { Loaded, Page } from '../parts/page.tsx'
 import { RunForm } from '../parts/run-form.tsx'
 
@@ -43,12 +42,10 @@ function Delete({ template_id }: { template_id: string }) {
         description="Jobs that were created from it are not touched; no new one can be."
         action="Delete the template"
         open={asking}
-        pending={remove.isPending}
+        request={remove}
         onClose={() => setAsking(false)}
         onConfirm={() => remove.mutate()}
-      >
-        {remove.isError && <Fault error={remove.error} />}
-      </Confirm>
+      />
     </>
   )
 }

@@ -2,7 +2,6 @@
 import { useMutation } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { Confirm } from './dialog.tsx'
-import { Fault } from './fault.tsx'
 
 interface AskFirstProps {
   label: string
@@ -43,12 +42,11 @@ export function AskFirst(props: AskFirstProps) {
         description={description}
         action={action}
         open={asking}
-        pending={doing.isPending}
+        request={doing}
         onClose={() => setAsking(false)}
         onConfirm={() => doing.mutate()}
       >
         {note}
-        {doing.isError && <Fault error={doing.error} />}
       </Confirm>
     </>
   )

@@ -1,7 +1,7 @@
 /** One attempt of a delivery: what was sent, what came back, and where the time went. */
 import type { Attempt } from '@assay/model/delivery'
+import { duration } from '../durations.ts'
 import { ADVICE } from '../names.ts'
-import { duration } from '../times.ts'
 import { Code } from './code.tsx'
 import { Time } from './show.tsx'
 

@@ -3,7 +3,7 @@
 import type { ConnectionTest as Found } from '@assay/client/client'
 import { useMutation } from '@tanstack/react-query'
 import { api } from '../api.ts'
-import { duration } from '../times.ts'
+import { duration } from '../durations.ts'
 import { Fault } from './fault.tsx'
 
 function Told({ found, small }: { found: Found; small: boolean }) {

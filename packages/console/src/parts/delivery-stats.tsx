@@ -2,8 +2,8 @@
 
 import type { WebhookStats } from '@assay/model/delivery'
 import { useQuery } from '@tanstack/react-query'
+import { duration } from '../durations.ts'
 import { callsOf, type Receiver } from '../receivers.ts'
-import { duration } from '../times.ts'
 import { Loaded } from './page.tsx'
 
 const HOUR_MS = 3_600_000

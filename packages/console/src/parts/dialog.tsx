@@ -4,6 +4,7 @@
  */
 import { Dialog as Parts } from 'radix-ui'
 import type { ReactNode } from 'react'
+import { Fault } from './fault.tsx'
 
 interface DialogProps {
   title: string
@@ -33,13 +34,13 @@ export function Dialog({ title, description, open, onClose, wide = false, childr
   )
 }
 
-/** A question before what cannot be undone. */
+/** Asks before something that cannot be undone. A refused request is shown below the question. */
 export function Confirm(props: {
   title: string
   description: ReactNode
   action: string
   open: boolean
-  pending: boolean
+  request: { isPending: boolean; isError: boolean; error: Error | null }
   onClose(): void
   onConfirm(): void
   children?: ReactNode
@@ -47,8 +48,14 @@ export function Confirm(props: {
   return (
     <Dialog title={props.title} description={props.description} open={props.open} onClose={props.onClose}>
       {props.children}
+      {props.request.isError && <Fault error={props.request.error} />}
       <div className="actions">
-        <button type="button" className="button danger" disabled={props.pending} onClick={props.onConfirm}>
+        <button
+          type="button"
+          className="button danger"
+          disabled={props.request.isPending}
+          onClick={props.onConfirm}
+        >
           {props.action}
         </button>
         <button type="button" className="button quiet" onClick={props.onClose}>

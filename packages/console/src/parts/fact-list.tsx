@@ -1,4 +1,5 @@
 /** What a thing is set to: its id, to be copied, and the rest by name. */
+import { textOf } from '../values.ts'
 import { Copy } from './show.tsx'
 
 export function FactList({ noun, id, rows }: { noun: string; id: string; rows: [string, string][] }) {
@@ -16,4 +17,16 @@ export function FactList({ noun, id, rows }: { noun: string; id: string; rows: [
       ))}
     </dl>
   )
+}
+
+/** Variables or metadata by name, as entries of a `dl`. */
+export function NamedValues({ values }: { values: readonly (readonly [string, unknown])[] }) {
+  return values.map(([name, value]) => (
+    <div key={name}>
+      <dt>
+        <code>{name}</code>
+      </dt>
+      <dd>{textOf(value) || 'not given'}</dd>
+    </div>
+  ))
 }

@@ -88,12 +88,10 @@ export function JobActions({ job }: { job: JobView }) {
         description="Its insight and what was sent about it go, too. Links to them will lead nowhere."
         action="Delete the job"
         open={asking}
-        pending={remove.isPending}
+        request={remove}
         onClose={() => setAsking(false)}
         onConfirm={() => remove.mutate()}
-      >
-        {remove.isError && <Fault error={remove.error} />}
-      </Confirm>
+      />
     </>
   )
 }

@@ -2,7 +2,7 @@
 
 import type { JobView } from '@assay/model/job'
 import { Link } from '@tanstack/react-router'
-import { between } from '../times.ts'
+import { between } from '../durations.ts'
 import { ListTable } from './list-table.tsx'
 import { ShortId, State, Time } from './show.tsx'
 import { UserName } from './user-name.tsx'

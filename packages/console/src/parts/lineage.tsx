@@ -2,8 +2,8 @@
 
 import type { BlockLineage, SourceLineage } from '@assay/model/insight'
 import { type ReactNode, useState } from 'react'
+import { duration } from '../durations.ts'
 import { blockAnchor, type Insight } from '../insights.ts'
-import { duration } from '../times.ts'
 import { textOf } from '../values.ts'
 import { Code } from './code.tsx'
 import { Rows } from './rows.tsx'

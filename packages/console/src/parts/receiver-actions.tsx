@@ -71,23 +71,19 @@ export function ReceiverActions(props: {
         description="Deliveries that have not arrived yet will not be tried again."
         action="Cancel them"
         open={asked === 'cancel'}
-        pending={cancel.isPending}
+        request={cancel}
         onClose={close}
         onConfirm={() => cancel.mutate(undefined, { onSuccess: close })}
-      >
-        {cancel.isError && <Fault error={cancel.error} />}
-      </Confirm>
+      />
       <Confirm
         title={`Delete this ${receiver.noun}?`}
         description="Nobody will be told there any more, and its deliveries go, too."
         action={`Delete the ${receiver.noun}`}
         open={asked === 'delete'}
-        pending={remove.isPending}
+        request={remove}
         onClose={close}
         onConfirm={() => remove.mutate()}
-      >
-        {remove.isError && <Fault error={remove.error} />}
-      </Confirm>
+      />
     </>
   )
 }

@@ -2,9 +2,9 @@
 
 import type { Cell, Column, Table } from '@assay/model/insight'
 import { useState } from 'react'
+import { PORTION, ShowMore } from './show-more.tsx'
 import { compareCells, type Order, SortButton, turned } from './sorting.tsx'
 
-const PORTION = 50
 const NUMERIC: readonly Column['type'][] = ['integer', 'number', 'decimal']
 
 function shownCell(cell: Cell): string {
@@ -50,15 +50,13 @@ export function Rows({ table, label }: { table: Table; label: string }) {
           </tbody>
         </table>
       </div>
-      <figcaption>
-        {Math.min(most, rows.length).toLocaleString('en')} of {total.toLocaleString('en')} rows
-        {rows.length < total && ` (${rows.length.toLocaleString('en')} were kept)`}{' '}
-        {most < rows.length && (
-          <button type="button" className="button quiet small" onClick={() => setMost(most + 4 * PORTION)}>
-            Show more
-          </button>
-        )}
-      </figcaption>
+      <ShowMore
+        most={most}
+        rows={rows.length}
+        total={total}
+        note={rows.length < total && ` (${rows.length.toLocaleString('en')} were kept)`}
+        onMore={setMost}
+      />
     </figure>
   )
 }

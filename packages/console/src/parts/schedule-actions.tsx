@@ -63,12 +63,10 @@ export function ScheduleActions({ schedule }: { schedule: ScheduleView }) {
         description="It makes no job any more. The jobs that it made stay, with their insights."
         action="Delete the schedule"
         open={asking}
-        pending={remove.isPending}
+        request={remove}
         onClose={() => setAsking(false)}
         onConfirm={() => remove.mutate()}
-      >
-        {remove.isError && <Fault error={remove.error} />}
-      </Confirm>
+      />
     </>
   )
 }

@@ -3,8 +3,7 @@ import { type ReactNode, useState } from 'react'
 import { textOf } from '../values.ts'
 import type { VariableSets } from '../variable-sets.ts'
 import { CheckField } from './field.tsx'
-
-const PORTION = 50
+import { PORTION, ShowMore } from './show-more.tsx'
 
 export interface SetFault {
   path: string
@@ -79,14 +78,7 @@ export function SetTable({ label, columns, sets, faults, good }: SetTableProps) 
           </tbody>
         </table>
       </div>
-      <figcaption>
-        {Math.min(most, rows.length).toLocaleString('en')} of {rows.length.toLocaleString('en')} rows{' '}
-        {most < rows.length && (
-          <button type="button" className="button quiet small" onClick={() => setMost(most + 4 * PORTION)}>
-            Show more
-          </button>
-        )}
-      </figcaption>
+      <ShowMore most={most} rows={rows.length} onMore={setMost} />
     </figure>
   )
 }

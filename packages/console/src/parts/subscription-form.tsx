@@ -5,8 +5,8 @@
 import type { SubscriptionInput } from '@assay/client/client'
 import type { EventType } from '@assay/model/event'
 import type { SubscriptionKind, SubscriptionView } from '@assay/model/subscription'
+import { duration } from '../durations.ts'
 import { EVENT_TYPES, LINK_LIFETIMES } from '../names.ts'
-import { duration } from '../times.ts'
 import { CheckField, ChecksField, Field, SelectField, TextField } from './field.tsx'
 
 export const KIND_WORDS: Record<SubscriptionKind, string> = { email: 'Mail', slack: 'Chat' }

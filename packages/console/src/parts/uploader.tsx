@@ -2,7 +2,7 @@
 
 import { ClientError, type NewFile } from '@assay/client/client'
 import { type DragEvent, useId, useState, useSyncExternalStore } from 'react'
-import { size } from '../times.ts'
+import { size } from '../durations.ts'
 import { isGoing, type Upload, type Uploads } from '../uploads.ts'
 import { Fault } from './fault.tsx'
 import { Copy } from './show.tsx'

@@ -1,6 +1,6 @@
 /** Columns that options name: found, checked and turned into SQL. */
 import type { Column } from '@assay/model/insight'
-import { MethodError, quote, type Relation } from './method.ts'
+import { type Method, MethodError, quote, type Relation } from './method.ts'
 
 const NUMERIC = new Set(['integer', 'number', 'decimal'])
 const TEMPORAL = new Set(['date', 'timestamp'])
@@ -68,3 +68,15 @@ export function timeColumn(table: Relation, name: string): Column {
     `time: column "${name}" is ${column.database_type}; a date, a timestamp or a number is needed. Cast it in the SQL block: cast(${quote(name)} as date).`,
   )
 }
+
+/** `Method.columns` of a method over the options `time` and `value`. */
+export const seriesColumns: Method['columns'] = (options) => [
+  { option: 'time', column: options.time as string, numeric: false },
+  { option: 'value', column: options.value as string, numeric: true },
+]
+
+/** `Method.columns` of a method over the options `value` and `by`. */
+export const groupedColumns: Method['columns'] = (options) => [
+  { option: 'value', column: options.value as string, numeric: true },
+  { option: 'by', column: options.by as string, numeric: false },
+]

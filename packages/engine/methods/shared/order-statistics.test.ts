@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { relation } from '../harness.ts'
+import { relation } from '../relation-fixture.ts'
 import { orderStatistics } from './order-statistics.ts'
 
 const N = 250_000

@@ -1,4 +1,4 @@
-/** Times, spans and sizes in words. Pure. */
+/** Times, durations and sizes as text. Pure. */
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 const STEPS = [
   ['second', 60],

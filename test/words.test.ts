@@ -1,0 +1,96 @@
+/**
+ * One meaning a word. The nouns stand in the glossary of ARCHITECTURE.md; a word that once had several meanings may not
+ * come back with a second one.
+ */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { test } from 'node:test'
+
+const root = path.dirname(import.meta.dirname)
+const read = (file: string): string => readFileSync(path.join(root, file), 'utf8')
+const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+  cwd: root,
+  encoding: 'utf8',
+})
+  .split('\n')
+  .filter((file) => file !== '' && existsSync(path.join(root, file)))
+
+const code = tracked.filter((file) => /^(packages|bin|test|proofs|bench)\/.*\.(ts|tsx|sql)$/.test(file))
+/** Comments, texts and prose are read with the code. */
+const prose = tracked.filter(
+  (file) => /^(docs|packages|bench)\/.*\.md$|^[A-Z]+\.md$/.test(file) && file !== 'ARCHITECTURE.md',
+)
+
+interface Word {
+  /** What must not be there. */
+  pattern: RegExp
+  /** The files that are read. */
+  files: readonly string[]
+  /** What to write instead. */
+  instead: string
+}
+
+const WORDS: readonly Word[] = [
+  {
+    pattern: /\b(?:interface|type|class) Given\b/,
+    files: code.filter((file) => /^packages\/(?:engine\/methods|model|console)\//.test(file)),
+    instead: 'Name the type after what it holds: the options of a method are `Options`.',
+  },
+  {
+    pattern: /\bFileGiver\b/,
+    files: code,
+    instead: 'A task gets files through `FileAccess`.',
+  },
+  {
+    pattern: /\bcron lines?\b/i,
+    files: [...prose.filter((file) => file !== 'docs/cli.md'), 'packages/model/cron.ts'],
+    instead: 'Write "cron expression": a line is a line of text.',
+  },
+  {
+    pattern: /\b[Ww]hence\b/,
+    files: prose,
+    instead: 'Say who lends, reads or sends.',
+  },
+  {
+    pattern: /\bcome again\b/,
+    files: prose,
+    instead: 'Write "try again".',
+  },
+]
+
+test('no word has a second meaning', () => {
+  const faults = WORDS.flatMap(({ pattern, files, instead }) => {
+    assert.ok(files.length > 0, `${pattern} is looked for in no file`)
+    return files
+      .filter((file) => file !== 'test/words.test.ts')
+      .flatMap((file) =>
+        read(file)
+          .split('\n')
+          .flatMap((line, index) => (pattern.test(line) ? [`${file}:${index + 1}: ${instead}`] : [])),
+      )
+  })
+  assert.deepEqual(faults, [])
+})
+
+test('the glossary has at most 30 nouns, one line each, and names every noun of the model', () => {
+  const section = /^## Glossary\n([\s\S]*?)(?=^## |$(?![\s\S]))/m.exec(read('ARCHITECTURE.md'))?.[1]
+  assert.ok(section, 'ARCHITECTURE.md has a section "Glossary"')
+  const nouns = section.split('\n').filter((line) => line.startsWith('- '))
+  assert.ok(nouns.length > 0 && nouns.length <= 30, `${nouns.length} nouns`)
+  for (const line of nouns) assert.match(line, /^- \*\*[a-z ]+\*\*: [^\n]{10,160}\.$/, line)
+  const defined = nouns.map((line) => /\*\*([a-z ]+)\*\*/.exec(line)![1]!)
+  assert.equal(new Set(defined).size, defined.length, 'a noun is defined twice')
+  const schemas = tracked
+    .filter((file) => /^packages\/model\/[a-z-]+\.ts$/.test(file))
+    .flatMap((file) => [...read(file).matchAll(/\{ title: '([A-Z][A-Za-z]*)' \}/g)].map((match) => match[1]!))
+  assert.ok(schemas.length > 10)
+  // Parts of another noun, which its line explains.
+  const parts = ['Fault', 'Recovery', 'WebhookStats']
+  const missing = schemas
+    .filter((title) => !parts.includes(title))
+    .map((title) => title.replaceAll(/(?<!^)([A-Z])/g, ' $1').toLowerCase())
+    .filter((noun) => !defined.includes(noun))
+  assert.deepEqual(missing, [])
+})
