@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { CHART_TYPES } from '@assay/model/insight'
 import { type AnalysisBlock, type Template, VARIABLE_TYPES } from '@assay/model/template'
 import type { Expression } from '../packages/engine/language/expressions.ts'
-import { readProse, type Statement } from '../packages/engine/language/prose.ts'
+import { readProse, type Statement } from '../packages/engine/language/statements.ts'
 import { METHODS } from '../packages/engine/methods/catalog.ts'
 import {
   gallery,

@@ -4,10 +4,11 @@
  * depend on the machine's zone.
  */
 import type { Chart, ChartType } from '@assay/model/insight'
-import { suggest } from '../language/near.ts'
-import { PrintError, printText } from '../printing/print.ts'
+import { printText } from '../printing/print.ts'
+import { suggest } from '../values/near.ts'
 import { toNumeric } from '../values/numbers.ts'
-import { type Row, rowsInfo } from '../values/rows.ts'
+import { rowsInfo } from '../values/rows.ts'
+import { type Row, ValueError } from '../values/value.ts'
 
 export interface ChartOptions {
   type: ChartType
@@ -30,13 +31,13 @@ export type XKind = 'time' | 'number' | 'text'
 /** The most values that a chart holds; what is left out is said under it. */
 export const MAX_POINTS = 5000
 
-/** Throws PrintError where a column does not exist or is no number. */
+/** Throws ValueError where a column does not exist or is no number. */
 export function makeChart(id: string, rows: Row[], options: ChartOptions): Chart {
   const { columns, block } = rowsInfo(rows)
   const known = columns.map((column) => column.name)
   for (const name of [options.x, ...options.y, ...(options.series === null ? [] : [options.series])]) {
     if (known.length > 0 && !known.includes(name)) {
-      throw new PrintError(`There is no column ${JSON.stringify(name)}.`, suggest(name, known))
+      throw new ValueError(`There is no column ${JSON.stringify(name)}.`, suggest(name, known))
     }
   }
   const type = columns.find((column) => column.name === options.x)?.type
@@ -85,7 +86,7 @@ function plotted(rows: Row[], options: ChartOptions, kind: XKind): { points: Poi
 function number(value: unknown, column: string): number {
   const found = toNumeric(value)
   if (found !== null) return Number(found)
-  throw new PrintError(
+  throw new ValueError(
     `The column ${JSON.stringify(column)} does not hold numbers: ${JSON.stringify(value)}.`,
     'Choose another column, or cast it in SQL.',
   )

@@ -3,13 +3,12 @@
 import type { Column } from '@assay/model/insight'
 import type { AnalysisBlock, Fault, SqlBlock, Template, Variable } from '@assay/model/template'
 import type { TSchema } from 'typebox'
-import { makeFault, type Place } from '../language/fault.ts'
-import { suggest } from '../language/near.ts'
-import { placesOf } from '../language/prose.ts'
+import { makeFault, type Position, positionsIn } from '../language/fault.ts'
 import { queryFaults } from '../language/remote-query.ts'
 import { offsetsOfNames, sqlNames } from '../language/sql-clauses.ts'
 import { bindOptions, optionReferences, withDefaults } from '../reading/options.ts'
 import { schemaFaults } from '../reading/schema-faults.ts'
+import { suggest } from '../values/near.ts'
 import { NUMERIC, withArticle } from './static-values.ts'
 
 /** What is known of the data. A block that is missing could not be bound: nothing is said about its columns. */
@@ -61,27 +60,27 @@ export function untilFaults(variable: Variable, inspection: Inspection): Fault[]
   const columns = columnsOf(inspection, source!)
   if (columns === null) return []
   const name = rest.join('.')
-  const place = { line: variable.line, column: 1 }
+  const position = { line: variable.line, column: 1 }
   const column = columns.find((one) => one.name === name)
   if (!column) {
     const message = `${variable.name}: ${source} has no column ${JSON.stringify(name)}.`
     const known = columns.map((one) => one.name)
-    return [makeFault('unknown_column', place, message, suggest(name, known))]
+    return [makeFault('unknown_column', position, message, suggest(name, known))]
   }
   if (column.type === 'date' || column.type === 'timestamp') return []
   const message = `${variable.name}: "until" needs dates; ${name} is ${withArticle(column.type)}.`
-  return [makeFault('wrong_type', place, message, 'Name a date or timestamp column.')]
+  return [makeFault('wrong_type', position, message, 'Name a date or timestamp column.')]
 }
 
 export function sqlFaults(block: SqlBlock, template: Template): Fault[] {
   const names = template.variables.map((variable) => variable.name)
-  const placeOf = placesOf(block.sql)
+  const positionOf = positionsIn(block.sql)
   const offsets = offsetsOfNames(block.sql)
   return sqlNames(block.sql)
     .names.filter((name) => !names.includes(name))
     .map((name) => {
-      const place = placeOf(offsets.get(name)!)
-      const at = { line: block.line + place.line - 1, column: place.column }
+      const position = positionOf(offsets.get(name)!)
+      const at = { line: block.line + position.line - 1, column: position.column }
       const remedy = suggest(name, names, 'Declare it under "variables".')
       return makeFault('unknown_variable', at, `There is no variable $${name}.`, remedy)
     })
@@ -93,32 +92,32 @@ export function analysisFaults(
   inspection: Inspection,
   { methods, lines }: { methods: MethodTable; lines: string[] },
 ): Fault[] {
-  const placeOf = placeInBlock(block, lines)
-  const faults = [...relationFaults(block, template, placeOf(['of']))]
+  const positionOf = positionInBlock(block, lines)
+  const faults = [...relationFaults(block, template, positionOf(['of']))]
   for (const { name, path } of optionReferences(block.options)) {
     if (template.variables.some((variable) => variable.name === name)) continue
     const known = template.variables.map((variable) => variable.name)
     const remedy = suggest(name, known, 'Declare it under "variables".')
-    faults.push(makeFault('unknown_variable', placeOf(path), `There is no variable $${name}.`, remedy))
+    faults.push(makeFault('unknown_variable', positionOf(path), `There is no variable $${name}.`, remedy))
   }
   const method = Object.hasOwn(methods, block.method) ? methods[block.method]! : null
   if (!method) {
     const message = `There is no method ${JSON.stringify(block.method)}.`
     const remedy = suggest(block.method, Object.keys(methods))
-    return [...faults, makeFault('unknown_method', placeOf(['method']), message, remedy)]
+    return [...faults, makeFault('unknown_method', positionOf(['method']), message, remedy)]
   }
   if (faults.length > 0) return faults
   const columns = columnsOf(inspection, block.of)
   const given = bindOptions(block.options, sampleVars(template, inspection))
   const options = withDefaults(method.options, given)
-  const wrong = schemaFaults(method.options, options, `the analysis "${block.name}"`, placeOf)
-  return wrong.length > 0 ? wrong : columnFaults(block, method, options, columns, placeOf)
+  const wrong = schemaFaults(method.options, options, `the analysis "${block.name}"`, positionOf)
+  return wrong.length > 0 ? wrong : columnFaults(block, method, options, columns, positionOf)
 }
 
-type PlaceOf = (path: readonly (string | number)[]) => Place
+type PositionOf = (path: readonly (string | number)[]) => Position
 
 /** `lines`: the template's. */
-function placeInBlock(block: AnalysisBlock, lines: string[]): PlaceOf {
+function positionInBlock(block: AnalysisBlock, lines: string[]): PositionOf {
   return (path) => {
     const key = String(path[0] ?? '')
     const line = block.lines[key] ?? block.line
@@ -127,7 +126,7 @@ function placeInBlock(block: AnalysisBlock, lines: string[]): PlaceOf {
 }
 
 /** `of` must be a source, or an SQL block that stands above. */
-function relationFaults(block: AnalysisBlock, template: Template, place: Place): Fault[] {
+function relationFaults(block: AnalysisBlock, template: Template, position: Position): Fault[] {
   const above = template.blocks.slice(0, template.blocks.indexOf(block))
   const known = [
     ...template.sources.map(({ name }) => name),
@@ -136,7 +135,7 @@ function relationFaults(block: AnalysisBlock, template: Template, place: Place):
   if (known.includes(block.of)) return []
   const other = template.blocks.find(({ name }) => name === block.of)
   const refuse = (code: string, message: string, remedy: string): Fault[] => [
-    makeFault(code, place, message, remedy),
+    makeFault(code, position, message, remedy),
   ]
   if (!other) {
     return refuse(
@@ -160,7 +159,7 @@ function columnFaults(
   method: MethodShape,
   options: Record<string, unknown>,
   columns: Column[] | null,
-  placeOf: PlaceOf,
+  positionOf: PositionOf,
 ): Fault[] {
   if (columns === null) return []
   const fromVariables = new Set(optionReferences(block.options).map(({ path }) => path[0]))
@@ -171,11 +170,11 @@ function columnFaults(
     if (!found) {
       const known = columns.map(({ name }) => name)
       const message = `${option}: ${block.of} has no column ${JSON.stringify(column)}.`
-      faults.push(makeFault('unknown_column', placeOf([option]), message, suggest(column, known)))
+      faults.push(makeFault('unknown_column', positionOf([option]), message, suggest(column, known)))
     } else if (numeric && !NUMERIC.has(found.type)) {
       const message = `${option}: ${JSON.stringify(column)} is ${withArticle(found.type)}, not a number.`
       const remedy = 'Choose another column, or cast it in SQL.'
-      faults.push(makeFault('wrong_type', placeOf([option]), message, remedy))
+      faults.push(makeFault('wrong_type', positionOf([option]), message, remedy))
     }
   }
   return faults

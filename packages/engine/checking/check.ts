@@ -3,8 +3,8 @@
  * come from the engine, the methods from the analysis side, so that this file needs neither.
  */
 import type { Fault, Template } from '@assay/model/template'
-import { Reader, SyntaxFault } from '../language/expressions.ts'
-import { makeFault, sortFaults } from '../language/fault.ts'
+import { Reader } from '../language/expressions.ts'
+import { makeFault, OffsetFault, sortFaults } from '../language/fault.ts'
 import { queryVariables } from '../language/remote-query.ts'
 import { sqlNames } from '../language/sql-clauses.ts'
 import { optionReferences } from '../reading/options.ts'
@@ -87,10 +87,10 @@ function globalsOf(
 function judgeFrontMatter(template: Template, context: ProseContext): void {
   const onlyVars = new Map([['vars', context.globals.get('vars')!]])
   for (const { file, line, column } of template.sources) {
-    if (file !== null) judgeText(file, { ...context, globals: onlyVars }, { place: { line, column } })
+    if (file !== null) judgeText(file, { ...context, globals: onlyVars }, { position: { line, column } })
   }
   const heading = template.body.split('\n')[template.title_line - 1]?.includes(template.title) ?? false
-  if (!heading) judgeText(template.title, context, { place: { line: template.title_line, column: 1 } })
+  if (!heading) judgeText(template.title, context, { position: { line: template.title_line, column: 1 } })
   if (!template.deliver_if) return
   const { expression, line } = template.deliver_if
   const judge: Judge = {
@@ -104,7 +104,7 @@ function judgeFrontMatter(template: Template, context: ProseContext): void {
     judgeExpression(new Reader(expression).expression(), judge)
   } catch (error) {
     // parseTemplate has reported it.
-    if (!(error instanceof SyntaxFault)) throw error
+    if (!(error instanceof OffsetFault)) throw error
   }
 }
 

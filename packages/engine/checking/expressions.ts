@@ -1,10 +1,11 @@
 /** Judges expressions without running them: names, fields, filters, columns and formats. */
 import type { ColumnType } from '@assay/model/insight'
-import type { Expression, FilterCall, Operand } from '../language/expressions.ts'
-import { suggest } from '../language/near.ts'
+import type { Expression, FilterCall, Literal, Operand } from '../language/expressions.ts'
+import { COLUMN_FILTERS, FILTERS } from '../language/filters/catalog.ts'
 import { DATE_CODES, datePattern } from '../printing/date-format.ts'
-import { checkFormat, FormatError } from '../printing/format.ts'
-import { COLUMN_FILTERS, FILTERS } from '../rendering/filters.ts'
+import { checkFormat } from '../printing/format.ts'
+import { suggest } from '../values/near.ts'
+import { ValueError } from '../values/value.ts'
 import { fieldOf, NUMERIC, rowOf, type Static, scalar, UNKNOWN, withArticle } from './static-values.ts'
 
 export interface Judge {
@@ -41,8 +42,8 @@ export function judgeOperand(operand: Operand, judge: Judge): Static {
   }
 }
 
-function literalType(value: string | number | boolean | null): Static {
-  if (value === null) return UNKNOWN
+function literalType(value: Literal['value']): Static {
+  if (value === null || typeof value === 'symbol') return UNKNOWN
   if (typeof value === 'boolean') return scalar('boolean')
   if (typeof value === 'number') return scalar(Number.isInteger(value) ? 'integer' : 'number')
   return scalar('text')
@@ -193,7 +194,7 @@ export function judgeFormat(
   try {
     checkFormat(code)
   } catch (error) {
-    if (!(error instanceof FormatError)) throw error
+    if (!(error instanceof ValueError)) throw error
     judge.report('unknown_format', offset, error.message, error.remedy)
     return
   }

@@ -1,10 +1,10 @@
 /** Judges the statements of a body or a partial in their order, with what each makes known to those after it. */
 import { CHART_TYPES } from '@assay/model/insight'
 import type { Fault, Template } from '@assay/model/template'
-import type { Expression, NamedArgument } from '../language/expressions.ts'
+import type { Expression, Literal, NamedArgument } from '../language/expressions.ts'
 import { makeFault } from '../language/fault.ts'
-import { suggest } from '../language/near.ts'
-import { type Prose, readProse, type Statement } from '../language/prose.ts'
+import { type Prose, readProse, type Statement } from '../language/statements.ts'
+import { suggest } from '../values/near.ts'
 import { type Judge, judgeColumn, judgeExpression, judgeFormat } from './expressions.ts'
 import { NUMERIC, object, rowOf, type Static, scalar, UNKNOWN, withArticle } from './static-values.ts'
 
@@ -26,14 +26,14 @@ const LOOP = object('forloop', {
   last: scalar('boolean'),
 })
 
-/** `place` moves all faults to one place: for titles and paths, which stand in the front matter. */
+/** `position` moves all faults to one position: for titles and paths, which stand in the front matter. */
 export function judgeText(
   text: string,
   context: ProseContext,
   options: {
     partial?: string
     known?: ReadonlyMap<string, Static>
-    place?: { line: number; column: number }
+    position?: { line: number; column: number }
   } = {},
 ): void {
   const partial = options.partial ?? null
@@ -44,8 +44,8 @@ export function judgeText(
     const judge: Judge = {
       scopes: [context.globals, locals, ...loops],
       report(code, offset, message, remedy) {
-        const place = options.place ?? prose.placeOf(offset)
-        context.faults.push(makeFault(code, place, message, remedy, { partial }))
+        const position = options.position ?? prose.positionOf(offset)
+        context.faults.push(makeFault(code, position, message, remedy, { partial }))
       },
       onVariable: (name) => context.usedVariables.add(name),
     }
@@ -88,7 +88,7 @@ function judgeStatement(statement: Statement, judge: Judge, around: Surroundings
       judgeChart(statement, values[0] ?? UNKNOWN, judge)
       break
     case 'fact':
-      judgeFormat(values[0] ?? UNKNOWN, textOf(statement, 'fmt'), placeOf(statement, 'fmt'), judge)
+      judgeFormat(values[0] ?? UNKNOWN, textOf(statement, 'fmt'), positionOf(statement, 'fmt'), judge)
       break
     case 'sql':
       judgeSqlTag(statement, around.context.template, judge)
@@ -128,7 +128,7 @@ function judgePrinted(value: Static, statement: Statement, judge: Judge): void {
 const argument = (statement: Statement, name: string): NamedArgument | undefined =>
   statement.named.find((one) => one.name === name)
 
-function literal(expression: Expression | undefined): string | number | boolean | null {
+function literal(expression: Expression | undefined): Literal['value'] {
   const operand = expression?.operands[0]
   return operand?.kind === 'literal' && expression!.filters.length === 0 ? operand.value : null
 }
@@ -138,7 +138,7 @@ function textOf(statement: Statement, name: string): string | null {
   return typeof value === 'string' ? value : null
 }
 
-function placeOf(statement: Statement, name: string): { offset: number; given: boolean } {
+function positionOf(statement: Statement, name: string): { offset: number; given: boolean } {
   const found = argument(statement, name)
   return { offset: found?.value.begin ?? statement.begin, given: true }
 }
@@ -206,7 +206,7 @@ function judgeChart(statement: Statement, rows: Static, judge: Judge): void {
   requireRows(statement, rows, judge)
   const type = textOf(statement, 'type') ?? 'line'
   const report = (code: string, name: string, message: string, remedy: string): void =>
-    judge.report(code, placeOf(statement, name).offset, message, remedy)
+    judge.report(code, positionOf(statement, name).offset, message, remedy)
   if (!(CHART_TYPES as readonly string[]).includes(type)) {
     report(
       'bad_value',

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import * as fc from 'fast-check'
 import { markdown } from '../rendering/harness.ts'
-import { type Expression, Reader, SyntaxFault } from './expressions.ts'
+import { type Expression, Reader } from './expressions.ts'
+import { OffsetFault } from './fault.ts'
 
 function read(text: string): Expression {
   const reader = new Reader(text)
@@ -18,7 +19,7 @@ function faultAt(text: string, plain?: number): number {
     else reader.arguments(plain)
     reader.finish()
   } catch (error) {
-    assert.ok(error instanceof SyntaxFault)
+    assert.ok(error instanceof OffsetFault)
     return error.offset
   }
   throw new Error(`nothing is wrong with ${text}`)
@@ -117,7 +118,7 @@ test('any text is read or refused within its bounds', () => {
           else reader.expression()
           reader.finish()
         } catch (error) {
-          assert.ok(error instanceof SyntaxFault, String(error))
+          assert.ok(error instanceof OffsetFault, String(error))
           assert.ok(error.offset >= 0 && error.offset <= text.length)
         }
       },

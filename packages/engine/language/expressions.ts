@@ -1,10 +1,20 @@
 /**
- * A strict reader of Liquid expressions and of our tags' arguments. liquidjs drops what it does not understand
- * (`{{ a b }}` prints a), so every expression is read here first: text left over is a fault at its place. The tree also
- * serves check.ts. Offsets count from the start of the text that holds the expression.
+ * Reads Liquid expressions and the arguments of tags, strictly: text left over is a fault at its offset. The tree is what
+ * the evaluator computes and what the checks judge. Offsets count from the start of the text that holds the expression.
  */
+import { OffsetFault } from './fault.ts'
+import { closingQuote, isBlank } from './tokens.ts'
 
-export type Literal = { kind: 'literal'; value: string | number | boolean | null; begin: number; end: number }
+/** `x == empty` and `x == blank` compare with these. Everywhere else they are empty text. */
+export const EMPTY = Symbol('empty')
+export const BLANK = Symbol('blank')
+
+export interface Literal {
+  kind: 'literal'
+  value: string | number | boolean | null | typeof EMPTY | typeof BLANK
+  begin: number
+  end: number
+}
 export type Path = { kind: 'path'; root: string; steps: Operand[]; begin: number; end: number }
 export type Range = { kind: 'range'; low: Operand; high: Operand; begin: number; end: number }
 export type List = { kind: 'list'; items: Expression[]; begin: number; end: number }
@@ -19,9 +29,10 @@ export interface FilterCall {
 
 /** Operands with operators between them, then filters over the whole. */
 export interface Expression {
-  operands: Operand[]
-  operators: string[]
-  filters: FilterCall[]
+  operands: readonly Operand[]
+  /** In the order of the text; each `not` stands before the operator that follows its operand. */
+  operators: readonly string[]
+  filters: readonly FilterCall[]
   begin: number
   end: number
 }
@@ -38,29 +49,23 @@ export interface Arguments {
   named: NamedArgument[]
 }
 
-export class SyntaxFault extends Error {
-  readonly offset: number
-  readonly remedy: string
-
-  constructor(message: string, offset: number, remedy: string) {
-    super(message)
-    this.offset = offset
-    this.remedy = remedy
-  }
-}
-
 const NAME = /[\p{L}_][\p{L}\p{N}_-]*/uy
 const NUMBER = /-?\d+(\.\d+)?(?![\p{L}\p{N}_]|\.(?!\.))/uy
 const OPERATOR = /==|!=|<>|>=|<=|>|<|(?:contains|and|or)(?![\p{L}\p{N}_-])/uy
+/** They bind tighter than `not`, and that tighter than `and` and `or`. */
+export const COMPARISONS = new Set(['==', '!=', '>=', '<=', '>', '<', 'contains'])
 const WORDS = new Map<string, Literal['value']>([
   ['true', true],
   ['false', false],
   ['nil', null],
   ['null', null],
-  ['empty', null],
-  ['blank', null],
+  ['empty', EMPTY],
+  ['blank', BLANK],
 ])
+const ESCAPE = /\\(?:u([\da-f]{4})|([^]))/giu
+const CONTROLS: Record<string, string> = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f', v: '\v' }
 const MAX_DEPTH = 20
+const NONE: readonly never[] = []
 
 export class Reader {
   readonly text: string
@@ -75,11 +80,11 @@ export class Reader {
   }
 
   fail(message: string, remedy: string, offset = this.position): never {
-    throw new SyntaxFault(message, offset, remedy)
+    throw new OffsetFault(message, offset, remedy)
   }
 
   skipBlanks(): void {
-    while (this.position < this.end && /\s/.test(this.text[this.position]!)) this.position++
+    while (this.position < this.end && isBlank(this.text.charCodeAt(this.position))) this.position++
   }
 
   atEnd(): boolean {
@@ -102,10 +107,10 @@ export class Reader {
   match(pattern: RegExp): string | null {
     this.skipBlanks()
     pattern.lastIndex = this.position
-    const found = pattern.exec(this.text)?.[0]
-    if (found === undefined || this.position + found.length > this.end) return null
-    this.position += found.length
-    return found
+    if (!pattern.test(this.text) || pattern.lastIndex > this.end) return null
+    const begin = this.position
+    this.position = pattern.lastIndex
+    return this.text.slice(begin, this.position)
   }
 
   name(what: string): string {
@@ -114,6 +119,8 @@ export class Reader {
 
   /** A keyword such as `in`, standing alone. */
   word(word: string): boolean {
+    this.skipBlanks()
+    if (!this.text.startsWith(word, this.position)) return false
     const start = this.position
     if (this.match(NAME) === word) return true
     this.position = start
@@ -122,13 +129,14 @@ export class Reader {
 
   found(): string {
     if (this.atEnd()) return 'the end of the tag'
-    const rest = this.text.slice(this.position, this.end).trim()
+    const rest = this.text.slice(this.position, Math.min(this.end, this.position + 60)).trim()
     return JSON.stringify(rest.length > 30 ? `${rest.slice(0, 27)}...` : rest)
   }
 
   finish(): void {
-    if (!this.atEnd())
+    if (!this.atEnd()) {
       this.fail(`${this.found()} is left over.`, 'Remove it, or put what joins it before it.')
+    }
   }
 
   #deeper<T>(read: () => T): T {
@@ -145,26 +153,17 @@ export class Reader {
     if (next === '(') return this.#deeper(() => this.#range(begin))
     if (collections && next === '[') return this.#deeper(() => this.#list(begin))
     if (collections && next === '{') return this.#deeper(() => this.#map(begin))
-    const number = this.match(NUMBER)
+    const number = next === '-' || (next >= '0' && next <= '9') ? this.match(NUMBER) : null
     if (number !== null) return this.#number(number, begin)
     return this.#path(begin)
   }
 
   #quoted(mark: string, begin: number): Literal {
-    let value = ''
-    for (let index = begin + 1; index < this.end; index++) {
-      const sign = this.text[index]!
-      if (sign === mark) {
-        this.position = index + 1
-        return { kind: 'literal', value, begin, end: this.position }
-      }
-      if (sign === '\\' && index + 1 < this.end) {
-        index++
-        value +=
-          ({ n: '\n', t: '\t', r: '\r' } as Record<string, string>)[this.text[index]!] ?? this.text[index]!
-      } else value += sign
-    }
-    return this.fail('The text has no closing quote.', `Close it with ${mark}.`, begin)
+    const close = closingQuote(this.text, begin, this.end)
+    if (close === this.end) this.fail('The text has no closing quote.', `Close it with ${mark}.`, begin)
+    const written = this.text.slice(begin + 1, close)
+    this.position = close + 1
+    return { kind: 'literal', value: unescaped(written), begin, end: this.position }
   }
 
   #number(text: string, begin: number): Literal {
@@ -222,7 +221,7 @@ export class Reader {
       const at = this.position
       if (this.text[at] === '.' && this.text[at + 1] !== '.' && at < this.end) {
         this.position++
-        const step = /\s/.test(this.text[this.position] ?? ' ') ? null : this.match(NAME)
+        const step = isBlank(this.text.charCodeAt(this.position)) ? null : this.match(NAME)
         if (step === null) this.fail('A name is missing after ".".', `Found ${this.found()}.`)
         steps.push({ kind: 'literal', value: step, begin: at + 1, end: this.position })
       } else if (this.text[at] === '[' && at < this.end) {
@@ -242,16 +241,14 @@ export class Reader {
     const begin = this.position
     const operators: string[] = []
     const operands: Operand[] = []
-    do {
+    for (;;) {
       if (wide) this.#negations(operators)
       operands.push(this.operand(!wide))
       const operator = wide ? this.match(OPERATOR) : null
       if (operator === null) break
       if (operator === '<>') this.fail('"<>" is no operator.', 'Write !=.')
       operators.push(operator)
-    } while (!this.atEnd())
-    if (operators.filter((operator) => operator !== 'not').length >= operands.length) {
-      this.fail('A value is missing at the end.', 'Add what the operator compares with.')
+      if (this.atEnd()) this.fail('A value is missing at the end.', 'Add what the operator compares with.')
     }
     const filters: FilterCall[] = []
     while (this.take('|')) {
@@ -259,11 +256,22 @@ export class Reader {
       if (kind === 'list' || kind === 'map') this.fail(`A ${kind} takes no filter.`, 'Filter its values.')
       filters.push(this.#filter(wide))
     }
-    return { operands, operators, filters, begin, end: this.position }
+    return {
+      operands,
+      operators: operators.length > 0 ? operators : NONE,
+      filters: filters.length > 0 ? filters : NONE,
+      begin,
+      end: this.position,
+    }
   }
 
   #negations(operators: string[]): void {
-    while (this.word('not')) operators.push('not')
+    while (this.word('not')) {
+      if (COMPARISONS.has(operators.at(-1)!)) {
+        this.fail('"not" cannot follow a comparison.', 'Write not A == B.', this.position - 'not'.length)
+      }
+      operators.push('not')
+    }
   }
 
   #filter(wide: boolean): FilterCall {
@@ -272,21 +280,21 @@ export class Reader {
     const name = this.name('The name of a filter')
     const args: FilterCall['args'] = []
     if (!this.take(':')) return { name, args, begin }
+    let comma = this.position
     do {
       const label = this.#label()
       if (label !== null && !wide) {
+        if (args.length === 0)
+          this.fail(`${name} takes values without names.`, 'Remove the name.', label.begin)
         // In our tags a name after a comma begins the tag's next argument.
-        this.position = label.begin
-        this.#backToComma()
+        this.position = comma
         break
       }
       args.push({ name: label?.name ?? null, value: this.operand() })
+      this.skipBlanks()
+      comma = this.position
     } while (this.take(','))
     return { name, args, begin }
-  }
-
-  #backToComma(): void {
-    this.position = this.text.lastIndexOf(',', this.position - 1)
   }
 
   /** "NAME:" */
@@ -322,4 +330,11 @@ export class Reader {
     }
     return found
   }
+}
+
+function unescaped(written: string): string {
+  if (!written.includes('\\')) return written
+  return written.replace(ESCAPE, (_, hex: string | undefined, sign: string) =>
+    hex === undefined ? (CONTROLS[sign] ?? sign) : String.fromCharCode(Number.parseInt(hex, 16)),
+  )
 }

@@ -1,22 +1,22 @@
-/** Making faults, and the exception that carries one out of a render. */
+/** Faults of templates: how they are made, ordered, and thrown while a text is read or rendered. */
 import type { Fault } from '@assay/model/template'
 
-/** Counted from 1. */
-export interface Place {
+/** Line and column, both counted from 1. */
+export interface Position {
   line: number
   column: number
 }
 
 export function makeFault(
   code: string,
-  place: Place,
+  position: Position,
   message: string,
   remedy: string,
   extra: { severity?: 'error' | 'warning'; partial?: string | null } = {},
 ): Fault {
   return {
-    line: place.line,
-    column: place.column,
+    line: position.line,
+    column: position.column,
     code,
     message,
     remedy,
@@ -25,7 +25,21 @@ export function makeFault(
   }
 }
 
-/** A fault that shows while a template is rendered. The job fails with it: `template_invalid`. */
+/** A fault at an offset of the text that is read or evaluated. Who knows the text turns it into a fault with a line. */
+export class OffsetFault extends Error {
+  readonly code: string
+  readonly offset: number
+  readonly remedy: string
+
+  constructor(message: string, offset: number, remedy: string, code = 'liquid_syntax') {
+    super(message)
+    this.code = code
+    this.offset = offset
+    this.remedy = remedy
+  }
+}
+
+/** A fault found while a template is rendered. The job fails with `template_invalid`. */
 export class TemplateFault extends Error {
   readonly fault: Fault
 
@@ -37,7 +51,7 @@ export class TemplateFault extends Error {
   }
 }
 
-/** Faults in the order of the text; one for each place and code. */
+/** Faults in the order of the text; a repeated fault is left out. */
 export function sortFaults(faults: Fault[]): Fault[] {
   const seen = new Set<string>()
   return faults
@@ -46,4 +60,26 @@ export function sortFaults(faults: Fault[]): Fault[] {
       const key = `${fault.partial}:${fault.line}:${fault.column}:${fault.code}:${fault.message}`
       return seen.has(key) ? false : seen.add(key)
     })
+}
+
+/** Gives the position of an offset into the text. */
+export function positionsIn(text: string): (offset: number) => Position {
+  let starts: number[] | null = null
+  return (offset) => {
+    starts ??= lineStarts(text)
+    let low = 0
+    let high = starts.length - 1
+    while (low < high) {
+      const middle = (low + high + 1) >> 1
+      if (starts[middle]! <= offset) low = middle
+      else high = middle - 1
+    }
+    return { line: low + 1, column: offset - starts[low]! + 1 }
+  }
+}
+
+function lineStarts(text: string): number[] {
+  const starts = [0]
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) starts.push(at + 1)
+  return starts
 }

@@ -72,9 +72,9 @@ function takeFences(lines: string[], from: number, faults: Fault[]): Fence[] {
     const end = closingLine(lines, index, opening[2]!)
     const fence = readInfo(opening, index, faults)
     if (end < 0) {
-      const place = { line: index + 1, column: opening[1]!.length + 1 }
+      const position = { line: index + 1, column: opening[1]!.length + 1 }
       const remedy = `Close it with a line "${opening[2]}".`
-      faults.push(makeFault('unclosed_fence', place, 'The fence that opens here has no end.', remedy))
+      faults.push(makeFault('unclosed_fence', position, 'The fence that opens here has no end.', remedy))
       if (fence) lines.fill('', index)
       return fences
     }
@@ -114,12 +114,12 @@ function readInfo(opening: RegExpExecArray, index: number, faults: Fault[]): Fen
   if (!isBlockFence(info)) return null
   const [kind, name, ...rest] = info.trim().split(/\s+/) as ['sql' | 'analysis', string | undefined]
   const start = opening[0].indexOf(info)
-  const place = {
+  const position = {
     line: index + 1,
     column: 1 + (name === undefined ? start : opening[0].indexOf(name, start + kind.length)),
   }
   const refuse = (code: string, message: string, remedy: string): null => {
-    faults.push(makeFault(code, place, message, remedy))
+    faults.push(makeFault(code, position, message, remedy))
     return null
   }
   if (name === undefined) {
@@ -136,5 +136,5 @@ function readInfo(opening: RegExpExecArray, index: number, faults: Fault[]): Fen
     const message = `Nothing may follow the block's name: ${JSON.stringify(rest.join(' '))}.`
     return refuse('leftover_text', message, 'Remove it.')
   }
-  return { kind, name, text: '', line: index + 2, opening: place }
+  return { kind, name, text: '', line: index + 2, opening: position }
 }

@@ -1,9 +1,9 @@
 /** The syntax faults of everything in a template that Liquid reads: body, partials, title, files, deliver_if. */
 import type { Fault, Template } from '@assay/model/template'
-import { Reader, SyntaxFault } from './expressions.ts'
-import { makeFault } from './fault.ts'
-import { suggest } from './near.ts'
-import { type Prose, placesOf, readProse } from './prose.ts'
+import { suggest } from '../values/near.ts'
+import { Reader } from './expressions.ts'
+import { makeFault, OffsetFault, type Position, positionsIn } from './fault.ts'
+import { type Prose, readProse } from './statements.ts'
 
 /** Tags and outputs of a template with its partials: what Liquid takes longest over. */
 const MAX_TAGS = 20_000
@@ -43,7 +43,7 @@ function tagBound({ title, body, partials, sources, deliver_if }: Template): Fau
       if (tags <= MAX_TAGS) continue
       const message = `The template has more than ${MAX_TAGS} tags and outputs with its partials.`
       const remedy = 'Write rows by a loop or {% table %}.'
-      return makeFault('too_long', placesOf(text)(index), message, remedy, { partial })
+      return makeFault('too_long', positionsIn(text)(index), message, remedy, { partial })
     }
   }
   return null
@@ -61,13 +61,13 @@ function missingPartials(prose: Prose, partial: string | null, partials: Record<
     .map(({ target, begin }) => {
       const message = `There is no partial ${JSON.stringify(target)}.`
       const remedy = suggest(target!, Object.keys(partials), 'Add it to the folder "partials".')
-      return makeFault('unknown_partial', prose.placeOf(begin), message, remedy, { partial })
+      return makeFault('unknown_partial', prose.positionOf(begin), message, remedy, { partial })
     })
 }
 
 /** Text of the front matter: its place is where the value begins. */
-function oneLineFaults(text: string, place: { line: number; column: number }): Fault[] {
-  return readProse(text).faults.map((fault) => ({ ...fault, line: place.line, column: place.column }))
+function oneLineFaults(text: string, position: Position): Fault[] {
+  return readProse(text).faults.map((fault) => ({ ...fault, line: position.line, column: position.column }))
 }
 
 function conditionFaults(expression: string, line: number): Fault[] {
@@ -77,7 +77,7 @@ function conditionFaults(expression: string, line: number): Fault[] {
     reader.finish()
     return []
   } catch (error) {
-    if (!(error instanceof SyntaxFault)) throw error
+    if (!(error instanceof OffsetFault)) throw error
     return [makeFault('liquid_syntax', { line, column: 1 }, `deliver_if: ${error.message}`, error.remedy)]
   }
 }

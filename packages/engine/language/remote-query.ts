@@ -3,8 +3,8 @@
  * of that database, never text; of a period its fields are parameters ($period.start).
  */
 import type { Fault, Source, Template, Variable, VariableType } from '@assay/model/template'
+import { suggest } from '../values/near.ts'
 import { makeFault } from './fault.ts'
-import { suggest } from './near.ts'
 import {
   bindSql,
   offsetsOfNames,

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import * as fc from 'fast-check'
 import { add, compare, roundTo, toDecimal, toText } from '../values/decimal.ts'
-import { FORMAT_CODES, FormatError, formatValue } from './format.ts'
+import { ValueError } from '../values/value.ts'
+import { FORMAT_CODES, formatValue } from './format.ts'
 
 test('the codes of Evidence print as its documentation shows', () => {
   // Codes and examples: docs.evidence.studio/core-concepts/value-formatting.
@@ -73,10 +74,10 @@ test('an unknown code names a near one, and a wrong value is refused', () => {
   assert.throws(() => formatValue(1, 'num9'), /There is no format "num9"/)
   assert.throws(
     () => formatValue(1, 'percent1'),
-    (error: FormatError) => /pct1|Known/.test(error.remedy),
+    (error: ValueError) => /pct1|Known/.test(error.remedy),
   )
-  assert.throws(() => formatValue('abc', 'num0'), FormatError)
-  assert.throws(() => formatValue(5, 'mmm-yy'), FormatError)
+  assert.throws(() => formatValue('abc', 'num0'), ValueError)
+  assert.throws(() => formatValue(5, 'mmm-yy'), ValueError)
 })
 
 test('every code of the list can be used', () => {

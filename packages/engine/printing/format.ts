@@ -3,19 +3,10 @@
  * mult, sci, id, dates. Exact for decimals and big integers, halves away from zero, and no locale of the machine.
  */
 import type { Cell } from '@assay/model/insight'
-import { suggest } from '../language/near.ts'
 import { type Decimal, roundTo, shift, toDecimal, toText } from '../values/decimal.ts'
+import { suggest } from '../values/near.ts'
+import { ValueError } from '../values/value.ts'
 import { DATE_CODES, datePattern, formatMoment, readMoment } from './date-format.ts'
-
-/** A code that does not exist, or a value that it cannot print. */
-export class FormatError extends Error {
-  readonly remedy: string
-
-  constructor(message: string, remedy: string) {
-    super(message)
-    this.remedy = remedy
-  }
-}
 
 const CURRENCIES: Record<string, string> = {
   usd: '$',
@@ -52,12 +43,12 @@ export const FORMAT_CODES: readonly string[] = [
 type Printer = (cell: Cell) => string
 const printers = new Map<string, Printer>()
 
-/** Throws FormatError for an unknown code. */
+/** Throws ValueError for an unknown code. */
 export function checkFormat(code: string): void {
   printerOf(code)
 }
 
-/** Null prints as nothing. Throws FormatError. */
+/** Null prints as nothing. Throws ValueError. */
 export function formatValue(cell: Cell, code: string): string {
   return cell === null ? '' : printerOf(code)(cell)
 }
@@ -83,13 +74,13 @@ function makePrinter(code: string): Printer {
   const match = CODE.exec(code)
   const printer = match && numberPrinter(match[1]!, match[2], match[3] ?? '')
   if (!printer) {
-    throw new FormatError(`There is no format ${JSON.stringify(code)}.`, suggest(code, FORMAT_CODES))
+    throw new ValueError(`There is no format ${JSON.stringify(code)}.`, suggest(code, FORMAT_CODES))
   }
   return (cell) => {
     const number = typeof cell === 'number' || typeof cell === 'string' ? toDecimal(cell) : null
     if (number) return printer(number)
     if (cell === 'NaN' || cell === 'Infinity' || cell === '-Infinity') return cell
-    throw new FormatError(
+    throw new ValueError(
       `The format ${code} needs a number, not ${JSON.stringify(cell)}.`,
       'Choose another value or format.',
     )
@@ -99,7 +90,7 @@ function makePrinter(code: string): Printer {
 function momentOf(cell: Cell, code: string): NonNullable<ReturnType<typeof readMoment>> {
   const moment = typeof cell === 'string' ? readMoment(cell) : null
   if (moment) return moment
-  throw new FormatError(
+  throw new ValueError(
     `The format ${code} needs a date, not ${JSON.stringify(cell)}.`,
     'Choose another value or format.',
   )

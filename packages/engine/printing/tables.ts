@@ -3,11 +3,12 @@
  * e-mail), numbers stand to the right, and what is cut is said under it.
  */
 import type { ColumnType } from '@assay/model/insight'
-import { suggest } from '../language/near.ts'
-import { type Row, rowsInfo, Safe, toCell } from '../values/rows.ts'
+import { suggest } from '../values/near.ts'
+import { rowsInfo } from '../values/rows.ts'
+import { Markdown, type Row, toCell, ValueError } from '../values/value.ts'
 import { escapeMarkdown } from './escape.ts'
 import { formatCount, formatValue } from './format.ts'
-import { PrintError, printText } from './print.ts'
+import { printText } from './print.ts'
 
 export type Align = 'left' | 'right' | 'center'
 
@@ -32,7 +33,7 @@ interface Shown {
   fmt: string | null
 }
 
-/** Throws PrintError for columns that do not exist, FormatError for codes that do not. */
+/** Throws ValueError for columns and format codes that do not exist. */
 export function markdownTable(rows: Row[], options: TableOptions = {}): string {
   const { columns, total } = rowsInfo(rows)
   const limit = options.limit ?? DEFAULT_TABLE_LIMIT
@@ -64,12 +65,12 @@ export function markdownTable(rows: Row[], options: TableOptions = {}): string {
 
 function requireColumn(name: string, known: string[]): void {
   if (!known.includes(name)) {
-    throw new PrintError(`There is no column ${JSON.stringify(name)}.`, suggest(name, known))
+    throw new ValueError(`There is no column ${JSON.stringify(name)}.`, suggest(name, known))
   }
 }
 
 function cellText(value: unknown, fmt: string | null): string {
-  if (value instanceof Safe) return value.toString()
+  if (value instanceof Markdown) return value.toString()
   if (fmt !== null) return escapeMarkdown(formatValue(toCell(value), fmt))
   const cell = toCell(value)
   return escapeMarkdown(typeof cell === 'object' && cell !== null ? JSON.stringify(cell) : printText(value))

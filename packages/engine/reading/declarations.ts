@@ -2,7 +2,7 @@
 import type { Fault, Variable, VariableType } from '@assay/model/template'
 import { makeFault } from '../language/fault.ts'
 import { RESERVED } from '../language/fences.ts'
-import { suggest } from '../language/near.ts'
+import { suggest } from '../values/near.ts'
 import { PatternWork } from '../values/pattern.ts'
 import { compareValues, convertValue, type Rules } from '../values/variable-values.ts'
 import type { YamlReading } from './yaml-reading.ts'
@@ -34,11 +34,11 @@ export function readVariables(
   return Object.entries(given).map(([name, declared]) => {
     const at = ['variables', name]
     const refuse: Refuse = (key, code, message, remedy) => {
-      const place = key === null ? yaml.place(at, 'key') : yaml.place([...at, key])
+      const position = key === null ? yaml.position(at, 'key') : yaml.position([...at, key])
       const severity = code === 'redundant_key' ? 'warning' : 'error'
-      faults.push(makeFault(code, place, `${name}: ${message}`, remedy, { severity }))
+      faults.push(makeFault(code, position, `${name}: ${message}`, remedy, { severity }))
     }
-    const variable = plainVariable(name, declared, yaml.place(at, 'key').line)
+    const variable = plainVariable(name, declared, yaml.position(at, 'key').line)
     if (RESERVED.has(name))
       refuse(null, 'reserved_name', 'the name has a meaning of its own.', 'Choose another.')
     checkKeys(variable, declared, sources, refuse)

@@ -1,4 +1,4 @@
-/** From the front matter's YAML to the settings of a template, with every fault at its place. */
+/** From the front matter's YAML to the settings of a template, with every fault at its position. */
 import type { ChartForm } from '@assay/model/insight'
 import {
   DEFAULT_LIMITS,
@@ -7,7 +7,7 @@ import {
   type Source,
   type TemplateSettings,
 } from '@assay/model/template'
-import { makeFault, type Place } from '../language/fault.ts'
+import { makeFault, type Position } from '../language/fault.ts'
 import { RESERVED } from '../language/fences.ts'
 import { isTimeZone } from '../values/calendar.ts'
 import { bucketPath, isAddress, vetAddressText, vetPath } from '../values/file-path.ts'
@@ -29,14 +29,14 @@ export function readFrontMatter(text: string | null): { settings: FrontMatter | 
   const yaml = readYaml(text ?? '', 2)
   if (yaml.faults.length > 0) return { settings: null, faults: yaml.faults }
   const given = (yaml.value ?? {}) as Given
-  const faults = schemaFaults(frontMatterSchema, given, 'the front matter', yaml.place)
+  const faults = schemaFaults(frontMatterSchema, given, 'the front matter', yaml.position)
   if (faults.length > 0) return { settings: null, faults }
   const sources = readSources((given.sources ?? {}) as Record<string, Given>, yaml, faults)
   const names = sources.map((source) => source.name)
   const settings: FrontMatter = {
     id: (given.id as string | undefined) ?? null,
     title:
-      given.title === undefined ? null : { text: given.title as string, line: yaml.place(['title']).line },
+      given.title === undefined ? null : { text: given.title as string, line: yaml.position(['title']).line },
     description: (given.description as string | undefined)?.trim() ?? null,
     tags: (given.tags as string[] | undefined) ?? [],
     variables: readVariables((given.variables ?? {}) as Record<string, Given>, names, yaml, faults),
@@ -47,7 +47,7 @@ export function readFrontMatter(text: string | null): { settings: FrontMatter | 
     deliver_if:
       given.deliver_if === undefined
         ? null
-        : { expression: given.deliver_if as string, line: yaml.place(['deliver_if']).line },
+        : { expression: given.deliver_if as string, line: yaml.position(['deliver_if']).line },
     lineage: given.lineage !== 'none',
   }
   return { settings, faults }
@@ -56,9 +56,9 @@ export function readFrontMatter(text: string | null): { settings: FrontMatter | 
 function readSources(given: Record<string, Given>, yaml: YamlReading, faults: Fault[]): Source[] {
   return Object.entries(given).map(([name, declared]) => {
     if (RESERVED.has(name)) {
-      const place = yaml.place(['sources', name], 'key')
+      const position = yaml.position(['sources', name], 'key')
       faults.push(
-        makeFault('reserved_name', place, `"${name}" has a meaning of its own.`, 'Choose another name.'),
+        makeFault('reserved_name', position, `"${name}" has a meaning of its own.`, 'Choose another name.'),
       )
     }
     const at = ['sources', name]
@@ -66,22 +66,24 @@ function readSources(given: Record<string, Given>, yaml: YamlReading, faults: Fa
     const connection =
       declared.connection === undefined
         ? null
-        : { name: declared.connection as string, ...yaml.place([...at, 'connection']) }
-    checkSourceKeys(declared, yaml.place(at, 'key'), faults)
+        : { name: declared.connection as string, ...yaml.position([...at, 'connection']) }
+    checkSourceKeys(declared, yaml.position(at, 'key'), faults)
     if (declared.query !== undefined) {
-      const query = { text: declared.query as string, placeOf: yaml.placeInText([...at, 'query']) }
+      const query = { text: declared.query as string, placeOf: yaml.positionInText([...at, 'query']) }
       return { name, connection, file: null, query, columns, ...query.placeOf(0) }
     }
     const written = (declared.file as string | undefined) ?? ''
-    const place = yaml.place([...at, 'file'])
+    const position = yaml.position([...at, 'file'])
     const bucket = connection === null ? bucketPath(written) : null
     const file = bucket?.file ?? written
     const fault = fileFault(file, connection !== null)
     if (fault !== null) {
-      faults.push(makeFault('bad_path', place, fault, 'Name a file below the data folder, or sample/NAME.'))
+      faults.push(
+        makeFault('bad_path', position, fault, 'Name a file below the data folder, or sample/NAME.'),
+      )
     }
-    const over = bucket ? { name: bucket.connection, ...place } : connection
-    return { name, connection: over, file, query: null, columns, ...place }
+    const over = bucket ? { name: bucket.connection, ...position } : connection
+    return { name, connection: over, file, query: null, columns, ...position }
   })
 }
 
@@ -94,15 +96,15 @@ function fileFault(file: string, connected: boolean): string | null {
 }
 
 /** A file, or a query over a connection. */
-function checkSourceKeys(declared: Given, place: Place, faults: Fault[]): void {
+function checkSourceKeys(declared: Given, position: Position, faults: Fault[]): void {
   const { file, query } = declared
   if (file !== undefined && query !== undefined) {
     const message = 'A source has either "file" or "query".'
-    faults.push(makeFault('bad_value', place, message, 'Make two sources of it.'))
+    faults.push(makeFault('bad_value', position, message, 'Make two sources of it.'))
   }
   if (query !== undefined && declared.columns !== undefined) {
     const message = '"columns" is for files.'
-    faults.push(makeFault('bad_value', place, message, 'Cast in the query.'))
+    faults.push(makeFault('bad_value', position, message, 'Cast in the query.'))
   }
 }
 
@@ -112,7 +114,7 @@ function readTimeZone(given: unknown, yaml: YamlReading, faults: Fault[]): strin
   if (isTimeZone(zone)) return zone
   const message = `There is no time zone ${JSON.stringify(zone)}.`
   const remedy = 'Use an IANA name such as Europe/Berlin.'
-  faults.push(makeFault('bad_value', yaml.place(['time_zone']), message, remedy))
+  faults.push(makeFault('bad_value', yaml.position(['time_zone']), message, remedy))
   return 'UTC'
 }
 
@@ -122,7 +124,7 @@ function readLimits(given: Given, yaml: YamlReading, faults: Fault[]): Limits {
     const value = reader(given[key])
     if (value !== null) return value
     const message = `${key} must be ${help}, not ${JSON.stringify(given[key])}.`
-    faults.push(makeFault('bad_value', yaml.place(['limits', key]), message, 'Correct it.'))
+    faults.push(makeFault('bad_value', yaml.position(['limits', key]), message, 'Correct it.'))
     return fallback
   }
   const size = 'a size such as 512MB or 1GB'

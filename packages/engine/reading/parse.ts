@@ -140,12 +140,12 @@ function readAnalysis(fence: Fence, faults: Fault[]): AnalysisBlock | null {
   const found =
     yaml.faults.length > 0
       ? yaml.faults
-      : schemaFaults(analysisSchema, yaml.value, `the analysis "${fence.name}"`, yaml.place)
+      : schemaFaults(analysisSchema, yaml.value, `the analysis "${fence.name}"`, yaml.position)
   faults.push(...found)
   if (found.length > 0) return null
   const { method, of, ...options } = yaml.value as Record<string, unknown>
   const keys = Object.keys(yaml.value as object)
-  const lines = Object.fromEntries(keys.map((key) => [key, yaml.place([key], 'key').line]))
+  const lines = Object.fromEntries(keys.map((key) => [key, yaml.position([key], 'key').line]))
   return {
     kind: 'analysis',
     name: fence.name,

@@ -2,11 +2,11 @@
 
 import type { Fault } from '@assay/model/template'
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
-import { makeFault, type Place } from '../language/fault.ts'
-import { suggest } from '../language/near.ts'
+import { makeFault, type Position } from '../language/fault.ts'
+import { suggest } from '../values/near.ts'
 
 type Path = readonly (string | number)[]
-type PlaceOf = (path: Path, what?: 'key' | 'value') => Place
+type PositionOf = (path: Path, what?: 'key' | 'value') => Position
 
 /** A text may hold tens of thousands of faults; nobody reads so many. */
 const MAX_ERRORS = 200
@@ -25,7 +25,12 @@ function validator(schema: object): ValidateFunction {
 }
 
 /** `subject` names the whole in messages ("the front matter", "the analysis"). */
-export function schemaFaults(schema: object, value: unknown, subject: string, placeOf: PlaceOf): Fault[] {
+export function schemaFaults(
+  schema: object,
+  value: unknown,
+  subject: string,
+  positionOf: PositionOf,
+): Fault[] {
   const validate = validator(schema)
   if (validate(value)) return []
   const errors = (validate.errors ?? []).slice(0, MAX_ERRORS)
@@ -33,7 +38,7 @@ export function schemaFaults(schema: object, value: unknown, subject: string, pl
   return errors
     .filter((error) => !unions.some((union) => union !== error && isBranchOf(error, union)))
     .filter((error) => error.keyword !== 'propertyNames' && error.keyword !== 'if')
-    .map((error) => toFault(error, errors, subject, placeOf))
+    .map((error) => toFault(error, errors, subject, positionOf))
 }
 
 function isBranchOf(error: ErrorObject, union: ErrorObject): boolean {
@@ -49,24 +54,24 @@ function pathOf(error: ErrorObject): (string | number)[] {
     .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
-function toFault(error: ErrorObject, all: ErrorObject[], subject: string, placeOf: PlaceOf): Fault {
+function toFault(error: ErrorObject, all: ErrorObject[], subject: string, positionOf: PositionOf): Fault {
   const path = pathOf(error)
   const named = path.length === 0 ? capital(subject) : `"${path.join('.')}"`
   const params = error.params as Record<string, unknown>
   if (error.propertyName !== undefined) {
     const message = `${JSON.stringify(error.propertyName)} is no usable name.`
     const remedy = 'Use lower-case letters, digits and underscores, a letter first.'
-    return makeFault('bad_name', placeOf([...path, error.propertyName], 'key'), message, remedy)
+    return makeFault('bad_name', positionOf([...path, error.propertyName], 'key'), message, remedy)
   }
   switch (error.keyword) {
     case 'additionalProperties': {
       const key = String(params.additionalProperty)
       const known = Object.keys((error.parentSchema as { properties?: object }).properties ?? {})
       const owner = path.length === 0 ? subject : named
-      const place = placeOf([...path, key], 'key')
+      const position = positionOf([...path, key], 'key')
       return makeFault(
         'unknown_key',
-        place,
+        position,
         `${JSON.stringify(key)} is no key of ${owner}.`,
         suggest(key, known),
       )
@@ -74,7 +79,7 @@ function toFault(error: ErrorObject, all: ErrorObject[], subject: string, placeO
     case 'required':
       return makeFault(
         'missing_key',
-        placeOf(path, 'key'),
+        positionOf(path, 'key'),
         `${named} needs ${JSON.stringify(params.missingProperty)}.`,
         'Add it.',
       )
@@ -82,16 +87,16 @@ function toFault(error: ErrorObject, all: ErrorObject[], subject: string, placeO
       const allowed = (params.allowedValues as unknown[]).map(String)
       const given = typeof error.data === 'string' ? error.data : JSON.stringify(error.data)
       const message = `${named} cannot be ${JSON.stringify(error.data)}.`
-      return makeFault('bad_value', placeOf(path), message, suggest(given, allowed))
+      return makeFault('bad_value', positionOf(path), message, suggest(given, allowed))
     }
     case 'anyOf':
     case 'oneOf': {
       const wanted = all.filter((other) => other !== error && isBranchOf(other, error)).map(expected)
       const message = `${named} must be ${[...new Set(wanted)].join(' or ') || 'of another form'}.`
-      return makeFault('bad_value', placeOf(path), message, 'Correct it.')
+      return makeFault('bad_value', positionOf(path), message, 'Correct it.')
     }
     default:
-      return makeFault('bad_value', placeOf(path), `${named} must be ${expected(error)}.`, 'Correct it.')
+      return makeFault('bad_value', positionOf(path), `${named} must be ${expected(error)}.`, 'Correct it.')
   }
 }
 

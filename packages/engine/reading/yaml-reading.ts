@@ -19,15 +19,15 @@ import {
   visit,
   type YAMLMap,
 } from 'yaml'
-import { makeFault, type Place } from '../language/fault.ts'
+import { makeFault, type Position } from '../language/fault.ts'
 
 export interface YamlReading {
   /** What the text says; undefined where it cannot be read. */
   value: unknown
   /** Where the value (or, with `key`, the key) at the path stands; the nearest place above it where there is none. */
-  place(path: readonly (string | number)[], what?: 'key' | 'value'): Place
+  position(path: readonly (string | number)[], what?: 'key' | 'value'): Position
   /** Where an offset into the text at the path stands: exact in a block (`|`) and on one line, else where the text begins. */
-  placeInText(path: readonly (string | number)[]): (offset: number) => Place
+  positionInText(path: readonly (string | number)[]): (offset: number) => Position
   faults: Fault[]
 }
 
@@ -44,16 +44,21 @@ const MAX_FAULTS = 100
 /** `firstLine`: the line of the source on which the text begins. */
 export function readYaml(text: string, firstLine: number): YamlReading {
   if (text.length > MAX_LENGTH) {
-    const place = { line: firstLine, column: 1 }
+    const position = { line: firstLine, column: 1 }
     const message = `The YAML that begins here has ${text.length} characters.`
     const remedy = `At most ${MAX_LENGTH} are read: keep long lists in a data file.`
-    const faults = [makeFault('too_long', place, message, remedy)]
-    return { value: undefined, place: () => place, placeInText: () => () => place, faults }
+    const faults = [makeFault('too_long', position, message, remedy)]
+    return { value: undefined, position: () => position, positionInText: () => () => position, faults }
   }
   const over = boundFault(text, firstLine)
   if (over) {
-    const place = { line: over.line, column: over.column }
-    return { value: undefined, place: () => place, placeInText: () => () => place, faults: [over] }
+    const position = { line: over.line, column: over.column }
+    return {
+      value: undefined,
+      position: () => position,
+      positionInText: () => () => position,
+      faults: [over],
+    }
   }
   const lines = new LineCounter()
   const document = parseDocument(text, {
@@ -65,31 +70,31 @@ export function readYaml(text: string, firstLine: number): YamlReading {
     uniqueKeys: false,
     stringKeys: true,
   })
-  const placeAt = (offset: number): Place => {
+  const positionAt = (offset: number): Position => {
     const { line, col } = lines.linePos(offset)
     return { line: firstLine + Math.max(line, 1) - 1, column: Math.max(col, 1) }
   }
   const pairOf = pairFinder()
-  const place = (path: readonly (string | number)[], what: 'key' | 'value' = 'value'): Place =>
-    placeAt(offsetOf(document.contents, path, what, pairOf))
-  const placeInText = (path: readonly (string | number)[]) => {
+  const position = (path: readonly (string | number)[], what: 'key' | 'value' = 'value'): Position =>
+    positionAt(offsetOf(document.contents, path, what, pairOf))
+  const positionInText = (path: readonly (string | number)[]) => {
     const node: unknown = document.getIn(path, true)
-    const start = place(path)
-    return isScalar(node) ? textPlaces(node, text, start) : () => start
+    const start = position(path)
+    return isScalar(node) ? textPositions(node, text, start) : () => start
   }
   const faults = [...document.errors, ...document.warnings]
     .slice(0, MAX_FAULTS)
     .map((error) =>
-      makeFault('bad_yaml', placeAt(error.pos[0]), sentence(error.message), 'Correct the YAML.'),
+      makeFault('bad_yaml', positionAt(error.pos[0]), sentence(error.message), 'Correct the YAML.'),
     )
-  if (faults.length > 0) return { value: undefined, place, placeInText, faults }
+  if (faults.length > 0) return { value: undefined, position, positionInText, faults }
   const found = readValue(document)
   faults.push(
     ...found.faults.map(({ offset, message, remedy }) =>
-      makeFault('bad_yaml', placeAt(offset), message, remedy),
+      makeFault('bad_yaml', positionAt(offset), message, remedy),
     ),
   )
-  return { value: faults.length > 0 ? undefined : found.value, place, placeInText, faults }
+  return { value: faults.length > 0 ? undefined : found.value, position, positionInText, faults }
 }
 
 /** Marks that the lexer puts before values and documents, and that the text does not hold. */
@@ -107,23 +112,23 @@ function boundFault(text: string, firstLine: number): Fault | null {
   }
   if (depth <= MAX_DEPTH && parts <= MAX_PARTS) return null
   const before = text.slice(0, offset).split('\n')
-  const place = { line: firstLine + before.length - 1, column: before.at(-1)!.length + 1 }
+  const position = { line: firstLine + before.length - 1, column: before.at(-1)!.length + 1 }
   return depth > MAX_DEPTH
     ? makeFault(
         'bad_yaml',
-        place,
+        position,
         `The YAML is nested too deeply: more than ${MAX_DEPTH} brackets are open here.`,
         'Write the values with fewer brackets.',
       )
     : makeFault(
         'too_long',
-        place,
+        position,
         `The YAML has more than ${MAX_PARTS} parts (values, keys, marks and line ends) up to here.`,
         'Keep long lists in a data file.',
       )
 }
 
-function textPlaces(node: Scalar, whole: string, start: Place): (offset: number) => Place {
+function textPositions(node: Scalar, whole: string, start: Position): (offset: number) => Position {
   const value = String(node.value)
   const [from, to] = node.range ?? [0, 0]
   const written = whole.slice(from, to)
@@ -217,7 +222,7 @@ function offsetOf(
   const key = isNode(pair.key) ? (pair.key.range?.[0] ?? own) : own
   if (rest.length === 0 && what === 'key') return key
   if (!isNode(pair.value)) return key
-  // An empty value has no text of its own: its key is the better place.
+  // An empty value has no text of its own: its key is the better position.
   const empty = isScalar(pair.value) && pair.value.range?.[0] === pair.value.range?.[1]
   return empty ? key : offsetOf(pair.value, rest, what, pairOf)
 }

@@ -1,52 +1,50 @@
-/** The tags `table`, `chart`, `fact` and `sql`: their arguments checked, their Markdown made. */
+/** The tags of reports: `table`, `chart`, `fact`, `narrate` and `sql`. Each checks its arguments and gives Markdown. */
 import { CHART_TYPES, type Chart, type ChartType, chartPlaceholder, type Fact } from '@assay/model/insight'
 import type { Template } from '@assay/model/template'
 import { makeChart } from '../charts/spec.ts'
 import type { Expression } from '../language/expressions.ts'
-import { makeFault, type Place, TemplateFault } from '../language/fault.ts'
-import { suggest } from '../language/near.ts'
+import { OffsetFault } from '../language/fault.ts'
+import type { Tag } from '../language/interpreter.ts'
+import type { Statement } from '../language/statements.ts'
 import { escapeMarkdown, fenced, plainLine } from '../printing/escape.ts'
 import { formatCount, formatValue } from '../printing/format.ts'
 import { cutData, type Narration, narrationPlaceholder } from '../printing/narrative.ts'
 import { printText } from '../printing/print.ts'
 import { type Align, markdownTable, type TableOptions } from '../printing/tables.ts'
-import { isPlainObject, isRows, type Row, Safe, toCell } from '../values/rows.ts'
-import { FilterError } from './filters.ts'
-import type { Evaluate, OwnTag, TagArguments } from './liquid.ts'
+import { suggest } from '../values/near.ts'
+import { isRows } from '../values/rows.ts'
+import { isPlainObject, Markdown, type Row, toCell, ValueError } from '../values/value.ts'
 
-export interface Findings {
+/** What the tags of a text leave behind beside their Markdown. */
+export interface Collected {
   charts: Chart[]
   facts: Fact[]
   narrations: Narration[]
 }
 
+/** The options of a tag by name. */
 type Values = Map<string, unknown>
-type Steps<T> = Generator<unknown, T, unknown>
 
-function* valuesOf(args: TagArguments, evaluate: Evaluate): Steps<Values> {
-  const values: Values = new Map()
-  for (const { name, value } of args.named) {
-    values.set(name, yield* evaluate(value))
-  }
-  return values
+function optionsOf({ named }: Statement, valueOf: (expression: Expression) => unknown): Values {
+  return new Map(named.map(({ name, value }) => [name, valueOf(value)]))
 }
 
 function rowsOf(value: unknown, tag: string): Row[] {
   if (isRows(value) || (Array.isArray(value) && value.length === 0)) return value
-  throw new FilterError(`${tag} needs rows.`, 'Name an SQL block, or a list of an analysis such as X.points.')
+  throw new ValueError(`${tag} needs rows.`, 'Name an SQL block, or a list of an analysis such as X.points.')
 }
 
 function text(values: Values, name: string): string | null {
   const value = values.get(name) ?? null
   if (value === null || typeof value === 'string') return value
-  throw new FilterError(`${name} must be text.`, `Write ${name}: "...".`)
+  throw new ValueError(`${name} must be text.`, `Write ${name}: "...".`)
 }
 
 function texts(values: Values, name: string): string[] {
   const value = values.get(name) ?? null
   const list = value === null ? [] : Array.isArray(value) ? value : [value]
   if (list.every((item) => typeof item === 'string')) return list
-  throw new FilterError(`${name} must be a column or a list of columns.`, `Write ${name}: ["a", "b"].`)
+  throw new ValueError(`${name} must be a column or a list of columns.`, `Write ${name}: ["a", "b"].`)
 }
 
 /** Text for all, or a map by column. */
@@ -57,7 +55,7 @@ function byColumn(values: Values, name: string): Record<string, string> {
   if (isPlainObject(value) && Object.values(value).every((item) => typeof item === 'string')) {
     return value as Record<string, string>
   }
-  throw new FilterError(`${name} must be text or a map by column.`, `Write ${name}: { column: "..." }.`)
+  throw new ValueError(`${name} must be text or a map by column.`, `Write ${name}: { column: "..." }.`)
 }
 
 function tableOptions(values: Values): TableOptions {
@@ -65,7 +63,7 @@ function tableOptions(values: Values): TableOptions {
   const limit = values.get('limit') ?? null
   if (limit !== null) {
     if (typeof limit !== 'number' || !Number.isInteger(limit) || limit < 1) {
-      throw new FilterError('limit must be a whole number from 1.', 'Write limit: 10.')
+      throw new ValueError('limit must be a whole number from 1.', 'Write limit: 10.')
     }
     options.limit = limit
   }
@@ -80,7 +78,7 @@ function tableOptions(values: Values): TableOptions {
   for (const align of Object.values(aligns)) {
     const known = ['left', 'right', 'center']
     if (!known.includes(align)) {
-      throw new FilterError(`align cannot be ${JSON.stringify(align)}.`, suggest(align, known))
+      throw new ValueError(`align cannot be ${JSON.stringify(align)}.`, suggest(align, known))
     }
   }
   options.align = aligns as Record<string, Align>
@@ -90,84 +88,67 @@ function tableOptions(values: Values): TableOptions {
 /** Tables and charts stand between empty lines, wherever the tag is written. */
 const standalone = (markdown: string): string => `\n\n${markdown}\n\n`
 
-const table: OwnTag = {
-  plain: 1,
-  *render(args, evaluate) {
-    const rows = rowsOf(yield* evaluate(args.plain[0]!), 'table')
-    return standalone(markdownTable(rows, tableOptions(yield* valuesOf(args, evaluate))))
-  },
+const table: Tag = (statement, valueOf) => {
+  const rows = rowsOf(valueOf(statement.expressions[0]!), 'table')
+  return standalone(markdownTable(rows, tableOptions(optionsOf(statement, valueOf))))
 }
 
-function chartTag(findings: Findings): OwnTag {
-  return {
-    plain: 1,
-    *render(args, evaluate) {
-      const rows = rowsOf(yield* evaluate(args.plain[0]!), 'chart')
-      const values = yield* valuesOf(args, evaluate)
-      const type = text(values, 'type') ?? 'line'
-      if (!CHART_TYPES.includes(type as ChartType)) {
-        throw new FilterError(
-          `There is no chart of type ${JSON.stringify(type)}.`,
-          suggest(type, CHART_TYPES),
-        )
-      }
-      const x = text(values, 'x')
-      const y = texts(values, 'y')
-      if (x === null) throw new FilterError('A chart needs x.', 'Write x: "column".')
-      if (y.length === 0 && type !== 'histogram')
-        throw new FilterError('A chart needs y.', 'Write y: "column".')
-      if (y.length > 0 && type === 'histogram') {
-        throw new FilterError('A histogram counts the rows by x.', 'Remove y.')
-      }
-      const series = text(values, 'series')
-      if (y.length > 1 && (series !== null || type === 'pie')) {
-        throw new FilterError(`y may only name one column here.`, 'Remove the others.')
-      }
-      const title = plainLine(text(values, 'title') ?? '')
-      const id = `chart-${findings.charts.length + 1}`
-      findings.charts.push(makeChart(id, rows, { type: type as ChartType, x, y, series, title }))
-      return standalone(chartPlaceholder(id))
-    },
+function chartTag(charts: Chart[]): Tag {
+  return (statement, valueOf) => {
+    const rows = rowsOf(valueOf(statement.expressions[0]!), 'chart')
+    const values = optionsOf(statement, valueOf)
+    const type = text(values, 'type') ?? 'line'
+    if (!CHART_TYPES.includes(type as ChartType)) {
+      throw new ValueError(`There is no chart of type ${JSON.stringify(type)}.`, suggest(type, CHART_TYPES))
+    }
+    const x = text(values, 'x')
+    const y = texts(values, 'y')
+    if (x === null) throw new ValueError('A chart needs x.', 'Write x: "column".')
+    if (y.length === 0 && type !== 'histogram') {
+      throw new ValueError('A chart needs y.', 'Write y: "column".')
+    }
+    if (y.length > 0 && type === 'histogram') {
+      throw new ValueError('A histogram counts the rows by x.', 'Remove y.')
+    }
+    const series = text(values, 'series')
+    if (y.length > 1 && (series !== null || type === 'pie')) {
+      throw new ValueError(`y may only name one column here.`, 'Remove the others.')
+    }
+    const title = plainLine(text(values, 'title') ?? '')
+    const id = `chart-${charts.length + 1}`
+    charts.push(makeChart(id, rows, { type: type as ChartType, x, y, series, title }))
+    return standalone(chartPlaceholder(id))
   }
 }
 
-function factTag(findings: Findings): OwnTag {
-  return {
-    plain: 2,
-    *render(args, evaluate) {
-      const [first, second] = args.plain
-      const operand = first!.operands[0]!
-      const name = operand.kind === 'path' ? operand.root : String((operand as { value: unknown }).value)
-      if (findings.facts.some((fact) => fact.name === name)) {
-        throw new FilterError(`The fact "${name}" is recorded twice.`, 'Give each its own name.')
-      }
-      const value = yield* evaluate(second!)
-      const code = text(yield* valuesOf(args, evaluate), 'fmt')
-      const cell = toCell(value)
-      const shown = code === null ? printText(value) : formatValue(cell, code)
-      findings.facts.push({ name, value: cell, text: shown })
-      return value instanceof Safe ? shown : escapeMarkdown(shown)
-    },
+function factTag(facts: Fact[]): Tag {
+  return (statement, valueOf) => {
+    const name = statement.target!
+    if (facts.some((fact) => fact.name === name)) {
+      throw new ValueError(`The fact "${name}" is recorded twice.`, 'Give each its own name.')
+    }
+    const value = valueOf(statement.expressions[0]!)
+    const code = text(optionsOf(statement, valueOf), 'fmt')
+    const cell = toCell(value)
+    const shown = code === null ? printText(value) : formatValue(cell, code)
+    facts.push({ name, value: cell, text: shown })
+    return value instanceof Markdown ? shown : escapeMarkdown(shown)
   }
 }
 
-function sqlTag(template: Template): OwnTag {
-  return {
-    plain: 1,
-    // oxlint-disable-next-line require-yield -- a tag without values still has the shape of the others
-    *render(args, _evaluate, place: Place) {
-      const operand = args.plain[0]?.operands[0]
-      const name = operand?.kind === 'path' ? operand.root : ''
-      const block = template.blocks.find((candidate) => candidate.kind === 'sql' && candidate.name === name)
-      if (block?.kind === 'sql') return standalone(fenced(block.sql, 'sql'))
-      const known = template.blocks.filter(({ kind }) => kind === 'sql').map((known) => known.name)
-      const message = `There is no SQL block ${JSON.stringify(name)}.`
-      throw new TemplateFault(makeFault('unknown_block', place, message, suggest(name, known)))
-    },
+function sqlTag(template: Template): Tag {
+  return ({ target, begin }) => {
+    const name = target!
+    const blocks = template.blocks.filter(({ kind }) => kind === 'sql')
+    const block = blocks.find((candidate) => candidate.name === name)
+    if (block?.kind === 'sql') return standalone(fenced(block.sql, 'sql'))
+    const known = blocks.map((candidate) => candidate.name)
+    const message = `There is no SQL block ${JSON.stringify(name)}.`
+    throw new OffsetFault(message, begin, suggest(name, known), 'unknown_block')
   }
 }
 
-/** The names of the blocks that an expression tells of: `a`, `a.points`, `[a, b]`. */
+/** The names of the blocks in an expression: `a`, `a.points`, `[a, b]`. */
 function blocksOf({ operands }: Expression): string[] {
   return operands.flatMap((operand) => {
     if (operand.kind === 'path') return [operand.root]
@@ -175,24 +156,22 @@ function blocksOf({ operands }: Expression): string[] {
   })
 }
 
-function narrateTag(findings: Findings): OwnTag {
-  return {
-    plain: 1,
-    *render(args, evaluate) {
-      const expression = args.plain[0]!
-      const blocks = blocksOf(expression)
-      const value = yield* evaluate(expression)
-      const ask = text(yield* valuesOf(args, evaluate), 'ask')
-      if (ask === null || ask.trim() === '')
-        throw new FilterError('narrate needs a question.', 'Write ask: "...".')
-      const parts = expression.operands[0]?.kind === 'list' ? (value as unknown[]) : [value]
-      const names = parts.map((_, index) => blocks[index] ?? `part ${index + 1}`)
-      const data = Object.fromEntries(parts.map((part, index) => [names[index]!, cutData(toCell(part))]))
-      const summary = parts.map((part, index) => summaryOf(names[index]!, part)).join(' ')
-      const id = String(findings.narrations.length + 1)
-      findings.narrations.push({ id, blocks: names, ask, data, summary })
-      return standalone(narrationPlaceholder(id))
-    },
+function narrateTag(narrations: Narration[]): Tag {
+  return (statement, valueOf) => {
+    const expression = statement.expressions[0]!
+    const blocks = blocksOf(expression)
+    const value = valueOf(expression)
+    const ask = text(optionsOf(statement, valueOf), 'ask')
+    if (ask === null || ask.trim() === '') {
+      throw new ValueError('narrate needs a question.', 'Write ask: "...".')
+    }
+    const parts = expression.operands[0]?.kind === 'list' ? (value as unknown[]) : [value]
+    const names = parts.map((_, index) => blocks[index] ?? `part ${index + 1}`)
+    const data = Object.fromEntries(parts.map((part, index) => [names[index]!, cutData(toCell(part))]))
+    const summary = parts.map((part, index) => summaryOf(names[index]!, part)).join(' ')
+    const id = String(narrations.length + 1)
+    narrations.push({ id, blocks: names, ask, data, summary })
+    return standalone(narrationPlaceholder(id))
   }
 }
 
@@ -203,12 +182,12 @@ function summaryOf(name: string, value: unknown): string {
   return `${name}: ${printText(value)}`
 }
 
-export function ownTags(template: Template, findings: Findings): Record<string, OwnTag> {
+export function templateTags(template: Template, collected: Collected): Record<string, Tag> {
   return {
     table,
-    chart: chartTag(findings),
-    fact: factTag(findings),
-    narrate: narrateTag(findings),
+    chart: chartTag(collected.charts),
+    fact: factTag(collected.facts),
+    narrate: narrateTag(collected.narrations),
     sql: sqlTag(template),
   }
 }

@@ -1,7 +1,7 @@
 /** Sums and means that do not depend on the order of their terms: exact for decimals, correctly rounded for doubles. */
 import { exactSum } from '../numeric/sum.ts'
 import { add, compare, type Decimal, toDecimal, toNumber, toText } from './decimal.ts'
-import { Exact } from './rows.ts'
+import { Exact } from './value.ts'
 
 export type Numeric = number | Exact
 

@@ -1,85 +1,9 @@
 /**
- * What Liquid sees of tables and outcomes: arrays of plain row objects. A table's array bears `size` (all rows, also those
- * that were not kept), `columns` and `truncated` as properties of its own, because liquidjs only shows own properties.
+ * What templates see of tables and outcomes: arrays of plain row objects. A table's array has `size` (all rows, also those
+ * that were not kept), `columns` and `truncated` as properties of its own.
  */
 import type { Cell, Column, ColumnType, Outcome, Table } from '@assay/model/insight'
-import { compare, toDecimal } from './decimal.ts'
-
-/** A decimal, or an integer beyond 2^53: prints its digits and compares exactly (liquidjs asks equals, gt, ...). */
-export class Exact {
-  readonly #text: string
-
-  constructor(text: string) {
-    this.#text = text
-  }
-
-  #order(other: unknown): number {
-    const [left, right] = [
-      toDecimal(this.#text),
-      toDecimal(other instanceof Exact ? other.toString() : other),
-    ]
-    return left && right ? compare(left, right) : Number.NaN
-  }
-  equals(other: unknown): boolean {
-    return this.#order(other) === 0
-  }
-  gt(other: unknown): boolean {
-    return this.#order(other) > 0
-  }
-  geq(other: unknown): boolean {
-    return this.#order(other) >= 0
-  }
-  lt(other: unknown): boolean {
-    return this.#order(other) < 0
-  }
-  leq(other: unknown): boolean {
-    return this.#order(other) <= 0
-  }
-  toString(): string {
-    return this.#text
-  }
-  toJSON(): string {
-    return this.#text
-  }
-  valueOf(): number {
-    return Number(this.#text)
-  }
-}
-
-/** Text that is Markdown already: it is printed as it is, and for all else it is text. */
-export class Safe {
-  readonly #text: string
-
-  constructor(text: string) {
-    this.#text = text
-  }
-  get size(): number {
-    return this.#text.length
-  }
-  indexOf(part: unknown): number {
-    return this.#text.indexOf(String(part))
-  }
-  equals(other: unknown): boolean {
-    return this.#text === String(other)
-  }
-  gt(other: unknown): boolean {
-    return this.#text > String(other)
-  }
-  geq(other: unknown): boolean {
-    return this.#text >= String(other)
-  }
-  lt(other: unknown): boolean {
-    return this.#text < String(other)
-  }
-  leq(other: unknown): boolean {
-    return this.#text <= String(other)
-  }
-  toString(): string {
-    return this.#text
-  }
-}
-
-export type Row = Record<string, unknown>
+import { Exact, isPlainObject, type Row } from './value.ts'
 
 export interface RowsInfo {
   /** The block that the rows came from; null where that is unknown. */
@@ -97,12 +21,7 @@ export function isRows(value: unknown): value is Row[] {
   return infoOfRows.has(value) || (value.length > 0 && value.every(isPlainObject))
 }
 
-export function isPlainObject(value: unknown): value is Row {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
-  return !(value instanceof Exact || value instanceof Safe)
-}
-
-/** What is known of rows; found from the rows themselves where they passed through a filter. */
+/** The columns, the block and the count of rows. Rows that a filter made are described from their own values. */
 export function rowsInfo(rows: Row[]): RowsInfo {
   const own = infoOfRows.get(rows)
   if (own) return own
@@ -151,20 +70,20 @@ function cellReader(column: Column, rows: Cell[][], index: number): (cell: Cell)
 
 const isMidnight = (cell: Cell): boolean => cell === null || (typeof cell === 'string' && MIDNIGHT.test(cell))
 
-/** An outcome for Liquid: lists of objects become rows, everything else stays. */
+/** An outcome as templates see it: lists of objects become rows, everything else stays. */
 export function outcomeObject(block: string, outcome: Outcome): Row {
-  return forLiquid(outcome, block) as Row
+  return withRows(outcome, block) as Row
 }
 
-function forLiquid(value: unknown, block: string): unknown {
+function withRows(value: unknown, block: string): unknown {
   if (Array.isArray(value)) {
-    const items = value.map((item) => forLiquid(item, block))
+    const items = value.map((item) => withRows(item, block))
     if (items.length > 0 && !items.every(isPlainObject)) return items
     const rows = daysWhereMidnight(items as Row[])
     return describe(rows, { block, columns: rowsInfo(rows).columns, total: rows.length })
   }
   if (!isPlainObject(value)) return value ?? null
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, forLiquid(item, block)]))
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withRows(item, block)]))
 }
 
 function daysWhereMidnight(rows: Row[]): Row[] {
@@ -190,15 +109,4 @@ function typeOf(values: unknown[]): ColumnType {
   if (all((value) => typeof value === 'string' && /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}/.test(value)))
     return 'timestamp'
   return all((value) => typeof value === 'string') ? 'text' : 'other'
-}
-
-/** Back to what JSON carries. */
-export function toCell(value: unknown): Cell {
-  if (value instanceof Exact || value instanceof Safe) return value.toString()
-  if (Array.isArray(value)) return value.map(toCell)
-  if (isPlainObject(value)) {
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, toCell(item)]))
-  }
-  if (typeof value === 'bigint') return value.toString()
-  return (value ?? null) as Cell
 }

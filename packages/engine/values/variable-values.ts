@@ -3,9 +3,9 @@
  * Integers beyond 2^53 stay text; dates and timestamps become ISO text; a period is vetted but stays text until the run.
  */
 import type { Variable, VariableType } from '@assay/model/template'
-import { suggest } from '../language/near.ts'
 import { isDay } from './calendar.ts'
 import { vetPath } from './file-path.ts'
+import { suggest } from './near.ts'
 import { MAX_PATTERN_INPUT, MAX_STEPS, type PatternWork } from './pattern.ts'
 import { isPeriod, PERIOD_HELP } from './period.ts'
 

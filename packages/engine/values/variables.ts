@@ -1,7 +1,7 @@
 /** Checks what a job is given against what its template declares, and converts it. All faults come at once. */
 import type { FieldError } from '@assay/model/errors'
 import type { Variable } from '@assay/model/template'
-import { suggest } from '../language/near.ts'
+import { suggest } from './near.ts'
 import { PatternWork } from './pattern.ts'
 import { convertValue } from './variable-values.ts'
 

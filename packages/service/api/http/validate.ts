@@ -5,7 +5,7 @@
  * faults here, so that no part behind has to think of them.
  */
 
-import { nearest } from '@assay/engine/language/near'
+import { nearest } from '@assay/engine/values/near'
 import { AppError, type FieldError } from '@assay/model/errors'
 import { isUuid } from '@assay/model/ids'
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'

@@ -1,0 +1,28 @@
+/** Bounds what one rendering makes and how long it takes. */
+import { ValueError } from '../values/value.ts'
+
+/** Characters and items that filters, ranges and the output make together. */
+const MAX_SPENT = 50_000_000
+const MAX_MS = 60_000
+/** The clock is asked once in so many statements. */
+const STATEMENTS_A_LOOK = 64
+
+const REMEDY = 'Loop over less, or aggregate in SQL.'
+
+export class Budget {
+  #left = MAX_SPENT
+  #statements = 0
+  readonly #deadline = performance.now() + MAX_MS
+
+  /** Throws ValueError if the sum exceeds the bound. */
+  spend(count: number): void {
+    if (count > 0) this.#left -= count
+    if (this.#left < 0) throw new ValueError('Rendering stopped: memory limit exceeded.', REMEDY)
+  }
+
+  /** Called for each statement. Throws ValueError after a minute. */
+  tick(): void {
+    if (++this.#statements % STATEMENTS_A_LOOK > 0 || performance.now() < this.#deadline) return
+    throw new ValueError('Rendering stopped: time limit exceeded.', REMEDY)
+  }
+}

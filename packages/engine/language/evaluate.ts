@@ -1,0 +1,134 @@
+/** Evaluates expressions: paths, ranges, lists and maps, operators, filters. */
+import { Exact, Markdown, ValueError } from '../values/value.ts'
+import type { Budget } from './budget.ts'
+import { COMPARISONS, type Expression, type FilterCall, type Operand, type Path } from './expressions.ts'
+import { OffsetFault } from './fault.ts'
+import { filterNamed } from './filters/catalog.ts'
+import { compare, isTruthy, property } from './operations.ts'
+
+export interface Context {
+  /** The value of a name; undefined if there is none. */
+  lookup(name: string): unknown
+  budget: Budget
+}
+
+/** Throws OffsetFault. `empty` and `blank` by themselves are empty text. */
+export function evaluate(expression: Expression, context: Context): unknown {
+  const values = expression.operands.map((operand) => evaluateOperand(operand, context))
+  let value = expression.operators.length > 0 ? combine(expression.operators, values) : values[0]
+  if (typeof value === 'symbol') value = ''
+  for (const filter of expression.filters) value = applyFilter(filter, value, context)
+  return value
+}
+
+/** Runs what may throw ValueError or run out of room; its fault stands at the offset. */
+export function at<T>(offset: number, run: () => T): T {
+  try {
+    return run()
+  } catch (error) {
+    if (error instanceof ValueError) {
+      throw new OffsetFault(error.message, offset, error.remedy || 'Correct the template.', 'render_failed')
+    }
+    if (!(error instanceof RangeError)) throw error
+    throw new OffsetFault(`Rendering stopped: ${error.message}.`, offset, 'Compute less.', 'render_failed')
+  }
+}
+
+export function evaluateOperand(operand: Operand, context: Context): unknown {
+  switch (operand.kind) {
+    case 'literal':
+      return operand.value
+    case 'path':
+      return evaluatePath(operand, context)
+    case 'range': {
+      const low = bound(evaluateOperand(operand.low, context))
+      const high = bound(evaluateOperand(operand.high, context))
+      at(operand.begin, () => context.budget.spend(high - low + 1))
+      const count = Math.max(0, Math.floor(high - low + 1))
+      return Array.from({ length: Number.isNaN(count) ? 0 : count }, (_, index) => low + index)
+    }
+    case 'list':
+      return operand.items.map((item) => evaluate(item, context))
+    case 'map':
+      return Object.fromEntries(operand.entries.map(({ name, value }) => [name, evaluate(value, context)]))
+  }
+}
+
+/** A bound of a range as a number: null is 0, text that is no number is NaN. */
+function bound(value: unknown): number {
+  if (value instanceof Exact || value instanceof Markdown) return Number(value.toString())
+  return value !== null && (typeof value === 'object' || typeof value === 'symbol')
+    ? Number.NaN
+    : Number(value)
+}
+
+function evaluatePath(path: Path, context: Context): unknown {
+  const names = [path.root]
+  let value = context.lookup(path.root)
+  for (const step of path.steps) {
+    if (value === undefined) break
+    const key = step.kind === 'literal' ? step.value : evaluateOperand(step, context)
+    names.push(String(key))
+    value = property(value, key instanceof Exact || key instanceof Markdown ? key.toString() : key)
+  }
+  if (value !== undefined) return value
+  throw new OffsetFault(
+    `There is no ${JSON.stringify(names.join('.'))}.`,
+    path.begin,
+    'Check the name: prose sees vars, run and the blocks of the template.',
+    'unknown_name',
+  )
+}
+
+/**
+ * Comparisons bind tightest, then `not`, then `and` and `or`. Operators of one rank are taken from the right. All
+ * operands have been evaluated: an unknown name is a fault on either side of `or`.
+ */
+function combine(operators: readonly string[], values: unknown[]): unknown {
+  const clauses: unknown[] = []
+  const joiners: string[] = []
+  let next = 0
+  for (let index = 0; index < values.length; index++) {
+    let negations = 0
+    for (; operators[next] === 'not'; next++) negations++
+    const [first, operator] = [index, next]
+    for (; COMPARISONS.has(operators[next]!); next++) index++
+    let value = values[index]
+    for (let left = index - 1; left >= first; left--) {
+      value = compare(operators[operator + left - first]!, values[left], value)
+    }
+    for (; negations > 0; negations--) value = !isTruthy(value)
+    clauses.push(value)
+    if (next < operators.length) joiners.push(operators[next++]!)
+  }
+  return clauses.reduceRight((right, left, index) =>
+    joiners[index] === 'and' ? isTruthy(left) && isTruthy(right) : isTruthy(left) || isTruthy(right),
+  )
+}
+
+function applyFilter(call: FilterCall, value: unknown, context: Context): unknown {
+  const args: unknown[] = []
+  const named = new Map<string, unknown>()
+  for (const arg of call.args) {
+    const given = evaluateOperand(arg.value, context)
+    const usable = typeof given === 'symbol' ? '' : given
+    if (arg.name === null) args.push(usable)
+    else named.set(arg.name, usable)
+  }
+  const filter = filterNamed(call.name)
+  if (!filter) {
+    const message = `There is no filter ${JSON.stringify(call.name)}.`
+    throw new OffsetFault(message, call.begin, 'Check its name.', 'unknown_filter')
+  }
+  return at(call.begin, () => {
+    const result = filter(value, args, { named, budget: context.budget }) ?? null
+    context.budget.spend(sizeOf(result))
+    return result
+  })
+}
+
+/** What a value weighs: its characters or its items. */
+function sizeOf(value: unknown): number {
+  if (typeof value === 'string' || Array.isArray(value)) return value.length
+  return value instanceof Exact || value instanceof Markdown ? value.toString().length : 0
+}

@@ -1,0 +1,245 @@
+/** Runs the statements of a text over named values and gives what they print. */
+import type { Fault } from '@assay/model/template'
+import { Markdown, ValueError } from '../values/value.ts'
+import { Budget } from './budget.ts'
+import { at, type Context, evaluate, evaluateOperand } from './evaluate.ts'
+import type { Expression } from './expressions.ts'
+import { makeFault, OffsetFault, TemplateFault } from './fault.ts'
+import { areEqual, isTruthy, itemsOf } from './operations.ts'
+import { type Piece, type Prose, readProse, type Statement } from './statements.ts'
+
+/** A tag of the template beside those of Liquid: gives what it prints. Throws ValueError. */
+export type Tag = (statement: Statement, valueOf: (expression: Expression) => unknown) => string
+
+export interface InterpreterOptions {
+  /** What every text and partial sees. */
+  globals: Record<string, unknown>
+  /** The text that `{{ }}` prints for a value. */
+  print: (value: unknown) => string
+  tags?: Record<string, Tag>
+  partials?: Record<string, string>
+  /** Called with the length of each text that is printed; throws to stop. */
+  onPrint?: (length: number) => void
+}
+
+/** What belongs to one run of the body or of a partial. */
+interface Frame {
+  partial: string | null
+  prose: Prose
+  depth: number
+  /** What `assign`, `capture` and the arguments of `render` have set. */
+  names: Map<string, unknown>
+  /** The names of the loops around, innermost last. */
+  loops: Map<string, unknown>[]
+  /** Set by `break` and `continue` until the loop around has seen it. */
+  leaving: 'break' | 'continue' | null
+  context: Context
+}
+
+/** Of partials inside each other. */
+const MAX_DEPTH = 20
+/** Of tags inside each other, through all partials. */
+const MAX_LEVELS = 500
+
+export class Interpreter {
+  readonly #options: InterpreterOptions
+  readonly #budget = new Budget()
+  readonly #partials = new Map<string, Prose>()
+  #printed = ''
+  #levels = 0
+
+  constructor(options: InterpreterOptions) {
+    this.#options = options
+  }
+
+  /** Throws TemplateFault. */
+  render(text: string): string {
+    this.#printed = ''
+    this.#levels = 0
+    this.#run(readProse(text), null, new Map(), 0)
+    return this.#printed
+  }
+
+  /** Whether an expression over the globals holds. Throws OffsetFault. */
+  test(expression: Expression): boolean {
+    return isTruthy(evaluate(expression, this.#contextOf(new Map(), [])))
+  }
+
+  #contextOf(names: Map<string, unknown>, loops: Map<string, unknown>[]): Context {
+    const { globals } = this.#options
+    const lookup = (name: string): unknown => {
+      for (let index = loops.length - 1; index >= 0; index--) {
+        if (loops[index]!.has(name)) return loops[index]!.get(name)
+      }
+      if (names.has(name)) return names.get(name)
+      return Object.hasOwn(globals, name) ? (globals[name] ?? null) : undefined
+    }
+    return { lookup, budget: this.#budget }
+  }
+
+  #run(prose: Prose, partial: string | null, names: Map<string, unknown>, depth: number): void {
+    if (prose.faults.length > 0) throw new TemplateFault(prose.faults[0]!)
+    const loops: Map<string, unknown>[] = []
+    const context = this.#contextOf(names, loops)
+    const frame: Frame = { partial, prose, depth, names, loops, leaving: null, context }
+    try {
+      this.#pieces(prose.pieces, frame)
+    } catch (error) {
+      throw error instanceof OffsetFault ? new TemplateFault(faultIn(frame, error)) : error
+    }
+  }
+
+  #pieces(pieces: Piece[], frame: Frame): void {
+    this.#levels += 1
+    for (const piece of pieces) {
+      if (typeof piece === 'string') this.#write(piece)
+      else this.#statement(piece, frame)
+      if (frame.leaving !== null) break
+    }
+    this.#levels -= 1
+  }
+
+  #write(text: string): void {
+    this.#budget.spend(text.length)
+    this.#options.onPrint?.(text.length)
+    this.#printed += text
+  }
+
+  #statement(statement: Statement, frame: Frame): void {
+    const { tag, begin, expressions, binds } = statement
+    at(begin, () => this.#budget.tick())
+    if (this.#levels > MAX_LEVELS) {
+      const message = `Tags are nested deeper than ${MAX_LEVELS} levels through the partials.`
+      throw new OffsetFault(message, begin, 'Render fewer partials inside tags.', 'too_deep')
+    }
+    switch (tag) {
+      case 'output':
+      case 'echo': {
+        const value = evaluate(expressions[0]!, frame.context)
+        const text = at(begin, () => this.#options.print(value))
+        return at(begin, () => this.#write(text))
+      }
+      case 'assign':
+        frame.names.set(binds!, evaluate(expressions[0]!, frame.context))
+        return
+      case 'capture':
+        return this.#capture(statement, frame)
+      case 'if':
+      case 'unless':
+        return this.#condition(statement, frame)
+      case 'case':
+        return this.#case(statement, frame)
+      case 'for':
+        return this.#loop(statement, frame)
+      case 'break':
+      case 'continue':
+        frame.leaving = tag
+        return
+      case 'render':
+        return this.#partial(statement, frame)
+      default:
+        return this.#tag(statement, frame)
+    }
+  }
+
+  /** What was captured is Markdown already: printing it must not escape it again. */
+  #capture({ sections, binds }: Statement, frame: Frame): void {
+    const around = this.#printed
+    this.#printed = ''
+    this.#pieces(sections[0]!.pieces, frame)
+    frame.names.set(binds!, new Markdown(this.#printed))
+    this.#printed = around
+  }
+
+  #condition({ sections }: Statement, frame: Frame): void {
+    for (const { head, pieces } of sections) {
+      const holds = head.tag === 'else' || isTruthy(evaluate(head.expressions[0]!, frame.context))
+      if (holds !== (head.tag === 'unless')) return this.#pieces(pieces, frame)
+    }
+  }
+
+  /** Every `when` that holds is rendered; `else` if none does. What stands before the first `when` is not printed. */
+  #case({ expressions, sections }: Statement, frame: Frame): void {
+    const value = evaluate(expressions[0]!, frame.context)
+    let found = false
+    for (const { head, pieces } of sections.slice(1)) {
+      const holds: boolean =
+        head.tag === 'else'
+          ? !found
+          : head.expressions.some((one) => areEqual(value, evaluateOperand(one.operands[0]!, frame.context)))
+      if (holds) this.#pieces(pieces, frame)
+      found ||= holds
+    }
+  }
+
+  #loop(statement: Statement, frame: Frame): void {
+    const { expressions, sections, binds } = statement
+    const all = itemsOf(evaluate(expressions[0]!, frame.context))
+    if (all.length === 0) {
+      if (sections[1]) this.#pieces(sections[1].pieces, frame)
+      return
+    }
+    const items = this.#chosen(all, statement, frame)
+    const names = new Map<string, unknown>()
+    frame.loops.push(names)
+    for (const [index, item] of items.entries()) {
+      names.set(binds!, item ?? null)
+      names.set('forloop', loopState(index, items.length))
+      this.#pieces(sections[0]!.pieces, frame)
+      const { leaving } = frame
+      frame.leaving = null
+      if (leaving === 'break') break
+    }
+    frame.loops.pop()
+  }
+
+  /** `offset` first, then `limit`, then `reversed`, in whatever order they are written. */
+  #chosen(items: unknown[], { named }: Statement, frame: Frame): unknown[] {
+    const options = new Map(named.map(({ name, value }) => [name, evaluate(value, frame.context)]))
+    const offset = options.has('offset') ? items.slice(Number(options.get('offset') ?? 0)) : items
+    const limited = options.has('limit') ? offset.slice(0, Number(options.get('limit') ?? 0)) : offset
+    return options.has('reversed') ? limited.toReversed() : limited
+  }
+
+  /** The partial sees its arguments and the globals, nothing of the text around it. */
+  #partial({ begin, named, target }: Statement, frame: Frame): void {
+    const { partials = {} } = this.#options
+    const name = target!
+    at(begin, () => {
+      if (!Object.hasOwn(partials, name)) {
+        throw new ValueError(`There is no partial ${JSON.stringify(name)}.`, 'Correct the name.')
+      }
+      if (frame.depth < MAX_DEPTH) return
+      throw new ValueError('Partials render each other without end.', 'Break the circle.')
+    })
+    const prose = this.#partials.get(name) ?? readProse(partials[name]!, name)
+    this.#partials.set(name, prose)
+    const names = new Map(named.map(({ name: key, value }) => [key, evaluate(value, frame.context)]))
+    this.#run(prose, name, names, frame.depth + 1)
+  }
+
+  #tag(statement: Statement, frame: Frame): void {
+    const { tag, begin } = statement
+    const { tags = {} } = this.#options
+    if (!Object.hasOwn(tags, tag)) {
+      throw new OffsetFault(`There is no tag ${JSON.stringify(tag)} here.`, begin, 'Use it in the body.')
+    }
+    at(begin, () => this.#write(tags[tag]!(statement, (expression) => evaluate(expression, frame.context))))
+  }
+}
+
+function faultIn({ prose, partial }: Frame, { code, offset, message, remedy }: OffsetFault): Fault {
+  return makeFault(code, prose.positionOf(offset), message, remedy, { partial })
+}
+
+function loopState(index: number, length: number): Record<string, unknown> {
+  return {
+    index: index + 1,
+    index0: index,
+    rindex: length - index,
+    rindex0: length - index - 1,
+    first: index === 0,
+    last: index === length - 1,
+    length,
+  }
+}

@@ -1,0 +1,56 @@
+/** The values of templates beside those of JSON: exact numbers and Markdown. And the error of a value that cannot be used. */
+import type { Cell } from '@assay/model/insight'
+
+/** A value that a filter, a tag or a format cannot use. `remedy` says what to write instead. */
+export class ValueError extends Error {
+  readonly remedy: string
+
+  constructor(message: string, remedy: string) {
+    super(message)
+    this.remedy = remedy
+  }
+}
+
+/** A decimal, or an integer beyond 2^53. It prints its digits and is compared by them. */
+export class Exact {
+  readonly #text: string
+
+  constructor(text: string) {
+    this.#text = text
+  }
+  toString(): string {
+    return this.#text
+  }
+  toJSON(): string {
+    return this.#text
+  }
+}
+
+/** Text that is Markdown already: it is printed without escaping. Everywhere else it is text. */
+export class Markdown {
+  readonly #text: string
+
+  constructor(text: string) {
+    this.#text = text
+  }
+  toString(): string {
+    return this.#text
+  }
+}
+
+export type Row = Record<string, unknown>
+
+export function isPlainObject(value: unknown): value is Row {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  return !(value instanceof Exact || value instanceof Markdown)
+}
+
+/** The value as JSON carries it: exact numbers and Markdown become text. */
+export function toCell(value: unknown): Cell {
+  if (value instanceof Exact || value instanceof Markdown) return value.toString()
+  if (Array.isArray(value)) return value.map(toCell)
+  if (isPlainObject(value)) {
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, toCell(item)]))
+  }
+  return typeof value === 'bigint' ? value.toString() : ((value ?? null) as Cell)
+}
