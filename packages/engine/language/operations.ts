@@ -15,7 +15,7 @@ export function property(value: unknown, key: unknown): unknown {
     return key === 'size' ? Array.from(String(value)).length : undefined
   }
   if (Array.isArray(value)) return itemOf(value, key)
-  if (!isPlainObject(value) || key === null || typeof key === 'object') return undefined
+  if (!isPlainObject(value) || !isScalar(key)) return undefined
   const name = String(key)
   if (Object.hasOwn(value, name)) return value[name] ?? null
   return name === 'size' ? Object.keys(value).length : undefined

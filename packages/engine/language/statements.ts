@@ -75,7 +75,11 @@ const KNOWN: readonly string[] = [
   ...Object.keys(TAGS),
   ...Object.keys(DIVIDERS),
   ...Object.keys(TAGS).flatMap((name) => (TAGS[name]!.dividers ? [`end${name}`] : [])),
-  ...['comment', 'endcomment', 'raw', 'endraw', '#'],
+  'comment',
+  'endcomment',
+  'raw',
+  'endraw',
+  '#',
 ]
 
 /** The options of the tags that take some. */

@@ -15,15 +15,15 @@ function joining(name: string, join: (text: string, other: string) => string): F
   }
 }
 
-/** `characters`: those to remove; white space if empty. */
-function stripped(text: string, characters: string, left: boolean, right: boolean): string {
-  if (characters === '') return left && right ? text.trim() : left ? text.trimStart() : text.trimEnd()
-  const removed = new Set(characters)
+/** Removes the characters at the ends of the text; white space if none are given. */
+function stripped(text: string, characters: string, side: 'left' | 'right' | 'both'): string {
+  const isRemoved = (letter: string): boolean =>
+    characters === '' ? letter.trim() === '' : characters.includes(letter)
   const letters = Array.from(text)
-  let [begin, end] = [0, letters.length]
-  while (left && begin < end && removed.has(letters[begin]!)) begin++
-  while (right && end > begin && removed.has(letters[end - 1]!)) end--
-  return letters.slice(begin, end).join('')
+  const kept = (letter: string): boolean => !isRemoved(letter)
+  const begin = side === 'right' ? 0 : letters.findIndex(kept)
+  const end = side === 'left' ? letters.length : letters.findLastIndex(kept) + 1
+  return begin < 0 ? '' : letters.slice(begin, end).join('')
 }
 
 const replace: Filter = (value, [from, to], { budget }) => {
@@ -66,9 +66,9 @@ export const TEXT_FILTERS: Record<string, Filter> = {
   upcase: ofText((text) => text.toUpperCase()),
   downcase: ofText((text) => text.toLowerCase()),
   capitalize: ofText((text) => text.charAt(0).toUpperCase() + text.slice(1).toLowerCase()),
-  strip: ofText((text, characters) => stripped(text, characters, true, true)),
-  lstrip: ofText((text, characters) => stripped(text, characters, true, false)),
-  rstrip: ofText((text, characters) => stripped(text, characters, false, true)),
+  strip: ofText((text, characters) => stripped(text, characters, 'both')),
+  lstrip: ofText((text, characters) => stripped(text, characters, 'left')),
+  rstrip: ofText((text, characters) => stripped(text, characters, 'right')),
   split: ofText(split),
   replace,
   replace_first: ofText((text, wanted, given) => text.replace(wanted, () => given)),
