@@ -17,7 +17,7 @@ import {
   type Station,
   startDispatcher,
   startStation,
-} from '../packages/service/webhooks/harness.ts'
+} from '../packages/service/webhooks/dispatcher-fixture.ts'
 import { startPostgres } from '../test/postgres.ts'
 import { eventually } from '../test/service.ts'
 import {

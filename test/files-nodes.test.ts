@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { type Client, createClient } from '@assay/client/client'
-import { startBucket, type TestBucket } from '../packages/net/harness.ts'
+import { startBucket, type TestBucket } from '../packages/net/bucket-fixture.ts'
 import { missingPostgres, type Postgres, startPostgres } from './postgres.ts'
 import { type Service, startService, temporaryFolder } from './service.ts'
 

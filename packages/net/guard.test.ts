@@ -3,10 +3,17 @@ import { createServer, type Server } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { after, describe, test } from 'node:test'
-import { type Dispatcher, request } from 'undici'
+import { request } from 'undici'
 import { modes, type Receiver, selfSigned, startReceiver, startTrap } from '../../test/receiver.ts'
 import { FORBIDDEN_ADDRESSES, FORBIDDEN_URLS } from '../../test/ssrf-vectors.ts'
-import { BlockedError, createGuard, type Guard, type GuardOptions, type Line, ResolveError } from './guard.ts'
+import {
+  BlockedError,
+  ConnectionReport,
+  createGuard,
+  type Guard,
+  type GuardOptions,
+  ResolveError,
+} from './guard.ts'
 import type { Resolve } from './resolve.ts'
 import { parseTargets } from './target.ts'
 
@@ -216,72 +223,52 @@ describe('connections', () => {
   })
 })
 
-describe('a line', () => {
-  /** `ended` is called in the call that brings the end of the answer. */
-  function ask(line: Line, ended: () => void = () => undefined, reset = false): Promise<string> {
-    return new Promise((resolve, reject) => {
-      const nothing = (): void => undefined
-      const handler: Dispatcher.DispatchHandler = {
-        onRequestStart: nothing,
-        onResponseStart: nothing,
-        onResponseData: nothing,
-        onResponseEnd() {
-          ended()
-          resolve('answered')
-        },
-        onResponseError: (_control, error) => reject(error),
-      }
-      line.dispatch({ path: '/', method: 'POST', headers: [], body: 'x', reset }, handler)
-    })
+describe('the report of a connection', () => {
+  async function ask(guard: Guard, url: string, signal?: AbortSignal): Promise<ConnectionReport> {
+    const report = new ConnectionReport()
+    const options = { method: 'POST' as const, body: 'x', dispatcher: guard.dispatcher, opaque: report }
+    const { body } = await request(url, { ...options, ...(signal ? { signal } : {}) })
+    await body.text()
+    // A connection is free again a moment after its answer is complete.
+    await new Promise((resolve) => setImmediate(resolve))
+    return report
   }
 
-  test('dials only what was judged, at every connect', async () => {
-    const liar = answering([OUTSIDE], ['127.0.0.1'], [OUTSIDE])
-    const guard = guardOf({ resolve: liar.resolve })
-    const line = guard.take(`http://rebind.test:${PORT}`)
-    const before = trap.connections()
-    assert.equal(await ask(line, undefined, true), 'answered')
-    await assert.rejects(ask(line, undefined, true), BlockedError)
-    assert.equal(await ask(line, undefined, true), 'answered')
-    assert.equal(liar.asked(), 3)
-    assert.equal(trap.connections(), before)
-  })
-
-  test('serves what follows an answer in the same call, over the same connection', async () => {
+  test('has what connecting took, or that a kept connection was used again', async () => {
     const receiver = keep(await startReceiver())
-    const guard = guardOf({ targets: parseTargets(['loopback']) })
-    const line = guard.take(receiver.url)
-    const taken: Line[] = []
-    const second = Promise.withResolvers<string>()
-    await ask(line, () => {
-      guard.give(line, true)
-      taken.push(guard.take(receiver.url))
-      ask(taken[0]!).then(second.resolve, second.reject)
-    })
-    assert.equal(await second.promise, 'answered')
-    assert.equal(taken[0], line)
-    assert.equal(line.phases().reused, false)
-    assert.equal(line.phases().reused, true)
+    const guard = guardOf({ targets: parseTargets(['loopback']), resolve: async () => ['127.0.0.1'] })
+    const url = `http://localhost:${receiver.port}/`
+    const first = await ask(guard, url)
+    assert.equal(first.reused, false)
+    assert.ok(first.phases.dns !== null && first.phases.connect !== null)
+    const { reused, phases } = await ask(guard, url)
+    assert.equal(reused, true)
+    assert.deepEqual(phases, { dns: null, connect: null, tls: null })
     assert.equal(receiver.connections(), 1)
   })
 
-  test('that was lost while nobody had it is forgotten', async () => {
-    const receiver = await startReceiver()
+  test('tells of a new connection where the kept one was lost', async () => {
     const guard = guardOf({ targets: parseTargets(['loopback']) })
-    const line = guard.take(receiver.url)
-    await ask(line, () => guard.give(line, true))
-    await receiver.close()
+    const first = await startReceiver()
+    await ask(guard, first.url)
+    await first.close()
     while (guard.open() > 0) await new Promise((resolve) => setImmediate(resolve))
-    assert.notEqual(guard.take(receiver.url), line)
+    const report = new ConnectionReport()
+    const asking = request(first.url, { dispatcher: guard.dispatcher, opaque: report })
+    await assert.rejects(asking, { code: 'ECONNREFUSED' })
+    assert.equal(report.reused, false)
   })
 
-  test('whose answer was not complete is cut, and not used again', async () => {
-    const receiver = keep(await startReceiver())
+  test('tells of a new connection after an answer that was not complete', async () => {
+    const receiver = keep(await startReceiver({ mode: modes.drip(5) }))
     const guard = guardOf({ targets: parseTargets(['loopback']) })
-    const line = guard.take(receiver.url)
-    guard.give(line, false)
-    assert.notEqual(guard.take(receiver.url), line)
-    await assert.rejects(ask(line), { code: 'UND_ERR_DESTROYED' })
-    assert.equal(receiver.connections(), 0)
+    const control = new AbortController()
+    const cut = ask(guard, receiver.url, control.signal)
+    await receiver.next()
+    control.abort()
+    await assert.rejects(cut)
+    receiver.answer(modes.ok())
+    assert.equal((await ask(guard, receiver.url)).reused, false)
+    assert.equal(receiver.connections(), 2)
   })
 })

@@ -43,34 +43,21 @@ export interface GuardOptions {
 }
 
 /**
- * One connection, for one request at a time. It is made when it is first needed, and anew where it was lost. To use it
- * costs a third of what it costs through `dispatcher`, which looks for a free one and tells three parts of each answer.
+ * What connecting cost one request. Pass a new one as the request's `opaque`, and the guard fills it in. `phases` are all
+ * null where a kept connection was used again.
  */
-export interface Line {
-  dispatch(request: Omit<Dispatcher.DispatchOptions, 'origin'>, handler: Dispatcher.DispatchHandler): void
-  /** What connecting cost for the request that has now begun: all null where the connection was used again. */
-  phases(): ConnectPhases & { reused: boolean }
+export class ConnectionReport {
+  phases: ConnectPhases = NO_PHASES
+  reused = false
 }
 
 export interface Guard {
   /** For undici's `request` and `fetch`. */
   dispatcher: Dispatcher
-  /** A line of one's own, which has been used if there is such a one. */
-  take(origin: string): Line
-  /**
-   * For the next who takes one; at the end of an answer it may be taken before that call returns, and then needs no turn
-   * of the event loop to be found free. `whole`: the answer was complete; else the connection is cut.
-   */
-  give(line: Line, whole: boolean): void
   /** Connections open now. */
   open(): number
   /** Cuts every connection. */
   close(): Promise<void>
-}
-
-/** The state of one connection: what making it cost, and whether a request has been sent on it yet. */
-interface Made extends ConnectPhases {
-  used: boolean
 }
 
 const NO_PHASES: ConnectPhases = { dns: null, connect: null, tls: null }
@@ -87,7 +74,7 @@ function portOf({ protocol, port }: Target): number {
 /** The addresses that may be dialed: all of them or a refusal. */
 async function vettedAddresses(
   target: Target,
-  made: Made,
+  made: ConnectPhases,
   options: Required<GuardOptions>,
 ): Promise<string[]> {
   const host = target.hostname
@@ -109,7 +96,7 @@ async function vettedAddresses(
   return addresses.slice(0, MOST_TRIED)
 }
 
-type Dial = (target: Target, address: string, timeout: number, made: Made) => Promise<Socket>
+type Dial = (target: Target, address: string, timeout: number, made: ConnectPhases) => Promise<Socket>
 
 function createDial(options: Required<GuardOptions>, sockets: Set<Socket>): Dial {
   const connector = buildConnector({
@@ -152,8 +139,8 @@ function createDial(options: Required<GuardOptions>, sockets: Set<Socket>): Dial
 function createConnect(options: Required<GuardOptions>, sockets: Set<Socket>) {
   const dial = createDial(options, sockets)
 
-  async function connect(target: Target, made: Made): Promise<Socket> {
-    Object.assign(made, NO_PHASES, { used: false })
+  async function connect(target: Target, made: ConnectPhases): Promise<Socket> {
+    Object.assign(made, NO_PHASES)
     const addresses = await vettedAddresses(target, made, options)
     let failure: unknown
     for (const address of addresses) {
@@ -166,7 +153,7 @@ function createConnect(options: Required<GuardOptions>, sockets: Set<Socket>) {
     throw failure
   }
 
-  return async (target: Target, made: Made, done: buildConnector.Callback): Promise<void> => {
+  return async (target: Target, made: ConnectPhases, done: buildConnector.Callback): Promise<void> => {
     let socket: Socket
     try {
       socket = await connect(target, made)
@@ -180,105 +167,6 @@ function createConnect(options: Required<GuardOptions>, sockets: Set<Socket>) {
 
 type Connect = ReturnType<typeof createConnect>
 
-/** A client has one connection at a time. What bounds the exchange is its one deadline. */
-class OwnLine implements Line {
-  readonly origin: string
-  readonly client: Client
-  /** Nobody has it. */
-  free = false
-  #open = false
-  readonly #made: Made = { ...NO_PHASES, used: false }
-  readonly #crowded: () => boolean
-
-  constructor(
-    origin: string,
-    connect: Connect,
-    idleTimeout: number,
-    crowded: () => boolean,
-    lost: () => void,
-  ) {
-    this.origin = origin
-    this.#crowded = crowded
-    this.client = new Client(origin, {
-      allowH2: false,
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      keepAliveTimeout: idleTimeout,
-      keepAliveMaxTimeout: idleTimeout,
-      connect: (target, done) => void connect(target, this.#made, done),
-    })
-    this.client.on('connect', () => {
-      this.#open = true
-    })
-    this.client.on('disconnect', () => {
-      this.#open = false
-      if (this.free) lost()
-    })
-  }
-
-  get open(): boolean {
-    return this.#open
-  }
-
-  dispatch(request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
-    if (this.#crowded()) request.reset = true
-    this.client.dispatch(request, handler)
-  }
-
-  phases(): ConnectPhases & { reused: boolean } {
-    const { used, dns, connect, tls } = this.#made
-    this.#made.used = true
-    return used ? { ...NO_PHASES, reused: true } : { dns, connect, tls, reused: false }
-  }
-}
-
-/** Those that are free, by origin: the last that was used is the next, so that the others idle out. */
-function createLines(
-  connect: Connect,
-  { idleTimeout }: Pick<Required<GuardOptions>, 'idleTimeout'>,
-  crowded: () => boolean,
-) {
-  const all = new Set<OwnLine>()
-  const free = new Map<string, OwnLine[]>()
-
-  function end(line: OwnLine): void {
-    all.delete(line)
-    void line.client.destroy()
-  }
-
-  function lost(line: OwnLine): void {
-    const left = free.get(line.origin)?.filter((other) => other !== line) ?? []
-    if (left.length > 0) free.set(line.origin, left)
-    else free.delete(line.origin)
-    end(line)
-  }
-
-  return {
-    take(origin: string): OwnLine {
-      const kept = free.get(origin)?.pop()
-      if (kept) {
-        kept.free = false
-        return kept
-      }
-      const made: OwnLine = new OwnLine(origin, connect, idleTimeout, crowded, () => lost(made))
-      all.add(made)
-      return made
-    },
-    give(line: OwnLine, whole: boolean): void {
-      if (!whole || !line.open) return end(line)
-      line.free = true
-      const kept = free.get(line.origin)
-      if (kept) kept.push(line)
-      else free.set(line.origin, [line])
-    },
-    async close(): Promise<void> {
-      free.clear()
-      await Promise.all([...all].map(({ client }) => client.destroy()))
-      all.clear()
-    },
-  }
-}
-
 export function createGuard(given: GuardOptions): Guard {
   const options: Required<GuardOptions> = {
     resolve: createResolver(),
@@ -291,16 +179,28 @@ export function createGuard(given: GuardOptions): Guard {
   const sockets = new Set<Socket>()
   const connect = createConnect(options, sockets)
   const crowded = (): boolean => sockets.size > options.mostOpen
-  const lines = createLines(connect, options, crowded)
 
+  /** A client has one connection at a time, for one request at a time. */
   function createClient(origin: URL, clientOptions: object): Client {
+    let [isOpen, phases] = [false, { ...NO_PHASES }]
     const client = new Client(origin, {
       ...clientOptions,
-      connect: (target, done) => void connect(target, { ...NO_PHASES, used: false }, done),
+      connect: (target, done) => void connect(target, phases, done),
+    })
+    client.on('connect', () => {
+      isOpen = true
+    })
+    client.on('disconnect', () => {
+      isOpen = false
+      phases = { ...NO_PHASES }
     })
     const dispatch = client.dispatch.bind(client)
-    client.dispatch = (request, handler) =>
-      dispatch(crowded() ? { ...request, reset: true } : request, handler)
+    client.dispatch = (request: Dispatcher.DispatchOptions & { opaque?: unknown }, handler) => {
+      const { opaque } = request
+      if (opaque instanceof ConnectionReport)
+        Object.assign(opaque, { reused: isOpen, phases: isOpen ? NO_PHASES : phases })
+      return dispatch(crowded() ? { ...request, reset: true } : request, handler)
+    }
     return client
   }
 
@@ -313,11 +213,9 @@ export function createGuard(given: GuardOptions): Guard {
   })
   return {
     dispatcher: agent,
-    take: lines.take,
-    give: (line, whole) => lines.give(line as OwnLine, whole),
     open: () => sockets.size,
     async close() {
-      await Promise.all([agent.destroy(), lines.close()])
+      await agent.destroy()
       for (const socket of sockets) socket.destroy()
     },
   }

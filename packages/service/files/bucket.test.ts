@@ -5,7 +5,7 @@ import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
 import { AppError } from '@assay/model/errors'
-import { startBucket } from '../../net/harness.ts'
+import { startBucket } from '../../net/bucket-fixture.ts'
 import type { Conditions, Files } from './files.ts'
 import { openFiles } from './open.ts'
 

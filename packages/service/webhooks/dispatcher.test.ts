@@ -13,7 +13,7 @@ import type { Store } from '@assay/store/store'
 import { type Mode, modes, type Receiver, startReceiver, startTrap } from '../../../test/receiver.ts'
 import { syncAtOnce } from '../../store/sqlite/sync-at-once.ts'
 import { SecretBox } from '../runtime/secrets.ts'
-import { type Station, type StationOptions, startStation } from './harness.ts'
+import { type Station, type StationOptions, startStation } from './dispatcher-fixture.ts'
 
 syncAtOnce()
 

@@ -1,28 +1,26 @@
 /**
- * The station that delivers: claims what is due, signs, sends, records. Nothing here can stop the line: a delivery that
- * cannot even be made is recorded as a failed attempt, and a store that is away is waited for, the outcome in hand. What a
- * dead process had claimed is repeated by another, with the same webhook-id.
+ * The station that delivers events: it claims deliveries that are due, signs, sends and records them. No delivery can stop
+ * it: one that cannot be made is recorded as a failed attempt, and a store that is away is waited for. What a dead process
+ * had claimed is sent again by another, with the same webhook-id.
  */
 
 import type { Clock } from '@assay/model/clock'
-import type { Event } from '@assay/model/event'
-import type { Webhook } from '@assay/model/webhook'
 import { createGuard, type Guard } from '@assay/net/guard'
 import type { Targets } from '@assay/net/target'
-import type { AttemptOutcome, ClaimedDelivery, Store } from '@assay/store/store'
-import { type Logger, writeLine } from '../runtime/log.ts'
+import type { ClaimedDelivery, Store } from '@assay/store/store'
+import type { Logger } from '../runtime/log.ts'
 import { doubting, runLoop } from '../runtime/loop.ts'
 import type { Metrics } from '../runtime/metrics.ts'
-import { type SecretBox, SecretError } from '../runtime/secrets.ts'
+import type { SecretBox } from '../runtime/secrets.ts'
 import type { Service } from '../runtime/service.ts'
 import type { Traces } from '../runtime/traces.ts'
+import { type AttemptContext, attempt, report } from './attempt.ts'
+import { Recorder } from './recorder.ts'
 import { nextStep } from './retry.ts'
 import { createRuns, RUN_MS } from './runs.ts'
-import { post, type Sender, type Sent, unsent } from './send.ts'
 import type { Senders } from './senders/senders.ts'
-import { createSettling, isStoreAway, type Settling } from './settling.ts'
-import { type AttemptHeaders, createSigner, type Signer } from './sign.ts'
-import { type DeliveryTrace, traceDelivery } from './trace.ts'
+import { createSigner } from './sign.ts'
+import { traceDelivery } from './trace.ts'
 
 /** A webhook's rate is spaced within a quarter of a second, so the store is asked that often. */
 const POLL_MS = 250
@@ -57,209 +55,61 @@ export interface DispatcherOptions {
   random?: () => number
 }
 
-type Work = Required<Omit<DispatcherOptions, 'deadline' | 'guard' | 'targets' | 'senders' | 'traces'>> & {
-  traces?: Traces | null
-  sender: Sender
-  signer: Signer
-  senders: Senders | undefined
-}
-
-async function tell(
-  work: Work,
-  claimed: ClaimedDelivery,
-  now: number,
-  giveUp: AbortSignal,
-): Promise<Sent | null> {
-  const { delivery_id, workspace_id, webhook, attempt: number } = claimed
-  const { data } = JSON.parse(claimed.body) as { data: Event['data'] }
-  const event = { ...claimed.event, data }
-  const sender = webhook.kind === 'webhook' ? undefined : work.senders?.[webhook.kind]
-  if (!sender) throw new Error(`There is no sender of the kind ${webhook.kind}.`)
-  return sender.send({ delivery_id, workspace_id, webhook, event, attempt: number, now }, giveUp)
-}
-
-const UNMADE = 'set the headers, or where it goes, again'
-
-/** What is recorded where the attempt could not even be made. Null: nothing, it goes back and no try is counted. */
-function unmade(work: Work, claimed: ClaimedDelivery, now: number, error: unknown): Sent | null {
-  // What is to be told could not be read.
-  if (isStoreAway(error)) return null
-  const { webhook, delivery_id, attempt: number } = claimed
-  work.log.error({ webhook_id: webhook.webhook_id, delivery_id, err: error }, 'a delivery cannot be made')
-  const detail =
-    error instanceof SecretError
-      ? `A stored secret cannot be opened: rotate the signing secret and ${UNMADE}.`
-      : `The request could not be made: ${UNMADE}, and rotate the signing secret.`
-  return unsent(
-    { number, now, url: webhook.url, body: Buffer.alloc(0) },
-    { class: 'request_invalid', detail },
-  )
-}
-
-async function tellThen(
-  work: Work,
-  claimed: ClaimedDelivery,
-  now: number,
-  giveUp: AbortSignal,
-  done: (sent: Sent | null) => void,
-): Promise<void> {
-  let sent: Sent | null
-  try {
-    sent = await tell(work, claimed, now, giveUp)
-  } catch (error) {
-    sent = unmade(work, claimed, now, error)
-  }
-  done(sent)
-}
-
-/** `done` with null: given up while stopping. It is called once, at once or later, and must not throw. */
-function attempt(
-  work: Work,
-  claimed: ClaimedDelivery,
-  giveUp: AbortSignal,
-  traceparent: string | undefined,
-  done: (sent: Sent | null) => void,
-): void {
-  const { webhook, event } = claimed
-  const now = work.clock.now()
-  const failed = (error: unknown): void => done(unmade(work, claimed, now, error))
-  if (webhook.kind !== 'webhook') return void tellThen(work, claimed, now, giveUp, done)
-  const body = Buffer.from(claimed.body, 'utf8')
-  let headers: AttemptHeaders
-  try {
-    headers = work.signer({ webhook, event, body, now, traceparent })
-  } catch (error) {
-    return failed(error)
-  }
-  const request = { number: claimed.attempt, now, url: webhook.url, headers, body, signal: giveUp }
-  post(work.sender, request, done, failed)
-}
-
-function hostOf(url: string): string | null {
-  return /^https?:\/\/([^/?#]+)/i.exec(url)?.[1] ?? null
-}
-
-/** What the lines of one webhook have in common: made once for each of a claim. The address may hold a secret: only its host is shown. */
-const shared = new WeakMap<Webhook, string>()
-
-function sharedFields({ webhook, workspace_id }: ClaimedDelivery): string {
-  const known = shared.get(webhook)
-  if (known !== undefined) return known
-  const { webhook_id, url } = webhook
-  const text = JSON.stringify({ webhook_id, workspace_id, host: hostOf(url) }).slice(1, -1)
-  shared.set(webhook, text)
-  return text
-}
-
-/** The members of a line: ids, numbers and words of closed lists are JSON as they are. */
-function members(
-  claimed: ClaimedDelivery,
-  record: Sent['record'],
-  { next, disable }: AttemptOutcome,
-): string {
-  const { event, delivery_id } = claimed
-  const { number, error, status_code, duration_ms, phases } = record
-  const { dns, connect, tls, first_byte, total } = phases
-  return (
-    `,"delivery_id":"${delivery_id}",${sharedFields(claimed)},"event_id":"${event.event_id}"` +
-    `,"event_type":"${event.type}","attempt":${number},"outcome":"${error?.class ?? 'delivered'}"` +
-    `,"status_code":${status_code}${error === null ? '' : `,"detail":${JSON.stringify(error.detail)}`}` +
-    `,"duration_ms":${duration_ms},"phases":{"dns":${dns},"connect":${connect},"tls":${tls},"first_byte":${first_byte}` +
-    `,"total":${total}},"next":"${next.status}"${next.status === 'pending' ? `,"wait_ms":${next.wait_ms}` : ''}` +
-    (disable ? `,"disabled":${JSON.stringify(disable.reason)}` : '')
-  )
-}
-
-/** One wide line and the measures of an attempt. */
-function report(work: Work, claimed: ClaimedDelivery, { record }: Sent, outcome: AttemptOutcome): void {
-  const { metrics, log } = work
-  metrics.attempts.observe({ outcome: record.error?.class ?? 'delivered' }, record.duration_ms / 1000)
-  if (record.number === 1) {
-    const lag = Date.parse(record.started_at) - Date.parse(claimed.event.timestamp)
-    metrics.deliveryLag.observe(Math.max(0, lag) / 1000)
-  }
-  if (outcome.disable)
-    writeLine(log, 'warn', members(claimed, record, outcome), 'attempted a delivery and disabled the webhook')
-  else if (log.isLevelEnabled('info'))
-    writeLine(log, 'info', members(claimed, record, outcome), 'attempted a delivery')
-}
+type Context = AttemptContext &
+  Pick<DispatcherOptions, 'store' | 'holds' | 'drainMs' | 'traces'> & { random: () => number }
 
 interface RunEnd {
-  /** What was not sent. */
+  /** Deliveries that were not sent. */
   left: readonly ClaimedDelivery[]
   failed: boolean
   elapsedMs: number
 }
 
-/**
- * Sends the deliveries of one place, one after the other; answers those that were left where it had to end before. One
- * promise for all of them: the next is sent in the call that brings the end of an answer, over the same connection.
- */
-function sendRun(
-  work: Work,
+/** Sends the deliveries of one slot one after the other, until one fails, the time is over or the service stops. */
+async function sendRun(
+  context: Context,
   run: readonly ClaimedDelivery[],
-  settling: Settling,
+  recorder: Recorder,
   { stop, giveUp }: { stop: AbortSignal; giveUp: AbortSignal },
 ): Promise<RunEnd> {
+  const { clock, random, traces, holds } = context
   const began = performance.now()
-  const goesOn = (): boolean => !stop.aborted && work.holds() && performance.now() - began < RUN_MS
-  return new Promise((resolve, reject) => {
-    let done = 0
-    let trace: DeliveryTrace | null = null
-    const end = (failed: boolean): void =>
-      resolve({ left: run.slice(done), failed, elapsedMs: performance.now() - began })
-    const sendNext = (): void => {
-      trace = traceDelivery(work.traces, run[done]!)
-      attempt(work, run[done]!, giveUp, trace?.traceparent, sent)
-    }
-    const next = (): void => {
-      if (!goesOn()) return end(false)
-      if (settling.hasRoom()) return sendNext()
-      settling.onceRoom(next)
-    }
-    const settle = (result: Sent | null): void => {
-      const claimed = run[done]!
-      trace?.end(result)
-      if (result === null) return end(false)
-      const step = nextStep({
-        webhook: claimed.webhook,
-        ...result,
-        now: work.clock.now(),
-        random: work.random,
-      })
-      const { delivery_id, attempt: number, node_id } = claimed
-      const outcome = { delivery_id, attempt: number, node_id, record: result.record, ...step }
-      report(work, claimed, result, outcome)
-      settling.record(claimed, outcome)
-      done += 1
-      const failed = result.record.error !== null
-      if (failed || done === run.length) return end(failed)
-      next()
-    }
-    const sent = (result: Sent | null): void => {
-      try {
-        settle(result)
-      } catch (error) {
-        reject(error)
-      }
-    }
-    sendNext()
+  const end = (sent: number, failed: boolean): RunEnd => ({
+    left: run.slice(sent),
+    failed,
+    elapsedMs: performance.now() - began,
   })
+  const mayGoOn = (): boolean => !stop.aborted && holds() && performance.now() - began < RUN_MS
+  for (const [index, claimed] of run.entries()) {
+    while (index > 0 && mayGoOn() && !recorder.hasRoom()) await recorder.room()
+    if (index > 0 && !mayGoOn()) return end(index, false)
+    const trace = traceDelivery(traces, claimed)
+    const sent = await attempt(context, claimed, giveUp, trace?.traceparent)
+    trace?.end(sent)
+    if (sent === null) return end(index, false)
+    const step = nextStep({ webhook: claimed.webhook, ...sent, now: clock.now(), random })
+    const { delivery_id, attempt: number, node_id } = claimed
+    const outcome = { delivery_id, attempt: number, node_id, record: sent.record, ...step }
+    report(context, claimed, sent, outcome)
+    recorder.record(claimed, outcome)
+    if (sent.record.error !== null) return end(index + 1, true)
+  }
+  return end(run.length, false)
 }
 
-async function recover(work: Work, signal: AbortSignal): Promise<void> {
+async function recover({ store, clock, log }: Context, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
-      while (!signal.aborted && (await work.store.advanceRecoveries({ limit: RECOVER_ROWS }))) continue
+      while (!signal.aborted && (await store.advanceRecoveries({ limit: RECOVER_ROWS }))) continue
     } catch (error) {
-      work.log.warn({ err: error }, 'a recovery could not be advanced')
+      log.warn({ err: error }, 'a recovery could not be advanced')
     }
-    await work.clock.sleep(RECOVER_MS, signal)
+    await clock.sleep(RECOVER_MS, signal)
   }
 }
 
 /** Aborted `drainMs` after `signal`, unless all has ended before. */
-function drainLimit({ clock, drainMs }: Work, signal: AbortSignal) {
+function drainLimit({ clock, drainMs }: Context, signal: AbortSignal) {
   const [giveUp, ended] = [new AbortController(), new AbortController()]
   const count = async (): Promise<void> => {
     await clock.sleep(drainMs, ended.signal)
@@ -269,64 +119,65 @@ function drainLimit({ clock, drainMs }: Work, signal: AbortSignal) {
   return { giveUp: giveUp.signal, end: () => ended.abort() }
 }
 
+function contextOf(options: DispatcherOptions, guard: Guard): Context {
+  const { targets, deadline, secrets, version, senders, ...rest } = options
+  return {
+    random: Math.random,
+    ...rest,
+    // The lines of attempts hold no header and no token: looking for some took four times as long as writing a line.
+    attemptLog: rest.log.child({}, { redact: [] }),
+    sender: { guard, targets, ...(deadline === undefined ? {} : { deadline }) },
+    signer: createSigner({ box: secrets, version }),
+    senders: senders?.(guard),
+  }
+}
+
 export function createDispatcher(options: DispatcherOptions): Service {
+  const { store, clock, log, node_id, holds, concurrency = CONCURRENCY } = options
   return {
     name: 'dispatcher',
     async run(signal) {
       const guard = options.guard ?? createGuard({ targets: options.targets })
-      const signer = createSigner({ box: options.secrets, version: options.version })
-      const { targets, deadline } = options
-      const sender = { guard, targets, ...(deadline === undefined ? {} : { deadline }) }
-      const senders = options.senders?.(guard)
-      const work: Work = {
-        random: Math.random,
-        concurrency: CONCURRENCY,
-        ...options,
-        sender,
-        signer,
-        senders,
-      }
-      const { store, node_id, concurrency } = work
-      const drain = drainLimit(work, signal)
-      const settling = createSettling(work, drain.giveUp)
+      const context = contextOf(options, guard)
+      const drain = drainLimit(context, signal)
+      const recorder = new Recorder({ store, clock, log, concurrency }, drain.giveUp)
       const runs = createRuns()
-      const mayClaim = (): boolean => options.holds() && settling.hasRoom()
       const claim = async (limit: number): Promise<ClaimedDelivery[][]> => {
         const claimed = await store.claimDeliveries({ node_id, limit, runs: runs.lengths })
-        settling.known.add(claimed)
+        recorder.claimed(claimed)
         return [...Map.groupBy(claimed, ({ place }) => place).values()]
       }
-      const takes = doubting(claim, () =>
-        store.giveBackUnknown({ node_id, deliveries: settling.known.ids() }),
+      const claimSafely = doubting(claim, () =>
+        store.giveBackUnknown({ node_id, deliveries: recorder.openIds() }),
       )
       const loop = runLoop<ClaimedDelivery[]>(
         {
           concurrency,
           pollMs: POLL_MS,
-          clock: work.clock,
-          claim: async (limit) => (mayClaim() ? takes(limit) : []),
+          clock,
+          async claim(limit) {
+            while (!recorder.hasRoom()) await recorder.room()
+            return holds() && !signal.aborted ? claimSafely(limit) : []
+          },
           async work(run) {
             const signals = { stop: signal, giveUp: drain.giveUp }
-            const { left, failed, elapsedMs } = await settling.place(() =>
-              sendRun(work, run, settling, signals),
-            )
-            // After what was sent: a webhook that fails is to be known as such before the rest is due again.
-            if (left.length > 0) settling.release(left)
+            const { left, failed, elapsedMs } = await sendRun(context, run, recorder, signals)
+            await recorder.given()
+            // After what was sent: the store knows of a failure before the rest is due again.
+            if (left.length > 0) recorder.release(left)
             const whole = !failed && left.length === 0
             runs.ended({ webhook_id: run[0]!.webhook.webhook_id, length: run.length, whole, elapsedMs })
           },
-          subscribe(wake) {
-            settling.onRoom(wake)
-            return store.subscribe((hint) => {
+          subscribe: (wake) =>
+            store.subscribe((hint) => {
               if (hint.topic === 'deliveries') wake()
-            })
-          },
-          onError: (error) => work.log.warn({ err: error }, 'deliveries could not be claimed'),
+            }),
+          onError: (error) => log.warn({ err: error }, 'deliveries could not be claimed'),
         },
         signal,
       )
-      await Promise.all([loop, recover(work, signal)])
-      await settling.end()
+      await Promise.all([loop, recover(context, signal)])
+      await recorder.end()
       drain.end()
       if (!options.guard) await guard.close()
     },

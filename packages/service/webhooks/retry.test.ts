@@ -34,7 +34,7 @@ function input(change: {
       warned_at: change.warned_at ?? null,
     },
     record: { number, status_code: status, error: delivered ? null : HTTP_ERROR },
-    answer: { retryAfter, control },
+    directives: { retryAfter, control },
     now: NOW,
     random: () => change.random ?? 0.5,
   }

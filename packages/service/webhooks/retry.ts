@@ -12,7 +12,7 @@ import { MONTHS } from '@assay/model/calendar'
 import type { Attempt } from '@assay/model/delivery'
 import { failsForTooLong, isWarningDue, RETRY_SCHEDULE, type Webhook } from '@assay/model/webhook'
 import type { AttemptOutcome } from '@assay/store/store'
-import type { Answer } from './send.ts'
+import type { Directives } from './send.ts'
 
 /** Of each wait, both ways. */
 export const JITTER = 0.2
@@ -27,7 +27,7 @@ const OVERLOADED = new Set([429, 503])
 export interface RetryInput {
   webhook: Pick<Webhook, 'retry_schedule' | 'failing_since' | 'warned_at'>
   record: Pick<Attempt, 'number' | 'status_code' | 'error'>
-  answer: Answer
+  directives: Directives
   /** Milliseconds since 1970. */
   now: number
   /** From 0 to 1. */
@@ -76,13 +76,13 @@ export function parseRetryAfter(text: string | null, now: number): number | null
  * Milliseconds until the next try; null: there is none. Never earlier than the receiver asks, never earlier than the
  * schedule: then the jitter is added only.
  */
-export function nextWait({ webhook, record, answer, now, random }: RetryInput): number | null {
+export function nextWait({ webhook, record, directives, now, random }: RetryInput): number | null {
   const schedule = webhook.retry_schedule ?? RETRY_SCHEDULE
   const seconds = schedule[record.number - 1]
   if (seconds === undefined) return null
   const planned = seconds * 1000
   const overloaded = OVERLOADED.has(record.status_code ?? 0)
-  const asked = parseRetryAfter(answer.retryAfter, now) ?? (overloaded ? OVERLOADED_LEAST : 0)
+  const asked = parseRetryAfter(directives.retryAfter, now) ?? (overloaded ? OVERLOADED_LEAST : 0)
   const wait =
     asked > planned * (1 - JITTER)
       ? Math.max(asked, planned) * (1 + JITTER * random())
@@ -91,9 +91,9 @@ export function nextWait({ webhook, record, answer, now, random }: RetryInput): 
 }
 
 /** Milliseconds that a receiver that is overloaded asks to be left alone; undefined: it does not say so. */
-function holdFor({ record, answer, now }: RetryInput): number | undefined {
+function holdFor({ record, directives, now }: RetryInput): number | undefined {
   if (!OVERLOADED.has(record.status_code ?? 0)) return undefined
-  const asked = parseRetryAfter(answer.retryAfter, now)
+  const asked = parseRetryAfter(directives.retryAfter, now)
   return asked ? Math.min(asked, HOLD_MOST) : undefined
 }
 
@@ -108,13 +108,13 @@ function disableReason(input: RetryInput, control: string): string | null {
 export function nextStep(
   input: RetryInput,
 ): Pick<AttemptOutcome, 'next' | 'hold_ms' | 'reached' | 'disable' | 'warn'> {
-  const control = input.answer.control?.trim().toLowerCase() ?? ''
+  const control = input.directives.control?.trim().toLowerCase() ?? ''
   const reason = disableReason(input, control)
   const disable = reason === null ? {} : { disable: { reason } }
   const warn = reason === null && isWarningDue(input.webhook, input.now) ? { warn: true as const } : {}
   if (input.record.error === null) return { next: { status: 'delivered' }, ...disable }
   const hold_ms = holdFor(input)
-  const reached = input.answer.reached ? { reached: true as const } : {}
+  const reached = input.directives.reached ? { reached: true as const } : {}
   const rest = { ...(hold_ms === undefined ? {} : { hold_ms }), ...reached, ...disable, ...warn }
   const unwanted = input.record.status_code === 410 || control === 'disable' || control === 'abort-message'
   const wait = unwanted ? null : nextWait(input)

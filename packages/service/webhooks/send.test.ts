@@ -351,7 +351,7 @@ describe('a receiver', () => {
   test('what it asks for beside the status is handed on', async () => {
     const receiver = await receive(modes.status(429, { 'Retry-After': '120', 'Webhook-Delivery': 'disable' }))
     const sent = await attempt(`${receiver.url}/`)
-    assert.deepEqual(sent?.answer, { retryAfter: '120', control: 'disable' })
+    assert.deepEqual(sent?.directives, { retryAfter: '120', control: 'disable' })
   })
 
   test('with a bad certificate, another name, or no TLS at all', async () => {

@@ -36,7 +36,7 @@ export interface AttemptRequest {
 }
 
 /** What the receiver asks for beside the status; null: nothing. */
-export interface Answer {
+export interface Directives {
   retryAfter: string | null
   control: string | null
   /** Somebody has got it, whatever is still to be tried: nothing is wrong with the receiver. */
@@ -45,7 +45,7 @@ export interface Answer {
 
 export interface Sent {
   record: AttemptRecord
-  answer: Answer
+  directives: Directives
 }
 
 const NO_PHASES = { dns: null, connect: null, tls: null, first_byte: null }
@@ -137,24 +137,8 @@ export function unsent(request: Omit<AttemptRequest, 'headers' | 'signal'>, erro
       request: { method: 'POST', url: request.url, headers: {} },
       response: null,
     },
-    answer: { retryAfter: null, control: null },
+    directives: { retryAfter: null, control: null },
   }
-}
-
-type Judgement = { ok: true; url: URL; origin: string } | { ok: false; fault: string }
-const JUDGED_MOST = 10_000
-const judgements = new WeakMap<Targets, Map<string, Judgement>>()
-
-/** `vetUrl`, once for each address. (What the name resolves to is judged at every connect.) */
-function judge(url: string, targets: Targets): Judgement {
-  let known = judgements.get(targets)
-  if (!known || known.size >= JUDGED_MOST) judgements.set(targets, (known = new Map()))
-  const before = known.get(url)
-  if (before) return before
-  const vetted = vetUrl(url, targets)
-  const judgement = vetted.ok ? { ...vetted, origin: vetted.url.origin } : vetted
-  known.set(url, judgement)
-  return judgement
 }
 
 function recordOf(request: AttemptRequest, result: Exchange): Sent {
@@ -174,7 +158,7 @@ function recordOf(request: AttemptRequest, result: Exchange): Sent {
       request: { method: 'POST', url: request.url, headers: shown },
       response,
     },
-    answer: {
+    directives: {
       retryAfter: headers['retry-after'] ?? null,
       control: headers['webhook-delivery'] ?? null,
     },
@@ -182,38 +166,19 @@ function recordOf(request: AttemptRequest, result: Exchange): Sent {
 }
 
 /**
- * One of them is called once, and must not throw: `done` with null where it was given up (`signal`), nothing is known and
- * nothing is to be recorded. What it sends to the same receiver after a complete answer goes over the same connection.
+ * One POST to the receiver and its record. Null: it was given up (`signal`), nothing is known and nothing is to be recorded.
  */
-export function post(
-  sender: Sender,
-  request: AttemptRequest,
-  done: (sent: Sent | null) => void,
-  failed: (error: unknown) => void,
-): void {
-  const vetted = judge(request.url, sender.targets)
-  if (!vetted.ok) return done(unsent(request, { class: 'ssrf_blocked', detail: vetted.fault }))
-  const asked = {
+export async function send(sender: Sender, request: AttemptRequest): Promise<Sent | null> {
+  const vetted = vetUrl(request.url, sender.targets)
+  if (!vetted.ok) return unsent(request, { class: 'ssrf_blocked', detail: vetted.fault })
+  const result = await exchange(sender.guard, {
     url: vetted.url,
-    origin: vetted.origin,
-    method: 'POST' as const,
+    origin: vetted.url.origin,
     headers: request.headers.sent,
     body: request.body,
     deadline: sender.deadline ?? DEADLINE,
     keep: RESPONSE_KEPT + LONGEST_VALUE,
     signal: request.signal,
-  }
-  exchange(sender.guard, asked, (result) => {
-    let sent: Sent | null
-    try {
-      sent = result.failure instanceof AbandonedError ? null : recordOf(request, result)
-    } catch (error) {
-      return failed(error)
-    }
-    done(sent)
   })
-}
-
-export function send(sender: Sender, request: AttemptRequest): Promise<Sent | null> {
-  return new Promise((resolve, reject) => post(sender, request, resolve, reject))
+  return result.failure instanceof AbandonedError ? null : recordOf(request, result)
 }

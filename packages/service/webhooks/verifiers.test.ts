@@ -6,7 +6,7 @@ import { verify as octokitVerify } from '@octokit/webhooks-methods'
 import { Webhook as StandardWebhook } from 'standardwebhooks'
 import { Webhook as SvixWebhook } from 'svix'
 import { type Arrival, startReceiver } from '../../../test/receiver.ts'
-import { startStation } from './harness.ts'
+import { startStation } from './dispatcher-fixture.ts'
 
 const station = await startStation()
 const receiver = await startReceiver()

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { startBucket } from '../../../net/harness.ts'
+import { startBucket } from '../../../net/bucket-fixture.ts'
 import { openBook } from '../../connections/book.ts'
 import { openHarness } from '../harness.ts'
 

@@ -7,7 +7,7 @@ import { type MailServerOptions, startMailServer } from '../../../../test/mail-s
 import { makeChart } from '../../../engine/charts/spec.ts'
 import { sorted } from '../../../store/conformance/given.ts'
 import { hashToken } from '../../runtime/secrets.ts'
-import { type People, PUBLIC_URL, startPeople } from './harness.ts'
+import { type People, PUBLIC_URL, startPeople } from './mail-fixture.ts'
 import type { SenderOptions } from './senders.ts'
 
 const open: { close(): Promise<void> }[] = []

@@ -66,7 +66,7 @@ function record({ sending, url, body }: Try, over: Partial<Attempt>): Attempt {
 function notSent(tried: Try, detail: string, final: boolean): Sent {
   return {
     record: record(tried, { error: { class: 'request_invalid', detail } }),
-    answer: { retryAfter: null, control: final ? 'abort-message' : null },
+    directives: { retryAfter: null, control: final ? 'abort-message' : null },
   }
 }
 
@@ -152,7 +152,7 @@ function judged(tried: Try, { replies, error, phases }: Outcome, takenBefore: bo
       response: replies.size === 0 ? null : { headers, body: '', truncated: false },
     }),
     // Nobody took it and nobody will: there is nothing to wait for.
-    answer: {
+    directives: {
       retryAfter: null,
       control: error === null && !later && !taken && refused ? 'abort-message' : null,
       reached: error === null && taken,

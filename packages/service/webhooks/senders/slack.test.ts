@@ -4,7 +4,7 @@ import { chatText } from '@assay/engine/pages/chat-text'
 import { DEFAULT_WORKSPACE as workspace_id } from '@assay/model/token'
 import { modes, type Receiver, startReceiver } from '../../../../test/receiver.ts'
 import { hashToken } from '../../runtime/secrets.ts'
-import { PUBLIC_URL, startPeople } from './harness.ts'
+import { PUBLIC_URL, startPeople } from './mail-fixture.ts'
 import { slackPayload } from './slack.ts'
 
 const open: { close(): Promise<void> }[] = []

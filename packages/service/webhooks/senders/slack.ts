@@ -82,7 +82,7 @@ export function createSlackSender(options: SlackOptions): Sender {
       if (message === null) {
         const nothing = unsent(request, gone)
         return recorded(
-          { ...nothing, answer: { retryAfter: null, control: 'abort-message' } },
+          { ...nothing, directives: { retryAfter: null, control: 'abort-message' } },
           webhook.url,
           body,
         )

@@ -12,7 +12,7 @@ import type { NewWebhook } from '@assay/store/store'
 import { renderTask } from '../../../engine/run/render-html.ts'
 import { findings, jobInput } from '../../../store/conformance/given.ts'
 import { silentLog } from '../../runtime/log.ts'
-import { type Station, type StationOptions, startStation } from '../harness.ts'
+import { type Station, type StationOptions, startStation } from '../dispatcher-fixture.ts'
 import { createSenders, type SenderOptions } from './senders.ts'
 
 export const PUBLIC_URL = 'https://assay.example'

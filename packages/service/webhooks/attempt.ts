@@ -1,0 +1,118 @@
+/** One attempt of one claimed delivery: signed, sent by the sender of its kind, and logged. A request that cannot even be made is an outcome, too. */
+
+import type { Clock } from '@assay/model/clock'
+import type { Event } from '@assay/model/event'
+import type { AttemptOutcome, ClaimedDelivery } from '@assay/store/store'
+import type { Logger } from '../runtime/log.ts'
+import type { Metrics } from '../runtime/metrics.ts'
+import { SecretError } from '../runtime/secrets.ts'
+import { isStoreAway } from '../runtime/store-retry.ts'
+import { type Sender, type Sent, send, unsent } from './send.ts'
+import type { Senders } from './senders/senders.ts'
+import type { Signer } from './sign.ts'
+
+export interface AttemptContext {
+  clock: Clock
+  log: Logger
+  /** For the line of each attempt. */
+  attemptLog: Logger
+  metrics: Metrics
+  sender: Sender
+  signer: Signer
+  /** Of the kinds other than plain webhooks. */
+  senders: Senders | undefined
+}
+
+function sendByKind(
+  { sender, signer, senders }: AttemptContext,
+  claimed: ClaimedDelivery,
+  now: number,
+  giveUp: AbortSignal,
+  traceparent: string | undefined,
+): Promise<Sent | null> {
+  const { delivery_id, workspace_id, webhook, event, attempt: number } = claimed
+  if (webhook.kind === 'webhook') {
+    const body = Buffer.from(claimed.body, 'utf8')
+    const headers = signer({ webhook, event, body, now, traceparent })
+    return send(sender, { number, now, url: webhook.url, headers, body, signal: giveUp })
+  }
+  const own = senders?.[webhook.kind]
+  if (!own) throw new Error(`There is no sender of the kind ${webhook.kind}.`)
+  const { data } = JSON.parse(claimed.body) as { data: Event['data'] }
+  return own.send(
+    { delivery_id, workspace_id, webhook, event: { ...event, data }, attempt: number, now },
+    giveUp,
+  )
+}
+
+const REMEDY = 'set the headers, or where it goes, again'
+
+/** The attempt and its record. Null: nothing is recorded, the delivery goes back and no try is counted. */
+export async function attempt(
+  context: AttemptContext,
+  claimed: ClaimedDelivery,
+  giveUp: AbortSignal,
+  traceparent?: string,
+): Promise<Sent | null> {
+  const now = context.clock.now()
+  try {
+    return await sendByKind(context, claimed, now, giveUp, traceparent)
+  } catch (error) {
+    // A sender of another kind could not read what it is to tell.
+    if (isStoreAway(error)) return null
+    const { webhook, delivery_id, attempt: number } = claimed
+    context.log.error(
+      { webhook_id: webhook.webhook_id, delivery_id, err: error },
+      'a delivery cannot be made',
+    )
+    const detail =
+      error instanceof SecretError
+        ? `A stored secret cannot be opened: rotate the signing secret and ${REMEDY}.`
+        : `The request could not be made: ${REMEDY}, and rotate the signing secret.`
+    return unsent(
+      { number, now, url: webhook.url, body: Buffer.alloc(0) },
+      { class: 'request_invalid', detail },
+    )
+  }
+}
+
+/** The address may hold a secret: only its host is logged. */
+function hostOf(url: string): string | null {
+  return /^https?:\/\/([^/?#]+)/i.exec(url)?.[1] ?? null
+}
+
+/** One wide line and the measures of an attempt. */
+export function report(
+  { metrics, attemptLog }: AttemptContext,
+  claimed: ClaimedDelivery,
+  { record }: Sent,
+  { next, disable }: AttemptOutcome,
+): void {
+  const outcome = record.error?.class ?? 'delivered'
+  metrics.attempts.observe({ outcome }, record.duration_ms / 1000)
+  if (record.number === 1) {
+    const lag = Date.parse(record.started_at) - Date.parse(claimed.event.timestamp)
+    metrics.deliveryLag.observe(Math.max(0, lag) / 1000)
+  }
+  const { delivery_id, webhook, workspace_id, event } = claimed
+  attemptLog[disable ? 'warn' : 'info'](
+    {
+      delivery_id,
+      webhook_id: webhook.webhook_id,
+      workspace_id,
+      host: hostOf(webhook.url),
+      event_id: event.event_id,
+      event_type: event.type,
+      attempt: record.number,
+      outcome,
+      status_code: record.status_code,
+      detail: record.error?.detail,
+      duration_ms: record.duration_ms,
+      phases: record.phases,
+      next: next.status,
+      wait_ms: next.status === 'pending' ? next.wait_ms : undefined,
+      disabled: disable?.reason,
+    },
+    disable ? 'attempted a delivery and disabled the webhook' : 'attempted a delivery',
+  )
+}

@@ -1,0 +1,166 @@
+/**
+ * Writes the outcomes of attempts to the store, many in one commit. Outcomes that the store does not take together are
+ * written one by one; a delivery whose outcome is refused goes back and is made again. While the store is away, outcomes
+ * wait in memory: a claim of a living node never runs out, so an outcome must not be dropped while the node lives.
+ */
+
+import type { Clock } from '@assay/model/clock'
+import type { AttemptOutcome, ClaimedDelivery, Store } from '@assay/store/store'
+import type { Logger } from '../runtime/log.ts'
+import { whileStoreIsAway } from '../runtime/store-retry.ts'
+
+/** Unwritten outcomes for each slot of the dispatcher: with more of them the store is away or behind. */
+const UNWRITTEN_TIMES = 4
+/** Outcomes in one commit. */
+const GROUP_MOST = 500
+/** Milliseconds between two groups, twice as long as the last commit took: an fsync costs the same for many. */
+const GATHER_MS = { least: 5, most: 50 }
+/** Milliseconds before a delivery whose outcome was refused goes back. */
+const REFUSED_WAIT_MS = 5000
+
+export interface RecorderOptions {
+  store: Store
+  clock: Clock
+  log: Logger
+  /** Slots of the dispatcher. */
+  concurrency: number
+}
+
+interface Ended {
+  claimed: ClaimedDelivery
+  outcome: AttemptOutcome
+}
+
+/** Runs the work at a time of the monotonic clock, or at once if it is over. Returns how to cancel it. */
+function soonest(at: number, work: () => void): () => void {
+  const ms = at - performance.now()
+  if (ms > 0) {
+    const timer = setTimeout(work, ms)
+    return () => clearTimeout(timer)
+  }
+  const immediate = setImmediate(work)
+  return () => clearImmediate(immediate)
+}
+
+export class Recorder {
+  readonly #options: RecorderOptions
+  /** Aborted: a store that is away is not waited for. */
+  readonly #giveUp: AbortSignal
+  /** Ids of deliveries that are claimed and whose end is not written. */
+  readonly #open = new Set<string>()
+  readonly #writing = new Set<Promise<void>>()
+  #gathered: Ended[] = []
+  #flushed = Promise.withResolvers<void>()
+  #cancelFlush: (() => void) | null = null
+  #flushedAt = Number.NEGATIVE_INFINITY
+  #gatherMs = GATHER_MS.least
+  #unwritten = 0
+  #room = Promise.withResolvers<void>()
+
+  constructor(options: RecorderOptions, giveUp: AbortSignal) {
+    this.#options = options
+    this.#giveUp = giveUp
+  }
+
+  claimed(deliveries: readonly ClaimedDelivery[]): void {
+    for (const { delivery_id } of deliveries) this.#open.add(delivery_id)
+  }
+
+  openIds(): string[] {
+    return [...this.#open]
+  }
+
+  record(claimed: ClaimedDelivery, outcome: AttemptOutcome): void {
+    this.#gathered.push({ claimed, outcome })
+    this.#cancelFlush ??= soonest(this.#flushedAt + this.#gatherMs, () => this.#flush())
+  }
+
+  /** Gives deliveries back as if they had not been claimed. */
+  release(deliveries: readonly ClaimedDelivery[]): void {
+    this.#watch(this.#release(deliveries), deliveries)
+  }
+
+  /** Resolves once every recorded outcome is with the store, so that the next claim goes into the same commit. */
+  given(): Promise<void> {
+    return this.#gathered.length === 0 ? Promise.resolve() : this.#flushed.promise
+  }
+
+  hasRoom(): boolean {
+    return this.#unwritten < UNWRITTEN_TIMES * this.#options.concurrency
+  }
+
+  /** Resolves when there may be room again. */
+  room(): Promise<void> {
+    return this.#room.promise
+  }
+
+  async end(): Promise<void> {
+    this.#flush()
+    await Promise.all(this.#writing)
+  }
+
+  #flush(): void {
+    this.#cancelFlush?.()
+    this.#cancelFlush = null
+    this.#flushedAt = performance.now()
+    const all = this.#gathered
+    this.#gathered = []
+    for (let from = 0; from < all.length; from += GROUP_MOST) {
+      const group = all.slice(from, from + GROUP_MOST)
+      this.#watch(
+        this.#writeGroup(group),
+        group.map(({ claimed }) => claimed),
+      )
+    }
+    this.#flushed.resolve()
+    this.#flushed = Promise.withResolvers()
+  }
+
+  #watch(written: Promise<unknown>, deliveries: readonly ClaimedDelivery[]): void {
+    this.#unwritten += deliveries.length
+    const watched: Promise<void> = written
+      .catch((error: unknown) => this.#options.log.error({ err: error }, 'a delivery could not be settled'))
+      .then(() => {
+        for (const { delivery_id } of deliveries) this.#open.delete(delivery_id)
+        this.#unwritten -= deliveries.length
+        this.#writing.delete(watched)
+        this.#room.resolve()
+        this.#room = Promise.withResolvers()
+      })
+    this.#writing.add(watched)
+  }
+
+  #retrying<T>(write: () => Promise<T>): Promise<T> {
+    return whileStoreIsAway(write, { clock: this.#options.clock, giveUp: this.#giveUp })
+  }
+
+  async #writeGroup(group: readonly Ended[]): Promise<void> {
+    const { store } = this.#options
+    const began = performance.now()
+    try {
+      await this.#retrying(() => store.recordAttempts(group.map(({ outcome }) => outcome)))
+      const tookMs = performance.now() - began
+      this.#gatherMs = Math.min(Math.max(2 * tookMs, GATHER_MS.least), GATHER_MS.most)
+    } catch {
+      await Promise.all(group.map((ended) => this.#writeOne(ended)))
+    }
+  }
+
+  /** An outcome that the store refuses is a fault of this program: the delivery goes back, slowly. */
+  async #writeOne({ claimed, outcome }: Ended): Promise<void> {
+    const { store, log, clock } = this.#options
+    try {
+      await this.#retrying(() => store.recordAttempt(outcome))
+    } catch (error) {
+      const { delivery_id } = claimed
+      log.error({ delivery_id, err: error }, 'an attempt could not be recorded, it will be repeated')
+      await clock.sleep(REFUSED_WAIT_MS, this.#giveUp)
+      await this.#release([claimed])
+    }
+  }
+
+  #release(deliveries: readonly ClaimedDelivery[]): Promise<void> {
+    const claims = deliveries.map(({ delivery_id, attempt, node_id }) => ({ delivery_id, attempt, node_id }))
+    return this.#retrying(() => this.#options.store.releaseDeliveries(claims))
+  }
+}
