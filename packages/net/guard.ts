@@ -165,8 +165,6 @@ function createConnect(options: Required<GuardOptions>, sockets: Set<Socket>) {
   }
 }
 
-type Connect = ReturnType<typeof createConnect>
-
 export function createGuard(given: GuardOptions): Guard {
   const options: Required<GuardOptions> = {
     resolve: createResolver(),

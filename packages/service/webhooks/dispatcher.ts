@@ -79,10 +79,14 @@ async function sendRun(
     failed,
     elapsedMs: performance.now() - began,
   })
-  const mayGoOn = (): boolean => !stop.aborted && holds() && performance.now() - began < RUN_MS
+  const inTime = (): boolean => !stop.aborted && holds() && performance.now() - began < RUN_MS
+  /** Waits while the store is behind. False: nothing more of the run is sent. */
+  const mayGoOn = async (): Promise<boolean> => {
+    while (inTime() && !recorder.hasRoom()) await recorder.room()
+    return inTime()
+  }
   for (const [index, claimed] of run.entries()) {
-    while (index > 0 && mayGoOn() && !recorder.hasRoom()) await recorder.room()
-    if (index > 0 && !mayGoOn()) return end(index, false)
+    if (index > 0 && !(await mayGoOn())) return end(index, false)
     const trace = traceDelivery(traces, claimed)
     const sent = await attempt(context, claimed, giveUp, trace?.traceparent)
     trace?.end(sent)
