@@ -2,12 +2,17 @@
 import * as accounts from './accounts.ts'
 import * as allowances from './allowances.ts'
 import * as audit from './audit.ts'
+import * as batches from './batches.ts'
 import * as connections from './connections.ts'
+import { listEvents } from './events.ts'
 import * as idempotency from './idempotency.ts'
 import * as links from './links.ts'
 import * as narratives from './narratives.ts'
+import * as recoveries from './recoveries.ts'
+import * as schedules from './schedules.ts'
 import * as settings from './settings.ts'
 import * as templates from './templates.ts'
+import * as webhooks from './webhooks.ts'
 
 /** Each is one question to the database, or several that need not agree. */
 export const READS = {
@@ -26,6 +31,14 @@ export const READS = {
   listLinks: links.listLinks,
   getNarrative: narratives.getNarrative,
   listAudit: audit.listAudit,
+  getWebhook: webhooks.getWebhook,
+  listWebhooks: webhooks.listWebhooks,
+  getSchedule: schedules.getSchedule,
+  listSchedules: schedules.listSchedules,
+  countBatch: batches.countBatch,
+  listEvents,
+  getRecovery: recoveries.getRecovery,
+  webhookStats: recoveries.webhookStats,
 }
 
 /** Each is one transaction and resolves once it is durable. */
@@ -50,6 +63,16 @@ export const WRITES = {
   countOpenings: links.countOpenings,
   writeAudit: audit.writeAudit,
   pruneAudit: audit.pruneAudit,
+  createWebhook: webhooks.createWebhook,
+  rotateSecret: webhooks.rotateSecret,
+  createSchedule: schedules.createSchedule,
+  updateSchedule: schedules.updateSchedule,
+  deleteSchedule: schedules.deleteSchedule,
+  claimSchedules: schedules.claimSchedules,
+  settleSchedule: schedules.settleSchedule,
+  runSchedule: schedules.runSchedule,
+  createJobs: batches.createJobs,
+  advanceRecoveries: recoveries.advanceRecoveries,
   startIdempotent: idempotency.startIdempotent,
   endIdempotent: idempotency.endIdempotent,
 }

@@ -1,9 +1,8 @@
 /** Events, and their fan-out: one delivery for each webhook that subscribes, in the transaction that made it true. */
 import type { Event, EventType } from '@assay/model/event'
 import { uuidv7 } from '@assay/model/ids'
-import { decodeCursor, encodeCursor } from '../cursor.ts'
-import type { Input, Page } from '../store.ts'
-import type { Session, Transaction } from './connection.ts'
+import type { NewEvent } from '../rows.ts'
+import type { Transaction } from './connection.ts'
 import { addDeliveries } from './deliveries.ts'
 import { lockWebhooks } from './turns.ts'
 
@@ -16,20 +15,6 @@ export interface EventRow {
   type: EventType
   timestamp: string
   data: Event['data']
-}
-
-export function toEvent(row: Pick<EventRow, 'event_id' | 'type' | 'timestamp' | 'data'>): Event {
-  const { event_id, type, timestamp, data } = row
-  return { event_id, type, timestamp, data }
-}
-
-export interface NewEvent {
-  workspace_id: string
-  type: EventType
-  at: string
-  data: Record<string, unknown>
-  /** Null for events of no job. One without an assignment is a schedule's, which notifies as its jobs would. */
-  job: { assignment_id: string | null; presence_name: string | null; skipped: string | null } | null
 }
 
 export async function insertEvent(
@@ -74,41 +59,4 @@ export async function writeEvent(tx: Transaction, event: NewEvent): Promise<void
       at: tx.now,
     })),
   )
-}
-
-type Position = [xid: number, seq: number]
-
-const START: Position = [0, 0]
-const END: Position = [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]
-
-/**
- * Forward, only what no transaction under way can come before: a reader that went past (xid, seq) has seen all up to
- * there. Where the database was restored from a dump its transactions count anew: `afterRestore` of schema.ts has set
- * the old events' xid to 0, and a cursor from before goes on among them.
- */
-const FORWARD = `
-  AND (xid, seq) > (CASE WHEN $2::xid8 >= pg_snapshot_xmax(pg_current_snapshot()) THEN '0' ELSE $2 END::xid8, $3)
-  AND xid < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY xid, seq`
-const BACKWARD = 'AND (xid, seq) < ($2::xid8, $3) ORDER BY xid DESC, seq DESC'
-
-export async function listEvents(from: Session, query: Input<'listEvents'>): Promise<Page<Event>> {
-  const list = `events ${query.order}`
-  const oldestFirst = query.order === 'oldest'
-  const start = oldestFirst ? START : END
-  const position =
-    query.cursor === undefined ? start : (decodeCursor(list, query.cursor, ['number', 'number']) as Position)
-  const [xid, seq] = position
-  const rows = await from.all<EventRow>(
-    `SELECT * FROM events WHERE workspace_id = $1 ${query.type === undefined ? '' : 'AND type = $5'}
-     ${oldestFirst ? FORWARD : BACKWARD} LIMIT $4`,
-    query.workspace_id,
-    String(xid),
-    seq,
-    query.limit + 1,
-    ...(query.type === undefined ? [] : [query.type]),
-  )
-  const page = rows.slice(0, query.limit)
-  const last = page.at(-1)
-  const next = encodeCursor(list, last ? [Number(last.xid), last.seq] : position)
-  return { items: page.map(toEvent), next_cursor: oldestFirst || rows.length > query.limit ? next : null }
 }

@@ -7,10 +7,11 @@ import type { JobCaps } from '../caps.ts'
 import { ensureDefaultWorkspace } from '../nouns/accounts.ts'
 import { writeAudit } from '../nouns/audit.ts'
 import { READS as NOUN_READS, WRITES as NOUN_WRITES } from '../nouns/nouns.ts'
-import { follow, type Reader, type Routine, type Writer } from '../rows.ts'
+import * as recoveries from '../nouns/recoveries.ts'
+import * as webhooks from '../nouns/webhooks.ts'
+import { follow, type Reader, type Routine, type Transaction as Rows } from '../rows.ts'
 import { inSteps, untilDone } from '../steps.ts'
 import type { Input, NewRecovery, Store } from '../store.ts'
-import * as batches from './batches.ts'
 import * as claims from './claims.ts'
 import {
   type Connection,
@@ -22,18 +23,15 @@ import {
 } from './connection.ts'
 import * as deliveries from './deliveries.ts'
 import * as erasure from './erasure.ts'
-import { listEvents } from './events.ts'
 import { createJobBatch } from './job-batch.ts'
 import { gatherReads } from './job-reads.ts'
 import * as jobs from './jobs.ts'
+import { transactionOf } from './native.ts'
 import * as nodes from './nodes.ts'
 import { prune } from './prune.ts'
-import * as recoveries from './recoveries.ts'
-import * as schedules from './schedules.ts'
 import { migratePostgres, requireSchema } from './schema.ts'
 import * as sending from './sending.ts'
 import { createSettling } from './settling.ts'
-import * as webhooks from './webhooks.ts'
 
 export interface PostgresOptions {
   /** postgres://USER:PASSWORD@HOST/DATABASE */
@@ -61,11 +59,11 @@ export async function openPostgres({ url, connections: size, ...context }: Postg
 const STEP = 2000
 
 async function countMissing(from: Session, input: Omit<NewRecovery, 'recovery_id'>) {
-  const begun = await recoveries.beginWalk(from, input)
+  const begun = await follow(recoveries.beginWalk(from.rows, input))
   let count = 0
   let walk = begun
   while (walk) {
-    const step = await recoveries.stepWalk(from, walk, STEP)
+    const step = await follow(recoveries.stepWalk(from.rows, walk, STEP))
     count += step.events.length
     walk = step.rest
   }
@@ -73,43 +71,45 @@ async function countMissing(from: Session, input: Omit<NewRecovery, 'recovery_id
 }
 
 type FollowedReads<Methods> = {
-  [Name in keyof Methods]: Methods[Name] extends (rows: Reader, ...input: infer In) => Routine<infer Out>
+  [Name in keyof Methods]: Methods[Name] extends (from: Reader, ...input: infer In) => Routine<infer Out>
     ? (from: Session, ...input: In) => Promise<Out>
     : never
 }
+
+/** What is written once for both databases, as functions of a session. */
+function followedReads<Methods extends object>(methods: Methods): FollowedReads<Methods> {
+  type Read = (from: Reader, ...input: never[]) => Routine<unknown>
+  const made = Object.entries(methods as Record<string, Read>).map(([name, routine]) => [
+    name,
+    (from: Session, ...input: never[]) => follow(routine(from.rows, ...input)),
+  ])
+  return Object.fromEntries(made) as FollowedReads<Methods>
+}
+
 type FollowedWrites<Methods> = {
-  [Name in keyof Methods]: Methods[Name] extends (rows: Writer, ...input: infer In) => Routine<infer Out>
+  [Name in keyof Methods]: Methods[Name] extends (tx: Rows, ...input: infer In) => Routine<infer Out>
     ? (tx: Transaction, ...input: In) => Promise<Out>
     : never
 }
 
-/** What is written once for both databases, as functions of a session or a transaction. */
-function followed(methods: object): object {
-  const made = Object.entries(
-    methods as Record<string, (rows: Reader, ...input: never[]) => Routine<unknown>>,
-  ).map(([name, routine]) => [
+/** The same of a transaction. */
+function followedWrites<Methods extends object>(methods: Methods): FollowedWrites<Methods> {
+  type Write = (tx: Rows, ...input: never[]) => Routine<unknown>
+  const made = Object.entries(methods as Record<string, Write>).map(([name, routine]) => [
     name,
-    (from: Session, ...input: never[]) => follow(routine(from.rows, ...input)),
+    (tx: Transaction, ...input: never[]) => follow(routine(transactionOf(tx), ...input)),
   ])
-  return Object.fromEntries(made) as object
+  return Object.fromEntries(made) as FollowedWrites<Methods>
 }
 
 /** Each is one question to the database, or several that need not agree. */
 const READS = {
-  ...(followed(NOUN_READS) as FollowedReads<typeof NOUN_READS>),
+  ...followedReads(NOUN_READS),
   listJobs: jobs.listJobs,
   getInsight: jobs.getInsight,
   listNodes: nodes.listNodes,
-  getWebhook: (from: Session, input: Input<'getWebhook'>) => webhooks.getWebhook(from, input),
-  listWebhooks: webhooks.listWebhooks,
   getDelivery: deliveries.getDelivery,
   listDeliveries: deliveries.listDeliveries,
-  countBatch: batches.countBatch,
-  getSchedule: schedules.getSchedule,
-  listSchedules: schedules.listSchedules,
-  listEvents,
-  getRecovery: recoveries.getRecovery,
-  webhookStats: recoveries.webhookStats,
   ping: (from: Session) => requireSchema(from),
   async countRecoverable(from: Session, input: Input<'countRecoverable'>) {
     const missing = await countMissing(from, input)
@@ -124,14 +124,14 @@ const COUNTS = {
     return {
       jobs: await jobs.countJobs(tx),
       deliveries: await deliveries.countDeliveries(tx),
-      webhooks: await webhooks.countWebhooks(tx),
+      webhooks: await follow(webhooks.countWebhooks(tx.rows)),
     }
   },
 }
 
 /** Each is one transaction and resolves after its commit. */
 const WRITES = {
-  ...(followed(NOUN_WRITES) as FollowedWrites<typeof NOUN_WRITES>),
+  ...followedWrites(NOUN_WRITES),
   prune,
   createJob: jobs.createJob,
   queueJob: jobs.queueJob,
@@ -143,19 +143,9 @@ const WRITES = {
   removeNode: nodes.removeNode,
   reapNodes: nodes.reapNodes,
   giveBackUnknown: nodes.giveBackUnknown,
-  createWebhook: webhooks.createWebhook,
-  rotateSecret: webhooks.rotateSecret,
   sendEvent: sending.sendEvent,
   redeliver: deliveries.redeliver,
-  advanceRecoveries: recoveries.advanceRecoveries,
   eraseUser: erasure.eraseUser,
-  createJobs: batches.createJobs,
-  createSchedule: schedules.createSchedule,
-  updateSchedule: schedules.updateSchedule,
-  deleteSchedule: schedules.deleteSchedule,
-  claimSchedules: schedules.claimSchedules,
-  settleSchedule: schedules.settleSchedule,
-  runSchedule: schedules.runSchedule,
 }
 
 /** Without these a node is given up. */
@@ -192,12 +182,14 @@ function writesInSteps({ read, write }: Connection, change: Connection['write'] 
   return {
     async updateWebhook(input) {
       if (input.patch.status === 'enabled')
-        await inSteps((most) => write((tx) => webhooks.prepareEnabling(tx, input, most)))
-      return change((tx) => webhooks.updateWebhook(tx, input))
+        await inSteps((most) =>
+          write((tx) => follow(webhooks.prepareEnabling(transactionOf(tx), input, most))),
+        )
+      return change((tx) => follow(webhooks.updateWebhook(transactionOf(tx), input)))
     },
     async deleteWebhook(key) {
-      await inSteps((most) => write((tx) => webhooks.emptyWebhook(tx, key, most)))
-      return change((tx) => webhooks.deleteWebhook(tx, key))
+      await inSteps((most) => write((tx) => follow(webhooks.emptyWebhook(transactionOf(tx), key, most))))
+      return change((tx) => follow(webhooks.deleteWebhook(transactionOf(tx), key)))
     },
     async deleteWorkspace(workspace_id) {
       if (!(await change((tx) => erasure.closeWorkspace(tx, workspace_id)))) return false
@@ -210,7 +202,10 @@ function writesInSteps({ read, write }: Connection, change: Connection['write'] 
     },
     async createRecovery(input) {
       const missing = await read((from) => countMissing(from, input))
-      return missing && change((tx) => recoveries.insertRecovery(tx, input, missing.walk, missing.count))
+      return (
+        missing &&
+        change((tx) => follow(recoveries.insertRecovery(tx.rows, input, missing.walk, missing.count)))
+      )
     },
   }
 }

@@ -249,7 +249,7 @@ CREATE TABLE recoveries (
   workspace_id text COLLATE "C" NOT NULL,
   webhook_id text COLLATE "C" NOT NULL,
   include_unsent boolean NOT NULL,
-  event_types text,
+  event_types json,
   next_at timestamp(3) with time zone NOT NULL,
   next_seq bigint NOT NULL,
   until timestamp(3) with time zone NOT NULL,

@@ -6,12 +6,16 @@
 import { type Delivery, latencyBucket } from '@assay/model/delivery'
 import { type Event, eventText } from '@assay/model/event'
 import { MAX_IN_FLIGHT, type Webhook } from '@assay/model/webhook'
+import { disableWebhook, getWebhook, warnOfFailing, writeHealth } from '../nouns/webhooks.ts'
+import { follow } from '../rows.ts'
 import type { AttemptOutcome, ClaimedDelivery, Input } from '../store.ts'
+import { WEBHOOK, WEBHOOKS } from '../tables/webhooks.ts'
 import { afterAttempts, afterClaim, claimAt, firstInTurn, mayRun, type Settled } from '../turn.ts'
 import { requireNode } from './claims.ts'
 import type { Transaction } from './connection.ts'
 import { addDeliveries, findDelivery, toDelivery } from './deliveries.ts'
 import { insertEvent } from './events.ts'
+import { transactionOf } from './native.ts'
 import {
   type Due,
   dueDeliveries,
@@ -21,7 +25,6 @@ import {
   refreshTurns,
   writeTurns,
 } from './turns.ts'
-import { disableWebhook, getWebhook, toWebhook, warnOfFailing, writeHealth } from './webhooks.ts'
 
 // Level by level: an index range over (in_flight, claim_at) would read all that wait for a later time. While nothing waits
 // there is no level.
@@ -175,7 +178,7 @@ export async function claimDeliveries(
   )
   const claimed = new Map(rows.map((row) => [row.delivery_id, row]))
   return chosen.flatMap(({ run, row }, place) => {
-    const webhook = toWebhook(row)
+    const webhook = WEBHOOKS.pick(row, WEBHOOK)
     return run.map(({ delivery_id }) => {
       const { workspace_id, event_seq, attempt_count } = claimed.get(delivery_id)!
       const attempt = attempt_count + 1
@@ -255,7 +258,7 @@ async function updateHealth(
 ): Promise<LockedTurn> {
   const after = afterAttempts(before, settled, Date.parse(tx.now))
   if (after.failing_since !== before.failing_since || after.failing_reason !== before.failing_reason)
-    await writeHealth(tx, after.webhook_id, after)
+    await follow(writeHealth(tx.rows, after.webhook_id, after))
   return after
 }
 
@@ -288,8 +291,9 @@ export async function recordAttempts(tx: Transaction, outcomes: AttemptOutcome[]
     const outcomes = own.map(({ outcome }) => outcome)
     const off = outcomes.find(({ disable }) => disable)
     const fails = outcomes.find(({ warn }) => warn)
-    if (off?.disable) await disableWebhook(tx, webhook_id, off.disable.reason, off.delivery_id)
-    else if (fails) await warnOfFailing(tx, webhook_id, fails.delivery_id)
+    if (off?.disable)
+      await follow(disableWebhook(transactionOf(tx), webhook_id, off.disable.reason, off.delivery_id))
+    else if (fails) await follow(warnOfFailing(transactionOf(tx), webhook_id, fails.delivery_id))
   }
   return written
 }
@@ -328,7 +332,7 @@ export async function releaseDeliveries(tx: Transaction, claims: Claim[]): Promi
 /** One event to one webhook, whatever it subscribes to. */
 export async function sendEvent(tx: Transaction, input: Input<'sendEvent'>): Promise<Delivery | null> {
   const { workspace_id, webhook_id, delivery_id, event_id, type, data } = input
-  if (!(await getWebhook(tx, input))) return null
+  if (!(await follow(getWebhook(tx.rows, input)))) return null
   const webhook = await lockWebhook(tx, webhook_id)
   if (!webhook) return null
   if (!(await findDelivery(tx, input))) {

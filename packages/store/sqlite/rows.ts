@@ -5,6 +5,7 @@ import type { JobCaps } from '../caps.ts'
 import type { Writer } from '../rows.ts'
 import { type Kind, type Parameter, type Statement, valueOf } from '../statement.ts'
 import type { Hint } from '../store.ts'
+import type { Table } from '../tables/table.ts'
 
 function encoded(parameter: Parameter, values: object): SQLInputValue {
   const value = valueOf(parameter, values)
@@ -40,6 +41,21 @@ function decoded({ columns }: Prepared, values: SQLOutputValue[]): unknown {
     row[name] = read && value !== null ? read(value) : value
   }
   return row
+}
+
+/** These columns of a row that a statement by hand gave as SQLite holds it. */
+export function shownOf<Row extends object, Name extends keyof Row & string>(
+  table: Table<Row>,
+  columns: readonly Name[],
+  row: object,
+): Pick<Row, Name> {
+  const values = row as Record<string, SQLOutputValue>
+  const shown = columns.map((name) => {
+    const value = values[name]!
+    const read = READERS[table.kinds[name]!]
+    return [name, read && value !== null ? read(value) : value]
+  })
+  return Object.fromEntries(shown) as Pick<Row, Name>
 }
 
 export interface SqliteContext {

@@ -9,21 +9,18 @@ import { iso } from '@assay/model/clock'
 import { type Delivery, latencyBucket } from '@assay/model/delivery'
 import { type Event, eventText } from '@assay/model/event'
 import type { Webhook } from '@assay/model/webhook'
+import { disableWebhook, getWebhook, warnOfFailing, writeHealth } from '../nouns/webhooks.ts'
+import { finish } from '../rows.ts'
 import type { AttemptOutcome, ClaimedDelivery, Input } from '../store.ts'
+import { WEBHOOK, WEBHOOKS } from '../tables/webhooks.ts'
 import { afterAttempts, afterClaim, claimAt, firstInTurn, mayRun, type Settled, type Turn } from '../turn.ts'
 import { requireNode } from './claims.ts'
 import type { Connection } from './connection.ts'
 import { addDelivery, findDelivery, toDelivery } from './deliveries.ts'
 import { insertEvent } from './events.ts'
+import { transactionOf } from './native.ts'
+import { shownOf } from './rows.ts'
 import { readTurn, refreshTurn, writeTurn } from './turns.ts'
-import {
-  disableWebhook,
-  getWebhook,
-  toWebhook,
-  type WebhookRow,
-  warnOfFailing,
-  writeHealth,
-} from './webhooks.ts'
 
 const LEVEL = `
   SELECT * FROM webhooks WHERE claim_at IS NOT NULL AND in_flight = ? AND claim_at <= ? ORDER BY claim_at LIMIT ?`
@@ -34,7 +31,7 @@ const WAITING = `
   WHERE webhook_id = ? AND status = 'pending' AND owner IS NULL AND (due_at, delivery_id) > (?, ?)
   ORDER BY due_at, delivery_id LIMIT ?`
 
-type TurnRow = WebhookRow & Turn & { claim_at: string | null }
+type TurnRow = Turn & { webhook_id: string; claim_at: string | null }
 
 type Waiting = [rowid: number, delivery_id: string, due_at: string]
 
@@ -90,7 +87,7 @@ function fillRuns(connection: Connection, taker: Taker, most: number, at: string
 
 function newTaker(connection: Connection, row: TurnRow): Taker {
   const taker: Taker = {
-    webhook: toWebhook(row),
+    webhook: shownOf(WEBHOOKS, WEBHOOK, row),
     turn: { ...row },
     waiting: [],
     taken: 0,
@@ -241,12 +238,13 @@ function updateHealth(connection: Connection, webhook_id: string, settled: Settl
   const after = afterAttempts(before, settled, now)
   writeTurn(connection, webhook_id, after)
   if (after.failing_since !== before.failing_since || after.failing_reason !== before.failing_reason)
-    writeHealth(connection, webhook_id, after)
+    finish(writeHealth(connection.rows, webhook_id, after))
   const outcomes = settled.map(({ outcome }) => outcome)
   const off = outcomes.find(({ disable }) => disable)
   const fails = outcomes.find(({ warn }) => warn)
-  if (off?.disable) disableWebhook(connection, webhook_id, off.disable.reason, off.delivery_id)
-  else if (fails) warnOfFailing(connection, webhook_id, fails.delivery_id)
+  if (off?.disable)
+    finish(disableWebhook(transactionOf(connection), webhook_id, off.disable.reason, off.delivery_id))
+  else if (fails) finish(warnOfFailing(transactionOf(connection), webhook_id, fails.delivery_id))
 }
 
 /** All outcomes of one commit. Answers for each whether it was written. */
@@ -287,7 +285,7 @@ export function releaseDeliveries(connection: Connection, claims: Claim[]): void
 /** One event to one webhook, whatever it subscribes to. */
 export function sendEvent(connection: Connection, input: Input<'sendEvent'>): Delivery | null {
   const { workspace_id, webhook_id, delivery_id, event_id, type, data } = input
-  if (!getWebhook(connection, input)) return null
+  if (!finish(getWebhook(connection.rows, input))) return null
   if (!findDelivery(connection, input)) {
     const at = connection.now()
     const event = insertEvent(connection, event_id, { workspace_id, type, at, data })

@@ -10,24 +10,22 @@ import type { JobCaps } from '../caps.ts'
 import { ensureDefaultWorkspace } from '../nouns/accounts.ts'
 import { writeAudit } from '../nouns/audit.ts'
 import { READS as NOUN_READS, WRITES as NOUN_WRITES } from '../nouns/nouns.ts'
-import { finish, type Routine, type Writer } from '../rows.ts'
+import * as recoveries from '../nouns/recoveries.ts'
+import * as webhooks from '../nouns/webhooks.ts'
+import { finish, type Routine, type Transaction } from '../rows.ts'
 import { inSteps, untilDone } from '../steps.ts'
 import type { AttemptOutcome, Input, NewRecovery, Store } from '../store.ts'
-import * as batches from './batches.ts'
 import * as claims from './claims.ts'
 import { type Connection, connect, openDatabase, translate, unavailable } from './connection.ts'
 import * as deliveries from './deliveries.ts'
 import * as erasure from './erasure.ts'
-import { listEvents } from './events.ts'
 import * as jobs from './jobs.ts'
 import { takeLock } from './lock.ts'
+import { transactionOf } from './native.ts'
 import * as nodes from './nodes.ts'
 import { prune } from './prune.ts'
-import * as recoveries from './recoveries.ts'
-import * as schedules from './schedules.ts'
 import { migrateSqlite, requireSchema } from './schema.ts'
 import * as sending from './sending.ts'
-import * as webhooks from './webhooks.ts'
 
 export interface SqliteOptions {
   /** The database; its lock lies beside it. */
@@ -62,12 +60,12 @@ const STEP = 2000
 
 /** Between the steps other requests are served. */
 async function countMissing(connection: Connection, input: Omit<NewRecovery, 'recovery_id'>) {
-  const begun = await connection.read(() => recoveries.beginWalk(connection, input))
+  const begun = await connection.read(() => finish(recoveries.beginWalk(connection.rows, input)))
   let count = 0
   let walk = begun
   while (walk) {
     const present = walk
-    const step = await connection.read(() => recoveries.stepWalk(connection, present, STEP))
+    const step = await connection.read(() => finish(recoveries.stepWalk(connection.rows, present, STEP)))
     count += step.events.length
     walk = step.rest
     await new Promise((resolve) => setImmediate(resolve))
@@ -75,9 +73,9 @@ async function countMissing(connection: Connection, input: Omit<NewRecovery, 're
   return begun && { walk: begun, count }
 }
 
-type Routines = Record<string, (rows: Writer, ...input: never[]) => Routine<unknown>>
+type Routines = Record<string, (tx: Transaction, ...input: never[]) => Routine<unknown>>
 type Finished<Methods> = {
-  [Name in keyof Methods]: Methods[Name] extends (rows: Writer, ...input: infer In) => Routine<infer Out>
+  [Name in keyof Methods]: Methods[Name] extends (tx: Transaction, ...input: infer In) => Routine<infer Out>
     ? (connection: Connection, ...input: In) => Out
     : never
 }
@@ -86,7 +84,7 @@ type Finished<Methods> = {
 function finished<Methods extends Routines>(methods: Methods): Finished<Methods> {
   const made = Object.entries(methods).map(([name, routine]) => [
     name,
-    (connection: Connection, ...input: never[]) => finish(routine(connection.rows, ...input)),
+    (connection: Connection, ...input: never[]) => finish(routine(transactionOf(connection), ...input)),
   ])
   return Object.fromEntries(made) as Finished<Methods>
 }
@@ -98,20 +96,12 @@ const READS = {
   listJobs: jobs.listJobs,
   getInsight: jobs.getInsight,
   listNodes: nodes.listNodes,
-  getWebhook: webhooks.getWebhook,
-  listWebhooks: webhooks.listWebhooks,
   getDelivery: deliveries.getDelivery,
   listDeliveries: deliveries.listDeliveries,
-  countBatch: batches.countBatch,
-  getSchedule: schedules.getSchedule,
-  listSchedules: schedules.listSchedules,
-  listEvents,
-  getRecovery: recoveries.getRecovery,
-  webhookStats: recoveries.webhookStats,
   counts: (connection: Connection) => ({
     jobs: jobs.countJobs(connection),
     deliveries: deliveries.countDeliveries(connection),
-    webhooks: webhooks.countWebhooks(connection),
+    webhooks: finish(webhooks.countWebhooks(connection.rows)),
   }),
 }
 
@@ -133,20 +123,10 @@ const WRITES = {
   removeNode: nodes.removeNode,
   reapNodes: nodes.reapNodes,
   giveBackUnknown: nodes.giveBackUnknown,
-  createWebhook: webhooks.createWebhook,
-  rotateSecret: webhooks.rotateSecret,
   sendEvent: sending.sendEvent,
   redeliver: deliveries.redeliver,
   releaseDeliveries: sending.releaseDeliveries,
-  advanceRecoveries: recoveries.advanceRecoveries,
   eraseUser: erasure.eraseUser,
-  createJobs: batches.createJobs,
-  createSchedule: schedules.createSchedule,
-  updateSchedule: schedules.updateSchedule,
-  deleteSchedule: schedules.deleteSchedule,
-  claimSchedules: schedules.claimSchedules,
-  settleSchedule: schedules.settleSchedule,
-  runSchedule: schedules.runSchedule,
   reportProgress(connection: Connection, input: Input<'reportProgress'>): void {
     nodes.reportProgress(connection, input)
   },
@@ -187,12 +167,16 @@ function writesInSteps(
   return {
     async updateWebhook(input) {
       if (input.patch.status === 'enabled')
-        await inSteps((most) => connection.write(() => webhooks.prepareEnabling(connection, input, most)))
-      return change(() => webhooks.updateWebhook(connection, input))
+        await inSteps((most) =>
+          connection.write(() => finish(webhooks.prepareEnabling(transactionOf(connection), input, most))),
+        )
+      return change(() => finish(webhooks.updateWebhook(transactionOf(connection), input)))
     },
     async deleteWebhook(key) {
-      await inSteps((most) => connection.write(() => webhooks.emptyWebhook(connection, key, most)))
-      return change(() => webhooks.deleteWebhook(connection, key))
+      await inSteps((most) =>
+        connection.write(() => finish(webhooks.emptyWebhook(transactionOf(connection), key, most))),
+      )
+      return change(() => finish(webhooks.deleteWebhook(transactionOf(connection), key)))
     },
     async deleteWorkspace(workspace_id) {
       if (!(await change(() => erasure.closeWorkspace(connection, workspace_id)))) return false
@@ -208,7 +192,8 @@ function writesInSteps(
     async createRecovery(input) {
       const missing = await countMissing(connection, input)
       return (
-        missing && change(() => recoveries.insertRecovery(connection, input, missing.walk, missing.count))
+        missing &&
+        change(() => finish(recoveries.insertRecovery(connection.rows, input, missing.walk, missing.count)))
       )
     },
   }

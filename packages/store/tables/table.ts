@@ -57,8 +57,17 @@ export class Table<Row extends object> {
   }
 
   /** Their names, as they follow SELECT or RETURNING. */
-  list(columns: readonly (keyof Row & string)[] = this.columns): string {
+  list(columns: readonly string[] = this.columns): string {
     return columns.map((column) => `${this.name}.${column}`).join(', ')
+  }
+
+  /** The text for each database, of the columns that it has. */
+  #texts(columns: readonly string[], text: (columns: readonly string[]) => string): Text {
+    const { sqlite = [], postgres = [] } = this.only
+    return {
+      sqlite: text(columns.filter((column) => !postgres.includes(column))),
+      postgres: text(columns.filter((column) => !sqlite.includes(column))),
+    }
   }
 
   /** `tail` follows the name of the table. */
@@ -66,19 +75,21 @@ export class Table<Row extends object> {
     tail: string,
     columns?: readonly Name[],
   ): Statement<Pick<Row, Name>> {
-    return this.sql(`SELECT ${this.list(columns)} FROM ${this.name} ${tail}`)
+    return this.sql(
+      this.#texts(columns ?? this.columns, (own) => `SELECT ${this.list(own)} FROM ${this.name} ${tail}`),
+    )
   }
 
   insert<Answer = unknown>(
     columns: readonly (keyof Row & string)[] = this.columns,
     tail = '',
   ): Statement<Answer> {
-    const into = `INSERT INTO ${this.name} (${columns.join(', ')})`
+    const into = (own: readonly string[]): string => `INSERT INTO ${this.name} (${own.join(', ')})`
     const arrays = columns.map((name, index) => `$${index + 1}::${ARRAY_TYPES[this.kinds[name]!]}`)
     return {
-      ...this.sql<Answer>(`${into} VALUES (${named(columns)}) ${tail}`),
+      ...this.sql<Answer>(this.#texts(columns, (own) => `${into(own)} VALUES (${named(own)}) ${tail}`)),
       postgresMany: {
-        sql: `${into} SELECT * FROM unnest(${arrays.join(', ')}) ${tail}`,
+        sql: `${into(columns)} SELECT * FROM unnest(${arrays.join(', ')}) ${tail}`,
         parameters: columns.map((name) => ({ name, kind: this.kinds[name]! })),
       },
     }
@@ -95,12 +106,29 @@ export class Table<Row extends object> {
   }
 
   update(columns: readonly (keyof Row & string)[], where: string): Statement {
-    const set = columns.map((name) => `${name} = :${name}`).join(', ')
-    return this.sql(`UPDATE ${this.name} SET ${set} ${where}`)
+    const set = (own: readonly string[]): string => own.map((name) => `${name} = :${name}`).join(', ')
+    return this.sql(this.#texts(columns, (own) => `UPDATE ${this.name} SET ${set(own)} ${where}`))
   }
 
   delete(where: string): Statement {
     return this.sql(`DELETE FROM ${this.name} ${where}`)
+  }
+
+  /** At most `:most` of the rows. `lock` holds them on PostgreSQL, and says what is done with those that others hold. */
+  deleteSome(where: string, lock = ''): Statement {
+    const key = this.key.join(', ')
+    const several = this.key.length > 1 ? `(${key})` : key
+    return this.sql({
+      sqlite: `DELETE FROM ${this.name} WHERE ${several} IN (SELECT ${key} FROM ${this.name} ${where} LIMIT :most)`,
+      // By its place on the disk: the planner may ask for a list of keys once for each row of the table.
+      postgres: `DELETE FROM ${this.name} WHERE ctid = ANY (ARRAY (
+        SELECT ctid FROM ${this.name} ${where} LIMIT :most ${lock}))`,
+    })
+  }
+
+  /** These columns of a row that has more. */
+  pick<Name extends keyof Row & string>(row: Pick<Row, Name>, columns: readonly Name[]): Pick<Row, Name> {
+    return Object.fromEntries(columns.map((name) => [name, row[name]])) as Pick<Row, Name>
   }
 
   /** Any other statement whose parameters and answers bear the names of columns. */

@@ -371,7 +371,7 @@ CREATE TABLE recoveries (
   workspace_id text COLLATE "C" NOT NULL,
   webhook_id text COLLATE "C" NOT NULL REFERENCES webhooks ON DELETE CASCADE,
   include_unsent boolean NOT NULL,
-  event_types text,
+  event_types json,
   next_at timestamptz(3) NOT NULL,
   next_seq bigint NOT NULL,
   until timestamptz(3) NOT NULL,

@@ -1,0 +1,44 @@
+/** What SQLite does with SQL of its own, as the nouns ask for it. */
+import { uuidv7 } from '@assay/model/ids'
+import { answerOf, type Native, type Transaction } from '../rows.ts'
+import { assignmentOf } from '../tables/events.ts'
+import type { Connection } from './connection.ts'
+import { addDelivery, deleteDeliveries, makeDue } from './deliveries.ts'
+import { writeEvent } from './events.ts'
+import { createJob, queueJob } from './jobs.ts'
+import { readTurn, refreshTurn, writeTurn } from './turns.ts'
+
+function nativeOf(connection: Connection): Native {
+  return {
+    createJob: (input) => answerOf(createJob(connection, input)),
+    queueJob: (key) => answerOf(queueJob(connection, key)),
+    writeEvent: (event) => answerOf(writeEvent(connection, event)),
+    useIndexes: () => answerOf(undefined),
+    refreshWebhook(webhook_id, change) {
+      const state = readTurn(connection, webhook_id)
+      if (state && change) writeTurn(connection, webhook_id, { ...state, ...change })
+      return answerOf(refreshTurn(connection, webhook_id))
+    },
+    makeDue: (webhook_id, most) => answerOf(makeDue(connection, webhook_id, most)),
+    addDeliveries(webhook_id, events) {
+      const at = connection.now()
+      for (const event of events) {
+        const assignment_id = assignmentOf(event)
+        addDelivery(connection, { delivery_id: uuidv7(), webhook_id, event, assignment_id, at })
+      }
+      return answerOf(undefined)
+    },
+    deleteDeliveries: (webhook_id, most) => answerOf(deleteDeliveries(connection, webhook_id, most)),
+  }
+}
+
+const transactions = new WeakMap<Connection, Transaction>()
+
+/** The connection as the nouns see it within a write. */
+export function transactionOf(connection: Connection): Transaction {
+  const known = transactions.get(connection)
+  if (known) return known
+  const made = Object.create(connection.rows, { native: { value: nativeOf(connection) } }) as Transaction
+  transactions.set(connection, made)
+  return made
+}
