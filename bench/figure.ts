@@ -29,7 +29,7 @@ export interface Figure {
   note?: string
 }
 
-/** What could not be measured here, and why. */
+/** A row that could not be measured here, and why. */
 export interface Missing {
   work: string
   beside: string

@@ -1,4 +1,4 @@
-/** What every row needs: turns, the service and its peers as processes of their own, folders that go away again. */
+/** The parts of every row: alternating runs, the service and its peers as processes, temporary folders. */
 import { type ChildProcess, fork, type Serializable, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -10,7 +10,7 @@ import type { Figure, Missing } from './figure.ts'
 export const ROOT = path.dirname(import.meta.dirname)
 export const TOKEN = 'bench-token-0123456789'
 
-/** How much is done: the short form is for those who change something and want to see, not to publish. */
+/** The amount of work. The short form is for development, not for publication. */
 export interface Form {
   short: boolean
   turns: number
@@ -76,7 +76,7 @@ async function firstLine(child: ChildProcess, pattern: RegExp): Promise<string> 
   })
 }
 
-/** What this process has started, so that none of it outlives it. */
+/** The processes that this one started, so that all of them are ended. */
 const started = new Set<ChildProcess>()
 process.on('exit', () => {
   for (const child of started) child.kill('SIGKILL')

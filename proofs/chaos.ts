@@ -44,7 +44,7 @@ export interface ChaosOptions {
   clients: number
   /** Milliseconds that a clock is set off by at the most. On SQLite what was due waits until that time comes again. */
   clockMs: number
-  /** What is left must end in this time. */
+  /** Everything must end within this time. */
   drainMs: number
   /** Faults that are left out. */
   without?: FaultKind[]
@@ -188,7 +188,7 @@ async function judge(load: Load, world: World, options: ChaosOptions, report: Ch
   const { settled, lines } = readLogs(world.nodes)
   const entries: Entry[] = [...load.entries, ...world.receivers.entries(), ...settled]
   describe(report, entries)
-  // Where something is stuck it has not ended, and what would be read at the end was not.
+  // A job that is stuck has no final state yet, so the final read is skipped.
   const faults =
     stuck.length > 0
       ? stuck.map(({ what }) => what)

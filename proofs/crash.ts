@@ -93,7 +93,7 @@ function entryOf({ headers, body, at }: Arrival, secret: string, begin: number):
   return { kind: 'received', receiver: 'hook', event_id, ...content, ...span }
 }
 
-/** What the clients do, and what they remember of it. */
+/** The clients' actions and what they remember of them. */
 function createLoad(client: Client, random: () => number, begin: number) {
   const entries: Entry[] = []
   /** Run and not yet seen to have ended. */

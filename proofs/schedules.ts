@@ -239,7 +239,7 @@ async function createAll(store: Store, late: boolean): Promise<Map<string, Plan>
   return made
 }
 
-/** What the store holds of a schedule, against what the wall says. */
+/** Compares the store's schedule with the wall clock. */
 async function judge(
   store: Store,
   schedule_id: string,
@@ -301,7 +301,7 @@ export async function simulate(world: World, options: ScheduleOptions): Promise<
       await end(nodes[victim]!)
       await Promise.all(settled)
       report.kills += 1
-      // What the dead one held is given to the others a quarter of a minute later.
+      // The schedules of a dead node are claimed by the others after 15 seconds.
       const later = at + 16_000
       await world.turn(later)
       const fresh = await startNode(world.nodes[victim]!, later)

@@ -69,7 +69,7 @@ interface Seen {
   firstAt: number
 }
 
-/** What the receivers have seen, kept here. */
+/** What the receivers have received. */
 function createLedger(receivers: StormReceivers) {
   const seen = new Map<string, Seen>()
   const faults: string[] = []
@@ -175,7 +175,7 @@ async function createWorld(options: StormOptions, kinds: Kind[]): Promise<World>
   }
 }
 
-/** As a client does whom a busy store tells to come again. */
+/** Tries again after Retry-After, as a client of a busy store does. */
 async function patiently<T>(ask: () => Promise<T>): Promise<T> {
   for (;;) {
     try {

@@ -1,6 +1,6 @@
 /**
  * A port of the loopback that stays free until its server is started, and while that is down between two starts. So it is
- * none that the system gives away by itself: those begin at 32768 (Linux) or 49152, and a test that listens on port 0, or
+ * none of the ports that the system assigns: those begin at 32768 (Linux) or 49152, and a test that listens on port 0, or
  * only connects to somewhere, could be given it meanwhile. Each process begins at another place.
  */
 import { createServer } from 'node:net'

@@ -1,4 +1,4 @@
-/** What is generated is in step with what it is generated from. */
+/** Generated files are up to date with their sources. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'

@@ -1,4 +1,4 @@
-/** What is generated from the code: the files, and how each is made. `npm run gen` writes them; a test compares. */
+/** The generated files and how each is made. `npm run gen` writes them; a test compares them. */
 
 import { analysisSchema } from '@assay/engine/methods/shared/schema'
 import { dataPage } from '@assay/engine/reading/samples'

@@ -1,4 +1,4 @@
-/** Of one job: that its events tell its way, and that each reached everyone who is to hear of it. */
+/** Checks of one job: its events follow its states, and each reached every matching webhook. */
 import { ENDING_EVENTS } from '@assay/model/event'
 import { isFinal } from '@assay/model/job'
 import type { JobStory, Of, Subscription } from './history.ts'

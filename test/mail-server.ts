@@ -1,4 +1,4 @@
-/** A real mail server for tests, that takes, refuses or keeps silent as it is told, and keeps what it has taken. */
+/** A real mail server for tests that accepts, refuses or stays silent as configured, and keeps the accepted mails. */
 import type { AddressInfo } from 'node:net'
 import type { MailServer } from '@assay/service/config/config'
 import PostalMime, { type Email } from 'postal-mime'

@@ -156,7 +156,7 @@ export async function startPostgres(over: Settings = {}): Promise<Postgres> {
   return startOwnPostgres(over)
 }
 
-/** Whatever is given: one that the caller may kill. */
+/** A server that the caller may kill. */
 export async function startOwnPostgres(over: Settings = {}): Promise<Postgres> {
   const found = await binaries()
   if (!found) throw new Error((await missingPostgres())!)

@@ -31,7 +31,7 @@ export interface ServiceOptions {
   args?: string[]
 }
 
-/** A folder of its own for a test, removed by the answered function. */
+/** A temporary folder for a test; the returned function removes it. */
 export function temporaryFolder(): { folder: string; remove(): void } {
   const folder = mkdtempSync(path.join(tmpdir(), 'assay-test-'))
   return { folder, remove: () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }) }

@@ -17,14 +17,14 @@ import { descendants, eventually, temporaryFolder } from './service.ts'
 
 const TOKEN = 'assay-takeover-test-token'
 const LEASE_MS = Number(process.env.ASSAY_TEST_LEASE ?? 3) * 1000
-/** What the promise allows after the lease has ended: as much again, or, on a slow machine, twice a start of a node. */
+/** The most time after the end of a lease: the lease's length again, or, on a slow machine, twice the start of a node. */
 let slackMs = LEASE_MS
 /** A busy machine may take long to ask a node whether it is ready. */
 const LINGER_MS = 2000
 const DATABASE = `assay_takeover_${process.pid}`
 const missing = await missingPostgres()
 
-/** Never ends by itself. */
+/** A job that never ends. */
 const LONG = `---
 title: Long
 limits: { timeout: 10m }

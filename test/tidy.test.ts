@@ -13,7 +13,7 @@ const list = (...patterns: string[]): string[] =>
 const PACKAGES = list('packages/*/package.json').map((file) => path.basename(path.dirname(file)))
 const sources = list('packages/**/*.ts').filter((file) => !file.startsWith('packages/console/'))
 const production = sources.filter((file) => !isTestOnly(file))
-/** The console is a program of its own, in a browser: the same habits, but for those of a server's files. */
+/** The console runs in a browser: most rules of the other packages hold for it, too. */
 const console_ = list('packages/console/**/*.{ts,tsx}')
 const everywhere = list('packages/**/*.{ts,tsx}', 'test/**/*.ts', 'proofs/**/*.ts')
 const testFiles = list('packages/**/*.test.ts', 'test/**/*.test.ts')

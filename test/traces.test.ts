@@ -126,7 +126,7 @@ test('one job is one trace: its creation, its run, its attempt, and each deliver
   )
   assert.ok(attempt?.events.includes('connect') && attempt.events.includes('first_byte'))
 
-  // The request that made it is a trace of its own, and each points at the other.
+  // The request that created the job has a separate trace, and each links to the other.
   const [post] = named(all, 'POST /v1alpha/jobs/')
   assert.notEqual(post!.traceId, trace)
   assert.deepEqual(post!.links, [{ traceId: trace, spanId: created.spanId }])

@@ -12,7 +12,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 
-/** What this file uses of the package. */
+/** The part of the package that this file uses. */
 interface Session {
   query(sql: string, format?: string): string
   queryAsync(sql: string, options: { format: string }): Promise<{ text(): string }>
@@ -23,7 +23,7 @@ interface Session {
   close(): void
 }
 
-/** Of the interface itself: no settings of the engine. */
+/** Parameters of the HTTP interface that are no settings of the engine. */
 const OWN = new Set(['query', 'query_id', 'database', 'user', 'password', 'default_format'])
 
 const literal = (text: string): string => `'${text.replace(/[\\']/g, '\\$&')}'`
@@ -34,7 +34,7 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   return text
 }
 
-/** The engine gives queries ids of its own: the client's stands in a remark of the query. */
+/** The engine assigns its own query ids, so the client's id is put into a comment of the query. */
 function marked(sql: string, id: string | null): string {
   return sql
     .replace(/\bquery_id = '([^']*)'/g, "(query like '%/* $1 */%' and query not like 'KILL%')")
@@ -79,7 +79,7 @@ function serveClickhouse(open: () => Session) {
       }
       response.end()
     } catch (error) {
-      // As servers from 25.11 on do it, whose answer has begun.
+      // Servers from 25.11 on answer this way once the answer has begun.
       if (response.headersSent)
         response.end(`__exception__\r\ntag\r\n${refusal(error)}1 tag\r\n__exception__\r\n`)
       else response.writeHead(500).end(refusal(error))

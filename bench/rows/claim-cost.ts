@@ -1,4 +1,4 @@
-/** What a claim and a settle cost on PostgreSQL as what lies in the store grows: finished jobs, then a long queue. */
+/** The cost of a claim and a settle on PostgreSQL as the store grows: finished jobs, then a long queue. */
 
 import { systemClock } from '@assay/model/clock'
 import { openStore } from '@assay/store/open'

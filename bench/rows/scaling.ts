@@ -15,7 +15,7 @@ import {
 
 const SHARES = [0.1, 0.5, 0.8, 0.95]
 const WINDOWS = 5
-/** Of what a burst reaches: more than can be kept up. */
+/** A multiple of the rate of a burst: more than the service can sustain. */
 const OVERLOAD = 1.3
 
 export const scalingRow = {

@@ -1,5 +1,5 @@
 /**
- * What goes wrong. The plan is drawn from the seed before anything begins: kind, victim, length and the pause after it,
+ * The faults. The plan is drawn from the seed before anything begins: kind, victim, length and the pause after it,
  * so that the same seed makes the same faults in the same order; when each meets what work is for the machine to say.
  * Faults last, and the next begins meanwhile; a node bears one at a time, and half of them are left alone.
  */
@@ -176,7 +176,7 @@ export function planFaults(
 
 export interface Inflicted {
   counts: Partial<Record<FaultKind, number>>
-  /** What was done, with the milliseconds since the beginning. */
+  /** The faults, with the milliseconds since the beginning. */
   journal: string[]
 }
 

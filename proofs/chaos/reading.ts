@@ -7,7 +7,7 @@ import type { ChaosNode } from './cluster.ts'
 import { digestOf, type Load } from './load.ts'
 
 const AT_ONCE = 8
-/** Longer than PostgreSQL keeps a transaction whose node says nothing. */
+/** Longer than PostgreSQL keeps a transaction of a silent node. */
 const GIVEN_UP_MS = 60_000
 /** Told last: nothing is seen after it. */
 const LAST = Number.MAX_SAFE_INTEGER

@@ -1,4 +1,4 @@
-/** What the tests of the console do again and again: ask the API, look at a page, hold it to the rules of accessibility. */
+/** Steps that the console's tests share: call the API, open a page, check its accessibility. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'

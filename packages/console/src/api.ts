@@ -11,7 +11,7 @@ import { endSession, isMadeByLogin, token } from './session.ts'
 const RETRIES = 2
 const clients = new Map<string, Client>()
 
-/** The client of a token, the session's unless given. */
+/** The client of a token; by default the token of the session. */
 export function api(given: string = token() ?? ''): Client {
   const known = clients.get(given)
   if (known) return known
@@ -21,7 +21,7 @@ export function api(given: string = token() ?? ''): Client {
   return client
 }
 
-/** A session that the service no longer takes ends, whatever was asked. */
+/** Ends the session if the service refuses its token, whatever the request. */
 export function onError(error: unknown): void {
   if (error instanceof ClientError && error.status === 401 && token() !== null) endSession('expired')
 }
@@ -32,7 +32,7 @@ export const queryClient = new QueryClient({
   defaultOptions: { queries: { retry: false, staleTime: 5_000, refetchOnWindowFocus: true } },
 })
 
-/** OAuth's password flow; answers with the token. */
+/** OAuth's password flow; returns the token. */
 export async function signIn(username: string, password: string): Promise<string> {
   const response = await fetch('/v1alpha/auth/login', {
     method: 'POST',
@@ -44,7 +44,7 @@ export async function signIn(username: string, password: string): Promise<string
   return body.access_token
 }
 
-/** Ends the session here at once, and at the service where a login began it; what was typed is forgotten. */
+/** Ends the session here at once, and at the service if a login created its token. Drafts of forms are deleted. */
 export function signOut(): void {
   if (isMadeByLogin())
     void api()
@@ -61,13 +61,13 @@ export function useMe() {
 
 const ORDER: readonly Scope[] = ['viewer', 'analyst', 'admin']
 
-/** Whether the session may do what takes this scope; false until that is known. */
+/** Whether the session has this scope; false until that is known. */
 export function useMay(scope: Scope): boolean {
   const scopes = useMe().data?.scopes ?? []
   return scopes.some((held) => ORDER.indexOf(held) >= ORDER.indexOf(scope))
 }
 
-/** The faults of a refusal by what follows the prefix in their path ("origin" in "payload.template_vars.origin"). */
+/** The faults of a refusal, by their path without the prefix ("origin" for "payload.template_vars.origin"). */
 export function faultsOf(error: unknown, prefix = ''): Record<string, string> {
   const errors = error instanceof ClientError ? (error.problem?.errors ?? []) : []
   const own = errors.filter(({ path }) => path.startsWith(prefix))

@@ -1,4 +1,4 @@
-/** What the actions of the audit trail are in words. Each stands here: the type asks for it. */
+/** The actions of the audit trail in words. The type requires every action. */
 import type { AuditAction } from '@assay/model/audit'
 
 export const ACTION_WORDS: Record<AuditAction, string> = {

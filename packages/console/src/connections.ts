@@ -1,4 +1,4 @@
-/** Connections between the form, where all is text, and the service, where each option has its type. Pure but for the lookup. */
+/** Converts connections between the form, where every value is text, and the service, where each option has its type. */
 import type { ConnectionChange, ConnectionInput } from '@assay/client/client'
 import type { ConnectionView } from '@assay/model/connection'
 import {
@@ -11,7 +11,7 @@ import { api } from './api.ts'
 
 const PAGE_MOST = 200
 
-/** There is no call for a single one. */
+/** The API has no call for a single connection. */
 export async function findConnection(name: string): Promise<ConnectionView | null> {
   let cursor: string | undefined
   do {
@@ -26,7 +26,7 @@ export async function findConnection(name: string): Promise<ConnectionView | nul
 export const textOf = (value: unknown): string =>
   value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value)
 
-/** Where it leads, in one line, and who asks there. */
+/** The address and user of a connection in one line. */
 export function placeOf({ options }: Pick<ConnectionView, 'options'>): string {
   const at = (name: string): string => textOf(options[name])
   const user = at('user') === '' ? '' : `${at('user')} at `
@@ -50,7 +50,7 @@ export interface ConnectionDraft {
   kind: ConnectionKind
   description: string
   options: Record<string, string>
-  /** Empty: the usual one. */
+  /** Empty: the default. */
   limits: Record<string, string>
 }
 
@@ -63,7 +63,7 @@ export function firstDraft(kind: ConnectionKind): ConnectionDraft {
   return { name: '', kind, description: '', options: usualOptions(kind), limits: {} }
 }
 
-/** Another kind has other options; what both have stays as it was typed. */
+/** The draft for another kind: options that both kinds have keep their values. */
 export function ofKind(draft: ConnectionDraft, kind: ConnectionKind): ConnectionDraft {
   const before = usualOptions(draft.kind)
   const typed = Object.entries(draft.options).filter(([name, value]) => value !== before[name])
@@ -83,7 +83,7 @@ export function draftOf({ name, kind, description, options, limits }: Connection
   }
 }
 
-/** As the service takes it: what is no number or no boolean is sent as it was typed, and refused there. */
+/** The options as the service takes them. A text that is no number or boolean is sent unchanged and refused there. */
 function typed({ type }: OptionField, value: string): unknown {
   if (type === 'port' && /^\d+$/.test(value)) return Number(value)
   return type === 'boolean' ? value === 'true' : value
@@ -103,7 +103,7 @@ function sentLimits({ limits }: ConnectionDraft): Partial<ConnectionLimits> {
   return Object.fromEntries(given.map((name) => [name, Number(limits[name])]))
 }
 
-/** `secrets`: those that were typed. */
+/** `secrets`: those that were entered. */
 export function inputOf(draft: ConnectionDraft, secrets: Record<string, string>): ConnectionInput {
   const { name, kind, description } = draft
   return {
@@ -116,13 +116,13 @@ export function inputOf(draft: ConnectionDraft, secrets: Record<string, string>)
   }
 }
 
-/** `secrets`: those that were typed, and null for those that are taken away. */
+/** `secrets`: those that were entered, and null for those that are removed. */
 export function changeOf(draft: ConnectionDraft, secrets: Record<string, string | null>): ConnectionChange {
   const description = draft.description.trim() === '' ? null : draft.description.trim()
   return { description, options: sentOptions(draft), secrets, limits: sentLimits(draft) }
 }
 
-/** How a template reads over it: the beginning of its front matter. */
+/** The front matter of a template that reads over this connection. */
 export function snippetOf({ name, kind }: Pick<ConnectionView, 'name' | 'kind'>): string {
   const head = ['sources:', '  orders:', `    connection: ${name}`]
   const file = kind === 's3' ? '"2024/*.parquet"' : '2024/orders.csv'

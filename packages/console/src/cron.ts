@@ -1,4 +1,4 @@
-/** A cron line in words, where that is short; else null, and the line has to speak for itself. Pure. */
+/** A cron expression in words; null if no short sentence describes it. Pure. */
 import { CRON_NAMES, MONTHS, WEEKDAYS } from '@assay/model/calendar'
 
 const NUMBER = /^\d{1,2}$/
@@ -7,13 +7,13 @@ function listed(words: readonly string[]): string {
   return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`
 }
 
-/** The numbers of "6" or "6,18"; null where the field is anything else. */
+/** The numbers of "6" or "6,18"; null for any other field. */
 function numbersOf(field: string): number[] | null {
   const items = field.split(',')
   return items.every((item) => NUMBER.test(item)) ? items.map(Number) : null
 }
 
-/** The full word that a number or the beginning of a word stands for. */
+/** The full word for a number or an abbreviation. */
 function wordOf(item: string, words: readonly string[], first: number): string | undefined {
   if (NUMBER.test(item)) return words[(Number(item) - first) % words.length]
   return item.length === 3
@@ -31,7 +31,7 @@ function daysOf(field: string): string | null {
   return days.every((day) => day !== undefined) ? `every ${listed(days)}` : null
 }
 
-/** On which days: "every day", "Monday to Friday", "on day 1 of each month". */
+/** The days of an expression: "every day", "Monday to Friday", "on day 1 of each month". */
 function dates(day: string, month: string, weekday: string): string | null {
   if (month === '*' && day === '*') return weekday === '*' ? 'every day' : daysOf(weekday)
   if (weekday !== '*') return null
@@ -45,13 +45,13 @@ function dates(day: string, month: string, weekday: string): string | null {
 
 const two = (value: number): string => String(value).padStart(2, '0')
 
-/** Steps that begin anew at the hour or the day are even only where they divide it. */
+/** A step that restarts at each hour or day is regular only if it divides it. */
 function stepOf(field: string, whole: number): number | null {
   const step = Number(/^\*\/(\d{1,2})$/.exec(field)?.[1] ?? Number.NaN)
   return step > 1 && whole % step === 0 ? step : null
 }
 
-/** How often within any day; null where it names times of the day. */
+/** The frequency within a day; null if the expression has fixed times. */
 function rhythm(minute: string, hour: string): string | null {
   const minutes = stepOf(minute, 60)
   if (hour === '*' && minute === '*') return 'every minute'

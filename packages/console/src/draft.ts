@@ -1,4 +1,4 @@
-/** What was typed and not yet sent outlives a reload and a session that ended: it is kept in this tab's storage. */
+/** Keeps the values of an unsent form in this tab's storage, so that they outlive a reload and an expired session. */
 import { useCallback, useState } from 'react'
 
 function kept(key: string): unknown {
@@ -11,7 +11,7 @@ function kept(key: string): unknown {
   }
 }
 
-/** What was kept is laid over what comes first: a draft of an earlier version of the console lacks what is new. */
+/** Merges the kept values into the initial ones, because a draft of an earlier console version lacks newer fields. */
 export function useDraft<Value extends object>(name: string, first: () => Value) {
   const key = `assay.draft.${name}`
   const [value, setValue] = useState<Value>(() => ({

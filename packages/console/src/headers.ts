@@ -1,6 +1,6 @@
 /**
- * Headers of a webhook between their form and the service. A value that is no secret is shown and edited; of a secret only
- * a fingerprint is known, so a row without a new value leaves it as it is. Pure.
+ * Converts the headers of a webhook between their form and the service. A public value is shown and can be edited. Of a
+ * secret value only the fingerprint is known, so a row without a new value keeps it. Pure.
  */
 import type { WebhookView } from '@assay/model/webhook'
 
@@ -8,7 +8,7 @@ export interface HeaderDraft {
   name: string
   value: string
   public: boolean
-  /** What the service shows of it; null: it is not there yet. */
+  /** The value or fingerprint that the service shows; null for a new header. */
   kept: string | null
 }
 
@@ -23,12 +23,12 @@ export function draftsOf(headers: WebhookView['headers']): HeaderDraft[] {
   }))
 }
 
-/** Whether its value is a secret that is kept and stays as it is. */
+/** Whether the row holds a stored secret that is not changed. */
 export function staysSecret({ value, public: open, kept }: HeaderDraft): boolean {
   return kept !== null && value === '' && !open
 }
 
-/** Whether it is to be sent; a row that nobody has filled in is not. */
+/** Whether the row is sent; an empty row is not. */
 function isChanged(draft: HeaderDraft, present: WebhookView['headers']): boolean {
   if (staysSecret(draft)) return false
   if (draft.kept === null) return draft.name.trim() !== '' || draft.value !== ''
@@ -42,7 +42,7 @@ export interface HeaderChange {
   public?: boolean
 }
 
-/** By name, as the service takes it: what was changed, in the order of the rows, then what was taken away. */
+/** The headers as the service takes them: changed ones in the order of the rows, then removed ones. */
 export function headerChanges(
   drafts: readonly HeaderDraft[],
   present: WebhookView['headers'] = [],
@@ -59,12 +59,12 @@ export function headerChanges(
         value,
         ...(open ? { public: true } : {}),
       })),
-    // A header that was taken away and given anew is only changed.
+    // A header that was removed and entered again is a change.
     ...gone.filter(({ name }) => !taken.has(name.toLowerCase())).map(({ name }) => ({ name, value: null })),
   ]
 }
 
-/** The faults of what was sent, by the rows that are shown ("headers.0.name"). */
+/** The faults of the sent headers ("headers.0.name"), by the rows of the form. */
 export function rowFaults(
   faults: Record<string, string>,
   drafts: readonly HeaderDraft[],

@@ -1,4 +1,4 @@
-/** An insight as the console reads it: the JSON of a result, with its parts typed, and what is found in it. */
+/** An insight as the console reads it: the JSON of a result with typed parts, and searches in it. */
 
 import type { Chart, Fact, InsightView, Lineage, Outcome, Table } from '@assay/model/insight'
 import { useQuery } from '@tanstack/react-query'
@@ -23,7 +23,7 @@ export function useInsight(insight_id: string | undefined) {
   })
 }
 
-/** The block whose columns bear all the headings of a table in the text; null where none or the text chose its own. */
+/** The block whose columns include all headings of a table in the text; null if there is none. */
 export function blockOfTable(
   { tables }: Pick<Insight, 'tables'>,
   headings: readonly string[],
@@ -36,7 +36,7 @@ export function blockOfTable(
   return closest?.[0] ?? null
 }
 
-/** The anchor of a block in the part that tells how an insight was computed. */
+/** The anchor of a block in the section "How this was computed". */
 export function blockAnchor(insight_id: string, block: string): string {
   return `block-${insight_id.slice(-12)}-${block}`
 }

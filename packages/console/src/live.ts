@@ -1,5 +1,7 @@
-/** A job as it goes: read once, then followed by server-sent events until it has ended. Events come over fetch, since an
- * EventSource cannot bear the token. */
+/**
+ * A live job: read once, then followed by server-sent events until it has ended. The events come over fetch, because an
+ * EventSource cannot send the token.
+ */
 
 import type { JobStatus } from '@assay/model/job'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
@@ -10,7 +12,7 @@ export function hasEnded(status: JobStatus): boolean {
   return status === 'completed' || status === 'canceled'
 }
 
-/** `lost`: why the stream broke for good; the job is then as it was last seen. */
+/** `lost`: why the stream ended for good; the job then has its last known state. */
 export function useLiveJob(assignment_id: string) {
   const cache = useQueryClient()
   const [lost, setLost] = useState<unknown>(null)

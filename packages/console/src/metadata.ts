@@ -1,4 +1,4 @@
-/** Metadata of jobs and schedules between the rows of a form and the service. Pure. */
+/** Converts metadata of jobs and schedules between the rows of a form and the service. Pure. */
 export interface MetadataRow {
   name: string
   value: string
@@ -8,7 +8,7 @@ export function metadataRows(metadata: Readonly<Record<string, string>> = {}): M
   return Object.entries(metadata).map(([name, value]) => ({ name, value }))
 }
 
-/** Rows without a name and a value are nobody's; of two rows of one name the last counts. */
+/** Empty rows are left out; of two rows with one name the last counts. */
 export function metadataOf(rows: readonly MetadataRow[]): Record<string, string> {
   return Object.fromEntries(
     rows
@@ -17,7 +17,7 @@ export function metadataOf(rows: readonly MetadataRow[]): Record<string, string>
   )
 }
 
-/** What is wrong with a row before it is sent. */
+/** The fault of a row, found before it is sent. */
 export function metadataFault(rows: readonly MetadataRow[], index: number): string | undefined {
   const { name, value } = rows[index]!
   if (name.trim() === '') return value === '' ? undefined : 'has no name'

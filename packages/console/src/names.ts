@@ -1,4 +1,4 @@
-/** The closed lists that forms and filters offer, and the words that people read for them. */
+/** The closed lists that forms and filters offer, with their labels. */
 import type { AttemptErrorClass, DeliveryStatus } from '@assay/model/delivery'
 import type { EventType } from '@assay/model/event'
 import type { JobStatus } from '@assay/model/job'
@@ -12,7 +12,7 @@ export const JOB_STATUSES: readonly JobStatus[] = [
   'canceled',
 ]
 export const DELIVERY_STATUSES: readonly DeliveryStatus[] = ['pending', 'delivered', 'failed', 'canceled']
-/** As a record, so that none can be left out. */
+/** A record, so that the compiler requires every key. */
 const EVERY_EVENT: Record<EventType, true> = {
   'job.queued': true,
   'job.started': true,
@@ -35,7 +35,7 @@ export const JOB_WORDS: Record<JobStatus, string> = {
   canceled: 'It will not go on.',
 }
 
-/** What to do about a job's error; the same list as docs/errors.md, in the words of somebody who looks at a job. */
+/** The remedy of each job error; the same list as docs/errors.md, in words for a reader of the job. */
 export const REMEDIES: Record<string, string> = {
   analysis_failed: 'Open the template at the named block, correct it, and run again.',
   template_invalid: 'Open the template in the editor: it marks each fault with its line.',
@@ -47,7 +47,7 @@ export const REMEDIES: Record<string, string> = {
   canceled_by_user: 'Somebody canceled it. Run it again if it is still wanted.',
 }
 
-/** What each class of error means for who owns the receiver. */
+/** The meaning of each error class for the owner of the receiver. */
 export const ADVICE: Record<AttemptErrorClass, string> = {
   dns: 'The host name could not be found: check its spelling and its DNS record.',
   refused: 'Nothing listens at that address and port: start the receiver, or open its firewall.',
@@ -61,7 +61,7 @@ export const ADVICE: Record<AttemptErrorClass, string> = {
   request_invalid: 'Nothing could be sent: a stored header or secret cannot be used. Set it again.',
 }
 
-/** How long a link opens its page, in seconds. */
+/** Lifetimes of a link, in seconds. */
 export const LINK_LIFETIMES = [
   { value: '3600', label: 'an hour' },
   { value: '86400', label: 'a day' },

@@ -1,4 +1,4 @@
-/** Webhooks and subscriptions have the same deliveries, and so the same pages of them: which of the two, and its calls. */
+/** Webhooks and subscriptions share their delivery pages: the kind of receiver and its calls. */
 import type { SubscriptionView } from '@assay/model/subscription'
 import type { WebhookView } from '@assay/model/webhook'
 import { api } from './api.ts'
@@ -10,7 +10,7 @@ export interface Receiver {
   id: string
 }
 
-/** What both tell of themselves. */
+/** The fields that both have. */
 export type ReceiverView = Pick<
   WebhookView,
   | 'presence_name'
@@ -22,19 +22,19 @@ export type ReceiverView = Pick<
   | 'created_at'
 > & { include_skipped?: boolean }
 
-/** Milliseconds after which its page asks again how it goes, with its deliveries. */
+/** Milliseconds between refreshes of a receiver's page. */
 export const REFRESH_MS = 5_000
 
 export function callsOf({ noun }: Receiver) {
   return noun === 'webhook' ? api().webhooks : api().subscriptions
 }
 
-/** Below each of these keys the cache holds what a change of the receiver makes old. */
+/** The cache keys that a change of the receiver invalidates. */
 export function keysOf({ noun, id }: Receiver): string[][] {
   return [[noun, id], ['deliveries', id], [`${noun}s`]]
 }
 
-/** Where it goes, in a few words. */
+/** The target in a few words. */
 export function targetOf({ kind, to, url }: Pick<SubscriptionView, 'kind' | 'to' | 'url'>): string {
   if (kind === 'slack') return url ?? ''
   if (to.length === 0) return 'nobody any more'

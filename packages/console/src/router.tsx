@@ -1,4 +1,4 @@
-/** The addresses of the console. Pages load when they are first opened; without a session every address leads to sign-in. */
+/** The addresses of the console. Pages load when they are first opened; without a session every address shows sign-in. */
 
 import type { AuditAction } from '@assay/model/audit'
 import type { DeliveryStatus } from '@assay/model/delivery'

@@ -1,4 +1,4 @@
-/** Gives the browser something to keep as a file. */
+/** Downloads text as a file. */
 export function save(content: Blob, name: string): void {
   const address = URL.createObjectURL(content)
   const link = document.createElement('a')

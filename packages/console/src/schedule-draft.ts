@@ -1,4 +1,4 @@
-/** A schedule between its form, where all is text, and the service. Pure but for the reader's time zone. */
+/** Converts a schedule between its form, where every value is text, and the service. Pure but for the reader's time zone. */
 import type { ScheduleInput } from '@assay/client/client'
 import type { ScheduleView } from '@assay/model/schedule'
 import type { VariableView } from '@assay/model/template'
@@ -9,7 +9,7 @@ import { instantOf, localInput, ownZone } from './zones.ts'
 export interface ScheduleDraft {
   name: string
   template_id: string
-  /** Only what was changed here: another template keeps the values of the variables that it shares. */
+  /** Only the changed values: another template keeps the values of variables that it shares. */
   values: Values
   cron: string
   time_zone: string
@@ -45,7 +45,7 @@ export function firstDraft(template_id: string, schedule?: ScheduleView): Schedu
   }
 }
 
-/** The values that the form shows: what was changed, else the schedule's, else the template's own. */
+/** The values in the form: the changed ones, else the schedule's, else the template's. */
 export function shownValues(
   draft: ScheduleDraft,
   variables: readonly VariableView[],
@@ -54,7 +54,7 @@ export function shownValues(
   return { ...firstValues(variables, schedule?.template_vars), ...draft.values }
 }
 
-/** What a schedule leaves to its template stays the template's: a default that changes there holds from then on. */
+/** Leaves out values equal to the template's default, so that the schedule follows a changed default. */
 function givenValues(
   draft: ScheduleDraft,
   variables: readonly VariableView[],
@@ -68,7 +68,7 @@ function givenValues(
   return sentValues(own, shown)
 }
 
-/** An input of minutes shows less than a schedule may hold: what was not touched stays as it is. */
+/** A minutes field shows less than a schedule may hold, so an untouched value is kept unchanged. */
 function boundOf(value: string, before: string | null): string | null {
   return value === localInput(before) ? before : instantOf(value)
 }
@@ -88,7 +88,7 @@ export function scheduleInput(
     starts_at: boundOf(draft.starts_at, schedule?.starts_at ?? null),
     ends_at: boundOf(draft.ends_at, schedule?.ends_at ?? null),
     missed,
-    // Its field is there for this alone.
+    // The field exists only for this value.
     ...(missed === 'all' ? { missed_limit: Number(draft.missed_limit) } : {}),
     overlap,
     paused,

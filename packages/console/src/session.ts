@@ -1,11 +1,11 @@
 /**
- * Who is signed in: the token, kept in the storage of this tab's session and nowhere else. A session that the service no
- * longer takes ends here, and the sign-in page says why.
+ * The session: the token, kept only in the storage of this tab. If the service refuses it the session ends, and the
+ * sign-in page says why.
  */
 import { useSyncExternalStore } from 'react'
 
 const KEY = 'assay.token'
-/** Set where a login made the token: signing out revokes it. A token that was brought along stays good. */
+/** Set if a login created the token: signing out revokes it. A token that the user entered stays valid. */
 const MADE = 'assay.token.made'
 const listeners = new Set<() => void>()
 let ended: 'expired' | null = null
@@ -14,7 +14,7 @@ export function token(): string | null {
   return sessionStorage.getItem(KEY)
 }
 
-/** Why the last session ended, where it was not the user who ended it. */
+/** Why the last session ended, unless the user ended it. */
 export function endedBy(): 'expired' | null {
   return ended
 }

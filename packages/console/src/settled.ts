@@ -1,4 +1,4 @@
-/** A value as it is once it has not changed for a while: what is asked of the service while somebody types. */
+/** A value once it has not changed for a while, for requests while somebody types. */
 import { useEffect, useState } from 'react'
 
 export function useSettled<Value>(value: Value, after_ms: number): Value {

@@ -1,6 +1,6 @@
 /**
- * Where a number of the text comes from: the cells and outcomes that, rounded as the text rounds, show the same. Pure. What
- * it finds are candidates, the likeliest first: facts, single rows, outcomes, then longer tables.
+ * Finds where a number of the text comes from: cells and outcomes that show the same number when rounded as the text
+ * rounds. The result lists candidates, the likeliest first: facts, single rows, outcomes, then longer tables. Pure.
  */
 import type { Insight } from './insights.ts'
 import { textOf } from './values.ts'
@@ -9,7 +9,7 @@ export interface Place {
   /** The block or fact. */
   block: string
   kind: 'fact' | 'sql' | 'analysis' | 'source'
-  /** Where in it: "late_share, row 3", "points.0.value". */
+  /** The position in it: "late_share, row 3", "points.0.value". */
   where: string
   value: string
 }
@@ -35,7 +35,7 @@ export function shownNumber(text: string): Shown | null {
   }
 }
 
-/** Half a unit of the last decimal, and a little for values that were halfway in binary. */
+/** Half a unit of the last decimal, plus a little for values that are halfway in binary. */
 function shows({ value, decimals, percent }: Shown, exact: number): boolean {
   const near = (candidate: number): boolean =>
     Math.abs(Math.abs(candidate) - Math.abs(value)) <= 0.5 * 10 ** -decimals * (1 + 1e-9)
@@ -80,7 +80,7 @@ function* allPlaces(insight: Insight): Generator<Place & { exact: number }> {
   yield* placesOfTables(insight)
 }
 
-/** Null: the text is no number. */
+/** Null if the text is no number. */
 export function traceNumber(text: string, insight: Insight): Place[] | null {
   const shown = shownNumber(text)
   if (!shown) return null

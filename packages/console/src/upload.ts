@@ -1,20 +1,20 @@
 /**
- * A file on its way to the service, with how far it is: `fetch` does not tell that of what it sends, so this one request
- * goes by XMLHttpRequest. A file of the same name is replaced only where that is asked for.
+ * Uploads a file with progress. This one request uses XMLHttpRequest, because `fetch` reports no progress of a request
+ * body. A file of the same name is replaced only on request.
  */
 import { ClientError, type NewFile, type Problem } from '@assay/client/client'
 import { api } from './api.ts'
 import { token } from './session.ts'
 
 export interface UploadOptions {
-  /** Else it is refused where a file of that name is there. */
+  /** If false, the upload is refused if a file of that name exists. */
   replace: boolean
   signal: AbortSignal
   /** From 0 to 1; at 1 the service still reads the file. */
   onProgress(share: number): void
 }
 
-/** The name in the form in which the service keeps it. */
+/** The name in the service's normal form. */
 export function uploadPath(folder: string, name: string): string {
   const names = folder
     .trim()
@@ -62,7 +62,7 @@ function send(path: string, file: Blob, { replace, signal, onProgress }: UploadO
   })
 }
 
-/** Whether a file bears the name already: asked before its successor is sent for nothing. */
+/** Whether a file of that name exists; checked before the upload, to save sending it. */
 async function isThere(path: string): Promise<boolean> {
   const { items } = await api().files.list({ prefix: path, limit: 1 })
   return items[0]?.path === path

@@ -1,6 +1,6 @@
 /**
- * Uploads one after the other: a line that is divided makes each slower, and the first to be there is of use at once.
- * They are no part of a page, so that they go on while others are looked at.
+ * Uploads one file after another: parallel uploads would each be slower, and the first finished file is useful at once.
+ * They do not belong to a page, so they continue while other pages are shown.
  */
 import type { NewFile } from '@assay/client/client'
 import { onError, queryClient } from './api.ts'
@@ -76,7 +76,7 @@ export function createUploads() {
     },
     cancel,
     forget: ({ id }: Upload): void => set(uploads.filter((one) => one.id !== id)),
-    /** Ends what goes on, and shows nothing more of any. */
+    /** Cancels the running upload and clears the list. */
     clear(): void {
       for (const upload of uploads) if (isGoing(upload)) cancel(upload)
       set([])
@@ -88,5 +88,5 @@ export function isGoing({ stage }: Upload): boolean {
   return stage === 'waiting' || stage === 'sending'
 }
 
-/** Those of the page of files, for as long as the session. */
+/** The uploads of the page of files, for the length of the session. */
 export const pageUploads = createUploads()

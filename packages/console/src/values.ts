@@ -1,4 +1,4 @@
-/** The values of a template's variables between the form, where all is text, and the service, where each has its type. */
+/** Converts the values of variables between the form, where every value is text, and the service, where each has its type. */
 import type { VariableView } from '@assay/model/template'
 
 export type Values = Record<string, string>
@@ -16,7 +16,7 @@ export function splitList(value: string): string[] {
     .filter(Boolean)
 }
 
-/** What the form shows at first: the values of an earlier job, else the defaults. */
+/** The initial values of the form: those of an earlier job, else the defaults. */
 export function firstValues(variables: readonly VariableView[], given?: Record<string, unknown>): Values {
   return Object.fromEntries(
     variables.map(({ name, default: fallback }) => [
@@ -26,7 +26,7 @@ export function firstValues(variables: readonly VariableView[], given?: Record<s
   )
 }
 
-/** What is sent: an empty field is left out, or null where it would else get a default that was cleared on purpose. */
+/** The values to send. An empty field is left out, or null if it would otherwise get a default that was cleared. */
 export function sentValues(variables: readonly VariableView[], values: Values): Record<string, unknown> {
   const sent: Record<string, unknown> = {}
   for (const { name, type, default: fallback } of variables) {

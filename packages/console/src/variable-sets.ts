@@ -1,11 +1,11 @@
 /**
- * Many sets of variables out of one text: CSV, TSV or what a spreadsheet puts on the clipboard, whose first row names the
- * variables; or JSON, a list of objects or one object on each line. Pure.
+ * Reads sets of variables from one text: CSV, TSV or a spreadsheet's clipboard, whose first row names the variables; or
+ * JSON, a list of objects or one object on each line. Pure.
  */
 import type { VariableView } from '@assay/model/template'
 import { splitList } from './values.ts'
 
-/** As the service takes them in one call. */
+/** The most sets of one call. */
 export const SETS_MOST = 1000
 
 export interface VariableSets {
@@ -21,7 +21,7 @@ interface Row {
   cells: string[]
 }
 
-/** RFC 4180 with any divider; a quote may stand doubled within quotes. Null: a quote that is never closed, at its line. */
+/** RFC 4180 with any separator; a quote is doubled within quotes. Null for a quote that is never closed, with its line. */
 function rowsOf(text: string, divider: string): Row[] | { open: number } {
   const rows: Row[] = []
   let [cell, cells, line, quoted, begun]: [string, string[], number, number, number] = ['', [], 1, 0, 1]
@@ -51,7 +51,7 @@ function rowsOf(text: string, divider: string): Row[] | { open: number } {
   return rows
 }
 
-/** The sign that divides the first row: a tab where there is one, else a semicolon, else a comma. */
+/** The separator of the first row: a tab if there is one, else a semicolon, else a comma. */
 function dividerOf(text: string): string {
   const head = /^(?:"(?:[^"]|"")*"|[^"\r\n])*/.exec(text)![0].replaceAll(/"(?:[^"]|"")*"/g, '')
   return ['\t', ';'].find((sign) => head.includes(sign)) ?? ','
@@ -112,7 +112,7 @@ function readJson(text: string): SetsOrFault {
   return { columns, sets: sets as Record<string, unknown>[] }
 }
 
-/** A list stands in one cell, divided by commas. */
+/** A list is one cell, separated by commas. */
 function typed(set: Record<string, unknown>, variables: readonly VariableView[]): Record<string, unknown> {
   const lists = variables.filter(({ name, type }) => type === 'list' && typeof set[name] === 'string')
   return { ...set, ...Object.fromEntries(lists.map(({ name }) => [name, splitList(set[name] as string)])) }

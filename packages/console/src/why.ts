@@ -1,4 +1,4 @@
-/** Why a delivery has not arrived, or never was made, in a sentence. Pure: it says only what the API tells. */
+/** Explains in one sentence why a delivery has not arrived or was never created, from the API's data alone. Pure. */
 import type { Attempt, DeliveryView } from '@assay/model/delivery'
 import type { EventType } from '@assay/model/event'
 import type { JobView } from '@assay/model/job'
@@ -16,7 +16,7 @@ function lastFault({ error, status_code }: Attempt): string {
   return ` The last time: ${what}, ${error.detail} ${ADVICE[error.class]}`
 }
 
-/** Of a delivery that is there. `attempts` oldest first. */
+/** The sentence of an existing delivery. `attempts` oldest first. */
 export function whyDelivery(
   delivery: DeliveryView & { attempts: readonly Attempt[] },
   receiver: Pick<ReceiverView, 'status' | 'disabled_reason'> | undefined,
@@ -48,7 +48,7 @@ function endingEvent({ job_status, error }: JobView): EventType | null {
   return error?.code === 'canceled_by_user' ? 'job.canceled' : 'job.failed'
 }
 
-/** Of a job that has no delivery there: why none was made. */
+/** The sentence of a job that has no delivery at the receiver. */
 export function whyNone(job: JobView, receiver: ReceiverView, noun: Noun): string {
   const { presence_name, events, status, created_at, include_skipped = false } = receiver
   const ending = endingEvent(job)

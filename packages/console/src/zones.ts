@@ -1,4 +1,4 @@
-/** Moments as a clock in a time zone shows them, and days and hours as the reader's own clock does. Pure but for the reader's zone. */
+/** Times in a schedule's time zone, and days and hours in the reader's. Pure but for the reader's zone. */
 
 export function ownZone(): string {
   return Intl.DateTimeFormat().resolvedOptions().timeZone
@@ -33,14 +33,14 @@ export function momentIn(time_zone: string, at: string): string {
   return formatOf(time_zone).format(new Date(at))
 }
 
-/** What an input of the type datetime-local shows of an instant; empty for none. */
+/** The value of a datetime-local field for an instant; empty for none. */
 export function localInput(at: string | null): string {
   if (at === null) return ''
   const moment = new Date(at)
   return new Date(moment.getTime() - moment.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
 }
 
-/** The instant that such an input names by the reader's clock; null for none. */
+/** The instant of such a value in the reader's zone; null for none. */
 export function instantOf(value: string): string | null {
   if (value === '') return null
   const at = new Date(value)

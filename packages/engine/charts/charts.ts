@@ -1,6 +1,6 @@
 /**
- * Fills the charts into an insight's Markdown, in the form that the reader asked for. Under each drawing stand its numbers:
- * a picture alone tells a printout or a screen reader nothing.
+ * Fills the charts into an insight's Markdown, in the form that the reader requested. The numbers are printed below each
+ * drawing, for printouts and screen readers.
  */
 import { CHART_PLACEHOLDER, type Chart, type ReadChartForm } from '@assay/model/insight'
 import { escapeMarkdown } from '../printing/escape.ts'
@@ -8,7 +8,7 @@ import { mermaidChart } from './mermaid.ts'
 import { chartNumbers } from './numbers.ts'
 import { textChart } from './text.ts'
 
-/** `svgs`: one for each chart, for the form `image`; a chart without one is given as text. */
+/** `svgs`: one for each chart, for the form `image`; a chart without one becomes text. */
 export function fillCharts(
   markdown: string,
   charts: Chart[],

@@ -4,10 +4,10 @@
  * from one machine to the next.
  */
 
-/** A specification may name data by address: nothing is ever fetched, and no file read. */
+/** Refuses data by address: nothing is fetched, and no file is read. */
 const refuse = (): Promise<never> => Promise.reject(new Error('A chart may only hold its own data.'))
 
-/** Throws where the specification cannot be drawn. */
+/** Draws the specification as SVG. Throws if Vega cannot draw it. */
 export async function drawChart(spec: Record<string, unknown>): Promise<string> {
   if (new Date(2024, 6, 1).getTimezoneOffset() !== 0 || new Date(2024, 0, 1).getTimezoneOffset() !== 0) {
     throw new Error('Charts are drawn under TZ=UTC only: start the process with it.')

@@ -30,7 +30,7 @@ function label(text: string, most = 40): string {
   return `"${shown || ' '}"`
 }
 
-/** mermaid reads no exponents. Null where the number needs one. */
+/** A number as mermaid reads it; null if it would need an exponent. */
 function plainNumber(value: number): string | null {
   const text = String(Number(value.toPrecision(6)))
   return text.includes('e') ? null : text
@@ -71,7 +71,7 @@ function xychart(chart: Chart, points: Point[]): string[] | null {
   ]
 }
 
-/** mermaid begins its axis at the least value: bars need their zero, and one single value needs some room. */
+/** mermaid starts its axis at the least value: bars need zero, and a single value needs some room. */
 function axisRange(values: number[], fromZero: boolean): string {
   let low = Math.min(...values, ...(fromZero ? [0] : []))
   let high = Math.max(...values, ...(fromZero ? [0] : []))

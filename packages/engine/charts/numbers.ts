@@ -1,4 +1,4 @@
-/** The numbers of a chart as words: what stands beside each drawing, since neither paper nor a terminal has a tooltip. */
+/** The numbers of a chart as text, shown beside each drawing because paper and terminals have no tooltip. */
 import type { Chart } from '@assay/model/insight'
 import { formatCount } from '../printing/format.ts'
 import { chartLeftOut, chartPoints, type Point } from './spec.ts'
@@ -6,13 +6,13 @@ import { chartLeftOut, chartPoints, type Point } from './spec.ts'
 const MOST_LISTED = 12
 const MOST_SERIES = 6
 
-/** At most 6 significant digits; thousands stay bare, so that the text also reads as a number. */
+/** At most 6 significant digits, without thousands separators, so that the text can be read back as a number. */
 export function shortNumber(value: number): string {
   const rounded = Number.isInteger(value) ? value : Number(value.toPrecision(6))
   return String(rounded === 0 ? 0 : rounded)
 }
 
-/** "2001-04-01T00:00:00Z" reads as its day, other times without seconds that are zero. */
+/** "2001-04-01T00:00:00Z" becomes its date; other times lose seconds that are zero. */
 export function shortX(x: Point['x']): string {
   if (typeof x === 'number') return shortNumber(x)
   return (x ?? 'none').replace(/^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2})(:00(?:\.0+)?)?Z$/, (_, day, time) =>
@@ -21,12 +21,12 @@ export function shortX(x: Point['x']): string {
 }
 
 export interface Series {
-  /** Empty where there is only one. */
+  /** Empty if there is only one series. */
   name: string
   points: Point[]
 }
 
-/** In the order in which they first appear. */
+/** The distinct values in order of first appearance. */
 export function seriesOf(points: Point[]): Series[] {
   const found = new Map<string, Point[]>()
   for (const point of points) {
@@ -38,7 +38,7 @@ export function seriesOf(points: Point[]): Series[] {
   return [...found].map(([name, list]) => ({ name, points: list }))
 }
 
-/** A sentence of plain text; empty for a chart without values. */
+/** A plain sentence; empty for a chart without values. */
 export function chartNumbers(chart: Chart): string {
   const points = chartPoints(chart)
   const known = points.filter((point) => point.y !== null)

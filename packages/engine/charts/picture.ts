@@ -7,7 +7,7 @@ import { createRequire } from 'node:module'
 
 const require = createRequire(import.meta.url)
 const FONTS = ['DejaVuSans.ttf', 'DejaVuSans-Bold.ttf']
-/** Twice the size at which it is shown, for dense screens; bounded, because a picture costs by its area. */
+/** Twice the displayed size, for dense screens; bounded, because the cost grows with the area. */
 const SCALE = 2
 const WIDTH_MOST = 2000
 const HEIGHT_MOST = 4000
@@ -28,7 +28,7 @@ async function load(): Promise<Renderer> {
   return { Resvg, fonts }
 }
 
-/** On a white ground. */
+/** Renders on a white background. */
 export async function drawPicture(svg: string): Promise<Buffer> {
   const { Resvg, fonts } = await (loading ??= load())
   const font = { fontBuffers: fonts, defaultFontFamily: 'DejaVu Sans', sansSerifFamily: 'DejaVu Sans' }

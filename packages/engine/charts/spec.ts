@@ -28,10 +28,10 @@ export interface Point {
 
 export type XKind = 'time' | 'number' | 'text'
 
-/** The most values that a chart holds; what is left out is said under it. */
+/** The most values of a chart; a line below the chart counts the rest. */
 export const MAX_POINTS = 5000
 
-/** Throws ValueError where a column does not exist or is no number. */
+/** Throws ValueError if a column does not exist or is not numeric. */
 export function makeChart(id: string, rows: Row[], options: ChartOptions): Chart {
   const { columns, block } = rowsInfo(rows)
   const known = columns.map((column) => column.name)
@@ -62,7 +62,7 @@ export function chartXKind(chart: Chart): XKind {
   return (chart.spec.usermeta as { x?: XKind } | undefined)?.x ?? 'text'
 }
 
-/** How many values were left out. */
+/** The number of values that were left out. */
 export function chartLeftOut(chart: Chart): number {
   return (chart.spec.usermeta as { left_out?: number } | undefined)?.left_out ?? 0
 }
@@ -130,7 +130,7 @@ function roundStep(least: number): number {
   return step * power
 }
 
-/** Vega without a canvas takes a letter for 8 pixels, which is too much: this cuts labels at about 40 letters. */
+/** Vega without a canvas assumes 8 pixels a letter, which is too much; this cuts labels at about 40 letters. */
 const LABEL_LIMIT = 320
 
 const MARKS: Record<ChartType, Record<string, unknown>> = {
@@ -215,7 +215,7 @@ function xScale(kind: XKind, bars: boolean, type: ChartType, values: Point[]): R
   return { type: 'quantitative', ...axis, ...(type === 'bar' ? {} : { scale: { zero: false } }) }
 }
 
-/** Whole numbers that people read as years bear no separators. */
+/** Whole numbers that look like years get no separators. */
 function isYear(x: Point['x']): boolean {
   return typeof x === 'number' && Number.isInteger(x) && x >= 1000 && x < 3000
 }

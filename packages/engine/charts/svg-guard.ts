@@ -1,7 +1,7 @@
 /**
- * Lets only drawing through: SVG that stands inside a page is read tag by tag, and what is not on the lists is dropped. The
- * drawings are Vega's, but titles and labels in them came from data. Ids get the chart's own prefix, for two charts on a page
- * would share their clip paths.
+ * Filters SVG before it is put into a page: reads it tag by tag and drops everything that is not on the lists. The drawings
+ * are Vega's, but their titles and labels come from data. Ids get the chart's prefix, so that two charts on a page do not
+ * share clip paths.
  */
 
 const TAGS = new Set(
@@ -21,7 +21,7 @@ const ATTRIBUTES = new Set(
 const TAG = /<(\/?)([A-Za-z][A-Za-z0-9]*)((?:\s+[A-Za-z_:][\w:.-]*="[^"<]*")*)\s*(\/?)>/y
 const ATTRIBUTE = /\s+([A-Za-z_:][\w:.-]*)="([^"<]*)"/g
 
-/** `prefix` is put before each id: letters, digits, "-" only. */
+/** `prefix` is put before each id; it holds letters, digits and "-" only. */
 export function guardSvg(svg: string, prefix: string): string {
   let kept = ''
   for (let at = 0; at < svg.length; ) {
@@ -52,7 +52,7 @@ function keptAttributes(attributes: string, prefix: string): string {
   for (const [, name, value] of attributes.matchAll(ATTRIBUTE)) {
     if (!ATTRIBUTES.has(name!)) continue
     const text = name === 'id' ? `${prefix}-${value}` : value!
-    // A paint may only point to a definition of the same drawing.
+    // A paint may only refer to a definition of the same drawing.
     const inner = text.replace(/url\(\s*#([\w-]+)\s*\)/g, (_, id) => `url(#${prefix}-${String(id)})`)
     if (/url\(/i.test(inner.replaceAll(`url(#${prefix}-`, ''))) continue
     kept += ` ${name}="${inner}"`

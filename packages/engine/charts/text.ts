@@ -14,7 +14,7 @@ const LABEL_WIDTH = 28
 export function textChart(chart: Chart): string {
   const points = chartPoints(chart)
   const lines = chart.title === '' ? [] : [plainLine(chart.title)]
-  // Bars have their numbers beside them.
+  // Bars show their numbers beside them.
   const listed = areBars(chart, points) && chartLeftOut(chart) === 0
   lines.push(...drawing(chart, points), ...(listed ? [] : [plainLine(chartNumbers(chart))]))
   return fenced(lines.join('\n'), 'text')
@@ -38,7 +38,7 @@ function drawing(chart: Chart, points: Point[]): string[] {
   })
 }
 
-/** One letter a value, or the mean of a stretch of them; a blank where none is known. */
+/** One letter for each value or for the mean of a group of values; a blank for unknown. */
 function sparkline(values: (number | null)[]): string {
   const width = Math.min(SPARK_WIDTH, values.length)
   const means = Array.from({ length: width }, (_, index) => {
@@ -74,7 +74,7 @@ function bars(chart: Chart, points: Point[]): string[] {
   })
 }
 
-/** Where the points lie: one, two to four, or more in a cell. */
+/** A grid of points: a cell marks one, two to four, or more of them. */
 function grid(points: Point[]): string[] {
   const [rows, columns] = [12, 48]
   const known = points.flatMap((point) => {

@@ -5,7 +5,7 @@
  * interval for a difference (Statistics in Medicine 17, 1998, 873-890, method 10), the pooled z test (prop.test without
  * correction); Fisher's exact test where an expected count is under 5. Holm over the arms. The split is checked against
  * equal shares by chi-square. `detectable` is the smallest difference that arms of this size find with 80% power. One row
- * an arm travels, at most 50.
+ * for each arm is fetched, at most 50.
  */
 import Type, { type Static } from 'typebox'
 import { chiSquareUpper } from '../numeric/distributions.ts'
@@ -141,7 +141,7 @@ function controlOf(arms: readonly Arm[], wanted: string | undefined): Arm | unde
   return arms.find((arm) => arm.name === wanted)
 }
 
-/** The chance of a split at least as uneven were the arms drawn with equal odds. */
+/** The probability of a split at least this uneven if the arms were drawn with equal odds (chi-square). */
 function sampleRatio(arms: readonly Arm[]): number | null {
   if (arms.length < 2) return null
   const expected = arms.reduce((sum, arm) => sum + arm.n, 0) / arms.length

@@ -1,12 +1,12 @@
 /**
- * anomalies: the values that stand out of a series.
+ * anomalies: the values of a series that are unusually far from what was expected.
  *
- * With seasons: the seasonal part of robust STL is taken out, a smooth curve through the rest (numeric/super-smoother.ts)
- * is what was expected, and what lies three interquartile ranges beyond the quartiles of the remainder stands out, as in
- * forecast::tsoutliers. Without: Rosner's generalised ESD (numeric/outliers.ts), about such a curve where neighbours are
- * alike, about the mean where they are not or with `period: none`. Seasons under strength 0.6 do not count, nor do those
- * that `auto` finds in under four whole cycles: a value would help to make the season that it is judged by. The series
- * travels (at most 50,000 times).
+ * With seasons, as in R's forecast::tsoutliers: robust STL removes the seasonal part, a smooth curve through the rest
+ * (numeric/super-smoother.ts) is the expected value, and values more than three interquartile ranges beyond the quartiles
+ * of the remainder are anomalies. Without seasons: Rosner's generalised ESD (numeric/outliers.ts) about such a curve if
+ * neighbours are correlated, else (or with `period: none`) about the mean. Seasons under strength 0.6 are ignored, and so
+ * are those that `auto` finds in under four whole cycles, because a value would then shape the season it is compared
+ * with. The whole series is fetched (at most 50,000 times).
  */
 import Type, { type Static } from 'typebox'
 import { exactMean } from '../numeric/exact.ts'
@@ -52,7 +52,7 @@ interface Point {
   time: Time
   value: number | null
   expected: number | null
-  /** Interquartile ranges beyond the quartile, or the ESD statistic; its sign is the side. */
+  /** Interquartile ranges beyond the quartile, or the ESD statistic. The sign tells above (+) or below (-). */
   score: number | null
 }
 
@@ -112,7 +112,7 @@ export const anomalies: Method = {
   },
 }
 
-/** The period to take out, with a note where there are too few cycles of it. */
+/** The period to remove, with a note if there are too few cycles of it. */
 function periodOf(given: Options, grid: Grid): { period: number | null; notes: string[] } {
   const found = given.period === 'auto' ? detectPeriod(grid.values, calendarPeriods(grid.step)) : given.period
   if (found === null || found === 'none') return { period: null, notes: [] }
@@ -123,7 +123,7 @@ function periodOf(given: Options, grid: Grid): { period: number | null; notes: s
   return { period: found, notes: [`${few}: what stands out may be part of a season.`] }
 }
 
-/** Null where the seasons are too weak to be taken out. */
+/** Null if the seasons are too weak to be removed. */
 function bySeasons(grid: Grid, period: number, most: number): Found | null {
   const parts = stl(grid.values, stlOptions(period, 11, true))
   if ((strengthOf(parts) ?? 0) < 0.6) return null
@@ -133,7 +133,7 @@ function bySeasons(grid: Grid, period: number, most: number): Found | null {
   const seen = remainder.filter((_, index) => grid.observed[index]).toSorted((a, b) => a - b)
   const q1 = quantile(seen, 0.25)
   const q3 = quantile(seen, 0.75)
-  // A series that repeats itself to the last digit has no spread; what leaves it by more than rounding stands out.
+  // An exactly periodic series has no spread: any deviation beyond rounding is an anomaly.
   const spread = Math.max(q3 - q1, 1e-9)
   const outliers = remainder
     .map((rest, index) => ({
@@ -185,7 +185,7 @@ function byEsd(values: readonly number[], given: Options, most: number): Found {
   }
 }
 
-/** Whether the order of the values matters at all: their plain lag-1 correlation. */
+/** Whether the order of the values matters, by their plain lag-1 correlation. */
 function isTrending(values: readonly number[]): boolean {
   const mean = exactMean(values)
   let whole = 0

@@ -1,6 +1,6 @@
 /**
  * anova: one-way analysis of variance. F = (SSB / (k - 1)) / (SSW / (n - k)), Fisher (1925); eta squared (`r_squared`)
- * is SSB / (SSB + SSW). Sums about shifts, exact (moments.ts). One row a group travels, at most 10,000.
+ * is SSB / (SSB + SSW). Sums about shifts, exact (moments.ts). One row for each group is fetched, at most 10,000.
  */
 import Type, { type Static } from 'typebox'
 import { fUpper } from '../numeric/distributions.ts'

@@ -1,4 +1,4 @@
-/** The methods that an analysis block may name. Each stands in a file of its own; this is the one list of them. */
+/** The list of the methods that an analysis block may name. Each is one file. To add one, import it and put it into LIST. */
 import { abTest } from './ab-test.ts'
 import { anomalies } from './anomalies.ts'
 import { anova } from './anova.ts'

@@ -4,7 +4,7 @@
  * PELT for the mean of normal values with the MBIC penalty (numeric/changepoint-search.ts). The noise comes from the
  * differences of neighbours (median absolute deviation), which level changes do not disturb; where the differences at
  * lags 1 and 2 show autocorrelation rho, its long-run variance is taken, (1 + rho) / (1 - rho) times as large. Seasons
- * are not modelled. The series travels (at most 50,000 times).
+ * are not modelled. The whole series is fetched (at most 50,000 times).
  */
 import Type, { type Static } from 'typebox'
 import { pelt } from '../numeric/changepoint-search.ts'
@@ -71,7 +71,7 @@ export const changepoints: Method = {
   },
 }
 
-/** Long-run variance and lag-1 correlation from differences, which a change of level touches only where it happens. */
+/** Long-run variance and lag-1 correlation from differences, which a level change affects at one point only. */
 function noiseOf(values: readonly number[]): { variance: number; rho: number } {
   const first = scaleOf(values, 1) ** 2
   if (first === 0) return { variance: steadyNoise(values), rho: 0 }
@@ -80,7 +80,7 @@ function noiseOf(values: readonly number[]): { variance: number; rho: number } {
   return { variance: (first * (1 + rho)) / (2 * (1 - rho) ** 2), rho }
 }
 
-/** Where most neighbours are equal the median says nothing; the mean square of the differences still bounds the noise. */
+/** If most neighbours are equal the median is 0; the mean square of the differences still bounds the noise. */
 function steadyNoise(values: readonly number[]): number {
   let sum = 0
   for (let index = 1; index < values.length; index++) sum += (values[index]! - values[index - 1]!) ** 2

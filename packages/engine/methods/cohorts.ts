@@ -3,7 +3,7 @@
  *
  * An id belongs to the period of its first row; it is retained k periods later if it has a row in that period. The size
  * of a cohort never changes. Periods that are not complete (periods.ts) have no number, neither as cohorts nor as cells.
- * Intervals by Wilson (JASA 22, 1927) at 95%. Grouped in DuckDB; one row a cell travels, of the latest 60 cohorts.
+ * Intervals by Wilson (JASA 22, 1927) at 95%. Grouped in DuckDB; one row for each cell is fetched, of the latest 60 cohorts.
  */
 import Type, { type Static } from 'typebox'
 import { normalUpperQuantile } from '../numeric/distributions.ts'
@@ -61,7 +61,7 @@ export const cohorts: Method = {
       const seen = listed
         .slice(cohort)
         .map((_, period) => retention(size, period, cells.get(`${cohort} ${cohort + period}`) ?? 0))
-      // The period under way: it will have a number when it is over.
+      // The present period is not over and has no number yet.
       const open = { size, period: listed.length - cohort, retained: null, rate: null, low: null, high: null }
       return [...seen, open].map((cell) => ({ cohort: bucket.label, ...cell }))
     })
@@ -72,14 +72,14 @@ export const cohorts: Method = {
   },
 }
 
-/** How many ids of each cohort have a row in each period, by "cohort period" (both places in the list). */
+/** The number of ids of each cohort with a row in each period, keyed "cohort period" (both indexes in the list). */
 async function cellsOf(
   table: Relation,
   id: string,
   periods: readonly Bucket[],
 ): Promise<Map<string, number>> {
   const cases = periods.map((bucket, index) => `when ${bucket.where} then ${index}`)
-  // Ids that were there before the first period listed belong to an earlier cohort.
+  // Ids seen before the first listed period belong to an earlier cohort.
   const place = `case when ${periods[0]!.earlier} then -1 ${cases.join(' ')} end`
   const rows = await table.query(
     `with seen as (select distinct ${id} as id, ${place} as place from ${table.relation} where ${id} is not null),
@@ -95,7 +95,7 @@ function retention(size: number, period: number, retained: number): Retention {
   return { size, period, retained, rate: retained / size, ...interval }
 }
 
-/** The cohorts together: at each age those that have reached it. */
+/** All cohorts together: at each age those that have reached it. */
 function curveOf(rows: readonly Retention[], periods: number): Retention[] {
   return Array.from({ length: periods }, (_, period) => {
     const cells = rows.filter((row) => row.period === period && row.retained !== null)

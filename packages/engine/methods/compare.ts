@@ -4,7 +4,7 @@
  * Values are added up (or averaged) per period; periods.ts says which are complete. z is the change less the mean of the
  * earlier changes between neighbouring complete periods, over their standard deviation; it needs 8 of them. The relative
  * change is given where it means something: both values of one sign, and the base no less than a hundredth of the largest
- * period. One row a period travels, at most 10,000.
+ * period. One row for each period is fetched, at most 10,000.
  */
 
 import type { Outcome } from '@assay/model/insight'
@@ -92,7 +92,7 @@ function outcomeOf(given: Options, { complete, notes }: { complete: Bucket[]; no
   }
 }
 
-/** Whether the last change can be told as a share of what was before. */
+/** Whether the last change can be given as a share of the previous value. */
 function hasBase(complete: readonly Bucket[]): boolean {
   const [previous, current] = complete.slice(-2).map((bucket) => bucket.value) as [number, number]
   const largest = Math.max(...complete.map((bucket) => Math.abs(bucket.value)))

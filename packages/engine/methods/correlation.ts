@@ -4,7 +4,7 @@
  * Pearson's r with Fisher's interval (tanh(atanh r +- z / sqrt(n - 3))) and its t test, as R's cor.test; Spearman's rank
  * correlation with mean ranks for ties; p adjusted over the pairs by Benjamini and Hochberg. Rows that lack either value
  * of a pair are left out of that pair. Four scans and two sorts a pair inside DuckDB, sums exact (over a million
- * rows: compensated); one row a pair travels.
+ * rows: compensated); one row for each pair is fetched.
  */
 import Type, { type Static } from 'typebox'
 import { normalUpperQuantile, studentTwoSided } from '../numeric/distributions.ts'

@@ -5,7 +5,7 @@
  * for the rounding of the mean as Chan, Golub and LeVeque (The American Statistician 37, 1983) do; quartiles are type 7 of Hyndman and Fan (The American
  * Statistician 50, 1996), as in R and Excel, exact (order-statistics.ts); skewness is the adjusted Fisher-Pearson
  * coefficient G1, as in pandas and Excel; autocorrelation is r1 over the rows in their order. Three to eight scans of a
- * column; at most eight rows of it travel.
+ * column; at most eight rows of it are fetched.
  */
 
 import type { Outcome } from '@assay/model/insight'
@@ -40,7 +40,7 @@ interface Description {
   max: number | null
   skewness: number | null
   autocorrelation: number | null
-  /** Rows whose value is infinite or no number; left out. */
+  /** Rows left out because the value is infinite or NaN. */
   not_finite: number
 }
 

@@ -6,7 +6,7 @@
  * change without a residual and do not depend on which period is called the first. A segment found in one period only has
  * no rate in the other: its whole part is mix. Dimensions are ordered by their surprise, the Jensen-Shannon divergence of
  * their shares (Bhagwan et al., Adtributor, NSDI 2014). Sums are exact and grouped in DuckDB; of each dimension the 200
- * segments that matter most travel, and the others as one.
+ * segments that matter most are fetched, and the others as one.
  */
 
 import type { Outcome } from '@assay/model/insight'
@@ -53,7 +53,7 @@ interface Segment extends Part {
   segment: string | null
 }
 
-/** The two sides as SQL conditions over the relation's columns, with what they are called. */
+/** The two sides as SQL conditions over the relation's columns, with their names. */
 interface Sides {
   before: { where: string; label: string }
   after: { where: string; label: string }
@@ -180,7 +180,7 @@ async function sidesOf(table: Relation, given: Options, context: MethodContext):
   return before && after && before.end === after.start ? { before, after, notes } : null
 }
 
-/** Sums of each segment on both sides, the largest changes first and the rest as one. */
+/** Sums of each segment on both sides: the largest changes first, the others combined into one. */
 async function endsOf(table: Relation, given: Options, by: string, sides: Sides) {
   const segment = quote(columnOf(table, 'by', by).name)
   const top = numberSql(
@@ -235,7 +235,7 @@ function totals(ends: readonly Ends[], ratio: boolean) {
   return { before: finite(before!), after: finite(after!), change: finite(after! - before!) }
 }
 
-/** The change as a share of what was before; null where that is zero or of the other sign. */
+/** The change as a share of the previous value; null if that is zero or of the other sign. */
 function shareOf({ before, after, change }: ReturnType<typeof totals>): number | null {
   if (before === null || after === null || change === null) return null
   return before === 0 || before * Math.sign(after) < 0 ? null : finite(change / Math.abs(before))

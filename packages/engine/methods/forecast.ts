@@ -5,9 +5,9 @@
  * longer than 24 steps are taken out by STL first and their last cycle is repeated. Intervals at 80 and 95% are normal,
  * from the model's variance in closed form. The model is backtested from up to three origins against the seasonal naive
  * forecast (the value one season before), by MASE (Hyndman and Koehler, Int. J. Forecasting 22, 2006). The naive one is
- * used where it errs less from each of at least two origins: where a lower mean decided, forecasts got worse (MASE 1.42
- * in place of 1.34 over 100 forecasts of the series of test/accuracy/backtest.ts, the naive one alone 1.90).
- * The series travels (at most 50,000 times); the latest 500 steps are fitted.
+ * used only if it errs less from each of at least two origins. Deciding by the lower mean made forecasts worse (MASE 1.42
+ * instead of 1.34 over 100 forecasts of the series of test/accuracy/backtest.ts; the naive one alone 1.90).
+ * The whole series is fetched (at most 50,000 times); the latest 500 steps are fitted.
  */
 import Type, { type Static } from 'typebox'
 import { normalUpperQuantile } from '../numeric/distributions.ts'
@@ -120,7 +120,7 @@ function periodOf(given: Options, grid: Grid, values: readonly number[]): number
   return period !== null && values.length > 2 * period ? period : 1
 }
 
-/** ETS, after STL where the season is long; null where there are too few values for any model. */
+/** ETS, after STL if the season is long; null if there are too few values for any model. */
 function predict(values: readonly number[], period: number, horizon: number): Prediction | null {
   if (values.every((value) => value === values[0])) {
     return {
@@ -150,7 +150,7 @@ function predict(values: readonly number[], period: number, horizon: number): Pr
   }
 }
 
-/** The value one season before; the variance grows with each season ahead. */
+/** The value one season before. The variance grows with each season ahead. */
 function seasonalNaive(values: readonly number[], period: number, horizon: number): Prediction {
   const errors = values.slice(period).map((value, index) => value - values[index]!)
   const variance = errors.reduce((sum, error) => sum + error * error, 0) / Math.max(1, errors.length)
@@ -164,11 +164,11 @@ function seasonalNaive(values: readonly number[], period: number, horizon: numbe
 interface Backtest {
   model: number
   naive: number
-  /** Better from each of at least two origins. */
+  /** Whether the naive forecast erred less from each of at least two origins. */
   naiveWins: boolean
 }
 
-/** Mean absolute errors of both forecasts over those of the naive one within the data; null where it cannot be done. */
+/** Mean absolute errors of both forecasts over those of the naive one within the data; null if they cannot be computed. */
 function backtest(values: readonly number[], period: number, horizon: number): Backtest | null {
   const ahead = Math.min(horizon, Math.max(1, Math.floor(values.length / 5)))
   const found: { model: number; naive: number }[] = []

@@ -4,7 +4,7 @@
  * Strict order: an id enters with its first row of the first step; it passes a later step with that step's first row at
  * or after the time it passed the step before (after it, for the same event twice), within the window from its entry.
  * Rates are of those that entered (`rate`) and of those that passed the step before (`step_rate`), with Wilson's 95%
- * intervals. Computed in DuckDB; one row travels.
+ * intervals. Computed in DuckDB; one row is fetched.
  */
 import Type, { type Static } from 'typebox'
 import { normalUpperQuantile } from '../numeric/distributions.ts'

@@ -3,8 +3,8 @@
  *
  * Shares and cumulative shares, largest first; the Gini coefficient G = sum((2 i - k - 1) x_i) / (k sum(x)) over the k
  * segments in rising order, without the k / (k - 1) correction, as R's ineq; the Herfindahl-Hirschman index as the sum of
- * squared shares, 0 to 1. Sums are exact and grouped in DuckDB, where the ranks are taken too; the 1,000 largest segments
- * travel. Negative sums make shares meaningless: Gini and HHI are then unknown.
+ * squared shares, 0 to 1. DuckDB computes exact sums and the ranks; the 1,000 largest segments are fetched.
+ * Negative sums make shares meaningless: Gini and HHI are then unknown.
  */
 
 import type { Outcome } from '@assay/model/insight'
@@ -34,7 +34,7 @@ export const pareto: Method = {
     const left = (range!.total as number) - n
     const notes = left > 0 ? [`${count(left, 'row')} without a finite value left out.`] : []
     const unit = powerAbove((range!.size as number | null) ?? 0)
-    // Each segment's sum over the unit; shares of the whole are taken in one scan over the sums.
+    // Each segment's sum over the unit. One scan over the sums computes the shares.
     const sums = `(select cast(g as varchar) as s, v from (select g, fsum(v / ${double(unit)}) as v from ${source} where isfinite(v) group by g))`
     const [whole] = await table.query(
       `select count(*) as segments, max(abs(v)) as size, min(v) as least, fsum(v) as total from ${sums}`,

@@ -1,7 +1,7 @@
 /**
  * profile: what each column holds. Counts, distinct values, range and the most frequent values are exact, from full
  * scans (DuckDB's SUMMARIZE estimates them); flags follow the alerts of ydata-profiling. Two queries a column; six rows
- * of each travel.
+ * of each are fetched.
  */
 
 import type { Cell, Column } from '@assay/model/insight'
@@ -53,7 +53,7 @@ async function profileColumn(table: Relation, column: Column, n: number): Promis
   const ordered = numeric || isTemporal(column) || column.type === 'text' || column.type === 'boolean'
   const doubles = `cast(${name} as double)`
   const cell = cellSql(column)
-  // DuckDB puts NaN above every number, so the range is taken over the finite ones.
+  // DuckDB sorts NaN above every number, so the range is taken over the finite values.
   const range = numeric ? `filter (isfinite(${doubles}))` : ''
   const [row] = await table.query(
     `select count(*) - count(${name}) as nulls, ${ordered ? `min(${cell}) ${range}` : 'null'} as min, ${ordered ? `max(${cell}) ${range}` : 'null'} as max,
@@ -89,7 +89,7 @@ async function profileColumn(table: Relation, column: Column, n: number): Promis
   }
 }
 
-/** An infinite or undefined number as the name that JSON can hold. */
+/** An infinite or undefined number as a name that JSON can hold. */
 function readable(value: Cell): Cell {
   return typeof value === 'number' && !Number.isFinite(value) ? String(value) : value
 }

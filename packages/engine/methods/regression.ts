@@ -3,7 +3,7 @@
  *
  * Householder QR with exact residuals (numeric/least-squares.ts), not normal equations; sums of squares from exact sums;
  * t and F from upper tails of their own. Without an intercept R-squared is taken about 0, as in R's lm. The columns of
- * at most 200,000 complete rows travel.
+ * at most 200,000 complete rows are fetched.
  */
 
 import type { Outcome } from '@assay/model/insight'
@@ -142,7 +142,7 @@ function fieldsOf(names: readonly string[], fit: Fit, y: readonly number[], inte
   const mean = intercept ? exactMean(y) : 0
   const ssModel = exactSum(y.map((value, row) => (value - fit.residuals[row]! - mean) ** 2))
   const residualVariance = ssResidual / dfResidual
-  // What is left of a perfect fit is rounding, and a ratio to it would mean nothing.
+  // The residuals of a perfect fit are rounding errors, so no ratio to them is computed.
   const perfect = ssResidual <= 1e-28 * ssTotal
   const f = perfect ? Number.NaN : ssModel / dfModel / residualVariance
   const coefficients = names.map((term, index): Coefficient => {

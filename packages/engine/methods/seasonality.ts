@@ -4,7 +4,7 @@
  * STL (numeric/stl.ts) on even steps. The period is the calendar's (12 months, 7 days, 24 hours, ...) where it passes the
  * M4 competition's test, else the lag of the highest significant autocorrelation. Strength is max(0, 1 - var(R) /
  * var(S + R)) (Wang, Smith and Hyndman 2006); `pattern` is the mean seasonal part by place in the season, 1 for the first
- * row's. The series travels (at most 50,000 times).
+ * row's. The whole series is fetched (at most 50,000 times).
  */
 
 import { MONTHS, WEEKDAYS } from '@assay/model/calendar'
@@ -92,7 +92,7 @@ export const seasonality: Method = {
   },
 }
 
-/** The share of what is left after the trend that the season explains; null where nothing is left. */
+/** The share of the variation without the trend that the season explains; null if nothing varies. */
 export function strengthOf({ seasonal, remainder }: Decomposition): number | null {
   const both = variance(seasonal.map((value, index) => value + remainder[index]!))
   return both > 1e-28 ? Math.min(1, Math.max(0, 1 - variance(remainder) / both)) : null
@@ -105,7 +105,7 @@ function patternOf(grid: Grid, { seasonal }: Decomposition, period: number) {
   })
 }
 
-/** What the place is called: by the calendar where it has a name for it, else by its number. */
+/** The name of a position in the season: the calendar's name if it has one, else its number. */
 function placeName(grid: Grid, place: number, period: number): string {
   const time = String(grid.times[place])
   const { step } = grid

@@ -5,7 +5,7 @@
  * (numeric/mann-kendall.ts); slope by Theil and Sen with the interval that the same variance gives
  * (numeric/theil-sen.ts). `auto` takes the seasonal test where the series has seasons that the calendar knows (months,
  * weekdays, ...: a cycle in yearly data is none) or that `period` names, else Hamed-Rao where the lag-1 autocorrelation of
- * the detrended series is significant, else the original. The series travels (at most 50,000 times).
+ * the detrended series is significant, else the original. The whole series is fetched (at most 50,000 times).
  */
 import Type, { type Static } from 'typebox'
 import { hamedRao, type MannKendall, mannKendall, seasonalMannKendall } from '../numeric/mann-kendall.ts'
@@ -98,7 +98,7 @@ function periodOf(given: Options, grid: Grid): number | null {
   return given.period === 'none' ? null : detectPeriod(grid.values, calendarPeriods(grid.step))
 }
 
-/** The test, the season of each row, and x: steps where the calendar makes them even, else the times themselves. */
+/** The test, the season of each row, and x: calendar steps if they are even, else the times themselves. */
 function setting(
   given: Options,
   series: Series,

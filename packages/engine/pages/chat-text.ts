@@ -1,6 +1,7 @@
 /**
- * Markdown as the text of a chat (Slack's "mrkdwn"): bold, emphasis, code, links and lists. Tables with what is said of
- * their rows, charts, fences, headings that nothing then stands below, and how it was computed are left to the page. Nothing in it can call a person or a channel: "<", ">" and "&" are escaped, and "@" means nothing.
+ * Markdown as the text of a chat (Slack's "mrkdwn"): bold, emphasis, code, links and lists. Tables, charts,
+ * fences, headings without text and the lineage are left to the page. The text cannot mention a person or a channel: "<", ">"
+ * and "&" are escaped, and "@" has no meaning.
  */
 import MarkdownIt from 'markdown-it'
 import { LINEAGE_HEADING } from '../printing/lineage-section.ts'
@@ -31,7 +32,7 @@ function inlineText(tokens: readonly Token[]): string {
   return text
 }
 
-/** "5 of 30 rows." in emphasis, right below a table. */
+/** Sets "5 of 30 rows." in emphasis, right below a table. */
 function isOfTable(tokens: readonly Token[], index: number): boolean {
   const marks = tokens[index]!.children?.map(({ type }) => type) ?? []
   return (
@@ -41,10 +42,10 @@ function isOfTable(tokens: readonly Token[], index: number): boolean {
   )
 }
 
-/** Of so much text a chat shows the beginning; hostile Markdown that long is parsed in milliseconds. */
+/** A chat message is cut at this length; hostile Markdown of this length is parsed in milliseconds. */
 const SOURCE_MOST = 12_000
 
-/** As much of it as is parsed: without the rows of tables, which a chat does not show, below their first. */
+/** The part that is parsed: table rows below the first are left out, because a chat does not show them. */
 function beginning(source: string): string {
   const lines = source.split('\n')
   const isRow = (index: number): boolean => lines[index]?.startsWith('|') ?? false
@@ -52,7 +53,7 @@ function beginning(source: string): string {
   return shortened(kept, SOURCE_MOST).markdown || kept.slice(0, SOURCE_MOST)
 }
 
-/** The first blocks of prose, within `most` characters; the first heading is left out, because the message bears it. */
+/** The first blocks of prose, within `most` characters, without the first heading, which the message itself carries. */
 export function chatText(source: string, most: number): string {
   const tokens = markdown.parse(beginning(source.replace(/^\u2063chart:[a-z0-9_-]+\u2063$/gm, '')), {})
   const blocks: string[] = []

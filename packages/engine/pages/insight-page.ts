@@ -1,7 +1,7 @@
 /**
- * An insight as one HTML page that stands alone: it asks nothing of any other host, runs no script, and a policy in the page
- * says so. Markdown's HTML is not let through; pictures from elsewhere become links, since loading one would tell its host
- * who reads.
+ * An insight as one self-contained HTML page: it loads nothing from other hosts and runs no script, and a policy in the page
+ * enforces both. HTML in the Markdown is escaped. Pictures of other hosts become links, because loading one would reveal the
+ * reader.
  */
 import { createHash } from 'node:crypto'
 import type { Chart, PageInsight } from '@assay/model/insight'
@@ -15,7 +15,7 @@ import { cutLongPages } from './page-cuts.ts'
 import { PAGE_STYLE } from './page-style.ts'
 
 const styleHash = createHash('sha256').update(PAGE_STYLE).digest('base64')
-/** For the header of a page, too: the browser holds to both. */
+/** The policy, also sent as a header: browsers apply both. */
 export const INSIGHT_PAGE_POLICY = `default-src 'none'; style-src 'sha256-${styleHash}'; img-src data:; base-uri 'none'; form-action 'none'`
 
 const LINK = /^(https?:|mailto:|#)/i
@@ -47,7 +47,7 @@ function createMarkdown() {
   }
   rules.table_open = () => '<div class="table" tabindex="0"><table>\n'
   rules.table_close = () => '</table></div>\n'
-  // What is wider than the page is scrolled, also by keys.
+  // Content wider than the page scrolls, also by keyboard.
   const [fence, indented] = [rules.fence!, rules.code_block!]
   rules.fence = (...given) => withFocus(fence(...given))
   rules.code_block = (...given) => withFocus(indented(...given))
@@ -60,7 +60,7 @@ function withFocus(pre: string): string {
   return pre.replace(/^<pre>/, '<pre tabindex="0">')
 }
 
-/** The policy forbids style attributes: alignment is a class. */
+/** The policy forbids style attributes, so alignment is a class. */
 function cellOpen(tag: 'th' | 'td', style: string | number | null): string {
   const align = /text-align:(right|center)/.exec(String(style ?? ''))?.[1]
   return align === undefined ? `<${tag}>` : `<${tag} class="${align}">`
@@ -68,7 +68,7 @@ function cellOpen(tag: 'th' | 'td', style: string | number | null): string {
 
 let markdown: ReturnType<typeof createMarkdown> | undefined
 
-/** Markdown as HTML, with what `figure` makes of each chart. */
+/** Markdown as HTML; `figure` renders each chart. */
 export function insightBody(
   text: string,
   charts: readonly Chart[],
@@ -99,10 +99,10 @@ ${footer(insight)}`,
   )
 }
 
-/** The most of an insight's Markdown that stands on its page as it is. */
+/** The most of an insight's Markdown that is shown unrendered. */
 const PLAIN_CHARACTERS_MOST = 200_000
 
-/** In place of the rendered body, at linear cost: the Markdown as it is. */
+/** The fallback for the rendered body, at linear cost: the Markdown as plain text. */
 export function plainBody(text: string, charts: Chart[]): string {
   const shown = text.slice(0, PLAIN_CHARACTERS_MOST)
   const left = text.length - shown.length
@@ -115,17 +115,17 @@ export function plainBody(text: string, charts: Chart[]): string {
 ${rest}`
 }
 
-/** For who cannot be given the page itself. */
+/** The page shown if the insight cannot be shown. */
 export function plainInsightPage(insight: PageInsight): string {
   const title = escapeHtml(insight.title)
   const body = plainBody(insight.markdown, insight.charts)
   return wholePage(title, `<main>\n<h1>${title}</h1>\n${body}</main>\n${footer(insight)}`)
 }
 
-/** Of a page with a form: it may ask its own service, and nobody else. */
+/** The policy of a page with a form, which may submit to its own service only. */
 export const FORM_PAGE_POLICY = INSIGHT_PAGE_POLICY.replace("form-action 'none'", "form-action 'self'")
 
-/** A page of one sentence, in the same dress and under the same policy. `below`: a form of our own. */
+/** A page of one sentence with the same style and policy. `below` holds a form of our own. */
 export function plainPage(title: string, sentence: string, below = ''): string {
   const heading = escapeHtml(title)
   return wholePage(
@@ -157,7 +157,7 @@ ${body}
 `
 }
 
-/** For who is shown no drawing. */
+/** The text for readers who see no drawing. */
 export function textFigure(chart: Chart): string {
   const text = textChart(chart).split('\n').slice(1, -1).join('\n')
   return `<figure class="chart"><pre tabindex="0">${escapeHtml(text)}</pre></figure>\n`

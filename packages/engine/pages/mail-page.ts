@@ -1,6 +1,7 @@
 /**
  * An insight as mail: an HTML part that the clients of mail can show (one style sheet, no script, pictures by `cid:`), and a
- * text part that says the same. How it was computed is left to the page. Neither loads anything from elsewhere, so a reader is not told of.
+ * text part with the same content. The lineage is on the page only. Neither part loads anything from other hosts, so opening the mail
+ * reveals nothing.
  */
 import type { Chart, Fact, Insight } from '@assay/model/insight'
 import { fillCharts } from '../charts/charts.ts'
@@ -8,26 +9,26 @@ import { chartNumbers } from '../charts/numbers.ts'
 import { withoutLineage } from '../printing/lineage-section.ts'
 import { escapeHtml, textFigure } from './insight-page.ts'
 
-/** What is told, whatever way it goes. */
+/** The content of a message, by mail or chat. */
 export interface Message {
-  /** One line. */
+  /** One line of text. */
   headline: string
-  /** Plain sentences: of a failed job why, and what to do. */
+  /** Plain sentences: for a failed job the reason and the remedy. */
   sentences: string[]
   facts: Pick<Fact, 'name' | 'text'>[]
-  /** Of a completed job that was not skipped. */
+  /** Present for a completed job that was not skipped. */
   insight: Insight | null
-  /** Where the page is read. */
+  /** The address of the page. */
   link: string | null
 }
 
-/** Under the message: why its reader gets it, and where it is ended (null: nowhere). */
+/** The footer: why the reader gets the mail, and where to unsubscribe (null: nowhere). */
 export interface Foot {
   why: string
   unsubscribe: string | null
 }
 
-/** Gmail cuts a message at 102 kB; the rest is on the page. */
+/** Gmail cuts a message at 102 kB; the page shows the rest. */
 const CHARACTERS_MOST = 60_000
 
 const STYLE = `
@@ -52,7 +53,7 @@ figcaption, .foot { color: #5b636b; font-size: 13px; }
 .foot { border-top: 1px solid #dfe3e6; margin-top: 28px; padding-top: 12px; }
 `
 
-/** Cut between blocks, so that no table or fence is left open. */
+/** Cuts between blocks, so that no table or fence stays open. */
 export function shortened(markdown: string, most = CHARACTERS_MOST): { markdown: string; cut: boolean } {
   if (markdown.length <= most) return { markdown, cut: false }
   let end = 0
@@ -67,7 +68,7 @@ export function shortened(markdown: string, most = CHARACTERS_MOST): { markdown:
   return { markdown: markdown.slice(0, kept), cut: true }
 }
 
-/** `cids`: the picture of each chart, by the chart's id; one without is shown as text. */
+/** `cids`: the picture of each chart, by the chart's id; a chart without one is shown as text. */
 export function mailFigures(cids: ReadonlyMap<string, string>) {
   return (chart: Chart): string => {
     const cid = cids.get(chart.id)
@@ -89,12 +90,12 @@ function linkLine({ link, insight }: Message): string {
   return `<p class="open"><a href="${escapeHtml(link)}">${label}</a></p>\n`
 }
 
-/** What a mail shows of the insight's text. */
+/** The part of the insight's text that a mail shows. */
 export function mailMarkdown({ insight }: Message): { markdown: string; cut: boolean } {
   return shortened(insight === null ? '' : withoutLineage(insight))
 }
 
-/** `body`: `mailMarkdown` as HTML. */
+/** `body` is `mailMarkdown` as HTML. */
 export function mailPage(
   message: Message,
   { body, cut }: { body: string; cut: boolean },
@@ -102,7 +103,7 @@ export function mailPage(
 ): string {
   const heading = /<h1[ >]/.test(body) ? '' : `<h1>${escapeHtml(message.headline)}</h1>\n`
   const sentences = message.sentences.map((sentence) => `<p>${escapeHtml(sentence)}</p>\n`).join('')
-  // At the top, because the rest may be long; below the heading, wherever that comes from.
+  // The link is at the top, because the rest may be long, but below the heading.
   const top = `${heading}${sentences}${body}`.replace(/<\/h1>\n?|$/, (end) => `${end}${linkLine(message)}`)
   const rest = cut ? '<p>The rest is on the page.</p>\n' : ''
   return `<!doctype html>
@@ -120,7 +121,7 @@ ${top}${rest}<p class="foot">${footLine(foot)}</p>
 `
 }
 
-/** The same for who reads text. */
+/** The text part of the mail. */
 export function mailText(message: Message, { why, unsubscribe }: Foot): string {
   const { insight, headline, sentences, link } = message
   const { markdown, cut } = mailMarkdown(message)

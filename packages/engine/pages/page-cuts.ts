@@ -1,10 +1,10 @@
-/** What is too long for a page: it shows the beginning, and says how much is left out and where all of it is. */
+/** Cuts what is too long for a page: shows the beginning, and says how much is left out and where to find it. */
 import type MarkdownIt from 'markdown-it'
 import { formatCount } from '../printing/format.ts'
 
-/** A browser shows so many at once, and a reader reads no more. */
+/** The most rows of a table: a browser shows this many at once. */
 export const TABLE_ROWS_MOST = 500
-/** Of a whole page, without what the tables leave out: some hundred pages of a book. */
+/** The most characters of a page without the rows that its tables leave out. */
 const CHARACTERS_MOST = 1_000_000
 
 const ALL = 'All of it is in the Markdown and JSON forms of this insight.'
@@ -13,14 +13,14 @@ type Parser = InstanceType<typeof MarkdownIt>
 type State = Parameters<Parameters<Parser['core']['ruler']['push']>[1]>[0]
 type Token = State['tokens'][number]
 
-/** Before the text of blocks and cells is parsed, which costs most: what is left out costs nothing more. */
+/** Cuts before the text of blocks and cells is parsed, the most expensive step, so that the rest costs nothing. */
 export function cutLongPages(markdown: Parser): void {
   markdown.core.ruler.after('block', 'long_pages', (state) => {
     state.tokens = cutText(cutTables(state.tokens, state.Token), state.Token)
   })
 }
 
-/** A table holds no other. */
+/** A table cannot hold another table. */
 function cutTables(tokens: Token[], NewToken: State['Token']): Token[] {
   const kept: Token[] = []
   let [rows, inBody] = [0, false]
@@ -41,7 +41,7 @@ function cutTables(tokens: Token[], NewToken: State['Token']): Token[] {
   return kept
 }
 
-/** Between blocks, so that all that is opened is closed. */
+/** Cuts between blocks, so that every opened element is closed. */
 function cutText(tokens: Token[], NewToken: State['Token']): Token[] {
   let characters = 0
   const end = tokens.findIndex(({ content, level, nesting }) => {

@@ -1,4 +1,4 @@
-/** The audit trail, newest first: who did what to which thing, when, and from where. The filters stand in the address. */
+/** The audit trail, newest first: who did what to which object, when and from where. The filters are in the address. */
 
 import type { AuditAction, AuditRecord } from '@assay/model/audit'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
@@ -33,7 +33,7 @@ interface WordFilterProps {
   onChange(value: string): void
 }
 
-/** Sought when it is left or confirmed, not with every letter. */
+/** A filter that applies when the field is left or confirmed, not at every key. */
 function WordFilter({ label, placeholder, value, onChange }: WordFilterProps) {
   return (
     <TextField
@@ -92,7 +92,7 @@ function Filters() {
   )
 }
 
-/** Where the thing is looked at; null where it has no page, or is gone. */
+/** The page of a record's object; null if it has none or was deleted. */
 function placeOf(action: AuditAction, id: string) {
   const [noun, deed] = action.split('.')
   if (deed === 'delete') return null

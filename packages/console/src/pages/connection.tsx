@@ -1,4 +1,4 @@
-/** One connection: what it is, whether it can be used, how a template reads over it, and the form that changes it. */
+/** One connection: its settings, its test, the YAML for a template, and the form that changes it. */
 
 import type { ConnectionView } from '@assay/model/connection'
 import { KINDS } from '@assay/model/connection-kinds'
@@ -91,7 +91,7 @@ function Settings({ connection }: { connection: ConnectionView }) {
   )
 }
 
-/** Which templates will miss it. */
+/** Names the templates that use the connection. */
 function UsedBy({ name }: { name: string }) {
   const query = useQuery({ queryKey: ['templates'], queryFn: () => api().templates.list() })
   return (

@@ -1,4 +1,4 @@
-/** The connections of the workspace: what each is, where it leads, and whether it can be used. */
+/** The connections of the workspace: kind, address and state of each. */
 
 import type { ConnectionView } from '@assay/model/connection'
 import { KINDS } from '@assay/model/connection-kinds'

@@ -1,4 +1,4 @@
-/** One delivery: in a sentence why it has not arrived, then every attempt as it happened. */
+/** One delivery: one sentence about its state, then every attempt. */
 
 import type { DeliveryView } from '@assay/model/delivery'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
@@ -78,7 +78,7 @@ function Facts({ delivery }: { delivery: DeliveryView }) {
 function DeliveryOf(props: {
   receiver: Receiver
   delivery_id: string
-  /** Of the webhook or the subscription, where it is known by now. */
+  /** The name of the webhook or subscription, once it is loaded. */
   view: ReceiverView | undefined
   trail: ReactNode
 }) {

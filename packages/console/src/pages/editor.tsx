@@ -1,4 +1,4 @@
-/** Writing a template: checked while it is typed, tried on the data, saved. What was typed outlives a lost session. */
+/** The template editor: checks while you type, previews on the data, saves. The text outlives an expired session. */
 
 import type { Fault as TemplateFault, VariableView } from '@assay/model/template'
 import type { EditorView } from '@codemirror/view'
@@ -44,7 +44,7 @@ group by kind order by kind
 {% table species, fmt: { grams: "num0" } %}
 `
 
-/** The faults of what was typed half a second ago and not changed since. */
+/** The faults of the text once it has not changed for half a second. */
 function useChecked(source: string) {
   const [settled, setSettled] = useState(source)
   useEffect(() => {
@@ -116,7 +116,7 @@ function Preview({ preview }: { preview: ReturnType<typeof usePreview> }) {
 interface Draft {
   template_id: string
   source: string
-  /** What the preview is given, by variable. */
+  /** The values of the preview, by variable. */
   values: Values
 }
 
@@ -247,7 +247,7 @@ function Desk({ name, first, fixed }: { name: string; first: Draft; fixed: boole
   )
 }
 
-/** A template's text without the id of its front matter, so that the copy may have one of its own. */
+/** A template's text without the id of its front matter, so that a copy gets another id. */
 function copyOf(source: string): string {
   return source.replace(/^(---\n[\s\S]*?)^id:.*\n/m, '$1')
 }

@@ -1,4 +1,4 @@
-/** What webhooks can be told of, each with an example of what is sent. */
+/** The event types, each with an example. */
 import { useQuery } from '@tanstack/react-query'
 import { api } from '../api.ts'
 import { Code } from '../parts/code.tsx'

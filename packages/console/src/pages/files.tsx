@@ -1,4 +1,4 @@
-/** The uploads of the workspace by folder; put in, downloaded and deleted here, and named as a template reads them. */
+/** The uploads of the workspace by folder: upload, download, delete, and the name to use in a template. */
 
 import type { StoredFile } from '@assay/model/file'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
@@ -19,7 +19,7 @@ import { pageUploads } from '../uploads.ts'
 
 const SHOWN = 200
 
-/** "2024/q1/" of "2024/q1/sales.csv"; empty for what lies in none. */
+/** "2024/q1/" for "2024/q1/sales.csv"; empty for a file in no folder. */
 function folderOf(path: string): string {
   return path.slice(0, path.lastIndexOf('/') + 1)
 }
@@ -47,7 +47,7 @@ function Delete({ file: { path, etag } }: { file: StoredFile }) {
       title={`Delete ${path}?`}
       description="Jobs that name it fail from then on, and one that reads it now may. Insights that were made of it stay."
       action="Delete the file"
-      // Only the content that is seen: another one that came meanwhile stays.
+      // Deletes only the version that is shown, not one that was uploaded since.
       act={() => api().files.delete(path, { ifMatch: etag })}
       onDone={() =>
         Promise.all(['files', 'choices'].map((key) => cache.invalidateQueries({ queryKey: [key] })))
@@ -134,7 +134,7 @@ function FileTable({ files }: { files: readonly StoredFile[] }) {
   )
 }
 
-/** The way up from a folder. */
+/** Links to the parent folders. */
 function Trail({ prefix }: { prefix: string }) {
   const names = folderOf(prefix).split('/').filter(Boolean)
   if (names.length === 0) return null

@@ -1,4 +1,4 @@
-/** The page of an insight, made for reading: alone or beside an earlier one of the same template. */
+/** The page of an insight, alone or beside an earlier one of the same template. */
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { api } from '../api.ts'

@@ -1,4 +1,4 @@
-/** A job: its states as they come, how far it is, what went wrong and what to do, and at the end its insight. */
+/** A job: its states live, its progress, its error with the remedy, and at the end its insight. */
 
 import type { JobView } from '@assay/model/job'
 import { Link, useParams } from '@tanstack/react-router'
@@ -60,7 +60,7 @@ function Steps({ job }: { job: JobView }) {
   )
 }
 
-/** What made it, where that was a schedule or one call for many. */
+/** The schedule or batch that created the job. */
 function Origin({ job: { schedule_id, scheduled_for, batch_id } }: { job: JobView }) {
   if (schedule_id !== null)
     return (

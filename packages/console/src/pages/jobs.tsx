@@ -1,4 +1,4 @@
-/** The jobs, newest first, by filters that stand in the address. */
+/** The jobs, newest first. The filters are in the address. */
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { api } from '../api.ts'
 import { JOB_STATUSES } from '../names.ts'
@@ -58,7 +58,7 @@ function Filters() {
   )
 }
 
-/** Where the list is of one schedule's or one batch's jobs: which, and the way back to all. */
+/** Names the schedule or batch that the list is limited to, with a link to all jobs. */
 function Origin() {
   const { schedule, batch } = useSearch({ from: '/shell/jobs' })
   if (schedule === undefined && batch === undefined) return null

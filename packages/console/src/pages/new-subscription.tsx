@@ -1,4 +1,4 @@
-/** Makes a subscription: people are told of jobs, by mail or in a chat. */
+/** Creates a subscription by mail or chat. */
 
 import type { SubscriptionKind } from '@assay/model/subscription'
 import { useMutation, useQueryClient } from '@tanstack/react-query'

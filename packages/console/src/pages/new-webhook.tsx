@@ -1,4 +1,4 @@
-/** Registers a webhook, shows its secret this once, and sends it a test. */
+/** Registers a webhook, shows its secret once, and sends it a test. */
 
 import type { NewWebhook, WebhookInput } from '@assay/client/client'
 import type { EventType } from '@assay/model/event'
@@ -123,7 +123,7 @@ export function NewWebhookPage() {
   const analyst = useMay('analyst')
   const cache = useQueryClient()
   const [draft, change, forget] = useDraft<Draft>('webhook', () => FIRST)
-  // Values of headers are secrets: they are not kept in the tab's storage.
+  // Header values are secrets and are not kept in the tab's storage.
   const [headers, setHeaders] = useState<HeaderDraft[]>([])
   const create = useMutation({
     mutationFn: () => api().webhooks.create(inputOf(draft, headers, me?.user_id ?? 'console')),

@@ -1,4 +1,4 @@
-/** What runs, and how much there is to do. */
+/** The nodes and the queue. */
 import { useQuery } from '@tanstack/react-query'
 import { api } from '../api.ts'
 import { JOB_WORDS } from '../names.ts'

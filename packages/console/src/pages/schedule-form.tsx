@@ -1,4 +1,4 @@
-/** Makes a schedule, or changes one: what runs, with which values, when, and what comes of due times that go wrong. */
+/** Creates or changes a schedule: template, values, due times, and the rules for missed and overlapping runs. */
 
 import type { ScheduleView } from '@assay/model/schedule'
 import type { TemplateView } from '@assay/model/template'
@@ -136,7 +136,7 @@ function useSave(schedule: ScheduleView | undefined, onSaved: () => void) {
       await cache.invalidateQueries({ queryKey: ['schedules'] })
       await navigate({ to: '/schedules/$schedule_id', params: { schedule_id } })
     },
-    // The refusal may be of a variable that the template has had since it was read.
+    // The refusal may name a variable that the template got after it was read.
     onError: (_error, { template_id }) => cache.invalidateQueries({ queryKey: ['template', template_id] }),
   })
 }

@@ -1,4 +1,4 @@
-/** One schedule: when it is due next, what its due times came to, the jobs that it made, and what it is set to. */
+/** One schedule: its next due times, the counts of earlier ones, its jobs and its settings. */
 
 import type { ScheduleView } from '@assay/model/schedule'
 import { Link, useParams } from '@tanstack/react-router'

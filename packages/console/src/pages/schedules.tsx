@@ -1,4 +1,4 @@
-/** The schedules of the workspace: what each runs, when, when next, and how it went the last time. */
+/** The schedules of the workspace: template, rhythm, next run and last run of each. */
 
 import type { ScheduleView } from '@assay/model/schedule'
 import { Link } from '@tanstack/react-router'

@@ -1,4 +1,4 @@
-/** Sign in by a token or by user and password. Either way the token stays in this tab's session. */
+/** Sign in by a token or by user and password. In both cases the token stays in this tab's session. */
 import { useMutation } from '@tanstack/react-query'
 import { useRouter, useSearch } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
@@ -10,7 +10,7 @@ import { endedBy, startSession } from '../session.ts'
 
 type Way = 'token' | 'password'
 
-/** The token if the service takes it; throws the service's refusal where not. */
+/** Returns the token if the service accepts it, else throws the service's refusal. */
 async function proven(way: Way, form: FormData): Promise<string> {
   const text = (name: string): string => {
     const value = form.get(name)
@@ -21,7 +21,7 @@ async function proven(way: Way, form: FormData): Promise<string> {
   return given
 }
 
-/** Only an address of this console: a link must not send who signs in to somewhere else. */
+/** Accepts only an address of this console, so that a crafted link cannot redirect to another host. */
 function ownAddress(next: string | undefined): string {
   return next !== undefined && /^\/(?![/\\])/.test(next) ? next : '/templates'
 }

@@ -1,4 +1,4 @@
-/** The subscriptions of the workspace: who is told, of what, whether it arrives. */
+/** The subscriptions of the workspace: readers, events and health of each. */
 
 import type { SubscriptionView } from '@assay/model/subscription'
 import { useQuery } from '@tanstack/react-query'
@@ -16,7 +16,7 @@ import { targetOf } from '../receivers.ts'
 
 const REFRESH_MS = 10_000
 
-/** The newest delivery, asked for each row by itself: the list of subscriptions does not hold it. */
+/** The newest delivery, requested for each row, because the list of subscriptions does not hold it. */
 function LastDelivery({ subscription_id }: { subscription_id: string }) {
   const { data } = useQuery({
     queryKey: ['deliveries', subscription_id, 'last'],

@@ -1,4 +1,4 @@
-/** The operator's part: nodes and queue, connections, tokens, users, the audit trail, event types, settings. */
+/** The operator's pages: nodes and queue, connections, tokens, users, the audit trail, event types, settings. */
 import { Link, Outlet } from '@tanstack/react-router'
 import { ForAdmins } from '../parts/for-admins.tsx'
 import { Page } from '../parts/page.tsx'

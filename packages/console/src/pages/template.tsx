@@ -128,7 +128,7 @@ function Facts({ template }: { template: Whole }) {
   )
 }
 
-/** The values of an earlier job, where the address names one to run again. */
+/** The values of the earlier job that the address names, to run it again. */
 function useEarlier(assignment_id: string | undefined) {
   return useQuery({
     queryKey: ['job', assignment_id],

@@ -1,4 +1,4 @@
-/** The gallery: every template with what it does, found by words and tags that stand in the address. */
+/** The gallery of templates, filtered by words and tags in the address. */
 
 import type { TemplateView } from '@assay/model/template'
 import { useQuery } from '@tanstack/react-query'

@@ -1,4 +1,4 @@
-/** One webhook: how it does, what it was sent, and why something did not arrive. */
+/** One webhook: its health, its deliveries, and why something did not arrive. */
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { api, useMay } from '../api.ts'

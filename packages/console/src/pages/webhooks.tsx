@@ -1,4 +1,4 @@
-/** The webhooks of the workspace: where each leads, what it is told, whether it works. */
+/** The webhooks of the workspace: address, events and health of each. */
 
 import type { WebhookView } from '@assay/model/webhook'
 import { Link } from '@tanstack/react-router'

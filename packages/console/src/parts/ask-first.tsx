@@ -1,11 +1,11 @@
-/** A button for what cannot be undone: it asks, does it, and where it is refused says so beside the question. */
+/** A button for an action that cannot be undone: it asks first, and shows a refusal beside the question. */
 import { useMutation } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { Confirm } from './dialog.tsx'
 
 interface AskFirstProps {
   label: string
-  /** What the button is for, where several on a page bear the same label. */
+  /** What the button acts on, if several buttons on a page have the same label. */
   of?: string
   quiet?: boolean
   title: string

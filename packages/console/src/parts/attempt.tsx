@@ -1,4 +1,4 @@
-/** One attempt of a delivery: what was sent, what came back, and where the time went. */
+/** One attempt of a delivery: request, answer and the time of each phase. */
 import type { Attempt } from '@assay/model/delivery'
 import { duration } from '../durations.ts'
 import { ADVICE } from '../names.ts'

@@ -1,4 +1,4 @@
-/** Leads to the block that numbers came from, opens it, and moves the focus there. */
+/** A link to the block of a table or chart: opens it and moves the focus there. */
 import { blockAnchor } from '../insights.ts'
 
 export function BlockLink({ insight_id, block }: { insight_id: string; block: string }) {

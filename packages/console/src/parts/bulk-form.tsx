@@ -1,4 +1,4 @@
-/** Many jobs of one template at once: sets of variables that are pasted or read from a file, checked before, made in one call. */
+/** Creates many jobs of one template in one call, from rows that are pasted or read from a file and checked first. */
 
 import type { BatchInput, BatchView } from '@assay/client/client'
 import type { TemplateView } from '@assay/model/template'
@@ -18,7 +18,7 @@ import { SetTable } from './set-table.tsx'
 import { Copy, ShortId } from './show.tsx'
 
 const CHECK_AFTER_MS = 400
-/** What a body may have, less what is not the sets. */
+/** The largest body, less its other fields. */
 const TEXT_MOST = 8_000_000
 
 interface Draft extends JobDraft {
@@ -35,7 +35,7 @@ const rows = (count: number): string => (count === 1 ? 'one row' : `${count.toLo
 
 const NOTHING: VariableSets = { columns: [], sets: [] }
 
-/** The sets of the text, and what the service says of each, once typing has paused. */
+/** The rows of the text, and the service's check of each once typing has paused. */
 function useSets({ template_id, version, variables }: TemplateView, text: string) {
   const settled = useSettled(text, CHECK_AFTER_MS)
   const parsed = useMemo(() => readSets(settled, variables), [settled, variables])
@@ -98,7 +98,7 @@ function TextFields({ template, text, fault, onChange }: TextProps) {
         fault={refused}
         onChange={({ target }) => {
           void read(target.files?.[0])
-          // The same file may be chosen again once it was mended.
+          // Resets the input, so that the same file can be chosen again after a correction.
           target.value = ''
         }}
       />

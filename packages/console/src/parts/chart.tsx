@@ -1,4 +1,4 @@
-/** A chart that answers the pointer, with the numbers behind it in a table: what it shows is there without eyes, too. */
+/** An interactive chart with a table of its numbers, for readers who cannot see it. */
 import { useEffect, useRef, useState } from 'react'
 import type { DrawnChart } from '../insights.ts'
 import { BlockLink } from './block-link.tsx'

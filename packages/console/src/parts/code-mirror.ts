@@ -93,7 +93,7 @@ function mount(host: HTMLElement, source: string, extensions: Extension[]): Edit
   return new EditorView({ root, parent, state: EditorState.create({ doc: source, extensions }) })
 }
 
-/** To read only. */
+/** A read-only editor. */
 export function mountReader(host: HTMLElement, source: string, label: string): EditorView {
   return mount(host, source, [
     ...shared(label),
@@ -108,7 +108,7 @@ export function mountReader(host: HTMLElement, source: string, label: string): E
   ])
 }
 
-/** Escape and then Tab leaves the editor by keyboard; Tab alone does, too, since it is not bound. */
+/** Escape and then Tab leaves the editor by keyboard; so does Tab alone, because it is not bound. */
 export function mountEditor(
   host: HTMLElement,
   source: string,
@@ -126,7 +126,7 @@ export function mountEditor(
   ])
 }
 
-/** Marks the faults where they are; those of a partial stand at the top. */
+/** Marks the faults at their positions; faults of a partial are marked at the top. */
 export function showFaults(view: EditorView, faults: readonly Fault[]): void {
   const { doc } = view.state
   const diagnostics = faults.map(({ line, column, message, remedy, severity, partial }): Diagnostic => {

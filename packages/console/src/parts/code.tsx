@@ -1,4 +1,4 @@
-/** Code to read: shown at once as it is, coloured when the grammar has arrived. */
+/** Read-only code: shown at once, coloured when the grammar is loaded. */
 import { Fragment, type ReactNode, useEffect, useState } from 'react'
 import { Copy } from './show.tsx'
 

@@ -1,13 +1,13 @@
 /**
- * The form of a connection, made from the table that the service reads by. Secrets are write-only: they are held while
- * they are typed, never in the tab's storage, and one that is set stays unless another is typed or it is taken away.
+ * The form of a connection, built from the table of kinds. Secrets are write-only: they are held while they are
+ * entered, never in the tab's storage. A stored secret stays unless another is entered or it is removed.
  */
 import type { ConnectionView } from '@assay/model/connection'
 import { CONNECTION_LIMITS, KINDS, type OptionField } from '@assay/model/connection-kinds'
 import { type ConnectionDraft, LIMITS, textOf } from '../connections.ts'
 import { CheckField, Field, SelectField, TextField } from './field.tsx'
 
-/** By name what was typed; null: it is taken away. */
+/** The entered secrets by name; null removes one. */
 export type SecretsDraft = Record<string, string | null>
 
 interface FieldsProps {
@@ -16,7 +16,7 @@ interface FieldsProps {
   secrets: SecretsDraft
   setSecrets(secrets: SecretsDraft): void
   faults: Record<string, string>
-  /** The one that is changed. */
+  /** The connection to change. */
   present?: ConnectionView
 }
 
@@ -28,7 +28,7 @@ interface OptionProps {
   onChange(value: string): void
 }
 
-/** Text that is longer than a line, such as certificates. */
+/** Text of several lines, such as certificates. */
 const LONG = 1000
 
 function OptionInput({ name, field, value, fault, onChange }: OptionProps) {
@@ -109,7 +109,7 @@ function SecretInput({ name, props }: { name: string; props: FieldsProps }) {
   )
 }
 
-/** Whether each fault of a refusal has its field here. */
+/** Whether every fault of a refusal has a field in this form. */
 export function areShown(faults: Record<string, string>): boolean {
   const paths = Object.keys(faults)
   return (

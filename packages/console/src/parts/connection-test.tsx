@@ -1,4 +1,4 @@
-/** Tries a connection from the process that jobs run in, and tells what the server said. */
+/** Tests a connection from an analysis process and shows the server's answer. */
 
 import type { ConnectionTest as Found } from '@assay/client/client'
 import { useMutation } from '@tanstack/react-query'

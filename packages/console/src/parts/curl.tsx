@@ -1,14 +1,14 @@
-/** The same by the API, as a line to paste: what the console does can be had without it. */
+/** The same request as a curl command to copy. */
 import { Code } from './code.tsx'
 
 interface CurlProps {
-  /** Before it, as a sentence without its end. */
+  /** The sentence before it, without its full stop. */
   says?: string
-  /** Below /v1alpha. */
+  /** The path below /v1alpha. */
   path: string
   method?: 'GET' | 'POST'
   body?: object
-  /** Options besides, such as -T sales.csv. */
+  /** Further options, such as -T sales.csv. */
   options?: string
 }
 

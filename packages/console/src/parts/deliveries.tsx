@@ -1,4 +1,4 @@
-/** What was sent to a webhook or a subscription, newest first. */
+/** The deliveries of a webhook or subscription, newest first. */
 
 import type { DeliveryStatus, DeliveryView } from '@assay/model/delivery'
 import { Link } from '@tanstack/react-router'

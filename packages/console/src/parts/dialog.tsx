@@ -1,6 +1,6 @@
 /**
- * Dialogs by Radix, which keeps the focus inside and gives it back. The veil is our own: Radix's writes a style element
- * to hold the page still, which the Content-Security-Policy forbids; a rule of the style sheet does it.
+ * Dialogs by Radix, which keeps the focus inside and returns it. The overlay is our own: Radix's adds a style element
+ * to lock scrolling, which the Content-Security-Policy forbids; a rule of the style sheet does it instead.
  */
 import { Dialog as Parts } from 'radix-ui'
 import type { ReactNode } from 'react'
@@ -11,7 +11,7 @@ interface DialogProps {
   description?: ReactNode
   open: boolean
   onClose(): void
-  /** For what holds a table. */
+  /** Wide enough for a table. */
   wide?: boolean
   children: ReactNode
 }

@@ -1,4 +1,4 @@
-/** What two insights of the same template do not share: their variables and the facts that they tell. */
+/** The differences of two insights of one template: variables and facts. */
 import type { Insight } from '../insights.ts'
 import { textOf } from '../values.ts'
 

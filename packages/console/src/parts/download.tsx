@@ -1,4 +1,4 @@
-/** An insight as a file: the forms that the service gives. */
+/** Downloads an insight in one of the service's formats. */
 import { useMutation } from '@tanstack/react-query'
 import { api } from '../api.ts'
 import type { Insight } from '../insights.ts'

@@ -1,15 +1,15 @@
 /**
- * How something is made or changed: what is shown until somebody changes it, then the form for that, and shown again; and
- * the form of one line by which a new one is made. Where no field shows what was wrong the form does.
+ * Shows an object, or the form that changes it; and a one-line form that creates one. An error that no field shows
+ * is shown by the form.
  */
 import { type FormEvent, type ReactNode, useState } from 'react'
 import { Fault } from './fault.tsx'
 
 interface EditableOptions {
   editable: boolean
-  /** The form; `onDone` shows it again. */
+  /** The form; `onDone` returns to the view. */
   form(onDone: () => void): ReactNode
-  /** What is shown. */
+  /** The view. */
   children: ReactNode
 }
 
@@ -44,11 +44,11 @@ const submitting =
 
 interface ChangeFormOptions {
   save: Asked
-  /** Whether one of the fields shows what was wrong. */
+  /** Whether a field shows the error. */
   shown: boolean
   onSubmit(): void
   onDone(): void
-  /** Fields. */
+  /** The fields. */
   children: ReactNode
 }
 
@@ -71,12 +71,12 @@ export function ChangeForm({ save, shown, onSubmit, onDone, children }: ChangeFo
 
 interface NewFormOptions {
   create: Asked
-  /** Whether one of the fields shows what was wrong. */
+  /** Whether a field shows the error. */
   shown: boolean
-  /** On the button. */
+  /** The label of the button. */
   action: string
   onSubmit(): void
-  /** Fields. */
+  /** The fields. */
   children: ReactNode
 }
 

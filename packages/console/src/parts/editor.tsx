@@ -1,4 +1,4 @@
-/** CodeMirror as React parts: a source to read, and one to write whose faults are marked in place. */
+/** CodeMirror as React components: a read-only source, and an editor that marks faults at their positions. */
 
 import type { Fault } from '@assay/model/template'
 import type { EditorView } from '@codemirror/view'
@@ -15,7 +15,7 @@ export function SourceView({ source, label }: { source: string; label: string })
 }
 
 interface EditorProps {
-  /** The source at the start; afterwards the editor holds it. */
+  /** The initial source; afterwards the editor holds it. */
   first: string
   label: string
   faults: readonly Fault[]

@@ -1,4 +1,4 @@
-/** What a thing is set to: its id, to be copied, and the rest by name. */
+/** The settings of an object: its id, to copy, and the rest by name. */
 import { textOf } from '../values.ts'
 import { Copy } from './show.tsx'
 

@@ -1,4 +1,4 @@
-/** What went wrong, what to do about it, and the id that an operator can look up. */
+/** An error: what went wrong, the remedy, and the request id for an operator. */
 
 import { ClientError } from '@assay/client/client'
 import { type ErrorComponentProps, Link } from '@tanstack/react-router'
@@ -6,7 +6,7 @@ import { type ErrorComponentProps, Link } from '@tanstack/react-router'
 export function Fault({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   const problem = error instanceof ClientError ? error.problem : null
   const text = problem?.detail ?? (error instanceof Error ? error.message : String(error))
-  // Of a body that is a file the sentence says all.
+  // For a body that is a file the sentence says everything.
   const faults = (problem?.errors ?? []).filter(
     ({ path, message }) => path !== 'body' || !text.includes(message),
   )

@@ -1,4 +1,4 @@
-/** A field of a form: label, hint and fault belong together, for the eye and for a screen reader. */
+/** A field of a form with its label, hint and fault, connected for screen readers. */
 import { type ComponentProps, type ReactNode, useId } from 'react'
 
 export interface FieldParts {
@@ -91,7 +91,7 @@ export function CheckField({
   )
 }
 
-/** Several of a few, as boxes under one legend. */
+/** A choice of several items, as check boxes under one legend. */
 export function ChecksField<Value extends string>(props: {
   legend: string
   hint?: ReactNode

@@ -1,4 +1,4 @@
-/** The file that a variable names: one that can be read here, by where it lies, or one that is uploaded on the spot. */
+/** The file of a variable: chosen from the readable files, or uploaded here. */
 
 import type { NewFile } from '@assay/client/client'
 import { useEffect, useRef, useState, useSyncExternalStore } from 'react'
@@ -8,7 +8,7 @@ import { Dialog } from './dialog.tsx'
 import { type FieldParts, TextField } from './field.tsx'
 import { Uploader } from './uploader.tsx'
 
-/** What `file:` begins with where it names an upload, as in packages/model/file.ts. */
+/** The prefix of an upload in `file:`, as in packages/model/file.ts. */
 const PLACES = [
   ['Uploaded', 'uploads/'],
   ['Samples', 'sample/'],

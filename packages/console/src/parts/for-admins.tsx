@@ -1,4 +1,4 @@
-/** What only an admin sees; others are told whom to ask. */
+/** Content for admins; other users see whom to ask. */
 import type { ReactNode } from 'react'
 import { useMay, useMe } from '../api.ts'
 import { Empty, Loaded } from './page.tsx'

@@ -1,4 +1,4 @@
-/** Headers that a webhook sends with every request. Values are secrets, shown only while they are typed, unless declared none. */
+/** The headers that a webhook sends with every request. Values are secrets, shown only while they are entered, unless public. */
 import { type HeaderDraft, NEW_HEADER, staysSecret } from '../headers.ts'
 import { CheckField, TextField } from './field.tsx'
 import { RowFields } from './row-fields.tsx'
@@ -42,7 +42,7 @@ export function HeaderFields({ headers, faults, onChange }: HeaderProps) {
           <CheckField
             label={`Row ${index + 1} is no secret: show it`}
             checked={header.public}
-            // What is kept of a secret cannot be shown: it has to be typed again.
+            // A stored secret cannot be shown, so it must be entered again.
             disabled={staysSecret(header)}
             onChange={({ target }) => set({ public: target.checked })}
           />

@@ -1,4 +1,4 @@
-/** Whether a webhook or a subscription works: in a few words, and where it does not, what becomes of its deliveries. */
+/** The health of a webhook or subscription: one phrase, and for a failing one the fate of its deliveries. */
 import type { ReceiverView } from '../receivers.ts'
 import { Time } from './show.tsx'
 
@@ -15,7 +15,7 @@ export function HealthWord({ status, failing_since }: Pick<Told, 'status' | 'fai
   return <span className="state state-delivered">✓ enabled</span>
 }
 
-/** "class: what happened", as the last attempt that failed told it. */
+/** The error of the last failed attempt, "class: detail", with the class as code. */
 function Reason({ reason }: { reason: string | null }) {
   if (reason === null) return null
   const [name, ...detail] = reason.split(': ')

@@ -1,4 +1,4 @@
-/** SQL in pieces, each with the class of what it is. */
+/** SQL as tokens, each with its class. */
 import { PostgreSQL } from '@codemirror/lang-sql'
 import { classHighlighter, highlightCode } from '@lezer/highlight'
 

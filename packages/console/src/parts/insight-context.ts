@@ -1,4 +1,4 @@
-/** The insight whose text is being shown, for the charts and tables in it. */
+/** The shown insight, for the charts and tables in its text. */
 import { createContext, useContext } from 'react'
 import type { Insight } from '../insights.ts'
 

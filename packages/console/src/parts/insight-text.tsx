@@ -1,6 +1,6 @@
 /**
- * The Markdown of an insight. HTML in it stays text; what is left is sanitised; links lead to the web or into the page;
- * pictures of other hosts become links, since loading one would tell its host who reads; `chart:` pictures are charts.
+ * The Markdown of an insight. HTML in it stays text; the rest is sanitised; links lead to the web or into the page;
+ * pictures of other hosts become links, because loading one would reveal the reader; `chart:` pictures are charts.
  */
 import type { Element, ElementContent, Root } from 'hast'
 import { type ComponentProps, memo } from 'react'
@@ -39,7 +39,7 @@ function propertyText(node: Element, name: string): string {
 const isHeading = (node: { type: string }, name: string): node is Element =>
   node.type === 'element' && (node as Element).tagName === name
 
-/** The title stands above the text already, and the console tells better how it was computed: both are left out. */
+/** Leaves out the title and "How this was computed", which the page shows in its own form. */
 function withoutFrame() {
   return (tree: Root): void => {
     const nodes = tree.children
@@ -50,7 +50,7 @@ function withoutFrame() {
   }
 }
 
-/** Headings get ids to link to: after sanitising, so that no text can choose one. */
+/** Gives headings ids to link to, after sanitising, so that no text can choose an id. */
 function withAnchors(prefix: string) {
   return () =>
     (tree: Root): void => {
@@ -68,7 +68,7 @@ function withAnchors(prefix: string) {
 }
 
 const NUMBERS = /(?<![\w.,-])[+\-−]?\d[\d,]*(?:\.\d+)?%?(?![\w-]|[.,]\d)/g
-/** Numbers in these are no numbers of the text, or lead somewhere else already. */
+/** Elements whose numbers are not traced. */
 const APART = new Set(['table', 'code', 'pre', 'a'])
 
 function splitNumbers(text: string): ElementContent[] {
@@ -84,7 +84,7 @@ function splitNumbers(text: string): ElementContent[] {
   return parts
 }
 
-/** Numbers in running text can be clicked: the part that tells how they were computed says where they come from. */
+/** Makes numbers in running text clickable; the click shows where the number comes from. */
 function withNumbers() {
   const mark = (node: Element): void => {
     node.children = node.children.flatMap((child) => {
@@ -110,7 +110,7 @@ function Picture({ src: address = '', alt = '' }: ComponentProps<'img'> & ExtraP
   )
 }
 
-/** A chart is a figure, which may not stand in a paragraph. */
+/** A chart is a figure, which HTML forbids inside a paragraph. */
 function Paragraph({ node, children }: ComponentProps<'p'> & ExtraProps) {
   const only = node?.children.length === 1 ? node.children[0] : undefined
   const chart = only?.type === 'element' && CHART.test(propertyText(only, 'src'))

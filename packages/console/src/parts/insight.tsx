@@ -1,4 +1,4 @@
-/** An insight to be read: contents, text with charts and tables, and how each number was computed. */
+/** An insight: contents, text with charts and tables, and its lineage. */
 import { Link } from '@tanstack/react-router'
 import { type MouseEvent, type ReactNode, useEffect, useRef, useState } from 'react'
 import { type Insight, useInsight } from '../insights.ts'
@@ -12,7 +12,7 @@ interface Heading {
   text: string
 }
 
-/** The headings as they were rendered: the contents can name none that is not there. */
+/** The rendered headings, from which the contents are built. */
 function useContents(insight: Insight) {
   const article = useRef<HTMLElement>(null)
   const [headings, setHeadings] = useState<Heading[]>([])
@@ -39,7 +39,7 @@ function Contents({ headings }: { headings: Heading[] }) {
   )
 }
 
-/** `head` stands above the text; it is the title as a heading. */
+/** `head` is shown above the text; it is the title as a heading. */
 export function InsightArticle({ insight, head }: { insight: Insight; head: ReactNode }) {
   const { article, headings } = useContents(insight)
   const [number, setNumber] = useState('')

@@ -1,4 +1,4 @@
-/** What can be done with a job in its state: run, cancel, run again with the same or other variables, delete. */
+/** The actions of a job in its state: run, cancel, run again with the same or other variables, delete. */
 
 import type { JobView } from '@assay/model/job'
 import { useMutation, useQueryClient } from '@tanstack/react-query'

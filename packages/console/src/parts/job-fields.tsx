@@ -1,4 +1,4 @@
-/** What a job may be given besides its variables, wherever jobs are made: who is told of it, how soon it runs, metadata. */
+/** The options of a job besides its variables: presence name, priority and metadata. */
 import { type MetadataRow, metadataOf } from '../metadata.ts'
 import { TextField } from './field.tsx'
 import { MetadataFields } from './metadata-fields.tsx'
@@ -11,7 +11,7 @@ export interface JobDraft {
 
 export const FIRST_JOB: JobDraft = { presence_name: '', priority: '', metadata: [] }
 
-/** As the API takes it; what is empty is left out. */
+/** The options as the API takes them; empty ones are left out. */
 export function jobSettings({ presence_name, priority, metadata: rows }: JobDraft): {
   presence_name?: string
   priority?: number
@@ -25,7 +25,7 @@ export function jobSettings({ presence_name, priority, metadata: rows }: JobDraf
   }
 }
 
-/** Whether the fault of this path stands beside a field here. */
+/** Whether a field of this form shows the fault of this path. */
 export function isOfJobFields(path: string): boolean {
   return /^(presence_name|priority|metadata)(\.|$)/.test(path)
 }

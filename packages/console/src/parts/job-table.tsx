@@ -1,4 +1,4 @@
-/** Jobs as rows: what each is of, how it stands, and what to do next. */
+/** Jobs as rows: template, state and next step of each. */
 
 import type { JobView } from '@assay/model/job'
 import { Link } from '@tanstack/react-router'

@@ -1,4 +1,4 @@
-/** How an insight was computed: what it was given, what it read, and each block with its SQL and rows. */
+/** The lineage of an insight: variables, sources, and each block with its SQL and rows. */
 
 import type { BlockLineage, SourceLineage } from '@assay/model/insight'
 import { type ReactNode, useState } from 'react'
@@ -102,7 +102,7 @@ function BlockDetails({ insight, block }: { insight: Insight; block: BlockLineag
   )
 }
 
-/** `children` stand below the heading. */
+/** `children` are shown below the heading. */
 export function LineageSection({ insight, children }: { insight: Insight; children?: ReactNode }) {
   const { lineage, facts, insight_id } = insight
   const variables = Object.entries(lineage.variables)

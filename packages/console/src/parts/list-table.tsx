@@ -1,4 +1,4 @@
-/** The table of a list: the names of its columns over rows. A column that is false is left out. */
+/** The table of a list: column names over rows. A column that is false is left out. */
 import type { ReactNode } from 'react'
 
 interface Options {

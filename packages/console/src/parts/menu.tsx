@@ -1,4 +1,4 @@
-/** Menus by Radix: arrows, letters and Escape work, and a screen reader knows what they are. */
+/** Menus by Radix, with arrow keys, letters, Escape and screen reader roles. */
 import { DropdownMenu } from 'radix-ui'
 import type { ReactNode } from 'react'
 

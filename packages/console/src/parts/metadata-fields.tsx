@@ -1,4 +1,4 @@
-/** Metadata: names and texts of one's own that a job bears, and that its events tell. */
+/** Metadata: names and texts of the user's choice that a job and its events carry. */
 import { type MetadataRow, metadataFault } from '../metadata.ts'
 import { TextField } from './field.tsx'
 import { RowFields } from './row-fields.tsx'

@@ -10,7 +10,7 @@ export function useTitle(title: string): void {
 
 interface PageProps {
   title: string
-  /** Above the heading: where the page belongs. */
+  /** Links above the heading to the parent pages. */
   trail?: ReactNode
   lead?: ReactNode
   actions?: ReactNode
@@ -40,7 +40,7 @@ interface Answer<Data> {
   refetch(): unknown
 }
 
-/** What a query gave; until then that it is on its way, or why it did not come. */
+/** The data of a query; while it loads a note, after a failure the error. */
 export function Loaded<Data>({ query, children }: { query: Answer<Data>; children(data: Data): ReactNode }) {
   if (query.data !== undefined) return children(query.data)
   if (query.error) return <Fault error={query.error} onRetry={() => void query.refetch()} />
@@ -51,7 +51,7 @@ export function Loaded<Data>({ query, children }: { query: Answer<Data>; childre
   )
 }
 
-/** Nothing is here yet, and what to do next. */
+/** An empty list, with the next step. */
 export function Empty({ title, children }: { title: string; children: ReactNode }) {
   return (
     <div className="empty">

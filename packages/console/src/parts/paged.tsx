@@ -1,4 +1,4 @@
-/** A list that comes page by page: what is there, and a button for more. */
+/** A list in pages, with a button for more. */
 
 import type { Page } from '@assay/client/client'
 import { type QueryKey, useInfiniteQuery } from '@tanstack/react-query'

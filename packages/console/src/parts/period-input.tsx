@@ -1,4 +1,4 @@
-/** A period: counted back from the end of the data or from today, or two days by date pickers, or as text. */
+/** A period: relative to the end of the data or to today, as two dates, or as text. */
 import { useState } from 'react'
 import type { FieldParts } from './field.tsx'
 

@@ -1,4 +1,4 @@
-/** What can be done with a webhook or a subscription: turn off and on, recover what failed, cancel what waits, delete. */
+/** The actions of a webhook or subscription: enable, disable, recover failed deliveries, cancel pending ones, delete. */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
@@ -10,7 +10,7 @@ import { RecoverDialog } from './recover.tsx'
 
 type Question = 'recover' | 'cancel' | 'delete'
 
-/** Reads anew all that a change of it makes old. */
+/** Invalidates every query that a change of the receiver affects. */
 export function useRefresh(receiver: Receiver): () => Promise<void> {
   const cache = useQueryClient()
   return async () => {
@@ -44,7 +44,7 @@ function useActs(receiver: Receiver, status: ReceiverView['status']) {
 export function ReceiverActions(props: {
   receiver: Receiver
   status: ReceiverView['status']
-  /** What else stands in the menu. */
+  /** Further entries of the menu. */
   children?: ReactNode
 }) {
   const { receiver, status, children } = props

@@ -1,4 +1,4 @@
-/** How it goes with a webhook or a subscription: its health, a test, figures, deliveries, and why a job was not told. */
+/** The record of a webhook or subscription: health, test, figures, deliveries, and why a job has none. */
 import type { ComponentProps } from 'react'
 import { useMay } from '../api.ts'
 import type { Receiver } from '../receivers.ts'

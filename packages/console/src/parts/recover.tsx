@@ -1,4 +1,4 @@
-/** Sends again what failed since a time: first it counts, then it asks, then it tells how far it is. */
+/** Recovers failed deliveries since a time: counts them, asks, then shows the progress. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { callsOf, type Receiver } from '../receivers.ts'
@@ -9,7 +9,7 @@ import { CheckField, TextField } from './field.tsx'
 const DAY_MS = 86_400_000
 const ASK_MS = 500
 
-/** For a field of date and time, in the reader's zone. */
+/** A time in the reader's zone for a datetime-local field. */
 function localTime(at: number): string {
   return new Date(at - new Date(at).getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
 }

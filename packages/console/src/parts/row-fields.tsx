@@ -1,4 +1,4 @@
-/** Fields that come in rows, as many as are wanted: each row with its own fields and a button that takes it away. */
+/** A list of rows of fields; rows can be added and removed. */
 import type { ReactNode } from 'react'
 
 interface RowProps<Row> {
@@ -6,7 +6,7 @@ interface RowProps<Row> {
   hint: ReactNode
   fault?: string | undefined
   rows: readonly Row[]
-  /** What a new row holds, and what the button that adds one says. */
+  /** The values of a new row, and the label of the button that adds one. */
   fresh: Row
   add: string
   onChange(rows: Row[]): void
@@ -26,7 +26,7 @@ export function RowFields<Row>({ legend, hint, fault, rows, fresh, add, onChange
         </div>
       )}
       {rows.map((row, index) => (
-        // A row in the making has no name yet but its place.
+        // A new row has no name yet, so its index is its key.
         <div className="row-form" key={`row-${index + 0}`}>
           {children(row, (patch) => set(index, patch), index)}
           <button

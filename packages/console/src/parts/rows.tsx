@@ -1,4 +1,4 @@
-/** The rows of a block: sorted by a click, shown in portions. */
+/** The rows of a block: sortable, shown in portions. */
 
 import type { Cell, Column, Table } from '@assay/model/insight'
 import { useState } from 'react'
@@ -38,7 +38,7 @@ export function Rows({ table, label }: { table: Table; label: string }) {
           </thead>
           <tbody>
             {sorted.slice(0, most).map((row, index) => (
-              // Rows of a result have no name but their place.
+              // Rows of a result have no id, so the index is part of the key.
               <tr key={`${index}-${shownCell(row[0] ?? null)}`}>
                 {row.map((cell, column) => (
                   <td key={columns[column]!.name} className={alignOf(column)}>

@@ -1,4 +1,4 @@
-/** The form that runs a template: its variables, and what else a job may be given. A refusal stands beside its field. */
+/** The form that runs a template: its variables and the options of a job. A refusal is shown beside its field. */
 
 import type { JobInput } from '@assay/client/client'
 import type { JobView } from '@assay/model/job'
@@ -28,7 +28,7 @@ function inputOf({ template_id, variables }: TemplateView, draft: Draft): JobInp
   }
 }
 
-/** Creates and runs. The key is the attempt's: a repeat after a broken connection makes no second job. */
+/** Creates and runs a job. The idempotency key belongs to this submit, so a retry creates no second job. */
 function useRun(template: TemplateView, onCreated: () => void) {
   const cache = useQueryClient()
   const navigate = useNavigate()

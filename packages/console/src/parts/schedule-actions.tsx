@@ -1,4 +1,4 @@
-/** What can be done with a schedule: run it now, pause and resume it, edit it, delete it. */
+/** The actions of a schedule: run now, pause, resume, edit, delete. */
 
 import type { ScheduleView } from '@assay/model/schedule'
 import { useMutation, useQueryClient } from '@tanstack/react-query'

@@ -1,4 +1,4 @@
-/** A schedule by its name, as a link; where it is gone, its id. */
+/** A link with a schedule's name; the id of a deleted schedule. */
 
 import { ClientError } from '@assay/client/client'
 import { useQuery } from '@tanstack/react-query'

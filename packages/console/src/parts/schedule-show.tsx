@@ -1,4 +1,4 @@
-/** A schedule in words: when it is due, and how its last run went. */
+/** A schedule in words: its rhythm and its last run. */
 
 import { ClientError } from '@assay/client/client'
 import type { ScheduleView } from '@assay/model/schedule'
@@ -12,7 +12,7 @@ import { State, Time } from './show.tsx'
 
 const REFRESH_MS = 5_000
 
-/** Its line in words where that is short, the line itself, and whose clock it goes by. */
+/** The expression in words if that is short, the expression, and its time zone. */
 export function Rhythm({ schedule: { cron, time_zone } }: { schedule: ScheduleView }) {
   const words = cronWords(cron)
   return (
@@ -25,7 +25,7 @@ export function Rhythm({ schedule: { cron, time_zone } }: { schedule: ScheduleVi
   )
 }
 
-/** A due time as the schedule's own clock shows it. */
+/** A due time in the schedule's time zone. */
 export function DueTime({ at, time_zone }: { at: string; time_zone: string }) {
   return (
     <time dateTime={at} title={at}>
@@ -34,7 +34,7 @@ export function DueTime({ at, time_zone }: { at: string; time_zone: string }) {
   )
 }
 
-/** Whether its last due time failed, and no job was made since. */
+/** Whether the last due time failed and no job was created since. */
 export function failedLast({ last_error, last_run }: ScheduleView): boolean {
   return last_error !== null && (last_run === null || last_run.created_at < last_error.at)
 }

@@ -1,4 +1,4 @@
-/** Sets of variables as rows, each with what became or would become of it. */
+/** Sets of variables as rows, each with its faults or its job. */
 import { type ReactNode, useState } from 'react'
 import { textOf } from '../values.ts'
 import type { VariableSets } from '../variable-sets.ts'
@@ -10,16 +10,16 @@ export interface SetFault {
   message: string
 }
 
-/** The variable that a fault of an item is of: "origin" of "items.3.template_vars.origin". */
+/** The variable of a fault: "origin" for "items.3.template_vars.origin". */
 function variableOf({ path }: SetFault): string {
   return path.replace(/^items\.\d+\.(template_vars\.)?/, '').split('.')[0]!
 }
 
 interface SetTableProps extends VariableSets {
   label: string
-  /** By row; none where nothing is known of it yet. */
+  /** The faults by row; empty until they are known. */
   faults: readonly (readonly SetFault[])[]
-  /** What to say of a row without a fault. */
+  /** Shown for a row without a fault. */
   good(index: number): ReactNode
 }
 

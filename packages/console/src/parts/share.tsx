@@ -1,4 +1,4 @@
-/** Links to an insight for who has no token: made, copied this once, listed with how often each was opened, revoked. */
+/** The links of an insight for readers without a token: create, copy once, count of openings, revoke. */
 
 import type { NewLink } from '@assay/client/client'
 import type { Link } from '@assay/model/link'
@@ -22,7 +22,7 @@ const REFRESH_MS = 5_000
 
 const keyOf = (insight_id: string) => ['links', insight_id]
 
-/** Without a public address of the service it is the one by which this browser reached it. */
+/** If the service has no public address, the address by which this browser reached it. */
 const wholeAddress = ({ url }: NewLink): string => new URL(url, location.origin).href
 
 function NewLinkForm({ insight_id }: { insight_id: string }) {

@@ -1,4 +1,4 @@
-/** What surrounds every page: the way to its content by keyboard, the sections, who is signed in. */
+/** The frame of every page: a skip link, the sections, the signed-in user. */
 
 import type { Scope } from '@assay/model/token'
 import { Link, type LinkProps, Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
@@ -35,7 +35,7 @@ function UserMenu() {
   )
 }
 
-/** In the order of the work: what runs, what it reads, who is told, and at the end the house itself. */
+/** The sections in the order of the work: jobs, their data, their receivers, then the system. */
 const SECTIONS: readonly { to: LinkProps['to']; name: string; takes: Scope }[] = [
   { to: '/templates', name: 'Templates', takes: 'viewer' },
   { to: '/jobs', name: 'Jobs', takes: 'viewer' },
@@ -46,14 +46,14 @@ const SECTIONS: readonly { to: LinkProps['to']; name: string; takes: Scope }[] =
   { to: '/system', name: 'System', takes: 'admin' },
 ]
 
-/** On a narrow page the sections are wider than it: the one that is shown is brought into view. */
+/** On a narrow page the list of sections scrolls: the present one is scrolled into view. */
 function useShownSection(shown: number) {
   const path = useRouterState({ select: (state) => state.resolvedLocation?.pathname })
   const nav = useRef<HTMLElement>(null)
   useEffect(() => {
     const active = nav.current?.querySelector<HTMLElement>('.active')
     if (path === undefined || !nav.current || !active) return
-    // Not by scrollIntoView: from what that shows, Tab would go on.
+    // scrollIntoView would move the starting point of the Tab key.
     const [whole, own] = [nav.current.getBoundingClientRect(), active.getBoundingClientRect()]
     nav.current.scrollLeft += Math.min(own.left - whole.left, 0) + Math.max(own.right - whole.right, 0)
   }, [path, shown])
@@ -80,7 +80,7 @@ function Sections() {
   )
 }
 
-/** After each move the heading of the new page gets the focus, so that a screen reader tells where it is. */
+/** After a navigation the heading of the new page gets the focus, so that a screen reader announces it. */
 function useFocusAfterMove() {
   const path = useRouterState({ select: (state) => state.location.pathname })
   const first = useRef(true)
@@ -105,7 +105,7 @@ export function Shell() {
     pageUploads.clear()
     void navigate({ to: '/sign-in', search: { next: location.pathname + location.search } })
   }, [token, navigate])
-  // What is shown would ask again for what the cache no longer holds, without a token.
+  // Without this, mounted queries would fetch again without a token.
   if (token === null) return null
   return (
     <>

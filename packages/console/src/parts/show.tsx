@@ -1,4 +1,4 @@
-/** Small things that many pages show: times, durations, states, ids, text to copy. */
+/** Small components of many pages: times, durations, states, ids, text to copy. */
 
 import type { DeliveryStatus } from '@assay/model/delivery'
 import type { JobStatus } from '@assay/model/job'
@@ -28,7 +28,7 @@ const STATE_SIGNS: Record<JobStatus | DeliveryStatus, string> = {
   failed: '✕',
 }
 
-/** A state in word and sign, so that its colour is never the only thing that tells. */
+/** A state as a word and a sign, so that it never depends on colour alone. */
 export function State({ status }: { status: JobStatus | DeliveryStatus }) {
   return (
     <span className={`state state-${status}`}>
@@ -60,7 +60,7 @@ export function Copy({ text, label = 'Copy' }: { text: string; label?: string })
   )
 }
 
-/** A secret that is shown this once. */
+/** A secret that is shown only once. */
 export function Secret({ label, value }: { label: string; value: string }) {
   return (
     <div className="secret" role="status">

@@ -1,4 +1,4 @@
-/** What receivers verify with: the secret, this once, or the public half of a pair. */
+/** The key that receivers verify with: the secret, shown once, or the public key. */
 import type { NewWebhook } from '@assay/client/client'
 import { Secret } from './show.tsx'
 

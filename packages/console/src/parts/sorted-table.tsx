@@ -1,4 +1,4 @@
-/** A table of the text whose columns sort, and which leads to the SQL and the rows that it came from. */
+/** A table of the text with sortable columns and a link to its SQL and rows. */
 import type { Element, ElementContent } from 'hast'
 import {
   Children,
@@ -33,7 +33,7 @@ function elements(node: Element | undefined, name: string): Element[] {
 const textOf = (node: ElementContent): string =>
   node.type === 'text' ? node.value : 'children' in node ? node.children.map(textOf).join('') : ''
 
-/** The texts of the cells, row by row, without the heading. */
+/** The texts of the cells by row, without the heading. */
 function cellsOf(node: Element | undefined): string[][] {
   return elements(node, 'tbody')
     .flatMap((body) => elements(body, 'tr'))

@@ -1,4 +1,4 @@
-/** Sorting of tables by a click on a heading: numbers as numbers whatever their separators, what is empty last. */
+/** Sorting of tables by a click on a heading: numbers by value whatever their separators, empty cells last. */
 
 import type { Cell } from '@assay/model/insight'
 import type { ReactNode } from 'react'
@@ -9,7 +9,7 @@ export interface Order {
   descending: boolean
 }
 
-/** The number that a cell shows ("−1,204.5%" is -1204.5); NaN where it shows none. */
+/** The number that a cell shows ("−1,204.5%" is -1204.5); NaN if it shows none. */
 function numberOf(text: string): number {
   const plain = text.replaceAll(/[,\s%$€£+]/g, '').replace(/^[−–]/, '-')
   return plain === '' ? Number.NaN : Number(plain)
@@ -25,7 +25,7 @@ export function compareCells(a: Cell | undefined, b: Cell | undefined, { descend
   return descending ? -order : order
 }
 
-/** The next order when a heading is clicked: down, up, down. */
+/** The next order after a click on a heading: descending, ascending, descending. */
 export function turned(order: Order | null, column: number): Order {
   return { column, descending: order?.column === column ? !order.descending : true }
 }

@@ -13,7 +13,7 @@ export const KIND_WORDS: Record<SubscriptionKind, string> = { email: 'Mail', sla
 
 export interface SubscriptionDraft {
   kind: SubscriptionKind
-  /** One reader a line. */
+  /** One reader on each line. */
   to: string
   presence_name: string
   events: EventType[]
@@ -52,7 +52,7 @@ const readersOf = ({ to }: SubscriptionDraft): string[] =>
     .map((reader) => reader.trim())
     .filter(Boolean)
 
-/** `url` empty: the address of the chat stays. */
+/** An empty `url` keeps the chat's address. */
 export function inputOf(draft: SubscriptionDraft, url: string): SubscriptionInput {
   const { kind, presence_name, events, include_skipped, link, description } = draft
   return {
@@ -67,7 +67,7 @@ export function inputOf(draft: SubscriptionDraft, url: string): SubscriptionInpu
   }
 }
 
-/** What is wrong with the list of readers, with each address that it is of. */
+/** The faults of the list of readers, each with its address. */
 function readersFault(draft: SubscriptionDraft, faults: Record<string, string>): string | undefined {
   const readers = readersOf(draft)
   const each = Object.entries(faults).flatMap(([path, message]) => {
@@ -79,7 +79,7 @@ function readersFault(draft: SubscriptionDraft, faults: Record<string, string>):
 
 const FIELDS = ['kind', 'to', 'url', 'presence_name', 'events', 'link_expires_in', 'description']
 
-/** Whether each fault of a refusal has its field here. */
+/** Whether every fault of a refusal has a field in this form. */
 export function areShown(faults: Record<string, string>): boolean {
   const paths = Object.keys(faults)
   return paths.length > 0 && paths.every((path) => FIELDS.includes(path.split('.')[0]!))
@@ -91,7 +91,7 @@ interface FieldsProps {
   url: string
   setUrl(url: string): void
   faults: Record<string, string>
-  /** Of one that is there, the address that it has, hidden. */
+  /** The present address of an existing subscription, hidden. */
   present?: string | null
 }
 

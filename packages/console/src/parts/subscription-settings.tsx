@@ -1,4 +1,4 @@
-/** What a subscription is set to, and the form that changes it. */
+/** The settings of a subscription, and the form that changes them. */
 
 import type { SubscriptionView } from '@assay/model/subscription'
 import { useMutation } from '@tanstack/react-query'

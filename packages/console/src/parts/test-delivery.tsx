@@ -1,4 +1,4 @@
-/** Sends a test event now and shows what came back. */
+/** Sends a test event and shows the answer. */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { callsOf, type Receiver } from '../receivers.ts'
 import { AttemptDetails } from './attempt.tsx'

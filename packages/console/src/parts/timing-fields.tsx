@@ -1,4 +1,4 @@
-/** When a schedule is due: its line, its zone and its bounds, and beside them the due times that the service finds. */
+/** The timing of a schedule: expression, time zone, start and end, with a preview of the due times. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useId } from 'react'
 import { api, faultsOf } from '../api.ts'
@@ -26,7 +26,7 @@ const ZONES = knownZones()
 
 export type Timing = Pick<ScheduleDraft, (typeof FIELDS)[number]>
 
-/** The due times as the service says them, once typing has paused. */
+/** The due times as the service computes them, once typing has paused. */
 function useDueTimes({ cron, time_zone, starts_at, ends_at }: Timing) {
   const timing = {
     cron: cron.trim(),
@@ -71,7 +71,7 @@ function DueTimes({ query, timing }: { query: ReturnType<typeof useDueTimes>; ti
 
 interface TimingFieldsProps {
   timing: Timing
-  /** Of the refusal, where the whole was sent. */
+  /** The faults of a refused submit. */
   faults: Record<string, string>
   onChange(changed: Partial<Timing>): void
 }
@@ -111,7 +111,7 @@ function BoundFields({ timing, faults, onChange }: TimingFieldsProps) {
 export function TimingFields({ timing, faults: refused, onChange }: TimingFieldsProps) {
   const zones = useId()
   const query = useDueTimes(timing)
-  // What the preview says is newer than what was refused; it says nothing of an empty line.
+  // The preview is newer than a refusal; for an empty expression there is no preview.
   const faults = query.isFetched ? faultsOf(query.error) : refused
   return (
     <>

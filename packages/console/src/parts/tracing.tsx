@@ -1,11 +1,11 @@
-/** Answers where a number of the text comes from: click it, or type it into the field, which needs no pointer. */
+/** Shows where a number of the text comes from: click it, or enter it into the field by keyboard. */
 import type { MouseEvent } from 'react'
 import type { Insight } from '../insights.ts'
 import { MOST_PLACES, type Place, traceNumber } from '../trace.ts'
 import { BlockLink } from './block-link.tsx'
 import { TextField } from './field.tsx'
 
-/** The number that was clicked; null where something else was. */
+/** The number that was clicked; null for anything else. */
 export function clickedNumber({ target }: MouseEvent): string | null {
   return target instanceof HTMLElement && target.className === 'number' ? target.textContent : null
 }

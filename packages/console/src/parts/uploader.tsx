@@ -1,4 +1,4 @@
-/** Files on their way in: dropped or chosen, sent one after the other, each with how far it is and what the service says. */
+/** Uploads: files that are dropped or chosen, sent one after another, each with its progress and faults. */
 
 import { ClientError, type NewFile } from '@assay/client/client'
 import { type DragEvent, useId, useState, useSyncExternalStore } from 'react'
@@ -7,7 +7,7 @@ import { isGoing, type Upload, type Uploads } from '../uploads.ts'
 import { Fault } from './fault.tsx'
 import { Copy } from './show.tsx'
 
-/** As in packages/model/file.ts, which knows the formats. */
+/** The formats of packages/model/file.ts. */
 const ENDINGS = '.csv,.tsv,.json,.ndjson,.jsonl,.parquet,.gz'
 
 function isTaken(error: unknown): boolean {
@@ -109,7 +109,7 @@ export function Uploader({ uploads, folder }: UploaderProps) {
           aria-describedby={`${id}h`}
           onChange={({ target }) => {
             uploads.add(folder, target.files ?? [])
-            // The same file may be chosen again once it was mended.
+            // Resets the input, so that the same file can be chosen again after a correction.
             target.value = ''
           }}
         />

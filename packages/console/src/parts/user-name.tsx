@@ -1,4 +1,4 @@
-/** Who did it, by name where the session may know it: one's own for all, everybody's for admins. */
+/** A user by name if the session may know it: one's own for all, every name for admins. */
 import { useQuery } from '@tanstack/react-query'
 import { api, useMay, useMe } from '../api.ts'
 import { ShortId } from './show.tsx'

@@ -1,4 +1,4 @@
-/** One variable of a template as a field: by its type a date picker, a period, a list of choices, a number, or text. */
+/** The field of one variable, by its type: a date picker, a period, a list of choices, a number, or text. */
 
 import type { VariableView } from '@assay/model/template'
 import { useQuery } from '@tanstack/react-query'
@@ -21,7 +21,7 @@ const KINDS: Record<VariableView['type'], string> = {
   list: 'list',
 }
 
-/** What may be given for it, in words. */
+/** The accepted values in words. */
 export function hintOf({ type, min, max, pattern, description }: VariableView): string {
   const range =
     min !== null && max !== null
@@ -37,7 +37,7 @@ export function hintOf({ type, min, max, pattern, description }: VariableView): 
 
 const HAVE_CHOICES: readonly VariableView['type'][] = ['column', 'file', 'list']
 
-/** Of a template that is being written, whose other files only its own sources know. */
+/** The choices of a template that is being edited: only its own sources are known. */
 const MOST_FILES = 200
 
 function useChoices(template_id: string | null, { name, type, enum: listed }: VariableView): string[] {
@@ -101,7 +101,7 @@ function VariableInput({ parts, variable, value, choices, onChange }: InputProps
 }
 
 interface FieldProps {
-  /** Null: of a template that is being written, which has no choices to ask for. */
+  /** Null for a template that is being edited, which has no choices to request. */
   template_id: string | null
   variable: VariableView
   value: string

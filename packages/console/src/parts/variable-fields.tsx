@@ -1,14 +1,14 @@
-/** All variables of a template as fields, each with what the service found wrong with its value. */
+/** The fields of all variables of a template, each with its fault. */
 import type { VariableView } from '@assay/model/template'
 import type { Values } from '../values.ts'
 import { VariableField } from './variable-field.tsx'
 
-/** A fault of an item of a list ("arms.0") stands at the list. */
+/** A fault of a list's item ("arms.0") is shown at the list. */
 export function byVariable(faults: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(faults).map(([path, message]) => [path.split('.')[0]!, message]))
 }
 
-/** The first field with a fault gets the focus once the refusal is shown. */
+/** Moves the focus to the first field with a fault after a refusal. */
 export function focusFault(form: HTMLFormElement | null): void {
   setTimeout(() => form?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus())
 }

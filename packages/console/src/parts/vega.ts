@@ -37,7 +37,7 @@ const CONFIG: Config = {
   range: { category: CATEGORIES, ramp: ['var(--ramp-low)', 'var(--ramp-high)'] },
 }
 
-/** Where both axes are scales a drag moves the view and shift with the wheel zooms; a plain wheel scrolls the page. */
+/** If both axes are continuous, a drag moves the view and shift with the wheel zooms; a plain wheel scrolls the page. */
 const MOVES = {
   params: [
     {
@@ -81,7 +81,7 @@ function showTooltip(box: HTMLElement, event: MouseEvent, value: unknown): void 
   box.style.top = `${Math.min(event.clientY + 14, innerHeight - height - 8)}px`
 }
 
-/** Draws into the element; the answer takes the drawing away. */
+/** Draws into the element; the returned function removes the drawing. */
 export async function drawChart(place: HTMLElement, chart: Chart): Promise<() => void> {
   const box = document.createElement('div')
   box.className = 'chart-tooltip'
@@ -105,7 +105,7 @@ export async function drawChart(place: HTMLElement, chart: Chart): Promise<() =>
   }
 }
 
-/** The rows of a chart are in its specification: nothing is loaded. */
+/** A specification holds its rows, so nothing is loaded. */
 function refuse(): Promise<never> {
   return Promise.reject(new Error('A chart loads nothing.'))
 }

@@ -1,4 +1,4 @@
-/** What can be done with a webhook: what can be done with each receiver, and the rotation of its secret. */
+/** The actions of a webhook: those of every receiver, and the rotation of its secret. */
 
 import type { WebhookView } from '@assay/model/webhook'
 import { useMutation } from '@tanstack/react-query'

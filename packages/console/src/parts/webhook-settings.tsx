@@ -1,4 +1,4 @@
-/** What a webhook is set to, and the form that changes it. */
+/** The settings of a webhook, and the form that changes them. */
 
 import type { WebhookView } from '@assay/model/webhook'
 import { useMutation } from '@tanstack/react-query'

@@ -1,4 +1,4 @@
-/** Answers for one job why this webhook or subscription did not tell of it: by its delivery where there is one, else by the rules. */
+/** Explains for one job why this webhook or subscription has no delivery, or shows the state of its delivery. */
 
 import type { FullDelivery } from '@assay/client/client'
 import { useQuery } from '@tanstack/react-query'
@@ -16,11 +16,11 @@ const PAGES = 10
 interface Answer {
   sentence: string
   delivery: FullDelivery | null
-  /** The sentence stays true unless somebody does something. */
+  /** The sentence stays true until a user changes something. */
   settled: boolean
 }
 
-/** The newest delivery of the job there, looked for from the job's creation on. */
+/** The newest delivery of the job at this receiver, searched from the job's creation on. */
 async function findDelivery(
   receiver: Receiver,
   assignment_id: string,

@@ -18,14 +18,14 @@ export interface Arm {
   n: number
   mean: number | null
   sd: number | null
-  /** Of a rate: rows that succeeded. */
+  /** For a rate: the number of rows that succeeded. */
   successes: number | null
   rate: number | null
 }
 
 export interface Comparison {
   arm: string
-  /** Arm less control. */
+  /** The difference: arm less control. */
   estimate: number | null
   low: number | null
   high: number | null
@@ -33,7 +33,7 @@ export interface Comparison {
   df: number | null
   p: number | null
   p_adjusted: number | null
-  /** The difference that would be found 4 times in 5 at this confidence. */
+  /** The smallest difference that is found with 80 % power at this confidence. */
   detectable: number | null
   test: string
 }
@@ -55,7 +55,7 @@ export function compareMeans(control: Arm, arm: Arm, confidence: number): Compar
   if (arm.mean === null || control.mean === null) return nothing
   const estimate = finite(arm.mean - control.mean)
   if (arm.sd === null || control.sd === null) return { ...nothing, estimate }
-  // Scaled by the larger spread, so that fourth powers stay in range.
+  // Scaled by the larger spread, so that fourth powers do not overflow.
   const scale = Math.max(arm.sd, control.sd)
   if (scale === 0) return { ...nothing, estimate }
   const a = (arm.sd / scale) ** 2 / arm.n
@@ -76,7 +76,7 @@ export function compareMeans(control: Arm, arm: Arm, confidence: number): Compar
   }
 }
 
-/** Rates of arms whose `successes` are known. */
+/** Compares the rates of arms whose `successes` are known. */
 export function compareRates(control: Arm, arm: Arm, confidence: number, test: string): Comparison {
   const a = { n: arm.n, successes: arm.successes ?? 0 }
   const c = { n: control.n, successes: control.successes ?? 0 }
@@ -121,7 +121,7 @@ interface Count {
   successes: number
 }
 
-/** Two-sided p: the tables of the same margins that are at most as likely as the one seen (within 1e-7, as in R). */
+/** Fisher's two-sided p: sums the tables of the same margins that are at most as likely as the observed one (within 1e-7, as R does). */
 export function fisher(a: Count, c: Count): number {
   const successes = a.successes + c.successes
   const from = Math.max(0, successes - c.n)

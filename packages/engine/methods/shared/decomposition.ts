@@ -1,4 +1,4 @@
-/** The arithmetic of drivers: sums and ratios split over segments, and how surprising a dimension is. */
+/** The arithmetic of drivers: splits sums and ratios over segments, and measures how surprising a dimension is. */
 import { exactSum } from '../../numeric/sum.ts'
 import { finite } from './sentence.ts'
 
@@ -11,7 +11,7 @@ export interface Ends {
 export interface Part {
   before: number | null
   after: number | null
-  /** Its part of the whole's change. */
+  /** The segment's part of the total change. */
   change: number | null
   share: number | null
   mix: number | null
@@ -33,7 +33,7 @@ export function partsOfSum(ends: readonly Ends[]): Part[] {
   })
 }
 
-/** mix = dw (mean r - mean R), rate = mean w dr; what has no denominator on a side is taken as said in drivers.ts. */
+/** mix = dw (mean r - mean R), rate = mean w dr. A segment without a denominator on one side is all mix (see drivers.ts). */
 export function partsOfRatio(ends: readonly Ends[]): Part[] {
   const bottoms = [0, 1].map((side) => exactSum(ends.map(({ bottom }) => bottom[side]!)))
   const [before, after] = [0, 1].map((side) => exactSum(ends.map(({ top }) => top[side]!)) / bottoms[side]!)

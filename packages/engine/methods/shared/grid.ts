@@ -19,9 +19,9 @@ export interface Grid {
   times: Time[]
   /** Over `unit`, as in the series. */
   values: number[]
-  /** False where a value was filled in. */
+  /** False if the value was interpolated. */
   observed: boolean[]
-  /** The time that lies `ahead` steps after the last one. */
+  /** The time `ahead` steps after the last one. */
   after(ahead: number): Time
   notes: string[]
 }
@@ -136,7 +136,7 @@ function weekdayStep(series: Series): { step: Step; at: number[] } | null {
   return { step: { unit: 'weekdays' }, at }
 }
 
-/** The label `ahead` steps after the last time (before it where negative). */
+/** The label of the time `ahead` steps after the last one; a negative `ahead` counts back. */
 function labelOf(series: Series, step: Step, ahead: number): Time {
   const last = series.positions.at(-1) ?? 0
   switch (step.unit) {
@@ -188,7 +188,7 @@ function timeText(series: Series, position: number): Time {
   return series.kind === 'zoned' ? `${seconds}Z` : seconds
 }
 
-/** What one step is called: "month", "day", "2 hours"; null where steps have no name. */
+/** The name of one step: "month", "day", "2 hours"; null if it has none. */
 export function stepName(step: Step): string | null {
   switch (step.unit) {
     case 'months':

@@ -1,6 +1,6 @@
 /**
  * Means and sums of squares of groups, taken inside DuckDB in two passes with exact sums (over a million rows: compensated
- * ones) about a shift near each group's mean, so that nothing cancels. One row a group travels.
+ * ones) about a shift near each group's mean, so that nothing cancels. One row for each group is fetched.
  */
 import { MethodError, type Relation } from './method.ts'
 import { double, momentSql, powerAbove, readSum } from './sums.ts'

@@ -2,7 +2,7 @@
  * Exact order statistics: the values at given places of a sorted column. A sort of all rows is what it costs; where they
  * are many, an evenly spaced sample says between which two values a place must lie, and only the rows there are sorted
  * (measured: half the time at 5 million rows, and a fiftieth of the memory). Where the sample misled, everything is
- * sorted after all: the answer is the same. Two values a place travel.
+ * sorted after all: the answer is the same. Two values for each rank are fetched.
  */
 import type { Relation } from './method.ts'
 import { double } from './sums.ts'

@@ -1,7 +1,7 @@
 /**
  * The periods of a relation that are complete: calendar periods in the template's zone, or steps of a number. A period is
  * complete when no further row is due in it: one step of the data (a day, a working day, a month, ...) after the last row
- * lies beyond its end, and that end has passed. One row a period travels (at most 10,000), and at most 400 days to learn
+ * lies beyond its end, and that end has passed. One row for each period is fetched (at most 10,000), and at most 400 days to learn
  * the step.
  */
 import Type, { type Static } from 'typebox'
@@ -34,14 +34,14 @@ export interface Bucket {
 export interface Asked {
   time: string
   period: Period
-  /** SQL of the values; rows where it is not finite do not count. */
+  /** SQL of the values; rows with a value that is not finite are ignored. */
   value: string
   aggregate: 'sum' | 'mean'
-  /** Whether periods between others that have no rows are listed too, with the value 0. */
+  /** Whether an empty period between two others is listed with the value 0. */
   empty?: boolean
 }
 
-/** The complete periods in order, with their values, and notes on what was left out. */
+/** The complete periods in order, with their values, and notes on rows that were left out. */
 export async function completePeriods(
   table: Relation,
   asked: Asked,
@@ -60,7 +60,7 @@ export async function completePeriods(
   return calendarPeriods(table, local, { ...asked, period: asked.period }, context)
 }
 
-/** The periods and, between them, those that have no rows. */
+/** The periods with rows, and the empty ones between them. */
 function withEmpty(periods: readonly Bucket[], at: (start: number) => Bucket): Bucket[] {
   const filled: Bucket[] = []
   for (const bucket of periods) {
@@ -91,7 +91,7 @@ async function calendarPeriods(
   context: MethodContext,
 ) {
   const unit = asked.period
-  // Years of four digits: the others have no common text form.
+  // Years of four digits only: others have no common text form.
   const kept = keptSql(table, local, asked.value, "t >= date '0001-01-01' and t <= date '9999-12-31'")
   const days = await table.query(
     `select distinct cast(t as date)::varchar as day from ${kept} order by day desc limit 400`,
@@ -164,7 +164,7 @@ function dropped(periods: number): string[] {
   return periods === 0 ? [] : [`${count(periods, 'incomplete period')} left out of the comparison.`]
 }
 
-/** When the next row is due after a day, by the step that the days show. */
+/** The day on which the next row is due, by the step of the days seen so far. */
 function nextDay(days: readonly number[]): (day: number) => number {
   const gaps = days.slice(1).map((day, index) => day - days[index]!)
   const step = gaps.toSorted((a, b) => a - b)[Math.floor(gaps.length / 2)] ?? 1

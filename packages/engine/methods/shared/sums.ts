@@ -1,7 +1,7 @@
 /**
  * Exact sums inside DuckDB. Each term is scaled by a power of two, rounded to 2^-90 of the largest possible term and
  * added up as a 128-bit integer: no rounding grows with the number of rows, and the result is the same in whatever
- * order or on however many threads the rows come. One row travels.
+ * order or on however many threads the rows come. One row is fetched.
  */
 import type { Cell } from '@assay/model/insight'
 
