@@ -96,21 +96,21 @@ export function writeReadme(order: string[]): void {
   )
   writeFileSync(
     path.join(import.meta.dirname, 'README.md'),
-    `# How fast it is, side by side
+    `# Speed beside peers
 
 \`\`\`sh
 npm ci && npm --prefix bench ci && npm --prefix bench start
 \`\`\`
 
-runs everything below on Linux and writes this page, in an hour or two. With \`-- --medium\` it takes 25 minutes (the short form of each
-row but the 100 million rows), with \`-- --short\` 15;
-\`npm --prefix bench start -- status latency\` measures these rows again and leaves the others (\`--dry\` writes nothing).
+These commands measure everything below on Linux and write this page, in one to two hours. \`-- --medium\` takes 25 minutes (the short form of
+each row except the 100 million rows), \`-- --short\` 15. \`npm --prefix bench start -- status latency\` measures these rows again and keeps the
+others (\`--dry\` writes nothing).
 
-Absolute figures on a shared machine say little, so each figure is compared with a peer or a limit, measured **in turns in the
-same run** (ours, theirs, ours, theirs, ... after one turn of each that is not counted). "Compared" is the median over the turns, at
-least ${turns}, of what each turn compares, with the least and the greatest in brackets: ours : theirs, unless it names a unit
-(then it is a difference, or ours alone). The processes are separate; the load generator is our own loop over sockets, the same for both
-sides, cheap enough that the server is the slower part. Durable means WAL with \`synchronous=FULL\`, an fsync a commit, on both sides.
+Absolute figures of a shared machine say little. So each figure is compared with a peer or a limit, measured **alternately in the same run**
+(ours, theirs, ours, theirs, ... after one uncounted run of each). "Compared" is the median over at least ${turns} runs of the ratio ours : theirs, with the
+least and the greatest in brackets; a figure with a unit is a difference, or ours alone. The processes are separate. The load generator is our
+own loop over sockets, the same for both sides, and cheap enough that the server is the slower part. Durable means WAL with
+\`synchronous=FULL\`, an fsync for each commit, on both sides.
 
 | work | beside | aim | compared, median (least to greatest) | ours : theirs, medians | verdict | remarks | row |
 |---|---|---|---|---|---|---|---|
@@ -119,8 +119,8 @@ ${rows.join('\n')}
 Measured ${times[0]?.slice(0, 16).replace('T', ' ')} to ${times.at(-1)?.slice(0, 16).replace('T', ' ')} UTC on ${machine()}; load average at the ends of the rows
 ${Math.min(...loads).toFixed(1)} to ${Math.max(...loads).toFixed(1)}. Node ${process.versions.node}, SQLite ${process.versions.sqlite ?? ''}, DuckDB ${duckdbVersion()}, ${packages}.
 
-What stops a missed aim is told in [profiles/](profiles/), from profiles of the real processes; what the figures mean for larger
-installations, in [../docs/scaling.md](../docs/scaling.md).
+[profiles/](profiles/) explains the missed aims from profiles of the real processes. [../docs/scaling.md](../docs/scaling.md) says what the figures
+mean for larger installations.
 `,
   )
 }

@@ -39,6 +39,11 @@ const WORDS: readonly Word[] = [
     instead: 'Name the type after what it holds: the options of a method are `Options`.',
   },
   {
+    pattern: /\b(?:who has no token|somebody of whom|whoever has)\b/i,
+    files: prose,
+    instead: 'Name the reader: "a reader without a token".',
+  },
+  {
     pattern: /\bFileGiver\b/,
     files: code,
     instead: 'A task gets files through `FileAccess`.',
