@@ -61,10 +61,10 @@ export async function localLender(
   environment: NodeJS.ProcessEnv,
   template: TemplateSource,
 ): Promise<Lender> {
-  const { openBook } = await import('@assay/service/connections/book')
+  const { openConnections } = await import('@assay/service/connections/connection-registry')
   const { SettingsFault } = await import('@assay/service/connections/settings-file')
   const { connections: file, connectionTargets: targets } = config
-  const book = await openBook({ store: null, secrets: null, file, targets, environment }).catch(
+  const book = await openConnections({ store: null, secrets: null, file, targets, environment }).catch(
     (error: unknown) => {
       if (!(error instanceof SettingsFault)) throw error
       throw new ConfigError(`ASSAY_CONNECTIONS: ${error.message}`, { cause: error })

@@ -6,6 +6,7 @@
  * is vetted at each connect like what is new.
  */
 import { lookup } from 'node:dns/promises'
+import { KeyedSemaphore } from './semaphore.ts'
 
 /** All addresses of a name, as canonical text. Rejects with an error that has a `code`. */
 export type Resolve = (host: string) => Promise<string[]>
@@ -36,33 +37,16 @@ async function askSystem(host: string): Promise<string[]> {
   return answers.map(({ address }) => address)
 }
 
-/** At most `most` at once, the others in order. */
-function limiter(most: number) {
-  let free = most
-  const waiting: (() => void)[] = []
-  return async <T>(work: () => Promise<T>): Promise<T> => {
-    if (free > 0) free -= 1
-    else await new Promise<void>((resolve) => waiting.push(resolve))
-    try {
-      return await work()
-    } finally {
-      const next = waiting.shift()
-      if (next) next()
-      else free += 1
-    }
-  }
-}
-
 export function createResolver({
   ask = askSystem,
   now = () => performance.now(),
 }: ResolverOptions = {}): Resolve {
   const known = new Map<string, Known>()
-  const oneByOne = limiter(SLOW_AT_ONCE)
+  const semaphore = new KeyedSemaphore()
 
   function start(host: string, suspect: boolean): Known {
     const begun = now()
-    const answer = suspect ? oneByOne(() => ask(host)) : ask(host)
+    const answer = suspect ? semaphore.run('slow', SLOW_AT_ONCE, () => ask(host)) : ask(host)
     const entry: Known = { answer, at: null, suspect: false }
     const settled = (failed: boolean): void => {
       entry.at = now()

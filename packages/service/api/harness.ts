@@ -12,7 +12,7 @@ import { DEFAULT_WORKSPACE, type Scope } from '@assay/model/token'
 import { parseTargets } from '@assay/net/target'
 import { openStore } from '@assay/store/open'
 import type { Store } from '@assay/store/store'
-import { openBook } from '../connections/book.ts'
+import { openConnections } from '../connections/connection-registry.ts'
 import { openFiles } from '../files/open.ts'
 import { silentLog } from '../runtime/log.ts'
 import { createMetrics } from '../runtime/metrics.ts'
@@ -112,7 +112,7 @@ export async function openHarness(test: TestContext, options: HarnessOptions = {
     catalog: createCatalog({ shipped, folders: [] }),
     files: await openFiles({ files: null, home: folder, maxFile: 1e6, filesQuota: 3e6 }),
     secrets,
-    connections: await openBook({ store, secrets, file: null, targets: null, environment: {} }),
+    connections: await openConnections({ store, secrets, file: null, targets: null, environment: {} }),
     targets: parseTargets(['public', 'loopback']),
     clock,
     log: silentLog,

@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises'
 import { parseTargets, type Targets } from '@assay/net/target'
 import type { Store } from '@assay/store/store'
 import { type Config, ConfigError } from '../config/config.ts'
-import { type ConnectionBook, openBook } from '../connections/book.ts'
+import { type ConnectionRegistry, openConnections } from '../connections/connection-registry.ts'
 import { SettingsFault } from '../connections/settings-file.ts'
 import { homeKey, makeHome } from '../runtime/home.ts'
 import { SecretBox, SecretError } from '../runtime/secrets.ts'
@@ -40,7 +40,7 @@ export async function connectionBook(
   config: Config,
   store: Store,
   secrets: SecretBox,
-): Promise<ConnectionBook> {
+): Promise<ConnectionRegistry> {
   const targets = config.connectionTargets
   try {
     parseTargets(targets ?? [])
@@ -48,10 +48,12 @@ export async function connectionBook(
     throw new ConfigError(`ASSAY_CONNECTION_TARGETS: ${(error as Error).message}`, { cause: error })
   }
   const file = config.connections
-  return openBook({ store, secrets, file, targets, environment: process.env }).catch((error: unknown) => {
-    if (!(error instanceof SettingsFault)) throw error
-    throw new ConfigError(`ASSAY_CONNECTIONS: ${error.message}`, { cause: error })
-  })
+  return openConnections({ store, secrets, file, targets, environment: process.env }).catch(
+    (error: unknown) => {
+      if (!(error instanceof SettingsFault)) throw error
+      throw new ConfigError(`ASSAY_CONNECTIONS: ${error.message}`, { cause: error })
+    },
+  )
 }
 
 /** Files may come and go, but a folder that is none at the start is a slip of the pen. */

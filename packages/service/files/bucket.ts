@@ -22,6 +22,7 @@ import {
   createBucket,
   endpointOf,
 } from '@assay/net/s3'
+import { KeyedSemaphore } from '@assay/net/semaphore'
 import { parseTargets } from '@assay/net/target'
 import { processFolder } from '../runtime/home.ts'
 import { Arrivals } from './arrivals.ts'
@@ -37,7 +38,6 @@ import {
   vetConditions,
   vetQuota,
 } from './files.ts'
-import { createTurns, type Turns } from './turns.ts'
 
 /** How long a job may take to begin and to fetch: its time is at most ASSAY_MAX_TIMEOUT. */
 const OFFERED_SECONDS = 6 * 3600
@@ -61,7 +61,7 @@ export class BucketFiles implements Files {
   readonly limits: Limits
   readonly #options: BucketOptions
   readonly #targets: string[]
-  readonly #turns: Turns = createTurns()
+  readonly #semaphore = new KeyedSemaphore()
   #guard: Guard | null = null
   #made: Bucket | null = null
   readonly #arrivals = new Arrivals((workspace_id) => this.list(workspace_id))
@@ -128,7 +128,7 @@ export class BucketFiles implements Files {
   }
 
   put(workspace_id: string, path: string, staged: Staged, conditions: Conditions, limits: Limits) {
-    return this.#turns(workspace_id, async () => {
+    return this.#semaphore.run(workspace_id, 1, async () => {
       const present = await this.list(workspace_id)
       const found = present.find((one) => one.path === path) ?? null
       vetConditions(found, conditions)
@@ -149,7 +149,7 @@ export class BucketFiles implements Files {
   }
 
   remove(workspace_id: string, path: string, conditions: Conditions): Promise<boolean> {
-    return this.#turns(workspace_id, async () => {
+    return this.#semaphore.run(workspace_id, 1, async () => {
       const found = await this.find(workspace_id, path)
       vetConditions(found, conditions)
       if (found !== null) await this.#asked((bucket) => bucket.remove(this.#rootOf(workspace_id) + path))

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import * as fc from 'fast-check'
-import { type CheckFault, checkOf } from './check.ts'
+import { checkOf } from './check.ts'
+import type { CheckFault } from './check-fault.ts'
 import { JsonCheck } from './json-check.ts'
 
 /** What the check says of bytes that come in pieces of the given sizes, over and over. */

@@ -5,21 +5,9 @@
 import { isUtf8 } from 'node:buffer'
 import { createGunzip, type Gunzip } from 'node:zlib'
 import { type FormatName, fileFormat, isPacked } from '@assay/model/file'
+import type { Check, CheckFault } from './check-fault.ts'
 import { HeaderCheck } from './header-check.ts'
 import { JsonCheck } from './json-check.ts'
-
-/** `message` goes on after the name of the file: "is no JSON: ...". Line and column count from 1, the column in bytes. */
-export interface CheckFault {
-  message: string
-  line?: number
-  column?: number
-}
-
-export interface Check {
-  /** Null: sound so far. After a fault nothing more may be pushed. */
-  push(bytes: Buffer): CheckFault | null
-  end(): CheckFault | null
-}
 
 /** The first of several that finds a fault. */
 class Every implements Check {

@@ -28,6 +28,7 @@ import {
   UPLOADS,
   vetUploadPath,
 } from '@assay/model/file'
+import { KeyedSemaphore } from '@assay/net/semaphore'
 import { processFolder } from '../runtime/home.ts'
 import { Arrivals } from './arrivals.ts'
 import {
@@ -43,7 +44,6 @@ import {
   vetQuota,
 } from './files.ts'
 import { storageError } from './receive.ts'
-import { createTurns, type Turns } from './turns.ts'
 
 /** No workspace can bear the name. */
 const INCOMING = '.incoming'
@@ -77,7 +77,7 @@ export class FolderFiles implements Files {
   readonly limits: Limits
   readonly #remote: RemoteRoots
   /** Conditions and the quota hold until the file is in its place. */
-  readonly #inTurn: Turns = createTurns()
+  readonly #semaphore = new KeyedSemaphore()
   readonly #arrivals = new Arrivals((workspace_id) => this.list(workspace_id))
   #staging: Promise<string> | null = null
 
@@ -157,7 +157,7 @@ export class FolderFiles implements Files {
     conditions: Conditions,
     limits: Limits,
   ): Promise<{ file: StoredFile; isNew: boolean }> {
-    return this.#inTurn(workspace_id, async () => {
+    return this.#semaphore.run(workspace_id, 1, async () => {
       const present = await this.list(workspace_id)
       const found = present.find((one) => one.path === file) ?? null
       vetConditions(found, conditions)
@@ -172,7 +172,7 @@ export class FolderFiles implements Files {
   }
 
   remove(workspace_id: string, file: string, conditions: Conditions): Promise<boolean> {
-    return this.#inTurn(workspace_id, async () => {
+    return this.#semaphore.run(workspace_id, 1, async () => {
       const found = await this.find(workspace_id, file)
       vetConditions(found, conditions)
       if (found === null) return false
@@ -190,7 +190,7 @@ export class FolderFiles implements Files {
   }
 
   purge(workspace_id: string): Promise<void> {
-    return this.#inTurn(workspace_id, () =>
+    return this.#semaphore.run(workspace_id, 1, () =>
       rm(path.join(this.#folder, workspace_id), { recursive: true, force: true }),
     )
   }

@@ -1,5 +1,5 @@
 /** Whether a table in text begins with a row of names: only its first line that is not blank is kept, and looked at once. */
-import type { Check, CheckFault } from './check.ts'
+import type { Check, CheckFault } from './check-fault.ts'
 
 const HEADER_BYTES = 1_000_000
 const QUOTE = 0x22

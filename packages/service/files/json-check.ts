@@ -2,7 +2,7 @@
  * Whether bytes are JSON (RFC 8259), as they come: a machine that keeps a state and the nesting, never the text. Several
  * values may follow each other, divided by blanks or lines, as DuckDB reads them; of NDJSON each on one line.
  */
-import type { Check, CheckFault } from './check.ts'
+import type { Check, CheckFault } from './check-fault.ts'
 
 /** What may come next. */
 const EXPECT = { value: 0, after: 1, firstKey: 2, key: 3, colon: 4, firstItem: 5 } as const

@@ -8,7 +8,8 @@ import path from 'node:path'
 import type { Readable } from 'node:stream'
 import { AppError } from '@assay/model/errors'
 import { uuidv7 } from '@assay/model/ids'
-import { type ArrivalCheck, type CheckFault, checkOf } from './check.ts'
+import { type ArrivalCheck, checkOf } from './check.ts'
+import type { CheckFault } from './check-fault.ts'
 import type { Arrival, Staged } from './files.ts'
 
 /** A packed file may be this many times the largest file when it is unpacked. */

@@ -1,6 +1,6 @@
 /**
- * One attempt of one job: start it, run it in the sandbox, write what came out. Every write is fenced, so an attempt
- * that is no longer ours changes nothing, however late it comes.
+ * One attempt of one job: it is started, run in the sandbox, and its outcome written. Every write is fenced: an attempt
+ * that another node or a cancel has taken over changes nothing, however late it writes.
  */
 import type { Pool } from '@assay/engine/run/pool'
 import type { Roots, RunResult } from '@assay/engine/run/protocol'
@@ -11,17 +11,17 @@ import { uuidv7 } from '@assay/model/ids'
 import type { TemplateSource } from '@assay/model/template'
 import { DEFAULT_WORKSPACE } from '@assay/model/token'
 import type { ClaimedJob, Store } from '@assay/store/store'
-import type { ConnectionBook } from '../connections/book.ts'
+import type { ConnectionRegistry } from '../connections/connection-registry.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
+import { isStoreAway, whileStoreIsAway } from '../runtime/store-retry.ts'
 import type { Traces } from '../runtime/traces.ts'
 import type { Hold, NodeLease } from './lease.ts'
 import { type Settlement, settlementOf } from './outcome.ts'
-import { isStoreAway, persist } from './persist.ts'
 import { type AttemptTrace, traceAttempt } from './trace.ts'
 
 const PROGRESS_MS = 1000
-/** A start is a commit of its own, and nobody can follow a state that lasts for less. */
+/** A start is written only if the analysis runs for longer: it is a commit of its own, and a shorter state is invisible to pollers. */
 const START_MS = 100
 
 export interface AttemptOptions {
@@ -33,7 +33,7 @@ export interface AttemptOptions {
   /** The data folder of the default workspace; the others bring their own. */
   data: string | null
   /** What a workspace has uploaded. */
-  connections: Pick<ConnectionBook, 'lender'>
+  connections: Pick<ConnectionRegistry, 'lender'>
   files?: FileAccess
   clock: Clock
   log: Logger
@@ -41,14 +41,14 @@ export interface AttemptOptions {
   /** Null or left out: nothing is traced. */
   traces?: Traces | null
   source(template: { template_id: string; version: string }): Promise<TemplateSource | null>
-  /** Aborted: the service must end, a store that is away is not waited for. */
+  /** Aborted when the service must end: then a store that is away is not waited for. */
   giveUp: AbortSignal
 }
 
 /** How it ended, for the log and the metrics. */
 type Ending = 'completed' | 'failed' | 'lost' | 'released' | 'abandoned'
 
-/** Writes the newest progress at most once a second, and none for a job that is done within the first. */
+/** Writes the newest progress once a second at most; a job that ends within the first second has none written. */
 async function reportProgress(
   hold: Hold,
   done: AbortSignal,
@@ -82,7 +82,7 @@ async function analyse(
 ): Promise<RunResult> {
   const { pool, clock, giveUp } = options
   const { job } = claimed
-  const template = await persist(
+  const template = await whileStoreIsAway(
     () => options.source({ template_id: job.template_id, version: job.template_version }),
     { clock, giveUp },
   )
@@ -130,8 +130,8 @@ async function analyse(
 }
 
 /**
- * active -> executing, written once the analysis has run for a moment; one that ends before has its start written with
- * its end, in one commit. Settling waits for it. One that is not ours any more is stopped.
+ * Writes active -> executing once the analysis has run for START_MS. The start of a shorter analysis is written with its
+ * end, in one commit. Stops an attempt that another has taken over.
  */
 async function markStarted(
   hold: Hold,
@@ -141,7 +141,7 @@ async function markStarted(
   await clock.sleep(START_MS, done)
   if (done.aborted) return
   try {
-    if (!(await persist(() => store.startJob(hold.lease), { clock, giveUp }))) hold.stop('taken')
+    if (!(await whileStoreIsAway(() => store.startJob(hold.lease), { clock, giveUp }))) hold.stop('taken')
   } catch (error) {
     hold.stop('draining')
     throw error
@@ -170,24 +170,21 @@ async function write(settlement: Settlement, hold: Hold, { store, clock }: Attem
   }
 }
 
-/**
- * What cannot be written at all (not for want of the store) counts as a lost attempt, so that it ends after the third.
- */
+/** An outcome that the store refuses counts as a lost attempt, so that the job ends after the third. */
 async function settle(settlement: Settlement, hold: Hold, options: AttemptOptions): Promise<Ending> {
   const { clock, giveUp, log } = options
   try {
-    return await persist(() => write(settlement, hold, options), { clock, giveUp })
+    return await whileStoreIsAway(() => write(settlement, hold, options), { clock, giveUp })
   } catch (error) {
     if (isStoreAway(error)) return 'abandoned'
     log.error({ ...hold.lease, settlement: settlement.kind, err: error }, 'an attempt could not be settled')
-    return persist(() => write({ kind: 'lose' }, hold, options), { clock, giveUp })
+    return whileStoreIsAway(() => write({ kind: 'lose' }, hold, options), { clock, giveUp })
   }
 }
 
 /**
- * Runs the attempt and answers with how to settle it: the place is free once the analysis has ended, so that the next
- * claim goes into the same commit as what was found. Settling rejects only where not even a loss can be written: the
- * node must go then.
+ * Runs the attempt and returns how to settle it. The slot is free once the analysis has ended, so that the next claim goes
+ * into the same commit as the outcome. Settling rejects only if not even a loss can be written: then the node must end.
  */
 export async function runAttempt(
   claimed: ClaimedJob,
@@ -206,7 +203,7 @@ export async function runAttempt(
   }
   const run_ms = clock.monotonic() - begun
   const stopped = hold.reason
-  // From here on only the fence decides: nobody needs to stop what has ended.
+  // The analysis has ended: from here on only the fence decides.
   options.lease.drop(hold)
   return async () => {
     const ran = clock.monotonic()

@@ -1,7 +1,7 @@
 /**
- * The lease of this node. Leases belong to nodes, not to jobs: one row, renewed every third of its time, carries all
- * that the node runs. A node that cannot renew stops its own work by its monotonic clock before another can own it, and
- * a node that was reaped (its row is gone) stops everything and registers anew.
+ * The lease of this node. Leases belong to nodes, not to jobs: one row, renewed every third of its time, covers all that the
+ * node runs. A node that cannot renew its lease stops its work, by its monotonic clock, before another node can own it. A
+ * node whose row is gone stops everything and registers anew.
  */
 
 import type { Clock } from '@assay/model/clock'
@@ -12,10 +12,10 @@ import type { Logger } from '../runtime/log.ts'
 import type { Service } from '../runtime/service.ts'
 import type { StopReason } from './outcome.ts'
 
-/** Shares of the lease: of 30 s it is renewed every 10, where that fails every second. */
+/** Shares of the lease: a lease of 30 s is renewed every 10 s, and every second after a failure. */
 const RENEW = 1 / 3
 const RETRY = 1 / 30
-/** Work ends this long before the lease does: a child that does not listen is killed within a second. */
+/** Work is stopped this long before the lease ends: a child that does not stop by itself is killed within a second. */
 const MARGIN = 1 / 6
 const MARGIN_LEAST_MS = 1000
 
@@ -26,7 +26,7 @@ export interface Hold {
   /** Aborted when the attempt must stop; `reason` says why. */
   signal: AbortSignal
   reason: StopReason | null
-  /** Not yet written to the store: who writes it takes it. */
+  /** Progress that is not written yet; set to null when it is written. */
   progress: Progress | null
   /** When the analysis began, by the monotonic clock; null: it has not. */
   began: number | null
@@ -83,7 +83,7 @@ function stopAll(state: State, reason: StopReason): void {
   for (const hold of state.holds.values()) hold.stop(reason)
 }
 
-/** Counts from before the question: the store's lease cannot end earlier than ours. */
+/** The lease counts from before the store is asked, so that it ends here no later than in the store. */
 async function extending(state: State, ask: () => Promise<void>): Promise<void> {
   const asked = state.clock.monotonic()
   await ask()
@@ -134,7 +134,7 @@ async function renewOrRegister(state: State): Promise<boolean> {
   )
 }
 
-/** An answer that never comes (a half-open connection) is given up after a renewal's time and asked for again. */
+/** A renewal that is not answered within a third of the lease (a half-open connection) is asked for again. */
 async function keepRenewing(state: State, signal: AbortSignal): Promise<void> {
   const { clock, leaseMs } = state
   let wait = leaseMs * RENEW

@@ -1,7 +1,4 @@
-/**
- * What becomes of an attempt: one pure function from how it went to what is written. The store's fence has the last
- * word on all of it: a settle of an attempt that is no longer ours writes nothing.
- */
+/** What is written of an attempt, by how it ended. Pure. The store's fence decides last: it ignores an attempt that was taken over. */
 
 import type { RunResult } from '@assay/engine/run/protocol'
 import type { Findings } from '@assay/model/insight'
@@ -16,11 +13,11 @@ export type StopReason = 'taken' | 'lapsed' | 'draining'
 export type Settlement =
   | { kind: 'complete'; findings: Findings }
   | { kind: 'fail'; error: JobError }
-  /** The child died: back to queued with a loss, the third ends the job. */
+  /** The child died: the job goes back to queued with a loss; the third loss ends it. */
   | { kind: 'lose' }
-  /** Back to queued without a loss: the attempt itself did no wrong. */
+  /** The job goes back to queued without a loss. */
   | { kind: 'release' }
-  /** There is nothing of ours to write. */
+  /** Nothing is written: the attempt is not this node's any more. */
   | { kind: 'abandon' }
 
 export function settlementOf(result: RunResult, stopped: StopReason | null): Settlement {

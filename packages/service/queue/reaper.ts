@@ -1,6 +1,6 @@
 /**
- * The reaper: every node looks for nodes whose lease ran out and puts their work back and deletes what has been kept long
- * enough in small batches. Any number of nodes may do so at once.
+ * The reaper, on every node: it puts back the work of nodes whose lease ran out, and deletes rows that are past their
+ * retention in small batches. Any number of nodes may do so at once.
  */
 import { type Clock, iso } from '@assay/model/clock'
 import type { Retention } from '@assay/store/contract/retention'
@@ -8,16 +8,16 @@ import type { Store } from '@assay/store/store'
 import type { Logger } from '../runtime/log.ts'
 import type { Service } from '../runtime/service.ts'
 
-/** How often it looks, as a share of the lease: every 5 s of 30. */
+/** Share of the lease between two looks: 5 s of 30 s. */
 const REAP = 1 / 6
 const PRUNE_MS = 60_000
 const PRUNE_BATCH = 200
-/** Between two batches, so that deleting never holds up the work for long. */
+/** Milliseconds between two batches, so that deleting never delays other work for long. */
 const PRUNE_PAUSE_MS = 100
 
 export interface ReaperOptions {
   store: Store
-  /** This one, which is alive. */
+  /** This node, which is never reaped. */
   node_id: string
   clock: Clock
   log: Logger
@@ -75,7 +75,7 @@ export function createReaper(options: ReaperOptions): Service {
         await clock.sleep(options.leaseMs * REAP * (0.8 + 0.4 * Math.random()), signal)
         if (signal.aborted) return
         try {
-          // While the store was away nobody could renew: the first round after it leaves them the time to.
+          // While the store was away no node could renew its lease: the first round after an outage reaps none.
           if (away) await store.ping()
           else await reap()
           away = false

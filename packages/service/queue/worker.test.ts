@@ -13,7 +13,7 @@ import type { JobStatus } from '@assay/model/job'
 import { openStore } from '@assay/store/open'
 import type { Store } from '@assay/store/store'
 import { syncAtOnce } from '../../store/sqlite/sync-at-once.ts'
-import { openBook } from '../connections/book.ts'
+import { openConnections } from '../connections/connection-registry.ts'
 import { silentLog } from '../runtime/log.ts'
 import { createMetrics } from '../runtime/metrics.ts'
 import { createLease } from './lease.ts'
@@ -95,7 +95,7 @@ async function setUp({ concurrency = 1, drainMs = 1000, places = Infinity } = {}
     lease,
     sample: { 'a.csv': '/a.csv' },
     data: '/data',
-    connections: await openBook({ store, secrets: null, file: null, targets: null, environment: {} }),
+    connections: await openConnections({ store, secrets: null, file: null, targets: null, environment: {} }),
     node_id: node.node_id,
     concurrency,
     drainMs,

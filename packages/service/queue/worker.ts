@@ -1,14 +1,14 @@
 /**
- * The worker: claims queued jobs and runs each in the sandbox, as many at a time as it is given. A cancel reaches it
- * at once by a hint, and without the hint by the next renewal of the lease. Told to stop, it claims no more; what runs
- * may finish for the drain time and is then given back without a loss.
+ * The worker: claims queued jobs and runs each in the sandbox, `concurrency` at a time. A cancel reaches it at once by a
+ * hint, and without the hint at the next renewal of the lease. When the service stops, it claims no more; running jobs may
+ * finish within the drain time and are then given back without a loss.
  */
 import type { Pool } from '@assay/engine/run/pool'
 import type { Clock } from '@assay/model/clock'
 import type { FileAccess } from '@assay/model/file'
 import type { TemplateSource } from '@assay/model/template'
 import type { ClaimedJob, Hint, Lease, Store } from '@assay/store/store'
-import type { ConnectionBook } from '../connections/book.ts'
+import type { ConnectionRegistry } from '../connections/connection-registry.ts'
 import type { Logger } from '../runtime/log.ts'
 import { doubting, runLoop } from '../runtime/loop.ts'
 import type { Metrics } from '../runtime/metrics.ts'
@@ -26,7 +26,7 @@ export interface WorkerOptions {
   lease: NodeLease
   sample: Record<string, string>
   data: string | null
-  connections: Pick<ConnectionBook, 'lender'>
+  connections: Pick<ConnectionRegistry, 'lender'>
   files?: FileAccess
   node_id: string
   concurrency: number
@@ -37,7 +37,7 @@ export interface WorkerOptions {
   traces?: Traces | null
 }
 
-/** Template versions never change, so the newest used are kept. */
+/** Keeps the template versions that were used last: a version never changes. */
 function versionCache(store: Store) {
   const kept = new Map<string, TemplateSource>()
   return async (wanted: { template_id: string; version: string }): Promise<TemplateSource | null> => {
@@ -51,7 +51,7 @@ function versionCache(store: Store) {
   }
 }
 
-/** A hint says only that the job may have changed: the store says whether the attempt is still ours. */
+/** Reads the job again, since a hint says only that it may have changed, and stops an attempt that was taken over. */
 async function checkHold(hold: Hold, store: Store): Promise<void> {
   const { assignment_id, attempt } = hold.lease
   const job = await store.getJob({ workspace_id: hold.workspace_id, assignment_id })
@@ -81,7 +81,7 @@ function listen({ store, lease, log }: WorkerOptions, hint: Hint, wake: () => vo
   }
 }
 
-/** What runs may go on for the drain time, and is told to stop then. */
+/** Lets running jobs go on for the drain time, then stops them. */
 async function drain(
   { clock, log, drainMs }: WorkerOptions,
   running: ReadonlySet<Hold>,
@@ -99,14 +99,14 @@ async function drain(
 export function createWorker(options: WorkerOptions): Service {
   const { store, lease, node_id, clock, log } = options
   const running = new Set<Hold>()
-  /** Ended, and not yet written. No more is claimed where the writing does not keep up. */
+  /** Writes of ended attempts that are under way. No more is claimed while they do not keep up. */
   const settling = new Set<Promise<void>>()
-  /** Claimed, and their end not yet written. */
-  const known = new Set<Lease>()
+  /** Jobs that are claimed and whose end is not written. */
+  const open = new Set<Lease>()
   const source = versionCache(store)
-  const takes = doubting(
+  const claimSafely = doubting(
     (limit) => claim(options, limit),
-    () => store.giveBackUnknown({ node_id, jobs: [...known] }),
+    () => store.giveBackUnknown({ node_id, jobs: [...open] }),
   )
   const mayClaim = (): boolean => lease.holds() && settling.size <= options.concurrency
 
@@ -118,19 +118,19 @@ export function createWorker(options: WorkerOptions): Service {
     const { assignment_id, attempt, workspace_id } = claimed.job
     const hold = lease.hold({ assignment_id, attempt, node_id }, workspace_id)
     running.add(hold)
-    known.add(hold.lease)
+    open.add(hold.lease)
     if (giveUp.aborted) hold.stop('draining')
     try {
       const settle = await runAttempt(claimed, hold, { ...options, source, giveUp })
       const settled: Promise<void> = settle()
         .catch(onBroken)
         .finally(() => {
-          known.delete(hold.lease)
+          open.delete(hold.lease)
           settling.delete(settled)
         })
       settling.add(settled)
     } catch (error) {
-      known.delete(hold.lease)
+      open.delete(hold.lease)
       throw error
     } finally {
       running.delete(hold)
@@ -149,7 +149,7 @@ export function createWorker(options: WorkerOptions): Service {
           concurrency: options.concurrency,
           pollMs: POLL_MS,
           clock,
-          claim: async (limit) => (mayClaim() ? takes(limit) : []),
+          claim: async (limit) => (mayClaim() ? claimSafely(limit) : []),
           work: (claimed) => work(claimed, drained.signal, broken.reject).catch(broken.reject),
           subscribe: (wake) => store.subscribe((hint) => listen(options, hint, wake)),
           onError: (error) => log.warn({ err: error }, 'jobs could not be claimed'),

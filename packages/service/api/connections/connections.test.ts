@@ -7,7 +7,7 @@ import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { startBucket } from '../../../net/bucket-fixture.ts'
-import { openBook } from '../../connections/book.ts'
+import { openConnections } from '../../connections/connection-registry.ts'
 import { openHarness } from '../harness.ts'
 
 const PASSWORD = 'correct horse battery staple'
@@ -118,7 +118,7 @@ test('connections of a file are shown, follow their references and refuse change
     'connections:\n  warehouse:\n    kind: postgresql\n    options: { host: localhost, port: 1, database: a, user: b, tls: "off" }\n    secrets: { password: env:SHOP_PASSWORD }\n',
   )
   const book = (environment: NodeJS.ProcessEnv) =>
-    openBook({ store: null, secrets: null, file, targets: null, environment })
+    openConnections({ store: null, secrets: null, file, targets: null, environment })
   const { ask } = await openHarness(t, {
     parts: { connections: await book({ SHOP_PASSWORD: PASSWORD }) },
     pool: 'real',
@@ -164,7 +164,7 @@ test('a file with a secret in it is refused without saying the secret', async (t
     `connections:\n  Bad: {}\n  a:\n    kind: postgresql\n    options: { host: h, database: d, user: u }\n    secrets: { password: "${PASSWORD}" }\n    more: 1\n`,
   )
   await assert.rejects(
-    openBook({ store: null, secrets: null, file, targets: null, environment: {} }),
+    openConnections({ store: null, secrets: null, file, targets: null, environment: {} }),
     (error: Error) => {
       assert.match(error.message, /connections\.Bad/)
       assert.match(error.message, /more is no key/)

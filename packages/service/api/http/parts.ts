@@ -6,7 +6,7 @@ import type { Clock } from '@assay/model/clock'
 import type { Targets } from '@assay/net/target'
 import type { Store } from '@assay/store/store'
 import type { Config, describeConfig, Role } from '../../config/config.ts'
-import type { ConnectionBook } from '../../connections/book.ts'
+import type { ConnectionRegistry } from '../../connections/connection-registry.ts'
 import type { Files } from '../../files/files.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { Metrics } from '../../runtime/metrics.ts'
@@ -46,7 +46,7 @@ export interface ApiParts {
   catalog: Catalog | null
   files: Files
   secrets: SecretBox
-  connections: ConnectionBook
+  connections: ConnectionRegistry
   targets: Targets
   clock: Clock
   log: Logger

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
 import { templateVersion } from '@assay/engine/reading/partials'
-import { openBook } from './book.ts'
+import { openConnections } from './connection-registry.ts'
 
 async function fileBook(t: { name: string }) {
   const file = path.join(tmpdir(), `assay-book-${process.pid}-${t.name.length}.json`)
@@ -16,7 +16,7 @@ async function fileBook(t: { name: string }) {
       connections: { a: { ...one, limits: { concurrent: 1 } }, b: { ...one, workspaces: ['other'] } },
     }),
   )
-  return openBook({
+  return openConnections({
     store: null,
     secrets: null,
     file,

@@ -1,7 +1,7 @@
 /**
- * The connections of this service: from the store, or from the settings file alone where there is one. The book opens
- * their secrets, lends them to analysis children one source at a time, and only those that the template names; and it
- * counts the queries under way, so that no connection has more of them (on this node) than it may.
+ * The connections of this service: those of the settings file if there is one, else those of the store. The registry opens
+ * their secrets and lends them to analysis children one source at a time, and only those that the template names. It counts
+ * the queries under way, so that no connection has more of them on this node than its limit.
  */
 import path from 'node:path'
 import { connectionNames, parsedTemplate } from '@assay/engine/reading/template-cache'
@@ -14,20 +14,20 @@ import {
 } from '@assay/model/connection'
 import type { TemplateSource } from '@assay/model/template'
 import { DEFAULT_WORKSPACE } from '@assay/model/token'
+import { KeyedSemaphore } from '@assay/net/semaphore'
 import type { Store } from '@assay/store/store'
 import { type SecretBox, SecretError } from '../runtime/secrets.ts'
-import { createPlaces } from './places.ts'
 import { type FileConnection, followReference, readSettingsFile, SettingsFault } from './settings-file.ts'
 
 /**
- * Where connections may go unless ASSAY_CONNECTION_TARGETS says otherwise. A database usually is inside, so those of the
- * operator (the default workspace's, and the settings file's) may go there; another workspace's admin is a guest in this
- * network. To metadata services nobody goes.
+ * Where connections may go unless ASSAY_CONNECTION_TARGETS is set. Databases usually are inside the operator's network: the
+ * connections of the default workspace and of the settings file may go there, those of other workspaces may not. No
+ * connection reaches a metadata service.
  */
 const OPERATORS_TARGETS = ['public', 'private', 'loopback']
 const GUESTS_TARGETS = ['public']
 
-export interface BookOptions {
+export interface RegistryOptions {
   /** Null on a machine without a service (`assay run`): only the settings file counts. */
   store: Pick<Store, 'getConnection'> | null
   secrets: SecretBox | null
@@ -38,14 +38,14 @@ export interface BookOptions {
   environment: NodeJS.ProcessEnv
 }
 
-export interface LendingTo {
+export interface LendOptions {
   workspace_id: string
   template: TemplateSource
   /** Why nothing is lent, whatever the template names. */
   withheld?: string | undefined
 }
 
-export interface ConnectionBook {
+export interface ConnectionRegistry {
   /** From the settings file: nothing can be changed. */
   readonly readOnly: boolean
   /** Where the connections of a workspace may go. */
@@ -54,16 +54,16 @@ export interface ConnectionBook {
   listFile(workspace_id: string): ConnectionView[]
   /** With its secrets open. Null: there is none. Throws SettingsFault or SecretError where a secret cannot be had. */
   open(workspace_id: string, name: string): Promise<OpenConnection | null>
-  lender(to: LendingTo): Lender
+  lender(to: LendOptions): Lender
 }
 
 /** Throws SettingsFault where the file has faults. */
-export async function openBook(options: BookOptions): Promise<ConnectionBook> {
+export async function openConnections(options: RegistryOptions): Promise<ConnectionRegistry> {
   const { file } = options
   const fromFile = file === null ? null : await readSettingsFile(file)
   const inFile = (workspace_id: string): FileConnection[] =>
     (fromFile ?? []).filter(({ workspaces }) => workspaces.includes(workspace_id))
-  const places = createPlaces()
+  const queries = new KeyedSemaphore()
 
   const open = async (workspace_id: string, name: string): Promise<OpenConnection | null> => {
     if (fromFile === null) return openStored(options, workspace_id, name)
@@ -87,32 +87,32 @@ export async function openBook(options: BookOptions): Promise<ConnectionBook> {
     targets: (workspace_id) => targetsFor(options, workspace_id),
     listFile: (workspace_id) => inFile(workspace_id).map(fileView),
     open,
-    lender: (to) => lender(to, open, places, fromFile === null && options.store === null),
+    lender: (to) => lender(to, open, queries, fromFile === null && options.store === null),
   }
 }
 
-function targetsFor({ targets }: BookOptions, workspace_id: string): readonly string[] {
+function targetsFor({ targets }: RegistryOptions, workspace_id: string): readonly string[] {
   return targets ?? (workspace_id === DEFAULT_WORKSPACE ? OPERATORS_TARGETS : GUESTS_TARGETS)
 }
 
 async function openStored(
-  book: BookOptions,
+  options: RegistryOptions,
   workspace_id: string,
   name: string,
 ): Promise<OpenConnection | null> {
-  const { store, secrets } = book
+  const { store, secrets } = options
   const found: Connection | null = (await store?.getConnection({ workspace_id, name })) ?? null
   if (!found) return null
   const opened = found.secrets.map(({ name: field, sealed }) => [
     field,
     secrets!.open(sealed, connectionContext(workspace_id, name, field)),
   ])
-  const { kind, options, limits } = found
-  const targets = targetsFor(book, workspace_id)
+  const { kind, limits } = found
+  const targets = targetsFor(options, workspace_id)
   return {
     name,
     kind,
-    options,
+    options: found.options,
     secrets: Object.fromEntries(opened) as Record<string, string>,
     limits,
     targets,
@@ -133,15 +133,15 @@ function fileView({ name, kind, description, options, secrets, limits }: FileCon
   }
 }
 
-type Open = ConnectionBook['open']
+type Open = ConnectionRegistry['open']
 
 function lender(
-  { workspace_id, template, withheld }: LendingTo,
+  { workspace_id, template, withheld }: LendOptions,
   open: Open,
-  places: ReturnType<typeof createPlaces>,
-  unknown: boolean,
+  queries: KeyedSemaphore,
+  isEmpty: boolean,
 ): Lender {
-  const taken = new Map<string, () => void>()
+  const lent = new Map<string, () => void>()
   const names = (): string[] => {
     const parsed = parsedTemplate(template).template
     return parsed ? connectionNames(parsed) : []
@@ -149,9 +149,9 @@ function lender(
 
   async function find(name: string): Promise<OpenConnection | string> {
     if (withheld !== undefined) return withheld
-    // A child asks for what it was not given to do.
+    // A child that was taken over may ask for another connection.
     if (!names().includes(name)) return `The template names no connection "${name}".`
-    if (unknown)
+    if (isEmpty)
       return `The connection "${name}" is not known here: name a file of connections (ASSAY_CONNECTIONS).`
     try {
       return (
@@ -171,22 +171,23 @@ function lender(
       const found = await find(name)
       if (typeof found === 'string') return { refused: found }
       const { concurrent, timeout_seconds } = found.limits
-      const place = await places.take(`${workspace_id}\n${name}`, concurrent, timeout_seconds * 1000, signal)
-      if (place === null)
+      const waiting = AbortSignal.any([signal, AbortSignal.timeout(timeout_seconds * 1000)])
+      const release = await queries.acquire(`${workspace_id}\n${name}`, concurrent, waiting)
+      if (release === null)
         return {
           refused: `The connection "${name}" has ${concurrent} queries under way, as many as it may at a time (limits.concurrent).`,
         }
-      if (signal.aborted) place()
-      else taken.set(name, place)
+      if (signal.aborted) release()
+      else lent.set(name, release)
       return { connection: found }
     },
     takeBack(name) {
-      taken.get(name)?.()
-      taken.delete(name)
+      lent.get(name)?.()
+      lent.delete(name)
     },
     end() {
-      for (const leave of taken.values()) leave()
-      taken.clear()
+      for (const release of lent.values()) release()
+      lent.clear()
     },
   }
 }
