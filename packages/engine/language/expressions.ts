@@ -65,18 +65,27 @@ const WORDS = new Map<string, Literal['value']>([
 const ESCAPE = /\\(?:u([\da-f]{4})|([^]))/giu
 const CONTROLS: Record<string, string> = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f', v: '\v' }
 const MAX_DEPTH = 20
+/** The most values, steps and filters in the tags of one template with its partials. */
+const MAX_VALUES = 100_000
 const NONE: readonly never[] = []
+
+/** Counts down the values that may still be read: one for all texts of a template. */
+export class ValueCount {
+  left = MAX_VALUES
+}
 
 export class Reader {
   readonly text: string
   readonly end: number
   position: number
+  readonly #values: ValueCount
   #depth = 0
 
-  constructor(text: string, begin = 0, end = text.length) {
+  constructor(text: string, begin = 0, end = text.length, values = new ValueCount()) {
     this.text = text
     this.position = begin
     this.end = end
+    this.#values = values
   }
 
   fail(message: string, remedy: string, offset = this.position): never {
@@ -146,15 +155,24 @@ export class Reader {
     return value
   }
 
+  #count(): void {
+    if (--this.#values.left >= 0) return
+    const message = `The tags of the template hold more than ${MAX_VALUES} values and filters with its partials.`
+    throw new OffsetFault(message, this.position, 'Keep long lists in a data file.', 'too_long')
+  }
+
   operand(collections = false): Operand {
+    this.#count()
     const next = this.peek()
     const begin = this.position
     if (next === '"' || next === "'") return this.#quoted(next, begin)
     if (next === '(') return this.#deeper(() => this.#range(begin))
     if (collections && next === '[') return this.#deeper(() => this.#list(begin))
     if (collections && next === '{') return this.#deeper(() => this.#map(begin))
-    const number = next === '-' || (next >= '0' && next <= '9') ? this.match(NUMBER) : null
-    if (number !== null) return this.#number(number, begin)
+    if (next === '-' || (next >= '0' && next <= '9')) {
+      const number = this.match(NUMBER)
+      if (number !== null) return this.#number(number, begin)
+    }
     return this.#path(begin)
   }
 
@@ -220,6 +238,7 @@ export class Reader {
     for (;;) {
       const at = this.position
       if (this.text[at] === '.' && this.text[at + 1] !== '.' && at < this.end) {
+        this.#count()
         this.position++
         const step = isBlank(this.text.charCodeAt(this.position)) ? null : this.match(NAME)
         if (step === null) this.fail('A name is missing after ".".', `Found ${this.found()}.`)
@@ -275,6 +294,7 @@ export class Reader {
   }
 
   #filter(wide: boolean): FilterCall {
+    this.#count()
     this.skipBlanks()
     const begin = this.position
     const name = this.name('The name of a filter')

@@ -1,20 +1,23 @@
-/** The syntax faults of everything in a template that Liquid reads: body, partials, title, files, deliver_if. */
+/** The syntax faults of all Liquid in a template: body, partials, title, files, deliver_if. */
 import type { Fault, Template } from '@assay/model/template'
 import { suggest } from '../values/near.ts'
-import { Reader } from './expressions.ts'
+import { Reader, ValueCount } from './expressions.ts'
 import { makeFault, OffsetFault, type Position, positionsIn } from './fault.ts'
 import { type Prose, readProse } from './statements.ts'
 
-/** Tags and outputs of a template with its partials: what Liquid takes longest over. */
+/** The most tags and outputs of a template with its partials. */
 const MAX_TAGS = 20_000
 const MAX_FAULTS = 100
 
 export function proseFaults(template: Template): Fault[] {
   const tooMany = tagBound(template)
   if (tooMany) return [tooMany]
-  const faults = [...textFaults(template.body, null, template.partials)]
-  for (const [name, text] of Object.entries(template.partials)) {
-    faults.push(...textFaults(text, name, template.partials))
+  const { body, partials } = template
+  const values = new ValueCount()
+  const faults: Fault[] = []
+  for (const [text, partial] of [[body, null] as const, ...namedTexts(partials)]) {
+    const prose = readProse(text, partial, values)
+    faults.push(...prose.faults, ...missingPartials(prose, partial, partials))
   }
   for (const source of template.sources)
     if (source.file !== null) faults.push(...oneLineFaults(source.file, source))
@@ -28,13 +31,10 @@ export function proseFaults(template: Template): Fault[] {
   return faults
 }
 
-/** The fault of the first tag that is one too many, found without Liquid. */
+/** The fault of the first tag that is one too many, found without reading any. */
 function tagBound({ title, body, partials, sources, deliver_if }: Template): Fault | null {
   const front = [title, deliver_if?.expression ?? '', ...sources.map(({ file }) => file ?? '')]
-  const texts = [
-    [body, null] as const,
-    ...Object.entries(partials).map(([name, text]) => [text, name] as const),
-  ]
+  const texts = [[body, null] as const, ...namedTexts(partials)]
   let tags = 0
   for (const text of front) tags += text.split(/\{[{%]/).length - 1
   for (const [text, partial] of texts) {
@@ -49,9 +49,8 @@ function tagBound({ title, body, partials, sources, deliver_if }: Template): Fau
   return null
 }
 
-function textFaults(text: string, partial: string | null, partials: Record<string, string>): Fault[] {
-  const prose = readProse(text, partial)
-  return [...prose.faults, ...missingPartials(prose, partial, partials)]
+function namedTexts(partials: Record<string, string>): (readonly [text: string, partial: string])[] {
+  return Object.entries(partials).map(([name, text]) => [text, name])
 }
 
 function missingPartials(prose: Prose, partial: string | null, partials: Record<string, string>): Fault[] {

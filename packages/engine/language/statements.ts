@@ -4,7 +4,7 @@
  */
 import type { Fault } from '@assay/model/template'
 import { suggest } from '../values/near.ts'
-import { type Expression, type NamedArgument, Reader } from './expressions.ts'
+import { type Expression, type NamedArgument, Reader, ValueCount } from './expressions.ts'
 import { makeFault, OffsetFault, type Position, positionsIn } from './fault.ts'
 import { readTokens, type Token } from './tokens.ts'
 
@@ -95,7 +95,8 @@ const MAX_DEPTH = 100
 /** Nobody reads more faults, and each takes a sentence. */
 const MAX_FAULTS = 100
 
-export function readProse(text: string, partial: string | null = null): Prose {
+/** `values`: one for all texts of a template, to bound them together. */
+export function readProse(text: string, partial: string | null = null, values = new ValueCount()): Prose {
   const positionOf = positionsIn(text)
   const prose: Prose = { statements: [], pieces: [], faults: [], positionOf }
   const report = (error: unknown): void => {
@@ -113,10 +114,10 @@ export function readProse(text: string, partial: string | null = null): Prose {
         continue
       }
       try {
-        readToken(token, text, prose, open)
+        readToken(token, text, prose, { open, values })
       } catch (error) {
         report(error)
-        if (error instanceof OffsetFault && error.code === 'too_deep') return prose
+        if (error instanceof OffsetFault && error.code !== 'liquid_syntax') return prose
       }
     }
   } catch (error) {
@@ -136,7 +137,13 @@ function commentEnd(tokens: Token[], from: number): number {
   throw new OffsetFault('The comment has no end.', begin, 'Add {% endcomment %}.', 'unclosed_tag')
 }
 
-function readToken(token: Token, text: string, prose: Prose, open: Statement[]): void {
+interface Progress {
+  /** The tags that wait for their end, outermost first. */
+  open: Statement[]
+  values: ValueCount
+}
+
+function readToken(token: Token, text: string, prose: Prose, { open, values }: Progress): void {
   const { kind, name, begin, from, to } = token
   const pieces = open.at(-1)?.sections.at(-1)!.pieces ?? prose.pieces
   if (kind === 'text') {
@@ -144,7 +151,7 @@ function readToken(token: Token, text: string, prose: Prose, open: Statement[]):
     return
   }
   if (name === 'raw' || name === 'endraw') return
-  const reader = new Reader(text, from, to)
+  const reader = new Reader(text, from, to, values)
   if (name === '#') return readInlineComment(reader)
   const tag = kind === 'output' ? 'output' : name
   const statement: Statement = {

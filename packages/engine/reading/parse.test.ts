@@ -403,3 +403,40 @@ test('what takes the parsers longest is bounded before they read it, and the fau
     assert.ok(faults.length > 0 && faults.length <= 200, wrong)
   }
 })
+
+test('values in tags, characters of analyses and brackets that close nothing are bounded, with their position', () => {
+  const first = (source: string) => parse(source).faults[0]
+  const list = (count: number) => `x\n{% table rows, columns: [${'"a",'.repeat(count)}] %}`
+  assert.equal(first(list(90_000)), undefined)
+  const over = first(list(200_000))!
+  assert.deepEqual([over.code, over.line], ['too_long', 2])
+  assert.match(over.message, /more than 100000 values/)
+  assert.match(first('{{ 1 | upcase }}'.repeat(19_000) + list(70_000))!.message, /more than 100000 values/)
+  const analyses = (length: number) =>
+    Array.from(
+      { length: 10 },
+      (_, index) => `\`\`\`analysis a${index}\n#${' '.repeat(length)}\n\`\`\`\n`,
+    ).join('')
+  assert.doesNotMatch(first(analyses(4900))!.message, /characters together/)
+  assert.match(first(analyses(5100))!.message, /up to "a9" have more than 50000 characters together/)
+  for (const [text, column] of Object.entries({ ']': 7, '[]]': 9, '{ a: 1 }}': 15 })) {
+    const fault = first(`---\ntags: ${text}\n---\n`)!
+    assert.match(fault.message, /closes nothing/)
+    assert.deepEqual([fault.line, fault.column], [2, column], text)
+  }
+})
+
+test('a template of many small parts at the allowed size is read in no time to speak of', () => {
+  const texts = [
+    `---\ntags: ${'[]'.repeat(9900)}\n---\n`,
+    `---\ntags: [${','.repeat(19_900)}]\n---\n`,
+    '{{ a.b | fmt: "num0" }} text \n'.repeat(20_000),
+    `{% table rows, fmt: {${'a: 1, '.repeat(99_000)}} %}`,
+    `{% case 1 %}{% when ${'1, '.repeat(99_000)}1 %}{% endcase %}`,
+  ]
+  for (const text of texts) {
+    const began = cpuMs()
+    parse(text)
+    assert.ok(cpuMs() - began < 2000, text.slice(0, 40))
+  }
+})

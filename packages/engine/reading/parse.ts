@@ -31,6 +31,9 @@ export const MAX_SOURCE = 1_000_000
 /** The most SQL and analysis blocks of a template: each is bound in a check, which everybody may ask for. */
 export const MAX_BLOCKS = 1_000
 
+/** The most characters of all analysis blocks together: reading them takes a microsecond or two a character. */
+const MAX_ANALYSES = 50_000
+
 export function parseTemplate(input: ParseInput): Parsed {
   const partials = reachablePartials(input.source, input.partials)
   const length = Object.values(partials).reduce((sum, text) => sum + text.length, input.source.length)
@@ -40,12 +43,8 @@ export function parseTemplate(input: ParseInput): Parsed {
     return { template: null, faults: [makeFault('too_long', { line: 1, column: 1 }, message, remedy)] }
   }
   const pieces = splitTemplate(input.source)
-  const over = pieces.fences[MAX_BLOCKS]
-  if (over) {
-    const message = `The block "${over.name}" is one too many: the template has ${pieces.fences.length}.`
-    const remedy = `At most ${MAX_BLOCKS} SQL and analysis blocks are read: divide it into several templates.`
-    return { template: null, faults: [makeFault('too_many_blocks', over.opening, message, remedy)] }
-  }
+  const over = blockBound(pieces.fences)
+  if (over) return { template: null, faults: [over] }
   const { settings, faults } = readFrontMatter(pieces.front_matter)
   faults.unshift(...pieces.faults)
   const blocks = pieces.fences.map((fence) => readBlock(fence, faults)).filter((block) => block !== null)
@@ -60,6 +59,24 @@ export function parseTemplate(input: ParseInput): Parsed {
   const template = settings && assemble(input, settings, blocks, pieces.body, partials)
   if (template) faults.push(...identityFaults(template), ...proseFaults(template))
   return { template, faults: sortFaults(faults) }
+}
+
+function blockBound(fences: Fence[]): Fault | null {
+  const divide = 'Divide the template into several.'
+  const over = fences[MAX_BLOCKS]
+  if (over) {
+    const message = `The block "${over.name}" is one too many: the template has ${fences.length}.`
+    const remedy = `At most ${MAX_BLOCKS} SQL and analysis blocks are read. ${divide}`
+    return makeFault('too_many_blocks', over.opening, message, remedy)
+  }
+  let characters = 0
+  for (const { kind, name, text, opening } of fences) {
+    if (kind === 'analysis') characters += text.length
+    if (characters <= MAX_ANALYSES) continue
+    const message = `The analysis blocks up to "${name}" have more than ${MAX_ANALYSES} characters together.`
+    return makeFault('too_long', opening, message, `Keep long lists in a data file. ${divide}`)
+  }
+  return null
 }
 
 function assemble(

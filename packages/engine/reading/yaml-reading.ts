@@ -61,15 +61,17 @@ export function readYaml(text: string, firstLine: number): YamlReading {
     }
   }
   const lines = new LineCounter()
-  const document = parseDocument(text, {
-    version: '1.2',
-    lineCounter: lines,
-    prettyErrors: false,
-    strict: true,
-    // Its own way to find duplicates compares each key with all before it.
-    uniqueKeys: false,
-    stringKeys: true,
-  })
+  const document = withoutStacks(() =>
+    parseDocument(text, {
+      version: '1.2',
+      lineCounter: lines,
+      prettyErrors: false,
+      strict: true,
+      // Its own way to find duplicates compares each key with all before it.
+      uniqueKeys: false,
+      stringKeys: true,
+    }),
+  )
   const positionAt = (offset: number): Position => {
     const { line, col } = lines.linePos(offset)
     return { line: firstLine + Math.max(line, 1) - 1, column: Math.max(col, 1) }
@@ -97,35 +99,45 @@ export function readYaml(text: string, firstLine: number): YamlReading {
   return { value: faults.length > 0 ? undefined : found.value, position, positionInText, faults }
 }
 
+/** The parser makes an error for each fault, up to 20,000. Their stacks, which nobody reads, took most of its time. */
+function withoutStacks<T>(parse: () => T): T {
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 0
+  try {
+    return parse()
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit
+  }
+}
+
 /** Marks that the lexer puts before values and documents, and that the text does not hold. */
 const LEXER_MARKS = new Set(['\u0002', '\u0018', '\u001f', '\ufeff'])
 
-/** What is beyond the bounds of the parts and their depth: the text is divided, which is linear, and not parsed. */
+/**
+ * The first bracket that is one too deep or closes nothing, or the first part that is one too many. The lexer divides the
+ * text in linear time and parses nothing.
+ */
 function boundFault(text: string, firstLine: number): Fault | null {
   let [parts, depth, offset] = [0, 0, 0]
   for (const part of new Lexer().lex(text)) {
     if (part === '[' || part === '{') depth += 1
-    if (part === ']' || part === '}') depth = Math.max(0, depth - 1)
+    if (part === ']' || part === '}') depth -= 1
     parts += 1
-    if (depth > MAX_DEPTH || parts > MAX_PARTS) break
+    if (depth < 0 || depth > MAX_DEPTH || parts > MAX_PARTS) break
     if (!LEXER_MARKS.has(part)) offset += part.length
   }
-  if (depth <= MAX_DEPTH && parts <= MAX_PARTS) return null
   const before = text.slice(0, offset).split('\n')
   const position = { line: firstLine + before.length - 1, column: before.at(-1)!.length + 1 }
-  return depth > MAX_DEPTH
-    ? makeFault(
-        'bad_yaml',
-        position,
-        `The YAML is nested too deeply: more than ${MAX_DEPTH} brackets are open here.`,
-        'Write the values with fewer brackets.',
-      )
-    : makeFault(
-        'too_long',
-        position,
-        `The YAML has more than ${MAX_PARTS} parts (values, keys, marks and line ends) up to here.`,
-        'Keep long lists in a data file.',
-      )
+  if (depth < 0) {
+    return makeFault('bad_yaml', position, `The bracket ${text[offset]} closes nothing.`, 'Remove it.')
+  }
+  if (depth > MAX_DEPTH) {
+    const message = `The YAML is nested too deeply: more than ${MAX_DEPTH} brackets are open here.`
+    return makeFault('bad_yaml', position, message, 'Write the values with fewer brackets.')
+  }
+  if (parts <= MAX_PARTS) return null
+  const message = `The YAML has more than ${MAX_PARTS} parts (values, keys, marks and line ends) up to here.`
+  return makeFault('too_long', position, message, 'Keep long lists in a data file.')
 }
 
 function textPositions(node: Scalar, whole: string, start: Position): (offset: number) => Position {

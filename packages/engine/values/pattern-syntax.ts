@@ -5,7 +5,7 @@
 import { RE2JS } from 're2js'
 
 /** `message` says what cannot be read, `remedy` what to write instead. */
-export interface SyntaxFault {
+export interface PatternFault {
   message: string
   remedy: string
 }
@@ -42,7 +42,7 @@ const CODE =
 const REPEAT = /([*+?])\??|\{(\d+)(,?)(\d*)\}\??/y
 
 class Unreadable extends Error {
-  readonly fault: SyntaxFault
+  readonly fault: PatternFault
 
   constructor(message: string, remedy: string) {
     super(message)
@@ -196,8 +196,19 @@ function readable(expression: string): boolean {
   }
 }
 
+const ATOM = String.raw`(?:\\[pPuk]\{[^}]*\}|\\.|\[\^?(?:\\.|[^\]\\])*\]|[^\\()[\]{}|*+?^$])`
+const PLAIN = new RegExp(String.raw`^\^(?:${ATOM}(?:\{\d+\})?)*(?:${ATOM}(?:[*+?]|\{\d+,\d*\})\??)?\$?$`, 'u')
+
+/**
+ * Whether the pattern begins with ^, has no groups or alternatives, and only its last part repeats by a count that is
+ * not fixed. Such a pattern has one way to match a text.
+ */
+export function isPlain(pattern: string): boolean {
+  return PLAIN.test(pattern)
+}
+
 /** The pattern must be one that RegExp takes with the flag u. */
-export function translatePattern(pattern: string): string | SyntaxFault {
+export function translatePattern(pattern: string): string | PatternFault {
   try {
     return new Translation(pattern).run()
   } catch (error) {
