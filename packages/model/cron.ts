@@ -8,7 +8,8 @@
  * minute or hour follows elapsed time: skipped times are left out, repeated times run twice.
  */
 import { Cron } from 'croner'
-import { MONTHS, CRON_NAMES as NAMES, WEEKDAYS } from './calendar.ts'
+import { CRON_NAMES as NAMES } from './cron-names.ts'
+import { MONTHS, WEEKDAYS } from './dates.ts'
 
 interface Field {
   name: string

@@ -1,5 +1,6 @@
 /** A cron expression in words; null if no short sentence describes it. Pure. */
-import { CRON_NAMES, MONTHS, WEEKDAYS } from '@assay/model/calendar'
+import { CRON_NAMES } from '@assay/model/cron-names'
+import { MONTHS, WEEKDAYS } from '@assay/model/dates'
 
 const NUMBER = /^\d{1,2}$/
 

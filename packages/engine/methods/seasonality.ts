@@ -7,7 +7,7 @@
  * row's. The whole series is fetched (at most 50,000 times).
  */
 
-import { MONTHS, WEEKDAYS } from '@assay/model/calendar'
+import { MONTHS, WEEKDAYS } from '@assay/model/dates'
 import type { Outcome } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
 import { exactMean, variance } from '../numeric/exact.ts'

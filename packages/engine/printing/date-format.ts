@@ -1,5 +1,5 @@
-/** Prints ISO dates and times by a pattern of d, m, y, h, s (as spreadsheets have them), in English, without any locale. */
-import { MONTHS, WEEKDAYS } from '@assay/model/calendar'
+/** Prints ISO dates and times in English by a spreadsheet's pattern of d, m, y, h, s. No locale is involved. */
+import { dayNumber, isDay, MONTHS, WEEKDAYS, weekdayOf } from '@assay/model/dates'
 
 interface Moment {
   year: number
@@ -11,20 +11,15 @@ interface Moment {
   weekday: number
 }
 
-/** "2024-02-29", or with "T12:30:00", a fraction and "Z". Null where it is no date. */
+const MOMENT = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?)?(?:Z|[+-]\d{2}:?\d{2})?$/
+
+/** "2024-02-29", or with "T12:30:00", a fraction and "Z". Null if it is no date. */
 export function readMoment(text: string): Moment | null {
-  const match =
-    /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?)?(?:Z|[+-]\d{2}:?\d{2})?$/.exec(
-      text,
-    )
-  if (!match) return null
-  const [year, month, day, hour = 0, minute = 0, second = 0] = match
-    .slice(1)
-    .map((part) => (part === undefined ? 0 : Number(part)))
-  const date = new Date(0)
-  date.setUTCFullYear(year!, month! - 1, day)
-  if (date.getUTCMonth() !== month! - 1 || date.getUTCDate() !== day) return null
-  return { year: year!, month: month!, day: day, hour, minute, second, weekday: date.getUTCDay() }
+  const [, date = '', hour = 0, minute = 0, second = 0] = MOMENT.exec(text) ?? []
+  if (!isDay(date)) return null
+  const [year, month, day] = date.split('-').map(Number) as [number, number, number]
+  const weekday = weekdayOf(dayNumber(date))
+  return { year, month, day, hour: Number(hour), minute: Number(minute), second: Number(second), weekday }
 }
 
 const NAMED: Record<string, string> = {
@@ -44,7 +39,7 @@ export const DATE_CODES: readonly string[] = [
 
 const TOKEN = /AM\/PM|yyyy|yy|mmmm|mmm|mm|mi|m|dddd|ddd|dd|d|hh|h|ss|s|[-/ ,.:]/gy
 
-/** Null where the code is no date pattern. `m` right after `h:` or before `:s` means minutes. */
+/** Null if the code is no date pattern. `m` right after `h:` means minutes. */
 export function datePattern(code: string): string[] | null {
   const pattern = NAMED[code] ?? code
   const tokens = pattern.match(TOKEN) ?? []
@@ -72,7 +67,7 @@ const STRFTIME: Record<string, string> = {
   p: 'AM/PM',
 }
 
-/** Liquid's own patterns: "%d %B %Y". Null where it is none, or asks for more than a date and a time of day. */
+/** Liquid's own patterns: "%d %B %Y". Null if it is none, or asks for more than a date and a time of day. */
 export function strftimePattern(pattern: string): string[] | null {
   const pieces = pattern.match(/%-?[A-Za-z]|[^%]+|%/g) ?? []
   if (!pattern.includes('%')) return null

@@ -1,4 +1,6 @@
 /** From the front matter's YAML to the settings of a template, with every fault at its position. */
+
+import { isTimeZone } from '@assay/model/dates'
 import type { ChartForm } from '@assay/model/insight'
 import {
   DEFAULT_LIMITS,
@@ -9,7 +11,6 @@ import {
 } from '@assay/model/template'
 import { makeFault, type Position } from '../language/fault.ts'
 import { RESERVED } from '../language/fences.ts'
-import { isTimeZone } from '../values/calendar.ts'
 import { bucketPath, isAddress, vetAddressText, vetPath } from '../values/file-path.ts'
 import { readVariables } from './declarations.ts'
 import { readDuration, readSize } from './limits.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { dayInZone, daysBetween, isDay } from '@assay/model/dates'
 import * as fc from 'fast-check'
-import { addDays, dayInZone, daysBetween, isDay, isTimeZone, startOf } from './calendar.ts'
 import { isAbsolutePeriod, isPeriod, resolvePeriod } from './period.ts'
 
 const at = (started_at: string, time_zone = 'UTC', latest: string | null = null) => ({
@@ -121,21 +121,4 @@ test('the period before is as long, and ends where the period begins', () => {
       if (days) assert.equal(daysBetween(found.start, found.end), Number(days[1]))
     }),
   )
-})
-
-test('units hold their days, and begin where the one before ends', () => {
-  const day = fc.integer({ min: 0, max: 40_000 }).map((count) => addDays('1970-01-01', count))
-  fc.assert(
-    fc.property(day, fc.constantFrom('week', 'month', 'quarter', 'year' as const), (date, unit) => {
-      const [start, next] = [startOf(unit, date), startOf(unit, date, 1)]
-      assert.ok(start <= date && date < next)
-      assert.equal(startOf(unit, next, -1), start)
-      assert.equal(startOf(unit, addDays(next, -1)), start)
-    }),
-  )
-})
-
-test('time zones are names that exist, not offsets', () => {
-  assert.ok(isTimeZone('America/Chicago') && isTimeZone('UTC'))
-  assert.ok(!isTimeZone('Mars/Base') && !isTimeZone('+02:00') && !isTimeZone(''))
 })

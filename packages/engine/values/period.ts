@@ -3,7 +3,7 @@
  * zone, or counted back from the latest day that the data have. `last_N_UNITS` are complete units: the one that is
  * still running (today, this month) is left out. `start` belongs to the period, `end` does not.
  */
-import { addDays, dayInZone, daysBetween, isDay, startOf, type Unit } from './calendar.ts'
+import { addDays, type DateUnit, dayInZone, daysBetween, isDay, startOf } from '@assay/model/dates'
 
 export interface Period {
   /** "2024-01-01" */
@@ -93,7 +93,7 @@ function absolute(text: string): [string, string] | null {
 /** A day, month, quarter or year as [first day, day after the last]. */
 function span(text: string): [string, string] | null {
   const quarter = /^(\d{4})-Q([1-4])$/i.exec(text)
-  const [day, unit]: [string, Unit] = quarter
+  const [day, unit]: [string, DateUnit] = quarter
     ? [`${quarter[1]}-${String(Number(quarter[2]) * 3 - 2).padStart(2, '0')}-01`, 'quarter']
     : /^\d{4}$/.test(text)
       ? [`${text}-01-01`, 'year']
@@ -107,12 +107,12 @@ function relative(text: string, today: string, reference: string): [string, stri
   if (text === 'today') return [today, addDays(today, 1)]
   if (text === 'yesterday') return [addDays(today, -1), today]
   const current = CURRENT.exec(text)
-  if (current) return [startOf(current[1] as Unit, today), startOf(current[1] as Unit, today, 1)]
+  if (current) return [startOf(current[1] as DateUnit, today), startOf(current[1] as DateUnit, today, 1)]
   const toDate = TO_DATE.exec(text)
-  if (toDate) return [startOf(toDate[1] as Unit, today), addDays(today, 1)]
+  if (toDate) return [startOf(toDate[1] as DateUnit, today), addDays(today, 1)]
   const last = RELATIVE.exec(text)
   if (!last) return null
-  const unit = last[2] as Unit
+  const unit = last[2] as DateUnit
   const end = startOf(unit, reference)
   const start = startOf(unit, reference, -Number(last[1] ?? 1))
   addDays(start, -daysBetween(start, end))

@@ -2,8 +2,9 @@
  * Converts one given value to a variable's declared type. Values may all be text, as query strings and forms give them.
  * Integers beyond 2^53 stay text; dates and timestamps become ISO text; a period is vetted but stays text until the run.
  */
+
+import { isDay } from '@assay/model/dates'
 import type { Variable, VariableType } from '@assay/model/template'
-import { isDay } from './calendar.ts'
 import { vetPath } from './file-path.ts'
 import { suggest } from './near.ts'
 import { MAX_PATTERN_INPUT, MAX_STEPS, type PatternWork } from './pattern.ts'

@@ -8,7 +8,7 @@
  *   429 and 503 with Retry-After   the webhook's other deliveries wait, too
  *   a failure after a day of them  those that ask for it are told, once; after five days the webhook is disabled
  */
-import { MONTHS } from '@assay/model/calendar'
+import { MONTHS } from '@assay/model/dates'
 import type { Attempt } from '@assay/model/delivery'
 import { failsForTooLong, isWarningDue, RETRY_SCHEDULE, type Webhook } from '@assay/model/webhook'
 import type { AttemptOutcome } from '@assay/store/store'

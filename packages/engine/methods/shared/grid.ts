@@ -3,7 +3,7 @@
  * even steps although their days differ, and so do working days. Gaps are filled on a straight line and counted; a
  * series whose gaps are over a fifth of it, or that has no step, is taken in its order, with a note.
  */
-import { isWeekend, monthsAfter } from './calendar.ts'
+import { isWeekend, monthsAfter } from '@assay/model/dates'
 import { count } from './sentence.ts'
 import type { Series, Time } from './series.ts'
 

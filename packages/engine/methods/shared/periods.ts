@@ -4,8 +4,9 @@
  * lies beyond its end, and that end has passed. One row for each period is fetched (at most 10,000), and at most 400 days to learn
  * the step.
  */
+
+import { dayNumber, dayText, isWeekend, monthsAfter, periodAfter, periodLabel } from '@assay/model/dates'
 import Type, { type Static } from 'typebox'
-import { dayNumber, dayText, isWeekend, monthsAfter, periodAfter, periodLabel } from './calendar.ts'
 import { isNumeric, isZoned, timeColumn } from './columns.ts'
 import { type MethodContext, MethodError, quote, type Relation } from './method.ts'
 import { count } from './sentence.ts'

@@ -1,8 +1,8 @@
 /** Schedules: create, list, read, change, delete, run now. What runs them when they are due is packages/service/schedules/. */
 import { isDeepStrictEqual } from 'node:util'
-import { isTimeZone } from '@assay/engine/values/calendar'
 import { iso } from '@assay/model/clock'
 import { cronFault } from '@assay/model/cron'
+import { isTimeZone } from '@assay/model/dates'
 import { type FieldError, notFound } from '@assay/model/errors'
 import { JobView, jobView } from '@assay/model/job'
 import {
