@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { createClient } from '@assay/client/client'
+import { createClient } from '@assay/client'
 import type { Figure, Missing } from './figure.ts'
 
 export const ROOT = path.dirname(import.meta.dirname)

@@ -25,7 +25,8 @@ interface Manifest {
   description: string
   private?: boolean
   exports: Record<string, string>
-  bin?: Record<string, string>
+  /** What stands for a file in a browser. */
+  browser?: Record<string, string>
   dependencies?: Record<string, string>
   devDependencies?: Record<string, string>
   [field: string]: unknown
@@ -38,6 +39,7 @@ const manifestOf = (name: string): Manifest =>
 
 /** Files that are started by name, which no import shows. */
 const STARTED: Record<string, string[]> = { engine: ['run/child.ts'], cli: ['main.ts'] }
+const BIN: Record<string, Record<string, string>> = { cli: { assay: './main.js' } }
 /** Files read at run time: from, relative to the repository, and to, relative to the package. */
 const READ: Record<string, [from: string, to: string][]> = {
   engine: [['templates', 'templates']],
@@ -62,7 +64,9 @@ function withNeeded(names: string[]): string[] {
 function compile(names: string[], out: string): void {
   const files = names.flatMap((name) => {
     const exported = Object.values(manifestOf(name).exports)
-    return [...exported, ...(STARTED[name] ?? [])].map((file) => path.join(folderOf(name), file))
+    const browser = Object.values(manifestOf(name).browser ?? {})
+    const all = [...exported, ...browser, ...(STARTED[name] ?? [])]
+    return all.map((file) => path.join(folderOf(name), file))
   })
   const compilerOptions = {
     target: 'es2023',
@@ -92,9 +96,13 @@ function publicManifest(name: string): Manifest {
       { types: file.replace(/\.ts$/, '.d.ts'), default: compiled(file) },
     ]),
   )
-  const bin = name === 'cli' ? { bin: { assay: './main.js' } } : {}
+  const { browser } = manifest
+  if (browser)
+    manifest.browser = Object.fromEntries(
+      Object.entries(browser).map(([file, other]) => [compiled(file), compiled(other)]),
+    )
   if (name === 'console') delete manifest.dependencies
-  return { ...manifest, ...bin, exports } as unknown as Manifest
+  return { ...manifest, ...(BIN[name] ? { bin: BIN[name] } : {}), exports } as unknown as Manifest
 }
 
 /** Adds to the compiled files of a package all else that its tarball holds. */

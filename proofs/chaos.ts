@@ -7,7 +7,7 @@
  */
 import { mkdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { createClient } from '@assay/client/client'
+import { createClient } from '@assay/client'
 import { checkHistory, type Entry } from '../test/history.ts'
 import { type Postgres, startOwnPostgres, startPostgres } from '../test/postgres.ts'
 import { startProxy } from '../test/proxy.ts'

@@ -4,7 +4,7 @@
  * never killed (test/history.ts). Nothing may be left running either: a killed parent takes its children with it.
  */
 import { createHash } from 'node:crypto'
-import { type Client, ClientError, createClient } from '@assay/client/client'
+import { type Client, ClientError, createClient } from '@assay/client'
 import { verify } from '@assay/model/signature'
 import { freePort } from '../test/free-port.ts'
 import { answeredCancel, checkHistory, type Entry, type Subscription, seenJob } from '../test/history.ts'

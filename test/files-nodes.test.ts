@@ -1,7 +1,7 @@
 /** Uploads on several nodes: what one took in the others read, change and run jobs over, from a shared folder and from a bucket. */
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import { type Client, createClient } from '@assay/client/client'
+import { type Client, createClient } from '@assay/client'
 import { startBucket, type TestBucket } from '../packages/net/bucket-fixture.ts'
 import { missingPostgres, type Postgres, startPostgres } from './postgres.ts'
 import { type Service, startService, temporaryFolder } from './service.ts'

@@ -5,7 +5,7 @@ import { readdirSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import path from 'node:path'
 import { after, test } from 'node:test'
-import { createClient } from '@assay/client/client'
+import { createClient } from '@assay/client'
 import { assay, cleanEnvironment, eventually, isAlive, startService, temporaryFolder } from './service.ts'
 
 const TOKEN = 'files-test-token-0123456789'

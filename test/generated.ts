@@ -5,6 +5,7 @@ import { dataPage } from '@assay/engine/reading/samples'
 import { frontMatterSchema } from '@assay/engine/reading/schema'
 import { ERRORS, JOB_ERRORS } from '@assay/model/errors'
 import { flagOf, SETTINGS, type SettingName } from '@assay/service/config/config'
+import { clientTypes } from '../packages/client/generate.ts'
 import { openapiText } from '../packages/service/api/openapi.ts'
 import { sqliteSchema } from '../packages/store/sqlite/schema.ts'
 import { backtestScores, forecastsPage } from './accuracy/backtest.ts'
@@ -64,6 +65,7 @@ function configPage(): string {
 
 export const GENERATED: Record<string, () => string | Promise<string>> = {
   'openapi.json': openapiText,
+  'packages/client/api.generated.ts': () => clientTypes(openapiText()),
   'packages/store/sqlite/schema.sql': sqliteSchema,
   'docs/errors.md': errorsPage,
   'docs/config.md': configPage,

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { type Client, createClient, type FullDelivery } from '@assay/client/client'
+import { type Client, createClient, type FullDelivery } from '@assay/client'
 import { type Mode, modes, type ReceiverOptions, selfSigned, startReceiver, startTrap } from './receiver.ts'
 import { startService, temporaryFolder } from './service.ts'
 

@@ -1,7 +1,7 @@
 /** Agents, by the official client of the Model Context Protocol, over HTTP and over standard input and output. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { createClient } from '@assay/client/client'
+import { createClient } from '@assay/client'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { assay, cleanEnvironment, type Service, startService, temporaryFolder } from './service.ts'

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
-import { createClient } from '@assay/client/client'
+import { createClient } from '@assay/client'
 import { eventually, type Service, startService, temporaryFolder } from './service.ts'
 
 const TOKEN = 'narrate-test-token'
@@ -153,7 +153,7 @@ test('without an endpoint the tag prints the summary, and a faulty tag is found 
   const home = temporaryFolder()
   const other = await startService({ home: home.folder, env: { ASSAY_TOKEN: TOKEN }, wrapped: false })
   const client = createClient({ url: other.url, token: TOKEN })
-  const { markdown } = await client.templates.preview(TEMPLATE)
+  const { markdown } = await client.templates.preview({ source: TEMPLATE })
   assert.match(markdown, /public has 2 rows\. .*sales/)
   assert.doesNotMatch(markdown, /language model/)
   const { faults } = await client.templates.check('# X\n\n{% narrate nothing, ask: "?" %}\n\n{% narrate %}\n')

@@ -1,7 +1,7 @@
 /** From the POST of a job to the verified webhook, through the public client against the whole service. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type Client, ClientError, createClient, verify } from '@assay/client/client'
+import { type Client, ClientError, createClient, verify } from '@assay/client'
 import type { JobView } from '@assay/model/job'
 import { type App, startApp } from '@assay/service/app'
 import { resolveConfig } from '@assay/service/config/config'

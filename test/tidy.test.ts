@@ -12,7 +12,7 @@ const list = (...patterns: string[]): string[] =>
 
 const PACKAGES = list('packages/*/package.json').map((file) => path.basename(path.dirname(file)))
 const sources = list('packages/**/*.ts').filter((file) => !file.startsWith('packages/console/'))
-const production = sources.filter((file) => !isTestOnly(file))
+const production = sources.filter((file) => !isTestOnly(file) && !file.endsWith('.generated.ts'))
 /** The console runs in a browser: most rules of the other packages hold for it, too. */
 const console_ = list('packages/console/**/*.{ts,tsx}')
 const everywhere = list('packages/**/*.{ts,tsx}', 'test/**/*.ts', 'proofs/**/*.ts')
@@ -195,7 +195,7 @@ test('no file or folder has a vague name', () => {
 
 test('names of files are lower case with hyphens', () => {
   for (const file of [...sources, ...console_])
-    assert.match(path.basename(file), /^[a-z0-9]+(-[a-z0-9]+)*(\.test)?\.tsx?$/, file)
+    assert.match(path.basename(file), /^[a-z0-9]+(-[a-z0-9]+)*(\.test|\.generated)?\.tsx?$/, file)
 })
 
 test('every source file begins by saying what it promises', () => {

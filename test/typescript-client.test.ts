@@ -1,9 +1,11 @@
-/** The client as another project has it: packed, unpacked into `node_modules`, typed by tsc and run as plain JavaScript. */
+/** The client as another project has it: packed, installed, typed by tsc and run as plain JavaScript on the machine's Node. */
 import assert from 'node:assert/strict'
-import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, before, test } from 'node:test'
+import { build } from 'vite'
+import { compileStrictly, installPacked } from './packed-project.ts'
 import { startService, temporaryFolder } from './service.ts'
 
 const root = path.dirname(import.meta.dirname)
@@ -11,7 +13,7 @@ const { folder, remove } = temporaryFolder()
 const project = path.join(folder, 'project')
 after(remove)
 
-const MAIN = `import { ClientError, createClient, type JobView, sign, verify } from 'assay-client'
+const MAIN = `import { ClientError, createClient, type JobView, sign, verify } from '@assay/client'
 
 const assay = createClient({ url: process.env.ASSAY_URL!, token: process.env.ASSAY_TOKEN! })
 const id: string = await assay.jobs.create({ template_id: 'flight-delays', template_vars: { origin: 'ORD' } })
@@ -37,60 +39,38 @@ console.log(JSON.stringify({
 }))
 `
 
+const COMMON_JS = `import { createClient } from '@assay/client'
+
+const assay = createClient({ url: process.env.ASSAY_URL!, token: process.env.ASSAY_TOKEN! })
+void assay.templates.list().then((templates) => console.log(templates.length > 0))
+`
+
+const BROWSER = `import { createClient } from '@assay/client'
+
+createClient({ url: location.origin, token: '' }).me().then(console.log)
+`
+
 before(() => {
-  execFileSync('npm', ['pack', path.join(root, 'clients/typescript'), '--pack-destination', folder], {
-    stdio: 'ignore',
-    shell: process.platform === 'win32',
-  })
-  const modules = path.join(project, 'node_modules')
-  mkdirSync(path.join(modules, 'assay-client'), { recursive: true })
-  execFileSync(
-    'tar',
-    ['-xzf', 'assay-client-0.1.0.tgz', '--strip-components=1', '-C', path.join(modules, 'assay-client')],
-    {
-      cwd: folder,
-    },
-  )
-  symlinkSync(path.join(root, 'node_modules/typebox'), path.join(modules, 'typebox'), 'junction')
-  symlinkSync(path.join(root, 'node_modules/@types'), path.join(modules, '@types'), 'junction')
-  writeFileSync(path.join(project, 'package.json'), '{"type": "module"}')
-  const guide = readFileSync(path.join(root, 'clients/typescript/README.md'), 'utf8')
+  installPacked(['client'], project)
+  const guide = readFileSync(path.join(root, 'packages/client/README.md'), 'utf8')
   writeFileSync(path.join(project, 'guide.ts'), /```ts\n(.*?)```/s.exec(guide)![1]!)
   writeFileSync(path.join(project, 'main.ts'), MAIN)
-  const compilerOptions = { strict: true, target: 'es2022', module: 'nodenext', types: ['node'] }
-  writeFileSync(
-    path.join(project, 'tsconfig.json'),
-    JSON.stringify({ compilerOptions, files: ['main.ts', 'guide.ts'] }),
-  )
-})
-
-test('has the version of the service', () => {
-  const version = (file: string): unknown => JSON.parse(readFileSync(path.join(root, file), 'utf8')).version
-  assert.equal(version('clients/typescript/package.json'), version('package.json'))
+  writeFileSync(path.join(project, 'common.cts'), COMMON_JS)
+  writeFileSync(path.join(project, 'browser.js'), BROWSER)
 })
 
 test('another project types against it and runs jobs, reads insights, tells refusals and verifies webhooks', async () => {
-  const typed = spawnSync(
-    process.execPath,
-    [path.join(root, 'node_modules/typescript/bin/tsc'), '-p', project],
-    {
-      encoding: 'utf8',
-    },
-  )
-  assert.equal(typed.stdout, '')
+  assert.equal(compileStrictly(project, ['main.ts', 'common.cts', 'guide.ts']), '')
   const token = 'client-test-token-0123456789'
   const service = await startService({
     home: path.join(folder, 'home'),
     env: { ASSAY_TOKEN: token },
     wrapped: false,
   })
+  const env = { ...process.env, ASSAY_URL: service.url, ASSAY_TOKEN: token }
+  const run = (file: string): string => execFileSync('node', [file], { cwd: project, encoding: 'utf8', env })
   try {
-    const said = execFileSync('node', ['main.js'], {
-      cwd: project,
-      encoding: 'utf8',
-      env: { ...process.env, ASSAY_URL: service.url, ASSAY_TOKEN: token },
-    })
-    const { facts, ...rest } = JSON.parse(said) as { facts: number }
+    const { facts, ...rest } = JSON.parse(run('main.js')) as { facts: number }
     assert.ok(facts > 0)
     assert.deepEqual(rest, {
       ended: 'completed',
@@ -98,13 +78,21 @@ test('another project types against it and runs jobs, reads insights, tells refu
       code: 'not_found',
       verified: 'msg_1',
     })
+    assert.equal(run('common.cjs'), 'true\n')
   } finally {
     service.signal('SIGTERM')
     await service.exited
   }
 })
 
-test('what a browser is given asks for nothing of Node', () => {
-  const file = path.join(project, 'node_modules/assay-client/dist/browser.js')
-  assert.doesNotMatch(readFileSync(file, 'utf8'), /node:|\bBuffer\b/)
+test('what a browser is given asks for nothing of Node', async () => {
+  await build({
+    root: project,
+    configFile: false,
+    logLevel: 'silent',
+    build: { lib: { entry: 'browser.js', formats: ['es'], fileName: 'bundle' }, minify: false },
+  })
+  const text = readFileSync(path.join(project, 'dist/bundle.js'), 'utf8')
+  assert.match(text, /idempotency-key/)
+  assert.doesNotMatch(text, /node:|\bBuffer\b/)
 })

@@ -1,7 +1,7 @@
 /** Webhooks through the whole service: nobody is led to the inside, and a receiver's life from registration to recovery. */
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
-import { type Client, ClientError, createClient } from '@assay/client/client'
+import { type Client, ClientError, createClient } from '@assay/client'
 import { verify } from '@assay/model/signature'
 import { modes, type Receiver, startReceiver, startTrap } from './receiver.ts'
 import { eventually, type Service, startService, temporaryFolder } from './service.ts'

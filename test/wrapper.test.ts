@@ -4,7 +4,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { cpSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, test } from 'node:test'
-import { createClient } from '@assay/client/client'
+import { createClient } from '@assay/client'
 import {
   cleanEnvironment,
   descendants,

@@ -5,7 +5,7 @@
  */
 import { access } from 'node:fs/promises'
 import path from 'node:path'
-import { type Client, createClient } from '@assay/client/client'
+import { type Client, createClient } from '@assay/client'
 import { type Config, ConfigError, resolveConfig } from '@assay/service/config/config'
 import type { Call } from './command.ts'
 import { EXIT, ExitError } from './exit.ts'

@@ -1,5 +1,5 @@
 /** Exit codes that scripts can rely on (docs/cli.md), and which error ends with which. */
-import { ClientError } from '@assay/client/client'
+import { ClientError } from '@assay/client'
 import { AppError } from '@assay/model/errors'
 import { SignatureError } from '@assay/model/signature'
 import { ConfigError } from '@assay/service/config/config'

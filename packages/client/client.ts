@@ -1,72 +1,181 @@
 /**
- * The client of the HTTP interface, for Node 20 and newer and for browsers but `verify`. Fetch and nothing else: the
- * command line and the tests of the whole system speak through it. Calls that may be repeated (reads, creations, which
- * bear an idempotency key, runs and cancels) are repeated on 429, 503 and broken connections.
+ * The client of the HTTP interface, for Node 20 and newer and for browsers but `verify`. Each call takes the names in
+ * its path, then its body, then its query and options. Types and addresses come from api.generated.ts. Calls that may be
+ * repeated (reads, creations under an idempotency key, runs and cancels) are repeated on 429, 503 and broken connections.
  */
-import { adminCalls } from './administration.ts'
-import { connectionCalls } from './connections.ts'
-import { eventCalls } from './events.ts'
+import type { Event } from './api.generated.ts'
+import { type Call, createCall } from './call.ts'
 import { fileCalls } from './files.ts'
-import { type ClientOptions, createCaller, jsonCaller } from './http.ts'
+import { ClientError, type ClientOptions, createSender } from './http.ts'
 import { jobCalls } from './jobs.ts'
-import { linkCalls } from './links.ts'
-import { scheduleCalls } from './schedules.ts'
-import { subscriptionCalls } from './subscriptions.ts'
-import { templateCalls } from './templates.ts'
-import { webhookCalls } from './webhooks.ts'
 
-export type { AuditRecord } from '@assay/model/audit'
-export type { ConnectionView } from '@assay/model/connection'
-export type { Attempt, DeliveryView, Recovery, WebhookStats } from '@assay/model/delivery'
-export type { Event, EventType } from '@assay/model/event'
-export type { StoredFile } from '@assay/model/file'
-export type { InsightView } from '@assay/model/insight'
-export type { JobStatus, JobView, Progress } from '@assay/model/job'
-export type { Link } from '@assay/model/link'
-export type { ScheduleView } from '@assay/model/schedule'
-export { SignatureError, sign, verify } from '@assay/model/signature'
-export type { SubscriptionView } from '@assay/model/subscription'
-export type { TemplateView, VariableView } from '@assay/model/template'
-export type { Principal, Scope, Token, User, Workspace } from '@assay/model/token'
-export type { WebhookView } from '@assay/model/webhook'
-export type { AuditFilter, NodeView, QueueView } from './administration.ts'
-export type { ConnectionChange, ConnectionInput, ConnectionTest } from './connections.ts'
-export type { DeliveryFilter, RecoveryInput } from './deliveries.ts'
-export type { NewFile } from './files.ts'
-export {
-  ClientError,
-  type ClientOptions,
-  type CreateOptions,
-  type OfWorkspace,
-  type Page,
-  type Problem,
-} from './http.ts'
-export type { BatchCheck, BatchInput, BatchView, JobFilter, JobInput } from './jobs.ts'
-export type { LinkInput, NewLink } from './links.ts'
-export type { ScheduleFilter, ScheduleInput, TimingInput } from './schedules.ts'
-export type { SubscriptionInput } from './subscriptions.ts'
 export type {
-  FullDelivery,
-  NewWebhook,
-  WebhookInput,
-  WebhookPatch,
-} from './webhooks.ts'
+  Attempt,
+  AuditRecord,
+  Batch as BatchView,
+  BatchCheck,
+  ChangeConnectionRequest as ConnectionChange,
+  ChangeWebhookRequest as WebhookPatch,
+  Connection as ConnectionView,
+  CreateConnectionRequest as ConnectionInput,
+  CreateJobsRequest as BatchInput,
+  CreateLinkRequest as LinkInput,
+  CreateScheduleRequest as ScheduleInput,
+  CreateSubscriptionRequest as SubscriptionInput,
+  CreateWebhookRequest as WebhookInput,
+  Delivery as DeliveryView,
+  DeliveryWithAttempts as FullDelivery,
+  Event,
+  File as StoredFile,
+  Insight as InsightView,
+  Job as JobView,
+  Link,
+  LinkWithAddress as NewLink,
+  NewFile,
+  Node as NodeView,
+  Problem,
+  Queue as QueueView,
+  RecoverRequest as RecoveryInput,
+  Recovery,
+  Schedule as ScheduleView,
+  Subscription as SubscriptionView,
+  Template as TemplateView,
+  TestConnectionResponse as ConnectionTest,
+  Token,
+  User,
+  Webhook as WebhookView,
+  WebhookStats,
+  WebhookWithSecret as NewWebhook,
+  Workspace,
+} from './api.generated.ts'
+export type { CallOptions } from './call.ts'
+export { ClientError, type ClientOptions } from './http.ts'
+export type { JobInput } from './jobs.ts'
+export { SignatureError, sign, verify } from './signature.ts'
+
+export type EventType = Event['type']
+
+export interface Page<Item> {
+  items: Item[]
+  next_cursor: string | null
+}
+
+/** Of another workspace, for an admin of the default one; the token's own unless given. */
+export interface OfWorkspace {
+  workspace_id?: string | undefined
+}
+
+/** Throws with the code `not_tried` where no attempt was made within 20 seconds. */
+function tester(call: Call, name: 'testWebhook' | 'testSubscription') {
+  const test = call(name, 'once')
+  return async (id: string) => {
+    const answer = await test(id)
+    if ('number' in answer) return answer
+    const message = `It was not tried within 20 seconds: see delivery ${answer.delivery_id}.`
+    throw new ClientError(message, 202, 'not_tried', null)
+  }
+}
+
+function administration(call: Call) {
+  return {
+    tokens: { list: call('listTokens'), create: call('createToken'), delete: call('deleteToken') },
+    users: {
+      list: call('listUsers'),
+      create: call('createUser'),
+      delete: call('deleteUser'),
+      /** One step: ask again with `next_cursor` until it is null. */
+      eraseJobs: call('eraseUserJobs'),
+    },
+    workspaces: {
+      list: call('listWorkspaces'),
+      create: call('createWorkspace'),
+      change: call('changeWorkspace'),
+      delete: call('deleteWorkspace'),
+    },
+    connections: {
+      list: call('listConnections'),
+      create: call('createConnection'),
+      change: call('changeConnection'),
+      delete: call('deleteConnection'),
+      test: call('testConnection'),
+    },
+    logout: call('logout'),
+    me: call('whoAmI'),
+    /** Who did what, newest first. */
+    audit: call('listAudit'),
+    nodes: call('listNodes'),
+    queue: call('readQueue'),
+    settings: call('listSettings'),
+  }
+}
+
+function notifications(call: Call) {
+  return {
+    webhooks: {
+      create: call('createWebhook'),
+      list: call('listWebhooks'),
+      get: call('getWebhook'),
+      update: call('changeWebhook'),
+      delete: call('deleteWebhook'),
+      test: tester(call, 'testWebhook'),
+      rotateSecret: call('rotateSecret'),
+      deliveries: call('listDeliveries'),
+      delivery: call('getDelivery'),
+      redeliver: call('redeliver'),
+      recover: call('recoverDeliveries'),
+      recovery: call('getRecovery'),
+      cancelPending: call('cancelPending', 'harmless'),
+      stats: call('getWebhookStats'),
+    },
+    /** One delivery is read, and sent again, by `webhooks.delivery` and `webhooks.redeliver`. */
+    subscriptions: {
+      create: call('createSubscription'),
+      list: call('listSubscriptions'),
+      get: call('getSubscription'),
+      update: call('changeSubscription'),
+      delete: call('deleteSubscription'),
+      test: tester(call, 'testSubscription'),
+      deliveries: call('listSubscriptionDeliveries'),
+      recover: call('recoverSubscription'),
+      recovery: call('getSubscriptionRecovery'),
+      cancelPending: call('cancelSubscriptionPending', 'harmless'),
+      stats: call('getSubscriptionStats'),
+    },
+  }
+}
 
 export function createClient(options: ClientOptions) {
-  const send = createCaller(options)
-  const json = jsonCaller(send)
+  const send = createSender(options)
+  const call = createCall(send)
   return {
     url: options.url,
-    templates: templateCalls(send, json),
-    jobs: jobCalls(send, json),
-    links: linkCalls(send, json),
-    schedules: scheduleCalls(send, json),
-    webhooks: webhookCalls(send, json),
-    files: fileCalls(send, json),
-    subscriptions: subscriptionCalls(send, json),
-    events: eventCalls(json),
-    connections: connectionCalls(send, json),
-    ...adminCalls(send, json),
+    templates: {
+      list: call('listTemplates'),
+      get: call('getTemplate'),
+      put: call('putTemplate'),
+      delete: call('deleteTemplate'),
+      check: call('checkTemplate', 'harmless'),
+      preview: call('previewTemplate', 'once'),
+      choices: call('listChoices'),
+    },
+    jobs: jobCalls(send, call),
+    links: { create: call('createLink'), list: call('listLinks'), delete: call('deleteLink') },
+    schedules: {
+      create: call('createSchedule'),
+      list: call('listSchedules'),
+      /** The next five due times of a line; nothing is kept. */
+      preview: call('previewSchedule'),
+      get: call('getSchedule'),
+      /** Also pauses and resumes. */
+      update: call('changeSchedule'),
+      delete: call('deleteSchedule'),
+      runNow: call('runScheduleNow'),
+    },
+    files: fileCalls(send, call),
+    /** `order: 'oldest'` goes forward; its `next_cursor` is never null: ask again with it later, none is skipped. */
+    events: { list: call('listEvents'), types: call('listEventTypes') },
+    ...notifications(call),
+    ...administration(call),
   }
 }
 

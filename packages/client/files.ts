@@ -1,9 +1,7 @@
 /** Uploads: what templates name as `uploads/PATH`. */
-import type { StoredFile } from '@assay/model/file'
-import { type Json, type Page, type PageInput, type Send, segment } from './http.ts'
-
-/** An upload with the columns that an analysis finds in it. */
-export type NewFile = StoredFile & { sha256: string; columns: { name: string; type: string }[] }
+import type { NewFile } from './api.generated.ts'
+import type { Call } from './call.ts'
+import { type Send, segment } from './http.ts'
 
 /** `ifMatch`: only where the file that is there has this ETag; `ifNew`: only where none is there. */
 export interface PutOptions {
@@ -18,23 +16,22 @@ export interface ReadOptions {
   signal?: AbortSignal
 }
 
-export function fileCalls(send: Send, json: Json) {
+export function fileCalls(send: Send, call: Call) {
   const at = (path: string) => `/files/${path.split('/').map(segment).join('/')}`
   return {
-    list: (query: PageInput & { prefix?: string } = {}) =>
-      json<Page<StoredFile>>('GET', '/files', { query: { ...query } }),
+    list: call('listFiles'),
     /** A blob (`fs.openAsBlob`, an `<input type="file">`) is sent as it is read, never whole in memory. */
-    put: (path: string, content: Blob | Uint8Array<ArrayBuffer> | string, options: PutOptions = {}) =>
-      json<NewFile>('PUT', at(path), {
-        bytes: typeof content === 'string' ? new TextEncoder().encode(content) : content,
-        headers: { 'if-match': options.ifMatch, 'if-none-match': options.ifNew ? '*' : undefined },
-        signal: options.signal,
-      }),
+    put: async (path: string, body: Blob | Uint8Array<ArrayBuffer> | string, options: PutOptions = {}) => {
+      const { ifMatch, ifNew, signal } = options
+      // A content type would be one of text, or of the blob: the service goes by the name.
+      const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
+      const headers = { 'if-match': ifMatch, 'if-none-match': ifNew ? '*' : undefined }
+      return (await (await send('PUT', at(path), { body: bytes, headers, signal })).json()) as NewFile
+    },
     /** The answer with the bytes as its body, to be read as a stream or whole. */
-    read: (path: string, { range, signal }: ReadOptions = {}): Promise<Response> =>
+    read: async (path: string, { range, signal }: ReadOptions = {}): Promise<Response> =>
       send('GET', at(path), {
-        accept: '*/*',
-        headers: { range: range && `bytes=${range[0]}-${range[1]}` },
+        headers: { accept: '*/*', range: range && `bytes=${range[0]}-${range[1]}` },
         signal,
       }),
     delete: async (path: string, { ifMatch }: { ifMatch?: string } = {}): Promise<void> => {

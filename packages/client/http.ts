@@ -1,30 +1,16 @@
-/**
- * How the client speaks: one request with its token and keys, repeated where it may be, its refusal as a `ClientError`;
- * and the shapes that all its nouns share.
- */
-import type { FieldError } from '@assay/model/errors'
-
-/** What the service answers where it refuses (RFC 9457). */
-export interface Problem {
-  type: string
-  title: string
-  status: number
-  detail: string
-  /** One of docs/errors.md. */
-  code: string
-  request_id: string
-  errors?: FieldError[]
-}
+/** One request with its token and keys, repeated where it may be; a refusal is thrown as a `ClientError`. */
+import type { Problem } from './api.generated.ts'
 
 /** A refusal (`problem` is set), or no usable answer at all (`status` 0 and `code` "unreachable"). */
 export class ClientError extends Error {
+  override readonly name = 'ClientError'
   readonly status: number
+  /** One of docs/errors.md. */
   readonly code: string
   readonly problem: Problem | null
 
   constructor(message: string, status: number, code: string, problem: Problem | null, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause })
-    this.name = 'ClientError'
     this.status = status
     this.code = code
     this.problem = problem
@@ -40,48 +26,20 @@ export interface ClientOptions {
   retries?: number
 }
 
-export interface Page<Item> {
-  items: Item[]
-  next_cursor: string | null
-}
-
-export interface PageInput {
-  limit?: number
-  cursor?: string
-}
-
-/** Of another workspace, for an admin of the default one; the token's own unless given. */
-export interface OfWorkspace {
-  workspace_id?: string
-}
-
-/** What a creation may be given: the same key never makes a second one. A random key unless given. */
-export interface CreateOptions {
-  idempotencyKey?: string
-}
-
-type Query = Record<string, string | number | boolean | undefined>
-
-export interface Call {
-  query?: Query
-  json?: unknown
-  /** A body that is no JSON. */
-  text?: { body: string; type: string }
-  /** Bytes as they are; a blob may stand for a file, which is read as it is sent. */
-  bytes?: Blob | Uint8Array<ArrayBuffer>
+export interface RequestOptions {
+  query?: object
+  body?: string | Blob | Uint8Array<ArrayBuffer> | undefined
   headers?: Record<string, string | undefined>
-  accept?: string
-  idempotencyKey?: string
-  /** A POST that does no more the second time. */
+  /** A POST that does no more the second time, or bears an idempotency key. */
   repeatable?: boolean
   signal?: AbortSignal | undefined
 }
 
 const RETRIES = 5
-export const FIRST_WAIT_MS = 200
+const FIRST_WAIT_MS = 200
 const LONGEST_WAIT_MS = 10_000
 
-export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+export function pause(signal?: AbortSignal, ms = FIRST_WAIT_MS): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason as Error)
     const timer = setTimeout(resolve, ms)
@@ -111,34 +69,23 @@ async function errorOf(response: Response): Promise<ClientError> {
   }
 }
 
-export function createCaller({ url, token, retries = RETRIES, fetch = globalThis.fetch }: ClientOptions) {
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error ? (error.cause ?? error) : error
+  return (cause as { code?: string }).code ?? (cause instanceof Error ? cause.message : String(cause))
+}
+
+export function createSender({ url, token, retries = RETRIES, fetch = globalThis.fetch }: ClientOptions) {
   const base = `${url.replace(/\/+$/, '')}/v1alpha`
 
-  function requestOf(method: string, path: string, call: Call): [URL, RequestInit] {
+  return async function send(method: string, path: string, request: RequestOptions = {}): Promise<Response> {
+    const { query = {}, body, signal, repeatable = method !== 'POST' } = request
     const address = new URL(base + path)
-    for (const [name, value] of Object.entries(call.query ?? {})) {
+    for (const [name, value] of Object.entries(query))
       if (value !== undefined) address.searchParams.set(name, String(value))
-    }
-    const headers: Record<string, string> = {
-      authorization: `Bearer ${token}`,
-      accept: call.accept ?? 'application/json',
-    }
-    if (call.json !== undefined) headers['content-type'] = 'application/json'
-    if (call.text) headers['content-type'] = call.text.type
-    if (call.idempotencyKey) headers['idempotency-key'] = call.idempotencyKey
-    for (const [name, value] of Object.entries(call.headers ?? {}))
-      if (value !== undefined) headers[name] = value
-    const init: RequestInit = { method, headers }
-    if (call.bytes) init.body = call.bytes
-    if (call.json !== undefined) init.body = JSON.stringify(call.json)
-    if (call.text) init.body = call.text.body
-    if (call.signal) init.signal = call.signal
-    return [address, init]
-  }
-
-  return async function send(method: string, path: string, call: Call = {}): Promise<Response> {
-    const [address, init] = requestOf(method, path, call)
-    const repeatable = method !== 'POST' || call.idempotencyKey !== undefined || call.repeatable === true
+    const headers = new Headers({ authorization: `Bearer ${token}`, accept: 'application/json' })
+    for (const [name, value] of Object.entries(request.headers ?? {}))
+      if (value !== undefined) headers.set(name, value)
+    const init = { method, headers, ...(body === undefined ? {} : { body }), ...(signal ? { signal } : {}) }
     for (let retry = 0; ; retry += 1) {
       let response: Response | undefined
       try {
@@ -148,41 +95,22 @@ export function createCaller({ url, token, retries = RETRIES, fetch = globalThis
         if (!again || !repeatable || retry >= retries) throw await errorOf(response)
         await response.body?.cancel()
       } catch (error) {
-        if (error instanceof ClientError) throw error
-        if (call.signal?.aborted) throw error
+        if (error instanceof ClientError || signal?.aborted) throw error
         if (!repeatable || retry >= retries) {
           const message = `${address.origin} cannot be reached (${reasonOf(error)}).`
           throw new ClientError(message, 0, 'unreachable', null, error)
         }
       }
-      await pause(waitBefore(retry, response), call.signal)
+      await pause(signal, waitBefore(retry, response))
     }
   }
 }
 
-function reasonOf(error: unknown): string {
-  const cause = error instanceof Error ? (error.cause ?? error) : error
-  return (cause as { code?: string }).code ?? (cause instanceof Error ? cause.message : String(cause))
-}
-
-export type Send = ReturnType<typeof createCaller>
-
-export function jsonCaller(send: Send) {
-  return async function json<T>(method: string, path: string, call: Call = {}): Promise<T> {
-    const response = await send(method, path, call)
-    return (await response.json()) as T
-  }
-}
-
-export type Json = ReturnType<typeof jsonCaller>
+export type Send = ReturnType<typeof createSender>
 
 /** One name in a path. An empty one, "." and ".." would lead to another operation. */
 export function segment(name: string): string {
   if (/^\.{0,2}$/.test(name))
     throw new ClientError(`${JSON.stringify(name)} is no name of anything.`, 0, 'invalid', null)
   return encodeURIComponent(name)
-}
-
-export function createKey(options: CreateOptions | undefined): string {
-  return options?.idempotencyKey ?? globalThis.crypto.randomUUID()
 }

@@ -7,7 +7,6 @@ import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
-import { withoutNode } from './without-node.ts'
 
 const root = import.meta.dirname
 const dist = path.join(root, 'dist')
@@ -22,7 +21,7 @@ async function bundle(outDir: string): Promise<void> {
     root,
     configFile: false,
     logLevel: 'warn',
-    plugins: [react(), withoutNode],
+    plugins: [react()],
     build: {
       outDir,
       emptyOutDir: true,

@@ -8,7 +8,7 @@ import path from 'node:path'
 import { after, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
-import { createClient } from '@assay/client/client'
+import { createClient } from '@assay/client'
 import { type App, startApp } from './app.ts'
 import { ConfigError, resolveConfig, type SettingName } from './config/config.ts'
 

@@ -3,7 +3,7 @@
  * create with a key and without, run, wait, look, list, cancel and delete, and remember every answer with its span.
  */
 import { createHash } from 'node:crypto'
-import { type Client, ClientError, createClient } from '@assay/client/client'
+import { type Client, ClientError, createClient } from '@assay/client'
 import { isFinal, type JobView } from '@assay/model/job'
 import { answeredCancel, type Entry, seenJob } from '../../test/history.ts'
 import { PRESENCE } from './receivers.ts'

@@ -1,6 +1,6 @@
 /** After the last fault: everything ends by itself, and then all that the service remembers is read. */
 import { readFileSync } from 'node:fs'
-import { type Client, ClientError } from '@assay/client/client'
+import { type Client, ClientError } from '@assay/client'
 import { ENDING_EVENTS } from '@assay/model/event'
 import type { Entry, SeenMove } from '../../test/history.ts'
 import type { ChaosNode } from './cluster.ts'

@@ -1,5 +1,5 @@
 /** Four receivers as there are: good, slow, failing now and then, and one that vanishes from the network and comes back. */
-import type { Client } from '@assay/client/client'
+import type { Client } from '@assay/client'
 import { ENDING_EVENTS } from '@assay/model/event'
 import { verify } from '@assay/model/signature'
 import type { Entry, Subscription } from '../../test/history.ts'

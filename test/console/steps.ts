@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { createClient } from '@assay/client/client'
+import { createClient } from '@assay/client'
 import type { Browser, Page } from 'playwright-core'
 import { openPage, signIn, type Watched } from './browser.ts'
 

@@ -1,6 +1,6 @@
 /** assay token, user, workspace: who may do what. */
 import path from 'node:path'
-import type { Client, OfWorkspace } from '@assay/client/client'
+import type { Client, OfWorkspace } from '@assay/client'
 import { SCOPES, type Scope, type WorkspacePatch } from '@assay/model/token'
 import { parseDuration, parseSize } from '@assay/service/config/config'
 import { type Call, type Command, JSON_OPTION, type Option } from '../command.ts'

@@ -1,5 +1,5 @@
 /** assay connection: where queries of templates read. Secrets come from standard input, a variable or a file. */
-import type { Client, OfWorkspace } from '@assay/client/client'
+import type { Client, OfWorkspace } from '@assay/client'
 import {
   CONNECTION_KINDS,
   type ConnectionKind,

@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { type Client, createClient } from '@assay/client/client'
+import { type Client, createClient } from '@assay/client'
 import { resolveConfig } from '@assay/service/config/config'
 import { newToken } from '@assay/service/runtime/secrets'
 import type { Command } from '../command.ts'

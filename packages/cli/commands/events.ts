@@ -1,5 +1,5 @@
 /** assay events: what happened in the workspace, for who cannot receive webhooks. */
-import type { Client } from '@assay/client/client'
+import type { Client } from '@assay/client'
 import { EVENT_TYPES, type Event, type EventType } from '@assay/model/event'
 import { type Command, JSON_OPTION, numberOption } from '../command.ts'
 import { withClient } from '../connect.ts'

@@ -1,5 +1,5 @@
 /** assay jobs ...: the reference workflow from the shell. */
-import type { Client } from '@assay/client/client'
+import type { Client } from '@assay/client'
 import { CHART_FORMS, type ChartForm } from '@assay/model/insight'
 import { JOB_STATUSES, type JobStatus, type JobView } from '@assay/model/job'
 import { type Call, type Command, JSON_OPTION, numberOption, type Option, pairsOption } from '../command.ts'

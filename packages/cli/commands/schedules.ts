@@ -1,5 +1,5 @@
 /** assay schedules ...: templates run by cron lines. */
-import type { Client, ScheduleInput } from '@assay/client/client'
+import type { Client, ScheduleInput } from '@assay/client'
 import { MISSED, OVERLAPS, type ScheduleView } from '@assay/model/schedule'
 import { type Call, type Command, JSON_OPTION, numberOption, type Option, pairsOption } from '../command.ts'
 import { withClient } from '../connect.ts'

@@ -1,5 +1,5 @@
 /** assay status: the nodes and their leases, what waits and how long it has, what is in trouble. */
-import type { NodeView, QueueView } from '@assay/client/client'
+import type { NodeView, QueueView } from '@assay/client'
 import { JOB_STATUSES, type JobStatus } from '@assay/model/job'
 import { type Command, JSON_OPTION } from '../command.ts'
 import { withClient } from '../connect.ts'

@@ -1,5 +1,5 @@
 /** assay webhooks ...: what an operator does to one that is there. */
-import type { Client } from '@assay/client/client'
+import type { Client } from '@assay/client'
 import { type Call, type Command, JSON_OPTION, numberOption } from '../command.ts'
 import { withClient } from '../connect.ts'
 import { EXIT } from '../exit.ts'
@@ -65,7 +65,7 @@ const STATS: Command = {
   },
   run: (call) =>
     withClient(call, async (client) => {
-      const stats = await client.webhooks.stats(call.operands[0]!, call.text('since'))
+      const stats = await client.webhooks.stats(call.operands[0]!, { since: call.text('since') })
       if (call.on('json')) printJson(stats)
       else {
         const { sent, failed, p50_ms, p95_ms, p99_ms } = stats

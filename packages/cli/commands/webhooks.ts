@@ -1,5 +1,5 @@
 /** assay webhooks ...: register, look, repair. `listen` and `trigger` are in listen.ts. */
-import type { Client } from '@assay/client/client'
+import type { Client } from '@assay/client'
 import { systemClock } from '@assay/model/clock'
 import { EVENT_TYPES, type EventType } from '@assay/model/event'
 import type { HeaderInput, WebhookView } from '@assay/model/webhook'
@@ -153,8 +153,8 @@ const RECOVER: Command = {
       })
       if (call.on('json')) printJson(recovery)
       else out(`${recovery.count}\n`)
+      if (!('recovery_id' in recovery)) return EXIT.ok
       const { recovery_id } = recovery
-      if (recovery_id === undefined) return EXIT.ok
       if (call.on('wait')) await untilRecovered(client, call.operands[0]!, recovery_id, call.signal)
       else if (!call.on('json')) say(`Deliveries are on their way (recovery ${recovery_id}).`)
       return EXIT.ok

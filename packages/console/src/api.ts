@@ -3,7 +3,7 @@
  * itself repeats what may be repeated, so the cache does not.
  */
 
-import { type Client, ClientError, createClient } from '@assay/client/client'
+import { type Client, ClientError, createClient } from '@assay/client'
 import type { Scope } from '@assay/model/token'
 import { MutationCache, QueryCache, QueryClient, useQuery } from '@tanstack/react-query'
 import { endSession, isMadeByLogin, token } from './session.ts'

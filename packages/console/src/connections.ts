@@ -1,5 +1,5 @@
 /** Converts connections between the form, where every value is text, and the service, where each option has its type. */
-import type { ConnectionChange, ConnectionInput } from '@assay/client/client'
+import type { ConnectionChange, ConnectionInput } from '@assay/client'
 import type { ConnectionView } from '@assay/model/connection'
 import {
   type ConnectionKind,

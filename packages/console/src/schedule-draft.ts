@@ -1,5 +1,5 @@
 /** Converts a schedule between its form, where every value is text, and the service. Pure but for the reader's time zone. */
-import type { ScheduleInput } from '@assay/client/client'
+import type { ScheduleInput } from '@assay/client'
 import type { ScheduleView } from '@assay/model/schedule'
 import type { VariableView } from '@assay/model/template'
 import { type MetadataRow, metadataOf, metadataRows } from './metadata.ts'

@@ -2,7 +2,7 @@
  * Uploads a file with progress. This one request uses XMLHttpRequest, because `fetch` reports no progress of a request
  * body. A file of the same name is replaced only on request.
  */
-import { ClientError, type NewFile, type Problem } from '@assay/client/client'
+import { ClientError, type NewFile, type Problem } from '@assay/client'
 import { api } from './api.ts'
 import { token } from './session.ts'
 

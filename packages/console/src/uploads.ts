@@ -2,7 +2,7 @@
  * Uploads one file after another: parallel uploads would each be slower, and the first finished file is useful at once.
  * They do not belong to a page, so they continue while other pages are shown.
  */
-import type { NewFile } from '@assay/client/client'
+import type { NewFile } from '@assay/client'
 import { onError, queryClient } from './api.ts'
 import { uploadFile, uploadPath } from './upload.ts'
 

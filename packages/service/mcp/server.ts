@@ -4,7 +4,7 @@
  * is loaded when the first agent comes: most services never see one.
  */
 
-import { type Client, ClientError } from '@assay/client/client'
+import { type Client, ClientError } from '@assay/client'
 import type { McpServerFactory } from '@modelcontextprotocol/server'
 import { VERSION } from '../runtime/version.ts'
 import { callTool, listTools } from './tools.ts'

@@ -4,7 +4,7 @@
  * interface with the caller's token: scopes, limits and records are those of every other client.
  */
 
-import { type Client, ClientError } from '@assay/client/client'
+import { type Client, ClientError } from '@assay/client'
 import { JOB_ERRORS } from '@assay/model/errors'
 import type { JobView } from '@assay/model/job'
 import type { TemplateView } from '@assay/model/template'

@@ -89,7 +89,8 @@ function Faults(props: {
 function usePreview() {
   return useMutation({
     mutationFn: async ({ source, values }: { source: string; values: Record<string, unknown> }) => {
-      const found = (await api().templates.preview(source, values, 'link')) as unknown as Insight
+      const asked = api().templates.preview({ source, template_vars: values }, { charts: 'link' })
+      const found = (await asked) as unknown as Insight
       return { ...found, insight_id: 'preview', assignment_id: '' }
     },
   })

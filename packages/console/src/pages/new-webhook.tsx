@@ -1,6 +1,6 @@
 /** Registers a webhook, shows its secret once, and sends it a test. */
 
-import type { NewWebhook, WebhookInput } from '@assay/client/client'
+import type { NewWebhook, WebhookInput } from '@assay/client'
 import type { EventType } from '@assay/model/event'
 import type { SignatureVersion } from '@assay/model/webhook'
 import { useMutation, useQueryClient } from '@tanstack/react-query'

@@ -1,6 +1,6 @@
 /** Creates many jobs of one template in one call, from rows that are pasted or read from a file and checked first. */
 
-import type { BatchInput, BatchView } from '@assay/client/client'
+import type { BatchInput, BatchView } from '@assay/client'
 import type { TemplateView } from '@assay/model/template'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'

@@ -1,6 +1,6 @@
 /** Tests a connection from an analysis process and shows the server's answer. */
 
-import type { ConnectionTest as Found } from '@assay/client/client'
+import type { ConnectionTest as Found } from '@assay/client'
 import { useMutation } from '@tanstack/react-query'
 import { api } from '../api.ts'
 import { duration } from '../durations.ts'

@@ -1,6 +1,6 @@
 /** An error: what went wrong, the remedy, and the request id for an operator. */
 
-import { ClientError } from '@assay/client/client'
+import { ClientError } from '@assay/client'
 import { type ErrorComponentProps, Link } from '@tanstack/react-router'
 
 export function Fault({ error, onRetry }: { error: unknown; onRetry?: () => void }) {

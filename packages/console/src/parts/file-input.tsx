@@ -1,6 +1,6 @@
 /** The file of a variable: chosen from the readable files, or uploaded here. */
 
-import type { NewFile } from '@assay/client/client'
+import type { NewFile } from '@assay/client'
 import { useEffect, useRef, useState, useSyncExternalStore } from 'react'
 import { useMay } from '../api.ts'
 import { createUploads } from '../uploads.ts'

@@ -1,6 +1,6 @@
 /** A list in pages, with a button for more. */
 
-import type { Page } from '@assay/client/client'
+import type { Page } from '@assay/client'
 import { type QueryKey, useInfiniteQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { Fault } from './fault.tsx'

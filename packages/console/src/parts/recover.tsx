@@ -25,7 +25,7 @@ function useRecovery(receiver: Receiver) {
     mutationFn: (input: { since: string; include_unsent: boolean }) => callsOf(receiver).recover(id, input),
     onSuccess: () => cache.invalidateQueries({ queryKey: ['deliveries', id] }),
   })
-  const recovery_id = start.data?.recovery_id
+  const recovery_id = start.data && 'recovery_id' in start.data ? start.data.recovery_id : undefined
   const progress = useQuery({
     queryKey: ['recovery', recovery_id],
     queryFn: () => callsOf(receiver).recovery(id, recovery_id!),

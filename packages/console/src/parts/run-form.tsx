@@ -1,6 +1,6 @@
 /** The form that runs a template: its variables and the options of a job. A refusal is shown beside its field. */
 
-import type { JobInput } from '@assay/client/client'
+import type { JobInput } from '@assay/client'
 import type { JobView } from '@assay/model/job'
 import type { TemplateView } from '@assay/model/template'
 import { useMutation, useQueryClient } from '@tanstack/react-query'

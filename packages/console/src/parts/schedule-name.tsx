@@ -1,6 +1,6 @@
 /** A link with a schedule's name; the id of a deleted schedule. */
 
-import { ClientError } from '@assay/client/client'
+import { ClientError } from '@assay/client'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { api } from '../api.ts'

@@ -1,6 +1,6 @@
 /** A schedule in words: its rhythm and its last run. */
 
-import { ClientError } from '@assay/client/client'
+import { ClientError } from '@assay/client'
 import type { ScheduleView } from '@assay/model/schedule'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'

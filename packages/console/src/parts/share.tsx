@@ -1,6 +1,6 @@
 /** The links of an insight for readers without a token: create, copy once, count of openings, revoke. */
 
-import type { NewLink } from '@assay/client/client'
+import type { NewLink } from '@assay/client'
 import type { Link } from '@assay/model/link'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'

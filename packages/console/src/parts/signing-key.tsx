@@ -1,5 +1,5 @@
 /** The key that receivers verify with: the secret, shown once, or the public key. */
-import type { NewWebhook } from '@assay/client/client'
+import type { NewWebhook } from '@assay/client'
 import { Secret } from './show.tsx'
 
 export function SigningKey({ webhook, which = '' }: { webhook: NewWebhook; which?: string }) {

@@ -2,7 +2,7 @@
  * The form of a subscription, for a new one and for a change. The address of a chat is a secret: it is kept neither in the
  * tab's storage nor shown again, and a change without it leaves it as it is.
  */
-import type { SubscriptionInput } from '@assay/client/client'
+import type { SubscriptionInput } from '@assay/client'
 import type { EventType } from '@assay/model/event'
 import type { SubscriptionKind, SubscriptionView } from '@assay/model/subscription'
 import { duration } from '../durations.ts'

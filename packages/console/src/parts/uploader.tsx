@@ -1,6 +1,6 @@
 /** Uploads: files that are dropped or chosen, sent one after another, each with its progress and faults. */
 
-import { ClientError, type NewFile } from '@assay/client/client'
+import { ClientError, type NewFile } from '@assay/client'
 import { type DragEvent, useId, useState, useSyncExternalStore } from 'react'
 import { size } from '../durations.ts'
 import { isGoing, type Upload, type Uploads } from '../uploads.ts'

@@ -45,7 +45,7 @@ function useChoices(template_id: string | null, { name, type, enum: listed }: Va
   const { data } = useQuery({
     queryKey: ['choices', template_id, name],
     queryFn: async () => {
-      if (template_id !== null) return api().templates.choices(template_id, name)
+      if (template_id !== null) return api().templates.choices(template_id, { variable: name })
       return { choices: (await api().files.list({ limit: MOST_FILES })).items.map(({ file }) => file) }
     },
     enabled: asked,

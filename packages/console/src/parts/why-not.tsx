@@ -1,6 +1,6 @@
 /** Explains for one job why this webhook or subscription has no delivery, or shows the state of its delivery. */
 
-import type { FullDelivery } from '@assay/client/client'
+import type { FullDelivery } from '@assay/client'
 import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { api } from '../api.ts'

@@ -7,7 +7,7 @@ import path from 'node:path'
 import { json } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { createClient } from '@assay/client/client'
+import { createClient } from '@assay/client'
 import { DEFAULT_WORKSPACE } from '@assay/model/token'
 import { type Harness, openHarness } from '../harness.ts'
 
@@ -318,15 +318,15 @@ test('a file that was put is a choice for file variables, and read by the templa
   ].join('\n')
   await client.templates.put('totals', source)
   for (const name of ['2024/a.csv', '2024/b.csv']) await client.files.put(name, TABLE)
-  const { choices } = await client.templates.choices('totals', 'f')
+  const { choices } = await client.templates.choices('totals', { variable: 'f' })
   assert.ok(choices.includes('uploads/2024/a.csv'))
-  const one = await client.templates.preview(source, { f: 'uploads/2024/a.csv' })
+  const one = await client.templates.preview({ source, template_vars: { f: 'uploads/2024/a.csv' } })
   assert.match(one.markdown, /Sum 8 of 2/)
-  const all = await client.templates.preview(source, { f: 'uploads/2024/*.csv' })
+  const all = await client.templates.preview({ source, template_vars: { f: 'uploads/2024/*.csv' } })
   assert.match(all.markdown, /Sum 16 of 4/)
   assert.match(all.markdown, /uploads\/2024\/b\.csv/, 'the lineage names it as the template does')
   await assert.rejects(
-    client.templates.preview(source, { f: 'uploads/none.csv' }),
+    client.templates.preview({ source, template_vars: { f: 'uploads/none.csv' } }),
     /There is no upload "uploads\/none\.csv"/,
   )
   assert.equal((await client.files.list({ prefix: '2024/' })).items.length, 2)

@@ -3,7 +3,7 @@
  * asked of this same server with the agent's own token, without a socket.
  */
 import { Readable } from 'node:stream'
-import { type Client, createClient } from '@assay/client/client'
+import { type Client, createClient } from '@assay/client'
 import type { McpHttpHandler } from '@modelcontextprotocol/server'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'

@@ -1,0 +1,64 @@
+/** Functions for the operations of the HTTP interface, typed by api.generated.ts. */
+import { OPERATIONS, type Operations } from './api.generated.ts'
+import { type Send, segment } from './http.ts'
+
+type Name = keyof Operations
+
+/** What every call takes beside its query. */
+export interface CallOptions {
+  /** Of a creation: the same key never makes a second one. A random key unless given. */
+  idempotencyKey?: string | undefined
+  signal?: AbortSignal | undefined
+}
+
+type BodyArgument<Body> = [Body] extends [undefined]
+  ? []
+  : Record<never, never> extends Body
+    ? [body?: Body]
+    : [body: Body]
+type OptionsArgument<Query> =
+  Record<never, never> extends Query ? [options?: Query & CallOptions] : [options: Query & CallOptions]
+
+/** The names in the path, the body if there is one, the query and the options of the call. */
+export type Arguments<N extends Name> = [
+  ...Operations[N]['path'],
+  ...BodyArgument<Operations[N]['body']>,
+  ...OptionsArgument<Operations[N]['query']>,
+]
+
+/**
+ * Whether a POST is repeated after 429, 503 and a broken connection. `keyed`: yes, under an idempotency key. `harmless`:
+ * yes, it does no more the second time. `once`: no.
+ */
+type Repeat = 'keyed' | 'harmless' | 'once'
+
+interface Row {
+  method: string
+  path: string
+  body?: string
+  keyed?: boolean
+}
+
+export function createCall(send: Send) {
+  return function call<N extends Name>(name: N, repeat?: Repeat) {
+    const { method, path, body: type, keyed = false }: Row = OPERATIONS[name]
+    const how = repeat ?? (keyed ? 'keyed' : undefined)
+    return async (...given: Arguments<N>): Promise<Operations[N]['result']> => {
+      const rest: unknown[] = [...given]
+      const address = path.replaceAll(/\{\w+\}/g, () => segment(String(rest.shift())))
+      const body = type === undefined ? undefined : (rest.shift() ?? {})
+      const { idempotencyKey, signal, ...query } = (rest.shift() ?? {}) as CallOptions
+      const key = how === 'keyed' ? (idempotencyKey ?? globalThis.crypto.randomUUID()) : undefined
+      const response = await send(method, address, {
+        query,
+        signal,
+        body: typeof body === 'string' || body === undefined ? body : JSON.stringify(body),
+        headers: { 'content-type': type, 'idempotency-key': key },
+        ...(how === undefined ? {} : { repeatable: how !== 'once' }),
+      })
+      return (response.status === 204 ? undefined : await response.json()) as Operations[N]['result']
+    }
+  }
+}
+
+export type Call = ReturnType<typeof createCall>
