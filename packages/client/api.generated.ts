@@ -239,8 +239,8 @@ export type CheckTemplateResponse = {
     default: unknown
     description: string | null
     enum: unknown[] | null
-    min: unknown | null
-    max: unknown | null
+    min: unknown
+    max: unknown
     pattern: string | null
   })[]
 }
@@ -925,8 +925,8 @@ export type Template = {
     default: unknown
     description: string | null
     enum: unknown[] | null
-    min: unknown | null
-    max: unknown | null
+    min: unknown
+    max: unknown
     pattern: string | null
   })[]
   tags: string[]
@@ -947,8 +947,8 @@ export type TemplateWithSource = {
     default: unknown
     description: string | null
     enum: unknown[] | null
-    min: unknown | null
-    max: unknown | null
+    min: unknown
+    max: unknown
     pattern: string | null
   })[]
   tags: string[]

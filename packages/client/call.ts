@@ -13,11 +13,11 @@ export interface CallOptions {
 
 type BodyArgument<Body> = [Body] extends [undefined]
   ? []
-  : Record<never, never> extends Body
+  : Partial<Body> extends Body
     ? [body?: Body]
     : [body: Body]
 type OptionsArgument<Query> =
-  Record<never, never> extends Query ? [options?: Query & CallOptions] : [options: Query & CallOptions]
+  Partial<Query> extends Query ? [options?: Query & CallOptions] : [options: Query & CallOptions]
 
 /** The names in the path, the body if there is one, the query and the options of the call. */
 export type Arguments<N extends Name> = [

@@ -45,7 +45,8 @@ const KEY = '#/components/parameters/IdempotencyKey'
 
 const literal = (value: unknown): string =>
   typeof value === 'string' ? `'${value.replaceAll("'", "\\'")}'` : JSON.stringify(value)
-const union = (types: string[]): string => [...new Set(types)].join(' | ')
+const union = (types: string[]): string =>
+  types.includes('unknown') ? 'unknown' : [...new Set(types)].join(' | ')
 const comment = (text: string | undefined, indent: string): string =>
   text ? `${indent}/** ${text.replaceAll('*/', '* /').replaceAll('\n', ' ')} */\n` : ''
 
@@ -86,7 +87,8 @@ function objectOf({ properties = {}, required = [] }: Schema, given: boolean, in
   const inner = `${indent}  `
   const lines = Object.entries(properties).map(([name, schema]) => {
     const optional = !required.includes(name)
-    const type = typeOf(schema, given, inner) + (optional && given ? ' | undefined' : '')
+    const own = typeOf(schema, given, inner)
+    const type = optional && given && own !== 'unknown' ? `${own} | undefined` : own
     return `${comment(schema.description, inner)}${inner}${name}${optional ? '?' : ''}: ${type}\n`
   })
   return lines.length === 0 ? '{}' : `{\n${lines.join('')}${indent}}`
