@@ -1,6 +1,6 @@
 /**
- * Everything of an SQLite database into an empty PostgreSQL one, in one transaction: all of it or nothing. Both keep
- * tables of the same names and columns; what PostgreSQL has besides is said in `FILLED`. The database is held against
+ * Everything of an SQLite database into an empty PostgreSQL one, in one transaction: all of it or nothing. The tables
+ * and their columns are the described ones; what PostgreSQL has besides is said in `FILLED`. The database is held against
  * other processes meanwhile, and what a killed service had under way is put back first.
  */
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
@@ -11,6 +11,8 @@ import { NO_CAPS } from './caps.ts'
 import { openStore } from './open.ts'
 import { clientConfig } from './postgres/connection.ts'
 import { openSqlite } from './sqlite/sqlite.ts'
+import { TABLES } from './tables/all.ts'
+import { POSTGRES_TYPES } from './tables/table.ts'
 
 export interface MoveOptions {
   /** The SQLite database. */
@@ -23,10 +25,11 @@ export interface MoveOptions {
   onTable(table: string, rows: number): void
 }
 
-/** Not moved: which migrations ran, nodes that are gone, and counts that PostgreSQL's triggers make anew. */
-const LEFT = new Set(['migrations', 'nodes', 'job_counts'])
+/** Not moved: nodes that are gone, and counts that PostgreSQL's triggers make anew. */
+const LEFT: readonly string[] = ['nodes', 'job_counts']
+const MOVED = TABLES.filter(({ name }) => !LEFT.includes(name))
 
-/** Columns that only PostgreSQL has, by what they hold in SQLite's words. */
+/** Columns that only PostgreSQL has, by what they hold in SQLite's words. The others it fills by itself. */
 const FILLED: Record<string, Record<string, string>> = {
   deliveries: { event_at: '(SELECT timestamp FROM events WHERE seq = event_seq)' },
   recoveries: {
@@ -36,16 +39,9 @@ const FILLED: Record<string, Record<string, string>> = {
     until: `strftime('%Y-%m-%dT%H:%M:%fZ', coalesce((SELECT max(timestamp) FROM events WHERE seq <= to_seq), created_at), '+0.001 seconds')`,
   },
 }
-/** Columns that PostgreSQL fills by itself. */
-const OWN = new Set(['events.xid'])
 
 const BATCH_ROWS = 500
 const BATCH_CHARACTERS = 4_000_000
-
-interface Column {
-  name: string
-  type: string
-}
 
 /** Throws AppError `conflict` where the target is not empty, `store_unavailable` where one of both cannot be used. */
 export async function moveToPostgres(options: MoveOptions): Promise<void> {
@@ -80,9 +76,8 @@ async function copyAll(source: DatabaseSync, { url, onTable }: MoveOptions): Pro
   try {
     await client.query('BEGIN')
     await requireEmpty(client)
-    const tables = await tablesInOrder(client)
-    await client.query(`TRUNCATE ${tables.join(', ')}, job_counts CASCADE`)
-    for (const table of tables) onTable(table, await copyTable(client, source, table))
+    await client.query(`TRUNCATE ${MOVED.map(({ name }) => name).join(', ')}, job_counts CASCADE`)
+    for (const table of MOVED) onTable(table.name, await copyTable(client, source, table))
     await client.query(
       `SELECT setval(pg_get_serial_sequence('events', 'seq'), coalesce((SELECT max(seq) FROM events), 0) + 1, false)`,
     )
@@ -105,50 +100,29 @@ async function requireEmpty(client: Client): Promise<void> {
     )
 }
 
-/** Those that others refer to first. */
-async function tablesInOrder(client: Client): Promise<string[]> {
-  const { rows } = await client.query<{ name: string; after: string[] }>(
-    `SELECT c.relname AS name, ARRAY (
-       SELECT r.relname::text FROM pg_constraint AS k JOIN pg_class AS r ON r.oid = k.confrelid
-       WHERE k.conrelid = c.oid AND k.contype = 'f' AND r.oid <> c.oid) AS after
-     FROM pg_class AS c WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace ORDER BY 1`,
-  )
-  const waiting = new Map(rows.filter(({ name }) => !LEFT.has(name)).map(({ name, after }) => [name, after]))
-  const ordered: string[] = []
-  while (waiting.size > 0) {
-    const ready = [...waiting].filter(([, after]) => !after.some((other) => waiting.has(other)))
-    if (ready.length === 0) throw new Error('The tables refer to each other in a circle.')
-    for (const [name] of ready) {
-      ordered.push(name)
-      waiting.delete(name)
-    }
-  }
-  return ordered
-}
-
-async function columnsOf(client: Client, table: string): Promise<Column[]> {
-  const { rows } = await client.query<Column>(
-    `SELECT attname AS name, format_type(atttypid, NULL) AS type FROM pg_attribute
-     WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum`,
-    [table],
-  )
-  return rows.filter(({ name }) => !OWN.has(`${table}.${name}`))
-}
-
 const quoted = (name: string): string => `"${name}"`
 
-async function copyTable(client: Client, source: DatabaseSync, table: string): Promise<number> {
-  const columns = await columnsOf(client, table)
+/** The columns of PostgreSQL, each as SQLite is asked for it. */
+function columnsOf({ name: table, columns, only }: Moved): { name: string; source: string }[] {
   const filled = FILLED[table] ?? {}
-  const wanted = columns.map(({ name }) =>
-    filled[name] ? `${filled[name]} AS ${quoted(name)}` : quoted(name),
+  return columns
+    .filter((name: string) => !only.sqlite?.includes(name))
+    .filter((name: string) => !only.postgres?.includes(name) || filled[name] !== undefined)
+    .map((name: string) => ({ name, source: filled[name] ?? quoted(name) }))
+}
+
+type Moved = (typeof MOVED)[number]
+
+async function copyTable(client: Client, source: DatabaseSync, table: Moved): Promise<number> {
+  const columns = columnsOf(table)
+  const select = source.prepare(
+    `SELECT ${columns.map((column) => `${column.source} AS ${quoted(column.name)}`).join(', ')} FROM ${table.name}`,
   )
-  const select = source.prepare(`SELECT ${wanted.join(', ')} FROM ${quoted(table)}`)
   select.setReadBigInts(true)
   const names = columns.map(({ name }) => quoted(name)).join(', ')
   const insert =
-    `INSERT INTO ${quoted(table)} (${names}) OVERRIDING SYSTEM VALUE SELECT ` +
-    columns.map(({ name, type }) => `${quoted(name)}::${type}`).join(', ') +
+    `INSERT INTO ${table.name} (${names}) OVERRIDING SYSTEM VALUE SELECT ` +
+    columns.map(({ name }) => `${quoted(name)}::${POSTGRES_TYPES[table.kinds[name]!]}`).join(', ') +
     ` FROM unnest(${columns.map((_, index) => `$${index + 1}::text[]`).join(', ')}) AS moved (${names})`
   let batch: (string | null)[][] = []
   let characters = 0

@@ -51,6 +51,13 @@ export interface NewEvent {
 export interface Native {
   createJob(input: NewJob): Routine<Job>
   queueJob(key: { workspace_id: string; assignment_id: string }): Routine<Job>
+  cancelJob(key: { workspace_id: string; assignment_id: string }): Routine<Job>
+  /** Jobs that have ended, with all that hangs on them but their events. */
+  removeJobs(assignment_ids: string[]): Routine<void>
+  /** Jobs that were never run. */
+  removeDrafts(drafts: { workspace_id: string; assignment_id: string }[]): Routine<void>
+  /** What waits is canceled, claimed or not, and the attempts go with the bodies that they hold. */
+  removeDeliveriesOfJobs(assignment_ids: string[]): Routine<void>
   /** The event, and a delivery to each webhook that subscribes to it. */
   writeEvent(event: NewEvent): Routine<void>
   /** Plans out of the indexes until the transaction ends, however old PostgreSQL's statistics are. */

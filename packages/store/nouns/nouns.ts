@@ -4,10 +4,12 @@ import * as allowances from './allowances.ts'
 import * as audit from './audit.ts'
 import * as batches from './batches.ts'
 import * as connections from './connections.ts'
+import { eraseUser } from './erasure.ts'
 import { listEvents } from './events.ts'
 import * as idempotency from './idempotency.ts'
 import * as links from './links.ts'
 import * as narratives from './narratives.ts'
+import { prune } from './prune.ts'
 import * as recoveries from './recoveries.ts'
 import * as schedules from './schedules.ts'
 import * as settings from './settings.ts'
@@ -73,6 +75,8 @@ export const WRITES = {
   runSchedule: schedules.runSchedule,
   createJobs: batches.createJobs,
   advanceRecoveries: recoveries.advanceRecoveries,
+  eraseUser,
+  prune,
   startIdempotent: idempotency.startIdempotent,
   endIdempotent: idempotency.endIdempotent,
 }

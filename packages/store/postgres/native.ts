@@ -3,9 +3,9 @@ import { uuidv7 } from '@assay/model/ids'
 import { answerOf, type Native, type Transaction as Rows } from '../rows.ts'
 import { assignmentOf } from '../tables/events.ts'
 import { OUT_OF_INDEXES, type Transaction } from './connection.ts'
-import { addDeliveries, deleteDeliveries, makeDue } from './deliveries.ts'
+import { addDeliveries, deleteDeliveries, makeDue, removeDeliveriesOfJobs } from './deliveries.ts'
 import { writeEvent } from './events.ts'
-import { createJob, queueJob } from './jobs.ts'
+import { cancelJob, createJob, queueJob, removeJobs } from './jobs.ts'
 import { type LockedTurn, lockWebhook, refreshTurn } from './turns.ts'
 
 function nativeOf(tx: Transaction): Native {
@@ -19,6 +19,18 @@ function nativeOf(tx: Transaction): Native {
   return {
     createJob: (input) => answerOf(createJob(tx, input)),
     queueJob: (key) => answerOf(queueJob(tx, key)),
+    cancelJob: (key) => answerOf(cancelJob(tx, key)),
+    *removeJobs(assignment_ids) {
+      if (assignment_ids.length > 0) yield removeJobs(tx, assignment_ids)
+    },
+    *removeDrafts(drafts) {
+      if (drafts.length === 0) return
+      yield removeJobs(
+        tx,
+        drafts.map(({ assignment_id }) => assignment_id),
+      )
+    },
+    removeDeliveriesOfJobs: (assignment_ids) => answerOf(removeDeliveriesOfJobs(tx, assignment_ids)),
     writeEvent: (event) => answerOf(writeEvent(tx, event)),
     *useIndexes() {
       yield tx.run(OUT_OF_INDEXES)

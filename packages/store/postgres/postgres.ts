@@ -6,6 +6,7 @@ import type { NewAuditRecord } from '@assay/model/audit'
 import type { JobCaps } from '../caps.ts'
 import { ensureDefaultWorkspace } from '../nouns/accounts.ts'
 import { writeAudit } from '../nouns/audit.ts'
+import * as erasure from '../nouns/erasure.ts'
 import { READS as NOUN_READS, WRITES as NOUN_WRITES } from '../nouns/nouns.ts'
 import * as recoveries from '../nouns/recoveries.ts'
 import * as webhooks from '../nouns/webhooks.ts'
@@ -22,13 +23,11 @@ import {
   type Transaction,
 } from './connection.ts'
 import * as deliveries from './deliveries.ts'
-import * as erasure from './erasure.ts'
 import { createJobBatch } from './job-batch.ts'
 import { gatherReads } from './job-reads.ts'
 import * as jobs from './jobs.ts'
 import { transactionOf } from './native.ts'
 import * as nodes from './nodes.ts'
-import { prune } from './prune.ts'
 import { migratePostgres, requireSchema } from './schema.ts'
 import * as sending from './sending.ts'
 import { createSettling } from './settling.ts'
@@ -132,7 +131,6 @@ const COUNTS = {
 /** Each is one transaction and resolves after its commit. */
 const WRITES = {
   ...followedWrites(NOUN_WRITES),
-  prune,
   createJob: jobs.createJob,
   queueJob: jobs.queueJob,
   cancelJob: jobs.cancelJob,
@@ -145,7 +143,6 @@ const WRITES = {
   giveBackUnknown: nodes.giveBackUnknown,
   sendEvent: sending.sendEvent,
   redeliver: deliveries.redeliver,
-  eraseUser: erasure.eraseUser,
 }
 
 /** Without these a node is given up. */
@@ -192,8 +189,11 @@ function writesInSteps({ read, write }: Connection, change: Connection['write'] 
       return change((tx) => follow(webhooks.deleteWebhook(transactionOf(tx), key)))
     },
     async deleteWorkspace(workspace_id) {
-      if (!(await change((tx) => erasure.closeWorkspace(tx, workspace_id)))) return false
-      await untilDone((most) => write((tx) => erasure.emptyWorkspace(tx, workspace_id, most)))
+      if (!(await change((tx) => follow(erasure.closeWorkspace(transactionOf(tx), workspace_id)))))
+        return false
+      await untilDone((most) =>
+        write((tx) => follow(erasure.emptyWorkspace(transactionOf(tx), workspace_id, most))),
+      )
       return true
     },
     async cancelPending(input) {

@@ -3,15 +3,25 @@ import { uuidv7 } from '@assay/model/ids'
 import { answerOf, type Native, type Transaction } from '../rows.ts'
 import { assignmentOf } from '../tables/events.ts'
 import type { Connection } from './connection.ts'
-import { addDelivery, deleteDeliveries, makeDue } from './deliveries.ts'
+import { addDelivery, deleteDeliveries, makeDue, removeDeliveriesOfJob } from './deliveries.ts'
 import { writeEvent } from './events.ts'
-import { createJob, queueJob } from './jobs.ts'
+import { cancelJob, createJob, queueJob, removeDraft, removeJob } from './jobs.ts'
 import { readTurn, refreshTurn, writeTurn } from './turns.ts'
 
 function nativeOf(connection: Connection): Native {
   return {
     createJob: (input) => answerOf(createJob(connection, input)),
     queueJob: (key) => answerOf(queueJob(connection, key)),
+    cancelJob: (key) => answerOf(cancelJob(connection, key)),
+    *removeJobs(assignment_ids) {
+      for (const id of assignment_ids) yield* answerOf(removeJob(connection, id))
+    },
+    *removeDrafts(drafts) {
+      for (const draft of drafts) yield* answerOf(removeDraft(connection, draft))
+    },
+    *removeDeliveriesOfJobs(assignment_ids) {
+      for (const id of assignment_ids) yield* answerOf(removeDeliveriesOfJob(connection, id))
+    },
     writeEvent: (event) => answerOf(writeEvent(connection, event)),
     useIndexes: () => answerOf(undefined),
     refreshWebhook(webhook_id, change) {

@@ -9,6 +9,7 @@ import type { AppError } from '@assay/model/errors'
 import type { JobCaps } from '../caps.ts'
 import { ensureDefaultWorkspace } from '../nouns/accounts.ts'
 import { writeAudit } from '../nouns/audit.ts'
+import * as erasure from '../nouns/erasure.ts'
 import { READS as NOUN_READS, WRITES as NOUN_WRITES } from '../nouns/nouns.ts'
 import * as recoveries from '../nouns/recoveries.ts'
 import * as webhooks from '../nouns/webhooks.ts'
@@ -18,12 +19,10 @@ import type { AttemptOutcome, Input, NewRecovery, Store } from '../store.ts'
 import * as claims from './claims.ts'
 import { type Connection, connect, openDatabase, translate, unavailable } from './connection.ts'
 import * as deliveries from './deliveries.ts'
-import * as erasure from './erasure.ts'
 import * as jobs from './jobs.ts'
 import { takeLock } from './lock.ts'
 import { transactionOf } from './native.ts'
 import * as nodes from './nodes.ts'
-import { prune } from './prune.ts'
 import { migrateSqlite, requireSchema } from './schema.ts'
 import * as sending from './sending.ts'
 
@@ -108,7 +107,6 @@ const READS = {
 /** Each resolves once its commit is durable. */
 const WRITES = {
   ...finished(NOUN_WRITES),
-  prune,
   createJob: jobs.createJob,
   queueJob: jobs.queueJob,
   cancelJob: jobs.cancelJob,
@@ -126,7 +124,6 @@ const WRITES = {
   sendEvent: sending.sendEvent,
   redeliver: deliveries.redeliver,
   releaseDeliveries: sending.releaseDeliveries,
-  eraseUser: erasure.eraseUser,
   reportProgress(connection: Connection, input: Input<'reportProgress'>): void {
     nodes.reportProgress(connection, input)
   },
@@ -179,9 +176,10 @@ function writesInSteps(
       return change(() => finish(webhooks.deleteWebhook(transactionOf(connection), key)))
     },
     async deleteWorkspace(workspace_id) {
-      if (!(await change(() => erasure.closeWorkspace(connection, workspace_id)))) return false
+      if (!(await change(() => finish(erasure.closeWorkspace(transactionOf(connection), workspace_id)))))
+        return false
       await untilDone((most) =>
-        connection.write(() => erasure.emptyWorkspace(connection, workspace_id, most)),
+        connection.write(() => finish(erasure.emptyWorkspace(transactionOf(connection), workspace_id, most))),
       )
       return true
     },

@@ -9,15 +9,15 @@ export interface TableOptions {
   only?: { sqlite?: readonly string[]; postgres?: readonly string[] }
 }
 
-/** The type that PostgreSQL reads an array of values in. */
-const ARRAY_TYPES: Record<Kind, string> = {
-  text: 'text[]',
-  integer: 'int[]',
-  bigint: 'bigint[]',
-  real: 'float8[]',
-  boolean: 'boolean[]',
-  time: 'timestamptz[]',
-  json: 'json[]',
+/** As PostgreSQL names the kinds of values. */
+export const POSTGRES_TYPES: Record<Kind, string> = {
+  text: 'text',
+  integer: 'int',
+  bigint: 'bigint',
+  real: 'float8',
+  boolean: 'boolean',
+  time: 'timestamptz',
+  json: 'json',
 }
 
 const named = (names: readonly string[]): string => names.map((name) => `:${name}`).join(', ')
@@ -85,7 +85,7 @@ export class Table<Row extends object> {
     tail = '',
   ): Statement<Answer> {
     const into = (own: readonly string[]): string => `INSERT INTO ${this.name} (${own.join(', ')})`
-    const arrays = columns.map((name, index) => `$${index + 1}::${ARRAY_TYPES[this.kinds[name]!]}`)
+    const arrays = columns.map((name, index) => `$${index + 1}::${POSTGRES_TYPES[this.kinds[name]!]}[]`)
     return {
       ...this.sql<Answer>(this.#texts(columns, (own) => `${into(own)} VALUES (${named(own)}) ${tail}`)),
       postgresMany: {
