@@ -1,17 +1,17 @@
 #!/usr/bin/env node
-// Starts a file on the pinned Node. Assay's sources are TypeScript that Node 24 runs as they are; where an older
-// Node starts this file, the one that npm installed as an optional package takes over. Plain JavaScript on purpose:
-// it must parse on Node 20.
+// Starts a file on the pinned Node. Assay's sources are TypeScript that Node 24 runs as they are. An older Node hands over
+// to the Node that npm installed as an optional package. This file is plain JavaScript because it must parse on Node 20.
 import { spawn } from 'node:child_process'
 import { existsSync, realpathSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { setFlagsFromString } from 'node:v8'
 
 const oldestMajor = 24
 
-/** ASSAY_TEST_WRAPPER lets tests have a wrapper where this Node would do without one. */
+/** ASSAY_TEST_WRAPPER makes tests use the wrapper where this Node needs none. */
 function runsHere() {
   return Number(process.versions.node.split('.')[0]) >= oldestMajor && !process.env.ASSAY_TEST_WRAPPER
 }
@@ -28,12 +28,12 @@ function pinnedNode() {
 }
 
 /**
- * A child that is this process in all but name. It has a process group of its own, so that Ctrl-C reaches the wrapper
- * alone and is handed on once; and an IPC channel, so that it ends when the wrapper is killed.
+ * Runs the file in a child process and passes signals and the exit code on. The child has its own process group, so that
+ * Ctrl-C reaches the wrapper alone and is passed on once, and an IPC channel, so that it ends when the wrapper is killed.
  */
-function wrap(node, file, args, flags) {
+function wrap(node, file, args) {
   const { ASSAY_TEST_WRAPPER: _, ...environment } = process.env
-  const child = spawn(node, [...flags, fileURLToPath(import.meta.url), file, ...args], {
+  const child = spawn(node, [fileURLToPath(import.meta.url), file, ...args], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     detached: process.platform !== 'win32',
     env: { ...environment, ASSAY_WRAPPED: '1' },
@@ -46,31 +46,8 @@ function wrap(node, file, args, flags) {
   child.on('exit', (code, signal) => process.exit(code ?? 128 + (os.constants.signals[signal] ?? 0)))
 }
 
-/**
- * This process begins anew with the flags, which V8 takes at its beginning only: same pid, same files. Where the system
- * cannot do that, or a parent talks to this process, it goes on without them; flags that were given are left as they are.
- */
-function restartWith(flags, file, args) {
-  const given = [...process.execArgv, process.env.NODE_OPTIONS ?? ''].join(' ').replaceAll('_', '-')
-  const missing = flags.filter((flag) => !given.includes(flag.split('=')[0]))
-  if (missing.length === 0 || process.channel || process.platform === 'win32' || !process.execve) return
-  const again = [
-    process.execPath,
-    ...process.execArgv,
-    ...missing,
-    fileURLToPath(import.meta.url),
-    file,
-    ...args,
-  ]
-  // One arena of the C library in place of eight a core: each keeps what its threads have freed, 14 MB the second.
-  process.execve(process.execPath, again, { MALLOC_ARENA_MAX: '1', ...process.env })
-}
-
-/**
- * Runs `file` with `args` on Node 24 or newer: in this process where it is one already, else in a child. `flags` are
- * Node's, for what gains by them and works without them, too.
- */
-export async function start(file, args, flags = []) {
+/** Runs `file` with `args` on Node 24 or newer: in this process where it is one already, else in a child. */
+export async function start(file, args) {
   if (file.split(path.sep).includes('node_modules')) {
     process.stderr.write(
       'assay runs from a clone of its repository: Node runs no TypeScript below node_modules. In the clone run "npm ci", ' +
@@ -80,7 +57,8 @@ export async function start(file, args, flags = []) {
     return
   }
   if (runsHere()) {
-    restartWith(flags, file, args)
+    // The service keeps V8's young generation at the size it starts with, instead of up to 48 MB (docs/decisions/0023).
+    if (args[0] === 'serve') setFlagsFromString('--semi-space-growth-factor=1')
     const { enableCompileCache } = await import('node:module')
     enableCompileCache()
     process.argv = [process.execPath, file, ...args]
@@ -88,7 +66,7 @@ export async function start(file, args, flags = []) {
     return
   }
   const node = pinnedNode()
-  if (node) return wrap(node, file, args, flags)
+  if (node) return wrap(node, file, args)
   process.stderr.write(
     `assay needs Node ${oldestMajor} or newer; this is ${process.versions.node}, and no packaged Node was found for ` +
       `${process.platform}-${process.arch}. Run "npm ci" (without --omit=optional), or install Node ${oldestMajor}.\n`,

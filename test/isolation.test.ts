@@ -9,8 +9,13 @@ import { DatabaseSync } from 'node:sqlite'
 import { after, before, suite, type TestContext, test } from 'node:test'
 import { type Clock, FakeClock, systemClock } from '@assay/model/clock'
 import { includesScope, SCOPES, type Scope } from '@assay/model/token'
-import { type Answer, type Harness, type Json, openHarness } from '../packages/service/api/harness.ts'
 import { ROUTES, type Route } from '../packages/service/api/routes.ts'
+import {
+  type Answer,
+  type Json,
+  openTestServer,
+  type TestServer,
+} from '../packages/service/api/test-server.ts'
 import { withClient } from '../packages/store/postgres/harness.ts'
 import { missingPostgres, type Postgres, startPostgres } from './postgres.ts'
 
@@ -157,7 +162,7 @@ const CASES = (of: Ids): Record<string, Case> => ({
   consoleFile: open,
 })
 
-interface World extends Harness {
+interface World extends TestServer {
   /** Every row of every table that belongs to the victim, whatever tables there are, but what is written a moment later. */
   rows(): Promise<string>
   of: Ids
@@ -166,7 +171,7 @@ interface World extends Harness {
 }
 
 /** One of each thing that a workspace can have, each text of it marked. */
-async function fill({ ask, store, complete, token }: Harness): Promise<Ids> {
+async function fill({ ask, store, complete, token }: TestServer): Promise<Ids> {
   const admin = await token('victim', ['admin'])
   const post = async (url: string, body: Json): Promise<Json> => {
     const answer = await ask('POST', `/v1alpha${url}`, { token: admin, body })
@@ -249,7 +254,11 @@ async function openDatabase(): Promise<string | undefined> {
 
 async function openWorld(t: TestContext, clock: Clock = systemClock): Promise<World> {
   const url = await openDatabase()
-  const harness = await openHarness(t, { pool: 'real', clock, ...(url === undefined ? {} : { store: url }) })
+  const harness = await openTestServer(t, {
+    pool: 'real',
+    clock,
+    ...(url === undefined ? {} : { store: url }),
+  })
   for (const workspace_id of ['victim', 'stranger'])
     await harness.store.createWorkspace({ workspace_id, name: workspace_id, data_folder: null })
   const of = await fill(harness)
@@ -261,7 +270,7 @@ async function openWorld(t: TestContext, clock: Clock = systemClock): Promise<Wo
 
 const LATE = "('idempotency_keys', 'audit')"
 
-function rowsOfSqlite({ folder }: Harness): string {
+function rowsOfSqlite({ folder }: TestServer): string {
   const db = new DatabaseSync(path.join(folder, 'assay.db'), { readOnly: true })
   try {
     const tables = db

@@ -1,30 +1,15 @@
 /** Ids: UUIDs of version 7 (RFC 9562), sortable by time and, within a millisecond, by a counter of this process. */
-import { hash, randomBytes } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 
-const VARIANTS = ['8', '9', 'a', 'b']
-/** Random bytes are requested and written as hexadecimal for about a hundred ids at once. */
-const POOL_BYTES = 2048
-let digits = ''
-let used = 0
 let lastMs = 0
 let counter = 0
-/** The first digits of the ids of millisecond `prefixMs`, formatted once a millisecond. */
-let prefixMs = -1
-let prefix = ''
 
-function randomDigits(count: number): string {
-  if (used + count > digits.length) {
-    digits = randomBytes(POOL_BYTES).toString('hex')
-    used = 0
-  }
-  used += count
-  return digits.slice(used - count, used)
-}
-
+/** Ids of one millisecond, and ids that are made after the clock was set back, still rise. */
 export function uuidv7(now = Date.now()): string {
+  const random = randomUUID()
   if (now > lastMs) {
     lastMs = now
-    counter = Number.parseInt(randomDigits(3), 16) & 0x7ff
+    counter = Number.parseInt(random.slice(0, 3), 16) & 0x7ff
   } else {
     counter += 1
     if (counter > 0xfff) {
@@ -32,14 +17,10 @@ export function uuidv7(now = Date.now()): string {
       lastMs += 1
     }
   }
-  if (lastMs !== prefixMs) {
-    const time = lastMs.toString(16).padStart(12, '0')
-    prefixMs = lastMs
-    prefix = `${time.slice(0, 8)}-${time.slice(8)}-`
-  }
+  const time = lastMs.toString(16).padStart(12, '0')
   const sequence = (0x7000 | counter).toString(16)
-  const variant = VARIANTS[Number.parseInt(randomDigits(1), 16) & 3]!
-  return `${prefix}${sequence}-${variant}${randomDigits(3)}-${randomDigits(12)}`
+  // A random UUID ends in the same variant bits and 62 random ones.
+  return `${time.slice(0, 8)}-${time.slice(8)}-${sequence}${random.slice(18)}`
 }
 
 /**

@@ -1,9 +1,7 @@
 /** assay serve: the service until it is told to stop. */
 
-import { systemClock } from '@assay/model/clock'
 import { describeConfig, type Resolved, resolveConfig } from '@assay/service/config/config'
 import type { Logger } from '@assay/service/runtime/log'
-import { collectAtRest, collector } from '@assay/service/runtime/rest'
 import type { Command } from '../command.ts'
 import { EXIT } from '../exit.ts'
 import { out, say } from '../print.ts'
@@ -61,8 +59,6 @@ export const SERVE: Command = {
     if (local) await writeServerFile(home, { url: app.url, pid: process.pid, token: local.token })
     out(banner(app.url, resolved, app.firstToken))
     log.info({ url: app.url, roles, ready_ms: Math.round(performance.now()) }, 'ready')
-    const memory = collector()
-    if (memory) void collectAtRest({ clock: systemClock, ...memory }, call.signal)
     await Promise.race([aborted(call.signal), app.done])
     say('Stopping: running jobs may finish. Once more stops at once.')
     await removeServerFile(home)

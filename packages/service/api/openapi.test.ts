@@ -3,11 +3,11 @@ import { test } from 'node:test'
 import { ERRORS } from '@assay/model/errors'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
-import { openHarness } from './harness.ts'
 import { openapiPath } from './http/path.ts'
 import { validator } from './http/validate.ts'
 import { openapiDocument } from './openapi.ts'
 import { ROUTES } from './routes.ts'
+import { openTestServer } from './test-server.ts'
 
 interface Doc {
   paths: Record<
@@ -111,14 +111,14 @@ test('lists all codes of errors, and documents those that each operation may ans
 })
 
 test('is served as it is generated, to anyone', async (t) => {
-  const { ask } = await openHarness(t)
+  const { ask } = await openTestServer(t)
   const answer = await ask('GET', '/openapi.json', { token: null })
   assert.equal(answer.headers['content-type'], 'application/json; charset=utf-8')
   assert.deepEqual(answer.json(), JSON.parse(JSON.stringify(document)))
 })
 
 test('shows pages that ask no other host and let nothing else run', async (t) => {
-  const { ask } = await openHarness(t)
+  const { ask } = await openTestServer(t)
   for (const path of ['/', '/jobs/x?status=queued', '/docs', '/docs/errors']) {
     const page = await ask('GET', path, { token: null })
     assert.equal(page.status, 200)
@@ -129,7 +129,7 @@ test('shows pages that ask no other host and let nothing else run', async (t) =>
 })
 
 test('serves the files of the reference, packed where the browser can unpack, once', async (t) => {
-  const { ask } = await openHarness(t)
+  const { ask } = await openTestServer(t)
   const script = await ask('GET', '/docs/swagger-ui-bundle.js', { token: null })
   assert.equal(script.headers['content-type'], 'text/javascript; charset=utf-8')
   assert.ok(script.text.length > 1_000_000)

@@ -3,10 +3,10 @@
 import { ERRORS, type ErrorCode } from '@assay/model/errors'
 import type { TSchema } from 'typebox'
 import { VERSION } from '../runtime/version.ts'
+import { ANY_TYPE, isIdempotent, type Operation, type ReplyShape } from './http/operation.ts'
 import { openapiPath } from './http/path.ts'
+import { type PlainSchema, plainSchema } from './http/plain-schema.ts'
 import { PROBLEM_TYPE } from './http/problem.ts'
-import { ANY_TYPE, type Operation, type ReplyShape } from './http/route.ts'
-import { type PlainSchema, plainSchema } from './http/schema.ts'
 import { ROUTES, type Route } from './routes.ts'
 
 const PROBLEM_MEDIA = PROBLEM_TYPE.split(';')[0]!
@@ -72,13 +72,13 @@ function titled(schema: PlainSchema, title: string): PlainSchema {
   return schema.properties && schema.title === undefined ? { title, ...schema } : schema
 }
 
-function errorsOf({ method, operation }: Route): ErrorCode[] {
+function errorsOf(route: Route): ErrorCode[] {
+  const { operation } = route
   const takesBody = operation.body !== null
   const universal: ErrorCode[] = ['invalid', 'internal', 'store_unavailable']
   if (operation.scope !== null) universal.push('unauthorized', 'forbidden', 'rate_limited')
   if (takesBody) universal.push('bad_json', 'payload_too_large', 'unsupported_media_type')
-  if (method === 'POST' && operation.idempotent && operation.scope !== null)
-    universal.push('idempotency_mismatch', 'idempotency_in_progress')
+  if (isIdempotent(route)) universal.push('idempotency_mismatch', 'idempotency_in_progress')
   return [...new Set([...operation.errors, ...universal])]
 }
 
@@ -117,7 +117,8 @@ function replyOf(
   return { description, ...(Object.keys(content).length > 0 ? { content } : {}) }
 }
 
-function parametersOf({ method, operation }: Route, components: Components): unknown[] {
+function parametersOf(route: Route, components: Components): unknown[] {
+  const { operation } = route
   const of = (place: 'path' | 'query', schema: TSchema): unknown[] => {
     const { properties = {}, required = [] } = plainSchema(schema, false)
     return Object.entries(properties).map(([name, { description, ...field }]) => ({
@@ -128,8 +129,7 @@ function parametersOf({ method, operation }: Route, components: Components): unk
       schema: hoist(field, components),
     }))
   }
-  const idempotent = method === 'POST' && operation.idempotent && operation.scope !== null
-  const keys = idempotent ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []
+  const keys = isIdempotent(route) ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []
   return [...of('path', operation.params), ...of('query', operation.query), ...keys]
 }
 

@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import { FakeClock } from '@assay/model/clock'
 import { ERRORS } from '@assay/model/errors'
-import { openHarness } from './harness.ts'
+import { openTestServer } from './test-server.ts'
 
 /** Sends bytes as they are and answers with all that comes back until the connection ends. */
 async function raw(address: string, text: string): Promise<string> {
@@ -22,7 +22,7 @@ function problemIn(answer: string): Record<string, unknown> {
 }
 
 test('takes every path with and without a slash at its end, and never redirects', async (t) => {
-  const { ask } = await openHarness(t)
+  const { ask } = await openTestServer(t)
   for (const path of [
     '/v1alpha/jobs/templates',
     '/v1alpha/jobs',
@@ -36,7 +36,7 @@ test('takes every path with and without a slash at its end, and never redirects'
 })
 
 test('bears a request id on every answer, of whatever kind', async (t) => {
-  const { ask } = await openHarness(t)
+  const { ask } = await openTestServer(t)
   const answers = [
     await ask('GET', '/healthz'),
     await ask('GET', '/nowhere'),
@@ -129,7 +129,7 @@ const REFUSALS: [string, string, string, Record<string, unknown>, string][] = [
 
 for (const [what, method, url, asked, code] of REFUSALS) {
   test(`answers ${what} with the problem ${code}`, async (t) => {
-    const { ask } = await openHarness(t)
+    const { ask } = await openTestServer(t)
     const answer = await ask(method, url, asked)
     assert.equal(answer.json().code, code)
     assert.equal(answer.status, ERRORS[code as keyof typeof ERRORS].status)
@@ -145,7 +145,7 @@ for (const [what, method, url, asked, code] of REFUSALS) {
 }
 
 test('answers a HEAD as the GET without its body, but for streams', async (t) => {
-  const { ask } = await openHarness(t)
+  const { ask } = await openTestServer(t)
   const head = await ask('HEAD', '/v1alpha/jobs/templates')
   assert.equal(head.status, 200)
   assert.equal(head.text, '')
@@ -155,7 +155,7 @@ test('answers a HEAD as the GET without its body, but for streams', async (t) =>
 })
 
 test('is not held up by a body with very many faults', async (t) => {
-  const { ask } = await openHarness(t)
+  const { ask } = await openTestServer(t)
   const many = Array.from({ length: 80_000 }, (_, index) => [`k${index}`, 1])
   const begun = process.cpuUsage().user
   const body = await ask('POST', '/v1alpha/jobs', { body: Object.fromEntries(many) })
@@ -167,7 +167,7 @@ test('is not held up by a body with very many faults', async (t) => {
 })
 
 test('refuses a body that is not UTF-8', async (t) => {
-  const { api, tokens } = await openHarness(t)
+  const { api, tokens } = await openTestServer(t)
   const answer = await api.inject({
     method: 'POST',
     url: '/v1alpha/jobs/',
@@ -178,7 +178,7 @@ test('refuses a body that is not UTF-8', async (t) => {
 })
 
 test('answers HTTP that cannot be read, and headers that are too large, as problems', async (t) => {
-  const { api } = await openHarness(t)
+  const { api } = await openTestServer(t)
   const address = await api.listen()
   const broken = await raw(address, 'GET / HTTP/9.9\r\n\r\n')
   assert.match(broken, /^HTTP\/1\.1 400 /)
@@ -197,7 +197,7 @@ test('answers HTTP that cannot be read, and headers that are too large, as probl
 })
 
 test('answers a request with an expectation that it does not know', async (t) => {
-  const { api } = await openHarness(t)
+  const { api } = await openTestServer(t)
   const address = await api.listen()
   const answer = await raw(
     address,
@@ -207,7 +207,7 @@ test('answers a request with an expectation that it does not know', async (t) =>
 })
 
 test('hides what nobody expected behind the code internal', async (t) => {
-  const { ask, store } = await openHarness(t)
+  const { ask, store } = await openTestServer(t)
   t.mock.method(store, 'listWebhooks', () => Promise.reject(new Error('secret inside')))
   const answer = await ask('GET', '/v1alpha/webhooks')
   assert.equal(answer.status, 500)
@@ -216,7 +216,7 @@ test('hides what nobody expected behind the code internal', async (t) => {
 })
 
 test('says that the store is away, and when to come back', async (t) => {
-  const { ask, store } = await openHarness(t)
+  const { ask, store } = await openTestServer(t)
   await ask('GET', '/v1alpha/jobs')
   await store.close()
   for (const path of ['/v1alpha/jobs', '/readyz']) {
@@ -229,7 +229,7 @@ test('says that the store is away, and when to come back', async (t) => {
 })
 
 test('serves health alone on a node without the role api', async (t) => {
-  const { ask } = await openHarness(t, { parts: { roles: ['worker'], pool: null, catalog: null } })
+  const { ask } = await openTestServer(t, { parts: { roles: ['worker'], pool: null, catalog: null } })
   for (const path of ['/healthz', '/readyz', '/metrics'])
     assert.equal((await ask('GET', path, { token: null })).status, 200)
   for (const path of ['/v1alpha/jobs', '/docs', '/openapi.json', '/'])
@@ -250,7 +250,7 @@ test('asks for the metrics token where one is set', async (t) => {
     publicUrl: null,
     smtpUrl: null,
   }
-  const { ask } = await openHarness(t, { parts: { config } })
+  const { ask } = await openTestServer(t, { parts: { config } })
   assert.equal((await ask('GET', '/metrics', { token: null })).status, 401)
   assert.equal((await ask('GET', '/metrics', { token: 'another' })).status, 401)
   const answer = await ask('GET', '/metrics', { token: 'a-metrics-token-of-16' })
@@ -263,7 +263,7 @@ test('asks for the metrics token where one is set', async (t) => {
 })
 
 test('stops while a client waits: the client is answered', async (t) => {
-  const { api, ask, tokens } = await openHarness(t)
+  const { api, ask, tokens } = await openTestServer(t)
   const address = await api.listen()
   const body = { payload: { type: 'template', template_id: 'hello' } }
   const id = (await ask('POST', '/v1alpha/jobs', { body })).json()
@@ -282,7 +282,7 @@ test('stops while a client waits: the client is answered', async (t) => {
 
 test('lingers before it closes: not ready, but it answers, and has each connection closed', async (t) => {
   const clock = new FakeClock()
-  const { api, tokens } = await openHarness(t, { clock, parts: { lingerMs: 5000 } })
+  const { api, tokens } = await openTestServer(t, { clock, parts: { lingerMs: 5000 } })
   const address = await api.listen()
   const ask = (path: string) =>
     fetch(`${address}${path}`, { headers: { authorization: `Bearer ${tokens.viewer}` } })
@@ -303,7 +303,7 @@ test('writes one line for each request, with the route and never the token', asy
   const { createLog } = await import('../runtime/log.ts')
   const lines: string[] = []
   const log = createLog({ level: 'info', format: 'json', stream: { write: (line) => lines.push(line) } })
-  const { ask, tokens } = await openHarness(t, { parts: { log } })
+  const { ask, tokens } = await openTestServer(t, { parts: { log } })
   await ask('GET', '/v1alpha/jobs/status?assignment_id=0198c0de-0000-7000-8000-00000000000a')
   assert.equal(lines.length, 1)
   const line = JSON.parse(lines[0]!) as Record<string, unknown>

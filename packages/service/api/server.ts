@@ -1,22 +1,17 @@
 /**
- * The HTTP server: Fastify, with every answer that it or Node would give by itself turned into a problem of ours, a
- * request id on every response, one wide line in the log for each request, and a close that drains.
+ * The HTTP server: Fastify, with every answer that Fastify or Node would give by itself turned into a problem document, a
+ * request id on every response, one line in the log for each request, and a close that drains.
  */
 import { type AddressInfo, Socket } from 'node:net'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextPass } from 'node:timers/promises'
 import { AppError } from '@assay/model/errors'
 import { uuidv7 } from '@assay/model/ids'
-import {
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  fastify,
-  type HookHandlerDoneFunction,
-} from 'fastify'
-import { type Authenticate, authenticate } from './http/auth.ts'
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import { createServices } from './create-services.ts'
+import type { ApiDependencies, Services } from './dependencies.ts'
+import { authenticate } from './http/auth.ts'
 import { addBodyParsers, addBodyStream } from './http/body.ts'
-import { createObserver, type Observer } from './http/observe.ts'
-import type { ApiParts, Services } from './http/parts.ts'
+import { ANY_TYPE, handlerOf, isIdempotent } from './http/operation.ts'
 import { allowedMethods, fastifyPath } from './http/path.ts'
 import {
   brokenRequest,
@@ -27,19 +22,18 @@ import {
   rawProblem,
   unexpected,
 } from './http/problem.ts'
-import { ANY_TYPE, type BodyType, handlerOf } from './http/route.ts'
-import { createServices } from './http/services.ts'
+import { logRequests } from './http/request-log.ts'
 import { traceRequests } from './http/trace.ts'
 import { ROUTES, type Route } from './routes.ts'
 
 const BODY_BYTES = 1024 * 1024
-/** For the headers, and for a body that is read whole. */
+/** Longest time in which the headers, or a body that is read whole, may arrive. */
 const REQUEST_MS = 60_000
-/** For a file: Node's own limit, whatever the route. While it comes, a minute without a byte ends it. */
+/** Longest time in which an upload may arrive: Node applies it to every route. A minute without a byte ends an upload. */
 const UPLOAD_MS = 6 * 3_600_000
-/** How long what is under way may take once the server closes, before its connections are cut. */
+/** Longest time for requests under way once the server closes; then their connections are cut. */
 const CLOSE_MS = 10_000
-/** How long a connection that has become idle meanwhile may hold up the close. */
+/** Time between two sweeps of idle connections while the server closes. */
 const IDLE_MS = 50
 
 export interface Api {
@@ -49,26 +43,26 @@ export interface Api {
   readonly address: string | null
   /** Requests without a socket, for tests. */
   readonly inject: FastifyInstance['inject']
-  /** Not ready from now on, it answers for `lingerMs`; then it takes no more connections, ends what waits, lets the rest finish. */
+  /** Answers on for `lingerMs` with /readyz at 503; then takes no more connections, ends requests that wait, lets the rest finish. */
   close(): Promise<void>
 }
 
 /** Without the role `api` only health and metrics are served. */
-export async function createApi(parts: ApiParts): Promise<Api> {
+export async function createApi(given: ApiDependencies): Promise<Api> {
   const [leaving, stopping] = [new AbortController(), new AbortController()]
-  const services = createServices(parts, { leaving: leaving.signal, stopping: stopping.signal })
-  const routes = ROUTES.filter((route) => route.everywhere || parts.roles.includes('api'))
-  const app = createServer(parts)
-  traceRequests(app, parts.traces)
+  const services = createServices(given, { leaving: leaving.signal, stopping: stopping.signal })
+  const routes = ROUTES.filter((route) => route.everywhere || given.roles.includes('api'))
+  const app = createServer(given)
   app.decorateRequest('principal', null)
   app.decorateRequest('rawBody', null)
   app.decorateRequest('idempotent', null)
+  traceRequests(app, given.traces)
+  logRequests(app, given)
+  app.addHook('onRequest', (request, reply, done) => done(arrive(request, reply, routes)))
   addBodyParsers(app)
-  const observer = createObserver(app, parts)
   const streams = ({ operation }: Route): boolean => operation.bodyType === ANY_TYPE
-  for (const route of routes.filter((one) => !streams(one))) addRoute(app, route, services, observer)
-  addStreamRoutes(app, routes.filter(streams), services, observer)
-  addNoRoute(app, routes, observer)
+  for (const route of routes.filter((one) => !streams(one))) addRoute(app, route, services)
+  addStreamRoutes(app, routes.filter(streams), services)
   await app.ready()
   return {
     inject: app.inject.bind(app),
@@ -76,34 +70,37 @@ export async function createApi(parts: ApiParts): Promise<Api> {
       return addressOf(app)
     },
     async listen() {
-      await app.listen({ host: parts.config.host, port: parts.config.port })
+      await app.listen({ host: given.config.host, port: given.config.port })
       return addressOf(app)!
     },
     async close() {
       leaving.abort()
-      await linger(app, parts)
+      await linger(app, given)
       stopping.abort()
-      services.hints.close()
+      services.changes.close()
       await closeConnections(app)
-      await services.openings.close()
+      await services.linkViews.close()
       await services.audit.flush()
     },
   }
 }
 
 /**
- * A balancer goes on sending until it has asked /readyz again: each answer tells it to close its connection. Those that
- * the kernel has taken but Node has not would be reset when the port is closed: one turn of the event loop takes them.
+ * A load balancer sends requests until it has asked /readyz again: each answer tells it to close its connection. Closing the
+ * port resets connections that the kernel has accepted and Node has not: one pass of the event loop accepts them.
  */
-async function linger({ server }: FastifyInstance, { roles, clock, lingerMs = 0 }: ApiParts): Promise<void> {
+async function linger(
+  { server }: FastifyInstance,
+  { roles, clock, lingerMs = 0 }: ApiDependencies,
+): Promise<void> {
   server.prependListener('request', (_request, response) => {
     response.shouldKeepAlive = false
   })
   if (lingerMs > 0 && roles.includes('api') && server.listening) await clock.sleep(lingerMs)
-  await nextTurn()
+  await nextPass()
 }
 
-/** Node closes those that are idle when it is told to; one whose answer ended later would be kept until it times out. */
+/** Node closes idle connections once, when it is told to; one that becomes idle later would stay until it times out. */
 async function closeConnections(app: FastifyInstance): Promise<void> {
   const idle = setInterval(() => app.server.closeIdleConnections(), IDLE_MS)
   const cut = setTimeout(() => app.server.closeAllConnections(), CLOSE_MS)
@@ -118,7 +115,7 @@ function addressOf(app: FastifyInstance): string | null {
   return `http://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`
 }
 
-function createServer({ config, log }: ApiParts): FastifyInstance {
+function createServer({ config, log }: ApiDependencies): FastifyInstance {
   const app = fastify({
     logger: false,
     bodyLimit: BODY_BYTES,
@@ -133,16 +130,16 @@ function createServer({ config, log }: ApiParts): FastifyInstance {
       sendError(error, request, reply, log)
     },
     clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket),
-    // Node would answer by itself where there is none: `addHooks` does it with a problem.
+    // Without a Host header Node would answer by itself; `withoutHost` answers with a problem.
     http: { requireHostHeader: false, headersTimeout: REQUEST_MS },
   })
-  // An expectation that Node does not know would be its own empty 417: the request is simply answered.
+  // Node answers an unknown Expect header with an empty 417; here the request is answered as usual.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.setErrorHandler((error, request, reply) => sendError(error, request, reply, log))
   return app
 }
 
-/** How long a client that is refused may go on sending before it is cut: a reset could overtake the answer. */
+/** Time for which a refused client may go on sending before its connection is cut: a reset could overtake the answer. */
 const LINGER_MS = 500
 const answered = new WeakSet<Socket>()
 
@@ -158,7 +155,12 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void
   setTimeout(() => socket.destroy(), LINGER_MS).unref()
 }
 
-function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply, log: ApiParts['log']): void {
+function sendError(
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  log: ApiDependencies['log'],
+): void {
   const expected = expectedError(error)
   if (expected === null)
     log.error({ err: error, request_id: request.id, route: request.routeOptions.url }, 'a request failed')
@@ -170,27 +172,22 @@ function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply,
     .send(JSON.stringify(problemOf(answer, request.id)))
 }
 
-/**
- * What each request passes first, in one hook of its route: a hook of the whole server would have to find out the route
- * again, and each more is run by a closure of its own.
- */
-function arrival(
-  observer: Observer,
-  { bodyType, admit }: { bodyType: BodyType; admit: Authenticate | null },
-) {
-  return (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
-    observer.begin(request)
-    reply.header('x-request-id', request.id)
-    reply.header('x-content-type-options', 'nosniff')
-    if (bodyType !== ANY_TYPE) limitBody(request)
-    const refusal = withoutHost(request)
-    if (refusal || !admit) done(refusal)
-    else admit(request, reply, done)
-  }
+/** What each request passes first. Answers with the reason for which it is refused. */
+function arrive(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  routes: readonly Route[],
+): AppError | undefined {
+  reply.header('x-request-id', request.id)
+  reply.header('x-content-type-options', 'nosniff')
+  // Refused before any body is read.
+  if (request.is404) return noRoute(routes, request)
+  if (request.routeOptions.config.bodyType !== ANY_TYPE) limitBody(request)
+  return withoutHost(request)
 }
 
 function limitBody({ raw }: FastifyRequest): void {
-  // One that came over no line (a test's) never ends by itself.
+  // An injected request (in tests) has no connection.
   if (!(raw.socket instanceof Socket)) return
   const { 'content-length': length = '0', 'transfer-encoding': coding } = raw.headers
   if (length === '0' && coding === undefined) return
@@ -203,15 +200,10 @@ function limitBody({ raw }: FastifyRequest): void {
 }
 
 /**
- * Routes whose operation reads the body itself. Where it answers before the end (a refusal), the rest is thrown away for a
- * moment, so that the answer is not overtaken by a reset, and then the line is cut.
+ * Routes whose operation reads the body itself. An answer before the end of the body (a refusal) could be overtaken by a
+ * reset: the rest of the body is read and dropped for LINGER_MS, and then the connection is cut.
  */
-function addStreamRoutes(
-  app: FastifyInstance,
-  routes: readonly Route[],
-  services: Services,
-  observer: Observer,
-): void {
+function addStreamRoutes(app: FastifyInstance, routes: readonly Route[], services: Services): void {
   void app.register((scope, _options, registered) => {
     addBodyStream(scope)
     scope.addHook('onResponse', ({ raw }, _reply, done) => {
@@ -222,70 +214,43 @@ function addStreamRoutes(
       }
       done()
     })
-    for (const route of routes) addRoute(scope, route, services, observer)
+    for (const route of routes) addRoute(scope, route, services)
     registered()
   })
 }
 
 function withoutHost({ raw }: FastifyRequest): AppError | undefined {
   if (raw.headers.host !== undefined || raw.httpVersionMinor === 0) return undefined
-  return new AppError('bad_request', 'HTTP/1.1 asks for the header Host: send the name of the service in it.')
-}
-
-/** In a scope of its own, whose hooks no route has: refused before any body is read. */
-function addNoRoute(app: FastifyInstance, routes: readonly Route[], observer: Observer): void {
-  void app.register((scope, _options, registered) => {
-    const refuse: Authenticate = (request, _reply, done) => done(noRoute(routes, request))
-    scope.addHook('onRequest', arrival(observer, { bodyType: 'application/json', admit: refuse }))
-    scope.addHook('onSend', observer.observe('none'))
-    scope.setNotFoundHandler((request) => {
-      throw noRoute(routes, request)
-    })
-    registered()
-  })
+  return new AppError('bad_request', 'HTTP/1.1 requires the header Host: send the name of the service in it.')
 }
 
 function noRoute(routes: readonly Route[], request: FastifyRequest): AppError {
   const methods = allowedMethods(routes, request.url)
   const path = request.url.split('?')[0]!.slice(0, 200)
   if (methods.length === 0)
-    return new AppError('not_found', `There is nothing at ${path}: see /docs for the operations.`)
-  return new AppError('method_not_allowed', `${path} takes ${methods.join(', ')}.`, {
-    headers: { allow: methods.join(', ') },
-  })
+    return new AppError('not_found', `There is no operation at ${path}: /docs lists all of them.`)
+  return new AppError(
+    'method_not_allowed',
+    `${path} takes ${methods.join(', ')}: use one of these methods.`,
+    {
+      headers: { allow: methods.join(', ') },
+    },
+  )
 }
 
-function addRoute(
-  app: FastifyInstance,
-  { method, path, operation }: Route,
-  services: Services,
-  observer: Observer,
-): void {
+function addRoute(app: FastifyInstance, { method, path, operation }: Route, services: Services): void {
   const { tokens, requests, idempotency } = services
-  const idempotent = method === 'POST' && operation.idempotent && operation.scope !== null
-  const url = fastifyPath(path)
-  const admit = operation.scope === null ? null : authenticate(tokens, requests, operation.scope)
-  const observe = observer.observe(url)
+  const { scope, bodyType, otherBodyType, bodyBytes = BODY_BYTES } = operation
   app.route({
     method,
-    url,
+    url: fastifyPath(path),
     exposeHeadRoute: method === 'GET' && !operation.streams,
-    config: { bodyType: operation.bodyType, otherBodyType: operation.otherBodyType },
-    bodyLimit: operation.bodyBytes ?? BODY_BYTES,
+    config: { bodyType, otherBodyType },
+    bodyLimit: bodyBytes,
     handler: handlerOf({ operation, path }, services),
-    onRequest: arrival(observer, { bodyType: operation.bodyType, admit }),
-    ...(idempotent
-      ? {
-          preValidation: async (request: FastifyRequest, reply: FastifyReply) =>
-            idempotency.begin(request, reply),
-          onSend: [
-            async (request: FastifyRequest, reply: FastifyReply, payload: unknown) => {
-              await idempotency.end(request, reply, payload)
-              return payload
-            },
-            observe,
-          ],
-        }
-      : { onSend: observe }),
+    ...(scope === null ? {} : { onRequest: authenticate(tokens, requests, scope) }),
+    ...(isIdempotent({ method, operation })
+      ? { preValidation: idempotency.begin, onSend: idempotency.end }
+      : {}),
   })
 }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { describeConfig, resolveConfig } from '../../config/config.ts'
-import { openHarness } from '../harness.ts'
+import { openTestServer } from '../test-server.ts'
 
 test('shows a new token once, and takes it until it is revoked', async (t) => {
-  const { ask } = await openHarness(t)
+  const { ask } = await openTestServer(t)
   const made = await ask('POST', '/v1alpha/tokens', { body: { name: 'nightly', scopes: ['analyst'] } })
   assert.equal(made.status, 201)
   const { token, token_id, ...view } = made.json()
@@ -21,7 +21,7 @@ test('shows a new token once, and takes it until it is revoked', async (t) => {
 })
 
 test('refuses tokens that make no sense', async (t) => {
-  const { ask } = await openHarness(t)
+  const { ask } = await openTestServer(t)
   for (const body of [
     { name: 'n', scopes: [] },
     { name: 'n', scopes: ['owner'] },
@@ -33,7 +33,7 @@ test('refuses tokens that make no sense', async (t) => {
 })
 
 test('creates users who log in, and takes their tokens away with them', async (t) => {
-  const { ask } = await openHarness(t)
+  const { ask } = await openTestServer(t)
   const body = { username: 'bob', password: 'a long enough password', scopes: ['analyst'] }
   const made = await ask('POST', '/v1alpha/users', { body })
   assert.equal(made.status, 201)
@@ -58,7 +58,7 @@ test('creates users who log in, and takes their tokens away with them', async (t
 })
 
 test('creates a workspace on a folder that exists, and removes it with all that is in it', async (t) => {
-  const { ask, folder } = await openHarness(t)
+  const { ask, folder } = await openTestServer(t)
   for (const data_folder of ['relative/path', `${folder}/nothing`, `${folder}/assay.db`])
     assert.equal(
       (await ask('POST', '/v1alpha/workspaces', { body: { workspace_id: 'second', data_folder } })).status,
@@ -85,7 +85,7 @@ test('creates a workspace on a folder that exists, and removes it with all that 
 })
 
 test('changes what a workspace may take, and holds it to that at once', async (t) => {
-  const { ask, token, folder } = await openHarness(t)
+  const { ask, token, folder } = await openTestServer(t)
   const body = { workspace_id: 'second', max_queued: 1 }
   assert.equal((await ask('POST', '/v1alpha/workspaces', { body })).json().max_queued, 1)
   const analyst = await token('second', ['analyst'])
@@ -121,7 +121,7 @@ test('changes what a workspace may take, and holds it to that at once', async (t
 })
 
 test('keeps the admin of one workspace out of the others and of the service', async (t) => {
-  const { ask, token } = await openHarness(t)
+  const { ask, token } = await openTestServer(t)
   await ask('POST', '/v1alpha/workspaces', { body: { workspace_id: 'second' } })
   const admin = await token('second', ['admin'])
   const own = (await ask('GET', '/v1alpha/workspaces', { token: admin })).json()
@@ -150,7 +150,7 @@ test('keeps the admin of one workspace out of the others and of the service', as
 
 test('shows nodes, and settings without their secrets', async (t) => {
   const resolved = resolveConfig({ ASSAY_TOKEN: 'a-very-secret-admin-token' })
-  const { ask, store } = await openHarness(t, { parts: { settings: describeConfig(resolved) } })
+  const { ask, store } = await openTestServer(t, { parts: { settings: describeConfig(resolved) } })
   await store.registerNode({ node_id: 'n1', name: 'host:1', roles: ['api'], version: '1', lease_ms: 30_000 })
   assert.equal((await ask('GET', '/v1alpha/nodes')).json().items[0].node_id, 'n1')
   const settings = await ask('GET', '/v1alpha/settings')
@@ -159,7 +159,7 @@ test('shows nodes, and settings without their secrets', async (t) => {
 })
 
 test('tells whose token it is and what it may do', async (t) => {
-  const { ask } = await openHarness(t)
+  const { ask } = await openTestServer(t)
   const made = await ask('POST', '/v1alpha/tokens', { body: { name: 'reader', scopes: ['viewer'] } })
   const { token, token_id } = made.json()
   const { version, ...me } = (await ask('GET', '/v1alpha/auth/me', { token })).json()
@@ -175,7 +175,7 @@ test('tells whose token it is and what it may do', async (t) => {
 })
 
 test('counts what there is to do, for admins only', async (t) => {
-  const { ask } = await openHarness(t)
+  const { ask } = await openTestServer(t)
   const body = { payload: { type: 'template', template_id: 'hello' } }
   const assignment_id = (await ask('POST', '/v1alpha/jobs', { body })).json()
   await ask('POST', '/v1alpha/jobs/run', { body: { payload: { type: 'assignment', assignment_id } } })
@@ -190,7 +190,7 @@ test('counts what there is to do, for admins only', async (t) => {
 })
 
 test('revokes the token of a request that logs out, and no other', async (t) => {
-  const { ask } = await openHarness(t)
+  const { ask } = await openTestServer(t)
   const made = (await ask('POST', '/v1alpha/tokens', { body: { name: 'v', scopes: ['viewer'] } })).json()
   assert.equal((await ask('POST', '/v1alpha/auth/logout', { token: made.token })).status, 204)
   assert.equal((await ask('GET', '/v1alpha/auth/me', { token: made.token })).status, 401)

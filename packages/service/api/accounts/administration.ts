@@ -6,7 +6,7 @@
 import { AppError, notFound } from '@assay/model/errors'
 import { DEFAULT_WORKSPACE, type Principal, SCOPES } from '@assay/model/token'
 import Type from 'typebox'
-import type { Services } from '../http/parts.ts'
+import type { Services } from '../dependencies.ts'
 
 export const WorkspaceId = Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{0,62}$' })
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openHarness } from '../harness.ts'
+import { openTestServer } from '../test-server.ts'
 
 test('all jobs of a user are erased step by step, by an admin alone, and the trail says so', async (t) => {
-  const { ask, tokens, complete } = await openHarness(t)
+  const { ask, tokens, complete } = await openTestServer(t)
   const body = { template_id: 'hello', items: Array.from({ length: 600 }, () => ({})), run: false }
   assert.equal((await ask('POST', '/v1alpha/jobs/bulk', { body })).json().created, 600)
   const payload = { type: 'template', template_id: 'hello' }

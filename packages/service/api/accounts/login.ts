@@ -13,7 +13,7 @@ import type { Store } from '@assay/store/store'
 import Type from 'typebox'
 import { hashToken, newToken, verifyPassword } from '../../runtime/secrets.ts'
 import { rateHeaders } from '../http/auth.ts'
-import { operation } from '../http/route.ts'
+import { operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
 
 const SESSION_SECONDS = 12 * 3600

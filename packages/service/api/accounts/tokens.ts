@@ -6,7 +6,7 @@ import { Token } from '@assay/model/token'
 import Type from 'typebox'
 import { hashToken, newToken } from '../../runtime/secrets.ts'
 import { Id, LIMIT_DEFAULT, Name, pageOf, pageQuery, Time } from '../http/fields.ts'
-import { operation } from '../http/route.ts'
+import { operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
 import { administered, OfWorkspace, Scopes } from './administration.ts'
 

@@ -5,7 +5,7 @@ import { User } from '@assay/model/token'
 import Type from 'typebox'
 import { hashPassword } from '../../runtime/secrets.ts'
 import { LIMIT_DEFAULT, Name, pageOf, pageQuery } from '../http/fields.ts'
-import { operation } from '../http/route.ts'
+import { operation } from '../http/operation.ts'
 import { administered, OfWorkspace, Scopes } from './administration.ts'
 
 export const listUsers = operation({

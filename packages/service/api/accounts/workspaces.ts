@@ -5,7 +5,7 @@ import { notFound } from '@assay/model/errors'
 import { DEFAULT_WORKSPACE, Workspace, WorkspaceCaps } from '@assay/model/token'
 import Type from 'typebox'
 import { LIMIT_DEFAULT, pageOf, pageQuery, whole } from '../http/fields.ts'
-import { operation } from '../http/route.ts'
+import { operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
 import { requireOperator, WorkspaceId } from './administration.ts'
 

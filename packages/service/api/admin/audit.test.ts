@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hashPassword } from '../../runtime/secrets.ts'
-import { type Harness, openHarness } from '../harness.ts'
 import { ROUTES } from '../routes.ts'
+import { openTestServer, type TestServer } from '../test-server.ts'
 
 interface Shown {
   action: string
@@ -14,7 +14,7 @@ interface Shown {
   request_id: string | null
 }
 
-async function trail({ ask }: Harness, filter = ''): Promise<Shown[]> {
+async function trail({ ask }: TestServer, filter = ''): Promise<Shown[]> {
   const answer = await ask('GET', `/v1alpha/audit${filter}`)
   assert.equal(answer.status, 200, answer.text)
   return answer.json().items as Shown[]
@@ -32,7 +32,7 @@ test('every operation that changes something says what it is in the audit trail'
 })
 
 test('a job is followed through the trail, by whom and from where, without its values', async (t) => {
-  const harness = await openHarness(t)
+  const harness = await openTestServer(t)
   const { ask, tokens, complete } = harness
   const payload = { type: 'template', template_id: 'hello', template_vars: { who: 'a secret name' } }
   const made = await ask('POST', '/v1alpha/jobs/', { body: { payload }, token: tokens.analyst })
@@ -62,7 +62,7 @@ test('a job is followed through the trail, by whom and from where, without its v
 })
 
 test('readings of one thing within a second are one record, those of another thing or by another token their own', async (t) => {
-  const harness = await openHarness(t)
+  const harness = await openTestServer(t)
   const { ask, tokens, complete, store } = harness
   const payload = { type: 'template', template_id: 'hello', template_vars: { who: 'x' } }
   const insights: string[] = []
@@ -95,7 +95,7 @@ test('readings of one thing within a second are one record, those of another thi
 })
 
 test('a change names its fields and never what they hold', async (t) => {
-  const harness = await openHarness(t)
+  const harness = await openTestServer(t)
   const { ask } = harness
   const input = { url: 'https://example.com/a', user_id: 'u', presence_name: 'p' }
   const { webhook_id } = (await ask('POST', '/v1alpha/webhooks/', { body: input })).json()
@@ -107,7 +107,7 @@ test('a change names its fields and never what they hold', async (t) => {
 })
 
 test('what is refused or not found leaves no record', async (t) => {
-  const harness = await openHarness(t)
+  const harness = await openTestServer(t)
   const { ask, tokens } = harness
   const stranger = '0198aaaa-0000-7000-8000-000000000000'
   await ask('POST', '/v1alpha/jobs/', { body: { payload: { type: 'template', template_id: 'none' } } })
@@ -118,7 +118,7 @@ test('what is refused or not found leaves no record', async (t) => {
 })
 
 test('sessions are recorded from their beginning to their end, and refused ones without the name', async (t) => {
-  const harness = await openHarness(t)
+  const harness = await openTestServer(t)
   const { ask, store } = harness
   const user = { user_id: 'grace', workspace_id: 'default', username: 'grace', scopes: ['viewer' as const] }
   await store.createUser({ ...user, password_hash: await hashPassword('a long password') })
@@ -141,7 +141,7 @@ test('sessions are recorded from their beginning to their end, and refused ones 
 })
 
 test('the trail is for admins, and an operator reads that of another workspace', async (t) => {
-  const harness = await openHarness(t)
+  const harness = await openTestServer(t)
   const { ask, tokens, token, store } = harness
   await store.createWorkspace({ workspace_id: 'other', name: 'Other', data_folder: null })
   for (const scope of ['viewer', 'analyst'] as const)

@@ -7,12 +7,12 @@ import { uuidv7 } from '@assay/model/ids'
 import type { Store } from '@assay/store/store'
 import { mountSmallDisk } from '../../../../proofs/chaos/faults.ts'
 import { temporaryFolder } from '../../../../test/service.ts'
-import { type Harness, openHarness } from '../harness.ts'
-import type { ApiParts } from '../http/parts.ts'
+import type { ApiDependencies } from '../dependencies.ts'
 import { type Api, createApi } from '../server.ts'
+import { openTestServer, type TestServer } from '../test-server.ts'
 
 /** Another API over the same parts, some of them changed. */
-async function beside(t: TestContext, { parts }: Harness, over: Partial<ApiParts>): Promise<Api> {
+async function beside(t: TestContext, { parts }: TestServer, over: Partial<ApiDependencies>): Promise<Api> {
   const api = await createApi({ ...parts, ...over })
   t.after(() => api.close())
   return api
@@ -46,7 +46,7 @@ async function after(clock: FakeClock, ms: number, api: Api, url: string) {
 
 test('a store that hangs is not ready within two seconds, and is measured without', async (t) => {
   const clock = new FakeClock()
-  const harness = await openHarness(t, { clock })
+  const harness = await openTestServer(t, { clock })
   const store = storeWith(harness.store, { ping: never, counts: never })
   const api = await beside(t, harness, { store })
   const ready = await after(clock, 2100, api, '/readyz')
@@ -59,7 +59,7 @@ test('a store that hangs is not ready within two seconds, and is measured withou
 })
 
 test('a node whose lease cannot be renewed is not ready, and says why', async (t) => {
-  const harness = await openHarness(t)
+  const harness = await openTestServer(t)
   let trouble: string | null = null
   const lease = { left: () => 12_000, trouble: () => trouble }
   const api = await beside(t, harness, { lease })
@@ -79,7 +79,7 @@ test('a node on SQLite whose disk is full is not ready, until it has room again'
     remove()
   })
   if (!disk) return t.skip('nobody may mount a small disk here')
-  const api = await beside(t, await openHarness(t), { home: folder })
+  const api = await beside(t, await openTestServer(t), { home: folder })
   assert.equal((await api.inject('/readyz')).statusCode, 200)
   const empty = disk.fill()
   const answer = await api.inject('/readyz')
@@ -90,7 +90,7 @@ test('a node on SQLite whose disk is full is not ready, until it has room again'
 })
 
 test('a database that was put back to before a migration is not ready', async (t) => {
-  const { ask, folder } = await openHarness(t)
+  const { ask, folder } = await openTestServer(t)
   assert.equal((await ask('GET', '/readyz')).status, 200)
   const db = new DatabaseSync(path.join(folder, 'assay.db'))
   db.exec('DELETE FROM migrations WHERE number = (SELECT max(number) FROM migrations)')
@@ -102,7 +102,7 @@ test('a database that was put back to before a migration is not ready', async (t
 
 test('tells the queues of the largest workspaces by name, and of the rest together', async (t) => {
   const clock = new FakeClock()
-  const { ask, store } = await openHarness(t, { clock })
+  const { ask, store } = await openTestServer(t, { clock })
   for (let index = 0; index < 23; index += 1) {
     const workspace_id = `team-${index}`
     await store.createWorkspace({ workspace_id, name: workspace_id, data_folder: null })
@@ -121,7 +121,7 @@ test('tells the queues of the largest workspaces by name, and of the rest togeth
 
 test('counts the store once in five seconds, however many ask', async (t) => {
   const clock = new FakeClock()
-  const harness = await openHarness(t, { clock })
+  const harness = await openTestServer(t, { clock })
   let counted = 0
   const counts = (): ReturnType<Store['counts']> => {
     counted += 1
@@ -136,7 +136,7 @@ test('counts the store once in five seconds, however many ask', async (t) => {
 })
 
 test('shows the operator webhooks in trouble and the disk beside the queue', async (t) => {
-  const harness = await openHarness(t)
+  const harness = await openTestServer(t)
   const api = await beside(t, harness, { home: harness.folder })
   const headers = { authorization: `Bearer ${harness.tokens.admin}` }
   const queue = JSON.parse((await api.inject({ url: '/v1alpha/queue', headers })).payload) as {

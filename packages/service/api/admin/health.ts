@@ -3,8 +3,8 @@ import { timingSafeEqual } from 'node:crypto'
 import { AppError } from '@assay/model/errors'
 import Type from 'typebox'
 import { hashToken } from '../../runtime/secrets.ts'
-import { diskOf, soon } from '../http/measure.ts'
-import { operation } from '../http/route.ts'
+import { operation } from '../http/operation.ts'
+import { diskOf, soon } from './gauges.ts'
 
 const State = (word: string) => Type.Object({ status: Type.Literal(word) })
 
@@ -61,7 +61,7 @@ export const measurements = operation({
       throw new AppError('unauthorized', 'Send the token of ASSAY_METRICS_TOKEN as a bearer token.', {
         headers: { 'www-authenticate': 'Bearer' },
       })
-    await services.measure()
+    await services.updateGauges()
     void reply.type(services.metrics.registry.contentType)
     return services.metrics.registry.metrics()
   },

@@ -4,8 +4,8 @@ import { JOB_STATUSES } from '@assay/model/job'
 import Type from 'typebox'
 import { requireOperator } from '../accounts/administration.ts'
 import { pageOf, Time, whole } from '../http/fields.ts'
-import { diskOf } from '../http/measure.ts'
-import { operation } from '../http/route.ts'
+import { operation } from '../http/operation.ts'
+import { diskOf } from './gauges.ts'
 
 const Node = Type.Object(
   {

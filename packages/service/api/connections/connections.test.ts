@@ -8,7 +8,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { startBucket } from '../../../net/bucket-fixture.ts'
 import { openConnections } from '../../connections/connection-registry.ts'
-import { openHarness } from '../harness.ts'
+import { openTestServer } from '../test-server.ts'
 
 const PASSWORD = 'correct horse battery staple'
 const WAREHOUSE = {
@@ -19,7 +19,7 @@ const WAREHOUSE = {
 }
 
 test('a connection is added, listed, changed and removed, and its secret never leaves', async (t) => {
-  const { ask, store, secrets } = await openHarness(t)
+  const { ask, store, secrets } = await openTestServer(t)
   const created = await ask('POST', '/v1alpha/connections', { body: WAREHOUSE })
   assert.equal(created.status, 201, created.text)
   assert.equal(created.headers.location, '/v1alpha/connections/warehouse')
@@ -46,7 +46,7 @@ test('a connection is added, listed, changed and removed, and its secret never l
 })
 
 test('every fault of a connection is named at once', async (t) => {
-  const { ask } = await openHarness(t)
+  const { ask } = await openTestServer(t)
   const answer = await ask('POST', '/v1alpha/connections', {
     body: {
       name: 'warehouse',
@@ -73,7 +73,7 @@ test('every fault of a connection is named at once', async (t) => {
 })
 
 test('a file outside the data folder and an address that is closed are refused as they are given, with what opens them', async (t) => {
-  const { ask } = await openHarness(t)
+  const { ask } = await openTestServer(t)
   const faultOf = async (kind: string, options: Record<string, string>) => {
     const answer = await ask('POST', '/v1alpha/connections', { body: { name: 'shop', kind, options } })
     assert.equal(answer.status, 422)
@@ -88,7 +88,7 @@ test('a file outside the data folder and an address that is closed are refused a
 })
 
 test('a secret is not sent to another address than it was given for', async (t) => {
-  const { ask } = await openHarness(t)
+  const { ask } = await openTestServer(t)
   await ask('POST', '/v1alpha/connections', { body: WAREHOUSE })
   const moved = { options: { host: 'elsewhere.example.com' } }
   const refused = await ask('PATCH', '/v1alpha/connections/warehouse', { body: moved })
@@ -98,7 +98,7 @@ test('a secret is not sent to another address than it was given for', async (t) 
 })
 
 test('only admins see connections; those of a guest may not go inside', async (t) => {
-  const { ask, token, tokens, store } = await openHarness(t)
+  const { ask, token, tokens, store } = await openTestServer(t)
   for (const scope of ['viewer', 'analyst'] as const)
     assert.equal((await ask('GET', '/v1alpha/connections', { token: tokens[scope] })).status, 403)
   await store.createWorkspace({ workspace_id: 'guests', name: 'Guests', data_folder: null })
@@ -111,7 +111,7 @@ test('only admins see connections; those of a guest may not go inside', async (t
 })
 
 test('connections of a file are shown, follow their references and refuse changes', async (t) => {
-  const { folder } = await openHarness(t)
+  const { folder } = await openTestServer(t)
   const file = path.join(folder, 'connections.yaml')
   await writeFile(
     file,
@@ -119,7 +119,7 @@ test('connections of a file are shown, follow their references and refuse change
   )
   const book = (environment: NodeJS.ProcessEnv) =>
     openConnections({ store: null, secrets: null, file, targets: null, environment })
-  const { ask } = await openHarness(t, {
+  const { ask } = await openTestServer(t, {
     parts: { connections: await book({ SHOP_PASSWORD: PASSWORD }) },
     pool: 'real',
   })
@@ -157,7 +157,7 @@ test('connections of a file are shown, follow their references and refuse change
 })
 
 test('a file with a secret in it is refused without saying the secret', async (t) => {
-  const { folder } = await openHarness(t)
+  const { folder } = await openTestServer(t)
   const file = path.join(folder, 'connections.yaml')
   await writeFile(
     file,
@@ -175,7 +175,7 @@ test('a file with a secret in it is refused without saying the secret', async (t
 })
 
 test('a preview reads over a connection for an admin only', async (t) => {
-  const { ask, parts, folder, tokens } = await openHarness(t, { pool: 'real' })
+  const { ask, parts, folder, tokens } = await openTestServer(t, { pool: 'real' })
   parts.config.data = folder
   const database = new DatabaseSync(path.join(folder, 'shop.db'))
   database.exec('create table orders (amount integer)')
@@ -206,7 +206,7 @@ test('a preview reads over a connection for an admin only', async (t) => {
 })
 
 test('a web server and a bucket are tried for real, and say what is wrong', async (t) => {
-  const { ask } = await openHarness(t, { pool: 'real' })
+  const { ask } = await openTestServer(t, { pool: 'real' })
   const web = createServer(({ headers }, response) =>
     response.writeHead(headers.authorization === 'Bearer a-token' ? 200 : 401).end(),
   )

@@ -9,12 +9,18 @@ import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { createClient } from '@assay/client'
 import { DEFAULT_WORKSPACE } from '@assay/model/token'
-import { type Harness, openHarness } from '../harness.ts'
+import { openTestServer, type TestServer } from '../test-server.ts'
 
 const AT = '/v1alpha/files'
 const TABLE = 'day,n\n2024-01-01,3\n2024-01-02,5\n'
 
-const put = (h: Harness, file: string, body: string, headers: Record<string, string> = {}, token?: string) =>
+const put = (
+  h: TestServer,
+  file: string,
+  body: string,
+  headers: Record<string, string> = {},
+  token?: string,
+) =>
   h.ask('PUT', `${AT}/${file}`, {
     body,
     headers,
@@ -22,7 +28,7 @@ const put = (h: Harness, file: string, body: string, headers: Record<string, str
     ...(token ? { token } : {}),
   })
 
-function incoming(h: Harness): string[] {
+function incoming(h: TestServer): string[] {
   const folder = path.join(h.folder, 'files/.incoming')
   return existsSync(folder)
     ? readdirSync(folder, { recursive: true })
@@ -32,7 +38,7 @@ function incoming(h: Harness): string[] {
 }
 
 test('a file that is put can be listed, read, replaced and deleted', async (t) => {
-  const h = await openHarness(t, { pool: 'real' })
+  const h = await openTestServer(t, { pool: 'real' })
   const created = await put(h, 'sales/K%C3%A4ufe.csv', TABLE)
   assert.equal(created.status, 201)
   const { sha256, columns, ...file } = created.json()
@@ -67,7 +73,7 @@ test('a file that is put can be listed, read, replaced and deleted', async (t) =
 })
 
 test('viewers read and analysts write', async (t) => {
-  const h = await openHarness(t, { pool: 'real' })
+  const h = await openTestServer(t, { pool: 'real' })
   assert.equal((await put(h, 'a.csv', TABLE, {}, h.tokens.viewer)).json().code, 'forbidden')
   assert.equal((await put(h, 'a.csv', TABLE, {}, h.tokens.analyst)).status, 201)
   assert.equal((await h.ask('DELETE', `${AT}/a.csv`, { token: h.tokens.viewer })).json().code, 'forbidden')
@@ -75,7 +81,7 @@ test('viewers read and analysts write', async (t) => {
 })
 
 test('workspaces see their own files only, and a deleted one leaves none to its successor', async (t) => {
-  const h = await openHarness(t, { pool: 'real' })
+  const h = await openTestServer(t, { pool: 'real' })
   const create = () => h.ask('POST', '/v1alpha/workspaces', { body: { workspace_id: 'sales' } })
   await create()
   const other = await h.token('sales', ['admin'])
@@ -89,7 +95,7 @@ test('workspaces see their own files only, and a deleted one leaves none to its 
 })
 
 test('a list comes in pages, by path, below a prefix', async (t) => {
-  const h = await openHarness(t, { pool: 'real' })
+  const h = await openTestServer(t, { pool: 'real' })
   for (const name of ['b/2.csv', 'b/1.csv', 'a.csv', 'c.csv']) await put(h, name, TABLE)
   const first = (await h.ask('GET', `${AT}?limit=3`)).json()
   assert.deepEqual(
@@ -124,7 +130,7 @@ const BAD: [string, string, string | Buffer, RegExp, number | undefined][] = [
 ]
 for (const [what, file, body, message, line] of BAD) {
   test(`refuses ${what} with its place, and keeps the file that was there`, async (t) => {
-    const h = await openHarness(t, { pool: 'real' })
+    const h = await openTestServer(t, { pool: 'real' })
     const address = await h.api.listen()
     const send = (content: string | Buffer) =>
       fetch(`${address}${AT}/${file}`, {
@@ -144,7 +150,7 @@ for (const [what, file, body, message, line] of BAD) {
 }
 
 test('paths that no upload may bear are a 422 to put and a 404 to read', async (t) => {
-  const h = await openHarness(t)
+  const h = await openTestServer(t)
   for (const file of [
     'a.txt',
     '.a.csv',
@@ -163,7 +169,7 @@ test('paths that no upload may bear are a 422 to put and a 404 to read', async (
 })
 
 test('conditions are kept: nothing is replaced or deleted that the client has not seen', async (t) => {
-  const h = await openHarness(t, { pool: 'real' })
+  const h = await openTestServer(t, { pool: 'real' })
   const { etag } = (await put(h, 'a.csv', TABLE, { 'if-none-match': '*' })).json()
   assert.equal((await put(h, 'a.csv', TABLE, { 'if-none-match': '*' })).json().code, 'precondition_failed')
   assert.equal((await put(h, 'a.csv', TABLE, { 'if-match': '"other"' })).status, 412)
@@ -175,7 +181,7 @@ test('conditions are kept: nothing is replaced or deleted that the client has no
 })
 
 test('parts of a file are read by ranges', async (t) => {
-  const h = await openHarness(t, { pool: 'real' })
+  const h = await openTestServer(t, { pool: 'real' })
   const { etag } = (await put(h, 'a.csv', TABLE)).json()
   const part = async (range: string, more: Record<string, string> = {}) => {
     const { status, text, headers } = await h.ask('GET', `${AT}/a.csv`, { headers: { range, ...more } })
@@ -199,7 +205,7 @@ test('parts of a file are read by ranges', async (t) => {
 })
 
 test('what is too large is refused before it is sent, and as it comes', async (t) => {
-  const h = await openHarness(t, { pool: 'real' })
+  const h = await openTestServer(t, { pool: 'real' })
   const address = new URL(await h.api.listen())
   const headers = { authorization: `Bearer ${h.tokens.analyst}` }
   const announced = httpRequest(new URL(`${AT}/a.csv`, address), {
@@ -227,7 +233,7 @@ test('what is too large is refused before it is sent, and as it comes', async (t
 })
 
 test('more than the quota of the workspace is refused, ahead where the length is said', async (t) => {
-  const h = await openHarness(t, { pool: 'real' })
+  const h = await openTestServer(t, { pool: 'real' })
   const large = `name\n${'x'.repeat(899_000)}\n`
   for (const name of ['a.csv', 'b.csv', 'c.csv']) assert.equal((await put(h, name, large)).status, 201)
   assert.equal((await put(h, 'd.csv', large)).json().code, 'quota_exceeded')
@@ -235,7 +241,7 @@ test('more than the quota of the workspace is refused, ahead where the length is
 })
 
 /** A PUT whose body is written piece by piece. */
-function slowly(h: Harness, address: URL, file: string) {
+function slowly(h: TestServer, address: URL, file: string) {
   const headers = { authorization: `Bearer ${h.tokens.analyst}` }
   const upload = httpRequest(new URL(`${AT}/${file}`, address), { method: 'PUT', headers })
   upload.on('error', () => undefined)
@@ -247,7 +253,7 @@ function slowly(h: Harness, address: URL, file: string) {
 }
 
 test('a workspace may have caps of its own, which files keep that come in at once', async (t) => {
-  const h = await openHarness(t, { pool: 'real' })
+  const h = await openTestServer(t, { pool: 'real' })
   const address = new URL(await h.api.listen())
   const table = (bytes: number): string => `name\n${'x'.repeat(bytes - 6)}\n`
   const caps = (own: object) => h.ask('PATCH', '/v1alpha/workspaces/default', { body: own })
@@ -283,7 +289,7 @@ test('a workspace may have caps of its own, which files keep that come in at onc
 })
 
 test('an upload that is cut off in the middle leaves what was there, and nothing else', async (t) => {
-  const h = await openHarness(t, { pool: 'real' })
+  const h = await openTestServer(t, { pool: 'real' })
   const { etag } = (await put(h, 'a.csv', TABLE)).json()
   const address = new URL(await h.api.listen())
   for (const head of ['content-length: 100000', 'transfer-encoding: chunked']) {
@@ -302,7 +308,7 @@ test('an upload that is cut off in the middle leaves what was there, and nothing
 })
 
 test('a file that was put is a choice for file variables, and read by the templates that name it', async (t) => {
-  const h = await openHarness(t, { pool: 'real' })
+  const h = await openTestServer(t, { pool: 'real' })
   const client = createClient({ url: await h.api.listen(), token: h.tokens.admin })
   const source = [
     '---',
@@ -336,7 +342,7 @@ test('a file that was put is a choice for file variables, and read by the templa
 })
 
 test('an upload waits for one of the checks that another workspace has in line, and no more', async (t) => {
-  const { ask, parts, store, token } = await openHarness(t, { pool: 'real' })
+  const { ask, parts, store, token } = await openTestServer(t, { pool: 'real' })
   await store.createWorkspace({ workspace_id: 'guests', name: 'Guests', data_folder: null })
   const guest = await token('guests', ['analyst'])
   const body = Array.from({ length: 40 }, (_, index) => `\`\`\`sql b${index}\nselect 1 as a\n\`\`\`\n`).join(

@@ -21,7 +21,7 @@ import {
 import { badFile, receive } from '../../files/receive.ts'
 import { LIMIT_DEFAULT, pageOf, pageQuery } from '../http/fields.ts'
 import { matchesTag } from '../http/negotiate.ts'
-import { ANY_TYPE, type Call, operation } from '../http/route.ts'
+import { ANY_TYPE, type Call, operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
 
 /** A minute without a byte ends an upload. */

@@ -4,13 +4,13 @@ import { FakeClock } from '@assay/model/clock'
 import { uuidv7 } from '@assay/model/ids'
 import type { Principal } from '@assay/model/token'
 import { hashPassword, hashToken } from '../../runtime/secrets.ts'
-import { openHarness } from '../harness.ts'
+import { openTestServer } from '../test-server.ts'
 import { createRequestLimits, createTokenCache } from './auth.ts'
 
 const FORM = 'application/x-www-form-urlencoded'
 
 test('asks for a bearer token, and says when one is not good', async (t) => {
-  const { ask, tokens } = await openHarness(t)
+  const { ask, tokens } = await openTestServer(t)
   const none = await ask('GET', '/v1alpha/jobs', { token: null })
   assert.equal(none.status, 401)
   assert.equal(none.headers['www-authenticate'], 'Bearer')
@@ -33,7 +33,7 @@ test('asks for a bearer token, and says when one is not good', async (t) => {
 })
 
 test('lets a viewer read, an analyst run, and an admin administer', async (t) => {
-  const { ask, tokens } = await openHarness(t)
+  const { ask, tokens } = await openTestServer(t)
   const body = { payload: { type: 'template', template_id: 'hello' } }
   const refused = await ask('POST', '/v1alpha/jobs', { token: tokens.viewer, body })
   assert.equal(refused.status, 403)
@@ -53,7 +53,7 @@ test('lets a viewer read, an analyst run, and an admin administer', async (t) =>
 })
 
 test('forgets a token at once when it is revoked here', async (t) => {
-  const { ask, token } = await openHarness(t)
+  const { ask, token } = await openTestServer(t)
   const secret = await token('default', ['viewer'])
   assert.equal((await ask('GET', '/v1alpha/jobs', { token: secret })).status, 200)
   const { token_id } = (await ask('GET', '/v1alpha/tokens?limit=1')).json().items[0]
@@ -63,7 +63,7 @@ test('forgets a token at once when it is revoked here', async (t) => {
 
 test('refuses a token that has expired, once it is looked up again', async (t) => {
   const clock = new FakeClock()
-  const { ask, store } = await openHarness(t, { clock })
+  const { ask, store } = await openTestServer(t, { clock })
   await store.createToken({
     token_id: uuidv7(),
     workspace_id: 'default',
@@ -89,25 +89,38 @@ const PRINCIPAL = {
 test('does not keep a token that was revoked while it was being looked up', async () => {
   const principal = PRINCIPAL
   let answer: (found: typeof principal) => void = () => undefined
-  const cache = createTokenCache(
-    { findToken: () => new Promise((resolve) => (answer = resolve)) },
-    new FakeClock(),
-  )
-  const looking = cache.find('Bearer a', 'a')
+  let lookups = 0
+  const findToken = (): Promise<typeof principal> => {
+    lookups += 1
+    return new Promise((resolve) => (answer = resolve))
+  }
+  const cache = createTokenCache({ findToken }, new FakeClock())
+  const looking = cache.find('a')
   cache.forget()
   answer(principal)
   await looking
-  assert.equal(cache.kept('Bearer a'), undefined)
+  const again = cache.find('a')
+  answer(principal)
+  await again
+  assert.equal(lookups, 2)
 })
 
 test('keeps a found token for two seconds', async () => {
   const clock = new FakeClock()
   const principal = PRINCIPAL
-  const cache = createTokenCache({ findToken: () => Promise.resolve(principal) }, clock)
-  await cache.find('Bearer a', 'a')
-  assert.equal(cache.kept('Bearer a'), principal)
-  clock.advance(2001)
-  assert.equal(cache.kept('Bearer a'), undefined)
+  let lookups = 0
+  const findToken = async (): Promise<typeof principal> => {
+    lookups += 1
+    return principal
+  }
+  const cache = createTokenCache({ findToken }, clock)
+  for (let count = 0; count < 2; count += 1) assert.equal(await cache.find('a'), principal)
+  clock.advance(2000)
+  await cache.find('a')
+  assert.equal(lookups, 1)
+  clock.advance(1)
+  await cache.find('a')
+  assert.equal(lookups, 2)
 })
 
 test('limits the requests of each token where a limit is set', async (t) => {
@@ -125,7 +138,7 @@ test('limits the requests of each token where a limit is set', async (t) => {
     publicUrl: null,
     smtpUrl: null,
   }
-  const { ask, tokens } = await openHarness(t, { clock, parts: { config } })
+  const { ask, tokens } = await openTestServer(t, { clock, parts: { config } })
   for (let left = 2; left >= 0; left -= 1) {
     const answer = await ask('GET', '/v1alpha/jobs')
     assert.equal(answer.status, 200)
@@ -141,8 +154,8 @@ test('limits the requests of each token where a limit is set', async (t) => {
   assert.equal((await ask('GET', '/v1alpha/jobs')).status, 200)
 })
 
-async function withUser(t: Parameters<typeof openHarness>[0], clock = new FakeClock()) {
-  const harness = await openHarness(t, { clock })
+async function withUser(t: Parameters<typeof openTestServer>[0], clock = new FakeClock()) {
+  const harness = await openTestServer(t, { clock })
   await harness.store.createUser({
     user_id: uuidv7(),
     workspace_id: 'default',
@@ -161,7 +174,7 @@ async function withUser(t: Parameters<typeof openHarness>[0], clock = new FakeCl
 
 test('limits the requests of a workspace over all its tokens, by its own limit or that of the settings', async (t) => {
   const clock = new FakeClock()
-  const harness = await openHarness(t, { clock })
+  const harness = await openTestServer(t, { clock })
   const { ask, tokens, store } = harness
   const limit = (rate_limit: number | null) =>
     ask('PATCH', '/v1alpha/workspaces/default', { body: { rate_limit } })
@@ -260,7 +273,7 @@ test('counts logins by the last address of X-Forwarded-For behind a proxy, and n
       publicUrl: null,
       smtpUrl: null,
     }
-    const { ask } = await openHarness(t, { clock: new FakeClock(), parts: { config } })
+    const { ask } = await openTestServer(t, { clock: new FakeClock(), parts: { config } })
     const login = (name: string, forwarded: string) =>
       ask('POST', '/v1alpha/auth/login', {
         token: null,

@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer'
 import { AppError } from '@assay/model/errors'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { ANY_TYPE, BODY_TYPES, type BodyType } from './route.ts'
+import { ANY_TYPE, BODY_TYPES, type BodyType } from './operation.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

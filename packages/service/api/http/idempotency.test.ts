@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AppError } from '@assay/model/errors'
 import { uuidv7 } from '@assay/model/ids'
-import { openHarness } from '../harness.ts'
+import { openTestServer } from '../test-server.ts'
 
 const JOB = { payload: { type: 'template', template_id: 'hello', template_vars: { who: 'Ada' } } }
 const key = (value: string) => ({ 'idempotency-key': value })
 
 test('gives the first answer again, to the byte, and makes one job', async (t) => {
-  const { ask } = await openHarness(t)
+  const { ask } = await openTestServer(t)
   const first = await ask('POST', '/v1alpha/jobs/', { body: JOB, headers: key('order-17') })
   const again = await ask('POST', '/v1alpha/jobs', { body: JOB, headers: key('order-17') })
   assert.equal(again.status, first.status)
@@ -19,7 +19,7 @@ test('gives the first answer again, to the byte, and makes one job', async (t) =
 })
 
 test('refuses the key with another body, and takes it in another workspace or for another path', async (t) => {
-  const { ask, store, token } = await openHarness(t)
+  const { ask, store, token } = await openTestServer(t)
   await ask('POST', '/v1alpha/jobs', { body: JOB, headers: key('a') })
   const other = { payload: { ...JOB.payload, template_vars: { who: 'Bob' } } }
   const refused = await ask('POST', '/v1alpha/jobs', { body: other, headers: key('a') })
@@ -39,7 +39,7 @@ test('refuses the key with another body, and takes it in another workspace or fo
 })
 
 test('replays secrets, locations and refusals, which the store keeps sealed', async (t) => {
-  const { ask } = await openHarness(t)
+  const { ask } = await openTestServer(t)
   const token = { body: { name: 'nightly', scopes: ['viewer'] }, headers: key('t') }
   const first = await ask('POST', '/v1alpha/tokens', token)
   const again = await ask('POST', '/v1alpha/tokens', token)
@@ -53,7 +53,7 @@ test('replays secrets, locations and refusals, which the store keeps sealed', as
 })
 
 test('creates a job under the id that the key reserved', async (t) => {
-  const { ask, store, parts } = await openHarness(t)
+  const { ask, store, parts } = await openTestServer(t)
   const reserved = uuidv7()
   t.mock.method(store, 'startIdempotent', () => Promise.resolve({ state: 'new', id: reserved }))
   const made = await ask('POST', '/v1alpha/jobs', { body: JOB, headers: key('k') })
@@ -65,7 +65,7 @@ test('creates a job under the id that the key reserved', async (t) => {
 })
 
 test('makes a token or a user anew after a crash, not twice', async (t) => {
-  const { ask, store } = await openHarness(t)
+  const { ask, store } = await openTestServer(t)
   const reserved = uuidv7()
   t.mock.method(store, 'startIdempotent', () => Promise.resolve({ state: 'new', id: reserved }))
   for (const [path, body] of [
@@ -82,7 +82,7 @@ test('makes a token or a user anew after a crash, not twice', async (t) => {
 })
 
 test('asks the second of two at the same time to wait', async (t) => {
-  const { ask, store } = await openHarness(t)
+  const { ask, store } = await openTestServer(t)
   const createJob = store.createJob.bind(store)
   let begin: () => void = () => undefined
   const begun = new Promise<void>((resolve) => (begin = resolve))
@@ -105,7 +105,7 @@ test('asks the second of two at the same time to wait', async (t) => {
 })
 
 test('keeps no fault of the service: a repeat tries again', async (t) => {
-  const { ask, store } = await openHarness(t)
+  const { ask, store } = await openTestServer(t)
   t.mock.method(store, 'audited', () => store)
   const away = t.mock.method(store, 'createJob', () =>
     Promise.reject(new AppError('store_unavailable', 'Away.')),
@@ -116,7 +116,7 @@ test('keeps no fault of the service: a repeat tries again', async (t) => {
 })
 
 test('makes no second job where the first was made and the answer to it was lost on the way', async (t) => {
-  const { ask, store } = await openHarness(t)
+  const { ask, store } = await openTestServer(t)
   const createJob = store.createJob.bind(store)
   t.mock.method(store, 'audited', () => store)
   const unsure = t.mock.method(store, 'createJob', async (input: Parameters<typeof createJob>[0]) => {
@@ -130,7 +130,7 @@ test('makes no second job where the first was made and the answer to it was lost
 })
 
 test('answers although the answer could not be kept at once, and keeps it later', async (t) => {
-  const { ask, store } = await openHarness(t)
+  const { ask, store } = await openTestServer(t)
   const end = store.endIdempotent.bind(store)
   let kept: () => void = () => undefined
   const later = new Promise<void>((resolve) => (kept = resolve))
@@ -148,7 +148,7 @@ test('answers although the answer could not be kept at once, and keeps it later'
 })
 
 test('refuses a key that is no visible ASCII or too long', async (t) => {
-  const { ask } = await openHarness(t)
+  const { ask } = await openTestServer(t)
   for (const bad of ['', 'a b', 'k'.repeat(256), 'schlüssel']) {
     const answer = await ask('POST', '/v1alpha/jobs', { body: JOB, headers: key(bad) })
     assert.equal(answer.status, 422, JSON.stringify(bad))

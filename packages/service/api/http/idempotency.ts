@@ -1,7 +1,7 @@
 /**
  * `Idempotency-Key` on a POST: the first request with a key is carried out, a repeat gets the same status, headers and
  * bytes. The key is taken before anything is done, together with the id of what will be created, so that a repeat after a
- * crash in the middle creates nothing twice. Answers are sealed: one may hold a secret. Kept is every answer but 429 and
+ * crash in the middle creates nothing twice. Answers are sealed: one may hold a secret. SharedCache is every answer but 429 and
  * 5xx (there a repeat tries again, under the same id: a commit whose answer was lost makes no second one), and those
  * given before a body could be read (400, 413, 415).
  */
@@ -37,7 +37,7 @@ export interface Idempotency {
   /** Takes the key, or answers with what the first request was answered. */
   begin(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined>
   /** Keeps the answer that is about to be sent. */
-  end(request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<void>
+  end<Payload>(request: FastifyRequest, reply: FastifyReply, payload: Payload): Promise<Payload>
 }
 
 const contextOf = ({ workspace_id, method, path, key }: IdempotencyKey): string =>
@@ -110,7 +110,7 @@ export function createIdempotency({ store, secrets, clock, log, node_id, stoppin
     },
 
     async end(request, reply, payload) {
-      if (request.idempotent === null) return
+      if (request.idempotent === null) return payload
       const { key } = request.idempotent
       request.idempotent = null
       const status = reply.statusCode
@@ -127,6 +127,7 @@ export function createIdempotency({ store, secrets, clock, log, node_id, stoppin
       } catch {
         void settle(key, answer)
       }
+      return payload
     },
   }
 }

@@ -1,9 +1,11 @@
 /**
- * A span for each request, below the caller's where he sends a W3C `traceparent`; what it does to a job is a span in the
- * trace of that job, and each of the two points at the other. The route is told, never the address: it may hold a secret.
+ * Makes a span for each request, below the caller's where the request has a W3C `traceparent`. What a request does to a job
+ * is a span in the trace of that job, and the two spans link to each other. A span names the route, never the URL, which may
+ * hold a secret.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Attributes, Span, Traces } from '../../runtime/traces.ts'
+import { HEALTH_ROUTES } from './request-log.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -13,16 +15,13 @@ declare module 'fastify' {
 }
 
 export interface RequestTrace {
-  /** What this request has done to a job, since it came. */
+  /** Records what this request has done to a job. */
   job(name: 'job created' | 'job run request', job: Attributes & { assignment_id: string }): void
 }
 
 interface Tracing extends RequestTrace {
   span: Span
 }
-
-/** Asked every few seconds, and nothing to learn from. */
-const QUIET = new Set(['/healthz', '/readyz', '/metrics'])
 
 function traceOf(
   { method, headers, routeOptions: { url = 'none' }, id }: FastifyRequest,
@@ -50,7 +49,7 @@ export function traceRequests(app: FastifyInstance, traces: Traces | null | unde
   app.decorateRequest('trace', null)
   if (!traces) return
   app.addHook('onRequest', (request, _reply, done) => {
-    if (!QUIET.has(request.routeOptions.url ?? '')) request.trace = traceOf(request, traces)
+    if (!HEALTH_ROUTES.has(request.routeOptions.url ?? '')) request.trace = traceOf(request, traces)
     done()
   })
   app.addHook('onResponse', ({ trace, principal }, { statusCode }, done) => {

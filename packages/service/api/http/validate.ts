@@ -10,7 +10,7 @@ import { AppError, type FieldError } from '@assay/model/errors'
 import { isUuid } from '@assay/model/ids'
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { TSchema } from 'typebox'
-import { type PlainSchema, plainSchema } from './schema.ts'
+import { type PlainSchema, plainSchema } from './plain-schema.ts'
 
 const MOST_FAULTS = 100
 const MOST_DEPTH = 64

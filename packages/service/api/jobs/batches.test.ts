@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openHarness } from '../harness.ts'
+import { openTestServer } from '../test-server.ts'
 
 const AT = '/v1alpha/jobs/bulk'
 
 test('each item of a bulk creation gets its id or its own faults', async (t) => {
-  const { ask, tokens } = await openHarness(t)
+  const { ask, tokens } = await openTestServer(t)
   const body = {
     template_id: 'hello',
     items: [
@@ -42,7 +42,7 @@ test('each item of a bulk creation gets its id or its own faults', async (t) => 
 })
 
 test('what a bulk creation would refuse is told beforehand, and no job is made', async (t) => {
-  const { ask, tokens } = await openHarness(t)
+  const { ask, tokens } = await openTestServer(t)
   const items = [{ template_vars: { who: 'Ada' } }, { template_vars: { times: 99, whom: 'x' } }, {}]
   const body = { template_id: 'hello', items }
   const checked = await ask('POST', `${AT}/check`, { body, token: tokens.analyst })
@@ -58,7 +58,7 @@ test('what a bulk creation would refuse is told beforehand, and no job is made',
 })
 
 test('a bulk creation is repeated under its key without a second job', async (t) => {
-  const { ask } = await openHarness(t)
+  const { ask } = await openTestServer(t)
   const body = { template_id: 'hello', items: Array.from({ length: 1000 }, () => ({})) }
   const headers = { 'idempotency-key': 'once' }
   const first = await ask('POST', AT, { body, headers })
@@ -69,7 +69,7 @@ test('a bulk creation is repeated under its key without a second job', async (t)
 })
 
 test('a bulk creation has its bounds, in items and in bytes', async (t) => {
-  const { ask, tokens } = await openHarness(t)
+  const { ask, tokens } = await openTestServer(t)
   const post = (items: unknown[]) => ask('POST', AT, { body: { template_id: 'hello', items } })
   assert.equal((await post([])).status, 422)
   assert.equal((await post(Array.from({ length: 1001 }, () => ({})))).status, 422)
@@ -84,7 +84,7 @@ test('a bulk creation has its bounds, in items and in bytes', async (t) => {
 })
 
 test('of a bulk creation that does not fit into the queue no job is made', async (t) => {
-  const { ask, store } = await openHarness(t)
+  const { ask, store } = await openTestServer(t)
   await store.updateWorkspace({ workspace_id: 'default', patch: { max_queued: 2 } })
   const answer = await ask('POST', AT, { body: { template_id: 'hello', items: [{}, {}, {}], run: true } })
   assert.equal(answer.status, 429, answer.text)

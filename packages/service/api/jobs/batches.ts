@@ -9,7 +9,7 @@ import { JOB_STATUSES, type JobStatus } from '@assay/model/job'
 import type { NewJob } from '@assay/store/store'
 import Type, { type Static } from 'typebox'
 import { Id, Name } from '../http/fields.ts'
-import { operation } from '../http/route.ts'
+import { operation } from '../http/operation.ts'
 import { requireTemplate } from '../templates/template-lookup.ts'
 import { Metadata } from './jobs.ts'
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { FakeClock } from '@assay/model/clock'
-import { type Harness, openHarness } from '../harness.ts'
-import { createHints } from './hints.ts'
+import { openTestServer, type TestServer } from '../test-server.ts'
+import { createChanges } from './changes.ts'
 import { liveEvents } from './job-events.ts'
 
 interface Told {
@@ -20,17 +20,17 @@ function parse(text: string): Told[] {
   }))
 }
 
-async function newJob({ ask }: Harness): Promise<string> {
+async function newJob({ ask }: TestServer): Promise<string> {
   return (
     await ask('POST', '/v1alpha/jobs', { body: { payload: { type: 'template', template_id: 'hello' } } })
   ).json()
 }
 
-const run = ({ ask }: Harness, assignment_id: string) =>
+const run = ({ ask }: TestServer, assignment_id: string) =>
   ask('POST', '/v1alpha/jobs/run', { body: { payload: { type: 'assignment', assignment_id } } })
 
 test('tells the present state first, then each change, and ends with the job', async (t) => {
-  const harness = await openHarness(t)
+  const harness = await openTestServer(t)
   const address = await harness.api.listen()
   const id = await newJob(harness)
   const response = await fetch(`${address}/v1alpha/jobs/events?assignment_id=%22${id}%22`, {
@@ -62,7 +62,7 @@ test('tells the present state first, then each change, and ends with the job', a
 })
 
 test('takes a stream up again behind the last event that the client has', async (t) => {
-  const harness = await openHarness(t)
+  const harness = await openTestServer(t)
   const id = await newJob(harness)
   await run(harness, id)
   await harness.complete(id)
@@ -84,16 +84,16 @@ test('takes a stream up again behind the last event that the client has', async 
 })
 
 test('tells progress at most once a second, without an id, and shows that it is alive', async (t) => {
-  const harness = await openHarness(t)
+  const harness = await openTestServer(t)
   const id = await newJob(harness)
   const clock = new FakeClock()
   const job = (await harness.store.getJob({ workspace_id: 'default', assignment_id: id }))!
   let wake: (hint: { topic: 'job'; assignment_id: string }) => void = () => undefined
-  const hints = createHints({ subscribe: (listener) => ((wake = listener), () => undefined) }, clock)
+  const changes = createChanges({ subscribe: (listener) => ((wake = listener), () => undefined) }, clock)
   let percent = 0
   const look = () => Promise.resolve({ ...job, progress: { percent, step: 1, steps: 2, label: 'reading' } })
   const stopping = new AbortController()
-  const stream = liveEvents({ hints, clock }, { job, seen: null, look }, stopping.signal)
+  const stream = liveEvents({ changes, clock }, { job, seen: null, look }, stopping.signal)
   assert.equal((await stream.next()).value, 'retry: 1000\n\n')
   assert.match(String((await stream.next()).value), /draft/)
 
@@ -128,7 +128,7 @@ test('tells progress at most once a second, without an id, and shows that it is 
 })
 
 test('lets go of a stream when the client has gone', async (t) => {
-  const harness = await openHarness(t)
+  const harness = await openTestServer(t)
   const address = await harness.api.listen()
   const id = await newJob(harness)
   const getJob = harness.store.getJob.bind(harness.store)
@@ -154,7 +154,7 @@ test('lets go of a stream when the client has gone', async (t) => {
 
 test('ends a stream when its token expires, and then answers 401', async (t) => {
   const clock = new FakeClock()
-  const harness = await openHarness(t, { clock })
+  const harness = await openTestServer(t, { clock })
   const address = await harness.api.listen()
   const expires_at = new Date(clock.now() + 10_000).toISOString()
   const made = await harness.ask('POST', '/v1alpha/tokens', {

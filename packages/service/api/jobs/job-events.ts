@@ -7,12 +7,12 @@
 import { Readable } from 'node:stream'
 import { isFinal, type Job, type Move } from '@assay/model/job'
 import Type from 'typebox'
-import { isStillGood } from '../http/auth.ts'
+import type { Services } from '../dependencies.ts'
+import { principalOf } from '../http/auth.ts'
 import { Id } from '../http/fields.ts'
-import type { Services } from '../http/parts.ts'
-import { operation } from '../http/route.ts'
+import { operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
-import { jobKey } from './hints.ts'
+import { jobKey } from './changes.ts'
 import { requireJob } from './jobs.ts'
 
 const HEARTBEAT_MS = 15_000
@@ -55,7 +55,7 @@ function movesSince(job: Job, seen: number | null): string[] {
 }
 
 export async function* liveEvents(
-  { hints, clock }: Pick<Services, 'hints' | 'clock'>,
+  { changes, clock }: Pick<Services, 'changes' | 'clock'>,
   watch: Watch,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
@@ -65,7 +65,7 @@ export async function* liveEvents(
   let spokenAt = clock.monotonic()
   yield 'retry: 1000\n\n'
   for (;;) {
-    const { changed, stop } = hints.wait(jobKey(job.assignment_id), LOOK_MS, signal)
+    const { changed, stop } = changes.wait(jobKey(job.assignment_id), LOOK_MS, signal)
     const lines = movesSince(job, seen)
     seen = job.moves.length
     const now = clock.monotonic()
@@ -119,7 +119,7 @@ export const jobEvents = operation({
     const { authorization = '' } = request.headers
     const job = await requireJob(services, principal, query.assignment_id)
     const look = async (): Promise<Job | null> =>
-      (await isStillGood(services.tokens, authorization))
+      (await principalOf(services.tokens, authorization)) !== null
         ? services.store.getJob({ workspace_id: principal.workspace_id, assignment_id: job.assignment_id })
         : null
     if (seen !== null && seen >= job.moves.length && isFinal(job.job_status)) return reply.code(204).send()

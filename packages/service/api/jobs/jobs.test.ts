@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openHarness } from '../harness.ts'
+import { FakeClock } from '@assay/model/clock'
+import { openTestServer } from '../test-server.ts'
 
 const UNKNOWN = '0198c0de-0000-7000-8000-00000000000a'
 const payload = (more: Record<string, unknown> = {}) => ({
@@ -9,7 +10,7 @@ const payload = (more: Record<string, unknown> = {}) => ({
 const assignment = (assignment_id: unknown) => ({ payload: { type: 'assignment', assignment_id } })
 
 test('follows the reference workflow from template to insight', async (t) => {
-  const { ask, complete } = await openHarness(t)
+  const { ask, complete } = await openTestServer(t)
   const [template] = (await ask('GET', '/v1alpha/jobs/templates')).json()
   const created = await ask('POST', '/v1alpha/jobs/', {
     body: {
@@ -35,7 +36,7 @@ test('follows the reference workflow from template to insight', async (t) => {
 })
 
 test('gives the bare id to a client that wants text', async (t) => {
-  const { ask } = await openHarness(t)
+  const { ask } = await openTestServer(t)
   const answer = await ask('POST', '/v1alpha/jobs/', { body: payload(), headers: { accept: 'text/plain' } })
   assert.match(answer.text, /^[0-9a-f-]{36}$/)
   assert.equal(answer.headers['content-type'], 'text/plain; charset=utf-8')
@@ -44,7 +45,7 @@ test('gives the bare id to a client that wants text', async (t) => {
 })
 
 test('keeps what a job was created with, and shows the fields of a status', async (t) => {
-  const { ask, store } = await openHarness(t)
+  const { ask, store } = await openTestServer(t)
   const body = payload({
     template_vars: { times: '4' },
     presence_name: 'reports',
@@ -84,7 +85,7 @@ test('keeps what a job was created with, and shows the fields of a status', asyn
 })
 
 test('takes null for each optional member of a creation as leaving it out', async (t) => {
-  const { ask, store } = await openHarness(t)
+  const { ask, store } = await openTestServer(t)
   const absent = { template_vars: null, presence_name: null, priority: null, metadata: null }
   const answer = await ask('POST', '/v1alpha/jobs', { body: payload(absent) })
   assert.equal(answer.status, 200)
@@ -97,7 +98,7 @@ test('takes null for each optional member of a creation as leaving it out', asyn
 })
 
 test('refuses a job with every fault of its variables at once', async (t) => {
-  const { ask } = await openHarness(t)
+  const { ask } = await openTestServer(t)
   const answer = await ask('POST', '/v1alpha/jobs', {
     body: payload({ template_vars: { wo: 1, times: 'many', mood: 'bored', who: 'x'.repeat(21) } }),
   })
@@ -113,7 +114,7 @@ test('refuses a job with every fault of its variables at once', async (t) => {
 })
 
 test('refuses what does not fit, and says where', async (t) => {
-  const { ask } = await openHarness(t)
+  const { ask } = await openTestServer(t)
   const faults = async (body: unknown): Promise<string[]> =>
     (await ask('POST', '/v1alpha/jobs', { body })).json().errors.map((fault: { path: string }) => fault.path)
   assert.deepEqual(await faults([]), ['body'])
@@ -129,7 +130,7 @@ test('refuses what does not fit, and says where', async (t) => {
 })
 
 test('runs a job once, however often it is told, and no job that has ended', async (t) => {
-  const { ask, complete } = await openHarness(t)
+  const { ask, complete } = await openTestServer(t)
   const id = (await ask('POST', '/v1alpha/jobs', { body: payload() })).json()
   const first = (await ask('POST', '/v1alpha/jobs/run', { body: assignment(id) })).json()
   const second = (await ask('POST', '/v1alpha/jobs/run/', { body: assignment(id) })).json()
@@ -141,7 +142,7 @@ test('runs a job once, however often it is told, and no job that has ended', asy
 })
 
 test('cancels a job at once and again, but none that is completed', async (t) => {
-  const { ask, complete } = await openHarness(t)
+  const { ask, complete } = await openTestServer(t)
   const id = (await ask('POST', '/v1alpha/jobs', { body: payload() })).json()
   for (let count = 0; count < 2; count += 1) {
     const answer = await ask('POST', '/v1alpha/jobs/cancel', { body: assignment(id) })
@@ -156,7 +157,7 @@ test('cancels a job at once and again, but none that is completed', async (t) =>
 })
 
 test('answers an unknown job and one of another workspace alike', async (t) => {
-  const { ask, store, token } = await openHarness(t)
+  const { ask, store, token } = await openTestServer(t)
   const id = (await ask('POST', '/v1alpha/jobs', { body: payload() })).json()
   await store.createWorkspace({ workspace_id: 'second', name: 'Second', data_folder: null })
   const stranger = await token('second', ['admin'])
@@ -192,7 +193,7 @@ test('answers an unknown job and one of another workspace alike', async (t) => {
 })
 
 test('waits for the end of a job and answers as soon as it has come', async (t) => {
-  const { ask, complete } = await openHarness(t)
+  const { ask, complete } = await openTestServer(t)
   const id = (await ask('POST', '/v1alpha/jobs', { body: payload() })).json()
   await ask('POST', '/v1alpha/jobs/run', { body: assignment(id) })
   const waiting = ask('GET', `/v1alpha/jobs/status?assignment_id=${id}&wait=60`)
@@ -210,8 +211,27 @@ test('waits for the end of a job and answers as soon as it has come', async (t) 
   assert.equal((await ask('GET', `/v1alpha/jobs/status?assignment_id=${id}&wait=61`)).status, 422)
 })
 
+test('answers a wait by 50 seconds, however long it is', async (t) => {
+  const clock = new FakeClock()
+  const { ask } = await openTestServer(t, { clock })
+  const id = (await ask('POST', '/v1alpha/jobs', { body: payload() })).json()
+  const asleep = clock.sleeping
+  let answered = false
+  const waiting = ask('GET', `/v1alpha/jobs/status?assignment_id=${id}&wait=60`)
+  void waiting.then(() => (answered = true))
+  const sleeps = async (): Promise<void> => {
+    while (clock.sleeping === asleep) await new Promise((resolve) => setImmediate(resolve))
+  }
+  await sleeps()
+  clock.advance(49_999)
+  await sleeps()
+  assert.equal(answered, false)
+  clock.advance(1)
+  assert.equal((await waiting).json().job_status, 'draft')
+})
+
 test('never answers a status that is older than a commit', async (t) => {
-  const { ask, complete } = await openHarness(t)
+  const { ask, complete } = await openTestServer(t)
   const id = (await ask('POST', '/v1alpha/jobs', { body: payload() })).json()
   const status = async (): Promise<string> =>
     (await ask('GET', `/v1alpha/jobs/status?assignment_id=${id}`)).json().job_status
@@ -226,7 +246,7 @@ test('never answers a status that is older than a commit', async (t) => {
 })
 
 test('lists jobs by page, newest first, and by each filter', async (t) => {
-  const { ask } = await openHarness(t)
+  const { ask } = await openTestServer(t)
   const ids: string[] = []
   for (let count = 0; count < 5; count += 1)
     ids.unshift((await ask('POST', '/v1alpha/jobs', { body: payload() })).json())
@@ -249,7 +269,7 @@ test('lists jobs by page, newest first, and by each filter', async (t) => {
 })
 
 test('deletes a job that has ended, with its insight, and no other', async (t) => {
-  const { ask, complete } = await openHarness(t)
+  const { ask, complete } = await openTestServer(t)
   const id = (await ask('POST', '/v1alpha/jobs', { body: payload() })).json()
   const early = await ask('DELETE', `/v1alpha/jobs/${id}`)
   assert.equal(early.status, 409)

@@ -3,15 +3,17 @@
 import { notFound } from '@assay/model/errors'
 import { isFinal, JOB_STATUSES, type Job, JobView, jobView } from '@assay/model/job'
 import type { Principal } from '@assay/model/token'
-import Type, { type Static } from 'typebox'
+import Type from 'typebox'
+import type { Services } from '../dependencies.ts'
 import { Id, LIMIT_DEFAULT, Name, pageOf, pageQuery, Time } from '../http/fields.ts'
 import { preferred } from '../http/negotiate.ts'
-import type { Services } from '../http/parts.ts'
-import { type Call, operation } from '../http/route.ts'
+import { operation } from '../http/operation.ts'
 import { requireTemplate, variablesOf } from '../templates/template-lookup.ts'
-import { jobKey } from './hints.ts'
+import { jobKey } from './changes.ts'
 
 const WAIT_MOST = 60
+/** A wait is answered by then, in seconds: common proxies give up after 60. */
+const ANSWERED_BY = 50
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** The job, or a 404 that is the same for one that is another workspace's. */
@@ -127,47 +129,34 @@ export const cancelJob = operation({
   },
 })
 
-const StatusQuery = Type.Object({
-  assignment_id: Id,
-  wait: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: WAIT_MOST, description: 'Seconds to wait for the end' }),
-  ),
-})
-type StatusQuery = Static<typeof StatusQuery>
-
 export const jobStatus = operation({
   name: 'jobStatus',
   tag: 'Jobs',
   summary: 'Read the status of a job',
-  description: 'With `wait` the answer comes as soon as the job has ended, or after that many seconds.',
+  description:
+    'With `wait` the answer comes as soon as the job has ended, or after that many seconds, 50 at most.',
   scope: 'viewer',
-  query: StatusQuery,
+  query: Type.Object({
+    assignment_id: Id,
+    wait: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: WAIT_MOST, description: 'Seconds to wait for the end' }),
+    ),
+  }),
   replies: { 200: { description: 'The job', schema: JobView } },
   errors: ['not_found'],
-  handle(call) {
-    const { services, principal, query, reply } = call
+  async handle({ services, principal, query, signal }) {
     const { assignment_id, wait = 0 } = query
-    const kept = wait === 0 ? services.statuses.get(principal.workspace_id, assignment_id) : undefined
-    return kept === undefined ? readStatus(call) : reply.header('content-type', JSON_TYPE).send(kept)
+    let job = await requireJob(services, principal, assignment_id)
+    if (wait > 0 && !isFinal(job.job_status)) {
+      const look = async (): Promise<boolean | undefined> => {
+        job = await requireJob(services, principal, assignment_id)
+        return isFinal(job.job_status) || undefined
+      }
+      await services.changes.until(jobKey(assignment_id), look, Math.min(wait, ANSWERED_BY) * 1000, signal())
+    }
+    return jobView(job)
   },
 })
-
-async function readStatus({ services, principal, query, signal, reply }: Call<unknown, StatusQuery>) {
-  const { workspace_id } = principal
-  const { assignment_id, wait = 0 } = query
-  const keep = services.statuses.reading(workspace_id, assignment_id)
-  let job = await requireJob(services, principal, assignment_id)
-  if (wait > 0 && !isFinal(job.job_status)) {
-    const look = async (): Promise<boolean | undefined> => {
-      job = await requireJob(services, principal, assignment_id)
-      return isFinal(job.job_status) || undefined
-    }
-    await services.hints.until(jobKey(assignment_id), look, wait * 1000, signal())
-  }
-  const text = JSON.stringify(jobView(job))
-  keep(text)
-  return reply.header('content-type', JSON_TYPE).send(text)
-}
 
 export const listJobs = operation({
   name: 'listJobs',

@@ -9,8 +9,8 @@ import type { Clock } from '@assay/model/clock'
 import { AppError } from '@assay/model/errors'
 import type { PageInsight } from '@assay/model/insight'
 import type { Logger } from '../../runtime/log.ts'
-import type { Drawings } from './drawings.ts'
-import { createKept, type Made } from './kept.ts'
+import type { ChartRenderings } from './chart-renderings.ts'
+import { createSharedCache, type Made } from './shared-cache.ts'
 
 /** A reader waits no longer for a process that is free and for its page. */
 const WAIT_MS = 30_000
@@ -24,15 +24,15 @@ export interface Page {
 }
 
 export interface PageRenderings {
-  /** Kept unless the insight has no id; where it cannot be rendered now, its Markdown as it is. Rejects with `workspace_busy`. */
+  /** SharedCache unless the insight has no id; where it cannot be rendered now, its Markdown as it is. Rejects with `workspace_busy`. */
   of(insight: PageInsight, workspace_id: string): Promise<Page>
 }
 
 export function createPageRenderings(
   { pool, clock, log }: { pool: Pick<Pool, 'render'>; clock: Clock; log: Logger },
-  drawings: Drawings,
+  drawings: ChartRenderings,
 ): PageRenderings {
-  const kept = createKept<Page>(() => clock.monotonic())
+  const kept = createSharedCache<Page>(() => clock.monotonic())
 
   /** Null: no process was free for it in time. */
   async function rendered(

@@ -5,8 +5,8 @@ import { FakeClock, systemClock } from '@assay/model/clock'
 import type { Chart } from '@assay/model/insight'
 import { chartPlaceholder, InsightView } from '@assay/model/insight'
 import { makeChart } from '../../../engine/charts/spec.ts'
-import { type Answer, type Harness, openHarness } from '../harness.ts'
 import { validator } from '../http/validate.ts'
+import { type Answer, openTestServer, type TestServer } from '../test-server.ts'
 
 const CHART = makeChart(
   'c1',
@@ -17,7 +17,7 @@ const CHART = makeChart(
   { type: 'bar', x: 'day', y: ['delay'], series: null, title: 'Mean delay' },
 )
 
-async function insightOf({ ask, complete }: Harness, charts: Chart[] = []): Promise<string> {
+async function insightOf({ ask, complete }: TestServer, charts: Chart[] = []): Promise<string> {
   const body = { payload: { type: 'template', template_id: 'hello' } }
   const assignment_id = (await ask('POST', '/v1alpha/jobs', { body })).json()
   await ask('POST', '/v1alpha/jobs/run', { body: { payload: { type: 'assignment', assignment_id } } })
@@ -26,7 +26,7 @@ async function insightOf({ ask, complete }: Harness, charts: Chart[] = []): Prom
 }
 
 test('gives an insight as Markdown, as a page or as JSON, by what the client accepts', async (t) => {
-  const harness = await openHarness(t, { pool: 'real' })
+  const harness = await openTestServer(t, { pool: 'real' })
   const id = await insightOf(harness)
   const as = (accept: string) =>
     harness.ask('GET', `/v1alpha/jobs/result?insight_id=${id}`, { headers: { accept } })
@@ -46,7 +46,7 @@ test('gives an insight as Markdown, as a page or as JSON, by what the client acc
 })
 
 test('tags each form, and sends none that the client has', async (t) => {
-  const harness = await openHarness(t, { pool: 'real' })
+  const harness = await openTestServer(t, { pool: 'real' })
   const id = await insightOf(harness)
   const url = `/v1alpha/jobs/result?insight_id=${id}`
   const tags = new Set<string>()
@@ -71,7 +71,7 @@ test('tags each form, and sends none that the client has', async (t) => {
 })
 
 test('draws charts in the form that is asked for, and once', async (t) => {
-  const harness = await openHarness(t, { pool: 'real' })
+  const harness = await openTestServer(t, { pool: 'real' })
   const draw = t.mock.method(harness.parts.pool!, 'draw')
   const id = await insightOf(harness, [CHART])
   const charts = async (form: string): Promise<string> =>
@@ -96,7 +96,7 @@ test('draws charts in the form that is asked for, and once', async (t) => {
 })
 
 test('gives the charts as text while they cannot be drawn, and does not tag that', async (t) => {
-  const harness = await openHarness(t)
+  const harness = await openTestServer(t)
   const id = await insightOf(harness, [CHART])
   const page = await harness.ask('GET', `/v1alpha/jobs/result?insight_id=${id}`, {
     headers: { accept: 'text/html' },
@@ -109,11 +109,11 @@ test('gives the charts as text while they cannot be drawn, and does not tag that
 type RenderArgs = Parameters<Pool['render']>
 const READER = { token: null }
 
-async function openedLink({ ask }: Harness, insight_id: string): Promise<string> {
+async function openedLink({ ask }: TestServer, insight_id: string): Promise<string> {
   return (await ask('POST', `/v1alpha/insights/${insight_id}/links`, { body: {} })).json().url
 }
 
-async function insightWith({ ask, complete }: Harness, markdown: string): Promise<string> {
+async function insightWith({ ask, complete }: TestServer, markdown: string): Promise<string> {
   const body = { payload: { type: 'template', template_id: 'hello' } }
   const assignment_id = (await ask('POST', '/v1alpha/jobs', { body })).json()
   await ask('POST', '/v1alpha/jobs/run', { body: { payload: { type: 'assignment', assignment_id } } })
@@ -125,7 +125,7 @@ const TABLE = `| a | b |\n|---|---|\n${'| 1 | *x* |\n'.repeat(33_000)}\nBelow.\n
 const hostile = (characters: number): string => '![[]('.repeat(characters / 5)
 
 test('a page of a long table shows its beginning, and is rendered once for all who read it', async (t) => {
-  const harness = await openHarness(t, { pool: 'real' })
+  const harness = await openTestServer(t, { pool: 'real' })
   const { ask, parts } = harness
   const rendering = t.mock.method(parts.pool!, 'render')
   const id = await insightWith(harness, TABLE)
@@ -152,7 +152,7 @@ const warnings = ({ mock }: { mock: { calls: { arguments: unknown[] }[] } }): st
   mock.calls.map(({ arguments: [given] }) => String((given as { err?: Error }).err)).join()
 
 /** Lets the limit of a rendering that is under way pass, then the time in which its process may end by itself. */
-async function pastItsLimit<T>({ parts }: Harness, clock: FakeClock, answer: Promise<T>): Promise<T> {
+async function pastItsLimit<T>({ parts }: TestServer, clock: FakeClock, answer: Promise<T>): Promise<T> {
   while (parts.pool!.stats().states.busy === 0) await systemClock.sleep(5)
   clock.advance(10_000)
   const state = { there: false }
@@ -167,7 +167,7 @@ async function pastItsLimit<T>({ parts }: Harness, clock: FakeClock, answer: Pro
 
 test('other requests are answered while a page is rendered, and one that takes too long is given as Markdown', async (t) => {
   const clock = new FakeClock()
-  const harness = await openHarness(t, { pool: 'real', clock })
+  const harness = await openTestServer(t, { pool: 'real', clock })
   const { ask, parts } = harness
   const called = Promise.withResolvers<void>()
   const { render } = parts.pool!
@@ -201,7 +201,7 @@ test('other requests are answered while a page is rendered, and one that takes t
 
 test('a preview that cannot be laid out in time is answered with its Markdown', async (t) => {
   const clock = new FakeClock()
-  const harness = await openHarness(t, { pool: 'real', clock })
+  const harness = await openTestServer(t, { pool: 'real', clock })
   const { ask, parts } = harness
   const warned = t.mock.method(parts.log, 'warn')
   const ran = Promise.withResolvers<void>()

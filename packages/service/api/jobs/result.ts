@@ -15,7 +15,7 @@ import {
 import Type from 'typebox'
 import { Id } from '../http/fields.ts'
 import { matchesTag, preferred } from '../http/negotiate.ts'
-import { type Call, operation } from '../http/route.ts'
+import { type Call, operation } from '../http/operation.ts'
 
 /** In the order of preference at equal quality. */
 export const INSIGHT_MEDIA = ['text/markdown', 'text/html', 'application/json'] as const
@@ -57,7 +57,7 @@ async function render(
     return html
   }
   const drawn = media === 'application/json' || form === 'image'
-  const svgs = drawn ? await services.drawings.of(insight, principal.workspace_id) : []
+  const svgs = drawn ? await services.charts.of(insight, principal.workspace_id) : []
   if (drawn && svgs.length < insight.charts.length) reply.removeHeader('etag')
   const markdown = fillCharts(insight.markdown, insight.charts, form, svgs)
   if (media === 'text/markdown') return markdown

@@ -10,9 +10,9 @@ import type { Insight } from '@assay/model/insight'
 import type { FastifyReply } from 'fastify'
 import Type from 'typebox'
 import { hashToken } from '../../runtime/secrets.ts'
-import { strangersRecord } from '../admin/audit.ts'
-import type { Services } from '../http/parts.ts'
-import { type Call, operation } from '../http/route.ts'
+import { linkRecord } from '../admin/audit-trail.ts'
+import type { Services } from '../dependencies.ts'
+import { type Call, operation } from '../http/operation.ts'
 
 const HEADERS = {
   'cache-control': 'private, no-store',
@@ -73,8 +73,8 @@ export const openLink = operation({
     if (page instanceof AppError)
       return sendPlain(reply.header('retry-after', String(page.retryAfter)), 429, BUSY)
     if (request.method === 'GET') {
-      services.openings.note(link_id)
-      services.audit.note(strangersRecord('link.open', request, { workspace_id, object_id: link_id }))
+      services.linkViews.note(link_id)
+      services.audit.note(linkRecord('link.open', request, { workspace_id, object_id: link_id }))
     }
     return sendPlain(reply, 200, page.html)
   },

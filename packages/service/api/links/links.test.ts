@@ -2,23 +2,23 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { FakeClock } from '@assay/model/clock'
 import { uuidv7 } from '@assay/model/ids'
-import type { Answer, Harness, Json } from '../harness.ts'
-import { openHarness } from '../harness.ts'
+import type { Answer, Json, TestServer } from '../test-server.ts'
+import { openTestServer } from '../test-server.ts'
 
-async function completed({ ask, complete }: Harness, over = {}) {
+async function completed({ ask, complete }: TestServer, over = {}) {
   const body = { payload: { type: 'template', template_id: 'hello' } }
   const assignment_id: string = (await ask('POST', '/v1alpha/jobs', { body })).json()
   await ask('POST', '/v1alpha/jobs/run', { body: { payload: { type: 'assignment', assignment_id } } })
   return { assignment_id, insight_id: await complete(assignment_id, over) }
 }
 
-async function makeLink({ ask }: Harness, insight_id: string, body: Json = {}): Promise<Json> {
+async function makeLink({ ask }: TestServer, insight_id: string, body: Json = {}): Promise<Json> {
   const made = await ask('POST', `/v1alpha/insights/${insight_id}/links`, { body })
   assert.equal(made.status, 201, made.text)
   return made.json()
 }
 
-function open({ ask }: Harness, url: string): Promise<Answer> {
+function open({ ask }: TestServer, url: string): Promise<Answer> {
   return ask('GET', url, { token: null })
 }
 
@@ -29,7 +29,7 @@ function said({ status, text, headers }: Answer) {
 }
 
 test('opens the page of an insight without a token, for nobody else to keep or to find', async (t) => {
-  const harness = await openHarness(t, { pool: 'real' })
+  const harness = await openTestServer(t, { pool: 'real' })
   const { insight_id } = await completed(harness, { markdown: '# Hello\n\n[more](https://example.com)\n' })
   const link = await makeLink(harness, insight_id, { label: 'for Bob', expires_in: 3600 })
   assert.match(link.url, /^\/links\/[\w-]{43}$/)
@@ -52,7 +52,7 @@ test('opens the page of an insight without a token, for nobody else to keep or t
 
 test('answers the same for a link that expired, was revoked, was never there, or whose job was deleted', async (t) => {
   const clock = new FakeClock()
-  const harness = await openHarness(t, { clock })
+  const harness = await openTestServer(t, { clock })
   const { ask } = harness
   const one = await completed(harness)
   const other = await completed(harness)
@@ -76,7 +76,7 @@ test('answers the same for a link that expired, was revoked, was never there, or
 })
 
 test('keeps no secret of a link: neither in the list nor in the database', async (t) => {
-  const harness = await openHarness(t)
+  const harness = await openTestServer(t)
   const { insight_id } = await completed(harness)
   const link = await makeLink(harness, insight_id)
   const secret = link.url.split('/').at(-1)
@@ -91,7 +91,7 @@ test('keeps no secret of a link: neither in the list nor in the database', async
 
 test('counts how often a link was opened, once for many openings', async (t) => {
   const clock = new FakeClock()
-  const harness = await openHarness(t, { clock })
+  const harness = await openTestServer(t, { clock })
   const { ask, store } = harness
   const { insight_id } = await completed(harness)
   const { url } = await makeLink(harness, insight_id)
@@ -113,7 +113,7 @@ test('counts how often a link was opened, once for many openings', async (t) => 
 })
 
 test('each opening stands in the audit trail, by the link and from where', async (t) => {
-  const harness = await openHarness(t)
+  const harness = await openTestServer(t)
   const { insight_id } = await completed(harness)
   const { url, link_id } = await makeLink(harness, insight_id)
   await open(harness, url)
@@ -129,7 +129,7 @@ test('each opening stands in the audit trail, by the link and from where', async
 
 test('bounds how many pages one address may open', async (t) => {
   const clock = new FakeClock()
-  const harness = await openHarness(t, { clock })
+  const harness = await openTestServer(t, { clock })
   const answers = []
   for (let count = 0; count < 121; count += 1) answers.push(await open(harness, '/links/x'))
   const refused = answers.at(-1)!
@@ -141,7 +141,7 @@ test('bounds how many pages one address may open', async (t) => {
 })
 
 test('makes links of the own workspace only, within bounds, and with a scope for it', async (t) => {
-  const harness = await openHarness(t)
+  const harness = await openTestServer(t)
   const { ask, tokens, store } = harness
   await store.createWorkspace({ workspace_id: 'other', name: 'Other', data_folder: null })
   const stranger = await harness.token('other', ['admin'])
@@ -161,8 +161,8 @@ test('makes links of the own workspace only, within bounds, and with a scope for
 
 test('gives the whole address where the service knows its own', async (t) => {
   const publicUrl = 'https://reports.example/assay'
-  const first = await openHarness(t)
-  const harness = await openHarness(t, { parts: { config: { ...first.parts.config, publicUrl } } })
+  const first = await openTestServer(t)
+  const harness = await openTestServer(t, { parts: { config: { ...first.parts.config, publicUrl } } })
   const { insight_id } = await completed(harness)
   const { url } = await makeLink(harness, insight_id)
   assert.ok(url.startsWith(`${publicUrl}/links/`))

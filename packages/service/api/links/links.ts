@@ -5,7 +5,7 @@ import { LINK_SECONDS, Link, linkAddress } from '@assay/model/link'
 import Type from 'typebox'
 import { hashToken, newLinkSecret } from '../../runtime/secrets.ts'
 import { Id, LIMIT_DEFAULT, Name, pageOf, pageQuery } from '../http/fields.ts'
-import { type Call, operation } from '../http/route.ts'
+import { type Call, operation } from '../http/operation.ts'
 
 const InsightPath = Type.Object({ insight_id: Id })
 
@@ -78,7 +78,7 @@ export const listLinks = operation({
   tag: 'Links',
   summary: 'List the links of an insight, newest first',
   description:
-    'Openings are counted with a delay of about a second. Expired links stay in the list for a while.',
+    'ViewCounter are counted with a delay of about a second. Expired links stay in the list for a while.',
   scope: 'viewer',
   params: InsightPath,
   query: pageQuery({}),

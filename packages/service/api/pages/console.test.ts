@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ensureConsole } from '../../../console/build.ts'
-import { openHarness } from '../harness.ts'
+import { openTestServer } from '../test-server.ts'
 
 test('answers every address of the console by the same page, and shadows nothing', async (t) => {
   await ensureConsole()
-  const { ask } = await openHarness(t)
+  const { ask } = await openTestServer(t)
   const page = await ask('GET', '/', { token: null })
   assert.match(page.text, /<div id="root"><\/div>/)
   for (const path of [
@@ -24,7 +24,7 @@ test('answers every address of the console by the same page, and shadows nothing
 })
 
 test('serves the files of the console packed, tagged by their bytes, and for ever', async (t) => {
-  const { ask } = await openHarness(t)
+  const { ask } = await openTestServer(t)
   const page = await ask('GET', '/', { token: null })
   const script = /src="(\/assets\/[^"]+\.js)"/.exec(page.text)![1]!
   const tags = new Set<string>()

@@ -9,7 +9,7 @@ import path from 'node:path'
 import { notFound } from '@assay/model/errors'
 import Type from 'typebox'
 import { matchesTag } from '../http/negotiate.ts'
-import { type Call, operation } from '../http/route.ts'
+import { type Call, operation } from '../http/operation.ts'
 import { startPage } from './pages.ts'
 
 const DIST = path.join(import.meta.dirname, '../../../console/dist')

@@ -7,7 +7,7 @@ import { type Client, createClient } from '@assay/client'
 import type { McpHttpHandler } from '@modelcontextprotocol/server'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
-import { operation } from '../http/route.ts'
+import { operation } from '../http/operation.ts'
 
 /** A client whose requests go to the server that `request` came to, as if its sender had made them. */
 function clientOf(request: FastifyRequest): Client {

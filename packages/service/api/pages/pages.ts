@@ -11,7 +11,7 @@ import { gzip } from 'node:zlib'
 import { ERRORS, JOB_ERRORS, notFound } from '@assay/model/errors'
 import Type from 'typebox'
 import { matchesTag } from '../http/negotiate.ts'
-import { type Call, operation } from '../http/route.ts'
+import { type Call, operation } from '../http/operation.ts'
 
 const compress = promisify(gzip)
 const HTML = 'text/html; charset=utf-8'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { FakeClock } from '@assay/model/clock'
-import { openHarness } from '../harness.ts'
+import { openTestServer } from '../test-server.ts'
 
 const INPUT = {
   name: 'Every morning',
@@ -13,7 +13,7 @@ const INPUT = {
 const AT = '/v1alpha/schedules'
 
 test('a schedule is made, shown with its next runs, changed, paused and deleted', async (t) => {
-  const { ask } = await openHarness(t, { clock: new FakeClock(Date.parse('2026-03-26T12:00:00Z')) })
+  const { ask } = await openTestServer(t, { clock: new FakeClock(Date.parse('2026-03-26T12:00:00Z')) })
   const made = await ask('POST', AT, { body: INPUT })
   assert.equal(made.status, 201, made.text)
   const { schedule_id, next_runs, next_due_at, template_vars, missed, overlap, counts } = made.json()
@@ -40,7 +40,7 @@ test('a schedule is made, shown with its next runs, changed, paused and deleted'
 })
 
 test('every fault of a schedule comes back with its field', async (t) => {
-  const { ask } = await openHarness(t)
+  const { ask } = await openTestServer(t)
   const faults = async (over: object) => {
     const answer = await ask('POST', AT, { body: { ...INPUT, ...over } })
     assert.equal(answer.status, 422, answer.text)
@@ -67,7 +67,9 @@ test('every fault of a schedule comes back with its field', async (t) => {
 })
 
 test('a cron line is previewed by anyone who may read, with the faults of a schedule', async (t) => {
-  const { ask, tokens } = await openHarness(t, { clock: new FakeClock(Date.parse('2026-03-26T12:00:00Z')) })
+  const { ask, tokens } = await openTestServer(t, {
+    clock: new FakeClock(Date.parse('2026-03-26T12:00:00Z')),
+  })
   const preview = (query: Record<string, string>) =>
     ask('GET', `${AT}/preview?${new URLSearchParams(query).toString()}`, { token: tokens.viewer })
   const { cron, time_zone } = INPUT
@@ -92,7 +94,7 @@ test('a cron line is previewed by anyone who may read, with the faults of a sche
 
 test('one that has ended may still be renamed, and not be resumed', async (t) => {
   const clock = new FakeClock(Date.parse('2026-03-26T12:00:00Z'))
-  const { ask } = await openHarness(t, { clock })
+  const { ask } = await openTestServer(t, { clock })
   const body = { ...INPUT, ends_at: '2026-04-01T00:00:00Z' }
   const at = `${AT}/${(await ask('POST', AT, { body })).json().schedule_id}`
   clock.advance(30 * 86_400_000)
@@ -109,7 +111,7 @@ test('one that has ended may still be renamed, and not be resumed', async (t) =>
 })
 
 test('a schedule is run now, once for a key, and its jobs name it', async (t) => {
-  const { ask, tokens } = await openHarness(t)
+  const { ask, tokens } = await openTestServer(t)
   const { schedule_id } = (await ask('POST', AT, { body: { ...INPUT, priority: 7 } })).json()
   const headers = { 'idempotency-key': 'now' }
   const first = await ask('POST', `${AT}/${schedule_id}/run-now`, { headers, token: tokens.analyst })
@@ -125,7 +127,7 @@ test('a schedule is run now, once for a key, and its jobs name it', async (t) =>
 })
 
 test('a viewer reads schedules and makes none, and another workspace sees none', async (t) => {
-  const { ask, tokens, token, store } = await openHarness(t)
+  const { ask, tokens, token, store } = await openTestServer(t)
   assert.equal((await ask('POST', AT, { body: INPUT, token: tokens.viewer })).status, 403)
   const { schedule_id } = (await ask('POST', AT, { body: INPUT })).json()
   assert.equal((await ask('GET', `${AT}/${schedule_id}`, { token: tokens.viewer })).status, 200)
@@ -140,7 +142,7 @@ test('a viewer reads schedules and makes none, and another workspace sees none',
 })
 
 test('a schedule whose template is gone can still be renamed and paused, but not resumed or given other variables', async (t) => {
-  const { ask, store } = await openHarness(t)
+  const { ask, store } = await openTestServer(t)
   const put = {
     workspace_id: 'default',
     template_id: 'mine',

@@ -4,12 +4,12 @@ import { test } from 'node:test'
 import { type Target, targetContext, UNSUBSCRIBE_CONTEXT } from '@assay/model/subscription'
 import { DEFAULT_WORKSPACE as workspace_id } from '@assay/model/token'
 import { fingerprint } from '../../runtime/secrets.ts'
-import { type Harness, type Json, openHarness } from '../harness.ts'
+import { type Json, openTestServer, type TestServer } from '../test-server.ts'
 
 const SERVER = { host: 'mail.example', port: 587, secure: false, tls: true, user: null, password: '' }
 const SLACK = 'http://127.0.0.1:9/services/T01234567/B01234567/s3cr3ts3cr3t'
 
-async function opened(t: Parameters<typeof openHarness>[0]): Promise<Harness> {
+async function opened(t: Parameters<typeof openTestServer>[0]): Promise<TestServer> {
   const config = {
     host: '127.0.0.1',
     port: 0,
@@ -23,12 +23,12 @@ async function opened(t: Parameters<typeof openHarness>[0]): Promise<Harness> {
     publicUrl: null,
     smtpUrl: SERVER,
   }
-  return openHarness(t, { parts: { config } })
+  return openTestServer(t, { parts: { config } })
 }
 
-const post = (harness: Harness, body: Json) => harness.ask('POST', '/v1alpha/subscriptions', { body })
+const post = (harness: TestServer, body: Json) => harness.ask('POST', '/v1alpha/subscriptions', { body })
 
-async function made(harness: Harness, body: Json): Promise<Json> {
+async function made(harness: TestServer, body: Json): Promise<Json> {
   const answer = await post(harness, body)
   assert.equal(answer.status, 201, answer.text)
   return answer.json()
@@ -142,7 +142,7 @@ test('refuses what is no plain address, what another kind takes, and what may no
 })
 
 test('says that there is no mail server where the operator has set none', async (t) => {
-  const harness = await openHarness(t)
+  const harness = await openTestServer(t)
   const answer = await post(harness, { kind: 'email', to: ['ada@example.com'] })
   assert.equal(answer.status, 409)
   assert.match(answer.json().detail, /ASSAY_SMTP_URL/)

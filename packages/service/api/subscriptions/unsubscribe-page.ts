@@ -8,9 +8,9 @@ import { FORM_PAGE_POLICY, plainPage } from '@assay/engine/pages/insight-page'
 import { type Target, UNSUBSCRIBE_CONTEXT } from '@assay/model/subscription'
 import type { FastifyReply } from 'fastify'
 import Type from 'typebox'
-import { strangersRecord } from '../admin/audit.ts'
-import type { Services } from '../http/parts.ts'
-import { type Call, operation } from '../http/route.ts'
+import { linkRecord } from '../admin/audit-trail.ts'
+import type { Services } from '../dependencies.ts'
+import { type Call, operation } from '../http/operation.ts'
 import { openTarget, sealTarget } from './subscriptions.ts'
 
 const HEADERS = {
@@ -69,7 +69,7 @@ async function takeOff(
   { workspace_id, webhook_id, to }: Reader,
 ): Promise<void> {
   const of = { workspace_id, object_id: webhook_id, fields: ['to'] }
-  const store = services.store.audited(strangersRecord('subscription.unsubscribe', request, of))
+  const store = services.store.audited(linkRecord('subscription.unsubscribe', request, of))
 
   for (let left = TRIES; left > 0; left -= 1) {
     const webhook = await services.store.getWebhook({ workspace_id, webhook_id })

@@ -7,7 +7,7 @@ import { convertVariables } from '@assay/engine/values/variables'
 import { notFound } from '@assay/model/errors'
 import { type Fault, faultToFieldError, type Template, type TemplateSource } from '@assay/model/template'
 import { DEFAULT_WORKSPACE, includesScope, type Principal } from '@assay/model/token'
-import type { Services } from '../http/parts.ts'
+import type { Services } from '../dependencies.ts'
 import { invalid } from '../http/validate.ts'
 
 /** A template that was put, as listed; null where this version of the program cannot read it. */

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { sourceOf } from '@assay/engine/reading/lookup'
 import type { PreviewOptions } from '@assay/engine/run/pool'
 import { iso, systemClock } from '@assay/model/clock'
-import { openHarness } from '../harness.ts'
+import { openTestServer } from '../test-server.ts'
 
 const MARKDOWN = 'text/markdown'
 const SALES = `---
@@ -32,7 +32,7 @@ select sum($measure) as amount from sales where region = $region
 `
 
 test('lists templates by id, and those that are asked for', async (t) => {
-  const { ask } = await openHarness(t)
+  const { ask } = await openTestServer(t)
   await ask('PUT', '/v1alpha/jobs/templates/sales', { body: SALES, type: MARKDOWN })
   const ids = async (query: string): Promise<string[]> =>
     (await ask('GET', `/v1alpha/jobs/templates${query}`))
@@ -46,7 +46,7 @@ test('lists templates by id, and those that are asked for', async (t) => {
 })
 
 test('tells over which connections the sources of a template read, each once', async (t) => {
-  const { ask } = await openHarness(t)
+  const { ask } = await openTestServer(t)
   const sources = `  a: { connection: warehouse, query: "select 1 as n" }
   b: { connection: exports, file: "*.csv" }
   c: { connection: warehouse, query: "select 2 as n" }
@@ -58,7 +58,7 @@ test('tells over which connections the sources of a template read, each once', a
 })
 
 test('creates, reads, replaces and deletes a template of the workspace', async (t) => {
-  const { ask, tokens, store, token } = await openHarness(t)
+  const { ask, tokens, store, token } = await openTestServer(t)
   const url = '/v1alpha/jobs/templates/sales'
   const made = await ask('PUT', url, { body: SALES, type: MARKDOWN })
   assert.equal(made.status, 201)
@@ -81,7 +81,7 @@ test('creates, reads, replaces and deletes a template of the workspace', async (
 })
 
 test('keeps jobs on the version that they were created with', async (t) => {
-  const { ask, store } = await openHarness(t)
+  const { ask, store } = await openTestServer(t)
   const url = '/v1alpha/jobs/templates/sales'
   const { version } = (await ask('PUT', url, { body: SALES, type: MARKDOWN })).json()
   const id = (
@@ -96,7 +96,7 @@ test('keeps jobs on the version that they were created with', async (t) => {
 })
 
 test('leaves templates of folders as they are', async (t) => {
-  const { ask } = await openHarness(t)
+  const { ask } = await openTestServer(t)
   for (const [method, asked] of [
     ['PUT', { body: SALES, type: MARKDOWN }],
     ['DELETE', {}],
@@ -108,7 +108,7 @@ test('leaves templates of folders as they are', async (t) => {
 })
 
 test('refuses a template with faults, each with line, column and what to do', async (t) => {
-  const { ask } = await openHarness(t)
+  const { ask } = await openTestServer(t)
   const answer = await ask('PUT', '/v1alpha/jobs/templates/bad', {
     body: '---\ntitel: x\n---\n{% if %}\n',
     type: MARKDOWN,
@@ -134,7 +134,7 @@ test('refuses a template with faults, each with line, column and what to do', as
 })
 
 test('a pattern that takes no bounded time is refused where it is put, and where it is stored already', async (t) => {
-  const { ask, store } = await openHarness(t)
+  const { ask, store } = await openTestServer(t)
   const url = '/v1alpha/jobs/templates/ahead'
   const body = '---\nvariables:\n  v: { type: string, pattern: "^(?=a)a+$" }\n---\n# x\n'
   const put = await ask('PUT', url, { body, type: MARKDOWN })
@@ -151,7 +151,7 @@ test('a pattern that takes no bounded time is refused where it is put, and where
 })
 
 test('all items of a batch share one bound on the work of patterns', async (t) => {
-  const { ask } = await openHarness(t)
+  const { ask } = await openTestServer(t)
   const body = '---\nvariables:\n  v: { type: string, pattern: "^[ab]{500}" }\n---\n# x\n'
   await ask('PUT', '/v1alpha/jobs/templates/long', { body, type: MARKDOWN })
   const items = Array.from({ length: 100 }, () => ({ template_vars: { v: 'ab'.repeat(1000) } }))
@@ -162,7 +162,7 @@ test('all items of a batch share one bound on the work of patterns', async (t) =
 })
 
 test('checks, previews and offers choices on the data of the workspace', async (t) => {
-  const { ask, folder, store, token } = await openHarness(t, { pool: 'real' })
+  const { ask, folder, store, token } = await openTestServer(t, { pool: 'real' })
   const data = path.join(folder, 'data')
   await mkdir(data)
   await writeFile(path.join(data, 'sales.csv'), 'region,amount\nnorth,2\nnorth,3\nsouth,10\n')
@@ -219,7 +219,7 @@ test('checks, previews and offers choices on the data of the workspace', async (
 })
 
 test('gives a preview as the client wants it, without ids', async (t) => {
-  const { ask } = await openHarness(t, { pool: 'real' })
+  const { ask } = await openTestServer(t, { pool: 'real' })
   const body = { source: '# Hello\n' }
   const as = (accept: string) => ask('POST', '/v1alpha/jobs/templates/preview', { body, headers: { accept } })
   const json = (await as('application/json')).json()
@@ -236,7 +236,7 @@ select count(*) as a from range(1000000) a, range(1000000) b where a.range < b.r
 `
 
 test("a workspace's previews wait for each other, a job of another goes first, and too many are refused", async (t) => {
-  const { ask, parts, store, token } = await openHarness(t, { pool: 'real' })
+  const { ask, parts, store, token } = await openTestServer(t, { pool: 'real' })
   const pool = parts.pool!
   const begun: string[] = []
   const first = Promise.withResolvers<void>()
@@ -294,7 +294,7 @@ test("a workspace's previews wait for each other, a job of another goes first, a
 })
 
 test('refuses a template of more blocks than are read, without asking the pool', async (t) => {
-  const { ask } = await openHarness(t)
+  const { ask } = await openTestServer(t)
   const body = Array.from({ length: 5_000 }, (_, index) => `\`\`\`sql b${index}\nselect 1\n\`\`\`\n`).join('')
   const checked = await ask('POST', '/v1alpha/jobs/templates/check', { body, type: MARKDOWN })
   assert.deepEqual(

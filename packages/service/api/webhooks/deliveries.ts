@@ -13,7 +13,7 @@ import { notFound } from '@assay/model/errors'
 import { EVENT_TYPES } from '@assay/model/event'
 import Type from 'typebox'
 import { Id, LIMIT_DEFAULT, pageOf, pageQuery, Time } from '../http/fields.ts'
-import { operation } from '../http/route.ts'
+import { operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
 import { type Family, pathOf, requireOf, SUBSCRIPTIONS, WEBHOOKS } from './webhook-lookup.ts'
 

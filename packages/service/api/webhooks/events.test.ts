@@ -3,10 +3,10 @@ import { test } from 'node:test'
 import { EVENT_TYPES } from '@assay/model/event'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
-import { type Json, openHarness } from '../harness.ts'
+import { type Json, openTestServer } from '../test-server.ts'
 
 test('describes every type of event by a schema that its example fits', async (t) => {
-  const { ask } = await openHarness(t)
+  const { ask } = await openTestServer(t)
   const catalogue = (await ask('GET', '/v1alpha/events/types')).json()
   assert.deepEqual(
     catalogue.map((kind: { type: string }) => kind.type),
@@ -23,7 +23,7 @@ test('describes every type of event by a schema that its example fits', async (t
 })
 
 test('lists the events that happened, which fit the catalogue, in both directions', async (t) => {
-  const { ask } = await openHarness(t)
+  const { ask } = await openTestServer(t)
   const body = { payload: { type: 'template', template_id: 'hello', metadata: { a: 'b' } } }
   const assignment_id = (await ask('POST', '/v1alpha/jobs', { body })).json()
   const payload = { payload: { type: 'assignment', assignment_id } }

@@ -3,8 +3,8 @@
 import { EVENT_DATA, EVENT_TYPES, Event, type EventType } from '@assay/model/event'
 import Type from 'typebox'
 import { LIMIT_DEFAULT, pageOf, pageQuery } from '../http/fields.ts'
-import { operation } from '../http/route.ts'
-import { plainSchema } from '../http/schema.ts'
+import { operation } from '../http/operation.ts'
+import { plainSchema } from '../http/plain-schema.ts'
 
 export const listEvents = operation({
   name: 'listEvents',

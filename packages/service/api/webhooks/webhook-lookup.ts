@@ -5,7 +5,7 @@ import { SUBSCRIPTION_KINDS } from '@assay/model/subscription'
 import type { Webhook, WebhookKind } from '@assay/model/webhook'
 import Type from 'typebox'
 import { Id } from '../http/fields.ts'
-import type { Call } from '../http/route.ts'
+import type { Call } from '../http/operation.ts'
 
 /** Both are rows of the same table: each family of paths finds its own kinds only. */
 export interface Family {

@@ -7,19 +7,19 @@ import { EVENT_TYPES } from '@assay/model/event'
 import { verify } from '@assay/model/signature'
 import { headerContext, secretContext } from '@assay/model/webhook'
 import { createDispatcher } from '../../webhooks/dispatcher.ts'
-import { type Harness, openHarness } from '../harness.ts'
+import { openTestServer, type TestServer } from '../test-server.ts'
 
 const HOOK = { url: 'http://127.0.0.1:9/hook', user_id: 'ada', presence_name: 'reports' }
 const UNKNOWN = '0198c0de-0000-7000-8000-00000000000a'
 
-async function register({ ask }: Harness, more: Record<string, unknown> = {}) {
+async function register({ ask }: TestServer, more: Record<string, unknown> = {}) {
   const answer = await ask('POST', '/v1alpha/webhooks/', { body: { ...HOOK, ...more } })
   assert.equal(answer.status, 200, answer.text)
   return answer.json()
 }
 
 test('registers a webhook and shows its secret once', async (t) => {
-  const harness = await openHarness(t)
+  const harness = await openTestServer(t)
   const { ask, store, secrets } = harness
   const made = await register(harness, {
     headers: [{ name: 'X-Secret', value: 's3cret' }],
@@ -38,7 +38,7 @@ test('registers a webhook and shows its secret once', async (t) => {
 })
 
 test('gives a public key where asymmetric signatures are asked for', async (t) => {
-  const harness = await openHarness(t)
+  const harness = await openTestServer(t)
   const made = await register(harness, {
     signature: 'v1a',
     events: ['*'],
@@ -74,7 +74,7 @@ const BAD_URLS = [
 ]
 
 test('refuses an address that may not be reached, in any spelling, when made and when changed', async (t) => {
-  const harness = await openHarness(t)
+  const harness = await openTestServer(t)
   const { webhook_id } = await register(harness)
   for (const url of BAD_URLS) {
     const made = await harness.ask('POST', '/v1alpha/webhooks', { body: { ...HOOK, url } })
@@ -109,7 +109,7 @@ const BAD_HEADERS: [string, string][] = [
 ]
 
 test('refuses headers that could not be sent or are not a client’s to set', async (t) => {
-  const { ask } = await openHarness(t)
+  const { ask } = await openTestServer(t)
   for (const [name, value] of BAD_HEADERS) {
     const answer = await ask('POST', '/v1alpha/webhooks', { body: { ...HOOK, headers: [{ name, value }] } })
     assert.equal(answer.status, 422, `${name}: ${value.slice(0, 20)}`)
@@ -131,7 +131,7 @@ test('refuses headers that could not be sent or are not a client’s to set', as
 })
 
 test('tells every fault of a webhook at once', async (t) => {
-  const { ask } = await openHarness(t)
+  const { ask } = await openTestServer(t)
   const answer = await ask('POST', '/v1alpha/webhooks', {
     body: {
       url: 'http://127.0.0.1/',
@@ -149,7 +149,7 @@ test('tells every fault of a webhook at once', async (t) => {
 })
 
 test('changes only what is given, and headers by name', async (t) => {
-  const harness = await openHarness(t)
+  const harness = await openTestServer(t)
   const headers = [
     { name: 'X-A', value: '1' },
     { name: 'X-B', value: '2' },
@@ -189,7 +189,7 @@ test('changes only what is given, and headers by name', async (t) => {
 })
 
 test('turns a webhook off and on again, with the reason', async (t) => {
-  const harness = await openHarness(t)
+  const harness = await openTestServer(t)
   const { webhook_id } = await register(harness)
   const patch = async (status: string) =>
     (await harness.ask('PATCH', `/v1alpha/webhooks/${webhook_id}`, { body: { status } })).json()
@@ -205,7 +205,7 @@ test('turns a webhook off and on again, with the reason', async (t) => {
 })
 
 test('lists webhooks by user, presence name and status, and deletes them', async (t) => {
-  const harness = await openHarness(t)
+  const harness = await openTestServer(t)
   const first = await register(harness)
   await register(harness, { user_id: 'bob', presence_name: 'job.completed' })
   const count = async (query: string): Promise<number> =>
@@ -225,7 +225,7 @@ test('lists webhooks by user, presence name and status, and deletes them', async
 })
 
 test('replaces the signing secret, while the old one signs on', async (t) => {
-  const harness = await openHarness(t)
+  const harness = await openTestServer(t)
   const made = await register(harness)
   const rotate = (asked = {}) =>
     harness.ask('POST', `/v1alpha/webhooks/${made.webhook_id}/rotate-secret`, asked)
@@ -269,7 +269,7 @@ async function openReceiver(t: TestContext, status: () => number): Promise<Recei
 }
 
 /** Delivers as the role dispatcher does, until the test has ended. */
-async function dispatch(t: TestContext, { parts }: Harness): Promise<void> {
+async function dispatch(t: TestContext, { parts }: TestServer): Promise<void> {
   const { store, node_id, version } = parts
   await store.registerNode({ node_id, name: 'test', roles: ['dispatcher'], version, lease_ms: 600_000 })
   const stop = new AbortController()
@@ -281,7 +281,7 @@ async function dispatch(t: TestContext, { parts }: Harness): Promise<void> {
 }
 
 test('shows the value of a header that is declared public, in answers and attempts, and of no other', async (t) => {
-  const harness = await openHarness(t)
+  const harness = await openTestServer(t)
   const receiver = await openReceiver(t, () => 200)
   const made = await register(harness, {
     url: receiver.url,
@@ -310,7 +310,7 @@ test('shows the value of a header that is declared public, in answers and attemp
 })
 
 test('sends a test at once and answers with the attempt, whatever became of it', async (t) => {
-  const harness = await openHarness(t)
+  const harness = await openTestServer(t)
   let status = 200
   const receiver = await openReceiver(t, () => status)
   const made = await register(harness, {
@@ -338,7 +338,7 @@ test('sends a test at once and answers with the attempt, whatever became of it',
 })
 
 test('shows the deliveries of a job and sends one again under the same id', async (t) => {
-  const harness = await openHarness(t)
+  const harness = await openTestServer(t)
   const { ask, complete } = harness
   const receiver = await openReceiver(t, () => 200)
   const { webhook_id } = await register(harness, { url: receiver.url })
@@ -372,7 +372,7 @@ test('shows the deliveries of a job and sends one again under the same id', asyn
 })
 
 test('counts, recovers and cancels what was not delivered', async (t) => {
-  const harness = await openHarness(t)
+  const harness = await openTestServer(t)
   const { ask } = harness
   const body = { payload: { type: 'template', template_id: 'hello' } }
   for (let count = 0; count < 3; count += 1) {
@@ -406,7 +406,7 @@ test('counts, recovers and cancels what was not delivered', async (t) => {
 })
 
 test('answers what is unknown, and what is another workspace’s, alike', async (t) => {
-  const harness = await openHarness(t)
+  const harness = await openTestServer(t)
   const { webhook_id } = await register(harness)
   await harness.store.createWorkspace({ workspace_id: 'second', name: 'Second', data_folder: null })
   const stranger = await harness.token('second', ['admin'])

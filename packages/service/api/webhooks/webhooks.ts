@@ -15,9 +15,9 @@ import type { WebhookPatch } from '@assay/store/store'
 import Type from 'typebox'
 import type { SecretBox } from '../../runtime/secrets.ts'
 import { Id, LIMIT_DEFAULT, Name, pageOf, pageQuery } from '../http/fields.ts'
-import { operation } from '../http/route.ts'
+import { operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
-import { deliveryKey } from '../jobs/hints.ts'
+import { deliveryKey } from '../jobs/changes.ts'
 import { deliveryView } from './deliveries.ts'
 import {
   headerChanges,
@@ -240,7 +240,7 @@ const testOf = (of: Family, name: string) =>
     errors: ['not_found', 'conflict'],
     async handle(call) {
       const { services, id, reply, signal } = call
-      const { store, hints } = services
+      const { store, changes } = services
       const { workspace_id, webhook_id, status } = await requireOf(of, call)
       if (status === 'disabled')
         throw new AppError('conflict', `The ${of.noun} is disabled and gets nothing: enable it first.`)
@@ -256,7 +256,7 @@ const testOf = (of: Family, name: string) =>
       const { delivery_id } = sent
       const look = async (): Promise<Attempt | undefined> =>
         (await store.getDelivery({ workspace_id, delivery_id }))?.attempts[0]
-      const attempt = await hints.until(deliveryKey(delivery_id), look, TEST_MS, signal())
+      const attempt = await changes.until(deliveryKey(delivery_id), look, TEST_MS, signal())
       if (attempt) return { delivery_id, event_id: sent.event_id, ...attempt }
       return reply
         .code(202)

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createLog } from '../../runtime/log.ts'
-import { openHarness } from '../harness.ts'
+import { openTestServer } from '../test-server.ts'
 
 test('logs one wide line for each finished request, with whose token it was and never the token', async (t) => {
   const written: string[] = []
   const log = createLog({ level: 'info', format: 'json', stream: { write: (line) => written.push(line) } })
-  const { ask, tokens } = await openHarness(t, { parts: { log } })
+  const { ask, tokens } = await openTestServer(t, { parts: { log } })
   const answer = await ask('GET', '/v1alpha/jobs/?limit=1')
   await ask('GET', '/v1alpha/jobs/status?assignment_id=%22%0a', { token: tokens.viewer })
   await ask('GET', '/nothing"here', { token: null })
@@ -45,7 +45,7 @@ test('logs a stream when it ends, once, also where the client goes away', async 
     told(line)
   }
   const log = createLog({ level: 'info', format: 'json', stream: { write } })
-  const { api, ask, parts, tokens } = await openHarness(t, { parts: { log } })
+  const { api, ask, parts, tokens } = await openTestServer(t, { parts: { log } })
   const url = await api.listen()
   const body = { payload: { type: 'template', template_id: 'hello' } }
   const id = (await ask('POST', '/v1alpha/jobs', { body })).json()

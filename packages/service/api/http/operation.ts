@@ -10,7 +10,7 @@ import { uuidv7 } from '@assay/model/ids'
 import type { Principal, Scope } from '@assay/model/token'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type, { type Static, type TObject, type TSchema } from 'typebox'
-import type { Services } from './parts.ts'
+import type { Services } from '../dependencies.ts'
 import { restOf } from './path.ts'
 import { invalid, queryValidator, textFaults, type Validator, validator } from './validate.ts'
 
@@ -78,6 +78,11 @@ export interface Operation {
   /** A page for people, which the OpenAPI document leaves out. */
   hidden: boolean
   handle(call: Call): unknown
+}
+
+/** Whether an Idempotency-Key is obeyed. */
+export function isIdempotent({ method, operation }: { method: string; operation: Operation }): boolean {
+  return method === 'POST' && operation.idempotent && operation.scope !== null
 }
 
 const NOTHING = Type.Object({})

@@ -7,17 +7,17 @@ import type { Clock } from '@assay/model/clock'
 import { AppError } from '@assay/model/errors'
 import type { Insight } from '@assay/model/insight'
 import type { Logger } from '../../runtime/log.ts'
-import { createKept, type Made } from './kept.ts'
+import { createSharedCache, type Made } from './shared-cache.ts'
 
 type Charted = Pick<Insight, 'insight_id' | 'charts'>
 
-export interface Drawings {
+export interface ChartRenderings {
   /** One SVG for each chart, kept unless the insight has no id; none where they cannot be drawn now: readers then get the charts as text. Rejects with `workspace_busy`. */
   of(insight: Charted, workspace_id: string): Promise<string[]>
 }
 
-export function createDrawings(pool: Pick<Pool, 'draw'>, clock: Clock, log: Logger): Drawings {
-  const kept = createKept<string[]>(() => clock.monotonic())
+export function createChartRenderings(pool: Pick<Pool, 'draw'>, clock: Clock, log: Logger): ChartRenderings {
+  const kept = createSharedCache<string[]>(() => clock.monotonic())
 
   async function draw({ insight_id, charts }: Charted, workspace_id: string): Promise<Made<string[]>> {
     try {

@@ -17,7 +17,7 @@ import { openFiles } from '../files/open.ts'
 import { silentLog } from '../runtime/log.ts'
 import { createMetrics } from '../runtime/metrics.ts'
 import { hashToken, newToken, SecretBox } from '../runtime/secrets.ts'
-import type { ApiParts } from './http/parts.ts'
+import type { ApiDependencies } from './dependencies.ts'
 import { type Api, createApi } from './server.ts'
 
 /** A pool that no test may reach: one that does asks for the real one. */
@@ -60,11 +60,11 @@ interface Asked {
   headers?: Record<string, string>
 }
 
-export interface Harness {
+export interface TestServer {
   api: Api
   store: Store
   secrets: SecretBox
-  parts: ApiParts
+  parts: ApiDependencies
   tokens: Record<Scope, string>
   /** A folder of this test's own, removed afterwards. */
   folder: string
@@ -74,15 +74,18 @@ export interface Harness {
   complete(assignment_id: string, findings?: Partial<Findings>): Promise<string>
 }
 
-export interface HarnessOptions {
+export interface TestServerOptions {
   clock?: Clock
   pool?: 'real'
   /** Of a PostgreSQL database that is empty; SQLite unless given. */
   store?: string
-  parts?: Partial<ApiParts>
+  parts?: Partial<ApiDependencies>
 }
 
-export async function openHarness(test: TestContext, options: HarnessOptions = {}): Promise<Harness> {
+export async function openTestServer(
+  test: TestContext,
+  options: TestServerOptions = {},
+): Promise<TestServer> {
   const folder = await mkdtemp(path.join(tmpdir(), 'assay-api-'))
   const clock = options.clock ?? systemClock
   const store = await openStore({ url: options.store ?? '', home: folder, clock, publicUrl: null })
@@ -92,7 +95,7 @@ export async function openHarness(test: TestContext, options: HarnessOptions = {
   const own = real && clock !== systemClock ? openPool(clock, folder) : null
   const pool = real ? (own ?? (await sharedPool())) : noPool
   const secrets = new SecretBox([Buffer.alloc(32, 7)])
-  const parts: ApiParts = {
+  const parts: ApiDependencies = {
     config: {
       host: '127.0.0.1',
       port: 0,
@@ -182,7 +185,7 @@ async function makeToken(store: Store, workspace_id: string, scopes: Scope[]): P
   return secret
 }
 
-function asker(api: Api, admin: string): Harness['ask'] {
+function asker(api: Api, admin: string): TestServer['ask'] {
   return async (method, url, { token = admin, body, type, headers = {} } = {}) => {
     const json = body !== undefined && typeof body !== 'string'
     const contentType = type ?? (json ? 'application/json' : undefined)
@@ -232,7 +235,7 @@ export const FINDINGS: Findings = {
   skipped: null,
 }
 
-function completer(store: Store): Harness['complete'] {
+function completer(store: Store): TestServer['complete'] {
   const node_id = uuidv7()
   let registered = false
   return async (assignment_id, findings = {}) => {

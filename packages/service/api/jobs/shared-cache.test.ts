@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { FakeClock } from '@assay/model/clock'
-import { createKept } from './kept.ts'
+import { createSharedCache } from './shared-cache.ts'
 
 const FOR_EVER = Number.POSITIVE_INFINITY
 
 function counted() {
   const clock = new FakeClock()
-  const kept = createKept<string>(() => clock.monotonic())
+  const kept = createSharedCache<string>(() => clock.monotonic())
   const made: string[] = []
   const of = (key: string, size = 1, keep_ms = FOR_EVER): Promise<string> =>
     kept.of(key, async () => {
@@ -55,7 +55,7 @@ test('what may be kept for a while is made again after it, and what may not at o
 })
 
 test('a making that fails is told to all who asked meanwhile, and is made again for the next', async () => {
-  const kept = createKept<string>(() => 0)
+  const kept = createSharedCache<string>(() => 0)
   const fails = () => Promise.reject(new Error('busy'))
   const asked = [kept.of('a', fails), kept.of('a', fails)]
   for (const one of asked) await assert.rejects(one, /busy/)

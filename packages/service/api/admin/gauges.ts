@@ -1,26 +1,36 @@
 /**
- * Gauges of what the store holds and of this node, set when they are asked for. The store is counted at most once in five
- * seconds however many ask, and not waited for longer than two: without it the rest is still told.
+ * Sets the gauges of the store and of this node when /metrics is read. The store is counted at most once in five seconds,
+ * and not waited for longer than two: without its counts the other metrics are still answered.
  */
 import { statfs } from 'node:fs/promises'
 import type { Clock } from '@assay/model/clock'
 import { AppError } from '@assay/model/errors'
 import { JOB_STATUSES } from '@assay/model/job'
-import type { Counts } from '@assay/store/store'
-import type { ApiParts } from './parts.ts'
+import type { Counts, Store } from '@assay/store/store'
+import type { Logger } from '../../runtime/log.ts'
+import type { Metrics } from '../../runtime/metrics.ts'
 
 const KEPT_MS = 5000
-export const PATIENCE_MS = 2000
-/** Each workspace is a series of its own: the rest are counted together. */
+const PATIENCE_MS = 2000
+/** Workspaces with series of their own; the others are counted together. */
 const WORKSPACES_MOST = 20
 const OTHERS = '(others)'
 
-/** What the lease of the node says. */
+/** The state of the node's lease. */
 export interface NodeHealth {
   /** Milliseconds until the lease ends. */
   left(): number
-  /** Why the lease could not be renewed at the last try; null: it could. */
+  /** Why the last renewal failed; null: it succeeded. */
   trouble(): string | null
+}
+
+interface GaugeDependencies {
+  metrics: Metrics
+  store: Pick<Store, 'counts' | 'connections'>
+  clock: Clock
+  log: Logger
+  lease?: NodeHealth
+  home?: string
 }
 
 export interface Disk {
@@ -28,13 +38,13 @@ export interface Disk {
   total_bytes: number
 }
 
-/** Null: it cannot be read. */
+/** Null: the disk cannot be read. */
 export async function diskOf(folder: string): Promise<Disk | null> {
   const found = await statfs(folder).catch(() => null)
   return found && { free_bytes: found.bavail * found.bsize, total_bytes: found.blocks * found.bsize }
 }
 
-/** A store that hangs is as good as none: refused (`store_unavailable`) after that time. */
+/** Rejects with `store_unavailable` where the work takes longer than PATIENCE_MS. */
 export async function soon<T>(clock: Clock, work: Promise<T>): Promise<T> {
   const done = new AbortController()
   const late = clock.sleep(PATIENCE_MS, done.signal).then(() => {
@@ -60,7 +70,7 @@ function largest(rows: Row[]): Set<string> {
   return new Set(names.length > WORKSPACES_MOST ? names.slice(0, WORKSPACES_MOST) : names)
 }
 
-function setJobs({ metrics, clock }: ApiParts, rows: Row[]): void {
+function setJobs({ metrics, clock }: GaugeDependencies, rows: Row[]): void {
   const age = (at: string | null): number =>
     at === null ? 0 : Math.max(0, (clock.now() - Date.parse(at)) / 1000)
   const named = largest(rows)
@@ -80,17 +90,17 @@ function setJobs({ metrics, clock }: ApiParts, rows: Row[]): void {
   metrics.oldestQueued.set(Math.max(0, ...oldest.values()))
 }
 
-function setStore(parts: ApiParts, { jobs, deliveries, webhooks }: Counts): void {
-  const { metrics } = parts
-  setJobs(parts, jobs)
+function setStore(given: GaugeDependencies, { jobs, deliveries, webhooks }: Counts): void {
+  const { metrics } = given
+  setJobs(given, jobs)
   metrics.deliveriesPending.set({ state: 'due' }, deliveries.due)
   metrics.deliveriesPending.set({ state: 'waiting' }, deliveries.waiting)
   metrics.webhooks.set({ state: 'failing' }, webhooks.failing)
   metrics.webhooks.set({ state: 'disabled' }, webhooks.disabled)
 }
 
-/** What could not be counted is left out rather than told as it once was. */
-function clearStore({ metrics }: ApiParts): void {
+/** Leaves counts out that could not be read, rather than repeating old ones. */
+function clearStore({ metrics }: GaugeDependencies): void {
   for (const gauge of [
     'jobs',
     'workspaceJobs',
@@ -101,7 +111,7 @@ function clearStore({ metrics }: ApiParts): void {
     metrics[gauge].reset()
 }
 
-async function setNode({ metrics, store, lease, home }: ApiParts): Promise<void> {
+async function setNode({ metrics, store, lease, home }: GaugeDependencies): Promise<void> {
   const connections = store.connections()
   for (const [state, count] of Object.entries(connections ?? {}))
     metrics.storeConnections.set({ state }, count)
@@ -110,18 +120,18 @@ async function setNode({ metrics, store, lease, home }: ApiParts): Promise<void>
   if (disk) metrics.diskFree.set(disk.free_bytes)
 }
 
-/** Answers how to bring the gauges up to date. */
-export function createMeasure(parts: ApiParts): () => Promise<void> {
-  const { store, clock, log } = parts
+/** Returns a function that brings the gauges up to date. */
+export function createGauges(given: GaugeDependencies): () => Promise<void> {
+  const { store, clock, log } = given
   let counted = Number.NEGATIVE_INFINITY
   let counting: Promise<void> | null = null
 
   async function count(): Promise<void> {
     try {
-      setStore(parts, await store.counts())
+      setStore(given, await store.counts())
       counted = clock.monotonic()
     } catch (error) {
-      clearStore(parts)
+      clearStore(given)
       log.warn({ err: error }, 'the store could not be counted')
     } finally {
       counting = null
@@ -129,9 +139,9 @@ export function createMeasure(parts: ApiParts): () => Promise<void> {
   }
 
   return async () => {
-    await setNode(parts)
+    await setNode(given)
     if (clock.monotonic() - counted < KEPT_MS) return
     counting ??= count()
-    await soon(clock, counting).catch(() => clearStore(parts))
+    await soon(clock, counting).catch(() => clearStore(given))
   }
 }

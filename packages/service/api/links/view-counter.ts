@@ -5,13 +5,17 @@ import type { Logger } from '../../runtime/log.ts'
 
 const WRITE_MS = 1000
 
-export interface Openings {
+export interface ViewCounter {
   note(link_id: string): void
   /** Writes what is not written yet. */
   close(): Promise<void>
 }
 
-export function createOpenings(store: Pick<Store, 'countOpenings'>, clock: Clock, log: Logger): Openings {
+export function createViewCounter(
+  store: Pick<Store, 'countOpenings'>,
+  clock: Clock,
+  log: Logger,
+): ViewCounter {
   const stopping = new AbortController()
   let noted = new Map<string, { link_id: string; count: number; at: string }>()
   let writing: Promise<void> | null = null

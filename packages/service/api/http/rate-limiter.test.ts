@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { FakeClock } from '@assay/model/clock'
-import { createLimiter } from './limiter.ts'
+import { createRateLimiter } from './rate-limiter.ts'
 
 test('lets a burst through, then as many as come back in time', () => {
   const clock = new FakeClock()
-  const limiter = createLimiter(clock, { burst: 3, perSecond: 2 })
+  const limiter = createRateLimiter(clock, { burst: 3, perSecond: 2 })
   assert.deepEqual(
     [1, 2, 3, 4].map(() => limiter.take('ada').allowed),
     [true, true, true, false],
@@ -17,7 +17,7 @@ test('lets a burst through, then as many as come back in time', () => {
 })
 
 test('says how long to wait in whole seconds', () => {
-  const limiter = createLimiter(new FakeClock(), { burst: 1, perSecond: 1 / 30 })
+  const limiter = createRateLimiter(new FakeClock(), { burst: 1, perSecond: 1 / 30 })
   limiter.take('ada')
   const refused = limiter.take('ada')
   assert.deepEqual(refused, { allowed: false, limit: 1, remaining: 0, reset: 30 })
@@ -25,7 +25,7 @@ test('says how long to wait in whole seconds', () => {
 
 test('takes the rate of a key where it has one of its own', () => {
   const clock = new FakeClock()
-  const limiter = createLimiter(clock, { burst: 1, perSecond: 1 })
+  const limiter = createRateLimiter(clock, { burst: 1, perSecond: 1 })
   const rate = { burst: 3, perSecond: 3 }
   assert.deepEqual(
     [1, 2, 3, 4].map(() => limiter.take('team', rate).allowed),
@@ -38,7 +38,7 @@ test('takes the rate of a key where it has one of its own', () => {
 
 test('holds no more keys than it may, and forgets full buckets first', () => {
   const clock = new FakeClock()
-  const limiter = createLimiter(clock, { burst: 2, perSecond: 1 })
+  const limiter = createRateLimiter(clock, { burst: 2, perSecond: 1 })
   for (let count = 0; count < 30_000; count += 1) limiter.take(`key ${count}`)
   limiter.take('late')
   limiter.take('late')

@@ -13,7 +13,7 @@ export interface Waiting {
   stop(): void
 }
 
-export interface Hints {
+export interface Changes {
   /** Waits for a hint about the key for at most `ms`. Begin before you look. */
   wait(key: string, ms: number, signal: AbortSignal): Waiting
   /**
@@ -37,7 +37,7 @@ function keyOf(hint: Hint): string | null {
   return hint.topic === 'delivery' ? deliveryKey(hint.delivery_id) : null
 }
 
-export function createHints(store: Pick<Store, 'subscribe'>, clock: Clock): Hints {
+export function createChanges(store: Pick<Store, 'subscribe'>, clock: Clock): Changes {
   const waiting = new Map<string, Set<() => void>>()
   const unsubscribe = store.subscribe((hint) => {
     const key = keyOf(hint)

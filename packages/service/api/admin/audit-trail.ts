@@ -1,0 +1,125 @@
+/**
+ * The audit trail. The store records a change in the change's own transaction (`store.audited`). Reads of results and what
+ * is done to files are noted here and written once a second, many at once, so that no request waits for them: a process
+ * that is killed loses the notes of its last second. Reads of the same thing by the same token from the same address
+ * within that second are one record. Statuses, lists and live events are not recorded.
+ */
+
+import { AUDIT_ACTIONS, type AuditAction, type NewAuditRecord } from '@assay/model/audit'
+import { type Clock, iso } from '@assay/model/clock'
+import type { Principal } from '@assay/model/token'
+import type { Store } from '@assay/store/store'
+import type { FastifyRequest } from 'fastify'
+import type { Logger } from '../../runtime/log.ts'
+
+const FLUSH_MS = 1000
+/** Most notes in memory while the store is away. Beyond it the oldest are dropped, and the log says how many. */
+const NOTES_MOST = 10_000
+
+const READINGS: readonly AuditAction[] = ['result.read', 'link.open', 'file.read']
+
+/** What is recorded of a call. */
+export interface AuditedCall {
+  principal: Principal
+  params: unknown
+  query: unknown
+  body: unknown
+  /** The id of what the call creates. */
+  id: string
+  request: FastifyRequest
+}
+
+export interface AuditTrail {
+  /** Makes the record of a call. */
+  record(action: AuditAction, call: AuditedCall): NewAuditRecord
+  /** Takes a record to be written within a second. */
+  note(record: NewAuditRecord): void
+  /** Writes what was noted. */
+  flush(): Promise<void>
+}
+
+export function createAuditTrail(
+  store: Pick<Store, 'writeAudit'>,
+  { clock, log }: { clock: Clock; log: Logger },
+): AuditTrail {
+  let notes = new Map<string, NewAuditRecord>()
+  let waiting = false
+
+  async function flush(): Promise<void> {
+    const given = notes
+    notes = new Map()
+    if (given.size === 0) return
+    try {
+      await store.writeAudit([...given.values()])
+    } catch (error) {
+      const kept = [...new Map([...given, ...notes])]
+      notes = new Map(kept.slice(-NOTES_MOST))
+      log.warn(
+        { err: error, dropped: kept.length - notes.size },
+        'reads could not be written to the audit trail',
+      )
+      plan()
+    }
+  }
+
+  function plan(): void {
+    if (waiting) return
+    waiting = true
+    void clock.sleep(FLUSH_MS).then(() => {
+      waiting = false
+      return flush()
+    })
+  }
+
+  return {
+    record: auditRecord,
+    note(record) {
+      const { request_id: _, ...same } = record
+      // Any other action is recorded each time.
+      const key = READINGS.includes(record.action) ? JSON.stringify(same) : JSON.stringify(record)
+      if (!notes.has(key)) notes.set(key, { ...record, at: iso(clock.now()) })
+      plan()
+    },
+    flush,
+  }
+}
+
+type Fields = Record<string, unknown>
+
+function valueOf(from: unknown, key: string): string | undefined {
+  const value = typeof from === 'object' && from !== null ? (from as Fields)[key] : undefined
+  return typeof value === 'string' ? value : undefined
+}
+
+/** The object of a creation is the id of the call. A change names the fields that it sets. */
+function auditRecord(action: AuditAction, call: AuditedCall): NewAuditRecord {
+  const { principal, params, query, body, id, request } = call
+  const key = AUDIT_ACTIONS[action]
+  const payload = typeof body === 'object' && body !== null ? (body as Fields).payload : undefined
+  const own = action.startsWith('session.') ? principal.token_id : undefined
+  // A file's path is one object in every Unicode form.
+  const object = (
+    own ?? [params, body, payload, query].map((from) => valueOf(from, key)).find(Boolean)
+  )?.normalize('NFC')
+  const elsewhere = valueOf(query, 'workspace_id') ?? valueOf(body, 'workspace_id')
+  return {
+    // An operator's act on another workspace belongs to that workspace's trail.
+    workspace_id: key === 'workspace_id' ? principal.workspace_id : (elsewhere ?? principal.workspace_id),
+    user_id: principal.user_id,
+    token_id: principal.token_id,
+    action,
+    object_id: object ?? (id === '' ? null : id),
+    fields: action.endsWith('.change') ? Object.keys(body ?? {}).toSorted() : [],
+    address: request.ip,
+    request_id: request.id,
+  }
+}
+
+/** The record of a caller who has no token but the address of a link. */
+export function linkRecord(
+  action: AuditAction,
+  { ip, id }: FastifyRequest,
+  of: { workspace_id: string; object_id: string; fields?: string[] },
+): NewAuditRecord {
+  return { fields: [], ...of, action, user_id: null, token_id: null, address: ip, request_id: id }
+}

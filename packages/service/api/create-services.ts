@@ -1,0 +1,51 @@
+/** Makes what the operations share from what the API is given. */
+
+import type { Catalog } from '@assay/engine/reading/catalog'
+import { sampleFiles } from '@assay/engine/reading/samples'
+import type { Pool } from '@assay/engine/run/pool'
+import { createAuditTrail } from './admin/audit-trail.ts'
+import { createGauges } from './admin/gauges.ts'
+import type { ApiDependencies, Services } from './dependencies.ts'
+import { createRequestLimits, createTokenCache } from './http/auth.ts'
+import { createIdempotency } from './http/idempotency.ts'
+import { createRateLimiter } from './http/rate-limiter.ts'
+import { createChanges } from './jobs/changes.ts'
+import { createChartRenderings } from './jobs/chart-renderings.ts'
+import { createPageRenderings } from './jobs/page-renderings.ts'
+import { createViewCounter } from './links/view-counter.ts'
+import { openapiText } from './openapi.ts'
+
+/** Of pages opened by links, for one address: several people may share it. */
+const READERS = { burst: 120, perSecond: 2 }
+
+export function createServices(
+  given: ApiDependencies,
+  signals: Pick<Services, 'leaving' | 'stopping'>,
+): Services {
+  if (given.roles.includes('api') && (given.pool === null || given.catalog === null))
+    throw new Error('The role api needs the pool and the catalog.')
+  const { clock, store, config, log } = given
+  // Only operations of the role api use these two, and a node without the role does not serve them.
+  const pool = given.pool as Pool
+  const catalog = given.catalog as Catalog
+  const charts = createChartRenderings(pool, clock, log)
+  let document: string | undefined
+  return {
+    ...given,
+    pool,
+    catalog,
+    tokens: createTokenCache(store, clock),
+    audit: createAuditTrail(store, given),
+    changes: createChanges(store, clock),
+    sample: sampleFiles(),
+    charts,
+    pages: createPageRenderings({ pool, clock, log }, charts),
+    idempotency: createIdempotency({ ...given, stopping: signals.stopping }),
+    requests: createRequestLimits(clock, config),
+    readers: createRateLimiter(clock, READERS),
+    linkViews: createViewCounter(store, clock, log),
+    updateGauges: createGauges(given),
+    openapi: () => (document ??= openapiText()),
+    ...signals,
+  }
+}

@@ -1,0 +1,91 @@
+/** What the API is given (`ApiDependencies`), and what its operations work with (`Services`). */
+
+import type { Catalog } from '@assay/engine/reading/catalog'
+import type { Pool } from '@assay/engine/run/pool'
+import type { Clock } from '@assay/model/clock'
+import type { Targets } from '@assay/net/target'
+import type { Store } from '@assay/store/store'
+import type { Config, describeConfig, Role } from '../config/config.ts'
+import type { ConnectionRegistry } from '../connections/connection-registry.ts'
+import type { Files } from '../files/files.ts'
+import type { Logger } from '../runtime/log.ts'
+import type { Metrics } from '../runtime/metrics.ts'
+import type { SecretBox } from '../runtime/secrets.ts'
+import type { Traces } from '../runtime/traces.ts'
+import type { AuditTrail } from './admin/audit-trail.ts'
+import type { NodeHealth } from './admin/gauges.ts'
+import type { RequestLimits, TokenCache } from './http/auth.ts'
+import type { Idempotency } from './http/idempotency.ts'
+import type { RateLimiter } from './http/rate-limiter.ts'
+import type { Changes } from './jobs/changes.ts'
+import type { ChartRenderings } from './jobs/chart-renderings.ts'
+import type { PageRenderings } from './jobs/page-renderings.ts'
+import type { ViewCounter } from './links/view-counter.ts'
+
+export interface ApiDependencies {
+  config: Pick<
+    Config,
+    | 'host'
+    | 'port'
+    | 'data'
+    | 'rateLimit'
+    | 'workspaceRateLimit'
+    | 'maxQueued'
+    | 'maxRunning'
+    | 'trustProxy'
+    | 'metricsToken'
+    | 'publicUrl'
+    | 'smtpUrl'
+  >
+  /** The settings as people may see them, secrets hidden. */
+  settings: ReturnType<typeof describeConfig>
+  store: Store
+  /** Null on a node without the role `api`. */
+  pool: Pool | null
+  /** Null on a node without the role `api`. */
+  catalog: Catalog | null
+  files: Files
+  secrets: SecretBox
+  connections: ConnectionRegistry
+  targets: Targets
+  clock: Clock
+  log: Logger
+  metrics: Metrics
+  /** Null or absent: nothing is traced. */
+  traces?: Traces | null
+  node_id: string
+  version: string
+  roles: readonly Role[]
+  /** Absent in tests, which hold no lease. */
+  lease?: NodeHealth
+  /** The folder of the state, whose disk is measured. */
+  home?: string
+  /** Milliseconds for which the server goes on answering after it is told to close; 0 unless given. */
+  lingerMs?: number
+}
+
+/** What the operations of the role `api` work with. */
+export interface Services extends ApiDependencies {
+  pool: Pool
+  catalog: Catalog
+  tokens: TokenCache
+  audit: AuditTrail
+  changes: Changes
+  charts: ChartRenderings
+  pages: PageRenderings
+  idempotency: Idempotency
+  /** The shipped tables: name and absolute path. */
+  sample: Record<string, string>
+  requests: RequestLimits
+  /** Limits readers of links by address. */
+  readers: RateLimiter
+  linkViews: ViewCounter
+  /** Brings the gauges of /metrics up to date. */
+  updateGauges(): Promise<void>
+  /** The text of the OpenAPI document. */
+  openapi(): string
+  /** Aborted when the node is told to stop: load balancers are to leave it. */
+  leaving: AbortSignal
+  /** Aborted when the server begins to close: requests that wait answer now. */
+  stopping: AbortSignal
+}

@@ -1,0 +1,35 @@
+/**
+ * Logs one line and makes one observation for each request: when its answer is handed over, or, for a stream, when the
+ * stream has ended. The line never holds the token or a body.
+ */
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { ApiDependencies } from '../dependencies.ts'
+
+/** Asked every few seconds by machines: logged at debug, and not traced. */
+export const HEALTH_ROUTES: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
+
+const isStream = (payload: unknown): boolean =>
+  typeof payload === 'object' && payload !== null && !Buffer.isBuffer(payload)
+
+export function logRequests(
+  app: FastifyInstance,
+  { log, metrics }: Pick<ApiDependencies, 'log' | 'metrics'>,
+): void {
+  function write(request: FastifyRequest, reply: FastifyReply): void {
+    const { method, id: request_id, principal } = request
+    const { url: route = 'none' } = request.routeOptions
+    const { statusCode: status, elapsedTime } = reply
+    metrics.httpRequests.observe({ method, route, status }, elapsedTime / 1000)
+    const ms = Math.round(elapsedTime * 100) / 100
+    const { token_id, workspace_id } = principal ?? {}
+    const level = HEALTH_ROUTES.has(route) ? 'debug' : 'info'
+    log[level]({ method, route, status, ms, request_id, token_id, workspace_id }, 'request')
+  }
+
+  app.addHook('onSend', (request, reply, payload, done) => {
+    if (isStream(payload)) reply.raw.once('close', () => write(request, reply))
+    else write(request, reply)
+    done()
+  })
+}

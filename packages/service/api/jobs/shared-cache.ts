@@ -1,0 +1,48 @@
+/** A cache of what was made for an insight. Equal requests at the same time share one making. */
+import { LRUCache } from 'lru-cache'
+
+const MOST_ENTRIES = 64
+const MOST_CHARACTERS = 32_000_000
+
+export interface Made<T> {
+  value: T
+  /** Characters. */
+  size: number
+  /** Milliseconds for which the value may be kept; 0: not beyond its making; infinite: while there is room. */
+  keep_ms: number
+}
+
+export interface SharedCache<T> {
+  /** Undefined: nothing is kept under the key. */
+  get(key: string): T | undefined
+  /** Where `make` rejects, every caller that waits for it gets the rejection, and nothing is kept. */
+  of(key: string, make: () => Promise<Made<T>>): Promise<T>
+}
+
+/** `monotonic`: milliseconds that only rise. */
+export function createSharedCache<T>(monotonic: () => number): SharedCache<T> {
+  const kept = new LRUCache<string, Made<T>, () => Promise<Made<T>>>({
+    max: MOST_ENTRIES,
+    maxSize: MOST_CHARACTERS,
+    sizeCalculation: ({ size }) => Math.max(1, size),
+    // The library takes a time of 0 for none.
+    perf: { now: () => monotonic() + 1 },
+    ttlResolution: 0,
+    ttl: 1,
+    ignoreFetchAbort: true,
+    async fetchMethod(_key, _stale, { context: make, options }) {
+      const made = await make()
+      // The library keeps a value until more than its time has passed; 0 is for ever.
+      options.ttl = Number.isFinite(made.keep_ms) ? Math.max(1, made.keep_ms - 1) : 0
+      return made
+    },
+  })
+  return {
+    get: (key) => kept.get(key)?.value,
+    async of(key, make) {
+      const { value, keep_ms } = (await kept.fetch(key, { context: make }))!
+      if (keep_ms === 0) kept.delete(key)
+      return value
+    },
+  }
+}
