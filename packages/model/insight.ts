@@ -132,6 +132,11 @@ export interface Insight {
   created_at: string
 }
 
+/** What only the JSON form of an insight shows, as the JSON texts that are stored. */
+export type InsightData = Record<'tables' | 'analyses' | 'facts' | 'lineage', string>
+/** An insight without its data. */
+export type InsightHead = Omit<Insight, keyof InsightData>
+
 /** The part of an insight that its page shows. */
 export type PageInsight = Pick<
   Insight,

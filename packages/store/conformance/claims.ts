@@ -156,6 +156,26 @@ export const claimTests: ConformanceTests = {
     const { skipped: _, ...kept } = found
     const { assignment_id } = job
     assert.deepEqual(insight, { insight_id, assignment_id, ...kept, created_at: insight?.created_at })
+    const of = { workspace_id: WORKSPACE, insight_id }
+    const { tables, analyses, facts, lineage, ...head } = insight!
+    assert.deepEqual(await store.getInsightHead(of), head)
+    const { ...data } = (await store.getInsightData(of))!
+    assert.deepEqual(
+      Object.fromEntries(Object.entries(data).map(([name, text]) => [name, JSON.parse(text)])),
+      {
+        tables,
+        analyses,
+        facts,
+        lineage,
+      },
+    )
+    for (const elsewhere of [
+      { ...of, workspace_id: 'other' },
+      { ...of, insight_id: uuidv7() },
+    ]) {
+      assert.equal(await store.getInsightHead(elsewhere), null)
+      assert.equal(await store.getInsightData(elsewhere), null)
+    }
     await assertLost(store, lease)
     assert.equal(await store.getInsight({ workspace_id: WORKSPACE, insight_id: uuidv7() }), null)
   },

@@ -1,5 +1,5 @@
 /** What the store promises of jobs and their insights. */
-import type { Findings, Insight } from '@assay/model/insight'
+import type { Findings, Insight, InsightData, InsightHead } from '@assay/model/insight'
 import type { Job, JobError, JobStatus } from '@assay/model/job'
 import type { TemplateSource } from '@assay/model/template'
 import type { Page, PageQuery } from './page.ts'
@@ -79,6 +79,10 @@ export interface JobStore {
   /** active or executing -> queued without a loss: the node is draining. */
   releaseJobs(leases: Lease[]): Promise<void>
   getInsight(input: { workspace_id: string; insight_id: string }): Promise<Insight | null>
+  /** The insight without its data: what its page and its Markdown need. */
+  getInsightHead(input: { workspace_id: string; insight_id: string }): Promise<InsightHead | null>
+  /** The data of the insight as stored texts, so that a large table is neither parsed nor written again. */
+  getInsightData(input: { workspace_id: string; insight_id: string }): Promise<InsightData | null>
   /**
    * All of them or none, as drafts or (`run`) queued. A job whose id exists in the workspace is answered as it is.
    * `queue_full` where the workspace may not have so many queued.

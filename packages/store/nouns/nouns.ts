@@ -7,6 +7,7 @@ import * as connections from './connections.ts'
 import { eraseUser } from './erasure.ts'
 import { listEvents } from './events.ts'
 import * as idempotency from './idempotency.ts'
+import * as insights from './insights.ts'
 import * as links from './links.ts'
 import * as narratives from './narratives.ts'
 import { prune } from './prune.ts'
@@ -29,6 +30,8 @@ export const READS = {
   getTemplateVersion: templates.getTemplateVersion,
   getConnection: connections.getConnection,
   listConnections: connections.listConnections,
+  getInsightHead: insights.getInsightHead,
+  getInsightData: insights.getInsightData,
   findLink: links.findLink,
   listLinks: links.listLinks,
   getNarrative: narratives.getNarrative,

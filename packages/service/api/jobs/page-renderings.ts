@@ -24,6 +24,8 @@ export interface Page {
 }
 
 export interface PageRenderings {
+  /** The page of an insight, where it has been rendered and is kept. */
+  kept(insight_id: string): Page | undefined
   /** SharedCache unless the insight has no id; where it cannot be rendered now, its Markdown as it is. Rejects with `workspace_busy`. */
   of(insight: PageInsight, workspace_id: string): Promise<Page>
 }
@@ -77,6 +79,7 @@ export function createPageRenderings(
   }
 
   return {
+    kept: (insight_id) => kept.get(insight_id),
     async of(insight, workspace_id) {
       if (insight.insight_id === '') return (await make(insight, workspace_id)).value
       return kept.of(insight.insight_id, () => make(insight, workspace_id))

@@ -1,13 +1,14 @@
 /**
- * An insight in the form that its reader wants: Markdown, one HTML page, or JSON with everything. It never changes, so
- * each form has a tag of its own and is sent once.
+ * Answers an insight in the form that the reader accepts: Markdown, one HTML page, or JSON with everything. An insight never
+ * changes, so each form has its own entity tag.
  */
 
 import { fillCharts } from '@assay/engine/charts/charts'
 import { AppError, notFound } from '@assay/model/errors'
 import {
   type Findings,
-  type Insight,
+  type InsightData,
+  type InsightHead,
   InsightView,
   READ_CHART_FORMS,
   type ReadChartForm,
@@ -27,7 +28,7 @@ const TYPES: Record<Media, string> = {
   'application/json': 'application/json; charset=utf-8',
 }
 
-/** The page holds all that it shows; nothing in it may run, or ask another host. */
+/** The page contains all that it shows: nothing in it may run or request anything. */
 const PAGE_POLICY =
   "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 
@@ -42,37 +43,41 @@ function mediaOf(accept: string | undefined): Media {
   return media
 }
 
+interface Parts {
+  head: InsightHead
+  /** The data, where the form of the answer shows it. */
+  data(): Promise<InsightData>
+}
+
 async function render(
   { services, principal, reply }: Pick<Call, 'services' | 'principal' | 'reply'>,
-  insight: Insight,
+  { head, data }: Parts,
   media: Media,
   form: ReadChartForm,
-) {
+): Promise<string> {
   void reply.type(TYPES[media])
   if (media === 'text/html') {
-    const { html, whole } = await services.pages.of(insight, principal.workspace_id)
-    // Such a page is not the one that the tag names.
+    const { html, whole } = await services.pages.of(head, principal.workspace_id)
+    // The tag names the whole page only.
     if (!whole) reply.removeHeader('etag')
     void reply.header('content-security-policy', PAGE_POLICY)
     return html
   }
   const drawn = media === 'application/json' || form === 'image'
-  const svgs = drawn ? await services.charts.of(insight, principal.workspace_id) : []
-  if (drawn && svgs.length < insight.charts.length) reply.removeHeader('etag')
-  const markdown = fillCharts(insight.markdown, insight.charts, form, svgs)
-  if (media === 'text/markdown') return markdown
-  return insightView(insight, markdown, svgs)
+  const svgs = drawn ? await services.charts.of(head, principal.workspace_id) : []
+  if (drawn && svgs.length < head.charts.length) reply.removeHeader('etag')
+  const markdown = fillCharts(head.markdown, head.charts, form, svgs)
+  return media === 'text/markdown' ? markdown : insightJson(head, markdown, svgs, await data())
 }
 
-function insightView(insight: Insight, markdown: string, svgs: string[]): InsightView {
-  const { chart_form: _, ...view } = insight
-  return {
-    ...view,
-    markdown,
-    charts: insight.charts.map((chart, index) => ({ ...chart, svg: svgs[index] ?? null })),
-    facts: insight.facts.map((fact) => ({ ...fact })),
-    lineage: { ...insight.lineage },
-  }
+/** The text of an `InsightView`, or of a `PreviewView` where the insight has no id. The data stay the texts that they are. */
+function insightJson(head: InsightHead, markdown: string, svgs: string[], data: InsightData): string {
+  const { chart_form: _, insight_id, assignment_id, ...view } = head
+  const ids = insight_id === '' ? {} : { insight_id, assignment_id }
+  const charts = head.charts.map((chart, index) => ({ ...chart, svg: svgs[index] ?? null }))
+  const { tables, analyses, facts, lineage } = data
+  const text = JSON.stringify({ ...ids, ...view, markdown, charts })
+  return `${text.slice(0, -1)},"tables":${tables},"analyses":${analyses},"facts":${facts},"lineage":${lineage}}`
 }
 
 export const readResult = operation({
@@ -101,26 +106,35 @@ export const readResult = operation({
     const { services, principal, query, request, reply } = call
     const { workspace_id } = principal
     const media = mediaOf(request.headers.accept)
-    const insight = await services.store.getInsight({ workspace_id, insight_id: query.insight_id })
-    if (!insight) throw notFound('insight', query.insight_id)
-    const form = query.charts ?? insight.chart_form
-    const tag = `"${insight.insight_id}.${media.split('/')[1]}.${form}.${services.version}"`
+    const of = { workspace_id, insight_id: query.insight_id }
+    const head = await services.store.getInsightHead(of)
+    if (!head) throw notFound('insight', query.insight_id)
+    const form = query.charts ?? head.chart_form
+    const tag = `"${head.insight_id}.${media.split('/')[1]}.${form}.${services.version}"`
     void reply.header('etag', tag).header('vary', 'Accept').header('cache-control', 'private, no-cache')
     if (matchesTag(request.headers['if-none-match'], tag)) return reply.code(304).send()
-    return render(call, insight, media, form)
+    const data = async (): Promise<InsightData> => {
+      const found = await services.store.getInsightData(of)
+      if (!found) throw notFound('insight', query.insight_id)
+      return found
+    }
+    return render(call, { head, data }, media, form)
   },
 })
 
-/** What a run found, as the result of a job would be answered, without ids. */
+/** Answers what a run found as `readResult` answers an insight, without ids. */
 export async function sendFindings(
   call: Call<unknown, { charts?: ReadChartForm }>,
-  { skipped: _skipped, ...findings }: Findings,
+  { skipped: _, tables, analyses, facts, lineage, ...findings }: Findings,
   created_at: string,
-) {
+): Promise<string> {
   const media = mediaOf(call.request.headers.accept)
-  const insight: Insight = { ...findings, insight_id: '', assignment_id: '', created_at }
-  const rendered = await render(call, insight, media, call.query.charts ?? insight.chart_form)
-  if (typeof rendered === 'string') return rendered
-  const { insight_id: _insight, assignment_id: _assignment, ...preview } = rendered
-  return preview
+  const head: InsightHead = { ...findings, insight_id: '', assignment_id: '', created_at }
+  const data = async (): Promise<InsightData> => ({
+    tables: JSON.stringify(tables),
+    analyses: JSON.stringify(analyses),
+    facts: JSON.stringify(facts),
+    lineage: JSON.stringify(lineage),
+  })
+  return render(call, { head, data }, media, call.query.charts ?? head.chart_form)
 }

@@ -1,18 +1,18 @@
 /**
- * The page that a link opens. No token: the secret in the address is the key, 256 random bits that are looked up by their
- * hash, so neither the database nor the time of an answer tells anything of it. Whatever a link was (expired, revoked,
- * never there, its insight deleted), who finds nothing sees the same page.
+ * Opens one insight's page to a reader without a token. The key is the secret in the address, 256 random bits that are looked
+ * up by their hash: neither the database nor the time of an answer reveals it. A link that has expired, was revoked, never
+ * existed, or whose insight was deleted is answered with the same page.
  */
 
 import { INSIGHT_PAGE_POLICY, plainPage } from '@assay/engine/pages/insight-page'
 import { AppError } from '@assay/model/errors'
-import type { Insight } from '@assay/model/insight'
 import type { FastifyReply } from 'fastify'
 import Type from 'typebox'
 import { hashToken } from '../../runtime/secrets.ts'
 import { linkRecord } from '../admin/audit-trail.ts'
 import type { Services } from '../dependencies.ts'
 import { type Call, operation } from '../http/operation.ts'
+import type { Page } from '../jobs/page-renderings.ts'
 
 const HEADERS = {
   'cache-control': 'private, no-store',
@@ -29,15 +29,22 @@ const GONE = plainPage(
 )
 const BUSY = plainPage('Too many pages at once', 'Wait a minute and load this page again.')
 
-async function openedBy(
-  { store }: Pick<Services, 'store'>,
-  secret: string,
-): Promise<{ link_id: string; workspace_id: string; insight: Insight } | null> {
+interface Opened {
+  link_id: string
+  workspace_id: string
+  /** Throws `workspace_busy` where too many pages are waiting. */
+  page(): Promise<Page>
+}
+
+/** A page that is kept is served without reading the insight: a link is deleted with its insight. */
+async function openedBy({ store, pages }: Services, secret: string): Promise<Opened | null> {
   const link = await store.findLink(hashToken(secret))
   if (!link) return null
   const { link_id, workspace_id, insight_id } = link
-  const insight = await store.getInsight({ workspace_id, insight_id })
-  return insight && { link_id, workspace_id, insight }
+  const kept = pages.kept(insight_id)
+  if (kept) return { link_id, workspace_id, page: async () => kept }
+  const insight = await store.getInsightHead({ workspace_id, insight_id })
+  return insight && { link_id, workspace_id, page: () => pages.of(insight, workspace_id) }
 }
 
 function sendPlain(reply: FastifyReply, status: number, page: string) {
@@ -65,8 +72,8 @@ export const openLink = operation({
     if (!allowed) return sendPlain(reply.header('retry-after', String(reset)), 429, BUSY)
     const opened = await openedBy(services, params.secret)
     if (!opened) return sendPlain(reply, 404, GONE)
-    const { link_id, workspace_id, insight } = opened
-    const page = await services.pages.of(insight, workspace_id).catch((error: unknown) => {
+    const { link_id, workspace_id } = opened
+    const page = await opened.page().catch((error: unknown) => {
       if (error instanceof AppError) return error
       throw error
     })
