@@ -1,27 +1,18 @@
-/** From settings to a running service: the only place that knows every part. */
+/** From settings to a running service: the only file that knows every part. */
 import { rm } from 'node:fs/promises'
 import { availableParallelism, hostname } from 'node:os'
 import { createCatalog } from '@assay/engine/reading/catalog'
 import { sampleFiles, templatesFolder } from '@assay/engine/reading/samples'
-import { createPool, type Pool, type PoolOptions } from '@assay/engine/run/pool'
 import { type Clock, systemClock } from '@assay/model/clock'
 import { uuidv7 } from '@assay/model/ids'
-import type { SubscriptionKind } from '@assay/model/subscription'
-import type { Guard } from '@assay/net/guard'
 import { openStore } from '@assay/store/open'
 import type { Store } from '@assay/store/store'
 import { createApi } from './api/server.ts'
 import { ensureAdmin, ensureToken } from './app/accounts.ts'
-import {
-  capsOf,
-  checkFolders,
-  connectionBook,
-  keepOf,
-  listenError,
-  openSecrets,
-  targetsOf,
-} from './app/settings.ts'
-import { type Config, ConfigError, type describeConfig } from './config/config.ts'
+import { poolOf } from './app/pool.ts'
+import { sendersOf } from './app/senders.ts'
+import { checkFolders, connectionBook, keepOf, listenError, openSecrets, targetsOf } from './app/settings.ts'
+import type { Config, describeConfig } from './config/config.ts'
 import { openFiles } from './files/open.ts'
 import { createLease } from './queue/lease.ts'
 import { createReaper } from './queue/reaper.ts'
@@ -29,14 +20,11 @@ import { createWorker } from './queue/worker.ts'
 import { workFolder } from './runtime/home.ts'
 import { type Logger, silentLog } from './runtime/log.ts'
 import { createMetrics } from './runtime/metrics.ts'
-import { createNarrator } from './runtime/narrator.ts'
-import { SecretBox } from './runtime/secrets.ts'
-import { type Service, supervise } from './runtime/service.ts'
-import { openTraces, type Traces, type TracesOptions } from './runtime/traces.ts'
+import { openTraces } from './runtime/open-traces.ts'
+import { type Service, supervise, untilStopped } from './runtime/service.ts'
 import { VERSION } from './runtime/version.ts'
 import { createScheduler } from './schedules/scheduler.ts'
 import { createDispatcher } from './webhooks/dispatcher.ts'
-import type { SenderOptions, Senders } from './webhooks/senders/senders.ts'
 
 export interface AppOptions {
   config: Config
@@ -50,140 +38,94 @@ export interface App {
   /** Where it listens, e.g. "http://127.0.0.1:8080". */
   url: string
   store: Store
-  /** Made by the first start where ASSAY_TOKEN is not set; to be shown once. */
+  /** The token that the first start makes where ASSAY_TOKEN is not set; to be shown once. Null: none was made. */
   firstToken: string | null
-  /** Stops everything in order and resolves once all has ended. */
+  /** Stops every part in order and resolves once all have ended. */
   stop(): Promise<void>
   /** Resolves when the service has stopped; rejects where it failed. */
   done: Promise<void>
 }
 
-/** Milliseconds for the traces that are left when the service stops; no more than ASSAY_DRAIN. */
+/** Longest time for sending the traces that are left when the service stops; ASSAY_DRAIN where that is shorter. */
 const FLUSH_MS = 3000
-/**
- * Mail is rendered, and the pictures of its charts are drawn, by the pool; a node that sends none needs no pool for it. The libraries are
- * loaded with the first mail or chat: with what they import they weigh as much as a third of the rest.
- */
-function sendersOf(
-  { smtpUrl: server, mailFrom: from, publicUrl }: Config,
-  pool: Pool | null,
-  shared: Pick<SenderOptions, 'store' | 'targets' | 'log' | 'version'> & { secrets: SecretBox },
-) {
-  if (server !== null && from === null)
-    throw new ConfigError('ASSAY_MAIL_FROM: set it, too: mail needs an address that it is from.')
-  const noPool = (): Promise<never> => Promise.reject(new Error('This node has no pool.'))
-  const draw: Pool['draw'] = (task, options) => pool?.draw(task, { ...options, patient: true }) ?? noPool()
-  const render: Pool['render'] = (task, options) =>
-    pool?.render(task, { ...options, patient: true }) ?? noPool()
-  return (guard: Guard): Senders => {
-    let loaded: Promise<Senders> | null = null
-    const load = async (): Promise<Senders> => {
-      const { createSenders } = await import('./webhooks/senders/senders.ts')
-      return createSenders({ ...shared, box: shared.secrets, publicUrl, server, from, draw, render }, guard)
-    }
-    const senderOf = (kind: SubscriptionKind): Senders[SubscriptionKind] => ({
-      send: async (...sending) => (await (loaded ??= load()))[kind].send(...sending),
-    })
-    return { email: senderOf('email'), slack: senderOf('slack') }
-  }
-}
 
-/** Undefined where the operator has named no language model. */
-function narratorOf({ narrateUrl, narrateModel, narrateKey }: Config, store: Store, log: Logger) {
-  if (narrateUrl === null) return undefined
-  if (narrateModel === '') throw new ConfigError('ASSAY_NARRATE_MODEL: name the model of ASSAY_NARRATE_URL.')
-  return createNarrator({
-    url: narrateUrl,
-    model: narrateModel,
-    key: narrateKey,
-    cache: store,
-    onFailure: (reason) => log.warn({ reason }, 'the language model gave no answer'),
-  })
-}
-
-/** Runs from the first service's start to the last one's end, so that what the others need outlives them. */
-function untilStopped(name: string, end: () => Promise<void>): Service {
-  return {
-    name,
-    async run(signal) {
-      if (!signal.aborted) {
-        await new Promise<void>((resolve) =>
-          signal.addEventListener('abort', () => resolve(), { once: true }),
-        )
-      }
-      await end()
-    },
-  }
-}
-
-/** Sends what the others have left when all of them have ended. */
-async function tracesOf(
-  { traces: url, tracesHeaders: headers, drain }: Config,
-  given: Omit<TracesOptions, 'url' | 'headers'>,
-  services: Service[],
-): Promise<Traces | null> {
-  const traces = await openTraces({ url, headers, ...given })
-  if (traces) services.push(untilStopped('traces', () => traces.close(Math.min(drain, FLUSH_MS))))
-  return traces
-}
-
-/** What has no life of its own. */
-async function openParts(config: Config, store: Store) {
+/** What every part of the node works with. */
+async function openBase({ config, clock = systemClock, log = silentLog }: AppOptions, store: Store) {
   const secrets = await openSecrets(config, store)
   await ensureAdmin(store)
   const firstToken = await ensureToken(store, config.token)
   const connections = await connectionBook(config, store, secrets)
-  return { secrets, connections, firstToken, targets: targetsOf(config, store) }
-}
-
-/** Null on a node that neither runs, previews, renders nor draws. */
-function poolOf(
-  config: Config,
-  given: Omit<PoolOptions, 'caps' | 'narrator' | 'log'> & { store: Store; log: Logger },
-): Pool | null {
-  const { store, ...rest } = given
-  const { roles, smtpUrl } = config
-  if (!roles.includes('worker') && !roles.includes('api') && smtpUrl === null) return null
-  return createPool({ ...rest, caps: capsOf(config), narrator: narratorOf(config, store, given.log) })
-}
-
-/** Puts each service into `services` as soon as it is there, so that a start that fails half-way can stop them. */
-async function buildServices(
-  { config, settings = [], clock = systemClock, log = silentLog }: AppOptions,
-  store: Store,
-  services: Service[],
-) {
-  const node = {
-    node_id: uuidv7(),
-    name: `${hostname()}:${process.pid}`,
-    roles: config.roles,
+  const node_id = uuidv7()
+  const traces = await openTraces({
+    url: config.traces,
+    headers: config.tracesHeaders,
+    node_id,
+    version: VERSION,
+    clock,
+    log,
+  })
+  const targets = targetsOf(config, store)
+  const metrics = createMetrics()
+  const base = {
+    store,
+    secrets,
+    connections,
+    targets,
+    clock,
+    log,
+    metrics,
+    traces,
+    node_id,
     version: VERSION,
   }
-  const metrics = createMetrics()
-  const { firstToken, ...parts } = await openParts(config, store)
-  const traces = await tracesOf(config, { node_id: node.node_id, version: VERSION, clock, log }, services)
-  const shared = { ...parts, store, clock, log, metrics, traces, node_id: node.node_id, version: VERSION }
-  const has = (role: Config['roles'][number]): boolean => config.roles.includes(role)
-  const tempRoot = await workFolder(config.home)
+  return { base, firstToken }
+}
+
+/** The catalog of templates, which nodes with the role `api` hold. */
+function catalogOf({ roles, templates }: Config, log: Logger) {
+  if (!roles.includes('api')) return null
+  return createCatalog({
+    shipped: templatesFolder,
+    folders: templates,
+    onBroken: ({ file, faults }) => log.warn({ file, faults }, 'a template cannot be used'),
+  })
+}
+
+/**
+ * Makes the parts of the node, in the order in which they start; they stop in the reverse order. Each service is put into
+ * `services` as soon as it exists, so that a start that fails half-way can stop them.
+ */
+async function buildServices(options: AppOptions, store: Store, services: Service[]) {
+  const { config, settings = [] } = options
+  const { roles, home } = config
+  const { base, firstToken } = await openBase(options, store)
+  const { clock, log, metrics, traces, node_id } = base
+  if (traces) services.push(untilStopped('traces', () => traces.close(Math.min(config.drain, FLUSH_MS))))
+  const tempRoot = await workFolder(home)
   services.push(untilStopped('work folder', () => rm(tempRoot, { recursive: true, force: true })))
   const concurrency = config.workers ?? availableParallelism()
   const pool = poolOf(config, { store, clock, log, metrics, size: concurrency, tempRoot })
   if (pool) services.push(untilStopped('pool', () => pool.stop()))
   const files = await openFiles(config)
   services.push(untilStopped('files', () => files.close()))
-  const senders = sendersOf(config, pool, shared)
-  const sample = sampleFiles()
-  const catalog = has('api')
-    ? createCatalog({
-        shipped: templatesFolder,
-        folders: config.templates,
-        onBroken: ({ file, faults }) => log.warn({ file, faults }, 'a template cannot be used'),
-      })
-    : null
+
+  const node = { node_id, name: `${hostname()}:${process.pid}`, roles, version: VERSION }
   const lease = createLease({ store, clock, log, node, leaseMs: config.lease })
-  const { roles, home } = config
+  const keeping = { keep: keepOf(config), keepAuditMs: config.keepAudit, leaseMs: config.lease }
+  services.push(lease, createReaper({ ...base, ...keeping }))
+  const catalog = catalogOf(config, log)
+  if (catalog) services.push(createScheduler({ store, catalog, clock, log, metrics }))
+  const senders = sendersOf(config, pool, base)
+  if (roles.includes('dispatcher'))
+    services.push(createDispatcher({ ...base, drainMs: config.drain, holds: lease.holds, senders }))
+  if (roles.includes('worker') && pool) {
+    const { data, drain: drainMs } = config
+    const sample = sampleFiles()
+    services.push(createWorker({ ...base, pool, lease, sample, data, files, concurrency, drainMs }))
+  }
+  const lingerMs = config.linger
   const api = await createApi({
-    ...shared,
+    ...base,
     files,
     config,
     settings,
@@ -192,27 +134,8 @@ async function buildServices(
     roles,
     lease,
     home,
-    lingerMs: config.linger,
+    lingerMs,
   })
-  const keeping = { keep: keepOf(config), keepAuditMs: config.keepAudit }
-  services.push(lease, createReaper({ ...shared, ...keeping, leaseMs: config.lease }))
-  if (catalog) services.push(createScheduler({ store, catalog, clock, log, metrics }))
-  if (has('dispatcher'))
-    services.push(createDispatcher({ ...shared, drainMs: config.drain, holds: lease.holds, senders }))
-  if (has('worker') && pool) {
-    services.push(
-      createWorker({
-        ...shared,
-        pool,
-        lease,
-        sample,
-        data: config.data,
-        files,
-        concurrency,
-        drainMs: config.drain,
-      }),
-    )
-  }
   services.push(untilStopped('api', () => api.close()))
   return { api, lease, firstToken }
 }
@@ -225,9 +148,7 @@ async function runToEnd(services: Service[], signal: AbortSignal, log: Logger, s
   }
 }
 
-/**
- * Starts everything and answers when the service is ready. Throws ConfigError for what its operator must set right.
- */
+/** Starts every part and resolves when the service is ready. Throws ConfigError for a setting that the operator must correct. */
 export async function startApp(options: AppOptions): Promise<App> {
   const { config, clock = systemClock, log = silentLog } = options
   await checkFolders(config)

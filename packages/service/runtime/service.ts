@@ -1,10 +1,25 @@
-/** Everything that runs long has one shape: it runs until its signal is aborted, then finishes what it must. */
+/** The shape of everything that runs long: it runs until its signal is aborted, then finishes what it must. */
 import type { Logger } from './log.ts'
 
 export interface Service {
   name: string
-  /** Resolves once stopped; rejects only where the service cannot go on, which stops the whole process. */
+  /** Resolves once stopped; rejects only if the service cannot go on, which stops the process. */
   run(signal: AbortSignal): Promise<void>
+}
+
+/** A service that only waits for the stop and then cleans up: started before the services that need it, it ends after them. */
+export function untilStopped(name: string, end: () => Promise<void>): Service {
+  return {
+    name,
+    async run(signal) {
+      if (!signal.aborted) {
+        await new Promise<void>((resolve) =>
+          signal.addEventListener('abort', () => resolve(), { once: true }),
+        )
+      }
+      await end()
+    },
+  }
 }
 
 /**

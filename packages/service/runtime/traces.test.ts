@@ -5,7 +5,8 @@ import { uuidv7 } from '@assay/model/ids'
 import { startCollector } from '../../../test/collector.ts'
 import { modes } from '../../../test/receiver.ts'
 import { createLog } from './log.ts'
-import { openTraces, type Traces } from './traces.ts'
+import { openTraces } from './open-traces.ts'
+import type { Traces } from './traces.ts'
 
 async function traced(mode?: Parameters<typeof startCollector>[0]) {
   const collector = await startCollector(mode)

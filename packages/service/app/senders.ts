@@ -1,0 +1,35 @@
+/** The senders of mail and chat messages, loaded with the first message. */
+import type { Pool } from '@assay/engine/run/pool'
+import type { SubscriptionKind } from '@assay/model/subscription'
+import type { Guard } from '@assay/net/guard'
+import { type Config, ConfigError } from '../config/config.ts'
+import type { SecretBox } from '../runtime/secrets.ts'
+import type { SenderOptions, Senders } from '../webhooks/senders/senders.ts'
+
+/**
+ * The pool renders mail and draws the pictures of its charts; a node that sends none needs no pool for it. The libraries are
+ * loaded with the first message: they take as much memory as a third of the other modules.
+ */
+export function sendersOf(
+  { smtpUrl: server, mailFrom: from, publicUrl }: Config,
+  pool: Pool | null,
+  shared: Pick<SenderOptions, 'store' | 'targets' | 'log' | 'version'> & { secrets: SecretBox },
+) {
+  if (server !== null && from === null)
+    throw new ConfigError('ASSAY_MAIL_FROM: set it too: mail needs the address of its sender.')
+  const noPool = (): Promise<never> => Promise.reject(new Error('This node has no pool.'))
+  const draw: Pool['draw'] = (task, options) => pool?.draw(task, { ...options, patient: true }) ?? noPool()
+  const render: Pool['render'] = (task, options) =>
+    pool?.render(task, { ...options, patient: true }) ?? noPool()
+  return (guard: Guard): Senders => {
+    let loaded: Promise<Senders> | null = null
+    const load = async (): Promise<Senders> => {
+      const { createSenders } = await import('../webhooks/senders/senders.ts')
+      return createSenders({ ...shared, box: shared.secrets, publicUrl, server, from, draw, render }, guard)
+    }
+    const senderOf = (kind: SubscriptionKind): Senders[SubscriptionKind] => ({
+      send: async (...sending) => (await (loaded ??= load()))[kind].send(...sending),
+    })
+    return { email: senderOf('email'), slack: senderOf('slack') }
+  }
+}
