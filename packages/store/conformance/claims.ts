@@ -157,7 +157,7 @@ export const claimTests: ConformanceTests = {
     const { assignment_id } = job
     assert.deepEqual(insight, { insight_id, assignment_id, ...kept, created_at: insight?.created_at })
     const of = { workspace_id: WORKSPACE, insight_id }
-    const { tables, analyses, facts, lineage, ...head } = insight!
+    const { tables, analyses, facts, lineage, ...head } = insight
     assert.deepEqual(await store.getInsightHead(of), head)
     const { ...data } = (await store.getInsightData(of))!
     assert.deepEqual(

@@ -125,7 +125,7 @@ export const readResult = operation({
 /** Answers what a run found as `readResult` answers an insight, without ids. */
 export async function sendFindings(
   call: Call<unknown, { charts?: ReadChartForm }>,
-  { skipped: _, tables, analyses, facts, lineage, ...findings }: Findings,
+  { skipped: _skipped, tables, analyses, facts, lineage, ...findings }: Findings,
   created_at: string,
 ): Promise<string> {
   const media = mediaOf(call.request.headers.accept)
