@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AppError } from '@assay/model/errors'
-import { createLog, writeLine } from './log.ts'
+import { createLog } from './log.ts'
 
 async function lines(format: 'json' | 'text', write: (log: ReturnType<typeof createLog>) => void) {
   const written: string[] = []
@@ -56,22 +56,6 @@ test('quotes text that could forge a line or steer the terminal', async () => {
   assert.equal(text.split('\n').length, 2)
   assert.ok(!text.includes('\u001b'))
   assert.match(text, /name=Zoë 東京/)
-})
-
-test('writes a line of ready members as it writes one of an object, in both formats, and not below its level', async () => {
-  for (const format of ['json', 'text'] as const) {
-    const text = await lines(format, (log) => {
-      log.info({ method: 'GET', status: 200, ms: 0.25 }, 'request')
-      writeLine(log, 'info', ',"method":"GET","status":200,"ms":0.25', 'request')
-      writeLine(log, 'debug', ',"method":"GET"', 'request')
-    })
-    const [first, second, ...others] = text
-      .replaceAll(/\d\d:\d\d:\d\d(\.\d+)?/g, 'TIME')
-      .trim()
-      .split('\n')
-    assert.equal(second, first)
-    assert.deepEqual(others, [])
-  }
 })
 
 test('a store that is away is told of at once, and then every half minute with how often it was not', () => {
