@@ -18,7 +18,7 @@ const COSTLIEST = [
   'test/console.test.ts',
   'test/takeover.test.ts',
   'packages/store/postgres/postgres.test.ts',
-  'packages/engine/run/pool.test.ts',
+  'packages/engine/run/pool/pool.test.ts',
   'test/crash.test.ts',
   'test/gallery.test.ts',
   'test/model.test.ts',

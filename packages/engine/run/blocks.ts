@@ -17,12 +17,12 @@ export interface BlockRun {
   template: Template
   limits: Limits
   plan: Plan
-  /** As resolved: periods are objects. */
+  /** With periods resolved to objects. */
   vars: Record<string, unknown>
   started_at: string
-  /** The columns of every relation there is: sources, then each block as it is done. */
+  /** The columns of the sources, and of each block that has run. */
   columns: Map<string, readonly Column[]>
-  /** Called before each block; throws where the run was stopped. */
+  /** Called before each block; throws if the run was stopped. */
   onBlock(name: string): void
 }
 
@@ -123,7 +123,7 @@ async function runAnalysis(run: BlockRun, block: AnalysisBlock): Promise<Outcome
   }
 }
 
-/** The options with defaults filled in and variables put in, checked. */
+/** The block's options with defaults and variables filled in. Throws TemplateFault if they are invalid. */
 function optionsOf(
   method: Method,
   block: AnalysisBlock,

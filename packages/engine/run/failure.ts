@@ -1,4 +1,4 @@
-/** From whatever went wrong in an analysis to the error of the job, or to "it was stopped". */
+/** Maps errors of an analysis to the result of the job. */
 import type { JobErrorCode } from '@assay/model/errors'
 import { TooLarge } from '../duckdb/duckdb.ts'
 import { engineFailure } from '../duckdb/engine-error.ts'
@@ -17,13 +17,13 @@ export class TaskFailure extends Error {
   }
 }
 
-/** Where it happened, for the sentence: "SQL block "daily"", and the line of the template of its first line. */
+/** Where an error happened: 'SQL block "daily"', and its first line in the template. */
 export interface Whereabouts {
   what: string
   line: number
 }
 
-/** Throws what `error` means at this place; errors that have their meaning already pass through. */
+/** Throws the TaskFailure for an error of DuckDB or of a method at this place, and rethrows all other errors. */
 export function failAt(where: Whereabouts, error: unknown): never {
   if (error instanceof TooLarge) {
     const remedy = 'lower limits.rows, or select shorter text'
@@ -48,7 +48,7 @@ export function failAt(where: Whereabouts, error: unknown): never {
   throw new TaskFailure('analysis_failed', `${where.what}, line ${line}: ${failure.reason}`)
 }
 
-/** What becomes of the job. Errors that nobody foresaw are thrown on: they are faults of ours. */
+/** The result of a job that ended with this error. Unexpected errors are rethrown: they are defects. */
 export function resultOf(error: unknown): RunResult {
   if (error instanceof Stopped) return { status: 'stopped' }
   if (error instanceof TaskFailure) return failed(error.code, error.message)

@@ -1,6 +1,6 @@
 /**
- * The periods of a run as days: in the template's zone, from the start or from the latest day of the data. Each is
- * resolved as soon as its data are there, so that the query of a later source may use it.
+ * Resolves the periods of a run to days, in the template's time zone, counted from the job's start or from the latest day
+ * of a source. A period is resolved as soon as its source is attached, so that a later source's query can use it.
  */
 import type { Template, Variable } from '@assay/model/template'
 import { type Engine, identifier, readTable } from '../duckdb/duckdb.ts'
@@ -27,13 +27,13 @@ export class Periods {
     return this.#task.variables
   }
 
-  /** The source that the period waits for; null where it is none, or none that has to be read. */
+  /** The source from which the variable's period is counted; null for other variables and periods. */
   waitsFor(name: string): string | null {
     const variable = this.#template.variables.find((one) => one.name === name)
     return variable?.type === 'period' ? (variable.until?.split('.')[0] ?? null) : null
   }
 
-  /** All variables; those periods are resolved whose data are there, the others stay text. */
+  /** All variables. A period whose source is not attached yet stays text. */
   async resolve(sources: Sources): Promise<Record<string, unknown>> {
     const vars = { ...this.#task.variables }
     for (const variable of this.#template.variables) {

@@ -1,7 +1,6 @@
 /**
- * What a run will do, decided before any data are read: the SQL of each block with its optional clauses settled and
- * judged by the guard, and who reads what. A block that another reads is kept as a table; one that nobody reads is
- * streamed; so no query runs twice.
+ * The plan of a run, made before any data are read: the SQL of each block, judged by the guard, and the readers of each
+ * block. A block that another one reads is kept as a table, all others are streamed, so that no query runs twice.
  */
 import type { SqlBlock, Template } from '@assay/model/template'
 import type { Guard, SqlFault, Verdict } from '../fence/sql-guard.ts'
@@ -26,7 +25,7 @@ export function columnVariables(template: Template): string[] {
   return template.variables.filter(({ type }) => type === 'column').map(({ name }) => name)
 }
 
-/** Throws TemplateFault where a statement is refused. */
+/** Throws TemplateFault if the guard refuses a statement. */
 export async function makePlan(
   template: Template,
   vars: Record<string, unknown>,
@@ -56,7 +55,7 @@ export function blockFault(block: SqlBlock, fault: SqlFault): ReturnType<typeof 
   return makeFault('sql_refused', place, `SQL block "${block.name}": ${fault.message}`, fault.remedy)
 }
 
-/** The first name that would ask the clock or the session, as no relation in reach has such a column. */
+/** The first name that DuckDB would answer from the clock or the session, since no relation has a column of that name. */
 export function sessionFault(
   session: Extract<Verdict, { ok: true }>['session'],
   reads: string[],

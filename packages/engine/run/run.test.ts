@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Fault } from '@assay/model/template'
-import { findingsOf, openBench, sqlTemplate, templateOf } from './harness.ts'
 import type { RunResult } from './protocol.ts'
+import { findingsOf, openTestPool, sqlTemplate, templateOf } from './test-pool.ts'
 
 const ROWS = Array.from({ length: 60 }, (_, day) => {
   const date = new Date(Date.UTC(2024, 0, 1 + day)).toISOString().slice(0, 10)
   return `${date},${day % 3 === 0 ? 'x' : 'y'},${day}.5`
 })
-const bench = await openBench({
+const bench = await openTestPool({
   files: {
     'sales.csv': `day,kind,amount\n${ROWS.join('\n')}\n`,
     'odd.csv': 'user,current_date\na,2024-01-01\n',
@@ -214,7 +214,7 @@ test('limits beyond the caps are capped', async () => {
 test('the same template, variables, clock and data give the same bytes, in another process under another zone', async () => {
   const source = `---\ntitle: T\nsources:\n  flights: { file: sample/flights-3m.parquet }\ntime_zone: America/Chicago\n---\n\n\`\`\`sql a\nselect origin, count(*) as n, avg(delay) as d, stddev(delay) as s, any_value(date) as t, sum(distance * 1.1::double) as x, max(date)::timestamptz as z from flights where date < '2001-02-01' group by 1 order by n desc, 1 limit 20\n\`\`\`\n\n\`\`\`analysis b\nmethod: describe\nof: a\nvalue: d\n\`\`\`\n\n# T\n\n{{ b.summary }}\n\n{% table a %}\n\n{% chart a, type: "bar", x: "origin", y: "d" %}\n`
   const bytes = async (): Promise<string> => {
-    const own = await openBench()
+    const own = await openTestPool()
     try {
       const { lineage, ...found } = findingsOf(await own.run(templateOf(source)))
       const { elapsed_ms: _elapsed, peak_memory_bytes: _peak, host: _host, blocks, ...rest } = lineage

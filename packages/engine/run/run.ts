@@ -1,4 +1,4 @@
-/** Runs one template: from its text and variables to findings. Everything that can go wrong is an outcome. */
+/** Runs one template over its variables and data. Failures are results. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import type { Column, Findings, Lineage, Outcome, Table } from '@assay/model/insight'
@@ -12,46 +12,46 @@ import { narrationMarkdown, narrationPlaceholder } from '../printing/narrative.t
 import { parsedTemplate } from '../reading/template-cache.ts'
 import { renderTemplate } from '../rendering/render.ts'
 import { attachSources } from '../sources/attach.ts'
-import { type Attached, Stopped } from '../sources/source.ts'
+import { type Attached, type Borrow, Stopped } from '../sources/source.ts'
 import { type BlockResults, runBlocks } from './blocks.ts'
 import { resultOf, TaskFailure } from './failure.ts'
-import type { Borrow } from './lending.ts'
-import type { Narrate } from './narrating.ts'
+
+import type { Narrate } from './narration-requests.ts'
 import { Periods } from './periods.ts'
 import { makePlan } from './plan.ts'
 import type { Caps, RunResult, RunTask } from './protocol.ts'
 
-/** What the child lends to a run. */
-export interface Session {
+/** What a run uses of its process. */
+export interface RunContext {
   engine: Engine
-  /** Empty, the job's own. */
+  /** For this job alone; not created yet. */
   temp_folder: string
-  /** The template is read: its limits hold from here on. */
+  /** Called when the template is read: its limits apply from then on. */
   onStarted(limits: Limits): Promise<void>
   onProgress(progress: Progress): void
   borrow: Borrow
   narrate: Narrate
-  /** Aborted when the parent asks to stop. */
+  /** Aborted when the job is canceled. */
   signal: AbortSignal
 }
 
-export async function runTask(task: RunTask, session: Session): Promise<RunResult> {
+export async function runTask(task: RunTask, context: RunContext): Promise<RunResult> {
   try {
-    return { status: 'done', findings: await findings(task, session) }
+    return { status: 'done', findings: await findings(task, context) }
   } catch (error) {
-    return session.signal.aborted ? { status: 'stopped' } : resultOf(error)
+    return context.signal.aborted ? { status: 'stopped' } : resultOf(error)
   }
 }
 
-async function findings(task: RunTask, session: Session): Promise<Findings> {
+async function findings(task: RunTask, context: RunContext): Promise<Findings> {
   const began = performance.now()
   resetPeakMemory()
   const parsed = readTemplate(task)
   const limits = capped(parsed.limits, task.caps)
   const template = { ...parsed, limits }
-  await session.onStarted(limits)
-  const progress = stepper(template, session)
-  const { engine, temp_folder, borrow, signal } = session
+  await context.onStarted(limits)
+  const progress = stepper(template, context)
+  const { engine, temp_folder, borrow, signal } = context
   const plan = await makePlan(template, task.variables, createGuard(engine))
   await arm(engine, { ...limits, temp_folder, time_zone: template.time_zone })
   const options = { roots: task.roots, readers: plan.readers, peek: false, borrow, signal, temp_folder }
@@ -79,7 +79,7 @@ async function findings(task: RunTask, session: Session): Promise<Findings> {
   for (const source of sources.values()) await source.verify()
   progress('the text')
   const lineage = await lineageOf(template, task, { engine, vars, sources, results, began })
-  return rendered(template, { vars, started_at, results, lineage, limits }, session)
+  return rendered(template, { vars, started_at, results, lineage, limits }, context)
 }
 
 function readTemplate(task: RunTask): Template {
@@ -100,13 +100,13 @@ function capped(limits: Limits, caps: Caps): Limits {
   }
 }
 
-/** Counts the steps: each source, each block, and the text. Throws where the run was stopped. */
-function stepper(template: Template, session: Session): (label: string) => void {
+/** Reports each source, each block and the text as one step. Throws if the run was stopped. */
+function stepper(template: Template, context: RunContext): (label: string) => void {
   const steps = template.sources.length + template.blocks.length + 1
   let step = 0
   return (label) => {
-    if (session.signal.aborted) throw new Stopped()
-    session.onProgress({ percent: Math.floor((step / steps) * 100), step: step + 1, steps, label })
+    if (context.signal.aborted) throw new Stopped()
+    context.onProgress({ percent: Math.floor((step / steps) * 100), step: step + 1, steps, label })
     step += 1
   }
 }
@@ -147,7 +147,7 @@ interface Renderable {
 async function rendered(
   template: Template,
   given: Renderable,
-  { narrate, signal }: Session,
+  { narrate, signal }: RunContext,
 ): Promise<Findings> {
   const { vars, started_at, results, lineage, limits } = given
   const blocks = new Map<string, Table | Outcome>()
@@ -159,14 +159,14 @@ async function rendered(
     blocks,
     lineage,
   })
-  const told = await narrate(narrations, signal)
-  const written = told.flatMap(({ lineage: one }) => one ?? [])
+  const answers = await narrate(narrations, signal)
+  const written = answers.flatMap(({ lineage: one }) => one ?? [])
   if (written.length > 0) lineage.narratives = written
   const found: Findings = {
     template_id: template.template_id,
     template_version: lineage.template_version,
     title,
-    markdown: told.reduce(
+    markdown: answers.reduce(
       (text, { narration, narrated }) =>
         text.replaceAll(narrationPlaceholder(narration.id), () => narrationMarkdown(narration, narrated)),
       markdown,
@@ -189,12 +189,12 @@ async function rendered(
   return found
 }
 
-/** Linux counts the peak from here on; elsewhere no peak is told. */
+/** Linux measures the peak from this call on. */
 function resetPeakMemory(): void {
   try {
     writeFileSync('/proc/self/clear_refs', '5')
   } catch {
-    // Not on this system: peakMemory() says null, or the peak of the process.
+    // Other systems: peakMemory() is null, or the peak of the process.
   }
 }
 

@@ -8,8 +8,8 @@ import path from 'node:path'
 import { after, before, test } from 'node:test'
 import type { OpenConnection } from '@assay/model/connection'
 import type { Cell } from '@assay/model/insight'
-import { type Bench, findingsOf, openBench, templateOf } from '../run/harness.ts'
-import type { Lender } from '../run/lending.ts'
+import type { Lender } from '../run/connection-requests.ts'
+import { findingsOf, openTestPool, type TestPool, templateOf } from '../run/test-pool.ts'
 
 /** A type of the database: how a value of it is written, as what it comes, and its cell. */
 export interface TypeCase {
@@ -89,7 +89,7 @@ export function guideHas(title: string, types: readonly TypeCase[]): void {
 
 export function kindConformance(promises: Promises): void {
   let server: Server
-  let bench: Bench
+  let bench: TestPool
   const run = (
     query: string,
     more: Parameters<typeof queryTemplate>[1] = {},
@@ -106,7 +106,7 @@ export function kindConformance(promises: Promises): void {
   }
 
   before(async () => {
-    bench = await openBench()
+    bench = await openTestPool()
     server = await promises.start(bench.data)
   })
   after(async () => {

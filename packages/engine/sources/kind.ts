@@ -7,7 +7,7 @@
 import type { OpenConnection } from '@assay/model/connection'
 import type { DuckDBType } from '@duckdb/node-api'
 import type { BoundQuery, QueryDialect } from '../language/remote-query.ts'
-import type { Roots } from '../run/protocol.ts'
+import type { Roots } from './roots.ts'
 import type { BatchColumn } from './rows/columns.ts'
 
 export interface RemoteColumn {

@@ -9,14 +9,13 @@ import { DuckDBDataChunk, type DuckDBType } from '@duckdb/node-api'
 import { describeQuery, type Engine, execute, identifier } from '../duckdb/duckdb.ts'
 import { TemplateFault } from '../language/fault.ts'
 import { bindQuery, queryFaults } from '../language/remote-query.ts'
-import type { Borrow } from '../run/lending.ts'
-import type { Roots } from '../run/protocol.ts'
 import { Misjudged, type Reader, type RemoteColumn } from './kind.ts'
 import { kindOf } from './kinds.ts'
+import type { Roots } from './roots.ts'
 import { appendRows } from './rows/columns.ts'
-import { type Attached, SourceError, Stopped } from './source.ts'
+import { type Attached, type Borrow, SourceError, Stopped } from './source.ts'
 
-export interface QueryAttachment {
+export interface QuerySource {
   source: Source
   template: Template
   /** With the periods of the query resolved. */
@@ -28,7 +27,7 @@ export interface QueryAttachment {
   peek: boolean
 }
 
-export async function attachQuery(engine: Engine, given: QueryAttachment): Promise<Attached> {
+export async function attachQuery(engine: Engine, given: QuerySource): Promise<Attached> {
   const loan = await given.borrow(given.source.connection!.name, given.signal)
   try {
     return await readQuery(engine, given, loan.connection)
@@ -39,7 +38,7 @@ export async function attachQuery(engine: Engine, given: QueryAttachment): Promi
 
 async function readQuery(
   engine: Engine,
-  { source, template, vars, roots, signal, peek }: QueryAttachment,
+  { source, template, vars, roots, signal, peek }: QuerySource,
   connection: OpenConnection,
 ): Promise<Attached> {
   const began = performance.now()

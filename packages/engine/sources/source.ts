@@ -1,35 +1,26 @@
-/**
- * What a kind of source is. `attach` runs while the engine is still open, in trusted statements: afterwards the rows
- * are there under the source's name, as a table or as a view over the paths that it asks to keep readable.
- */
+/** What the kinds of sources share: the result of attaching a source, its errors, and the loan of a connection. */
+import type { OpenConnection } from '@assay/model/connection'
 import type { Column, SourceLineage } from '@assay/model/insight'
-import type { Roots } from '../run/protocol.ts'
 
-export interface Attachment {
-  name: string
-  /** The line of the source in the template. */
-  line: number
-  /** Liquid over `vars` already filled in. */
-  file: string
-  /** Types declared for columns. */
-  columns: Record<string, string>
-  roots: Roots
-  /** How many blocks read it: what is read once and large is scanned, all else is loaded. */
-  readers: number
-  /** True to learn the columns only: nothing is loaded, hashed or counted. */
-  peek: boolean
-}
-
+/** A source whose rows are in the engine, under its name, as a table or as a view over `paths`. */
 export interface Attached {
   columns: Column[]
   lineage: SourceLineage
-  /** The paths that its view reads. */
+  /** The files that its view reads: they stay readable after the engine is sealed. */
   paths: string[]
-  /** Rejects with SourceError where a file that is read as the blocks run has changed since. */
+  /** Rejects with SourceError if a file that the view reads has changed since it was attached. */
   verify(): Promise<void>
 }
 
-/** The source cannot be read: the job ends as `source_unavailable` with this sentence. It holds no absolute path. */
+export interface Loan {
+  connection: OpenConnection
+  giveBack(): void
+}
+
+/** Gets the connection of this name. Rejects with SourceError if there is none, or if it is refused. */
+export type Borrow = (name: string, signal: AbortSignal) => Promise<Loan>
+
+/** The source cannot be read: the job ends as `source_unavailable` with this message, which holds no absolute path. */
 export class SourceError extends Error {}
 
 /** The parent asked to stop. */

@@ -11,7 +11,7 @@ import mysql from 'mysql2/promise'
 import { freePort } from '../../../test/free-port.ts'
 import { missingPostgres, startOwnPostgres } from '../../../test/postgres.ts'
 import { selfSigned } from '../../../test/receiver.ts'
-import { type Bench, findingsOf, openBench } from '../run/harness.ts'
+import { findingsOf, openTestPool, type TestPool } from '../run/test-pool.ts'
 import { lenderOf, queryTemplate } from './conformance.ts'
 
 const there = (program: string): boolean =>
@@ -138,9 +138,9 @@ const SERVERS = [
 for (const { name, start, missing } of SERVERS)
   suite(`TLS to ${name}`, { skip: missing ?? false }, () => {
     let server: TlsServer
-    let bench: Bench
+    let bench: TestPool
     before(async () => {
-      bench = await openBench()
+      bench = await openTestPool()
       server = await start()
     })
     after(async () => {

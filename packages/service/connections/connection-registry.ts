@@ -5,7 +5,7 @@
  */
 import path from 'node:path'
 import { connectionNames, parsedTemplate } from '@assay/engine/reading/template-cache'
-import type { Lender } from '@assay/engine/run/lending'
+import type { Lender } from '@assay/engine/run/connection-requests'
 import {
   type Connection,
   type ConnectionView,

@@ -10,7 +10,7 @@ import { suite, type TestContext, test } from 'node:test'
 import type { OpenConnection } from '@assay/model/connection'
 import { CONNECTION_LIMITS } from '@assay/model/connection-kinds'
 import { clickhouseServer, missingClickhouse } from '../../../../test/clickhouse.ts'
-import { findingsOf, openBench } from '../../run/harness.ts'
+import { findingsOf, openTestPool } from '../../run/test-pool.ts'
 import {
   guideHas,
   kindConformance,
@@ -44,7 +44,7 @@ async function serve(t: TestContext, answer: (asked: Asked, response: ServerResp
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const bench = await openBench()
+  const bench = await openTestPool()
   t.after(async () => {
     server.closeAllConnections()
     server.close()
@@ -399,7 +399,7 @@ const MADE: Record<string, string> = {
 
 suite('ClickHouse as a source', { skip: missingClickhouse() ?? false }, () => {
   test('every value is the one that the server prints', async (t) => {
-    const bench = await openBench()
+    const bench = await openTestPool()
     t.after(() => bench.close())
     const server = await start()
     const types = Object.keys(MADE)

@@ -6,8 +6,8 @@ import path from 'node:path'
 import { after, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { type Engine, execute, openEngine, readTable, seal } from '../../duckdb/duckdb.ts'
-import { type Attached, type Attachment, SourceError } from '../source.ts'
-import { attachFile } from './file.ts'
+import { type Attached, SourceError } from '../source.ts'
+import { attachFile, type FileSource } from './file.ts'
 import { listFiles, resolveFiles } from './files.ts'
 
 const home = await mkdtemp(path.join(tmpdir(), 'assay-sources-'))
@@ -53,7 +53,7 @@ const roots = {
   sample: { 'good.csv': path.join(data, 'a.csv'), 'gone.csv': path.join(home, 'gone.csv') },
 }
 
-async function refused(file: string, given = roots as Attachment['roots']): Promise<string> {
+async function refused(file: string, given = roots as FileSource['roots']): Promise<string> {
   const error = await resolveFiles(file, given).then(
     (files) => assert.fail(`resolved ${JSON.stringify(files.map(({ path: shown }) => shown))}`),
     (reason: unknown) => reason,
@@ -66,7 +66,7 @@ async function refused(file: string, given = roots as Attachment['roots']): Prom
 
 /** Attaches a file as `s` to an engine of its own and seals it. */
 async function attach(
-  given: Partial<Attachment>,
+  given: Partial<FileSource>,
 ): Promise<{ engine: Engine; attached: Attached; close: () => void }> {
   const engine = await openEngine()
   try {
@@ -93,7 +93,7 @@ async function attach(
   }
 }
 
-async function rowsOf(given: Partial<Attachment>, sql = 'select * from s'): Promise<unknown[][]> {
+async function rowsOf(given: Partial<FileSource>, sql = 'select * from s'): Promise<unknown[][]> {
   const { engine, close } = await attach(given)
   try {
     return (await readTable(engine, sql, {}, 100)).rows

@@ -6,11 +6,13 @@ import { stat } from 'node:fs/promises'
 import type { SourceLineage } from '@assay/model/insight'
 import { describeQuery, type Engine, execute, identifier, readTable } from '../../duckdb/duckdb.ts'
 import { engineFailure } from '../../duckdb/engine-error.ts'
-import { type Attached, type Attachment, SourceError } from '../source.ts'
-import { commonFormat, type SourceFile } from './files.ts'
+import type { Roots } from '../roots.ts'
+import { type Attached, SourceError } from '../source.ts'
+import { commonFormat } from './files.ts'
 import { fingerprintParquet, fingerprintText } from './fingerprint.ts'
 import type { Format } from './formats.ts'
-import { type Beginning, beginningOf, columnsFault, tableFault } from './text-table.ts'
+import type { Beginning, SourceFile } from './source-file.ts'
+import { beginningOf, columnsFault, tableFault } from './text-table.ts'
 
 /** Text larger than this that one block reads is scanned by that block and never loaded. */
 const SCAN_BYTES = 64_000_000
@@ -20,10 +22,25 @@ const NO_TABLE: Beginning = { blank: 0, quoted: false }
 /** A type as it may be declared: a name, at most two numbers, lists of it. It goes into a statement. */
 const TYPE = /^[A-Za-z_][A-Za-z0-9_ ]*(\(\s*\d+\s*(,\s*\d+\s*)?\))?(\[\d*\])*$/
 
-/** `files`: what the name stands for. */
+export interface FileSource {
+  name: string
+  /** The line of the source in the template. */
+  line: number
+  /** The path or pattern, with variables filled in. */
+  file: string
+  /** Declared column types. */
+  columns: Record<string, string>
+  roots: Roots
+  /** The number of blocks that read it: a large file that one block reads is scanned, all others are loaded. */
+  readers: number
+  /** Learns the columns only: nothing is loaded, hashed or counted. */
+  peek: boolean
+}
+
+/** Attaches the files that a source names; `files` are the resolved ones. */
 export async function attachFile(
   engine: Engine,
-  attachment: Attachment,
+  attachment: FileSource,
   files: SourceFile[],
 ): Promise<Attached> {
   const format = commonFormat(files, attachment.file)
@@ -115,7 +132,7 @@ async function verifyUnchanged(files: SourceFile[]): Promise<void> {
 }
 
 /** DuckDB's reason with the real paths taken out. */
-function unreadable(reason: string, attachment: Attachment, files: SourceFile[]): string {
+function unreadable(reason: string, attachment: FileSource, files: SourceFile[]): string {
   const shown = files.reduce((text, file) => text.replaceAll(file.real, file.path), reason)
   return `${JSON.stringify(attachment.file)} cannot be read: ${shown}`
 }

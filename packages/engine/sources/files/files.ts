@@ -7,27 +7,11 @@
 import { globSync } from 'node:fs'
 import { readdir, realpath, stat } from 'node:fs/promises'
 import path from 'node:path'
-import { ENDINGS_SHOWN, type FormatName, UPLOADS } from '@assay/model/file'
-import type { Roots } from '../../run/protocol.ts'
+import { ENDINGS_SHOWN, UPLOADS } from '@assay/model/file'
+import type { Roots } from '../roots.ts'
 import { SourceError } from '../source.ts'
 import { type FORMATS, formatNamed, formatOf } from './formats.ts'
-
-export interface SourceFile {
-  /** As written, or as the glob found it below the data folder. */
-  path: string
-  /** Absolute, without links. */
-  real: string
-  bytes: number
-  modified_at: string
-  /** Null: it is the job's own copy, which nobody changes. */
-  modified_ns: bigint | null
-  /** Where the owner says which one it is. */
-  etag?: string
-  /** Where it is known already. */
-  sha256?: string
-  /** Where the name does not say it. */
-  format?: FormatName
-}
+import type { SourceFile } from './source-file.ts'
 
 const SAMPLE = 'sample/'
 const GLOB = /[*?[\]{}]/

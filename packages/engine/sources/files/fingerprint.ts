@@ -7,7 +7,7 @@ import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { SourceError } from '../source.ts'
-import { type SourceFile } from './files.ts'
+import type { SourceFile } from './source-file.ts'
 
 export async function fingerprintText(file: SourceFile): Promise<string> {
   const hash = createHash('sha256')

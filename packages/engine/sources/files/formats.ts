@@ -1,7 +1,7 @@
 /** The formats of files: how DuckDB reads each. Text is loaded into the engine or scanned, Parquet is always scanned. */
 import { type FormatName, fileFormat } from '@assay/model/file'
 import { literal } from '../../duckdb/duckdb.ts'
-import type { Beginning } from './text-table.ts'
+import type { Beginning } from './source-file.ts'
 
 export interface Format {
   name: FormatName

@@ -9,7 +9,7 @@ import { createGunzip } from 'node:zlib'
 import { isPacked } from '@assay/model/file'
 import type { Column } from '@assay/model/insight'
 import { SourceError } from '../source.ts'
-import type { SourceFile } from './files.ts'
+import type { Beginning, SourceFile } from './source-file.ts'
 
 const HEAD_BYTES = 65_536
 
@@ -35,14 +35,6 @@ async function headOf({ path, real }: SourceFile): Promise<Buffer> {
   } finally {
     await handle.close()
   }
-}
-
-/** How a table in text begins. */
-export interface Beginning {
-  /** So many blank lines stand before the row of names. */
-  blank: number
-  /** Its first name is quoted. */
-  quoted: boolean
 }
 
 /** Of all files alike. */

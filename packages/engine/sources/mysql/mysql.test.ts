@@ -3,7 +3,7 @@ import { after, before, suite, test } from 'node:test'
 import { CONNECTION_LIMITS } from '@assay/model/connection-kinds'
 import mysql from 'mysql2'
 import { missingMysql, mysqlUrl } from '../../../../test/mariadb.ts'
-import { type Bench, findingsOf, openBench } from '../../run/harness.ts'
+import { findingsOf, openTestPool, type TestPool } from '../../run/test-pool.ts'
 import { kindConformance, lenderOf, queryTemplate, type Server, type TypeCase } from '../conformance.ts'
 
 const missing = missingMysql()
@@ -156,9 +156,9 @@ suite('MySQL and MariaDB as sources', { skip: missing ?? false }, () => {
 
   suite('the packed rows', () => {
     let server: Server
-    let bench: Bench
+    let bench: TestPool
     before(async () => {
-      bench = await openBench()
+      bench = await openTestPool()
       server = await start()
     })
     after(async () => {

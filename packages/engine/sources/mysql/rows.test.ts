@@ -3,7 +3,7 @@ import { Buffer } from 'node:buffer'
 import { EventEmitter } from 'node:events'
 import { test } from 'node:test'
 import { BIGINT } from '@duckdb/node-api'
-import { printed } from '../rows/harness.ts'
+import { printed } from '../rows/printed-rows.ts'
 import { type Command, Rows, type Wire } from './rows.ts'
 import type { Packet } from './types.ts'
 

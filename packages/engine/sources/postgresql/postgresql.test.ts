@@ -3,7 +3,7 @@ import { after, before, suite, test } from 'node:test'
 import { CONNECTION_LIMITS } from '@assay/model/connection-kinds'
 import { Client } from 'pg'
 import { missingPostgres, startPostgres } from '../../../../test/postgres.ts'
-import { type Bench, findingsOf, openBench } from '../../run/harness.ts'
+import { findingsOf, openTestPool, type TestPool } from '../../run/test-pool.ts'
 import { kindConformance, lenderOf, queryTemplate, type Server, type TypeCase } from '../conformance.ts'
 
 const missing = await missingPostgres()
@@ -173,9 +173,9 @@ suite('PostgreSQL as a source', { skip: missing ?? false }, () => {
 
   suite('the binary forms', () => {
     let server: Server
-    let bench: Bench
+    let bench: TestPool
     before(async () => {
-      bench = await openBench()
+      bench = await openTestPool()
       server = await start()
     })
     after(async () => {

@@ -12,12 +12,12 @@ import { parseTargets } from '@assay/net/target'
 import { startTrap } from '../../../../test/receiver.ts'
 import { FORBIDDEN_URLS } from '../../../../test/ssrf-vectors.ts'
 import { startBucket } from '../../../net/bucket-fixture.ts'
-import { findingsOf, openBench, templateOf } from '../../run/harness.ts'
-import type { Lender } from '../../run/lending.ts'
+import type { Lender } from '../../run/connection-requests.ts'
 import type { Roots, RunResult } from '../../run/protocol.ts'
+import { findingsOf, openTestPool, templateOf } from '../../run/test-pool.ts'
 
 const CSV = 'day,n\n1,3\n2,5\n'
-const bench = await openBench()
+const bench = await openTestPool()
 const bucketServer = await startBucket()
 const guard = createGuard({ targets: parseTargets(['loopback']) })
 const bucket = createBucket(bucketServer.place, guard)

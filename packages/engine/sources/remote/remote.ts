@@ -19,7 +19,7 @@ import { DownloadError, download, explained, type Fetched, type Wanted } from '@
 import { createFileCache } from '@assay/net/file-cache'
 import { createGuard, type Guard } from '@assay/net/guard'
 import { parseTargets } from '@assay/net/target'
-import type { SourceFile } from '../files/files.ts'
+import type { SourceFile } from '../files/source-file.ts'
 import type { Probe } from '../kind.ts'
 import { SourceError } from '../source.ts'
 

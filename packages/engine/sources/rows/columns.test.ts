@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import { BIGINT, BLOB, DECIMAL, DuckDBBlobValue, DuckDBDecimalValue, VARCHAR } from '@duckdb/node-api'
 import * as fc from 'fast-check'
 import { decimalBytes, PackedColumn, ValueColumn } from './columns.ts'
-import { printed } from './harness.ts'
 import { PackedText } from './packed-text.ts'
+import { printed } from './printed-rows.ts'
 
 /** Around 12 bytes, around 40 characters, and long; with letters of one to four bytes, and halves of them. */
 const TEXTS = fc.oneof(

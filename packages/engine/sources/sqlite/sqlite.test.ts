@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { after, before, suite, test } from 'node:test'
 import { CONNECTION_LIMITS } from '@assay/model/connection-kinds'
 import * as fc from 'fast-check'
-import { type Bench, findingsOf, openBench } from '../../run/harness.ts'
+import { findingsOf, openTestPool, type TestPool } from '../../run/test-pool.ts'
 import { kindConformance, lenderOf, queryTemplate, type Server, type TypeCase } from '../conformance.ts'
 
 async function start(folder: string): Promise<Server> {
@@ -71,9 +71,9 @@ suite('SQLite files as sources', () => {
 
   suite('packed columns', () => {
     let server: Server
-    let bench: Bench
+    let bench: TestPool
     before(async () => {
-      bench = await openBench()
+      bench = await openTestPool()
       server = await start(bench.data)
     })
     after(async () => {

@@ -1,7 +1,7 @@
 /** The template that an id names for a workspace: a file's, or one that was put. Parsed, with its variables converted. */
 
 import { type FoundTemplate, findTemplate, foundTemplate, readTemplate } from '@assay/engine/reading/lookup'
-import type { Lender } from '@assay/engine/run/lending'
+import type { Lender } from '@assay/engine/run/connection-requests'
 import type { Roots } from '@assay/engine/run/protocol'
 import { convertVariables } from '@assay/engine/values/variables'
 import { notFound } from '@assay/model/errors'

@@ -1,11 +1,11 @@
 /**
- * A line in which owners take turns: each is served its oldest item, then stands behind the others. No owner waits for
- * more than one item of each other owner, however many those have put in.
+ * A round-robin queue. Each owner is served its oldest item, then goes behind the other owners, so that an owner waits
+ * for at most one item of each other owner.
  */
-export class FairLine<Item> {
-  /** What each owner has waiting; whose turn comes first stands first. */
+export class FairQueue<Item> {
+  /** The waiting items of each owner, the next owner first. */
   readonly #waiting = new Map<string, Item[]>()
-  /** Who was served last: behind everybody else, also where it came back while its last item was under way. */
+  /** The owner served last. It goes behind the others even if its queue was empty in between. */
   #last: string | null = null
   #length = 0
 
@@ -24,7 +24,7 @@ export class FairLine<Item> {
     this.#length += 1
   }
 
-  /** The item whose turn it is, of the owners that may be served now. It stays in the line until it is taken. */
+  /** The next item among those that `may` admits. It stays in the queue until `take`. */
   next(may: (item: Item) => boolean = () => true): { owner: string; item: Item } | null {
     let otherwise: { owner: string; item: Item } | null = null
     for (const [owner, [item]] of this.#waiting) {
@@ -35,7 +35,7 @@ export class FairLine<Item> {
     return otherwise
   }
 
-  /** The item is served: its owner goes behind the others. */
+  /** Removes an item that is served; its owner goes behind the others. */
   take(owner: string, item: Item): void {
     if (!this.remove(owner, item)) return
     this.#last = owner
@@ -45,18 +45,18 @@ export class FairLine<Item> {
     this.#waiting.set(owner, rest)
   }
 
-  /** The item leaves without being served. False: it is not in the line. */
+  /** Removes an item that is not served. Returns false if it is not in the queue. */
   remove(owner: string, item: Item): boolean {
     const own = this.#waiting.get(owner)
-    const place = own?.indexOf(item) ?? -1
-    if (!own || place < 0) return false
-    own.splice(place, 1)
+    const index = own?.indexOf(item) ?? -1
+    if (!own || index < 0) return false
+    own.splice(index, 1)
     if (own.length === 0) this.#waiting.delete(owner)
     this.#length -= 1
     return true
   }
 
-  /** Empties the line. */
+  /** Empties the queue and returns its items. */
   clear(): Item[] {
     const all = [...this.#waiting.values()].flat()
     this.#waiting.clear()

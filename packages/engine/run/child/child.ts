@@ -1,13 +1,13 @@
 /**
- * The entry of an analysis child (child-handle.ts forks it): loads everything, opens an engine ahead, says that it is
- * ready, then does one task at a time. It has no secrets in its environment and ends with its parent.
+ * The entry of an analysis process, forked by pool/child-process.ts. It loads the engine, opens a database ahead, reports
+ * that it is ready, then does one task at a time. Its environment holds no secrets, and it ends with its parent.
  */
 import { flushCompileCache } from 'node:module'
 import { DEFAULT_LIMITS } from '@assay/model/template'
-import { type Engine, openEngine, queryPercent } from '../duckdb/duckdb.ts'
-import { createFence } from '../fence/fence.ts'
-import { type Borrower, createBorrower } from './lending.ts'
-import { createNarrating, type Narrating } from './narrating.ts'
+import { type Engine, openEngine, queryPercent } from '../../duckdb/duckdb.ts'
+import { createFence } from '../../fence/fence.ts'
+import { type Borrower, createBorrower } from '../connection-requests.ts'
+import { createNarrationClient, type NarrationClient } from '../narration-requests.ts'
 import {
   COLD,
   type FromChild,
@@ -16,24 +16,24 @@ import {
   type RunTask,
   type Task,
   type ToChild,
-} from './protocol.ts'
-import { createReporter } from './reporter.ts'
-import { runTask } from './run.ts'
-import { checkTask, describeTask, probeTask } from './tasks.ts'
+} from '../protocol.ts'
+import { runTask } from '../run.ts'
+import { createReporter } from './progress-reporter.ts'
+import { checkTask, describeTask, probeTask } from './small-tasks.ts'
 import { warmUp } from './warm-up.ts'
 
-interface Current {
+interface CurrentTask {
   id: number
-  /** Aborted when the parent asks to stop. */
+  /** Aborted when the parent cancels the task. */
   stop: AbortController
   borrower: Borrower
-  narrating: Narrating
+  narrating: NarrationClient
   engine: Engine | null
-  /** Interrupts the engine again and again once the parent has asked to stop. */
+  /** Interrupts the engine repeatedly after a cancel. */
   stopping: NodeJS.Timeout | undefined
 }
 
-/** An interrupt that comes between two queries is lost. */
+/** An interrupt between two queries has no effect, so it is repeated. */
 const INTERRUPT_MS = 20
 
 const MEMORY_EXCEEDED: RunResult = {
@@ -44,13 +44,13 @@ const MEMORY_EXCEEDED: RunResult = {
   },
 }
 
-let current: Current | null = null
+let current: CurrentTask | null = null
 
 function send(message: FromChild, sent?: () => void): void {
   if (process.connected) process.send?.(message, undefined, undefined, () => sent?.())
 }
 
-/** At once, whatever a query is doing: `process.exit` would wait for its thread. */
+/** Ends the process at once: `process.exit` would wait for the thread of a running query. */
 function die(): void {
   process.kill(process.pid, 'SIGKILL')
 }
@@ -60,7 +60,7 @@ const fence = createFence(() => {
   else die()
 })
 
-/** Memory is bounded last: the fence looks at what stands reserved by then. */
+/** The fence comes last, since it measures the memory that is reserved by then. */
 async function load(): Promise<Engine> {
   if (!process.argv.includes(COLD)) await warmUp()
   const engine = await openEngine()
@@ -69,10 +69,10 @@ async function load(): Promise<Engine> {
 }
 
 const loaded = load()
-/** The engine of the next task: opened before it comes. */
+/** The engine of the next task, opened ahead. */
 let next: Promise<Engine> = loaded
 
-async function run(task: RunTask, mine: Current, engine: Engine, tempFolder: string): Promise<RunResult> {
+async function run(task: RunTask, mine: CurrentTask, engine: Engine, tempFolder: string): Promise<RunResult> {
   const { id } = mine
   const reporter = createReporter(
     (progress) => send({ type: 'progress', id, progress }),
@@ -96,13 +96,13 @@ async function run(task: RunTask, mine: Current, engine: Engine, tempFolder: str
   }
 }
 
-function inspection({ borrower, stop }: Current, engine: Engine, temp_folder: string) {
+function inspection({ borrower, stop }: CurrentTask, engine: Engine, temp_folder: string) {
   return { engine, temp_folder, borrow: borrower.borrow, signal: stop.signal }
 }
 
 async function perform(
   task: Task,
-  mine: Current,
+  mine: CurrentTask,
   engine: Engine,
   tempFolder: string,
 ): Promise<Results[Task['kind']]> {
@@ -116,16 +116,16 @@ async function perform(
     case 'probe':
       return probeTask(task, mine.stop.signal)
     case 'draw': {
-      // Vega is 77 packages: loaded by the first drawing, not by every child.
-      const { drawChart } = await import('../charts/draw.ts')
+      // Vega is 77 packages: only the first drawing loads it.
+      const { drawChart } = await import('../../charts/draw.ts')
       const svgs = await Promise.all(task.specs.map((spec) => drawChart(spec)))
       if (task.form !== 'png') return svgs
-      const { drawPicture } = await import('../charts/picture.ts')
+      const { drawPicture } = await import('../../charts/picture.ts')
       return Promise.all(svgs.map(async (svg) => (await drawPicture(svg)).toString('base64')))
     }
     case 'render': {
       const { RENDER_MS, renderTask } = await import('./render-html.ts')
-      // Sent before the process is busy: it hears and says nothing while it renders.
+      // Sent first: the process neither reads nor sends messages while it renders.
       await new Promise<void>((sent) =>
         send({ type: 'started', id: mine.id, timeout_ms: RENDER_MS }, () => sent()),
       )
@@ -136,8 +136,8 @@ async function perform(
 
 async function take({ id, task, temp_folder }: Extract<ToChild, { type: 'task' }>): Promise<void> {
   const borrower = createBorrower(id, send)
-  const narrating = createNarrating(id, send)
-  const mine: Current = {
+  const narrating = createNarrationClient(id, send)
+  const mine: CurrentTask = {
     id,
     stop: new AbortController(),
     borrower,
@@ -160,7 +160,7 @@ async function take({ id, task, temp_folder }: Extract<ToChild, { type: 'task' }
 }
 
 process.on('disconnect', die)
-// Ctrl-C and a service manager's stop reach the whole group of processes: the parent decides what becomes of the work.
+// Ctrl-C and a service manager signal the whole process group; the parent decides how tasks end.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
 process.on('message', (message: ToChild) => {
   if (message.type === 'task') void take(message)
@@ -178,5 +178,5 @@ process.on('message', (message: ToChild) => {
 
 await loaded
 send({ type: 'ready' })
-// A child ends by SIGKILL, so what it has compiled is kept now, for those after it: nothing where that is there already.
+// The process ends by SIGKILL, so it writes the compile cache now; this does nothing if the cache is up to date.
 flushCompileCache()

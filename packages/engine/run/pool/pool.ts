@@ -1,19 +1,20 @@
 /**
- * The pool of analysis children: analyses run in processes of their own, one task each, warm before a job comes.
+ * The pool of analysis processes. Each process does one task at a time and is warm before a task comes.
  *
- * There are at most `size + 1` processes: `size` jobs at a time, and one more so that checks, descriptions and drawings
- * never wait for a job's end; places.ts says who is next. They are started as they are needed, one ahead: as long as there is room, one that has seen
- * nobody's data stands ready. A child serves one workspace only, and is replaced after many tasks or when it has grown.
+ * There are at most `size + 1` processes: `size` for jobs and previews, one more so that checks, descriptions and
+ * drawings do not wait for a job to end. scheduler.ts decides what runs next. Processes are started on demand, with one
+ * unused process ahead while there is room. A process serves one workspace only; it is replaced after many tasks or
+ * when its memory has grown.
  */
-
-import type { Clock } from '@assay/model/clock'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import path from 'node:path'
+import { type Clock, systemClock } from '@assay/model/clock'
 import type { JobErrorCode } from '@assay/model/errors'
 import type { Progress } from '@assay/model/job'
-import type { Fault } from '@assay/model/template'
-import { type ChildHandle, type Ending, startChild } from './child-handle.ts'
-import type { Lender } from './lending.ts'
-import type { Narrator } from './narrating.ts'
-import { type Placed, Places } from './places.ts'
+import { DEFAULT_LIMITS, type Fault } from '@assay/model/template'
+import type { Lender } from '../connection-requests.ts'
+import type { Narrator } from '../narration-requests.ts'
 import type {
   Caps,
   CheckTask,
@@ -27,15 +28,17 @@ import type {
   RunResult,
   RunTask,
   Task,
-} from './protocol.ts'
+} from '../protocol.ts'
+import { type AnalysisProcess, type Ending, startProcess } from './child-process.ts'
+import { type Schedulable, Scheduler } from './scheduler.ts'
 
-/** What the pool writes to a log: fields and a sentence. */
+/** The log that the pool writes to. */
 export interface PoolLog {
   warn(fields: object, message: string): void
   error(fields: object, message: string): void
 }
 
-/** Where the pool's figures go. `measureChildren` registers what is asked before each reading. */
+/** The pool's metrics. `measureChildren` registers a function that is called before each reading. */
 export interface PoolMetrics {
   measureChildren(measure: () => void): void
   children: { set(labels: { state: string }, count: number): void }
@@ -43,89 +46,90 @@ export interface PoolMetrics {
 }
 
 export interface PoolOptions {
-  /** Jobs at a time. */
-  size: number
-  clock: Clock
-  log: PoolLog
-  /** The most that a template may ask for. */
-  caps: Caps
-  /** A folder of this pool's own: each job gets one below it, removed when the job ends. */
-  tempRoot: string
+  /** Jobs at a time; the number of processors unless given. */
+  size?: number
+  clock?: Clock
+  /** Without one nothing is logged. */
+  log?: PoolLog
+  /** The highest limits a template may set; the default limits unless given. */
+  caps?: Caps
+  /** A folder that this pool alone uses. Each job gets a subfolder, removed when the job ends. By default a new folder. */
+  tempRoot?: string
   metrics?: PoolMetrics
-  /** For one job: one process, started at once and not warmed up, and none ahead. */
+  /** For one job: starts one process at once, does not warm it up, and keeps no other ready. */
   single?: boolean
-  /** Writes what templates ask a language model for. */
+  /** Answers the requests of templates to a language model. */
   narrator?: Narrator | undefined
 }
 
 export interface RunOptions {
   workspace_id: string
   signal?: AbortSignal
-  /** It has a place, and runs from now on. */
+  /** Called when the task starts to run in a process. */
   onBegin?: () => void
   onProgress?: (progress: Progress) => void
   lender?: Lender
 }
 
 export interface PreviewOptions extends RunOptions {
-  /** The workspace's caps; null: none. */
+  /** Caps of the workspace; null: none. */
   max_running: number | null
   max_queued: number | null
 }
 
 export interface SmallTaskOptions {
-  /** Whose data the task may read or holds. Without one it is done in a process that serves no workspace. */
+  /** The workspace whose data the task reads or holds. Without one a process that serves no workspace runs the task. */
   workspace_id?: string
   signal?: AbortSignal
   lender?: Lender
-  /** The service itself asks, not a request: it waits, however many do. */
+  /** For work of the service itself: the task waits however many tasks wait already. */
   patient?: boolean
 }
 
-/** The task came to no end: it was aborted, took too long, or its process died. The message says which. */
+/** The task did not complete: it was aborted, took too long, or its process died. The message says which. */
 export class TaskError extends Error {}
 
 export interface PoolStats {
   states: Record<'starting' | 'idle' | 'busy', number>
-  /** Tasks in line. */
+  /** Tasks that wait. */
   waiting: number
-  /** Of all children together; 0 where the system does not say. */
+  /** Memory of all processes; 0 on systems that do not report it. */
   resident_bytes: number
   children: { pid: number | undefined; state: string; owner: string | null; tasks: number }[]
 }
 
 export interface Pool {
-  /** Never rejects: what goes wrong is an outcome. `caps` are the pool's. */
+  /** Runs a job. Never rejects: failures are results. The pool's `caps` apply. */
   run(task: Omit<RunTask, 'caps'>, options: RunOptions): Promise<RunResult>
-  /** As run(), after all jobs that wait. Rejects with `workspace_busy` where too many of the workspace wait. */
+  /** Like run(), behind all waiting jobs. Rejects with `workspace_busy` if too many previews of the workspace wait. */
   preview(task: Omit<RunTask, 'caps'>, options: PreviewOptions): Promise<RunResult>
   /** These five reject with TaskError, or with `workspace_busy`. */
   check(task: CheckTask, options?: SmallTaskOptions): Promise<Fault[]>
   describe(task: DescribeTask, options?: SmallTaskOptions): Promise<Description>
   draw(task: DrawTask, options?: SmallTaskOptions): Promise<string[]>
-  /** HTML, within a limit of time of its own. */
+  /** Renders HTML within its own time limit. */
   render(task: RenderTask, options?: SmallTaskOptions): Promise<string>
   probe(task: ProbeTask, options?: SmallTaskOptions): Promise<Probed>
   stats(): PoolStats
-  /** Kills every child; what was under way ends as `stopped`. */
+  /** Kills every process; running tasks end as `stopped`. */
   stop(): Promise<void>
 }
 
-/** A fresh child costs 0.25 s of a core: replaced so seldom, that is a quarter of a millisecond a task. */
+/** Tasks before a process is replaced. Starting one costs 0.25 s of a core, 0.25 ms per task at this number. */
 const TASKS_MAX = 1000
-/** Kept however long nobody asks: the last that was used, and one that has seen nobody's data. */
+/** Idle processes that are never ended: the one last used, and an unused one. */
 const KEPT = 2
-/** The others end when nobody has needed them for so long, looked at as often. */
+/** The others end after this idle time, checked every LOOK_MS. */
 const IDLE_MS = 300_000
 const LOOK_MS = 60_000
-/** A child is about 120 MB when warm; one that an analysis has left larger than this is replaced. */
+/** A warm process has about 120 MB. One that is larger than this after a task is replaced. */
 const RESIDENT_MAX_BYTES = 400_000_000
 const SMALL_TIMEOUT_MS = 30_000
-/** A check reads no data but the columns, and its blocks are bounded: the largest takes a second or two. */
+/** A check reads columns only, and a template's blocks are bounded: the largest takes a second or two. */
 const CHECK_TIMEOUT_MS = 15_000
 const NOBODY = '(none)'
 
-interface Waiting extends Placed {
+interface QueuedTask extends Schedulable {
   task: Task
   signal: AbortSignal | undefined
   onBegin: (() => void) | undefined
@@ -134,37 +138,50 @@ interface Waiting extends Placed {
   resolve(ending: Ending<Task['kind']>): void
 }
 
-type Submitted = Placed &
+type Submitted = Schedulable &
   Omit<RunOptions, 'workspace_id'> & { max_queued?: number | null; patient?: boolean | undefined }
 
-export function createPool(options: PoolOptions): Pool {
-  return new ChildPool(options)
+/** A pool with its processes. Call `stop` to end them. */
+export function createPool(options: PoolOptions = {}): Pool {
+  return new ProcessPool(options)
 }
 
-class ChildPool implements Pool {
-  readonly #options: PoolOptions
+const NO_LOG: PoolLog = { warn: () => undefined, error: () => undefined }
+
+class ProcessPool implements Pool {
+  readonly #options: PoolOptions & Required<Pick<PoolOptions, 'size' | 'clock' | 'log' | 'caps' | 'tempRoot'>>
   /** The most recently used last. */
-  #children: ChildHandle[] = []
-  readonly #places: Places<Waiting>
+  #children: AnalysisProcess[] = []
+  readonly #scheduler: Scheduler<QueuedTask>
   #stopping = false
   #watching = false
   readonly #stopped = new AbortController()
+  /** The temporary folder is this pool's to remove. */
+  readonly #ownsTemp: boolean
 
   constructor(options: PoolOptions) {
-    this.#options = options
-    this.#places = new Places(options.size)
+    this.#options = {
+      ...options,
+      size: options.size ?? availableParallelism(),
+      clock: options.clock ?? systemClock,
+      log: options.log ?? NO_LOG,
+      caps: options.caps ?? DEFAULT_LIMITS,
+      tempRoot: options.tempRoot ?? mkdtempSync(path.join(tmpdir(), 'assay-engine-')),
+    }
+    this.#ownsTemp = options.tempRoot === undefined
+    this.#scheduler = new Scheduler(this.#options.size)
     options.metrics?.measureChildren(() => this.#measure(options.metrics!))
     this.#start()
-    // And one for what comes meanwhile.
+    // A second one, ready for the next workspace.
     if (!options.single) this.#start()
   }
 
   run(task: Omit<RunTask, 'caps'>, { workspace_id, ...options }: RunOptions): Promise<RunResult> {
-    return this.#analyse(task, { work: 'job', owner: workspace_id, ...options })
+    return this.#analyse(task, { queue: 'job', owner: workspace_id, ...options })
   }
 
   preview(task: Omit<RunTask, 'caps'>, { workspace_id, ...options }: PreviewOptions): Promise<RunResult> {
-    return this.#analyse(task, { work: 'preview', owner: workspace_id, ...options })
+    return this.#analyse(task, { queue: 'preview', owner: workspace_id, ...options })
   }
 
   async #analyse(task: Omit<RunTask, 'caps'>, submitted: Submitted): Promise<RunResult> {
@@ -188,31 +205,31 @@ class ChildPool implements Pool {
     }
   }
 
-  check(task: CheckTask, options: SmallTaskOptions = {}): Promise<Fault[]> {
+  check(task: CheckTask, options?: SmallTaskOptions): Promise<Fault[]> {
     return this.#smallTask<'check'>(task, options)
   }
 
-  describe(task: DescribeTask, options: SmallTaskOptions = {}): Promise<Description> {
+  describe(task: DescribeTask, options?: SmallTaskOptions): Promise<Description> {
     return this.#smallTask<'describe'>(task, options)
   }
 
-  draw(task: DrawTask, options: SmallTaskOptions = {}): Promise<string[]> {
+  draw(task: DrawTask, options?: SmallTaskOptions): Promise<string[]> {
     return this.#smallTask<'draw'>(task, options)
   }
 
-  render(task: RenderTask, options: SmallTaskOptions = {}): Promise<string> {
+  render(task: RenderTask, options?: SmallTaskOptions): Promise<string> {
     return this.#smallTask<'render'>(task, options)
   }
 
-  probe(task: ProbeTask, options: SmallTaskOptions = {}): Promise<Probed> {
+  probe(task: ProbeTask, options?: SmallTaskOptions): Promise<Probed> {
     return this.#smallTask<'probe'>(task, options)
   }
 
   async #smallTask<Kind extends Task['kind']>(
     task: Task,
-    { workspace_id = NOBODY, ...options }: SmallTaskOptions,
+    { workspace_id = NOBODY, ...options }: SmallTaskOptions = {},
   ): Promise<Results[Kind]> {
-    const ending = await this.#submit(task, { work: 'small', owner: workspace_id, ...options })
+    const ending = await this.#submit(task, { queue: 'small', owner: workspace_id, ...options })
     if (ending.kind === 'result') return ending.result as Results[Kind]
     if (ending.kind === 'stopped') throw new TaskError(`The ${task.kind} was stopped.`)
     if (ending.kind === 'timed_out')
@@ -221,13 +238,13 @@ class ChildPool implements Pool {
   }
 
   async #submit(task: Task, submitted: Submitted): Promise<Ending<Task['kind']>> {
-    const { work, owner, max_running = null, max_queued = null, patient = false } = submitted
+    const { queue, owner, max_running = null, max_queued = null, patient = false } = submitted
     const { signal, onBegin, onProgress, lender } = submitted
     if (this.#stopping || signal?.aborted) return { kind: 'stopped' }
     const { promise, resolve } = Promise.withResolvers<Ending<Task['kind']>>()
-    const waiting: Waiting = {
+    const waiting: QueuedTask = {
       task,
-      work,
+      queue,
       owner,
       max_running,
       signal,
@@ -236,10 +253,10 @@ class ChildPool implements Pool {
       lender,
       resolve,
     }
-    if (!patient) this.#places.vet(waiting, max_queued)
-    this.#places.add(waiting)
+    if (!patient) this.#scheduler.admit(waiting, max_queued)
+    this.#scheduler.add(waiting)
     const leave = (): void => {
-      if (this.#places.remove(waiting)) resolve({ kind: 'stopped' })
+      if (this.#scheduler.remove(waiting)) resolve({ kind: 'stopped' })
     }
     signal?.addEventListener('abort', leave, { once: true })
     this.#dispatch()
@@ -248,16 +265,16 @@ class ChildPool implements Pool {
 
   #dispatch(): void {
     while (!this.#stopping) {
-      const waiting = this.#places.next()
+      const waiting = this.#scheduler.next()
       const child = waiting && this.#childFor(waiting.owner)
       if (!waiting || !child) return
-      this.#places.begin(waiting)
+      this.#scheduler.begin(waiting)
       void this.#perform(waiting, child)
     }
   }
 
-  /** One that serves this owner, else one that nobody has used, else a new one in the place of another owner's. */
-  #childFor(owner: string): ChildHandle | null {
+  /** A free process of this owner, else an unused one, else a new one, which may replace one of another owner. */
+  #childFor(owner: string): AnalysisProcess | null {
     const free = this.#children.filter(
       (child) => child.state === 'idle' || (child.state === 'starting' && child.tasks === 0),
     )
@@ -272,7 +289,7 @@ class ChildPool implements Pool {
     return chosen
   }
 
-  #replacement(free: ChildHandle[]): ChildHandle | null {
+  #replacement(free: AnalysisProcess[]): AnalysisProcess | null {
     if (this.#children.length > this.#options.size) {
       const oldest = free[0]
       if (!oldest) return null
@@ -281,7 +298,7 @@ class ChildPool implements Pool {
     return this.#start()
   }
 
-  async #perform(waiting: Waiting, child: ChildHandle): Promise<void> {
+  async #perform(waiting: QueuedTask, child: AnalysisProcess): Promise<void> {
     waiting.onBegin?.()
     this.#children = [...this.#children.filter((one) => one !== child), child]
     const ending = await child
@@ -293,7 +310,7 @@ class ChildPool implements Pool {
       })
       .catch((error: unknown): Ending<Task['kind']> => ({ kind: 'fault', message: (error as Error).message }))
       .then((ended): Ending<Task['kind']> => (this.#stopping ? { kind: 'stopped' } : ended))
-    this.#places.end(waiting)
+    this.#scheduler.end(waiting)
     if (ending.kind === 'fault' || ending.kind === 'died') {
       this.#options.log.error(
         { pid: child.pid, task: waiting.task.kind, ending },
@@ -310,8 +327,8 @@ class ChildPool implements Pool {
     return kind === 'check' ? CHECK_TIMEOUT_MS : SMALL_TIMEOUT_MS
   }
 
-  /** After a task: replaces a child that is worn out, and keeps one warm that nobody has used. */
-  #renew(child: ChildHandle, ending: Ending<Task['kind']>): void {
+  /** After a task: replaces a worn-out process, and keeps one unused process warm. */
+  #renew(child: AnalysisProcess, ending: Ending<Task['kind']>): void {
     if (this.#stopping) return
     const worn =
       child.state === 'ended' ||
@@ -325,22 +342,22 @@ class ChildPool implements Pool {
     }
     const idle = this.#children.filter((one) => one.state === 'idle')
     const fresh = this.#children.some((one) => one.owner === null)
-    if (!fresh && idle.length > 1 && this.#places.waiting === 0) {
+    if (!fresh && idle.length > 1 && this.#scheduler.waiting === 0) {
       this.#remove(idle[0]!)
       this.#start()
     }
   }
 
-  /** As long as there is room, one process that nobody has used is warm for the next task. */
+  /** While there is room, keeps one unused process warm for the next task. */
   #keepOneReady(): void {
     if (this.#stopping || this.#options.single) return
     const ready = this.#children.some(({ owner }) => owner === null)
     if (!ready && this.#children.length <= this.#options.size) this.#start()
   }
 
-  #start(): ChildHandle {
+  #start(): AnalysisProcess {
     const { clock, tempRoot, log, narrator, single = false } = this.#options
-    const child: ChildHandle = startChild({
+    const child: AnalysisProcess = startProcess({
       clock,
       tempRoot,
       cold: single,
@@ -353,7 +370,7 @@ class ChildPool implements Pool {
     return child
   }
 
-  /** As long as there are more than are kept: ends those that nobody has needed for long. */
+  /** While there are more processes than KEPT: ends those that have been idle for IDLE_MS. */
   async #watchIdle(): Promise<void> {
     if (this.#watching) return
     this.#watching = true
@@ -370,12 +387,12 @@ class ChildPool implements Pool {
     this.#watching = false
   }
 
-  #remove(child: ChildHandle): void {
+  #remove(child: AnalysisProcess): void {
     this.#children = this.#children.filter((one) => one !== child)
     child.end()
   }
 
-  #onState(child: ChildHandle): void {
+  #onState(child: AnalysisProcess): void {
     if (child.state === 'ended') this.#children = this.#children.filter((one) => one !== child)
     if (child.state === 'idle') this.#dispatch()
   }
@@ -395,16 +412,17 @@ class ChildPool implements Pool {
       resident += child.residentBytes()
     }
     const children = this.#children.map(({ pid, state, owner, tasks }) => ({ pid, state, owner, tasks }))
-    return { states, waiting: this.#places.waiting, resident_bytes: resident, children }
+    return { states, waiting: this.#scheduler.waiting, resident_bytes: resident, children }
   }
 
   async stop(): Promise<void> {
     this.#stopping = true
     this.#stopped.abort()
-    for (const waiting of this.#places.clear()) waiting.resolve({ kind: 'stopped' })
+    for (const waiting of this.#scheduler.clear()) waiting.resolve({ kind: 'stopped' })
     const children = this.#children
     for (const child of children) child.end()
     await Promise.all(children.map((child) => child.ended))
+    if (this.#ownsTemp) rmSync(this.#options.tempRoot, { recursive: true, force: true })
   }
 }
 

@@ -1,15 +1,15 @@
-/** The small tasks: checking a template, describing what it can be given, and testing a connection. */
+/** The small tasks: check a template, describe its sources and files, test a connection. */
 import { KINDS } from '@assay/model/connection-kinds'
 import type { Fault } from '@assay/model/template'
-import { checkTemplate } from '../checking/check.ts'
-import { sortFaults } from '../language/fault.ts'
-import { METHODS } from '../methods/catalog.ts'
-import { parseTemplate } from '../reading/parse.ts'
-import { listFiles } from '../sources/files/files.ts'
-import { fileKindOf, kindOf } from '../sources/kinds.ts'
-import { SourceError } from '../sources/source.ts'
+import { checkTemplate } from '../../checking/check.ts'
+import { sortFaults } from '../../language/fault.ts'
+import { METHODS } from '../../methods/catalog.ts'
+import { parseTemplate } from '../../reading/parse.ts'
+import { listFiles } from '../../sources/files/files.ts'
+import { fileKindOf, kindOf } from '../../sources/kinds.ts'
+import { SourceError } from '../../sources/source.ts'
+import type { CheckTask, DescribeTask, Description, Probed, ProbeTask } from '../protocol.ts'
 import { type InspectOptions, inspectSources, inspectTemplate } from './inspect.ts'
-import type { CheckTask, DescribeTask, Description, Probed, ProbeTask } from './protocol.ts'
 
 export async function checkTask(task: CheckTask, options: Omit<InspectOptions, 'roots'>): Promise<Fault[]> {
   const { template, faults } = parseTemplate(task.template)
@@ -34,7 +34,7 @@ export async function probeTask({ connection, roots }: ProbeTask, stop: AbortSig
   try {
     const probed =
       KINDS[connection.kind].reads === 'files'
-        ? await (await import('../sources/remote/remote.ts')).probeFiles(
+        ? await (await import('../../sources/remote/remote.ts')).probeFiles(
             await fileKindOf(connection.kind),
             connection,
             signal,

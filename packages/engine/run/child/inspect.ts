@@ -1,10 +1,10 @@
 /**
- * What can be learnt of a template without running it: the columns of its sources, and of each SQL block by letting
- * DuckDB bind it against them (`limit 0`: nothing is read). Variables take their defaults, or a value of their type.
+ * Inspects a template without running it: the columns of its sources, and of each SQL block, which DuckDB binds with
+ * `limit 0` so that no data are read. Variables take their default, or a sample value of their type.
  */
 import type { Column } from '@assay/model/insight'
 import type { Fault, SqlBlock, Template, Variable } from '@assay/model/template'
-import { bindVariable } from '../duckdb/bindings.ts'
+import { bindVariable } from '../../duckdb/bindings.ts'
 import {
   arm,
   type Bindings,
@@ -13,24 +13,24 @@ import {
   execute,
   identifier,
   seal,
-} from '../duckdb/duckdb.ts'
-import { engineFailure } from '../duckdb/engine-error.ts'
-import { createGuard, type Guard } from '../fence/sql-guard.ts'
-import { TemplateFault } from '../language/fault.ts'
-import { bindSql } from '../language/sql-clauses.ts'
-import { attachSource } from '../sources/attach.ts'
-import { SourceError } from '../sources/source.ts'
-import { resolvePeriod } from '../values/period.ts'
-import type { Borrow } from './lending.ts'
-import { blockFault, columnVariables, sessionFault } from './plan.ts'
-import type { Roots } from './protocol.ts'
+} from '../../duckdb/duckdb.ts'
+import { engineFailure } from '../../duckdb/engine-error.ts'
+import { createGuard, type Guard } from '../../fence/sql-guard.ts'
+import { TemplateFault } from '../../language/fault.ts'
+import { bindSql } from '../../language/sql-clauses.ts'
+import { attachSource } from '../../sources/attach.ts'
+import type { Borrow } from '../../sources/source.ts'
+import { SourceError } from '../../sources/source.ts'
+import { resolvePeriod } from '../../values/period.ts'
+import { blockFault, columnVariables, sessionFault } from '../plan.ts'
+import type { Roots } from '../protocol.ts'
 
 export interface Inspected {
-  /** The columns of each source, or the sentence that says why it cannot be read. */
+  /** The columns of each source, or the reason why it cannot be read. */
   sources: Record<string, { columns: Column[] } | { error: string }>
   /** The columns of each SQL block that could be bound. */
   blocks: Record<string, Column[]>
-  /** What the guard or DuckDB refuses. */
+  /** The statements that the guard or DuckDB refuses. */
   faults: Fault[]
 }
 
@@ -42,7 +42,7 @@ export interface InspectOptions {
   signal: AbortSignal
 }
 
-/** The day on which relative periods are tried out: any will do. */
+/** An arbitrary start for relative periods. */
 const SOME_START = '2024-07-01T12:00:00.000Z'
 const NO_READERS = new Map<string, number>()
 
@@ -62,7 +62,7 @@ export async function inspectSources(
       sources[source.name] = { columns: attached.columns }
       paths.push(...attached.paths)
     } catch (error) {
-      // The faults of its query are told by checkTemplate.
+      // checkTemplate reports the faults of queries.
       if (error instanceof TemplateFault) continue
       if (!(error instanceof SourceError)) throw error
       sources[source.name] = { error: error.message }
@@ -111,10 +111,10 @@ interface BlockContext {
   columns: ReadonlyMap<string, Column[]>
 }
 
-type Found = { columns: Column[] | null } | { faults: Fault[] }
+type BlockInspection = { columns: Column[] | null } | { faults: Fault[] }
 
-/** Tries the block with every variable given, then with every optional clause left out. */
-async function inspectBlock(block: SqlBlock, context: BlockContext): Promise<Found> {
+/** Binds the block with every variable set, then with every optional clause left out. */
+async function inspectBlock(block: SqlBlock, context: BlockContext): Promise<BlockInspection> {
   const { template, samples: whole } = context
   const columnVars = columnVariables(template)
   const bare = Object.fromEntries(
@@ -122,7 +122,7 @@ async function inspectBlock(block: SqlBlock, context: BlockContext): Promise<Fou
   )
   const clausesOut =
     bindSql(block.sql, { vars: bare, columnVars }).sql !== bindSql(block.sql, { vars: whole, columnVars }).sql
-  let found: Found = { columns: null }
+  let found: BlockInspection = { columns: null }
   for (const choice of columnChoices(template, context.columns)) {
     const vars = { ...whole, ...choice }
     found = await bindBlock(block, vars, vars, context, true)
@@ -135,14 +135,14 @@ async function inspectBlock(block: SqlBlock, context: BlockContext): Promise<Fou
   return found
 }
 
-/** `chosen` settles the clauses, `vars` are bound. */
+/** `chosen` decides which optional clauses stay; `vars` are bound. */
 async function bindBlock(
   block: SqlBlock,
   chosen: Record<string, unknown>,
   vars: Record<string, unknown>,
   { template, guard, engine, names, columns }: BlockContext,
   keep: boolean,
-): Promise<Found> {
+): Promise<BlockInspection> {
   const bound = bindSql(block.sql, { vars: chosen, columnVars: columnVariables(template) })
   const verdict = await guard.judge(bound.sql, names)
   if (!verdict.ok) return { faults: [blockFault(block, verdict.fault)] }
@@ -173,7 +173,7 @@ async function bindBlock(
   }
 }
 
-/** A value for each variable: its default, else one of its type that passes for it. */
+/** A value for each variable: its default, else a valid value of its type. */
 function sampleVariables(template: Template): Record<string, unknown> {
   return Object.fromEntries(
     template.variables.map((variable) => [variable.name, sampleValue(variable, template)]),
@@ -205,8 +205,8 @@ function sampleValue(variable: Variable, template: Template): unknown {
 }
 
 /**
- * For `column` variables without a default: the first column of each one's source, then the second, ... A block is
- * sound where one choice is: whether the reader will choose well cannot be known here.
+ * The choices to try for `column` variables without a default: the first column of each one's source, then the second,
+ * and so on. A block passes if it binds with one of them, since the reader's choice is not known here.
  */
 function columnChoices(
   template: Template,

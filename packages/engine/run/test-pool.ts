@@ -1,14 +1,13 @@
-/** For tests of the engine: a pool of its own over the shipped samples and a data folder, and templates from text. */
+/** A pool for tests, over the shipped samples and a data folder of its own, and templates from text. */
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { type Clock, systemClock } from '@assay/model/clock'
 import type { Findings } from '@assay/model/insight'
 import { DEFAULT_LIMITS, type TemplateSource } from '@assay/model/template'
-import { silentLog } from '@assay/service/runtime/log'
 import { templateVersion } from '../reading/partials.ts'
 import { sampleFiles } from '../reading/samples.ts'
-import { createPool, type Pool, type RunOptions } from './pool.ts'
+import { createPool, type Pool, type RunOptions } from './pool/pool.ts'
 import type { Caps, Roots, RunResult } from './protocol.ts'
 
 export const STARTED_AT = '2026-01-15T12:00:00.000Z'
@@ -29,7 +28,7 @@ export function sqlTemplate(sql: string, front = ''): TemplateSource {
   return templateOf(`---\n${front}\n---\n\n\`\`\`sql a\n${sql}\n\`\`\`\n\n# A test\n\n{{ a.size }}\n`)
 }
 
-export interface Bench {
+export interface TestPool {
   pool: Pool
   roots: Roots
   data: string
@@ -39,14 +38,14 @@ export interface Bench {
     variables?: Record<string, unknown>,
     options?: Partial<RunOptions>,
   ): Promise<RunResult>
-  /** The folders of jobs that are still there. */
+  /** The folders of jobs that still exist. */
   leftovers(): Promise<string[]>
   close(): Promise<void>
 }
 
-export async function openBench(
+export async function openTestPool(
   options: { size?: number; single?: boolean; files?: Record<string, string | Buffer>; clock?: Clock } = {},
-): Promise<Bench> {
+): Promise<TestPool> {
   const home = await mkdtemp(path.join(tmpdir(), 'assay-analysis-'))
   const data = path.join(home, 'data')
   const tempRoot = path.join(home, 'tmp')
@@ -57,7 +56,7 @@ export async function openBench(
     await writeFile(path.join(data, name), content)
   }
   const { size = 1, single = false, clock = systemClock } = options
-  const pool = createPool({ size, single, clock, log: silentLog, caps: CAPS, tempRoot })
+  const pool = createPool({ size, single, clock, caps: CAPS, tempRoot })
   const roots: Roots = { sample: sampleFiles(), data }
   return {
     pool,

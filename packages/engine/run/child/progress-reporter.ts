@@ -1,4 +1,4 @@
-/** Progress as the parent gets it: the step that is under way, with DuckDB's own share of it, at most five times a second. */
+/** Sends progress to the parent at most five times a second: the present step and DuckDB's progress within it. */
 import type { Progress } from '@assay/model/job'
 
 const EVERY_MS = 200
@@ -8,7 +8,7 @@ export interface Reporter {
   end(): void
 }
 
-/** `percent` tells how far the running query is, 0 to 100; null where nobody knows. */
+/** `percent` is the progress of the running query, 0 to 100; null if unknown. */
 export function createReporter(send: (progress: Progress) => void, percent: () => number | null): Reporter {
   let latest: Progress | null = null
   let told = ''

@@ -1,7 +1,7 @@
 /**
- * The parent's side of one analysis child: a process that does one task at a time. Whatever it does or fails to do, a
- * task ends: at its deadline or when it is canceled the child is asked to stop, and killed if it has not half a second
- * later (DuckDB's interrupt is cooperative: a single large call was measured to run on for a minute).
+ * The parent's side of one analysis process, which does one task at a time. Every task ends: at its deadline, or when it
+ * is canceled, the process is asked to stop and is killed after GRACE_MS (DuckDB's interrupt is cooperative: a single
+ * large call was measured to run on for a minute).
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
@@ -13,8 +13,8 @@ import path from 'node:path'
 import type { Readable } from 'node:stream'
 import type { Clock } from '@assay/model/clock'
 import type { Progress } from '@assay/model/job'
-import type { Lender } from './lending.ts'
-import type { Narrator } from './narrating.ts'
+import type { Lender } from '../connection-requests.ts'
+import type { Narrator } from '../narration-requests.ts'
 import {
   COLD,
   type FromChild,
@@ -22,9 +22,9 @@ import {
   type Results,
   type Task,
   type ToChild,
-} from './protocol.ts'
+} from '../protocol.ts'
 
-/** How a task ended. `died`: the process, by itself; `memory` where it says that memory was refused to it. */
+/** How a task ended. `died`: the process ended by itself; `memory`: it reported a failed allocation. */
 export type Ending<Kind extends Task['kind']> =
   | { kind: 'result'; result: Results[Kind] }
   | { kind: 'fault'; message: string }
@@ -33,72 +33,68 @@ export type Ending<Kind extends Task['kind']> =
   | { kind: 'timed_out'; after_ms: number }
 
 export interface TaskOptions {
-  /** The most that the task may take until the child says what its template asks for. */
+  /** The time limit until the process reports the limit of the template. */
   timeout_ms: number
   signal?: AbortSignal | undefined
   onProgress?: ((progress: Progress) => void) | undefined
-  /** Whence the connections come that the task's sources name. Without one there are none. */
+  /** Lends the connections that the sources name; omit it to lend none. */
   lender?: Lender | undefined
 }
 
-export interface ChildHandle {
+export interface AnalysisProcess {
   readonly pid: number | undefined
-  /** Ready for a task: loaded, no task under way, alive. */
+  /** `idle`: loaded, alive and without a task. */
   readonly state: 'starting' | 'idle' | 'busy' | 'ended'
-  /** Whose data it has seen: it serves nobody else. Null: nobody's yet. */
+  /** The workspace whose data it has read; it serves no other. Null: unused. */
   owner: string | null
   readonly tasks: number
-  /** Of the clock's `monotonic`: since when it is idle. */
+  /** When it became idle, by the clock's `monotonic`. */
   readonly idleSince: number
-  /** Bytes; 0 where the system does not say. */
+  /** 0 on systems that do not report it. */
   residentBytes(): number
   perform<T extends Task>(task: T, options: TaskOptions): Promise<Ending<T['kind']>>
   end(): void
   readonly ended: Promise<void>
 }
 
-export interface ChildOptions {
+export interface ProcessOptions {
   clock: Clock
   tempRoot: string
-  /** For one task: it is ready sooner, and does its first task more slowly. */
+  /** Skips the warm-up: ready sooner, slower in its first task. */
   cold: boolean
-  /** The language model, where the operator has named one. */
+  /** Asks the language model; undefined: the operator has named none. */
   narrator?: Narrator | undefined
   onState(): void
-  /** What the child prints, the first kilobytes of it; it should be nothing. */
+  /** Called with the first kilobytes that the process prints. It should print nothing. */
   onOutput(text: string): void
 }
 
 /** TypeScript in the repository, JavaScript in the package that other projects install. */
-const ENTRY = path.join(import.meta.dirname, `child${path.extname(import.meta.filename)}`)
+const ENTRY = path.join(import.meta.dirname, `../child/child${path.extname(import.meta.filename)}`)
 /** Between the request to stop and SIGKILL. */
 const GRACE_MS = 400
-/** What is left of a task's time for its end when a language model takes too long. */
+/** Time reserved for the end of a task when a language model takes too long. */
 const ENDING_MS = 5000
 const OUTPUT_BYTES = 8_192
-/** The heap of JavaScript; the rest of the 600 MB that Node itself may use is code, buffers and DuckDB's library. */
+/** The JavaScript heap; the rest of the 600 MB for Node itself is code, buffers and DuckDB's library. */
 const HEAP_MB = 400
-/**
- * A job opens and closes an engine, whose catalog is many small pieces, and does one thing at a time. With libuv's four
- * threads each would do every fourth step on memory that another's cache holds (measured: a tenth more work), and with an
- * arena of the C library for each thread every one of them keeps such pieces (15 MB).
- */
+/** Fewer threads and memory arenas: 10 % less work and 15 MB less for a process that does one thing at a time (measured). */
 const ALLOCATION = { UV_THREADPOOL_SIZE: '1', MALLOC_ARENA_MAX: '2' }
-/** V8's young generation, of which it keeps three: findings live longer than it anyway. */
+/** V8 keeps three semi-spaces; a small one saves memory, and findings outlive any size. */
 const SEMI_SPACE_MB = 2
 const PAGE_BYTES = 4_096
-/** A reason that is given: without one V8 walks the stack for each. */
+/** An explicit abort reason; without one V8 captures a stack trace for each abort. */
 const OVER = 'over'
 
 function environment(): NodeJS.ProcessEnv {
-  // Node names a folder below the one that it is given.
+  // Node appends a subfolder to the folder that it is given.
   const own = getCompileCacheDir()
   const cache = own === undefined ? path.join(tmpdir(), 'node-compile-cache') : path.dirname(own)
   const system = process.platform === 'win32' ? { SystemRoot: process.env.SystemRoot } : {}
   return { TZ: 'UTC', NODE_COMPILE_CACHE: cache, ...ALLOCATION, ...system }
 }
 
-/** Keeps the last of what a child prints: the reason of a crash is at its end. */
+/** Keeps the end of a process's output, where the reason of a crash is. */
 function lastOf(stream: Readable | null, onOutput: (text: string) => void): () => string {
   let kept = ''
   let told = 0
@@ -113,13 +109,13 @@ function lastOf(stream: Readable | null, onOutput: (text: string) => void): () =
 const MEMORY_SIGNS =
   /heap out of memory|std::bad_alloc|out of memory|Cannot allocate memory|allocation failed/i
 
-export function startChild(options: ChildOptions): ChildHandle {
+export function startProcess(options: ProcessOptions): AnalysisProcess {
   const process_: ChildProcess = fork(ENTRY, options.cold ? [COLD] : [], {
     env: environment(),
     execArgv: [`--max-old-space-size=${HEAP_MB}`, `--max-semi-space-size=${SEMI_SPACE_MB}`, '--no-warnings'],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
-  return new Handle(process_, options)
+  return new ForkedProcess(process_, options)
 }
 
 interface Running {
@@ -127,24 +123,24 @@ interface Running {
   onProgress: ((progress: Progress) => void) | undefined
   onStarted(timeoutMs: number): void
   lender: Lender | undefined
-  /** Milliseconds until its deadline. */
+  /** Milliseconds until the deadline. */
   left(): number
-  /** Aborted when the task has ended. */
+  /** Aborted when the task ends. */
   over: AbortSignal
   settle(ending: Ending<Task['kind']>): void
 }
 
-class Handle implements ChildHandle {
-  state: ChildHandle['state'] = 'starting'
+class ForkedProcess implements AnalysisProcess {
+  state: AnalysisProcess['state'] = 'starting'
   owner: string | null = null
   tasks = 0
   idleSince = 0
   readonly ended: Promise<void>
   readonly #process: ChildProcess
-  readonly #options: ChildOptions
+  readonly #options: ProcessOptions
   #running: Running | null = null
 
-  constructor(process_: ChildProcess, options: ChildOptions) {
+  constructor(process_: ChildProcess, options: ProcessOptions) {
     this.#process = process_
     this.#options = options
     const errors = lastOf(process_.stderr, options.onOutput)
@@ -164,7 +160,7 @@ class Handle implements ChildHandle {
     return this.#process.pid
   }
 
-  #enter(state: ChildHandle['state']): void {
+  #enter(state: AnalysisProcess['state']): void {
     if (this.state === state || this.state === 'ended') return
     this.state = state
     if (state === 'idle') this.idleSince = this.#options.clock.monotonic()
@@ -281,7 +277,7 @@ class Handle implements ChildHandle {
   }
 }
 
-/** DuckDB makes the folder when it first spills, and removes it with its engine: nearly always there is none. */
+/** DuckDB creates the folder when it first spills and removes it with its engine, so it rarely exists. */
 async function removeFolder(folder: string): Promise<void> {
   if (existsSync(folder)) await rm(folder, { recursive: true, force: true }).catch(() => undefined)
 }

@@ -1,50 +1,50 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { FairLine } from './fair-line.ts'
+import { FairQueue } from './fair-queue.ts'
 
 interface Item {
   owner: string
   number: number
 }
 
-function take(line: FairLine<Item>): Item | null {
-  const next = line.next()
-  if (next) line.take(next.owner, next.item)
+function take(queue: FairQueue<Item>): Item | null {
+  const next = queue.next()
+  if (next) queue.take(next.owner, next.item)
   return next?.item ?? null
 }
 
-test('owners take turns, each with its items in order', () => {
-  const line = new FairLine<Item>()
-  for (const number of [1, 2, 3]) line.add('many', { owner: 'many', number })
-  for (const owner of ['one', 'other']) line.add(owner, { owner, number: 1 })
-  const order = Array.from({ length: 5 }, () => take(line)!)
+test('owners are served in turn, each with its items in order', () => {
+  const queue = new FairQueue<Item>()
+  for (const number of [1, 2, 3]) queue.add('many', { owner: 'many', number })
+  for (const owner of ['one', 'other']) queue.add(owner, { owner, number: 1 })
+  const order = Array.from({ length: 5 }, () => take(queue)!)
   assert.deepEqual(
     order.map(({ owner, number }) => `${owner} ${number}`),
     ['many 1', 'one 1', 'other 1', 'many 2', 'many 3'],
   )
-  assert.deepEqual([take(line), line.length], [null, 0])
+  assert.deepEqual([take(queue), queue.length], [null, 0])
 })
 
-test('who was served last is behind one that comes later, also with an item that came before', () => {
-  const line = new FairLine<Item>()
-  line.add('many', { owner: 'many', number: 1 })
-  take(line)
-  line.add('many', { owner: 'many', number: 2 })
-  line.add('one', { owner: 'one', number: 1 })
-  assert.equal(take(line)?.owner, 'one')
+test('the owner served last goes behind one that comes later, even if its own item came first', () => {
+  const queue = new FairQueue<Item>()
+  queue.add('many', { owner: 'many', number: 1 })
+  take(queue)
+  queue.add('many', { owner: 'many', number: 2 })
+  queue.add('one', { owner: 'one', number: 1 })
+  assert.equal(take(queue)?.owner, 'one')
 })
 
-test('owners that may not be served now are passed over and keep their turn', () => {
-  const line = new FairLine<Item>()
-  for (const owner of ['held', 'free']) line.add(owner, { owner, number: 1 })
-  const next = line.next(({ owner }) => owner !== 'held')
+test('owners that may not be served now are passed over and keep their position', () => {
+  const queue = new FairQueue<Item>()
+  for (const owner of ['held', 'free']) queue.add(owner, { owner, number: 1 })
+  const next = queue.next(({ owner }) => owner !== 'held')
   assert.equal(next?.owner, 'free')
-  line.add('later', { owner: 'later', number: 1 })
-  assert.equal(take(line)?.owner, 'held')
+  queue.add('later', { owner: 'later', number: 1 })
+  assert.equal(take(queue)?.owner, 'held')
 })
 
-test('no owner waits for more than one item of each other owner, whatever comes and leaves when', () => {
+test('no owner waits for more than one item of each other owner under any order of arrivals and removals', () => {
   const owner = fc.constantFrom('a', 'b', 'c', 'd')
   const step = fc.oneof(
     fc.record({ kind: fc.constant('add' as const), owner }),
@@ -53,7 +53,7 @@ test('no owner waits for more than one item of each other owner, whatever comes 
   )
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
-      const line = new FairLine<Item>()
+      const queue = new FairQueue<Item>()
       const model = new Map<string, Item[]>()
       /** Of each owner that waits: who was served since it was, or since it came. */
       const before = new Map<string, string[]>()
@@ -62,15 +62,15 @@ test('no owner waits for more than one item of each other owner, whatever comes 
         const own = one.kind === 'take' ? [] : (model.get(one.owner) ?? [])
         if (one.kind === 'add') {
           const item = { owner: one.owner, number: number++ }
-          line.add(one.owner, item)
+          queue.add(one.owner, item)
           model.set(one.owner, [...own, item])
           if (own.length === 0) before.set(one.owner, [])
         } else if (one.kind === 'remove') {
           const last = own.at(-1)
-          if (last) assert.ok(line.remove(one.owner, last))
+          if (last) assert.ok(queue.remove(one.owner, last))
           model.set(one.owner, own.slice(0, -1))
         } else {
-          const item = take(line)
+          const item = take(queue)
           const waits = [...model].filter(([, items]) => items.length > 0)
           assert.equal(item === null, waits.length === 0)
           if (!item) continue
@@ -86,7 +86,7 @@ test('no owner waits for more than one item of each other owner, whatever comes 
           }
         }
         assert.equal(
-          line.length,
+          queue.length,
           [...model.values()].reduce((sum, items) => sum + items.length, 0),
         )
       }

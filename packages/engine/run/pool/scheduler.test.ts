@@ -1,40 +1,40 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AppError } from '@assay/model/errors'
-import { MOST_WAITING, type Placed, Places } from './places.ts'
+import { MOST_QUEUED, type Schedulable, Scheduler } from './scheduler.ts'
 
-const job = (owner: string): Placed => ({ work: 'job', owner })
-const preview = (owner: string, max_running: number | null = null): Placed => ({
-  work: 'preview',
+const job = (owner: string): Schedulable => ({ queue: 'job', owner })
+const preview = (owner: string, max_running: number | null = null): Schedulable => ({
+  queue: 'preview',
   owner,
   max_running,
 })
-const small = (owner: string): Placed => ({ work: 'small', owner })
+const small = (owner: string): Schedulable => ({ queue: 'small', owner })
 
-/** Places where everything that may begins at once; what began, in order. */
+/** A scheduler where everything that may begins at once; what began, in order. */
 function setUp(size: number) {
-  const places = new Places<Placed>(size)
-  const begun: Placed[] = []
+  const scheduler = new Scheduler<Schedulable>(size)
+  const begun: Schedulable[] = []
   const go = (): void => {
-    for (let next = places.next(); next; next = places.next()) {
-      places.begin(next)
+    for (let next = scheduler.next(); next; next = scheduler.next()) {
+      scheduler.begin(next)
       begun.push(next)
     }
   }
   return {
-    places,
+    scheduler,
     begun,
-    put(...items: Placed[]) {
+    put(...items: Schedulable[]) {
       for (const item of items) {
-        places.add(item)
+        scheduler.add(item)
         go()
       }
     },
-    end(item: Placed) {
-      places.end(item)
+    end(item: Schedulable) {
+      scheduler.end(item)
       go()
     },
-    names: () => begun.map(({ work, owner }) => `${work} of ${owner}`),
+    names: () => begun.map(({ queue, owner }) => `${queue} of ${owner}`),
   }
 }
 
@@ -48,7 +48,7 @@ function refusal(act: () => void): AppError {
   throw new Error('nothing was refused')
 }
 
-test('previews leave a place to jobs, and come after those that wait', () => {
+test('previews leave a process to jobs, and come after jobs that wait', () => {
   const { put, end, begun, names } = setUp(2)
   put(preview('guest'), preview('other'), preview('guest'), job('mine'), job('mine'))
   assert.deepEqual(names(), ['preview of guest', 'job of mine'])
@@ -58,7 +58,7 @@ test('previews leave a place to jobs, and come after those that wait', () => {
   assert.deepEqual(names().slice(3), ['preview of other'])
 })
 
-test('no more previews of a workspace run than its max_running, and those of others pass', () => {
+test('no more previews of a workspace run than its max_running, and those of others go past them', () => {
   const { put, end, begun, names } = setUp(4)
   put(preview('guest', 1), preview('guest', 1), preview('other', 2), preview('other', 2))
   assert.deepEqual(names(), ['preview of guest', 'preview of other', 'preview of other'])
@@ -68,14 +68,14 @@ test('no more previews of a workspace run than its max_running, and those of oth
   assert.deepEqual(names().slice(3), ['preview of guest'])
 })
 
-test('where there is one place for jobs, a job waits for one preview at most', () => {
+test('with one process for jobs, a job waits for one preview at most', () => {
   const { put, end, begun, names } = setUp(1)
   put(preview('guest'), preview('guest'), job('mine'))
   end(begun[0]!)
   assert.deepEqual(names(), ['preview of guest', 'job of mine'])
 })
 
-test('a small task always has a place, and a second one only where another stays free', () => {
+test('one small task can always run, and a second one only if another process stays free', () => {
   const { put, begun, names } = setUp(2)
   put(small('guest'), small('guest'), small('guest'), job('mine'))
   assert.deepEqual(names(), ['small of guest', 'small of guest', 'job of mine'])
@@ -87,29 +87,29 @@ test('a small task always has a place, and a second one only where another stays
   assert.equal(begun.length, 3)
 })
 
-test('a workspace has a bounded number waiting, and is told the cap, its value and when to come again', () => {
+test('a workspace has a bounded number waiting; the refusal names the cap, its value and when to retry', () => {
   for (const [make, cap] of [
     [preview, 'previews waiting'],
     [small, 'checks waiting'],
   ] as const) {
-    const { places, put } = setUp(1)
-    const most = MOST_WAITING[make('').work as 'preview' | 'small']
+    const { scheduler, put } = setUp(1)
+    const most = MOST_QUEUED[make('').queue as 'preview' | 'small']
     for (let count = 0; count <= most; count += 1) {
-      places.vet(make('guest'))
+      scheduler.admit(make('guest'))
       put(make('guest'))
     }
-    const refused = refusal(() => places.vet(make('guest')))
+    const refused = refusal(() => scheduler.admit(make('guest')))
     assert.deepEqual([refused.code, refused.status, refused.retryAfter], ['workspace_busy', 429, 10])
     assert.ok(refused.message.includes(`(${cap}: ${most})`), refused.message)
-    places.vet(make('other'))
-    places.vet(job('guest'))
+    scheduler.admit(make('other'))
+    scheduler.admit(job('guest'))
   }
 })
 
 test("a workspace's max_queued and a max_running of none bound its previews, too", () => {
-  const { places, put } = setUp(1)
-  assert.match(refusal(() => places.vet(preview('held', 0))).message, /\(max_running: 0\)/)
-  places.vet(preview('guest', 1), 0)
+  const { scheduler, put } = setUp(1)
+  assert.match(refusal(() => scheduler.admit(preview('held', 0))).message, /\(max_running: 0\)/)
+  scheduler.admit(preview('guest', 1), 0)
   put(preview('guest', 1))
-  assert.match(refusal(() => places.vet(preview('guest', 1), 0)).message, /\(max_queued: 0\)/)
+  assert.match(refusal(() => scheduler.admit(preview('guest', 1), 0)).message, /\(max_queued: 0\)/)
 })

@@ -10,13 +10,13 @@ import { after, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { FakeClock, systemClock } from '@assay/model/clock'
 import type { TemplateSource } from '@assay/model/template'
-import { eventually } from '../../../test/service.ts'
-import { makeChart } from '../charts/spec.ts'
-import { type Bench, findingsOf, openBench, STARTED_AT, sqlTemplate, templateOf } from './harness.ts'
-import { MOST_WAITING } from './places.ts'
-import { COLD } from './protocol.ts'
+import { eventually } from '../../../../test/service.ts'
+import { makeChart } from '../../charts/spec.ts'
+import { COLD } from '../protocol.ts'
+import { findingsOf, openTestPool, STARTED_AT, sqlTemplate, type TestPool, templateOf } from '../test-pool.ts'
+import { MOST_QUEUED } from './scheduler.ts'
 
-const bench = await openBench({ size: 2 })
+const bench = await openTestPool({ size: 2 })
 after(() => bench.close())
 const linux = { skip: process.platform !== 'linux' }
 
@@ -28,7 +28,7 @@ const STUCK = {
 }
 
 /** As a job or a preview gives it to the pool. */
-const taskOf = ({ roots }: Bench, template: TemplateSource) => ({
+const taskOf = ({ roots }: TestPool, template: TemplateSource) => ({
   kind: 'run' as const,
   template,
   variables: {},
@@ -81,7 +81,7 @@ test('draws a chart as SVG, or as a PNG with its letters, within the memory of a
 for (const [name, sql] of Object.entries(STUCK)) {
   test(`a stuck query (${name}) is stopped within half a second of its cancel`, async () => {
     const clock = new FakeClock()
-    const own = await openBench({ clock })
+    const own = await openTestPool({ clock })
     try {
       const control = new AbortController()
       const front = 'limits: { memory: 4GB, timeout: 5m }'
@@ -100,7 +100,7 @@ for (const [name, sql] of Object.entries(STUCK)) {
 
 test('an interruptible query is stopped without the loss of its process, whenever the cancel comes', async () => {
   // The clock stands: nobody is killed for being late.
-  const own = await openBench({ clock: new FakeClock() })
+  const own = await openTestPool({ clock: new FakeClock() })
   const sql = 'select sum(sqrt(a.range * b.range)) as a from range(100000) a, range(100000) b'
   try {
     findingsOf(await own.run(sqlTemplate('select 1 as a')))
@@ -233,7 +233,7 @@ const ENDLESS = sqlTemplate(
 const SHORT = sqlTemplate('select 1 as a')
 
 test("a workspace's previews run as many at a time as its max_running, and another's job does not wait for them", async () => {
-  const own = await openBench({ size: 2 })
+  const own = await openTestPool({ size: 2 })
   const order: string[] = []
   const controls: AbortController[] = []
   try {
@@ -266,7 +266,7 @@ test("a workspace's previews run as many at a time as its max_running, and anoth
 })
 
 test('on a pool of one a job comes before every preview that has not begun', async () => {
-  const own = await openBench({ size: 1 })
+  const own = await openTestPool({ size: 1 })
   const order: string[] = []
   const control = new AbortController()
   try {
@@ -295,7 +295,7 @@ test('on a pool of one a job comes before every preview that has not begun', asy
 })
 
 test("another's small task is done after one of the many that a workspace has in line", async () => {
-  const own = await openBench({ size: 1 })
+  const own = await openTestPool({ size: 1 })
   try {
     const blocks = Array.from({ length: 40 }, (_, index) => `\`\`\`sql b${index}\nselect 1 as a\n\`\`\`\n`)
     const template = templateOf(`# Many\n\n${blocks.join('\n')}`)
@@ -316,10 +316,10 @@ test("another's small task is done after one of the many that a workspace has in
 })
 
 test('what a workspace may not have in line is refused with the cap, and what the service asks for itself is not', async () => {
-  const own = await openBench({ size: 1 })
+  const own = await openTestPool({ size: 1 })
   const task = { kind: 'draw' as const, specs: [] }
   try {
-    const many = Array.from({ length: MOST_WAITING.small + 1 }, () =>
+    const many = Array.from({ length: MOST_QUEUED.small + 1 }, () =>
       own.pool.draw(task, { workspace_id: 'guest' }),
     )
     const patient = own.pool.draw(task, { workspace_id: 'guest', patient: true })
@@ -333,7 +333,7 @@ test('what a workspace may not have in line is refused with the cap, and what th
 
 test('a child has no secrets in its environment, and a bounded data segment', linux, async () => {
   process.env.ASSAY_TEST_SECRET = 'do not tell'
-  const own = await openBench()
+  const own = await openTestPool()
   try {
     findingsOf(await own.run(sqlTemplate('select 1 as a')))
     for (const { pid } of own.pool.stats().children) {
@@ -400,7 +400,7 @@ test('a child loads what its task needs only: no HTTP client, no database, no dr
 })
 
 test('a pool for a single job has one process, and starts none ahead', async () => {
-  const own = await openBench({ single: true })
+  const own = await openTestPool({ single: true })
   try {
     assert.equal(own.pool.stats().children.length, 1)
     findingsOf(await own.run(sqlTemplate('select 1 as a')))
@@ -416,7 +416,7 @@ test('a pool for a single job has one process, and starts none ahead', async () 
 
 test('processes that nobody has needed for five minutes end, but for the last one used and a fresh one', async () => {
   const clock = new FakeClock()
-  const own = await openBench({ size: 3, clock })
+  const own = await openTestPool({ size: 3, clock })
   const children = () => own.pool.stats().children
   const pass = async (minutes: number): Promise<void> => {
     for (let minute = 0; minute < minutes; minute += 1) {
@@ -446,7 +446,7 @@ test('processes that nobody has needed for five minutes end, but for the last on
 })
 
 test('stopping ends every process, and what was under way ends as stopped', async () => {
-  const own = await openBench()
+  const own = await openTestPool()
   const running = own.run(sqlTemplate(STUCK.levenshtein))
   while (own.pool.stats().states.busy < 1) await systemClock.sleep(5)
   const pids = own.pool.stats().children.map(({ pid }) => pid!)
@@ -462,8 +462,8 @@ test(
   linux,
   async () => {
     const script = `
-    import { openBench, sqlTemplate } from ${JSON.stringify(path.join(import.meta.dirname, 'harness.ts'))}
-    const bench = await openBench({ size: 1 })
+    import { openTestPool, sqlTemplate } from ${JSON.stringify(path.join(import.meta.dirname, 'harness.ts'))}
+    const bench = await openTestPool({ size: 1 })
     void bench.run(sqlTemplate(${JSON.stringify(STUCK.levenshtein)}))
     const look = () => {
       const { states, children } = bench.pool.stats()

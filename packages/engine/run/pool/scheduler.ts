@@ -1,0 +1,121 @@
+/**
+ * Admission and order of the pool's tasks, for `size + 1` processes.
+ * - Jobs come first. Jobs and previews together use at most `size` processes.
+ * - Previews leave one process to jobs if `size` is two or more, and run at most `max_running` at a time per workspace.
+ * - One small task can always run; a second one only while another process stays free.
+ * - Within each queue the workspaces are served in turn (fair-queue.ts).
+ */
+import { AppError } from '@assay/model/errors'
+import { FairQueue } from './fair-queue.ts'
+
+export type QueueName = 'job' | 'preview' | 'small'
+
+export interface Schedulable {
+  queue: QueueName
+  /** The workspace. */
+  owner: string
+  /** Previews of this owner that may run at a time; null: no limit of its own. */
+  max_running?: number | null
+}
+
+/** Tasks of a workspace that may wait on one node. A form asks for the choices of all its variables at once. */
+export const MOST_QUEUED = { preview: 8, small: 16 }
+
+const RETRY_SECONDS = 10
+const NAMES = { preview: 'previews', small: 'checks, descriptions, drawings and tests of connections' }
+
+/** `cap`: its name in docs/operating.md. */
+function busy(queue: 'preview' | 'small', cap: string, most: number): AppError {
+  return new AppError(
+    'workspace_busy',
+    `The workspace has as many ${NAMES[queue]} on this node as it may (${cap}: ${most}): wait until one of them has ended.`,
+    { retryAfter: RETRY_SECONDS },
+  )
+}
+
+export class Scheduler<Item extends Schedulable> {
+  readonly #size: number
+  readonly #queues: Record<QueueName, FairQueue<Item>> = {
+    job: new FairQueue(),
+    preview: new FairQueue(),
+    small: new FairQueue(),
+  }
+  readonly #running: Record<QueueName, number> = { job: 0, preview: 0, small: 0 }
+  /** Running previews of each owner. */
+  readonly #previews = new Map<string, number>()
+
+  constructor(size: number) {
+    this.#size = size
+  }
+
+  get waiting(): number {
+    return Object.values(this.#queues).reduce((sum, queue) => sum + queue.length, 0)
+  }
+
+  /** Throws `workspace_busy` if the owner may not queue another item of this kind. Jobs are always admitted. */
+  admit({ queue, owner, max_running = null }: Item, max_queued: number | null = null): void {
+    if (queue === 'job') return
+    if (queue === 'preview' && max_running === 0) throw busy(queue, 'max_running', 0)
+    const queued = this.#queues[queue]
+    const room = MOST_QUEUED[queue]
+    const own = max_queued !== null && max_queued < room
+    const most = own ? max_queued : room
+    const waiting = queued.count(owner)
+    if (waiting < most) return
+    // An item that begins at once does not wait.
+    if (waiting === 0 && queued.length === 0 && this.#canRun(queue, max_running, owner)) return
+    throw busy(queue, own ? 'max_queued' : `${queue === 'preview' ? 'previews' : 'checks'} waiting`, most)
+  }
+
+  add(item: Item): void {
+    this.#queues[item.queue].add(item.owner, item)
+  }
+
+  /** Returns false if the item does not wait any more. */
+  remove(item: Item): boolean {
+    return this.#queues[item.queue].remove(item.owner, item)
+  }
+
+  clear(): Item[] {
+    return Object.values(this.#queues).flatMap((queue) => queue.clear())
+  }
+
+  /** The item to run next; null if none may run now. It waits until `begin`. */
+  next(): Item | null {
+    for (const name of ['job', 'preview', 'small'] as const) {
+      const found = this.#queues[name].next((item) =>
+        this.#canRun(name, item.max_running ?? null, item.owner),
+      )
+      if (found) return found.item
+    }
+    return null
+  }
+
+  begin(item: Item): void {
+    this.#queues[item.queue].take(item.owner, item)
+    this.#count(item, 1)
+  }
+
+  end(item: Item): void {
+    this.#count(item, -1)
+  }
+
+  #canRun(queue: QueueName, max_running: number | null, owner: string): boolean {
+    const { job, preview, small } = this.#running
+    if (queue === 'small')
+      return small === 0 || (this.#queues.job.length === 0 && job + preview + small < this.#size)
+    if (job + preview >= this.#size) return false
+    if (queue === 'job') return true
+    return (
+      preview < Math.max(1, this.#size - 1) && (this.#previews.get(owner) ?? 0) < (max_running ?? Infinity)
+    )
+  }
+
+  #count({ queue, owner }: Item, by: 1 | -1): void {
+    this.#running[queue] += by
+    if (queue !== 'preview') return
+    const left = (this.#previews.get(owner) ?? 0) + by
+    if (left === 0) this.#previews.delete(owner)
+    else this.#previews.set(owner, left)
+  }
+}

@@ -1,0 +1,25 @@
+import type { FormatName } from '@assay/model/file'
+
+/** A file to read, resolved. */
+export interface SourceFile {
+  /** As written in the template, or as the pattern found it below the data folder. */
+  path: string
+  /** Absolute, without links. */
+  real: string
+  bytes: number
+  modified_at: string
+  /** Null for the job's own copy, which cannot change. */
+  modified_ns: bigint | null
+  /** Set if the server gave one. */
+  etag?: string
+  /** Set if it is known already. */
+  sha256?: string
+  /** Set if the name does not tell it. */
+  format?: FormatName
+}
+
+/** How tables in text begin: blank lines before the row of names, and whether the first name is quoted. */
+export interface Beginning {
+  blank: number
+  quoted: boolean
+}

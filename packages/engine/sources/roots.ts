@@ -1,0 +1,10 @@
+import type { RemoteRoots, Uploads } from '@assay/model/file'
+
+/** Where `file:` sources are read: `sample/NAME`, `uploads/PATH`, and all other paths below `data`. */
+export interface Roots {
+  /** The shipped tables: name to absolute path. */
+  sample: Record<string, string>
+  data: string | null
+  uploads?: Uploads
+  remote?: RemoteRoots
+}
