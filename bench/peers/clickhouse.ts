@@ -57,7 +57,7 @@ function serveClickhouse(open: () => Session) {
       for (const [name, value] of settings) session.query(`SET ${name} = ${literal(value)}`)
       if (searchParams.has('readonly'))
         session.query(`SET readonly = ${Number(searchParams.get('readonly'))}`)
-      if (!/^\s*(select|with|describe|show)/i.test(sql)) {
+      if (!/^\s*(select|with|show)/i.test(sql)) {
         response.end((await session.queryAsync(sql, { format })).text())
         return
       }

@@ -1,76 +1,88 @@
 /**
- * What a kind of connection is: one file each, listed in kinds.ts. A kind reads while the engine is still open to the
- * world and before any SQL of a template is run; load.ts puts what it reads into the engine and holds it to its limits.
- * Errors that a reader may cause or mend are SourceErrors, in a sentence without secrets.
+ * The contract of a kind of connection that reads queries. A kind is a folder with one implementation, listed in kinds.ts.
+ * It reads while the engine is still open and before any SQL of a template runs; query.ts loads the rows and enforces the
+ * limits. Errors that a reader of the template can cause or mend are SourceErrors, without secrets.
  */
-
 import type { OpenConnection } from '@assay/model/connection'
 import type { DuckDBType } from '@duckdb/node-api'
 import type { BoundQuery, QueryDialect } from '../language/remote-query.ts'
 import type { Roots } from './roots.ts'
 import type { BatchColumn } from './rows/columns.ts'
+import type { SourceError } from './source.ts'
 
 export interface RemoteColumn {
   name: string
-  /** As which it is written into the engine. */
+  /** The type of its values as they are written into the engine. */
   type: DuckDBType
-  /** The type of the table's column, where it is another that takes it as it is: json for text. */
+  /** The type of the table's column if it differs: `json` for text. */
   declared?: string
-  /** What its values turned out to be: asked after the last batch where the database itself does not know before. */
+  /** The final type, asked for after the last batch, if the database does not know it before its values. */
   settle?: () => DuckDBType
+  /** Numbers written as text that become the narrowest DECIMAL(38, s), else DOUBLE, after the last batch. */
+  numeric?: boolean
 }
 
-/**
- * Some rows, column by column. A value is what the vector of the column's type takes; null is null. It is the reader's again
- * when the next is asked for.
- */
-export interface Batch {
+/** Rows by column. The columns are reused for the next batch. */
+export interface ColumnBatch {
   rows: number
-  /** Of the values as they came. */
+  /** Bytes of the values as received. */
   bytes: number
   columns: readonly BatchColumn[]
 }
 
-/** A column is not what its first values were: all is read again, from schema() on, which now knows. */
+/** Rows as a file with one JSON object per line. The file is reused for the next batch. */
+export interface JsonBatch {
+  file: string
+  bytes: number
+  /** The error for a file that the engine cannot read; `reason` is the engine's. */
+  explain(reason: string): SourceError
+}
+
+export type Batch = ColumnBatch | JsonBatch
+
+/** A value contradicts the type guessed from the first ones: schema() and read() start again, with that knowledge. */
 export class Misjudged extends Error {}
 
-/** One query under way. */
+/** One running query. */
 export interface Reader {
   schema(): Promise<RemoteColumn[]>
   /**
-   * The rows, in order. The next batch is fetched when it is asked for, so that what is slow to write is not piled up.
-   * Where `signal` is aborted it rejects, and the database is told to stop. Rejects with Misjudged at most once.
+   * The rows, in order. A batch is fetched when it is asked for, so that memory stays bounded. If `signal` is aborted it
+   * rejects, and the database is told to stop. Rejects with Misjudged at most once.
    */
   read(signal: AbortSignal): AsyncIterable<Batch>
-  /** Ends what is still under way there, and the connection. Never rejects. */
+  /** Ends the query if it still runs, and the connection. Never rejects. */
   close(): Promise<void>
 }
 
-export interface OpenOptions {
+export interface ProbeOptions {
   connection: OpenConnection
-  query: BoundQuery
-  /** Of the template: in it the database reads times without a zone. */
+  /** The time zone in which the database reads times without a zone. */
   time_zone: string
   roots: Roots
-  /** Milliseconds until the query must have ended. */
+  /** Milliseconds until the query must end. */
   timeout_ms: number
   signal: AbortSignal
-  /** Only the columns are asked for: the query must not be run. */
-  peek: boolean
 }
 
-export type SessionOptions = Omit<OpenOptions, 'query' | 'peek'>
+export interface OpenOptions extends ProbeOptions {
+  query: BoundQuery
+  /** For this job alone; not created yet. */
+  temp_folder: string
+  /** Only the columns are needed: the query is not run. */
+  peek: boolean
+}
 
 export interface Kind {
   dialect: QueryDialect
   open(options: OpenOptions): Promise<Reader>
-  /** Connects, asks for the version, and goes. Says what holds the session back from writing. */
-  probe(options: SessionOptions): Promise<Probe>
+  /** Connects, asks for the version and disconnects. */
+  probe(options: ProbeOptions): Promise<Probe>
 }
 
 export interface Probe {
   /** "PostgreSQL 16.2" */
   server: string
-  /** In a sentence: what keeps queries from writing here. */
+  /** A sentence that says what keeps queries from writing. */
   read_only: string
 }

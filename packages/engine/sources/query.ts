@@ -1,15 +1,15 @@
 /**
- * Queries as sources: the database runs the query, its rows come in batches and become a table of the engine. Never are
- * they whole in this process: a batch is written before the next is fetched, and the engine spills what is too much.
+ * Queries as sources. The database runs the query; its rows come in batches and become a table of the engine. Each batch is
+ * written before the next is fetched, and the engine spills to disk, so that memory stays bounded.
  */
-
 import type { OpenConnection } from '@assay/model/connection'
 import type { Source, Template } from '@assay/model/template'
 import { DuckDBDataChunk, type DuckDBType } from '@duckdb/node-api'
-import { describeQuery, type Engine, execute, identifier } from '../duckdb/duckdb.ts'
+import { describeQuery, type Engine, execute, identifier, literal, readTable } from '../duckdb/duckdb.ts'
+import { engineFailure } from '../duckdb/engine-error.ts'
 import { TemplateFault } from '../language/fault.ts'
 import { bindQuery, queryFaults } from '../language/remote-query.ts'
-import { Misjudged, type Reader, type RemoteColumn } from './kind.ts'
+import { type Batch, type JsonBatch, Misjudged, type Reader, type RemoteColumn } from './kind.ts'
 import { kindOf } from './kinds.ts'
 import type { Roots } from './roots.ts'
 import { appendRows } from './rows/columns.ts'
@@ -23,14 +23,15 @@ export interface QuerySource {
   roots: Roots
   borrow: Borrow
   signal: AbortSignal
-  /** True to learn the columns only: the query is not run. */
+  temp_folder: string
+  /** Learns the columns only: the query is not run. */
   peek: boolean
 }
 
-export async function attachQuery(engine: Engine, given: QuerySource): Promise<Attached> {
-  const loan = await given.borrow(given.source.connection!.name, given.signal)
+export async function attachQuery(engine: Engine, options: QuerySource): Promise<Attached> {
+  const loan = await options.borrow(options.source.connection!.name, options.signal)
   try {
-    return await readQuery(engine, given, loan.connection)
+    return await readQuery(engine, options, loan.connection)
   } finally {
     loan.giveBack()
   }
@@ -38,7 +39,7 @@ export async function attachQuery(engine: Engine, given: QuerySource): Promise<A
 
 async function readQuery(
   engine: Engine,
-  { source, template, vars, roots, signal, peek }: QuerySource,
+  { source, template, vars, roots, signal, temp_folder, peek }: QuerySource,
   connection: OpenConnection,
 ): Promise<Attached> {
   const began = performance.now()
@@ -51,7 +52,16 @@ async function readQuery(
   const either = AbortSignal.any([signal, timeout])
   const { time_zone } = template
   try {
-    const reader = await kind.open({ connection, query, time_zone, roots, timeout_ms, signal: either, peek })
+    const reader = await kind.open({
+      connection,
+      query,
+      time_zone,
+      roots,
+      timeout_ms,
+      signal: either,
+      temp_folder,
+      peek,
+    })
     try {
       const columns = await reader.schema()
       const read = peek
@@ -126,32 +136,82 @@ async function load(
 ): Promise<{ rows: number; bytes: number }> {
   const read = await createTable(engine, name, columns)
   const { rows, bytes } = connection.limits
-  const appender = await engine.connection.createAppender(name)
-  const chunk = DuckDBDataChunk.create(columns.map(({ type }) => type))
+  const writer = await createWriter(engine, name, columns)
   try {
     for await (const batch of reader.read(signal)) {
-      read.rows += batch.rows
       read.bytes += batch.bytes
-      if (read.rows > rows) throw tooMuch(connection, `more than ${rows} rows`, 'rows')
       if (read.bytes > bytes) throw tooMuch(connection, `more than ${bytes} bytes`, 'bytes')
-      appendRows(appender, chunk, batch.rows, batch.columns)
+      read.rows += await writer.write(batch)
+      if (read.rows > rows) throw tooMuch(connection, `more than ${rows} rows`, 'rows')
     }
   } catch (error) {
     if (!(error instanceof Misjudged)) throw error
-    appender.closeSync()
+    writer.close()
     await execute(engine, `drop table ${identifier(name)}`)
     return load(engine, name, await reader.schema(), reader, connection, signal)
   }
-  appender.closeSync()
-  for (const { name: column, type, settle } of columns) {
-    const settled = settle?.()
-    if (settled === undefined || typeName(settled) === typeName(type)) continue
-    await execute(
-      engine,
-      `alter table ${identifier(name)} alter column ${identifier(column)} type ${typeName(settled)}`,
-    )
-  }
+  writer.close()
+  for (const column of columns) await settleColumn(engine, name, column)
   return read
+}
+
+/** Writes batches into a table; `write` resolves to the number of rows. */
+async function createWriter(engine: Engine, table: string, columns: readonly RemoteColumn[]) {
+  const appender = await engine.connection.createAppender(table)
+  const chunk = DuckDBDataChunk.create(columns.map(({ type }) => type))
+  return {
+    async write(batch: Batch): Promise<number> {
+      if ('file' in batch) return insertJson(engine, table, columns, batch)
+      appendRows(appender, chunk, batch.rows, batch.columns)
+      return batch.rows
+    },
+    close: () => appender.closeSync(),
+  }
+}
+
+/** The default of `maximum_object_size`. */
+const OBJECT_BYTES = 16_777_216
+
+async function insertJson(
+  engine: Engine,
+  table: string,
+  columns: readonly RemoteColumn[],
+  { file, bytes, explain }: JsonBatch,
+): Promise<number> {
+  const types = columns.map(
+    ({ name, type, declared }) => `${literal(name)}: ${literal(declared ?? typeName(type))}`,
+  )
+  const options = `format = 'newline_delimited', records = true, maximum_object_size = ${Math.max(bytes, OBJECT_BYTES)}`
+  try {
+    const { rowsChanged } = await engine.connection.run(
+      `insert into ${identifier(table)} select * from read_json(${literal(file)}, ${options}, columns = {${types.join(', ')}})`,
+    )
+    return rowsChanged
+  } catch (error) {
+    const failure = engineFailure(error)
+    if (failure?.kind !== 'refused') throw error
+    throw explain(failure.reason.replaceAll(file, ''))
+  }
+}
+
+/** Gives a column the type that its values turned out to have. */
+async function settleColumn(
+  engine: Engine,
+  table: string,
+  { name, type, settle, numeric = false }: RemoteColumn,
+): Promise<void> {
+  const settled = numeric ? await numericType(engine, table, name) : typeName(settle?.() ?? type)
+  if (settled === typeName(type)) return
+  await execute(engine, `alter table ${identifier(table)} alter column ${identifier(name)} type ${settled}`)
+}
+
+/** Of a column of numbers written as text: DECIMAL(38, s) with the most digits after the point, else DOUBLE. */
+async function numericType(engine: Engine, table: string, column: string): Promise<string> {
+  const digits = (part: number): string =>
+    `coalesce(max(length(split_part(ltrim(${identifier(column)}, '-'), '.', ${part}))), 0)`
+  const sql = `select ${digits(1)}::int, ${digits(2)}::int from ${identifier(table)}`
+  const [whole, scale] = (await readTable(engine, sql, {}, 1)).rows[0] as [number, number]
+  return whole + scale > 38 ? 'DOUBLE' : `DECIMAL(38,${scale})`
 }
 
 function tooMuch({ name }: OpenConnection, what: string, limit: string): SourceError {

@@ -363,9 +363,9 @@ test('data larger than the memory of the job spill to its own folder, which is r
   while ((await bench.leftovers()).length > 0) await systemClock.sleep(5)
 })
 
-/** A child by itself, as child-handle.ts forks it, until it is ready. */
+/** A single analysis process, forked as child-process.ts does it, once it is ready. */
 async function loneChild(env: Record<string, string>, execArgv: string[] = []): Promise<ChildProcess> {
-  const entry = path.join(import.meta.dirname, 'child.ts')
+  const entry = path.join(import.meta.dirname, '../child/child.ts')
   const child = fork(entry, [COLD], { env, execArgv: ['--no-warnings', ...execArgv] })
   await once(child, 'message')
   return child
@@ -462,7 +462,7 @@ test(
   linux,
   async () => {
     const script = `
-    import { openTestPool, sqlTemplate } from ${JSON.stringify(path.join(import.meta.dirname, 'harness.ts'))}
+    import { openTestPool, sqlTemplate } from ${JSON.stringify(path.join(import.meta.dirname, '../test-pool.ts'))}
     const bench = await openTestPool({ size: 1 })
     void bench.run(sqlTemplate(${JSON.stringify(STUCK.levenshtein)}))
     const look = () => {

@@ -65,8 +65,24 @@ async function serve(t: TestContext, answer: (asked: Asked, response: ServerResp
   return { asked, bench, connection }
 }
 
-function rows(response: ServerResponse, ...lines: unknown[][]): void {
-  response.end(lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+/** Answers as ClickHouse does: with the columns if they are asked for, else with the rows. */
+function rows(
+  { sql }: Asked,
+  response: ServerResponse,
+  names: string[],
+  types: string[],
+  ...lines: unknown[][]
+) {
+  const objects = sql.startsWith('DESCRIBE')
+    ? names.map((name, index) => [name, types[index]])
+    : lines.map((line) => Object.fromEntries(line.map((value, index) => [names[index], value])))
+  response.end(objects.map((one) => `${JSON.stringify(one)}\n`).join(''))
+}
+
+/** Answers with one column `n`, and its rows with these bytes. */
+function oneColumn(type: string, answer: (response: ServerResponse) => void) {
+  return (asked: Asked, response: ServerResponse): void =>
+    asked.sql.startsWith('DESCRIBE') ? rows(asked, response, ['n'], [type]) : answer(response)
 }
 
 /** `given`: as its engine writes them in JSON. */
@@ -224,8 +240,9 @@ const TYPES: (TypeCase & { given: unknown })[] = [
 ]
 
 test('the types of ClickHouse come as the table says', async (t) => {
-  const { bench, connection, asked } = await serve(t, (_, response) =>
+  const { bench, connection, asked } = await serve(t, (asked, response) =>
     rows(
+      asked,
       response,
       TYPES.map((_one, index) => `c${index}`),
       TYPES.map(({ type }) => type),
@@ -250,13 +267,15 @@ test('the types of ClickHouse come as the table says', async (t) => {
 test('the guide has exactly the types of ClickHouse', () => guideHas('ClickHouse', TYPES))
 
 test('variables are parameters with their types, escaped as ClickHouse reads them', async (t) => {
-  const { bench, connection, asked } = await serve(t, (_, response) => rows(response, ['n'], ['UInt8'], [1]))
+  const { bench, connection, asked } = await serve(t, (one, response) =>
+    rows(one, response, ['n'], ['UInt8'], [1]),
+  )
   const front =
     'variables:\n  text: { type: string }\n  day: { type: date }\n  ids: { type: list, items: integer }\n  names: { type: list }\n  none: { type: number }\n'
   const query = `select 1 where a = $text and d >= $day and i in $ids and n in $names and x = 'it\\'s $text' and y = $none`
   const variables = { text: "a\tb\\'", day: '2024-02-29', ids: [1, 2], names: ["o'clock"], none: null }
   findingsOf(await bench.run(queryTemplate(query, { front }), variables, { lender: lenderOf(connection) }))
-  const [one] = asked as [Asked]
+  const [, one] = asked as [Asked, Asked]
   assert.equal(
     one.sql.trim(),
     `select 1 where a = {p1:String} and d >= {p2:Date32} and i in {p3:Array(Int64)} and n in {p4:Array(String)} and x = 'it\\'s $text' and y = {p5:Nullable(Float64)}`,
@@ -278,14 +297,14 @@ test('a refusal is told, before the rows or in any form among them, and where th
     broken: `__exception__\r\n${fault}`,
   }
   let form: keyof typeof forms = 'before'
-  const { bench, connection } = await serve(t, (_, response) => {
-    if (form === 'before') {
-      response.writeHead(404).end(fault)
-      return
-    }
-    response.write('["n"]\n["UInt8"]\n[1]\n')
+  const answer = oneColumn('UInt8', (response) => {
+    response.write('{"n":1}\n')
     if (form === 'broken') response.write(forms[form], () => response.destroy())
     else response.end(forms[form])
+  })
+  const { bench, connection } = await serve(t, (asked, response) => {
+    if (form === 'before') response.writeHead(404).end(fault)
+    else answer(asked, response)
   })
   for (form of Object.keys(forms) as (keyof typeof forms)[]) {
     const result = await bench.run(
@@ -304,27 +323,61 @@ test('a refusal is told, before the rows or in any form among them, and where th
 })
 
 test('bytes that are no text end the job with what to do about them', async (t) => {
-  const { bench, connection } = await serve(t, (_, response) =>
-    response.end(Buffer.from('["n"]\n["String"]\n["\xff"]\n', 'latin1')),
+  const { bench, connection } = await serve(
+    t,
+    oneColumn('String', (response) => response.end(Buffer.from('{"n":"\xff"}\n', 'latin1'))),
   )
   const result = await bench.run(queryTemplate('select 1'), {}, { lender: lenderOf(connection) })
   assert.ok(result.status === 'failed')
   assert.match(result.error.detail, /bytes that are no UTF-8: give them as hex/)
 })
 
+test('a value that the engine cannot hold, and rows in another form, end the job with what to do', async (t) => {
+  let line = ''
+  const { bench, connection } = await serve(
+    t,
+    oneColumn('UInt8', (response) => response.end(line)),
+  )
+  const cases: Record<string, RegExp> = {
+    '{"n":300}\n': /gives a value that the engine cannot hold: .*300.*Cast it in the query/,
+    '1\n': /rows in a form of its own: leave FORMAT out of it/,
+    '{"n":1': /rows in a form of its own/,
+  }
+  for (const [given, message] of Object.entries(cases)) {
+    line = given
+    const result = await bench.run(queryTemplate('select 1'), {}, { lender: lenderOf(connection) })
+    assert.ok(result.status === 'failed')
+    assert.equal(result.error.code, 'source_unavailable')
+    assert.match(result.error.detail, message)
+    assert.doesNotMatch(result.error.detail, /\.json|\/tmp/)
+  }
+})
+
+test('rows that come in many pieces come whole', async (t) => {
+  const text = 'é'.repeat(1000)
+  const lines = Array.from({ length: 20_000 }, (_, n) => `${JSON.stringify({ n, t: text })}\n`).join('')
+  const { bench, connection } = await serve(t, (asked, response) => {
+    if (asked.sql.startsWith('DESCRIBE')) rows(asked, response, ['n', 't'], ['UInt32', 'String'])
+    else response.end(lines)
+  })
+  const sql = `select count(*)::int, sum(n)::int, min(length(t))::int, max(length(t))::int from a`
+  const result = await bench.run(queryTemplate('select 1', { sql }), {}, { lender: lenderOf(connection) })
+  assert.deepEqual(findingsOf(result).tables.b!.rows, [[20_000, 199_990_000, 1000, 1000]])
+})
+
 test('a cancel ends the request and asks for the end of the query', async (t) => {
   const stop = new AbortController()
   let gone: Promise<unknown> = Promise.resolve()
   const killed = Promise.withResolvers<string>()
-  const { bench, connection, asked } = await serve(t, ({ sql }, response) => {
-    if (sql.startsWith('KILL')) {
-      killed.resolve(sql)
-      response.end()
-      return
-    }
-    response.write('["n"]\n["UInt8"]\n[1]\n')
+  const answer = oneColumn('UInt8', (response) => {
+    response.write('{"n":1}\n')
     gone = once(response, 'close')
     setImmediate(() => stop.abort())
+  })
+  const { bench, connection, asked } = await serve(t, (one, response) => {
+    if (!one.sql.startsWith('KILL')) return answer(one, response)
+    killed.resolve(one.sql)
+    response.end()
   })
   const result = await bench.run(
     queryTemplate('select sleep(3)'),
@@ -337,7 +390,9 @@ test('a cancel ends the request and asks for the end of the query', async (t) =>
 })
 
 test('an address that is not allowed is never asked', async (t) => {
-  const { bench, connection, asked } = await serve(t, (_, response) => rows(response, ['n'], ['UInt8'], [1]))
+  const { bench, connection, asked } = await serve(t, (one, response) =>
+    rows(one, response, ['n'], ['UInt8'], [1]),
+  )
   const lender = lenderOf({ ...connection, targets: ['public'] })
   const result = await bench.run(queryTemplate('select 1'), {}, { lender })
   assert.ok(result.status === 'failed')

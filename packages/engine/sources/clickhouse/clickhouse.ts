@@ -1,9 +1,11 @@
 /**
- * ClickHouse over HTTP, through the guarded connector: `readonly` keeps the session from writing, the server holds the
- * query to its time, and its rows come as lines of JSON with their names and types in front (clickhouse-rows.ts), read only
- * as fast as they are written. What is canceled here is canceled there: the server ends a query whose client has gone, and is told to.
+ * ClickHouse over HTTP, through the guarded connector. `readonly` keeps the session from writing, and the server enforces
+ * the time limit. Rows come as one JSON object per line, in files of whole lines that the engine reads. An aborted query
+ * is ended on the server: its client disconnects, and KILL QUERY is sent.
  */
 import { randomUUID } from 'node:crypto'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import path from 'node:path'
 import type { OpenConnection } from '@assay/model/connection'
 import { createGuard, type Guard } from '@assay/net/guard'
 import { parseTargets } from '@assay/net/target'
@@ -11,17 +13,16 @@ import { request } from 'undici'
 import type { Parameter, Plain } from '../../language/remote-query.ts'
 import type { SqlSyntax } from '../../language/sql-clauses.ts'
 import { CONNECT_TIMEOUT_MS } from '../dial.ts'
-import type { Batch, Kind, OpenOptions, Reader, RemoteColumn, SessionOptions } from '../kind.ts'
-import { roomFor } from '../rows/columns.ts'
+import type { JsonBatch, Kind, OpenOptions, ProbeOptions, Reader, RemoteColumn } from '../kind.ts'
 import { requireSelect } from '../rows/only-select.ts'
 import { SourceError } from '../source.ts'
-import { Lines, Rows } from './rows.ts'
-import { type Column, mapType } from './types.ts'
+import { columnOf } from './types.ts'
 
-const ROWS = 8192
-const BATCH_BYTES = 2_000_000
+/** Bytes of the lines that the engine reads at a time. */
+const BATCH_BYTES = 16_000_000
 const KILL_MS = 300
 const ERROR_BYTES = 4000
+const LINE_END = 10
 
 const SYNTAX: SqlSyntax = {
   opaque: [/'(?:[^'\\]|\\[\s\S]|'')*'|"(?:[^"\\]|\\[\s\S])*"|`(?:[^`\\]|\\[\s\S])*`|--[^\n]*|#[ !][^\n]*/y],
@@ -48,11 +49,13 @@ export const clickhouse: Kind = {
     return new ClickhouseReader(options)
   },
   async probe(options) {
-    const session = new Session(options)
+    const client = new Client(options)
     try {
-      const body = await session.send("select version() as v, toString(getSetting('readonly')) as r")
-      const lines = (await body.text()).trim().split('\n')
-      const [version, readonly] = JSON.parse(lines.at(-1)!) as [string, string]
+      const body = await client.send(
+        "select version(), toString(getSetting('readonly'))",
+        'JSONCompactEachRow',
+      )
+      const [version, readonly] = JSON.parse(await body.text()) as [string, string]
       return {
         server: `ClickHouse ${version}`,
         read_only:
@@ -61,18 +64,18 @@ export const clickhouse: Kind = {
             : `The server refuses writes in this session (readonly = ${readonly}).`,
       }
     } finally {
-      await session.close()
+      await client.close()
     }
   },
 }
 
 /** Requests to one server as one user. */
-class Session {
-  readonly #options: SessionOptions
+class Client {
+  readonly #options: ProbeOptions
   readonly #guard: Guard
   readonly id = randomUUID()
 
-  constructor(options: SessionOptions) {
+  constructor(options: ProbeOptions) {
     this.#options = options
     const { connection } = options
     const { ca } = connection.options
@@ -83,8 +86,13 @@ class Session {
     })
   }
 
-  /** The body of the answer. Rejects with SourceError. */
-  async send(sql: string, parameters: readonly Parameter[] = [], signal = this.#options.signal) {
+  /** Resolves to the body of the response, in this format. Rejects with SourceError. */
+  async send(
+    sql: string,
+    format: string,
+    parameters: readonly Parameter[] = [],
+    signal = this.#options.signal,
+  ) {
     const { connection, timeout_ms, time_zone } = this.#options
     const settings = {
       query_id: this.id,
@@ -92,15 +100,15 @@ class Session {
       max_execution_time: String(Math.ceil(timeout_ms / 1000)),
       cancel_http_readonly_queries_on_client_close: '1',
       session_timezone: time_zone,
-      default_format: 'JSONCompactEachRowWithNamesAndTypes',
+      default_format: format,
       output_format_json_quote_64bit_integers: '1',
       output_format_json_quote_decimals: '1',
       output_format_json_quote_denormals: '1',
       http_write_exception_in_output_format: '0',
       date_time_output_format: 'iso',
     }
-    const given = parameters.map((parameter, index) => [`param_p${index + 1}`, encode(parameter)] as const)
-    return this.#post(sql, [...Object.entries(settings), ...given], signal, connection)
+    const values = parameters.map((parameter, index) => [`param_p${index + 1}`, encode(parameter)] as const)
+    return this.#post(sql, [...Object.entries(settings), ...values], signal, connection)
   }
 
   async #post(
@@ -134,7 +142,7 @@ class Session {
     }
   }
 
-  /** Not waited for longer than a cancel may take. */
+  /** Waits for at most KILL_MS. */
   async kill(): Promise<void> {
     const sql = `KILL QUERY WHERE query_id = '${this.id}' ASYNC`
     await this.#post(sql, [], AbortSignal.timeout(KILL_MS), this.#options.connection)
@@ -160,102 +168,108 @@ function refusal(name: string, answer: string): SourceError {
 
 class ClickhouseReader implements Reader {
   readonly #options: OpenOptions
-  readonly #session: Session
-  readonly #over = new AbortController()
-  #lines: Lines | null = null
-  #columns: Column[] = []
-  #room = ROWS
+  readonly #client: Client
+  readonly #closed = new AbortController()
   #running = false
 
   constructor(options: OpenOptions) {
     this.#options = options
-    this.#session = new Session(options)
+    this.#client = new Client(options)
   }
 
   async schema(): Promise<RemoteColumn[]> {
-    const { query, peek, signal, connection } = this.#options
+    const { query } = this.#options
     requireSelect(query.sql)
-    const sql = peek ? `DESCRIBE TABLE (\n${query.sql}\n)` : query.sql
-    this.#running = !peek
-    const either = AbortSignal.any([signal, this.#over.signal])
-    const body = await this.#session.send(sql, query.parameters, either)
-    const lines = new Lines(body)
-    const names = await wordsOf(lines, connection.name)
-    const types = await wordsOf(lines, connection.name)
-    if (names === null || types === null) throw new SourceError('The query gives no rows: write one SELECT.')
-    if (!peek) {
-      this.#lines = lines
-      this.#room = roomFor(names.length, ROWS)
-      this.#columns = names.map((name, index) => mapType(name, types[index] ?? '', this.#room))
-      return this.#columns
-    }
-    for (let row = await wordsOf(lines, connection.name); row; row = await wordsOf(lines, connection.name))
-      this.#columns.push(mapType(row[0] ?? '', row[1] ?? '', 0))
-    return this.#columns
+    const body = await this.#send(
+      `DESCRIBE TABLE (\n${query.sql.replace(/[;\s]+$/, '')}\n)`,
+      'JSONCompactEachRow',
+    )
+    const rows = (await body.text()).trim().split('\n')
+    return rows.map((row) => columnOf(...(JSON.parse(row) as [name: string, type: string])))
   }
 
-  async *read(signal: AbortSignal): AsyncIterable<Batch> {
-    const { name } = this.#options.connection
-    const lines = this.#lines!
-    const batch = new Rows(this.#columns)
-    const columns = this.#columns.map(({ data }) => data)
+  #send(sql: string, format: string) {
+    const signal = AbortSignal.any([this.#options.signal, this.#closed.signal])
+    return this.#client.send(sql, format, this.#options.query.parameters, signal)
+  }
+
+  async *read(signal: AbortSignal): AsyncIterable<JsonBatch> {
+    const { query, temp_folder, connection } = this.#options
+    this.#running = true
+    const body = await this.#send(query.sql, 'JSONEachRow')
+    await mkdir(temp_folder, { recursive: true, mode: 0o700 })
+    const file = path.join(temp_folder, `${randomUUID()}.json`)
     try {
-      do {
-        while (lines.step()) {
-          if (!batch.take(lines.bytes, lines.from, lines.end)) await notRows(lines, name)
-          if (batch.rows < this.#room && batch.bytes < BATCH_BYTES) continue
-          signal.throwIfAborted()
-          yield { rows: batch.rows, bytes: batch.bytes, columns }
-          batch.clear()
-        }
-      } while (await lines.more())
+      for await (const lines of wholeLines(body, connection.name)) {
+        signal.throwIfAborted()
+        await writeFile(file, lines)
+        yield { file, bytes: lines.length, explain: (reason) => explained(reason, lines, connection.name) }
+      }
+      this.#running = false
     } catch (error) {
       signal.throwIfAborted()
-      if (error instanceof SourceError) throw error
-      throw new SourceError(`The connection "${name}" broke off: ${(error as Error).message}`)
+      throw error
+    } finally {
+      await rm(file, { force: true })
     }
-    this.#running = false
-    signal.throwIfAborted()
-    if (batch.rows > 0) yield { rows: batch.rows, bytes: batch.bytes, columns }
   }
 
   async close(): Promise<void> {
-    this.#over.abort()
-    if (this.#running) await this.#session.kill()
-    await this.#session.close()
+    this.#closed.abort()
+    if (this.#running) await this.#client.kill()
+    await this.#client.close()
   }
 }
 
-/** A line of words; null: there is none. What is not a word is empty. */
-async function wordsOf(lines: Lines, name: string): Promise<string[] | null> {
-  const line = await lines.text()
-  if (line === null) return null
-  try {
-    const row: unknown = JSON.parse(line)
-    if (Array.isArray(row)) return row.map((one) => (typeof one === 'string' ? one : ''))
-  } catch {
-    // It is told below.
+/** Groups a body into batches of whole lines. Rejects with SourceError if the body breaks off. */
+async function* wholeLines(body: AsyncIterable<Buffer>, name: string): AsyncGenerator<Buffer> {
+  let held: Buffer[] = []
+  let size = 0
+  const pieces = body[Symbol.asyncIterator]()
+  const next = (): Promise<IteratorResult<Buffer>> =>
+    pieces.next().catch((error: unknown) => {
+      throw faultIn(Buffer.concat(held), name) ?? brokeOff(name, error as Error)
+    })
+  for (let { value, done } = await next(); !done; { value, done } = await next()) {
+    const piece = value as Buffer
+    held.push(piece)
+    size += piece.length
+    const after = piece.length - piece.lastIndexOf(LINE_END) - 1
+    if (size < BATCH_BYTES || after === piece.length) continue
+    const all = Buffer.concat(held, size)
+    yield all.subarray(0, size - after)
+    held = [all.subarray(size - after)]
+    size = after
   }
-  return notRows(lines, name)
+  if (size > 0) yield Buffer.concat(held, size)
 }
 
-/**
- * A fault that the server finds after the first rows stands behind them: as a line of text, since 25.x after a line
- * "__exception__"; then it may break the connection. The last line found is its first.
- */
-async function notRows(lines: Lines, name: string): Promise<never> {
-  let said = lines.bytes.toString('utf8', lines.from, lines.end)
-  try {
-    for (let next = await lines.text(); next !== null && said.length < ERROR_BYTES; next = await lines.text())
-      said += `\n${next}`
-  } catch {
-    // What was said before it broke off is told.
-  }
-  if (/DB::Exception/.test(said)) throw refusal(name, said)
-  throw new SourceError('The query gives rows in a form of its own: leave FORMAT out of it.')
+function brokeOff(name: string, { message }: Error): SourceError {
+  return new SourceError(`The connection "${name}" broke off: ${message}`)
 }
 
-/** As ClickHouse reads parameters: escaped as in its tab-separated form; items of lists in quotes. */
+/** A fault that the server finds after the first rows stands behind them, in lines that are no JSON objects. */
+function faultIn(lines: Buffer, name: string): SourceError | null {
+  const said = /^[^{][^]*DB::Exception[^]*/m.exec(`\n${lines.toString('utf8').slice(-2 * ERROR_BYTES)}`)?.[0]
+  return said === undefined ? null : refusal(name, said.slice(0, ERROR_BYTES))
+}
+
+/** Explains why the engine cannot read these lines. */
+function explained(reason: string, lines: Buffer, name: string): SourceError {
+  const fault = faultIn(lines, name)
+  if (fault) return fault
+  if (/invalid UTF-8/i.test(reason))
+    return new SourceError(
+      'The query gives bytes that are no UTF-8: give them as hex(...) or base64Encode(...).',
+    )
+  if (/Malformed JSON|Expected OBJECT/.test(reason))
+    return new SourceError('The query gives rows in a form of its own: leave FORMAT out of it.')
+  return new SourceError(
+    `The query over the connection "${name}" gives a value that the engine cannot hold: ${reason} Cast it in the query, for example with toString(...).`,
+  )
+}
+
+/** Writes a parameter as ClickHouse reads it: escaped as in its tab-separated format, with the items of lists in quotes. */
 function encode({ value, list, type }: Parameter): string {
   if (!Array.isArray(value)) return list ? '[]' : value === null ? '\\N' : escaped(plain(value))
   const items = value.map((item) => {

@@ -10,7 +10,7 @@ import mysql, { type Connection } from 'mysql2'
 import type { Parameter, Plain } from '../../language/remote-query.ts'
 import type { SqlSyntax } from '../../language/sql-clauses.ts'
 import { CONNECT_TIMEOUT_MS, type Dialed, dial } from '../dial.ts'
-import type { Batch, Kind, OpenOptions, Reader, RemoteColumn, SessionOptions } from '../kind.ts'
+import type { ColumnBatch, Kind, OpenOptions, ProbeOptions, Reader, RemoteColumn } from '../kind.ts'
 import { questionMarks, valuesOf } from '../rows/question-marks.ts'
 import { SourceError } from '../source.ts'
 import { type Command, Rows, type Wire } from './rows.ts'
@@ -84,7 +84,7 @@ function configOf({ options, secrets }: OpenConnection, { address, port, tls }: 
   }
 }
 
-function connect({ connection, signal }: SessionOptions): Promise<Session> {
+function connect({ connection, signal }: ProbeOptions): Promise<Session> {
   return dial(connection, async (dialed) => {
     const made = mysql.createConnection(configOf(connection, dialed))
     const abort = (): void => made.destroy()
@@ -205,7 +205,7 @@ class MysqlReader implements Reader {
     }
   }
 
-  async *read(signal: AbortSignal): AsyncIterable<Batch> {
+  async *read(signal: AbortSignal): AsyncIterable<ColumnBatch> {
     const stop = (): void => void this.#kill()
     signal.addEventListener('abort', stop, { once: true })
     try {

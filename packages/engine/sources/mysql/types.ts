@@ -242,7 +242,7 @@ function decimals({ columnLength, decimals: scale, flags }: Field, rows: number)
     const { buffer, offset } = packet
     const whole = scaledFrom(buffer, offset, offset + length, scale)
     if (Math.abs(whole) < most) data.setWhole(row, whole)
-    else data.set(row, read(buffer.toString('latin1', offset, offset + length)))
+    else data.setWhole(row, read(buffer.toString('latin1', offset, offset + length)).value)
     packet.offset = offset + length
   }
   return { type: DECIMAL(width, scale), data, put }

@@ -9,7 +9,7 @@ import { Client } from 'pg'
 import type { Parameter } from '../../language/remote-query.ts'
 import { STANDARD_SYNTAX } from '../../language/sql-clauses.ts'
 import { CONNECT_TIMEOUT_MS, type Dialed, dial, sendAndWait } from '../dial.ts'
-import type { Batch, Kind, OpenOptions, Reader, RemoteColumn, SessionOptions } from '../kind.ts'
+import type { ColumnBatch, Kind, OpenOptions, ProbeOptions, Reader, RemoteColumn } from '../kind.ts'
 import { roomFor } from '../rows/columns.ts'
 import { SourceError } from '../source.ts'
 import { Portal } from './portal.ts'
@@ -64,7 +64,7 @@ interface Session {
   dialed: Dialed
 }
 
-function connect(options: SessionOptions): Promise<Session> {
+function connect(options: ProbeOptions): Promise<Session> {
   return dial(options.connection, async (dialed) => {
     const client = new Client(configOf(options, dialed))
     client.on('error', () => undefined)
@@ -84,7 +84,7 @@ function connect(options: SessionOptions): Promise<Session> {
   })
 }
 
-function configOf({ connection, time_zone, timeout_ms }: SessionOptions, dialed: Dialed) {
+function configOf({ connection, time_zone, timeout_ms }: ProbeOptions, dialed: Dialed) {
   const { options, secrets } = connection
   const settings = {
     default_transaction_read_only: 'on',
@@ -172,7 +172,7 @@ class PostgresReader implements Reader {
     return new Map(rows.map(({ oid, item }) => [oid, item]))
   }
 
-  async *read(signal: AbortSignal): AsyncIterable<Batch> {
+  async *read(signal: AbortSignal): AsyncIterable<ColumnBatch> {
     const { client } = this.#session
     const cancel = (): void => void this.#cancel()
     signal.addEventListener('abort', cancel, { once: true })

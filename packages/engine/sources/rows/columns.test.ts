@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { test } from 'node:test'
-import { BIGINT, BLOB, DECIMAL, DuckDBBlobValue, DuckDBDecimalValue, VARCHAR } from '@duckdb/node-api'
+import { BIGINT, BLOB, DECIMAL, DuckDBBlobValue, VARCHAR } from '@duckdb/node-api'
 import * as fc from 'fast-check'
 import { decimalBytes, PackedColumn, ValueColumn } from './columns.ts'
 import { PackedText } from './packed-text.ts'
@@ -89,7 +89,8 @@ test('whole numbers of every width come as they are, as numbers and as bigints',
       for (const [row, value] of rows.entries()) {
         if (value === null) numbers.setNull(row)
         else numbers.setWhole(row, value)
-        bigs.set(row, value === null ? null : BigInt(value))
+        if (value === null) bigs.setNull(row)
+        else bigs.setWhole(row, BigInt(value))
       }
       const expected = rows.map((value) => (value === null ? null : String(value)))
       const found = await printed(rows.length, [BIGINT, numbers], [BIGINT, bigs])
@@ -100,8 +101,7 @@ test('whole numbers of every width come as they are, as numbers and as bigints',
   for (const width of [4, 9, 18, 38]) {
     const most = 10n ** BigInt(width) - 1n
     const column = new PackedColumn(decimalBytes(width), 3)
-    for (const [row, value] of [most, -most, 0n].entries())
-      column.set(row, new DuckDBDecimalValue(value, width, 0))
+    for (const [row, value] of [most, -most, 0n].entries()) column.setWhole(row, value)
     assert.deepEqual(await printed(3, [DECIMAL(width, 0), column]), [[String(most), String(-most), '0']])
   }
 })

@@ -1,68 +1,55 @@
 /**
- * Texts, or bytes, packed as the engine holds them: 16 bytes each, of which the first four are the length. Up to 12 bytes
- * follow there; of longer ones four follow, then where they lie. What is long lies in one piece, which the engine takes
- * over as if it were one value: one call for each chunk in place of one for each value, which was most of the work.
+ * Texts or bytes in the engine's layout: 16 bytes per value. The first four bytes are the length. Up to 12 bytes of text
+ * follow inline; of longer texts the first four bytes and the address follow. The long texts of a chunk lie in one block,
+ * which is handed to the engine as a single value: one native call per chunk instead of one per text.
+ * Reason and measured gain: docs/decisions/0040-packed-columns.md.
  */
 import { Buffer, isUtf8 } from 'node:buffer'
-import {
-  DuckDBBlobValue,
-  DuckDBBlobVector,
-  DuckDBHugeIntVector,
-  type DuckDBValue,
-  type DuckDBVector,
-} from '@duckdb/node-api'
-import { Validity } from './validity.ts'
+import { DuckDBBlobValue, DuckDBBlobVector, DuckDBHugeIntVector, type DuckDBVector } from '@duckdb/node-api'
+import { Nulls } from './nulls.ts'
 
 const INLINE = 12
-/** Texts of so many characters are quicker copied one by one than by a call. */
+/** Up to this length a loop copies faster than a call. */
 const SHORT = 40
-/** Of longer ones the bytes are counted before they are written. */
+/** Above this length the bytes are counted before they are written. */
 const LONG = 10_000
 const HEAP_FIRST = 65_536
-/** More is not kept for the next rows. */
+/** A larger heap is released after its batch. */
 const HEAP_MOST = 8_388_608
 const WORD = 0x1_0000_0000
 
-/** Of the library's vectors, what their types leave out. */
+/** Private parts of the library's vectors. */
 interface Raw {
   vector: Parameters<typeof DuckDBHugeIntVector.fromRawVector>[0]
   dataView: DataView
 }
 
 export class PackedText {
-  /** Four words for each row: the length, then the bytes, or for long ones their first four and where they begin here. */
+  /** Four words per row: the length, then the bytes, or for long texts the first four bytes and the offset in the heap. */
   readonly #entries: Int32Array
   readonly #short: Uint8Array
-  readonly #validity: Validity
+  readonly #nulls: Nulls
   #heap = Buffer.allocUnsafeSlow(HEAP_FIRST)
   #held = 0
 
   constructor(rows: number) {
     this.#entries = new Int32Array(4 * rows)
     this.#short = new Uint8Array(this.#entries.buffer)
-    this.#validity = new Validity(rows)
+    this.#nulls = new Nulls(rows)
   }
 
   clear(): void {
-    this.#validity.clear()
+    this.#nulls.clear()
     this.#held = 0
     if (this.#heap.length > HEAP_MOST) this.#heap = Buffer.allocUnsafeSlow(HEAP_FIRST)
   }
 
   setNull(row: number): void {
     this.#entries.fill(0, 4 * row, 4 * row + 4)
-    this.#validity.setNull(row)
+    this.#nulls.add(row)
   }
 
-  /** A text, or bytes, as the engine's library has them. */
-  set(row: number, value: DuckDBValue): void {
-    if (typeof value === 'string') this.setText(row, value)
-    else if (value instanceof DuckDBBlobValue) this.setBytes(row, value.bytes, 0, value.bytes.length)
-    else if (value === null) this.setNull(row)
-    else throw new TypeError('A value that is neither a text nor bytes.')
-  }
-
-  /** Surrogates without their other half come as U+FFFD. */
+  /** Lone surrogates become U+FFFD. */
   setText(row: number, text: string): void {
     const { length } = text
     if (length <= SHORT) {
@@ -90,7 +77,7 @@ export class PackedText {
     this.#enter(row, length)
   }
 
-  /** Bytes of UTF-8. False where they are not: nothing is set then. */
+  /** Sets UTF-8 bytes. Returns false, and sets nothing, if they are not UTF-8. */
   setUtf8(row: number, from: Uint8Array, at: number, length: number): boolean {
     const start = this.#begin(row, length)
     const into = this.#bytesFor(length)
@@ -110,12 +97,12 @@ export class PackedText {
     return true
   }
 
-  /** Bytes of UTF-8, and U+FFFD for those that are not. */
+  /** Sets UTF-8 bytes; invalid ones become U+FFFD. */
   setDecoded(row: number, from: Buffer, at: number, length: number): void {
     if (!this.setUtf8(row, from, at, length)) this.setText(row, from.toString('utf8', at, at + length))
   }
 
-  /** Where in the heap, or among the entries, the bytes of a row begin. */
+  /** The offset of a row's bytes, in the heap or in the entries. */
   #begin(row: number, length: number): number {
     if (length > INLINE) {
       this.#reserve(length)
@@ -148,7 +135,7 @@ export class PackedText {
     this.#heap = larger
   }
 
-  /** Into a vector of texts or bytes of `count` rows; `from` is a multiple of 64. */
+  /** Writes `count` rows from `from` on into a vector of texts or bytes. */
   write(vector: DuckDBVector, from: number, count: number): void {
     const { vector: raw } = vector as unknown as Raw
     const [begin, end] = this.#stretch(from, count)
@@ -166,10 +153,10 @@ export class PackedText {
         words[at + 3] = low < WORD ? taken.high : taken.high + 1
       }
     memory.flush()
-    this.#validity.write(vector, from)
+    this.#nulls.write(vector, from, count)
   }
 
-  /** Where what is long of these rows lies: they follow each other. */
+  /** The part of the heap that holds the long texts of these rows. */
   #stretch(from: number, count: number): [begin: number, end: number] {
     const entries = this.#entries
     let first = from
@@ -181,7 +168,7 @@ export class PackedText {
   }
 }
 
-/** The engine's own copy of the bytes, for as long as the vector's values are held, and its address. */
+/** Lets the engine copy the bytes as one value, which lives as long as the vector, and returns the copy's address. */
 function takeOver(raw: Raw['vector'], bytes: Uint8Array): { low: number; high: number } {
   const whole = DuckDBBlobVector.fromRawVector(raw, 1)
   whole.setItem(0, new DuckDBBlobValue(bytes))

@@ -21,7 +21,7 @@ export type FromText = (text: string) => DuckDBValue
 const DAY_MS = 86_400_000
 const DAY_MICROS = 86_400_000_000n
 
-export function decimalReader(width: number, scale: number): FromText {
+export function decimalReader(width: number, scale: number): (text: string) => DuckDBDecimalValue {
   const most = 10n ** BigInt(width)
   return (text) => {
     const point = text.indexOf('.')

@@ -9,13 +9,13 @@ import type { Parameter, Plain } from '../../language/remote-query.ts'
 import type { SqlSyntax } from '../../language/sql-clauses.ts'
 import { resolveFiles } from '../files/files.ts'
 import {
-  type Batch,
+  type ColumnBatch,
   type Kind,
   Misjudged,
   type OpenOptions,
+  type ProbeOptions,
   type Reader,
   type RemoteColumn,
-  type SessionOptions,
 } from '../kind.ts'
 import { roomFor } from '../rows/columns.ts'
 import { misfit } from '../rows/misfit.ts'
@@ -56,7 +56,7 @@ export const sqlite: Kind = {
   },
 }
 
-async function openFile({ connection, roots }: SessionOptions): Promise<DatabaseSync> {
+async function openFile({ connection, roots }: ProbeOptions): Promise<DatabaseSync> {
   const [file, ...more] = await resolveFiles(String(connection.options.file), roots)
   if (!file || more.length > 0) throw new SourceError('Name one SQLite file, not a pattern.')
   try {
@@ -124,7 +124,7 @@ class SqliteReader implements Reader {
     return rows
   }
 
-  async *read(signal: AbortSignal): AsyncIterable<Batch> {
+  async *read(signal: AbortSignal): AsyncIterable<ColumnBatch> {
     const columns = this.#columns.map(({ data }) => data)
     try {
       for (;;) {
