@@ -13,7 +13,7 @@ import { type Batch, type JsonBatch, Misjudged, type Reader, type RemoteColumn }
 import { kindOf } from './kinds.ts'
 import type { Roots } from './roots.ts'
 import { appendRows } from './rows/columns.ts'
-import { type Attached, type Borrow, SourceError, Stopped } from './source.ts'
+import { type Attached, type Borrow, SourceError, Stopped, sameName } from './source.ts'
 
 export interface QuerySource {
   source: Source
@@ -108,11 +108,8 @@ async function createTable(
   const taken = new Set<string>()
   for (const column of columns) {
     const lower = column.name.toLowerCase()
-    if (taken.has(lower) || lower === '') {
-      const what =
-        lower === '' ? 'a column without a name' : `two columns named ${JSON.stringify(column.name)}`
-      throw new SourceError(`The query gives ${what}: name each with "as".`)
-    }
+    if (lower === '') throw new SourceError('The query gives a column without a name: name it with "as".')
+    if (taken.has(lower)) throw sameName(column.name)
     taken.add(lower)
   }
   const list = columns.map(

@@ -23,5 +23,9 @@ export type Borrow = (name: string, signal: AbortSignal) => Promise<Loan>
 /** The source cannot be read: the job ends as `source_unavailable` with this message, which holds no absolute path. */
 export class SourceError extends Error {}
 
+export function sameName(column: string): SourceError {
+  return new SourceError(`The query gives two columns named ${JSON.stringify(column)}: name each with "as".`)
+}
+
 /** The parent asked to stop. */
 export class Stopped extends Error {}

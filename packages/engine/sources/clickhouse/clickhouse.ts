@@ -15,7 +15,7 @@ import type { SqlSyntax } from '../../language/sql-clauses.ts'
 import { CONNECT_TIMEOUT_MS } from '../dial.ts'
 import type { JsonBatch, Kind, OpenOptions, ProbeOptions, Reader, RemoteColumn } from '../kind.ts'
 import { requireSelect } from '../rows/only-select.ts'
-import { SourceError } from '../source.ts'
+import { SourceError, sameName } from '../source.ts'
 import { columnOf } from './types.ts'
 
 /** Bytes of the lines that the engine reads at a time. */
@@ -157,6 +157,8 @@ class Client {
 
 function refusal(name: string, answer: string): SourceError {
   const reason = /DB::Exception: ([\s\S]*?)(?: \(version .*)?$/s.exec(answer)?.[1] ?? answer
+  const repeated = /for alias (\S+)\. In scope.*MULTIPLE_EXPRESSIONS_FOR_ALIAS/s.exec(answer)?.[1]
+  if (repeated !== undefined) return sameName(repeated)
   const timedOut = /TIMEOUT_EXCEEDED/.test(answer)
   const hint = timedOut
     ? ' It took longer than the limits.timeout_seconds of the connection.'
