@@ -16,9 +16,9 @@ fences stand behind each other, each held by tests (paths below \`packages/engin
 | Each statement is judged by its parse tree: one SELECT, made of nodes and functions that are on a list | \`fence/sql-guard.test.ts\`, \`fence/sql-functions.test.ts\` |
 | The engine opens the files of the sources and nothing else, by path; then its configuration is locked | \`sources/files/file.test.ts\` |
 | A path never leaves the data folder: not by \`..\`, not by a link, not by a pattern | \`sources/files/file.test.ts\` |
-| Analyses run in a process of their own, without secrets in its environment, for one workspace | \`run/pool.test.ts\` |
+| Analyses run in a process of their own, without secrets in its environment, for one workspace | \`run/pool/pool.test.ts\` |
 | Before the lock, and before any SQL of the template, that process may dial one address: that of the connection which a source names. Its parent lends it the secrets of this connection only, and every address is judged first | \`../service/connections/connection-registry.test.ts\`, \`sources/conformance.ts\` |
-| That process has a bounded data segment and a temporary folder of its own, and is killed at the deadline | \`run/pool.test.ts\`, \`fence/fence.test.ts\` |
+| That process has a bounded data segment and a temporary folder of its own, and is killed at the deadline | \`run/pool/pool.test.ts\`, \`fence/fence.test.ts\` |
 | What comes from data is escaped in the report: it becomes no element, loads nothing, forges no chart | \`printing/escape.test.ts\` |
 
 ## What each attempt got

@@ -1,6 +1,4 @@
 /** The engine as a library: one template and its data in, one insight out, in a child process with the service's limits. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { systemClock } from '@assay/model/clock'
 import type { JobErrorCode } from '@assay/model/errors'
@@ -11,7 +9,7 @@ import { fillCharts } from './charts/charts.ts'
 import { parseTemplate } from './reading/parse.ts'
 import { templateVersion } from './reading/partials.ts'
 import { sampleFiles } from './reading/samples.ts'
-import { createPool, type Pool } from './run/pool.ts'
+import { createPool, type Pool } from './run/pool/pool.ts'
 import { convertVariables } from './values/variables.ts'
 
 export interface TemplateOptions {
@@ -115,10 +113,8 @@ export async function runTemplate(markdown: string, options: TemplateOptions = {
   const version = templateVersion(markdown, partials)
   const template = { template_id, version, source: markdown, partials }
   const values = readInput(template, variables)
-  const tempRoot = await mkdtemp(path.join(tmpdir(), 'assay-'))
-  const log = { warn: () => undefined, error: () => undefined }
   const caps = { ...MOST, ...options.limits }
-  const pool = createPool({ size: 1, single: true, clock: systemClock, log, caps, tempRoot })
+  const pool = createPool({ size: 1, single: true, caps })
   try {
     const { skipped, chart_form, ...findings } = await analyse(pool, template, values, options)
     const form = charts ?? chart_form
@@ -128,6 +124,5 @@ export async function runTemplate(markdown: string, options: TemplateOptions = {
     return { insight: { ...findings, markdown: filled }, skipped: skipped !== null }
   } finally {
     await pool.stop()
-    await rm(tempRoot, { recursive: true, force: true })
   }
 }
