@@ -1,4 +1,4 @@
-/** Variables as parameters: each declared type has one type in DuckDB, so that a query means the same for every value. */
+/** Binds variables as parameters. Each declared type has one DuckDB type, so that a query means the same for all values. */
 
 import type { Variable, VariableType } from '@assay/model/template'
 import {
@@ -44,7 +44,7 @@ function periodValue(period: Period): DuckDBValue {
   return structValue({ ...span(period), previous: structValue(span(period.previous)) })
 }
 
-/** An absent period still has its fields, all of them null. */
+/** An absent period has all its fields, with nulls. */
 function noPeriod(): DuckDBValue {
   const none = { start: null, end: null, label: null }
   return structValue({ ...none, previous: structValue(none) })
@@ -85,7 +85,7 @@ const TYPES: Partial<Record<VariableType, DuckDBType>> = {
   period: PERIOD,
 }
 
-/** `value` as convertVariables and resolvePeriod give it; null where there is none. */
+/** Binds a value as convertVariables or resolvePeriod returns it; null if there is none. */
 export function bindVariable(variable: Pick<Variable, 'type' | 'items'>, value: unknown): Bound {
   if (variable.type === 'list') {
     const item = variable.items ?? 'string'
@@ -102,7 +102,7 @@ export function bindVariable(variable: Pick<Variable, 'type' | 'items'>, value: 
   return scalar(variable.type, value)
 }
 
-/** Values that a method binds to its own statements. */
+/** Binds the values of a method's own statements. */
 export function bindPlain(values: Record<string, string | number | boolean | null>): Bindings {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, plain(value)]))
 }

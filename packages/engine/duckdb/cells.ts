@@ -1,6 +1,6 @@
 /**
- * DuckDB's values as `Cell`s: what insight.ts promises of each type of column. Nothing is rounded on the way: integers
- * beyond 2^53 and decimals become text, a FLOAT becomes the shortest double that reads as the same 32-bit value.
+ * Converts DuckDB's values to `Cell`s (model/insight.ts) without rounding: integers beyond 2^53 and decimals become text, a
+ * FLOAT becomes the shortest double that rounds to the same 32-bit value.
  */
 
 import type { Cell, Column, ColumnType } from '@assay/model/insight'
@@ -63,7 +63,7 @@ export function columnOf(name: string, type: DuckDBType): Column {
   return { name, type: COLUMN_TYPE[type.typeId] ?? 'other', database_type: type.alias ?? type.toString() }
 }
 
-/** How numbers that JSON has no form for are given: as the words of insight.ts, or as they are (for methods). */
+/** How NaN and infinities are returned: as words (insight.ts), or as numbers for methods. */
 export type Floats = 'words' | 'raw'
 type Convert = (value: DuckDBValue) => Cell
 
@@ -72,7 +72,7 @@ function integer(value: DuckDBValue): Cell {
   return Number.isSafeInteger(number) ? number : String(value)
 }
 
-/** A double, or the shortest double that rounds to the same 32-bit value: 0.1, not 0.10000000149011612. */
+/** The shortest double that rounds to the same 32-bit value: 0.1, not 0.10000000149011612. */
 function shortest(value: number): number {
   for (let digits = 6; digits < 10; digits += 1) {
     const short = Number(value.toPrecision(digits))
@@ -142,7 +142,7 @@ function nested(type: DuckDBType, floats: Floats): Convert | undefined {
   return undefined
 }
 
-/** A field named `__proto__` never gets into the binding's object: it reads as null. */
+/** The library's object has no field `__proto__`; such a field reads as null. */
 function own(entries: Readonly<Record<string, DuckDBValue>>, name: string): DuckDBValue {
   return Object.hasOwn(entries, name) ? entries[name]! : null
 }
@@ -155,7 +155,7 @@ function nullable(convert: Convert): Convert {
   return (value) => (value === null || value === undefined ? null : convert(value))
 }
 
-/** How values of a type that are not null become cells. */
+/** The conversion of non-null values of a type. */
 function converter(type: DuckDBType, floats: Floats): Convert {
   switch (type.typeId) {
     case DuckDBTypeId.BOOLEAN:
@@ -185,7 +185,7 @@ function converter(type: DuckDBType, floats: Floats): Convert {
   }
 }
 
-/** How a column's values become cells, null among them. */
+/** The conversion of a column's values, including null. */
 export function cellConverter(type: DuckDBType, floats: Floats = 'words'): (value: DuckDBValue) => Cell {
   return nullable(converter(type, floats))
 }

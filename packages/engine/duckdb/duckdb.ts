@@ -1,11 +1,11 @@
 /**
- * DuckDB as a locked engine. It is no sandbox by itself (its makers say so): this file does what settings can do, in
- * the order that was measured to hold. sql-guard.ts decides what reaches it; the child's fence bounds what it may use.
+ * DuckDB as a locked engine. DuckDB is no sandbox by itself, so its settings are one of three parts: sql-guard.ts decides
+ * which SQL reaches the engine, and the fence bounds the memory of its process. The order of calls:
  *
- *   openEngine   in memory, nothing autoloaded or installed, one thread
+ *   openEngine   in memory, one thread, no extension is loaded or installed
  *   arm          the job's limits and time zone
- *   (sources)    trusted statements attach them: sources/
- *   seal         only the sources' own paths stay readable; external access off; configuration locked, for good
+ *   (sources)    trusted statements attach the sources
+ *   seal         only the sources' paths stay readable, external access is off, and the configuration is locked
  */
 
 import type { Cell, Column, Table } from '@assay/model/insight'
@@ -25,17 +25,17 @@ export interface Engine {
   close(): void
 }
 
-/** A value for a parameter, with the type as which it is bound. */
+/** A value for a parameter, and the type with which it is bound. */
 export interface Bound {
   value: DuckDBValue
   type: DuckDBType
 }
 export type Bindings = Record<string, Bound>
 
-/** How much may be spilled to the job's folder, as a multiple of the memory that it may use. */
+/** Disk space for spilling, as a multiple of the job's memory. */
 const SPILL_FACTOR = 16
 
-/** Every engine opens with what most jobs run with: a setting that arm() need not change is 0.1 ms less. */
+/** Engines open with the default limits, since each setting that arm() changes costs 0.1 ms. */
 const { memory_bytes: OPENED_BYTES, threads: OPENED_THREADS } = DEFAULT_LIMITS
 
 const SETTINGS = {
@@ -48,7 +48,7 @@ const SETTINGS = {
   allow_persistent_secrets: 'false',
 }
 
-/** 7 ms: done before the job comes. */
+/** Takes 7 ms, so it is called before a job comes. */
 export async function openEngine(): Promise<Engine> {
   const instance = await DuckDBInstance.create(':memory:', SETTINGS)
   const connection = await instance.connect()
@@ -62,7 +62,7 @@ export async function openEngine(): Promise<Engine> {
   }
 }
 
-/** A string as SQL: for trusted statements, where DuckDB takes no parameter. */
+/** A string literal for trusted statements in which DuckDB takes no parameters. */
 export function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`
 }
@@ -78,7 +78,7 @@ export interface Arms {
   time_zone: string
 }
 
-/** Once for each engine, which has the settings of openEngine() until then. */
+/** Sets the job's limits and time zone. Called once per engine. */
 export async function arm(engine: Engine, arms: Arms): Promise<void> {
   const { memory_bytes, threads, temp_folder, time_zone } = arms
   const settings = [`set temp_directory = ${literal(temp_folder)}`]
@@ -95,20 +95,20 @@ export async function arm(engine: Engine, arms: Arms): Promise<void> {
 
 let zone: string | undefined
 
-/** The zone of the process, as DuckDB calls it: asked of the first engine. */
+/** DuckDB's name for the time zone of the process. */
 async function openedZone(engine: Engine): Promise<string> {
   zone ??= (await readTable(engine, "select current_setting('TimeZone')", {}, 1)).rows[0]![0] as string
   return zone
 }
 
-/** After this nothing but `paths` can be opened, and no setting can be changed again. */
+/** After this call only `paths` can be opened, and no setting can change. */
 export async function seal(engine: Engine, paths: string[]): Promise<void> {
   const settings = ['set enable_external_access = false', 'set lock_configuration = true']
   if (paths.length > 0) settings.unshift(`set allowed_paths = [${paths.map(literal).join(', ')}]`)
   await engine.connection.run(settings.join(';'))
 }
 
-/** Prepares one statement (several are refused) and binds the parameters that it has. */
+/** Prepares one statement and binds its parameters. Several statements are refused. */
 async function prepare(engine: Engine, sql: string, bindings: Bindings): Promise<DuckDBPreparedStatement> {
   const statement = await engine.connection.prepare(sql)
   for (let index = 1; index <= statement.parameterCount; index += 1) {
@@ -124,18 +124,18 @@ function columnsOf(result: DuckDBResult): Column[] {
   return result.deduplicatedColumnNames().map((name, index) => columnOf(name, result.columnType(index)))
 }
 
-/** The text in the rows that are kept is more than the caller can use. */
+/** The rows hold more text than the caller allows. */
 export class TooLarge extends Error {}
 
 export interface ReadOptions {
   floats?: Floats
-  /** Throws TooLarge where the rows that are kept hold more text than this. */
+  /** The most text in the rows that are kept; readTable throws TooLarge beyond it. */
   characters?: number
 }
 
 /**
- * Runs one query and keeps its first `limit` rows; the rest is counted without being converted. Rows come as a stream:
- * a result of any size needs the memory of `limit` rows.
+ * Runs one query and keeps its first `limit` rows; the others are only counted. Rows are streamed, so that a result of any
+ * size needs the memory of `limit` rows.
  */
 export async function readTable(
   engine: Engine,
@@ -174,7 +174,7 @@ export async function readTable(
   }
 }
 
-/** Runs one statement whose rows nobody wants. */
+/** Runs one statement and discards its rows. */
 export async function execute(engine: Engine, sql: string, bindings: Bindings = {}): Promise<void> {
   const statement = await prepare(engine, sql, bindings)
   try {
@@ -184,7 +184,7 @@ export async function execute(engine: Engine, sql: string, bindings: Bindings = 
   }
 }
 
-/** Keeps a query's rows as a table of the engine, spilled to the job's folder where memory does not suffice. */
+/** Keeps the rows of a query as a table, which spills to the job's folder if memory is short. */
 export async function keepTable(
   engine: Engine,
   name: string,
@@ -194,7 +194,7 @@ export async function keepTable(
   await execute(engine, `create table ${identifier(name)} as\n${sql}`, bindings)
 }
 
-/** The columns that a query would give, without running it. */
+/** The columns of a query, without running it. */
 export async function describeQuery(engine: Engine, sql: string): Promise<Column[]> {
   const statement = await engine.connection.prepare(sql)
   try {
@@ -206,7 +206,7 @@ export async function describeQuery(engine: Engine, sql: string): Promise<Column
   }
 }
 
-/** 0 to 100, or null where DuckDB gives none. */
+/** The progress of the running query, 0 to 100; null if DuckDB reports none. */
 export function queryPercent(engine: Engine): number | null {
   const { percentage } = engine.connection.progress
   return percentage >= 0 && percentage <= 100 ? percentage : null

@@ -1,23 +1,23 @@
-/** What DuckDB's errors mean for a job. DuckDB says the kind in the first words of the message, and the line below it. */
+/** Classifies DuckDB's errors. The first words of a message name the kind; the line of the statement follows. */
 
 export type EngineFailure =
   | { kind: 'interrupted' }
   | { kind: 'memory' }
-  /** `line` and `column` count from 1 within the statement, null where DuckDB names none. */
+  /** `line` and `column` count from 1 within the statement; null if DuckDB names none. */
   | { kind: 'refused'; reason: string; line: number | null; column: number | null }
 
 const REASON_MAX = 600
-/** A failed allocation shows as one of these, by where it happened. */
+/** Messages of failed allocations; they differ by where it failed. */
 const MEMORY =
   /^Out of Memory Error|bad allocation|std::bad_alloc|failed to allocate|max_temp_directory_size|could not allocate/i
 
-/** Null where the error is not DuckDB's. */
+/** Null if the error is not DuckDB's. */
 export function engineFailure(error: unknown): EngineFailure | null {
   if (!(error instanceof Error) || error.constructor !== Error) return null
   const { message } = error
   if (message.startsWith('INTERRUPT Error')) return { kind: 'interrupted' }
   if (MEMORY.test(message)) return { kind: 'memory' }
-  // "LINE 2: the line" and below it a caret; a long line is cut in front, with dots, and the caret tells nothing.
+  // "LINE 2: the line", then a caret below it. A long line is cut at its start, with dots, which makes the caret useless.
   const place = /^(LINE (\d+): )(.*)\n( *)\^/m.exec(message)
   const column = place && !place[3]!.startsWith('...') ? place[4]!.length - place[1]!.length + 1 : null
   const reason = message

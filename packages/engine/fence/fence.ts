@@ -1,10 +1,9 @@
 /**
- * The fence of memory around a child. DuckDB's own limit does not cover lists and strings that one call builds
- * (measured: a limit of 300 MB, `len(range(500000000))` took 20.8 GB), so the process has one of its own: 600 MB for
- * Node itself, the job's memory, and a margin of 100 MB. On Linux it is a limit of the data segment, set by `prlimit`:
- * the allocation fails, and DuckDB turns that into an error. Elsewhere the child looks at itself 20 times a second.
- * The limit counts what is reserved, and V8 reserves 512 MB for code of which it uses a few: what stands reserved and
- * untouched when the child is loaded is not counted against it.
+ * The memory limit of an analysis process. DuckDB's own limit does not cover lists and strings that one call builds
+ * (measured: with a limit of 300 MB, `len(range(500000000))` took 20.8 GB). So the process has a limit: 600 MB for Node
+ * itself, the job's memory, and a margin of 100 MB. On Linux `prlimit` bounds the data segment: the allocation fails, and
+ * DuckDB turns that into an error. On other systems the process checks its memory 20 times a second. Memory that is
+ * reserved but untouched when the process is loaded (V8 reserves 512 MB for code) is added to the limit.
  */
 import { execFile } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
@@ -15,9 +14,9 @@ const MARGIN_BYTES = 100_000_000
 const LOOK_MS = 50
 
 function findPrlimit(): string | null {
-  const places =
+  const candidates =
     process.platform === 'linux' ? ['/usr/bin/prlimit', '/bin/prlimit', '/usr/local/bin/prlimit'] : []
-  return places.find((file) => existsSync(file)) ?? null
+  return candidates.find((file) => existsSync(file)) ?? null
 }
 
 /** Bytes of the data segment that are reserved but not in memory. */
@@ -29,11 +28,11 @@ function reservedBytes(): number {
 }
 
 export interface Fence {
-  /** Sets the fence for a job that may use so much memory. Cheap where it stands already, 5 ms where it is moved. */
+  /** Sets the limit for a job with this much memory. A change takes 5 ms. */
   set(memoryBytes: number): Promise<void>
 }
 
-/** `onBreach` is called where the fence is only watched, at most once; it should end the process. */
+/** `onBreach` is called at most once, on systems without `prlimit`; it must end the process. */
 export function createFence(onBreach: () => void, prlimit: string | null = findPrlimit()): Fence {
   let bytes = 0
   let reserved: number | undefined

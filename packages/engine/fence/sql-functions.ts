@@ -1,9 +1,8 @@
 /**
- * The functions that an SQL block may call: what is not on these lists is refused. Decided over the whole list that
- * DuckDB 1.5.6 gives of itself (duckdb_functions(); sql-functions.test.ts walks it, so that a new version shows what
- * is new). On the lists: what depends on its arguments alone. Not on them: clocks, chance, sessions and settings,
- * files, catalogues and other engines' look-alikes of these, whatever runs SQL held in a string, whatever waits, logs
- * or changes state, and the engine's internals.
+ * The functions that an SQL block may call; all others are refused. Allowed is what depends on its arguments alone. Refused
+ * are clocks, random values, sessions and settings, files, catalogs, functions that run SQL held in a string, that wait, log
+ * or change state, and the engine's internals. The lists cover all functions of DuckDB 1.5.6 (duckdb_functions());
+ * sql-functions.test.ts compares them, so that a new version shows its new functions.
  */
 
 function names(text: string): string[] {
@@ -93,7 +92,7 @@ const AGGREGATES = names(`
   weighted_avg
 `)
 
-/** Functions of rows: scalars, operators, aggregates and windows, in lower case. */
+/** Scalar functions, operators, aggregates and window functions, in lower case. */
 export const ALLOWED_FUNCTIONS: ReadonlySet<string> = new Set([
   ...OPERATORS,
   ...NUMBERS,
@@ -105,15 +104,15 @@ export const ALLOWED_FUNCTIONS: ReadonlySet<string> = new Set([
   ...AGGREGATES,
 ])
 
-/** Functions after FROM. */
+/** Table functions, called after FROM. */
 export const ALLOWED_TABLE_FUNCTIONS: ReadonlySet<string> = new Set(
   names('generate_series json_each json_tree range repeat repeat_row unnest'),
 )
 
-/** With so few arguments these ask the clock: `age(t)` counts from today. */
+/** The least number of arguments; with fewer the function reads the clock, as `age(t)` does. */
 export const LEAST_ARGUMENTS: ReadonlyMap<string, number> = new Map([['age', 2]])
 
-/** What DuckDB answers from the clock or the session when no column of that name is in reach. */
+/** Names that DuckDB answers from the clock or the session if no column has them. */
 export const SESSION_COLUMNS: ReadonlySet<string> = new Set(
   names(`
     current_catalog current_database current_date current_localtime current_localtimestamp current_query current_role

@@ -1,9 +1,8 @@
 /**
- * What may reach the locked engine: exactly one SELECT, made of parts that stand on lists, over sources and earlier
- * blocks only. It judges DuckDB's own parse tree (json_serialize_sql, in the job's own engine), not words: a deny-list
- * of words is what others were broken through. Parsing takes 0.2 ms and binds nothing, so nothing runs.
+ * Decides which SQL may reach the sealed engine: exactly one SELECT over sources and earlier blocks, made only of parts that
+ * stand on the lists of sql-nodes.ts and sql-functions.ts. It judges DuckDB's own parse tree (json_serialize_sql) rather
+ * than words, since deny-lists of words have been broken. Parsing takes 0.2 ms and binds nothing, so nothing runs.
  */
-
 import { VARCHAR } from '@duckdb/node-api'
 import { type Engine, readTable } from '../duckdb/duckdb.ts'
 import {
@@ -12,8 +11,9 @@ import {
   LEAST_ARGUMENTS,
   SESSION_COLUMNS,
 } from './sql-functions.ts'
+import { ALLOWED_EXPRESSIONS, ALLOWED_NODES } from './sql-nodes.ts'
 
-/** Line and column count from 1 within the SQL. */
+/** Line and column count from 1, within the SQL. */
 export interface SqlFault {
   message: string
   remedy: string
@@ -24,9 +24,9 @@ export interface SqlFault {
 export type Verdict =
   | {
       ok: true
-      /** The sources and blocks that it reads, as they were named to the guard. */
+      /** The sources and blocks that it reads. */
       reads: string[]
-      /** Columns whose names DuckDB answers from the clock or the session where no such column is in reach. */
+      /** Columns whose names DuckDB answers from the clock or the session if no relation has such a column. */
       session: { name: string; fault: SqlFault }[]
     }
   | { ok: false; fault: SqlFault }
@@ -35,35 +35,6 @@ export interface Guard {
   /** `names`: the sources and earlier blocks. */
   judge(sql: string, names: readonly string[]): Promise<Verdict>
 }
-
-const EXPRESSIONS: Record<string, RegExp> = {
-  BETWEEN: /^COMPARE_(NOT_)?BETWEEN$/,
-  CASE: /^CASE_EXPR$/,
-  CAST: /^OPERATOR_CAST$/,
-  COLLATE: /^COLLATE$/,
-  COLUMN_REF: /^COLUMN_REF$/,
-  COMPARISON:
-    /^COMPARE_(EQUAL|NOTEQUAL|LESSTHAN|GREATERTHAN|LESSTHANOREQUALTO|GREATERTHANOREQUALTO|DISTINCT_FROM|NOT_DISTINCT_FROM)$/,
-  CONJUNCTION: /^CONJUNCTION_(AND|OR)$/,
-  CONSTANT: /^VALUE_CONSTANT$/,
-  FUNCTION: /^FUNCTION$/,
-  LAMBDA: /^LAMBDA$/,
-  OPERATOR:
-    /^(ARRAY_CONSTRUCTOR|ARRAY_EXTRACT|ARRAY_SLICE|COMPARE_IN|COMPARE_NOT_IN|GROUPING_FUNCTION|OPERATOR_COALESCE|OPERATOR_IS_NULL|OPERATOR_IS_NOT_NULL|OPERATOR_NOT|OPERATOR_TRY|OPERATOR_NULLIF|STRUCT_EXTRACT)$/,
-  PARAMETER: /^VALUE_PARAMETER$/,
-  POSITIONAL_REFERENCE: /^POSITIONAL_REFERENCE$/,
-  STAR: /^STAR$/,
-  SUBQUERY: /^SUBQUERY$/,
-  WINDOW:
-    /^WINDOW_(AGGREGATE|ROW_NUMBER|RANK|RANK_DENSE|PERCENT_RANK|CUME_DIST|NTILE|FIRST_VALUE|LAST_VALUE|NTH_VALUE|LEAD|LAG|FILL)$/,
-}
-
-const NODES = new Set(
-  `SELECT_NODE SET_OPERATION_NODE RECURSIVE_CTE_NODE CTE_NODE
-  BASE_TABLE EMPTY EXPRESSION_LIST JOIN PIVOT SUBQUERY TABLE_FUNCTION
-  DISTINCT_MODIFIER LIMIT_MODIFIER LIMIT_PERCENT_MODIFIER ORDER_MODIFIER
-  ASCENDING DESCENDING ORDER_DEFAULT`.split(/\s+/),
-)
 
 const AGGREGATES_BY_NAME = new Set([
   'aggregate',
@@ -81,14 +52,15 @@ interface TreeNode {
   query_location?: unknown
 }
 
-interface Walk {
-  refuse(message: string, remedy: string, at: number): never
-  reads: Map<string, string>
+/** What the walk over a tree collects. */
+interface Collected {
+  reads: Set<string>
   session: { name: string; at: number }[]
 }
 
 class Refusal extends Error {
   readonly remedy: string
+  /** Offset in the SQL, in bytes. */
   readonly at: number
 
   constructor(message: string, remedy: string, at: number) {
@@ -96,6 +68,10 @@ class Refusal extends Error {
     this.remedy = remedy
     this.at = at
   }
+}
+
+function refuse(message: string, remedy: string, at: number): never {
+  throw new Refusal(message, remedy, at)
 }
 
 const SELECT_ONLY = 'Write one SELECT a block; declare files under "sources".'
@@ -107,109 +83,108 @@ function position(sql: string, offset: number): { line: number; column: number }
   return { line: before.length, column: before.at(-1)!.length + 1 }
 }
 
-/** The scope in which a name after FROM is looked up: folded -> as declared, null for a table of a WITH. */
+/** The relations in scope after FROM: folded name to the declared name, or to null for a table of a WITH. */
 type Scope = ReadonlyMap<string, string | null>
 
-/** DuckDB folds the letters of ASCII alone. toLowerCase() would also make "k" of the Kelvin sign, for one. */
+/** Folds a name as DuckDB does: ASCII letters only. toLowerCase() would also fold the Kelvin sign to "k". */
 const fold = (name: string): string => name.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
 
 /**
- * The names of DuckDB's own views, which are in reach everywhere without a schema. A table of a WITH may not bear one:
- * wherever DuckDB saw its scope narrower than this guard does, the name would give the view.
+ * The names of DuckDB's own views, which need no schema. A table of a WITH may not have such a name: if DuckDB's scope of
+ * the table is narrower than this guard's, the name means the view.
  */
 const CATALOG = /^(duckdb|information_schema|pg|pragma|sqlite)(_|$)/
 
-function walk(value: unknown, scope: Scope, state: Walk, at: number, depth: number): void {
-  if (depth > DEPTH_MAX)
-    state.refuse('The statement is nested too deeply.', 'Divide it into several blocks.', at)
+function walk(value: unknown, scope: Scope, found: Collected, at: number, depth: number): void {
+  if (depth > DEPTH_MAX) refuse('The statement is nested too deeply.', 'Divide it into several blocks.', at)
   if (Array.isArray(value)) {
-    for (const item of value) walk(item, scope, state, at, depth + 1)
+    for (const item of value) walk(item, scope, found, at, depth + 1)
     return
   }
   if (value === null || typeof value !== 'object') return
   const node = value as TreeNode
   const here =
     typeof node.query_location === 'number' && node.query_location < 2 ** 32 ? node.query_location : at
-  if (typeof node.class === 'string') return expression(node, scope, state, here, depth)
-  if (typeof node.type === 'string') return part(node, scope, state, here, depth)
-  children(node, scope, state, here, depth)
+  if (typeof node.class === 'string') return expression(node, scope, found, here, depth)
+  if (typeof node.type === 'string') return part(node, scope, found, here, depth)
+  children(node, scope, found, here, depth)
 }
 
-function children(node: TreeNode, scope: Scope, state: Walk, at: number, depth: number): void {
-  for (const key of Object.keys(node)) walk(node[key], scope, state, at, depth + 1)
+function children(node: TreeNode, scope: Scope, found: Collected, at: number, depth: number): void {
+  for (const key of Object.keys(node)) walk(node[key], scope, found, at, depth + 1)
 }
 
-function expression(node: TreeNode, scope: Scope, state: Walk, at: number, depth: number): void {
+function expression(node: TreeNode, scope: Scope, found: Collected, at: number, depth: number): void {
   const { class: kind, type } = node as { class: string; type: string }
-  if (!EXPRESSIONS[kind]?.test(type)) state.refuse(`${type} is not allowed in SQL blocks.`, SELECT_ONLY, at)
+  if (!ALLOWED_EXPRESSIONS[kind]?.test(type)) refuse(`${type} is not allowed in SQL blocks.`, SELECT_ONLY, at)
   if (kind === 'CONSTANT') return
-  if (kind === 'FUNCTION' || kind === 'WINDOW') functionCall(node, state, at)
-  if (kind === 'COLUMN_REF') columnReference(node, state, at)
+  if (kind === 'FUNCTION' || kind === 'WINDOW') functionCall(node, at)
+  if (kind === 'COLUMN_REF') columnReference(node, found, at)
   const { cast_type: _castType, ...rest } = node
-  children(rest, scope, state, at, depth)
+  children(rest, scope, found, at, depth)
 }
 
-function functionCall(node: TreeNode, state: Walk, at: number): void {
+function functionCall(node: TreeNode, at: number): void {
   const name = fold(String(node.function_name))
-  if (!ALLOWED_FUNCTIONS.has(name)) state.refuse(`${name}() is not allowed in SQL blocks.`, PURE, at)
+  if (!ALLOWED_FUNCTIONS.has(name)) refuse(`${name}() is not allowed in SQL blocks.`, PURE, at)
   const given = Array.isArray(node.children) ? (node.children as TreeNode[]) : []
   if (given.length < (LEAST_ARGUMENTS.get(name) ?? 0)) {
-    state.refuse(`${name}() with one argument asks the clock.`, 'Name both times.', at)
+    refuse(`${name}() with one argument asks the clock.`, 'Name both times.', at)
   }
   if (AGGREGATES_BY_NAME.has(name)) {
     const inner = (given[1]?.value as { value?: unknown } | undefined)?.value
     if (typeof inner !== 'string' || !ALLOWED_FUNCTIONS.has(fold(inner))) {
-      state.refuse(`${name}() may only call an allowed aggregate, named as text.`, PURE, at)
+      refuse(`${name}() may only call an allowed aggregate, named as text.`, PURE, at)
     }
   }
 }
 
-function columnReference(node: TreeNode, state: Walk, at: number): void {
+function columnReference(node: TreeNode, found: Collected, at: number): void {
   const parts = node.column_names as string[]
   const name = fold(parts[0] ?? '')
-  if (parts.length === 1 && SESSION_COLUMNS.has(name)) state.session.push({ name, at })
+  if (parts.length === 1 && SESSION_COLUMNS.has(name)) found.session.push({ name, at })
 }
 
 /** A query node, a table or a modifier. */
-function part(node: TreeNode, scope: Scope, state: Walk, at: number, depth: number): void {
+function part(node: TreeNode, scope: Scope, found: Collected, at: number, depth: number): void {
   const type = node.type as string
-  if (!NODES.has(type)) {
+  if (!ALLOWED_NODES.has(type)) {
     const what = type === 'SHOW_REF' ? 'DESCRIBE, SHOW and SUMMARIZE are' : `${type} is`
-    state.refuse(`${what} not allowed in SQL blocks.`, SELECT_ONLY, at)
+    refuse(`${what} not allowed in SQL blocks.`, SELECT_ONLY, at)
   }
   if (node.sample) {
-    state.refuse(
+    refuse(
       'Samples are not allowed: results must repeat.',
       'Take rows by a condition, such as hash(id) % 100 = 0.',
       at,
     )
   }
-  if (type === 'BASE_TABLE') return baseTable(node, scope, state, at)
-  if (type === 'TABLE_FUNCTION') return tableFunction(node, scope, state, at, depth)
+  if (type === 'BASE_TABLE') return baseTable(node, scope, found, at)
+  if (type === 'TABLE_FUNCTION') return tableFunction(node, scope, found, at, depth)
   const { cte_map: ctes, expected_types: _types, ...rest } = node
-  const inner = ctes ? withTables(ctes as TreeNode, scope, state, at, depth) : scope
-  if (type !== 'RECURSIVE_CTE_NODE') return children(rest, inner, state, at, depth)
-  // The table itself is in reach of the part that repeats and of nothing else.
+  const inner = ctes ? withTables(ctes as TreeNode, scope, found, at, depth) : scope
+  if (type !== 'RECURSIVE_CTE_NODE') return children(rest, inner, found, at, depth)
+  // Only the recursive part sees the table itself.
   const { right, ...once } = rest
-  children(once, inner, state, at, depth)
-  walk(right, named(inner, String(node.cte_name), state, at), state, at, depth + 1)
+  children(once, inner, found, at, depth)
+  walk(right, named(inner, String(node.cte_name), at), found, at, depth + 1)
 }
 
-/** Walks the tables of a WITH, each in reach of those before it, and gives the scope of what follows. */
-function withTables(ctes: TreeNode, scope: Scope, state: Walk, at: number, depth: number): Scope {
+/** Walks the tables of a WITH, each of which sees those before it. Returns the scope with all of them. */
+function withTables(ctes: TreeNode, scope: Scope, found: Collected, at: number, depth: number): Scope {
   let inner = scope
   for (const { key, value } of (ctes.map ?? []) as { key: string; value: TreeNode }[]) {
-    walk(value, inner, state, at, depth + 1)
-    inner = named(inner, key, state, at)
+    walk(value, inner, found, at, depth + 1)
+    inner = named(inner, key, at)
   }
   return inner
 }
 
-/** The scope with a table of a WITH in it. */
-function named(scope: Scope, name: string, state: Walk, at: number): Scope {
+/** The scope with a table of a WITH added. */
+function named(scope: Scope, name: string, at: number): Scope {
   const folded = fold(name)
   if (CATALOG.test(folded)) {
-    state.refuse(
+    refuse(
       `${JSON.stringify(name)} is a name of the engine's own catalog.`,
       'Rename this table of the WITH.',
       at,
@@ -218,62 +193,55 @@ function named(scope: Scope, name: string, state: Walk, at: number): Scope {
   return new Map([...scope, [folded, null]])
 }
 
-function baseTable(node: TreeNode, scope: Scope, state: Walk, at: number): void {
+function baseTable(node: TreeNode, scope: Scope, found: Collected, at: number): void {
   const { catalog_name: catalog, schema_name: schema, table_name: table } = node as Record<string, string>
-  const name = [catalog, schema, table].filter(Boolean).join('.')
-  const found = catalog || schema || node.at_clause ? undefined : scope.get(fold(String(table)))
-  if (found === undefined) {
+  const relation = catalog || schema || node.at_clause ? undefined : scope.get(fold(String(table)))
+  if (relation === undefined) {
+    const name = [catalog, schema, table].filter(Boolean).join('.')
     const known = [...new Set([...scope.values()].filter((one) => one !== null))]
     const list = known.length > 0 ? ` There are: ${known.join(', ')}.` : ''
-    state.refuse(
+    refuse(
       `There is no source or earlier block named ${JSON.stringify(name)}.`,
       `Name a source, a block above this one, or a table of the WITH.${list}`,
       at,
     )
   }
-  if (found !== null) state.reads.set(found, found)
+  if (relation !== null) found.reads.add(relation)
 }
 
-function tableFunction(node: TreeNode, scope: Scope, state: Walk, at: number, depth: number): void {
+function tableFunction(node: TreeNode, scope: Scope, found: Collected, at: number, depth: number): void {
   const call = node.function as TreeNode
   const name = fold(String(call.function_name))
   if (call.class !== 'FUNCTION' || !ALLOWED_TABLE_FUNCTIONS.has(name)) {
-    state.refuse(
+    refuse(
       `${name}() is not allowed in SQL blocks.`,
       `Declare files under "sources"; after FROM only ${[...ALLOWED_TABLE_FUNCTIONS].join(', ')} may be called.`,
       at,
     )
   }
-  for (const key of ['children', 'filter', 'order_bys']) walk(call[key], scope, state, at, depth + 1)
+  for (const key of ['children', 'filter', 'order_bys']) walk(call[key], scope, found, at, depth + 1)
 }
 
 /** Judges a parse tree. */
 function judgeTree(sql: string, tree: TreeNode, names: readonly string[]): Verdict {
-  const state: Walk = {
-    reads: new Map(),
-    session: [],
-    refuse(message, remedy, at) {
-      throw new Refusal(message, remedy, at)
-    },
-  }
+  const found: Collected = { reads: new Set(), session: [] }
   try {
     if (tree.error === true) {
       const at = Number(tree.position ?? 0)
       const text = String(tree.error_message)
-      if (!text.startsWith('Only SELECT'))
-        state.refuse(`The SQL cannot be read: ${text}.`, 'Correct the SQL.', at)
-      state.refuse('Only SELECT is allowed in SQL blocks.', SELECT_ONLY, at)
+      if (!text.startsWith('Only SELECT')) refuse(`The SQL cannot be read: ${text}.`, 'Correct the SQL.', at)
+      refuse('Only SELECT is allowed in SQL blocks.', SELECT_ONLY, at)
     }
     const statements = tree.statements as TreeNode[]
     if (statements.length !== 1) {
-      state.refuse(`A block holds one statement, this one holds ${statements.length}.`, SELECT_ONLY, 0)
+      refuse(`A block holds one statement, this one holds ${statements.length}.`, SELECT_ONLY, 0)
     }
-    walk(statements, new Map(names.map((name) => [fold(name), name])), state, 0, 0)
+    walk(statements, new Map(names.map((name) => [fold(name), name])), found, 0, 0)
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     return { ok: false, fault: { message: error.message, remedy: error.remedy, ...position(sql, error.at) } }
   }
-  const session = state.session.map(({ name, at }) => ({
+  const session = found.session.map(({ name, at }) => ({
     name,
     fault: {
       message: `${name} asks the clock or the session: results must repeat.`,
@@ -281,10 +249,10 @@ function judgeTree(sql: string, tree: TreeNode, names: readonly string[]): Verdi
       ...position(sql, at),
     },
   }))
-  return { ok: true, reads: [...state.reads.keys()], session }
+  return { ok: true, reads: [...found.reads], session }
 }
 
-/** A verdict follows from the text and the names alone: what has passed passes again. */
+/** Verdicts depend on the SQL and the names alone, so those that pass are kept. */
 const KEPT_MOST = 200
 const KEPT_CHARACTERS = 20_000
 
@@ -292,7 +260,7 @@ const PARSE = 'select json_serialize_sql($sql::varchar)'
 
 const passed = new Map<string, Verdict>()
 
-/** A guard that parses in this engine, which may be sealed or not yet. What has passed is kept for all. */
+/** A guard that parses in this engine, sealed or not. All guards of a process share the kept verdicts. */
 export function createGuard(engine: Engine): Guard {
   return {
     async judge(sql, names) {

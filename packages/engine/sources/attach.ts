@@ -1,6 +1,6 @@
 /**
- * Attaches the sources of a template: files, and queries over connections (kinds.ts lists their kinds). A query whose
- * period is counted back from another source waits until that has been read.
+ * Attaches the sources of a template: files, and queries over connections. A query whose period is counted from another
+ * source is attached after that source.
  */
 import type { Source, Template } from '@assay/model/template'
 import type { Engine } from '../duckdb/duckdb.ts'
@@ -18,13 +18,13 @@ import { type Attached, type Borrow, SourceError } from './source.ts'
 
 export interface AttachOptions {
   roots: Roots
-  /** For Liquid in `file`, and for queries, with their periods resolved. */
+  /** For Liquid in `file` and for queries, with periods resolved. */
   vars: Record<string, unknown>
-  /** How many blocks read each source. */
+  /** The number of blocks that read each source. */
   readers: ReadonlyMap<string, number>
   borrow: Borrow
   signal: AbortSignal
-  /** The job's own. */
+  /** For this job alone; not created yet. */
   temp_folder: string
   peek: boolean
 }
@@ -44,10 +44,10 @@ export async function attachSource(
   return attachFile(engine, given, files)
 }
 
-/** The HTTP client is loaded by the first source that lies elsewhere: 77 ms and 15 MB that most jobs do without. */
+/** Loaded on demand: the HTTP client costs 77 ms and 15 MB, and most jobs do not need it. */
 const fetching = () => import('./remote/remote.ts')
 
-/** The files that a name stands for: what lies elsewhere is fetched. */
+/** The files that a path or pattern names; remote ones are downloaded. */
 async function filesOf(source: Source, file: string, options: AttachOptions): Promise<SourceFile[]> {
   const { roots, borrow, signal, temp_folder } = options
   const remote = { remote: roots.remote, temp_folder, signal }
@@ -96,16 +96,16 @@ async function fetchAddress(file: string, options: RemoteOptions): Promise<Sourc
   )
 }
 
-/** What the run knows of its variables while sources are attached one after the other. */
+/** The variables of a run, whose periods are resolved while sources are attached. */
 export interface Variables {
-  /** The source that a variable's value waits for. */
+  /** The source that must be attached before the variable has a value. */
   waitsFor(name: string): string | null
-  /** As they were given: what Liquid in a path sees. */
+  /** As given by the caller, for Liquid in a path. */
   readonly given: Record<string, unknown>
   resolve(attached: ReadonlyMap<string, Attached>): Promise<Record<string, unknown>>
 }
 
-/** By name, in the order of the template. */
+/** Attaches all sources. The result is in the order of the template; `onEach` is called before each source. */
 export async function attachSources(
   engine: Engine,
   template: Template,
@@ -117,7 +117,7 @@ export async function attachSources(
   while (left.length > 0) {
     const waits = (source: Source): boolean =>
       queryVariables(source).some((name) => left.some((other) => other.name === periods.waitsFor(name)))
-    // Where all wait for each other the first is tried, and its query says what is missing.
+    // If all wait for each other, the first is tried, and its query fails with the reason.
     const source = left.find((one) => !waits(one)) ?? left[0]!
     left = left.filter((one) => one !== source)
     onEach(source.name)

@@ -1,6 +1,6 @@
 /**
- * Where a connection may go. Every address that the host's name has is judged, one that is forbidden refuses the name,
- * and exactly an address that was judged is dialed; TLS keeps the name.
+ * Connects to the host of a connection. Every address of its name must be allowed, and only a checked address is dialed;
+ * TLS verifies the name.
  */
 import { lookup } from 'node:dns/promises'
 import { isIP, Socket } from 'node:net'
@@ -10,17 +10,17 @@ import { SourceError } from './source.ts'
 
 export const CONNECT_TIMEOUT_MS = 10_000
 
-/** Faults that another address of the same name may not have. */
+/** Errors after which the next address of the name is tried. */
 const UNREACHED = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT', 'EADDRNOTAVAIL'])
 
 export interface Dialed {
   address: string
   port: number
-  /** Undefined: in clear. */
+  /** Undefined for plain text. */
   tls: { servername?: string; rejectUnauthorized: boolean; ca?: string } | undefined
 }
 
-/** Connects to one of the addresses of the connection's `host`, each in turn while none answers. */
+/** Tries the addresses of the connection's `host` in turn until one answers. */
 export async function dial<Made>(
   connection: OpenConnection,
   connect: (dialed: Dialed) => Promise<Made>,
@@ -62,7 +62,7 @@ function tlsOptions({ options }: OpenConnection): Dialed['tls'] {
   }
 }
 
-/** Sends bytes and waits until the other side hangs up, or for as long as may be waited. */
+/** Sends bytes and waits until the other side closes the connection, for at most `wait_ms`. */
 export function sendAndWait(address: string, port: number, bytes: Buffer, wait_ms: number): Promise<void> {
   return new Promise((resolve) => {
     const socket = new Socket()

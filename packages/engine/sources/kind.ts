@@ -35,7 +35,7 @@ export interface JsonBatch {
   file: string
   bytes: number
   /** The error for a file that the engine cannot read; `reason` is the engine's. */
-  explain(reason: string): SourceError
+  explain(reason: string): Promise<SourceError>
 }
 
 export type Batch = ColumnBatch | JsonBatch

@@ -1,4 +1,4 @@
-/** The kinds that read queries. Each is loaded when the first connection of its kind is opened, not by every child. */
+/** The kinds of connections. Each is loaded when its first connection is opened, not by every process. */
 import type { ConnectionKind } from '@assay/model/connection-kinds'
 import type { Kind } from './kind.ts'
 import type { FileKind } from './remote/remote.ts'

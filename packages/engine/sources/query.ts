@@ -187,7 +187,7 @@ async function insertJson(
   } catch (error) {
     const failure = engineFailure(error)
     if (failure?.kind !== 'refused') throw error
-    throw explain(failure.reason.replaceAll(file, ''))
+    throw await explain(failure.reason.replaceAll(file, ''))
   }
 }
 

@@ -4,7 +4,7 @@
  * is ended on the server: its client disconnects, and KILL QUERY is sent.
  */
 import { randomUUID } from 'node:crypto'
-import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, open, readFile, rm } from 'node:fs/promises'
 import path from 'node:path'
 import type { OpenConnection } from '@assay/model/connection'
 import { createGuard, type Guard } from '@assay/net/guard'
@@ -201,11 +201,13 @@ class ClickhouseReader implements Reader {
     const body = await this.#send(query.sql, 'JSONEachRow')
     await mkdir(temp_folder, { recursive: true, mode: 0o700 })
     const file = path.join(temp_folder, `${randomUUID()}.json`)
+    const explain = async (reason: string): Promise<SourceError> =>
+      explained(reason, await readFile(file), connection.name)
     try {
-      for await (const lines of wholeLines(body, connection.name)) {
+      for await (const { pieces, bytes } of wholeLines(body, connection.name)) {
+        await writePieces(file, pieces, bytes)
         signal.throwIfAborted()
-        await writeFile(file, lines)
-        yield { file, bytes: lines.length, explain: (reason) => explained(reason, lines, connection.name) }
+        yield { file, bytes, explain }
       }
       this.#running = false
     } catch (error) {
@@ -224,26 +226,38 @@ class ClickhouseReader implements Reader {
 }
 
 /** Groups a body into batches of whole lines. Rejects with SourceError if the body breaks off. */
-async function* wholeLines(body: AsyncIterable<Buffer>, name: string): AsyncGenerator<Buffer> {
-  let held: Buffer[] = []
-  let size = 0
-  const pieces = body[Symbol.asyncIterator]()
+async function* wholeLines(
+  body: AsyncIterable<Buffer>,
+  name: string,
+): AsyncGenerator<{ pieces: Buffer[]; bytes: number }> {
+  let pieces: Buffer[] = []
+  let bytes = 0
+  const received = body[Symbol.asyncIterator]()
   const next = (): Promise<IteratorResult<Buffer>> =>
-    pieces.next().catch((error: unknown) => {
-      throw faultIn(Buffer.concat(held), name) ?? brokeOff(name, error as Error)
+    received.next().catch((error: unknown) => {
+      throw faultIn(Buffer.concat(pieces), name) ?? brokeOff(name, error as Error)
     })
   for (let { value, done } = await next(); !done; { value, done } = await next()) {
     const piece = value as Buffer
-    held.push(piece)
-    size += piece.length
-    const after = piece.length - piece.lastIndexOf(LINE_END) - 1
-    if (size < BATCH_BYTES || after === piece.length) continue
-    const all = Buffer.concat(held, size)
-    yield all.subarray(0, size - after)
-    held = [all.subarray(size - after)]
-    size = after
+    const end = bytes + piece.length < BATCH_BYTES ? 0 : piece.lastIndexOf(LINE_END) + 1
+    pieces.push(end > 0 ? piece.subarray(0, end) : piece)
+    bytes += piece.length
+    if (end === 0) continue
+    yield { pieces, bytes: bytes - piece.length + end }
+    pieces = [piece.subarray(end)]
+    bytes = piece.length - end
   }
-  if (size > 0) yield Buffer.concat(held, size)
+  if (bytes > 0) yield { pieces, bytes }
+}
+
+async function writePieces(file: string, pieces: readonly Buffer[], bytes: number): Promise<void> {
+  const handle = await open(file, 'w', 0o600)
+  try {
+    const { bytesWritten } = await handle.writev(pieces)
+    if (bytesWritten < bytes) throw new Error(`Only ${bytesWritten} of ${bytes} bytes could be written.`)
+  } finally {
+    await handle.close()
+  }
 }
 
 function brokeOff(name: string, { message }: Error): SourceError {

@@ -1,8 +1,7 @@
 /**
- * From a `file` of a template to files on the disk, and never to another one: whatever is named, its real path (links
- * followed) must lie below the data folder or the uploads, or be one of the shipped samples. `uploads/...` names uploads;
- * where the data folder has a match for it, too, nothing is read: neither may stand in for the other unseen. Sentences
- * name files as they were written.
+ * Resolves the `file` of a source to files on disk. The real path (links followed) must lie below the data folder or the
+ * uploads, or be a shipped sample. `uploads/...` names uploads; if the data folder has a match too, the name is refused as
+ * ambiguous. Errors name files as written.
  */
 import { globSync } from 'node:fs'
 import { readdir, realpath, stat } from 'node:fs/promises'
@@ -18,10 +17,10 @@ const GLOB = /[*?[\]{}]/
 const FILES_MAX = 10_000
 const FILES_LISTED = 1_000
 
-/** Uploads that lie in a bucket, fetched to this machine; none: there are none of this name. */
+/** Downloads the uploads of this name from a bucket; resolves to none if there are none. */
 export type FetchUploads = (file: string) => Promise<SourceFile[]>
 
-/** In the order of their names by code unit, so that rows come in the same order everywhere. */
+/** Sorted by name in code units, so that the order of rows does not depend on the machine. */
 export async function resolveFiles(
   file: string,
   roots: Roots,
@@ -31,7 +30,7 @@ export async function resolveFiles(
   return file.startsWith(UPLOADS) ? uploadedFiles(file, roots, fetchUploads) : dataFiles(file, roots)
 }
 
-/** Of the workspace's uploads; of the data folder where it alone has them. */
+/** The workspace's uploads, else files of the data folder. */
 async function uploadedFiles(file: string, roots: Roots, fetchUploads: FetchUploads): Promise<SourceFile[]> {
   vetSteps(file)
   const inFolder = roots.uploads === undefined || roots.uploads.folder !== null
@@ -119,7 +118,7 @@ async function dataFolder(file: string, roots: Roots): Promise<string> {
   )
 }
 
-/** The files below the root that match, each shown with the prefix. */
+/** The files below the root that match; `prefix` is put before their names. */
 async function matching(root: string, pattern: string, prefix: string): Promise<SourceFile[]> {
   const names = globSync(pattern, { cwd: root }).map((name) => name.split(path.sep).join('/'))
   if (names.length > FILES_MAX) {
@@ -183,7 +182,7 @@ async function sampleFiles(file: string, roots: Roots): Promise<SourceFile[]> {
   return files
 }
 
-/** The data files that a template may name, for forms: samples, uploads, what lies below the data folder; at most 1,000. */
+/** At most 1,000 files that a template can name, for forms: samples, uploads and files of the data folder. */
 export async function listFiles(roots: Roots): Promise<string[]> {
   const samples = Object.keys(roots.sample)
     .toSorted()

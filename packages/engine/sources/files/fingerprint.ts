@@ -1,6 +1,6 @@
 /**
- * A fingerprint says whether two runs read the same data. Text: the SHA-256 of its bytes. Parquet: of its footer, which
- * holds the place, size and statistics of every part; together with the file's size it costs a few kilobytes of reading.
+ * Fingerprints show whether two runs read the same data. Text: the SHA-256 of its bytes. Parquet: the SHA-256 of its footer,
+ * which holds the offset, size and statistics of every part and takes a few kilobytes of reading.
  */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'

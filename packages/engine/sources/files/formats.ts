@@ -1,4 +1,4 @@
-/** The formats of files: how DuckDB reads each. Text is loaded into the engine or scanned, Parquet is always scanned. */
+/** The file formats and how DuckDB reads each. */
 import { type FormatName, fileFormat } from '@assay/model/file'
 import { literal } from '../../duckdb/duckdb.ts'
 import type { Beginning } from './source-file.ts'
@@ -6,15 +6,15 @@ import type { Beginning } from './source-file.ts'
 export interface Format {
   name: FormatName
   text: boolean
-  /** The call that reads `files`; declared types go into the call where it takes them, else they are cast after it. */
+  /** The call that reads `files`, with the declared types if the function takes them; otherwise they are cast afterwards. */
   call(files: Files, types: Record<string, string>, beginning: Beginning): string
-  /** A table in text: it takes types, and has a row of names. */
+  /** A table in text, with a row of names. */
   table: boolean
-  /** A query for the number of rows that is cheaper than to count them. */
+  /** A query for the number of rows that is cheaper than counting. */
   count?(files: Files): string
 }
 
-/** Below this the whole text is read to learn the types of its columns; above, DuckDB looks at the first 20,480 rows. */
+/** Up to this size types are inferred from the whole text; above it from the first 20,480 rows. */
 const SNIFF_WHOLE_BYTES = 16_000_000
 
 type Files = { real: string; bytes: number }[]
@@ -33,7 +33,7 @@ function bytesOf(files: Files): number {
 
 const QUOTE = `, quote = '"'`
 
-/** `options`: those of its own, by whether its first name is quoted. */
+/** `options` adds the format's own options; `quoted`: the first name is quoted. */
 function csv(name: 'csv' | 'tsv', options: (quoted: boolean) => string): Format {
   return {
     name,
@@ -63,7 +63,7 @@ function json(name: 'json' | 'ndjson', options: string): Format {
 
 export const FORMATS: readonly Format[] = [
   csv('csv', () => QUOTE),
-  // Few TSV files quote: where the names do not, DuckDB looks whether the values do.
+  // Few TSV files use quotes: without a quoted name DuckDB decides by the values.
   csv('tsv', (quoted) => `, delim = '\\t'${quoted ? QUOTE : ''}`),
   json('json', ''),
   json('ndjson', ", format = 'newline_delimited'"),

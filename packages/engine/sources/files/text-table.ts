@@ -1,7 +1,6 @@
 /**
- * What DuckDB does not decide of a table in text: where it begins, that its first row holds the names, and what its faults
- * are called. Left to guess, DuckDB passes over rows that are shorter than those below them, takes names such as 2024 for a
- * row of values, and leaves the quotes on a first name that follows a byte order mark.
+ * Where a table in text begins, and the wording of its faults. Without these DuckDB skips rows that are shorter than those
+ * below them, takes names such as 2024 for values, and keeps the quotes of a first name after a byte order mark.
  */
 import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
@@ -13,7 +12,7 @@ import type { Beginning, SourceFile } from './source-file.ts'
 
 const HEAD_BYTES = 65_536
 
-/** The first bytes of the text, unpacked. */
+/** The first bytes of the text, decompressed. */
 async function headOf({ path, real }: SourceFile): Promise<Buffer> {
   if (isPacked(path)) {
     const file = createReadStream(real)
@@ -37,7 +36,7 @@ async function headOf({ path, real }: SourceFile): Promise<Buffer> {
   }
 }
 
-/** Of all files alike. */
+/** The common beginning of all files. Rejects with SourceError if they differ. */
 export async function beginningOf(files: SourceFile[], file: string): Promise<Beginning> {
   const heads = (await Promise.all(files.map(headOf))).filter((head) => head.length > 0)
   if (heads.length === 0)
@@ -55,7 +54,7 @@ export async function beginningOf(files: SourceFile[], file: string): Promise<Be
 
 const UNEVEN = 'its rows do not have the same number of columns, or a quote is not closed'
 
-/** Rows that differ in length are taken for one column of whole lines. */
+/** DuckDB reads a table with rows of different lengths as one column of whole lines. */
 export function columnsFault(columns: Column[]): string | null {
   const names = columns.map(({ name }) => name)
   if (names.length === 1 && /[,;|\t]/.test(names[0]!)) return UNEVEN
@@ -64,7 +63,7 @@ export function columnsFault(columns: Column[]): string | null {
     : null
 }
 
-/** DuckDB's words without the line itself, its settings and its hints: the first may be megabytes of data. */
+/** DuckDB's message without the quoted line, which can be megabytes long, and without its hints. */
 export function tableFault(error: Error): string | null {
   if (error.message.includes('Error when sniffing file'))
     return `${UNEVEN}, or its lines do not all end in the same way.`

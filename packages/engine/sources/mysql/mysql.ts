@@ -1,7 +1,7 @@
 /**
- * MySQL and MariaDB: the query is prepared, runs in a read-only transaction that the server enforces, and its rows are
- * read from the socket only as fast as they are written. What is canceled here is killed there (KILL QUERY over a
- * second connection); where this process was killed the server ends the query at its own deadline.
+ * MySQL and MariaDB. The query is prepared and runs in a read-only transaction that the server enforces; rows are read from
+ * the socket as fast as they are written. An aborted query is ended by KILL QUERY over a second connection. If this process
+ * is killed, the server ends the query at its own deadline.
  */
 import { once } from 'node:events'
 import { connect as connectSocket } from 'node:net'
@@ -45,14 +45,14 @@ export const mysqlKind: Kind = {
   },
 }
 
-interface Session {
+interface MysqlConnection {
   connection: Connection
   dialed: Dialed
   version: string
   mariadb: boolean
 }
 
-/** Of the library's connection, what its types leave out. */
+/** Private parts of the library's connection. */
 interface Inner {
   threadId: number
   _handshakePacket?: { serverVersion?: string }
@@ -61,7 +61,7 @@ interface Inner {
 function configOf({ options, secrets }: OpenConnection, { address, port, tls }: Dialed) {
   const host = String(options.host)
   return {
-    // Certificates are checked against it; where it is an address, Node takes the name of the socket, else "localhost".
+    // The name to verify. For an address Node verifies the socket's `_host` instead.
     host,
     stream: () =>
       Object.assign(connectSocket({ host: address, port, noDelay: true, keepAlive: true }), { _host: host }),
@@ -70,7 +70,7 @@ function configOf({ options, secrets }: OpenConnection, { address, port, tls }: 
     database: String(options.database),
     connectTimeout: CONNECT_TIMEOUT_MS,
     charset: 'utf8mb4',
-    // Nothing of this machine is sent, whatever the server asks for.
+    // Never sends local files, even if the server asks for them.
     flags: ['-LOCAL_FILES'],
     ...(tls
       ? {
@@ -84,7 +84,7 @@ function configOf({ options, secrets }: OpenConnection, { address, port, tls }: 
   }
 }
 
-function connect({ connection, signal }: ProbeOptions): Promise<Session> {
+function connect({ connection, signal }: ProbeOptions): Promise<MysqlConnection> {
   return dial(connection, async (dialed) => {
     const made = mysql.createConnection(configOf(connection, dialed))
     const abort = (): void => made.destroy()
@@ -116,7 +116,7 @@ interface ServerError extends Error {
   sqlMessage?: string
 }
 
-/** Neither the server nor the network says a password. */
+/** Messages of the server and the network hold no password. */
 function explained(error: unknown, { name }: OpenConnection): unknown {
   if (!(error instanceof Error) || error instanceof SourceError) return error
   const { sqlMessage, message, code } = error as ServerError
@@ -133,7 +133,7 @@ function run(connection: Connection, sql: string): Promise<void> {
 }
 
 async function begin(
-  { connection, mariadb }: Session,
+  { connection, mariadb }: MysqlConnection,
   { timeout_ms }: Pick<OpenOptions, 'timeout_ms'>,
 ): Promise<void> {
   const seconds = Math.ceil(timeout_ms / 1000)
@@ -155,12 +155,12 @@ interface Prepared {
 }
 
 class MysqlReader implements Reader {
-  readonly #session: Session
+  readonly #session: MysqlConnection
   readonly #options: OpenOptions
   #rows: Rows | null = null
   #running = false
 
-  constructor(session: Session, options: OpenOptions) {
+  constructor(session: MysqlConnection, options: OpenOptions) {
     this.#session = session
     this.#options = options
   }
@@ -181,12 +181,12 @@ class MysqlReader implements Reader {
       throw refused(error, connection)
     }
     if (prepared.columns.length === 0) throw new SourceError('The query gives no rows: write one SELECT.')
-    // What is known before parameters have values is a guess, of the size of integers among others.
+    // Before the parameters have values, the server only guesses some types, such as the size of integers.
     if (!peek) return this.#start(prepared)
     return (prepared.columns as Field[]).map((field) => mapField(field, 0))
   }
 
-  /** Runs the query; its rows wait. */
+  /** Runs the query; its rows wait in the socket. */
   async #start(prepared: Prepared): Promise<RemoteColumn[]> {
     const { query, connection, signal } = this.#options
     this.#running = true
@@ -226,7 +226,7 @@ class MysqlReader implements Reader {
     }
   }
 
-  /** Over a second connection; not waited for longer than a cancel may take. */
+  /** Ends the query over a second connection; waits for at most KILL_MS. */
   async #kill(): Promise<void> {
     const { connection, dialed } = this.#session
     const { threadId } = connection as unknown as Inner
@@ -258,6 +258,6 @@ function refused(error: unknown, connection: OpenConnection): unknown {
 
 function encode(value: Plain, type: Parameter['type']): string | number | null {
   if (typeof value === 'boolean') return value ? 1 : 0
-  // In text: as numbers they would go as doubles, in which integers end at 2^53.
+  // Integers go as text: as numbers they would become doubles, exact up to 2^53 only.
   return value === null || (type === 'number' && typeof value === 'number') ? value : String(value)
 }

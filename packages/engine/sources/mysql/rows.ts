@@ -1,7 +1,6 @@
 /**
- * The rows of a prepared query as the library divides them from what comes: each goes from its packet into packed columns,
- * in place of the library's own parser, whose values become objects. When there are enough the socket is left alone until
- * they are taken.
+ * Collects the rows of a prepared query. A parser of ours takes the place of the library's and writes each row from its
+ * packet into packed columns (docs/decisions/0040-packed-columns.md). The socket pauses while a batch waits.
  */
 import type { EventEmitter } from 'node:events'
 import type { RemoteColumn } from '../kind.ts'
@@ -9,19 +8,19 @@ import { roomFor } from '../rows/columns.ts'
 import { misfit } from '../rows/misfit.ts'
 import { type Column, type Field, mapField, type Packet } from './types.ts'
 
-/** There is room for so many; half of them are enough for one turn, and what came in the same piece goes with them. */
+/** Capacity of a batch. Half of it completes a batch, since more rows can arrive with the same piece. */
 const ROWS_MOST = 16_384
 const BATCH_BYTES = 2_000_000
 
-/** Of the library's connection, what its types leave out. */
+/** Private parts of the library's connection. */
 export interface Wire extends EventEmitter {
   readonly stream: { pause(): void }
-  /** Also what has come already is kept back. */
+  /** Also holds back packets that have arrived already. */
   pause(): void
   resume(): void
 }
 
-/** Of a command of the library, what its types leave out: it asks for a parser when it knows the columns. */
+/** Private parts of a command of the library: it asks for a parser when it knows the columns. */
 export interface Command extends EventEmitter {
   buildParserFromFields(fields: Field[]): new () => { next(packet: Packet): void }
 }
@@ -54,7 +53,7 @@ export class Rows {
       this.#wake()
     }
     command.on('error', fail)
-    // Of a connection that is lost the command is not told.
+    // The command is not told of a lost connection.
     wire.on('error', fail)
     command.on('end', () => {
       this.#ended = true
@@ -62,20 +61,20 @@ export class Rows {
     })
   }
 
-  /** As soon as the server says them. */
+  /** Resolves when the server has sent them. */
   async columns(): Promise<readonly RemoteColumn[]> {
     await this.#until(() => this.#columns !== null)
     return this.#columns!
   }
 
-  /** The next rows, of which the columns are the same ones every time; null: there are no more. */
+  /** The next batch, in the same columns every time; null after the last. */
   async next(): Promise<{ rows: number; bytes: number; columns: Column['data'][] } | null> {
     await this.#until(() => this.#enough() || this.#ended)
     if (this.#rows === 0) return null
     return { rows: this.#rows, bytes: this.#bytes, columns: this.#columns!.map(({ data }) => data) }
   }
 
-  /** They were taken: makes room. */
+  /** Releases the batch for the next one. */
   clear(): void {
     for (const { data } of this.#columns!) data.clear()
     this.#rows = 0
@@ -95,7 +94,7 @@ export class Rows {
     return this.#rows >= this.#room / 2 || this.#bytes >= BATCH_BYTES
   }
 
-  /** A row: a zero, a bit for each column that is null (from the third bit on), and the values. */
+  /** Takes a row: a zero byte, a bitmap of nulls whose first two bits are unused, and the values. */
   #take(packet: Packet): void {
     if (this.#failure) return
     const columns = this.#columns!

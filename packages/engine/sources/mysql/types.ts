@@ -1,7 +1,4 @@
-/**
- * The types of MySQL and MariaDB as the engine's. Their values come in binary rows and are packed from where they lie; a type
- * that is not here comes as text.
- */
+/** MySQL's and MariaDB's types as the engine's, and how their binary values are packed. Other types become text. */
 import { Buffer } from 'node:buffer'
 import {
   BIGINT,
@@ -30,7 +27,7 @@ import { LooseNumeric } from '../rows/loose-values.ts'
 import { PackedText } from '../rows/packed-text.ts'
 import { daysFrom, decimalReader } from '../rows/text-values.ts'
 
-/** A column as the server describes it. */
+/** A column, as described by the server. */
 export interface Field {
   name: string
   columnType: number
@@ -38,11 +35,11 @@ export interface Field {
   decimals: number
   flags: number
   characterSet: number
-  /** Of its texts. */
+  /** The encoding of its texts. */
   encoding: string
 }
 
-/** What this part uses of the library's packet: a row, of which the bytes from `offset` on are not read yet. */
+/** The part of the library's packet that is used here: a row, read up to `offset`. */
 export interface Packet {
   readonly buffer: Buffer
   offset: number
@@ -55,14 +52,14 @@ export interface Packet {
 
 export interface Column extends RemoteColumn {
   data: PackedColumn | PackedText
-  /** Puts the value that comes next into a row. Throws RangeError, with the value in words, where there is no place for it. */
+  /** Writes the packet's next value into a row. Throws RangeError, with the value as text, if the type cannot hold it. */
   put(packet: Packet, row: number): void
 }
 
 type Made = Omit<Column, 'name'>
 
 const UNSIGNED = 32
-/** The character set of what is no text. */
+/** The character set of binary data. */
 const BINARY = 63
 const JSON_TYPE = 245
 const SHAPES = new Set([242, 255])
@@ -71,7 +68,7 @@ const DECIMALS = new Set([0, 246])
 const TEXTS = new Set([15, 247, 248, 249, 250, 251, 252, 253, 254])
 const DAY_MICROS = 86_400_000_000
 
-/** For at most so many rows at once. */
+/** The column of a field; `rows` is the capacity of a batch. */
 export function mapField(field: Field, rows: number): Column {
   return { name: field.name, ...mapped(field, rows) }
 }
@@ -88,7 +85,7 @@ function mapped(field: Field, rows: number): Made {
 
 type Make = (rows: number, unsigned: boolean, field: Field) => Made
 
-/** Whole numbers and floats, which lie there as they lie here. */
+/** Integers and floats: the bytes are the same in both layouts. */
 function bytes(width: 1 | 2 | 4 | 8, signed: DuckDBType, unsigned = signed): Make {
   return (rows, isUnsigned) => {
     const data = new PackedColumn(width, rows)
@@ -127,7 +124,7 @@ const PLAIN: Record<number, Make> = {
   16: bits,
 }
 
-/** Days since 1970 of the date that begins at `at`. NaN: no calendar has it, as 0000-00-00. */
+/** Days since 1970 of the date at `at`; NaN for a day that does not exist, such as 0000-00-00. */
 function daysAt(from: Buffer, at: number): number {
   return daysFrom(from[at]! | (from[at + 1]! << 8), from[at + 2]!, from[at + 3]!)
 }
@@ -145,7 +142,7 @@ function dates(rows: number, _: boolean, { decimals: digits, columnType }: Field
   return { type: DATE, data, put }
 }
 
-/** Hours, minutes and seconds in a byte each, and where there are any the microseconds in four. */
+/** Hours, minutes and seconds of one byte each, then four optional bytes of microseconds. */
 function microsAt(from: Buffer, at: number, end: number): number {
   const seconds = from[at]! * 3600 + from[at + 1]! * 60 + from[at + 2]!
   return seconds * 1_000_000 + (end >= at + 7 ? from.readUInt32LE(at + 3) : 0)
@@ -160,7 +157,7 @@ function moments(type: DuckDBType, rows: number, { decimals: digits, columnType 
     if (Number.isNaN(days)) throw new RangeError(packet.readDateTimeString(digits, null, columnType))
     const micros = end >= offset + 8 ? microsAt(buffer, offset + 5, end) : 0
     const whole = days * DAY_MICROS + micros
-    // Numbers are exact until the year 2255.
+    // A number is exact up to the year 2255.
     data.setWhole(
       row,
       Number.isSafeInteger(whole) ? whole : BigInt(days) * BigInt(DAY_MICROS) + BigInt(micros),
@@ -170,7 +167,7 @@ function moments(type: DuckDBType, rows: number, { decimals: digits, columnType 
   return { type, data, put }
 }
 
-/** Of the clock: MySQL's times go from -838 to 838 hours, which are none. */
+/** Time of day only: a negative TIME or one beyond 24 h is rejected. */
 function times(rows: number): Made {
   const data = new PackedColumn(8, rows)
   const put = (packet: Packet, row: number): void => {
@@ -187,7 +184,7 @@ function times(rows: number): Made {
   return { type: TIME, data, put }
 }
 
-/** The greatest first, in as many bytes as it has. */
+/** Big-endian, of variable length. */
 function bits(rows: number): Made {
   const data = new PackedColumn(8, rows)
   const put = (packet: Packet, row: number): void => {
@@ -221,7 +218,7 @@ function blobs(rows: number): Made {
   return { type: BLOB, data, put }
 }
 
-/** Geometries and vectors have no place; an empty one is nothing. */
+/** Geometries and vectors are rejected unless they are empty. */
 function shapes(rows: number): Made {
   const data = new PackedText(rows)
   const put = (packet: Packet, row: number): void => {

@@ -1,14 +1,14 @@
 /**
- * PostgreSQL's binary form of its plain types, put where the engine wants it without becoming a value in between. Its
- * numbers have the greatest byte first; its dates and times count from 2000.
+ * Packs PostgreSQL's binary values in the engine's layout. PostgreSQL's numbers are big-endian; its dates and times count
+ * from 2000.
  */
 import { decimalBytes, type PackedColumn } from '../rows/columns.ts'
 
-/** Puts the value of a row in its place. Throws RangeError, with the value in words, where there is none for it. */
+/** Writes a value into a row. Throws RangeError, with the value as text, if DuckDB cannot hold it. */
 export type Put = (from: Buffer, at: number, length: number, to: PackedColumn, row: number) => void
 
 export interface Packing {
-  /** Bytes of a value there. */
+  /** Bytes of a value in the engine. */
   width: number
   put: Put
 }
@@ -63,7 +63,7 @@ export const FLOAT64: Packing = {
   },
 }
 
-/** Infinities are the ends of the range, there; here they are as far from zero on both sides. */
+/** PostgreSQL's infinities are the ends of the range; the engine's are symmetric around zero. */
 export const DAYS: Packing = {
   width: 4,
   put: (from, at, _, to, row) => {
@@ -87,7 +87,7 @@ export const MOMENT: Packing = {
   },
 }
 
-/** 16 bytes as a number of 128 bits whose first bit is turned, so that they are in order as signed ones. */
+/** The engine stores a UUID as a 128-bit number with its first bit flipped, so that it sorts as a signed one. */
 export const UUID_BYTES: Packing = {
   width: 16,
   put: (from, at, _, { bytes }, row) => {
@@ -98,12 +98,12 @@ export const UUID_BYTES: Packing = {
 
 const POSITIVE = 0
 const NEGATIVE = 0x4000
-/** So many digits are exact in a number. */
+/** Digits that a number holds exactly. */
 const EXACT_DIGITS = 15
 
 /**
- * A numeric(width, scale): groups of four digits, of which the first counts 10000^weight; the sign; the digits shown.
- * It is a whole number of its last digit's here, of 2 to 16 bytes.
+ * Packs a numeric(width, scale). PostgreSQL sends groups of four digits, the first weighing 10000^weight, and a sign; the
+ * engine stores an integer of 2 to 16 bytes, in units of the last decimal.
  */
 export function decimalPacking(width: number, scale: number): Packing {
   const powers = Array.from({ length: 64 }, (_, power) => 10 ** power)

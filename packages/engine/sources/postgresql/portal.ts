@@ -1,14 +1,14 @@
 /**
- * One query over PostgreSQL's extended protocol, spoken through the library's connection: described without being run,
- * then fetched in turns. While it is fetched the messages are read here: the library makes a string of each field and an
- * array of each row. (pg-cursor describes only as it runs.)
+ * One query over PostgreSQL's extended protocol, on the library's connection: described without being run, then fetched in
+ * batches. The fetched messages are parsed here, since the library makes a string of each field and an array of each row
+ * (docs/decisions/0040-packed-columns.md). pg-cursor cannot describe a query without running it.
  */
 import { type Client, DatabaseError, type Submittable } from 'pg'
 import { SourceError } from '../source.ts'
 import { messagesOf, type RowCollector } from './rows.ts'
 import type { Field } from './types.ts'
 
-/** What this file uses of pg's connection. */
+/** The part of pg's connection that is used here. */
 interface Wire {
   stream: NodeJS.ReadWriteStream
   parse(query: { name: string; text: string; types: number[] }): void
@@ -18,18 +18,18 @@ interface Wire {
   flush(): void
 }
 
-interface Waiting {
+interface PendingStep {
   resolve(): void
   reject(error: Error): void
 }
 
-/** Of the statement and of its portal. */
+/** The name of the statement and of its portal. */
 const NAME = 'assay'
 
-/** Codes of messages. */
+/** Message codes. */
 const CODE = { row: 68, bound: 50, suspended: 115, complete: 67, empty: 73, fault: 69 }
 
-/** It is submitted twice: to be described, then to be fetched; in between the connection is free for other queries. */
+/** Submitted twice: to describe, then to fetch. In between the connection is free for other queries. */
 export class Portal implements Submittable {
   readonly #text: string
   readonly #types: number[]
@@ -37,7 +37,7 @@ export class Portal implements Submittable {
   #wire: Wire | null = null
   #fetching = false
   #binary: readonly boolean[] = []
-  #waiting: Waiting | null = null
+  #waiting: PendingStep | null = null
   #fields: Field[] | null = null
   #wanted = 0
   #rows: RowCollector | null = null
@@ -50,17 +50,17 @@ export class Portal implements Submittable {
     this.#values = values
   }
 
-  /** The columns that the query gives. It is not run. */
+  /** The columns of the query, which is not run. */
   async describe(client: Client): Promise<Field[]> {
     client.query(this)
-    await this.#turn()
+    await this.#step()
     if (this.#fields === null) throw new SourceError('The query gives no rows: write one SELECT.')
     return this.#fields
   }
 
   /**
-   * The next rows, at most `count`, into `rows`. False: they were the last. `binary` says of each column in which form it
-   * comes; once it is fetched the connection takes no other query.
+   * Fetches at most `count` rows into `rows`. Resolves to false after the last row. `binary` says for each column whether
+   * it comes in its binary form. From the first fetch on the connection takes no other query.
    */
   async fetch(
     client: Client,
@@ -76,7 +76,7 @@ export class Portal implements Submittable {
       this.#binary = binary
       client.query(this)
     } else this.#execute()
-    await this.#turn()
+    await this.#step()
     return this.#more
   }
 
@@ -85,7 +85,7 @@ export class Portal implements Submittable {
     this.#wire?.flush()
   }
 
-  #turn(): Promise<void> {
+  #step(): Promise<void> {
     if (this.#failure) return Promise.reject(this.#failure)
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject }
@@ -99,7 +99,7 @@ export class Portal implements Submittable {
     else waiting?.resolve()
   }
 
-  // What pg calls.
+  // The methods that pg calls.
 
   submit(connection: unknown): void {
     this.#wire = connection as Wire
@@ -163,7 +163,7 @@ export class Portal implements Submittable {
   }
 }
 
-/** Bind: the portal and the statement of the same name, parameters as text, the form of each column of the result. */
+/** The Bind message: portal and statement of the same name, parameters as text, the format of each result column. */
 function bindMessage(name: string, values: readonly (string | null)[], binary: readonly boolean[]): Buffer {
   const int16 = (...numbers: number[]): Buffer => {
     const bytes = Buffer.alloc(2 * numbers.length)
@@ -188,7 +188,7 @@ function bindMessage(name: string, values: readonly (string | null)[], binary: r
   return Buffer.concat([Buffer.from('B'), int32(body.length + 4), body])
 }
 
-/** ErrorResponse: fields of a letter and a text. */
+/** Parses an ErrorResponse: fields of a letter and a text. */
 function faultOf(from: Buffer, at: number, end: number): DatabaseError {
   const fields = new Map<string, string>()
   for (const field of from.toString('utf8', at, end).split('\0'))

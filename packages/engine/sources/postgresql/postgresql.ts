@@ -1,7 +1,7 @@
 /**
- * PostgreSQL: the query runs in a read-only transaction that the server enforces, within a time that it enforces too,
- * and its rows come through a portal, a few megabytes at a time. What is canceled here is canceled there: a request for
- * it, and a server that looks every second whether this client is still there (which holds when it was killed).
+ * PostgreSQL. The query runs in a read-only transaction with a time limit, both enforced by the server; its rows come
+ * through a portal, a few megabytes at a time. An aborted query is ended by a cancel request. If this process is killed,
+ * the server notices within a second.
  */
 
 import type { OpenConnection } from '@assay/model/connection'
@@ -16,14 +16,14 @@ import { Portal } from './portal.ts'
 import { RowCollector } from './rows.ts'
 import { FIRST_OWN_OID, isJson, type Mapped, mapField } from './types.ts'
 
-/** Of the rows of one turn, as text. */
+/** Bytes of a batch, as received. */
 const BATCH_BYTES = 2_000_000
 const ROWS_FIRST = 128
 const ROWS_MOST = 16_384
-/** A cancel request that is not answered within it is not waited for. */
+/** Longest wait for the answer to a cancel request. */
 const CANCEL_MS = 300
 
-/** Zero leaves it to the server, which is right for text: it may be an enum, a uuid or anything that can be written. */
+/** Types of parameters. Zero lets the server infer the type: a text can be an enum, a uuid or any other type. */
 const OIDS: Record<Parameter['type'], { one: number; list: number }> = {
   string: { one: 0, list: 0 },
   integer: { one: 20, list: 1016 },
@@ -59,12 +59,12 @@ export const postgresql: Kind = {
   },
 }
 
-interface Session {
+interface PostgresConnection {
   client: Client
   dialed: Dialed
 }
 
-function connect(options: ProbeOptions): Promise<Session> {
+function connect(options: ProbeOptions): Promise<PostgresConnection> {
   return dial(options.connection, async (dialed) => {
     const client = new Client(configOf(options, dialed))
     client.on('error', () => undefined)
@@ -72,7 +72,7 @@ function connect(options: ProbeOptions): Promise<Session> {
     options.signal.addEventListener('abort', abort, { once: true })
     try {
       await client.connect()
-      // A server that does not know this setting (before 14, or not on Linux) is asked to cancel all the same.
+      // Servers before 14, or not on Linux, do not know this setting.
       await client.query("set client_connection_check_interval = '1s'").catch(() => undefined)
       return { client, dialed }
     } catch (error) {
@@ -101,7 +101,7 @@ function configOf({ connection, time_zone, timeout_ms }: ProbeOptions, dialed: D
     port: dialed.port,
     database: String(options.database),
     user: String(options.user),
-    // Never undefined: the library would look for a file of passwords.
+    // Never undefined: the library would read a password file.
     password: secrets.password ?? '',
     ssl: dialed.tls ?? false,
     application_name: 'assay',
@@ -119,7 +119,7 @@ interface ServerError extends Error {
   severity?: string
 }
 
-/** What the server or the network says, in a sentence. Neither holds a password. */
+/** Messages of the server and the network hold no password. */
 function explained(error: unknown, { name }: OpenConnection): unknown {
   if (!(error instanceof Error) || error instanceof SourceError) return error
   const { message, severity } = error as ServerError
@@ -128,14 +128,14 @@ function explained(error: unknown, { name }: OpenConnection): unknown {
 }
 
 class PostgresReader implements Reader {
-  readonly #session: Session
+  readonly #session: PostgresConnection
   readonly #options: OpenOptions
   readonly #portal: Portal
   #mapped: Mapped[] = []
   #columns: RemoteColumn[] = []
   #running = false
 
-  constructor(session: Session, options: OpenOptions) {
+  constructor(session: PostgresConnection, options: OpenOptions) {
     this.#session = session
     this.#options = options
     const { sql, parameters } = options.query
@@ -161,7 +161,7 @@ class PostgresReader implements Reader {
     return this.#columns
   }
 
-  /** Types that somebody made may be arrays. */
+  /** Asks which user-defined types are arrays. */
   async #askForArrays(oids: number[]): Promise<Map<number, number>> {
     const own = oids.filter((oid) => oid >= FIRST_OWN_OID)
     if (own.length === 0) return new Map()
@@ -223,7 +223,7 @@ class PostgresReader implements Reader {
   }
 }
 
-/** `position` counts characters of the query as it was sent: optional clauses became blanks, so its lines are the template's. */
+/** `position` counts characters of the query as sent. Optional clauses became blanks, so its lines are the template's. */
 function refused(error: unknown, connection: OpenConnection): unknown {
   if (!(error instanceof Error) || error instanceof SourceError) return error
   const { message, code, position } = error as ServerError

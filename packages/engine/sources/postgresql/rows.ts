@@ -1,20 +1,19 @@
 /**
- * The rows of a query as they come from the socket: fields of plain types go in their binary form into packed columns, texts
- * as they are, the others by their text. No row and no plain value becomes an object: that was most of the work.
+ * Collects rows from the socket: fields of plain types go in binary form into packed columns, texts as they are, all others
+ * are read from their text (docs/decisions/0040-packed-columns.md).
  */
-
 import type { RemoteColumn } from '../kind.ts'
 import { type BatchColumn, PackedColumn, ValueColumn } from '../rows/columns.ts'
 import { misfit } from '../rows/misfit.ts'
 import { PackedText } from '../rows/packed-text.ts'
 import type { Mapped } from './types.ts'
 
-/** A message of the server: its code, and its bytes behind the length. */
+/** A message of the server: its code, and its bytes after the length. */
 export type OnMessage = (code: number, from: Buffer, at: number, end: number) => void
 
 const HEADER = 5
 
-/** Divides what comes into messages. One that comes in many pieces is put together once. */
+/** Divides the stream into messages. A message that comes in many pieces is joined once. */
 export function messagesOf(onMessage: OnMessage): (piece: Buffer) => void {
   let waiting: Buffer[] = []
   let held = 0
@@ -40,14 +39,14 @@ export function messagesOf(onMessage: OnMessage): (piece: Buffer) => void {
   }
 }
 
-/** The rows of one turn, column by column. */
+/** The rows of one batch, by column. */
 export class RowCollector {
   readonly #columns: readonly RemoteColumn[]
   readonly #mapped: readonly Mapped[]
   #data: BatchColumn[] = []
   #room = 0
   rows = 0
-  /** Of the fields as they came. */
+  /** Bytes of the fields, as received. */
   bytes = 0
 
   constructor(columns: readonly RemoteColumn[], mapped: readonly Mapped[]) {
@@ -55,7 +54,7 @@ export class RowCollector {
     this.#mapped = mapped
   }
 
-  /** Makes room for at most so many rows. */
+  /** Starts a batch of at most `most` rows. */
   begin(most: number): void {
     this.rows = 0
     this.bytes = 0
@@ -73,7 +72,7 @@ export class RowCollector {
     return this.#data
   }
 
-  /** A DataRow: for each field its length, or -1 for null, and its bytes. Throws SourceError. */
+  /** Takes a DataRow: for each field its length, or -1 for null, and its bytes. Throws SourceError. */
   take(from: Buffer, start: number): void {
     let at = start + 2
     for (let index = 0; index < this.#mapped.length; index += 1) {

@@ -1,4 +1,4 @@
-/** PostgreSQL's types as the engine's. A type that is not here comes as the text that PostgreSQL prints. */
+/** PostgreSQL's types as the engine's. Other types become the text that PostgreSQL prints. */
 import {
   BIGINT,
   BLOB,
@@ -27,21 +27,21 @@ import * as values from '../rows/text-values.ts'
 import type { Packing } from './binary.ts'
 import * as binary from './binary.ts'
 
-/** A column as the server describes it. `modifier` holds precision and scale. */
+/** A column, as described by the server. `modifier` holds precision and scale. */
 export interface Field {
   name: string
   oid: number
   modifier: number
 }
 
-/** What a column becomes. */
+/** How a column is read. */
 export interface Mapped {
   type: DuckDBType
-  /** From its text. */
+  /** Reads a value from its text. */
   read: values.FromText
-  /** It comes in its binary form, packed. */
+  /** Set if it comes in binary form and is packed. */
   packing?: Packing
-  /** It is the text as it comes. */
+  /** The value is the text as received. */
   plain?: boolean
   settle?: () => DuckDBType
 }
@@ -77,7 +77,7 @@ const BY_OID: Record<number, Mapped> = {
 
 const JSON_OIDS = new Set([114, 3802])
 
-/** The types of arrays that every server has, with the type of their items. Those that it makes itself it is asked for. */
+/** The built-in array types and the types of their items. User-defined ones are asked for. */
 const ITEMS: Record<number, number> = {
   1000: 16,
   1001: 17,
@@ -105,10 +105,10 @@ const ITEMS: Record<number, number> = {
   3807: 3802,
 }
 
-/** Object ids from here on are types that somebody made: enums, domains, extensions' and their arrays. */
+/** Object ids from here on are user-defined types: enums, domains, extensions' types and their arrays. */
 export const FIRST_OWN_OID = 16_384
 
-/** `items`: by the type of an array that the server was asked for, the type of its items. */
+/** `items`: the item types of user-defined arrays. */
 export function mapField(field: Field, items: ReadonlyMap<number, number>): Mapped {
   const item = ITEMS[field.oid] ?? items.get(field.oid)
   if (item !== undefined) return mapArray(item, field.modifier)
@@ -116,7 +116,7 @@ export function mapField(field: Field, items: ReadonlyMap<number, number>): Mapp
   return BY_OID[field.oid] ?? TEXT
 }
 
-/** True where the column is to be read as JSON by the engine. */
+/** Whether the engine declares the column as JSON. */
 export function isJson(oid: number): boolean {
   return JSON_OIDS.has(oid)
 }
@@ -139,7 +139,7 @@ function mapNumeric(modifier: number): Mapped {
   return { type: VARCHAR, read: (value) => loose.note(value), settle: () => loose.settled() }
 }
 
-/** Arrays of one dimension. Numerics without precision are doubles in them. */
+/** Arrays of one dimension. Their numerics without precision become doubles. */
 function mapArray(item: number, modifier: number): Mapped {
   const precision = item === NUMERIC ? precisionOf(modifier) : null
   const mapped = precision
@@ -150,7 +150,7 @@ function mapArray(item: number, modifier: number): Mapped {
   return map(LIST(mapped.type), (value) => listValue(readArray(value, mapped.read)))
 }
 
-/** "{1,NULL,\"a b\"}", with "[2:3]=" in front where the first index is not 1. */
+/** Reads "{1,NULL,\"a b\"}", with "[2:3]=" in front if the first index is not 1. */
 function readArray(written: string, read: values.FromText): DuckDBValue[] {
   const items: DuckDBValue[] = []
   let at = written.indexOf('{') + 1

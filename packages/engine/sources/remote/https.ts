@@ -1,7 +1,6 @@
 /**
- * Files of web servers: over a connection of the kind `http` below its address, or at a plain https address where the
- * operator allows its host. A connection never leaves its own origin; a plain address may lead on three times, as each
- * hop is judged like the first.
+ * Files of web servers: over a connection of the kind `http`, below its address, or at a plain https address whose host the
+ * operator allows. A connection never leaves its origin. A plain address may redirect three times; each hop is checked.
  */
 
 import { createHash } from 'node:crypto'
@@ -13,10 +12,10 @@ import type { FileKind, RemoteFile } from './remote.ts'
 
 const HOPS = 3
 
-/** Without the query: it may hold what is secret. */
+/** Without the query, which can hold secrets. */
 const shownOf = (url: URL): string => url.origin + url.pathname
 
-/** `address`: its host was written in the template itself. */
+/** A file at an address of a template. The host of `address` comes from the template's text, not from a variable. */
 export function plainAddress(address: string, most: number): RemoteFile {
   if (!URL.canParse(address)) throw new SourceError(`${JSON.stringify(address)} is no address.`)
   const url = new URL(address)
@@ -52,7 +51,7 @@ function baseOf({ options }: OpenConnection): URL {
   return base
 }
 
-/** What of a secret may stand in the name of a copy. */
+/** A digest of secrets, for the identity of a cached copy. */
 const hashed = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('hex')
 
 export const http: FileKind = {

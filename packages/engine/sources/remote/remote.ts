@@ -1,7 +1,7 @@
 /**
- * Files that lie elsewhere: an address, what a connection to a web server or a bucket names, or uploads in a bucket. Each
- * is fetched whole into the job's own folder before the engine is locked (or linked there from the cache, where its owner
- * says that it has not changed), and from then on read as any other file.
+ * Remote files: an address, a file of a web server or bucket over a connection, or an upload in a bucket. Each is
+ * downloaded into the job's folder before the engine is sealed, or linked there from the cache if its server confirms that
+ * it has not changed, and is then read like a local file.
  */
 import { randomUUID } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
@@ -23,33 +23,33 @@ import type { SourceFile } from '../files/source-file.ts'
 import type { Probe } from '../kind.ts'
 import { SourceError } from '../source.ts'
 
-/** A file to be fetched; `shown` names it in the lineage and in sentences. */
+/** A file to download; `shown` is its name in lineage and errors. */
 export interface RemoteFile extends Wanted {
   shown: string
 }
 
 export interface RemoteOptions {
   remote: RemoteRoots | undefined
-  /** The job's own folder, which may not be there yet. */
+  /** For this job alone; not created yet. */
   temp_folder: string
   signal: AbortSignal
 }
 
-/** Where it may go, for how long, and how much it may bring. */
+/** The allowed targets, time and size of downloads. */
 export interface Reach {
   targets: readonly string[]
   ca?: string | undefined
-  /** Null: as long as the job may take. */
+  /** Null: the job's time limit only. */
   timeout_ms: number | null
-  /** Of all files together. */
+  /** The limit for all files together. */
   bytes: number
 }
 
-/** What a kind of connection that holds files knows. */
+/** A kind of connection that holds files. */
 export interface FileKind {
   /** The files that a path or a pattern names. */
   find(connection: OpenConnection, file: string, guard: Guard, signal: AbortSignal): Promise<RemoteFile[]>
-  /** Asks whether somebody is there who takes the secrets; a sentence. */
+  /** Checks that the server answers and accepts the secrets; resolves to a description of it. */
   probe(connection: OpenConnection, guard: Guard, signal: AbortSignal): Promise<string>
 }
 
@@ -58,7 +58,7 @@ export function reachOf({ targets, options, limits }: OpenConnection): Reach {
   return { targets, ca, timeout_ms: limits.timeout_seconds * 1000, bytes: limits.bytes }
 }
 
-/** With a guard for as long as `use` takes. */
+/** Calls `use` with a guard and closes the guard afterwards. */
 export async function withGuard<T>(reach: Reach, use: (guard: Guard) => Promise<T>): Promise<T> {
   const guard = createGuard({
     targets: parseTargets(reach.targets),
@@ -71,7 +71,7 @@ export async function withGuard<T>(reach: Reach, use: (guard: Guard) => Promise<
   }
 }
 
-/** Asks who is there, and goes. */
+/** Tests a connection. */
 export async function probeFiles(
   kind: FileKind,
   connection: OpenConnection,
@@ -87,7 +87,7 @@ export async function probeFiles(
   }
 }
 
-/** Finds the files and fetches them, one after the other. */
+/** Finds the files and downloads them one after the other. */
 export async function fetchFiles(
   reach: Reach,
   find: (guard: Guard, signal: AbortSignal) => Promise<RemoteFile[]>,
@@ -150,7 +150,7 @@ async function fetchOne(
 const GLOB = /[*?[\]{}]/
 const FILES_MOST = 1000
 
-/** Of names that are known: the one that is named so, else those that match. Sorted by name. */
+/** The item with this name, else all that match the pattern, sorted by name. */
 export function pick<T>(all: readonly T[], nameOf: (one: T) => string, pattern: string): T[] {
   const exact = all.find((one) => nameOf(one) === pattern)
   if (exact) return [exact]
@@ -162,13 +162,13 @@ export function pick<T>(all: readonly T[], nameOf: (one: T) => string, pattern: 
   return found.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
 }
 
-/** What every key begins with that the pattern matches. */
+/** The fixed beginning of a pattern. */
 export function prefixOf(pattern: string): string {
   const at = pattern.search(GLOB)
   return at < 0 ? pattern : pattern.slice(0, at)
 }
 
-/** Uploads that lie in a bucket: each with an address that is good for a while. */
+/** Uploads in a bucket, by their presigned addresses. */
 export function offeredFiles(all: readonly OfferedFile[], file: string): RemoteFile[] {
   return pick(all, (one) => one.path, file.slice(UPLOADS.length)).map(({ path: name, url, bytes }) => ({
     url,

@@ -1,4 +1,4 @@
-/** Files of a bucket, over a connection of the kind `s3`: one key, or a pattern over the keys that begin as it does. */
+/** Files of a bucket, over a connection of the kind `s3`: one key, or all keys that match a pattern. */
 import type { OpenConnection } from '@assay/model/connection'
 import type { Guard } from '@assay/net/guard'
 import { type Bucket, BucketError, createBucket } from '@assay/net/s3'

@@ -1,21 +1,20 @@
 /**
- * Columns whose type the database does not know before their values: numerics without precision, SQLite's columns.
- * They are written as text, or as numbers that lose nothing; when all is read, their type is the narrowest that holds every
- * value as it is.
+ * Columns whose type is known only after their values: numerics without precision, and SQLite's columns. They are written
+ * as text, or as doubles if those are exact. The final type is the narrowest that holds every value exactly.
  */
 import { BIGINT, DECIMAL, DOUBLE, type DuckDBType, VARCHAR } from '@duckdb/node-api'
 import { numberFromText } from './text-values.ts'
 
 const DIGITS_MOST = 38
-/** Before the point: with as many a number may be too large for a double. */
+/** Integer digits from which on a number can exceed a double. */
 const DOUBLE_DIGITS = 309
-/** Doubles keep every number of 15 digits apart from all others of so many. */
+/** A double represents every 15-digit decimal uniquely. */
 const EXACT_BELOW = 1e15
-/** Below it JavaScript writes an exponent, and so did the text. */
+/** Below it JavaScript writes an exponent. */
 const SMALLEST = 1e-6
 const POWERS = Array.from({ length: 21 }, (_, power) => 10 ** power)
 
-/** Numerics without precision: DECIMAL(38, s) with the most digits after the point that occur, else DOUBLE. */
+/** Finds the type of numerics: DECIMAL(38, s) with the most decimals that occur, else DOUBLE. */
 export class LooseNumeric {
   #scale = 0
   #whole = 0
@@ -26,7 +25,7 @@ export class LooseNumeric {
     const point = text.indexOf('.')
     const end = point < 0 ? text.length : point
     const sign = text.charCodeAt(0) === 45 ? 1 : 0
-    // A letter begins NaN and Infinity.
+    // NaN and Infinity begin with a letter.
     if (text.charCodeAt(sign) > 57) this.#exact = false
     if (end - sign > this.#whole) this.#whole = end - sign
     if (end - sign >= DOUBLE_DIGITS) numberFromText(text)
@@ -35,8 +34,8 @@ export class LooseNumeric {
   }
 
   /**
-   * A double by its shortest text. False where, with those before it, not every one of them times 10^s is below 10^15, where
-   * doubles are exact enough to be made a DECIMAL(38, s) of.
+   * Notes a double by its shortest text. Returns false, and notes nothing, if the values could not be converted exactly from
+   * doubles to DECIMAL(38, s): each value times 10^s must stay below 10^15.
    */
   noteDouble(value: number): boolean {
     const size = Math.abs(value)
@@ -59,7 +58,7 @@ export class LooseNumeric {
   }
 }
 
-/** Values of several storage classes: integers, reals or text; one of them alone keeps its type. */
+/** Finds the type of values of several storage classes: integers, reals or text. */
 export class LooseValues {
   #integers = 0
   #reals = 0

@@ -1,10 +1,9 @@
-/** What is said of a value for which there is no place. */
 import type { RemoteColumn } from '../kind.ts'
 import { SourceError } from '../source.ts'
 
 const SHOWN = 60
 
-/** A value for which the engine's type has no place. */
+/** The error for a value that the column's type cannot hold. */
 export function misfit(column: RemoteColumn, value: string): SourceError {
   const shown = value.length > SHOWN ? `${value.slice(0, SHOWN)}…` : value
   const type = column.type.toString()

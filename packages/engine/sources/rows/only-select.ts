@@ -1,4 +1,4 @@
-/** For databases whose session alone does not keep statements out that give rows and do more: KILL, ATTACH, PRAGMA. */
+/** For databases whose read-only session still allows statements such as KILL, ATTACH and PRAGMA. */
 import { SourceError } from '../source.ts'
 
 export function requireSelect(sql: string): void {

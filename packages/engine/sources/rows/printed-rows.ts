@@ -1,9 +1,8 @@
-/** For tests of columns: what the engine has of them. */
 import { DuckDBDataChunk, type DuckDBType } from '@duckdb/node-api'
 import { openEngine } from '../../duckdb/duckdb.ts'
 import { appendRows, type BatchColumn } from './columns.ts'
 
-/** Of each column its first rows as the engine prints them, in their order. */
+/** For tests: writes columns into the engine and returns each as the engine prints it. */
 export async function printed(
   rows: number,
   ...columns: [type: DuckDBType, column: BatchColumn][]

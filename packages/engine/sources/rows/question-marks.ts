@@ -1,4 +1,4 @@
-/** Databases whose parameters are question marks: each value has its own, and a list has one for each of its items. */
+/** The dialect of databases with question marks as parameters: one per value, and one per item of a list. */
 import type { Parameter, Plain, QueryDialect } from '../../language/remote-query.ts'
 import type { SqlSyntax } from '../../language/sql-clauses.ts'
 
@@ -11,7 +11,7 @@ export function questionMarks(syntax: SqlSyntax): QueryDialect {
   }
 }
 
-/** The values for the marks, in their order. */
+/** The values of the question marks, in order. */
 export function valuesOf<Value>(
   parameters: readonly Parameter[],
   encode: (value: Plain, type: Parameter['type']) => Value,

@@ -1,7 +1,6 @@
 /**
- * Values as databases write them in text, as the engine takes them: nothing is rounded on the way. Dates are ISO
- * ("2024-01-31", with " BC", "infinity"); times have up to six digits after the point. Throws RangeError for a value
- * that the engine has no place for.
+ * Reads values that databases write as text, without rounding. Dates are ISO ("2024-01-31", also with " BC", "infinity");
+ * times have up to six decimals. Throws RangeError for values that the engine cannot hold.
  */
 import {
   DuckDBBlobValue,
@@ -35,7 +34,7 @@ export function decimalReader(width: number, scale: number): (text: string) => D
   }
 }
 
-/** Two digits at an index; NaN where they are none. */
+/** The number of two digits at an index, else NaN. */
 function two(text: string, at: number): number {
   const tens = text.charCodeAt(at) - 48
   const ones = text.charCodeAt(at + 1) - 48
@@ -62,8 +61,8 @@ function daysOf(text: string): number {
 const LENGTHS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
 /**
- * Days since 1970; NaN of a day that the proleptic Gregorian calendar does not have. Years may be of any size (Date ends in
- * 275760): Howard Hinnant's days_from_civil.
+ * Days since 1970 in the proleptic Gregorian calendar; NaN for a day that does not exist. Works for any year, unlike Date,
+ * which ends in 275760. Algorithm: Howard Hinnant's days_from_civil.
  */
 export function daysFrom(year: number, month: number, day: number): number {
   const length = LENGTHS[month - 1]! + (month === 2 && leaps(year) ? 1 : 0)
@@ -79,10 +78,10 @@ function leaps(year: number): boolean {
   return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
 }
 
-/** The ends of the engine's dates, which are no days. */
+/** The engine's infinite dates. */
 const DAYS_MOST = 0x7fff_ffff
 
-/** As the engine holds it: days since 1970. */
+/** Days since 1970. */
 export function daysFromText(text: string): number {
   if (text === 'infinity') return DAYS_MOST
   if (text === '-infinity') return -DAYS_MOST
@@ -121,10 +120,10 @@ function offsetOf(text: string, from: number): number {
   return plus < 0 ? -seconds : seconds
 }
 
-/** The ends of the engine's times, which are no times. */
+/** The engine's infinite timestamps. */
 const MICROS_MOST = 2n ** 63n - 1n
 
-/** As the engine holds it: microseconds since 1970, of a time with or without its zone. A number where it is exact. */
+/** Microseconds since 1970 of a time with or without a zone; a number if that is exact. */
 export function microsFromText(text: string, zoned: boolean): number | bigint {
   if (text === 'infinity') return MICROS_MOST
   if (text === '-infinity') return -MICROS_MOST
@@ -189,7 +188,7 @@ export function bigintFromText(text: string): bigint {
   return BigInt(text)
 }
 
-/** JavaScript reads "Infinity", "-Infinity" and "NaN", too. Digits that are beyond the largest double are no infinity. */
+/** Also reads "Infinity", "-Infinity" and "NaN". Throws RangeError for digits beyond the largest double. */
 export function numberFromText(text: string): number {
   const value = Number(text)
   if (Math.abs(value) === Number.POSITIVE_INFINITY && /\d/.test(text)) throw new RangeError(text)

@@ -1,8 +1,7 @@
 /**
- * SQLite's columns as the engine's. They have no types of their own: what a column was declared as decides, by the words of
- * the declaration, as SQLite does for its affinities, and the names that people use for dates and the like. Where it was
- * declared as nothing (an expression) or as a decimal, its first values say how it is written (Misjudged where later ones
- * are of another kind), and all of them what it becomes.
+ * SQLite's columns as the engine's. SQLite's values have types, its columns do not: the words of a column's declaration
+ * decide, as in SQLite's affinities, and common names such as DATE. For expressions and decimals the first values decide how
+ * the column is written (Misjudged if later ones differ), and all values decide its final type.
  */
 import { Buffer } from 'node:buffer'
 import { BIGINT, BLOB, BOOLEAN, DATE, DOUBLE, type DuckDBType, TIMESTAMP, VARCHAR } from '@duckdb/node-api'
@@ -12,23 +11,23 @@ import { LooseNumeric, LooseValues } from '../rows/loose-values.ts'
 import { PackedText } from '../rows/packed-text.ts'
 import { daysFromText, microsFromText } from '../rows/text-values.ts'
 
-/** What SQLite gives; null is taken out before. */
+/** A value of SQLite that is not null. */
 export type Value = bigint | number | string | Uint8Array
 
 export interface Column extends RemoteColumn {
   data: PackedColumn | PackedText
-  /** Throws RangeError for a value that it has no place for. */
+  /** Throws RangeError for a value that the type cannot hold. */
   take(value: Value, row: number): void
 }
 
 type Made = Omit<Column, 'name'>
 
-/** `first`: some of its values, where they are known; without them a loose column is written as text. */
+/** `first`: the first values if they are known; without them a column of unknown type is written as text. */
 export function columnOf(name: string, declared: string, rows: number, first: readonly Value[]): Column {
   return { name, ...made(declared.toUpperCase(), rows, first) }
 }
 
-/** Whether its first values are wanted. */
+/** Whether the column's type depends on its values. */
 export function isLoose(declared: string): boolean {
   return made(declared.toUpperCase(), 0, []).settle !== undefined
 }
@@ -94,7 +93,7 @@ function timestamps(rows: number): Made {
 
 const PLAIN = /^-?\d+(\.\d+)?$/
 
-/** SQLite keeps decimals as doubles: their shortest text is what was meant. */
+/** SQLite stores decimals as doubles: their shortest text is the value that was stored. */
 function numerics(rows: number, first: readonly Value[]): Made {
   const loose = new LooseNumeric()
   const settle = (): DuckDBType => loose.settled()
@@ -117,7 +116,7 @@ function plainOf(value: Value): string {
   return text
 }
 
-/** Integers and reals are numbers together; with a text among them all are texts. */
+/** Integers and reals together become DOUBLE; with any text among them all become text. */
 function expressions(rows: number, first: readonly Value[]): Made {
   const loose = new LooseValues()
   for (const value of first) if (!(value instanceof Uint8Array)) loose.note(value)

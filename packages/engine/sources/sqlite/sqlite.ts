@@ -1,7 +1,6 @@
 /**
- * SQLite files below the data folder, opened for reading by Node's own SQLite. The rows are read step by step, as arrays,
- * and their values packed column by column (sqlite-columns.ts: their types); a step that runs long ends with its process,
- * which the parent kills.
+ * SQLite files below the data folder, opened read-only by Node's SQLite. Rows are read one by one and packed by column. A
+ * long step cannot be interrupted: the parent kills the process at the deadline.
  */
 import { realpath } from 'node:fs/promises'
 import { DatabaseSync } from 'node:sqlite'
@@ -25,7 +24,7 @@ import { SourceError } from '../source.ts'
 import { type Column, columnOf, isLoose, type Value } from './columns.ts'
 
 const ROWS = 8192
-/** So many are looked at where a column's type is not declared. */
+/** Rows that are examined if a column's type is not declared. */
 const FIRST_ROWS = 1000
 const BATCH_BYTES = 4_000_000
 
@@ -75,7 +74,7 @@ class SqliteReader implements Reader {
   readonly #database: DatabaseSync
   readonly #options: OpenOptions
   #rows: Iterator<Raw[], undefined> | null = null
-  /** Those that were looked at before. */
+  /** Rows that were examined already. */
   #first: Raw[][] = []
   #columns: Column[] = []
   #misjudged = false
@@ -131,7 +130,7 @@ class SqliteReader implements Reader {
         const { rows, bytes, more } = this.#fill()
         if (rows > 0) yield { rows, bytes, columns }
         if (!more) break
-        // Lets a cancel in.
+        // Lets a cancel message arrive.
         await new Promise((resolve) => setImmediate(resolve))
         signal.throwIfAborted()
       }
@@ -141,7 +140,7 @@ class SqliteReader implements Reader {
     }
   }
 
-  /** As many rows as a batch holds, from where the last has ended. */
+  /** Fills the columns with the next batch. */
   #fill(): { rows: number; bytes: number; more: boolean } {
     for (const { data } of this.#columns) data.clear()
     let bytes = 0
