@@ -62,6 +62,7 @@ function serveClickhouse(open: () => Session) {
         return
       }
       const rows = session.queryStream(sql, { format })
+      if (response.destroyed) rows.cancel()
       response.once('close', () => rows.cancel())
       // Each chunk is a whole answer to the engine: the names and types come once over HTTP.
       const heads = format.endsWith('WithNamesAndTypes') ? 2 : 0
@@ -71,6 +72,7 @@ function serveClickhouse(open: () => Session) {
         head ??= text.split('\n', heads).join('\n')
         const rest =
           response.headersSent && text.startsWith(head) ? text.slice(head.length + Math.min(heads, 1)) : text
+        if (response.destroyed) break
         if (!response.write(rest))
           await new Promise<void>((resolve) => {
             const go = (): void => resolve()

@@ -198,8 +198,9 @@ class ClickhouseReader implements Reader {
   async *read(signal: AbortSignal): AsyncIterable<JsonBatch> {
     const { query, temp_folder, connection } = this.#options
     this.#running = true
-    const body = await this.#send(query.sql, 'JSONEachRow')
     await mkdir(temp_folder, { recursive: true, mode: 0o700 })
+    // The body is read at once: what has arrived is lost if the connection breaks first.
+    const body = await this.#send(query.sql, 'JSONEachRow')
     const file = path.join(temp_folder, `${randomUUID()}.json`)
     const explain = async (reason: string): Promise<SourceError> =>
       explained(reason, await readFile(file), connection.name)
