@@ -1,3 +1,4 @@
+/** The places from which sources of files are read. */
 import type { RemoteRoots, Uploads } from '@assay/model/file'
 
 /** Where `file:` sources are read: `sample/NAME`, `uploads/PATH`, and all other paths below `data`. */

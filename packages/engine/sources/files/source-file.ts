@@ -1,3 +1,4 @@
+/** The types that the readers of files share. */
 import type { FormatName } from '@assay/model/file'
 
 /** A file to read, resolved. */

@@ -1,3 +1,4 @@
+/** Reads numbers from the digits that a database sends, without making texts of them. */
 const MINUS = 45
 const POINT = 46
 const ZERO = 48

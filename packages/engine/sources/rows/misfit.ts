@@ -1,3 +1,4 @@
+/** The error for values that a column cannot hold. */
 import type { RemoteColumn } from '../kind.ts'
 import { SourceError } from '../source.ts'
 

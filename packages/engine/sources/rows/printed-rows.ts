@@ -1,3 +1,4 @@
+/** For tests of columns: their values as the engine has them. */
 import { DuckDBDataChunk, type DuckDBType } from '@duckdb/node-api'
 import { openEngine } from '../../duckdb/duckdb.ts'
 import { appendRows, type BatchColumn } from './columns.ts'
