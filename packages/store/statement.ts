@@ -15,6 +15,8 @@ export interface Parameter {
   name: string
   /** Null: not a column; it is written as it is. */
   kind: Kind | null
+  /** Null is written where it is not given. */
+  isOptional?: boolean
 }
 
 export interface Rendered {
@@ -67,9 +69,15 @@ export function statement<Row>(text: Text, kinds: Kinds = {}): Statement<Row> {
   return { sqlite: forSqlite(sqlite, kinds), postgres: forPostgres(postgres, kinds), kinds }
 }
 
-/** The value of a parameter. A name that is not given is a fault of the program. */
-export function valueOf({ name }: Parameter, values: object): unknown {
+/** These parameters need not be given. */
+export function optional({ sql, parameters }: Rendered, names: ReadonlySet<string>): Rendered {
+  return { sql, parameters: parameters.map((one) => ({ ...one, isOptional: names.has(one.name) })) }
+}
+
+/** The value of a parameter. A name that is not given is a fault of the program, unless it is optional. */
+export function valueOf({ name, isOptional }: Parameter, values: object): unknown {
   const value = (values as Record<string, unknown>)[name]
+  if (value === undefined && isOptional) return null
   if (value === undefined) throw new Error(`The statement lacks a value for :${name}.`)
   return value
 }

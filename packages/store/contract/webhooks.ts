@@ -1,35 +1,21 @@
 /** What the store promises of webhooks. */
-import type {
-  HeaderChange,
-  SealedHeader,
-  SealedSecret,
-  SignatureVersion,
-  Webhook,
-  WebhookKind,
-  WebhookStatus,
-} from '@assay/model/webhook'
+import type { HeaderChange, Health, Webhook, WebhookKind, WebhookStatus } from '@assay/model/webhook'
 import type { Page, PageQuery } from './page.ts'
 
-export interface NewWebhook {
-  webhook_id: string
-  workspace_id: string
-  /** `webhook` unless given; it never changes. */
-  kind?: WebhookKind
-  target?: string | null
-  tells_skipped?: boolean
-  url: string
-  headers: SealedHeader[]
-  user_id: string
-  presence_name: string
-  events: Webhook['events']
-  description: string | null
-  signature: SignatureVersion
-  secrets: SealedSecret[]
-  public_key: string | null
-  retry_schedule: number[] | null
-  max_in_flight: number | null
-  rate_per_second: number | null
-}
+/** What the store fills in: its state, its health and its times. */
+type Kept =
+  | 'status'
+  | 'disabled_reason'
+  | 'failures'
+  | 'open_until'
+  | 'created_at'
+  | 'updated_at'
+  | keyof Health
+/** `kind` never changes. */
+type WithDefault = 'kind' | 'target' | 'tells_skipped'
+
+/** Without them it is of the kind `webhook`, has no target, and is not told of skipped jobs. */
+export type NewWebhook = Omit<Webhook, Kept | WithDefault> & Partial<Pick<Webhook, WithDefault>>
 
 export type WebhookPatch = Partial<
   Omit<NewWebhook, 'webhook_id' | 'workspace_id' | 'kind' | 'secrets' | 'headers'> & {

@@ -1,5 +1,5 @@
 /** A table, described once: its columns, and the plain statements that follow from them. */
-import { type Kind, type Kinds, type Statement, statement, type Text } from '../statement.ts'
+import { type Kind, type Kinds, optional, type Statement, statement, type Text } from '../statement.ts'
 
 /** A column that may be null has a `?` after its kind. The compiler holds this to the field's type. */
 type Column<Value> = null extends Value ? `${Kind}?` : Kind
@@ -80,18 +80,25 @@ export class Table<Row extends object> {
     )
   }
 
+  /** A column that may be null and is not given is written as null. */
   insert<Answer = unknown>(
     columns: readonly (keyof Row & string)[] = this.columns,
     tail = '',
   ): Statement<Answer> {
     const into = (own: readonly string[]): string => `INSERT INTO ${this.name} (${own.join(', ')})`
     const arrays = columns.map((name, index) => `$${index + 1}::${POSTGRES_TYPES[this.kinds[name]!]}[]`)
+    const made = this.sql<Answer>(
+      this.#texts(columns, (own) => `${into(own)} VALUES (${named(own)}) ${tail}`),
+    )
+    const many = {
+      sql: `${into(columns)} SELECT * FROM unnest(${arrays.join(', ')}) ${tail}`,
+      parameters: columns.map((name) => ({ name, kind: this.kinds[name]! })),
+    }
     return {
-      ...this.sql<Answer>(this.#texts(columns, (own) => `${into(own)} VALUES (${named(own)}) ${tail}`)),
-      postgresMany: {
-        sql: `${into(columns)} SELECT * FROM unnest(${arrays.join(', ')}) ${tail}`,
-        parameters: columns.map((name) => ({ name, kind: this.kinds[name]! })),
-      },
+      ...made,
+      sqlite: optional(made.sqlite, this.nullable),
+      postgres: optional(made.postgres, this.nullable),
+      postgresMany: optional(many, this.nullable),
     }
   }
 
