@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Command, findCommand, numberOption, pairsOption, parseCall } from './command.ts'
+import { type Command, findCommand, parseCall } from './command.ts'
 import { UsageError } from './exit.ts'
+import { numberOption, pairsOption } from './options.ts'
 
 function command(name: string, operands = '', options: Command['options'] = {}): Command {
   return { name, operands, summary: name, options, run: async () => 0 }

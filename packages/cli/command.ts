@@ -40,8 +40,6 @@ export interface Call {
   signal: AbortSignal
 }
 
-export const JSON_OPTION: Option = { type: 'boolean', doc: 'Print JSON for programs' }
-
 const COMMON: Record<string, Option> = {
   help: { type: 'boolean', short: 'h', doc: 'Show this help' },
   url: {
@@ -126,27 +124,4 @@ function parse(options: Record<string, Option>, args: string[], command: Command
     const sentence = (error as Error).message.split('. ')[0]!
     throw new UsageError(`${sentence}. See "assay ${command.name} --help".`)
   }
-}
-
-/** A whole number given as an option. */
-export function numberOption(call: Call, name: string, least: number, most: number): number | undefined {
-  const text = call.text(name)
-  if (text === undefined) return undefined
-  const number = Number(text)
-  if (!/^-?\d+$/.test(text) || number < least || number > most)
-    throw new UsageError(
-      `--${name} takes a whole number from ${least} to ${most}, not ${JSON.stringify(text)}.`,
-    )
-  return number
-}
-
-/** "name=value" options as an object. */
-export function pairsOption(call: Call, name: string): Record<string, string> {
-  return Object.fromEntries(
-    call.all(name).map((pair) => {
-      const at = pair.indexOf('=')
-      if (at < 1) throw new UsageError(`--${name} takes NAME=VALUE, not ${JSON.stringify(pair)}.`)
-      return [pair.slice(0, at), pair.slice(at + 1)]
-    }),
-  )
 }

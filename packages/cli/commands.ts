@@ -15,7 +15,7 @@ import { EVENTS } from './commands/events.ts'
 import { FILES } from './commands/files.ts'
 import { JOBS } from './commands/jobs.ts'
 import { LINKS } from './commands/links.ts'
-import { LISTEN, TRIGGER } from './commands/listen.ts'
+import { LISTEN } from './commands/listen.ts'
 import { MCP } from './commands/mcp.ts'
 import { MIGRATE } from './commands/migrate.ts'
 import { MOVE } from './commands/move.ts'
@@ -27,8 +27,9 @@ import { SERVE } from './commands/serve.ts'
 import { STATUS } from './commands/status.ts'
 import { SUBSCRIPTIONS } from './commands/subscriptions.ts'
 import { TEMPLATES } from './commands/templates.ts'
-import { WEBHOOK_CARE } from './commands/webhook-care.ts'
+import { TRIGGER } from './commands/trigger.ts'
 import { WEBHOOKS } from './commands/webhooks.ts'
+import { WORKSPACES } from './commands/workspaces.ts'
 
 export const COMMANDS: readonly Command[] = [
   SERVE,
@@ -43,7 +44,6 @@ export const COMMANDS: readonly Command[] = [
   ...LINKS,
   ...SCHEDULES,
   ...WEBHOOKS,
-  ...WEBHOOK_CARE,
   LISTEN,
   TRIGGER,
   ...SUBSCRIPTIONS,
@@ -52,6 +52,7 @@ export const COMMANDS: readonly Command[] = [
   STATUS,
   ...CONNECTIONS,
   ...ACCOUNTS,
+  ...WORKSPACES,
   AUDIT,
   CONFIG,
   MIGRATE,

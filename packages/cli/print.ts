@@ -13,8 +13,10 @@ export function printJson(value: unknown): void {
   out(`${JSON.stringify(value, null, 2)}\n`)
 }
 
-/** Columns as wide as their widest cell; two spaces between. */
-export function table(header: string[], rows: (string | number | null)[][]): string {
+export type Cell = string | number | null
+
+/** Columns as wide as their widest cell; two spaces between. Null is shown as "-". */
+export function table(header: string[], rows: Cell[][]): string {
   const cells = [header, ...rows.map((row) => row.map((cell) => (cell === null ? '-' : String(cell))))]
   const widths = header.map((_, column) => Math.max(...cells.map((row) => row[column]!.length)))
   const line = (row: string[]): string =>

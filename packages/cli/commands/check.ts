@@ -2,8 +2,9 @@
 
 import type { Fault } from '@assay/model/template'
 import { resolveConfig } from '@assay/service/config/config'
-import { type Command, JSON_OPTION } from '../command.ts'
+import type { Command } from '../command.ts'
 import { EXIT } from '../exit.ts'
+import { JSON_OPTION } from '../options.ts'
 import { out, printJson, say } from '../print.ts'
 
 /** "report.md:12:3: error: There is no column x. It has a, b." */

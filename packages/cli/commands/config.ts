@@ -1,7 +1,8 @@
 /** assay config: every setting, its value and where it came from; secrets hidden. */
 import { describeConfig, flagOf, resolveConfig } from '@assay/service/config/config'
-import { type Command, JSON_OPTION } from '../command.ts'
+import type { Command } from '../command.ts'
 import { EXIT } from '../exit.ts'
+import { JSON_OPTION } from '../options.ts'
 import { out, printJson, table } from '../print.ts'
 
 export const CONFIG: Command = {

@@ -14,11 +14,11 @@ import { systemClock } from '@assay/model/clock'
 import { CHART_FORMS, type ChartForm, type Findings } from '@assay/model/insight'
 import type { TemplateSource } from '@assay/model/template'
 import { type Config, resolveConfig } from '@assay/service/config/config'
-import { type Call, type Command, pairsOption } from '../command.ts'
+import type { Call, Command } from '../command.ts'
 import { EXIT, ExitError, UsageError } from '../exit.ts'
+import { choiceOption, flag, pairsOption, text, texts } from '../options.ts'
 import { out, progressLine, say } from '../print.ts'
 import { faultLine } from './check.ts'
-import { choice } from './jobs.ts'
 
 const FORMATS = ['markdown', 'json', 'html'] as const
 type Format = (typeof FORMATS)[number]
@@ -167,17 +167,17 @@ export const RUN: Command = {
     'The sandbox and limits are those of the service. "file:" sources read below --data (ASSAY_DATA);\n' +
     'sample/... names the data that ship.',
   options: {
-    var: { type: 'string', multiple: true, value: 'NAME=VALUE', doc: 'A variable; repeat it for more' },
-    format: { type: 'string', value: 'FORM', doc: 'markdown (default), json or html' },
-    charts: { type: 'string', value: 'FORM', doc: CHART_FORMS.join(', ') },
-    open: { type: 'boolean', doc: 'Show it in the browser instead of printing it' },
-    watch: { type: 'boolean', doc: 'Run again at each save until Ctrl-C' },
+    var: texts('NAME=VALUE', 'A variable; repeat it for more'),
+    format: text('FORM', 'markdown (default), json or html'),
+    charts: text('FORM', CHART_FORMS.join(', ')),
+    open: flag('Show it in the browser instead of printing it'),
+    watch: flag('Run again at each save until Ctrl-C'),
   },
   listens: true,
   async run(call) {
     const { config } = resolveConfig(call.environment, call.settings)
-    const format = choice<Format>(call, 'format', FORMATS) ?? 'markdown'
-    const form = choice<ChartForm>(call, 'charts', CHART_FORMS)
+    const format = choiceOption(call, 'format', FORMATS) ?? 'markdown'
+    const form = choiceOption(call, 'charts', CHART_FORMS)
     const { createLog } = await import('@assay/service/runtime/log')
     const { withPool } = await import('../local-pool.ts')
     const log = createLog({ level: 'error', format: 'text' })

@@ -1,9 +1,9 @@
 /** assay status: the nodes and their leases, what waits and how long it has, what is in trouble. */
 import type { NodeView, QueueView } from '@assay/client'
 import { JOB_STATUSES, type JobStatus } from '@assay/model/job'
-import { type Command, JSON_OPTION } from '../command.ts'
-import { withClient } from '../connect.ts'
+import { clientCommand } from '../client-command.ts'
 import { EXIT } from '../exit.ts'
+import { JSON_OPTION } from '../options.ts'
 import { out, printJson, table } from '../print.ts'
 
 const UNFINISHED: readonly JobStatus[] = JOB_STATUSES.filter(
@@ -49,32 +49,25 @@ function print(url: string | null, nodes: NodeView[], queue: QueueView): void {
   const { deliveries, webhooks, disk } = queue
   const jobs = backlog(queue).map(({ state, count, oldest_at }) => [state, count, age(oldest_at)])
   out(`${table(['JOBS', 'COUNT', 'OLDEST'], jobs)}\n`)
-  out(
-    table(
-      ['DELIVERIES', 'COUNT'],
-      [
-        ['due', deliveries.due],
-        ['waiting', deliveries.waiting],
-      ],
-    ),
-  )
+  const { due, waiting } = deliveries
+  out(table(['DELIVERIES', 'COUNT'], Object.entries({ due, waiting })))
   out(`\n${table(['WEBHOOKS', 'COUNT'], Object.entries(webhooks))}`)
   if (disk) out(`\n${size(disk.free_bytes)} of ${size(disk.total_bytes)} are free.\n`)
 }
 
-export const STATUS: Command = {
-  name: 'status',
-  operands: '',
-  summary: 'Show the nodes, their leases and the backlog',
-  options: { json: JSON_OPTION },
-  run: (call) =>
-    withClient(call, async (client, { served }) => {
-      const nodes = served ? (await client.nodes()).items : []
-      const queue = await client.queue()
-      const url = served ? client.url : null
-      const counts = Object.fromEntries(backlog(queue).map(({ state, count }) => [state, count]))
-      if (call.on('json')) printJson({ url, nodes, jobs: counts, queue })
-      else print(url, nodes, queue)
-      return served ? EXIT.ok : EXIT.unavailable
-    }),
-}
+export const STATUS = clientCommand(
+  {
+    name: 'status',
+    summary: 'Show the nodes, their leases and the backlog',
+    options: { json: JSON_OPTION },
+  },
+  async (client, call, { served }) => {
+    const nodes = served ? (await client.nodes()).items : []
+    const queue = await client.queue()
+    const url = served ? client.url : null
+    const counts = Object.fromEntries(backlog(queue).map(({ state, count }) => [state, count]))
+    if (call.on('json')) printJson({ url, nodes, jobs: counts, queue })
+    else print(url, nodes, queue)
+    return served ? EXIT.ok : EXIT.unavailable
+  },
+)

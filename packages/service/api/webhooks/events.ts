@@ -53,7 +53,8 @@ function endedBy(code: string, detail: string) {
   return { ...EXAMPLE_JOB, job_status: 'canceled', error: { code, detail } }
 }
 
-const CATALOGUE: Record<EventType, { description: string; data: Record<string, unknown> }> = {
+/** Every event type with an example of its data. */
+export const CATALOGUE: Record<EventType, { description: string; data: Record<string, unknown> }> = {
   'job.queued': {
     description: 'A job was run, or given back by a worker that was lost, and waits for a worker.',
     data: { ...EXAMPLE_JOB, job_status: 'queued' },

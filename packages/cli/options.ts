@@ -1,0 +1,99 @@
+/** Options of commands: how they are declared, and how their values are read. Each reader throws UsageError. */
+import { EVENT_TYPES, type EventType } from '@assay/model/event'
+import { parseDuration } from '@assay/service/config/config'
+import type { Call, Option } from './command.ts'
+import { UsageError } from './exit.ts'
+
+/** An option with a value; `value` stands for it in the help. */
+export const text = (value: string, doc: string): Option => ({ type: 'string', value, doc })
+/** An option that may be repeated. */
+export const texts = (value: string, doc: string): Option => ({ type: 'string', value, doc, multiple: true })
+export const flag = (doc: string, short?: string): Option => ({
+  type: 'boolean',
+  doc,
+  ...(short ? { short } : {}),
+})
+
+export const JSON_OPTION = flag('Print JSON for programs')
+export const LIMIT = text('N', 'At most so many, up to 200 (default 20)')
+export const WORKSPACE = text('ID', "The workspace (default: the token's own)")
+
+/** A whole number. */
+export function numberOption(call: Call, name: string, least: number, most: number): number | undefined {
+  const given = call.text(name)
+  if (given === undefined) return undefined
+  const number = Number(given)
+  if (/^-?\d+$/.test(given) && number >= least && number <= most) return number
+  throw new UsageError(
+    `--${name} takes a whole number from ${least} to ${most}, not ${JSON.stringify(given)}.`,
+  )
+}
+
+export const limitOption = (call: Call): number => numberOption(call, 'limit', 1, 200) ?? 20
+
+/** "name=value" options as an object. */
+export function pairsOption(call: Call, name: string): Record<string, string> {
+  return Object.fromEntries(
+    call.all(name).map((pair) => {
+      const at = pair.indexOf('=')
+      if (at < 1) throw new UsageError(`--${name} takes NAME=VALUE, not ${JSON.stringify(pair)}.`)
+      return [pair.slice(0, at), pair.slice(at + 1)]
+    }),
+  )
+}
+
+/** One of a closed list. */
+export function choiceOption<T extends string>(
+  call: Call,
+  name: string,
+  allowed: readonly T[],
+): T | undefined {
+  const value = call.text(name)
+  if (value === undefined || allowed.includes(value as T)) return value as T | undefined
+  throw new UsageError(`--${name} takes ${allowed.join(', ')}, not ${JSON.stringify(value)}.`)
+}
+
+/** Some of a closed list; undefined where none is given. */
+export function choicesOption<T extends string>(
+  call: Call,
+  name: string,
+  allowed: readonly T[],
+): T[] | undefined {
+  const given = call.all(name)
+  const other = given.find((value) => !allowed.includes(value as T))
+  if (other !== undefined)
+    throw new UsageError(`--${name} takes ${allowed.join(', ')}, not ${JSON.stringify(other)}.`)
+  return given.length > 0 ? (given as T[]) : undefined
+}
+
+/** Event types and `*`. */
+export const eventsOption = (call: Call): (EventType | '*')[] | undefined =>
+  choicesOption(call, 'event', ['*', ...EVENT_TYPES])
+
+/** A duration such as 30d, in milliseconds. */
+export function durationOption(call: Call, name: string): number | undefined {
+  const given = call.text(name)
+  try {
+    return given === undefined ? undefined : parseDuration(given)
+  } catch (error) {
+    throw new UsageError(`--${name} ${(error as Error).message}.`)
+  }
+}
+
+/** A duration in whole seconds. */
+export function secondsOption(call: Call, name: string): number | undefined {
+  const duration = durationOption(call, name)
+  return duration === undefined ? undefined : Math.floor(duration / 1000)
+}
+
+/** "2h" ago, or an RFC 3339 time. */
+export function timeOption(call: Call, name: string, otherwise?: string): string | undefined {
+  const given = call.text(name) ?? otherwise
+  if (given === undefined) return undefined
+  if (/^\d{4}-/.test(given) && !Number.isNaN(Date.parse(given))) return new Date(given).toISOString()
+  try {
+    return new Date(Date.now() - parseDuration(given)).toISOString()
+  } catch {
+    throw new UsageError(`--${name} takes a time (2026-01-31T12:00:00Z) or how long ago (2h), not ${given}.`)
+  }
+}

@@ -1,0 +1,19 @@
+/** Secrets from standard input: a command line can be read by others on the machine. */
+import { createInterface } from 'node:readline/promises'
+import { Writable } from 'node:stream'
+import { UsageError } from './exit.ts'
+
+/** From a pipe the first line; on a terminal it is asked for and not shown. Throws UsageError where there is none. */
+export async function readSecret(name: string): Promise<string> {
+  const terminal = process.stdin.isTTY
+  if (terminal) process.stderr.write(`${name}: `)
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const lines = createInterface({ input: process.stdin, output: silent, terminal })
+  try {
+    for await (const line of lines) return line
+    throw new UsageError(`${name} is read from standard input, which is empty.`)
+  } finally {
+    lines.close()
+    if (terminal) process.stderr.write('\n')
+  }
+}
