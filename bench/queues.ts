@@ -1,9 +1,12 @@
 /**
- * Jobs that do nothing through four queues. `single`: one worker that holds one job at a time. `batch`: each as its own
+ * The same work through four queues: each job is claimed, writes a result of 10 kB and a row of an outbox, and ends. Ours
+ * runs in a workspace with a webhook, whose delivery is the outbox row. The peers on PostgreSQL write both rows in a
+ * transaction as their users would. `single`: one worker that holds one job at a time. `batch`: each as its own
  * documentation says that it is fastest. Jobs are queued before; the time is from the first claim to the last settle.
  */
 
 import { uuidv7 } from '@assay/model/ids'
+import type { Findings } from '@assay/model/insight'
 import type { ClaimedJob, Store } from '@assay/store/store'
 import { Queue, Worker } from 'bullmq'
 import { Logger, makeWorkerUtils, run } from 'graphile-worker'
@@ -15,6 +18,9 @@ export type Mode = 'single' | 'batch'
 
 const BATCH = 500
 const NODE = 'bench'
+/** 10 kB as JSON. */
+const SUMMARY = 'A summary of ten thousand letters. '.repeat(285)
+const RESULT = JSON.stringify({ summary: SUMMARY })
 
 /** Jobs that do nothing, queued. */
 export async function queueEmpty(store: Store, count: number): Promise<void> {
@@ -29,10 +35,56 @@ export async function queueEmpty(store: Store, count: number): Promise<void> {
     )
 }
 
+const FINDINGS = {
+  title: 'bench',
+  summary: SUMMARY,
+  skipped: null,
+} as unknown as Findings
+
 function settle(store: Store, { job }: ClaimedJob): Promise<boolean> {
   const { assignment_id, attempt } = job
-  const error = { code: 'analysis_failed' as const, detail: 'bench' }
-  return store.failJob({ assignment_id, attempt, node_id: NODE, error, ran_ms: 0 })
+  const lease = { assignment_id, attempt, node_id: NODE }
+  return store.completeJob({ ...lease, insight_id: uuidv7(), findings: FINDINGS, ran_ms: 0 })
+}
+
+/** A webhook that gets the ends of all jobs; nothing sends its deliveries. */
+export async function addWebhook(store: Store): Promise<void> {
+  await store.createWebhook({
+    webhook_id: uuidv7(),
+    workspace_id: 'default',
+    url: 'https://receiver.example',
+    headers: [],
+    user_id: 'admin',
+    presence_name: '',
+    events: null,
+    description: null,
+    signature: 'v1',
+    secrets: [{ sealed: 'bench', expires_at: null }],
+    public_key: null,
+    retry_schedule: null,
+    max_in_flight: null,
+    rate_per_second: null,
+  })
+}
+
+/** The rows that a user of a queue library writes for each job. */
+const USER_TABLES = `
+  CREATE TABLE IF NOT EXISTS results (result_id uuid PRIMARY KEY, created_at timestamptz NOT NULL, body json NOT NULL);
+  CREATE TABLE IF NOT EXISTS outbox (delivery_id uuid PRIMARY KEY, result_id uuid NOT NULL, due_at timestamptz NOT NULL)`
+const INSERT_RESULTS = `
+  INSERT INTO results SELECT id, now(), body::json FROM unnest($1::uuid[], $2::text[]) AS given (id, body)`
+const INSERT_OUTBOX = `
+  INSERT INTO outbox SELECT delivery_id, id, now() FROM unnest($1::uuid[], $2::uuid[]) AS given (id, delivery_id)`
+
+interface Queryable {
+  query(text: string, values: unknown[]): Promise<unknown>
+}
+
+async function writeResults(client: Queryable, count: number): Promise<void> {
+  const ids = Array.from({ length: count }, () => uuidv7())
+  const delivery_ids = ids.map(() => uuidv7())
+  await client.query(INSERT_RESULTS, [ids, ids.map(() => RESULT)])
+  await client.query(INSERT_OUTBOX, [ids, delivery_ids])
 }
 
 /** As the worker does it: what has ended is settled while the next is claimed. */
@@ -57,6 +109,7 @@ export async function graphile(connectionString: string, mode: Mode, count: numb
   pgPool.on('error', () => undefined)
   const utils = await makeWorkerUtils({ pgPool })
   await utils.migrate()
+  await pgPool.query(USER_TABLES)
   for (let job = 0; job < count; job += BATCH)
     await utils.addJobs(
       Array.from({ length: Math.min(BATCH, count - job) }, () => ({ identifier: 'empty', payload: {} })),
@@ -73,7 +126,12 @@ export async function graphile(connectionString: string, mode: Mode, count: numb
     parsedCronItems: [],
     logger: new Logger(() => () => undefined),
     taskList: {
-      empty: () => {
+      empty: async (_payload, { withPgClient }) => {
+        await withPgClient(async (client) => {
+          await client.query('BEGIN')
+          await writeResults(client, 1)
+          await client.query('COMMIT')
+        })
         left -= 1
         if (left === 0) done.resolve()
       },
@@ -91,6 +149,9 @@ export async function boss(connectionString: string, mode: Mode, count: number):
   const queue = new PgBoss({ connectionString, supervise: false, schedule: false })
   await queue.start()
   await queue.createQueue('empty')
+  const pool = new Pool({ connectionString, max: 1 })
+  pool.on('error', () => undefined)
+  await pool.query(USER_TABLES)
   const batchSize = mode === 'single' ? 1 : BATCH
   for (let job = 0; job < count; job += BATCH)
     await queue.insert(
@@ -100,14 +161,24 @@ export async function boss(connectionString: string, mode: Mode, count: number):
   const began = performance.now()
   for (let done = 0; done < count; ) {
     const claimed = await queue.fetch('empty', { batchSize })
+    // In one transaction with the rows of its user, by the connection that the library is given.
+    const client = await pool.connect()
+    const db = { executeSql: (text: string, values?: unknown[]) => client.query(text, values) }
+    await client.query('BEGIN')
+    await writeResults(client, claimed.length)
     await queue.complete(
       'empty',
       claimed.map(({ id }) => id),
+      {},
+      { db },
     )
+    await client.query('COMMIT')
+    client.release()
     done += claimed.length
   }
   const rate = (count * 1000) / (performance.now() - began)
   await queue.stop({ graceful: false })
+  await pool.end()
   return rate
 }
 

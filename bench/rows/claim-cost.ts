@@ -1,4 +1,4 @@
-/** The cost of a claim and a settle on PostgreSQL as the store grows: finished jobs, then a long queue. */
+/** How the cost of a claim and a settle on PostgreSQL grows with what the store holds: finished jobs, then a long queue. */
 
 import { systemClock } from '@assay/model/clock'
 import { openStore } from '@assay/store/open'
@@ -6,9 +6,9 @@ import { Client } from 'pg'
 import { missingPostgres, type Postgres, startPostgres } from '../../test/postgres.ts'
 import { atLeast, type Figure, type Missing } from '../figure.ts'
 import { type Form, inTurns } from '../measure.ts'
-import { assay } from '../queues.ts'
+import { addWebhook, assay } from '../queues.ts'
 
-const WORK = 'claim and settle of empty jobs, PostgreSQL, one at a time'
+const WORK = 'claim and settle of jobs with a result of 10 kB and a delivery, PostgreSQL, one at a time'
 const BESIDE = 'an almost empty store'
 
 export const claimCostRow = {
@@ -37,7 +37,9 @@ type Opened = Awaited<ReturnType<typeof open>>
 
 async function open(postgres: Postgres, name: string) {
   const url = await postgres.createDatabase(`bench_cost_${name}_${process.pid}`)
-  return { url, store: await openStore({ url, home: '', clock: systemClock, publicUrl: null }) }
+  const store = await openStore({ url, home: '', clock: systemClock, publicUrl: null })
+  await addWebhook(store)
+  return { url, store }
 }
 
 /** The first job of the store again, $1 times, in the state $2, each a moment after the one before. */

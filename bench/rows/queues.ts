@@ -1,16 +1,18 @@
-/** Claiming and settling empty jobs on PostgreSQL, one at a time and in batches, beside queue libraries as durable. */
+/** Jobs with a result of 10 kB and an outbox row on PostgreSQL, one at a time and in batches, beside queue libraries as durable. */
 import { systemClock } from '@assay/model/clock'
 import { openStore } from '@assay/store/open'
 import { missingPostgres, startPostgres } from '../../test/postgres.ts'
 import { atLeast, type Figure, type Missing } from '../figure.ts'
 import { type Form, inTurns } from '../measure.ts'
-import { assay, boss, bull, graphile, type Mode } from '../queues.ts'
+import { addWebhook, assay, boss, bull, graphile, type Mode } from '../queues.ts'
 import { startRedis } from '../redis.ts'
 
-const WORK = 'claim and settle of empty jobs, PostgreSQL'
+const WORK = 'claim and settle of jobs with a result of 10 kB and an outbox row, PostgreSQL'
 const AHEAD = { text: 'ahead (over 1)', holds: (ratio: number) => ratio > 1 }
+const BARE = 'ours in a workspace without a webhook'
+const WITH_WEBHOOK = atLeast(0.7)
 const NOTE =
-  'ours also writes each move, the start and its event, the end and its event: a settle and the next claim are one commit'
+  'ours also writes each move, the start and its event, the end and its event; BullMQ writes neither result nor outbox'
 
 export const queuesRow = {
   name: 'queues',
@@ -42,7 +44,8 @@ async function withServers(form: Form): Promise<(Figure | Missing)[]> {
   const redis = await startRedis()
   try {
     const name = (peer: string) => postgres.createDatabase(`bench_${peer}_${process.pid}`)
-    const [ours, graphileUrl, bossUrl] = [await name('assay'), await name('graphile'), await name('boss')]
+    const [ours, bare] = [await name('assay'), await name('bare')]
+    const [graphileUrl, bossUrl] = [await name('graphile'), await name('boss')]
     const peers: Peer[] = [
       { name: 'graphile-worker', run: (mode, count) => graphile(graphileUrl, mode, count) },
       { name: 'pg-boss', run: (mode, count) => boss(bossUrl, mode, count) },
@@ -52,7 +55,7 @@ async function withServers(form: Form): Promise<(Figure | Missing)[]> {
         name: `BullMQ (Redis, ${redis.settings})`,
         run: (mode, count) => bull(redis.url, mode, count),
       })
-    const figures = await measure(form, ours, peers)
+    const figures = await measure(form, ours, bare, peers)
     if (redis) return figures
     const reason = 'it needs Redis: set BENCH_REDIS, or put redis-server on the path'
     return [...figures, { work: titleOf('single'), beside: 'BullMQ', aim: AHEAD.text, reason }]
@@ -62,19 +65,27 @@ async function withServers(form: Form): Promise<(Figure | Missing)[]> {
   }
 }
 
-async function measure({ turns, short }: Form, url: string, peers: Peer[]): Promise<Figure[]> {
-  const store = await openStore({ url, home: '', clock: systemClock, publicUrl: null })
+async function measure(
+  { turns, short }: Form,
+  url: string,
+  bareUrl: string,
+  peers: Peer[],
+): Promise<Figure[]> {
+  const open = (at: string) => openStore({ url: at, home: '', clock: systemClock, publicUrl: null })
+  const [store, bare] = [await open(url), await open(bareUrl)]
+  const all = [{ name: BARE, run: (mode: Mode, count: number) => assay(bare, mode, count) }, ...peers]
   const figures: Figure[] = []
   try {
+    await addWebhook(store)
     for (const mode of ['single', 'batch'] as const) {
       const count = (short ? 200 : 500) * (mode === 'batch' ? 10 : 1)
-      for (const peer of peers) {
+      for (const peer of all) {
         const rates = await inTurns(
           turns,
           () => assay(store, mode, count),
           () => peer.run(mode, count),
         )
-        const aim = mode === 'single' ? AHEAD : atLeast(0.5)
+        const aim = peer.name === BARE ? WITH_WEBHOOK : AHEAD
         figures.push({
           work: titleOf(mode),
           beside: peer.name,
@@ -87,6 +98,7 @@ async function measure({ turns, short }: Form, url: string, peers: Peer[]): Prom
       }
     }
   } finally {
+    await bare.close()
     await store.close()
   }
   return figures

@@ -3,131 +3,164 @@
  * fewest running, then the oldest. A settle is fenced by attempt and owner: a lost lease writes nothing.
  */
 import { AppError } from '@assay/model/errors'
-import { type Job, type JobError, LOSSES_MAX } from '@assay/model/job'
-import { begun, completed, moved, NO_PROGRESS, type OwnedJob, shown } from '../job-move.ts'
-import type { ClaimedJob, Input, Lease } from '../store.ts'
-import type { Transaction } from './connection.ts'
-import { leasedJob, moveJob, writeMoves } from './job-moves.ts'
-
-/** A job that was taken; the turn -1 says that the node is not registered. */
-export interface Taken {
-  turn: number
-  folder: string | null
-  /** Its times as PostgreSQL writes them into JSON. */
-  job: OwnedJob
-}
-
-/** In the order in which they were taken. Throws `conflict` where the node is not registered. */
-export function claimedBy(node_id: string, rows: Taken[]): ClaimedJob[] {
-  if (rows[0]?.turn === -1) throw unregistered(node_id)
-  return rows
-    .map(({ turn, folder, job }) => ({ turn, data_folder: folder, job: withTimes(shown(job)) }))
-    .toSorted(
-      ({ turn, job }, other) =>
-        turn - other.turn ||
-        other.job.priority - job.priority ||
-        compare(job.queued_at!, other.job.queued_at!) ||
-        compare(job.assignment_id, other.job.assignment_id),
-    )
-    .map(({ job, data_folder }) => ({ job, data_folder }))
-}
-
-const iso = (time: string | null): string | null => time && new Date(time).toISOString()
-
-/** The same object, which nobody else has yet. */
-function withTimes(job: Job): Job {
-  job.created_at = iso(job.created_at)!
-  job.queued_at = iso(job.queued_at)
-  job.started_at = iso(job.started_at)
-  job.finished_at = iso(job.finished_at)
-  job.scheduled_for = iso(job.scheduled_for)
-  return job
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0
-}
-
-function unregistered(node_id: string): AppError {
-  return new AppError('conflict', `The node ${JSON.stringify(node_id)} is not registered: register it anew.`)
-}
+import { claimed, type JobChange, type OwnedJob, type Settle, settled, shown } from '../job-move.ts'
+import type { ClaimedJob, Input } from '../store.ts'
+import { OUT_OF_INDEXES, type Transaction } from './connection.ts'
+import { lockJobs, writeMoves } from './job-moves.ts'
 
 /**
  * Claims of a node that was reaped would never come back: the lock keeps the node from being reaped until the claim is
- * committed.
+ * committed. A renewal changes no key and does not wait for it.
  */
 export async function requireNode(tx: Transaction, node_id: string): Promise<void> {
   const node = await tx.one('SELECT 1 FROM nodes WHERE node_id = $1 FOR KEY SHARE', node_id)
-  if (!node) throw unregistered(node_id)
+  if (!node)
+    throw new AppError('conflict', `The node ${JSON.stringify(node_id)} is not registered: register it anew.`)
 }
 
-export async function startJob(tx: Transaction, lease: Lease): Promise<boolean> {
-  const job = await leasedJob(tx, lease)
-  if (job?.job_status !== 'active') return false
-  await moveJob(tx, job, 'executing')
-  return true
+/** The workspaces with a queue and the job at its head: one look into the index for each. */
+const HEADS = `
+  heads AS (
+    (SELECT workspace_id, priority, queued_at FROM jobs WHERE job_status = 'queued'
+     ORDER BY workspace_id, priority DESC, queued_at, assignment_id LIMIT 1)
+    UNION ALL
+    SELECT next.* FROM heads CROSS JOIN LATERAL (
+      SELECT jobs.workspace_id, jobs.priority, jobs.queued_at FROM jobs
+      WHERE job_status = 'queued' AND jobs.workspace_id > heads.workspace_id
+      ORDER BY jobs.workspace_id, jobs.priority DESC, jobs.queued_at, jobs.assignment_id LIMIT 1) AS next
+  )`
+
+/**
+ * Locks the workspaces that have a cap, until the claim is committed. Passes over those in which another node is claiming:
+ * its claims cannot be counted yet.
+ */
+const LOCK_CAPPED = `
+  WITH RECURSIVE ${HEADS}, capped AS MATERIALIZED (
+    SELECT workspace_id FROM heads JOIN workspaces USING (workspace_id) WHERE coalesce(max_running, $1::int) IS NOT NULL)
+  SELECT workspace_id FROM capped
+  WHERE pg_try_advisory_xact_lock(hashtextextended('assay run ' || workspace_id, 0))`
+
+/**
+ * Up to $1 jobs of the first $2 candidates. Of the best queues the first jobs are looked at. Within a queue the k-th job
+ * counts as if the k-1 before it ran already, so the whole order is one ORDER BY. What would be beyond a cap ($3, or the
+ * workspace's own) is left out; $4 are the capped workspaces that are locked. A row that another node has locked is
+ * passed over.
+ */
+const CLAIM = `
+  WITH RECURSIVE ${HEADS},
+  running AS MATERIALIZED (
+    SELECT workspace_id, count(*) AS count FROM jobs WHERE owner IS NOT NULL GROUP BY workspace_id),
+  open AS MATERIALIZED (
+    SELECT * FROM (
+      SELECT workspace_id, priority, queued_at, data_folder, coalesce(running.count, 0) AS running,
+        CASE WHEN coalesce(max_running, $3::int) IS NULL THEN $2::bigint
+          WHEN workspace_id = ANY ($4::text[]) THEN coalesce(max_running, $3::int) - coalesce(running.count, 0)
+          ELSE 0 END AS room
+      FROM heads JOIN workspaces USING (workspace_id) LEFT JOIN running USING (workspace_id)) AS waiting
+    WHERE room > 0 ORDER BY priority DESC, running, queued_at LIMIT $2),
+  chosen AS MATERIALIZED (
+    SELECT waiting.assignment_id, data_folder, count(*) OVER () AS candidates,
+      row_number() OVER (ORDER BY waiting.priority DESC, running + waiting.nth, waiting.queued_at,
+        waiting.assignment_id) AS nth
+    FROM open CROSS JOIN LATERAL (
+      SELECT assignment_id, priority, queued_at,
+        row_number() OVER (ORDER BY priority DESC, queued_at, assignment_id) AS nth
+      FROM (SELECT assignment_id, priority, queued_at FROM jobs
+            WHERE jobs.workspace_id = open.workspace_id AND job_status = 'queued'
+            ORDER BY priority DESC, queued_at, assignment_id LIMIT least($2, open.room)) AS first) AS waiting
+    ORDER BY nth LIMIT $2)
+  SELECT jobs.*, data_folder, candidates FROM chosen JOIN jobs USING (assignment_id)
+  WHERE job_status || '' = 'queued' ORDER BY chosen.nth LIMIT $1 FOR UPDATE OF jobs SKIP LOCKED`
+
+/** So many jobs may be locked by other nodes without one of them going away empty. */
+const SPARE = 16
+/** Others may have taken the candidates meanwhile: a claim looks so many times. */
+const ROUNDS = 4
+
+interface Candidate extends OwnedJob {
+  data_folder: string | null
+  candidates: number
 }
 
-export async function completeJob(tx: Transaction, input: Input<'completeJob'>): Promise<boolean> {
-  const job = await leasedJob(tx, input)
-  const executing = job && begun(job, tx.now, input.ran_ms)
-  if (!executing) return false
-  const { skipped, ...insight } = input.findings
-  const { insight_id } = input
-  await tx.run(
-    `INSERT INTO insights (insight_id, assignment_id, workspace_id, created_at, body) VALUES ($1, $2, $3, $4, $5)`,
-    insight_id,
-    job.assignment_id,
-    job.workspace_id,
-    tx.now,
-    JSON.stringify(insight),
-  )
-  const states = [executing, completed(executing, tx.now, { insight_id, skipped })]
-  await writeMoves(tx, states.slice(executing === job ? 1 : 0))
-  return true
+function ownedOf(row: Candidate): OwnedJob {
+  const { data_folder: _folder, candidates: _candidates, ...job } = row
+  return job
 }
 
-async function end(tx: Transaction, job: OwnedJob, error: JobError): Promise<void> {
-  await moveJob(tx, job, 'canceled', { owner: null, error })
-}
-
-export async function failJob(tx: Transaction, input: Input<'failJob'>): Promise<boolean> {
-  const job = await leasedJob(tx, input)
-  if (!job) return false
-  const began = begun(job, tx.now, input.ran_ms) ?? job
-  const states = [began, moved(began, 'canceled', tx.now, { owner: null, error: input.error })]
-  await writeMoves(tx, states.slice(began === job ? 1 : 0))
-  return true
-}
-
-/** Back to the queue with a loss; the last one allowed ends the job. */
-export async function giveBackLost(tx: Transaction, job: OwnedJob): Promise<void> {
-  const losses = job.losses + 1
-  if (losses >= LOSSES_MAX)
-    await end(
-      tx,
-      { ...job, losses },
-      { code: 'worker_lost', detail: `${losses} workers were lost while they ran the job.` },
-    )
-  else await moveJob(tx, job, 'queued', { owner: null, losses, progress: NO_PROGRESS })
-}
-
-/** Back to the queue without a loss. */
-export async function giveBack(tx: Transaction, job: OwnedJob): Promise<void> {
-  await moveJob(tx, job, 'queued', { owner: null, progress: NO_PROGRESS })
-}
-
-export async function loseJob(tx: Transaction, lease: Lease): Promise<boolean> {
-  const job = await leasedJob(tx, lease)
-  if (!job) return false
-  await giveBackLost(tx, job)
-  return true
-}
-
-export async function releaseJobs(tx: Transaction, leases: Lease[]): Promise<void> {
-  const ordered = leases.toSorted((a, b) => (a.assignment_id < b.assignment_id ? -1 : 1))
-  for (const lease of ordered) {
-    const job = await leasedJob(tx, lease)
-    if (job) await giveBack(tx, job)
+/** In the order in which they were taken. Throws `conflict` if the node is not registered. */
+export async function claimJobs(tx: Transaction, input: Input<'claimJobs'>): Promise<ClaimedJob[]> {
+  const { node_id, limit } = input
+  if (limit <= 0) return []
+  const cap = tx.caps.max_running
+  tx.later(tx.run(OUT_OF_INDEXES))
+  const [capped] = await Promise.all([
+    tx.all<{ workspace_id: string }>(LOCK_CAPPED, cap),
+    requireNode(tx, node_id),
+  ])
+  const locked = capped.map(({ workspace_id }) => workspace_id)
+  const taken: ClaimedJob[] = []
+  for (let round = 0; round < ROUNDS && taken.length < limit; round += 1) {
+    const most = limit - taken.length + SPARE
+    const rows = await tx.all<Candidate>(CLAIM, limit - taken.length, most, cap, locked)
+    const changes = rows.map((row) => claimed(ownedOf(row), node_id, tx.now))
+    writeMoves(tx, changes)
+    for (const [index, { states }] of changes.entries())
+      taken.push({ job: shown(states[0]!), data_folder: rows[index]!.data_folder })
+    if ((rows[0]?.candidates ?? 0) < most) break
   }
+  return taken
+}
+
+const INSERT_INSIGHTS = `
+  INSERT INTO insights (insight_id, assignment_id, workspace_id, created_at, body)
+  SELECT insight_id, assignment_id, workspace_id, $4, body
+  FROM ROWS FROM (unnest($1::text[]), unnest($2::text[]), unnest($3::text[]), json_array_elements($5::json))
+    AS given (insight_id, assignment_id, workspace_id, body)`
+
+interface NewInsight {
+  insight_id: string
+  job: OwnedJob
+  body: string
+}
+
+function insertInsights(tx: Transaction, insights: NewInsight[]): void {
+  if (insights.length === 0) return
+  const column = <T>(of: (insight: NewInsight) => T): T[] => insights.map(of)
+  const inserted = tx.run(
+    INSERT_INSIGHTS,
+    column(({ insight_id }) => insight_id),
+    column(({ job }) => job.assignment_id),
+    column(({ job }) => job.workspace_id),
+    tx.now,
+    `[${column(({ body }) => body).join(',')}]`,
+  )
+  tx.later(inserted)
+}
+
+/** What the workers of one process report, in order. Answers for each whether it was written. */
+export async function settleJobs(tx: Transaction, settles: Settle[]): Promise<boolean[]> {
+  const ids = [...new Set(settles.map(({ assignment_id }) => assignment_id))]
+  const jobs = new Map((await lockJobs(tx, ids)).map((job) => [job.assignment_id, job]))
+  const changes = new Map<string, JobChange>()
+  const insights: NewInsight[] = []
+  const written = settles.map((settle) => {
+    const { assignment_id } = settle
+    const change = settled(jobs.get(assignment_id), settle, tx.now)
+    if (!change) return false
+    const job = change.states.at(-1)!
+    jobs.set(assignment_id, job)
+    const before = changes.get(assignment_id)
+    changes.set(
+      assignment_id,
+      before ? { before: before.before, states: [...before.states, ...change.states] } : change,
+    )
+    if (settle.kind === 'complete') {
+      const { skipped: _, ...insight } = settle.findings
+      insights.push({ insight_id: settle.insight_id, job, body: JSON.stringify(insight) })
+    }
+    return true
+  })
+  writeMoves(tx, [...changes.values()])
+  insertInsights(tx, insights)
+  return written
 }

@@ -1,8 +1,10 @@
 /**
- * The pool of connections, and what every store function needs of it. A read is a statement of its own; a write is one
- * transaction, told its time by the database. Nothing here outlives a transaction (no session setting, no advisory lock of a
- * session), so that a pooler such as PgBouncer may stand between; but for the prepared statements of `writeAtOnce`, which
- * does without them as soon as a pooler is seen to lose them.
+ * Connections to PostgreSQL, and what every store function needs of them. A read is a statement of its own; a write is one
+ * transaction, told its time by the database. Requests read by one pool and write by another: a thousand creations hold
+ * no status up. What keeps a node at work (leases, claims, settles, deliveries) has a third.
+ *
+ * Nothing here outlives a transaction (no session setting, no advisory lock of a session), so that a pooler such as
+ * PgBouncer may stand between. Prepared statements are the exception: they are given up if a pooler loses them.
  */
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -18,11 +20,9 @@ import {
 import type { JobCaps } from '../caps.ts'
 import type { Reader, Writer } from '../rows.ts'
 import type { Connections, Hint } from '../store.ts'
-import { isBroken, isFromDatabase, isRepeatable, isUnprepared, translate, unavailable } from './failures.ts'
+import { isBroken, isRepeatable, isUnprepared, translate, unavailable } from './failures.ts'
 import { createHints, hintKey } from './hints.ts'
-import { createPlaces, type Lane, type Places } from './places.ts'
 import { postgresRows } from './rows.ts'
-import { createSilence, FIRST_WORD_MS, type Silence } from './silence.ts'
 
 export interface Session {
   /** For what is written once for both databases. */
@@ -48,38 +48,34 @@ export interface Transaction extends Session, Context {
   readonly now: string
   /** Given to the listeners after the commit. */
   hint(hint: Hint): void
-}
-
-export interface Statement {
-  sql: string
-  values: unknown[]
+  /** These webhooks have new deliveries: their rows are written last, before the commit. */
+  wake(webhook_ids: Promise<string[]>): void
+  /** A write whose answer the next statements need not wait for: it is awaited with the commit. */
+  later(write: Promise<unknown>): void
 }
 
 export interface Connection {
   read<T>(work: (session: Session) => Promise<T>): Promise<T>
-  /**
-   * Resolves after the commit. Deadlocks are tried again, as the whole transaction. One that only reads many rows as of one
-   * moment waits among the reads.
-   */
-  write<T>(work: (transaction: Transaction) => Promise<T>, lane?: Lane): Promise<T>
-  /** The same on a connection of its own: what keeps a node alive does not wait behind its requests. */
-  writeFirst<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
-  /** Likewise, for deliveries: one transaction after the other, which do not wait behind requests. */
-  writeBeside<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
-  /**
-   * One statement as a transaction of its own, on one of two connections of its own: one message, one answer, one fsync. It
-   * brings its settings with it: the functions of 0015_job_claims and 0024_job_turns.
-   */
-  writeAtOnce(statement: Statement): Promise<QueryResultRow[]>
-  /** After a commit. */
-  tell(hints: Hint[]): void
+  /** Resolves after the commit. Deadlocks are tried again, as the whole transaction. */
+  write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
+  /** The same among the reads: it writes nothing and needs a transaction for its plans. */
+  readTogether<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
+  /** The same on a connection that requests do not share, with plans out of the indexes (`CONTROL`). */
+  control<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
   subscribe(listener: (hint: Hint) => void): () => void
   usage(): Connections
   close(): Promise<void>
 }
 
+/** Shared by the requests that read and those that write. */
 export const POOL_SIZE = 10
+/** Lease renewals, jobs and deliveries: each of the three asks for one thing at a time. */
+const CONTROL_SIZE = 3
+/** A request waits for a connection, old or new, for so long: then it is answered 503. */
+const PATIENCE_MS = 20_000
 const CONNECT_MS = 5000
+/** The first statement of a transaction is answered within this time, or the other side is gone. */
+export const FIRST_WORD_MS = 5000
 /** The database ends what takes longer; the client gives a connection up that says nothing for longer still. */
 const STATEMENT_MS = 30_000
 const SILENCE_MS = 35_000
@@ -87,34 +83,34 @@ const SILENCE_MS = 35_000
 const PAUSE_MS = 5000
 const TRIES = 5
 
-/** The settings hold for this transaction only, and all of it is one question and answer. */
-function beginningWithout(ways: string[]): string {
+/** The settings hold for this transaction only. All of it is one message. */
+function beginning(off: string[]): string {
   return [
     'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE',
     `SET LOCAL statement_timeout = ${STATEMENT_MS}`,
     `SET LOCAL idle_in_transaction_session_timeout = ${PAUSE_MS}`,
-    ...ways.map((way) => `SET LOCAL ${way} = off`),
+    ...off.map((setting) => `SET LOCAL ${setting} = off`),
     'SELECT clock_timestamp()::timestamptz(3) AS now',
   ].join('; ')
 }
 
-const BEGIN = beginningWithout([])
+const BEGIN = beginning([])
 
-/** What keeps the planner to the indexes, row by row; and nothing is compiled (0.15 s each time). */
-const NO_SCANS = ['jit', 'enable_seqscan', 'enable_bitmapscan']
-
-/**
- * Row by row out of the indexes, however old the statistics are: else, where few deliveries seem to wait, all that do are read
- * to settle a few (measured: 11 ms in place of 1 with five thousand), and dead entries of an index are read again and again.
- */
-const BEGIN_BESIDE = beginningWithout([...NO_SCANS, 'enable_hashjoin', 'enable_mergejoin'])
+/** These off, rows come out of the indexes, and nothing is compiled (0.15 s each time). */
+const INDEXES = ['jit', 'enable_seqscan', 'enable_bitmapscan']
 
 /**
- * Until the transaction ends: what is asked for comes out of an index in its order, however old the statistics are and
- * however much else the table holds, also where a foreign key asks.
+ * Leases, settles and deliveries are read row by row out of the indexes, however old the statistics are: otherwise the
+ * planner reads all deliveries that wait to settle a few (11 ms with five thousand, 1 ms with this).
  */
-export const OUT_OF_INDEXES = `SELECT ${[...NO_SCANS, 'enable_sort']
-  .map((way) => `set_config('${way}', 'off', true)`)
+const CONTROL = beginning([...INDEXES, 'enable_hashjoin', 'enable_mergejoin'])
+
+/**
+ * Until the transaction ends rows come out of an index in its order, also if a foreign key asks. Otherwise a claim
+ * takes a burst of jobs for a short queue and sorts it (187 ms at 300,000 jobs, 3 ms with this).
+ */
+export const OUT_OF_INDEXES = `SELECT ${[...INDEXES, 'enable_sort']
+  .map((setting) => `set_config('${setting}', 'off', true)`)
   .join(', ')}`
 
 /** Milliseconds without the zeros at their end. */
@@ -137,15 +133,16 @@ const types = new TypeOverrides()
 types.setTypeParser(TIMESTAMPTZ, toIso)
 types.setTypeParser(BIGINT, Number)
 
-function session(queryable: Pick<ClientBase, 'query'>): Session & { rows: ReturnType<typeof postgresRows> } {
-  const query = (sql: string, values: unknown[]) => queryable.query<QueryResultRow>(sql, values)
+type Ask = (sql: string, values: unknown[]) => Promise<QueryResult<QueryResultRow>>
+
+function session(ask: Ask): Session & { rows: ReturnType<typeof postgresRows> } {
   return {
-    rows: postgresRows(queryable),
+    rows: postgresRows(ask),
     // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows what the SQL yields
     one: async <Row>(sql: string, ...values: unknown[]) =>
-      (await query(sql, values)).rows[0] as Row | undefined,
-    all: async <Row>(sql: string, ...values: unknown[]) => (await query(sql, values)).rows as Row[],
-    run: async (sql, ...values) => (await query(sql, values)).rowCount ?? 0,
+      (await ask(sql, values)).rows[0] as Row | undefined,
+    all: async <Row>(sql: string, ...values: unknown[]) => (await ask(sql, values)).rows as Row[],
+    run: async (sql, ...values) => (await ask(sql, values)).rowCount ?? 0,
   }
 }
 
@@ -171,75 +168,67 @@ async function begin(client: ClientBase, text: string): Promise<string> {
   return results.at(-1)!.rows[0]!.now
 }
 
-/** Where connections come from, which of them are in doubt, and how a transaction begins there. */
-interface Line {
-  pool: Pool
-  silence: Silence
-  beginning: string
+export function isSilence(error: unknown): boolean {
+  return error instanceof Error && error.message === 'Query read timeout'
 }
 
-/** In its turn. */
-async function inPlace<T>(places: Places, lane: Lane, work: () => Promise<T>): Promise<T> {
-  const giveBack = await places.take(lane)
-  let answered = false
-  try {
-    const value = await work()
-    answered = true
-    return value
-  } catch (error) {
-    answered = !isBroken(error)
-    throw error
-  } finally {
-    giveBack(answered)
+function createPool(config: ClientConfig, max: number, patience = PATIENCE_MS): Pool {
+  const pool = new Pool({
+    ...config,
+    max,
+    connectionTimeoutMillis: patience,
+    query_timeout: SILENCE_MS,
+    pipeline: true,
+  })
+  // An idle connection that breaks is taken out of the pool; the next question makes another.
+  pool.on('error', () => undefined)
+  // One that breaks in the middle of a transaction also rejects the statement that is under way.
+  pool.on('connect', (client) => client.on('error', () => undefined))
+  return pool
+}
+
+/** The connections of one purpose, and how a transaction begins on them. */
+class Line {
+  readonly beginning: string
+  readonly #create: () => Pool
+  #pool: Pool
+
+  constructor(create: () => Pool, beginning: string) {
+    this.#create = create
+    this.#pool = create()
+    this.beginning = beginning
+  }
+
+  get pool(): Pool {
+    return this.#pool
+  }
+
+  /** A connection that fell silent (a machine that vanished) puts all others of its pool in doubt: new ones are made. */
+  note(from: Pool, error: unknown): void {
+    if (!isSilence(error) || from !== this.#pool) return
+    this.#pool = this.#create()
+    from.end().catch(() => undefined)
   }
 }
 
-/** A connection that an idle transaction broke is known by the first word on it: nothing has been written yet. */
-async function beginAnywhere(line: Line): Promise<{ client: PoolClient; now: string }> {
-  const { pool, silence, beginning } = line
+/** A connection that broke while it was idle is known by the first word on it: nothing has been written yet. */
+async function beginAnywhere(line: Line): Promise<{ pool: Pool; client: PoolClient; now: string }> {
   for (let attempt = 1; ; attempt += 1) {
-    const client = await silence.connect(pool)
+    const { pool } = line
+    const client = await pool.connect()
     try {
-      return { client, now: await begin(client, beginning) }
+      return { pool, client, now: await begin(client, line.beginning) }
     } catch (error) {
-      silence.note(error)
+      line.note(pool, error)
       client.release(true)
       if (!isBroken(error) || attempt > pool.options.max) throw error
     }
   }
 }
 
-async function transact<T>(
-  line: Line,
-  context: Context,
-  work: (transaction: Transaction) => Promise<T>,
-): Promise<{ value: T; hints: Hint[] }> {
-  const { silence } = line
-  const { client, now } = await beginAnywhere(line)
-  const hints = new Map<string, Hint>()
-  try {
-    const hint = (given: Hint): void => void hints.set(hintKey(given), given)
-    const from = session(client)
-    const rows: Writer = { ...from.rows, ...context, now, hint }
-    const value = await work({ ...from, ...context, rows, now, hint })
-    await client.query('COMMIT')
-    silence.heard(client)
-    client.release()
-    return { value, hints: [...hints.values()] }
-  } catch (error) {
-    silence.note(error)
-    const sound =
-      !isBroken(error) &&
-      (await client.query('ROLLBACK').then(
-        () => true,
-        () => false,
-      ))
-    client.release(!sound)
-    throw error
-  }
-}
+type Work<T> = (transaction: Transaction) => Promise<T>
 
-/** The text's own name: whoever has prepared it under this name has prepared the same. */
+/** The text's own name: whoever has prepared a statement under this name has prepared the same. */
 const names = new Map<string, string>()
 function nameOf(sql: string): string {
   const known = names.get(sql)
@@ -249,95 +238,121 @@ function nameOf(sql: string): string {
   return name
 }
 
-/** No first word goes before it, so that it is one message: it must be answered whole before a lease is in danger. */
-const AT_ONCE_MS = 10_000
+export interface ConnectOptions extends Context {
+  url: string
+  size?: number | undefined
+  /** Called before the commit of a transaction that made deliveries, with the ids of their webhooks. */
+  wake(tx: Transaction, webhook_ids: string[]): Promise<void>
+}
 
-async function transactAtOnce(
-  pool: Pool,
-  silence: Silence,
-  { sql, values }: Statement,
-  prepared: boolean,
-): Promise<QueryResultRow[]> {
-  const client = await silence.connect(pool)
-  try {
-    const name = prepared ? { name: nameOf(sql) } : {}
-    const question = { text: sql, values, ...name, query_timeout: AT_ONCE_MS }
-    const { rows } = await client.query<QueryResultRow>(question)
-    silence.heard(client)
-    client.release()
-    return rows
-  } catch (error) {
-    silence.note(error)
-    client.release(isBroken(error))
-    throw error
+class Transactions {
+  readonly #options: ConnectOptions
+  readonly #tell: (hints: Hint[]) => void
+  /** On the lines whose statements are few and frequent; false once a pooler has lost one. */
+  #prepares = true
+
+  constructor(options: ConnectOptions, tell: (hints: Hint[]) => void) {
+    this.#options = options
+    this.#tell = tell
   }
-}
 
-function createPool(config: ClientConfig, max: number): Pool {
-  const pool = new Pool({ ...config, max, query_timeout: SILENCE_MS })
-  // An idle connection that breaks is taken out of the pool; the next question makes another.
-  pool.on('error', () => undefined)
-  // One that breaks in the middle of a transaction also rejects the statement that is under way.
-  pool.on('connect', (client) => client.on('error', () => undefined))
-  return pool
-}
-
-/** Requests share one; what keeps nodes alive, deliveries, and what is written at once have their own. */
-function createPools(config: ClientConfig, size: number) {
-  const make = (max: number): Pool => createPool(config, max)
-  const [pool, reserve, atOnce, beside] = [make(size), make(1), make(2), make(1)]
-  const line: Line = { pool, silence: createSilence(), beginning: BEGIN }
-  return {
-    line,
-    ofNodes: { ...line, pool: reserve },
-    ofDeliveries: { ...line, pool: beside, beginning: BEGIN_BESIDE },
-    atOnce,
-    end: () => Promise.all([pool, reserve, atOnce, beside].map((one) => one.end())),
-  }
-}
-
-/** Each statement on a connection of the pool that is not in doubt. */
-function readingFrom({ pool, silence }: Line, places: Places): Session {
-  async function ask(sql: string, values: unknown[]): Promise<QueryResult<QueryResultRow>> {
-    const client = await silence.connect(pool)
+  async #once<T>(line: Line, work: Work<T>): Promise<{ value: T; hints: Hint[] }> {
+    const { pool, client, now } = await beginAnywhere(line)
+    const { publicUrl, caps, wake } = this.#options
+    const prepares = this.#prepares && line.beginning === CONTROL
+    // Of statements in a pipeline only the first that fails says why: those behind it are refused with it.
+    let failed: unknown
+    const ask: Ask = (text, values) =>
+      client
+        .query<QueryResultRow>({ text, values, ...(prepares ? { name: nameOf(text) } : {}) })
+        .catch((error: unknown) => {
+          failed ??= error
+          throw error
+        })
+    const hints = new Map<string, Hint>()
+    const woken: Promise<string[]>[] = []
+    const pending: Promise<unknown>[] = []
+    const later = (write: Promise<unknown>): void => {
+      write.catch(() => undefined)
+      pending.push(write)
+    }
+    const from = session(ask)
+    const shared = { publicUrl, caps, now, hint: (hint: Hint) => void hints.set(hintKey(hint), hint) }
+    const tx: Transaction = {
+      ...from,
+      ...shared,
+      rows: { ...from.rows, ...shared },
+      later,
+      wake(webhook_ids) {
+        later(webhook_ids)
+        woken.push(webhook_ids)
+      },
+    }
     try {
-      const result = await client.query<QueryResultRow>(sql, values)
-      silence.heard(client)
+      const value = await work(tx)
+      const webhook_ids = new Set((await Promise.all(woken)).flat())
+      if (webhook_ids.size > 0) await wake(tx, [...webhook_ids])
+      await Promise.all([...pending, client.query('COMMIT')])
       client.release()
-      return result
-    } catch (error) {
-      silence.note(error)
-      client.release(true)
+      return { value, hints: [...hints.values()] }
+    } catch (thrown) {
+      const error = failed ?? thrown
+      line.note(pool, error)
+      const sound =
+        !isBroken(error) &&
+        !isUnprepared(error) &&
+        (await client.query('ROLLBACK').then(
+          () => true,
+          () => false,
+        ))
+      client.release(!sound)
       throw error
     }
   }
-  const query = (sql: string, values: unknown[]) => inPlace(places, 'read', () => ask(sql, values))
-  return session({ query } as Pick<ClientBase, 'query'>)
-}
 
-/** A read changes nothing: where the connection broke under it, it is asked once more on another. */
-async function readTwice<T>(reading: Session, work: (from: Session) => Promise<T>): Promise<T> {
-  try {
-    return await work(reading)
-  } catch (error) {
-    // A database that is silent is not asked to be silent for as long again.
-    if (!isBroken(error) || /timeout/i.test((error as Error).message)) throw error
-    return work(reading)
+  async run<T>(line: Line, work: Work<T>): Promise<T> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const { value, hints } = await this.#once(line, work)
+        this.#tell(hints)
+        return value
+      } catch (error) {
+        if (this.#prepares && isUnprepared(error)) this.#prepares = false
+        else if (!isRepeatable(error) || attempt >= TRIES) throw error
+        else await delay(10 * attempt * (1 + Math.random()))
+      }
+    }
   }
 }
 
-export function connect(url: string, context: Context, size = POOL_SIZE): Connection {
-  const config = clientConfig(url)
-  const pools = createPools(config, size)
-  const { line, atOnce } = pools
-  const { pool, silence } = line
-  const places = createPlaces(size)
-  const hints = createHints({
-    connection: config,
-    send: (sql, values) => inPlace(places, 'read', () => pool.query(sql, values)),
-  })
-  const reading = readingFrom(line, places)
-  let [closed, prepared] = [false, true]
+/** A read changes nothing: if the connection broke under it, it is asked once more on another. */
+function readingFrom(line: Line): Session {
+  async function ask(sql: string, values: unknown[], again = true): Promise<QueryResult<QueryResultRow>> {
+    const { pool } = line
+    try {
+      return await pool.query<QueryResultRow>(sql, values)
+    } catch (error) {
+      line.note(pool, error)
+      // A database that is silent is not asked to be silent for as long again.
+      if (!again || !isBroken(error) || /timeout/i.test((error as Error).message)) throw error
+      return ask(sql, values, false)
+    }
+  }
+  return session((sql, values) => ask(sql, values))
+}
+
+export function connect(options: ConnectOptions): Connection {
+  const config = clientConfig(options.url)
+  const size = options.size ?? POOL_SIZE
+  const readers = Math.max(1, Math.floor(size / 2))
+  const reads = new Line(() => createPool(config, readers), BEGIN)
+  const writes = new Line(() => createPool(config, Math.max(1, size - readers)), BEGIN)
+  const control = new Line(() => createPool(config, CONTROL_SIZE, CONNECT_MS), CONTROL)
+  const lines = [reads, writes, control]
+  const reading = readingFrom(reads)
+  const hints = createHints({ connection: config, send: (sql, values) => reads.pool.query(sql, values) })
+  const transactions = new Transactions(options, hints.tell)
+  let closed = false
 
   async function guarded<T>(work: () => Promise<T>): Promise<T> {
     if (closed) throw unavailable('The store is closed.')
@@ -347,51 +362,24 @@ export function connect(url: string, context: Context, size = POOL_SIZE): Connec
       throw translate(error)
     }
   }
-
-  async function writeUntilKept<T>(
-    work: (transaction: Transaction) => Promise<T>,
-    on: Lane | Line,
-  ): Promise<T> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        const { value, hints: given } = await (typeof on === 'string'
-          ? inPlace(places, on, () => transact(line, context, work))
-          : transact(on, context, work))
-        hints.tell(given)
-        return value
-      } catch (error) {
-        if (!isFromDatabase(error) || !isRepeatable(error) || attempt >= TRIES) throw error
-        await delay(10 * attempt * (1 + Math.random()))
-      }
-    }
-  }
-
-  async function writeOnceUntilKept(statement: Statement): Promise<QueryResultRow[]> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await transactAtOnce(atOnce, silence, statement, prepared)
-      } catch (error) {
-        if (prepared && isUnprepared(error)) prepared = false
-        else if (!isRepeatable(error) || attempt >= TRIES) throw error
-        else await delay(10 * attempt * (1 + Math.random()))
-      }
-    }
-  }
+  const sum = (of: (pool: Pool) => number): number => of(reads.pool) + of(writes.pool)
 
   return {
-    writeAtOnce: (statement) => guarded(() => writeOnceUntilKept(statement)),
-    tell: hints.tell,
-    read: (work) => guarded(() => readTwice(reading, work)),
-    write: (work, lane = 'write') => guarded(() => writeUntilKept(work, lane)),
-    writeFirst: (work) => guarded(() => writeUntilKept(work, pools.ofNodes)),
-    writeBeside: (work) => guarded(() => writeUntilKept(work, pools.ofDeliveries)),
+    read: (work) => guarded(() => work(reading)),
+    write: (work) => guarded(() => transactions.run(writes, work)),
+    readTogether: (work) => guarded(() => transactions.run(reads, work)),
+    control: (work) => guarded(() => transactions.run(control, work)),
     subscribe: hints.subscribe,
-    usage: () => ({ open: pool.totalCount, idle: pool.idleCount, waiting: places.waiting() }),
+    usage: () => ({
+      open: sum((pool) => pool.totalCount),
+      idle: sum((pool) => pool.idleCount),
+      waiting: sum((pool) => pool.waitingCount),
+    }),
     async close() {
       if (closed) return
       closed = true
       await hints.close()
-      await pools.end()
+      await Promise.all(lines.map(({ pool }) => pool.end()))
     },
   }
 }

@@ -5,7 +5,7 @@ import { DELIVERIES } from '../lists.ts'
 import { type Counts, DELIVERIES_COUNTED, type Input, type Page } from '../store.ts'
 import { OUT_OF_INDEXES, type Session, type Transaction } from './connection.ts'
 import { newestFirst } from './page.ts'
-import { type LockedTurn, lockWebhook, lockWebhooks, refreshTurn, writeTurns } from './turns.ts'
+import { type LockedWebhook, lockWebhook, lockWebhooks, refreshState, writeStates } from './sending-state.ts'
 
 export interface DeliveryRow extends Omit<Delivery, 'next_attempt_at'> {
   event_seq: number
@@ -26,7 +26,7 @@ export function toDelivery(row: DeliveryRow): Delivery {
 export interface NewDelivery {
   delivery_id: string
   /** Locked. Several deliveries to one webhook share one object, which is changed. */
-  webhook: LockedTurn
+  webhook: LockedWebhook
   event: { seq: number; event_id: string; type: string; workspace_id: string; timestamp: string }
   assignment_id: string | null
   at: string
@@ -56,13 +56,13 @@ export async function addDeliveries(tx: Transaction, deliveries: NewDelivery[]):
     column(({ at }) => at),
     column(({ at, due_at }) => due_at ?? at),
   )
-  const earlier = new Set<LockedTurn>()
+  const earlier = new Set<LockedWebhook>()
   for (const { webhook, at, due_at = at } of deliveries) {
     if (webhook.due_at !== null && due_at >= webhook.due_at) continue
     webhook.due_at = due_at
     earlier.add(webhook)
   }
-  await writeTurns(tx, [...earlier])
+  await writeStates(tx, [...earlier])
   tx.hint({ topic: 'deliveries' })
 }
 
@@ -158,8 +158,8 @@ export async function cancelPending(
   most: number,
 ): Promise<number> {
   await tx.run(OUT_OF_INDEXES)
-  const turn = await lockWebhook(tx, input.webhook_id)
-  if (!turn) return 0
+  const state = await lockWebhook(tx, input.webhook_id)
+  if (!state) return 0
   const canceled = await tx.run(
     `UPDATE deliveries SET status = 'canceled', due_at = NULL WHERE delivery_id IN (
        SELECT delivery_id FROM deliveries
@@ -168,35 +168,35 @@ export async function cancelPending(
     input.webhook_id,
     most,
   )
-  if (canceled > 0) await refreshTurn(tx, turn)
+  if (canceled > 0) await refreshState(tx, state)
   return canceled
 }
 
 /** What waits for a later time is due now: at most so many of a locked webhook. Answers how many. */
-export async function makeDue(tx: Transaction, turn: LockedTurn, most: number): Promise<number> {
+export async function makeDue(tx: Transaction, state: LockedWebhook, most: number): Promise<number> {
   await tx.run(OUT_OF_INDEXES)
   const due = await tx.run(
     `UPDATE deliveries SET due_at = $1 WHERE delivery_id IN (
        SELECT delivery_id FROM deliveries
        WHERE webhook_id = $2 AND status = 'pending' AND owner IS NULL AND due_at > $1 ORDER BY due_at LIMIT $3)`,
     tx.now,
-    turn.webhook_id,
+    state.webhook_id,
     most,
   )
-  if (due > 0) await refreshTurn(tx, turn)
+  if (due > 0) await refreshState(tx, state)
   return due
 }
 
 /** With their attempts, claimed or not: at most so many of a locked webhook. Answers how many. */
-export async function deleteDeliveries(tx: Transaction, turn: LockedTurn, most: number): Promise<number> {
+export async function deleteDeliveries(tx: Transaction, state: LockedWebhook, most: number): Promise<number> {
   const places = await tx.all<{ place: boolean }>(
     `DELETE FROM deliveries WHERE delivery_id IN (
        SELECT delivery_id FROM deliveries WHERE webhook_id = $1 ORDER BY created_at, delivery_id LIMIT $2)
      RETURNING owner IS NOT NULL AND NOT ahead AS place`,
-    turn.webhook_id,
+    state.webhook_id,
     most,
   )
-  await refreshTurn(tx, turn, places.filter(({ place }) => place).length)
+  await refreshState(tx, state, places.filter(({ place }) => place).length)
   return places.length
 }
 
@@ -206,14 +206,14 @@ export async function giveBackDeliveries(
   node_id: string,
   but: readonly string[] = [],
 ): Promise<number> {
-  const turns = await lockWebhooks(
+  const states = await lockWebhooks(
     tx,
     `webhook_id IN (
        SELECT webhook_id FROM deliveries WHERE status = 'pending' AND owner = $1 AND delivery_id <> ALL ($2))`,
     node_id,
     but,
   )
-  if (turns.length === 0) return 0
+  if (states.length === 0) return 0
   const given = await tx.all<{ webhook_id: string; ahead: boolean }>(
     `UPDATE deliveries SET owner = NULL, status = CASE WHEN last_try THEN 'canceled' ELSE status END,
        due_at = CASE WHEN last_try THEN NULL ELSE due_at END
@@ -221,9 +221,9 @@ export async function giveBackDeliveries(
     node_id,
     but,
   )
-  for (const turn of turns) {
-    const freed = given.filter(({ webhook_id, ahead }) => !ahead && webhook_id === turn.webhook_id)
-    await refreshTurn(tx, turn, freed.length)
+  for (const state of states) {
+    const freed = given.filter(({ webhook_id, ahead }) => !ahead && webhook_id === state.webhook_id)
+    await refreshState(tx, state, freed.length)
   }
   tx.hint({ topic: 'deliveries' })
   return given.length
@@ -231,7 +231,7 @@ export async function giveBackDeliveries(
 
 /** Deleted jobs: what waits is canceled, claimed or not, and the attempts go with the bodies that they hold. */
 export async function removeDeliveriesOfJobs(tx: Transaction, assignment_ids: string[]): Promise<void> {
-  const turns = await lockWebhooks(
+  const states = await lockWebhooks(
     tx,
     `webhook_id IN (SELECT webhook_id FROM deliveries WHERE assignment_id = ANY ($1) AND status = 'pending')`,
     assignment_ids,
@@ -244,15 +244,15 @@ export async function removeDeliveriesOfJobs(tx: Transaction, assignment_ids: st
      WHERE deliveries.delivery_id = old.delivery_id
      RETURNING deliveries.webhook_id, old.owner IS NOT NULL AND NOT old.ahead AS place`,
     assignment_ids,
-    turns.map(({ webhook_id }) => webhook_id),
+    states.map(({ webhook_id }) => webhook_id),
   )
   await tx.run(
     'DELETE FROM attempts WHERE delivery_id = ANY (ARRAY (SELECT delivery_id FROM deliveries WHERE assignment_id = ANY ($1)))',
     assignment_ids,
   )
-  for (const turn of turns) {
-    const freed = canceled.filter(({ webhook_id, place }) => place && webhook_id === turn.webhook_id)
-    await refreshTurn(tx, turn, freed.length)
+  for (const state of states) {
+    const freed = canceled.filter(({ webhook_id, place }) => place && webhook_id === state.webhook_id)
+    await refreshState(tx, state, freed.length)
   }
 }
 

@@ -3,8 +3,6 @@ import type { Event, EventType } from '@assay/model/event'
 import { uuidv7 } from '@assay/model/ids'
 import type { NewEvent } from '../rows.ts'
 import type { Transaction } from './connection.ts'
-import { addDeliveries } from './deliveries.ts'
-import { lockWebhooks } from './turns.ts'
 
 export interface EventRow {
   seq: number
@@ -35,28 +33,46 @@ export async function insertEvent(
 }
 
 /**
- * `notifies` of webhook.ts as a query: `webhook_events` holds what it says of each enabled webhook. The locks come last
- * in a transaction that settles a job, so that jobs which tell the same webhook wait for each other's commit only.
+ * The events, and a delivery of each to every webhook that `webhook_events` names for it: an event of a job with a presence
+ * name goes to the webhooks of that name, every other to all of its type. The id of a delivery begins as that of its
+ * event, so that deliveries that are due at once are sent in the order of their events.
  */
-const SUBSCRIBED = `webhook_id = ANY (ARRAY (
-  SELECT webhook_id FROM webhook_events
-  WHERE workspace_id = $1 AND event_type = $2 AND presence_name = coalesce($3, presence_name)
-    AND skipped >= $4)) AND status = 'enabled'`
-
-export async function writeEvent(tx: Transaction, event: NewEvent): Promise<void> {
-  const row = await insertEvent(tx, uuidv7(), event)
-  const { workspace_id, type } = event
-  const { presence_name: presence = null, skipped = null } = event.job ?? {}
-  const webhooks = await lockWebhooks(tx, SUBSCRIBED, workspace_id, type, presence, skipped !== null)
-  await addDeliveries(
-    tx,
-    webhooks.map((webhook) => ({
-      delivery_id: uuidv7(),
-      webhook,
-      event: row,
-      assignment_id: event.job?.assignment_id ?? null,
-      // Not the event's time: that of a job's move is never before the one before, even where the clock was set back.
-      at: tx.now,
-    })),
+const WRITE_EVENTS = `
+  WITH given AS MATERIALIZED (
+    SELECT *, nextval(pg_get_serial_sequence('events', 'seq')) AS seq
+    FROM ROWS FROM (unnest($1::text[]), unnest($2::text[]), unnest($3::text[]), unnest($4::timestamptz[]),
+      unnest($5::text[]), unnest($6::text[]), unnest($7::boolean[]), json_array_elements($8::json))
+      AS given (event_id, workspace_id, type, at, assignment_id, presence_name, skipped, data)
+  ), told AS (
+    INSERT INTO events (seq, event_id, workspace_id, type, timestamp, data) OVERRIDING SYSTEM VALUE
+    SELECT seq, event_id, workspace_id, type, at, data FROM given
+  ), sent AS (
+    INSERT INTO deliveries (delivery_id, workspace_id, webhook_id, event_seq, event_id, event_type, event_at,
+      assignment_id, status, due_at, created_at)
+    SELECT left(event_id, 24) || right(gen_random_uuid()::text, 12), given.workspace_id, webhook_id, seq, event_id, type,
+      at, assignment_id, 'pending', $9, $9
+    FROM given JOIN webhook_events AS wanted ON wanted.workspace_id = given.workspace_id
+      AND wanted.event_type = given.type AND wanted.skipped >= given.skipped
+      AND wanted.presence_name = coalesce(given.presence_name, wanted.presence_name)
+    RETURNING webhook_id
   )
+  SELECT DISTINCT webhook_id FROM sent`
+
+/** Their webhooks are woken when the transaction ends (`wakeWebhooks`): their rows are locked for the commit only. */
+export function writeEvents(tx: Transaction, events: NewEvent[]): void {
+  if (events.length === 0) return
+  const column = <T>(of: (event: NewEvent) => T): T[] => events.map(of)
+  const sent = tx.all<{ webhook_id: string }>(
+    WRITE_EVENTS,
+    column(() => uuidv7()),
+    column(({ workspace_id }) => workspace_id),
+    column(({ type }) => type),
+    column(({ at }) => at),
+    column(({ job }) => job?.assignment_id ?? null),
+    column(({ job }) => job?.presence_name ?? null),
+    column(({ job }) => (job?.skipped ?? null) !== null),
+    `[${column(({ data }) => JSON.stringify(data)).join(',')}]`,
+    tx.now,
+  )
+  tx.wake(sent.then((rows) => rows.map(({ webhook_id }) => webhook_id)))
 }

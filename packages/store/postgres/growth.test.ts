@@ -272,7 +272,10 @@ async function listReads(client: Client, [list, filters]: Listing): Promise<numb
     return { rows: [] }
   }
   const all = async (sql: string, ...values: unknown[]) => (await query(sql, values)).rows
-  const from = { all, rows: postgresRows({ query } as unknown as Client) } as unknown as Session
+  const from = {
+    all,
+    rows: postgresRows(query as unknown as Parameters<typeof postgresRows>[0]),
+  } as unknown as Session
   await LISTS[list](from, { workspace_id: WORKSPACE, limit: 50, ...filters } as never)
   return read
 }

@@ -65,7 +65,7 @@ export async function queueJob(tx: Transaction, key: JobKey): Promise<Job> {
     )
   if (job.job_status !== 'draft') return shown(job)
   await requireRoom(tx, job.workspace_id)
-  return shown(await moveJob(tx, job, 'queued'))
+  return shown(moveJob(tx, job, 'queued'))
 }
 
 /** What is held is few and in an index of its own, which is named by its condition; the others lie in that of states. */
@@ -94,7 +94,7 @@ export async function cancelJob(tx: Transaction, key: JobKey): Promise<Job> {
   if (job.job_status === 'completed')
     throw new AppError('job_final', 'The job is completed and cannot be canceled: delete it instead.')
   return shown(
-    await moveJob(tx, job, 'canceled', {
+    moveJob(tx, job, 'canceled', {
       owner: null,
       error: { code: 'canceled_by_user', detail: 'The job was canceled on request.' },
     }),

@@ -4,14 +4,14 @@ import { answerOf, type Native, type Transaction as Rows } from '../rows.ts'
 import { assignmentOf } from '../tables/events.ts'
 import { OUT_OF_INDEXES, type Transaction } from './connection.ts'
 import { addDeliveries, deleteDeliveries, makeDue, removeDeliveriesOfJobs } from './deliveries.ts'
-import { writeEvent } from './events.ts'
+import { writeEvents } from './events.ts'
 import { cancelJob, createJob, queueJob, removeJobs } from './jobs.ts'
-import { type LockedTurn, lockWebhook, refreshTurn } from './turns.ts'
+import { type LockedWebhook, lockWebhook, refreshState } from './sending-state.ts'
 
 function nativeOf(tx: Transaction): Native {
   async function locked(
     webhook_id: string,
-    change: (webhook: LockedTurn) => Promise<number>,
+    change: (webhook: LockedWebhook) => Promise<number>,
   ): Promise<number> {
     const webhook = await lockWebhook(tx, webhook_id)
     return webhook ? change(webhook) : 0
@@ -31,16 +31,16 @@ function nativeOf(tx: Transaction): Native {
       )
     },
     removeDeliveriesOfJobs: (assignment_ids) => answerOf(removeDeliveriesOfJobs(tx, assignment_ids)),
-    writeEvent: (event) => answerOf(writeEvent(tx, event)),
+    writeEvent: (event) => answerOf(writeEvents(tx, [event])),
     *useIndexes() {
       yield tx.run(OUT_OF_INDEXES)
     },
     *refreshWebhook(webhook_id, change = {}) {
-      yield lockWebhook(tx, webhook_id).then((state) => state && refreshTurn(tx, { ...state, ...change }))
+      yield lockWebhook(tx, webhook_id).then((state) => state && refreshState(tx, { ...state, ...change }))
     },
     makeDue: (webhook_id, most) => answerOf(locked(webhook_id, (webhook) => makeDue(tx, webhook, most))),
     *addDeliveries(webhook_id, events) {
-      const webhook = (yield lockWebhook(tx, webhook_id)) as LockedTurn
+      const webhook = (yield lockWebhook(tx, webhook_id)) as LockedWebhook
       const made = events.map((event) => ({
         delivery_id: uuidv7(),
         webhook,

@@ -1,18 +1,26 @@
 /** Nodes and their leases: whoever holds jobs or deliveries is a row here, renewed by the database's clock. */
 import { AppError } from '@assay/model/errors'
-import type { OwnedJob } from '../job-move.ts'
+import { changeOf, type OwnedJob } from '../job-move.ts'
 import type { Input, NodeInfo, Renewal } from '../store.ts'
-import { giveBack, giveBackLost } from './claims.ts'
 import type { Session, Transaction } from './connection.ts'
 import { giveBackDeliveries } from './deliveries.ts'
+import { writeMoves } from './job-moves.ts'
 
 function heldBy(tx: Transaction, node_id: string): Promise<OwnedJob[]> {
   return tx.all<OwnedJob>('SELECT * FROM jobs WHERE owner = $1 ORDER BY assignment_id FOR UPDATE', node_id)
 }
 
+/** Takes jobs that are held from their node: with a loss, or without one. */
+function giveBack(tx: Transaction, jobs: OwnedJob[], kind: 'lose' | 'release'): void {
+  writeMoves(
+    tx,
+    jobs.map((job) => changeOf(job, { kind }, tx.now)!),
+  )
+}
+
 async function takeFrom(tx: Transaction, node_id: string): Promise<{ jobs: number; deliveries: number }> {
   const jobs = await heldBy(tx, node_id)
-  for (const job of jobs) await giveBackLost(tx, job)
+  giveBack(tx, jobs, 'lose')
   return { jobs: jobs.length, deliveries: await giveBackDeliveries(tx, node_id) }
 }
 
@@ -93,7 +101,7 @@ export function listNodes(from: Session): Promise<NodeInfo[]> {
 /** The node's row goes first: whoever claims for it waits, and then finds that it is gone. */
 export async function removeNode(tx: Transaction, node_id: string): Promise<void> {
   await tx.run('DELETE FROM nodes WHERE node_id = $1', node_id)
-  for (const job of await heldBy(tx, node_id)) await giveBack(tx, job)
+  giveBack(tx, await heldBy(tx, node_id), 'release')
   await giveBackDeliveries(tx, node_id)
 }
 
@@ -128,7 +136,7 @@ export async function giveBackUnknown(
   const unknown = (jobs === undefined ? [] : await heldBy(tx, node_id)).filter(
     ({ assignment_id, attempt }) => !known.has(`${assignment_id} ${attempt}`),
   )
-  for (const job of unknown) await giveBack(tx, job)
+  giveBack(tx, unknown, 'release')
   const given = deliveries === undefined ? 0 : await giveBackDeliveries(tx, node_id, deliveries)
   return { jobs: unknown.length, deliveries: given }
 }

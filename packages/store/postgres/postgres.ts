@@ -4,6 +4,7 @@
  */
 import type { NewAuditRecord } from '@assay/model/audit'
 import type { JobCaps } from '../caps.ts'
+import type { Settle } from '../job-move.ts'
 import { ensureDefaultWorkspace } from '../nouns/accounts.ts'
 import { writeAudit } from '../nouns/audit.ts'
 import * as erasure from '../nouns/erasure.ts'
@@ -14,23 +15,16 @@ import { follow, type Reader, type Routine, type Transaction as Rows } from '../
 import { inSteps, untilDone } from '../steps.ts'
 import type { Input, NewRecovery, Store } from '../store.ts'
 import * as claims from './claims.ts'
-import {
-  type Connection,
-  type Context,
-  connect,
-  OUT_OF_INDEXES,
-  type Session,
-  type Transaction,
-} from './connection.ts'
+import { type Connection, connect, OUT_OF_INDEXES, type Session, type Transaction } from './connection.ts'
 import * as deliveries from './deliveries.ts'
-import { createJobBatch } from './job-batch.ts'
 import { gatherReads } from './job-reads.ts'
 import * as jobs from './jobs.ts'
 import { transactionOf } from './native.ts'
 import * as nodes from './nodes.ts'
 import { migratePostgres, requireSchema } from './schema.ts'
 import * as sending from './sending.ts'
-import { createSettling } from './settling.ts'
+import { wakeWebhooks } from './sending-state.ts'
+import { createWriteGroups } from './write-groups.ts'
 
 export interface PostgresOptions {
   /** postgres://USER:PASSWORD@HOST/DATABASE */
@@ -42,12 +36,12 @@ export interface PostgresOptions {
 }
 
 /** Opens (and brings up to date) the database. Throws `store_unavailable` where it cannot be reached. */
-export async function openPostgres({ url, connections: size, ...context }: PostgresOptions): Promise<Store> {
-  await migratePostgres(url)
-  const connection = connect(url, context, size)
+export async function openPostgres({ connections: size, ...options }: PostgresOptions): Promise<Store> {
+  await migratePostgres(options.url)
+  const connection = connect({ ...options, size, wake: wakeWebhooks })
   try {
     await connection.write((tx) => follow(ensureDefaultWorkspace(tx.rows)))
-    return postgresStore(connection, context)
+    return postgresStore(connection)
   } catch (error) {
     await connection.close()
     throw error
@@ -135,8 +129,6 @@ const WRITES = {
   queueJob: jobs.queueJob,
   cancelJob: jobs.cancelJob,
   deleteJob: jobs.deleteJob,
-  loseJob: claims.loseJob,
-  releaseJobs: claims.releaseJobs,
   reportProgress: nodes.reportProgress,
   removeNode: nodes.removeNode,
   reapNodes: nodes.reapNodes,
@@ -240,27 +232,45 @@ function auditedMethods(connection: Connection, store: Store): Store {
   return Object.assign(Object.create(store) as Store, methods)
 }
 
-function postgresStore(connection: Connection, context: Context): Store {
-  const settling = createSettling(connection.writeBeside, sending.recordAttempts)
+type JobMethods = 'claimJobs' | 'startJob' | 'completeJob' | 'failJob' | 'loseJob' | 'releaseJobs'
+
+/** What workers do with jobs: one transaction for all that a process asks for at once. */
+function jobMethods(connection: Connection): Pick<Store, JobMethods> {
+  const groups = createWriteGroups(connection.control, claims.settleJobs)
+  const settle = async (report: Settle): Promise<boolean> => (await groups.report([report]))[0]!
+  return {
+    claimJobs: (input) => groups.follow((tx) => claims.claimJobs(tx, input)),
+    startJob: (lease) => settle({ kind: 'start', ...lease }),
+    completeJob: (input) => settle({ kind: 'complete', ...input }),
+    failJob: (input) => settle({ kind: 'fail', ...input }),
+    loseJob: (lease) => settle({ kind: 'lose', ...lease }),
+    async releaseJobs(leases) {
+      await groups.report(leases.map((lease) => ({ kind: 'release' as const, ...lease })))
+    },
+  }
+}
+
+function postgresStore(connection: Connection): Store {
+  const groups = createWriteGroups(connection.control, sending.recordAttempts)
   const store: Store = {
     kind: 'postgres',
     // Other processes write, too.
     onJobChange: () => false,
     ...bind(READS, (work) => connection.read(work as (session: Session) => Promise<unknown>)),
-    ...bind(COUNTS, (work) => connection.write(work, 'read')),
+    ...bind(COUNTS, connection.readTogether),
     ...bind(WRITES, (work) => connection.write(work)),
-    ...bind(FIRST, connection.writeFirst),
-    ...createJobBatch(connection, context),
+    ...bind(FIRST, connection.control),
+    ...jobMethods(connection),
     getJob: gatherReads(connection),
     audited: (record) => Object.assign(Object.create(audited) as Store, { record, written: false }),
     subscribe: connection.subscribe,
     connections: connection.usage,
     close: connection.close,
-    recordAttempts: settling.record,
-    recordAttempt: async (outcome) => (await settling.record([outcome]))[0]!,
+    recordAttempts: groups.report,
+    recordAttempt: async (outcome) => (await groups.report([outcome]))[0]!,
     ...writesInSteps(connection),
-    releaseDeliveries: (claims) => settling.follow((tx) => sending.releaseDeliveries(tx, claims)),
-    claimDeliveries: (input) => settling.follow((tx) => sending.claimDeliveries(tx, input)),
+    releaseDeliveries: (claims) => groups.follow((tx) => sending.releaseDeliveries(tx, claims)),
+    claimDeliveries: (input) => groups.follow((tx) => sending.claimDeliveries(tx, input)),
   }
   const audited = auditedMethods(connection, store)
   return store

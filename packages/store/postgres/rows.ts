@@ -1,5 +1,5 @@
 /** PostgreSQL as the nouns see it. */
-import type { ClientBase, QueryResult, QueryResultRow } from 'pg'
+import type { QueryResult, QueryResultRow } from 'pg'
 import type { Reader, Routine, Writer } from '../rows.ts'
 import { type Parameter, type Rendered, type Statement, valueOf } from '../statement.ts'
 
@@ -8,11 +8,11 @@ function encoded(parameter: Parameter, values: object): unknown {
   return parameter.kind === 'json' && value !== null ? JSON.stringify(value) : value
 }
 
-type Queryable = Pick<ClientBase, 'query'>
+type Ask = (sql: string, values: unknown[]) => Promise<QueryResult<QueryResultRow>>
 
-export function postgresRows(from: Queryable): Reader & Pick<Writer, 'run' | 'insertAll'> {
+export function postgresRows(query: Ask): Reader & Pick<Writer, 'run' | 'insertAll'> {
   function ask({ sql, parameters }: Rendered, values: object): Promise<QueryResult<QueryResultRow>> {
-    return from.query(
+    return query(
       sql,
       parameters.map((parameter) => encoded(parameter, values)),
     )
@@ -38,7 +38,7 @@ export function postgresRows(from: Queryable): Reader & Pick<Writer, 'run' | 'in
       if (!many) throw new Error(`Not an insert: ${statement.postgres.sql}`)
       if (rows.length === 0) return
       const columns = many.parameters.map((parameter) => rows.map((row) => encoded(parameter, row)))
-      yield from.query(many.sql, columns)
+      yield query(many.sql, columns)
     },
   }
 }

@@ -3,9 +3,8 @@ import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from 'pg'
 import { type Migration, type Migrator, migrate, readMigrations, schemaMissing } from '../migrate.ts'
-import { clientConfig, type Session } from './connection.ts'
+import { clientConfig, FIRST_WORD_MS, type Session } from './connection.ts'
 import { isLockTimeout, isRepeatable, translate } from './failures.ts'
-import { FIRST_WORD_MS } from './silence.ts'
 
 export const MIGRATIONS = path.join(import.meta.dirname, 'migrations')
 

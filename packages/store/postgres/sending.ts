@@ -1,5 +1,5 @@
 /**
- * How deliveries are claimed and settled. A claim locks the webhooks whose turn it is, passing over those that another
+ * How deliveries are claimed and settled. A claim locks the webhooks that may be claimed, passing over those that another
  * dispatcher or a settle holds, and hands out their deliveries in the order of (in_flight, claim_at), as SQLite does:
  * first those with none in flight, then those with one ... All of them are claimed by one statement.
  */
@@ -8,9 +8,9 @@ import { type Event, eventText } from '@assay/model/event'
 import { MAX_IN_FLIGHT, type Webhook } from '@assay/model/webhook'
 import { disableWebhook, getWebhook, warnOfFailing, writeHealth } from '../nouns/webhooks.ts'
 import { follow } from '../rows.ts'
+import { afterAttempts, afterClaim, claimAt, dueFirst, mayRun, type Settled } from '../sending-state.ts'
 import type { AttemptOutcome, ClaimedDelivery, Input } from '../store.ts'
 import { WEBHOOK, WEBHOOKS } from '../tables/webhooks.ts'
-import { afterAttempts, afterClaim, claimAt, firstInTurn, mayRun, type Settled } from '../turn.ts'
 import { requireNode } from './claims.ts'
 import type { Transaction } from './connection.ts'
 import { addDeliveries, findDelivery, toDelivery } from './deliveries.ts'
@@ -19,12 +19,12 @@ import { transactionOf } from './native.ts'
 import {
   type Due,
   dueDeliveries,
-  type LockedTurn,
+  type LockedWebhook,
   lockWebhook,
   lockWebhooks,
-  refreshTurns,
-  writeTurns,
-} from './turns.ts'
+  refreshStates,
+  writeStates,
+} from './sending-state.ts'
 
 // Level by level: an index range over (in_flight, claim_at) would read all that wait for a later time. While nothing waits
 // there is no level.
@@ -42,11 +42,11 @@ const CLAIM = `
 const THEIR_EVENTS = `
   SELECT seq, event_id, type, timestamp, data::text AS data FROM events WHERE seq = ANY ($1)`
 
-type WebhookRow = Webhook & LockedTurn
+type WebhookRow = Webhook & LockedWebhook
 
 interface Candidate {
   row: WebhookRow
-  turn: LockedTurn
+  state: LockedWebhook
   /** In order; one more than it may be given, where there are so many. */
   waiting: Due[]
   /** So many of them are taken. */
@@ -71,32 +71,32 @@ async function candidates(tx: Transaction, { limit, runs }: Input<'claimDeliveri
   const waiting = Map.groupBy(await dueDeliveries(tx, asked), ({ webhook_id }) => webhook_id)
   return rows.map((row, index) => {
     const own = waiting.get(row.webhook_id) ?? []
-    const turn = { ...row, due_at: own[0]?.due_at ?? null }
-    return { row, turn, waiting: own, taken: 0, most: most[index]!, runs: [] }
+    const state = { ...row, due_at: own[0]?.due_at ?? null }
+    return { row, state, waiting: own, taken: 0, most: most[index]!, runs: [] }
   })
 }
 
 function takeNext(candidate: Candidate): Due {
   const next = candidate.waiting[candidate.taken]!
   candidate.taken += 1
-  candidate.turn.due_at = candidate.waiting[candidate.taken]?.due_at ?? null
+  candidate.state.due_at = candidate.waiting[candidate.taken]?.due_at ?? null
   return next
 }
 
-/** What else is due goes to the places that the webhook was given, one to each in turn. */
+/** What else is due goes to the places that the webhook was given, one to each, then again. */
 function fillRuns(candidate: Candidate, now: string): void {
-  const { runs, turn, most } = candidate
+  const { runs, state, most } = candidate
   for (let more = runs.length; more < runs.length * most; more += 1) {
-    if (turn.due_at === null || turn.due_at > now) return
+    if (state.due_at === null || state.due_at > now) return
     runs[more % runs.length]!.push(takeNext(candidate))
   }
 }
 
-/** Those with so many in flight whose turn it is, by who has waited longest. */
+/** Those with so many in flight that may be claimed now, the longest wait first. */
 function dueAt(all: Candidate[], level: number, now: string): Candidate[] {
   return all
-    .filter(({ turn }) => turn.in_flight === level)
-    .map((candidate) => ({ candidate, at: claimAt(candidate.turn) }))
+    .filter(({ state }) => state.in_flight === level)
+    .map((candidate) => ({ candidate, at: claimAt(candidate.state) }))
     .filter((due): due is { candidate: Candidate; at: string } => due.at !== null && due.at <= now)
     .toSorted((a, b) => (a.at < b.at ? -1 : 1))
     .map(({ candidate }) => candidate)
@@ -108,7 +108,7 @@ interface Taken {
   row: WebhookRow
 }
 
-/** Changes the candidates' turns. */
+/** Changes the states of the candidates. */
 function choose(all: Candidate[], now: string, limit: number): Taken[] {
   const chosen: Taken[] = []
   for (let level = 0; level < limit - chosen.length; level += 1)
@@ -116,7 +116,7 @@ function choose(all: Candidate[], now: string, limit: number): Taken[] {
       if (level >= limit - chosen.length) break
       const run = [takeNext(candidate)]
       candidate.runs.push(run)
-      candidate.turn = afterClaim(candidate.turn, Date.parse(now))
+      candidate.state = afterClaim(candidate.state, Date.parse(now))
       chosen.push({ run, row: candidate.row })
     }
   for (const candidate of all) fillRuns(candidate, now)
@@ -169,12 +169,12 @@ export async function claimDeliveries(
     tx,
     rows.map(({ event_seq }) => event_seq),
   )
-  // Also those that had nothing due after all: their turn is put right.
-  await writeTurns(
+  // Also those that had nothing due after all: their state is put right.
+  await writeStates(
     tx,
     all
-      .filter(({ row, turn }) => turn.in_flight !== row.in_flight || turn.due_at !== row.due_at)
-      .map(({ turn }) => turn),
+      .filter(({ row, state }) => state.in_flight !== row.in_flight || state.due_at !== row.due_at)
+      .map(({ state }) => state),
   )
   const claimed = new Map(rows.map((row) => [row.delivery_id, row]))
   return chosen.flatMap(({ run, row }, place) => {
@@ -253,9 +253,9 @@ function settle(tx: Transaction, outcomes: AttemptOutcome[]): Promise<SettledRow
 /** The webhook after these outcomes, in their order. */
 async function updateHealth(
   tx: Transaction,
-  before: LockedTurn,
+  before: LockedWebhook,
   settled: readonly Settled[],
-): Promise<LockedTurn> {
+): Promise<LockedWebhook> {
   const after = afterAttempts(before, settled, Date.parse(tx.now))
   if (after.failing_since !== before.failing_since || after.failing_reason !== before.failing_reason)
     await follow(writeHealth(tx.rows, after.webhook_id, after))
@@ -264,13 +264,13 @@ async function updateHealth(
 
 /** All outcomes of one transaction. Answers for each whether it was written. */
 export async function recordAttempts(tx: Transaction, outcomes: AttemptOutcome[]): Promise<boolean[]> {
-  const turns = await lockWebhooks(
+  const states = await lockWebhooks(
     tx,
     OF_DELIVERIES,
     outcomes.map(({ delivery_id }) => delivery_id),
   )
   const rows = new Map((await settle(tx, outcomes)).map((row) => [keyOf(row), row]))
-  const of = new Map<string, Settled[]>(turns.map(({ webhook_id }) => [webhook_id, []]))
+  const of = new Map<string, Settled[]>(states.map(({ webhook_id }) => [webhook_id, []]))
   const written = outcomes.map((outcome) => {
     const key = keyOf(outcome)
     const row = rows.get(key)
@@ -281,12 +281,12 @@ export async function recordAttempts(tx: Transaction, outcomes: AttemptOutcome[]
     tx.hint({ topic: 'delivery', delivery_id: outcome.delivery_id })
     return true
   })
-  const after: LockedTurn[] = []
-  for (const turn of turns) {
-    const own = of.get(turn.webhook_id)!
-    if (own.length > 0) after.push(await updateHealth(tx, turn, own))
+  const after: LockedWebhook[] = []
+  for (const state of states) {
+    const own = of.get(state.webhook_id)!
+    if (own.length > 0) after.push(await updateHealth(tx, state, own))
   }
-  await writeTurns(tx, after)
+  await writeStates(tx, after)
   for (const [webhook_id, own] of of) {
     const outcomes = own.map(({ outcome }) => outcome)
     const off = outcomes.find(({ disable }) => disable)
@@ -310,7 +310,7 @@ const RELEASE = `
 
 export async function releaseDeliveries(tx: Transaction, claims: Claim[]): Promise<void> {
   const delivery_ids = claims.map(({ delivery_id }) => delivery_id)
-  const turns = await lockWebhooks(tx, OF_DELIVERIES, delivery_ids)
+  const states = await lockWebhooks(tx, OF_DELIVERIES, delivery_ids)
   const rows = await tx.all<{ webhook_id: string; ahead: boolean }>(
     RELEASE,
     delivery_ids,
@@ -319,11 +319,11 @@ export async function releaseDeliveries(tx: Transaction, claims: Claim[]): Promi
   )
   if (rows.length === 0) return
   const released = Map.groupBy(rows, ({ webhook_id }) => webhook_id)
-  await refreshTurns(
+  await refreshStates(
     tx,
-    turns.flatMap((turn) => {
-      const own = released.get(turn.webhook_id)
-      return own ? [{ ...turn, in_flight: turn.in_flight - own.filter(({ ahead }) => !ahead).length }] : []
+    states.flatMap((state) => {
+      const own = released.get(state.webhook_id)
+      return own ? [{ ...state, in_flight: state.in_flight - own.filter(({ ahead }) => !ahead).length }] : []
     }),
   )
   tx.hint({ topic: 'deliveries' })
@@ -338,9 +338,9 @@ export async function sendEvent(tx: Transaction, input: Input<'sendEvent'>): Pro
   if (!(await findDelivery(tx, input))) {
     const at = tx.now
     const event = await insertEvent(tx, event_id, { workspace_id, type, at, data })
-    const first = firstInTurn(webhook, at)
+    const first = dueFirst(webhook, at)
     await addDeliveries(tx, [{ delivery_id, webhook, event, assignment_id: null, at, due_at: first.due_at }])
-    await writeTurns(tx, [first])
+    await writeStates(tx, [first])
   }
   const made = await findDelivery(tx, input)
   return made ? toDelivery(made) : null

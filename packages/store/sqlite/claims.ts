@@ -1,15 +1,14 @@
 /**
- * What workers do with jobs. A claim reads the lanes: the highest priority at the head of a queue, then the workspace
+ * What workers do with jobs. A claim reads the counts of the workspaces: the highest priority at the head of a queue, then the workspace
  * with the fewest running (of those below their cap), then the oldest. A settle is fenced by attempt and owner: a lost lease writes nothing.
  */
 import { AppError } from '@assay/model/errors'
-import { type JobError, LOSSES_MAX } from '@assay/model/job'
-import { begun, completed, moved, NO_PROGRESS, type OwnedJob, shown } from '../job-move.ts'
+import { claimed as claimedBy, type OwnedJob, type Settle, settled, shown } from '../job-move.ts'
 import type { ClaimedJob, Input, Lease } from '../store.ts'
 import type { Connection } from './connection.ts'
-import { type JobRow, leasedJob, moveJob, toJob, writeMoves } from './job-moves.ts'
+import { findOwned, type JobRow, toJob, writeMoves } from './job-moves.ts'
 
-const NEXT_LANE = `
+const NEXT_WORKSPACE = `
   SELECT workspace_id FROM job_counts WHERE head_priority IS NOT NULL AND active + executing < coalesce(
     (SELECT max_running FROM workspaces WHERE workspaces.workspace_id = job_counts.workspace_id), ?, 1e9)
   ORDER BY head_priority DESC, active + executing, head_queued_at LIMIT 1`
@@ -24,14 +23,12 @@ export function requireNode(connection: Connection, node_id: string): void {
 }
 
 function claimNext(connection: Connection, node_id: string): OwnedJob | undefined {
-  const lane = connection.one<{ workspace_id: string }>(NEXT_LANE, connection.caps.max_running)
-  const row = lane && connection.one<JobRow>(HEAD, lane.workspace_id)
+  const next = connection.one<{ workspace_id: string }>(NEXT_WORKSPACE, connection.caps.max_running)
+  const row = next && connection.one<JobRow>(HEAD, next.workspace_id)
   if (!row) return undefined
-  return moveJob(connection, { ...toJob(row), owner: null }, 'active', {
-    owner: node_id,
-    attempt: row.attempt + 1,
-    progress: NO_PROGRESS,
-  })
+  const change = claimedBy({ ...toJob(row), owner: null }, node_id, connection.now())
+  writeMoves(connection, change)
+  return change.states[0]
 }
 
 export function claimJobs(connection: Connection, input: Input<'claimJobs'>): ClaimedJob[] {
@@ -49,74 +46,42 @@ export function claimJobs(connection: Connection, input: Input<'claimJobs'>): Cl
   return claimed
 }
 
-export function startJob(connection: Connection, lease: Lease): boolean {
-  const job = leasedJob(connection, lease)
-  if (job?.job_status !== 'active') return false
-  moveJob(connection, job, 'executing')
+/** What a worker reports of a job that it holds. False: the lease is lost, or the report does not fit the state. */
+export function settleJob(connection: Connection, settle: Settle): boolean {
+  const now = connection.now()
+  const change = settled(findOwned(connection, settle.assignment_id), settle, now)
+  if (!change) return false
+  if (settle.kind === 'complete') {
+    const { skipped: _, ...insight } = settle.findings
+    connection.run(
+      'INSERT INTO insights (insight_id, assignment_id, workspace_id, created_at, body) VALUES (?, ?, ?, ?, ?)',
+      settle.insight_id,
+      settle.assignment_id,
+      change.before.workspace_id,
+      now,
+      JSON.stringify(insight),
+    )
+  }
+  writeMoves(connection, change)
   return true
+}
+
+export function startJob(connection: Connection, lease: Lease): boolean {
+  return settleJob(connection, { kind: 'start', ...lease })
 }
 
 export function completeJob(connection: Connection, input: Input<'completeJob'>): boolean {
-  const job = leasedJob(connection, input)
-  const now = connection.now()
-  const executing = job && begun(job, now, input.ran_ms)
-  if (!executing) return false
-  const { skipped, ...insight } = input.findings
-  const { insight_id } = input
-  connection.run(
-    'INSERT INTO insights (insight_id, assignment_id, workspace_id, created_at, body) VALUES (?, ?, ?, ?, ?)',
-    insight_id,
-    job.assignment_id,
-    job.workspace_id,
-    now,
-    JSON.stringify(insight),
-  )
-  const states = [executing, completed(executing, now, { insight_id, skipped })]
-  writeMoves(connection, job, states.slice(executing === job ? 1 : 0))
-  return true
-}
-
-function end(connection: Connection, job: OwnedJob, error: JobError): void {
-  moveJob(connection, job, 'canceled', { owner: null, error })
+  return settleJob(connection, { kind: 'complete', ...input })
 }
 
 export function failJob(connection: Connection, input: Input<'failJob'>): boolean {
-  const job = leasedJob(connection, input)
-  if (!job) return false
-  const now = connection.now()
-  const began = begun(job, now, input.ran_ms) ?? job
-  const states = [began, moved(began, 'canceled', now, { owner: null, error: input.error })]
-  writeMoves(connection, job, states.slice(began === job ? 1 : 0))
-  return true
-}
-
-/** Back to the queue with a loss; the last one allowed ends the job. */
-export function giveBackLost(connection: Connection, job: OwnedJob): void {
-  const losses = job.losses + 1
-  if (losses >= LOSSES_MAX)
-    end(
-      connection,
-      { ...job, losses },
-      { code: 'worker_lost', detail: `${losses} workers were lost while they ran the job.` },
-    )
-  else moveJob(connection, job, 'queued', { owner: null, losses, progress: NO_PROGRESS })
-}
-
-/** Back to the queue without a loss. */
-export function giveBack(connection: Connection, job: OwnedJob): void {
-  moveJob(connection, job, 'queued', { owner: null, progress: NO_PROGRESS })
+  return settleJob(connection, { kind: 'fail', ...input })
 }
 
 export function loseJob(connection: Connection, lease: Lease): boolean {
-  const job = leasedJob(connection, lease)
-  if (!job) return false
-  giveBackLost(connection, job)
-  return true
+  return settleJob(connection, { kind: 'lose', ...lease })
 }
 
 export function releaseJobs(connection: Connection, leases: Lease[]): void {
-  for (const lease of leases) {
-    const job = leasedJob(connection, lease)
-    if (job) giveBack(connection, job)
-  }
+  for (const lease of leases) settleJob(connection, { kind: 'release', ...lease })
 }

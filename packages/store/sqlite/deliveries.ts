@@ -5,7 +5,7 @@ import { DELIVERIES } from '../lists.ts'
 import { type Counts, DELIVERIES_COUNTED, type Input, type Page } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { newestFirst } from './page.ts'
-import { readTurn, refreshTurn, writeTurn } from './turns.ts'
+import { readState, refreshState, writeState } from './sending-state.ts'
 
 export interface DeliveryRow extends Omit<Delivery, 'next_attempt_at'> {
   event_seq: number
@@ -47,8 +47,8 @@ export function addDelivery(connection: Connection, input: NewDelivery): void {
     due_at,
     at,
   )
-  const turn = readTurn(connection, webhook_id)!
-  if (turn.due_at === null || due_at < turn.due_at) writeTurn(connection, webhook_id, { ...turn, due_at })
+  const state = readState(connection, webhook_id)!
+  if (state.due_at === null || due_at < state.due_at) writeState(connection, webhook_id, { ...state, due_at })
   connection.hint({ topic: 'deliveries' })
 }
 
@@ -143,7 +143,7 @@ export function cancelPending(connection: Connection, input: Input<'cancelPendin
     input.webhook_id,
     most,
   )
-  if (canceled > 0) refreshTurn(connection, input.webhook_id)
+  if (canceled > 0) refreshState(connection, input.webhook_id)
   return canceled
 }
 
@@ -158,7 +158,7 @@ export function makeDue(connection: Connection, webhook_id: string, most: number
     webhook_id,
     most,
   )
-  if (due > 0) refreshTurn(connection, webhook_id)
+  if (due > 0) refreshState(connection, webhook_id)
   return due
 }
 
@@ -170,7 +170,7 @@ export function deleteDeliveries(connection: Connection, webhook_id: string, mos
     webhook_id,
     most,
   )
-  refreshTurn(connection, webhook_id, places.filter(({ place }) => place === 1).length)
+  refreshState(connection, webhook_id, places.filter(({ place }) => place === 1).length)
   return places.length
 }
 
@@ -195,7 +195,7 @@ export function giveBackDeliveries(
       delivery_id,
     )
   for (const [webhook_id, own] of Map.groupBy(held, (delivery) => delivery.webhook_id))
-    refreshTurn(connection, webhook_id, own.filter(({ ahead }) => ahead === 0).length)
+    refreshState(connection, webhook_id, own.filter(({ ahead }) => ahead === 0).length)
   connection.hint({ topic: 'deliveries' })
   return held.length
 }
@@ -216,7 +216,7 @@ export function removeDeliveriesOfJob(connection: Connection, assignment_id: str
     'DELETE FROM attempts WHERE delivery_id IN (SELECT delivery_id FROM deliveries WHERE assignment_id = ?)',
     assignment_id,
   )
-  for (const { webhook_id, places } of pending) refreshTurn(connection, webhook_id, places)
+  for (const { webhook_id, places } of pending) refreshState(connection, webhook_id, places)
 }
 
 /** Reads no more than so many of the index of what is due. What a disabled webhook has waits. */

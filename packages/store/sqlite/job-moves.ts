@@ -1,11 +1,10 @@
 /**
- * A job as a row, and the only way in which its state changes: the row, its workspace's lane, the move and the event
+ * A job as a row, and the only way in which its state changes: the row, the counts of its workspace, the move and the event
  * with its deliveries, in one transaction.
  */
 import { eventTypeOf, jobEventData } from '@assay/model/event'
 import { isFinal, type Job, type JobError, type JobStatus, type Move, type Progress } from '@assay/model/job'
-import { type Change, moved, type OwnedJob } from '../job-move.ts'
-import type { Lease } from '../store.ts'
+import { type Change, type JobChange, moved, type OwnedJob } from '../job-move.ts'
 import type { Connection } from './connection.ts'
 import { writeEvent } from './events.ts'
 
@@ -59,15 +58,9 @@ export function findJobRow(
   )
 }
 
-/** The job that the lease is for, or undefined where it is lost. */
-export function leasedJob(connection: Connection, lease: Lease): OwnedJob | undefined {
-  const row = connection.one<JobRow>(
-    `SELECT * FROM jobs WHERE assignment_id = ? AND attempt = ? AND owner = ?
-     AND job_status IN ('active', 'executing')`,
-    lease.assignment_id,
-    lease.attempt,
-    lease.node_id,
-  )
+/** The job with the node that holds it. */
+export function findOwned(connection: Connection, assignment_id: string): OwnedJob | undefined {
+  const row = connection.one<JobRow>('SELECT * FROM jobs WHERE assignment_id = ?', assignment_id)
   return row && { ...toJob(row), owner: row.owner }
 }
 
@@ -77,7 +70,7 @@ const HEAD = `
     ORDER BY priority DESC, queued_at, assignment_id LIMIT 1)`
 
 /** After the job's row is written: the head of the queue is read again. */
-function updateLane(connection: Connection, workspace_id: string, from: JobStatus, to: JobStatus): void {
+function updateCounts(connection: Connection, workspace_id: string, from: JobStatus, to: JobStatus): void {
   const enter = isFinal(to) ? '' : `, ${to} = ${to} + 1`
   const head = from === 'queued' || to === 'queued' ? HEAD : ''
   connection.run(
@@ -86,8 +79,8 @@ function updateLane(connection: Connection, workspace_id: string, from: JobStatu
   )
 }
 
-/** Writes a job that was just read in the same transaction as what it became: the last of `states`, by way of the others. */
-export function writeMoves(connection: Connection, from: OwnedJob, states: OwnedJob[]): void {
+/** Writes a job that was just read in the same transaction as what it became. */
+export function writeMoves(connection: Connection, { before, states }: JobChange): void {
   const job = states.at(-1)!
   connection.run(
     `UPDATE jobs SET job_status = ?, attempt = ?, losses = ?, owner = ?, insight_id = ?, skipped = ?, queued_at = ?,
@@ -106,7 +99,7 @@ export function writeMoves(connection: Connection, from: OwnedJob, states: Owned
     JSON.stringify(job.moves),
     job.assignment_id,
   )
-  updateLane(connection, job.workspace_id, from.job_status, job.job_status)
+  updateCounts(connection, job.workspace_id, before.job_status, job.job_status)
   for (const state of states) tell(connection, state)
   connection.hint({ topic: 'job', assignment_id: job.assignment_id })
   if (job.job_status === 'queued') connection.hint({ topic: 'jobs' })
@@ -127,6 +120,6 @@ function tell(connection: Connection, job: OwnedJob): void {
 /** Moves a job that was just read in the same transaction. An illegal move is a fault of the caller: it throws. */
 export function moveJob(connection: Connection, job: OwnedJob, to: JobStatus, change: Change = {}): OwnedJob {
   const next = moved(job, to, connection.now(), change)
-  writeMoves(connection, job, [next])
+  writeMoves(connection, { before: job, states: [next] })
   return next
 }

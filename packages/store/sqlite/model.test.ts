@@ -22,8 +22,8 @@ import {
   send,
 } from '../conformance/given.ts'
 import { openStore } from '../open.ts'
+import { claimAt, type SendingState } from '../sending-state.ts'
 import type { ClaimedDelivery, Lease, Store } from '../store.ts'
-import { claimAt, type Turn } from '../turn.ts'
 
 interface World {
   store: Store
@@ -160,7 +160,7 @@ function assertSound(db: DatabaseSync): void {
   for (const row of db.prepare(WEBHOOKS).all()) {
     assert.equal(row.in_flight, row.held)
     assert.equal(row.due_at, row.first_due)
-    assert.equal(row.claim_at, claimAt(row as unknown as Turn))
+    assert.equal(row.claim_at, claimAt(row as unknown as SendingState))
   }
   for (const row of db.prepare('SELECT job_status, attempt, moves FROM jobs').all()) {
     const moves = JSON.parse(row.moves as string) as Move[]

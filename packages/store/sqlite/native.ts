@@ -6,7 +6,7 @@ import type { Connection } from './connection.ts'
 import { addDelivery, deleteDeliveries, makeDue, removeDeliveriesOfJob } from './deliveries.ts'
 import { writeEvent } from './events.ts'
 import { cancelJob, createJob, queueJob, removeDraft, removeJob } from './jobs.ts'
-import { readTurn, refreshTurn, writeTurn } from './turns.ts'
+import { readState, refreshState, writeState } from './sending-state.ts'
 
 function nativeOf(connection: Connection): Native {
   return {
@@ -25,9 +25,9 @@ function nativeOf(connection: Connection): Native {
     writeEvent: (event) => answerOf(writeEvent(connection, event)),
     useIndexes: () => answerOf(undefined),
     refreshWebhook(webhook_id, change) {
-      const state = readTurn(connection, webhook_id)
-      if (state && change) writeTurn(connection, webhook_id, { ...state, ...change })
-      return answerOf(refreshTurn(connection, webhook_id))
+      const state = readState(connection, webhook_id)
+      if (state && change) writeState(connection, webhook_id, { ...state, ...change })
+      return answerOf(refreshState(connection, webhook_id))
     },
     makeDue: (webhook_id, most) => answerOf(makeDue(connection, webhook_id, most)),
     addDeliveries(webhook_id, events) {

@@ -2,12 +2,11 @@
 
 import { iso } from '@assay/model/clock'
 import { AppError } from '@assay/model/errors'
-import type { OwnedJob } from '../job-move.ts'
-import type { Input, NodeInfo, Renewal } from '../store.ts'
-import { giveBack, giveBackLost } from './claims.ts'
+import { changeOf, type OwnedJob } from '../job-move.ts'
+import type { Input, Lease, NodeInfo, Renewal } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { giveBackDeliveries } from './deliveries.ts'
-import { type JobRow, leasedJob, toJob } from './job-moves.ts'
+import { findOwned, type JobRow, toJob, writeMoves } from './job-moves.ts'
 
 function heldBy(connection: Connection, node_id: string): OwnedJob[] {
   return connection
@@ -44,7 +43,7 @@ export function renewNode(connection: Connection, input: Input<'renewNode'>): Re
     )
   const lost = input.held.filter(({ assignment_id, attempt, progress }) => {
     const lease = { assignment_id, attempt, node_id: input.node_id }
-    return progress ? !reportProgress(connection, { ...lease, progress }) : !leasedJob(connection, lease)
+    return progress ? !reportProgress(connection, { ...lease, progress }) : !holds(connection, lease)
   })
   return { stop: lost.map(({ assignment_id, attempt }) => ({ assignment_id, attempt })) }
 }
@@ -69,15 +68,25 @@ export function listNodes(connection: Connection): NodeInfo[] {
     .map((row) => ({ ...row, roles: JSON.parse(row.roles) as string[] }))
 }
 
+function holds(connection: Connection, { assignment_id, attempt, node_id }: Lease): boolean {
+  const job = findOwned(connection, assignment_id)
+  return job?.attempt === attempt && job.owner === node_id
+}
+
+/** Takes jobs that are held from their node: with a loss, or without one. */
+function giveBack(connection: Connection, jobs: OwnedJob[], kind: 'lose' | 'release'): void {
+  for (const job of jobs) writeMoves(connection, changeOf(job, { kind }, connection.now())!)
+}
+
 export function removeNode(connection: Connection, node_id: string): void {
-  for (const job of heldBy(connection, node_id)) giveBack(connection, job)
+  giveBack(connection, heldBy(connection, node_id), 'release')
   giveBackDeliveries(connection, node_id)
   connection.run('DELETE FROM nodes WHERE node_id = ?', node_id)
 }
 
 function takeFrom(connection: Connection, node_id: string): { jobs: number; deliveries: number } {
   const jobs = heldBy(connection, node_id)
-  for (const job of jobs) giveBackLost(connection, job)
+  giveBack(connection, jobs, 'lose')
   return { jobs: jobs.length, deliveries: giveBackDeliveries(connection, node_id) }
 }
 
@@ -109,7 +118,7 @@ export function giveBackUnknown(
   const unknown = (jobs === undefined ? [] : heldBy(connection, node_id)).filter(
     ({ assignment_id, attempt }) => !known.has(`${assignment_id} ${attempt}`),
   )
-  for (const job of unknown) giveBack(connection, job)
+  giveBack(connection, unknown, 'release')
   const given = deliveries === undefined ? 0 : giveBackDeliveries(connection, node_id, deliveries)
   return { jobs: unknown.length, deliveries: given }
 }

@@ -1,5 +1,5 @@
 /**
- * How deliveries are claimed and settled. A claim goes over the webhooks whose turn it is by (in_flight, claim_at):
+ * How deliveries are claimed and settled. A claim goes over the webhooks that may be claimed, by (in_flight, claim_at):
  * first those with none in flight, then those with one ..., and takes one delivery of each. What it costs depends on
  * what it takes, not on how many webhooks there are or how many deliveries wait. Turns move on in memory: a webhook's
  * row is written once for all that a claim takes, and once for all outcomes of one commit.
@@ -11,16 +11,24 @@ import { type Event, eventText } from '@assay/model/event'
 import type { Webhook } from '@assay/model/webhook'
 import { disableWebhook, getWebhook, warnOfFailing, writeHealth } from '../nouns/webhooks.ts'
 import { finish } from '../rows.ts'
+import {
+  afterAttempts,
+  afterClaim,
+  claimAt,
+  dueFirst,
+  mayRun,
+  type SendingState,
+  type Settled,
+} from '../sending-state.ts'
 import type { AttemptOutcome, ClaimedDelivery, Input } from '../store.ts'
 import { WEBHOOK, WEBHOOKS } from '../tables/webhooks.ts'
-import { afterAttempts, afterClaim, claimAt, firstInTurn, mayRun, type Settled, type Turn } from '../turn.ts'
 import { requireNode } from './claims.ts'
 import type { Connection } from './connection.ts'
 import { addDelivery, findDelivery, toDelivery } from './deliveries.ts'
 import { insertEvent } from './events.ts'
 import { transactionOf } from './native.ts'
 import { shownOf } from './rows.ts'
-import { readTurn, refreshTurn, writeTurn } from './turns.ts'
+import { readState, refreshState, writeState } from './sending-state.ts'
 
 const LEVEL = `
   SELECT * FROM webhooks WHERE claim_at IS NOT NULL AND in_flight = ? AND claim_at <= ? ORDER BY claim_at LIMIT ?`
@@ -31,14 +39,14 @@ const WAITING = `
   WHERE webhook_id = ? AND status = 'pending' AND owner IS NULL AND (due_at, delivery_id) > (?, ?)
   ORDER BY due_at, delivery_id LIMIT ?`
 
-type TurnRow = Turn & { webhook_id: string; claim_at: string | null }
+type SendingRow = SendingState & { webhook_id: string; claim_at: string | null }
 
 type Waiting = [rowid: number, delivery_id: string, due_at: string]
 
 /** A webhook within one claim. */
 interface Taker {
   webhook: Webhook
-  turn: Pick<TurnRow, 'webhook_id' | 'claim_at'> & Turn
+  state: Pick<SendingRow, 'webhook_id' | 'claim_at'> & SendingState
   /** The first of its deliveries that are not yet taken, from the index alone; all, or one more than is taken. */
   waiting: Waiting[]
   /** So many of them are taken, */
@@ -52,8 +60,8 @@ interface Taker {
 function readOn(connection: Connection, taker: Taker, most: number): void {
   taker.taken = 0
   const [, delivery_id, due_at] = taker.last ?? [0, '', '']
-  taker.waiting = connection.tuples<Waiting>(WAITING, taker.turn.webhook_id, due_at, delivery_id, most)
-  taker.turn.due_at = taker.waiting[0]?.[2] ?? null
+  taker.waiting = connection.tuples<Waiting>(WAITING, taker.state.webhook_id, due_at, delivery_id, most)
+  taker.state.due_at = taker.waiting[0]?.[2] ?? null
 }
 
 function takeNext(connection: Connection, taker: Taker): Waiting {
@@ -61,34 +69,34 @@ function takeNext(connection: Connection, taker: Taker): Waiting {
   taker.last = next
   taker.taken += 1
   if (taker.taken === taker.waiting.length) readOn(connection, taker, 2 * taker.taken)
-  taker.turn.due_at = taker.waiting[taker.taken]?.[2] ?? null
+  taker.state.due_at = taker.waiting[taker.taken]?.[2] ?? null
   return next
 }
 
 function takePlace(connection: Connection, taker: Taker, now: number): Taken {
   const run = [takeNext(connection, taker)]
   taker.runs.push(run)
-  const turn = afterClaim(taker.turn, now)
-  taker.turn = { ...turn, claim_at: claimAt(turn) }
+  const state = afterClaim(taker.state, now)
+  taker.state = { ...state, claim_at: claimAt(state) }
   return { run, webhook: taker.webhook }
 }
 
-/** What else is due goes to the places that the webhook was given, one to each in turn, up to `most` for each. */
+/** What else is due goes to the places that the webhook was given, one to each, then again, up to `most` for each. */
 function fillRuns(connection: Connection, taker: Taker, most: number, at: string): void {
-  const { runs, turn } = taker
+  const { runs, state } = taker
   const wanted = runs.length * (most - 1)
   if (wanted >= taker.waiting.length - taker.taken && wanted > 0) readOn(connection, taker, wanted + 1)
   for (let more = runs.length; more < runs.length * most; more += 1) {
-    if (turn.due_at === null || turn.due_at > at) break
+    if (state.due_at === null || state.due_at > at) break
     runs[more % runs.length]!.push(takeNext(connection, taker))
   }
-  turn.claim_at = claimAt(turn)
+  state.claim_at = claimAt(state)
 }
 
-function newTaker(connection: Connection, row: TurnRow): Taker {
+function newTaker(connection: Connection, row: SendingRow): Taker {
   const taker: Taker = {
     webhook: shownOf(WEBHOOKS, WEBHOOK, row),
-    turn: { ...row },
+    state: { ...row },
     waiting: [],
     taken: 0,
     last: null,
@@ -104,11 +112,11 @@ interface Taken {
   webhook: Webhook
 }
 
-/** Those at this level whose turn it is, by who has waited longest. */
+/** Those at this level that may be claimed now, the longest wait first. */
 function dueTakers(takers: Iterable<Taker>, level: number, at: string): Taker[] {
   return [...takers]
-    .filter(({ turn }) => turn.in_flight === level && turn.claim_at !== null && turn.claim_at <= at)
-    .toSorted((a, b) => (a.turn.claim_at! < b.turn.claim_at! ? -1 : 1))
+    .filter(({ state }) => state.in_flight === level && state.claim_at !== null && state.claim_at <= at)
+    .toSorted((a, b) => (a.state.claim_at! < b.state.claim_at! ? -1 : 1))
 }
 
 /** What is to be claimed, in its order; the webhooks' rows are written. */
@@ -117,24 +125,24 @@ function takeTurns(connection: Connection, { limit, runs }: Input<'claimDeliveri
   const at = iso(now)
   const takers = new Map<string, Taker>()
   const taken: Taken[] = []
-  // Rows whose turn has moved on are below `stored`, which is not below `level`: none is read twice.
+  // Rows whose state has moved on are below `stored`, which is not below `level`: none is read twice.
   const storedFrom = (least: number): number =>
     connection.one<{ level: number | null }>(NEXT_LEVEL, least)!.level ?? Infinity
   let stored = storedFrom(0)
   for (let level = stored; level < limit - taken.length; ) {
     if (level === stored) {
-      for (const row of connection.all<TurnRow>(LEVEL, level, at, limit - taken.length))
+      for (const row of connection.all<SendingRow>(LEVEL, level, at, limit - taken.length))
         takers.set(row.webhook_id, newTaker(connection, row))
       stored = storedFrom(level + 1)
     }
     for (const taker of dueTakers(takers.values(), level, at))
       if (level < limit - taken.length) taken.push(takePlace(connection, taker, now))
-    const moved = [...takers.values()].some(({ turn }) => turn.in_flight > level && turn.claim_at !== null)
+    const moved = [...takers.values()].some(({ state }) => state.in_flight > level && state.claim_at !== null)
     level = moved ? level + 1 : stored
   }
   for (const taker of takers.values()) {
-    if (mayRun(taker.turn)) fillRuns(connection, taker, runs?.get(taker.turn.webhook_id) ?? 1, at)
-    writeTurn(connection, taker.turn.webhook_id, taker.turn)
+    if (mayRun(taker.state)) fillRuns(connection, taker, runs?.get(taker.state.webhook_id) ?? 1, at)
+    writeState(connection, taker.state.webhook_id, taker.state)
   }
   return taken
 }
@@ -234,9 +242,9 @@ function countAttempts(connection: Connection, webhook_id: string, settled: Sett
 
 /** The webhook after these outcomes, in their order. */
 function updateHealth(connection: Connection, webhook_id: string, settled: Settled[], now: number): void {
-  const before = readTurn(connection, webhook_id)!
+  const before = readState(connection, webhook_id)!
   const after = afterAttempts(before, settled, now)
-  writeTurn(connection, webhook_id, after)
+  writeState(connection, webhook_id, after)
   if (after.failing_since !== before.failing_since || after.failing_reason !== before.failing_reason)
     finish(writeHealth(connection.rows, webhook_id, after))
   const outcomes = settled.map(({ outcome }) => outcome)
@@ -278,7 +286,7 @@ export function releaseDeliveries(connection: Connection, claims: Claim[]): void
     return row ? [row] : []
   })
   for (const [webhook_id, own] of Map.groupBy(released, (row) => row.webhook_id))
-    refreshTurn(connection, webhook_id, own.filter(({ ahead }) => ahead === 0).length)
+    refreshState(connection, webhook_id, own.filter(({ ahead }) => ahead === 0).length)
   if (released.length > 0) connection.hint({ topic: 'deliveries' })
 }
 
@@ -289,9 +297,9 @@ export function sendEvent(connection: Connection, input: Input<'sendEvent'>): De
   if (!findDelivery(connection, input)) {
     const at = connection.now()
     const event = insertEvent(connection, event_id, { workspace_id, type, at, data })
-    const first = firstInTurn(readTurn(connection, webhook_id)!, at)
+    const first = dueFirst(readState(connection, webhook_id)!, at)
     addDelivery(connection, { delivery_id, webhook_id, event, assignment_id: null, at, due_at: first.due_at })
-    writeTurn(connection, webhook_id, first)
+    writeState(connection, webhook_id, first)
   }
   return toDelivery(findDelivery(connection, input)!)
 }

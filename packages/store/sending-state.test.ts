@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { breakerAfter } from '@assay/model/webhook'
 import * as fc from 'fast-check'
-import { afterClaim, asOf, claimAt, type Turn } from './turn.ts'
+import { afterClaim, asOf, claimAt, type SendingState } from './sending-state.ts'
 
 const START = Date.parse('2026-01-01T00:00:00.000Z')
 const iso = (ms: number) => new Date(ms).toISOString()
 
-function turn(over: Partial<Turn> = {}): Turn {
+function state(over: Partial<SendingState> = {}): SendingState {
   return {
     status: 'enabled',
     in_flight: 0,
@@ -22,28 +22,28 @@ function turn(over: Partial<Turn> = {}): Turn {
   }
 }
 
-test('a webhook has its turn when its first delivery is due', () => {
-  assert.equal(claimAt(turn()), iso(START))
-  assert.equal(claimAt(turn({ due_at: null })), null)
-  assert.equal(claimAt(turn({ status: 'disabled' })), null)
+test('a webhook may be claimed when its first delivery is due', () => {
+  assert.equal(claimAt(state()), iso(START))
+  assert.equal(claimAt(state({ due_at: null })), null)
+  assert.equal(claimAt(state({ status: 'disabled' })), null)
 })
 
-test('a webhook at its cap has no turn', () => {
-  assert.equal(claimAt(turn({ in_flight: 7 })), iso(START))
-  assert.equal(claimAt(turn({ in_flight: 8 })), null)
-  assert.equal(claimAt(turn({ in_flight: 1, max_in_flight: 1 })), null)
-  assert.equal(claimAt(turn({ in_flight: 30, max_in_flight: 31 })), iso(START))
+test('a webhook at its cap may not be claimed', () => {
+  assert.equal(claimAt(state({ in_flight: 7 })), iso(START))
+  assert.equal(claimAt(state({ in_flight: 8 })), null)
+  assert.equal(claimAt(state({ in_flight: 1, max_in_flight: 1 })), null)
+  assert.equal(claimAt(state({ in_flight: 30, max_in_flight: 31 })), iso(START))
 })
 
-test('an open breaker holds the turn and then lets one through', () => {
-  const open = turn({ failures: 5, open_until: iso(START + 30_000) })
+test('an open breaker holds all back and then lets one through', () => {
+  const open = state({ failures: 5, open_until: iso(START + 30_000) })
   assert.equal(claimAt(open), iso(START + 30_000))
   assert.equal(claimAt({ ...open, in_flight: 1 }), null)
   assert.equal(claimAt({ ...open, ...breakerAfter(open, true, START) }), iso(START))
 })
 
 test('a claim sends the webhook behind those that waited longer', () => {
-  const claimed = afterClaim(turn(), START + 500)
+  const claimed = afterClaim(state(), START + 500)
   assert.equal(claimed.in_flight, 1)
   assert.equal(claimAt(claimed), iso(START + 500))
 })
@@ -54,14 +54,14 @@ test('a webhook never has more requests than its rate allows, and no fewer where
       fc.double({ min: 0.05, max: 500, noNaN: true }),
       fc.array(fc.integer({ min: 0, max: 400 }), { minLength: 50, maxLength: 300 }),
       (rate, gaps) => {
-        let state = turn({ rate_per_second: rate, max_in_flight: 1_000_000 })
+        let webhook = state({ rate_per_second: rate, max_in_flight: 1_000_000 })
         let now = START
         const claims: number[] = []
         for (const gap of gaps) {
           now += gap
-          while (claimAt(state)! <= iso(now) && claims.length < 5000) {
+          while (claimAt(webhook)! <= iso(now) && claims.length < 5000) {
             claims.push(now)
-            state = afterClaim(state, now)
+            webhook = afterClaim(webhook, now)
           }
         }
         // In any span: what the rate gives, a quarter of a second's more at once, and the one that begins it.
@@ -82,11 +82,11 @@ test('a webhook never has more requests than its rate allows, and no fewer where
   )
 })
 
-test('no number that a store may hold makes the turn of a webhook throw, or come before its due time', () => {
+test('no number that a store may hold makes the state of a webhook throw, or come before its due time', () => {
   const number = fc.oneof(fc.double({ noNaN: true }), fc.constantFrom(1e-300, 1e300, Infinity, -Infinity, 0))
   fc.assert(
     fc.property(number, number, (rate_per_second, rate_at) => {
-      const held = claimAt(turn({ rate_per_second, rate_at }))
+      const held = claimAt(state({ rate_per_second, rate_at }))
       assert.match(held ?? '', /^\d{4}-/)
       assert.ok(held! >= iso(START))
     }),
@@ -95,9 +95,9 @@ test('no number that a store may hold makes the turn of a webhook throw, or come
 
 test('a claim from before the clock was set back holds nothing up', () => {
   const year = 365 * 86_400_000
-  const ahead = afterClaim(turn({ rate_per_second: 2 }), START + year)
+  const ahead = afterClaim(state({ rate_per_second: 2 }), START + year)
   assert.ok(claimAt(ahead)! > iso(START + year - 1000))
   assert.ok(claimAt(asOf(ahead, START))! <= iso(START + 2000))
-  const usual = afterClaim(turn({ rate_per_second: 0.001 }), START)
+  const usual = afterClaim(state({ rate_per_second: 0.001 }), START)
   assert.deepEqual(asOf(usual, START), usual, 'what the clock allows stays')
 })

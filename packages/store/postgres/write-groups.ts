@@ -1,0 +1,89 @@
+/**
+ * What one process reports goes to the database in groups, and with it what must come after it (claims, what is given
+ * back): all that is asked for in one turn of the event loop, or while a group is being written, is one transaction. One
+ * by one, reports wait for each other's commit. In a group the reports come first, so that a claim finds what they free.
+ * A group that cannot be written is divided, so that one report harms no other.
+ */
+import { AppError } from '@assay/model/errors'
+import type { Transaction } from './connection.ts'
+
+/** More reports than these in one transaction would hold their locks for too long. */
+const GROUP_MOST = 500
+
+type Write = <T>(work: (tx: Transaction) => Promise<T>) => Promise<T>
+
+interface Entry<Report> {
+  work: { reports: Report[] } | { follow: (tx: Transaction) => Promise<unknown> }
+  resolve(value: unknown): void
+  reject(error: unknown): void
+}
+
+export interface WriteGroups<Report> {
+  /** Answers for each whether it was written. */
+  report(reports: Report[]): Promise<boolean[]>
+  /** After all reports that were given before. */
+  follow<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
+}
+
+/** So many entries from the front as have no more reports than one transaction takes. */
+function firstGroup<Report>(waiting: Entry<Report>[]): Entry<Report>[] {
+  let reports = 0
+  const end = waiting.findIndex(({ work }, index) => {
+    reports += 'reports' in work ? work.reports.length : 0
+    return index > 0 && reports > GROUP_MOST
+  })
+  return end < 0 ? waiting : waiting.slice(0, end)
+}
+
+export function createWriteGroups<Report>(
+  write: Write,
+  writeReports: (tx: Transaction, reports: Report[]) => Promise<boolean[]>,
+): WriteGroups<Report> {
+  let waiting: Entry<Report>[] = []
+  let running = false
+
+  async function writeAll(tx: Transaction, group: Entry<Report>[]): Promise<unknown[]> {
+    const reports = group.flatMap(({ work }) => ('reports' in work ? work.reports : []))
+    const written = reports.length > 0 ? await writeReports(tx, reports) : []
+    const values: unknown[] = []
+    for (const { work } of group)
+      values.push('follow' in work ? await work.follow(tx) : written.splice(0, work.reports.length))
+    return values
+  }
+
+  async function writeGroup(group: Entry<Report>[]): Promise<void> {
+    try {
+      const values = await write((tx) => writeAll(tx, group))
+      for (const [index, { resolve }] of group.entries()) resolve(values[index])
+    } catch (error) {
+      const away = error instanceof AppError && error.code === 'store_unavailable'
+      if (away || group.length === 1) for (const { reject } of group) reject(error)
+      else {
+        const half = Math.ceil(group.length / 2)
+        await writeGroup(group.slice(0, half))
+        await writeGroup(group.slice(half))
+      }
+    }
+  }
+
+  async function run(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve))
+    while (waiting.length > 0) {
+      const group = firstGroup(waiting)
+      waiting = waiting.slice(group.length)
+      await writeGroup(group)
+    }
+    running = false
+  }
+
+  function add<T>(work: Entry<Report>['work']): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      waiting.push({ work, resolve: (value) => resolve(value as T), reject })
+      if (running) return
+      running = true
+      void run()
+    })
+  }
+
+  return { report: (reports) => add({ reports }), follow: (follow) => add({ follow }) }
+}
