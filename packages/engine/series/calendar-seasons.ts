@@ -1,0 +1,50 @@
+/** Which seasons a series may have by its step, and which of them it shows. */
+import type { Grid, Step } from '../methods/shared/grid.ts'
+import { autocorrelations } from '../numeric/seasons.ts'
+import { findSeasons, type Season, testSeason } from './seasons.ts'
+
+const YEAR_DAYS = 365.2425
+
+/** The seasons that a step suggests, in steps, the shortest first; none where the calendar suggests none. */
+export function calendarSeasons(step: Step): number[] {
+  if (step.unit === 'months') return step.size < 12 ? [12 / step.size] : []
+  if (step.unit === 'weekdays') return [5, (5 * YEAR_DAYS) / 7]
+  if (step.unit !== 'days') return []
+  if (step.size > 7) return []
+  const days = step.size < 1 ? [1, 7, YEAR_DAYS] : step.size < 7 ? [7, YEAR_DAYS] : [YEAR_DAYS]
+  return days.map((day) => day / step.size).filter((period) => period >= 2)
+}
+
+export interface FoundSeason extends Season {
+  /** Whole steps, for methods that need them. */
+  steps: number
+}
+
+/** The seasons that the grid's values show, the shortest first, at a chance of 5 % of any where there is none. */
+export function seasonsOf(grid: Grid): FoundSeason[] {
+  const rows = [...grid.observed.keys()].filter((row) => grid.observed[row])
+  const values = rows.map((row) => grid.values[row]!)
+  if (values.length < 8 || values.every((value) => value === values[0])) return []
+  const candidates = calendarSeasons(grid.step)
+  const found =
+    candidates.length > 0
+      ? findSeasons(values, rows, candidates)
+      : grid.step.unit === 'months' || grid.step.unit === 'days'
+        ? []
+        : unnamedSeason(values, rows)
+  return found.map((season) => ({ ...season, steps: Math.round(season.period) }))
+}
+
+/** Where no calendar suggests a period: the lag whose autocorrelation peaks highest, corrected for the lags that were tried. */
+function unnamedSeason(values: readonly number[], rows: readonly number[]): Season[] {
+  const longest = Math.floor(values.length / 3)
+  const correlations = autocorrelations(values, longest + 1)
+  let best = 0
+  for (let lag = 2; lag <= longest; lag++) {
+    const here = correlations[lag]!
+    const peak = here > correlations[lag - 1]! && here >= correlations[lag + 1]!
+    if (peak && (best === 0 || here > correlations[best]! + 0.05)) best = lag
+  }
+  const season = best === 0 ? null : testSeason(values, rows, best)
+  return season && season.p * longest <= 0.05 ? [season] : []
+}

@@ -1,0 +1,121 @@
+/**
+ * The seasons of a series. A season is a set of harmonics of its period, tested beside a line, the seasons found before it
+ * and, where the rows hold fewer than four whole cycles, the strongest change of level: a step and a slow wave look alike
+ * then. The errors may be as persistent as a random walk (persistent-regression.ts). Two whole cycles are needed.
+ */
+import { strongestShift } from './level-shift.ts'
+import { persistentRegression } from './persistent-regression.ts'
+
+export interface Season {
+  /** Steps; of the calendar's year not whole (365.25 days, 52.18 weeks). */
+  period: number
+  p: number
+  /** The share of the variance beside line and level that the season explains, 0 to 1. */
+  strength: number
+}
+
+/** Harmonics of a season: all of a short one, three of a long one. */
+function harmonicsOf(period: number): number {
+  return period <= 12 ? Math.floor(period / 2) : 3
+}
+
+const CYCLES_BESIDE_SHIFT = 4
+
+/** Columns of cosines and sines; `rows` are the steps at which there are values. */
+export function seasonColumns(rows: readonly number[], period: number): number[][] {
+  const columns: number[][] = []
+  for (let harmonic = 1; harmonic <= harmonicsOf(period); harmonic++) {
+    const angle = (2 * Math.PI * harmonic) / period
+    columns.push(rows.map((row) => Math.cos(angle * row)))
+    if (2 * harmonic < period) columns.push(rows.map((row) => Math.sin(angle * row)))
+  }
+  return columns
+}
+
+/** A column that rises from -0.5 to 0.5. */
+export function lineColumn(rows: readonly number[]): number[] {
+  const first = rows[0]!
+  const length = rows.at(-1)! - first || 1
+  return rows.map((row) => (row - first) / length - 0.5)
+}
+
+/**
+ * Those of `candidates` that the values show, at a chance of `alpha` of any where there is none. `rows` are the steps of
+ * the values, ascending.
+ */
+export function findSeasons(
+  values: readonly number[],
+  rows: readonly number[],
+  candidates: readonly number[],
+  alpha = 0.05,
+): Season[] {
+  const length = rows.at(-1)! - rows[0]! + 1
+  const possible = candidates.filter(
+    (period) => period >= 2 && length >= 2 * Math.floor(period) && values.length >= 2 * harmonicsOf(period) + 8,
+  )
+  const found: Season[] = []
+  for (const period of possible) {
+    const others = possible.filter((other) => other !== period && length >= 2 * other)
+    const season = testSeason(values, rows, period, others)
+    if (season && season.p * possible.length <= alpha) found.push(season)
+  }
+  return found
+}
+
+/** The season of one period, tested beside those of `others`. */
+export function testSeason(
+  values: readonly number[],
+  rows: readonly number[],
+  period: number,
+  others: readonly number[] = [],
+): Season | null {
+  const constant = values.map(() => 1)
+  const line = lineColumn(rows)
+  const season = seasonColumns(rows, period)
+  const rest = others.flatMap((other) => seasonColumns(rows, other))
+  const base = [constant, line, ...(values.length > 2 * (rest.length + season.length) + 8 ? rest : [])]
+  const fit = persistentRegression(values, base, season)
+  if (!fit) return null
+  const cycles = (rows.at(-1)! - rows[0]! + 1) / period
+  const shift = cycles < CYCLES_BESIDE_SHIFT ? strongestShift(values, [line]) : null
+  const beside = shift && persistentRegression(values, [...base, stepColumn(values.length, shift.index)], season)
+  return { period, p: Math.max(fit.p, beside?.p ?? 0), strength: strengthOf(values, base, season) }
+}
+
+function stepColumn(length: number, index: number): number[] {
+  return Array.from({ length }, (_, row) => (row < index ? 0 : 1))
+}
+
+/** By ordinary least squares: the season's share of what is left beside the base. */
+function strengthOf(
+  values: readonly number[],
+  base: readonly (readonly number[])[],
+  season: readonly (readonly number[])[],
+): number {
+  const orthogonal: Float64Array[] = []
+  let left = Float64Array.from(values)
+  const takeOut = (column: readonly number[]): void => {
+    const rest = Float64Array.from(column)
+    for (const other of orthogonal) subtract(rest, other, dot(rest, other))
+    const size = Math.sqrt(dot(rest, rest))
+    if (!(size > 1e-9 * Math.sqrt(values.length))) return
+    for (let row = 0; row < rest.length; row++) rest[row] = rest[row]! / size
+    orthogonal.push(rest)
+    subtract(left, rest, dot(left, rest))
+  }
+  for (const column of base) takeOut(column)
+  const before = dot(left, left)
+  left = Float64Array.from(left)
+  for (const column of season) takeOut(column)
+  return before > 0 ? Math.min(1, Math.max(0, 1 - dot(left, left) / before)) : 0
+}
+
+function dot(left: ArrayLike<number>, right: ArrayLike<number>): number {
+  let sum = 0
+  for (let row = 0; row < left.length; row++) sum += left[row]! * right[row]!
+  return sum
+}
+
+function subtract(from: Float64Array, column: Float64Array, times: number): void {
+  for (let row = 0; row < from.length; row++) from[row] = from[row]! - times * column[row]!
+}

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { strongestShift } from './level-shift.ts'
+import { persistentRegression } from './persistent-regression.ts'
+import { findSeasons, lineColumn } from './seasons.ts'
+
+const rowsOf = (n: number): number[] => Array.from({ length: n }, (_, row) => row)
+
+/** Residuals of a linear congruential generator, centred: noise that is the same on every machine. */
+function noise(n: number, seed = 1): number[] {
+  let state = seed
+  return Array.from({ length: n }, () => {
+    let sum = 0
+    for (let part = 0; part < 12; part++) {
+      state = (state * 48271) % 2147483647
+      sum += state / 2147483647
+    }
+    return sum - 6
+  })
+}
+
+test('a line in independent noise has the estimate and nearly the interval of least squares', () => {
+  const n = 400
+  const rows = rowsOf(n)
+  const y = noise(n).map((value, row) => value + (3 * row) / (n - 1))
+  const fit = persistentRegression(y, [y.map(() => 1)], [lineColumn(rows)])!
+  // Least squares: standard error of the slope over a column from -0.5 to 0.5 is sd * sqrt(12 / n).
+  assert.ok(Math.abs(fit.estimate - 3) < 0.5, String(fit.estimate))
+  assert.ok(fit.p < 1e-6 && !fit.walk && Math.abs(fit.persistence) < 0.15)
+  const half = (fit.high - fit.low) / 2
+  assert.ok(half > 1.96 * Math.sqrt(12 / n) * 0.8 && half < 1.96 * Math.sqrt(12 / n) * 1.4, String(half))
+})
+
+test('a line through exact values is found whatever its noise, and a random walk allows no line', () => {
+  const rows = rowsOf(60)
+  const exact = persistentRegression(rows.map((row) => 2 * row), [rows.map(() => 1)], [lineColumn(rows)])!
+  assert.ok(exact.p < 1e-9 && Math.abs(exact.estimate - 118) < 1e-6)
+  let found = 0
+  for (let seed = 1; seed <= 40; seed++) {
+    let level = 0
+    const walk = noise(60, seed * 7919).map((value) => (level += value))
+    if (persistentRegression(walk, [rows.map(() => 1)], [lineColumn(rows)])!.p < 0.05) found += 1
+  }
+  assert.ok(found <= 6, `${found} of 40 random walks have a trend`)
+})
+
+test('a monthly wave without noise has a season of twelve, and a year shows in days and in weeks', () => {
+  const wave = (n: number, period: number) => rowsOf(n).map((row) => 100 + 20 * Math.sin((2 * Math.PI * row) / period))
+  assert.deepEqual(
+    findSeasons(wave(36, 12), rowsOf(36), [12]).map(({ period }) => period),
+    [12],
+  )
+  const noisy = noise(1461).map((value, row) => value + wave(1461, 365.2425)[row]!)
+  assert.deepEqual(
+    findSeasons(noisy, rowsOf(1461), [7, 365.2425]).map(({ period }) => period),
+    [365.2425],
+  )
+  const weeks = noise(156).map((value, row) => value + 2 * Math.sin((2 * Math.PI * row) / 52.1775))
+  assert.equal(findSeasons(weeks, rowsOf(156), [52.1775]).length, 1)
+})
+
+test('a week and a year are found together', () => {
+  const n = 1100
+  const y = noise(n).map(
+    (value, row) => value + (row % 7 === 0 ? 2 : 0) + 3 * Math.sin((2 * Math.PI * row) / 365.2425),
+  )
+  assert.deepEqual(
+    findSeasons(y, rowsOf(n), [7, 365.2425]).map(({ period }) => period),
+    [7, 365.2425],
+  )
+})
+
+test('a change of level is found where it is, and neither a spike nor a slow wander is one', () => {
+  const shifted = noise(100).map((value, row) => value + (row < 60 ? 0 : 3))
+  const shift = strongestShift(shifted, [])!
+  assert.ok(shift.p < 0.001 && Math.abs(shift.index - 60) <= 1 && Math.abs(shift.size - 3) < 1)
+  const spiked = noise(100).map((value, row) => (row === 99 ? 500_000 : value))
+  assert.ok(strongestShift(spiked, [])!.p > 0.05)
+  let found = 0
+  for (let seed = 1; seed <= 30; seed++) {
+    let level = 0
+    const walk = noise(80, seed * 104729).map((value) => (level += value))
+    if (strongestShift(walk, [])!.p < 0.05) found += 1
+  }
+  assert.ok(found <= 5, `${found} of 30 random walks have a change of level`)
+})
+
+test('a change of level is no season, although two cycles of a slow wave look like one', () => {
+  const y = noise(730).map((value, row) => value + (row < 365 ? 0 : 3))
+  assert.deepEqual(findSeasons(y, rowsOf(730), [7, 365.2425]), [])
+})
