@@ -68,14 +68,27 @@ const noise: Omit<Process, 'season'>[] = [
     step: 'day',
     make: (random, n) => Array.from({ length: n }, () => Math.exp(0.8 * normal(random))),
   },
-  { name: 'Student t, 3 degrees', step: 'day', make: (random, n) => Array.from({ length: n }, () => student3(random)) },
-  { name: 'Poisson, mean 3', step: 'day', make: (random, n) => Array.from({ length: n }, () => poisson(random, 3)) },
+  {
+    name: 'Student t, 3 degrees',
+    step: 'day',
+    make: (random, n) => Array.from({ length: n }, () => student3(random)),
+  },
+  {
+    name: 'Poisson, mean 3',
+    step: 'day',
+    make: (random, n) => Array.from({ length: n }, () => poisson(random, 3)),
+  },
   {
     name: 'growing variance',
     step: 'day',
     make: (random, n) => Array.from({ length: n }, (_, row) => normal(random) * (1 + (2 * row) / n)),
   },
-  { name: 'white noise with gaps', step: 'day', make: (random, n) => autoregressive(random, n, 0), gaps: true },
+  {
+    name: 'white noise with gaps',
+    step: 'day',
+    make: (random, n) => autoregressive(random, n, 0),
+    gaps: true,
+  },
 ]
 
 export const PROCESSES: readonly Process[] = [
@@ -113,7 +126,10 @@ export const PROCESSES: readonly Process[] = [
 ]
 
 /** What a method must find where it is there, by its size in standard deviations of the noise. */
-export const EFFECTS: Record<'shift' | 'spike' | 'slope', (random: Random, n: number, size: number) => number[]> = {
+export const EFFECTS: Record<
+  'shift' | 'spike' | 'slope',
+  (random: Random, n: number, size: number) => number[]
+> = {
   shift: (random, n, size) =>
     Array.from({ length: n }, (_, row) => normal(random) + (row >= Math.floor(0.6 * n) ? size : 0)),
   spike: (random, n, size) =>

@@ -11,12 +11,13 @@
 import Type, { type Static } from 'typebox'
 import { exactMean } from '../numeric/exact.ts'
 import { type EsdStep, generalisedEsd } from '../numeric/outliers.ts'
-import { autocorrelations, detectPeriod } from '../numeric/seasons.ts'
+import { autocorrelations } from '../numeric/seasons.ts'
 import { stl, stlOptions } from '../numeric/stl.ts'
 import { superSmooth } from '../numeric/super-smoother.ts'
+import { seasonsOf } from '../series/calendar-seasons.ts'
 import { strengthOf } from './seasonality.ts'
 import { seriesColumns } from './shared/columns.ts'
-import { calendarPeriods, type Grid, gridOf } from './shared/grid.ts'
+import { type Grid, gridOf } from './shared/grid.ts'
 import type { Method } from './shared/method.ts'
 import { count, enumeration, figure, finite, label, percent, tooFew } from './shared/sentence.ts'
 import { loadSeries, type Time } from './shared/series.ts'
@@ -114,7 +115,7 @@ export const anomalies: Method = {
 
 /** The period to remove, with a note if there are too few cycles of it. */
 function periodOf(given: Options, grid: Grid): { period: number | null; notes: string[] } {
-  const found = given.period === 'auto' ? detectPeriod(grid.values, calendarPeriods(grid.step)) : given.period
+  const found = given.period === 'auto' ? (seasonsOf(grid)[0]?.steps ?? null) : given.period
   if (found === null || found === 'none') return { period: null, notes: [] }
   if (grid.values.length >= CYCLES * found) return { period: found, notes: [] }
   const few = `There are fewer than ${CYCLES} whole seasons of ${count(found, 'step')}`

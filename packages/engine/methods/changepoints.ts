@@ -1,24 +1,30 @@
 /**
  * changepoints: where the level of a series changed, and by how much.
  *
- * PELT for the mean of normal values with the MBIC penalty (numeric/changepoint-search.ts). The noise comes from the
- * differences of neighbours (median absolute deviation), which level changes do not disturb; where the differences at
- * lags 1 and 2 show autocorrelation rho, its long-run variance is taken, (1 + rho) / (1 - rho) times as large. Seasons
- * are not modelled. The whole series is fetched (at most 50,000 times).
+ * The strongest change of level is taken where it is more than its noise (series/level-shift.ts), then each side is
+ * searched in the same way: binary segmentation (Vostrikova 1981) with a test in place of a penalty. The noise may be as
+ * persistent as a random walk and have heavy tails. Seasons that the series shows, and a line where it rises or falls,
+ * stand beside the change. The series travels (at most 50,000 times).
  */
 import Type, { type Static } from 'typebox'
-import { pelt } from '../numeric/changepoint-search.ts'
-import { exactMean } from '../numeric/exact.ts'
-import { detectPeriod } from '../numeric/seasons.ts'
+import { exactMean, squaredDeviations } from '../numeric/exact.ts'
+import { exactSum } from '../numeric/sum.ts'
+import { seasonsOf } from '../series/calendar-seasons.ts'
+import { strongestShift } from '../series/level-shift.ts'
+import { lineColumn, seasonColumns } from '../series/seasons.ts'
 import { seriesColumns } from './shared/columns.ts'
-import { calendarPeriods, gridOf } from './shared/grid.ts'
+import { gridOf } from './shared/grid.ts'
 import type { Method } from './shared/method.ts'
 import { count, enumeration, figure, finite, label, signed, tooFew } from './shared/sentence.ts'
 import { loadSeries, type Series, type Time } from './shared/series.ts'
+import { judgeLine } from './trend.ts'
 
 const Options = Type.Object({ time: Type.String(), value: Type.String() }, { additionalProperties: false })
 
-const METHOD = 'PELT, normal mean, MBIC penalty'
+const METHOD = 'binary segmentation, level beside persistent noise'
+const ALPHA = 0.05
+/** The most changes that are looked for. */
+const MOST = 50
 const LEAST = 8
 
 interface Point {
@@ -44,20 +50,12 @@ export const changepoints: Method = {
       const summary = tooFew('changes of level in', value, n, LEAST)
       return { summary, n, method: METHOD, notes: series.notes, points: [], noise: null }
     }
-    const center = exactMean(series.values)
-    const centered = series.values.map((one) => one - center)
-    const { variance, rho } = noiseOf(centered)
-    const changes = pelt(centered, variance)
+    const grid = gridOf(series)
+    const rows = [...grid.observed.keys()].filter((row) => grid.observed[row])
+    const seasons = seasonsOf(grid)
+    const changes = changesOf(series.values, rows, seasons)
     const points = pointsOf(series, changes)
     const notes = [...series.notes]
-    if (rho > 0)
-      notes.push(`Neighbouring values are correlated (${figure(rho)}); the noise was taken larger for it.`)
-    if (variance === 0)
-      notes.push('Over half of the values equal the one before, so there is no noise to judge changes by.')
-    const grid = gridOf(series)
-    if (detectPeriod(grid.values, calendarPeriods(grid.step)) !== null) {
-      notes.push('The series has seasons, which this method takes for changes of level where they are long.')
-    }
     if (changes.length > n / 10)
       notes.push('So many changes speak for a drift rather than for steps; see its trend.')
     return {
@@ -66,35 +64,41 @@ export const changepoints: Method = {
       method: METHOD,
       notes,
       points,
-      noise: finite(Math.sqrt(variance) * series.unit),
+      noise: finite(noiseOf(series.values, changes) * series.unit),
     }
   },
 }
 
-/** Long-run variance and lag-1 correlation from differences, which a level change affects at one point only. */
-function noiseOf(values: readonly number[]): { variance: number; rho: number } {
-  const first = scaleOf(values, 1) ** 2
-  if (first === 0) return { variance: steadyNoise(values), rho: 0 }
-  const raw = scaleOf(values, 2) ** 2 / first - 1
-  const rho = raw > 2 / Math.sqrt(values.length) ? Math.min(0.9, raw) : 0
-  return { variance: (first * (1 + rho)) / (2 * (1 - rho) ** 2), rho }
+/** The rows before each change, ascending. */
+export function changesOf(
+  values: readonly number[],
+  rows: readonly number[],
+  seasons: readonly { period: number }[],
+): number[] {
+  const found: number[] = []
+  const beside = seasons.flatMap(({ period }) => seasonColumns(rows, period))
+  const rises = (judgeLine(values, rows, seasons)?.p ?? 1) < ALPHA
+  const search = (from: number, to: number, whole: boolean): void => {
+    if (found.length >= MOST) return
+    const columns = beside.map((column) => column.slice(from, to))
+    if (whole && rises) columns.push(lineColumn(rows))
+    const part = values.slice(from, to)
+    if (part.every((value) => value === part[0])) return
+    const shift = strongestShift(part, columns)
+    if (!shift || shift.p >= ALPHA) return
+    found.push(from + shift.index)
+    search(from, from + shift.index, false)
+    search(from + shift.index, to, false)
+  }
+  search(0, values.length, true)
+  return found.toSorted((a, b) => a - b)
 }
 
-/** If most neighbours are equal the median is 0; the mean square of the differences still bounds the noise. */
-function steadyNoise(values: readonly number[]): number {
-  let sum = 0
-  for (let index = 1; index < values.length; index++) sum += (values[index]! - values[index - 1]!) ** 2
-  return sum / (2 * (values.length - 1))
-}
-
-/** 1.4826 times the median size of the differences at a lag. */
-function scaleOf(values: readonly number[], lag: number): number {
-  const sizes = values
-    .slice(lag)
-    .map((value, index) => Math.abs(value - values[index]!))
-    .toSorted((a, b) => a - b)
-  const middle = (sizes[Math.floor((sizes.length - 1) / 2)]! + sizes[Math.ceil((sizes.length - 1) / 2)]!) / 2
-  return 1.482602218505602 * middle
+/** The standard deviation of the values about the level of their part. */
+function noiseOf(values: readonly number[], changes: readonly number[]): number {
+  const bounds = [0, ...changes, values.length]
+  const squares = bounds.slice(1).map((end, index) => squaredDeviations(values.slice(bounds[index], end)))
+  return Math.sqrt(exactSum(squares) / Math.max(1, values.length - changes.length - 1))
 }
 
 function pointsOf(series: Series, changes: readonly number[]): Point[] {
@@ -110,8 +114,7 @@ function pointsOf(series: Series, changes: readonly number[]): Point[] {
 }
 
 function sentence(value: string, n: number, points: readonly Point[]): string {
-  if (points.length === 0)
-    return `No change of level is detectable in ${value} (n = ${count(n, 'value')}, PELT with MBIC).`
+  if (points.length === 0) return `No change of level is detectable in ${value} (n = ${count(n, 'value')}).`
   const largest = points.toSorted((a, b) => Math.abs(b.change ?? 0) - Math.abs(a.change ?? 0)).slice(0, 3)
   const told = largest
     .toSorted((a, b) => a.index - b.index)
@@ -120,5 +123,5 @@ function sentence(value: string, n: number, points: readonly Point[]): string {
         `from ${figure(before, change)} to ${figure(after, change)} (${signed(change, change)}) at ${label(time)}`,
     )
   const more = points.length > 3 ? '; the largest: ' : ': '
-  return `The level of ${value} changed ${points.length === 1 ? 'once' : `${points.length} times`}${more}${enumeration(told)} (n = ${count(n, 'value')}, PELT with MBIC).`
+  return `The level of ${value} changed ${points.length === 1 ? 'once' : `${points.length} times`}${more}${enumeration(told)} (n = ${count(n, 'value')}).`
 }

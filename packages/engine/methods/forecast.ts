@@ -12,10 +12,10 @@
 import Type, { type Static } from 'typebox'
 import { normalUpperQuantile } from '../numeric/distributions.ts'
 import { type EtsParameters, etsForecast, fitEts, formName } from '../numeric/ets.ts'
-import { detectPeriod } from '../numeric/seasons.ts'
 import { stl, stlOptions } from '../numeric/stl.ts'
+import { strongestSeason } from '../series/calendar-seasons.ts'
 import { seriesColumns } from './shared/columns.ts'
-import { calendarPeriods, type Grid, gridOf } from './shared/grid.ts'
+import { type Grid, gridOf } from './shared/grid.ts'
 import type { Method } from './shared/method.ts'
 import { count, figure, finite, label, tooFew } from './shared/sentence.ts'
 import { loadSeries, type Time } from './shared/series.ts'
@@ -33,6 +33,9 @@ type Options = Static<typeof Options>
 
 const LEAST = 6
 const MOST_FITTED = 500
+/** Whole cycles of a long season that are fitted. */
+const CYCLES_FITTED = 4
+const NOTHING = { model: null, parameters: null, mase: null, naive_mase: null, points: [], period: null }
 const LONGEST_SEASON = 24
 const ORIGINS = 3
 
@@ -58,23 +61,17 @@ export const forecast: Method = {
     const n = series.values.length
     if (n < LEAST) {
       const summary = tooFew('a forecast of', given.value, n, LEAST)
-      return {
-        summary,
-        n,
-        method: 'ETS',
-        notes,
-        model: null,
-        parameters: null,
-        mase: null,
-        naive_mase: null,
-        points: [],
-        period: null,
-      }
+      return { summary, n, method: 'ETS', notes, ...NOTHING }
     }
-    const values = grid.values.slice(-MOST_FITTED)
-    if (grid.values.length > MOST_FITTED)
-      notes.push(`Fitted to the latest ${MOST_FITTED} of ${count(grid.values.length, 'step')}.`)
-    const period = periodOf(given, grid, values)
+    if (typeof given.period === 'number' && grid.values.length <= 2 * given.period) {
+      const summary = `No forecast of ${given.value}: a season of ${count(given.period, 'step')} needs more than ${2 * given.period} steps, and there are ${grid.values.length}. Give a shorter period, or none.`
+      return { summary, n, method: 'ETS', notes, ...NOTHING }
+    }
+    const period = periodOf(given, grid)
+    const most = Math.max(MOST_FITTED, CYCLES_FITTED * period)
+    const values = grid.values.slice(-most)
+    if (grid.values.length > most)
+      notes.push(`Fitted to the latest ${most} of ${count(grid.values.length, 'step')}.`)
     const test = backtest(values, period, given.horizon)
     const model = predict(values, period, given.horizon)
     const naive = seasonalNaive(values, period, given.horizon)
@@ -114,10 +111,11 @@ export const forecast: Method = {
   },
 }
 
-function periodOf(given: Options, grid: Grid, values: readonly number[]): number {
+/** The steps of the season that is modelled; 1: none. */
+function periodOf(given: Options, grid: Grid): number {
   if (given.period === 'none') return 1
-  const period = given.period === 'auto' ? detectPeriod(values, calendarPeriods(grid.step)) : given.period
-  return period !== null && values.length > 2 * period ? period : 1
+  const period = given.period === 'auto' ? strongestSeason(grid) : given.period
+  return period !== null && grid.values.length > 2 * period ? period : 1
 }
 
 /** ETS, after STL if the season is long; null if there are too few values for any model. */

@@ -57,18 +57,23 @@ test('a change is told as a share only of a base that can bear it', async () => 
   }
 })
 
-test('a cycle in yearly data is no season to a trend, a year in monthly data is', async () => {
+test('a rise is told beside a cycle in yearly data and beside a year in monthly data', async () => {
   const cycle = 'sin(k * 2 * pi() / 11) * 10 + 0.3 * k'
-  const years = await relation(`select 1900 + k as t, ${cycle} as v from range(110) r(k)`)
   const asked = { time: 't', value: 'v' }
-  assert.match((await outcomeOf(METHODS.trend!, years, asked)).method, /Hamed-Rao/)
-  assert.match((await outcomeOf(METHODS.trend!, years, { ...asked, period: 11 })).method, /^seasonal/)
+  const years = await relation(`select 1900 + k as t, ${cycle} as v from range(110) r(k)`)
   const dates = await relation(
     `select make_date(1900 + k::int, 1, 1) as t, ${cycle} as v from range(110) r(k)`,
   )
-  assert.match((await outcomeOf(METHODS.trend!, dates, asked)).method, /Hamed-Rao/)
-  const monthly = await months('sin(k * pi() / 6) * 10 + k', 96)
-  assert.match((await outcomeOf(METHODS.trend!, monthly, asked)).method, /^seasonal/)
+  for (const table of [years, dates]) {
+    const outcome = await outcomeOf(METHODS.trend!, table, asked)
+    assert.equal(outcome.direction, 'increasing')
+    assert.ok(Math.abs((outcome.slope as number) - 0.3) < 0.05, String(outcome.slope))
+  }
+  const ranked = await outcomeOf(METHODS.trend!, years, { ...asked, test: 'seasonal', period: 11 })
+  assert.match(ranked.method, /^seasonal/)
+  const monthly = await outcomeOf(METHODS.trend!, await months('sin(k * pi() / 6) * 10 + k', 96), asked)
+  assert.deepEqual([monthly.direction, monthly.period], ['increasing', 12])
+  assert.ok(Math.abs((monthly.slope as number) - 1) < 0.01, String(monthly.slope))
 })
 
 test('anomalies take seasons out only where four whole ones were seen, or say so', async () => {

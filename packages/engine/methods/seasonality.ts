@@ -1,8 +1,8 @@
 /**
  * seasonality: how long a season lasts, how strong it is, and its shape.
  *
- * STL (numeric/stl.ts) on even steps. The period is the calendar's (12 months, 7 days, 24 hours, ...) where it passes the
- * M4 competition's test, else the lag of the highest significant autocorrelation. Strength is max(0, 1 - var(R) /
+ * STL (numeric/stl.ts) on even steps. The period is one that the calendar suggests (12 months, 7 days, a year, ...) and the
+ * values show beside errors as persistent as a random walk (series/seasons.ts); of several the strongest. Strength is max(0, 1 - var(R) /
  * var(S + R)) (Wang, Smith and Hyndman 2006); `pattern` is the mean seasonal part by place in the season, 1 for the first
  * row's. The whole series is fetched (at most 50,000 times).
  */
@@ -11,10 +11,10 @@ import { MONTHS, WEEKDAYS } from '@assay/model/dates'
 import type { Outcome } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
 import { exactMean, variance } from '../numeric/exact.ts'
-import { detectPeriod } from '../numeric/seasons.ts'
 import { type Decomposition, stl, stlOptions } from '../numeric/stl.ts'
+import { seasonsOf } from '../series/calendar-seasons.ts'
 import { seriesColumns } from './shared/columns.ts'
-import { calendarPeriods, type Grid, gridOf, stepName } from './shared/grid.ts'
+import { type Grid, gridOf, stepName } from './shared/grid.ts'
 import type { Method } from './shared/method.ts'
 import { count, finite, label, signed, tooFew } from './shared/sentence.ts'
 import { loadSeries } from './shared/series.ts'
@@ -35,14 +35,16 @@ export const seasonality: Method = {
   name: 'seasonality',
   options: Options,
   columns: seriesColumns,
-  fields: ['period', 'strength', 'pattern', 'rows'],
+  fields: ['period', 'strength', 'pattern', 'rows', 'seasons'],
   async run(table, options) {
     const { time, value, period: wanted } = options as Static<typeof Options>
     const series = await loadSeries(table, time, value)
     const grid = gridOf(series)
     const n = series.values.length
     const notes = [...series.notes, ...grid.notes]
-    const period = wanted === 'auto' ? detectPeriod(grid.values, calendarPeriods(grid.step)) : wanted
+    const seasons = wanted === 'auto' ? seasonsOf(grid) : []
+    const strongest = seasons.toSorted((a, b) => b.strength - a.strength)[0]
+    const period = wanted === 'auto' ? (strongest?.steps ?? null) : wanted
     const nothing = (summary: string): Outcome => ({
       summary,
       n,
@@ -52,12 +54,13 @@ export const seasonality: Method = {
       strength: null,
       pattern: [],
       rows: [],
+      seasons: [],
     })
     if (period === null) {
       return n < 8
         ? nothing(tooFew('seasons of', value, n, 8))
         : nothing(
-            `${value} shows no seasons: no lag's autocorrelation passes the test (n = ${count(n, 'value')}).`,
+            `${value} shows no seasons: what repeats is no more than its noise gives (n = ${count(n, 'value')}).`,
           )
     }
     if (grid.values.length <= 2 * period) {
@@ -88,6 +91,7 @@ export const seasonality: Method = {
       strength,
       pattern,
       rows,
+      seasons: seasons.map(({ steps, strength: share }) => ({ period: steps, strength: share })),
     }
   },
 }

@@ -3,9 +3,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { pelt } from './changepoint-search.ts'
 import { inversions, mannKendall, ranks } from './mann-kendall.ts'
-import { detectPeriod } from './seasons.ts'
 import { stl } from './stl.ts'
 import { superSmooth } from './super-smoother.ts'
 import { theilSen } from './theil-sen.ts'
@@ -98,32 +96,6 @@ function exhaustive(values: readonly number[], variance: number, least: number):
   return best[n]!
 }
 
-test('finds a segmentation as good as the best of all', () => {
-  const levels = fc.array(
-    fc.record({ level: fc.integer({ min: -4, max: 4 }), length: fc.integer({ min: 2, max: 9 }) }),
-    { minLength: 1, maxLength: 5 },
-  )
-  fc.assert(
-    fc.property(levels, fc.integer({ min: 0, max: 1000 }), (parts, seed) => {
-      const flat = parts.flatMap(({ level, length }) => Array.from({ length }, () => level))
-      const shaken = noise(seed + flat.length).slice(seed)
-      const values = flat.map((level, index) => level + shaken[index]! * 2)
-      const changes = pelt(values, 0.5)
-      const bounds = [0, ...changes, values.length]
-      let total = -3 * Math.log(values.length)
-      for (const [place, start] of bounds.slice(0, -1).entries()) {
-        const part = values.slice(start, bounds[place + 1])
-        const mean = part.reduce((sum, value) => sum + value, 0) / part.length
-        total +=
-          part.reduce((sum, value) => sum + (value - mean) ** 2, 0) / 0.5 +
-          Math.log(part.length) +
-          3 * Math.log(values.length)
-      }
-      if (values.length >= 4) assert.ok(total <= exhaustive(values, 0.5, 2) + 1e-6)
-    }),
-  )
-})
-
 test('counts falling pairs, ranks and scores as the definitions say', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: -5, max: 5 }), { maxLength: 40 }), (values) => {
@@ -156,37 +128,4 @@ test('finds the same slope by search as by listing', () => {
     (sorted[Math.floor((sorted.length - 1) / 2)]! + sorted[Math.ceil((sorted.length - 1) / 2)]!) / 2
   assert.ok(Math.abs(searched.slope - middle) < 1e-12)
   assert.ok(searched.low < searched.slope && searched.slope < searched.high)
-})
-
-test('tells a season from none', () => {
-  const plain = noise(120)
-  assert.equal(
-    detectPeriod(
-      plain.map((value, index) => value + 2 * Math.sin((index * Math.PI) / 6)),
-      [12],
-    ),
-    12,
-  )
-  assert.equal(
-    detectPeriod(
-      plain.map((value, index) => value + 2 * Math.sin((index * Math.PI) / 4)),
-      [],
-    ),
-    8,
-  )
-  assert.equal(
-    detectPeriod(
-      plain.map((value, index) => value + index),
-      [12],
-    ),
-    null,
-  )
-  assert.equal(detectPeriod([1, 2, 3], [12]), null)
-  assert.equal(
-    detectPeriod(
-      plain.map(() => 5),
-      [12],
-    ),
-    null,
-  )
 })

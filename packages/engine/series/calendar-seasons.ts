@@ -26,13 +26,13 @@ export function seasonsOf(grid: Grid): FoundSeason[] {
   const values = rows.map((row) => grid.values[row]!)
   if (values.length < 8 || values.every((value) => value === values[0])) return []
   const candidates = calendarSeasons(grid.step)
-  const found =
-    candidates.length > 0
-      ? findSeasons(values, rows, candidates)
-      : grid.step.unit === 'months' || grid.step.unit === 'days'
-        ? []
-        : unnamedSeason(values, rows)
+  const found = candidates.length > 0 ? findSeasons(values, rows, candidates) : unnamedSeason(values, rows)
   return found.map((season) => ({ ...season, steps: Math.round(season.period) }))
+}
+
+/** The steps of the season that explains most of the values; null where they show none. */
+export function strongestSeason(grid: Grid): number | null {
+  return seasonsOf(grid).toSorted((a, b) => b.strength - a.strength)[0]?.steps ?? null
 }
 
 /** Where no calendar suggests a period: the lag whose autocorrelation peaks highest, corrected for the lags that were tried. */

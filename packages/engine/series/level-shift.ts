@@ -7,7 +7,7 @@
  */
 import { fUpper, normalQuantile } from '../numeric/distributions.ts'
 import { ranks } from '../numeric/mann-kendall.ts'
-import { factorAt, type Moments, momentsOf, persistences } from './persistent-regression.ts'
+import { factorAt, type Moments, momentsOf, persistences, WALK_WITHIN } from './persistent-regression.ts'
 
 export interface LevelShift {
   /** Rows before the change. */
@@ -17,13 +17,18 @@ export interface LevelShift {
   p: number
 }
 
-const WALK_WITHIN = 3
 /** The least share of the rows on either side. */
 const EDGE = 0.05
 const LEAST = 4
+/** Places that are looked at first in a long series. */
+const PLACES = 400
+const JUMPS = 50
 
 /** Null where there are too few rows. `base` holds the columns that explain the series otherwise, without a constant. */
-export function strongestShift(values: readonly number[], base: readonly (readonly number[])[]): LevelShift | null {
+export function strongestShift(
+  values: readonly number[],
+  base: readonly (readonly number[])[],
+): LevelShift | null {
   const n = values.length
   const edge = Math.max(LEAST, Math.round(EDGE * n))
   if (n < 3 * edge || n < 2 * base.length + 8) return null
@@ -52,14 +57,35 @@ function search(
   const grid = persistences(n, false)
   const best = grid.map((): Best => ({ f: 0, index: 0, likelihood: Number.NEGATIVE_INFINITY }))
   const sums = columns.map((column) => tails(column))
-  for (let index = edge; index <= n - edge; index++) {
+  const look = (index: number): void => {
     const widened = withStep(moments, columns, sums, index)
-    for (const [place, { a }] of grid.entries()) {
+    for (const [at, { a }] of grid.entries()) {
       const factor = factorAt(widened, a)
-      if (factor) consider(best[place]!, factor, widened.size, n, a, index)
+      if (factor) consider(best[at]!, factor, widened.size, n, a, index)
     }
   }
+  const stride = Math.max(1, Math.floor(n / PLACES))
+  for (const index of candidates(y, edge, stride)) look(index)
+  if (stride > 1) {
+    const near = new Set(best.map(({ index }) => index))
+    for (const middle of near)
+      for (let index = middle - stride + 1; index < middle + stride; index++)
+        if (index >= edge && index <= n - edge) look(index)
+  }
   return combined(grid, best, n, n - 2 * edge + 1)
+}
+
+/** Every place, or in a long series every `stride`th and those of the largest jumps: a step between two looks is seen from both. */
+function candidates(y: readonly number[], edge: number, stride: number): Iterable<number> {
+  const n = y.length
+  const places = new Set<number>()
+  for (let index = edge; index <= n - edge; index += stride) places.add(index)
+  if (stride === 1) return places
+  const jumps = Array.from({ length: n - 2 * edge + 1 }, (_, at) => edge + at).toSorted(
+    (a, b) => Math.abs(y[b]! - y[b - 1]!) - Math.abs(y[a]! - y[a - 1]!),
+  )
+  for (const index of jumps.slice(0, JUMPS)) places.add(index)
+  return places
 }
 
 /** Sums of a column from each row to the end. */
@@ -103,7 +129,14 @@ function withStep(
   return wide
 }
 
-function consider(best: Best, factor: Float64Array, width: number, n: number, a: number, index: number): void {
+function consider(
+  best: Best,
+  factor: Float64Array,
+  width: number,
+  n: number,
+  a: number,
+  index: number,
+): void {
   const size = width - 1
   const df = n - size
   const rest = factor[width * width - 1]! ** 2 / df

@@ -25,8 +25,8 @@ export interface PersistentFit {
   high: number
 }
 
-/** Twice the difference of log likelihoods within which a random walk is allowed. */
-const WALK_WITHIN = 3
+/** The difference of log likelihoods within which a random walk is allowed. */
+export const WALK_WITHIN = 4.5
 const NEAREST = 5e-4
 /** A share of variance below this is rounding. */
 const ROUNDING = 1e-20
@@ -43,8 +43,7 @@ export function persistences(n: number, fine = true): Persistence[] {
   const grid: Persistence[] = []
   for (let index = 0; index < 1.8 / step - 0.5; index++) grid.push({ a: -0.9 + index * step, weight: step })
   const nearest = Math.min(NEAREST, 0.2 / n)
-  for (let gap = 0.1; gap > nearest; gap /= ratio)
-    grid.push({ a: 1 - gap, weight: 0.1 * Math.log(ratio) })
+  for (let gap = 0.1; gap > nearest; gap /= ratio) grid.push({ a: 1 - gap, weight: 0.1 * Math.log(ratio) })
   grid.at(-1)!.weight += 0.4
   return grid
 }
@@ -161,11 +160,14 @@ function averaged(rows: Row[]): PersistentFit {
   const last = rows.at(-1)!
   const walk = best - last.likelihood <= WALK_WITHIN
   const estimate = mean((row) => row.estimate)
-  const kept = rows.map((row, index) => ({ row, share: weights[index]! / whole })).filter(({ share }) => share > 1e-3)
+  const kept = rows
+    .map((row, index) => ({ row, share: weights[index]! / whole }))
+    .filter(({ share }) => share > 1e-3)
   const beyond = (half: number): number => {
     const average = kept.reduce(
       (sum, { row, share }) =>
-        sum + share * studentTwoSided(Math.max(0, half - Math.abs(row.estimate - estimate)) / row.error, row.df),
+        sum +
+        share * studentTwoSided(Math.max(0, half - Math.abs(row.estimate - estimate)) / row.error, row.df),
       0,
     )
     return walk ? Math.max(average, studentTwoSided(half / last.error, last.df)) : average

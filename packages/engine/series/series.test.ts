@@ -33,7 +33,11 @@ test('a line in independent noise has the estimate and nearly the interval of le
 
 test('a line through exact values is found whatever its noise, and a random walk allows no line', () => {
   const rows = rowsOf(60)
-  const exact = persistentRegression(rows.map((row) => 2 * row), [rows.map(() => 1)], [lineColumn(rows)])!
+  const exact = persistentRegression(
+    rows.map((row) => 2 * row),
+    [rows.map(() => 1)],
+    [lineColumn(rows)],
+  )!
   assert.ok(exact.p < 1e-9 && Math.abs(exact.estimate - 118) < 1e-6)
   let found = 0
   for (let seed = 1; seed <= 40; seed++) {
@@ -45,7 +49,8 @@ test('a line through exact values is found whatever its noise, and a random walk
 })
 
 test('a monthly wave without noise has a season of twelve, and a year shows in days and in weeks', () => {
-  const wave = (n: number, period: number) => rowsOf(n).map((row) => 100 + 20 * Math.sin((2 * Math.PI * row) / period))
+  const wave = (n: number, period: number) =>
+    rowsOf(n).map((row) => 100 + 20 * Math.sin((2 * Math.PI * row) / period))
   assert.deepEqual(
     findSeasons(wave(36, 12), rowsOf(36), [12]).map(({ period }) => period),
     [12],

@@ -37,7 +37,10 @@ export function tailChance(values: readonly number[], candidate: number): { p: n
     const beyond = Number.isFinite(df)
       ? studentTwoSided(distance, df)
       : studentTwoSided(distance * Math.sqrt((n - 1) / n), n - 2)
-    return { p: -Math.expm1(n * Math.log1p(-Math.min(beyond, 1 - 1e-16))), likelihood: fit.likelihood + Math.log(weight) }
+    return {
+      p: -Math.expm1(n * Math.log1p(-Math.min(beyond, 1 - 1e-16))),
+      likelihood: fit.likelihood + Math.log(weight),
+    }
   })
   return average(rows)
 }
@@ -78,8 +81,11 @@ export function fitTails(values: readonly number[], df: number): Fit {
   let likelihood = -n * Math.log(scale)
   if (Number.isFinite(df)) {
     likelihood += n * (logGamma((df + 1) / 2) - logGamma(df / 2) - 0.5 * Math.log(df * Math.PI))
-    for (const value of values) likelihood -= ((df + 1) / 2) * Math.log1p(((value - center) / scale) ** 2 / df)
-  } else for (const value of values) likelihood -= 0.5 * ((value - center) / scale) ** 2 + 0.5 * Math.log(2 * Math.PI)
+    for (const value of values)
+      likelihood -= ((df + 1) / 2) * Math.log1p(((value - center) / scale) ** 2 / df)
+  } else
+    for (const value of values)
+      likelihood -= 0.5 * ((value - center) / scale) ** 2 + 0.5 * Math.log(2 * Math.PI)
   return { center, scale, likelihood }
 }
 
@@ -88,4 +94,3 @@ export function medianOf(values: readonly number[]): number {
   const middle = sorted.length >> 1
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
 }
-

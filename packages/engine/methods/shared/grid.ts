@@ -71,17 +71,6 @@ export function gridOf(series: Series): Grid {
   }
 }
 
-/** The seasons that a step suggests, the likeliest first. */
-export function calendarPeriods(step: Step): number[] {
-  if (step.unit === 'months') return step.size === 1 ? [12] : step.size === 3 ? [4] : []
-  if (step.unit === 'weekdays') return [5]
-  if (step.unit !== 'days') return []
-  if (step.size === 1) return [7, 365]
-  if (step.size === 7) return [52]
-  if (step.size < 1) return [1, 7].map((days) => Math.round(days / step.size)).filter((period) => period > 1)
-  return []
-}
-
 function stepOf(series: Series): { step: Step; indices: number[] } {
   const candidates: (() => { step: Step; at: number[] } | null)[] =
     series.kind === 'number'

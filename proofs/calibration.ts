@@ -1,0 +1,210 @@
+/**
+ * How often a method claims what is not there, and how often it finds what is: simulated series with known truth, through
+ * the rules by which `trend`, `seasonality` and `changepoints` decide. `--series N` of each process and length (1,000), `--write 1`
+ * writes docs/calibration.md. `--shard K --shards N` runs every Nth process.
+ */
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { changesOf } from '../packages/engine/methods/changepoints.ts'
+import { judgeLine } from '../packages/engine/methods/trend.ts'
+import { calendarSeasons } from '../packages/engine/series/calendar-seasons.ts'
+import { findSeasons } from '../packages/engine/series/seasons.ts'
+import { EFFECTS, PROCESSES, type Process, type Random, randomFrom } from './calibration/processes.ts'
+import type { Proof } from './main.ts'
+
+export const METHODS = ['trend', 'seasonality', 'changepoints'] as const
+export type Method = (typeof METHODS)[number]
+const LENGTHS = [36, 60, 200, 730]
+const ALPHA = 0.05
+/** At most this share of false claims in any cell, and over all cells of a method. */
+const MOST_IN_A_CELL = 0.07
+const MOST_OVER_ALL = 0.05
+const SIZES = [1, 2, 3]
+
+export interface Cell {
+  process: string
+  n: number
+  series: number
+  /** False claims; null where a claim does not count. */
+  false_claims: Record<Method, number | null>
+  /** Series in which the season that is there was found; null where there is none, or not two cycles of it. */
+  found: number | null
+}
+
+const STEPS = {
+  day: { unit: 'days', size: 1 },
+  week: { unit: 'days', size: 7 },
+  month: { unit: 'months', size: 1 },
+} as const
+
+/** A tenth of the rows, without the first and the last. */
+function withoutGaps(random: Random, n: number): number[] {
+  const rows = Array.from({ length: n }, (_, row) => row)
+  return rows.filter((row) => row === 0 || row === n - 1 || random() > 0.1)
+}
+
+export function runCell(process: Process, n: number, series: number, seed: number): Cell {
+  const random = randomFrom(seed)
+  const claims: Record<Method, number> = { trend: 0, seasonality: 0, changepoints: 0 }
+  const candidates = calendarSeasons(STEPS[process.step])
+  const enough = process.season !== null && n >= 2 * process.season
+  let found = 0
+  for (let count = 0; count < series; count++) {
+    const whole = process.make(random, n)
+    const rows = process.gaps ? withoutGaps(random, n) : whole.map((_, row) => row)
+    const values = rows.map((row) => whole[row]!)
+    const seasons = findSeasons(values, rows, candidates)
+    const right = seasons.filter(
+      ({ period }) => process.season !== null && Math.abs(period / process.season - 1) < 0.02,
+    )
+    if (seasons.length > right.length) claims.seasonality += 1
+    if (right.length > 0) found += 1
+    if ((judgeLine(values, rows, seasons)?.p ?? 1) < ALPHA) claims.trend += 1
+    if (changesOf(values, rows, seasons).length > 0) claims.changepoints += 1
+  }
+  const counted = (method: Method): number | null =>
+    process.uncounted?.includes(method) ? null : claims[method]
+  return {
+    process: process.name,
+    n,
+    series,
+    false_claims: {
+      trend: counted('trend'),
+      seasonality: counted('seasonality'),
+      changepoints: counted('changepoints'),
+    },
+    found: enough ? found : null,
+  }
+}
+
+interface Power {
+  effect: string
+  size: number
+  n: number
+  share: number
+}
+
+function powerOf(series: number, seed: number): Power[] {
+  const rows = (n: number): number[] => Array.from({ length: n }, (_, row) => row)
+  const tests = {
+    slope: (values: number[]) => (judgeLine(values, rows(values.length), [])?.p ?? 1) < ALPHA,
+    shift: (values: number[]) => changesOf(values, rows(values.length), []).length > 0,
+  }
+  return LENGTHS.slice(0, 3).flatMap((n) =>
+    (['slope', 'shift'] as const).flatMap((effect) =>
+      SIZES.map((size) => {
+        const random = randomFrom(seed)
+        let hits = 0
+        for (let count = 0; count < series; count++)
+          if (tests[effect](EFFECTS[effect](random, n, size))) hits += 1
+        return { effect, size, n, share: hits / series }
+      }),
+    ),
+  )
+}
+
+const percent = (share: number): string => `${(100 * share).toFixed(1)} %`
+
+/** The share of false claims of a method over its cells, and its worst cell. */
+export function sharesOf(cells: readonly Cell[], method: Method): { all: number; worst: number } {
+  const shares = cells.flatMap(({ false_claims, series }) => {
+    const claims = false_claims[method]
+    return claims === null ? [] : [claims / series]
+  })
+  return { all: shares.reduce((sum, share) => sum + share, 0) / shares.length, worst: Math.max(...shares) }
+}
+
+function page(cells: readonly Cell[], power: readonly Power[], series: number, seed: number): string {
+  const table = (method: Method): string[] => {
+    const processes = [...new Set(cells.map(({ process }) => process))]
+    const { all, worst } = sharesOf(cells, method)
+    return [
+      `## ${method}`,
+      '',
+      `False claims: ${percent(all)} over all cells, ${percent(worst)} in the worst.`,
+      '',
+      `| process | ${LENGTHS.map((n) => `n = ${n}`).join(' | ')} |`,
+      `|---|${LENGTHS.map(() => '--:|').join('')}`,
+      ...processes.map((process) => {
+        const row = LENGTHS.map((n) => {
+          const cell = cells.find((one) => one.process === process && one.n === n)
+          const claims = cell?.false_claims[method] ?? null
+          return cell === undefined || claims === null ? 'not counted' : percent(claims / cell.series)
+        })
+        return `| ${process} | ${row.join(' | ')} |`
+      }),
+      '',
+    ]
+  }
+  const found = cells.filter((cell) => cell.found !== null)
+  return [
+    '# Calibration',
+    '',
+    `<!-- Made by "npm run proof -- calibration --series ${series} --seed ${seed} --write 1". -->`,
+    '',
+    'How often a method claims what is not there, on simulated series with known truth, and how often it finds what is. A claim is',
+    'what a method states at its 5 %: a direction of `trend`, a period of `seasonality`, a point of `changepoints`.',
+    '',
+    'What counts as false:',
+    '',
+    '- `trend`: any direction on noise, on a random walk and on a season. On a level shift, and on part of a yearly wave, a direction',
+    '  is not counted.',
+    '- `seasonality`: any period on noise, on a random walk and on a level shift, and a period that is not the one there.',
+    '- `changepoints`: any point on noise, on a random walk and on a weekly season. On a level shift, and on a yearly wave, not counted.',
+    '',
+    'Days are simulated except where a process says weeks or months. The aim is at most 5 % over the cells of a method and at most',
+    '7 % in any cell.',
+    '',
+    ...METHODS.flatMap(table),
+    '## Seasons that are there',
+    '',
+    'At least two whole cycles of it.',
+    '',
+    '| process | n | found |',
+    '|---|--:|--:|',
+    ...found.map((cell) => `| ${cell.process} | ${cell.n} | ${percent(cell.found! / cell.series)} |`),
+    '',
+    '## Power',
+    '',
+    'A slope that rises by 1, 2 and 3 standard deviations over the whole series, and a level shift of as many after 60 % of it, in',
+    'normal noise.',
+    '',
+    '| effect | size | n | found |',
+    '|---|--:|--:|--:|',
+    ...power.map(({ effect, size, n, share }) => `| ${effect} | ${size} | ${n} | ${percent(share)} |`),
+    '',
+  ].join('\n')
+}
+
+export const proof: Proof = {
+  summary: 'false claims and power of trend, seasonality and changepoints on simulated series',
+  async run({ seed, number, log }) {
+    const series = number('series', 1000)
+    const shards = number('shards', 1)
+    const shard = number('shard', 0)
+    const cells: Cell[] = []
+    for (const [index, process] of PROCESSES.entries()) {
+      if (index % shards !== shard) continue
+      for (const n of LENGTHS) {
+        const cell = runCell(process, n, series, seed + 1000 * index + n)
+        cells.push(cell)
+        log(
+          `${process.name}, n = ${n}: ${JSON.stringify(cell.false_claims)} of ${series}, found ${cell.found ?? '-'}`,
+        )
+      }
+    }
+    const power = powerOf(Math.min(series, 400), seed)
+    if (number('write', 0) === 1)
+      writeFileSync(
+        path.join(import.meta.dirname, '..', 'docs', 'calibration.md'),
+        page(cells, power, series, seed),
+      )
+    return METHODS.flatMap((method) => {
+      const { all, worst } = sharesOf(cells, method)
+      const says: string[] = []
+      if (all > MOST_OVER_ALL) says.push(`${method}: ${percent(all)} false claims over all cells`)
+      if (worst > MOST_IN_A_CELL) says.push(`${method}: ${percent(worst)} false claims in a cell`)
+      return says
+    })
+  },
+}
