@@ -1,4 +1,4 @@
-/** Judges sources, SQL and analysis blocks against the columns that there are. */
+/** Judges sources, SQL and analysis blocks against the columns of the data. */
 
 import type { Column } from '@assay/model/insight'
 import type { AnalysisBlock, Fault, SqlBlock, Template, Variable } from '@assay/model/template'
@@ -11,13 +11,13 @@ import { schemaFaults } from '../reading/schema-faults.ts'
 import { suggest } from '../values/near.ts'
 import { NUMERIC, withArticle } from './static-values.ts'
 
-/** What is known of the data. A block that is missing could not be bound: nothing is said about its columns. */
+/** The columns of the data. A missing block could not be prepared: its columns are not judged. */
 export interface Inspection {
   sources: Record<string, { columns: Column[] } | { error: string }>
   blocks: Record<string, Column[]>
 }
 
-/** What check.ts must know of a method; analysis/methods has more. */
+/** The part of a method that the checks use. */
 export interface MethodShape {
   options: TSchema
   columns(options: Record<string, unknown>): { option: string; column: string; numeric: boolean }[]
@@ -116,7 +116,7 @@ export function analysisFaults(
 
 type PositionOf = (path: readonly (string | number)[]) => Position
 
-/** `lines`: the template's. */
+/** `lines`: those of the template. */
 function positionInBlock(block: AnalysisBlock, lines: string[]): PositionOf {
   return (path) => {
     const key = String(path[0] ?? '')
@@ -125,7 +125,7 @@ function positionInBlock(block: AnalysisBlock, lines: string[]): PositionOf {
   }
 }
 
-/** `of` must be a source, or an SQL block that stands above. */
+/** `of` must name a source, or an SQL block above. */
 function relationFaults(block: AnalysisBlock, template: Template, position: Position): Fault[] {
   const above = template.blocks.slice(0, template.blocks.indexOf(block))
   const known = [
@@ -180,7 +180,7 @@ function columnFaults(
   return faults
 }
 
-/** A value for each variable, so that options that mention one can be held against the schema. */
+/** A value for each variable, to validate options that use one against the schema. */
 function sampleVars(template: Template, inspection: Inspection): Record<string, unknown> {
   return Object.fromEntries(
     template.variables.map((variable) => [variable.name, sampleOf(variable, inspection)]),

@@ -1,6 +1,6 @@
 /**
- * Finds the faults of a template that was parsed, without running it, against what is known of its data. Pure: the columns
- * come from the engine, the methods from the analysis side, so that this file needs neither.
+ * Finds the faults of a parsed template without running it. The caller passes the columns of its data and the methods, so
+ * this folder needs no engine.
  */
 import type { Fault, Template } from '@assay/model/template'
 import { Reader } from '../language/expressions.ts'
@@ -23,7 +23,7 @@ import { object, ofVariable, type Static, scalar, UNKNOWN } from './static-value
 
 export type { Inspection, MethodShape, MethodTable } from './blocks.ts'
 
-/** The faults that parseTemplate finds are not repeated. In the order of the text. */
+/** The faults in the order of the text, without those that parseTemplate finds. */
 export function checkTemplate(template: Template, inspection: Inspection, methods: MethodTable): Fault[] {
   const faults = [
     ...sourceFaults(template, inspection),
@@ -83,7 +83,7 @@ function globalsOf(
   return globals
 }
 
-/** Title and paths are Liquid over vars (a title from a heading is part of the body, judged there); deliver_if sees all. */
+/** The title and paths see `vars` alone, `deliver_if` sees all. A title from a heading was judged with the body. */
 function judgeFrontMatter(template: Template, context: ProseContext): void {
   const onlyVars = new Map([['vars', context.globals.get('vars')!]])
   for (const { file, line, column } of template.sources) {
@@ -103,7 +103,7 @@ function judgeFrontMatter(template: Template, context: ProseContext): void {
   try {
     judgeExpression(new Reader(expression).expression(), judge)
   } catch (error) {
-    // parseTemplate has reported it.
+    // parseTemplate reports faults of syntax.
     if (!(error instanceof OffsetFault)) throw error
   }
 }
@@ -126,7 +126,7 @@ function unusedFaults(template: Template, used: Set<string>): Fault[] {
   return [...variables, ...sources]
 }
 
-/** In lower case. A word in SQL is taken for a use: a wrong guess costs a warning that is missing, not one too many. */
+/** In lower case. Every word of SQL counts as a name that is read, so no warning is wrong; some may be missing. */
 function readNames({ blocks, variables }: Template): Set<string> {
   const names = new Set<string>()
   for (const block of blocks) {

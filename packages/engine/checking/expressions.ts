@@ -9,10 +9,10 @@ import { ValueError } from '../values/value.ts'
 import { fieldOf, NUMERIC, rowOf, type Static, scalar, UNKNOWN, withArticle } from './static-values.ts'
 
 export interface Judge {
-  /** Names in reach; innermost last. */
+  /** The visible names, innermost scope last. */
   scopes: ReadonlyMap<string, Static>[]
   report(code: string, offset: number, message: string, remedy: string): void
-  /** A variable of the template is read. */
+  /** Called for each variable that is read. */
   onVariable(name: string): void
 }
 
@@ -168,7 +168,7 @@ function judgeColumnFilter(
   return name === 'group_by' || type === null ? UNKNOWN : scalar(type)
 }
 
-/** The column's type; null where it is not known or does not exist. */
+/** The type of the column; null if it is not known or the column does not exist. */
 export function judgeColumn(value: Static, column: string, offset: number, judge: Judge): ColumnType | null {
   if (value.kind !== 'rows' || value.columns === null) return null
   const type = value.columns.get(column)
@@ -180,7 +180,7 @@ export function judgeColumn(value: Static, column: string, offset: number, judge
 
 const DATES: ReadonlySet<ColumnType> = new Set<ColumnType>(['date', 'timestamp'])
 
-/** A code that does not exist, or one for dates over a number and the other way round. */
+/** Reports a code that does not exist, a date code for a number, and a number code for a date. */
 export function judgeFormat(
   value: Static,
   code: string | null,

@@ -1,4 +1,4 @@
-/** Judges the statements of a body or a partial in their order, with what each makes known to those after it. */
+/** Judges the statements of a body or a partial in order, with the names that each one adds. */
 import { CHART_TYPES } from '@assay/model/insight'
 import type { Fault, Template } from '@assay/model/template'
 import type { Expression, Literal, NamedArgument } from '../language/expressions.ts'
@@ -14,7 +14,7 @@ export interface ProseContext {
   globals: ReadonlyMap<string, Static>
   usedVariables: Set<string>
   faults: Fault[]
-  /** The partials that are being read, so that a circle ends. */
+  /** The partials around, so that a cycle ends. */
   open: string[]
 }
 
@@ -26,7 +26,7 @@ const LOOP = object('forloop', {
   last: scalar('boolean'),
 })
 
-/** `position` moves all faults to one position: for titles and paths, which stand in the front matter. */
+/** `position` is given to all faults: for titles and paths, which are values of the front matter. */
 export function judgeText(
   text: string,
   context: ProseContext,
@@ -143,7 +143,7 @@ function positionOf(statement: Statement, name: string): { offset: number; given
   return { offset: found?.value.begin ?? statement.begin, given: true }
 }
 
-/** The literal texts of an option that is a text, a list of texts, or (its keys) a map. */
+/** The literal texts of an option: a text, the texts of a list, or the keys of a map with their values. */
 function textsOf(
   statement: Statement,
   name: string,

@@ -1,4 +1,4 @@
-/** What can be known of a value before anything has run: enough to tell a name or a column that does not exist. */
+/** The types of values before a run: enough to find a name or a column that does not exist. */
 import type { ColumnType } from '@assay/model/insight'
 import type { Variable } from '@assay/model/template'
 
@@ -6,9 +6,9 @@ export type Static =
   | { kind: 'unknown' }
   | { kind: 'scalar'; type: ColumnType }
   | { kind: 'list'; items: Static }
-  /** `columns`: null where they cannot be known. */
+  /** `columns`: null if they are not known. */
   | { kind: 'rows'; name: string; columns: ReadonlyMap<string, ColumnType> | null }
-  /** `open`: it may have other fields too. */
+  /** `open`: it may have other fields. */
   | { kind: 'object'; name: string; fields: ReadonlyMap<string, Static>; open: boolean }
 
 export const UNKNOWN: Static = { kind: 'unknown' }
@@ -46,7 +46,7 @@ export function ofVariable(variable: Variable): Static {
   })
 }
 
-/** One row of rows: its columns as fields. */
+/** One of the rows, with its columns as fields. */
 export function rowOf(rows: Extract<Static, { kind: 'rows' }>): Static {
   const fields = [...(rows.columns ?? [])].map(([name, type]) => [name, scalar(type)] as const)
   return {
@@ -63,7 +63,7 @@ const ROWS_FIELDS: Record<string, Static> = {
   columns: { kind: 'list', items: scalar('text') },
 }
 
-/** The value of a field; a sentence and the names that there are where it has none. */
+/** The type of a field. If there is none: a sentence, and the names of the fields there are. */
 export function fieldOf(value: Static, step: string | number): Static | { known: string[]; message: string } {
   switch (value.kind) {
     case 'unknown':

@@ -1,7 +1,7 @@
 /**
- * Takes the front matter and the fences `sql NAME` and `analysis NAME` out of a template before Liquid reads it. What is
- * taken out leaves empty lines behind, so every line number stays that of the source. Other fences, and whatever stands
- * in Liquid's `comment` or `raw`, are prose.
+ * Takes the front matter and the fences `sql NAME` and `analysis NAME` out of a template before its prose is read. Empty
+ * lines replace them, so line numbers stay those of the source. Other fences, and fences in Liquid's `comment` or `raw`,
+ * are prose.
  */
 import type { Fault } from '@assay/model/template'
 import { makeFault } from './fault.ts'
@@ -10,14 +10,14 @@ export interface Fence {
   kind: 'sql' | 'analysis'
   name: string
   text: string
-  /** The line of the first line of text. */
+  /** The line number of the first line of text. */
   line: number
-  /** Where the name stands. */
+  /** The position of the name. */
   opening: { line: number; column: number }
 }
 
 export interface Pieces {
-  /** Null where there is no front matter; its first line is line 2. */
+  /** Null if there is none. Its first line is line 2 of the source. */
   front_matter: string | null
   fences: Fence[]
   body: string
@@ -26,12 +26,12 @@ export interface Pieces {
 
 export const BLOCK_NAME = /^[a-z_][a-z0-9_]{0,62}$/
 const OPENING = /^( {0,3})(`{3,}|~{3,})[ \t]*(.*)$/
-/** Names that mean something else in prose. */
+/** Names with another meaning in prose. */
 export const RESERVED = new Set(
   'vars run forloop true false nil null empty blank and or not contains'.split(' '),
 )
 
-/** Newlines as \n, no byte order mark: line numbers stay. */
+/** Newlines become \n and a byte order mark is removed; line numbers stay. */
 export function normaliseNewlines(source: string): string {
   return source.replace(/^\uFEFF/, '').replace(/\r\n?/g, '\n')
 }
@@ -88,7 +88,7 @@ function takeFences(lines: string[], from: number, faults: Fault[]): Fence[] {
   return fences
 }
 
-/** Whether the line leaves us inside a Liquid `comment` or `raw`. */
+/** The Liquid `comment` or `raw` that is open after the line. */
 function hiddenAfter(line: string, before: string | null): string | null {
   let hidden = before
   for (const [, end, name] of line.matchAll(/\{%-?\s*(end)?(comment|raw)\b/g)) {
@@ -104,7 +104,7 @@ function closingLine(lines: string[], opening: number, mark: string): number {
   return -1
 }
 
-/** `analysis` always means a block, `sql` only with a name: without one it is prose. */
+/** A fence marked `analysis` is always a block, one marked `sql` only if it has a name. */
 function isBlockFence(info: string): boolean {
   return /^(analysis(\s|$)|sql\s+\S)/.test(info.trim())
 }

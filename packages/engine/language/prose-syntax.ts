@@ -21,7 +21,7 @@ export function proseFaults(template: Template): Fault[] {
   }
   for (const source of template.sources)
     if (source.file !== null) faults.push(...oneLineFaults(source.file, source))
-  // A title taken from a heading is part of the body, whose faults are known already.
+  // A title from a heading is part of the body: its faults are reported there.
   const fromBody = faults.some((fault) => fault.line === template.title_line)
   if (!fromBody) faults.push(...oneLineFaults(template.title, { line: template.title_line, column: 1 }))
   if (template.deliver_if) {
@@ -64,7 +64,7 @@ function missingPartials(prose: Prose, partial: string | null, partials: Record<
     })
 }
 
-/** Text of the front matter: its place is where the value begins. */
+/** Faults in a text of the front matter get the position of the value. */
 function oneLineFaults(text: string, position: Position): Fault[] {
   return readProse(text).faults.map((fault) => ({ ...fault, line: position.line, column: position.column }))
 }

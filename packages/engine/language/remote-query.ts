@@ -1,6 +1,6 @@
 /**
- * The query of a source: `[[ ... ]]` and `$name` as in SQL blocks, in the database's own SQL. Values become parameters
- * of that database, never text; of a period its fields are parameters ($period.start).
+ * The query of a source, in the SQL of its database, with `[[ ... ]]` and `$name` as in SQL blocks. Values become parameters
+ * of the database and are never pasted; the fields of a period are parameters ($period.start).
  */
 import type { Fault, Source, Template, Variable, VariableType } from '@assay/model/template'
 import { suggest } from '../values/near.ts'
@@ -14,9 +14,9 @@ import {
   sqlNames,
 } from './sql-clauses.ts'
 
-/** A value with the type that it is declared as. Dates and timestamps are ISO text; null where there is none. */
+/** A value with its declared type. Dates and timestamps are ISO text; null if there is no value. */
 export interface Parameter {
-  /** The variable, with its field where it is a period's. */
+  /** The name of the variable, with the field of a period. */
   name: string
   type: Exclude<VariableType, 'period' | 'column' | 'list' | 'file'>
   /** `list`: values of `type`. */
@@ -30,21 +30,21 @@ export type ParameterValue = Plain | Plain[]
 
 export interface BoundQuery {
   sql: string
-  /** In the order of their placeholders. */
+  /** In the order of the placeholders. */
   parameters: Parameter[]
 }
 
 export interface QueryDialect {
   syntax: SqlSyntax
-  /** The text of a placeholder. `index`: from 1, the parameter's place in the list. */
+  /** The text of a placeholder. `index`: the number of the parameter, from 1. */
   placeholder(index: number, parameter: Parameter): string
-  /** True where a placeholder may stand several times for one parameter; else each place has its own. */
+  /** Whether several placeholders may share one parameter. */
   reuses: boolean
 }
 
 const FIELD = /^\.(start|end|label|previous\.(?:start|end|label))\b/
 
-/** Every fault of a query that is known without asking the database. */
+/** The faults of a query that show without the database. */
 export function queryFaults(source: Source, template: Template, syntax = STANDARD_SYNTAX): Fault[] {
   const { query } = source
   if (query === null) return []
@@ -90,7 +90,7 @@ function nameFault(
   return whole ? { code: 'wrong_type', message, remedy: `Write $${name}.start or $${name}.end.` } : null
 }
 
-/** The variables that a query names; none of a file. */
+/** The variables that a query names; empty for a file. */
 export function queryVariables(source: Source, syntax = STANDARD_SYNTAX): string[] {
   return source.query === null ? [] : sqlNames(source.query.text, syntax).names
 }

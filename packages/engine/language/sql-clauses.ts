@@ -1,17 +1,17 @@
 /**
  * `[[ ... ]]` and `$name` in SQL. A bracket pair outside strings and comments that holds a `$variable` is an optional
- * clause, left out where a variable in it is null; any other `[[` is SQL (nested lists). What is left out becomes blanks, so
- * that lines and columns in DuckDB's messages stay those of the template. Values are bound by the engine, never pasted.
+ * clause, left out if a variable in it is null; any other `[[` is SQL (nested lists). Blanks replace a dropped clause, so that
+ * lines and columns in DuckDB's messages stay those of the template. Values are bound by the engine, never pasted.
  */
 
-/** How a database writes what is not code. */
+/** How a database writes strings, quoted identifiers and comments. */
 export interface SqlSyntax {
   /** Strings, quoted identifiers and comments of one line; sticky, tried in this order. */
   opaque: readonly RegExp[]
   nestedComments: boolean
 }
 
-/** As DuckDB and PostgreSQL have it, and SQLite but for what it takes from others. */
+/** DuckDB and PostgreSQL; nearly SQLite. */
 export const STANDARD_SYNTAX: SqlSyntax = {
   opaque: [
     /[eE]'(?:[^'\\]|\\[\s\S]|'')*'/y,
@@ -85,7 +85,7 @@ export interface Clause {
   names: string[]
 }
 
-/** One pass, however deeply brackets nest. */
+/** One pass, at any depth of brackets. */
 function clauses(list: Piece[]): Clause[] {
   const found: Clause[] = []
   const ends = bracketEnds(list)
@@ -106,7 +106,7 @@ function clauses(list: Piece[]): Clause[] {
   return found
 }
 
-/** By the index of each bracket that opens, that of the one that closes it. */
+/** Maps the index of each opening bracket to that of its closing one. */
 function bracketEnds(list: Piece[]): Map<number, number> {
   const ends = new Map<number, number>()
   const open: number[] = []
@@ -121,7 +121,7 @@ function bracketEnds(list: Piece[]): Map<number, number> {
 export interface SqlNames {
   /** Every `$name`, once each, in the order of the text. */
   names: string[]
-  /** Those that only stand inside optional clauses: they may be null. */
+  /** Names that stand only inside optional clauses: they may be null. */
   optional: string[]
 }
 
@@ -141,7 +141,7 @@ export function sqlNames(sql: string, syntax = STANDARD_SYNTAX): SqlNames {
   return { names: [...names], optional: [...names].filter((name) => !required.has(name)) }
 }
 
-/** Where each `$name` first stands, as an offset into the SQL. */
+/** The offset of the first `$name` for each name. */
 export function offsetsOfNames(sql: string, syntax = STANDARD_SYNTAX): Map<string, number> {
   const offsets = new Map<string, number>()
   let offset = 0
@@ -154,7 +154,7 @@ export function offsetsOfNames(sql: string, syntax = STANDARD_SYNTAX): Map<strin
 
 export interface BoundSql {
   sql: string
-  /** The `$names` that remain in the SQL: exactly what must be bound. */
+  /** The names that remain in the SQL and must be bound. */
   names: string[]
 }
 
@@ -192,7 +192,7 @@ export function bindSql(
   return { sql: texts.join(''), names: [...names] }
 }
 
-/** Whether nothing of the statement stands here: a blank, a remark or a semicolon, which may close a block. */
+/** Whether the piece is a blank, a comment or a semicolon. */
 function endsAt({ kind, text }: Piece): boolean {
   return kind === 'text' && /^(\s+|;|--.*|\/\*[\s\S]*)$/.test(text)
 }
@@ -205,7 +205,7 @@ function identifier(name: string | null): string {
   return name === null ? 'NULL' : `"${name.replaceAll('"', '""')}"`
 }
 
-/** The text with each `$name` replaced by what `replace` answers; `rest` is the text after it, to look at fields. */
+/** Replaces each `$name` by the result of `replace`. `rest` is the text after the name, which may hold a field. */
 export function replaceVariables(
   sql: string,
   syntax: SqlSyntax,
@@ -229,5 +229,5 @@ export function replaceVariables(
   return out
 }
 
-/** ".previous.start" is the longest. */
+/** The length of ".previous.start". */
 const LONGEST_FIELD = 40

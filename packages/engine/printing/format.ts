@@ -1,6 +1,6 @@
 /**
- * The `fmt` codes, named as Evidence names them: num0..num4, num0k/m/b, pct0..pct3, currencies (usd, eur0, gbp1k, ...),
- * mult, sci, id, dates. Exact for decimals and big integers, halves away from zero, and no locale of the machine.
+ * The `fmt` codes, named as in Evidence: num0..num4, num0k/m/b, pct0..pct3, currencies (usd, eur0, gbp1k, ...), mult, sci,
+ * id, dates. Decimals and big integers are exact, halves round away from zero, the machine's locale is not used.
  */
 import type { Cell } from '@assay/model/insight'
 import { type Decimal, roundTo, shift, toDecimal, toText } from '../values/decimal.ts'
@@ -53,7 +53,7 @@ export function formatValue(cell: Cell, code: string): string {
   return cell === null ? '' : printerOf(code)(cell)
 }
 
-/** A number with thousands divided by commas, for sentences of ours. */
+/** A count with commas between thousands. */
 export function formatCount(count: number): string {
   return formatValue(count, 'num0')
 }
@@ -135,7 +135,7 @@ function grouped(value: Decimal, places: number): string {
   return `${zero ? '' : sign}${whole!.replace(/\B(?=(\d{3})+$)/g, ',')}${fraction ?? ''}`
 }
 
-/** "1.23e+4", as Evidence's 0.00E+0 has it in small letters. */
+/** "1.23e+4": Evidence's 0.00E+0 in lower case. */
 function scientific(value: Decimal): string {
   return Number(toText(value)).toExponential(2)
 }

@@ -1,11 +1,11 @@
-/** "How this was computed": what every insight ends with. Only what is the same for the same data and clock. */
+/** "How this was computed", the end of every insight. It holds only what is the same for the same data and clock. */
 import type { BlockLineage, Insight, Lineage, SourceLineage } from '@assay/model/insight'
 import type { Template } from '@assay/model/template'
 import { codeSpan, escapeMarkdown, fenced } from './escape.ts'
 import { formatCount } from './format.ts'
 import { layOut } from './tables.ts'
 
-/** Also what a message that leaves the lineage to the page stops at. */
+/** Messages end before this heading. */
 export const LINEAGE_HEADING = 'How this was computed'
 
 export function lineageSection(template: Template, lineage: Lineage): string {
@@ -24,7 +24,7 @@ export function lineageSection(template: Template, lineage: Lineage): string {
   return parts.join('\n\n')
 }
 
-/** For a message, whose reader wants what was found. Its version is the hash of a template: no prose begins like it. */
+/** The Markdown of a message. Prose cannot imitate the first line of the section: it holds the hash of the template. */
 export function withoutLineage({ markdown, lineage }: Pick<Insight, 'markdown' | 'lineage'>): string {
   const start = markdown.indexOf(`## ${LINEAGE_HEADING}\n\n${templateLine(lineage)}\n`)
   return start < 0 ? markdown : markdown.slice(0, start)
@@ -68,7 +68,7 @@ function sources(lineage: Lineage): string {
   ])
 }
 
-/** A query over a connection: what was asked, and how much came. */
+/** A query over a connection, with its count of rows. */
 function queryText({ name, rows, remote }: SourceLineage): string[] {
   if (!remote) return []
   const count = rows === null ? '' : `: ${formatCount(rows)} ${rows === 1 ? 'row' : 'rows'}`

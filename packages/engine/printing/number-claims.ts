@@ -1,7 +1,7 @@
 /**
- * Whether a text claims only numbers that were given. A number of the text holds where some given number, rounded as the
- * text writes it (its decimals, its thousands, its percent), reads the same; signs are not looked at, since "fell by 3"
- * tells of -3. Numbers in words count, too, from two on.
+ * Checks that a text has only numbers that were given. A number is accepted if a given number, rounded as the text writes
+ * it (decimals, thousands, percent), is the same. Signs are ignored: "fell by 3" stands for -3. Numbers in words from two
+ * on are checked too.
  */
 
 const WORDS: Record<string, number> = {
@@ -32,14 +32,14 @@ const WORDS: Record<string, number> = {
 
 const SCALES: Record<string, number> = { k: 1e3, thousand: 1e3, m: 1e6, million: 1e6, bn: 1e9, billion: 1e9 }
 
-/** Digits with their separators; a percent or a scale behind them. */
+/** Digits with separators, then an optional percent or scale. */
 const DIGITS =
   /(?<![\p{N}])(\d{1,3}(?:[,\u00a0\u202f]\d{3})+|\d+)(\.\d+)?(?:\s?(%|percent\b|per cent\b|k\b|m\b|bn\b|thousand\b|million\b|billion\b))?/giu
-/** Digits of other scripts, fractions and numerals in one character: none is read, so none is given. */
+/** Digits of other scripts, fractions and numerals in one character. They are never accepted. */
 const OTHER_NUMERALS = /[\p{Nl}\p{No}]+|(?![0-9])\p{Nd}+/gu
 const NUMBER_WORDS = new RegExp(`\\b(?:${Object.keys(WORDS).join('|')})\\b`, 'giu')
 
-/** Every number in a value: as such, and in its texts (a date gives its year, month and day). */
+/** All numbers in a value and in its texts; a date gives its year, month and day. */
 export function numbersIn(value: unknown, found: Set<number> = new Set()): Set<number> {
   if (typeof value === 'number') found.add(Math.abs(value))
   else if (typeof value === 'string') {
@@ -57,7 +57,7 @@ export function numbersIn(value: unknown, found: Set<number> = new Set()): Set<n
   return found
 }
 
-/** The numbers of a text that are not among the given ones, as they are written there. */
+/** The numbers of a text that were not given, as written. */
 export function unknownNumbers(text: string, given: ReadonlySet<number>): string[] {
   const unknown: string[] = []
   const rest = text.replace(DIGITS, (written, whole: string, part: string | undefined, unit = '') => {
@@ -75,7 +75,7 @@ export function unknownNumbers(text: string, given: ReadonlySet<number>): string
   return unknown
 }
 
-/** Whether some given number over one of the scales rounds to `number` at so many decimals. */
+/** Whether a given number, divided by one of the scales, rounds to `number` at these decimals. */
 function isGiven(
   number: number,
   decimals: number,

@@ -1,6 +1,6 @@
 /**
- * `{% table %}`: rows as a GitHub table. Cells are padded, so that the raw text reads as a table too (in a terminal, an
- * e-mail), numbers stand to the right, and what is cut is said under it.
+ * `{% table %}`: rows as a GitHub table. Cells are padded so that the raw text is readable in a terminal or an e-mail.
+ * Numbers are aligned to the right. A line under the table says how many rows are not shown.
  */
 import type { ColumnType } from '@assay/model/insight'
 import { suggest } from '../values/near.ts'
@@ -100,7 +100,7 @@ function pad(cell: string, width: number, align: Align): string {
   return ' '.repeat(before) + cell + ' '.repeat(missing - before)
 }
 
-/** Columns of a terminal: East Asian wide letters and emoji take two, combining marks none. */
+/** The columns that a text takes in a terminal: two for East Asian wide letters and emoji, none for combining marks. */
 export function textWidth(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length
   let width = 0

@@ -1,7 +1,7 @@
 /**
- * The templates in folders: `*.md` (README.md is none), with `partials/*.md` beside them. Files are read again once they
- * change: a known template costs a look at its own files, the list one at the folders, at most once a second each. A
- * file with faults is not listed and cannot be run; it stands under `broken` with its faults, and the others go on.
+ * The templates in folders: every `*.md` but README.md, with `partials/*.md` beside them. Changed files are read again. A
+ * known template costs a look at its own files, the list a look at the folders, each at most once a second. A file with
+ * faults is not listed and cannot be run; `broken` holds it with its faults.
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
@@ -35,11 +35,11 @@ export interface Catalog {
 
 export interface CatalogOptions {
   shipped: string
-  /** Of two templates with one id the one in the earlier folder wins; a folder's wins over a shipped one. */
+  /** If two templates have one id, the one in the earlier folder is used. Folders come before shipped templates. */
   folders: string[]
-  /** Told once for each version of a file that cannot be used. */
+  /** Called once for each version of a file that cannot be used. */
   onBroken?: (broken: BrokenTemplate) => void
-  /** Milliseconds that only rise. */
+  /** A monotonic clock in milliseconds. */
   now?: () => number
 }
 
@@ -47,7 +47,7 @@ const LOOK_AGAIN_MS = 1000
 const MAX_BYTES = 4_000_000
 
 interface Loaded {
-  /** Which file in which state; partials included. */
+  /** The stamps of the file and its partials. */
   stamp: string
   checkedAt: number
   entry: CatalogEntry | null
@@ -112,7 +112,7 @@ function templateFiles(folder: string): string[] {
   return markdownFiles(folder).filter((file) => path.basename(file).toLowerCase() !== 'readme.md')
 }
 
-/** A folder that does not exist holds nothing: it may appear later. */
+/** A missing folder counts as empty: it may appear later. */
 function markdownFiles(folder: string): string[] {
   try {
     const names = readdirSync(folder).filter((name) => name.endsWith('.md') && !name.startsWith('.'))
@@ -174,7 +174,7 @@ function load(known: Loaded | undefined, file: string, origin: Origin, partials:
   return { ...loaded, entry, broken: null }
 }
 
-/** A broken file may wait for a partial, so it is parsed at each look; it is only news once its faults change. */
+/** A broken file may lack a partial that comes later, so each look parses it. It is reported when its faults change. */
 function unchanged(known: Loaded | undefined, now: Loaded): Loaded {
   const same = known?.broken && JSON.stringify(known.broken) === JSON.stringify(now.broken)
   return same ? known : now

@@ -1,4 +1,4 @@
-/** The `variables` of the front matter: each declaration checked for sense and its default converted. */
+/** Reads the `variables` of the front matter: checks each declaration and converts its default. */
 import type { Fault, Variable, VariableType } from '@assay/model/template'
 import { makeFault } from '../language/fault.ts'
 import { RESERVED } from '../language/fences.ts'
@@ -12,7 +12,7 @@ type Refuse = (key: string | null, code: string, message: string, remedy: string
 
 const ORDERED: VariableType[] = ['integer', 'number', 'date', 'timestamp']
 
-/** The keys that only some types have. */
+/** Keys that only some types take. */
 const ONLY_FOR: Record<string, readonly VariableType[]> = {
   min: [...ORDERED, 'list'],
   max: [...ORDERED, 'list'],
@@ -23,7 +23,7 @@ const ONLY_FOR: Record<string, readonly VariableType[]> = {
   until: ['period'],
 }
 
-/** `sources`: the names that `of` and `until` may mention. The shape was validated by the schema. */
+/** `sources`: the names that `of` and `until` may use. The schema has validated the shape. */
 export function readVariables(
   given: Record<string, Given>,
   sources: string[],
@@ -87,7 +87,7 @@ function checkKeys(variable: Variable, declared: Given, sources: string[], refus
   }
 }
 
-/** Once the bound on the work is reached, it is told of once, and no other pattern is tried. */
+/** When the bound on the work is reached, one fault reports it and no other pattern is tested. */
 function checkPattern(variable: Variable, work: PatternWork, refuse: Refuse): void {
   if (variable.pattern === null) return
   const known = work.spent
@@ -100,7 +100,7 @@ function checkPattern(variable: Variable, work: PatternWork, refuse: Refuse): vo
   if (fault !== null || work.spent) variable.pattern = null
 }
 
-/** `min`, `max`, `enum` and `default`, in this order: a default must keep the other rules. */
+/** Converts `min`, `max`, `enum` and `default` in this order: a default must satisfy the other rules. */
 function convertRules(variable: Variable, declared: Given, work: PatternWork, refuse: Refuse): void {
   const free: Rules = {
     type: variable.items ?? variable.type,

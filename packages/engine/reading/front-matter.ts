@@ -1,4 +1,4 @@
-/** From the front matter's YAML to the settings of a template, with every fault at its position. */
+/** Reads the YAML of the front matter into the settings of a template. Every fault has its position. */
 
 import { isTimeZone } from '@assay/model/dates'
 import type { ChartForm } from '@assay/model/insight'
@@ -25,7 +25,7 @@ export interface FrontMatter extends TemplateSettings {
 
 type Given = Record<string, unknown>
 
-/** Front matter begins on line 2. Where it does not fit the schema what remains is null: only the faults are of use. */
+/** The front matter begins on line 2. Settings are null if it does not fit the schema. */
 export function readFrontMatter(text: string | null): { settings: FrontMatter | null; faults: Fault[] } {
   const yaml = readYaml(text ?? '', 2)
   if (yaml.faults.length > 0) return { settings: null, faults: yaml.faults }
@@ -91,12 +91,12 @@ function readSources(given: Record<string, Given>, yaml: YamlReading, faults: Fa
 function fileFault(file: string, connected: boolean): string | null {
   if (file === '') return null
   if (!connected && isAddress(file)) return vetAddressText(file)
-  // What a variable fills in is vetted at run.
+  // A path with variables is checked at run.
   if (/\{[{%]/.test(file)) return null
   return vetPath(connected ? file.split('?')[0]! : file)
 }
 
-/** A file, or a query over a connection. */
+/** A source has a file, or a query over a connection. */
 function checkSourceKeys(declared: Given, position: Position, faults: Fault[]): void {
   const { file, query } = declared
   if (file !== undefined && query !== undefined) {

@@ -1,4 +1,4 @@
-/** The template that an id names for a workspace: a file's, or one that was put, parsed; or why there is none. */
+/** Finds the template with an id: a file's, or one that was uploaded to the workspace. */
 import type { Fault, Origin, Template, TemplateSource, TemplateView } from '@assay/model/template'
 import type { Catalog } from './catalog.ts'
 import { templateVersion } from './partials.ts'
@@ -11,7 +11,7 @@ export interface FoundTemplate {
   view: TemplateView
 }
 
-/** A source that stands alone: no partials, a version of its own. */
+/** A source without partials. */
 export function sourceOf(template_id: string, source: string): TemplateSource {
   return { template_id, version: templateVersion(source, {}), source, partials: {} }
 }
@@ -21,14 +21,14 @@ export function foundTemplate(template: Template): FoundTemplate {
   return { origin: 'workspace', template, source: templateSource(template), view }
 }
 
-/** Parses a source; errors alone among the faults where it cannot be used. */
+/** Parses a source. Gives its errors, without warnings, if it has any. */
 export function readTemplate(template_id: string, source: string): Template | { faults: Fault[] } {
   const { template, faults } = parsedTemplate(sourceOf(template_id, source))
   const errors = faults.filter((fault) => fault.severity === 'error')
   return template && errors.length === 0 ? template : { faults: errors }
 }
 
-/** Null: there is none. `faults`: one that was put and cannot be read any more. `stored` reads what was put. */
+/** Null if there is none. `faults` if an uploaded one can no longer be read. `stored` reads the uploaded source. */
 export async function findTemplate(
   catalog: Pick<Catalog, 'get'>,
   template_id: string,

@@ -23,7 +23,7 @@ export function optionReferences(value: unknown, path: (string | number)[] = [])
   return entries.flatMap(([key, item]) => optionReferences(item, [...path, key]))
 }
 
-/** Options that become null (a variable without a value) are left out: the method's default holds. */
+/** An option whose variable has no value is left out, so the method's default applies. */
 export function bindOptions(
   options: Record<string, unknown>,
   vars: Record<string, unknown>,
@@ -31,7 +31,7 @@ export function bindOptions(
   return bound(options, vars) as Record<string, unknown>
 }
 
-/** The options with the defaults of a method's schema where nothing is given. */
+/** Adds the defaults of a method's schema for options that are not given. */
 export function withDefaults(schema: object, options: Record<string, unknown>): Record<string, unknown> {
   const { properties = {} } = schema as { properties?: Record<string, { default?: unknown }> }
   const defaults = Object.entries(properties).filter(([, property]) => property.default !== undefined)

@@ -1,6 +1,6 @@
 /**
- * From a template's text to a Template, with every fault that can be seen without data. A template is given even where
- * there are faults, as long as its front matter can be read, so that check.ts can look for more.
+ * Parses the text of a template and finds every fault that shows without data. A text with faults still gives a Template
+ * if its front matter can be read, so that check.ts can find more.
  */
 import { type AnalysisBlock, type Block, type Fault, TEMPLATE_ID, type Template } from '@assay/model/template'
 import { makeFault, sortFaults } from '../language/fault.ts'
@@ -13,22 +13,22 @@ import { schemaFaults } from './schema-faults.ts'
 import { readYaml } from './yaml-reading.ts'
 
 export interface ParseInput {
-  /** The file's name, or the id under which it was put. */
+  /** The name of the file, or the id of the upload. */
   template_id: string
   source: string
   partials: Record<string, string>
 }
 
 export interface Parsed {
-  /** Null where the front matter cannot be read. */
+  /** Null if the front matter cannot be read. */
   template: Template | null
-  /** In the order of the text; warnings among them. A template with errors must not run. */
+  /** Errors and warnings in the order of the text. A template with errors must not run. */
   faults: Fault[]
 }
 
 /** The most characters of a source with its partials. */
 export const MAX_SOURCE = 1_000_000
-/** The most SQL and analysis blocks of a template: each is bound in a check, which everybody may ask for. */
+/** The most SQL and analysis blocks of a template: a check, which any caller may request, prepares each of them. */
 export const MAX_BLOCKS = 1_000
 
 /** The most characters of all analysis blocks together: reading them takes a microsecond or two a character. */
@@ -113,7 +113,7 @@ function firstHeading(body: string): { text: string; line: number } | null {
   return null
 }
 
-/** "Delays ##" -> "Delays". A loop, where a pattern would go through the same white space again and again. */
+/** "Delays ##" -> "Delays". A loop is linear in the white space; a pattern would backtrack. */
 function withoutClosing(heading: string): string {
   let end = heading.length
   while (heading[end - 1] === '#') end -= 1
@@ -128,7 +128,7 @@ function identityFaults(template: Template): Fault[] {
   return [makeFault('bad_name', { line: 1, column: 1 }, message, remedy)]
 }
 
-/** Sources and blocks share one space of names: both are tables in SQL. */
+/** Sources and blocks must differ in their names: both are tables in SQL. */
 function checkNames(settings: FrontMatter, fences: Fence[], faults: Fault[]): void {
   const taken = new Map(settings.sources.map((source) => [source.name, `the source on line ${source.line}`]))
   for (const fence of fences) {

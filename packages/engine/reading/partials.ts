@@ -1,15 +1,15 @@
-/** Which partials a template can reach, and the version that follows from them: a hash of all text that can matter. */
+/** Finds the partials that a template can reach, and computes its version: a hash of its source and these partials. */
 import { createHash } from 'node:crypto'
 import { normaliseNewlines } from '../language/fences.ts'
 
 const RENDER = /\{%-?\s*render\s+(?:"([^"]*)"|'([^']*)')/g
 
-/** The names that a text renders, in its order. */
+/** The names of the partials that a text renders, in order. */
 export function renderedPartials(text: string): string[] {
   return [...text.matchAll(RENDER)].map((match) => (match[1] ?? match[2])!)
 }
 
-/** Those of `partials` that the source reaches, directly or through others. */
+/** The `partials` that the source renders, directly or through others. */
 export function reachablePartials(source: string, partials: Record<string, string>): Record<string, string> {
   const found = new Map<string, string>()
   const waiting = renderedPartials(source)
@@ -21,7 +21,7 @@ export function reachablePartials(source: string, partials: Record<string, strin
   return Object.fromEntries([...found].toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** A partial that renders itself, directly or through others; null where there is none. */
+/** A partial that renders itself, directly or through others; null if there is none. */
 export function partialCycle(partials: Record<string, string>): string | null {
   const state = new Map<string, 'open' | 'done'>()
   const visit = (name: string): string | null => {

@@ -1,4 +1,4 @@
-/** Validates a value against a JSON Schema and turns what is wrong into faults that say where and what to do. */
+/** Validates a value against a JSON Schema. Each error becomes a fault with a position and a remedy. */
 
 import type { Fault } from '@assay/model/template'
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
@@ -8,7 +8,7 @@ import { suggest } from '../values/near.ts'
 type Path = readonly (string | number)[]
 type PositionOf = (path: Path, what?: 'key' | 'value') => Position
 
-/** A text may hold tens of thousands of faults; nobody reads so many. */
+/** A text may hold tens of thousands of errors; only the first are reported. */
 const MAX_ERRORS = 200
 
 const ajv = new Ajv({ allErrors: true, verbose: true, strict: false, addUsedSchema: false })
@@ -24,7 +24,7 @@ function validator(schema: object): ValidateFunction {
   return validate
 }
 
-/** `subject` names the whole in messages ("the front matter", "the analysis"). */
+/** `subject` names the whole value in messages, such as "the front matter". */
 export function schemaFaults(
   schema: object,
   value: unknown,

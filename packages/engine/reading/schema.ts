@@ -1,6 +1,6 @@
 /**
- * The JSON Schema of a template's front matter: what parse.ts validates with, and what editors complete with. What a
- * schema cannot say (a time zone that exists, a default that fits its type) parse.ts checks afterwards.
+ * The JSON Schema of a template's front matter, for parse.ts and for editors. parse.ts checks afterwards what a schema
+ * cannot express, such as a time zone that exists or a default that fits its type.
  */
 import { CONNECTION_NAME } from '@assay/model/connection'
 import { CHART_FORMS } from '@assay/model/insight'
@@ -115,7 +115,7 @@ export const frontMatterSchema = {
   },
 } as const
 
-/** An analysis block: the method's own options stand beside these. */
+/** An analysis block. The method adds its own options. */
 export const analysisSchema = {
   type: 'object',
   required: ['method', 'of'],

@@ -1,11 +1,11 @@
-/** Parsed templates by version: parsing costs milliseconds, and the same few templates are asked for again and again. */
+/** Keeps parsed templates by version: parsing takes milliseconds, and the same few templates are requested repeatedly. */
 import type { Origin, Template, TemplateSource, TemplateView } from '@assay/model/template'
 import { type Parsed, parseTemplate } from './parse.ts'
 
 const MOST = 500
 const cache = new Map<string, Parsed>()
 
-/** The version must be that of the source and partials: it is the key. */
+/** The version must be the hash of the source and its partials: it is the key. */
 export function parsedTemplate(source: TemplateSource): Parsed {
   const key = `${source.template_id}\n${source.version}`
   const known = cache.get(key)
@@ -16,13 +16,13 @@ export function parsedTemplate(source: TemplateSource): Parsed {
   return parsed
 }
 
-/** What is stored with a job, and handed to the analysis. */
+/** The part of a template that is stored with a job and sent to the child process. */
 export function templateSource(template: Template): TemplateSource {
   const { template_id, version, source, partials } = template
   return { template_id, version, source, partials }
 }
 
-/** Liquid in a title is shown as the name of what will stand there: "Delays from {origin}". */
+/** Replaces Liquid in a title by the name of its value: "Delays from {origin}". */
 export function plainTitle(title: string): string {
   const named = title
     .replace(/\{%.*?%\}/g, '')
@@ -30,7 +30,7 @@ export function plainTitle(title: string): string {
   return named.replace(/\s+/g, ' ').trim()
 }
 
-/** The connections that its sources name, each once. */
+/** The names of the connections of its sources, each once. */
 export function connectionNames({ sources }: Template): string[] {
   return [...new Set(sources.flatMap(({ connection }) => connection?.name ?? []))].toSorted()
 }

@@ -1,7 +1,7 @@
 /**
- * Reads YAML 1.2 and keeps where each key and value stands, so that every fault bears a line and a column. Length and
- * aliases are bounded (a "billion laughs" file is a fault, not an outage), unknown tags and duplicate keys are faults.
- * The work grows with the length of the text and no faster: this runs in the process that answers requests.
+ * Reads YAML 1.2 and keeps the position of each key and value, so that every fault has a line and a column. Length, parts
+ * and aliases are bounded: a "billion laughs" file is a fault. Unknown tags and duplicate keys are faults. The work is
+ * linear in the text, because this runs in the process that answers requests.
  */
 
 import type { Fault } from '@assay/model/template'
@@ -22,11 +22,11 @@ import {
 import { makeFault, type Position } from '../language/fault.ts'
 
 export interface YamlReading {
-  /** What the text says; undefined where it cannot be read. */
+  /** The value of the text; undefined if it cannot be read. */
   value: unknown
-  /** Where the value (or, with `key`, the key) at the path stands; the nearest place above it where there is none. */
+  /** The position of the value (or, with `key`, the key) at the path; of the nearest node above it if there is none. */
   position(path: readonly (string | number)[], what?: 'key' | 'value'): Position
-  /** Where an offset into the text at the path stands: exact in a block (`|`) and on one line, else where the text begins. */
+  /** The position of an offset into the text at the path: exact in a block (`|`) and on one line, else that of its start. */
   positionInText(path: readonly (string | number)[]): (offset: number) => Position
   faults: Fault[]
 }
@@ -34,11 +34,11 @@ export interface YamlReading {
 const MAX_ALIASES = 20
 /** The parser reads about a million characters a second. */
 const MAX_LENGTH = 100_000
-/** Of lists in brackets and maps in braces. */
+/** The most open brackets and braces. */
 const MAX_DEPTH = 64
-/** What the parser takes longest over is many small parts: brackets, entries, lines. */
+/** The most brackets, entries and line ends: many small parts take the parser longest. */
 const MAX_PARTS = 20_000
-/** More would not be read, and each takes a sentence. */
+/** The most faults reported. */
 const MAX_FAULTS = 100
 
 /** `firstLine`: the line of the source on which the text begins. */
@@ -67,7 +67,7 @@ export function readYaml(text: string, firstLine: number): YamlReading {
       lineCounter: lines,
       prettyErrors: false,
       strict: true,
-      // Its own way to find duplicates compares each key with all before it.
+      // The parser's own search for duplicates compares each key with all before it.
       uniqueKeys: false,
       stringKeys: true,
     }),
@@ -110,7 +110,7 @@ function withoutStacks<T>(parse: () => T): T {
   }
 }
 
-/** Marks that the lexer puts before values and documents, and that the text does not hold. */
+/** Marks that the lexer adds before values and documents; they are no part of the text. */
 const LEXER_MARKS = new Set(['\u0002', '\u0018', '\u001f', '\ufeff'])
 
 /**
@@ -145,7 +145,7 @@ function textPositions(node: Scalar, whole: string, start: Position): (offset: n
   const [from, to] = node.range ?? [0, 0]
   const written = whole.slice(from, to)
   if (node.type === 'BLOCK_LITERAL') {
-    // The first line that is not blank tells by how much all are indented.
+    // The first line that is not blank shows the indentation of all.
     const indent = /\n( *)\S/.exec(written)?.[1]?.length ?? 0
     return (offset) => {
       const before = value.slice(0, offset).split('\n')
@@ -203,7 +203,7 @@ function duplicateKeys(document: Document): { key: unknown; offset: number }[] {
 
 type PairOf = (map: YAMLMap, key: unknown) => Pair | undefined
 
-/** Finds pairs by key; each map is gone through once. */
+/** Finds pairs by key; indexes each map once. */
 function pairFinder(): PairOf {
   const indexes = new Map<YAMLMap, Map<unknown, Pair>>()
   return (map, key) => {

@@ -35,7 +35,7 @@ export interface RenderResult {
   facts: Fact[]
   /** The questions to a language model; `narrationPlaceholder(id)` stands in the Markdown for each. */
   narrations: Narration[]
-  /** False where `deliver_if` does not hold. */
+  /** False if `deliver_if` does not hold. */
   delivers: boolean
 }
 
@@ -135,7 +135,7 @@ function tidy(markdown: string): string {
     }
     const empty = fence === null && line.trim() === ''
     if (empty && (lines.length === 0 || lines.at(-1) === '')) continue
-    // One blank at the end means nothing, two are a line break.
+    // One blank at the end has no meaning in Markdown, two are a line break.
     lines.push(empty ? '' : line.replace(/(?<=\S) $/, ''))
   }
   return lines.join('\n').trimEnd()

@@ -15,7 +15,7 @@ import { suggest } from '../values/near.ts'
 import { isRows } from '../values/rows.ts'
 import { isPlainObject, Markdown, type Row, toCell, ValueError } from '../values/value.ts'
 
-/** What the tags of a text leave behind beside their Markdown. */
+/** The charts, facts and narrations that the tags of a text record. */
 export interface Collected {
   charts: Chart[]
   facts: Fact[]
@@ -47,7 +47,7 @@ function texts(values: Values, name: string): string[] {
   throw new ValueError(`${name} must be a column or a list of columns.`, `Write ${name}: ["a", "b"].`)
 }
 
-/** Text for all, or a map by column. */
+/** An option that is a text for all columns (under "") or a map by column. */
 function byColumn(values: Values, name: string): Record<string, string> {
   const value = values.get(name) ?? null
   if (value === null) return {}
@@ -85,7 +85,7 @@ function tableOptions(values: Values): TableOptions {
   return options
 }
 
-/** Tables and charts stand between empty lines, wherever the tag is written. */
+/** Tables and charts are set between empty lines. */
 const standalone = (markdown: string): string => `\n\n${markdown}\n\n`
 
 const table: Tag = (statement, valueOf) => {

@@ -1,6 +1,5 @@
 /**
- * Exact decimals: what money and counts beyond 2^53 need, and what keeps 0.1 + 0.2 at 0.3. A double is taken as its
- * shortest text, as readers see it.
+ * Exact decimals, for money, for counts beyond 2^53, and for 0.1 + 0.2 = 0.3. A double counts as its shortest text.
  */
 
 /** digits / 10^scale */
@@ -11,7 +10,7 @@ export interface Decimal {
 
 const NUMBER = /^([+-]?)(\d+)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?$/
 
-/** Null where the text or number is none (NaN and the infinities are none). */
+/** Null if the value is no number; NaN and the infinities are none. */
 export function toDecimal(value: unknown): Decimal | null {
   const text = typeof value === 'number' || typeof value === 'bigint' ? String(value) : value
   const match = typeof text === 'string' ? NUMBER.exec(text.trim()) : null
@@ -47,7 +46,7 @@ export function compare(left: Decimal, right: Decimal): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** Halves go away from zero, as spreadsheets round. */
+/** Rounds halves away from zero, as spreadsheets do. */
 export function roundTo(value: Decimal, scale: number): Decimal {
   if (value.scale <= scale) {
     return { digits: value.digits * 10n ** BigInt(scale - value.scale), scale }
@@ -58,7 +57,7 @@ export function roundTo(value: Decimal, scale: number): Decimal {
   return { digits: value.digits < 0n ? -rounded : rounded, scale }
 }
 
-/** Moves the point: 10^-3 of 1234 is 1.234. */
+/** Multiplies by 10^powers: 1234 by -3 is 1.234. */
 export function shift(value: Decimal, powers: number): Decimal {
   const scale = value.scale - powers
   return scale >= 0
@@ -72,12 +71,6 @@ export function toText({ digits, scale }: Decimal): string {
   const whole = text.slice(0, text.length - scale)
   const sign = digits < 0n ? '-' : ''
   return scale === 0 ? sign + whole : `${sign}${whole}.${text.slice(-scale)}`
-}
-
-/** Without zeros at the end: "12.5". */
-export function toShortText(value: Decimal): string {
-  const text = toText(value)
-  return text.includes('.') ? text.replace(/\.?0+$/, '') : text
 }
 
 export function toNumber(value: Decimal): number {

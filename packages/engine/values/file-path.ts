@@ -1,31 +1,31 @@
 /**
- * What a `file` may look like, before any disk is asked. The engine resolves it below the workspace's data folder and
- * refuses links that lead out; what is refused here can never be right.
+ * Checks the text of a `file` before any disk is read. The engine later resolves it below the workspace's data folder and
+ * refuses links that lead out.
  */
 
 const MAX_PATH = 1000
 
 const BUCKET = /^s3:\/\/([a-z_][a-z0-9_-]{0,62})\/(.+)$/s
 
-/** "s3://NAME/KEY" names a connection and what it holds. */
+/** "s3://NAME/KEY" as the name of a connection and the key in its bucket; null for other paths. */
 export function bucketPath(file: string): { connection: string; file: string } | null {
   const [, connection, key] = BUCKET.exec(file) ?? []
   return connection && key ? { connection, file: key } : null
 }
 
-/** Whether a `file`, as the template has it, is an address: its host stands there in full, and no variable can move it. */
+/** Whether a `file` of a template is an address. Its host must be written in full: no variable can change it. */
 export function isAddress(file: string): boolean {
   return /^https:\/\//i.test(file)
 }
 
-/** Null where the address may be asked for, else a sentence that says why not. */
+/** Null if the address may be requested, else the reason why not. */
 export function vetAddressText(file: string): string | null {
   if (!/^https:\/\/[^/?#{}\s@\\]+\/./i.test(file) || !URL.canParse(file.split('{')[0]!))
     return 'An address must name its host and a file in full: https://HOST/PATH, variables only in the path.'
   return /\p{Cc}/u.test(file) ? 'An address must not hold control characters.' : null
 }
 
-/** Null where the path can be used, else a sentence that says why not. Globs are allowed. */
+/** Null if the path can be used, else the reason why not. Globs are allowed. */
 export function vetPath(path: string): string | null {
   if (path === '' || path.trim() !== path) return 'A path must not be empty or have blanks at its ends.'
   if (path.length > MAX_PATH) return `A path may have at most ${MAX_PATH} characters.`

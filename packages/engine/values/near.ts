@@ -1,6 +1,6 @@
-/** Finds the known name that a mistyped one most likely means, so that every fault can propose it. */
+/** Finds the known name nearest to a mistyped one, to propose it in faults. */
 
-/** Edits between two words, where swapping two neighbours counts as one (optimal string alignment). */
+/** The edits between two words; swapping two neighbours counts as one (optimal string alignment). */
 function distance(left: string, right: string): number {
   let older: number[] = []
   let old = Array.from({ length: right.length + 1 }, (_, index) => index)
@@ -35,7 +35,7 @@ export function nearest(name: string, known: Iterable<string>): string | null {
   return best
 }
 
-/** "Did you mean "x"?" where there is a near name, else the list of what there is. */
+/** "Did you mean "x"?" if a name is near, else the list of the known names. */
 export function suggest(name: string, known: Iterable<string>, otherwise = 'There is none.'): string {
   const list = [...known]
   const near = nearest(name, list)

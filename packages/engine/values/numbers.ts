@@ -1,11 +1,11 @@
-/** Sums and means that do not depend on the order of their terms: exact for decimals, correctly rounded for doubles. */
+/** Sums and means, exact for decimals and correctly rounded for doubles: the order of the terms does not matter. */
 import { exactSum } from '../numeric/sum.ts'
 import { add, compare, type Decimal, toDecimal, toNumber, toText } from './decimal.ts'
 import { Exact } from './value.ts'
 
 export type Numeric = number | Exact
 
-/** Null where the value is no number. The strings NaN, Infinity and -Infinity are numbers, as cells have them. */
+/** Null if the value is no number. The texts NaN, Infinity and -Infinity are numbers: cells hold them so. */
 export function toNumeric(value: unknown): Numeric | null {
   if (typeof value === 'number' || value instanceof Exact) return value
   if (typeof value === 'bigint') return fromDecimal({ digits: value, scale: 0 }, true)
@@ -14,7 +14,7 @@ export function toNumeric(value: unknown): Numeric | null {
   return decimal ? fromDecimal(decimal, true) : null
 }
 
-/** `exact`: keep digits that a double would lose. */
+/** `exact`: keeps digits that a double would lose. */
 export function fromDecimal(value: Decimal, exact: boolean): Numeric {
   const text = toText(value)
   const number = toNumber(value)
@@ -27,7 +27,7 @@ function decimalOf(value: Numeric): Decimal | null {
   return toDecimal(value instanceof Exact ? value.toString() : value)
 }
 
-/** Zero for nothing. Doubles alone are summed as doubles (correctly rounded), else as decimals. */
+/** Zero for an empty list. Doubles alone are summed as doubles, correctly rounded; a list with decimals exactly. */
 export function sumOf(values: Numeric[]): Numeric {
   if (values.every((value) => typeof value === 'number')) return exactSum(values)
   let sum: Decimal = { digits: 0n, scale: 0 }
@@ -39,7 +39,7 @@ export function sumOf(values: Numeric[]): Numeric {
   return fromDecimal(sum, true)
 }
 
-/** Null for nothing. */
+/** Null for an empty list. */
 export function meanOf(values: Numeric[]): number | null {
   return values.length === 0 ? null : Number(sumOf(values)) / values.length
 }

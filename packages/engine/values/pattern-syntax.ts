@@ -1,16 +1,16 @@
 /**
- * Writes an ECMAScript pattern (flag u) as one of RE2, for a test that asks only whether a text matches somewhere.
- * Each character and class is written by its code points, so no meaning is left to RE2: its \s, its dot and its groups differ.
+ * Translates an ECMAScript pattern (flag u) to RE2, for a test whether a text matches somewhere. Characters and classes are
+ * written as code points, because \s, the dot and the groups of RE2 differ.
  */
 import { RE2JS } from 're2js'
 
-/** `message` says what cannot be read, `remedy` what to write instead. */
+/** `message` names the part that cannot be used, `remedy` what to write instead. */
 export interface PatternFault {
   message: string
   remedy: string
 }
 
-/** Characters, classes and boundaries, with every repetition written out. RE2 itself writes out at most 1,000 times. */
+/** The most characters, classes and boundaries with repetitions written out. RE2 allows counts up to 1,000. */
 const MAX_POSITIONS = 2000
 
 const DESCRIBE =
@@ -31,9 +31,9 @@ const NO_SPACE =
   '\\x{0}-\\x{8}\\x{e}-\\x{1f}!-\\x{9f}\\x{a1}-\\x{167f}\\x{1681}-\\x{1fff}\\x{200b}-\\x{2027}\\x{202a}-\\x{202e}' +
   '\\x{2030}-\\x{205e}\\x{2060}-\\x{2fff}\\x{3001}-\\x{fefe}\\x{ff00}-\\x{10ffff}'
 const ANY = '\\x{0}-\\x{10ffff}'
-/** What each escape of a set is within a class. */
+/** The content of a class for each escape of a set. */
 const SETS: Record<string, string> = { d: '0-9', D: '\\D', w: '\\w', W: '\\W', s: SPACE, S: NO_SPACE }
-/** A \b outside of a class is a boundary and is taken before. */
+/** The step before handles \b outside of a class, where it is a boundary. */
 const CONTROLS: Record<string, number> = { '0': 0, b: 8, t: 9, n: 10, v: 11, f: 12, r: 13 }
 
 const PROPERTY = /\\([pP])\{(?:(?:General_Category|gc|Script|sc)=)?([^}]*)\}/y
@@ -116,7 +116,7 @@ class Translation {
     this.#atom(')', Math.max(1, size + last))
   }
 
-  /** Lazy or greedy: a text matches or not all the same. */
+  /** Lazy and greedy repetitions match the same texts. */
   #repeatOrMember(): void {
     const repeat = this.#take(REPEAT)
     if (!repeat) {
@@ -134,7 +134,7 @@ class Translation {
     let ranged = true
     const negated = this.#take(/\^/y) !== null
     while (!this.#take(/\]/y)) {
-      // A minus is a range's only between two characters.
+      // A minus makes a range only between two characters.
       if (!ranged && this.#take(/-(?!\])/y)) {
         members += `-${this.#member()}`
         ranged = true

@@ -1,7 +1,7 @@
 /**
- * Periods: from text to whole days. Relative ones are resolved once, at run, from the job's start in the template's time
- * zone, or counted back from the latest day that the data have. `last_N_UNITS` are complete units: the one that is
- * still running (today, this month) is left out. `start` belongs to the period, `end` does not.
+ * Resolves the text of a period to whole days. A relative one is resolved once, at run: from the start of the job in the
+ * template's time zone, or from the latest day of the data. `last_N_UNITS` are complete units: the current one (today, this
+ * month) is left out. `start` belongs to the period, `end` does not.
  */
 import { addDays, type DateUnit, dayInZone, daysBetween, isDay, startOf } from '@assay/model/dates'
 
@@ -12,7 +12,7 @@ export interface Period {
   end: string
   /** "2024-01-01 to 2024-03-31"; one day alone for a single day. */
   label: string
-  /** As many days, right before. */
+  /** The same number of days, directly before. */
   previous: { start: string; end: string; label: string }
 }
 
@@ -36,16 +36,16 @@ export function isPeriod(text: string): boolean {
   return resolved(text, '2000-06-15', '2000-06-15') !== null
 }
 
-/** Whether the text says the same days whenever it is resolved. */
+/** Whether the period does not depend on the day on which it is resolved. */
 export function isAbsolutePeriod(text: string): boolean {
   return absolute(text) !== null
 }
 
-/** Throws RangeError where the text is no period: vet it with isPeriod before. */
+/** Throws RangeError if the text is no period: check it with isPeriod first. */
 export function resolvePeriod(text: string, context: PeriodContext): Period {
   const latest = (context.latest ?? null) === null ? null : dayOf(context.latest!, context.time_zone)
   const today = latest ?? dayInZone(context.started_at, context.time_zone)
-  // With `until` the latest day is taken as complete; by the clock today is not.
+  // With `until` the latest day counts as complete; by the clock, today does not.
   const reference = latest === null ? today : addDays(today, 1)
   const days = resolved(text, today, reference)
   if (!days) throw new RangeError(`${JSON.stringify(text)} is not ${PERIOD_HELP}.`)
@@ -69,7 +69,7 @@ function dayOf(value: string, timeZone: string): string {
   return zoned ? dayInZone(value.replace(' ', 'T'), timeZone) : value.slice(0, 10)
 }
 
-/** `today` is the day we stand on, `reference` the first day that is not complete. */
+/** `reference`: the first day that is not complete. */
 function resolved(text: string, today: string, reference: string): [string, string] | null {
   try {
     return absolute(text) ?? relative(text, today, reference)
@@ -85,7 +85,7 @@ function absolute(text: string): [string, string] | null {
   const start = span(first!.trim())
   const end = last === undefined ? start : span(last.trim())
   if (!start || !end || start[0] >= end[1]) return null
-  // The days before must exist as well.
+  // The period before must exist as well.
   addDays(start[0], -daysBetween(start[0], end[1]))
   return [start[0], end[1]]
 }

@@ -6,10 +6,10 @@ import type { Cell, Column, ColumnType, Outcome, Table } from '@assay/model/insi
 import { Exact, isPlainObject, type Row } from './value.ts'
 
 export interface RowsInfo {
-  /** The block that the rows came from; null where that is unknown. */
+  /** The block of the rows; null if it is not known. */
   block: string | null
   columns: { name: string; type: ColumnType }[]
-  /** How many there are, counted before any were left out. */
+  /** The count of all rows, also of those that were not kept. */
   total: number
 }
 
@@ -59,7 +59,7 @@ function describe(rows: Row[], info: RowsInfo): Row[] {
 
 const MIDNIGHT = /^(\d{4}-\d{2}-\d{2})T00:00:00$/
 
-/** DuckDB's date_trunc gives timestamps: a column that only holds midnights reads as days. */
+/** A column of timestamps that are all midnights becomes days, because DuckDB's date_trunc gives timestamps. */
 function cellReader(column: Column, rows: Cell[][], index: number): (cell: Cell) => unknown {
   if (column.type === 'decimal') return (cell) => (typeof cell === 'string' ? new Exact(cell) : cell)
   if (column.type === 'integer') return (cell) => (typeof cell === 'string' ? new Exact(cell) : cell)

@@ -1,6 +1,6 @@
 /**
- * Converts one given value to a variable's declared type. Values may all be text, as query strings and forms give them.
- * Integers beyond 2^53 stay text; dates and timestamps become ISO text; a period is vetted but stays text until the run.
+ * Converts a given value to the declared type of a variable. Every value may be text, as in query strings and forms.
+ * Integers beyond 2^53 stay text, dates and timestamps become ISO text, a period is checked and stays text until the run.
  */
 
 import { isDay } from '@assay/model/dates'
@@ -48,7 +48,7 @@ function convertList(rules: Rules, given: unknown, work: PatternWork): Converted
   return { value: items }
 }
 
-/** A list as JSON text, or divided by commas. */
+/** A list from JSON text, or from text with commas. */
 function listFromText(text: string): unknown {
   const trimmed = text.trim()
   if (trimmed === '') return []
@@ -124,7 +124,7 @@ function asDate(given: unknown): Converted {
 
 const TIMESTAMP = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(\.\d{1,6})?)?(Z|[+-]\d{2}:?\d{2})?$/
 
-/** With a zone it becomes UTC with "Z"; without one it stays a time of no zone. */
+/** A time with a zone is converted to UTC with "Z"; one without a zone is kept. */
 function asTimestamp(given: unknown): Converted {
   const text = typeof given === 'string' ? given.trim() : ''
   const match = TIMESTAMP.exec(isDay(text) ? `${text}T00:00:00` : text)
@@ -196,7 +196,7 @@ function sameValue(left: unknown, right: unknown): boolean {
   return left === right || String(left) === String(right)
 }
 
-/** Below zero, zero or above, for the types that have an order; integers beyond 2^53 exactly. */
+/** Below zero, zero or above, for types with an order. Integers beyond 2^53 are compared exactly. */
 export function compareValues(type: VariableType, left: unknown, right: unknown): number {
   if (type === 'integer') {
     const [a, b] = [BigInt(left as string | number), BigInt(right as string | number)]

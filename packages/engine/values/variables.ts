@@ -1,4 +1,4 @@
-/** Checks what a job is given against what its template declares, and converts it. All faults come at once. */
+/** Checks the variables of a job against the declarations of its template and converts them. All faults are reported. */
 import type { FieldError } from '@assay/model/errors'
 import type { Variable } from '@assay/model/template'
 import { suggest } from './near.ts'
@@ -6,13 +6,13 @@ import { PatternWork } from './pattern.ts'
 import { convertValue } from './variable-values.ts'
 
 export interface ConvertedVariables {
-  /** One entry for each declared variable; null where nothing is given and there is no default. */
+  /** One entry for each declared variable; null if no value is given and there is no default. */
   values: Record<string, unknown>
   /** Paths are `payload.template_vars.NAME`. */
   errors: FieldError[]
 }
 
-/** A body may hold tens of thousands of faults; nobody reads so many, and each takes a sentence. */
+/** The most faults reported: a body may hold tens of thousands. */
 const MAX_ERRORS = 100
 
 function cut(name: string): string {
@@ -20,8 +20,8 @@ function cut(name: string): string {
 }
 
 /**
- * Null, and empty text where the type is not text, count as not given: the default holds. `work`: one for all values
- * of a request.
+ * Null counts as not given, and so does empty text unless the type is `string`: the default is used. `work`: one for all
+ * values of a request.
  */
 export function convertVariables(
   variables: Variable[],
