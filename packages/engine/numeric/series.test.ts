@@ -77,25 +77,6 @@ test('smooths as R does', () => {
     assert.ok(Math.abs(found[index]! - value) < 1e-5, `${index}`)
 })
 
-/** The best segmentation by trying every one, with the same cost. */
-function exhaustive(values: readonly number[], variance: number, least: number): number {
-  const n = values.length
-  const cost = (from: number, to: number) => {
-    const part = values.slice(from, to)
-    const mean = part.reduce((sum, value) => sum + value, 0) / part.length
-    return part.reduce((sum, value) => sum + (value - mean) ** 2, 0) / variance + Math.log(part.length)
-  }
-  const best = [-3 * Math.log(n)]
-  for (let end = 1; end <= n; end++) {
-    let found = Number.POSITIVE_INFINITY
-    for (let start = 0; start <= end - least; start++) {
-      found = Math.min(found, best[start]! + cost(start, end) + 3 * Math.log(n))
-    }
-    best.push(found)
-  }
-  return best[n]!
-}
-
 test('counts falling pairs, ranks and scores as the definitions say', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: -5, max: 5 }), { maxLength: 40 }), (values) => {
