@@ -22,7 +22,7 @@ function clientOf(request: FastifyRequest): Client {
       const answer = await server.inject({
         method: (init.method ?? 'GET') as 'GET',
         url: `${pathname}${search}`,
-        headers: { host, ...(init.headers as Record<string, string>) },
+        headers: { host, ...Object.fromEntries(new Headers(init.headers)) },
         remoteAddress: ip,
         ...(typeof init.body === 'string' ? { payload: init.body } : {}),
       })
