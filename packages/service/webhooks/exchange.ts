@@ -182,7 +182,8 @@ class PostHandler implements Exchange, Dispatcher.DispatchHandler {
     this.body = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks)
     this.sha256 = this.#hash?.digest('hex') ?? null
     Object.assign(this.phases, this.#report.phases, { total: performance.now() - this.#began })
-    this.#ended.resolve(this)
+    // The pool counts the connection as free by then: without it each slot held two (decision 0030).
+    setImmediate(() => this.#ended.resolve(this))
   }
 }
 
