@@ -79,7 +79,7 @@ export const listLinks = operation({
   tag: 'Links',
   summary: 'List the links of an insight, newest first',
   description:
-    'ViewCounter are counted with a delay of about a second. Expired links stay in the list for a while.',
+    'Openings are counted with a delay of about a second. Expired links stay in the list for a while.',
   scope: 'viewer',
   params: InsightPath,
   query: pageQuery({}),
