@@ -223,6 +223,8 @@ function describe(report: ChaosReport, entries: Entry[]): void {
   report.repeated = messages.length - new Set(messages.map((one) => `${one.receiver} ${one.event_id}`)).size
 }
 
+const FIRST_JOBS = 4
+
 export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
   const { store, faults, seed, leaseMs, clockMs, pauseMs, log } = options
   const random = randomFrom(seed)
@@ -269,6 +271,8 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
     )
     const ended = new AbortController()
     try {
+      // Some work is there before the faults, however fast they come.
+      for (let count = 0; count < FIRST_JOBS; count++) await load.submit(() => false)
       const pressing = load.press(() => over)
       const plan = planFaults(faults, weights, pauseMs, random)
       const now = (): number => Date.now() - begin
