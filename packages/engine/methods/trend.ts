@@ -2,7 +2,8 @@
  * trend: whether a series rises or falls, and by how much a step.
  *
  * `auto`: a line beside the seasons that the series shows, with errors as persistent as a random walk
- * (series/persistent-regression.ts). The test is made on the values and on their normal scores, and the larger p holds.
+ * (series/persistent-regression.ts). Beside errors that are no random walk, the normal scores are tested
+ * too, and the larger p holds.
  * A trend that a random walk would show as well is none. `original`, `hamed_rao` and `seasonal` are the Mann-Kendall tests
  * (numeric/mann-kendall.ts) with the slope of Theil and Sen (numeric/theil-sen.ts): they assume values that are
  * independent, or weakly correlated. The series travels (at most 50,000 times).
