@@ -80,12 +80,6 @@ export interface Store
     TemplateStore,
     WebhookStore {
   readonly kind: 'sqlite' | 'postgres'
-  /**
-   * Calls `changed` with the id of each job whose row a write touches, before a reader here can see what was written.
-   * False: nothing is ever told, because other processes write, too (PostgreSQL).
-   */
-  onJobChange(changed: (assignment_id: string) => void): boolean
-
   /** Rejects with `store_unavailable` where the database cannot be reached or lacks a migration that this program needs. */
   ping(): Promise<void>
   close(): Promise<void>

@@ -9,12 +9,10 @@ import {
   at,
   attempt,
   type ConformanceTests,
-  claim,
   claimAll,
   completeNew,
   DAY,
   failAll,
-  findings,
   HOUR,
   jobInput,
   otherWorkspace,
@@ -374,29 +372,6 @@ export const retentionTests: ConformanceTests = {
     assert.equal((await claimAll(store)).length, 2)
     const stats = await store.webhookStats({ ...webhook, since: at(0) })
     assert.equal(stats?.sent, 0)
-  },
-
-  'tells of each job that a write changes, or of none': async ({ store }) => {
-    await register(store)
-    const changed: string[] = []
-    const told = store.onJobChange((assignment_id) => changed.push(assignment_id))
-    const job = await queueNew(store)
-    const other = await queueNew(store, { priority: -1 })
-    const lease = await claim(store)
-    const progress = { percent: 5, step: 1, steps: 2, label: 'main' }
-    for (const write of [
-      () => store.reportProgress({ ...lease, progress }),
-      () => store.startJob(lease),
-      () => store.completeJob({ ...lease, insight_id: uuidv7(), findings: findings() }),
-      () => store.deleteJob(job),
-    ]) {
-      changed.length = 0
-      await write()
-      assert.deepEqual(new Set(changed), new Set(told ? [job.assignment_id] : []))
-    }
-    changed.length = 0
-    await store.cancelJob(other)
-    assert.deepEqual(new Set(changed), new Set(told ? [other.assignment_id] : []))
   },
 
   'refuses everything once it is closed': async ({ store }) => {

@@ -254,8 +254,6 @@ function postgresStore(connection: Connection): Store {
   const groups = createWriteGroups(connection.control, sending.recordAttempts)
   const store: Store = {
     kind: 'postgres',
-    // Other processes write, too.
-    onJobChange: () => false,
     ...bind(READS, (work) => connection.read(work as (session: Session) => Promise<unknown>)),
     ...bind(COUNTS, connection.readTogether),
     ...bind(WRITES, (work) => connection.write(work)),

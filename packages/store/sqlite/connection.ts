@@ -45,8 +45,6 @@ export interface Connection {
   /** Reads at once. Where a commit is not yet durable it resolves when that is: nobody is told what might be lost. */
   read<T>(work: () => T): Promise<T>
   subscribe(listener: (hint: Hint) => void): () => void
-  /** Each job whose row is written, at once, whether it is then committed or undone. */
-  onJobChange(changed: (assignment_id: string) => void): void
   /** Resolves once all that was written is durable. False: the disk has failed, and only another process may go on. */
   close(): Promise<boolean>
 }
@@ -156,19 +154,6 @@ function queries(db: DatabaseSync): Queries {
   }
 }
 
-/** Triggers, so that no writer of jobs can forget to tell. */
-function watchJobs(db: DatabaseSync): (changed: (assignment_id: string) => void) => void {
-  const listeners: ((assignment_id: string) => void)[] = []
-  db.function('tell_job_change', (assignment_id) => {
-    for (const changed of listeners) changed(assignment_id as string)
-    return null
-  })
-  db.exec(`
-    CREATE TEMP TRIGGER job_updated AFTER UPDATE ON jobs BEGIN SELECT tell_job_change(old.assignment_id); END;
-    CREATE TEMP TRIGGER job_deleted AFTER DELETE ON jobs BEGIN SELECT tell_job_change(old.assignment_id); END;`)
-  return (changed) => void listeners.push(changed)
-}
-
 async function translated<T>(written: Promise<T>): Promise<T> {
   try {
     return await written
@@ -229,7 +214,6 @@ export async function connect(db: DatabaseSync, options: ConnectionOptions): Pro
         if (commits.syncing) await commits.syncing
       }
     },
-    onJobChange: watchJobs(db),
     subscribe(listener) {
       listeners.add(listener)
       return () => listeners.delete(listener)

@@ -243,10 +243,6 @@ function sqliteStore(connection: Connection, released: () => void): Store {
     ...writesInSteps(connection),
     audited: (record) => Object.assign(Object.create(audited) as Store, { record, written: false }),
     subscribe: connection.subscribe,
-    onJobChange(changed) {
-      connection.onJobChange(changed)
-      return true
-    },
     connections: () => null,
     async ping() {
       if (!open) throw unavailable('The store is closed.')
