@@ -138,17 +138,11 @@ test('a package exports files that exist, and only what another package uses', (
     }
 })
 
-/** Files whose types still refer to each other: only their imports of values are counted. */
-const CIRCULAR_TYPES =
-  /^packages\/(?:service\/(?:api\/(?:http|admin|accounts)|files|runtime)|engine\/sources\/files)\//
-
 test('there is no import cycle, counting types', () => {
   const graph = new Map(
     [...production, ...console_].map((file) => [
       file,
-      importsOf(file)
-        .filter(({ typeOnly }) => !typeOnly || !CIRCULAR_TYPES.test(file))
-        .flatMap(({ target }) => resolveImport(file, target) ?? []),
+      importsOf(file).flatMap(({ target }) => resolveImport(file, target) ?? []),
     ]),
   )
   const done = new Set<string>()
