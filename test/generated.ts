@@ -1,6 +1,8 @@
 /** The generated files and how each is made. `npm run gen` writes them; a test compares them. */
 
-import { analysisSchema } from '@assay/engine/methods/shared/schema'
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { analysisSchema, fieldsSection } from '@assay/engine/methods/shared/schema'
 import { dataPage } from '@assay/engine/reading/samples'
 import { frontMatterSchema } from '@assay/engine/reading/schema'
 import { ERRORS, JOB_ERRORS } from '@assay/model/errors'
@@ -63,6 +65,14 @@ function configPage(): string {
   ].join('\n')
 }
 
+/** The guide to templates with its list of fields written anew. */
+function templatesGuide(): string {
+  const guide = readFileSync(path.join(import.meta.dirname, '../docs/templates.md'), 'utf8')
+  const [begin, end] = ['<!-- fields: written by "npm run gen" -->\n', '\n<!-- end of fields -->']
+  const from = guide.indexOf(begin) + begin.length
+  return `${guide.slice(0, from)}\n${fieldsSection()}\n${guide.slice(guide.indexOf(end))}`
+}
+
 export const GENERATED: Record<string, () => string | Promise<string>> = {
   'openapi.json': openapiText,
   'packages/client/api.generated.ts': () => clientTypes(openapiText()),
@@ -73,6 +83,7 @@ export const GENERATED: Record<string, () => string | Promise<string>> = {
   'docs/accuracy.md': accuracyTable,
   'docs/forecasts.md': async () => forecastsPage(await backtestScores()),
   'docs/sandbox.md': sandboxPage,
+  'docs/templates.md': templatesGuide,
   'docs/template.schema.json': () => `${JSON.stringify(frontMatterSchema, null, 2)}\n`,
   'docs/analysis.schema.json': () => `${JSON.stringify(analysisSchema, null, 2)}\n`,
 }

@@ -6,9 +6,10 @@ import type { TSchema } from 'typebox'
 import { makeFault, type Position, positionsIn } from '../language/fault.ts'
 import { queryFaults } from '../language/remote-query.ts'
 import { offsetsOfNames, sqlNames } from '../language/sql-clauses.ts'
+import type { Fields } from '../methods/shared/fields.ts'
 import { bindOptions, optionReferences, withDefaults } from '../reading/options.ts'
 import { schemaFaults } from '../reading/schema-faults.ts'
-import { suggest } from '../values/near.ts'
+import { suggest, suggestAmong } from '../values/near.ts'
 import { NUMERIC, withArticle } from './static-values.ts'
 
 /** The columns of the data. A missing block could not be prepared: its columns are not judged. */
@@ -21,7 +22,7 @@ export interface Inspection {
 export interface MethodShape {
   options: TSchema
   columns(options: Record<string, unknown>): { option: string; column: string; numeric: boolean }[]
-  fields: readonly string[]
+  fields: Fields
 }
 export type MethodTable = Readonly<Record<string, MethodShape>>
 
@@ -170,7 +171,7 @@ function columnFaults(
     if (!found) {
       const known = columns.map(({ name }) => name)
       const message = `${option}: ${block.of} has no column ${JSON.stringify(column)}.`
-      faults.push(makeFault('unknown_column', positionOf([option]), message, suggest(column, known)))
+      faults.push(makeFault('unknown_column', positionOf([option]), message, suggestAmong(column, known)))
     } else if (numeric && !NUMERIC.has(found.type)) {
       const message = `${option}: ${JSON.stringify(column)} is ${withArticle(found.type)}, not a number.`
       const remedy = 'Choose another column, or cast it in SQL.'
@@ -181,7 +182,7 @@ function columnFaults(
 }
 
 /** A value for each variable, to validate options that use one against the schema. */
-function sampleVars(template: Template, inspection: Inspection): Record<string, unknown> {
+export function sampleVars(template: Template, inspection: Inspection): Record<string, unknown> {
   return Object.fromEntries(
     template.variables.map((variable) => [variable.name, sampleOf(variable, inspection)]),
   )

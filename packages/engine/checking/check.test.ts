@@ -3,6 +3,8 @@ import test from 'node:test'
 import type { Column, ColumnType } from '@assay/model/insight'
 import type { Fault } from '@assay/model/template'
 import Type from 'typebox'
+import { METHODS } from '../methods/catalog.ts'
+import { integer, moment, number, rowsWith } from '../methods/shared/fields.ts'
 import { parseTemplate } from '../reading/parse.ts'
 import { checkTemplate, type Inspection, type MethodTable } from './check.ts'
 
@@ -30,7 +32,7 @@ const methods: MethodTable = {
       { option: 'time', column: time as string, numeric: false },
       { option: 'value', column: value as string, numeric: true },
     ],
-    fields: ['points', 'tested'],
+    fields: { points: rowsWith({ time: moment, value: number, score: number }), period: integer },
   },
 }
 
@@ -177,6 +179,66 @@ test('fields of an outcome are those of its method', () => {
   const faults = check(block)
   assert.equal(faults.length, 1)
   assert.match(faults[0]!.remedy, /"points"/)
+})
+
+test('the fields of an outcome are known down to its lists and maps', () => {
+  const settings = SETTINGS
+  const blocks = [
+    ['described', 'method: describe\nof: daily\nvalues: [n, delay]'],
+    ['single', 'method: describe\nof: daily\nvalue: n'],
+    ['pairs', 'method: correlation\nof: daily\nvalues: [n, delay]'],
+    ['odd', 'method: anomalies\nof: daily\ntime: day\nvalue: n'],
+    ['ahead', 'method: forecast\nof: daily\ntime: day\nvalue: n'],
+    ['test', 'method: ab_test\nof: daily\ngroup: carrier\nvalue: n'],
+  ].map(([name, text]) => `\`\`\`analysis ${name}\n${text}\n\`\`\`\n`)
+  const faultOf = (prose: string): string => {
+    const { template } = parseTemplate({
+      template_id: 't',
+      source: `${settings}${DAILY}${blocks.join('')}${prose}`,
+      partials: {},
+    })
+    const [fault, ...more] = checkTemplate(template!, inspection, METHODS)
+    assert.deepEqual(more, [], prose)
+    return fault ? `${fault.column} ${fault.message} ${fault.remedy}` : 'none'
+  }
+  const right = [
+    '{{ described.columns.n.mean }}{{ described.columns["delay"].q1 | fmt: "num1" }}{{ single.mean }}{{ described.notes[0] }}',
+    '{{ pairs.pairs[0].pearson }}{{ odd.points.last.score }}{{ odd.points | max: "score" }}{{ ahead.parameters.alpha }}',
+    '{% for point in ahead.points %}{{ point.low_95 }}{% endfor %}{% table odd.points, columns: ["time", "value"] %}{{ test.arms[0].mean }}',
+    '{% chart ahead.points, type: "line", x: "time", y: ["value", "low_80"] %}{{ odd.points | first: "time" | fmt: "date" }}',
+  ]
+  for (const prose of right) assert.equal(faultOf(prose), 'none', prose)
+  const wrong: [prose: string, fault: RegExp][] = [
+    [
+      '{{ described.columns[0].mean }}',
+      /^22 described\.columns is no list and has no \[0\]\. Known: n, delay\.$/,
+    ],
+    ['{{ described.columns.dely.mean }}', /^22 .* has no "dely"\. Did you mean "delay"\? Known: n, delay\.$/],
+    [
+      '{{ described.columns.n.avg }}',
+      /^24 described\.columns\.n has no "avg"\. Known: n, mean, sd, variance/,
+    ],
+    ['{{ described.mean }}', /^14 described has no "mean"/],
+    ['{{ single.columns }}', /^11 single has no "columns"/],
+    [
+      '{{ pairs.pairs[0].r }}',
+      /^19 a row of pairs\.pairs has no "r"\. Known: x, y, n, pearson, spearman, low/,
+    ],
+    ['{{ pairs[0].r }}', /^10 pairs is no list and has no \[0\]\. Known: .*pairs/],
+    ['{{ odd.points.first.valu }}', /^21 .*Did you mean "value"\? Known: time, value, expected, score\./],
+    ['{{ odd.points | sum: "scor" }}', /^22 odd\.points has no column "scor"\. Did you mean "score"\?/],
+    ['{% table odd.points, columns: ["when"] %}', /^32 .*Known: time, value, expected, score\./],
+    ['{% for p in odd.points %}{{ p.when }}{% endfor %}', /^31 .*has no "when"/],
+    ['{% chart ahead.points, type: "line", x: "time", y: "low" %}', /^52 ahead\.points has no column "low"/],
+    ['{{ ahead.points[0].value | fmt: "mmm-yy" }}', /^33 The format mmm-yy is for dates/],
+    ['{{ test.arms[0].rate }}', /^17 .*has no "rate"/],
+    [
+      '{{ ahead.parameters }}',
+      /^4 ahead\.parameters cannot be printed whole\. Print one of its fields: alpha, beta, gamma, phi\./,
+    ],
+    ['{{ odd.n.x }}', /^10 This is an integer and has no "x"/],
+  ]
+  for (const [prose, fault] of wrong) assert.match(faultOf(prose), fault, prose)
 })
 
 test('an unknown variable in SQL is found where it stands', () => {

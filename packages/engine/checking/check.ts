@@ -2,24 +2,26 @@
  * Finds the faults of a parsed template without running it. The caller passes the columns of its data and the methods, so
  * this folder needs no engine.
  */
-import type { Fault, Template } from '@assay/model/template'
+import type { AnalysisBlock, Fault, Template } from '@assay/model/template'
 import { Reader } from '../language/expressions.ts'
 import { makeFault, OffsetFault, sortFaults } from '../language/fault.ts'
 import { queryVariables } from '../language/remote-query.ts'
 import { sqlNames } from '../language/sql-clauses.ts'
-import { optionReferences } from '../reading/options.ts'
+import { outcomeSchema } from '../methods/shared/fields.ts'
+import { bindOptions, optionReferences } from '../reading/options.ts'
 import {
   analysisFaults,
   columnsOf,
   type Inspection,
   type MethodTable,
+  sampleVars,
   sourceFaults,
   sqlFaults,
   untilFaults,
 } from './blocks.ts'
 import { type Judge, judgeExpression } from './expressions.ts'
 import { judgeText, type ProseContext } from './prose.ts'
-import { object, ofVariable, type Static, scalar, UNKNOWN } from './static-values.ts'
+import { object, ofSchema, ofVariable, type Static, scalar, UNKNOWN } from './static-values.ts'
 
 export type { Inspection, MethodShape, MethodTable } from './blocks.ts'
 
@@ -70,17 +72,23 @@ function globalsOf(
   for (const block of template.blocks) {
     if (block.kind === 'sql') {
       const columns = columnsOf(inspection, block.name)
-      const types = columns && new Map(columns.map((column) => [column.name, column.type]))
+      const types = columns && new Map(columns.map(({ name, type }) => [name, scalar(type)]))
       globals.set(block.name, { kind: 'rows', name: block.name, columns: types })
-      continue
-    }
-    const method = Object.hasOwn(methods, block.method) ? methods[block.method] : undefined
-    const fields = Object.fromEntries((method?.fields ?? []).map((field) => [field, UNKNOWN]))
-    const common = { n: scalar('integer'), method: scalar('text'), summary: scalar('text') }
-    const notes: Static = { kind: 'list', items: scalar('text') }
-    globals.set(block.name, object(block.name, { ...fields, ...common, notes }, method === undefined))
+    } else globals.set(block.name, outcomeOf(block, template, inspection, methods))
   }
   return globals
+}
+
+function outcomeOf(
+  block: AnalysisBlock,
+  template: Template,
+  inspection: Inspection,
+  methods: MethodTable,
+): Static {
+  if (!Object.hasOwn(methods, block.method)) return UNKNOWN
+  const { fields } = methods[block.method]!
+  const options = bindOptions(block.options, sampleVars(template, inspection))
+  return ofSchema(block.name, outcomeSchema(fields, options))
 }
 
 /** The title and paths see `vars` alone, `deliver_if` sees all. A title from a heading was judged with the body. */

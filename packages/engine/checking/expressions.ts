@@ -4,7 +4,7 @@ import type { Expression, FilterCall, Literal, Operand } from '../language/expre
 import { COLUMN_FILTERS, FILTERS } from '../language/filters/catalog.ts'
 import { DATE_CODES, datePattern } from '../printing/date-format.ts'
 import { checkFormat } from '../printing/format.ts'
-import { suggest } from '../values/near.ts'
+import { suggest, suggestAmong } from '../values/near.ts'
 import { ValueError } from '../values/value.ts'
 import { fieldOf, NUMERIC, rowOf, type Static, scalar, UNKNOWN, withArticle } from './static-values.ts'
 
@@ -79,7 +79,7 @@ function judgePath(path: Extract<Operand, { kind: 'path' }>, judge: Judge): Stat
         'unknown_name',
         step.begin,
         field.message,
-        suggest(String(key), field.known, 'Correct the name.'),
+        suggestAmong(String(key), field.known, 'Correct the name.'),
       )
       return UNKNOWN
     }
@@ -171,11 +171,17 @@ function judgeColumnFilter(
 /** The type of the column; null if it is not known or the column does not exist. */
 export function judgeColumn(value: Static, column: string, offset: number, judge: Judge): ColumnType | null {
   if (value.kind !== 'rows' || value.columns === null) return null
-  const type = value.columns.get(column)
-  if (type !== undefined) return type
+  const found = value.columns.get(column)
+  if (found) return typeOf(found)
   const message = `${value.name} has no column ${JSON.stringify(column)}.`
-  judge.report('unknown_column', offset, message, suggest(column, value.columns.keys()))
+  judge.report('unknown_column', offset, message, suggestAmong(column, value.columns.keys()))
   return null
+}
+
+function typeOf(value: Static): ColumnType | null {
+  if (value.kind === 'scalar') return value.type
+  if (value.kind === 'unknown') return null
+  return value.kind === 'object' ? 'struct' : 'list'
 }
 
 const DATES: ReadonlySet<ColumnType> = new Set<ColumnType>(['date', 'timestamp'])

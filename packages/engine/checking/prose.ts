@@ -121,7 +121,7 @@ function judgePrinted(value: Static, statement: Statement, judge: Judge): void {
   const fields = value.kind === 'object' ? [...value.fields.keys()] : []
   if (fields.length > 0 && !fields.includes('label')) {
     const message = `${(value as { name: string }).name} cannot be printed whole.`
-    judge.report('wrong_type', offset, message, `Print one of its fields: ${fields.slice(0, 6).join(', ')}.`)
+    judge.report('wrong_type', offset, message, `Print one of its fields: ${fields.join(', ')}.`)
   }
 }
 

@@ -1,13 +1,14 @@
 /** The types of values before a run: enough to find a name or a column that does not exist. */
 import type { ColumnType } from '@assay/model/insight'
 import type { Variable } from '@assay/model/template'
+import type { FieldSchema } from '../methods/shared/fields.ts'
 
 export type Static =
   | { kind: 'unknown' }
   | { kind: 'scalar'; type: ColumnType }
   | { kind: 'list'; items: Static }
   /** `columns`: null if they are not known. */
-  | { kind: 'rows'; name: string; columns: ReadonlyMap<string, ColumnType> | null }
+  | { kind: 'rows'; name: string; columns: ReadonlyMap<string, Static> | null }
   /** `open`: it may have other fields. */
   | { kind: 'object'; name: string; fields: ReadonlyMap<string, Static>; open: boolean }
 
@@ -48,13 +49,35 @@ export function ofVariable(variable: Variable): Static {
 
 /** One of the rows, with its columns as fields. */
 export function rowOf(rows: Extract<Static, { kind: 'rows' }>): Static {
-  const fields = [...(rows.columns ?? [])].map(([name, type]) => [name, scalar(type)] as const)
-  return {
-    kind: 'object',
-    name: `a row of ${rows.name}`,
-    fields: new Map(fields),
-    open: rows.columns === null,
+  const fields = rows.columns ?? new Map<string, Static>()
+  return { kind: 'object', name: `a row of ${rows.name}`, fields, open: rows.columns === null }
+}
+
+const SCALARS: Record<string, ColumnType> = {
+  string: 'text',
+  number: 'number',
+  integer: 'integer',
+  boolean: 'boolean',
+}
+
+/** The value that a schema of shared/fields.ts describes. A scalar of several types is not judged. */
+export function ofSchema(name: string, schema: FieldSchema): Static {
+  const { type = '', items, properties, anyOf } = schema
+  if (anyOf) {
+    const present = anyOf.filter((one) => one.type !== 'null')
+    return present.length === 1 ? ofSchema(name, present[0]!) : UNKNOWN
   }
+  if (items?.properties) return { kind: 'rows', name, columns: fieldsOf(name, items.properties) }
+  if (items) return { kind: 'list', items: ofSchema(name, items) }
+  if (properties) return { kind: 'object', name, fields: fieldsOf(name, properties), open: false }
+  const known = SCALARS[type]
+  return known === undefined ? UNKNOWN : scalar(known)
+}
+
+function fieldsOf(name: string, properties: Record<string, FieldSchema>): Map<string, Static> {
+  return new Map(
+    Object.entries(properties).map(([field, schema]) => [field, ofSchema(`${name}.${field}`, schema)]),
+  )
 }
 
 const ROWS_FIELDS: Record<string, Static> = {
@@ -84,7 +107,9 @@ export function fieldOf(value: Static, step: string | number): Static | { known:
       const field = value.fields.get(String(step))
       if (field) return field
       if (value.open || step === 'size') return UNKNOWN
-      return { known: [...value.fields.keys()], message: `${value.name} has no ${JSON.stringify(step)}.` }
+      const what =
+        typeof step === 'number' ? `is no list and has no [${step}]` : `has no ${JSON.stringify(step)}`
+      return { known: [...value.fields.keys()], message: `${value.name} ${what}.` }
     }
     case 'scalar':
       if (step === 'size' || value.type === 'struct' || value.type === 'list' || value.type === 'other')

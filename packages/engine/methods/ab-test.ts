@@ -11,6 +11,7 @@ import Type, { type Static } from 'typebox'
 import { chiSquareUpper } from '../numeric/distributions.ts'
 import { type Arm, type Comparison, compareMeans, compareRates } from './shared/arms.ts'
 import { columnOf, groupSql, numberSql } from './shared/columns.ts'
+import { integer, number, pAdjusted, rowsWith, text, whereGiven } from './shared/fields.ts'
 import { type Method, MethodError, quote, type Relation } from './shared/method.ts'
 import { groupMoments } from './shared/moments.ts'
 import { holm } from './shared/multiplicity.ts'
@@ -42,7 +43,30 @@ export const abTest: Method = {
       ...(success === undefined ? [] : [{ option: 'success', column: success, numeric: false }]),
     ]
   },
-  fields: ['arms', 'comparisons', 'sample_ratio_p', 'control'],
+  fields: {
+    arms: rowsWith({
+      name: text,
+      n: integer,
+      ...whereGiven('value', { mean: number }),
+      ...whereGiven('success', { rate: number }),
+      sd: number,
+    }),
+    comparisons: rowsWith({
+      arm: text,
+      estimate: number,
+      low: number,
+      high: number,
+      statistic: number,
+      df: number,
+      p: number,
+      p_adjusted: number,
+      detectable: number,
+      test: text,
+    }),
+    sample_ratio_p: number,
+    control: text,
+    p_adjusted: pAdjusted,
+  },
   async run(table, options) {
     const given = options as Options
     const rates = given.success !== undefined

@@ -17,6 +17,7 @@ import { superSmooth } from '../numeric/super-smoother.ts'
 import { seasonsOf } from '../series/calendar-seasons.ts'
 import { strengthOf } from './seasonality.ts'
 import { seriesColumns } from './shared/columns.ts'
+import { integer, moment, number, rowsWith } from './shared/fields.ts'
 import { type Grid, gridOf } from './shared/grid.ts'
 import type { Method } from './shared/method.ts'
 import { count, enumeration, figure, finite, label, percent, tooFew } from './shared/sentence.ts'
@@ -69,7 +70,11 @@ export const anomalies: Method = {
   name: 'anomalies',
   options: Options,
   columns: seriesColumns,
-  fields: ['points', 'tested', 'period'],
+  fields: {
+    points: rowsWith({ time: moment, value: number, expected: number, score: number }),
+    tested: rowsWith({ statistic: number, critical: number }),
+    period: integer,
+  },
   async run(table, options) {
     const given = options as Options
     const series = await loadSeries(table, given.time, given.value)

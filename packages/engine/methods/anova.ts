@@ -6,6 +6,7 @@ import Type, { type Static } from 'typebox'
 import { fUpper } from '../numeric/distributions.ts'
 import { exactSum } from '../numeric/sum.ts'
 import { groupedColumns, groupSql, numberSql } from './shared/columns.ts'
+import { cell, integer, number, pAdjusted, rowsWith } from './shared/fields.ts'
 import type { Method } from './shared/method.ts'
 import { type Grouped, type GroupMoments, groupMoments } from './shared/moments.ts'
 import { count, figure, finite, label, percent, probability } from './shared/sentence.ts'
@@ -30,7 +31,20 @@ export const anova: Method = {
   name: 'anova',
   options: Options,
   columns: groupedColumns,
-  fields: [...Object.keys(NOTHING), 'groups'],
+  fields: {
+    f: number,
+    p: number,
+    p_adjusted: pAdjusted,
+    r_squared: number,
+    df_between: integer,
+    df_within: integer,
+    ss_between: number,
+    ss_within: number,
+    ms_between: number,
+    ms_within: number,
+    residual_sd: number,
+    groups: rowsWith({ group: cell, n: integer, mean: number, sd: number }),
+  },
   async run(table, options) {
     const { value, by } = options as Static<typeof Options>
     const group = groupSql(table, 'by', by)

@@ -13,6 +13,7 @@ import { seasonsOf } from '../series/calendar-seasons.ts'
 import { strongestShift } from '../series/level-shift.ts'
 import { lineColumn, seasonColumns } from '../series/seasons.ts'
 import { seriesColumns } from './shared/columns.ts'
+import { integer, moment, number, rowsWith } from './shared/fields.ts'
 import { gridOf } from './shared/grid.ts'
 import type { Method } from './shared/method.ts'
 import { count, enumeration, figure, finite, label, signed, tooFew } from './shared/sentence.ts'
@@ -41,7 +42,10 @@ export const changepoints: Method = {
   name: 'changepoints',
   options: Options,
   columns: seriesColumns,
-  fields: ['points', 'noise'],
+  fields: {
+    points: rowsWith({ index: integer, time: moment, before: number, after: number, change: number }),
+    noise: number,
+  },
   async run(table, options) {
     const { time, value } = options as Static<typeof Options>
     const series = await loadSeries(table, time, value)

@@ -9,6 +9,7 @@ import Type, { type Static } from 'typebox'
 import { normalUpperQuantile } from '../numeric/distributions.ts'
 import { wilson } from './shared/arms.ts'
 import { columnOf } from './shared/columns.ts'
+import { integer, number, rowsWith, text } from './shared/fields.ts'
 import { type Method, quote, type Relation } from './shared/method.ts'
 import { type Bucket, completePeriods, Period } from './shared/periods.ts'
 import { count, figure, label, percent } from './shared/sentence.ts'
@@ -20,6 +21,7 @@ const Options = Type.Object(
 
 const METHOD = 'cohorts by first period, Wilson intervals'
 const MOST = 60
+const CELL = { size: integer, period: integer, retained: integer, rate: number, low: number, high: number }
 
 interface Retention {
   size: number
@@ -41,7 +43,7 @@ export const cohorts: Method = {
       { option: 'time', column: time, numeric: false },
     ]
   },
-  fields: ['rows', 'curve'],
+  fields: { rows: rowsWith({ cohort: text, ...CELL }), curve: rowsWith(CELL) },
   async run(table, options, context) {
     const { id, time, every } = options as Static<typeof Options>
     const name = quote(columnOf(table, 'id', id).name)

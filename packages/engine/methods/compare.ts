@@ -11,6 +11,7 @@ import type { Outcome } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
 import { exactMean, variance } from '../numeric/exact.ts'
 import { numberSql, seriesColumns } from './shared/columns.ts'
+import { number, text } from './shared/fields.ts'
 import type { Method } from './shared/method.ts'
 import { type Bucket, completePeriods, Period } from './shared/periods.ts'
 import { count, figure, finite, percent, signed } from './shared/sentence.ts'
@@ -35,7 +36,15 @@ export const compare: Method = {
   name: 'compare',
   options: Options,
   columns: seriesColumns,
-  fields: ['current', 'previous', 'change', 'relative', 'z', 'current_period', 'previous_period'],
+  fields: {
+    current: number,
+    previous: number,
+    change: number,
+    relative: number,
+    z: number,
+    current_period: text,
+    previous_period: text,
+  },
   async run(table, options, context) {
     const given = options as Options
     const value = numberSql(table, 'value', given.value)

@@ -9,6 +9,7 @@
 import Type, { type Static } from 'typebox'
 import { normalUpperQuantile, studentTwoSided } from '../numeric/distributions.ts'
 import { numberSql } from './shared/columns.ts'
+import { integer, number, pAdjusted, rowsWith, text } from './shared/fields.ts'
 import type { Method, Relation } from './shared/method.ts'
 import { benjaminiHochberg } from './shared/multiplicity.ts'
 import { count, finite, probability } from './shared/sentence.ts'
@@ -43,7 +44,20 @@ export const correlation: Method = {
       numeric: true,
     }))
   },
-  fields: ['pairs'],
+  fields: {
+    pairs: rowsWith({
+      x: text,
+      y: text,
+      n: integer,
+      pearson: number,
+      spearman: number,
+      low: number,
+      high: number,
+      p: number,
+      p_adjusted: number,
+    }),
+    p_adjusted: pAdjusted,
+  },
   async run(table, options) {
     const { values } = options as Static<typeof Options>
     const pairs: Pair[] = []

@@ -12,6 +12,7 @@ import type { Outcome } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
 import { studentUpperQuantile } from '../numeric/distributions.ts'
 import { numberSql } from './shared/columns.ts'
+import { integer, number, perName, whereGiven } from './shared/fields.ts'
 import { type Method, MethodError, type Relation } from './shared/method.ts'
 import { orderStatistics } from './shared/order-statistics.ts'
 import { count, figure, finite, percent } from './shared/sentence.ts'
@@ -44,21 +45,20 @@ interface Description {
   not_finite: number
 }
 
-const FIELDS = [
-  'mean',
-  'sd',
-  'variance',
-  'min',
-  'q1',
-  'median',
-  'q3',
-  'max',
-  'skewness',
-  'autocorrelation',
-  'nulls',
-  'not_finite',
-  'columns',
-] as const
+const FIELDS = {
+  mean: number,
+  sd: number,
+  variance: number,
+  min: number,
+  q1: number,
+  median: number,
+  q3: number,
+  max: number,
+  skewness: number,
+  autocorrelation: number,
+  nulls: integer,
+  not_finite: integer,
+}
 
 export const describe: Method = {
   name: 'describe',
@@ -70,7 +70,10 @@ export const describe: Method = {
       ...(values ?? []).map((column) => ({ option: 'values', column, numeric: true })),
     ]
   },
-  fields: FIELDS,
+  fields: {
+    ...whereGiven('value', FIELDS),
+    ...whereGiven('values', { columns: perName('values', { n: integer, ...FIELDS }) }),
+  },
   async run(table, options) {
     const { value, values } = options as Static<typeof Options>
     if ((value === undefined) === (values === undefined)) {

@@ -14,6 +14,7 @@ import Type, { type Static } from 'typebox'
 import { exactSum } from '../numeric/sum.ts'
 import { columnOf, numberSql } from './shared/columns.ts'
 import { type Ends, type Part, partsOfRatio, partsOfSum, surprise } from './shared/decomposition.ts'
+import { number, rowsWith, text } from './shared/fields.ts'
 import { type Method, type MethodContext, MethodError, quote, type Relation } from './shared/method.ts'
 import { completePeriods, Period } from './shared/periods.ts'
 import { count, enumeration, figure, finite, label, percent, signed } from './shared/sentence.ts'
@@ -47,6 +48,7 @@ type Options = Static<typeof Options>
 const MOST = 200
 const OTHER = '(other)'
 const METHOD = 'exact midpoint decomposition; dimensions by Adtributor surprise'
+const CHANGE = { before: number, after: number, change: number }
 
 interface Segment extends Part {
   by: string
@@ -75,18 +77,16 @@ export const drivers: Method = {
       ...(split === undefined ? [] : [{ option: 'split', column: split.column, numeric: false }]),
     ]
   },
-  fields: [
-    'before',
-    'after',
-    'change',
-    'relative',
-    'segments',
-    'mix',
-    'rate',
-    'dimensions',
-    'before_label',
-    'after_label',
-  ],
+  fields: {
+    ...CHANGE,
+    relative: number,
+    segments: rowsWith({ by: text, segment: text, ...CHANGE, share: number, mix: number, rate: number }),
+    mix: number,
+    rate: number,
+    dimensions: rowsWith({ by: text, surprise: number }),
+    before_label: text,
+    after_label: text,
+  },
   async run(table, options, context) {
     const given = options as Options
     const ratio = given.numerator !== undefined && given.denominator !== undefined

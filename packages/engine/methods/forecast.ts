@@ -15,6 +15,7 @@ import { type EtsParameters, etsForecast, fitEts, formName } from '../numeric/et
 import { stl, stlOptions } from '../numeric/stl.ts'
 import { strongestSeason } from '../series/calendar-seasons.ts'
 import { seriesColumns } from './shared/columns.ts'
+import { integer, moment, number, object, rowsWith, text } from './shared/fields.ts'
 import { type Grid, gridOf } from './shared/grid.ts'
 import type { Method } from './shared/method.ts'
 import { count, figure, finite, label, tooFew } from './shared/sentence.ts'
@@ -52,7 +53,24 @@ export const forecast: Method = {
   name: 'forecast',
   options: Options,
   columns: seriesColumns,
-  fields: ['model', 'parameters', 'mase', 'naive_mase', 'points', 'period'],
+  fields: {
+    points: rowsWith({
+      time: moment,
+      value: number,
+      low_80: number,
+      high_80: number,
+      low_95: number,
+      high_95: number,
+    }),
+    model: text,
+    parameters: Type.Union([
+      object({ alpha: number, beta: number, gamma: number, phi: number }),
+      Type.Null(),
+    ]),
+    mase: number,
+    naive_mase: number,
+    period: integer,
+  },
   async run(table, options) {
     const given = options as Options
     const series = await loadSeries(table, given.time, given.value)

@@ -10,6 +10,7 @@ import Type, { type Static } from 'typebox'
 import { normalUpperQuantile } from '../numeric/distributions.ts'
 import { wilson } from './shared/arms.ts'
 import { columnOf, isNumeric, timeColumn } from './shared/columns.ts'
+import { integer, number, rowsWith, text } from './shared/fields.ts'
 import { type Method, MethodError, quote, type Relation } from './shared/method.ts'
 import { count, figure, label, percent } from './shared/sentence.ts'
 
@@ -67,7 +68,10 @@ export const funnel: Method = {
     const { id, time, event } = options as Options
     return Object.entries({ id, time, event }).map(([option, column]) => ({ option, column, numeric: false }))
   },
-  fields: ['steps', 'unfinished'],
+  fields: {
+    steps: rowsWith({ step: text, n: integer, rate: number, step_rate: number, low: number, high: number }),
+    unfinished: integer,
+  },
   async run(table, options) {
     const given = options as Options
     const { passed, unfinished } = await countsOf(table, given)

@@ -10,6 +10,7 @@
 import type { Outcome } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
 import { groupedColumns, groupSql, numberSql } from './shared/columns.ts'
+import { integer, number, rowsWith, text } from './shared/fields.ts'
 import type { Method } from './shared/method.ts'
 import { count, figure, finite, label, percent } from './shared/sentence.ts'
 import { double, exactSumSql, powerAbove, readSum } from './shared/sums.ts'
@@ -23,7 +24,14 @@ export const pareto: Method = {
   name: 'pareto',
   options: Options,
   columns: groupedColumns,
-  fields: Object.keys(NOTHING),
+  fields: {
+    rows: rowsWith({ segment: text, value: number, share: number, cumulative: number }),
+    gini: number,
+    hhi: number,
+    top: rowsWith({ k: integer, share: number }),
+    segments: integer,
+    total: number,
+  },
   async run(table, options) {
     const { value, by } = options as Static<typeof Options>
     const source = `(select ${groupSql(table, 'by', by)} as g, ${numberSql(table, 'value', value)} as v from ${table.relation})`

@@ -7,6 +7,7 @@
 import type { Cell, Column } from '@assay/model/insight'
 import Type from 'typebox'
 import { cellSql, isNumeric, isTemporal } from './shared/columns.ts'
+import { cell, integer, list, number, rowsWith, text } from './shared/fields.ts'
 import { type Method, quote, type Relation } from './shared/method.ts'
 import { count, enumeration, label, percent } from './shared/sentence.ts'
 
@@ -28,7 +29,19 @@ export const profile: Method = {
   name: 'profile',
   options: Type.Object({}, { additionalProperties: false }),
   columns: () => [],
-  fields: ['columns'],
+  fields: {
+    columns: rowsWith({
+      name: text,
+      type: text,
+      nulls: integer,
+      distinct: integer,
+      min: cell,
+      max: cell,
+      mean: number,
+      top: rowsWith({ value: cell, n: integer }),
+      flags: list(text),
+    }),
+  },
   async run(table) {
     const [counted] = await table.query(`select count(*) as n from ${table.relation}`)
     const n = counted!.n as number

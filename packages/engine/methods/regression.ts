@@ -13,6 +13,7 @@ import { exactMean, squaredDeviations } from '../numeric/exact.ts'
 import { type Fit, leastSquares, powerColumn } from '../numeric/least-squares.ts'
 import { exactSum } from '../numeric/sum.ts'
 import { numberSql } from './shared/columns.ts'
+import { integer, number, pAdjusted, rowsWith, text } from './shared/fields.ts'
 import { type Method, MethodError, type Relation } from './shared/method.ts'
 import { count, enumeration, figure, finite, percent, probability } from './shared/sentence.ts'
 
@@ -70,7 +71,18 @@ export const regression: Method = {
       ...x.map((term) => ({ option: 'x', column: namedTerm(term).column, numeric: true })),
     ]
   },
-  fields: Object.keys(NOTHING),
+  fields: {
+    coefficients: rowsWith({ term: text, estimate: number, std_error: number, t: number, p: number }),
+    r_squared: number,
+    residual_sd: number,
+    f: number,
+    p: number,
+    p_adjusted: pAdjusted,
+    df_model: integer,
+    df_residual: integer,
+    ss_model: number,
+    ss_residual: number,
+  },
   async run(table, options) {
     const { y, x, intercept } = options as Static<typeof Options>
     const terms = x.map(namedTerm)

@@ -14,6 +14,7 @@ import { exactMean, variance } from '../numeric/exact.ts'
 import { type Decomposition, stl, stlOptions } from '../numeric/stl.ts'
 import { seasonsOf } from '../series/calendar-seasons.ts'
 import { seriesColumns } from './shared/columns.ts'
+import { integer, moment, number, rowsWith, text } from './shared/fields.ts'
 import { type Grid, gridOf, stepName } from './shared/grid.ts'
 import type { Method } from './shared/method.ts'
 import { count, finite, label, signed, tooFew } from './shared/sentence.ts'
@@ -35,7 +36,13 @@ export const seasonality: Method = {
   name: 'seasonality',
   options: Options,
   columns: seriesColumns,
-  fields: ['period', 'strength', 'pattern', 'rows', 'seasons'],
+  fields: {
+    period: integer,
+    strength: number,
+    pattern: rowsWith({ place: integer, name: text, value: number }),
+    rows: rowsWith({ time: moment, value: number, trend: number, seasonal: number, remainder: number }),
+    seasons: rowsWith({ period: integer, strength: number }),
+  },
   async run(table, options) {
     const { time, value, period: wanted } = options as Static<typeof Options>
     const series = await loadSeries(table, time, value)

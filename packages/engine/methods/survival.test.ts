@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Outcome } from '@assay/model/insight'
 import * as fc from 'fast-check'
+import { Errors } from 'typebox/value'
 import { METHODS } from './catalog.ts'
 import { columnsOf, outcomeOf, relation } from './relation-fixture.ts'
+import { outcomeSchema } from './shared/fields.ts'
 import type { Relation } from './shared/method.ts'
 import { adjustAcross } from './shared/multiplicity.ts'
 
@@ -68,19 +70,34 @@ function assertSound(outcome: Outcome, title: string): void {
   walk(outcome, 'outcome')
 }
 
+/** Every field is described, and every described field is there. */
+function assertDescribed(
+  name: string,
+  options: Record<string, unknown>,
+  outcome: Outcome,
+  title: string,
+): void {
+  const schema = outcomeSchema(METHODS[name]!.fields, options)
+  const wrong = Errors(schema, JSON.parse(JSON.stringify(outcome)))
+  assert.deepEqual(wrong, [], `${title} ${JSON.stringify(options)}`)
+}
+
 async function assertAllSurvive(table: Relation, title: string): Promise<void> {
   const outcomes: Record<string, Outcome> = {}
+  const given: Record<string, [method: string, options: Record<string, unknown>]> = {}
   for (const [name, method] of Object.entries(METHODS)) {
     for (const [index, options] of asked[name]!.entries()) {
       const outcome = await outcomeOf(method, table, options)
       assertSound(outcome, `${title}: ${name} ${JSON.stringify(options)}`)
-      const missing = method.fields.filter((field) => name !== 'describe' && !(field in outcome))
-      assert.deepEqual(missing, [], `${title}: ${name} has its fields`)
+      assertDescribed(name, options, outcome, `${title}: ${name}`)
       outcomes[`${name}${index}`] = outcome
+      given[`${name}${index}`] = [name, options]
     }
   }
-  for (const [name, outcome] of Object.entries(adjustAcross(outcomes)))
+  for (const [name, outcome] of Object.entries(adjustAcross(outcomes))) {
     assertSound(outcome, `${title}: adjusted ${name}`)
+    assertDescribed(...given[name]!, outcome, `${title}: adjusted ${name}`)
+  }
 }
 
 const rows = (n: string, v: string, w = 'k % 5', t = "date '2024-01-01' + k::int") =>

@@ -17,6 +17,7 @@ import { normalScores } from '../series/level-shift.ts'
 import { type PersistentFit, persistentRegression } from '../series/persistent-regression.ts'
 import { lineColumn, seasonColumns } from '../series/seasons.ts'
 import { seriesColumns } from './shared/columns.ts'
+import { integer, number, pAdjusted, text } from './shared/fields.ts'
 import { type Grid, gridOf, stepName } from './shared/grid.ts'
 import type { Method } from './shared/method.ts'
 import { count, figure, finite, probability, signed, tooFew } from './shared/sentence.ts'
@@ -77,7 +78,21 @@ export const trend: Method = {
   name: 'trend',
   options: Options,
   columns: seriesColumns,
-  fields: [...Object.keys(NOTHING), 'per', 'period'],
+  fields: {
+    direction: text,
+    slope: number,
+    low: number,
+    high: number,
+    per: text,
+    p: number,
+    p_adjusted: pAdjusted,
+    persistence: number,
+    period: integer,
+    tau: number,
+    s: number,
+    var_s: number,
+    z: number,
+  },
   async run(table, options) {
     const given = options as Options
     const series = await loadSeries(table, given.time, given.value)

@@ -1,7 +1,11 @@
 /** Finds the known name nearest to a mistyped one, to propose it in faults. */
 
-/** The edits between two words; swapping two neighbours counts as one (optimal string alignment). */
-function distance(left: string, right: string): number {
+/**
+ * The edits between two words; swapping two neighbours counts as one (optimal string alignment). Any number of at least
+ * `bound` if there are so many: words that differ from the start cost one row or two.
+ */
+function distance(left: string, right: string, bound: number): number {
+  if (Math.abs(left.length - right.length) >= bound) return bound
   let older: number[] = []
   let old = Array.from({ length: right.length + 1 }, (_, index) => index)
   for (let row = 1; row <= left.length; row++) {
@@ -13,20 +17,21 @@ function distance(left: string, right: string): number {
       if (row > 1 && column > 1 && swapped) best = Math.min(best, older[column - 2]! + 1)
       now.push(best)
     }
+    if (Math.min(...old, ...now) >= bound) return bound
     older = old
     old = now
   }
   return old[right.length]!
 }
 
-/** The nearest of `known` within a third of the word's length (at least one edit), or null. */
+/** The nearest of `known` within a third of the word's length (one edit for two letters), or null. */
 export function nearest(name: string, known: Iterable<string>): string | null {
   const wanted = name.slice(0, 64).toLowerCase()
-  const bound = Math.max(1, Math.floor(wanted.length / 3))
+  const bound = Math.max(Math.min(1, wanted.length - 1), Math.floor(wanted.length / 3))
   let best: string | null = null
   let least = bound + 1
   for (const candidate of known) {
-    const edits = distance(wanted, candidate.slice(0, 64).toLowerCase())
+    const edits = distance(wanted, candidate.slice(0, 64).toLowerCase(), least)
     if (edits < least) {
       least = edits
       best = candidate
@@ -39,8 +44,23 @@ export function nearest(name: string, known: Iterable<string>): string | null {
 export function suggest(name: string, known: Iterable<string>, otherwise = 'There is none.'): string {
   const list = [...known]
   const near = nearest(name, list)
-  if (near !== null) return `Did you mean ${JSON.stringify(near)}?`
-  if (list.length === 0) return otherwise
-  const shown = list.slice(0, 12).join(', ')
-  return `Known: ${shown}${list.length > 12 ? ', ...' : ''}.`
+  return near === null ? listed(list, otherwise) : `Did you mean ${JSON.stringify(near)}?`
+}
+
+/** The name that is near, if there is one, and the list of the known names. */
+export function suggestAmong(name: string, known: Iterable<string>, otherwise = 'There is none.'): string {
+  const list = [...known]
+  const near = nearest(name, list)
+  return near === null
+    ? listed(list, otherwise)
+    : `Did you mean ${JSON.stringify(near)}? ${listed(list, otherwise)}`
+}
+
+/** More names than a reader goes through are counted: a table may have thousands of columns. */
+const MOST_LISTED = 200
+
+function listed(names: string[], otherwise: string): string {
+  if (names.length === 0) return otherwise
+  const rest = names.length - MOST_LISTED
+  return `Known: ${names.slice(0, MOST_LISTED).join(', ')}${rest > 0 ? `, and ${rest} more` : ''}.`
 }

@@ -2,6 +2,7 @@
 
 import type { Cell, Column, Outcome } from '@assay/model/insight'
 import type { TSchema } from 'typebox'
+import type { Fields } from './fields.ts'
 
 /**
  * The rows that a method works on: a relation in DuckDB. Heavy work is SQL over `relation`; a method brings to
@@ -35,8 +36,8 @@ export interface Method {
   options: TSchema
   /** The columns that these options name, for `assay check`: each must exist, and be a number where `numeric`. */
   columns(options: Record<string, unknown>): { option: string; column: string; numeric: boolean }[]
-  /** Fields of the outcome beside summary, n, method, notes, for `assay check` of prose. */
-  fields: readonly string[]
+  /** What the outcome holds beside summary, n, method and notes. */
+  fields: Fields
   run(table: Relation, options: Record<string, unknown>, context: MethodContext): Promise<Outcome>
 }
 

@@ -1,6 +1,7 @@
 /** The JSON Schema of an analysis block, for editors that complete and explain YAML by one: the options of each method. */
 import type { TSchema } from 'typebox'
 import { METHODS } from '../catalog.ts'
+import { COMMON, type FieldSchema, type Fields } from './fields.ts'
 
 const OF = {
   type: 'string',
@@ -13,7 +14,7 @@ const filled = (option: TSchema) =>
     ? option
     : { anyOf: [option, { type: 'string', pattern: '^\\$[a-z_]' }] }
 
-function branch(name: string, options: TSchema, fields: readonly string[]) {
+function branch(name: string, options: TSchema, fields: Fields) {
   const { properties = {}, required = [] } = options as {
     properties?: Record<string, TSchema>
     required?: string[]
@@ -25,7 +26,7 @@ function branch(name: string, options: TSchema, fields: readonly string[]) {
   )
   return {
     title: name,
-    description: `Gives summary, n, method, notes, ${fields.join(', ')}`,
+    description: `Gives ${Object.keys(COMMON).join(', ')}, ${fieldList(fields)}`,
     type: 'object',
     additionalProperties: false,
     required: ['method', 'of', ...asked],
@@ -43,4 +44,37 @@ export const analysisSchema = {
     of: OF,
   },
   oneOf: Object.values(METHODS).map(({ name, options, fields }) => branch(name, options, fields)),
+}
+
+/** "a, b, points (time, value of each)": the fields of an outcome; `mark` may set names as code. */
+export function fieldList(fields: Fields, mark: (name: string) => string = (name) => name): string {
+  return Object.entries(fields)
+    .map(([name, schema]) => {
+      const inside = insideOf(schema)
+      if (inside === null) return mark(name)
+      const { each } = inside
+      return `${mark(name)} (${fieldList(inside.fields, mark)}${each === '' ? '' : ` ${each}`})`
+    })
+    .join(', ')
+}
+
+/** The fields of each item of a list or of a map, or of an object. */
+function insideOf(schema: FieldSchema): { fields: Record<string, FieldSchema>; each: string } | null {
+  const { items, properties, patternProperties = {}, anyOf = [], keysFrom } = schema
+  const [item] = Object.values(patternProperties)
+  if (item?.properties) return { fields: item.properties, each: `under each name of ${keysFrom}` }
+  if (items?.properties) return { fields: items.properties, each: 'of each' }
+  if (properties) return { fields: properties, each: '' }
+  return anyOf.map(insideOf).find((found) => found !== null) ?? null
+}
+
+/** The list of the fields of each method, for the guide. */
+export function fieldsSection(): string {
+  const code = (name: string): string => `\`${name}\``
+  const common = Object.keys(COMMON).map(code).join(', ')
+  return [
+    `Every outcome has ${common}. Beside them:`,
+    '',
+    ...Object.values(METHODS).map(({ name, fields }) => `- ${code(name)}: ${fieldList(fields, code)}`),
+  ].join('\n')
 }

@@ -1,0 +1,77 @@
+/**
+ * What the outcome of a method holds, written beside the method as a schema. `assay check` finds wrong names by it, the
+ * guide and the editors' schema list it, and a test holds each method's outcomes to it. Any value may be null: too little data.
+ */
+import Type, { type TSchema } from 'typebox'
+
+/** The fields of an outcome, of an object or of one row, by name. */
+export type Fields = Record<string, TSchema>
+
+const orNull = (schema: TSchema): TSchema => Type.Union([schema, Type.Null()])
+
+export const number = orNull(Type.Number())
+export const integer = orNull(Type.Integer())
+export const text = orNull(Type.String())
+/** A date or a timestamp in ISO form, or a number such as a year. */
+export const moment = Type.Union([Type.String(), Type.Number(), Type.Null()])
+/** A value of the data: text, a number, true or false. */
+export const cell = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()])
+/** The p-value corrected for the tests of the whole insight. It is there only beside another test. */
+export const pAdjusted = Type.Optional(number)
+
+export const list = (items: TSchema): TSchema => Type.Array(items)
+export const object = (fields: Fields): TSchema => Type.Object(fields, { additionalProperties: false })
+export const rowsWith = (columns: Fields): TSchema => list(object(columns))
+
+/** An object for each name that `option`, a list of columns, holds. */
+export const perName = (option: string, fields: Fields): TSchema =>
+  Type.Record(Type.String(), object(fields), { keysFrom: option })
+
+/** Fields that are there only where the option is given. */
+export function whereGiven(option: string, fields: Fields): Fields {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, schema]) => [name, Type.Unsafe({ ...schema, whereGiven: option })]),
+  )
+}
+
+/** What every outcome holds. */
+export const COMMON: Fields = {
+  summary: Type.String(),
+  n: Type.Integer(),
+  method: Type.String(),
+  notes: list(Type.String()),
+}
+
+/** What the checks and the guide read of a schema. */
+export interface FieldSchema {
+  type?: string
+  items?: FieldSchema
+  properties?: Record<string, FieldSchema>
+  patternProperties?: Record<string, FieldSchema>
+  anyOf?: FieldSchema[]
+  whereGiven?: string
+  keysFrom?: string
+}
+
+/** The schema of the outcomes that a method gives with these options. */
+export function outcomeSchema(fields: Fields, options: Record<string, unknown>): TSchema {
+  return resolved(object({ ...COMMON, ...fields }), options)
+}
+
+function resolved(schema: TSchema, options: Record<string, unknown>): TSchema {
+  const { type, items, properties, patternProperties, keysFrom } = schema as FieldSchema
+  if (type === 'array') return list(resolved(items as TSchema, options))
+  const [each] = Object.values(patternProperties ?? {})
+  if (each && keysFrom !== undefined) {
+    const names = options[keysFrom]
+    const item = resolved(each, options)
+    return Array.isArray(names)
+      ? object(Object.fromEntries(names.map((name) => [String(name), item])))
+      : schema
+  }
+  if (!properties) return schema
+  const kept = Object.entries(properties).filter(
+    ([, field]) => field.whereGiven === undefined || options[field.whereGiven] !== undefined,
+  )
+  return object(Object.fromEntries(kept.map(([name, field]) => [name, resolved(field as TSchema, options)])))
+}
