@@ -97,16 +97,6 @@ export async function openSecrets(config: Config, store: Store): Promise<SecretB
   return secrets
 }
 
-export function capsOf(config: Config) {
-  return {
-    timeout_ms: config.maxTimeout,
-    memory_bytes: config.maxMemory,
-    threads: config.maxThreads,
-    rows: config.maxRows,
-    output_bytes: config.maxOutput,
-  }
-}
-
 export function keepOf({ keepJobs, keepDrafts, keepEvents, keepDeliveries }: Config) {
   return {
     jobs_ms: keepJobs,

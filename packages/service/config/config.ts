@@ -7,7 +7,7 @@ import { parseCollector, parseCollectorHeaders } from './collector.ts'
 import {
   cap,
   durationFrom,
-  filesPlace,
+  filesLocation,
   folder,
   folders,
   integer,
@@ -16,6 +16,7 @@ import {
   mailServer,
   oneOf,
   optional,
+  orNull,
   parseDuration,
   parseSize,
   publicUrl,
@@ -36,274 +37,178 @@ interface Setting<T> {
   doc: string
   /** As text, for the docs. */
   fallback: string
-  secret?: boolean
+  secret: boolean
   parse(text: string): T
 }
 
 /** A bad value: the start stops with this sentence. */
 export class ConfigError extends Error {}
 
-function setting<T>(
-  env: string,
-  fallback: string,
-  doc: string,
-  parse: (text: string) => T,
-  secret = false,
-): Setting<T> {
-  return { env, fallback, doc, parse, secret }
+type Row<T> = Omit<Setting<T>, 'env'>
+
+function setting<T>(doc: string, parse: Row<T>['parse'], fallback = '', secret = false): Row<T> {
+  return { doc, parse, fallback, secret }
 }
 
-export const SETTINGS = {
-  host: setting('ASSAY_HOST', '127.0.0.1', 'Address to listen on', text),
-  port: setting('ASSAY_PORT', '8080', 'Port to listen on; 0 takes a free one', integer(0, 65_535)),
-  home: setting('ASSAY_HOME', './.assay', 'Folder of the state: database, key, lock', (value) =>
-    path.resolve(value),
-  ),
-  store: setting(
-    'ASSAY_STORE',
-    '',
-    'sqlite:PATH or postgres://...; empty: assay.db in the home',
-    store,
-    true,
-  ),
+/** A setting whose value is shown to nobody. It has no default. */
+const secret = <T>(doc: string, parse: Row<T>['parse']): Row<T> => setting(doc, parse, '', true)
+
+const ROWS = {
+  host: setting('Address to listen on', text, '127.0.0.1'),
+  port: setting('Port to listen on; 0 takes a free one', integer(0, 65_535), '8080'),
+  home: setting('Folder of the state: database, key, lock', (value) => path.resolve(value), './.assay'),
+  store: secret('sqlite:PATH or postgres://...; empty: assay.db in the home', store),
   storeConnections: setting(
-    'ASSAY_STORE_CONNECTIONS',
-    '10',
     'Connections to PostgreSQL that requests and work share on this node; a few more are for leases, claims and hints',
     integer(4, 200),
+    '10',
   ),
-  token: setting(
-    'ASSAY_TOKEN',
-    '',
-    'Admin token of a fresh server; empty: the first start makes and prints one',
-    token,
-    true,
-  ),
-  templates: setting(
-    'ASSAY_TEMPLATES',
-    '',
-    `Template folders beside the shipped one, divided by "${path.delimiter}"`,
-    folders,
-  ),
-  data: setting('ASSAY_DATA', '', 'Folder that file: sources read; empty: the sample data', folder),
+  token: secret('Admin token of a fresh server; empty: the first start makes and prints one', token),
+  templates: setting(`Template folders beside the shipped one, divided by "${path.delimiter}"`, folders),
+  data: setting('Folder that file: sources read; empty: the sample data', folder),
   files: setting(
-    'ASSAY_FILES',
-    '',
-    'Where uploads lie: a folder (on several nodes one that they share) or s3://BUCKET/PREFIX; empty: files in the home',
-    filesPlace,
+    'Folder of uploads (on several nodes one that they share) or s3://BUCKET/PREFIX; empty: files in the home',
+    filesLocation,
   ),
-  filesEndpoint: setting(
-    'ASSAY_FILES_ENDPOINT',
-    '',
-    "Address of the bucket's service where it is not Amazon's",
-    publicUrl,
-  ),
-  filesRegion: setting('ASSAY_FILES_REGION', 'us-east-1', 'Region of the bucket', text),
-  filesAccessKey: setting('ASSAY_FILES_ACCESS_KEY', '', 'Id of the key to the bucket', optional),
-  filesSecretKey: setting('ASSAY_FILES_SECRET_KEY', '', 'The key to the bucket', optional, true),
-  maxFile: setting('ASSAY_MAX_FILE', '2GB', 'The largest file that may be uploaded', parseSize),
-  filesQuota: setting(
-    'ASSAY_FILES_QUOTA',
-    '20GB',
-    'The most that the uploads of a workspace may take up together',
-    parseSize,
-  ),
+  filesEndpoint: setting("Address of the bucket's service where it is not Amazon's", publicUrl),
+  filesRegion: setting('Region of the bucket', text, 'us-east-1'),
+  filesAccessKey: setting('Id of the key to the bucket', optional),
+  filesSecretKey: secret('The key to the bucket', optional),
+  maxFile: setting('The largest file that may be uploaded', parseSize, '2GB'),
+  filesQuota: setting('The most bytes that the uploads of a workspace may have together', parseSize, '20GB'),
   sourceTargets: setting(
-    'ASSAY_SOURCE_TARGETS',
-    '',
     'Where file: https://... may go without a connection: public, CIDRs, hosts; empty: nowhere',
     list,
   ),
-  sourceCache: setting(
-    'ASSAY_SOURCE_CACHE',
-    '5GB',
-    'The most that copies of fetched files may take up in the home',
-    parseSize,
-  ),
-  roles: setting('ASSAY_ROLES', 'api,worker,dispatcher', 'What this node does', roles),
-  workers: setting('ASSAY_WORKERS', '', 'Analyses at a time; empty: one for each core', (value) =>
-    value === '' ? null : integer(1, 256)(value),
-  ),
+  sourceCache: setting('The most bytes that copies of fetched files may have in the home', parseSize, '5GB'),
+  roles: setting('What this node does', roles, 'api,worker,dispatcher'),
+  workers: setting('Analyses at a time; empty: one for each core', orNull(integer(1, 256))),
   webhookTargets: setting(
-    'ASSAY_WEBHOOK_TARGETS',
-    '',
     'Where webhooks may go: public, loopback, CIDRs, hosts; empty: public, and loopback where the service is only tried out',
     list,
   ),
   connections: setting(
-    'ASSAY_CONNECTIONS',
-    '',
-    'File of connections (YAML or JSON), read-only then; empty: they are kept in the store',
+    'File of connections (YAML or JSON), which can then not be changed over HTTP; empty: they are kept in the store',
     folder,
   ),
   connectionTargets: setting(
-    'ASSAY_CONNECTION_TARGETS',
-    '',
     'Where connections may go: public, private, loopback, CIDRs, hosts; empty: all three for the default workspace, public for others',
     list,
   ),
   publicUrl: setting(
-    'ASSAY_PUBLIC_URL',
-    '',
     'The address under which clients reach the service; makes result_url absolute',
     publicUrl,
   ),
-  smtpUrl: setting(
-    'ASSAY_SMTP_URL',
-    '',
-    'Where mail is handed in: smtp://USER:PASSWORD@HOST:587 (STARTTLS) or smtps://...:465; "?tls=off" allows it in clear; empty: no mail',
+  smtpUrl: secret(
+    'The mail server: smtp://USER:PASSWORD@HOST:587 (STARTTLS) or smtps://...:465; "?tls=off" allows it in clear; empty: no mail',
     mailServer,
-    true,
   ),
-  mailFrom: setting(
-    'ASSAY_MAIL_FROM',
-    '',
-    'Who mail is from: Assay <assay@example.com>; asked for with ASSAY_SMTP_URL',
-    mailbox,
-  ),
+  mailFrom: setting('The sender of mail: Assay <assay@example.com>; required with ASSAY_SMTP_URL', mailbox),
   narrateUrl: setting(
-    'ASSAY_NARRATE_URL',
-    '',
     'A language model for {% narrate %}: an endpoint that speaks OpenAI, without /chat/completions; empty: none',
     publicUrl,
   ),
-  narrateModel: setting('ASSAY_NARRATE_MODEL', '', 'The model to ask at ASSAY_NARRATE_URL', (value) => value),
-  narrateKey: setting(
-    'ASSAY_NARRATE_KEY',
-    '',
-    'The key of ASSAY_NARRATE_URL; empty: none',
-    (value) => (value === '' ? null : value),
-    true,
-  ),
-  rateLimit: setting(
-    'ASSAY_RATE_LIMIT',
-    '',
-    'Requests a second for each token, on each node; empty: no limit',
-    rate,
-  ),
+  narrateModel: setting('The model to ask at ASSAY_NARRATE_URL', text),
+  narrateKey: secret('The key of ASSAY_NARRATE_URL; empty: none', optional),
+  rateLimit: setting('Requests a second for each token, on each node; empty: no limit', rate),
   workspaceRateLimit: setting(
-    'ASSAY_WORKSPACE_RATE_LIMIT',
-    '',
     'Requests a second for each workspace, on each node, unless it has a limit of its own; empty: no limit',
     rate,
   ),
   maxQueued: setting(
-    'ASSAY_MAX_QUEUED',
-    '',
     'Jobs that a workspace may have queued, unless it has a cap of its own; empty: no limit',
     cap,
   ),
   maxRunning: setting(
-    'ASSAY_MAX_RUNNING',
-    '',
     'Jobs of a workspace that may run at a time on all nodes, unless it has a cap of its own; empty: no limit',
     cap,
   ),
   trustProxy: setting(
-    'ASSAY_TRUST_PROXY',
-    'false',
     "true behind one reverse proxy: the last address of X-Forwarded-For is the client's, for the limit of logins",
     yesOrNo,
+    'false',
   ),
-  metricsToken: setting(
-    'ASSAY_METRICS_TOKEN',
-    '',
-    'Bearer token that /metrics asks for; empty: none',
-    token,
-    true,
-  ),
+  metricsToken: secret('Bearer token that /metrics requires; empty: none', token),
   traces: setting(
-    'ASSAY_TRACES',
-    '',
     'Where traces are sent by OTLP over HTTP, such as http://collector:4318; empty: nothing is traced',
     parseCollector,
   ),
-  tracesHeaders: setting(
-    'ASSAY_TRACES_HEADERS',
-    '',
-    'Headers that ASSAY_TRACES asks for: NAME=VALUE,NAME=VALUE, values percent-encoded',
+  tracesHeaders: secret(
+    'Headers that ASSAY_TRACES requires: NAME=VALUE,NAME=VALUE, values percent-encoded',
     parseCollectorHeaders,
-    true,
   ),
-  secretKey: setting(
-    'ASSAY_SECRET_KEY',
-    '',
+  secretKey: secret(
     '32 bytes as hex or base64 that seal secrets; a list allows rotation; empty: a file in the home',
     secretKeys,
-    true,
   ),
   logLevel: setting(
-    'ASSAY_LOG_LEVEL',
-    'info',
     'debug, info, warn, error or silent',
     oneOf('debug', 'info', 'warn', 'error', 'silent'),
+    'info',
   ),
-  logFormat: setting(
-    'ASSAY_LOG_FORMAT',
-    '',
-    'json or text; empty: text on a terminal',
-    oneOf('', 'json', 'text'),
-  ),
-  maxTimeout: setting('ASSAY_MAX_TIMEOUT', '15m', 'The most that limits.timeout may ask for', parseDuration),
-  maxMemory: setting('ASSAY_MAX_MEMORY', '4GB', 'The most that limits.memory may ask for', parseSize),
-  maxThreads: setting('ASSAY_MAX_THREADS', '4', 'The most that limits.threads may ask for', integer(1, 256)),
-  maxRows: setting(
-    'ASSAY_MAX_ROWS',
-    '100000',
-    'The most that limits.rows may ask for',
-    integer(1, 10_000_000),
-  ),
-  maxOutput: setting('ASSAY_MAX_OUTPUT', '50MB', 'The most that limits.output may ask for', parseSize),
+  logFormat: setting('json or text; empty: text on a terminal', oneOf('', 'json', 'text')),
+  maxTimeout: setting('The most that limits.timeout may ask for', parseDuration, '15m'),
+  maxMemory: setting('The most that limits.memory may ask for', parseSize, '4GB'),
+  maxThreads: setting('The most that limits.threads may ask for', integer(1, 256), '4'),
+  maxRows: setting('The most that limits.rows may ask for', integer(1, 10_000_000), '100000'),
+  maxOutput: setting('The most that limits.output may ask for', parseSize, '50MB'),
   keepJobs: setting(
-    'ASSAY_KEEP_JOBS',
-    '30d',
     'How long finished jobs are kept, with their insights, links and deliveries',
     parseDuration,
-  ),
-  keepDrafts: setting(
-    'ASSAY_KEEP_DRAFTS',
     '30d',
-    'How long jobs that were created and never run are kept',
-    parseDuration,
   ),
+  keepDrafts: setting('How long jobs that were created and never run are kept', parseDuration, '30d'),
   keepEvents: setting(
-    'ASSAY_KEEP_EVENTS',
-    '30d',
     'How long events are kept, and ended deliveries with them at the latest',
     parseDuration,
+    '30d',
   ),
   keepDeliveries: setting(
-    'ASSAY_KEEP_DELIVERIES',
-    '',
     'How long ended deliveries are kept with what was sent and answered; empty: as long as events',
-    (value) => (value === '' ? null : parseDuration(value)),
+    orNull(parseDuration),
   ),
   lease: setting(
-    'ASSAY_LEASE',
-    '30s',
     'How long a node that is silent keeps its jobs and deliveries before others take them over; from 3s to 10m, the same on every node',
     durationFrom(3000, 600_000),
+    '30s',
   ),
-  keepAudit: setting('ASSAY_KEEP_AUDIT', '365d', 'How long the audit trail is kept', parseDuration),
-  drain: setting(
-    'ASSAY_DRAIN',
-    '10s',
-    'How long running jobs may finish when the service is told to stop',
-    parseDuration,
-  ),
+  keepAudit: setting('How long the audit trail is kept', parseDuration, '365d'),
+  drain: setting('How long running jobs may finish when the service is told to stop', parseDuration, '10s'),
   linger: setting(
-    'ASSAY_LINGER',
-    '0s',
-    'How long a node that is told to stop goes on answering, with /readyz at 503, so that load balancers leave it first; at most 5m',
+    'How long a node that is told to stop still answers, with /readyz at 503, so that load balancers leave it first; at most 5m',
     durationFrom(0, 300_000),
+    '0s',
   ),
-} as const satisfies Record<string, Setting<unknown>>
+} as const satisfies Record<string, Row<unknown>>
 
-export type SettingName = keyof typeof SETTINGS
-export type Config = { -readonly [Name in SettingName]: ReturnType<(typeof SETTINGS)[Name]['parse']> }
+export type SettingName = keyof typeof ROWS
+export type Config = { -readonly [Name in SettingName]: ReturnType<(typeof ROWS)[Name]['parse']> }
+
+/** The words of a name such as storeConnections, each behind `between`. */
+const spaced = (name: string, between: string): string =>
+  name.replace(/[A-Z]/g, (letter) => `${between}${letter.toLowerCase()}`)
+
+/** Each setting with its environment variable: storeConnections is ASSAY_STORE_CONNECTIONS. */
+export const SETTINGS = Object.fromEntries(
+  Object.entries(ROWS).map(([name, row]) => [
+    name,
+    { ...row, env: `ASSAY_${spaced(name, '_').toUpperCase()}` },
+  ]),
+) as Record<SettingName, Setting<unknown>>
 
 export function flagOf(name: SettingName): string {
-  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+  return `--${spaced(name, '-')}`
+}
+
+/** The most that a template may ask for in `limits`. */
+export function capsOf({ maxTimeout, maxMemory, maxThreads, maxRows, maxOutput }: Config) {
+  return {
+    timeout_ms: maxTimeout,
+    memory_bytes: maxMemory,
+    threads: maxThreads,
+    rows: maxRows,
+    output_bytes: maxOutput,
+  }
 }
 
 /** Kubernetes gives each pod variables named for the services around it: one named "assay" looks like settings. */
@@ -367,7 +272,7 @@ export function describeConfig(
   resolved: Resolved,
 ): { name: SettingName; env: string; value: string; origin: string; doc: string }[] {
   return (Object.keys(SETTINGS) as SettingName[]).map((name) => {
-    const row: Setting<unknown> = SETTINGS[name]
+    const row = SETTINGS[name]
     const value = resolved.given[name]
     const shown = row.secret && value !== '' ? redact(name, value) : value
     return { name, env: row.env, value: shown, origin: resolved.origin[name], doc: row.doc }

@@ -65,7 +65,7 @@ export function publicUrl(value: string): string | null {
   return value.replace(/\/+$/, '')
 }
 
-/** Where mail is handed in. `tls` false: also without a secure connection. */
+/** The mail server of the operator. `tls` false allows a connection in clear. */
 export interface MailServer {
   host: string
   port: number
@@ -135,9 +135,13 @@ export const list = (value: string): string[] | null =>
         .split(',')
         .map((part) => part.trim())
         .filter(Boolean)
-export const optional = (value: string): string | null => (value === '' ? null : value)
+/** Reads the text unless it is empty: then null. */
+export function orNull<T>(parse: (value: string) => T): (value: string) => T | null {
+  return (value) => (value === '' ? null : parse(value))
+}
+export const optional = orNull(text)
 
-export function filesPlace(value: string): string | null {
+export function filesLocation(value: string): string | null {
   if (!value.startsWith('s3:')) return folder(value)
   if (!/^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/[^/]+)*\/?$/.test(value))
     throw new Error('must be a folder or s3://BUCKET/PREFIX')
@@ -146,5 +150,5 @@ export function filesPlace(value: string): string | null {
 export function yesOrNo(value: string): boolean {
   return oneOf('true', 'false')(value) === 'true'
 }
-export const rate = (value: string): number | null => (value === '' ? null : integer(1, 1_000_000)(value))
-export const cap = (value: string): number | null => (value === '' ? null : integer(0, 1_000_000_000)(value))
+export const rate = orNull(integer(1, 1_000_000))
+export const cap = orNull(integer(0, 1_000_000_000))

@@ -8,6 +8,7 @@ import type { Clock } from '@assay/model/clock'
 import type { FileAccess } from '@assay/model/file'
 import type { TemplateSource } from '@assay/model/template'
 import type { ClaimedJob, Hint, Lease, Store } from '@assay/store/store'
+import { LRUCache } from 'lru-cache'
 import type { ConnectionRegistry } from '../connections/connection-registry.ts'
 import type { Logger } from '../runtime/log.ts'
 import { doubting, runLoop } from '../runtime/loop.ts'
@@ -39,14 +40,11 @@ export interface WorkerOptions {
 
 /** Keeps the template versions that were used last: a version never changes. */
 function versionCache(store: Store) {
-  const kept = new Map<string, TemplateSource>()
+  const kept = new LRUCache<string, TemplateSource>({ max: VERSIONS_KEPT })
   return async (wanted: { template_id: string; version: string }): Promise<TemplateSource | null> => {
     const key = `${wanted.template_id}@${wanted.version}`
     const found = kept.get(key) ?? (await store.getTemplateVersion(wanted))
-    if (!found) return null
-    kept.delete(key)
-    kept.set(key, found)
-    if (kept.size > VERSIONS_KEPT) kept.delete(kept.keys().next().value!)
+    if (found) kept.set(key, found)
     return found
   }
 }

@@ -3,123 +3,95 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
 
-function jobMetrics(registers: Registry[]) {
+/** Makes metrics in one registry. `name` follows "assay_"; `labels` are the names of the labels. */
+function makersOf(registry: Registry) {
+  const settings = <Label extends string>(name: string, help: string, labels: readonly Label[]) => ({
+    name: `assay_${name}`,
+    help,
+    labelNames: labels,
+    registers: [registry],
+  })
   return {
-    jobs: new Gauge({
-      name: 'assay_jobs',
-      help: 'Unfinished jobs by state',
-      labelNames: ['job_status'] as const,
-      registers,
-    }),
-    oldestQueued: new Gauge({
-      name: 'assay_queue_oldest_seconds',
-      help: 'Age of the oldest queued job',
-      registers,
-    }),
-    jobsClaimed: new Counter({
-      name: 'assay_jobs_claimed_total',
-      help: 'Jobs claimed by this node',
-      registers,
-    }),
-    jobRuns: new Histogram({
-      name: 'assay_job_run_duration_seconds',
-      help: 'Time of an attempt on this node, by outcome',
-      labelNames: ['outcome'] as const,
-      buckets: SECONDS,
-      registers,
-    }),
-    jobWait: new Histogram({
-      name: 'assay_job_wait_seconds',
-      help: 'Time between queued and claimed',
-      buckets: SECONDS,
-      registers,
-    }),
+    gauge: <Label extends string = never>(name: string, help: string, labels: readonly Label[] = []) =>
+      new Gauge<Label>(settings(name, help, labels)),
+    counter: <Label extends string = never>(name: string, help: string, labels: readonly Label[] = []) =>
+      new Counter<Label>(settings(name, help, labels)),
+    /** Of durations in seconds. */
+    histogram: <Label extends string = never>(name: string, help: string, labels: readonly Label[] = []) =>
+      new Histogram<Label>({ ...settings(name, help, labels), buckets: SECONDS }),
   }
 }
 
-function scheduleMetrics(registers: Registry[]) {
+type Makers = ReturnType<typeof makersOf>
+
+function queueMetrics({ gauge, counter, histogram }: Makers) {
   return {
-    schedulesSettled: new Counter({
-      name: 'assay_schedule_due_times_total',
-      help: 'Due times of schedules that this node settled: run, failed or missed',
-      labelNames: ['outcome'] as const,
-      registers,
-    }),
+    jobs: gauge('jobs', 'Unfinished jobs by state', ['job_status']),
+    oldestQueued: gauge('queue_oldest_seconds', 'Age of the oldest queued job'),
+    jobsClaimed: counter('jobs_claimed_total', 'Jobs claimed by this node'),
+    jobRuns: histogram('job_run_duration_seconds', 'Time of an attempt on this node, by outcome', [
+      'outcome',
+    ]),
+    jobWait: histogram('job_wait_seconds', 'Time between queued and claimed'),
+    workspaceJobs: gauge(
+      'workspace_jobs',
+      'Unfinished jobs by workspace and state: the workspaces with the most, the rest as (others)',
+      ['workspace_id', 'job_status'],
+    ),
+    workspaceOldestQueued: gauge(
+      'workspace_queue_oldest_seconds',
+      'Age of the oldest queued job by workspace: the same workspaces',
+      ['workspace_id'],
+    ),
+    schedulesSettled: counter(
+      'schedule_due_times_total',
+      'Due times of schedules that this node settled: run, failed or missed',
+      ['outcome'],
+    ),
   }
 }
 
-function workspaceMetrics(registers: Registry[]) {
+function nodeMetrics({ gauge, histogram }: Makers) {
   return {
-    workspaceJobs: new Gauge({
-      name: 'assay_workspace_jobs',
-      help: 'Unfinished jobs by workspace and state: the workspaces with the most, the rest as (others)',
-      labelNames: ['workspace_id', 'job_status'] as const,
-      registers,
-    }),
-    workspaceOldestQueued: new Gauge({
-      name: 'assay_workspace_queue_oldest_seconds',
-      help: 'Age of the oldest queued job by workspace: the same workspaces',
-      labelNames: ['workspace_id'] as const,
-      registers,
-    }),
+    httpRequests: histogram('http_request_duration_seconds', 'Time to answer, by route and status', [
+      'method',
+      'route',
+      'status',
+    ]),
+    leaseLeft: gauge(
+      'lease_left_seconds',
+      'Time until the lease of this node ends; it is renewed when a third has passed',
+    ),
+    storeConnections: gauge(
+      'store_connections',
+      'Connections of this node to PostgreSQL by state (waiting: requested and not yet there)',
+      ['state'],
+    ),
+    diskFree: gauge('disk_free_bytes', 'Free space on the disk that holds the home of this node'),
   }
 }
 
-function nodeMetrics(registers: Registry[]) {
+function deliveryMetrics({ gauge, histogram }: Makers) {
   return {
-    leaseLeft: new Gauge({
-      name: 'assay_lease_left_seconds',
-      help: 'Time until the lease of this node ends; it is renewed when a third has passed',
-      registers,
-    }),
-    storeConnections: new Gauge({
-      name: 'assay_store_connections',
-      help: 'Connections of this node to PostgreSQL by state (waiting: asked for and not yet given)',
-      labelNames: ['state'] as const,
-      registers,
-    }),
-    diskFree: new Gauge({
-      name: 'assay_disk_free_bytes',
-      help: 'Free space on the disk that holds the home of this node',
-      registers,
-    }),
+    deliveriesPending: gauge(
+      'deliveries_pending',
+      'Pending deliveries: due now, or waiting for their next try',
+      ['state'],
+    ),
+    webhooks: gauge('webhooks', 'Webhooks whose last attempts failed, and disabled ones', ['state']),
+    attempts: histogram(
+      'delivery_attempt_duration_seconds',
+      'Time of a delivery attempt, by outcome (delivered or the class of the error)',
+      ['outcome'],
+    ),
+    deliveryLag: histogram('delivery_lag_seconds', 'Time from the event to its first attempt'),
   }
 }
 
-function deliveryMetrics(registers: Registry[]) {
-  return {
-    deliveriesPending: new Gauge({
-      name: 'assay_deliveries_pending',
-      help: 'Pending deliveries: due now, or waiting for their next try',
-      labelNames: ['state'] as const,
-      registers,
-    }),
-    webhooks: new Gauge({
-      name: 'assay_webhooks',
-      help: 'Webhooks whose last attempts failed, and disabled ones',
-      labelNames: ['state'] as const,
-      registers,
-    }),
-    attempts: new Histogram({
-      name: 'assay_delivery_attempt_duration_seconds',
-      help: 'Time of a delivery attempt, by outcome (delivered or the class of the error)',
-      labelNames: ['outcome'] as const,
-      buckets: SECONDS,
-      registers,
-    }),
-    deliveryLag: new Histogram({
-      name: 'assay_delivery_lag_seconds',
-      help: 'Time from the event to its first attempt',
-      buckets: SECONDS,
-      registers,
-    }),
-  }
-}
-
-function analysisMetrics(registers: Registry[]) {
+function analysisMetrics({ gauge }: Makers, registry: Registry) {
   let measure: () => void = () => undefined
   return {
-    /** `ask` sets the two below; called when somebody looks at them. */
+    /** `ask` sets the two gauges below. It is called whenever /metrics is read. */
     measureChildren(ask: () => void): void {
       measure = ask
     },
@@ -127,36 +99,23 @@ function analysisMetrics(registers: Registry[]) {
       name: 'assay_analysis_children',
       help: 'Analysis processes by state',
       labelNames: ['state'] as const,
-      registers,
+      registers: [registry],
       collect: () => measure(),
     }),
-    childrenMemory: new Gauge({
-      name: 'assay_analysis_children_resident_bytes',
-      help: 'Resident memory of the analysis processes',
-      registers,
-    }),
+    childrenMemory: gauge('analysis_children_resident_bytes', 'Resident memory of the analysis processes'),
   }
 }
 
 export function createMetrics() {
   const registry = new Registry()
-  const registers = [registry]
   collectDefaultMetrics({ register: registry })
+  const makers = makersOf(registry)
   return {
     registry,
-    httpRequests: new Histogram({
-      name: 'assay_http_request_duration_seconds',
-      help: 'Time to answer, by route and status',
-      labelNames: ['method', 'route', 'status'] as const,
-      buckets: SECONDS,
-      registers,
-    }),
-    ...jobMetrics(registers),
-    ...scheduleMetrics(registers),
-    ...workspaceMetrics(registers),
-    ...nodeMetrics(registers),
-    ...deliveryMetrics(registers),
-    ...analysisMetrics(registers),
+    ...queueMetrics(makers),
+    ...nodeMetrics(makers),
+    ...deliveryMetrics(makers),
+    ...analysisMetrics(makers, registry),
   }
 }
 

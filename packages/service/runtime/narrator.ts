@@ -1,24 +1,24 @@
 /**
- * A language model behind any endpoint that speaks OpenAI's chat completions; off unless the operator names one. The
- * address is the operator's own and may lie inside. The same question to the same model is asked once: its answer is kept
- * by content, so that the same job gives the same bytes.
+ * A language model behind an endpoint that speaks OpenAI's chat completions. The operator names the endpoint, which may be
+ * inside the network. An answer is kept by its model and question, so that the same job gives the same bytes.
  */
 import { createHash } from 'node:crypto'
 import type { Store } from '@assay/store/store'
 import { request } from 'undici'
+import { type Config, ConfigError } from '../config/config.ts'
 
-export interface NarratorOptions {
-  /** As far as and without "/chat/completions". */
+interface NarratorOptions {
+  /** Without "/chat/completions". */
   url: string
   model: string
   key: string | null
   /** Null: every question is asked. */
   cache: Pick<Store, 'getNarrative' | 'keepNarrative'> | null
-  /** Of a question that got no answer. */
+  /** Called with the reason when a question got no answer. */
   onFailure(reason: string): void
 }
 
-/** Of both tries together. */
+/** Milliseconds for both tries together. */
 const TIMEOUT_MS = 60_000
 const TRIES = 2
 const MOST_TOKENS = 800
@@ -27,7 +27,18 @@ const MOST_BYTES = 1_000_000
 type Question = { instructions: string; prompt: string }
 type Answer = { text: string; model: string } | { missing: 'failed' }
 
-export function createNarrator(options: NarratorOptions) {
+/** Undefined without ASSAY_NARRATE_URL. Throws ConfigError where the model has no name. */
+export function narratorOf(
+  { narrateUrl: url, narrateModel: model, narrateKey: key }: Config,
+  shared: Pick<NarratorOptions, 'cache' | 'onFailure'>,
+) {
+  if (url === null) return undefined
+  if (model === '')
+    throw new ConfigError('ASSAY_NARRATE_MODEL: name the model that ASSAY_NARRATE_URL is to use.')
+  return createNarrator({ url, model, key, ...shared })
+}
+
+function createNarrator(options: NarratorOptions) {
   const { model, cache, onFailure } = options
   return async function narrate(
     question: Question,

@@ -12,12 +12,12 @@ import {
   SubscriptionView,
   subscriptionView,
   type Target,
-  targetContext,
 } from '@assay/model/subscription'
 import { WEBHOOK_STATUSES, type Webhook } from '@assay/model/webhook'
 import type { WebhookPatch } from '@assay/store/store'
 import Type from 'typebox'
 import { fingerprint } from '../../runtime/secrets.ts'
+import { openTarget, sealTarget } from '../../webhooks/target.ts'
 import type { Services } from '../dependencies.ts'
 import { LIMIT_DEFAULT, Name, pageOf, pageQuery } from '../http/fields.ts'
 import { operation } from '../http/operation.ts'
@@ -25,25 +25,13 @@ import { invalid } from '../http/validate.ts'
 import { requireSubscription, SubscriptionPath } from '../webhooks/webhook-lookup.ts'
 import { missingTarget, SubscriptionChange, SubscriptionInput, targetFaults } from './subscription-input.ts'
 
-export function openTarget({ secrets }: Pick<Services, 'secrets'>, webhook: Webhook): Target {
-  return JSON.parse(secrets.open(webhook.target ?? '', targetContext(webhook.webhook_id))) as Target
-}
-
-export function sealTarget(
-  { secrets }: Pick<Services, 'secrets'>,
-  webhook_id: string,
-  target: Target,
-): string {
-  return secrets.seal(JSON.stringify(target), targetContext(webhook_id))
-}
-
 /** What may be told of where it goes: it stands in the log and in `webhook.disabled`. */
 function shownTarget(kind: SubscriptionKind, target: Target): string {
   return kind === 'slack' ? hiddenUrl(target.url!, fingerprint(target.url!)) : 'mailto:••••'
 }
 
 function view(services: Services, webhook: Webhook): SubscriptionView {
-  return subscriptionView(webhook, openTarget(services, webhook), services.clock.now())
+  return subscriptionView(webhook, openTarget(services.secrets, webhook), services.clock.now())
 }
 
 function requireMailServer({ config }: Services, kind: SubscriptionKind): void {
@@ -79,7 +67,7 @@ export const createSubscription = operation({
       webhook_id: id,
       workspace_id: principal.workspace_id,
       kind,
-      target: sealTarget(services, id, target),
+      target: sealTarget(services.secrets, id, target),
       tells_skipped: body.include_skipped ?? false,
       url: shownTarget(kind, target),
       headers: [],
@@ -138,14 +126,14 @@ function changedTarget(
   { to, url, link_expires_in }: SubscriptionChange,
 ): Pick<WebhookPatch, 'target' | 'url'> {
   if (to === undefined && url === undefined && link_expires_in === undefined) return {}
-  const present = openTarget(services, webhook)
+  const present = openTarget(services.secrets, webhook)
   const target: Target = {
     to: to ?? present.to,
     url: url ?? present.url,
     link_expires_in: link_expires_in === undefined ? present.link_expires_in : link_expires_in,
   }
   return {
-    target: sealTarget(services, webhook.webhook_id, target),
+    target: sealTarget(services.secrets, webhook.webhook_id, target),
     url: shownTarget(webhook.kind as SubscriptionKind, target),
   }
 }

@@ -8,10 +8,10 @@ import { FORM_PAGE_POLICY, plainPage } from '@assay/engine/pages/insight-page'
 import { type Target, UNSUBSCRIBE_CONTEXT } from '@assay/model/subscription'
 import type { FastifyReply } from 'fastify'
 import Type from 'typebox'
+import { openTarget, sealTarget } from '../../webhooks/target.ts'
 import { linkRecord } from '../admin/audit-trail.ts'
 import type { Services } from '../dependencies.ts'
 import { type Call, operation } from '../http/operation.ts'
-import { openTarget, sealTarget } from './subscriptions.ts'
 
 const HEADERS = {
   'cache-control': 'private, no-store',
@@ -74,10 +74,10 @@ async function takeOff(
   for (let left = TRIES; left > 0; left -= 1) {
     const webhook = await services.store.getWebhook({ workspace_id, webhook_id })
     if (webhook?.kind !== 'email') return
-    const target: Target = openTarget(services, webhook)
+    const target: Target = openTarget(services.secrets, webhook)
     const rest = target.to.filter((one) => one !== to)
     if (rest.length === target.to.length) return
-    const sealed = sealTarget(services, webhook_id, { ...target, to: rest })
+    const sealed = sealTarget(services.secrets, webhook_id, { ...target, to: rest })
     const off = { status: 'disabled', disabled_reason: 'The last reader unsubscribed.' } as const
     const patch = { target: sealed, ...(rest.length === 0 ? off : {}) }
     if (await store.updateWebhook({ workspace_id, webhook_id, patch, if_target: webhook.target })) return

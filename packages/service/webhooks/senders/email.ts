@@ -15,11 +15,11 @@ import type { Store } from '@assay/store/store'
 import type { MailServer } from '../../config/config.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { Sent } from '../send.ts'
+import { openTarget } from '../target.ts'
 import { type Composer, compose } from './compose.ts'
 import { type Letter, mailBytes, messageIdOf, type Picture } from './mime.ts'
 import { keptText, type Sender, type Sending } from './sender.ts'
 import { converse, type Outcome, type Reply, type SmtpLimits } from './smtp.ts'
-import { openTarget } from './target.ts'
 
 /** Pictures of one mail; further charts are shown as text. */
 const PICTURES_MOST = 10

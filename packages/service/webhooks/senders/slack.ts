@@ -5,9 +5,9 @@
 import { chatText, escapeChat } from '@assay/engine/pages/chat-text'
 import type { Message } from '@assay/engine/pages/mail-page'
 import { type Sender as Poster, type Sent, send, unsent } from '../send.ts'
+import { openTarget } from '../target.ts'
 import { type Composer, compose } from './compose.ts'
 import { keptText, type Sender } from './sender.ts'
-import { openTarget } from './target.ts'
 
 /** https://docs.slack.dev/reference/block-kit/blocks: a header has 150 characters, a section 3,000, ten fields of 2,000. */
 const HEADER_MOST = 150

@@ -1,0 +1,17 @@
+/** Seals and opens where a subscription goes: the addresses of its readers, or that of a chat. */
+
+import { type Target, targetContext } from '@assay/model/subscription'
+import type { Webhook } from '@assay/model/webhook'
+import type { SecretBox } from '../runtime/secrets.ts'
+
+/** Throws SecretError where the target was sealed with a key that is not at hand. */
+export function openTarget(
+  box: SecretBox,
+  { webhook_id, target }: Pick<Webhook, 'webhook_id' | 'target'>,
+): Target {
+  return JSON.parse(box.open(target ?? '', targetContext(webhook_id))) as Target
+}
+
+export function sealTarget(box: SecretBox, webhook_id: string, target: Target): string {
+  return box.seal(JSON.stringify(target), targetContext(webhook_id))
+}
