@@ -5,9 +5,9 @@
  */
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { changesOf } from '../packages/engine/methods/changepoints.ts'
-import { judgeLine } from '../packages/engine/methods/trend.ts'
 import { calendarSeasons } from '../packages/engine/series/calendar-seasons.ts'
+import { changesOf } from '../packages/engine/series/level-changes.ts'
+import { judgeLine } from '../packages/engine/series/line.ts'
 import { findSeasons } from '../packages/engine/series/seasons.ts'
 import { EFFECTS, PROCESSES, type Process, type Random, randomFrom } from './calibration/processes.ts'
 import type { Proof } from './main.ts'

@@ -41,8 +41,33 @@ export interface Table {
   total: number
 }
 
+/** How sure a claim is: adjusted p at most 0.01, at most 0.05, the rest; `withheld` where a blocker forbids the claim. */
+export const GRADES = ['firm', 'likely', 'unclear', 'withheld'] as const
+export type Grade = (typeof GRADES)[number]
+
+/** What stands against a claim: a code of docs/verdicts.md, and a sentence for the reader. */
+export interface Doubt {
+  code: string
+  says: string
+}
+
+/** What a reader is told of an outcome. */
+export interface Verdict {
+  /** One sentence without statistics. With a blocker: what the first blocker says. */
+  headline: string
+  grade: Grade
+  blockers: Doubt[]
+  caveats: Doubt[]
+  /** Estimate, interval, test, p and n in one sentence. */
+  evidence: string
+  /** The headline, then what blockers and caveats say. */
+  summary: string
+  /** What blockers and caveats say, one by one. */
+  notes: string[]
+}
+
 /** An outcome: the result of one method, for Liquid and JSON. It holds no NaN and no infinity: null means unknown. */
-export interface Outcome {
+export interface Outcome extends Partial<Verdict> {
   summary: string
   n: number
   method: string

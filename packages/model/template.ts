@@ -154,6 +154,18 @@ export interface AnalysisBlock {
 export type Block = SqlBlock | AnalysisBlock
 
 /** The settings of the front matter, with defaults filled in. */
+/** What a column is to a reader. Sentences, tables and axes use it wherever a column has that name. */
+export interface ColumnMeaning {
+  label: string | null
+  /** "minutes", "EUR", "%". */
+  unit: string | null
+  /** A format code (docs/templates.md). */
+  fmt: string | null
+  /** Which direction is good. */
+  good: 'up' | 'down' | 'none'
+  target: number | null
+}
+
 export interface TemplateSettings {
   description: string | null
   tags: string[]
@@ -164,6 +176,8 @@ export interface TemplateSettings {
   charts: ChartForm
   deliver_if: { expression: string; line: number } | null
   lineage: boolean
+  /** By the column's name in lower case. */
+  columns: Map<string, ColumnMeaning>
 }
 
 export interface Template extends TemplateSettings {

@@ -21,7 +21,7 @@ export interface SqlFault {
   column: number
 }
 
-export type Verdict =
+export type Judgement =
   | {
       ok: true
       /** The sources and blocks that it reads. */
@@ -33,7 +33,7 @@ export type Verdict =
 
 export interface Guard {
   /** `names`: the sources and earlier blocks. */
-  judge(sql: string, names: readonly string[]): Promise<Verdict>
+  judge(sql: string, names: readonly string[]): Promise<Judgement>
 }
 
 const AGGREGATES_BY_NAME = new Set([
@@ -223,7 +223,7 @@ function tableFunction(node: TreeNode, scope: Scope, found: Collected, at: numbe
 }
 
 /** Judges a parse tree. */
-function judgeTree(sql: string, tree: TreeNode, names: readonly string[]): Verdict {
+function judgeTree(sql: string, tree: TreeNode, names: readonly string[]): Judgement {
   const found: Collected = { reads: new Set(), session: [] }
   try {
     if (tree.error === true) {
@@ -258,7 +258,7 @@ const KEPT_CHARACTERS = 20_000
 
 const PARSE = 'select json_serialize_sql($sql::varchar)'
 
-const passed = new Map<string, Verdict>()
+const passed = new Map<string, Judgement>()
 
 /** A guard that parses in this engine, sealed or not. All guards of a process share the kept verdicts. */
 export function createGuard(engine: Engine): Guard {

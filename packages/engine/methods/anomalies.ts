@@ -15,13 +15,13 @@ import { autocorrelations } from '../numeric/seasons.ts'
 import { stl, stlOptions } from '../numeric/stl.ts'
 import { superSmooth } from '../numeric/super-smoother.ts'
 import { seasonsOf } from '../series/calendar-seasons.ts'
+import { type Grid, gridOf } from '../series/grid.ts'
+import { loadSeries, type Time } from '../series/load.ts'
 import { strengthOf } from './seasonality.ts'
 import { seriesColumns } from './shared/columns.ts'
 import { integer, moment, number, rowsWith } from './shared/fields.ts'
-import { type Grid, gridOf } from './shared/grid.ts'
 import type { Method } from './shared/method.ts'
 import { count, enumeration, figure, finite, label, percent, tooFew } from './shared/sentence.ts'
-import { loadSeries, type Time } from './shared/series.ts'
 
 const Options = Type.Object(
   {
@@ -86,7 +86,7 @@ export const anomalies: Method = {
         summary,
         n,
         method: 'generalised ESD',
-        notes: series.notes,
+        notes: series.doubts.map(({ says }) => says),
         points: [],
         tested: [],
         period: null,
@@ -110,7 +110,12 @@ export const anomalies: Method = {
       summary: sentence(given.value, n, found.method, points),
       n,
       method: found.method,
-      notes: [...series.notes, ...(seasonal ? grid.notes : []), ...notes, ...found.notes],
+      notes: [
+        ...series.doubts.map(({ says }) => says),
+        ...(seasonal ? grid.notes : []),
+        ...notes,
+        ...found.notes,
+      ],
       points,
       tested: found.tested,
       period: seasonal ? period : null,

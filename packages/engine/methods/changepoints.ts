@@ -10,22 +10,17 @@ import Type, { type Static } from 'typebox'
 import { exactMean, squaredDeviations } from '../numeric/exact.ts'
 import { exactSum } from '../numeric/sum.ts'
 import { seasonsOf } from '../series/calendar-seasons.ts'
-import { strongestShift } from '../series/level-shift.ts'
-import { lineColumn, seasonColumns } from '../series/seasons.ts'
+import { gridOf } from '../series/grid.ts'
+import { changesOf } from '../series/level-changes.ts'
+import { loadSeries, type Series, type Time } from '../series/load.ts'
 import { seriesColumns } from './shared/columns.ts'
 import { integer, moment, number, rowsWith } from './shared/fields.ts'
-import { gridOf } from './shared/grid.ts'
 import type { Method } from './shared/method.ts'
 import { count, enumeration, figure, finite, label, signed, tooFew } from './shared/sentence.ts'
-import { loadSeries, type Series, type Time } from './shared/series.ts'
-import { judgeLine } from './trend.ts'
 
 const Options = Type.Object({ time: Type.String(), value: Type.String() }, { additionalProperties: false })
 
 const METHOD = 'binary segmentation, level beside persistent noise'
-const ALPHA = 0.05
-/** The most changes that are looked for. */
-const MOST = 50
 const LEAST = 8
 
 interface Point {
@@ -52,14 +47,21 @@ export const changepoints: Method = {
     const n = series.values.length
     if (n < LEAST) {
       const summary = tooFew('changes of level in', value, n, LEAST)
-      return { summary, n, method: METHOD, notes: series.notes, points: [], noise: null }
+      return {
+        summary,
+        n,
+        method: METHOD,
+        notes: series.doubts.map(({ says }) => says),
+        points: [],
+        noise: null,
+      }
     }
     const grid = gridOf(series)
     const rows = [...grid.observed.keys()].filter((row) => grid.observed[row])
     const seasons = seasonsOf(grid)
     const changes = changesOf(series.values, rows, seasons)
     const points = pointsOf(series, changes)
-    const notes = [...series.notes]
+    const notes = [...series.doubts.map(({ says }) => says)]
     if (changes.length > n / 10)
       notes.push('So many changes speak for a drift rather than for steps; see its trend.')
     return {
@@ -71,31 +73,6 @@ export const changepoints: Method = {
       noise: finite(noiseOf(series.values, changes) * series.unit),
     }
   },
-}
-
-/** The rows before each change, ascending. */
-export function changesOf(
-  values: readonly number[],
-  rows: readonly number[],
-  seasons: readonly { period: number }[],
-): number[] {
-  const found: number[] = []
-  const beside = seasons.flatMap(({ period }) => seasonColumns(rows, period))
-  const rises = (judgeLine(values, rows, seasons)?.p ?? 1) < ALPHA
-  const search = (from: number, to: number, whole: boolean): void => {
-    if (found.length >= MOST) return
-    const columns = beside.map((column) => column.slice(from, to))
-    if (whole && rises) columns.push(lineColumn(rows))
-    const part = values.slice(from, to)
-    if (part.every((value) => value === part[0])) return
-    const shift = strongestShift(part, columns)
-    if (!shift || shift.p >= ALPHA) return
-    found.push(from + shift.index)
-    search(from, from + shift.index, false)
-    search(from + shift.index, to, false)
-  }
-  search(0, values.length, true)
-  return found.toSorted((a, b) => a - b)
 }
 
 /** The standard deviation of the values about the level of their part. */

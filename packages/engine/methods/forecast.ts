@@ -14,12 +14,12 @@ import { normalUpperQuantile } from '../numeric/distributions.ts'
 import { type EtsParameters, etsForecast, fitEts, formName } from '../numeric/ets.ts'
 import { stl, stlOptions } from '../numeric/stl.ts'
 import { strongestSeason } from '../series/calendar-seasons.ts'
+import { type Grid, gridOf } from '../series/grid.ts'
+import { loadSeries, type Time } from '../series/load.ts'
 import { seriesColumns } from './shared/columns.ts'
 import { integer, moment, number, object, rowsWith, text } from './shared/fields.ts'
-import { type Grid, gridOf } from './shared/grid.ts'
 import type { Method } from './shared/method.ts'
 import { count, figure, finite, label, tooFew } from './shared/sentence.ts'
-import { loadSeries, type Time } from './shared/series.ts'
 
 const Options = Type.Object(
   {
@@ -75,7 +75,7 @@ export const forecast: Method = {
     const given = options as Options
     const series = await loadSeries(table, given.time, given.value)
     const grid = gridOf(series)
-    const notes = [...series.notes, ...grid.notes]
+    const notes = [...series.doubts.map(({ says }) => says), ...grid.notes]
     const n = series.values.length
     if (n < LEAST) {
       const summary = tooFew('a forecast of', given.value, n, LEAST)

@@ -6,7 +6,10 @@
 import type { Cell, Column, ColumnType, Outcome } from '@assay/model/insight'
 import { type DuckDBConnection, DuckDBInstance, type DuckDBValue } from '@duckdb/node-api'
 import { Check, Default, Errors } from 'typebox/value'
-import type { Method, Relation } from './shared/method.ts'
+import { NO_MEANINGS } from '../verdicts/measure.ts'
+import type { Extent, Method, MethodContext, Relation } from './shared/method.ts'
+
+export const NO_EXTENT: Extent = { periods: [], columns: [] }
 
 const TYPES: [RegExp, ColumnType][] = [
   [/^BOOLEAN$/, 'boolean'],
@@ -93,8 +96,16 @@ export async function outcomeOf(
   table: Relation,
   given: Record<string, unknown>,
   now = '2026-01-15T00:00:00.000Z',
+  more: Partial<MethodContext> = {},
 ): Promise<Outcome> {
   const options = Default(method.options, given) as Record<string, unknown>
   if (!Check(method.options, options)) throw new TypeError(JSON.stringify(Errors(method.options, options)))
-  return method.run(table, options, { now, time_zone: 'UTC', block: 'test' })
+  const context = {
+    now,
+    time_zone: 'UTC',
+    block: 'test',
+    meanings: NO_MEANINGS,
+    extent: () => Promise.resolve(NO_EXTENT),
+  }
+  return method.run(table, options, { ...context, ...more })
 }

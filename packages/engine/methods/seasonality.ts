@@ -13,12 +13,12 @@ import Type, { type Static } from 'typebox'
 import { exactMean, variance } from '../numeric/exact.ts'
 import { type Decomposition, stl, stlOptions } from '../numeric/stl.ts'
 import { seasonsOf } from '../series/calendar-seasons.ts'
+import { type Grid, gridOf, stepName } from '../series/grid.ts'
+import { loadSeries } from '../series/load.ts'
 import { seriesColumns } from './shared/columns.ts'
 import { integer, moment, number, rowsWith, text } from './shared/fields.ts'
-import { type Grid, gridOf, stepName } from './shared/grid.ts'
 import type { Method } from './shared/method.ts'
 import { count, finite, label, signed, tooFew } from './shared/sentence.ts'
-import { loadSeries } from './shared/series.ts'
 
 const Options = Type.Object(
   {
@@ -48,7 +48,7 @@ export const seasonality: Method = {
     const series = await loadSeries(table, time, value)
     const grid = gridOf(series)
     const n = series.values.length
-    const notes = [...series.notes, ...grid.notes]
+    const notes = [...series.doubts.map(({ says }) => says), ...grid.notes]
     const seasons = wanted === 'auto' ? seasonsOf(grid) : []
     const strongest = seasons.toSorted((a, b) => b.strength - a.strength)[0]
     const period = wanted === 'auto' ? (strongest?.steps ?? null) : wanted

@@ -8,25 +8,28 @@
  * (numeric/mann-kendall.ts) with the slope of Theil and Sen (numeric/theil-sen.ts): they assume values that are
  * independent, or weakly correlated. The series travels (at most 50,000 times).
  */
+import type { Doubt } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
 import { hamedRao, type MannKendall, mannKendall, seasonalMannKendall } from '../numeric/mann-kendall.ts'
-import { autocorrelations } from '../numeric/seasons.ts'
 import { theilSen } from '../numeric/theil-sen.ts'
-import { type FoundSeason, seasonsOf } from '../series/calendar-seasons.ts'
-import { normalScores } from '../series/level-shift.ts'
-import { type PersistentFit, persistentRegression } from '../series/persistent-regression.ts'
-import { lineColumn, seasonColumns } from '../series/seasons.ts'
+import type { FoundSeason } from '../series/calendar-seasons.ts'
+import type { Diagnosis } from '../series/diagnosis.ts'
+import { type Grid, stepName, unitNamed } from '../series/grid.ts'
+import { judgeLine } from '../series/line.ts'
+import type { Series } from '../series/load.ts'
+import { type ReadSeries, readSeries, SERIES_OPTIONS } from '../series/read.ts'
+import { type Measure, opening } from '../verdicts/measure.ts'
+import { timeInWords } from '../verdicts/times.ts'
+import { doubt, gradeOf, LIKELY, verdict } from '../verdicts/verdict.ts'
+import { CERTAINTY, changeOf } from '../verdicts/words.ts'
 import { seriesColumns } from './shared/columns.ts'
-import { integer, number, pAdjusted, text } from './shared/fields.ts'
-import { type Grid, gridOf, stepName } from './shared/grid.ts'
+import { diagnosis, integer, number, pAdjusted, text } from './shared/fields.ts'
 import type { Method } from './shared/method.ts'
-import { count, figure, finite, probability, signed, tooFew } from './shared/sentence.ts'
-import { loadSeries, type Series } from './shared/series.ts'
+import { count, finite, probability, signed } from './shared/sentence.ts'
 
 const Options = Type.Object(
   {
-    time: Type.String(),
-    value: Type.String(),
+    ...SERIES_OPTIONS,
     test: Type.Enum(['auto', 'original', 'hamed_rao', 'seasonal'], { default: 'auto' }),
     period: Type.Union([Type.Enum(['auto', 'none']), Type.Integer({ minimum: 2 })], {
       default: 'auto',
@@ -39,7 +42,6 @@ type Options = Static<typeof Options>
 type Test = 'original' | 'hamed_rao' | 'seasonal'
 
 const LEAST = 4
-const ALPHA = 0.05
 const NAMES: Record<Test, string> = {
   original: 'Mann-Kendall',
   hamed_rao: 'Mann-Kendall with the Hamed-Rao correction for autocorrelation',
@@ -92,28 +94,61 @@ export const trend: Method = {
     s: number,
     var_s: number,
     z: number,
+    diagnosis,
   },
-  async run(table, options) {
+  async run(table, options, context) {
     const given = options as Options
-    const series = await loadSeries(table, given.time, given.value)
+    const read = await readSeries(table, given, context)
+    const { series, grid, measure, diagnosis } = read
     const n = series.values.length
-    if (n < LEAST) {
-      const summary = tooFew('a trend of', given.value, n, LEAST)
-      return { summary, n, method: LINE, notes: series.notes, ...NOTHING, per: null, period: null }
+    const per = stepName(grid.step) ?? (series.kind === 'number' ? numberStep(series.positions) : 'day')
+    const stop = stopOf(given, read)
+    if (stop) {
+      const evidence = `${count(n, 'value')}.`
+      const told = verdict({ headline: '', grade: 'unclear', evidence, doubts: [stop, ...read.doubts] })
+      const slope = stop.code === 'constant' ? 0 : null
+      return { ...told, n, method: LINE, ...NOTHING, slope, per, period: null, diagnosis }
     }
-    const grid = gridOf(series)
-    const { found, name, notes } =
-      given.test === 'auto' ? byLine(given, series, grid) : byRanks(given, series, grid)
-    const per = stepName(grid.step) ?? (series.kind === 'number' ? 'unit of time' : 'day')
+    const { found, name } = given.test === 'auto' ? byLine(given, read) : byRanks(given, read)
     const fields = { ...found, per }
+    const told = verdict({
+      headline: headline(read, fields),
+      grade: found.direction === 'none' ? 'unclear' : gradeOf(found.p),
+      evidence: evidence(given.value, n, name, fields),
+      doubts: read.doubts,
+    })
     return {
-      summary: sentence(given.value, n, name, fields),
+      ...told,
       n,
       method: given.test === 'auto' ? name : `${name}; Theil-Sen slope`,
-      notes: [...series.notes, ...notes],
       ...fields,
+      diagnosis,
     }
   },
+}
+
+/** Whole numbers from 1000 to 2999 are years. */
+function numberStep(positions: readonly number[]): string {
+  const years = positions.every(
+    (position) => Number.isInteger(position) && position >= 1000 && position < 3000,
+  )
+  return years ? 'year' : 'step'
+}
+
+/** What forbids any claim. */
+function stopOf({ period }: Options, { series, grid, measure }: ReadSeries): Doubt | null {
+  const n = series.values.length
+  const name = opening(measure.label)
+  if (n < LEAST) return doubt('too_few', `${name} has ${count(n, 'value')}; a trend needs at least ${LEAST}.`)
+  if (series.values.every((value) => value === series.values[0]))
+    return doubt('constant', `${name} never changes: every value is the same.`)
+  const steps = grid.values.length
+  if (typeof period === 'number' && steps < 2 * period)
+    return doubt(
+      'too_few',
+      `${name} has ${count(steps, 'step')}; a season of ${period} needs at least ${2 * period}.`,
+    )
+  return null
 }
 
 /** The steps of the rows where the calendar makes them even, else the times themselves. */
@@ -122,18 +157,22 @@ function rowsOf(series: Series, grid: Grid): number[] {
   return grid.step.unit === 'number' || grid.step.unit === 'order' ? series.positions : steps
 }
 
-function byLine(given: Options, series: Series, grid: Grid): { found: Found; name: string; notes: string[] } {
+interface Judged {
+  found: Found
+  name: string
+}
+
+function byLine(given: Options, { series, grid, seasons: known }: ReadSeries): Judged {
   const rows = rowsOf(series, grid)
-  const seasons = seasonsBeside(given, grid)
+  const seasons = seasonsBeside(given, known)
   const period = seasons[0]?.steps ?? null
   const judged = judgeLine(series.values, rows, seasons)
-  const same = series.values.every((value) => value === series.values[0])
   const per = rows.at(-1)! - rows[0]! || 1
   const inUnit = (value: number): number | null => finite((value / per) * series.unit)
   const found: Found = judged
     ? {
         ...NOTHING,
-        direction: judged.p < ALPHA ? (judged.estimate > 0 ? 'increasing' : 'decreasing') : 'none',
+        direction: judged.p <= LIKELY ? (judged.estimate > 0 ? 'increasing' : 'decreasing') : 'none',
         slope: inUnit(judged.estimate),
         low: inUnit(judged.low),
         high: inUnit(judged.high),
@@ -141,69 +180,39 @@ function byLine(given: Options, series: Series, grid: Grid): { found: Found; nam
         persistence: judged.persistence,
         period,
       }
-    : { ...NOTHING, slope: same ? 0 : null, p: 1, period }
-  const notes = judged?.walk
-    ? [
-        'The values may wander without any aim (a random walk); a rise or fall is only told beyond what such a walk shows.',
-      ]
-    : []
+    : { ...NOTHING, p: 1, period }
   const beside = seasons.length > 0 ? ` beside ${seasons.length === 1 ? 'its season' : 'its seasons'}` : ''
-  return { found, name: `${LINE}${beside}`, notes }
+  return { found, name: `${LINE}${beside}` }
 }
 
-function seasonsBeside(given: Options, grid: Grid): FoundSeason[] {
+function seasonsBeside(given: Options, known: FoundSeason[]): FoundSeason[] {
   if (given.period === 'none') return []
-  if (given.period === 'auto') return seasonsOf(grid)
+  if (given.period === 'auto') return known
   const steps = given.period
-  return grid.values.length >= 2 * steps ? [{ period: steps, steps, p: 0, strength: 0 }] : []
+  return [{ period: steps, steps, p: 0, strength: 0 }]
 }
 
-/**
- * The line of the values over their rows; null where nothing varies. Beside errors that are no random walk the larger p of
- * the values and of their normal scores holds, and an interval of a line that is not told holds 0.
- */
-export function judgeLine(
-  values: readonly number[],
-  rows: readonly number[],
-  seasons: readonly { period: number }[],
-): PersistentFit | null {
-  if (values.every((value) => value === values[0])) return null
-  const line = [lineColumn(rows)]
-  const base = [values.map(() => 1), ...seasons.flatMap(({ period }) => seasonColumns(rows, period))]
-  const plain = persistentRegression(values, base, line)
-  if (!plain || plain.walk) return plain
-  const scored = persistentRegression(normalScores(values), base, line)
-  const p = Math.max(plain.p, scored?.p ?? 1)
-  if (p < ALPHA) return { ...plain, p }
-  return { ...plain, p, low: Math.min(plain.low, 0), high: Math.max(plain.high, 0) }
-}
-
-function byRanks(
-  given: Options,
-  series: Series,
-  grid: Grid,
-): { found: Found; name: string; notes: string[] } {
-  const period = periodOf(given, grid)
+function byRanks(given: Options, { series, grid, seasons: known }: ReadSeries): Judged {
+  const period =
+    typeof given.period === 'number'
+      ? given.period
+      : given.period === 'none'
+        ? null
+        : (known[0]?.steps ?? null)
   const { test, seasons, x } = setting(given, series, grid, period)
   const sen = theilSen(x, series.values, 0, seasons ?? undefined)
   const ranked = tested(test, series.values, seasons, sen?.slope ?? 0)
   const slope = theilSen(x, series.values, ranked.var_s, seasons ?? undefined)
   const found: Found = {
     ...NOTHING,
-    direction: ranked.p < 0.05 && ranked.s !== 0 ? (ranked.s > 0 ? 'increasing' : 'decreasing') : 'none',
+    direction: ranked.p <= LIKELY && ranked.s !== 0 ? (ranked.s > 0 ? 'increasing' : 'decreasing') : 'none',
     slope: slope && finite(slope.slope * series.unit),
     low: slope && finite(slope.low * series.unit),
     high: slope && finite(slope.high * series.unit),
     ...ranked,
     period: test === 'seasonal' ? period : null,
   }
-  const uneven = grid.step.unit === 'order' && test === 'seasonal' ? grid.notes : []
-  return { found, name: NAMES[test], notes: [...uneven, ...notesOf(series.values.length, test, series)] }
-}
-
-function periodOf(given: Options, grid: Grid): number | null {
-  if (typeof given.period === 'number') return given.period
-  return given.period === 'none' ? null : (seasonsOf(grid)[0]?.steps ?? null)
+  return { found, name: NAMES[test] }
 }
 
 /** The test, the season of each row, and the time of each row. */
@@ -225,39 +234,26 @@ function tested(test: Test, values: readonly number[], seasons: number[] | null,
   return test === 'hamed_rao' ? hamedRao(values, slope) : mannKendall(values)
 }
 
-function sentence(
-  value: string,
-  n: number,
-  name: string,
-  fields: {
-    direction: string
-    slope: number | null
-    low: number | null
-    high: number | null
-    p: number
-    per: string
-  },
-): string {
-  const { slope, low, high, per } = fields
-  const half = low === null || high === null ? null : (high - low) / 2
-  const interval = half === null ? '' : `95% interval ${figure(low, half)} to ${figure(high, half)}; `
-  const proof = `(${interval}${name}, ${probability(fields.p)}, n = ${count(n, 'value')})`
-  if (fields.direction === 'none') {
-    return `No trend of ${value} is detectable: ${signed(slope, half)} per ${per} ${proof}.`
-  }
-  const verb = fields.direction === 'increasing' ? 'rises' : 'falls'
-  return `${value} ${verb} by ${figure(slope === null ? null : Math.abs(slope), half)} per ${per} ${proof}.`
+/** "Revenue clearly rises, by about 12 EUR a month." */
+function headline({ measure, diagnosis, series }: ReadSeries, found: Found & { per: string }): string {
+  const name = opening(measure.label)
+  const span = spanOf(series, diagnosis)
+  if (found.direction === 'none') return `No clear rise or fall in ${measure.label} ${span}.`
+  const verb = found.direction === 'increasing' ? 'rose' : 'fell'
+  const half = found.low === null || found.high === null ? null : (found.high - found.low) / 2
+  const rate = `about ${changeOf(found.slope ?? 0, measure, half)} a ${found.per}`
+  return `${name} ${CERTAINTY[gradeOf(found.p)]} ${verb} ${span}, by ${rate}.`
 }
 
-function notesOf(n: number, test: Test, series: Series): string[] {
-  const notes: string[] = []
-  if (n < 10) notes.push(`With ${count(n, 'value')} the normal approximation of the test is rough.`)
-  const correlation = autocorrelations(series.values, 1)[1] ?? 0
-  if (test !== 'hamed_rao' && n >= 10 && Math.abs(correlation) > 1.96 / Math.sqrt(n)) {
-    const reason = test === 'seasonal' ? 'in part by the seasons' : 'beside the trend'
-    notes.push(
-      `Neighbouring values are correlated (${figure(correlation)} at lag 1), ${reason}; the p-value may be too small.`,
-    )
-  }
-  return notes
+/** "from January 2001 to June 2004". */
+function spanOf(series: Series, diagnosis: Diagnosis): string {
+  const unit = unitNamed(diagnosis.step)
+  return `from ${timeInWords(series.times[0]!, unit)} to ${timeInWords(series.times.at(-1)!, unit)}`
+}
+
+function evidence(value: string, n: number, name: string, found: Found & { per: string }): string {
+  const half = found.low === null || found.high === null ? null : (found.high - found.low) / 2
+  const interval =
+    half === null ? '' : `95 % interval ${signed(found.low, half)} to ${signed(found.high, half)}; `
+  return `Slope of ${value}: ${signed(found.slope, half)} a ${found.per} (${interval}${name}, ${probability(found.p)}, n = ${count(n, 'value')}).`
 }

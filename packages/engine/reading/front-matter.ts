@@ -3,6 +3,7 @@
 import { isTimeZone } from '@assay/model/dates'
 import type { ChartForm } from '@assay/model/insight'
 import {
+  type ColumnMeaning,
   DEFAULT_LIMITS,
   type Fault,
   type Limits,
@@ -11,7 +12,9 @@ import {
 } from '@assay/model/template'
 import { makeFault, type Position } from '../language/fault.ts'
 import { RESERVED } from '../language/fences.ts'
+import { checkFormat } from '../printing/format.ts'
 import { bucketPath, isAddress, vetAddressText, vetPath } from '../values/file-path.ts'
+import { ValueError } from '../values/value.ts'
 import { readVariables } from './declarations.ts'
 import { readDuration, readSize } from './limits.ts'
 import { frontMatterSchema } from './schema.ts'
@@ -50,8 +53,38 @@ export function readFrontMatter(text: string | null): { settings: FrontMatter | 
         ? null
         : { expression: given.deliver_if as string, line: yaml.position(['deliver_if']).line },
     lineage: given.lineage !== 'none',
+    columns: readMeanings((given.columns ?? {}) as Record<string, Given>, yaml, faults),
   }
   return { settings, faults }
+}
+
+function readMeanings(
+  given: Record<string, Given>,
+  yaml: YamlReading,
+  faults: Fault[],
+): Map<string, ColumnMeaning> {
+  const meanings = new Map<string, ColumnMeaning>()
+  for (const [name, declared] of Object.entries(given)) {
+    const {
+      label = null,
+      unit = null,
+      fmt = null,
+      good = 'none',
+      target = null,
+    } = declared as Partial<ColumnMeaning>
+    if (fmt !== null) {
+      try {
+        checkFormat(fmt)
+      } catch (error) {
+        if (!(error instanceof ValueError)) throw error
+        faults.push(
+          makeFault('bad_value', yaml.position(['columns', name, 'fmt']), error.message, error.remedy),
+        )
+      }
+    }
+    meanings.set(name.toLowerCase(), { label, unit, fmt, good, target })
+  }
+  return meanings
 }
 
 function readSources(given: Record<string, Given>, yaml: YamlReading, faults: Fault[]): Source[] {

@@ -64,6 +64,23 @@ const source = {
   },
 } as const
 
+const meaning = {
+  type: 'object',
+  description: 'What a column is to a reader',
+  additionalProperties: false,
+  properties: {
+    label: text('The name that readers see, such as Late flights'),
+    unit: text('The unit behind the number, such as minutes, EUR or %'),
+    fmt: text('A format code, such as num1, pct1 or eur0'),
+    good: {
+      type: 'string',
+      enum: ['up', 'down', 'none'],
+      description: 'Which direction is good; default none',
+    },
+    target: { type: 'number', description: 'The value that is aimed at' },
+  },
+} as const
+
 const amount = (description: string) => ({ type: ['string', 'integer'], description }) as const
 
 export const frontMatterSchema = {
@@ -104,6 +121,12 @@ export const frontMatterSchema = {
         rows: { type: 'integer', minimum: 1, description: 'The most rows kept of a block' },
         output: amount('Such as 10MB: the most that an insight may hold'),
       },
+    },
+    columns: {
+      type: 'object',
+      maxProperties: 500,
+      additionalProperties: meaning,
+      description: 'What columns are to a reader, by name: sentences, tables and axes use it',
     },
     charts: { type: 'string', enum: [...CHART_FORMS], description: 'The form of charts in the Markdown' },
     deliver_if: text('A Liquid condition; where it is false no webhook is notified'),

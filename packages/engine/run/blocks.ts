@@ -9,6 +9,7 @@ import type { Method, Relation } from '../methods/shared/method.ts'
 import { adjustAcross } from '../methods/shared/multiplicity.ts'
 import { bindOptions, withDefaults } from '../reading/options.ts'
 import { schemaFaults } from '../reading/schema-faults.ts'
+import { Extents } from './extent.ts'
 import { failAt, TaskFailure } from './failure.ts'
 import { blockFault, type Plan, sessionFault } from './plan.ts'
 
@@ -36,6 +37,7 @@ export async function runBlocks(run: BlockRun): Promise<BlockResults> {
   const tables: Record<string, Table> = {}
   const analyses: Record<string, Outcome> = {}
   const lineage: BlockLineage[] = []
+  const extents = new Extents({ ...run, time_zone: run.template.time_zone })
   for (const block of run.template.blocks) {
     run.onBlock(block.name)
     const began = performance.now()
@@ -53,7 +55,7 @@ export async function runBlocks(run: BlockRun): Promise<BlockResults> {
         elapsed_ms: elapsed(),
       })
     } else {
-      analyses[block.name] = await runAnalysis(run, block)
+      analyses[block.name] = await runAnalysis(run, block, extents)
       lineage.push({ name: block.name, kind: 'analysis', sql: null, rows: null, elapsed_ms: elapsed() })
     }
   }
@@ -94,7 +96,7 @@ function bindNames(run: BlockRun, names: string[]): Bindings {
   return bindings
 }
 
-async function runAnalysis(run: BlockRun, block: AnalysisBlock): Promise<Outcome> {
+async function runAnalysis(run: BlockRun, block: AnalysisBlock, extents: Extents): Promise<Outcome> {
   const where = { what: `Analysis "${block.name}"`, line: block.line }
   const method = METHODS[block.method]
   const columns = run.columns.get(block.of)
@@ -115,7 +117,13 @@ async function runAnalysis(run: BlockRun, block: AnalysisBlock): Promise<Outcome
     const line = block.lines[option] ?? block.line
     throw new TaskFailure('template_invalid', `${where.what}, line ${line}: ${wrong}`)
   }
-  const context = { now: run.started_at, time_zone: run.template.time_zone, block: block.name }
+  const context = {
+    now: run.started_at,
+    time_zone: run.template.time_zone,
+    block: block.name,
+    meanings: run.template.columns,
+    extent: () => extents.of(block.of),
+  }
   try {
     return await method.run(relationOf(run.engine, block.of, columns), options, context)
   } catch (error) {

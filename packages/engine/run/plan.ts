@@ -3,7 +3,7 @@
  * block. A block that another one reads is kept as a table, all others are streamed, so that no query runs twice.
  */
 import type { SqlBlock, Template } from '@assay/model/template'
-import type { Guard, SqlFault, Verdict } from '../fence/sql-guard.ts'
+import type { Guard, Judgement, SqlFault } from '../fence/sql-guard.ts'
 import { makeFault, TemplateFault } from '../language/fault.ts'
 import { bindSql } from '../language/sql-clauses.ts'
 
@@ -57,7 +57,7 @@ export function blockFault(block: SqlBlock, fault: SqlFault): ReturnType<typeof 
 
 /** The first name that DuckDB would answer from the clock or the session, since no relation has a column of that name. */
 export function sessionFault(
-  session: Extract<Verdict, { ok: true }>['session'],
+  session: Extract<Judgement, { ok: true }>['session'],
   reads: string[],
   columnsOf: (relation: string) => readonly { name: string }[],
 ): SqlFault | null {

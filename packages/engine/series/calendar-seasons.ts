@@ -1,6 +1,7 @@
 /** Which seasons a series may have by its step, and which of them it shows. */
-import type { Grid, Step } from '../methods/shared/grid.ts'
+
 import { autocorrelations } from '../numeric/seasons.ts'
+import type { Grid, Step } from './grid.ts'
 import { findSeasons, type Season, testSeason } from './seasons.ts'
 
 const YEAR_DAYS = 365.2425

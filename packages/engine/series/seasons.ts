@@ -5,6 +5,7 @@
  */
 import { strongestShift } from './level-shift.ts'
 import { persistentRegression } from './persistent-regression.ts'
+import { dot, residualsOf } from './residuals.ts'
 
 export interface Season {
   /** Steps; of the calendar's year not whole (365.25 days, 52.18 weeks). */
@@ -95,30 +96,7 @@ function strengthOf(
   base: readonly (readonly number[])[],
   season: readonly (readonly number[])[],
 ): number {
-  const orthogonal: Float64Array[] = []
-  let left = Float64Array.from(values)
-  const takeOut = (column: readonly number[]): void => {
-    const rest = Float64Array.from(column)
-    for (const other of orthogonal) subtract(rest, other, dot(rest, other))
-    const size = Math.sqrt(dot(rest, rest))
-    if (!(size > 1e-9 * Math.sqrt(values.length))) return
-    for (let row = 0; row < rest.length; row++) rest[row] = rest[row]! / size
-    orthogonal.push(rest)
-    subtract(left, rest, dot(left, rest))
-  }
-  for (const column of base) takeOut(column)
-  const before = dot(left, left)
-  left = Float64Array.from(left)
-  for (const column of season) takeOut(column)
+  const { beside, left } = residualsOf(values, base, season)
+  const before = dot(beside, beside)
   return before > 0 ? Math.min(1, Math.max(0, 1 - dot(left, left) / before)) : 0
-}
-
-function dot(left: ArrayLike<number>, right: ArrayLike<number>): number {
-  let sum = 0
-  for (let row = 0; row < left.length; row++) sum += left[row]! * right[row]!
-  return sum
-}
-
-function subtract(from: Float64Array, column: Float64Array, times: number): void {
-  for (let row = 0; row < from.length; row++) from[row] = from[row]! - times * column[row]!
 }

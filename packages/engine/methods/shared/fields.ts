@@ -2,7 +2,9 @@
  * What the outcome of a method holds, written beside the method as a schema. `assay check` finds wrong names by it, the
  * guide and the editors' schema list it, and a test holds each method's outcomes to it. Any value may be null: too little data.
  */
+import { GRADES } from '@assay/model/insight'
 import Type, { type TSchema } from 'typebox'
+import { CODE_NAMES } from '../../verdicts/codes.ts'
 
 /** The fields of an outcome, of an object or of one row, by name. */
 export type Fields = Record<string, TSchema>
@@ -34,13 +36,38 @@ export function whereGiven(option: string, fields: Fields): Fields {
   )
 }
 
+const doubts = list(object({ code: Type.Enum(CODE_NAMES), says: Type.String() }))
+
 /** What every outcome holds. */
 export const COMMON: Fields = {
   summary: Type.String(),
+  headline: Type.Optional(Type.String()),
+  grade: Type.Optional(Type.Enum([...GRADES])),
+  blockers: Type.Optional(doubts),
+  caveats: Type.Optional(doubts),
+  evidence: Type.Optional(Type.String()),
   n: Type.Integer(),
   method: Type.String(),
   notes: list(Type.String()),
 }
+
+/** The diagnosis of a series (series/diagnosis.ts), of the methods over time. */
+export const diagnosis: TSchema = object({
+  step: text,
+  time_zone: Type.String(),
+  first: moment,
+  last: moment,
+  partial_last: Type.Boolean(),
+  gaps: object({ n: Type.Integer(), treated: Type.Enum(['missing', 'zero']) }),
+  seasons: rowsWith({ period: number, strength: number }),
+  autocorrelation: number,
+  autocorrelated: Type.Boolean(),
+  log_scale: Type.Boolean(),
+  heavy_tails: Type.Boolean(),
+  counts: Type.Boolean(),
+  sparse: Type.Boolean(),
+  level_shifts: rowsWith({ index: integer, time: moment }),
+})
 
 /** What the checks and the guide read of a schema. */
 export interface FieldSchema {

@@ -2,6 +2,7 @@
 
 import type { Cell, Column, Outcome } from '@assay/model/insight'
 import type { TSchema } from 'typebox'
+import type { Meanings } from '../../verdicts/measure.ts'
 import type { Fields } from './fields.ts'
 
 /**
@@ -47,4 +48,19 @@ export interface MethodContext {
   time_zone: string
   /** The name of the block, for sentences. */
   block: string
+  /** What the template says of its columns. */
+  meanings: Meanings
+  /** The days between which the data behind the relation lie. */
+  extent(): Promise<Extent>
+}
+
+/** Where data may have been cut off, in days since 1970-01-01. */
+export interface Extent {
+  /** The template's periods: the first day, and the day after the last. */
+  periods: { start: number; end: number }[]
+  /**
+   * The date and timestamp columns of the sources and blocks behind the relation that the SQL between names: first and last day, and how
+   * many days after the last one the next row is due at the latest, by the gaps between the days with rows.
+   */
+  columns: { first: number; last: number; due: number }[]
 }

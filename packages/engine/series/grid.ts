@@ -1,11 +1,11 @@
 /**
  * The step of a series, and the series on even steps: what STL, ETS and their like need. Months and years count as
- * even steps although their days differ, and so do working days. Gaps are filled on a straight line and counted; a
- * series whose gaps are over a fifth of it, or that has no step, is taken in its order, with a note.
+ * even steps although their days differ, and so do working days. A step without a row is marked as not observed; its value
+ * is interpolated for methods that need one at each step. A series without a step is taken in its order, with a note.
  */
-import { isWeekend, monthsAfter } from '@assay/model/dates'
-import { count } from './sentence.ts'
-import type { Series, Time } from './series.ts'
+import { type DateUnit, isWeekend, monthsAfter } from '@assay/model/dates'
+import { count } from '../methods/shared/sentence.ts'
+import type { Series, Time } from './load.ts'
 
 export type Step =
   | { unit: 'months'; size: number }
@@ -17,6 +17,8 @@ export type Step =
 export interface Grid {
   step: Step
   times: Time[]
+  /** As in the series: days since 1970-01-01, or the numbers. */
+  positions: number[]
   /** Over `unit`, as in the series. */
   values: number[]
   /** False if the value was interpolated. */
@@ -38,32 +40,36 @@ export function gridOf(series: Series): Grid {
     return {
       step,
       times: series.times,
+      positions: series.positions,
       values: series.values,
       observed: series.values.map(() => true),
       after: (ahead) => labelOf(series, { unit: 'order' }, ahead),
       notes,
     }
   }
-  const times: Time[] = []
-  const values: number[] = []
-  const observed: boolean[] = []
+  const length = indices.at(-1)! + 1
+  const times = new Array<Time>(length)
+  const positions = new Array<number>(length)
+  const values = new Array<number>(length)
+  const observed = new Array<boolean>(length).fill(false)
   for (const [row, index] of indices.entries()) {
-    const before = values.length
-    for (let gap = before; gap < index; gap++) {
-      const share = (gap - before + 1) / (index - before + 1)
-      const from = values[before - 1]!
-      values.push(from + share * (series.values[row]! - from))
-      times.push(labelOf(series, step, gap - indices.at(-1)!))
-      observed.push(false)
+    const before = row === 0 ? index : indices[row - 1]!
+    const from = row === 0 ? 0 : series.values[row - 1]!
+    for (let gap = before + 1; gap < index; gap++) {
+      values[gap] = from + ((gap - before) / (index - before)) * (series.values[row]! - from)
+      positions[gap] = positionAfter(series, step, series.positions[row - 1]!, gap - before)
+      times[gap] = timeText(series, positions[gap]!)
     }
-    values.push(series.values[row]!)
-    times.push(series.times[row]!)
-    observed.push(true)
+    values[index] = series.values[row]!
+    positions[index] = series.positions[row]!
+    times[index] = series.times[row]!
+    observed[index] = true
   }
-  const filled = values.length - series.values.length
+  const filled = length - series.values.length
   return {
     step,
     times,
+    positions,
     values,
     observed,
     after: (ahead) => labelOf(series, step, ahead),
@@ -71,21 +77,32 @@ export function gridOf(series: Series): Grid {
   }
 }
 
+/** The most steps of a grid, and the least share of them that must have a value. */
+const MOST_STEPS = 100_000
+const LEAST_SHARE = 0.05
+
 function stepOf(series: Series): { step: Step; indices: number[] } {
+  const order = { step: { unit: 'order' } as Step, indices: series.times.map((_, index) => index) }
+  if (series.times.length < LEAST) return order
   const candidates: (() => { step: Step; at: number[] } | null)[] =
     series.kind === 'number'
       ? [() => evenStep(series, 'number')]
-      : [() => monthStep(series), () => weekdayStep(series), () => evenStep(series, 'days')]
-  if (series.times.length >= LEAST) {
-    for (const candidate of candidates) {
-      const found = candidate()
-      if (!found) continue
-      const indices = found.at.map((at) => at - found.at[0]!)
-      const distinct = indices.every((index, row) => row === 0 || index > indices[row - 1]!)
-      if (distinct && indices.length >= 0.8 * (indices.at(-1)! + 1)) return { step: found.step, indices }
-    }
+      : [
+          () => monthStep(series),
+          () => weekdayStep(series),
+          () => evenStep(series, 'days'),
+          () => dayStep(series),
+        ]
+  for (const candidate of candidates) {
+    const found = candidate()
+    if (!found) continue
+    const indices = found.at.map((at) => at - found.at[0]!)
+    const steps = indices.at(-1)! + 1
+    const distinct = indices.every((index, row) => row === 0 || index > indices[row - 1]!)
+    if (distinct && steps <= MOST_STEPS && indices.length >= LEAST_SHARE * steps)
+      return { step: found.step, indices }
   }
-  return { step: { unit: 'order' }, indices: series.times.map((_, index) => index) }
+  return order
 }
 
 function median(values: readonly number[]): number {
@@ -101,6 +118,12 @@ function evenStep(series: Series, unit: 'days' | 'number'): { step: Step; at: nu
   const at = series.positions.map((position) => (position - series.positions[0]!) / size)
   if (!at.every((index) => Math.abs(index - Math.round(index)) < 0.1)) return null
   return { step: { unit, size }, at: at.map(Math.round) }
+}
+
+/** Whole days, at any distance from each other: a row only on days when something happened. */
+function dayStep(series: Series): { step: Step; at: number[] } | null {
+  if (!series.positions.every(Number.isInteger)) return null
+  return { step: { unit: 'days', size: 1 }, at: series.positions.slice() }
 }
 
 /** Times on the same day of their month (or on its last day): steps of 1, 3 or 12 months. */
@@ -125,33 +148,34 @@ function weekdayStep(series: Series): { step: Step; at: number[] } | null {
   return { step: { unit: 'weekdays' }, at }
 }
 
-/** The label of the time `ahead` steps after the last one; a negative `ahead` counts back. */
+/** The label of the time `ahead` steps after the last one. */
 function labelOf(series: Series, step: Step, ahead: number): Time {
-  const last = series.positions.at(-1) ?? 0
+  return timeText(series, positionAfter(series, step, series.positions.at(-1) ?? 0, ahead))
+}
+
+/** The position `ahead` steps after `from`. */
+function positionAfter(series: Series, step: Step, from: number, ahead: number): number {
   switch (step.unit) {
     case 'months': {
-      const first = Math.floor(last + 1e-9)
-      return timeText(
-        series,
-        endOfMonth(series)
-          ? lastDay(monthsAfter(first - 27, ahead * step.size))
-          : monthsAfter(first, ahead * step.size) + (last - first),
-      )
+      const first = Math.floor(from + 1e-9)
+      return endOfMonth(series)
+        ? lastDay(monthsAfter(first - 27, ahead * step.size))
+        : monthsAfter(first, ahead * step.size) + (from - first)
     }
     case 'weekdays': {
-      let day = last
-      for (let left = Math.abs(ahead); left > 0; left--) {
-        do day += Math.sign(ahead)
+      let day = from
+      for (let left = ahead; left > 0; left--) {
+        do day += 1
         while (isWeekend(day))
       }
-      return timeText(series, day)
+      return day
     }
     case 'days':
     case 'number':
-      return timeText(series, last + ahead * step.size)
+      return from + ahead * step.size
     case 'order': {
       const gap = series.positions.length > 1 ? median(gapsOf(series.positions)) : 1
-      return timeText(series, last + ahead * gap)
+      return from + ahead * gap
     }
   }
 }
@@ -204,4 +228,14 @@ export function stepName(step: Step): string | null {
     case 'order':
       return null
   }
+}
+
+/** The calendar unit that a step begins, for words; null where it is none. */
+export function unitOf(step: Step): DateUnit | null {
+  return unitNamed(stepName(step))
+}
+
+export function unitNamed(name: string | null): DateUnit | null {
+  if (name === 'working day') return 'day'
+  return (['day', 'week', 'month', 'quarter', 'year'] as const).find((unit) => unit === name) ?? null
 }

@@ -1,0 +1,102 @@
+/**
+ * The days between which the data behind a block lie, so that a method can tell a whole last week from one that the data
+ * end in. Read once for each column of a source or block that the SQL after it names.
+ */
+import { dayNumber, daysBetween, isDay } from '@assay/model/dates'
+import type { Column } from '@assay/model/insight'
+import { type Engine, identifier, readTable } from '../duckdb/duckdb.ts'
+import type { Extent } from '../methods/shared/method.ts'
+import type { Plan } from './plan.ts'
+
+/** The days that are read to learn how far apart they lie. */
+const RECENT = 400
+
+export interface ExtentInput {
+  engine: Engine
+  plan: Plan
+  vars: Record<string, unknown>
+  time_zone: string
+  columns: ReadonlyMap<string, readonly Column[]>
+}
+
+type Days = Extent['columns'][number]
+
+export class Extents {
+  readonly #run: ExtentInput
+  readonly #known = new Map<string, Promise<Days | null>>()
+
+  constructor(run: ExtentInput) {
+    this.#run = run
+  }
+
+  /** For the block or source that a method reads. */
+  async of(name: string): Promise<Extent> {
+    const { relations, sql } = this.#behind(name)
+    const found: Days[] = []
+    for (const source of relations) {
+      for (const column of this.#run.columns.get(source) ?? []) {
+        if (column.type !== 'date' && column.type !== 'timestamp') continue
+        if (sql !== '' && !sql.includes(column.name.toLowerCase())) continue
+        const key = JSON.stringify([source, column.name])
+        const days = this.#known.get(key) ?? this.#daysOf(source, column)
+        this.#known.set(key, days)
+        const known = await days
+        if (known) found.push(known)
+      }
+    }
+    return { periods: this.#periods(), columns: found }
+  }
+
+  /** The sources and blocks that a block reads, at once or through others, and all SQL between. */
+  #behind(name: string): { relations: string[]; sql: string } {
+    const relations = new Set<string>()
+    const texts: string[] = []
+    const visit = (one: string): void => {
+      const planned = this.#run.plan.sql.get(one)
+      if (!planned) {
+        relations.add(one)
+        return
+      }
+      texts.push(planned.sql.toLowerCase())
+      for (const read of planned.reads.filter((each) => !relations.has(each))) {
+        relations.add(read)
+        visit(read)
+      }
+    }
+    visit(name)
+    return { relations: [...relations], sql: texts.join('\n') }
+  }
+
+  #periods(): Extent['periods'] {
+    return Object.values(this.#run.vars).flatMap((value) => {
+      const { start, end } = (value ?? {}) as { start?: unknown; end?: unknown }
+      const isPeriod = typeof start === 'string' && typeof end === 'string' && isDay(start) && isDay(end)
+      return isPeriod ? [{ start: dayNumber(start), end: dayNumber(end) }] : []
+    })
+  }
+
+  async #daysOf(source: string, column: Column): Promise<Days | null> {
+    const name = identifier(column.name)
+    const zone = this.#run.time_zone.replaceAll("'", "''")
+    const local = column.database_type.includes('ZONE') ? `timezone('${zone}', ${name})` : name
+    const from = `(select cast(${local} as date) as day from ${identifier(source)} where isfinite(${name}))`
+    const sql = `select (select min(day) from ${from})::varchar as first, day::varchar as day
+      from (select distinct day from ${from} order by day desc limit ${RECENT})`
+    const { rows } = await readTable(this.#run.engine, sql, {}, RECENT)
+    const days = rows.map(([, day]) => day as string).filter(isDay)
+    const first = rows[0]?.[0] as string | undefined
+    if (days.length === 0 || first === undefined || !isDay(first)) return null
+    return { first: dayNumber(first), last: dayNumber(days[0]!), due: dueAfter(days.toReversed()) }
+  }
+}
+
+/** How many days after the last one the next row is due at the latest: nine in ten of the gaps are no longer. */
+function dueAfter(days: readonly string[]): number {
+  const gaps = days.slice(1).map((day, index) => daysBetween(days[index]!, day))
+  if (gaps.length === 0) return 1
+  const last = dayNumber(days.at(-1)!)
+  const weekdaysOnly =
+    days.length >= 10 && !days.some((day) => [0, 6].includes(new Date(`${day}T00:00:00Z`).getUTCDay()))
+  if (weekdaysOnly) return new Date(last * 86_400_000).getUTCDay() === 5 ? 3 : 1
+  return gaps.toSorted((a, b) => a - b)[Math.floor(0.9 * (gaps.length - 1))]!
+}

@@ -1,0 +1,126 @@
+/**
+ * The one diagnosis of a series, by which all methods over time choose their model. Residuals are those of ordinary least
+ * squares beside a line and the seasons found.
+ */
+import { type FoundSeason, seasonsOf } from './calendar-seasons.ts'
+import { type Grid, stepName } from './grid.ts'
+import { changesOf } from './level-changes.ts'
+import type { Series, Time } from './load.ts'
+import { dot, residualsOf } from './residuals.ts'
+import { lineColumn, seasonColumns } from './seasons.ts'
+
+export interface Diagnosis {
+  /** "day", "month", "2 hours"; null where time is a number or follows no step. */
+  step: string | null
+  time_zone: string
+  first: Time | null
+  /** The last time that is counted. */
+  last: Time | null
+  /** Whether the data end in an unfinished period. */
+  partial_last: boolean
+  /** Steps without a row, and what they are taken for. */
+  gaps: { n: number; treated: 'missing' | 'zero' }
+  /** In steps, shortest first; `strength` is the share of the variance beside the line, 0 to 1. */
+  seasons: { period: number; strength: number }[]
+  /** Lag-1 autocorrelation of the residuals; null below 8 values. */
+  autocorrelation: number | null
+  /** Whether that is beyond 2.58 standard errors. */
+  autocorrelated: boolean
+  /** Whether the logarithms of the values are nearer to normal noise. */
+  log_scale: boolean
+  /** Whether the residuals have an excess kurtosis above 3. */
+  heavy_tails: boolean
+  /** Whole numbers from 0 on, of at most 50 on average. */
+  counts: boolean
+  /** Over half of the values are zero, or over half of the steps have no row. */
+  sparse: boolean
+  level_shifts: { index: number; time: Time }[]
+}
+
+const LEAST = 8
+const LEAST_FOR_TAILS = 20
+const HEAVY = 3
+const MOST_COUNT = 50
+/** Log likelihoods. */
+const CLEARLY_BETTER = 2
+
+export function diagnose(
+  series: Series,
+  grid: Grid,
+  rows: readonly number[],
+  known: Pick<Diagnosis, 'time_zone' | 'partial_last' | 'gaps'>,
+): { diagnosis: Diagnosis; seasons: FoundSeason[] } {
+  const { values, unit } = series
+  const n = values.length
+  const varies = values.some((value) => value !== values[0])
+  const enough = n >= LEAST && varies
+  const seasons = enough ? seasonsOf(grid) : []
+  const columns = [values.map(() => 1), ...(n > 1 ? [lineColumn(rows)] : [])]
+  const beside = seasons.flatMap(({ period }) => seasonColumns(rows, period))
+  const { left } = residualsOf(values, columns, beside)
+  const autocorrelation = enough ? neighbours(left, rows) : null
+  const zeros = values.filter((value) => value === 0).length
+  return {
+    seasons,
+    diagnosis: {
+      step: stepName(grid.step),
+      ...known,
+      first: series.times[0] ?? null,
+      last: series.times.at(-1) ?? null,
+      seasons: seasons.map(({ period, strength }) => ({ period, strength })),
+      autocorrelation,
+      autocorrelated: autocorrelation !== null && Math.abs(autocorrelation) > 2.58 / Math.sqrt(n),
+      log_scale: enough && prefersLog(values, left, columns, beside),
+      heavy_tails: varies && n >= LEAST_FOR_TAILS && excessKurtosis(left) > HEAVY,
+      counts: areCounts(values, unit),
+      sparse: n > 0 && (2 * zeros > n || 2 * known.gaps.n > grid.times.length),
+      level_shifts: enough
+        ? changesOf(values, rows, seasons).map((index) => ({ index, time: series.times[index]! }))
+        : [],
+    },
+  }
+}
+
+/** Over pairs one step apart. */
+function neighbours(residuals: ArrayLike<number>, rows: readonly number[]): number | null {
+  const whole = dot(residuals, residuals)
+  if (!(whole > 0)) return null
+  let sum = 0
+  for (let row = 1; row < rows.length; row++)
+    if (rows[row]! - rows[row - 1]! === 1) sum += residuals[row]! * residuals[row - 1]!
+  return sum / whole
+}
+
+/** Compares normal likelihoods of the values and of their logarithms (with the Jacobian of the logarithm). */
+function prefersLog(
+  values: readonly number[],
+  left: ArrayLike<number>,
+  columns: readonly (readonly number[])[],
+  beside: readonly (readonly number[])[],
+): boolean {
+  if (values.some((value) => !(value > 0))) return false
+  const logs = values.map((value) => Math.log(value))
+  const logLeft = residualsOf(logs, columns, beside).left
+  const plain = dot(left, left)
+  const logged = dot(logLeft, logLeft)
+  if (!(plain > 0) || !(logged > 0)) return false
+  const n = values.length
+  const jacobian = logs.reduce((sum, log) => sum + log, 0)
+  return -0.5 * n * Math.log(logged) - jacobian > -0.5 * n * Math.log(plain) + CLEARLY_BETTER
+}
+
+/** Of residuals, whose mean is 0. */
+function excessKurtosis(residuals: ArrayLike<number>): number {
+  const n = residuals.length
+  const second = dot(residuals, residuals) / n
+  if (!(second > 0)) return 0
+  let fourth = 0
+  for (let row = 0; row < n; row++) fourth += residuals[row]! ** 4
+  return fourth / n / second ** 2 - 3
+}
+
+function areCounts(values: readonly number[], unit: number): boolean {
+  if (values.length === 0) return false
+  const whole = values.every((value) => value >= 0 && Number.isInteger(value * unit))
+  return whole && (values.reduce((sum, value) => sum + value, 0) / values.length) * unit <= MOST_COUNT
+}

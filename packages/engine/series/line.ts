@@ -1,0 +1,26 @@
+/** Whether a series rises or falls: its line beside its seasons, under errors as persistent as a random walk. */
+import { normalScores } from './level-shift.ts'
+import { type PersistentFit, persistentRegression } from './persistent-regression.ts'
+import { lineColumn, seasonColumns } from './seasons.ts'
+
+const ALPHA = 0.05
+
+/**
+ * The line of the values over their rows; null where nothing varies. Beside errors that are no random walk the larger p of
+ * the values and of their normal scores holds, and an interval of a line that is not told holds 0.
+ */
+export function judgeLine(
+  values: readonly number[],
+  rows: readonly number[],
+  seasons: readonly { period: number }[],
+): PersistentFit | null {
+  if (values.every((value) => value === values[0])) return null
+  const line = [lineColumn(rows)]
+  const base = [values.map(() => 1), ...seasons.flatMap(({ period }) => seasonColumns(rows, period))]
+  const plain = persistentRegression(values, base, line)
+  if (!plain || plain.walk) return plain
+  const scored = persistentRegression(normalScores(values), base, line)
+  const p = Math.max(plain.p, scored?.p ?? 1)
+  if (p < ALPHA) return { ...plain, p }
+  return { ...plain, p, low: Math.min(plain.low, 0), high: Math.max(plain.high, 0) }
+}

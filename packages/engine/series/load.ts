@@ -1,0 +1,108 @@
+/**
+ * A time series out of a relation, in order of time: one value a time, at most 50,000 of them. Rows without a time or
+ * a finite value are left out and counted; where a time occurs more than once its values are averaged, with a note.
+ */
+import type { Doubt } from '@assay/model/insight'
+import { cellSql, isNumeric, isZoned, numberSql, timeColumn } from '../methods/shared/columns.ts'
+import { MethodError, quote, type Relation } from '../methods/shared/method.ts'
+import { count } from '../methods/shared/sentence.ts'
+import { powerAbove } from '../methods/shared/sums.ts'
+import { doubt } from '../verdicts/verdict.ts'
+
+export const MAX_POINTS = 50_000
+
+export type Time = string | number
+
+export interface Series {
+  times: Time[]
+  /** Where each time lies: days since 1970-01-01, or the number itself. */
+  positions: number[]
+  /** What the time column is, for labels of times that are not in the data. */
+  kind: 'number' | 'date' | 'timestamp' | 'zoned'
+  /** The values over `unit`, a power of two above them all: no square of them overflows. */
+  values: number[]
+  unit: number
+  doubts: Doubt[]
+}
+
+/**
+ * `time_zone`: where every moment of a column with a zone is a local midnight there, the series is one of local dates, so
+ * that days, weeks and months follow the local calendar.
+ */
+export async function loadSeries(
+  table: Relation,
+  time: string,
+  value: string,
+  time_zone = 'UTC',
+): Promise<Series> {
+  const column = timeColumn(table, time)
+  const name = quote(column.name)
+  const number = isNumeric(column)
+  const local = isZoned(column) ? await localDates(table, name, time_zone) : null
+  const position = local
+    ? `epoch_us(${local}) / 86400000000.0::double`
+    : number
+      ? `cast(${name} as double)`
+      : `epoch_us(${name}) / 86400000000.0::double`
+  const present = number ? `isfinite(cast(${name} as double))` : `isfinite(${name})`
+  const source =
+    `(select ${number ? `cast(${name} as double)` : local ? `cast(cast(${local} as date) as varchar)` : cellSql(column)} as label, case when ${present} then ${position} end as pos, ` +
+    `${numberSql(table, 'value', value)} as v from ${table.relation})`
+  const keep = 'pos is not null and isfinite(v)'
+  const [range] = await table.query(
+    `select count(*) as total, count(*) filter (${keep}) as n, count(distinct pos) filter (${keep}) as times,
+       max(abs(v)) filter (${keep}) as largest from ${source}`,
+  )
+  const n = range!.n as number
+  const distinct = range!.times as number
+  if (distinct > MAX_POINTS) {
+    throw new MethodError(
+      `time: ${distinct} different times, and a series may have ${MAX_POINTS}. Group by day, week or month in the SQL block.`,
+    )
+  }
+  const left = (range!.total as number) - n
+  const unit = powerAbove((range!.largest as number | null) ?? 0)
+  const rows = await table.query(
+    `select any_value(label) as time, pos, favg(v / ${unit.toExponential()}::double) as value from ${source} where ${keep} group by pos order by pos`,
+  )
+  const doubts: Doubt[] = []
+  if (left > 0)
+    doubts.push(
+      doubt(
+        'rows_left_out',
+        `${count(left, 'row')} without a time or a number ${left === 1 ? 'is' : 'are'} left out.`,
+      ),
+    )
+  if (n > distinct) {
+    const shared = n - distinct
+    doubts.push(
+      doubt(
+        'times_shared',
+        `${count(shared, 'row')} ${shared === 1 ? 'shares its' : 'share their'} time with another; their mean is taken.`,
+      ),
+    )
+  }
+  return {
+    times: rows.map((row) => row.time as Time),
+    positions: rows.map((row) => row.pos as number),
+    kind: number
+      ? 'number'
+      : local || column.type === 'date'
+        ? 'date'
+        : isZoned(column)
+          ? 'zoned'
+          : 'timestamp',
+    values: rows.map((row) => row.value as number),
+    unit,
+    doubts,
+  }
+}
+
+/** SQL of the column's local times if every one of them is a midnight; else null. */
+async function localDates(table: Relation, name: string, time_zone: string): Promise<string | null> {
+  const local = `timezone('${time_zone.replaceAll("'", "''")}', ${name})`
+  const [row] = await table.query(
+    `select count(*) as n from ${table.relation} where isfinite(${name}) and ${local} <> date_trunc('day', ${local})`,
+  )
+  return row!.n === 0 ? local : null
+}

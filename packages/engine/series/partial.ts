@@ -1,0 +1,56 @@
+/** Whether the first or the last period of a series is cut off: by the clock, by a period of the template, or by its data. */
+import { dayInZone, dayNumber, monthsAfter } from '@assay/model/dates'
+import type { Extent, MethodContext } from '../methods/shared/method.ts'
+import type { Step } from './grid.ts'
+
+export interface Cut {
+  /** The day after the last one that has data, in days since 1970-01-01. */
+  until: number
+  /** The day after the period. */
+  end: number
+  by: 'clock' | 'period' | 'data'
+}
+
+/** The day after the period that begins on `start`; null for steps of less than a day, of numbers or of none. */
+export function endOf(step: Step, start: number): number | null {
+  if (step.unit === 'months') return monthsAfter(start, step.size)
+  if (step.unit === 'days' && step.size >= 1) return start + step.size
+  if (step.unit === 'weekdays') return start + 1
+  return null
+}
+
+/** How the period that begins on `start`, the last of its series, is cut off; null if it is whole. */
+export async function lastCut(step: Step, start: number, context: MethodContext): Promise<Cut | null> {
+  const first = Math.floor(start)
+  const end = endOf(step, first)
+  if (end === null) return null
+  const today = dayNumber(dayInZone(context.now, context.time_zone))
+  if (first <= today && today < end) return { until: today, end, by: 'clock' }
+  const { periods, columns } = await context.extent()
+  const period = periods.map((one) => one.end).filter((day) => first < day && day < end)
+  if (period.length > 0) return { until: Math.max(...period), end, by: 'period' }
+  if (end - first < 2) return null
+  return dataCut(columns, first, end)
+}
+
+/** The data end inside the period, and the next row would be due inside it, too. */
+function dataCut(columns: Extent['columns'], first: number, end: number): Cut | null {
+  const within = columns.filter(({ last }) => first <= last && last < end)
+  if (within.length === 0) return null
+  const latest = within.reduce((best, one) => (one.last > best.last ? one : best))
+  return latest.last + latest.due < end ? { until: latest.last + 1, end, by: 'data' } : null
+}
+
+/** The day on which the data of the first period begin, if that is later than its start; null if it is whole. */
+export async function firstCut(step: Step, start: number, context: MethodContext): Promise<number | null> {
+  const first = Math.floor(start)
+  const end = endOf(step, first)
+  if (end === null || end - first < 2) return null
+  const { periods, columns } = await context.extent()
+  const period = periods.map((one) => one.start).find((day) => first < day && day < end)
+  if (period !== undefined) return period
+  const within = columns.filter((one) => first <= one.first && one.first < end)
+  if (within.length === 0) return null
+  const earliest = within.reduce((best, one) => (one.first < best.first ? one : best))
+  return earliest.first - earliest.due >= first ? earliest.first : null
+}

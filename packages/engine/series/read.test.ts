@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { dayNumber } from '@assay/model/dates'
+import { relation } from '../methods/relation-fixture.ts'
+import type { Extent, MethodContext, Relation } from '../methods/shared/method.ts'
+import { NO_MEANINGS } from '../verdicts/measure.ts'
+import { type ReadSeries, readSeries, type SeriesOptions } from './read.ts'
+
+function read(
+  table: Relation,
+  options: Partial<SeriesOptions> = {},
+  context: Partial<MethodContext> & { found?: Partial<Extent> } = {},
+): Promise<ReadSeries> {
+  const { found = {}, ...rest } = context
+  return readSeries(
+    table,
+    { time: 't', value: 'v', partial: 'leave_out', missing: 'gap', ...options },
+    {
+      now: '2026-01-15T00:00:00.000Z',
+      time_zone: 'UTC',
+      block: 'b',
+      meanings: NO_MEANINGS,
+      extent: () => Promise.resolve({ periods: [], columns: [], ...found }),
+      ...rest,
+    },
+  )
+}
+const codes = ({ doubts }: ReadSeries): string[] => doubts.map(({ code }) => code)
+const weeks = (): Promise<Relation> =>
+  relation(`select date '2024-01-01' + i::int * 7 as t, 1350.0 + i % 3 as v from range(20) t(i)`)
+
+test('a last week in which the data end is left out and said; keep counts it', async () => {
+  const found = { columns: [{ first: dayNumber('2024-01-01'), last: dayNumber('2024-05-14'), due: 1 }] }
+  const left = await read(await weeks(), {}, { found })
+  assert.equal(left.series.values.length, 19)
+  assert.equal(left.diagnosis.partial_last, true)
+  assert.match(
+    left.doubts[0]!.says,
+    /week of 13 May 2024, has data only until 14 May 2024\. It is left out\./,
+  )
+  const kept = await read(await weeks(), { partial: 'keep' }, { found })
+  assert.equal(kept.series.values.length, 20)
+  assert.deepEqual(codes(kept).slice(0, 1), ['period_partial'])
+  const whole = { columns: [{ first: dayNumber('2024-01-01'), last: dayNumber('2024-05-17'), due: 3 }] }
+  assert.equal((await read(await weeks(), {}, { found: whole })).diagnosis.partial_last, false)
+})
+
+test('a period that the clock or the report cuts is partial; one that ends with it is whole', async () => {
+  const now = '2024-05-15T12:00:00.000Z'
+  assert.match((await read(await weeks(), {}, { now })).doubts[0]!.says, /is not over yet/)
+  const cut = { periods: [{ start: dayNumber('2024-01-03'), end: dayNumber('2024-05-16') }] }
+  const both = await read(await weeks(), {}, { found: cut })
+  assert.equal(both.series.values.length, 18)
+  assert.deepEqual(codes(both).slice(0, 2), ['period_partial', 'period_partial'])
+  const even = { periods: [{ start: dayNumber('2024-01-01'), end: dayNumber('2024-05-20') }] }
+  assert.equal((await read(await weeks(), {}, { found: even })).series.values.length, 20)
+})
+
+test('missing days are open by default and zero only where the block says so', async () => {
+  const table = await relation(
+    `select date '2024-01-01' + i::int as t, 10.0 + i % 2 as v from range(30) t(i) where i not in (7, 8, 9)`,
+  )
+  const gap = await read(table)
+  assert.deepEqual(gap.diagnosis.gaps, { n: 3, treated: 'missing' })
+  assert.equal(gap.series.values.length, 27)
+  assert.match(
+    gap.doubts[0]!.says,
+    /^3 days of 30 have no row\. If no row means zero, write missing: zero\.$/,
+  )
+  const zero = await read(table, { missing: 'zero' })
+  assert.deepEqual(zero.diagnosis.gaps, { n: 3, treated: 'zero' })
+  assert.equal(zero.series.values.length, 30)
+  assert.equal(zero.series.values[8], 0)
+  assert.equal(zero.series.times[8], '2024-01-09')
+  assert.ok(codes(gap).includes('days_missing') && codes(zero).includes('days_missing'))
+})
+
+test('local midnights of a zone with daylight saving are days of that zone', async () => {
+  const table = await relation(
+    `select timezone('Europe/Berlin', (date '2024-03-01' + i::int)::timestamp) as t, i % 7 as v from range(60) t(i)`,
+  )
+  const local = await read(table, {}, { time_zone: 'Europe/Berlin' })
+  assert.equal(local.diagnosis.step, 'day')
+  assert.equal(local.diagnosis.gaps.n, 0)
+  assert.deepEqual([local.diagnosis.first, local.diagnosis.last], ['2024-03-01', '2024-04-29'])
+})
+
+test('rows on a third of the days are days with gaps, called sparse, not a step of three days', async () => {
+  const table = await relation(
+    `select date '2024-01-01' + (i * 3 + i % 2)::int as t, 1.0 + i % 5 as v from range(60) t(i)`,
+  )
+  const { diagnosis } = await read(table)
+  assert.equal(diagnosis.step, 'day')
+  assert.equal(diagnosis.sparse, true)
+})
+
+test('the diagnosis tells counts, a log scale and heavy tails from plain noise', async () => {
+  const made = async (sql: string) =>
+    (await read(await relation(`select date '2024-01-01' + i::int as t, ${sql} as v from range(200) t(i)`)))
+      .diagnosis
+  const noise = `(((i * 7919 + 13) % 1009) / 1009.0 - 0.5)`
+  const plain = await made(`100 + 10 * ${noise}`)
+  assert.deepEqual(
+    [plain.counts, plain.log_scale, plain.heavy_tails, plain.sparse],
+    [false, false, false, false],
+  )
+  assert.equal((await made(`floor(3 + 4 * ${noise})`)).counts, true)
+  assert.equal((await made(`exp(5 + 4 * ${noise})`)).log_scale, true)
+  assert.equal(
+    (await made(`case when i in (50, 120) then 400 else 100 + 10 * ${noise} end`)).heavy_tails,
+    true,
+  )
+})
+
+test('empty, constant and one-value series have a diagnosis without claims', async () => {
+  for (const sql of [
+    `select date '2024-01-01' as t, 1.0 as v where false`,
+    `select date '2024-01-01' as t, 1.0 as v`,
+    `select date '2024-01-01' + i::int as t, 5.0 as v from range(50) t(i)`,
+  ]) {
+    const { diagnosis } = await read(await relation(sql))
+    assert.deepEqual([diagnosis.seasons, diagnosis.level_shifts, diagnosis.autocorrelation], [[], [], null])
+  }
+})

@@ -1,0 +1,161 @@
+/**
+ * Reads the series of a method over time: its values on even steps, without an unfinished last period, with the one
+ * diagnosis that all methods share and the doubts that follow from it.
+ */
+import type { Doubt } from '@assay/model/insight'
+import Type from 'typebox'
+import type { MethodContext, Relation } from '../methods/shared/method.ts'
+import { count } from '../methods/shared/sentence.ts'
+import { type Measure, measureOf } from '../verdicts/measure.ts'
+import { dayInWords, timeInWords } from '../verdicts/times.ts'
+import { doubt } from '../verdicts/verdict.ts'
+import type { FoundSeason } from './calendar-seasons.ts'
+import { type Diagnosis, diagnose } from './diagnosis.ts'
+import { type Grid, gridOf, stepName, unitOf } from './grid.ts'
+import { loadSeries, type Series } from './load.ts'
+import { type Cut, firstCut, lastCut } from './partial.ts'
+
+/** The options of every method over a series. */
+export const SERIES_OPTIONS = {
+  time: Type.String(),
+  value: Type.String(),
+  partial: Type.Enum(['leave_out', 'keep'], {
+    default: 'leave_out',
+    description: 'An unfinished first or last period: left out, or kept as it is.',
+  }),
+  missing: Type.Enum(['gap', 'zero'], {
+    default: 'gap',
+    description: 'A time without a row: unknown, or zero.',
+  }),
+}
+
+export interface SeriesOptions {
+  time: string
+  value: string
+  partial: 'leave_out' | 'keep'
+  missing: 'gap' | 'zero'
+}
+
+export interface ReadSeries {
+  /** The values that the method works on, over `series.unit`. */
+  series: Series
+  /** The same on even steps; what is not observed is interpolated. */
+  grid: Grid
+  /** The step of each value of `series`. */
+  rows: number[]
+  seasons: FoundSeason[]
+  measure: Measure
+  diagnosis: Diagnosis
+  doubts: Doubt[]
+}
+
+export async function readSeries(
+  table: Relation,
+  options: SeriesOptions,
+  context: MethodContext,
+): Promise<ReadSeries> {
+  const loaded = await loadSeries(table, options.time, options.value, context.time_zone)
+  const measure = measureOf(context.meanings, options.value)
+  const cut = await withoutPartial(loaded, options, context)
+  const gapped = gridOf(cut.series)
+  const missing = gapped.observed.filter((observed) => !observed).length
+  const { series, grid } =
+    options.missing === 'zero' && missing > 0
+      ? withZeros(cut.series, gapped)
+      : { series: cut.series, grid: gapped }
+  const rows = [...grid.observed.keys()].filter((row) => grid.observed[row])
+  const { diagnosis, seasons } = diagnose(series, grid, rows, {
+    time_zone: context.time_zone,
+    partial_last: cut.last,
+    gaps: { n: missing, treated: options.missing === 'zero' ? 'zero' : 'missing' },
+  })
+  const doubts = [...cut.doubts, ...doubtsOf(series, grid, diagnosis, options)]
+  return { series, grid, rows, seasons, measure, diagnosis, doubts }
+}
+
+interface WithoutPartial {
+  series: Series
+  last: boolean
+  doubts: Doubt[]
+}
+
+async function withoutPartial(
+  series: Series,
+  options: SeriesOptions,
+  context: MethodContext,
+): Promise<WithoutPartial> {
+  const { step } = gridOf(series)
+  const doubts: Doubt[] = []
+  let kept = series
+  const last = series.times.length === 0 ? null : await lastCut(step, series.positions.at(-1)!, context)
+  const first = series.times.length < 2 ? null : await firstCut(step, series.positions[0]!, context)
+  const keeps = options.partial === 'keep'
+  if (last) {
+    doubts.push(doubt('period_partial', lastSays(series, unitOf(step), last, keeps)))
+    if (!keeps) kept = slice(kept, 0, -1)
+  }
+  if (first !== null) {
+    const named = timeInWords(series.times[0]!, unitOf(step))
+    const done = keeps ? 'It is counted as it is.' : 'It is left out.'
+    doubts.push(
+      doubt('period_partial', `The first period, ${named}, has data from ${dayInWords(first)} on. ${done}`),
+    )
+    if (!keeps) kept = slice(kept, 1)
+  }
+  return { series: kept, last: last !== null, doubts }
+}
+
+function lastSays(series: Series, unit: ReturnType<typeof unitOf>, cut: Cut, keeps: boolean): string {
+  const named = timeInWords(series.times.at(-1)!, unit)
+  const reason =
+    cut.by === 'clock'
+      ? 'is not over yet'
+      : cut.by === 'period'
+        ? `is cut off by the report's period after ${dayInWords(cut.until - 1)}`
+        : `has data only until ${dayInWords(cut.until - 1)}`
+  return `The last period, ${named}, ${reason}. ${keeps ? 'It is counted as it is.' : 'It is left out.'}`
+}
+
+function slice(series: Series, from: number, to?: number): Series {
+  return {
+    ...series,
+    times: series.times.slice(from, to),
+    positions: series.positions.slice(from, to),
+    values: series.values.slice(from, to),
+  }
+}
+
+/** Every step of the grid as a value of the series: zero where there was no row. */
+function withZeros(series: Series, grid: Grid): { series: Series; grid: Grid } {
+  const values = grid.values.map((value, row) => (grid.observed[row] ? value : 0))
+  const positions = grid.positions
+  const filled = { ...series, times: grid.times, positions, values }
+  return { series: filled, grid: { ...grid, values, observed: values.map(() => true), notes: [] } }
+}
+
+function doubtsOf(series: Series, grid: Grid, diagnosis: Diagnosis, options: SeriesOptions): Doubt[] {
+  const doubts: Doubt[] = []
+  const { gaps } = diagnosis
+  const step = stepName(grid.step) ?? 'time'
+  if (gaps.n > 0) {
+    const gone = `${count(gaps.n, step)} of ${grid.times.length} ${gaps.n === 1 ? 'has' : 'have'} no row`
+    const zero = options.missing === 'zero'
+    const says = zero ? 'Each counts as zero (missing: zero).' : 'If no row means zero, write missing: zero.'
+    doubts.push(doubt('days_missing', `${gone}. ${says}`))
+  }
+  if (diagnosis.sparse)
+    doubts.push(doubt('sparse', 'Most of the values are zero or missing, so single values say little.'))
+  if (diagnosis.autocorrelated)
+    doubts.push(doubt('series_autocorrelated', 'Neighbouring values are alike; the test allows for that.'))
+  if (diagnosis.heavy_tails)
+    doubts.push(doubt('tails_heavy', 'A few values lie much farther out than the rest.'))
+  if (grid.step.unit === 'order' && series.times.length > 3)
+    doubts.push(
+      doubt(
+        'times_uneven',
+        'The times are not evenly spaced; the values are taken one step apart, in their order.',
+      ),
+    )
+  doubts.push(...series.doubts)
+  return doubts
+}

@@ -1,0 +1,34 @@
+/** Ordinary least squares residuals over columns, by Gram-Schmidt. Columns that depend on earlier ones are left out. */
+
+/** What is left of the values beside `base`, and beside `base` and `more`. */
+export function residualsOf(
+  values: readonly number[],
+  base: readonly (readonly number[])[],
+  more: readonly (readonly number[])[] = [],
+): { beside: Float64Array; left: Float64Array } {
+  const orthogonal: Float64Array[] = []
+  const left = Float64Array.from(values)
+  const takeOut = (column: readonly number[]): void => {
+    const rest = Float64Array.from(column)
+    for (const other of orthogonal) subtract(rest, other, dot(rest, other))
+    const size = Math.sqrt(dot(rest, rest))
+    if (!(size > 1e-9 * Math.sqrt(values.length))) return
+    for (let row = 0; row < rest.length; row++) rest[row] = rest[row]! / size
+    orthogonal.push(rest)
+    subtract(left, rest, dot(left, rest))
+  }
+  for (const column of base) takeOut(column)
+  const beside = Float64Array.from(left)
+  for (const column of more) takeOut(column)
+  return { beside, left }
+}
+
+export function dot(left: ArrayLike<number>, right: ArrayLike<number>): number {
+  let sum = 0
+  for (let row = 0; row < left.length; row++) sum += left[row]! * right[row]!
+  return sum
+}
+
+function subtract(from: Float64Array, column: Float64Array, times: number): void {
+  for (let row = 0; row < from.length; row++) from[row] = from[row]! - times * column[row]!
+}

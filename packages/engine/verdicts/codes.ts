@@ -1,0 +1,159 @@
+/**
+ * The closed table of what can be wrong with a claim. A blocker forbids the claim; a caveat stands beside it. A code stands
+ * wherever its fact holds, also where the method corrected for it. docs/verdicts.md is made from this table.
+ */
+export interface CodeRule {
+  kind: 'blocker' | 'caveat'
+  /** When the code stands. */
+  rule: string
+  /** The number that decides; "none" where the fact alone decides. */
+  threshold: string
+  /** Why a reader must know. */
+  reason: string
+}
+
+export const CODES = {
+  split_uneven: {
+    kind: 'blocker',
+    rule: 'The sizes of the groups of a test differ from the planned shares (chi-square).',
+    threshold: 'p below 0.001',
+    reason:
+      'A test whose split is broken compares different people, not different versions. Any difference may come from the split.',
+  },
+  unit_repeated: {
+    kind: 'blocker',
+    rule: 'One unit stands in several groups, or a test without clusters reads several rows of one unit.',
+    threshold: 'one unit',
+    reason: 'Rows of one person are alike. Counted as independent they make noise look like a finding.',
+  },
+  too_few: {
+    kind: 'blocker',
+    rule: 'There are fewer values, periods or rows than the method needs.',
+    threshold: "the method's least number, named in the sentence",
+    reason: 'A number from too few values would pretend to know.',
+  },
+  step_unknown: {
+    kind: 'blocker',
+    rule: 'A step of a funnel never occurs in the data.',
+    threshold: 'no row',
+    reason: 'A misspelt step would read as a loss of everybody.',
+  },
+  constant: {
+    kind: 'blocker',
+    rule: 'All values are the same where the question needs values that differ.',
+    threshold: 'one distinct value',
+    reason: 'What never varies has no trend, season, spread or difference to judge by.',
+  },
+  not_forecastable: {
+    kind: 'blocker',
+    rule: 'On its own past the forecast is worse than repeating the last value or the last season.',
+    threshold: 'scaled error (MASE) above 1 in the backtest',
+    reason: 'Who repeats the last value plans better than with this forecast.',
+  },
+  data_stale: {
+    kind: 'blocker',
+    rule: 'The newest row is older than the test `fresh` of the metric allows.',
+    threshold: 'the age that the metric names',
+    reason: 'An answer about now from old data is an answer about then.',
+  },
+  test_failed: {
+    kind: 'blocker',
+    rule: 'A test that the metric declares does not hold.',
+    threshold: 'one row',
+    reason: 'The owner of the metric says that such data must not be read.',
+  },
+  one_row_decides: {
+    kind: 'caveat',
+    rule: 'Without the most influential unit the grade or the direction changes, or the estimate changes by more than half.',
+    threshold: 'one unit',
+    reason: 'The result is about that unit, not about the whole.',
+  },
+  period_partial: {
+    kind: 'caveat',
+    rule: 'The last (or first) period has not ended, or the data end inside it.',
+    threshold: 'one day of the period without data due',
+    reason: 'A part of a period beside whole ones reads as a fall.',
+  },
+  periods_unequal: {
+    kind: 'caveat',
+    rule: 'The periods that are compared have different numbers of days.',
+    threshold: 'one day',
+    reason: 'A longer month sums to more without any change.',
+  },
+  days_missing: {
+    kind: 'caveat',
+    rule: 'Inside the range some times have no row. `missing: zero` counts them as zero.',
+    threshold: 'one time',
+    reason: 'A missing day is either zero or unknown, and only the owner of the data knows which.',
+  },
+  sparse: {
+    kind: 'caveat',
+    rule: 'Most values are zero, or most times have no row.',
+    threshold: 'half',
+    reason: 'Averages of rare events say little about any single day.',
+  },
+  series_autocorrelated: {
+    kind: 'caveat',
+    rule: 'Neighbouring values are alike beyond trend and season.',
+    threshold: 'lag-1 autocorrelation of the residuals beyond 2.58 standard errors',
+    reason: 'Alike neighbours hold less information than their number suggests. The tests here allow for it.',
+  },
+  tails_heavy: {
+    kind: 'caveat',
+    rule: 'A few values are far larger than normal noise makes them.',
+    threshold: 'excess kurtosis of the residuals above 3, from 20 values on',
+    reason: 'Means and intervals lean on the few largest values.',
+  },
+  variances_unequal: {
+    kind: 'caveat',
+    rule: 'The groups differ in their spread (Brown-Forsythe).',
+    threshold: 'p below 0.01',
+    reason: 'Tests that pool the spread claim too much or too little.',
+  },
+  collinear: {
+    kind: 'caveat',
+    rule: 'A regressor can almost be computed from the others.',
+    threshold: 'variance inflation above 10',
+    reason: 'The coefficients cannot be told apart, whatever the fit of the whole.',
+  },
+  form_wrong: {
+    kind: 'caveat',
+    rule: 'The residuals show a curve (RESET) or a changing spread (Breusch-Pagan).',
+    threshold: 'p below 0.01',
+    reason: 'A straight line through a curve is right nowhere.',
+  },
+  many_tests: {
+    kind: 'caveat',
+    rule: 'Several tests were made; their p-values are corrected for that.',
+    threshold: 'two tests',
+    reason: 'Of twenty tests of nothing one finds something.',
+  },
+  rows_left_out: {
+    kind: 'caveat',
+    rule: 'Rows without a time, a group or a finite number are left out.',
+    threshold: 'one row',
+    reason: 'What is left out may differ from what is counted.',
+  },
+  times_shared: {
+    kind: 'caveat',
+    rule: 'Several rows share one time; the series takes their mean.',
+    threshold: 'one time',
+    reason: 'Where rows should be added up the mean is another number.',
+  },
+  times_uneven: {
+    kind: 'caveat',
+    rule: 'The times follow no even step; the values are taken in their order.',
+    threshold: 'no calendar step fits',
+    reason: 'Seasons and rates per time need even steps.',
+  },
+  type_ambiguous: {
+    kind: 'caveat',
+    rule: 'The values of a column can be read in two ways, such as day or month first.',
+    threshold: 'every value fits both readings',
+    reason: 'The other reading gives other days or other amounts.',
+  },
+} as const satisfies Record<string, CodeRule>
+
+export type Code = keyof typeof CODES
+
+export const CODE_NAMES = Object.keys(CODES) as Code[]

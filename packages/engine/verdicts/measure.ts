@@ -1,0 +1,45 @@
+/**
+ * What a column is to a reader: its label, unit, format, which direction is good, and its target. The template declares it
+ * under `columns`; without it the name is made readable.
+ */
+import type { ColumnMeaning } from '@assay/model/template'
+
+export interface Measure extends ColumnMeaning {
+  label: string
+  /** As the data name it. */
+  name: string
+}
+
+/** What the template says of its columns, by name in lower case. */
+export type Meanings = ReadonlyMap<string, ColumnMeaning>
+
+export const NO_MEANINGS: Meanings = new Map()
+
+export function measureOf(meanings: Meanings, name: string): Measure {
+  const given = meanings.get(name.toLowerCase())
+  return {
+    name,
+    label: given?.label ?? readable(name),
+    unit: given?.unit ?? null,
+    fmt: given?.fmt ?? null,
+    good: given?.good ?? 'none',
+    target: given?.target ?? null,
+  }
+}
+
+/** "late_share" is "late share", "avgDelay" is "avg delay"; words in capitals keep them. */
+export function readable(name: string): string {
+  const text = name
+    .replaceAll(/[_\s]+/gu, ' ')
+    .replaceAll(/(\p{Ll}|\p{N})(\p{Lu})/gu, '$1 $2')
+    .trim()
+    .split(' ')
+    .map((word) => (/^\p{Lu}\p{Ll}*$/u.test(word) && word.length > 1 ? word.toLowerCase() : word))
+    .join(' ')
+  return text === '' ? name : text
+}
+
+/** With a capital, to begin a sentence. */
+export function opening(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}

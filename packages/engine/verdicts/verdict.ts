@@ -1,0 +1,63 @@
+/**
+ * The verdict of an analysis: what a reader is told, how sure it is, and what stands against it. Every method makes its
+ * outcome with `verdict`; no method writes `summary` or `notes` itself.
+ */
+import type { Doubt, Grade, Verdict } from '@assay/model/insight'
+import { CODES, type Code } from './codes.ts'
+
+/** Thresholds of the adjusted p-value: `firm` at most 0.01, `likely` at most 0.05. */
+export const FIRM = 0.01
+export const LIKELY = 0.05
+
+/** The grade of a claim by its adjusted p-value; null, where no test could be made, is `unclear`. */
+export function gradeOf(p: number | null): Exclude<Grade, 'withheld'> {
+  if (p === null || Number.isNaN(p)) return 'unclear'
+  return p <= FIRM ? 'firm' : p <= LIKELY ? 'likely' : 'unclear'
+}
+
+/** The less sure of two grades. */
+export function lesser(left: Grade, right: Grade): Grade {
+  const order: Grade[] = ['firm', 'likely', 'unclear', 'withheld']
+  return order.indexOf(left) > order.indexOf(right) ? left : right
+}
+
+/** One doubt. `says` is a whole sentence for a reader who knows no statistics: what holds, and what to do where one can act. */
+export function doubt(code: Code, says: string): Doubt {
+  return { code, says }
+}
+
+export interface Finding {
+  /** The sentence for a director, as it would read without blockers. */
+  headline: string
+  grade: Grade
+  /** Estimate, interval, test, p and n in one sentence. */
+  evidence: string
+  doubts?: readonly Doubt[]
+  /** Codes that only count as caveats here, such as `constant` in a description. */
+  mild?: readonly Code[]
+}
+
+/**
+ * Puts a verdict together. With a blocker the grade is `withheld` and the first blocker's sentence stands in place of the
+ * headline. `summary` is the headline and what blockers and caveats say; `notes` lists the latter.
+ */
+export function verdict(finding: Finding): Verdict {
+  const { headline, grade, evidence, doubts = [], mild = [] } = finding
+  const blocks = ({ code }: Doubt): boolean =>
+    CODES[code as Code].kind === 'blocker' && !mild.includes(code as Code)
+  const blockers = doubts.filter(blocks)
+  const caveats = doubts.filter((one) => !blocks(one))
+  const first = blockers[0]
+  const shown = first ? first.says : headline
+  const notes = [...blockers, ...caveats].map(({ says }) => says)
+  const rest = first ? notes.filter((says) => says !== first.says) : notes
+  return {
+    headline: shown,
+    grade: first ? 'withheld' : grade,
+    blockers,
+    caveats,
+    evidence,
+    summary: [shown, ...rest].join(' '),
+    notes,
+  }
+}

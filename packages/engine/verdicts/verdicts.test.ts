@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { dayNumber } from '@assay/model/dates'
+import * as fc from 'fast-check'
+import { CODES } from './codes.ts'
+import { measureOf, NO_MEANINGS, readable } from './measure.ts'
+import { rangeInWords, timeInWords } from './times.ts'
+import { doubt, gradeOf, verdict } from './verdict.ts'
+import { amount, brief, changeOf, quoted, shareOf } from './words.ts'
+
+const plain = measureOf(NO_MEANINGS, 'v')
+
+test('grades follow the adjusted p-value at 0.01 and 0.05', () => {
+  assert.deepEqual([0, 0.01, 0.0101, 0.05, 0.0501, 1, null, Number.NaN].map(gradeOf), [
+    'firm',
+    'firm',
+    'likely',
+    'likely',
+    'unclear',
+    'unclear',
+    'unclear',
+    'unclear',
+  ])
+})
+
+test('a blocker takes the place of the headline and withholds the claim', () => {
+  const told = verdict({
+    headline: 'Sales rose.',
+    grade: 'firm',
+    evidence: 'p = 0.001.',
+    doubts: [doubt('days_missing', 'Two days have no row.'), doubt('split_uneven', 'The split is broken.')],
+  })
+  assert.equal(told.headline, 'The split is broken.')
+  assert.equal(told.grade, 'withheld')
+  assert.equal(told.summary, 'The split is broken. Two days have no row.')
+  assert.deepEqual(told.notes, ['The split is broken.', 'Two days have no row.'])
+  assert.deepEqual(
+    [told.blockers, told.caveats].map((list) => list.map(({ code }) => code)),
+    [['split_uneven'], ['days_missing']],
+  )
+})
+
+test('a summary holds the headline and what every caveat says, so none can be hidden by printing it', () => {
+  const codes = Object.keys(CODES) as (keyof typeof CODES)[]
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(...codes), { maxLength: 6 }), (picked) => {
+      const doubts = picked.map((code, index) => doubt(code, `Sentence ${index} of ${code}.`))
+      const told = verdict({ headline: 'It rose.', grade: 'firm', evidence: '', doubts })
+      for (const { says } of doubts) assert.ok(told.summary.includes(says))
+      const blocked = picked.some((code) => CODES[code].kind === 'blocker')
+      assert.equal(told.grade, blocked ? 'withheld' : 'firm')
+      assert.equal(told.summary.startsWith('It rose.'), !blocked)
+    }),
+  )
+})
+
+test('a number in a sentence has at most three significant digits and is within half a percent of the value', () => {
+  const number = fc.double({ min: 1e-5, max: 1e14, noNaN: true })
+  fc.assert(
+    fc.property(number, (value) => {
+      const text = brief(value)
+      const [digits = '', size] = text.split(' ')
+      assert.ok(digits.replaceAll(/[,.]/gu, '').replace(/^0+/u, '').replace(/0+$/u, '').length <= 3, text)
+      const scale = { million: 1e6, billion: 1e9, trillion: 1e12 }[size ?? ''] ?? 1
+      const read = Number(digits.replaceAll(',', '')) * scale
+      assert.ok(Math.abs(read / value - 1) <= 0.00501, `${text} for ${value}`)
+    }),
+  )
+})
+
+test('numbers, shares and changes read as an editor writes them', () => {
+  const delay = measureOf(
+    new Map([['delay', { label: 'Delay', unit: 'minutes', fmt: null, good: 'down', target: null }]]),
+    'Delay',
+  )
+  const share = measureOf(
+    new Map([['late', { label: null, unit: null, fmt: 'pct1', good: 'down', target: null }]]),
+    'late',
+  )
+  const money = measureOf(
+    new Map([['r', { label: null, unit: 'EUR', fmt: null, good: 'up', target: null }]]),
+    'r',
+  )
+  const told: [string, string][] = [
+    [amount(8.923, delay, 19.2), '9 minutes'],
+    [amount(28.1, delay, 19.2), '28 minutes'],
+    [amount(1, delay), '1 minute'],
+    [changeOf(-19.18, delay), '19.2 minutes'],
+    [amount(0.4419, share, 0.006), '44.2 %'],
+    [changeOf(-0.0059, share), '0.59 points'],
+    [amount(1_234_567, money), '€1.23 million'],
+    [amount(-3.456, plain), 'minus 3.46'],
+    [amount(21_961.39, plain), '22,000'],
+    [amount(0, plain), '0'],
+    [amount(null, plain), 'unknown'],
+    [brief(999.9), '1,000'],
+    [brief(0.000123456), '0.000123'],
+    [brief(999_999), '1 million'],
+    [shareOf(0.834), '83 %'],
+    [shareOf(0.999), 'over 99 %'],
+    [shareOf(12.3), '12.3 times'],
+    [shareOf(-0.05), '5 %'],
+    [quoted('DE'), '"DE"'],
+    [quoted(null), 'no value'],
+  ]
+  for (const [is, should] of told) assert.equal(is, should)
+})
+
+test('names are made readable where the template gives no label', () => {
+  const names = {
+    late_share: 'late share',
+    avgDelay: 'avg delay',
+    GMV: 'GMV',
+    low_95: 'low 95',
+    v: 'v',
+    'Nett Price': 'nett price',
+  }
+  for (const [name, text] of Object.entries(names)) assert.equal(readable(name), text)
+})
+
+test('dates read as a reader says them', () => {
+  const range = (first: string, last: string): string => rangeInWords(dayNumber(first), dayNumber(last))
+  assert.equal(range('2001-06-18', '2001-06-24'), '18 to 24 June 2001')
+  assert.equal(range('2001-06-30', '2001-07-06'), '30 June to 6 July 2001')
+  assert.equal(range('2001-12-30', '2002-01-05'), '30 December 2001 to 5 January 2002')
+  assert.equal(range('2001-04-01', '2001-06-30'), 'the second quarter of 2001')
+  assert.equal(range('2001-02-01', '2001-02-28'), 'February 2001')
+  assert.equal(range('2001-01-01', '2001-12-31'), '2001')
+  assert.equal(timeInWords('2001-06-18'), '18 June 2001')
+  assert.equal(timeInWords('2001-06-01', 'month'), 'June 2001')
+  assert.equal(timeInWords('2001-06-18', 'week'), 'the week of 18 June 2001')
+  assert.equal(timeInWords('2001-06-18T14:30:00Z'), '18 June 2001, 14:30')
+  assert.equal(timeInWords(1898), '1898')
+})

@@ -1,0 +1,117 @@
+/**
+ * Numbers, changes and names as a headline has them: at most 3 significant digits, the unit beside them, words in place
+ * of signs. Evidence uses methods/shared/sentence.ts, with the digits that a statistician needs.
+ */
+import type { Grade } from '@assay/model/insight'
+import type { Measure } from './measure.ts'
+
+const SIGNIFICANT = 3
+const SIZES: [number, string][] = [
+  [1e12, 'trillion'],
+  [1e9, 'billion'],
+  [1e6, 'million'],
+]
+/** Currencies that stand before their amount. */
+const CURRENCIES: Record<string, string> = { eur: '€', gbp: '£', jpy: '¥', usd: '$' }
+
+/**
+ * A number of at most 3 significant digits, without a sign. `step` is the size of a difference that matters (a change, half an
+ * interval): digits far below it are left out. "12.3", "1,230", "4.56 million", "0.00012".
+ */
+export function brief(value: number, step?: number | null): string {
+  const size = Math.abs(value)
+  if (!Number.isFinite(size)) return 'an unknown amount'
+  if (size === 0) return '0'
+  const rounded = roundedBy(size, step)
+  if (rounded === 0) return '0'
+  if (rounded >= 1e15) return `${trim((rounded / 1e12).toPrecision(SIGNIFICANT))} trillion`
+  for (const [unit, name] of SIZES)
+    if (rounded >= unit) return `${trim((rounded / unit).toPrecision(SIGNIFICANT))} ${name}`
+  if (rounded < 1e-6) return 'almost 0'
+  const decimals = Math.max(0, SIGNIFICANT - 1 - Math.floor(Math.log10(rounded)))
+  return grouped(trim(rounded.toFixed(Math.min(decimals, 12))))
+}
+
+/** To 3 significant digits, or coarser where a quarter of `step` is. */
+function roundedBy(size: number, step: number | null | undefined): number {
+  const finest = 10 ** (Math.floor(Math.log10(size)) - SIGNIFICANT + 1)
+  const needed = step && Number.isFinite(step) ? 10 ** Math.floor(Math.log10(Math.abs(step) / 4)) : finest
+  const unit = Math.min(Math.max(finest, needed), 10 ** Math.floor(Math.log10(size)))
+  const rounded = Math.round(size / unit) * unit
+  return Number(rounded.toPrecision(SIGNIFICANT))
+}
+
+function trim(text: string): string {
+  const plain = text.includes('e') ? String(Number(text)) : text
+  return plain.includes('.') ? plain.replace(/\.?0+$/u, '') : plain
+}
+
+function grouped(text: string): string {
+  const [whole = '', fraction] = text.split('.')
+  return whole.replaceAll(/\B(?=(\d{3})+$)/gu, ',') + (fraction === undefined ? '' : `.${fraction}`)
+}
+
+const isShare = (measure: Measure): boolean => /^pct\d?$/u.test(measure.fmt ?? '')
+
+/** A value of a measure: "9 minutes", "€1,230", "44.2 %", "below zero by 3 degrees" is "-3 degrees". */
+export function amount(value: number | null, measure: Measure, step?: number | null): string {
+  if (value === null || !Number.isFinite(value)) return 'unknown'
+  const sign = value < 0 ? 'minus ' : ''
+  return sign + withUnit(Math.abs(value), measure, step)
+}
+
+/** The size of a change, without direction: "19 minutes", "3.4 points" of a share. */
+export function changeOf(value: number, measure: Measure, step?: number | null): string {
+  const size = Math.abs(value)
+  if (isShare(measure) || measure.unit === '%') {
+    const points = isShare(measure) ? size * 100 : size
+    const text = brief(points, step && isShare(measure) ? step * 100 : step)
+    return `${text} ${text === '1' ? 'point' : 'points'}`
+  }
+  return withUnit(size, measure, step)
+}
+
+function withUnit(size: number, measure: Measure, step?: number | null): string {
+  if (isShare(measure)) return `${brief(size * 100, step ? step * 100 : step)} %`
+  const text = brief(size, step)
+  const currency = CURRENCIES[(measure.unit ?? measure.fmt ?? '').toLowerCase().replace(/\d?[kmb]?$/u, '')]
+  if (currency) return `${currency}${text}`
+  if (measure.unit === null) return text
+  return `${text} ${text === '1' ? singular(measure.unit) : measure.unit}`
+}
+
+function singular(unit: string): string {
+  return /^\p{Ll}{3,}[^s]s$/u.test(unit) ? unit.slice(0, -1) : unit
+}
+
+/** A share of a whole or of a change, as a percentage without sign: 0.834 is "83 %". Above ten times, "12 times". */
+export function shareOf(share: number | null): string {
+  if (share === null || !Number.isFinite(share)) return 'an unknown share'
+  const size = Math.abs(share)
+  if (size >= 10) return `${brief(size)} times`
+  if (size > 0 && size < 0.001) return 'less than 0.1 %'
+  if (size < 1 && size >= 0.995) return 'over 99 %'
+  return `${size < 0.1 ? trim((size * 100).toPrecision(2)) : Math.round(size * 100)} %`
+}
+
+/** "up", "down" or "level". */
+export function directionOf(change: number): 'up' | 'down' | 'level' {
+  return change > 0 ? 'up' : change < 0 ? 'down' : 'level'
+}
+
+/** How sure a claim is, in the four steps of the grades. */
+export const CERTAINTY: Record<Grade, string> = {
+  firm: 'clearly',
+  likely: 'probably',
+  unclear: 'cannot tell',
+  withheld: 'must not be read',
+}
+
+/** A value out of the data, in its own spelling and in quotes, on one line, at most 60 characters. */
+export function quoted(value: unknown): string {
+  if (value === null || value === undefined) return 'no value'
+  const text = (typeof value === 'string' ? value : JSON.stringify(value)).replaceAll(/\s+/gu, ' ').trim()
+  if (text === '') return 'an empty text'
+  const letters = Array.from(text)
+  return `"${letters.length <= 60 ? text : `${letters.slice(0, 59).join('')}…`}"`
+}
