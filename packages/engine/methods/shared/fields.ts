@@ -87,7 +87,10 @@ export function outcomeSchema(fields: Fields, options: Record<string, unknown>):
 
 function resolved(schema: TSchema, options: Record<string, unknown>): TSchema {
   const { type, items, properties, patternProperties, keysFrom } = schema as FieldSchema
-  if (type === 'array') return list(resolved(items as TSchema, options))
+  if (type === 'array') {
+    const found = list(resolved(items as TSchema, options))
+    return Type.IsOptional(schema) ? Type.Optional(found) : found
+  }
   const [each] = Object.values(patternProperties ?? {})
   if (each && keysFrom !== undefined) {
     const names = options[keysFrom]
