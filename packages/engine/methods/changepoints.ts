@@ -61,7 +61,7 @@ export const changepoints: Method = {
     const seasons = seasonsOf(grid)
     const changes = changesOf(series.values, rows, seasons)
     const points = pointsOf(series, changes)
-    const notes = [...series.doubts.map(({ says }) => says)]
+    const notes = series.doubts.map(({ says }) => says)
     if (changes.length > n / 10)
       notes.push('So many changes speak for a drift rather than for steps; see its trend.')
     return {

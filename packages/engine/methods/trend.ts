@@ -18,7 +18,7 @@ import { type Grid, stepName, unitNamed } from '../series/grid.ts'
 import { judgeLine } from '../series/line.ts'
 import type { Series } from '../series/load.ts'
 import { type ReadSeries, readSeries, SERIES_OPTIONS } from '../series/read.ts'
-import { type Measure, opening } from '../verdicts/measure.ts'
+import { opening } from '../verdicts/measure.ts'
 import { timeInWords } from '../verdicts/times.ts'
 import { doubt, gradeOf, LIKELY, verdict } from '../verdicts/verdict.ts'
 import { CERTAINTY, changeOf } from '../verdicts/words.ts'
@@ -99,7 +99,7 @@ export const trend: Method = {
   async run(table, options, context) {
     const given = options as Options
     const read = await readSeries(table, given, context)
-    const { series, grid, measure, diagnosis } = read
+    const { series, grid, diagnosis } = read
     const n = series.values.length
     const per = stepName(grid.step) ?? (series.kind === 'number' ? numberStep(series.positions) : 'day')
     const stop = stopOf(given, read)

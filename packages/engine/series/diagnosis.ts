@@ -87,7 +87,7 @@ function neighbours(residuals: ArrayLike<number>, rows: readonly number[]): numb
   if (!(whole > 0)) return null
   let sum = 0
   for (let row = 1; row < rows.length; row++)
-    if (rows[row]! - rows[row - 1]! === 1) sum += residuals[row]! * residuals[row - 1]!
+    if ((rows[row] ?? 0) - (rows[row - 1] ?? 0) === 1) sum += residuals[row]! * residuals[row - 1]!
   return sum / whole
 }
 

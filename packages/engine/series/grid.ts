@@ -48,10 +48,10 @@ export function gridOf(series: Series): Grid {
     }
   }
   const length = indices.at(-1)! + 1
-  const times = new Array<Time>(length)
-  const positions = new Array<number>(length)
-  const values = new Array<number>(length)
-  const observed = new Array<boolean>(length).fill(false)
+  const times = Array.from<Time>({ length })
+  const positions = Array.from<number>({ length })
+  const values = Array.from<number>({ length })
+  const observed = Array.from({ length }, () => false)
   for (const [row, index] of indices.entries()) {
     const before = row === 0 ? index : indices[row - 1]!
     const from = row === 0 ? 0 : series.values[row - 1]!
