@@ -10,6 +10,7 @@ import type { Expression } from '../packages/engine/language/expressions.ts'
 import { readProse, type Statement } from '../packages/engine/language/statements.ts'
 import { METHODS } from '../packages/engine/methods/catalog.ts'
 import {
+  clockDifferences,
   gallery,
   galleryTasks,
   goldenFolder,
@@ -126,6 +127,10 @@ test('another process in another time zone gives the same bytes', { timeout: 240
   for (const name of Object.keys(galleryTasks())) {
     assert.equal(found[name], readFileSync(path.join(goldenFolder, `${name}.md`), 'utf8'), name)
   }
+})
+
+test('runs at other clocks give the same bytes', { timeout: 240_000 }, async () => {
+  assert.deepEqual(await withPool((pool) => clockDifferences(pool, 2)), [])
 })
 
 const HOLES = /\b(NaN|Infinity|undefined|null)\b|\[object Object\]/

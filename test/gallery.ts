@@ -2,7 +2,7 @@
  * The shipped templates run as they stand, and in a few forms that their variables allow, by one clock. The Markdown
  * that comes out, charts as mermaid, is kept in test/golden: `npm run gen` writes it, gallery.test.ts compares.
  */
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fillCharts } from '@assay/engine/charts/charts'
@@ -148,6 +148,26 @@ export async function runGallery(
 /** What a reader of the Markdown sees. */
 export function readable(findings: Findings): string {
   return fillCharts(findings.markdown, findings.charts, findings.chart_form)
+}
+
+const CLOCK_STEP_MS = 1_234_567_891
+
+/**
+ * Runs each template with its defaults at so many clocks after the golden one, two weeks and some apart. Names the runs
+ * whose bytes are not the golden ones.
+ */
+export async function clockDifferences(pool: Pool, clocks: number): Promise<string[]> {
+  const plain = Object.entries(galleryTasks()).filter(([name]) => !name.includes('.'))
+  const differ: string[] = []
+  for (let clock = 1; clock <= clocks; clock++) {
+    const started_at = new Date(Date.parse(STARTED_AT) + clock * CLOCK_STEP_MS).toISOString()
+    const tasks = Object.fromEntries(plain.map(([name, task]) => [name, { ...task, started_at }]))
+    for (const [name, findings] of Object.entries(await runGallery(pool, tasks))) {
+      const golden = readFileSync(path.join(goldenFolder, `${name}.md`), 'utf8')
+      if (readable(findings) !== golden) differ.push(`${name} at ${started_at}`)
+    }
+  }
+  return differ
 }
 
 /** Writes test/golden/NAME.md for each run, and removes what has none. */

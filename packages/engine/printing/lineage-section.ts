@@ -1,4 +1,4 @@
-/** "How this was computed", the end of every insight. It holds only what is the same for the same data and clock. */
+/** "How this was computed", the end of every insight. It holds only what is the same for the same data: no time of the run. */
 import type { BlockLineage, Insight, Lineage, SourceLineage } from '@assay/model/insight'
 import type { Template } from '@assay/model/template'
 import { codeSpan, escapeMarkdown, fenced } from './escape.ts'
@@ -38,7 +38,7 @@ function facts(lineage: Lineage): string {
   return [
     templateLine(lineage),
     `- Assay ${escapeMarkdown(lineage.assay_version)} on ${escapeMarkdown(lineage.engine)}`,
-    `- Started ${escapeMarkdown(lineage.started_at)}; periods in ${escapeMarkdown(lineage.time_zone)}`,
+    `- Days and periods in ${escapeMarkdown(lineage.time_zone)}`,
   ].join('\n')
 }
 
