@@ -4,7 +4,7 @@
  * depend on the machine's zone.
  */
 import type { Chart, ChartType } from '@assay/model/insight'
-import { printText } from '../printing/print.ts'
+import { printWhole } from '../printing/print.ts'
 import { suggest } from '../values/near.ts'
 import { toNumeric } from '../values/numbers.ts'
 import { rowsInfo } from '../values/rows.ts'
@@ -76,7 +76,7 @@ function plotted(rows: Row[], options: ChartOptions, kind: XKind): { points: Poi
       const value = row[name] ?? null
       const y = value === null ? null : finite(number(value, name))
       const series =
-        options.series !== null ? printText(row[options.series]) : options.y.length > 1 ? name : null
+        options.series !== null ? printWhole(row[options.series]) : options.y.length > 1 ? name : null
       points.push(series === null ? { x, y } : { x, y, series })
     }
   }
@@ -95,7 +95,7 @@ function number(value: unknown, column: string): number {
 const finite = (value: number): number | null => (Number.isFinite(value) ? value : null)
 
 function xText(value: unknown, kind: XKind): string {
-  const text = printText(value)
+  const text = printWhole(value)
   return kind === 'time' && text.includes('T') && !text.endsWith('Z') ? `${text}Z` : text
 }
 

@@ -1,5 +1,5 @@
 /** Evaluates expressions: paths, ranges, lists and maps, operators, filters. */
-import { Exact, Markdown, ValueError } from '../values/value.ts'
+import { Exact, Markdown, Rounded, ValueError } from '../values/value.ts'
 import type { Budget } from './budget.ts'
 import { COMPARISONS, type Expression, type FilterCall, type Operand, type Path } from './expressions.ts'
 import { OffsetFault } from './fault.ts'
@@ -56,7 +56,8 @@ export function evaluateOperand(operand: Operand, context: Context): unknown {
 
 /** A bound of a range as a number: null is 0, text that is no number is NaN. */
 function bound(value: unknown): number {
-  if (value instanceof Exact || value instanceof Markdown) return Number(value.toString())
+  if (value instanceof Exact || value instanceof Markdown || value instanceof Rounded)
+    return Number(value.toString())
   return value !== null && (typeof value === 'object' || typeof value === 'symbol')
     ? Number.NaN
     : Number(value)
@@ -69,7 +70,10 @@ function evaluatePath(path: Path, context: Context): unknown {
     if (value === undefined) break
     const key = step.kind === 'literal' ? step.value : evaluateOperand(step, context)
     names.push(String(key))
-    value = property(value, key instanceof Exact || key instanceof Markdown ? key.toString() : key)
+    value = property(
+      value,
+      key instanceof Exact || key instanceof Markdown || key instanceof Rounded ? key.toString() : key,
+    )
   }
   if (value !== undefined) return value
   throw new OffsetFault(

@@ -1,6 +1,6 @@
 /** What Liquid's operators, steps and loops mean for the values of templates. */
 import { compareNumeric, toNumeric } from '../values/numbers.ts'
-import { Exact, isPlainObject, Markdown } from '../values/value.ts'
+import { Exact, isPlainObject, Markdown, Rounded } from '../values/value.ts'
 import { BLANK, EMPTY } from './expressions.ts'
 
 /** False and null are false, all else is true. */
@@ -43,7 +43,10 @@ export function itemsOf(value: unknown): unknown[] {
   return typeof text === 'string' && text !== '' ? [text] : []
 }
 
-const plain = (value: unknown): unknown => (value instanceof Markdown ? value.toString() : value)
+function plain(value: unknown): unknown {
+  if (value instanceof Markdown) return value.toString()
+  return value instanceof Rounded ? value.valueOf() : value
+}
 
 function isEmpty(value: unknown): boolean {
   if (typeof value === 'string' || Array.isArray(value)) return value.length === 0

@@ -8,7 +8,7 @@ import { rowsInfo } from '../values/rows.ts'
 import { Markdown, type Row, toCell, ValueError } from '../values/value.ts'
 import { escapeMarkdown } from './escape.ts'
 import { formatCount, formatValue } from './format.ts'
-import { printText } from './print.ts'
+import { printNumber, printText } from './print.ts'
 
 export type Align = 'left' | 'right' | 'center'
 
@@ -73,8 +73,12 @@ function cellText(value: unknown, fmt: string | null): string {
   if (value instanceof Markdown) return value.toString()
   if (fmt !== null) return escapeMarkdown(formatValue(toCell(value), fmt))
   const cell = toCell(value)
-  return escapeMarkdown(typeof cell === 'object' && cell !== null ? JSON.stringify(cell) : printText(value))
+  const nested = typeof cell === 'object' && cell !== null
+  return escapeMarkdown(nested ? JSON.stringify(cell, shortNumber) : printText(value))
 }
+
+const shortNumber = (_key: string, value: unknown): unknown =>
+  typeof value === 'number' ? Number(printNumber(value)) : value
 
 /** Cells must be escaped already. */
 export function layOut(headings: string[], rows: string[][], aligns: Align[]): string {

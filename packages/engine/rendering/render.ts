@@ -14,7 +14,7 @@ import { lineageSection } from '../printing/lineage-section.ts'
 import type { Narration } from '../printing/narrative.ts'
 import { printText } from '../printing/print.ts'
 import { outcomeObject, tableRows } from '../values/rows.ts'
-import { Markdown, type Row } from '../values/value.ts'
+import { Markdown, Rounded, type Row } from '../values/value.ts'
 import { type Collected, templateTags } from './tags.ts'
 
 export { TemplateFault } from '../language/fault.ts'
@@ -67,7 +67,7 @@ export function renderTemplate(template: Template, context: RenderContext): Rend
  * `position`.
  */
 export function renderText(text: string, vars: Record<string, unknown>, position: Position): string {
-  return renderPlain(text, { vars }, position)
+  return renderPlain(text, { vars: asGiven(vars) }, position)
 }
 
 function renderPlain(text: string, globals: Row, position: Position): string {
@@ -89,7 +89,19 @@ function globalsOf(context: RenderContext): Row {
     name,
     'summary' in block ? outcomeObject(name, block) : tableRows(name, block),
   ])
-  return { vars: context.vars, run: context.run, ...Object.fromEntries(blocks) }
+  return { vars: asGiven(context.vars), run: context.run, ...Object.fromEntries(blocks) }
+}
+
+/** Numbers of variables print as they were given. */
+function asGiven(vars: Record<string, unknown>): Row {
+  const given = (value: unknown): unknown =>
+    typeof value === 'number' && !Number.isInteger(value) ? new Rounded(value) : value
+  return Object.fromEntries(
+    Object.entries(vars).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? value.map(given) : given(value),
+    ]),
+  )
 }
 
 function renderTitle(template: Template, globals: Row): string {

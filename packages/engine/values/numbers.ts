@@ -1,13 +1,14 @@
 /** Sums and means, exact for decimals and correctly rounded for doubles: the order of the terms does not matter. */
 import { exactSum } from '../numeric/sum.ts'
 import { add, compare, type Decimal, toDecimal, toNumber, toText } from './decimal.ts'
-import { Exact } from './value.ts'
+import { Exact, Rounded } from './value.ts'
 
 export type Numeric = number | Exact
 
 /** Null if the value is no number. The texts NaN, Infinity and -Infinity are numbers: cells hold them so. */
 export function toNumeric(value: unknown): Numeric | null {
   if (typeof value === 'number' || value instanceof Exact) return value
+  if (value instanceof Rounded) return value.valueOf()
   if (typeof value === 'bigint') return fromDecimal({ digits: value, scale: 0 }, true)
   if (value === 'NaN' || value === 'Infinity' || value === '-Infinity') return Number(value)
   const decimal = typeof value === 'string' ? toDecimal(value) : null

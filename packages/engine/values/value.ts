@@ -1,4 +1,4 @@
-/** The values of templates beside those of JSON: exact numbers and Markdown. And the error of a value that cannot be used. */
+/** The values of templates beside those of JSON: exact and rounded numbers, and Markdown. And the error of a value that cannot be used. */
 import type { Cell } from '@assay/model/insight'
 
 /** A value that a filter, a tag or a format cannot use. `remedy` says what to write instead. */
@@ -26,6 +26,24 @@ export class Exact {
   }
 }
 
+/** A double that prints all its digits: a filter rounded it, or a variable gave it. Everywhere else it is its number. */
+export class Rounded {
+  readonly #number: number
+
+  constructor(number: number) {
+    this.#number = number
+  }
+  valueOf(): number {
+    return this.#number
+  }
+  toString(): string {
+    return String(this.#number)
+  }
+  toJSON(): number {
+    return this.#number
+  }
+}
+
 /** Text that is Markdown already: it is printed without escaping. Everywhere else it is text. */
 export class Markdown {
   readonly #text: string
@@ -42,12 +60,13 @@ export type Row = Record<string, unknown>
 
 export function isPlainObject(value: unknown): value is Row {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
-  return !(value instanceof Exact || value instanceof Markdown)
+  return !(value instanceof Exact || value instanceof Markdown || value instanceof Rounded)
 }
 
 /** The value as JSON carries it: exact numbers and Markdown become text. */
 export function toCell(value: unknown): Cell {
   if (value instanceof Exact || value instanceof Markdown) return value.toString()
+  if (value instanceof Rounded) return value.valueOf()
   if (Array.isArray(value)) return value.map(toCell)
   if (isPlainObject(value)) {
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, toCell(item)]))

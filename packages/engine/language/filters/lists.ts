@@ -3,7 +3,7 @@ import { printText } from '../../printing/print.ts'
 import { suggest } from '../../values/near.ts'
 import { compareNumeric, meanOf, type Numeric, sumOf, toNumeric } from '../../values/numbers.ts'
 import { isRows, rowsInfo } from '../../values/rows.ts'
-import { Exact, isPlainObject, Markdown, type Row, ValueError } from '../../values/value.ts'
+import { Exact, isPlainObject, Markdown, Rounded, type Row, ValueError } from '../../values/value.ts'
 import { areEqual, isTruthy, itemsOf, property } from '../operations.ts'
 import { count, type Filter, listOf, numeric, shown, textOf } from './filter.ts'
 
@@ -100,8 +100,10 @@ function matcher(filter: string, [path, wanted]: readonly unknown[]): (item: unk
 }
 
 /** Exact numbers and captured text count as the same if they read the same. */
-const identity = (value: unknown): unknown =>
-  value instanceof Exact || value instanceof Markdown ? `\0${value.toString()}` : value
+function identity(value: unknown): unknown {
+  if (value instanceof Rounded) return value.valueOf()
+  return value instanceof Exact || value instanceof Markdown ? `\0${value.toString()}` : value
+}
 
 const uniq: Filter = (value) => {
   const seen = new Set<unknown>()

@@ -1,7 +1,7 @@
 /** Filters of numbers. They are exact for decimals and whole numbers; doubles stay doubles. */
 import { add, type Decimal, multiply, negate, roundTo, toDecimal } from '../../values/decimal.ts'
 import { compareNumeric, fromDecimal, type Numeric } from '../../values/numbers.ts'
-import { Exact, ValueError } from '../../values/value.ts'
+import { Exact, Rounded, ValueError } from '../../values/value.ts'
 import { count, type Filter, numeric } from './filter.ts'
 
 /** Exact if both sides are decimals by their text. */
@@ -24,14 +24,17 @@ function divide(name: string, compute: (a: number, b: number) => number): Filter
   }
 }
 
-const round: Filter = (value, [places]): Numeric => {
+/** What it gives is printed with these digits. */
+const round: Filter = (value, [places]): Numeric | Rounded => {
   const number = numeric(value, 'round')
   const scale = count(places, 'round', 0)
   const decimal = toDecimal(String(number))
   if (!Number.isInteger(scale) || scale < 0 || scale > 20) {
     throw new ValueError('round takes 0 to 20 places.', 'Give a whole number.')
   }
-  return decimal ? fromDecimal(roundTo(decimal, scale), number instanceof Exact) : number
+  if (!decimal) return number
+  const rounded = fromDecimal(roundTo(decimal, scale), number instanceof Exact)
+  return typeof rounded === 'number' && !Number.isInteger(rounded) ? new Rounded(rounded) : rounded
 }
 
 function whole(name: 'ceil' | 'floor', direction: 1n | -1n): Filter {
