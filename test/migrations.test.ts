@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
 import { readMigrations } from '../packages/store/migrate.ts'
-import { TABLES_OF_WORKSPACE } from '../packages/store/nouns/erasure.ts'
+import { TABLES_OF_WORKSPACE } from '../packages/store/nouns/workspaces/erasure.ts'
 
 const FOLDER = path.join(import.meta.dirname, '..', 'packages', 'store', 'postgres', 'migrations')
 /** Said in a migration that takes away what the version before does not use any more. */

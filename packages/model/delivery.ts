@@ -9,6 +9,8 @@ import { nullable } from './schema.ts'
 
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed', 'canceled'] as const
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
+/** The states that end a delivery. */
+export const ENDED: readonly DeliveryStatus[] = DELIVERY_STATUSES.filter((status) => status !== 'pending')
 
 export const ATTEMPT_ERRORS = [
   'dns',

@@ -31,6 +31,11 @@ export function isFinal(status: JobStatus): boolean {
   return MOVES[status].length === 0
 }
 
+/** The states that end a job. */
+export const FINAL: readonly JobStatus[] = JOB_STATUSES.filter(isFinal)
+/** The states in which a node holds a job. */
+export const HELD = ['active', 'executing'] as const satisfies readonly JobStatus[]
+
 /** The number of lost workers after which a job ends with `worker_lost`. */
 export const LOSSES_MAX = 3
 

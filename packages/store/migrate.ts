@@ -6,6 +6,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '@assay/model/errors'
+import type { Reader, Routine } from './rows.ts'
+import { statement } from './statement.ts'
 
 export interface Migration {
   number: number
@@ -69,9 +71,15 @@ export async function migrate(migrations: Migration[], migrator: Migrator): Prom
   return missing.map(({ name }) => name)
 }
 
-/** What a running program finds missing after a restore of an older copy; a newer schema is that of a node beside it. */
-export function schemaMissing(number: number): AppError {
-  return new AppError(
+const APPLIED = statement('SELECT 1 FROM migrations WHERE number = :number')
+
+/**
+ * Throws `store_unavailable` if the migration is not applied: a running program finds that after a restore of an older
+ * copy. A newer schema is that of a node beside it.
+ */
+export function* requireMigration(from: Reader, number: number): Routine<void> {
+  if (yield* from.find(APPLIED, { number })) return
+  throw new AppError(
     'store_unavailable',
     `The database lacks the migration ${number}, it was put back to an older state: start a node anew, or run "assay migrate".`,
     { retryAfter: 5 },

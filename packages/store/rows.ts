@@ -4,13 +4,10 @@
  * (docs/decisions/0010-store-routines.md).
  */
 import type { EventType } from '@assay/model/event'
-import type { Job } from '@assay/model/job'
-import type { CLOSED } from '@assay/model/webhook'
+import type { JobStatus } from '@assay/model/job'
 import type { JobCaps } from './caps.ts'
-import type { NewJob } from './contract/jobs.ts'
 import type { Statement } from './statement.ts'
-import type { Hint } from './store.ts'
-import type { EventRow } from './tables/events.ts'
+import type { ClaimedDelivery, ClaimedJob, Hint, Input } from './store.ts'
 
 /** Yields what is to be awaited; SQLite's never yield. */
 export type Routine<Result> = Generator<Promise<unknown>, Result, unknown>
@@ -32,8 +29,11 @@ export interface Writer extends Reader {
   readonly caps: JobCaps
   /** Answers how many rows changed. */
   run(statement: Statement, values?: object): Routine<number>
-  /** The statement of `Table.insert` for many rows. PostgreSQL writes them in one statement. */
-  insertAll(statement: Statement, rows: readonly object[]): Routine<void>
+  /**
+   * Writes the rows by `Table.insert` or `Table.updateAll`. PostgreSQL is given all in one statement, whose answer is not
+   * waited for: what fails shows at the next statement or at the commit.
+   */
+  writeAll(statement: Statement, rows: readonly object[]): Routine<void>
   /** Given to the listeners after the commit. */
   hint(hint: Hint): void
 }
@@ -47,29 +47,23 @@ export interface NewEvent {
   job: { assignment_id: string | null; presence_name: string | null; skipped: string | null } | null
 }
 
+/** `from` is null for a job that is made, `to` for one that is deleted. */
+export interface CountedMove {
+  workspace_id: string
+  from: JobStatus | null
+  to: JobStatus | null
+}
+
 /** What each database does with SQL of its own: postgres/native.ts, sqlite/native.ts. */
 export interface Native {
-  createJob(input: NewJob): Routine<Job>
-  queueJob(key: { workspace_id: string; assignment_id: string }): Routine<Job>
-  cancelJob(key: { workspace_id: string; assignment_id: string }): Routine<Job>
-  /** Jobs that have ended, with all that hangs on them but their events. */
-  removeJobs(assignment_ids: string[]): Routine<void>
-  /** Jobs that were never run. */
-  removeDrafts(drafts: { workspace_id: string; assignment_id: string }[]): Routine<void>
-  /** What waits is canceled, claimed or not, and the attempts go with the bodies that they hold. */
-  removeDeliveriesOfJobs(assignment_ids: string[]): Routine<void>
-  /** The event, and a delivery to each webhook that subscribes to it. */
-  writeEvent(event: NewEvent): Routine<void>
+  claimJobs(input: Input<'claimJobs'>): Routine<ClaimedJob[]>
+  claimDeliveries(input: Input<'claimDeliveries'>): Routine<ClaimedDelivery[]>
+  /** Keeps the counts of unfinished jobs (`job_counts`), after the rows of the jobs were written. */
+  countMoves(moves: readonly CountedMove[]): Routine<void>
+  /** The events, and a delivery of each to every webhook that subscribes to it. */
+  writeEvents(events: readonly NewEvent[]): Routine<void>
   /** Plans out of the indexes until the transaction ends, however old PostgreSQL's statistics are. */
   useIndexes(): Routine<void>
-  /** When a webhook may be claimed, after its deliveries or its settings changed. */
-  refreshWebhook(webhook_id: string, change?: Partial<typeof CLOSED>): Routine<void>
-  /** At most `most` of the webhook's deliveries that wait for a later time are due now. Answers how many. */
-  makeDue(webhook_id: string, most: number): Routine<number>
-  /** A delivery of each of the events to a webhook that is locked, due now. */
-  addDeliveries(webhook_id: string, events: readonly EventRow[]): Routine<void>
-  /** At most `most` of the webhook's deliveries with their attempts, claimed or not. Answers how many. */
-  deleteDeliveries(webhook_id: string, most: number): Routine<number>
 }
 
 export interface Transaction extends Writer {
@@ -101,4 +95,16 @@ export async function follow<Result>(routine: Routine<Result>): Promise<Result> 
 /** The result of a function of one database, which answers at once (SQLite) or later (PostgreSQL). */
 export function* answerOf<Result>(result: Result | Promise<Result>): Routine<Result> {
   return result instanceof Promise ? ((yield result) as Result) : result
+}
+
+/** Two routines of one statement each: PostgreSQL is asked for both before it answers, in this order. */
+export function* together<A, B>(first: Routine<A>, second: Routine<B>): Routine<[A, B]> {
+  const begun = [first.next(), second.next()] as const
+  const answers = begun.every(({ done }) => done)
+    ? []
+    : ((yield Promise.all(begun.map(({ value }) => value))) as unknown[])
+  const a = begun[0].done ? begun[0] : first.next(answers[0])
+  const b = begun[1].done ? begun[1] : second.next(answers[1])
+  if (!a.done || !b.done) throw new Error('Only routines of one statement are run together.')
+  return [a.value, b.value]
 }

@@ -2,7 +2,7 @@
  * SQL that both databases run, rendered for each once, when the program starts. It is written with named parameters
  * (`:name`); `:now` is the store's clock. What the rendering knows of the differences:
  * - row locks (FOR UPDATE ...) are left out on SQLite, which has one writer
- * - `= ANY (:names)` takes an array
+ * - `= ANY (:names)` and `<> ALL (:names)` take an array
  * - json and boolean columns are text and integers on SQLite
  * What differs in more is given as two texts.
  */
@@ -30,7 +30,7 @@ export interface Statement<Row = unknown> {
   readonly postgres: Rendered
   /** Columns of the answer by name: SQLite holds some kinds in another form. */
   readonly kinds: Kinds
-  /** Of `Table.insert`: how PostgreSQL writes many rows at once. */
+  /** Of `Table.insert` and `Table.updateAll`: how PostgreSQL writes many rows at once. */
   readonly postgresMany?: Rendered
   /** Only a type. */
   readonly row?: Row
@@ -46,6 +46,7 @@ function forSqlite(text: string, kinds: Kinds): Rendered {
   const sql = text
     .replace(ROW_LOCK, '')
     .replace(/= ANY \((:[a-z_]+)\)/g, 'IN (SELECT value FROM json_each($1))')
+    .replace(/<> ALL \((:[a-z_]+)\)/g, 'NOT IN (SELECT value FROM json_each($1))')
     .replace(PARAMETER, (_, name: string) => {
       parameters.push({ name, kind: kinds[name] ?? null })
       return '?'
@@ -61,6 +62,16 @@ function forPostgres(text: string, kinds: Kinds): Rendered {
     return `$${names.indexOf(name) + 1}`
   })
   return { sql, parameters: names.map((name) => ({ name, kind: kinds[name] ?? null })) }
+}
+
+/** The two texts of a statement, or of a part of one. */
+export function both(make: (database: 'sqlite' | 'postgres') => string): Exclude<Text, string> {
+  return { sqlite: make('sqlite'), postgres: make('postgres') }
+}
+
+/** A list of literals: `'queued', 'active'`. */
+export function listed(words: readonly string[]): string {
+  return words.map((word) => `'${word}'`).join(', ')
 }
 
 /** A parameter of the name of a column is written, and a column of the answer is read, as its kind. */

@@ -1,7 +1,7 @@
 /** Lists by filters that lie in no index: pages that look at so many rows and no more, and miss none. */
 import assert from 'node:assert/strict'
 import type { NewAuditRecord } from '@assay/model/audit'
-import { LOOKED_AT_MOST } from '../page.ts'
+import { LOOKED_AT_MOST } from '../list.ts'
 import type { Store } from '../store.ts'
 import { at, type ConformanceTests, WORKSPACE } from './given.ts'
 

@@ -18,21 +18,11 @@ import {
   TypeOverrides,
 } from 'pg'
 import type { JobCaps } from '../caps.ts'
-import type { Reader, Writer } from '../rows.ts'
+import type { Native, Reader, Transaction as Rows } from '../rows.ts'
 import type { Connections, Hint } from '../store.ts'
 import { isBroken, isRepeatable, isUnprepared, translate, unavailable } from './failures.ts'
 import { createHints, hintKey } from './hints.ts'
-import { postgresRows } from './rows.ts'
-
-export interface Session {
-  /** For what is written once for both databases. */
-  readonly rows: Reader
-  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows what the SQL yields
-  one<Row>(sql: string, ...values: unknown[]): Promise<Row | undefined>
-  all<Row>(sql: string, ...values: unknown[]): Promise<Row[]>
-  /** Answers how many rows changed. */
-  run(sql: string, ...values: unknown[]): Promise<number>
-}
+import { type Answer, type Ask, readerOf, type Starter, writerOf } from './rows.ts'
 
 /** What every transaction is told of the service. */
 export interface Context {
@@ -42,20 +32,15 @@ export interface Context {
   readonly caps: JobCaps
 }
 
-export interface Transaction extends Session, Context {
-  readonly rows: Writer
+export interface Transaction extends Rows, Starter {
   /** The database's time at the beginning, as everywhere: RFC 3339 UTC with milliseconds. */
   readonly now: string
-  /** Given to the listeners after the commit. */
-  hint(hint: Hint): void
   /** These webhooks have new deliveries: their rows are written last, before the commit. */
   wake(webhook_ids: Promise<string[]>): void
-  /** A write whose answer the next statements need not wait for: it is awaited with the commit. */
-  later(write: Promise<unknown>): void
 }
 
 export interface Connection {
-  read<T>(work: (session: Session) => Promise<T>): Promise<T>
+  read<T>(work: (from: Reader) => Promise<T>): Promise<T>
   /** Resolves after the commit. Deadlocks are tried again, as the whole transaction. */
   write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
   /** The same among the reads: it writes nothing and needs a transaction for its plans. */
@@ -132,19 +117,6 @@ const TIMESTAMPTZ = 1184
 const types = new TypeOverrides()
 types.setTypeParser(TIMESTAMPTZ, toIso)
 types.setTypeParser(BIGINT, Number)
-
-type Ask = (sql: string, values: unknown[]) => Promise<QueryResult<QueryResultRow>>
-
-function session(ask: Ask): Session & { rows: ReturnType<typeof postgresRows> } {
-  return {
-    rows: postgresRows(ask),
-    // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows what the SQL yields
-    one: async <Row>(sql: string, ...values: unknown[]) =>
-      (await ask(sql, values)).rows[0] as Row | undefined,
-    all: async <Row>(sql: string, ...values: unknown[]) => (await ask(sql, values)).rows as Row[],
-    run: async (sql, ...values) => (await ask(sql, values)).rowCount ?? 0,
-  }
-}
 
 /** Its own type parsers, and no other global setting of the driver. */
 export function clientConfig(url: string): ClientConfig {
@@ -241,6 +213,7 @@ function nameOf(sql: string): string {
 export interface ConnectOptions extends Context {
   url: string
   size?: number | undefined
+  nativeOf(tx: Transaction): Native
   /** Called before the commit of a transaction that made deliveries, with the ids of their webhooks. */
   wake(tx: Transaction, webhook_ids: string[]): Promise<void>
 }
@@ -258,7 +231,6 @@ class Transactions {
 
   async #once<T>(line: Line, work: Work<T>): Promise<{ value: T; hints: Hint[] }> {
     const { pool, client, now } = await beginAnywhere(line)
-    const { publicUrl, caps, wake } = this.#options
     const prepares = this.#prepares && line.beginning === CONTROL
     // Of statements in a pipeline only the first that fails says why: those behind it are refused with it.
     let failed: unknown
@@ -276,18 +248,22 @@ class Transactions {
       write.catch(() => undefined)
       pending.push(write)
     }
-    const from = session(ask)
-    const shared = { publicUrl, caps, now, hint: (hint: Hint) => void hints.set(hintKey(hint), hint) }
+    const { nativeOf, wake, publicUrl, caps } = this.#options
     const tx: Transaction = {
-      ...from,
-      ...shared,
-      rows: { ...from.rows, ...shared },
-      later,
+      ...writerOf(ask, later),
+      publicUrl,
+      caps,
+      now,
+      hint: (hint: Hint) => void hints.set(hintKey(hint), hint),
+      get native() {
+        return native
+      },
       wake(webhook_ids) {
         later(webhook_ids)
         woken.push(webhook_ids)
       },
     }
+    const native = nativeOf(tx)
     try {
       const value = await work(tx)
       const webhook_ids = new Set((await Promise.all(woken)).flat())
@@ -326,8 +302,8 @@ class Transactions {
 }
 
 /** A read changes nothing: if the connection broke under it, it is asked once more on another. */
-function readingFrom(line: Line): Session {
-  async function ask(sql: string, values: unknown[], again = true): Promise<QueryResult<QueryResultRow>> {
+function readingFrom(line: Line): Reader {
+  async function ask(sql: string, values: unknown[], again = true): Promise<Answer> {
     const { pool } = line
     try {
       return await pool.query<QueryResultRow>(sql, values)
@@ -338,7 +314,7 @@ function readingFrom(line: Line): Session {
       return ask(sql, values, false)
     }
   }
-  return session((sql, values) => ask(sql, values))
+  return readerOf((sql, values) => ask(sql, values))
 }
 
 export function connect(options: ConnectOptions): Connection {

@@ -1,47 +1,19 @@
 /** Events, and their fan-out: one delivery for each webhook that subscribes, in the transaction that made it true. */
-import type { Event, EventType } from '@assay/model/event'
 import { uuidv7 } from '@assay/model/ids'
 import type { NewEvent } from '../rows.ts'
+import { statement } from '../statement.ts'
 import type { Transaction } from './connection.ts'
 
-export interface EventRow {
-  seq: number
-  /** The transaction that wrote it. */
-  xid: string
-  event_id: string
-  workspace_id: string
-  type: EventType
-  timestamp: string
-  data: Event['data']
-}
-
-export async function insertEvent(
-  tx: Transaction,
-  event_id: string,
-  event: Pick<NewEvent, 'workspace_id' | 'type' | 'at' | 'data'>,
-): Promise<EventRow> {
-  const { workspace_id, type, at, data } = event
-  const row = await tx.one<EventRow>(
-    'INSERT INTO events (event_id, workspace_id, type, timestamp, data) VALUES ($1, $2, $3, $4, $5) RETURNING *',
-    event_id,
-    workspace_id,
-    type,
-    at,
-    JSON.stringify(data),
-  )
-  return row!
-}
-
 /**
- * The events, and a delivery of each to every webhook that `webhook_events` names for it: an event of a job with a presence
+ * All in one statement: the events, and a delivery of each to every webhook that `webhook_events` names for it: an event of a job with a presence
  * name goes to the webhooks of that name, every other to all of its type. The id of a delivery begins as that of its
  * event, so that deliveries that are due at once are sent in the order of their events.
  */
-const WRITE_EVENTS = `
+const WRITE_EVENTS = statement<{ webhook_id: string }>(`
   WITH given AS MATERIALIZED (
     SELECT *, nextval(pg_get_serial_sequence('events', 'seq')) AS seq
-    FROM ROWS FROM (unnest($1::text[]), unnest($2::text[]), unnest($3::text[]), unnest($4::timestamptz[]),
-      unnest($5::text[]), unnest($6::text[]), unnest($7::boolean[]), json_array_elements($8::json))
+    FROM ROWS FROM (unnest(:ids::text[]), unnest(:workspace_ids::text[]), unnest(:types::text[]), unnest(:times::timestamptz[]),
+      unnest(:assignment_ids::text[]), unnest(:presence_names::text[]), unnest(:skipped::boolean[]), json_array_elements(:data::json))
       AS given (event_id, workspace_id, type, at, assignment_id, presence_name, skipped, data)
   ), told AS (
     INSERT INTO events (seq, event_id, workspace_id, type, timestamp, data) OVERRIDING SYSTEM VALUE
@@ -50,29 +22,27 @@ const WRITE_EVENTS = `
     INSERT INTO deliveries (delivery_id, workspace_id, webhook_id, event_seq, event_id, event_type, event_at,
       assignment_id, status, due_at, created_at)
     SELECT left(event_id, 24) || right(gen_random_uuid()::text, 12), given.workspace_id, webhook_id, seq, event_id, type,
-      at, assignment_id, 'pending', $9, $9
+      at, assignment_id, 'pending', :due_at, :due_at
     FROM given JOIN webhook_events AS wanted ON wanted.workspace_id = given.workspace_id
       AND wanted.event_type = given.type AND wanted.skipped >= given.skipped
       AND wanted.presence_name = coalesce(given.presence_name, wanted.presence_name)
     RETURNING webhook_id
   )
-  SELECT DISTINCT webhook_id FROM sent`
+  SELECT DISTINCT webhook_id FROM sent`)
 
 /** Their webhooks are woken when the transaction ends (`wakeWebhooks`): their rows are locked for the commit only. */
-export function writeEvents(tx: Transaction, events: NewEvent[]): void {
+export function writeEvents(tx: Transaction, events: readonly NewEvent[]): void {
   if (events.length === 0) return
-  const column = <T>(of: (event: NewEvent) => T): T[] => events.map(of)
-  const sent = tx.all<{ webhook_id: string }>(
-    WRITE_EVENTS,
-    column(() => uuidv7()),
-    column(({ workspace_id }) => workspace_id),
-    column(({ type }) => type),
-    column(({ at }) => at),
-    column(({ job }) => job?.assignment_id ?? null),
-    column(({ job }) => job?.presence_name ?? null),
-    column(({ job }) => (job?.skipped ?? null) !== null),
-    `[${column(({ data }) => JSON.stringify(data)).join(',')}]`,
-    tx.now,
-  )
+  const sent = tx.start(WRITE_EVENTS, {
+    ids: events.map(() => uuidv7()),
+    workspace_ids: events.map(({ workspace_id }) => workspace_id),
+    types: events.map(({ type }) => type),
+    times: events.map(({ at }) => at),
+    assignment_ids: events.map(({ job }) => job?.assignment_id ?? null),
+    presence_names: events.map(({ job }) => job?.presence_name ?? null),
+    skipped: events.map(({ job }) => (job?.skipped ?? null) !== null),
+    data: `[${events.map(({ data }) => JSON.stringify(data)).join(',')}]`,
+    due_at: tx.now,
+  })
   tx.wake(sent.then((rows) => rows.map(({ webhook_id }) => webhook_id)))
 }

@@ -17,15 +17,14 @@ import {
   send,
   WORKSPACE,
 } from '../conformance/given.ts'
-import { listAudit } from '../nouns/audit.ts'
-import { LOOKED_AT_MOST } from '../page.ts'
-import { follow } from '../rows.ts'
+import { LOOKED_AT_MOST } from '../list.ts'
+import { listJobs } from '../nouns/jobs/jobs.ts'
+import { listDeliveries } from '../nouns/webhooks/deliveries.ts'
+import { listAudit } from '../nouns/workspaces/audit.ts'
+import { follow, type Routine } from '../rows.ts'
 import type { Store } from '../store.ts'
-import type { Session } from './connection.ts'
-import { listDeliveries } from './deliveries.ts'
 import { open, withClient } from './harness.ts'
-import { listJobs } from './jobs.ts'
-import { postgresRows } from './rows.ts'
+import { readerOf } from './rows.ts'
 
 const missing = await missingPostgres()
 const DATABASE = `assay_growth_${process.pid}`
@@ -256,11 +255,7 @@ function rowsRead(step: Step): number {
   )
 }
 
-const LISTS = {
-  jobs: listJobs,
-  deliveries: listDeliveries,
-  audit: (from: Session, query: never) => follow(listAudit(from.rows, query)),
-}
+const LISTS = { jobs: listJobs, deliveries: listDeliveries, audit: listAudit }
 type Listing = [list: keyof typeof LISTS, filters: object]
 
 /** How many rows a list reads, out of the table and its indexes. */
@@ -271,12 +266,10 @@ async function listReads(client: Client, [list, filters]: Listing): Promise<numb
     read = rowsRead(rows[0]['QUERY PLAN'][0].Plan as Step)
     return { rows: [] }
   }
-  const all = async (sql: string, ...values: unknown[]) => (await query(sql, values)).rows
-  const from = {
-    all,
-    rows: postgresRows(query as unknown as Parameters<typeof postgresRows>[0]),
-  } as unknown as Session
-  await LISTS[list](from, { workspace_id: WORKSPACE, limit: 50, ...filters } as never)
+  const from = readerOf(query as unknown as Parameters<typeof readerOf>[0])
+  await follow(
+    LISTS[list](from, { workspace_id: WORKSPACE, limit: 50, ...filters } as never) as Routine<unknown>,
+  )
   return read
 }
 

@@ -4,9 +4,9 @@
  * than it would have been alone; a poll of the status by many clients costs a fraction of a question each.
  */
 import type { Job } from '@assay/model/job'
-import { type OwnedJob, shown } from '../job-move.ts'
+import type { Database } from '../methods.ts'
+import { getJobs } from '../nouns/jobs/jobs.ts'
 import type { Store } from '../store.ts'
-import type { Connection } from './connection.ts'
 
 interface Waiting {
   workspace_id: string
@@ -19,7 +19,7 @@ interface Waiting {
 const FLIGHTS_MOST = 3
 const IDS_MOST = 100
 
-export function gatherReads(connection: Pick<Connection, 'read'>): Store['getJob'] {
+export function gatherReads(read: Database['read']): Store['getJob'] {
   const waiting: Waiting[] = []
   let flights = 0
   let scheduled = false
@@ -27,10 +27,8 @@ export function gatherReads(connection: Pick<Connection, 'read'>): Store['getJob
   async function ask(asked: Waiting[]): Promise<void> {
     try {
       const ids = [...new Set(asked.map(({ assignment_id }) => assignment_id))]
-      const rows = await connection.read((from) =>
-        from.all<OwnedJob>('SELECT * FROM jobs WHERE assignment_id = ANY ($1::text[])', ids),
-      )
-      const jobs = new Map(rows.map((row) => [row.assignment_id, shown(row)]))
+      const found = await read((from) => getJobs(from, ids))
+      const jobs = new Map(found.map((job) => [job.assignment_id, job]))
       for (const { workspace_id, assignment_id, resolve } of asked) {
         const job = jobs.get(assignment_id)
         resolve(job?.workspace_id === workspace_id ? job : null)

@@ -1,61 +1,54 @@
 /** What PostgreSQL does with SQL of its own, as the nouns ask for it. */
-import { uuidv7 } from '@assay/model/ids'
-import { answerOf, type Native, type Transaction as Rows } from '../rows.ts'
-import { assignmentOf } from '../tables/events.ts'
+import type { CountedMove, Native } from '../rows.ts'
+import { statement } from '../statement.ts'
+import { claimDeliveries } from './claim-deliveries.ts'
+import { claimJobs } from './claim-jobs.ts'
 import { OUT_OF_INDEXES, type Transaction } from './connection.ts'
-import { addDeliveries, deleteDeliveries, makeDue, removeDeliveriesOfJobs } from './deliveries.ts'
 import { writeEvents } from './events.ts'
-import { cancelJob, createJob, queueJob, removeJobs } from './jobs.ts'
-import { type LockedWebhook, lockWebhook, refreshState } from './sending-state.ts'
 
-function nativeOf(tx: Transaction): Native {
-  async function locked(
-    webhook_id: string,
-    change: (webhook: LockedWebhook) => Promise<number>,
-  ): Promise<number> {
-    const webhook = await lockWebhook(tx, webhook_id)
-    return webhook ? change(webhook) : 0
+// Many write at once: a workspace has several rows of counts, and only drafts and queued jobs are counted. What is held
+// is few. Triggers count jobs that are made and deleted.
+const COUNT = statement(
+  `SELECT count_jobs_of(id, draft, queued)
+   FROM unnest(:ids::text[], :drafts::bigint[], :queued::bigint[]) AS delta (id, draft, queued)`,
+)
+const USE_INDEXES = statement(OUT_OF_INDEXES)
+
+function countMoves(tx: Transaction, moves: readonly CountedMove[]): void {
+  const deltas = new Map<string, { draft: number; queued: number }>()
+  const add = (workspace_id: string, status: string, by: number): void => {
+    if (status !== 'draft' && status !== 'queued') return
+    const delta = deltas.get(workspace_id) ?? { draft: 0, queued: 0 }
+    delta[status] += by
+    deltas.set(workspace_id, delta)
   }
-  return {
-    createJob: (input) => answerOf(createJob(tx, input)),
-    queueJob: (key) => answerOf(queueJob(tx, key)),
-    cancelJob: (key) => answerOf(cancelJob(tx, key)),
-    *removeJobs(assignment_ids) {
-      if (assignment_ids.length > 0) yield removeJobs(tx, assignment_ids)
-    },
-    *removeDrafts(drafts) {
-      if (drafts.length === 0) return
-      yield removeJobs(
-        tx,
-        drafts.map(({ assignment_id }) => assignment_id),
-      )
-    },
-    removeDeliveriesOfJobs: (assignment_ids) => answerOf(removeDeliveriesOfJobs(tx, assignment_ids)),
-    writeEvent: (event) => answerOf(writeEvents(tx, [event])),
-    *useIndexes() {
-      yield tx.run(OUT_OF_INDEXES)
-    },
-    *refreshWebhook(webhook_id, change = {}) {
-      yield lockWebhook(tx, webhook_id).then((state) => state && refreshState(tx, { ...state, ...change }))
-    },
-    makeDue: (webhook_id, most) => answerOf(locked(webhook_id, (webhook) => makeDue(tx, webhook, most))),
-    *addDeliveries(webhook_id, events) {
-      const webhook = (yield lockWebhook(tx, webhook_id)) as LockedWebhook
-      const made = events.map((event) => ({
-        delivery_id: uuidv7(),
-        webhook,
-        event,
-        assignment_id: assignmentOf(event),
-        at: tx.now,
-      }))
-      yield addDeliveries(tx, made)
-    },
-    deleteDeliveries: (webhook_id, most) =>
-      answerOf(locked(webhook_id, (webhook) => deleteDeliveries(tx, webhook, most))),
+  for (const { workspace_id, from, to } of moves) {
+    if (from === null || to === null) continue
+    add(workspace_id, from, -1)
+    add(workspace_id, to, 1)
   }
+  if (deltas.size === 0) return
+  const counts = [...deltas.values()]
+  void tx.start(COUNT, {
+    ids: [...deltas.keys()],
+    drafts: counts.map(({ draft }) => draft),
+    queued: counts.map(({ queued }) => queued),
+  })
 }
 
-/** The transaction as the nouns see it. */
-export function transactionOf(tx: Transaction): Rows {
-  return { ...tx.rows, native: nativeOf(tx) }
+/* oxlint-disable require-yield -- what is started is waited for with the commit */
+export function nativeOf(tx: Transaction): Native {
+  return {
+    claimJobs: (input) => claimJobs(tx, input),
+    claimDeliveries: (input) => claimDeliveries(tx, input),
+    *countMoves(moves) {
+      countMoves(tx, moves)
+    },
+    *writeEvents(events) {
+      writeEvents(tx, events)
+    },
+    *useIndexes() {
+      void tx.start(USE_INDEXES)
+    },
+  }
 }

@@ -8,20 +8,21 @@ function encoded(parameter: Parameter, values: object): unknown {
   return parameter.kind === 'json' && value !== null ? JSON.stringify(value) : value
 }
 
-type Ask = (sql: string, values: unknown[]) => Promise<QueryResult<QueryResultRow>>
+export type Answer = QueryResult<QueryResultRow>
+/** Sends a statement; resolves with its answer. */
+export type Ask = (sql: string, values: unknown[]) => Promise<Answer>
 
-export function postgresRows(query: Ask): Reader & Pick<Writer, 'run' | 'insertAll'> {
-  function ask({ sql, parameters }: Rendered, values: object): Promise<QueryResult<QueryResultRow>> {
-    return query(
-      sql,
-      parameters.map((parameter) => encoded(parameter, values)),
-    )
+function send(ask: Ask, { sql, parameters }: Rendered, values: object): Promise<Answer> {
+  return ask(
+    sql,
+    parameters.map((parameter) => encoded(parameter, values)),
+  )
+}
+
+export function readerOf(ask: Ask): Reader {
+  function* answer(statement: Statement, values: object): Routine<Answer> {
+    return (yield send(ask, statement.postgres, values)) as Answer
   }
-
-  function* answer(statement: Statement, values: object): Routine<QueryResult<QueryResultRow>> {
-    return (yield ask(statement.postgres, values)) as QueryResult<QueryResultRow>
-  }
-
   return {
     dialect: 'postgres',
     *find<Row>(statement: Statement<Row>, values: object = {}): Routine<Row | undefined> {
@@ -30,15 +31,37 @@ export function postgresRows(query: Ask): Reader & Pick<Writer, 'run' | 'insertA
     *all<Row>(statement: Statement<Row>, values: object = {}): Routine<Row[]> {
       return (yield* answer(statement, values)).rows as Row[]
     },
+  }
+}
+
+/** `start` sends a statement whose answer is not waited for: what fails shows at the next one, or at the commit. */
+export interface Starter {
+  start<Row>(statement: Statement<Row>, values?: object): Promise<Row[]>
+}
+
+/** `later` is given each statement that is not waited for. */
+export function writerOf(
+  ask: Ask,
+  later: (answer: Promise<unknown>) => void,
+): Reader & Pick<Writer, 'run' | 'writeAll'> & Starter {
+  function start<Row>(statement: Statement<Row>, values: object = {}): Promise<Row[]> {
+    const rows = send(ask, statement.postgres, values).then((answer) => answer.rows as Row[])
+    later(rows)
+    return rows
+  }
+  return {
+    ...readerOf(ask),
+    start,
     *run(statement, values = {}): Routine<number> {
-      return (yield* answer(statement, values)).rowCount ?? 0
+      return ((yield send(ask, statement.postgres, values)) as Answer).rowCount ?? 0
     },
-    *insertAll(statement, rows): Routine<void> {
+    // oxlint-disable-next-line require-yield -- it waits for nothing
+    *writeAll(statement, rows): Routine<void> {
       const many = statement.postgresMany
-      if (!many) throw new Error(`Not an insert: ${statement.postgres.sql}`)
+      if (!many) throw new Error(`Not for many rows: ${statement.postgres.sql}`)
       if (rows.length === 0) return
       const columns = many.parameters.map((parameter) => rows.map((row) => encoded(parameter, row)))
-      yield query(many.sql, columns)
+      later(ask(many.sql, columns))
     },
   }
 }

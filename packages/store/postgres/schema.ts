@@ -2,8 +2,9 @@
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from 'pg'
-import { type Migration, type Migrator, migrate, readMigrations, schemaMissing } from '../migrate.ts'
-import { clientConfig, FIRST_WORD_MS, type Session } from './connection.ts'
+import { type Migration, type Migrator, migrate, readMigrations, requireMigration } from '../migrate.ts'
+import type { Reader, Routine } from '../rows.ts'
+import { clientConfig, FIRST_WORD_MS } from './connection.ts'
 import { isLockTimeout, isRepeatable, translate } from './failures.ts'
 
 export const MIGRATIONS = path.join(import.meta.dirname, 'migrations')
@@ -121,8 +122,8 @@ export async function migratePostgres(url: string, folder = MIGRATIONS): Promise
 const NEWEST = readMigrations(MIGRATIONS).at(-1)!.number
 
 /** Throws `store_unavailable` where the schema is older than this program. */
-export async function requireSchema(from: Session): Promise<void> {
-  if (!(await from.one('SELECT 1 FROM migrations WHERE number = $1', NEWEST))) throw schemaMissing(NEWEST)
+export function requireSchema(from: Reader): Routine<void> {
+  return requireMigration(from, NEWEST)
 }
 
 const TABLES = `

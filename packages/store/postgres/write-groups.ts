@@ -5,6 +5,8 @@
  * A group that cannot be written is divided, so that one report harms no other.
  */
 import { AppError } from '@assay/model/errors'
+import type { Reports, Write as Work } from '../methods.ts'
+import { follow } from '../rows.ts'
 import type { Transaction } from './connection.ts'
 
 /** More reports than these in one transaction would hold their locks for too long. */
@@ -13,16 +15,9 @@ const GROUP_MOST = 500
 type Write = <T>(work: (tx: Transaction) => Promise<T>) => Promise<T>
 
 interface Entry<Report> {
-  work: { reports: Report[] } | { follow: (tx: Transaction) => Promise<unknown> }
+  work: { reports: Report[] } | { follow: Work<unknown> }
   resolve(value: unknown): void
   reject(error: unknown): void
-}
-
-export interface WriteGroups<Report> {
-  /** Answers for each whether it was written. */
-  report(reports: Report[]): Promise<boolean[]>
-  /** After all reports that were given before. */
-  follow<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
 }
 
 /** So many entries from the front as have no more reports than one transaction takes. */
@@ -38,7 +33,7 @@ function firstGroup<Report>(waiting: Entry<Report>[]): Entry<Report>[] {
 export function createWriteGroups<Report>(
   write: Write,
   writeReports: (tx: Transaction, reports: Report[]) => Promise<boolean[]>,
-): WriteGroups<Report> {
+): Reports<Report> {
   let waiting: Entry<Report>[] = []
   let running = false
 
@@ -47,7 +42,7 @@ export function createWriteGroups<Report>(
     const written = reports.length > 0 ? await writeReports(tx, reports) : []
     const values: unknown[] = []
     for (const { work } of group)
-      values.push('follow' in work ? await work.follow(tx) : written.splice(0, work.reports.length))
+      values.push('follow' in work ? await follow(work.follow(tx)) : written.splice(0, work.reports.length))
     return values
   }
 
@@ -85,5 +80,5 @@ export function createWriteGroups<Report>(
     })
   }
 
-  return { report: (reports) => add({ reports }), follow: (follow) => add({ follow }) }
+  return { report: (reports) => add({ reports }), follow: (work) => add({ follow: work }) }
 }

@@ -2,40 +2,20 @@
  * One connection to the database, and what every store function needs of it: statements prepared once, time, the
  * group commit, hints after the commit, and errors in the words of the contract.
  */
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { DatabaseSync } from 'node:sqlite'
 import { type Clock, iso } from '@assay/model/clock'
 import { AppError } from '@assay/model/errors'
 import type { JobCaps } from '../caps.ts'
-import type { Writer } from '../rows.ts'
+import type { Transaction } from '../rows.ts'
 import type { Hint } from '../store.ts'
 import { groupCommit } from './group-commit.ts'
 import { openLog } from './log.ts'
+import { nativeOf } from './native.ts'
 import { sqliteRows } from './rows.ts'
 
-export type Parameters = SQLInputValue[] | [Record<string, SQLInputValue>]
-
 export interface Connection {
-  readonly db: DatabaseSync
-  readonly clock: Clock
-  /** For `result_url` in events. */
-  readonly publicUrl: string | null
-  /** For workspaces that have none of their own. */
-  readonly caps: JobCaps
-  /** For what is written once for both databases. Within a write its changes are of that transaction. */
-  readonly rows: Writer
-  /** Now, as it is stored. */
-  now(): string
-  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows what the SQL yields
-  one<Row>(sql: string, ...parameters: Parameters): Row | undefined
-  all<Row>(sql: string, ...parameters: Parameters): Row[]
-  /** As `one` and `all`, each row as an array of its columns: for many, whose objects cost as much as their rows. */
-  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows what the SQL yields
-  tuple<Row extends unknown[]>(sql: string, ...parameters: Parameters): Row | undefined
-  tuples<Row extends unknown[]>(sql: string, ...parameters: Parameters): Row[]
-  /** Answers how many rows changed. */
-  run(sql: string, ...parameters: Parameters): number
-  /** Only within a write: given to the listeners after the commit. */
-  hint(hint: Hint): void
+  /** Within a write its changes are of that transaction. */
+  readonly tx: Transaction
   /** One transaction; resolves once it is durable. */
   write<T>(work: () => T): Promise<T>
   /** As `write`, after all others of its commit. */
@@ -121,39 +101,6 @@ export function openDatabase(file: string): DatabaseSync {
   )
 }
 
-function statements(db: DatabaseSync, arrays = false): (sql: string) => StatementSync {
-  const prepared = new Map<string, StatementSync>()
-  return (sql) => {
-    const known = prepared.get(sql)
-    if (known) return known
-    const statement = db.prepare(sql)
-    statement.setReturnArrays(arrays)
-    prepared.set(sql, statement)
-    return statement
-  }
-}
-
-type Queries = Pick<Connection, 'one' | 'all' | 'tuple' | 'tuples' | 'run'>
-
-function queries(db: DatabaseSync): Queries {
-  const statement = statements(db)
-  const arrays = statements(db, true)
-  return {
-    // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows what the SQL yields
-    one: <Row>(sql: string, ...parameters: Parameters) =>
-      statement(sql).get(...(parameters as SQLInputValue[])) as Row | undefined,
-    all: <Row>(sql: string, ...parameters: Parameters) =>
-      statement(sql).all(...(parameters as SQLInputValue[])) as Row[],
-    // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows what the SQL yields
-    tuple: <Row extends unknown[]>(sql: string, ...parameters: Parameters) =>
-      arrays(sql).get(...(parameters as SQLInputValue[])) as unknown as Row | undefined,
-    // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows what the SQL yields
-    tuples: <Row extends unknown[]>(sql: string, ...parameters: Parameters) =>
-      arrays(sql).all(...(parameters as SQLInputValue[])) as unknown as Row[],
-    run: (sql, ...parameters) => Number(statement(sql).run(...(parameters as SQLInputValue[])).changes),
-  }
-}
-
 async function translated<T>(written: Promise<T>): Promise<T> {
   try {
     return await written
@@ -185,7 +132,6 @@ export async function connect(db: DatabaseSync, options: ConnectionOptions): Pro
       return error
     },
   })
-  const now = (): string => iso(clock.now())
   function hint(given: Hint): void {
     const of =
       'assignment_id' in given ? given.assignment_id : 'delivery_id' in given ? given.delivery_id : ''
@@ -194,14 +140,7 @@ export async function connect(db: DatabaseSync, options: ConnectionOptions): Pro
     else hints.set(given.topic, new Map([[of, given]]))
   }
   return {
-    db,
-    clock,
-    publicUrl,
-    caps,
-    rows: sqliteRows({ db, now, publicUrl, caps, hint }),
-    now,
-    ...queries(db),
-    hint,
+    tx: sqliteRows({ db, now: () => iso(clock.now()), publicUrl, caps, hint }, nativeOf),
     write: (work) => translated(commits.write(work)),
     writeLast: (work) => translated(commits.writeLast(work)),
     join: (work, input) => translated(commits.join(work, input)),

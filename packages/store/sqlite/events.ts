@@ -1,62 +1,38 @@
 /** Events, and their fan-out: one delivery for each webhook that subscribes, in the transaction that made it true. */
-import type { EventType } from '@assay/model/event'
 import { uuidv7 } from '@assay/model/ids'
-import type { NewEvent } from '../rows.ts'
-import type { Connection } from './connection.ts'
-import { addDelivery } from './deliveries.ts'
-
-export interface EventRow {
-  seq: number
-  event_id: string
-  workspace_id: string
-  type: EventType
-  timestamp: string
-  data: string
-}
-
-export function insertEvent(
-  connection: Connection,
-  event_id: string,
-  event: Pick<NewEvent, 'workspace_id' | 'type' | 'at' | 'data'>,
-): EventRow {
-  const { workspace_id, type, at, data } = event
-  return connection.one<EventRow>(
-    'INSERT INTO events (event_id, workspace_id, type, timestamp, data) VALUES (?, ?, ?, ?, ?) RETURNING *',
-    event_id,
-    workspace_id,
-    type,
-    at,
-    JSON.stringify(data),
-  )!
-}
+import { addDeliveries, insertEvent } from '../nouns/webhooks/deliveries.ts'
+import { lockWebhooks } from '../nouns/webhooks/states.ts'
+import type { NewEvent, Routine, Transaction } from '../rows.ts'
+import { WEBHOOK_EVENTS } from '../tables/webhooks.ts'
 
 /** `notifies` of webhook.ts as a query: `webhook_events` holds what it says of each enabled webhook. */
-const SUBSCRIBED = `SELECT webhook_id FROM webhook_events WHERE workspace_id = ? AND event_type = ?
-  AND skipped >= ?`
+const subscribed = (also: string) =>
+  WEBHOOK_EVENTS.select(
+    `WHERE workspace_id = :workspace_id AND event_type = :type AND skipped >= :skipped ${also}`,
+    ['webhook_id'],
+  )
+const SUBSCRIBED = subscribed('')
+const SUBSCRIBED_BY_NAME = subscribed('AND presence_name = :presence_name')
 
-export function writeEvent(connection: Connection, event: NewEvent): void {
-  const row = insertEvent(connection, uuidv7(), event)
-  const { workspace_id, type } = event
-  const presence = event.job?.presence_name ?? null
-  const skipped = event.job?.skipped ? 1 : 0
-  const webhooks =
-    presence === null
-      ? connection.all<{ webhook_id: string }>(SUBSCRIBED, workspace_id, type, skipped)
-      : connection.all<{ webhook_id: string }>(
-          `${SUBSCRIBED} AND presence_name = ?`,
-          workspace_id,
-          type,
-          skipped,
-          presence,
-        )
-  // Due now by the clock as it stands: the event's time may lie ahead of it, where the clock was set back meanwhile.
-  const at = connection.now()
-  for (const { webhook_id } of webhooks)
-    addDelivery(connection, {
-      delivery_id: uuidv7(),
-      webhook_id,
-      event: row,
-      assignment_id: event.job?.assignment_id ?? null,
-      at,
+// Statement by statement: in one process none is waited for, and most events have no subscriber.
+export function* writeEvents(tx: Transaction, events: readonly NewEvent[]): Routine<void> {
+  for (const event of events) {
+    const told = yield* insertEvent(tx, uuidv7(), event)
+    const presence_name = event.job?.presence_name ?? null
+    const found = yield* tx.all(presence_name === null ? SUBSCRIBED : SUBSCRIBED_BY_NAME, {
+      ...event,
+      presence_name,
+      skipped: (event.job?.skipped ?? null) !== null,
     })
+    if (found.length === 0) continue
+    const webhooks = yield* lockWebhooks(
+      tx,
+      found.map(({ webhook_id }) => webhook_id),
+    )
+    const assignment_id = event.job?.assignment_id ?? null
+    yield* addDeliveries(
+      tx,
+      webhooks.map((webhook) => ({ delivery_id: uuidv7(), webhook, event: told, assignment_id })),
+    )
+  }
 }

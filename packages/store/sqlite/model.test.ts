@@ -21,8 +21,8 @@ import {
   SECOND,
   send,
 } from '../conformance/given.ts'
+import { claimAt, type SendingState } from '../nouns/webhooks/sending-state.ts'
 import { openStore } from '../open.ts'
-import { claimAt, type SendingState } from '../sending-state.ts'
 import type { ClaimedDelivery, Lease, Store } from '../store.ts'
 
 interface World {

@@ -1,54 +1,46 @@
 /** What SQLite does with SQL of its own, as the nouns ask for it. */
-import { uuidv7 } from '@assay/model/ids'
-import { answerOf, type Native, type Transaction } from '../rows.ts'
-import { assignmentOf } from '../tables/events.ts'
-import type { Connection } from './connection.ts'
-import { addDelivery, deleteDeliveries, makeDue, removeDeliveriesOfJob } from './deliveries.ts'
-import { writeEvent } from './events.ts'
-import { cancelJob, createJob, queueJob, removeDraft, removeJob } from './jobs.ts'
-import { readState, refreshState, writeState } from './sending-state.ts'
+import { isFinal, type JobStatus } from '@assay/model/job'
+import type { CountedMove, Native, Routine, Transaction, Writer } from '../rows.ts'
+import { type Statement, statement } from '../statement.ts'
+import { claimDeliveries } from './claim-deliveries.ts'
+import { claimJobs } from './claim-jobs.ts'
+import { writeEvents } from './events.ts'
 
-function nativeOf(connection: Connection): Native {
-  return {
-    createJob: (input) => answerOf(createJob(connection, input)),
-    queueJob: (key) => answerOf(queueJob(connection, key)),
-    cancelJob: (key) => answerOf(cancelJob(connection, key)),
-    *removeJobs(assignment_ids) {
-      for (const id of assignment_ids) yield* answerOf(removeJob(connection, id))
-    },
-    *removeDrafts(drafts) {
-      for (const draft of drafts) yield* answerOf(removeDraft(connection, draft))
-    },
-    *removeDeliveriesOfJobs(assignment_ids) {
-      for (const id of assignment_ids) yield* answerOf(removeDeliveriesOfJob(connection, id))
-    },
-    writeEvent: (event) => answerOf(writeEvent(connection, event)),
-    useIndexes: () => answerOf(undefined),
-    refreshWebhook(webhook_id, change) {
-      const state = readState(connection, webhook_id)
-      if (state && change) writeState(connection, webhook_id, { ...state, ...change })
-      return answerOf(refreshState(connection, webhook_id))
-    },
-    makeDue: (webhook_id, most) => answerOf(makeDue(connection, webhook_id, most)),
-    addDeliveries(webhook_id, events) {
-      const at = connection.now()
-      for (const event of events) {
-        const assignment_id = assignmentOf(event)
-        addDelivery(connection, { delivery_id: uuidv7(), webhook_id, event, assignment_id, at })
-      }
-      return answerOf(undefined)
-    },
-    deleteDeliveries: (webhook_id, most) => answerOf(deleteDeliveries(connection, webhook_id, most)),
-  }
+// There is one writer: the counts of a workspace are one row, with the head of its queue, and a claim reads nothing else.
+const COUNT_DRAFT = statement(
+  'INSERT INTO job_counts (workspace_id, draft) VALUES (:workspace_id, 1) ON CONFLICT DO UPDATE SET draft = draft + 1',
+)
+const HEAD = `(head_priority, head_queued_at) = (
+  SELECT priority, queued_at FROM jobs WHERE jobs.workspace_id = job_counts.workspace_id AND job_status = 'queued'
+  ORDER BY priority DESC, queued_at, assignment_id LIMIT 1)`
+
+/** By the move: few, each made once. */
+const counts = new Map<string, Statement>()
+
+function countOf(from: JobStatus, to: JobStatus | null): Statement {
+  const key = `${from} ${to}`
+  const known = counts.get(key)
+  if (known) return known
+  const changes = [`${from} = ${from} - 1`]
+  if (to !== null && !isFinal(to)) changes.push(`${to} = ${to} + 1`)
+  if (from === 'queued' || to === 'queued') changes.push(HEAD)
+  const made = statement(`UPDATE job_counts SET ${changes.join(', ')} WHERE workspace_id = :workspace_id`)
+  counts.set(key, made)
+  return made
 }
 
-const transactions = new WeakMap<Connection, Transaction>()
+function* countMoves(tx: Writer, moves: readonly CountedMove[]): Routine<void> {
+  for (const { workspace_id, from, to } of moves)
+    yield* tx.run(from === null ? COUNT_DRAFT : countOf(from, to), { workspace_id })
+}
 
-/** The connection as the nouns see it within a write. */
-export function transactionOf(connection: Connection): Transaction {
-  const known = transactions.get(connection)
-  if (known) return known
-  const made = Object.create(connection.rows, { native: { value: nativeOf(connection) } }) as Transaction
-  transactions.set(connection, made)
-  return made
+export function nativeOf(tx: Transaction): Native {
+  return {
+    claimJobs: (input) => claimJobs(tx, input),
+    claimDeliveries: (input) => claimDeliveries(tx, input),
+    countMoves: (moves) => countMoves(tx, moves),
+    writeEvents: (events) => writeEvents(tx, events),
+    // Its plans follow from the statements alone.
+    *useIndexes() {},
+  }
 }

@@ -2,10 +2,9 @@
 /* oxlint-disable require-yield -- these routines have their answer at once */
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
 import type { JobCaps } from '../caps.ts'
-import type { Writer } from '../rows.ts'
+import type { Native, Transaction } from '../rows.ts'
 import { type Kind, type Parameter, type Statement, valueOf } from '../statement.ts'
 import type { Hint } from '../store.ts'
-import type { Table } from '../tables/table.ts'
 
 function encoded(parameter: Parameter, values: object): SQLInputValue {
   const value = valueOf(parameter, values)
@@ -43,21 +42,6 @@ function decoded({ columns }: Prepared, values: SQLOutputValue[]): unknown {
   return row
 }
 
-/** These columns of a row that a statement by hand gave as SQLite holds it. */
-export function shownOf<Row extends object, Name extends keyof Row & string>(
-  table: Table<Row>,
-  columns: readonly Name[],
-  row: object,
-): Pick<Row, Name> {
-  const values = row as Record<string, SQLOutputValue>
-  const shown = columns.map((name) => {
-    const value = values[name]!
-    const read = READERS[table.kinds[name]!]
-    return [name, read && value !== null ? read(value) : value]
-  })
-  return Object.fromEntries(shown) as Pick<Row, Name>
-}
-
 export interface SqliteContext {
   db: DatabaseSync
   now(): string
@@ -66,7 +50,10 @@ export interface SqliteContext {
   hint(hint: Hint): void
 }
 
-export function sqliteRows({ db, now, publicUrl, caps, hint }: SqliteContext): Writer {
+export function sqliteRows(
+  { db, now, publicUrl, caps, hint }: SqliteContext,
+  nativeOf: (tx: Transaction) => Native,
+): Transaction {
   const prepared = new Map<Statement, Prepared>()
 
   function preparedOf(statement: Statement): Prepared {
@@ -87,8 +74,11 @@ export function sqliteRows({ db, now, publicUrl, caps, hint }: SqliteContext): W
     return Number(preparedOf(statement).statement.run(...bound(statement, values)).changes)
   }
 
-  return {
+  const tx: Transaction = {
     dialect: 'sqlite',
+    get native() {
+      return native
+    },
     publicUrl,
     caps,
     hint,
@@ -108,8 +98,10 @@ export function sqliteRows({ db, now, publicUrl, caps, hint }: SqliteContext): W
     *run(statement, values = {}) {
       return change(statement, values)
     },
-    *insertAll(statement, rows) {
+    *writeAll(statement, rows) {
       for (const values of rows) change(statement, values)
     },
   }
+  const native = nativeOf(tx)
+  return tx
 }

@@ -1,8 +1,8 @@
 /** The schema of an SQLite database: brought up to date, and dumped for schema.sql. */
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { type Migrator, migrate, readMigrations, schemaMissing } from '../migrate.ts'
-import type { Connection } from './connection.ts'
+import { type Migrator, migrate, readMigrations, requireMigration } from '../migrate.ts'
+import type { Reader, Routine } from '../rows.ts'
 
 export const MIGRATIONS = path.join(import.meta.dirname, 'migrations')
 
@@ -43,8 +43,8 @@ export function migrateSqlite(db: DatabaseSync, folder = MIGRATIONS): Promise<st
 const NEWEST = readMigrations(MIGRATIONS).at(-1)!.number
 
 /** Throws `store_unavailable` where the schema is older than this program. */
-export function requireSchema(connection: Connection): void {
-  if (!connection.one('SELECT 1 FROM migrations WHERE number = ?', NEWEST)) throw schemaMissing(NEWEST)
+export function requireSchema(from: Reader): Routine<void> {
+  return requireMigration(from, NEWEST)
 }
 
 /** The schema that the migrations make, as SQL sorted by table: what schema.sql holds. */

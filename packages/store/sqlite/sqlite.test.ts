@@ -10,6 +10,7 @@ import { conformance, type Harness } from '../conformance/conformance.ts'
 import { NODE, outcome, send } from '../conformance/given.ts'
 import { type Fill, STEP_TESTS } from '../conformance/steps.ts'
 import { openStore } from '../open.ts'
+import { NODES } from '../tables/nodes.ts'
 
 // Notes how SQLite runs each statement that the suite makes it prepare.
 const plans = new Map<string, string[]>()
@@ -89,6 +90,6 @@ test('lists and claims come sorted out of an index', () => {
   assert.deepEqual(
     // The deliveries of one job are few.
     sorted.map(([sql]) => sql).filter((sql) => !sql.includes('WHERE workspace_id = ? AND assignment_id = ?')),
-    ['SELECT * FROM nodes ORDER BY started_at, node_id'],
+    [NODES.select('ORDER BY started_at, node_id').sqlite.sql],
   )
 })

@@ -1,6 +1,6 @@
 /** The columns of jobs, their insights, and the counts of unfinished ones. */
 import type { Insight } from '@assay/model/insight'
-import type { OwnedJob } from '../job-move.ts'
+import type { OwnedJob } from '../nouns/jobs/job-move.ts'
 import { Table } from './table.ts'
 
 export const JOBS = new Table<OwnedJob>('jobs', ['assignment_id'], {

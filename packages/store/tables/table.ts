@@ -1,5 +1,5 @@
 /** A table, described once: its columns, and the plain statements that follow from them. */
-import { type Kind, type Kinds, optional, type Statement, statement, type Text } from '../statement.ts'
+import { both, type Kind, type Kinds, optional, type Statement, statement, type Text } from '../statement.ts'
 
 /** A column that may be null has a `?` after its kind. The compiler holds this to the field's type. */
 type Column<Value> = null extends Value ? `${Kind}?` : Kind
@@ -62,22 +62,36 @@ export class Table<Row extends object> {
   }
 
   /** The text for each database, of the columns that it has. */
-  #texts(columns: readonly string[], text: (columns: readonly string[]) => string): Text {
-    const { sqlite = [], postgres = [] } = this.only
-    return {
-      sqlite: text(columns.filter((column) => !postgres.includes(column))),
-      postgres: text(columns.filter((column) => !sqlite.includes(column))),
-    }
+  #texts(
+    columns: readonly string[],
+    text: (columns: readonly string[], database: 'sqlite' | 'postgres') => string,
+  ): Text {
+    const lacking = { sqlite: this.only.postgres ?? [], postgres: this.only.sqlite ?? [] }
+    return both((database) =>
+      text(
+        columns.filter((column) => !lacking[database].includes(column)),
+        database,
+      ),
+    )
   }
 
   /** `tail` follows the name of the table. */
   select<Name extends keyof Row & string = keyof Row & string>(
-    tail: string,
+    tail: Text,
     columns?: readonly Name[],
   ): Statement<Pick<Row, Name>> {
+    const tails = typeof tail === 'string' ? both(() => tail) : tail
     return this.sql(
-      this.#texts(columns ?? this.columns, (own) => `SELECT ${this.list(own)} FROM ${this.name} ${tail}`),
+      this.#texts(
+        columns ?? this.columns,
+        (own, database) => `SELECT ${this.list(own)} FROM ${this.name} ${tails[database]}`,
+      ),
     )
+  }
+
+  /** PostgreSQL's array parameters of these columns, numbered from 1. */
+  #arrays(columns: readonly string[]): string {
+    return columns.map((name, index) => `$${index + 1}::${POSTGRES_TYPES[this.kinds[name]!]}[]`).join(', ')
   }
 
   /** A column that may be null and is not given is written as null. */
@@ -86,12 +100,11 @@ export class Table<Row extends object> {
     tail = '',
   ): Statement<Answer> {
     const into = (own: readonly string[]): string => `INSERT INTO ${this.name} (${own.join(', ')})`
-    const arrays = columns.map((name, index) => `$${index + 1}::${POSTGRES_TYPES[this.kinds[name]!]}[]`)
     const made = this.sql<Answer>(
       this.#texts(columns, (own) => `${into(own)} VALUES (${named(own)}) ${tail}`),
     )
     const many = {
-      sql: `${into(columns)} SELECT * FROM unnest(${arrays.join(', ')}) ${tail}`,
+      sql: `${into(columns)} SELECT * FROM unnest(${this.#arrays(columns)}) ${tail}`,
       parameters: columns.map((name) => ({ name, kind: this.kinds[name]! })),
     }
     return {
@@ -115,6 +128,25 @@ export class Table<Row extends object> {
   update(columns: readonly (keyof Row & string)[], where: string): Statement {
     const set = (own: readonly string[]): string => own.map((name) => `${name} = :${name}`).join(', ')
     return this.sql(this.#texts(columns, (own) => `UPDATE ${this.name} SET ${set(own)} ${where}`))
+  }
+
+  /** Writes the columns of the row whose `keys` are those given, if `also` holds: of one row, or of many at once. */
+  updateAll(
+    columns: readonly (keyof Row & string)[],
+    keys: readonly (keyof Row & string)[] = this.key,
+    also = '',
+  ): Statement {
+    const given = [...keys, ...columns]
+    const set = columns.map((name) => `${name} = given.${name}`).join(', ')
+    const same = keys.map((name) => `${this.name}.${name} = given.${name}`).join(' AND ')
+    return {
+      ...this.update(columns, `${by(...keys)} ${also}`),
+      postgresMany: {
+        sql: `UPDATE ${this.name} SET ${set} FROM unnest(${this.#arrays(given)}) AS given (${given.join(', ')})
+          WHERE ${same} ${also}`,
+        parameters: given.map((name) => ({ name, kind: this.kinds[name]! })),
+      },
+    }
   }
 
   delete(where: string): Statement {

@@ -1,0 +1,291 @@
+/** The contract, method by method: from the routines of the nouns, and from what a database does in its own way. */
+import { setImmediate } from 'node:timers/promises'
+import type { NewAuditRecord } from '@assay/model/audit'
+import * as counts from './nouns/jobs/counts.ts'
+import * as insights from './nouns/jobs/insights.ts'
+import type { Settle } from './nouns/jobs/job-move.ts'
+import * as jobs from './nouns/jobs/jobs.ts'
+import * as nodes from './nouns/jobs/nodes.ts'
+import * as schedules from './nouns/jobs/schedules.ts'
+import { settleJobs } from './nouns/jobs/settles.ts'
+import * as attempts from './nouns/webhooks/attempts.ts'
+import * as deliveries from './nouns/webhooks/deliveries.ts'
+import { listEvents } from './nouns/webhooks/events.ts'
+import * as recoveries from './nouns/webhooks/recoveries.ts'
+import * as waiting from './nouns/webhooks/waiting.ts'
+import * as webhooks from './nouns/webhooks/webhooks.ts'
+import * as accounts from './nouns/workspaces/accounts.ts'
+import * as allowances from './nouns/workspaces/allowances.ts'
+import * as audit from './nouns/workspaces/audit.ts'
+import * as connections from './nouns/workspaces/connections.ts'
+import * as erasure from './nouns/workspaces/erasure.ts'
+import * as idempotency from './nouns/workspaces/idempotency.ts'
+import * as links from './nouns/workspaces/links.ts'
+import * as narratives from './nouns/workspaces/narratives.ts'
+import { prune } from './nouns/workspaces/prune.ts'
+import * as settings from './nouns/workspaces/settings.ts'
+import * as templates from './nouns/workspaces/templates.ts'
+import type { Reader, Routine, Transaction } from './rows.ts'
+import { inSteps, untilDone } from './steps.ts'
+import type { Counts, NewRecovery, Store } from './store.ts'
+
+/** Each is one question to the database, or several that need not agree. */
+const READS = {
+  getWorkspace: accounts.getWorkspace,
+  listWorkspaces: accounts.listWorkspaces,
+  findUser: accounts.findUser,
+  listUsers: accounts.listUsers,
+  findToken: accounts.findToken,
+  listTokens: accounts.listTokens,
+  getTemplate: templates.getTemplate,
+  listTemplates: templates.listTemplates,
+  getTemplateVersion: templates.getTemplateVersion,
+  getConnection: connections.getConnection,
+  listConnections: connections.listConnections,
+  getJob: jobs.getJob,
+  listJobs: jobs.listJobs,
+  countBatch: counts.countBatch,
+  getInsight: insights.getInsight,
+  getInsightHead: insights.getInsightHead,
+  getInsightData: insights.getInsightData,
+  findLink: links.findLink,
+  listLinks: links.listLinks,
+  getNarrative: narratives.getNarrative,
+  listAudit: audit.listAudit,
+  getWebhook: webhooks.getWebhook,
+  listWebhooks: webhooks.listWebhooks,
+  getSchedule: schedules.getSchedule,
+  listSchedules: schedules.listSchedules,
+  listEvents,
+  getDelivery: deliveries.getDelivery,
+  listDeliveries: deliveries.listDeliveries,
+  getRecovery: recoveries.getRecovery,
+  webhookStats: recoveries.webhookStats,
+  listNodes: nodes.listNodes,
+}
+
+/** Each is one transaction and resolves once it is durable. */
+const WRITES = {
+  keepOnce: settings.keepOnce,
+  keepNarrative: narratives.keepNarrative,
+  takeAllowances: allowances.takeAllowances,
+  returnAllowances: allowances.returnAllowances,
+  createWorkspace: accounts.createWorkspace,
+  updateWorkspace: accounts.updateWorkspace,
+  createUser: accounts.createUser,
+  deleteUser: accounts.deleteUser,
+  createToken: accounts.createToken,
+  deleteToken: accounts.deleteToken,
+  putTemplate: templates.putTemplate,
+  deleteTemplate: templates.deleteTemplate,
+  createConnection: connections.createConnection,
+  updateConnection: connections.updateConnection,
+  deleteConnection: connections.deleteConnection,
+  createJob: jobs.createJob,
+  createJobs: jobs.createJobs,
+  queueJob: jobs.queueJob,
+  cancelJob: jobs.cancelJob,
+  deleteJob: jobs.deleteJob,
+  createLink: links.createLink,
+  deleteLink: links.deleteLink,
+  countOpenings: links.countOpenings,
+  writeAudit: audit.writeAudit,
+  pruneAudit: audit.pruneAudit,
+  createWebhook: webhooks.createWebhook,
+  rotateSecret: webhooks.rotateSecret,
+  createSchedule: schedules.createSchedule,
+  updateSchedule: schedules.updateSchedule,
+  deleteSchedule: schedules.deleteSchedule,
+  claimSchedules: schedules.claimSchedules,
+  settleSchedule: schedules.settleSchedule,
+  runSchedule: schedules.runSchedule,
+  sendEvent: deliveries.sendEvent,
+  redeliver: deliveries.redeliver,
+  advanceRecoveries: recoveries.advanceRecoveries,
+  reportProgress: nodes.reportProgress,
+  removeNode: nodes.removeNode,
+  reapNodes: nodes.reapNodes,
+  giveBackUnknown: nodes.giveBackUnknown,
+  eraseUser: erasure.eraseUser,
+  prune,
+  startIdempotent: idempotency.startIdempotent,
+  endIdempotent: idempotency.endIdempotent,
+}
+
+/** Writes without which a node is given up. */
+const LEASES = { registerNode: nodes.registerNode, renewNode: nodes.renewNode }
+
+export type Read<Result> = (from: Reader) => Routine<Result>
+export type Write<Result> = (tx: Transaction) => Routine<Result>
+
+/** What workers or dispatchers report, and what must come after it (claims, what is given back). */
+export interface Reports<Report> {
+  /** Answers for each whether it was written. */
+  report(reports: Report[]): Promise<boolean[]>
+  /** After all reports that were given before. */
+  follow<Result>(work: Write<Result>): Promise<Result>
+}
+
+/** A database as the store needs it. Each work is one transaction, but for those of `read`. */
+export interface Database extends Pick<Store, 'kind' | 'ping' | 'close' | 'subscribe' | 'connections'> {
+  read<Result>(work: Read<Result>): Promise<Result>
+  /** Writes nothing. */
+  readTogether<Result>(work: Write<Result>): Promise<Result>
+  /** Resolves once it is durable. */
+  write<Result>(work: Write<Result>): Promise<Result>
+  /** The same, where requests do not hold it up. */
+  control<Result>(work: Write<Result>): Promise<Result>
+  /** All that is reported at once is one transaction, and `write` is called once for it. */
+  reports<Report>(write: (tx: Transaction, reports: Report[]) => Routine<boolean[]>): Reports<Report>
+}
+
+type Methods = Record<string, (on: never, ...input: never[]) => Routine<unknown>>
+type Bound<Routines> = {
+  [Name in keyof Routines]: Routines[Name] extends (on: never, ...input: infer In) => Routine<infer Out>
+    ? (...input: In) => Promise<Out>
+    : never
+}
+
+function bind<Routines extends Methods>(
+  methods: Routines,
+  run: (work: Write<unknown>) => Promise<unknown>,
+): Bound<Routines> {
+  const bound = Object.entries<Methods[string]>(methods).map(([name, work]) => [
+    name,
+    (...input: never[]) => run((on) => work(on as never, ...input)),
+  ])
+  return Object.fromEntries(bound) as Bound<Routines>
+}
+
+/** Rows that one question may look at. */
+const STEP = 2000
+
+/** Between the steps other requests are served. */
+async function countMissing({ read }: Database, input: Omit<NewRecovery, 'recovery_id'>) {
+  const begun = await read((from) => recoveries.beginWalk(from, input))
+  let count = 0
+  let walk = begun
+  while (walk) {
+    const present = walk
+    const step = await read((from) => recoveries.stepWalk(from, present, STEP))
+    count += step.events.length
+    walk = step.rest
+    await setImmediate()
+  }
+  return begun && { walk: begun, count }
+}
+
+function* countAll(tx: Transaction): Routine<Counts> {
+  yield* tx.native.useIndexes()
+  return {
+    jobs: yield* counts.countJobs(tx),
+    deliveries: yield* deliveries.countDeliveries(tx),
+    webhooks: yield* webhooks.countWebhooks(tx),
+  }
+}
+
+/** Writes of many rows: others have their turn between the transactions. `change` writes what is decisive. */
+function writesInSteps(database: Database, change = database.write) {
+  const { write } = database
+  return {
+    async updateWebhook(input) {
+      if (input.patch.status === 'enabled')
+        await inSteps((most) => write((tx) => webhooks.prepareEnabling(tx, input, most)))
+      return change((tx) => webhooks.updateWebhook(tx, input))
+    },
+    async deleteWebhook(key) {
+      await inSteps((most) => write((tx) => webhooks.emptyWebhook(tx, key, most)))
+      return change((tx) => webhooks.deleteWebhook(tx, key))
+    },
+    async deleteWorkspace(workspace_id) {
+      if (!(await change((tx) => erasure.closeWorkspace(tx, workspace_id)))) return false
+      await untilDone((most) => write((tx) => erasure.emptyWorkspace(tx, workspace_id, most)))
+      return true
+    },
+    async cancelPending(input) {
+      await change((tx) => waiting.endPending(tx, input))
+      return inSteps((most) => write((tx) => waiting.cancelPending(tx, input, most)))
+    },
+    async createRecovery(input) {
+      const missing = await countMissing(database, input)
+      return missing && change((tx) => recoveries.insertRecovery(tx, input, missing.walk, missing.count))
+    },
+  } satisfies Partial<Store>
+}
+
+/** What workers do with jobs and dispatchers with deliveries. */
+function work(database: Database) {
+  const settles = database.reports<Settle>(settleJobs)
+  const settle = async (report: Settle): Promise<boolean> => (await settles.report([report]))[0]!
+  const tries = database.reports(attempts.recordAttempts)
+  return {
+    claimJobs: (input) => settles.follow((tx) => tx.native.claimJobs(input)),
+    startJob: (lease) => settle({ kind: 'start', ...lease }),
+    completeJob: (input) => settle({ kind: 'complete', ...input }),
+    failJob: (input) => settle({ kind: 'fail', ...input }),
+    loseJob: (lease) => settle({ kind: 'lose', ...lease }),
+    async releaseJobs(leases) {
+      await settles.report(leases.map((lease) => ({ kind: 'release' as const, ...lease })))
+    },
+    claimDeliveries: (input) => tries.follow((tx) => tx.native.claimDeliveries(input)),
+    recordAttempts: tries.report,
+    recordAttempt: async (outcome) => (await tries.report([outcome]))[0]!,
+    releaseDeliveries: (leases) => tries.follow((tx) => attempts.releaseDeliveries(tx, leases)),
+  } satisfies Partial<Store>
+}
+
+/** A store for one request, whose changes tell of it. Its methods are made once and find the record by `this`. */
+interface Audited {
+  record: NewAuditRecord
+  written: boolean
+}
+
+function auditedMethods(database: Database, store: Store): Store {
+  const made: Record<string, unknown> = {}
+  const change = async <Result>(audited: Audited, work: Write<Result>): Promise<Result> => {
+    const value = await database.write(function* write(tx) {
+      const result = yield* work(tx)
+      if (!audited.written && result !== null && result !== false)
+        yield* audit.writeAudit(tx, [audited.record])
+      return result
+    })
+    if (value !== null && value !== false) audited.written = true
+    return value
+  }
+  for (const [name, work] of Object.entries<Methods[string]>(WRITES))
+    made[name] = function audited(this: Audited, ...input: never[]) {
+      return change(this, (tx) => work(tx as never, ...input))
+    }
+  const slow = (audited: Audited) => writesInSteps(database, (work) => change(audited, work))
+  for (const name of Object.keys(writesInSteps(database)) as (keyof ReturnType<typeof slow>)[])
+    made[name] = function audited(this: Audited, input: never) {
+      return slow(this)[name](input)
+    }
+  return Object.assign(Object.create(store) as Store, made)
+}
+
+/** `own`: methods that the database has another way for. */
+export function storeOf(database: Database, own: Partial<Store> = {}): Store {
+  const { kind, ping, close, subscribe, connections, read, readTogether, write, control } = database
+  const store: Store = {
+    kind,
+    ping,
+    close,
+    subscribe,
+    connections,
+    ...bind(READS, (work) => read(work as Read<unknown>)),
+    ...bind(WRITES, write),
+    ...bind(LEASES, control),
+    ...work(database),
+    ...writesInSteps(database),
+    counts: () => readTogether(countAll),
+    async countRecoverable(input) {
+      const missing = await countMissing(database, input)
+      return missing && missing.count
+    },
+    audited: (record) => Object.assign(Object.create(audited) as Store, { record, written: false }),
+    ...own,
+  }
+  const audited = auditedMethods(database, store)
+  return store
+}

@@ -1,0 +1,55 @@
+/** How many jobs there are: of a batch, and the unfinished ones of each workspace. */
+import { HELD, type Job } from '@assay/model/job'
+import type { Reader, Routine } from '../../rows.ts'
+import { listed, statement } from '../../statement.ts'
+import type { Counts, Input } from '../../store.ts'
+
+type Counted = Pick<Job, 'job_status'> & { count: number }
+
+const OF_BATCH = statement<Counted>(
+  `SELECT job_status, count(*) AS count FROM jobs WHERE workspace_id = :workspace_id AND batch_id = :batch_id
+   GROUP BY job_status`,
+)
+
+/** Those of one state as `job_counts` has them, and the oldest out of the index of states. */
+const ofState = (counts: string, status: string): string => `
+  SELECT workspace_id, '${status}' AS job_status, ${status} AS count, (
+    SELECT created_at FROM jobs WHERE jobs.workspace_id = ${counts}.workspace_id AND job_status = '${status}'
+    ORDER BY created_at LIMIT 1) AS oldest_at
+  FROM ${counts} WHERE ${status} > 0`
+
+/** The oldest of a queue at each of its priorities, at most 201: not over the queue. */
+const queued = (counts: string): string => `
+  SELECT workspace_id, 'queued' AS job_status, queued AS count, (
+    WITH RECURSIVE levels (priority) AS (
+      SELECT (SELECT jobs.priority FROM jobs WHERE jobs.workspace_id = ${counts}.workspace_id AND job_status = 'queued'
+              ORDER BY jobs.priority DESC LIMIT 1)
+      UNION ALL
+      SELECT (SELECT jobs.priority FROM jobs WHERE jobs.workspace_id = ${counts}.workspace_id AND job_status = 'queued'
+                AND jobs.priority < levels.priority ORDER BY jobs.priority DESC LIMIT 1)
+      FROM levels WHERE levels.priority IS NOT NULL
+    )
+    SELECT min((SELECT queued_at FROM jobs WHERE jobs.workspace_id = ${counts}.workspace_id AND job_status = 'queued'
+                AND jobs.priority = levels.priority ORDER BY queued_at LIMIT 1)) FROM levels) AS oldest_at
+  FROM ${counts} WHERE queued > 0`
+
+// PostgreSQL counts drafts and what is queued in several rows of a workspace. What is held is few, and counted itself.
+const UNFINISHED = statement<Counts['jobs'][number]>({
+  sqlite: [queued('job_counts'), ...['draft', ...HELD].map((status) => ofState('job_counts', status))].join(
+    ' UNION ALL ',
+  ),
+  postgres: `
+    WITH depth AS (
+      SELECT workspace_id, sum(draft)::bigint AS draft, sum(queued)::bigint AS queued FROM job_counts GROUP BY workspace_id)
+    ${queued('depth')} UNION ALL ${ofState('depth', 'draft')} UNION ALL
+    SELECT workspace_id, job_status, count(*), min(created_at) FROM jobs
+    WHERE owner IS NOT NULL AND job_status IN (${listed(HELD)}) GROUP BY workspace_id, job_status`,
+})
+
+export function countBatch(from: Reader, input: Input<'countBatch'>): Routine<Counted[]> {
+  return from.all(OF_BATCH, input)
+}
+
+export function countJobs(from: Reader): Routine<Counts['jobs']> {
+  return from.all(UNFINISHED)
+}

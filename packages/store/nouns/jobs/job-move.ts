@@ -1,0 +1,124 @@
+/** What a move makes of a job: pure, shared by both stores. */
+import type { Findings } from '@assay/model/insight'
+import {
+  isFinal,
+  type Job,
+  type JobError,
+  type JobStatus,
+  LOSSES_MAX,
+  mayMove,
+  type Progress,
+} from '@assay/model/job'
+import type { Lease } from '../../store.ts'
+
+/** A job with the node that holds it: the row as it is. */
+export interface OwnedJob extends Job {
+  owner: string | null
+}
+
+export const NO_PROGRESS: Progress = { percent: 0, step: 0, steps: 0, label: '' }
+
+export type Change = Partial<
+  Pick<OwnedJob, 'owner' | 'attempt' | 'losses' | 'error' | 'skipped' | 'insight_id' | 'progress'>
+>
+
+/** Without the column that the contract does not show. */
+export function shown(job: OwnedJob): Job {
+  const { owner: _, ...rest } = job
+  return rest
+}
+
+function arrival(job: OwnedJob, to: JobStatus, at: string): Partial<OwnedJob> {
+  if (to === 'queued') return { queued_at: job.queued_at ?? at }
+  if (to === 'executing') return { started_at: at }
+  return isFinal(to) ? { finished_at: at } : {}
+}
+
+/** Never before the move that was last: an illegal one is a fault of the caller, it throws. */
+export function moved(job: OwnedJob, to: JobStatus, at: string, change: Change = {}): OwnedJob {
+  if (!mayMove(job.job_status, to))
+    throw new Error(`A job cannot move from ${job.job_status} to ${to} (${job.assignment_id}).`)
+  const last = job.moves.at(-1)?.at ?? at
+  const time = at > last ? at : last
+  const next: OwnedJob = { ...job, ...change, ...arrival(job, to, time), job_status: to }
+  next.moves = [...job.moves, { job_status: to, at: time, attempt: next.attempt }]
+  return next
+}
+
+/**
+ * The job with its start. One that is only active gets it now: it began `ran_ms` before `now`. Null: it is not executing
+ * and the caller gave no `ran_ms`.
+ */
+function begun(job: OwnedJob, now: string, ran_ms: number | undefined): OwnedJob | null {
+  if (job.job_status === 'executing') return job
+  if (ran_ms === undefined) return null
+  return moved(job, 'executing', new Date(Date.parse(now) - Math.max(0, Math.round(ran_ms))).toISOString())
+}
+
+/** What a worker reports of a job that it holds. */
+export type Settle = Lease &
+  (
+    | { kind: 'start' }
+    | {
+        kind: 'complete'
+        insight_id: string
+        findings: Findings
+        ran_ms?: number | undefined
+      }
+    | { kind: 'fail'; error: JobError; ran_ms?: number | undefined }
+    /** Its worker was lost; the last loss allowed ends the job. */
+    | { kind: 'lose' }
+    /** Back to the queue without a loss. */
+    | { kind: 'release' }
+  )
+
+function lost(job: OwnedJob, now: string): OwnedJob {
+  const losses = job.losses + 1
+  if (losses < LOSSES_MAX) return moved(job, 'queued', now, { owner: null, losses, progress: NO_PROGRESS })
+  const detail = `${losses} workers were lost while they ran the job.`
+  return moved(job, 'canceled', now, { owner: null, losses, error: { code: 'worker_lost', detail } })
+}
+
+function after(job: OwnedJob, settle: Kind, now: string): OwnedJob[] {
+  if (settle.kind === 'start') return job.job_status === 'active' ? [moved(job, 'executing', now)] : []
+  if (settle.kind === 'lose') return [lost(job, now)]
+  if (settle.kind === 'release') return [moved(job, 'queued', now, { owner: null, progress: NO_PROGRESS })]
+  const began = begun(job, now, settle.ran_ms)
+  if (settle.kind === 'fail') {
+    const ended = moved(began ?? job, 'canceled', now, { owner: null, error: settle.error })
+    return began && began !== job ? [began, ended] : [ended]
+  }
+  if (!began) return []
+  const { insight_id, findings } = settle
+  const progress = { ...began.progress, percent: 100, step: began.progress.steps }
+  const change = { owner: null, insight_id, skipped: findings.skipped, progress }
+  const ended = moved(began, 'completed', now, change)
+  return began === job ? [ended] : [began, ended]
+}
+
+type Kind = DistributiveOmit<Settle, keyof Lease>
+type DistributiveOmit<T, Key extends PropertyKey> = T extends unknown ? Omit<T, Key> : never
+
+/** What becomes of a job: the last of `states`, by way of the others. */
+export interface JobChange {
+  before: OwnedJob
+  states: OwnedJob[]
+}
+
+/** The job that is held, after the report. Null: the report does not fit its state, and nothing is written. */
+export function changeOf(before: OwnedJob, settle: Kind, now: string): JobChange | null {
+  const states = after(before, settle, now)
+  return states.length > 0 ? { before, states } : null
+}
+
+/** The same, if the lease still holds the job: its attempt and its owner are those of the row. Null: nothing is written. */
+export function settled(job: OwnedJob | undefined, settle: Settle, now: string): JobChange | null {
+  if (!job || job.attempt !== settle.attempt || job.owner !== settle.node_id) return null
+  return changeOf(job, settle, now)
+}
+
+/** Claims for a node. */
+export function claimed(before: OwnedJob, node_id: string, now: string): JobChange {
+  const change = { owner: node_id, attempt: before.attempt + 1, progress: NO_PROGRESS }
+  return { before, states: [moved(before, 'active', now, change)] }
+}

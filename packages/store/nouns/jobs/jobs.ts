@@ -1,0 +1,170 @@
+/** Jobs as people handle them: create, run, read, list, cancel, delete. What workers report of them is in settles.ts. */
+import { AppError, notFound } from '@assay/model/errors'
+import { HELD, isFinal, type Job, type JobStatus } from '@assay/model/job'
+import { queueFull } from '../../caps.ts'
+import type { NewJob } from '../../contract/jobs.ts'
+import type { Page } from '../../contract/page.ts'
+import { listOf } from '../../list.ts'
+import type { Reader, Routine, Transaction } from '../../rows.ts'
+import { statement } from '../../statement.ts'
+import type { Input } from '../../store.ts'
+import { INSIGHTS, JOBS } from '../../tables/jobs.ts'
+import { by } from '../../tables/table.ts'
+import { removeDeliveriesOfJobs } from '../webhooks/waiting.ts'
+import { keepTemplateVersion } from '../workspaces/templates.ts'
+import { NO_PROGRESS, type OwnedJob, shown } from './job-move.ts'
+import { moveJob } from './moves.ts'
+
+const OF_ID = by('assignment_id', 'workspace_id')
+const JOB = JOBS.except('owner')
+const FIND = JOBS.select(OF_ID, JOB)
+const FIND_ALL = JOBS.select('WHERE assignment_id = ANY (:assignment_ids)', JOB)
+const LOCK = JOBS.select(`${OF_ID} FOR UPDATE`)
+// Two that create the same id at once: the second waits for the first and answers with its job.
+const INSERT = JOBS.insert<Job>(
+  [
+    'assignment_id',
+    'workspace_id',
+    'user_id',
+    'template_id',
+    'template_version',
+    'job_status',
+    'priority',
+    'presence_name',
+    'created_at',
+    'progress',
+    'moves',
+    'metadata',
+    'variables',
+    'schedule_id',
+    'scheduled_for',
+    'batch_id',
+  ],
+  `ON CONFLICT DO NOTHING RETURNING ${JOB.join(', ')}`,
+)
+const DELETE = JOBS.delete('WHERE assignment_id = ANY (:assignment_ids)')
+const DELETE_INSIGHTS = INSIGHTS.delete('WHERE assignment_id = ANY (:assignment_ids)')
+const LIST = listOf(JOBS, {
+  columns: JOB,
+  id: 'assignment_id',
+  // What is held is few and in an index of its own, which is named by its condition; the others lie in that of states.
+  filters: { held: 'job_status = :held AND owner IS NOT NULL' },
+  indexed: [
+    ['workspace_id', 'batch_id'],
+    ['workspace_id', 'schedule_id'],
+    ['workspace_id', 'held'],
+    ['workspace_id', 'template_id'],
+    ['workspace_id', 'job_status'],
+    ['workspace_id'],
+  ],
+})
+// PostgreSQL has many writers: its function takes a lock where the cap is near.
+const REACHED_CAP = statement<{ reached: number | null }>({
+  sqlite: `SELECT coalesce(max_queued, :max_queued) AS reached FROM workspaces JOIN job_counts USING (workspace_id)
+    WHERE workspace_id = :workspace_id AND queued >= coalesce(max_queued, :max_queued)`,
+  postgres: 'SELECT reached_queue_cap(:workspace_id, :max_queued, 1) AS reached',
+})
+
+interface Key {
+  workspace_id: string
+  assignment_id: string
+}
+
+function* lockJob(tx: Transaction, key: Key): Routine<OwnedJob> {
+  const job = yield* tx.find(LOCK, key)
+  if (!job) throw notFound('job', key.assignment_id)
+  return job
+}
+
+export function* createJob(tx: Transaction, { template, ...input }: NewJob): Routine<Job> {
+  yield* keepTemplateVersion(tx, template)
+  const made = yield* tx.find(INSERT, {
+    ...input,
+    template_id: template.template_id,
+    template_version: template.version,
+    job_status: 'draft',
+    created_at: tx.now,
+    progress: NO_PROGRESS,
+    moves: [{ job_status: 'draft', at: tx.now, attempt: 0 }],
+  })
+  if (made) yield* tx.native.countMoves([{ workspace_id: input.workspace_id, from: null, to: 'draft' }])
+  const job = made ?? (yield* tx.find(FIND, input))
+  if (!job) throw new AppError('name_taken', `There is already a job ${input.assignment_id}.`)
+  return job
+}
+
+export function* queueJob(tx: Transaction, key: Key): Routine<Job> {
+  const job = yield* lockJob(tx, key)
+  if (isFinal(job.job_status))
+    throw new AppError(
+      'job_final',
+      `The job is ${job.job_status} and cannot be run again: create a new one with the same variables.`,
+    )
+  if (job.job_status !== 'draft') return shown(job)
+  const { max_queued } = tx.caps
+  const cap = yield* tx.find(REACHED_CAP, { workspace_id: job.workspace_id, max_queued })
+  if (cap && cap.reached !== null) throw queueFull(cap.reached)
+  return shown(yield* moveJob(tx, job, 'queued'))
+}
+
+/** All or none. Drafts, or queued. */
+export function* createJobs(tx: Transaction, { jobs, run }: Input<'createJobs'>): Routine<Job[]> {
+  const made: Job[] = []
+  for (const input of jobs) {
+    const job = yield* createJob(tx, input)
+    made.push(run && job.job_status === 'draft' ? yield* queueJob(tx, job) : job)
+  }
+  return made
+}
+
+export function* getJob(from: Reader, key: Key): Routine<Job | null> {
+  return (yield* from.find(FIND, key)) ?? null
+}
+
+/** Those that there are, of any workspace. */
+export function getJobs(from: Reader, assignment_ids: readonly string[]): Routine<Job[]> {
+  return from.all(FIND_ALL, { assignment_ids })
+}
+
+export function listJobs(from: Reader, query: Input<'listJobs'>): Routine<Page<Job>> {
+  const { job_status, ...others } = query
+  const held: readonly (JobStatus | undefined)[] = HELD
+  const filters = held.includes(job_status) ? { ...others, held: job_status } : query
+  return LIST.page(from, filters)
+}
+
+export function* cancelJob(tx: Transaction, key: Key): Routine<Job> {
+  const job = yield* lockJob(tx, key)
+  if (job.job_status === 'canceled') return shown(job)
+  if (job.job_status === 'completed')
+    throw new AppError('job_final', 'The job is completed and cannot be canceled: delete it instead.')
+  const error = { code: 'canceled_by_user', detail: 'The job was canceled on request.' } as const
+  return shown(yield* moveJob(tx, job, 'canceled', { owner: null, error }))
+}
+
+/** The rows of jobs that have ended, with all that hangs on them but their events. */
+export function* removeJobs(tx: Transaction, assignment_ids: readonly string[]): Routine<void> {
+  if (assignment_ids.length === 0) return
+  yield* removeDeliveriesOfJobs(tx, assignment_ids)
+  yield* tx.run(DELETE_INSIGHTS, { assignment_ids })
+  yield* tx.run(DELETE, { assignment_ids })
+}
+
+/** Jobs that were never run. */
+export function* removeDrafts(tx: Transaction, drafts: readonly Key[]): Routine<void> {
+  yield* removeJobs(
+    tx,
+    drafts.map(({ assignment_id }) => assignment_id),
+  )
+  yield* tx.native.countMoves(drafts.map(({ workspace_id }) => ({ workspace_id, from: 'draft', to: null })))
+}
+
+export function* deleteJob(tx: Transaction, key: Key): Routine<void> {
+  const job = yield* lockJob(tx, key)
+  if (!isFinal(job.job_status))
+    throw new AppError(
+      'job_unfinished',
+      `The job is ${job.job_status}: cancel it, or wait until it ends, and delete it then.`,
+    )
+  yield* removeJobs(tx, [key.assignment_id])
+}

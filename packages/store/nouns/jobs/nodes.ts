@@ -1,0 +1,135 @@
+/** Nodes and their leases: whoever holds jobs or deliveries is a row here, renewed by the store's clock. */
+import { iso } from '@assay/model/clock'
+import { AppError } from '@assay/model/errors'
+import { HELD } from '@assay/model/job'
+import type { NodeInfo, Renewal } from '../../contract/nodes.ts'
+import type { Reader, Routine, Transaction, Writer } from '../../rows.ts'
+import { listed } from '../../statement.ts'
+import type { Input } from '../../store.ts'
+import { JOBS } from '../../tables/jobs.ts'
+import { NODES } from '../../tables/nodes.ts'
+import { by } from '../../tables/table.ts'
+import { giveBackDeliveries } from '../webhooks/waiting.ts'
+import { changeOf, type OwnedJob } from './job-move.ts'
+import { lockHeld, writeMoves } from './moves.ts'
+
+const LIST = NODES.select('ORDER BY started_at, node_id')
+const KEEP = NODES.select(`${by('node_id')} FOR KEY SHARE`, ['node_id'])
+const LOCK = NODES.select(`${by('node_id')} FOR UPDATE`, ['node_id'])
+const WRITE = NODES.upsert()
+const RENEW = NODES.update(['lease_until'], by('node_id'))
+const DELETE = NODES.delete(by('node_id'))
+const LOCK_EXPIRED = NODES.select(
+  'WHERE (:all OR lease_until <= :now) AND node_id <> :but ORDER BY node_id FOR UPDATE SKIP LOCKED',
+  ['node_id'],
+)
+const IS_HELD = `job_status IN (${listed(HELD)})`
+// No index holds the progress, so the row stays on its page.
+const WRITE_PROGRESS = JOBS.updateAll(['progress'], ['assignment_id', 'attempt', 'owner'], `AND ${IS_HELD}`)
+const STILL_HELD = JOBS.select(`WHERE owner = :node_id AND ${IS_HELD}`, ['assignment_id', 'attempt'])
+
+/**
+ * Claims of a node that was reaped would never come back: the lock keeps the node from being reaped until the claim is
+ * committed. A renewal changes no key and does not wait for it. Throws `conflict` if the node is not registered.
+ */
+export function* requireNode(tx: Writer, node_id: string): Routine<void> {
+  if (!(yield* tx.find(KEEP, { node_id })))
+    throw new AppError('conflict', `The node ${JSON.stringify(node_id)} is not registered: register it anew.`)
+}
+
+function leaseUntil(tx: Writer, lease_ms: number): string {
+  return iso(Date.parse(tx.now) + lease_ms)
+}
+
+/** Takes jobs that are held from their node: with a loss, or without one. */
+function giveBack(tx: Transaction, jobs: OwnedJob[], kind: 'lose' | 'release'): Routine<void> {
+  return writeMoves(
+    tx,
+    jobs.map((job) => changeOf(job, { kind }, tx.now)!),
+  )
+}
+
+function* takeFrom(tx: Transaction, node_id: string): Routine<{ jobs: number; deliveries: number }> {
+  const jobs = yield* lockHeld(tx, node_id)
+  yield* giveBack(tx, jobs, 'lose')
+  return { jobs: jobs.length, deliveries: yield* giveBackDeliveries(tx, node_id) }
+}
+
+/** What a node that bore this id before still holds is given back as lost: the new one knows nothing of it. */
+export function* registerNode(tx: Transaction, input: Input<'registerNode'>): Routine<void> {
+  // What the one before it is claiming in this moment is waited for: it is taken, too.
+  yield* tx.find(LOCK, input)
+  yield* tx.run(WRITE, { ...input, started_at: tx.now, lease_until: leaseUntil(tx, input.lease_ms) })
+  yield* takeFrom(tx, input.node_id)
+}
+
+export function* renewNode(tx: Transaction, input: Input<'renewNode'>): Routine<Renewal> {
+  const { node_id, lease_ms, held } = input
+  if ((yield* tx.run(RENEW, { node_id, lease_until: leaseUntil(tx, lease_ms) })) === 0)
+    throw new AppError(
+      'conflict',
+      `The node ${JSON.stringify(node_id)} was taken for dead: stop its work and register it anew.`,
+    )
+  if (held.length === 0) return { stop: [] }
+  const told = held.filter(({ progress }) => progress !== null)
+  yield* tx.writeAll(
+    WRITE_PROGRESS,
+    told.map((one) => ({ ...one, owner: node_id })),
+  )
+  for (const { assignment_id } of told) tx.hint({ topic: 'job', assignment_id })
+  const rows = yield* tx.all(STILL_HELD, { node_id })
+  const still = new Set(rows.map(leaseKey))
+  const lost = held.filter((lease) => !still.has(leaseKey(lease)))
+  return { stop: lost.map(({ assignment_id, attempt }) => ({ assignment_id, attempt })) }
+}
+
+function leaseKey({ assignment_id, attempt }: { assignment_id: string; attempt: number }): string {
+  return `${assignment_id} ${attempt}`
+}
+
+export function* reportProgress(tx: Transaction, input: Input<'reportProgress'>): Routine<void> {
+  const { assignment_id, node_id } = input
+  if ((yield* tx.run(WRITE_PROGRESS, { ...input, owner: node_id })) > 0)
+    tx.hint({ topic: 'job', assignment_id })
+}
+
+export function listNodes(from: Reader): Routine<NodeInfo[]> {
+  return from.all(LIST)
+}
+
+/** The node's row goes first: whoever claims for it waits, and then finds that it is gone. */
+export function* removeNode(tx: Transaction, node_id: string): Routine<void> {
+  yield* tx.run(DELETE, { node_id })
+  yield* giveBack(tx, yield* lockHeld(tx, node_id), 'release')
+  yield* giveBackDeliveries(tx, node_id)
+}
+
+/** Several nodes may reap at once: each takes others. One that claims or renews in this moment is left for later. */
+export function* reapNodes(
+  tx: Transaction,
+  { all, but = '' }: Input<'reapNodes'>,
+): Routine<{ nodes: number; jobs: number; deliveries: number }> {
+  const expired = yield* tx.all(LOCK_EXPIRED, { all, but })
+  const reaped = { nodes: expired.length, jobs: 0, deliveries: 0 }
+  for (const { node_id } of expired) {
+    const taken = yield* takeFrom(tx, node_id)
+    reaped.jobs += taken.jobs
+    reaped.deliveries += taken.deliveries
+    yield* tx.run(DELETE, { node_id })
+  }
+  return reaped
+}
+
+/** The lock of the node's row waits for its claims, which hold it until they are committed. */
+export function* giveBackUnknown(
+  tx: Transaction,
+  { node_id, jobs, deliveries }: Input<'giveBackUnknown'>,
+): Routine<{ jobs: number; deliveries: number }> {
+  yield* tx.find(LOCK, { node_id })
+  const known = new Set(jobs?.map(leaseKey))
+  const held = jobs === undefined ? [] : yield* lockHeld(tx, node_id)
+  const unknown = held.filter((job) => !known.has(leaseKey(job)))
+  yield* giveBack(tx, unknown, 'release')
+  const given = deliveries === undefined ? 0 : yield* giveBackDeliveries(tx, node_id, deliveries)
+  return { jobs: unknown.length, deliveries: given }
+}

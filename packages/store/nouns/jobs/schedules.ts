@@ -1,0 +1,183 @@
+/** Schedules. A claim works out what is due, a settle makes the jobs and moves to the next due time in one transaction. */
+import { iso } from '@assay/model/clock'
+import { AppError } from '@assay/model/errors'
+import { uuidFor } from '@assay/model/ids'
+import type { Job } from '@assay/model/job'
+import {
+  afterRuns,
+  changesTiming,
+  NO_COUNTS,
+  nextDue,
+  planRuns,
+  type Schedule,
+  type ScheduleRun,
+  scheduleFailedData,
+} from '@assay/model/schedule'
+import type { TemplateSource } from '@assay/model/template'
+import type { Page } from '../../contract/page.ts'
+import { CLAIM_MS, type ClaimedSchedule, type NewSchedule } from '../../contract/schedules.ts'
+import { listOf } from '../../list.ts'
+import type { Reader, Routine, Transaction, Writer } from '../../rows.ts'
+import { statement } from '../../statement.ts'
+import type { Input } from '../../store.ts'
+import { SCHEDULES } from '../../tables/schedules.ts'
+import { by } from '../../tables/table.ts'
+import { createJob, queueJob } from './jobs.ts'
+
+const SCHEDULE = SCHEDULES.except('claim_at')
+const OF_ID = by('schedule_id', 'workspace_id')
+const FIND = SCHEDULES.select(OF_ID, SCHEDULE)
+const LOCK = SCHEDULES.select(`${OF_ID} FOR UPDATE`, SCHEDULE)
+const LOCK_REVISION = SCHEDULES.select(`${by('schedule_id', 'revision')} FOR UPDATE`, SCHEDULE)
+const FIND_ANYWHERE = SCHEDULES.select(by('schedule_id'), ['schedule_id'])
+const SAVE = SCHEDULES.upsert(SCHEDULES.columns, ['workspace_id', 'user_id', 'created_at'])
+const DELETE = SCHEDULES.delete(OF_ID)
+// What another node claims in this moment is passed over.
+const LOCK_DUE = SCHEDULES.select(
+  'WHERE claim_at <= :due ORDER BY claim_at, schedule_id LIMIT :limit FOR UPDATE SKIP LOCKED',
+  SCHEDULE,
+)
+const CLAIM = SCHEDULES.sql('UPDATE schedules SET claim_at = :claim_at WHERE schedule_id = ANY (:claimed)')
+const KEEP_RUN = SCHEDULES.update(['last_run'], by('schedule_id'))
+const UNFINISHED = statement(
+  'SELECT 1 FROM jobs WHERE schedule_id = :schedule_id AND schedule_id IS NOT NULL AND finished_at IS NULL LIMIT 1',
+)
+const LIST = listOf(SCHEDULES, {
+  columns: SCHEDULE,
+  id: 'schedule_id',
+  filters: { template_id: null, user_id: null, paused: null },
+  indexed: [['workspace_id']],
+})
+
+interface Key {
+  workspace_id: string
+  schedule_id: string
+}
+
+export function* getSchedule(from: Reader, key: Key): Routine<Schedule | null> {
+  return (yield* from.find(FIND, key)) ?? null
+}
+
+export function listSchedules(from: Reader, query: Input<'listSchedules'>): Routine<Page<Schedule>> {
+  return LIST.page(from, query)
+}
+
+/** It may be claimed once it is due. */
+function save(tx: Writer, schedule: Schedule): Routine<number> {
+  return tx.run(SAVE, { ...schedule, claim_at: schedule.next_due_at })
+}
+
+export function* createSchedule(tx: Writer, input: NewSchedule): Routine<Schedule> {
+  const known = yield* tx.find(FIND, input)
+  if (known) return known
+  if (yield* tx.find(FIND_ANYWHERE, input))
+    throw new AppError('name_taken', `There is already a schedule ${input.schedule_id}.`)
+  const at = tx.now
+  const schedule: Schedule = {
+    ...input,
+    counts: NO_COUNTS,
+    last_run: null,
+    last_error: null,
+    next_due_at: nextDue(input, at),
+    revision: 1,
+    created_at: at,
+    updated_at: at,
+  }
+  yield* save(tx, schedule)
+  return schedule
+}
+
+export function* updateSchedule(
+  tx: Writer,
+  { patch, ...key }: Input<'updateSchedule'>,
+): Routine<Schedule | null> {
+  const present = yield* tx.find(LOCK, key)
+  if (!present) return null
+  const revision = present.revision + 1
+  const changed: Schedule = { ...present, ...patch, revision, updated_at: tx.now }
+  if (changesTiming(present, changed)) changed.next_due_at = nextDue(changed, tx.now)
+  yield* save(tx, changed)
+  return changed
+}
+
+export function* deleteSchedule(tx: Writer, key: Key): Routine<boolean> {
+  return (yield* tx.run(DELETE, key)) > 0
+}
+
+export function* claimSchedules(tx: Writer, { limit }: { limit: number }): Routine<ClaimedSchedule[]> {
+  const { now } = tx
+  const due = yield* tx.all(LOCK_DUE, { due: now, limit })
+  if (due.length === 0) return []
+  const claimed = due.map(({ schedule_id }) => schedule_id)
+  yield* tx.run(CLAIM, { claim_at: iso(Date.parse(now) + CLAIM_MS), claimed })
+  return due.map((schedule) => ({
+    schedule,
+    plan: planRuns({ ...schedule, next_due_at: schedule.next_due_at! }, now),
+  }))
+}
+
+interface Material {
+  template: TemplateSource
+  variables: Record<string, unknown>
+}
+
+function* makeJob(
+  tx: Transaction,
+  schedule: Schedule,
+  { template, variables }: Material,
+  job: { assignment_id: string; scheduled_for: string | null },
+): Routine<Job> {
+  const { workspace_id, user_id, presence_name, priority, metadata, schedule_id } = schedule
+  const made = yield* createJob(tx, {
+    ...job,
+    workspace_id,
+    user_id,
+    template,
+    variables,
+    presence_name,
+    priority,
+    metadata,
+    schedule_id,
+  })
+  return made.job_status === 'draft' ? yield* queueJob(tx, made) : made
+}
+
+function fail(tx: Transaction, schedule: Schedule): Routine<void> {
+  const { workspace_id, presence_name, last_error } = schedule
+  const data = scheduleFailedData(schedule, last_error!)
+  const job = { assignment_id: null, presence_name, skipped: null }
+  return tx.native.writeEvents([{ workspace_id, type: 'schedule.failed', at: tx.now, data, job }])
+}
+
+export function* settleSchedule(tx: Transaction, input: Input<'settleSchedule'>): Routine<boolean> {
+  const schedule = yield* tx.find(LOCK_REVISION, input)
+  if (!schedule) return false
+  const { plan, outcome } = input
+  const created_at = tx.now
+  const made: ScheduleRun[] = []
+  let overlapped = 0
+  const material = outcome !== null && !('error' in outcome) ? outcome : null
+  for (const scheduled_for of material ? plan.times : []) {
+    if (schedule.overlap === 'skip' && (yield* tx.find(UNFINISHED, schedule))) overlapped += 1
+    else {
+      const assignment_id = uuidFor(Date.parse(scheduled_for), `${schedule.schedule_id} ${scheduled_for}`)
+      yield* makeJob(tx, schedule, material!, { assignment_id, scheduled_for })
+      made.push({ assignment_id, scheduled_for, created_at })
+    }
+  }
+  const fault = outcome !== null && 'error' in outcome ? outcome.error : null
+  const after = afterRuns(schedule, { plan, made, overlapped, fault }, created_at)
+  yield* save(tx, { ...after, revision: schedule.revision + 1 })
+  if (fault && plan.times.length > 0) yield* fail(tx, after)
+  return true
+}
+
+export function* runSchedule(tx: Transaction, input: Input<'runSchedule'>): Routine<Job | null> {
+  const schedule = yield* tx.find(LOCK, input)
+  if (!schedule) return null
+  const { assignment_id } = input
+  const job = yield* makeJob(tx, schedule, input, { assignment_id, scheduled_for: null })
+  const last_run: ScheduleRun = { assignment_id, scheduled_for: null, created_at: job.created_at }
+  yield* tx.run(KEEP_RUN, { schedule_id: schedule.schedule_id, last_run })
+  return job
+}

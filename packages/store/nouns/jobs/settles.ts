@@ -1,0 +1,38 @@
+/** What workers report of jobs that they hold. Fenced by attempt and owner: a lost lease writes nothing. */
+import type { Routine, Transaction } from '../../rows.ts'
+import { INSIGHTS, type InsightRow } from '../../tables/jobs.ts'
+import { type JobChange, type Settle, settled } from './job-move.ts'
+import { lockJobs, writeMoves } from './moves.ts'
+
+const INSERT_INSIGHT = INSIGHTS.insert()
+
+/** In their order, of one job or of many. Answers for each whether it was written. */
+export function* settleJobs(tx: Transaction, settles: readonly Settle[]): Routine<boolean[]> {
+  const ids = [...new Set(settles.map(({ assignment_id }) => assignment_id))]
+  const jobs = new Map((yield* lockJobs(tx, ids)).map((job) => [job.assignment_id, job]))
+  const changes = new Map<string, JobChange>()
+  const insights: InsightRow[] = []
+  const written = settles.map((settle) => {
+    const { assignment_id } = settle
+    const change = settled(jobs.get(assignment_id), settle, tx.now)
+    if (!change) return false
+    jobs.set(assignment_id, change.states.at(-1)!)
+    const { before, states } = changes.get(assignment_id) ?? { before: change.before, states: [] }
+    changes.set(assignment_id, { before, states: [...states, ...change.states] })
+    if (settle.kind === 'complete') {
+      const { skipped: _, ...body } = settle.findings
+      const { insight_id } = settle
+      insights.push({
+        insight_id,
+        assignment_id,
+        workspace_id: before.workspace_id,
+        created_at: tx.now,
+        body,
+      })
+    }
+    return true
+  })
+  yield* writeMoves(tx, [...changes.values()])
+  yield* tx.writeAll(INSERT_INSIGHT, insights)
+  return written
+}

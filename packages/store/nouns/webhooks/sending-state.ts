@@ -1,0 +1,130 @@
+/**
+ * The sending state of a webhook: what it has in flight, what is due, its rate and its breaker. From it follows when its
+ * next delivery may be claimed. Pure, and shared by both stores. The webhook's own row keeps the answer (`claim_at`), so
+ * that a claim reads a few rows however many webhooks and deliveries wait.
+ */
+import { iso } from '@assay/model/clock'
+import {
+  breakerAfter,
+  type Health,
+  healthAfter,
+  isOpen,
+  MAX_IN_FLIGHT,
+  type WebhookStatus,
+} from '@assay/model/webhook'
+import type { AttemptOutcome } from '../../store.ts'
+
+export interface SendingState {
+  status: WebhookStatus
+  in_flight: number
+  max_in_flight: number | null
+  rate_per_second: number | null
+  /** The earliest due time of its unclaimed deliveries; null: there are none. */
+  due_at: string | null
+  /** Its last claim: the next waits behind those who have waited longer. */
+  last_claim_at: string | null
+  /** The generic cell rate algorithm's theoretical arrival time (ITU-T I.371), in milliseconds. */
+  rate_at: number | null
+  failures: number
+  open_until: string | null
+}
+
+/** At most a quarter of a second's requests at once. */
+const BURST_MS = 250
+
+function intervalMs(ratePerSecond: number): number {
+  return 1000 / ratePerSecond
+}
+
+/** The last day that is written with four digits of the year: later ones would sort before earlier ones. */
+const LATEST_MS = Date.UTC(9999, 11, 31)
+
+function rateHold(state: SendingState): string | null {
+  if (state.rate_per_second === null || state.rate_at === null) return null
+  const burst = Math.max(0, BURST_MS - Math.max(0, intervalMs(state.rate_per_second)))
+  return iso(Math.min(Math.max(0, Math.ceil(state.rate_at - burst)), LATEST_MS))
+}
+
+/** From when on its next delivery may be claimed; null: not before something changes. */
+export function claimAt(state: SendingState): string | null {
+  const most = isOpen(state) ? 1 : (state.max_in_flight ?? MAX_IN_FLIGHT)
+  if (state.status !== 'enabled' || state.due_at === null || state.in_flight >= most) return null
+  const holds = [state.last_claim_at, rateHold(state), state.open_until].filter((hold) => hold !== null)
+  return holds.reduce((latest, hold) => (hold > latest ? hold : latest), state.due_at)
+}
+
+/** Whether a place of it may be given several deliveries: not while it fails, nor where each is spaced from the next. */
+export function mayRun(state: SendingState): boolean {
+  return state.failures === 0 && state.rate_per_second === null
+}
+
+/** How far two times of one store may lie apart, although neither is wrong. */
+const SKEW_MS = 1000
+
+/**
+ * The state as it can be at `now` (milliseconds): a claim that lies in the future was written before the clock was set
+ * back, and would hold up every delivery until that time comes again.
+ */
+export function asOf<T extends SendingState>(state: T, now: number): T {
+  const { last_claim_at, rate_at, rate_per_second } = state
+  const latest = now + SKEW_MS
+  const paced =
+    rate_at === null || rate_per_second === null
+      ? rate_at
+      : Math.min(rate_at, latest + BURST_MS + intervalMs(rate_per_second))
+  return {
+    ...state,
+    last_claim_at: last_claim_at !== null && last_claim_at > iso(latest) ? iso(now) : last_claim_at,
+    rate_at: paced,
+  }
+}
+
+/** The state after one delivery was claimed at `now` (milliseconds). `due_at` is left to the store. */
+export function afterClaim<T extends SendingState>(state: T, now: number): T {
+  const { rate_per_second, rate_at } = state
+  const paced = rate_per_second === null ? null : Math.max(now, rate_at ?? 0) + intervalMs(rate_per_second)
+  return { ...state, in_flight: state.in_flight + 1, last_claim_at: iso(now), rate_at: paced }
+}
+
+/**
+ * The state of a webhook whose test is to go out now: it is due (at the `due_at` of what is answered) before all that waits,
+ * and an open breaker lets it through as its probe. Only where the receiver itself asked to be left alone it waits as well.
+ */
+export function dueFirst<T extends SendingState>(state: T, now: string): T & { due_at: string } {
+  const before = state.due_at === null ? now : iso(Date.parse(state.due_at) - 1)
+  return {
+    ...state,
+    due_at: before < now ? before : now,
+    open_until: isOpen(state) ? null : state.open_until,
+  }
+}
+
+/** What a webhook is told of a settled delivery. */
+export interface Settled {
+  outcome: AttemptOutcome
+  /** Where it is to be tried again. */
+  due_at: string | null
+  /** The place is free. */
+  freed: boolean
+}
+
+/** The webhook after these attempts, in their order, at `now` (milliseconds). */
+export function afterAttempts<T extends SendingState & Health>(
+  before: T,
+  settled: readonly Settled[],
+  now: number,
+): T {
+  const at = iso(now)
+  const after = { ...before }
+  for (const { outcome, due_at, freed } of settled) {
+    if (freed) after.in_flight -= 1
+    // No other waits that has not waited before.
+    if (due_at !== null && (after.due_at === null || due_at < after.due_at)) after.due_at = due_at
+    const works = outcome.next.status === 'delivered' || outcome.reached === true
+    // Where none has failed one that arrives changes nothing: most do.
+    if (works && after.failures === 0 && after.open_until === null && after.failing_since === null) continue
+    Object.assign(after, breakerAfter(after, works, now, outcome.hold_ms))
+    Object.assign(after, healthAfter(after, works, outcome.record.error, at))
+  }
+  return after
+}

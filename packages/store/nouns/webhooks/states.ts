@@ -1,0 +1,153 @@
+/**
+ * The sending state of a webhook, in its own row: read with a lock, worked out by sending-state.ts, written back. The lock
+ * of the webhook is taken before that of its deliveries, and locks of several in the order of their ids.
+ */
+import type { CLOSED } from '@assay/model/webhook'
+import type { Routine, Writer } from '../../rows.ts'
+import { both, type Statement, type Text } from '../../statement.ts'
+import { DELIVERIES } from '../../tables/deliveries.ts'
+import { WEBHOOKS, type WebhookRow } from '../../tables/webhooks.ts'
+import { asOf, claimAt } from './sending-state.ts'
+
+const STATE = [
+  'webhook_id',
+  'failing_since',
+  'failing_reason',
+  'warned_at',
+  'status',
+  'in_flight',
+  'max_in_flight',
+  'rate_per_second',
+  'due_at',
+  'last_claim_at',
+  'rate_at',
+  'failures',
+  'open_until',
+] as const
+export type LockedWebhook = Pick<WebhookRow, (typeof STATE)[number]>
+
+function lock(where: string): Statement<LockedWebhook> {
+  const tail: Text = {
+    sqlite: `WHERE ${where}`,
+    postgres: `WHERE ${where} ORDER BY webhook_id FOR NO KEY UPDATE`,
+  }
+  return WEBHOOKS.select(tail, STATE)
+}
+
+/** Those of some deliveries. PostgreSQL finds an array first; as a join it may read all deliveries of each webhook. */
+function lockOf(deliveries: string): Statement<LockedWebhook> {
+  const found = `SELECT DISTINCT webhook_id FROM deliveries WHERE ${deliveries}`
+  const where = both((database) =>
+    database === 'sqlite' ? `webhook_id IN (${found})` : `webhook_id = ANY (ARRAY (${found}))`,
+  )
+  return { ...lock(where.postgres), sqlite: lock(where.sqlite).sqlite }
+}
+
+const LOCK = lock('webhook_id = ANY (:webhook_ids)')
+const LOCK_OF_DELIVERIES = lockOf('delivery_id = ANY (:delivery_ids)')
+const LOCK_OF_JOBS = lockOf(`assignment_id = ANY (:assignment_ids) AND status = 'pending'`)
+const LOCK_OF_NODE = lockOf(`status = 'pending' AND owner = :node_id AND delivery_id <> ALL (:but)`)
+const WRITE = WEBHOOKS.updateAll([
+  'in_flight',
+  'due_at',
+  'last_claim_at',
+  'rate_at',
+  'failures',
+  'open_until',
+  'claim_at',
+])
+// PostgreSQL's function keeps to the index of what is due, however old the statistics are.
+const EARLIEST = DELIVERIES.sql<{ webhook_id: string; due_at: string | null }>({
+  sqlite: `SELECT value AS webhook_id, (SELECT due_at FROM deliveries
+      WHERE webhook_id = value AND status = 'pending' AND owner IS NULL ORDER BY due_at LIMIT 1) AS due_at
+    FROM json_each(:webhook_ids)`,
+  postgres: 'SELECT webhook_id, due_at FROM due_deliveries(:webhook_ids, :since, :most)',
+})
+
+export function lockWebhooks(tx: Writer, webhook_ids: readonly string[]): Routine<LockedWebhook[]> {
+  return tx.all(LOCK, { webhook_ids })
+}
+
+export function* lockState(tx: Writer, webhook_id: string): Routine<LockedWebhook | undefined> {
+  return (yield* lockWebhooks(tx, [webhook_id]))[0]
+}
+
+export function lockOfDeliveries(tx: Writer, delivery_ids: readonly string[]): Routine<LockedWebhook[]> {
+  return tx.all(LOCK_OF_DELIVERIES, { delivery_ids })
+}
+
+/** Those with deliveries of these jobs that are pending. */
+export function lockOfJobs(tx: Writer, assignment_ids: readonly string[]): Routine<LockedWebhook[]> {
+  return tx.all(LOCK_OF_JOBS, { assignment_ids })
+}
+
+/** Those with deliveries that the node holds, but for these. */
+export function lockOfNode(tx: Writer, node_id: string, but: readonly string[]): Routine<LockedWebhook[]> {
+  return tx.all(LOCK_OF_NODE, { node_id, but })
+}
+
+/** When each may be claimed follows from its state. */
+export function writeStates(tx: Writer, states: readonly LockedWebhook[]): Routine<void> {
+  const now = Date.parse(tx.now)
+  return tx.writeAll(
+    WRITE,
+    states.map((given) => {
+      const state = asOf(given, now)
+      return { ...state, claim_at: claimAt(state) }
+    }),
+  )
+}
+
+/** Webhooks that this transaction has made deliveries for: due now, unless an earlier one waits already. */
+export function* wakeWebhooks(tx: Writer, webhook_ids: readonly string[]): Routine<void> {
+  const webhooks = yield* lockWebhooks(tx, webhook_ids)
+  const later = webhooks.filter(({ due_at }) => due_at === null || due_at > tx.now)
+  yield* writeStates(
+    tx,
+    later.map((webhook) => ({ ...webhook, due_at: tx.now })),
+  )
+}
+
+/** After the deliveries or the settings of locked webhooks changed. */
+export function* refreshStates(tx: Writer, states: readonly LockedWebhook[]): Routine<void> {
+  if (states.length === 0) return
+  const first = yield* tx.all(EARLIEST, {
+    webhook_ids: states.map(({ webhook_id }) => webhook_id),
+    since: states.map(() => '-infinity'),
+    most: states.map(() => 1),
+  })
+  const due = new Map(first.map(({ webhook_id, due_at }) => [webhook_id, due_at]))
+  yield* writeStates(
+    tx,
+    states.map((state) => ({ ...state, due_at: due.get(state.webhook_id) ?? null })),
+  )
+}
+
+/** The same, where the deliveries of these are claimed no more: each frees its place, unless others of its run come after it. */
+export function refreshFreed(
+  tx: Writer,
+  states: readonly LockedWebhook[],
+  freed: readonly { webhook_id: string; ahead: boolean }[],
+): Routine<void> {
+  const places = Map.groupBy(
+    freed.filter(({ ahead }) => !ahead),
+    ({ webhook_id }) => webhook_id,
+  )
+  return refreshStates(
+    tx,
+    states.map((state) => ({
+      ...state,
+      in_flight: state.in_flight - (places.get(state.webhook_id)?.length ?? 0),
+    })),
+  )
+}
+
+/** The same of one that is not locked yet, with what else changes. */
+export function* refreshWebhook(
+  tx: Writer,
+  webhook_id: string,
+  change: Partial<typeof CLOSED> = {},
+): Routine<void> {
+  const state = yield* lockState(tx, webhook_id)
+  if (state) yield* refreshStates(tx, [{ ...state, ...change }])
+}

@@ -1,0 +1,119 @@
+/** Deliveries that wait or are claimed, changed by others than who sends them: given back, canceled, made due, deleted. */
+import type { Routine, Transaction, Writer } from '../../rows.ts'
+import { statement } from '../../statement.ts'
+import type { Input } from '../../store.ts'
+import { DELIVERIES, type DeliveryRow } from '../../tables/deliveries.ts'
+import { canceled, givenBack } from './delivery-move.ts'
+import { lockOfJobs, lockOfNode, lockState, refreshFreed, refreshStates } from './states.ts'
+
+const CLAIM = ['delivery_id', 'webhook_id', 'status', 'due_at', 'owner', 'last_try', 'ahead'] as const
+export type Claim = Pick<DeliveryRow, (typeof CLAIM)[number]>
+
+const LOCK_OF_NODE = DELIVERIES.select(
+  `WHERE status = 'pending' AND owner = :node_id AND delivery_id <> ALL (:but) FOR NO KEY UPDATE`,
+  CLAIM,
+)
+const LOCK_OF_JOBS = DELIVERIES.select(
+  `WHERE assignment_id = ANY (:assignment_ids) AND status = 'pending' FOR NO KEY UPDATE`,
+  CLAIM,
+)
+const WRITE = DELIVERIES.updateAll(['owner', 'status', 'due_at'])
+// As an array: PostgreSQL may look for each attempt among the deliveries.
+const OF_JOBS = 'SELECT delivery_id FROM deliveries WHERE assignment_id = ANY (:assignment_ids)'
+const DELETE_ATTEMPTS = statement({
+  sqlite: `DELETE FROM attempts WHERE delivery_id IN (${OF_JOBS})`,
+  postgres: `DELETE FROM attempts WHERE delivery_id = ANY (ARRAY (${OF_JOBS}))`,
+})
+const OF_WEBHOOK = 'workspace_id = :workspace_id AND webhook_id = :webhook_id'
+// SQLite has an index of what is claimed that names no webhook, and would not choose it.
+const END_PENDING = statement({
+  sqlite: `UPDATE deliveries INDEXED BY deliveries_owned SET last_try = true WHERE owner IS NOT NULL AND ${OF_WEBHOOK}`,
+  postgres: `UPDATE deliveries SET last_try = true WHERE status = 'pending' AND owner IS NOT NULL AND ${OF_WEBHOOK}`,
+})
+const CANCEL = statement(
+  `UPDATE deliveries SET status = 'canceled', due_at = NULL WHERE delivery_id IN (
+     SELECT delivery_id FROM deliveries WHERE ${OF_WEBHOOK} AND status = 'pending' AND owner IS NULL
+     ORDER BY due_at LIMIT :most)`,
+)
+const MAKE_DUE = statement(
+  `UPDATE deliveries SET due_at = :at WHERE delivery_id IN (
+     SELECT delivery_id FROM deliveries WHERE webhook_id = :webhook_id AND status = 'pending' AND owner IS NULL
+       AND due_at > :at ORDER BY due_at LIMIT :most)`,
+)
+const DELETE = DELIVERIES.sql<Pick<DeliveryRow, 'owner' | 'webhook_id' | 'ahead'>>(
+  `DELETE FROM deliveries WHERE delivery_id IN (
+     SELECT delivery_id FROM deliveries WHERE webhook_id = :webhook_id ORDER BY created_at, delivery_id LIMIT :most)
+   RETURNING owner, webhook_id, ahead`,
+)
+
+export function writeClaims(tx: Writer, claims: readonly Claim[]): Routine<void> {
+  return tx.writeAll(WRITE, claims)
+}
+
+/** What the node holds is due again, each claim not counted; `but` stays claimed. Answers how many. */
+export function* giveBackDeliveries(
+  tx: Transaction,
+  node_id: string,
+  but: readonly string[] = [],
+): Routine<number> {
+  const states = yield* lockOfNode(tx, node_id, but)
+  if (states.length === 0) return 0
+  const held = yield* tx.all(LOCK_OF_NODE, { node_id, but })
+  yield* writeClaims(tx, held.map(givenBack))
+  yield* refreshFreed(tx, states, held)
+  tx.hint({ topic: 'deliveries' })
+  return held.length
+}
+
+/** Deleted jobs: what waits is canceled, claimed or not, and the attempts go with the bodies that they hold. */
+export function* removeDeliveriesOfJobs(tx: Transaction, assignment_ids: readonly string[]): Routine<void> {
+  const states = yield* lockOfJobs(tx, assignment_ids)
+  const locked = new Set(states.map(({ webhook_id }) => webhook_id))
+  const rows = states.length === 0 ? [] : yield* tx.all(LOCK_OF_JOBS, { assignment_ids })
+  const pending = rows.filter(({ webhook_id }) => locked.has(webhook_id))
+  yield* writeClaims(tx, pending.map(canceled))
+  yield* tx.run(DELETE_ATTEMPTS, { assignment_ids })
+  yield* refreshFreed(
+    tx,
+    states,
+    pending.filter(({ owner }) => owner !== null),
+  )
+}
+
+/** Those under way end with their present try: they cannot be called back. */
+export function* endPending(tx: Transaction, key: Input<'cancelPending'>): Routine<void> {
+  if (yield* lockState(tx, key.webhook_id)) yield* tx.run(END_PENDING, key)
+}
+
+/** At most `most` of those that wait. Answers how many. */
+export function* cancelPending(tx: Transaction, key: Input<'cancelPending'>, most: number): Routine<number> {
+  yield* tx.native.useIndexes()
+  const state = yield* lockState(tx, key.webhook_id)
+  if (!state) return 0
+  const count = yield* tx.run(CANCEL, { ...key, most })
+  if (count > 0) yield* refreshStates(tx, [state])
+  return count
+}
+
+/** At most `most` of those that wait for a later time are due now. Answers how many. */
+export function* makeDue(tx: Transaction, webhook_id: string, most: number): Routine<number> {
+  yield* tx.native.useIndexes()
+  const state = yield* lockState(tx, webhook_id)
+  if (!state) return 0
+  const count = yield* tx.run(MAKE_DUE, { webhook_id, most, at: tx.now })
+  if (count > 0) yield* refreshStates(tx, [state])
+  return count
+}
+
+/** At most `most` with their attempts, claimed or not. Answers how many. */
+export function* deleteDeliveries(tx: Transaction, webhook_id: string, most: number): Routine<number> {
+  const state = yield* lockState(tx, webhook_id)
+  if (!state) return 0
+  const deleted = yield* tx.all(DELETE, { webhook_id, most })
+  yield* refreshFreed(
+    tx,
+    [state],
+    deleted.filter(({ owner }) => owner !== null),
+  )
+  return deleted.length
+}

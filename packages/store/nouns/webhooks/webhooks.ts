@@ -1,0 +1,208 @@
+/** Webhooks. What each subscribes to is worked out by webhook.ts whenever one is written. */
+import { AppError } from '@assay/model/errors'
+import type { TriedDelivery } from '@assay/model/event'
+import {
+  CLOSED,
+  changedHeaders,
+  failingData,
+  HEALTHY,
+  type Health,
+  rotatedSecrets,
+  subscribedEvents,
+  type Webhook,
+} from '@assay/model/webhook'
+import type { Page } from '../../contract/page.ts'
+import type { NewWebhook } from '../../contract/webhooks.ts'
+import { listOf } from '../../list.ts'
+import type { Reader, Routine, Transaction, Writer } from '../../rows.ts'
+import { statement } from '../../statement.ts'
+import { STEP } from '../../steps.ts'
+import type { Counts, Input } from '../../store.ts'
+import { by } from '../../tables/table.ts'
+import { WEBHOOK, WEBHOOK_EVENTS, WEBHOOKS, type WebhookEventRow } from '../../tables/webhooks.ts'
+import { refreshWebhook } from './states.ts'
+import { deleteDeliveries, makeDue } from './waiting.ts'
+
+const OF_ID = by('webhook_id', 'workspace_id')
+const FIND = WEBHOOKS.select(OF_ID, WEBHOOK)
+const LOCK = WEBHOOKS.select(`${OF_ID} FOR NO KEY UPDATE`, WEBHOOK)
+const LOCK_ANYWHERE = WEBHOOKS.select(`${by('webhook_id')} FOR NO KEY UPDATE`, ['workspace_id'])
+const FIND_ENABLED = WEBHOOKS.select(`${by('webhook_id')} AND status = 'enabled'`, WEBHOOK)
+// Of the claim state nothing is written.
+const SAVED = WEBHOOK.filter((column) => column !== 'failures' && column !== 'open_until')
+const SAVE = WEBHOOKS.upsert(SAVED, ['workspace_id', 'kind', 'created_at'])
+const WRITE_HEALTH = WEBHOOKS.update(['failing_since', 'failing_reason', 'warned_at'], by('webhook_id'))
+const DELETE = WEBHOOKS.delete(OF_ID)
+const FORGET_EVENTS = WEBHOOK_EVENTS.delete(by('webhook_id'))
+const INSERT_EVENT = WEBHOOK_EVENTS.insert(WEBHOOK_EVENTS.columns, 'ON CONFLICT DO NOTHING')
+const TRIED = statement<TriedDelivery>(
+  'SELECT delivery_id, event_id, event_type FROM deliveries WHERE delivery_id = :delivery_id',
+)
+const BEYOND = statement('SELECT 1 FROM deliveries WHERE webhook_id = :webhook_id LIMIT 1 OFFSET :most')
+// One row for each webhook is read: they are few.
+const COUNT = statement<Counts['webhooks']>(
+  `SELECT count(*) FILTER (WHERE status = 'enabled' AND failing_since IS NOT NULL) AS failing,
+     count(*) FILTER (WHERE status = 'disabled') AS disabled FROM webhooks`,
+)
+const LIST = listOf(WEBHOOKS, {
+  columns: WEBHOOK,
+  id: 'webhook_id',
+  filters: { user_id: null, presence_name: null, status: null, kinds: 'kind = ANY (:kinds)' },
+  indexed: [['workspace_id']],
+})
+
+interface Key {
+  workspace_id: string
+  webhook_id: string
+}
+
+export function* getWebhook(from: Reader, key: Key): Routine<Webhook | null> {
+  return (yield* from.find(FIND, key)) ?? null
+}
+
+/** Held for the transaction. */
+export function* lockWebhook(tx: Writer, key: Key): Routine<Webhook | null> {
+  return (yield* tx.find(LOCK, key)) ?? null
+}
+
+export function listWebhooks(from: Reader, query: Input<'listWebhooks'>): Routine<Page<Webhook>> {
+  return LIST.page(from, query)
+}
+
+/** Writes all but the claim state, and what it subscribes to. */
+function* save(tx: Writer, webhook: Webhook): Routine<void> {
+  yield* tx.run(SAVE, webhook)
+  yield* tx.run(FORGET_EVENTS, webhook)
+  const { workspace_id, presence_name, webhook_id, tells_skipped: skipped } = webhook
+  const types = webhook.status === 'enabled' ? subscribedEvents(webhook) : []
+  yield* tx.writeAll(
+    INSERT_EVENT,
+    types.map(
+      (event_type): WebhookEventRow => ({
+        workspace_id,
+        event_type,
+        presence_name,
+        webhook_id,
+        skipped,
+      }),
+    ),
+  )
+}
+
+export function* createWebhook(tx: Transaction, input: NewWebhook): Routine<Webhook> {
+  const other = yield* tx.find(LOCK_ANYWHERE, input)
+  if (other && other.workspace_id !== input.workspace_id)
+    throw new AppError('name_taken', `There is already a webhook ${input.webhook_id}.`)
+  yield* save(tx, {
+    kind: 'webhook',
+    target: null,
+    tells_skipped: false,
+    ...input,
+    status: 'enabled',
+    disabled_reason: null,
+    ...HEALTHY,
+    ...CLOSED,
+    created_at: tx.now,
+    updated_at: tx.now,
+  })
+  yield* refreshWebhook(tx, input.webhook_id)
+  return (yield* tx.find(FIND, input))!
+}
+
+/** Before it is enabled: at most `most` of its deliveries that wait are due now. Answers how many. */
+export function* prepareEnabling(tx: Transaction, key: Key, most: number): Routine<number> {
+  return (yield* tx.find(LOCK, key)) ? yield* makeDue(tx, key.webhook_id, most) : 0
+}
+
+export function* updateWebhook(tx: Transaction, input: Input<'updateWebhook'>): Routine<Webhook | null> {
+  const webhook = yield* tx.find(LOCK, input)
+  if (!webhook || webhook.target !== (input.if_target ?? webhook.target)) return null
+  const { headers, ...plain } = input.patch
+  const patched: Webhook = { ...webhook, ...plain, updated_at: tx.now }
+  if (headers !== undefined) patched.headers = changedHeaders(webhook.headers, headers)
+  if (webhook.status === 'disabled') patched.disabled_reason = webhook.disabled_reason
+  const enables = plain.status === 'enabled'
+  const anew = enables || patched.url !== webhook.url
+  if (enables) {
+    patched.disabled_reason = null
+    yield* prepareEnabling(tx, input, STEP)
+  }
+  if (anew) {
+    Object.assign(patched, { ...HEALTHY, ...CLOSED })
+    tx.hint({ topic: 'deliveries' })
+  }
+  yield* save(tx, patched)
+  yield* refreshWebhook(tx, input.webhook_id, anew ? CLOSED : undefined)
+  return patched
+}
+
+export function* writeHealth(tx: Writer, webhook_id: string, health: Health): Routine<void> {
+  yield* tx.run(WRITE_HEALTH, { ...health, webhook_id })
+}
+
+/** A locked one, where it is enabled and fails: writes one event, once until it succeeds again. */
+export function* warnOfFailing(tx: Transaction, webhook_id: string, delivery_id: string): Routine<void> {
+  const webhook = yield* tx.find(FIND_ENABLED, { webhook_id })
+  if (!webhook?.failing_since || webhook.warned_at !== null) return
+  yield* writeHealth(tx, webhook_id, { ...webhook, warned_at: tx.now })
+  const delivery = (yield* tx.find(TRIED, { delivery_id }))!
+  const data = failingData(webhook, delivery)
+  const { workspace_id } = webhook
+  yield* tx.native.writeEvents([{ workspace_id, type: 'webhook.failing', at: tx.now, data, job: null }])
+}
+
+/** A locked one, where it is enabled: turns it off and writes one event. What waits stays pending. */
+export function* disableWebhook(
+  tx: Transaction,
+  webhook_id: string,
+  reason: string,
+  delivery_id: string,
+): Routine<void> {
+  const webhook = yield* tx.find(FIND_ENABLED, { webhook_id })
+  if (!webhook) return
+  yield* save(tx, { ...webhook, status: 'disabled', disabled_reason: reason, updated_at: tx.now })
+  yield* refreshWebhook(tx, webhook_id)
+  const delivery = (yield* tx.find(TRIED, { delivery_id }))!
+  const { workspace_id, url } = webhook
+  const data = { webhook_id, url, disabled_reason: reason, delivery }
+  yield* tx.native.writeEvents([{ workspace_id, type: 'webhook.disabled', at: tx.now, data, job: null }])
+}
+
+export function* rotateSecret(tx: Writer, input: Input<'rotateSecret'>): Routine<Webhook | null> {
+  const webhook = yield* tx.find(LOCK, input)
+  if (!webhook) return null
+  const rotated: Webhook = {
+    ...webhook,
+    secrets: rotatedSecrets(webhook.secrets, input, Date.parse(tx.now)),
+    public_key: input.public_key,
+    updated_at: tx.now,
+  }
+  yield* save(tx, rotated)
+  return rotated
+}
+
+/**
+ * At most `most` of its deliveries where it has more: the rest goes with it, so that nobody sees a webhook that few
+ * deliveries have left. It is disabled until then. Answers how many.
+ */
+export function* emptyWebhook(tx: Transaction, key: Key, most: number): Routine<number> {
+  yield* tx.native.useIndexes()
+  const webhook = yield* tx.find(LOCK, key)
+  if (!webhook || !(yield* tx.find(BEYOND, { ...key, most }))) return 0
+  const deleted = yield* deleteDeliveries(tx, key.webhook_id, most)
+  if (webhook.status === 'enabled') {
+    yield* save(tx, { ...webhook, status: 'disabled', disabled_reason: 'It is being deleted.' })
+    yield* refreshWebhook(tx, key.webhook_id)
+  }
+  return deleted
+}
+
+/** With what is left of its deliveries. */
+export function* deleteWebhook(tx: Transaction, key: Key): Routine<boolean> {
+  yield* tx.native.useIndexes()
+  return (yield* tx.run(DELETE, key)) > 0
+}
+
+export function* countWebhooks(from: Reader): Routine<Counts['webhooks']> {
+  return (yield* from.find(COUNT))!
+}

@@ -1,0 +1,137 @@
+/** Workspaces, users and tokens. */
+import { AppError } from '@assay/model/errors'
+import {
+  DEFAULT_WORKSPACE,
+  NO_WORKSPACE_CAPS,
+  type Principal,
+  type Token,
+  type User,
+  type Workspace,
+} from '@assay/model/token'
+import type { Page, PageQuery } from '../../contract/page.ts'
+import { listOf } from '../../list.ts'
+import type { Reader, Routine, Writer } from '../../rows.ts'
+import type { Input } from '../../store.ts'
+import { TOKENS, USERS, type UserRow, WORKSPACES } from '../../tables/accounts.ts'
+import { by } from '../../tables/table.ts'
+
+const WORKSPACE = WORKSPACES.except('deleted_at')
+const OPEN = 'WHERE workspace_id = :workspace_id AND deleted_at IS NULL'
+const FIND_WORKSPACE = WORKSPACES.select(OPEN, WORKSPACE)
+const LOCK_WORKSPACE = WORKSPACES.select(`${OPEN} FOR NO KEY UPDATE`, WORKSPACE)
+const INSERT_WORKSPACE = WORKSPACES.insert(WORKSPACE, 'ON CONFLICT DO NOTHING')
+const UPDATE_WORKSPACE = WORKSPACES.update(
+  WORKSPACES.except('workspace_id', 'created_at', 'deleted_at'),
+  by('workspace_id'),
+)
+// Those that are being deleted are few.
+const WORKSPACE_LIST = listOf(WORKSPACES, {
+  columns: WORKSPACE,
+  id: 'workspace_id',
+  always: 'deleted_at IS NULL',
+  indexed: [],
+})
+
+const USER = USERS.except('password_hash')
+const INSERT_USER = USERS.insert(USERS.columns, 'ON CONFLICT DO NOTHING')
+const FIND_USER = USERS.select(
+  'JOIN workspaces USING (workspace_id) WHERE username = :username AND deleted_at IS NULL',
+)
+const DELETE_USER = USERS.delete(by('workspace_id', 'user_id'))
+const USER_LIST = listOf(USERS, { columns: USER, id: 'user_id', indexed: [['workspace_id']] })
+
+const TOKEN = TOKENS.except('token_hash')
+// A repeat after a crash brings the same id with a new hash: nobody has seen the first token.
+const INSERT_TOKEN = TOKENS.insert<Token>(
+  TOKENS.columns,
+  `ON CONFLICT (token_id) DO UPDATE SET token_hash = excluded.token_hash
+     WHERE tokens.workspace_id = excluded.workspace_id`,
+)
+const FIND_TOKEN = TOKENS.sql<Principal>(
+  `SELECT token_id, workspace_id, user_id, scopes, rate_limit FROM tokens JOIN workspaces USING (workspace_id)
+   WHERE token_hash = :token_hash AND deleted_at IS NULL AND (expires_at IS NULL OR expires_at > :now)`,
+)
+const DELETE_TOKEN = TOKENS.delete(by('workspace_id', 'token_id'))
+const DELETE_TOKENS = TOKENS.delete(by('workspace_id', 'user_id'))
+const TOKEN_LIST = listOf(TOKENS, { columns: TOKEN, id: 'token_id', indexed: [['workspace_id']] })
+
+export function* createWorkspace(tx: Writer, input: Input<'createWorkspace'>): Routine<Workspace> {
+  const workspace: Workspace = { ...NO_WORKSPACE_CAPS, ...input, created_at: tx.now }
+  if ((yield* tx.run(INSERT_WORKSPACE, workspace)) === 0)
+    throw new AppError('name_taken', `There is already a workspace ${JSON.stringify(input.workspace_id)}.`)
+  return workspace
+}
+
+export function* updateWorkspace(
+  tx: Writer,
+  { workspace_id, patch }: Input<'updateWorkspace'>,
+): Routine<Workspace | null> {
+  const found = yield* tx.find(LOCK_WORKSPACE, { workspace_id })
+  if (!found) return null
+  const workspace: Workspace = { ...found, ...patch }
+  yield* tx.run(UPDATE_WORKSPACE, workspace)
+  // More may be allowed to run now.
+  tx.hint({ topic: 'jobs' })
+  return workspace
+}
+
+/** Every store has the default workspace from its first start. */
+export function* ensureDefaultWorkspace(tx: Writer): Routine<void> {
+  const workspace: Workspace = {
+    ...NO_WORKSPACE_CAPS,
+    workspace_id: DEFAULT_WORKSPACE,
+    name: 'Default',
+    data_folder: null,
+    created_at: tx.now,
+  }
+  yield* tx.run(INSERT_WORKSPACE, workspace)
+}
+
+export function* getWorkspace(from: Reader, workspace_id: string): Routine<Workspace | null> {
+  return (yield* from.find(FIND_WORKSPACE, { workspace_id })) ?? null
+}
+
+export function listWorkspaces(from: Reader, query: PageQuery): Routine<Page<Workspace>> {
+  return WORKSPACE_LIST.page(from, query)
+}
+
+export function* createUser(tx: Writer, input: Input<'createUser'>): Routine<User> {
+  const row: UserRow = { ...input, created_at: tx.now }
+  if ((yield* tx.run(INSERT_USER, row)) === 0)
+    throw new AppError('name_taken', `There is already a user ${JSON.stringify(input.username)}.`)
+  const { password_hash: _, ...user } = row
+  return user
+}
+
+export function* findUser(from: Reader, username: string): Routine<UserRow | null> {
+  return (yield* from.find(FIND_USER, { username })) ?? null
+}
+
+export function listUsers(from: Reader, query: Input<'listUsers'>): Routine<Page<User>> {
+  return USER_LIST.page(from, query)
+}
+
+export function* deleteUser(tx: Writer, input: Input<'deleteUser'>): Routine<boolean> {
+  yield* tx.run(DELETE_TOKENS, input)
+  return (yield* tx.run(DELETE_USER, input)) > 0
+}
+
+export function* createToken(tx: Writer, input: Input<'createToken'>): Routine<Token> {
+  const { token_hash, ...rest } = input
+  const token: Token = { ...rest, created_at: tx.now }
+  if ((yield* tx.run(INSERT_TOKEN, { ...token, token_hash })) === 0)
+    throw new AppError('name_taken', `There is already a token ${input.token_id}.`)
+  return token
+}
+
+export function* findToken(from: Reader, token_hash: string): Routine<Principal | null> {
+  return (yield* from.find(FIND_TOKEN, { token_hash })) ?? null
+}
+
+export function listTokens(from: Reader, query: Input<'listTokens'>): Routine<Page<Token>> {
+  return TOKEN_LIST.page(from, query)
+}
+
+export function* deleteToken(tx: Writer, input: Input<'deleteToken'>): Routine<boolean> {
+  return (yield* tx.run(DELETE_TOKEN, input)) > 0
+}

@@ -1,0 +1,28 @@
+/** What a token bucket holds after a while: pure, shared by both stores. */
+import { iso } from '@assay/model/clock'
+import type { Allowance, Bucket } from '../../contract/allowances.ts'
+
+/** As it is stored. */
+export interface Level {
+  tokens: number
+  at: string
+}
+
+/** How many it holds now; no row: it is full. A clock that was set back takes none away. */
+export function levelAt(bucket: Bucket, level: Level | undefined, now: string): number {
+  if (!level) return bucket.burst
+  const seconds = Math.max(0, Date.parse(now) - Date.parse(level.at)) / 1000
+  return Math.min(bucket.burst, level.tokens + seconds * bucket.per_second)
+}
+
+export function allowanceOf({ burst, per_second }: Bucket, held: number): Allowance {
+  const allowed = held >= 1
+  const left = allowed ? held - 1 : held
+  const wait = ((allowed ? burst : 1) - left) / per_second
+  return { allowed, limit: burst, remaining: Math.floor(left), reset: Math.max(1, Math.ceil(wait)) }
+}
+
+/** When it is full again: its row says nothing from then on. */
+export function fullAt({ burst, per_second }: Bucket, tokens: number, now: string): string {
+  return iso(Date.parse(now) + Math.ceil(((burst - tokens) / per_second) * 1000))
+}

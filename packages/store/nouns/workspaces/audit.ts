@@ -1,0 +1,46 @@
+/** The audit trail: written with the change that it tells of, or many at once for what was read. */
+import type { AuditAction, AuditRecord, NewAuditRecord } from '@assay/model/audit'
+import { uuidv7 } from '@assay/model/ids'
+import type { Page } from '../../contract/page.ts'
+import { listOf } from '../../list.ts'
+import type { Reader, Routine, Writer } from '../../rows.ts'
+import { statement } from '../../statement.ts'
+import type { Input } from '../../store.ts'
+import { AUDIT } from '../../tables/audit.ts'
+
+/** They come with the traffic, and are not in the index of actions, so that it costs their records nothing. */
+const FREQUENT: readonly AuditAction[] = ['job.create', 'job.run', 'result.read', 'link.open']
+
+const LIST = listOf(AUDIT, {
+  columns: AUDIT.except('workspace_id'),
+  id: 'audit_id',
+  filters: {
+    // The index of actions is named by its condition.
+    action: ['action = :action', ...FREQUENT.map((action) => `action <> '${action}'`)].join(' AND '),
+    frequent: 'action = :frequent',
+    user_id: null,
+  },
+  indexed: [['workspace_id', 'object_id'], ['workspace_id', 'action'], ['workspace_id']],
+})
+const INSERT = AUDIT.insert()
+// The ids begin with their time: the oldest come first. The condition lets SQLite search their index.
+const PRUNE = statement(
+  `DELETE FROM audit WHERE audit_id IN (
+     SELECT audit_id FROM (SELECT audit_id, created_at FROM audit WHERE audit_id > '' ORDER BY audit_id LIMIT :limit) AS looked_at
+     WHERE created_at < :before)`,
+)
+
+export function writeAudit(tx: Writer, records: NewAuditRecord[]): Routine<void> {
+  const rows = records.map((record) => ({ ...record, audit_id: uuidv7(), created_at: record.at ?? tx.now }))
+  return tx.writeAll(INSERT, rows)
+}
+
+export function listAudit(from: Reader, query: Input<'listAudit'>): Routine<Page<AuditRecord>> {
+  const { action, ...others } = query
+  const isFrequent = action !== undefined && FREQUENT.includes(action)
+  return LIST.page(from, { ...others, ...(isFrequent ? { frequent: action } : { action }) })
+}
+
+export function pruneAudit(tx: Writer, input: Input<'pruneAudit'>): Routine<number> {
+  return tx.run(PRUNE, input)
+}

@@ -1,0 +1,56 @@
+/** Connections of a workspace. Their secrets come sealed. */
+import { type Connection, changedConnection } from '@assay/model/connection'
+import { AppError } from '@assay/model/errors'
+import type { Page } from '../../contract/page.ts'
+import { listOf } from '../../list.ts'
+import type { Reader, Routine, Writer } from '../../rows.ts'
+import type { Input } from '../../store.ts'
+import { CONNECTIONS } from '../../tables/connections.ts'
+import { by } from '../../tables/table.ts'
+
+const OF_NAME = by('workspace_id', 'name')
+const FIND = CONNECTIONS.select(OF_NAME)
+const LOCK = CONNECTIONS.select(`${OF_NAME} FOR UPDATE`)
+const INSERT = CONNECTIONS.insert(CONNECTIONS.columns, 'ON CONFLICT DO NOTHING')
+const UPDATE = CONNECTIONS.update(['description', 'options', 'secrets', 'limits', 'updated_at'], OF_NAME)
+const DELETE = CONNECTIONS.delete(OF_NAME)
+const LIST = listOf(CONNECTIONS, {
+  columns: CONNECTIONS.columns,
+  id: 'name',
+  indexed: [['workspace_id']],
+})
+
+interface Key {
+  workspace_id: string
+  name: string
+}
+
+export function* createConnection(tx: Writer, input: Input<'createConnection'>): Routine<Connection> {
+  const created: Connection = { ...input, created_at: tx.now, updated_at: tx.now }
+  if ((yield* tx.run(INSERT, created)) === 0)
+    throw new AppError('name_taken', `There is already a connection ${input.name}.`)
+  return created
+}
+
+export function* getConnection(from: Reader, key: Key): Routine<Connection | null> {
+  return (yield* from.find(FIND, key)) ?? null
+}
+
+export function listConnections(from: Reader, query: Input<'listConnections'>): Routine<Page<Connection>> {
+  return LIST.page(from, query)
+}
+
+export function* updateConnection(
+  tx: Writer,
+  { patch, ...key }: Input<'updateConnection'>,
+): Routine<Connection | null> {
+  const present = yield* tx.find(LOCK, key)
+  if (!present) return null
+  const changed = changedConnection(present, patch, tx.now)
+  yield* tx.run(UPDATE, changed)
+  return changed
+}
+
+export function* deleteConnection(tx: Writer, key: Key): Routine<boolean> {
+  return (yield* tx.run(DELETE, key)) > 0
+}

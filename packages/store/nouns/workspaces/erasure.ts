@@ -1,0 +1,198 @@
+/**
+ * Erasing in steps of a bounded size. What the jobs of a user have left: over the jobs of the workspace by time, then over
+ * its events. A workspace with all that is in it: closed first, so that nobody sees it half gone, and then emptied.
+ */
+import { AppError } from '@assay/model/errors'
+import { isFinal, type JobStatus } from '@assay/model/job'
+import { DEFAULT_WORKSPACE } from '@assay/model/token'
+import { decodeCursor, encodeCursor } from '../../cursor.ts'
+import type { Routine, Transaction } from '../../rows.ts'
+import { statement } from '../../statement.ts'
+import type { Input, Store } from '../../store.ts'
+import { TOKENS, USERS, WORKSPACES } from '../../tables/accounts.ts'
+import { CONNECTIONS } from '../../tables/connections.ts'
+import { EVENTS, type EventRow } from '../../tables/events.ts'
+import { IDEMPOTENCY_KEYS } from '../../tables/idempotency-keys.ts'
+import { JOB_COUNTS } from '../../tables/jobs.ts'
+import { NARRATIVES } from '../../tables/narratives.ts'
+import { SCHEDULES } from '../../tables/schedules.ts'
+import { by } from '../../tables/table.ts'
+import { TEMPLATES } from '../../tables/templates.ts'
+import { WEBHOOKS } from '../../tables/webhooks.ts'
+import { cancelJob, removeJobs } from '../jobs/jobs.ts'
+import { removeDeliveriesOfJobs } from '../webhooks/waiting.ts'
+
+/**
+ * All that names the workspace but its jobs, with their insights, and its deliveries, which go first. What others refer to
+ * comes last.
+ */
+export const TABLES_OF_WORKSPACE = [
+  WEBHOOKS,
+  EVENTS,
+  SCHEDULES,
+  TEMPLATES,
+  CONNECTIONS,
+  NARRATIVES,
+  TOKENS,
+  USERS,
+  IDEMPOTENCY_KEYS,
+  JOB_COUNTS,
+]
+const DELETE_SOME = TABLES_OF_WORKSPACE.map((table) => table.deleteSome(by('workspace_id')))
+
+const NEXT_JOBS = statement<{
+  assignment_id: string
+  user_id: string
+  job_status: JobStatus
+  created_at: string
+}>(
+  `SELECT assignment_id, user_id, job_status, created_at FROM jobs
+   WHERE workspace_id = :workspace_id AND (created_at, assignment_id) > (:at, :id)
+   ORDER BY created_at, assignment_id LIMIT :limit`,
+)
+const LOCK_JOB = statement<{ job_status: JobStatus }>(
+  'SELECT job_status FROM jobs WHERE assignment_id = :assignment_id FOR UPDATE',
+)
+// The numbers of PostgreSQL do not rise with the times, and its index is by time.
+const NEXT_EVENTS = EVENTS.sql<Pick<EventRow, 'seq' | 'timestamp' | 'data'>>({
+  sqlite: `SELECT seq, timestamp, data FROM events WHERE workspace_id = :workspace_id AND seq > :seq
+    ORDER BY seq LIMIT :limit`,
+  postgres: `SELECT seq, timestamp, data FROM events WHERE workspace_id = :workspace_id AND (timestamp, seq) > (:at, :seq)
+    ORDER BY timestamp, seq LIMIT :limit`,
+})
+export const DELETE_DELIVERIES_OF_EVENTS = statement('DELETE FROM deliveries WHERE event_seq = ANY (:seqs)')
+export const DELETE_EVENTS = statement('DELETE FROM events WHERE seq = ANY (:seqs)')
+
+// The lock holds up what is being made in it, and waits for what has been.
+const LOCK_WORKSPACE = WORKSPACES.select(`${by('workspace_id')} FOR UPDATE`, ['deleted_at'])
+const LOCK_CLOSED = WORKSPACES.select(`${by('workspace_id')} AND deleted_at IS NOT NULL FOR UPDATE`, ['name'])
+const NEXT_CLOSED = WORKSPACES.select('WHERE deleted_at IS NOT NULL LIMIT 1 FOR UPDATE SKIP LOCKED', [
+  'workspace_id',
+])
+const CLOSE = WORKSPACES.update(['deleted_at'], by('workspace_id'))
+const DELETE = WORKSPACES.delete(by('workspace_id'))
+const STOP_SCHEDULES = SCHEDULES.update(['claim_at'], by('workspace_id'))
+const STOP_WEBHOOKS = WEBHOOKS.update(['status', 'claim_at'], by('workspace_id'))
+const SOME_JOBS = statement<{ assignment_id: string }>(
+  `SELECT assignment_id FROM jobs WHERE workspace_id = :workspace_id ORDER BY created_at, assignment_id LIMIT :most`,
+)
+// PostgreSQL's counts hold drafts and queued jobs alone, in rows that others may hold: the jobs are counted themselves.
+const UNFINISHED = statement<{ unfinished: number }>({
+  sqlite: `SELECT draft + queued + active + executing AS unfinished FROM job_counts WHERE workspace_id = :workspace_id`,
+  postgres: `SELECT (SELECT count(*) FROM jobs WHERE workspace_id = :workspace_id AND job_status IN ('draft', 'queued'))
+    + (SELECT count(*) FROM jobs WHERE workspace_id = :workspace_id AND owner IS NOT NULL) AS unfinished`,
+})
+const DELETE_COUNTS = JOB_COUNTS.delete(by('workspace_id'))
+// No index of deliveries begins with their workspace: they are found by its webhooks, a few of each.
+const SOME_DELIVERIES = statement({
+  sqlite: `DELETE FROM deliveries WHERE delivery_id IN (
+      SELECT delivery_id FROM webhooks CROSS JOIN deliveries USING (webhook_id)
+      WHERE webhooks.workspace_id = :workspace_id LIMIT :most)`,
+  postgres: `DELETE FROM deliveries WHERE delivery_id = ANY (ARRAY (
+      SELECT few.delivery_id FROM webhooks CROSS JOIN LATERAL (
+        SELECT delivery_id FROM deliveries WHERE deliveries.webhook_id = webhooks.webhook_id LIMIT :most) AS few
+      WHERE webhooks.workspace_id = :workspace_id LIMIT :most))`,
+})
+
+const CURSOR = 'erasure'
+/** Stands for an assignment id once the jobs are done. */
+const AMONG_EVENTS = '*'
+const BEGINNING = '1970-01-01T00:00:00.000Z'
+
+type Position = [at: string, id: string, seq: number]
+type Step = Awaited<ReturnType<Store['eraseUser']>>
+
+function* eraseJobs(tx: Transaction, input: Input<'eraseUser'>, [at, id]: Position): Routine<Step> {
+  const { workspace_id, user_id, limit } = input
+  const rows = yield* tx.all(NEXT_JOBS, { workspace_id, at, id, limit })
+  const own = rows.filter((row) => row.user_id === user_id)
+  for (const { assignment_id, job_status } of own) {
+    if (isFinal(job_status)) continue
+    // One that completes in this moment needs no cancel: its row is locked by the other, and then it has ended.
+    const locked = yield* tx.find(LOCK_JOB, { assignment_id })
+    if (locked && !isFinal(locked.job_status)) yield* cancelJob(tx, { workspace_id, assignment_id })
+  }
+  yield* removeJobs(
+    tx,
+    own.map(({ assignment_id }) => assignment_id),
+  )
+  const last = rows.length < limit ? undefined : rows.at(-1)
+  const next: Position = last ? [last.created_at, last.assignment_id, 0] : [BEGINNING, AMONG_EVENTS, 0]
+  return { jobs: own.length, events: 0, next_cursor: encodeCursor(CURSOR, next) }
+}
+
+function* eraseEvents(tx: Transaction, input: Input<'eraseUser'>, [at, , seq]: Position): Routine<Step> {
+  const { workspace_id, user_id, limit } = input
+  const rows = yield* tx.all(NEXT_EVENTS, { workspace_id, at, seq, limit })
+  const jobs = new Map<number, string>()
+  for (const { seq: own, data } of rows) {
+    const { user_id: of, assignment_id } = data as { user_id?: string; assignment_id?: string }
+    if (of === user_id && assignment_id !== undefined) jobs.set(own, assignment_id)
+  }
+  if (jobs.size > 0) {
+    const seqs = [...jobs.keys()]
+    // One may have been sent anew after its job was deleted.
+    yield* removeDeliveriesOfJobs(tx, [...new Set(jobs.values())])
+    yield* tx.run(DELETE_DELIVERIES_OF_EVENTS, { seqs })
+    yield* tx.run(DELETE_EVENTS, { seqs })
+  }
+  const last = rows.length < limit ? undefined : rows.at(-1)
+  const next_cursor = last ? encodeCursor(CURSOR, [last.timestamp, AMONG_EVENTS, last.seq]) : null
+  return { jobs: 0, events: jobs.size, next_cursor }
+}
+
+export function eraseUser(tx: Transaction, input: Input<'eraseUser'>): Routine<Step> {
+  const position =
+    input.cursor === undefined
+      ? [BEGINNING, '', 0]
+      : decodeCursor(CURSOR, input.cursor, ['string', 'string', 'number'])
+  const erase = position[1] === AMONG_EVENTS ? eraseEvents : eraseJobs
+  return erase(tx, input, position as Position)
+}
+
+/**
+ * From now on nobody sees it, and nothing is accepted in it. One that is closed already is to be emptied. False: not there.
+ */
+export function* closeWorkspace(tx: Transaction, workspace_id: string): Routine<boolean> {
+  const found = yield* tx.find(LOCK_WORKSPACE, { workspace_id })
+  if (!found) return false
+  if (found.deleted_at !== null) return true
+  if (workspace_id === DEFAULT_WORKSPACE)
+    throw new AppError('conflict', 'The default workspace cannot be deleted.')
+  const { unfinished } = (yield* tx.find(UNFINISHED, { workspace_id })) ?? { unfinished: 0 }
+  if (unfinished > 0)
+    throw new AppError(
+      'conflict',
+      `The workspace has ${unfinished} unfinished jobs: cancel them or wait until they end.`,
+    )
+  // Without its counts no further job is accepted, no schedule makes one, and nothing more is sent.
+  yield* tx.run(CLOSE, { workspace_id, deleted_at: tx.now })
+  yield* tx.run(DELETE_COUNTS, { workspace_id })
+  yield* tx.run(STOP_SCHEDULES, { workspace_id, claim_at: null })
+  yield* tx.run(STOP_WEBHOOKS, { workspace_id, status: 'disabled', claim_at: null })
+  return true
+}
+
+/** At most `most` rows of one table. Answers how many there were; with none left the workspace itself is gone. */
+export function* emptyWorkspace(tx: Transaction, workspace_id: string, most: number): Routine<number> {
+  yield* tx.native.useIndexes()
+  if (!(yield* tx.find(LOCK_CLOSED, { workspace_id }))) return 0
+  const jobs = yield* tx.all(SOME_JOBS, { workspace_id, most })
+  yield* removeJobs(
+    tx,
+    jobs.map(({ assignment_id }) => assignment_id),
+  )
+  if (jobs.length > 0) return jobs.length
+  for (const deleteSome of [SOME_DELIVERIES, ...DELETE_SOME]) {
+    const rows = yield* tx.run(deleteSome, { workspace_id, most })
+    if (rows > 0) return rows
+  }
+  yield* tx.run(DELETE, { workspace_id })
+  return 0
+}
+
+/** The next step of a deletion whose process has died. */
+export function* emptyClosed(tx: Transaction, most: number): Routine<number> {
+  const closed = yield* tx.find(NEXT_CLOSED)
+  return closed ? yield* emptyWorkspace(tx, closed.workspace_id, most) : 0
+}

@@ -1,0 +1,75 @@
+/** Links to the pages of insights. */
+import { iso } from '@assay/model/clock'
+import { AppError, notFound } from '@assay/model/errors'
+import { LINKS_MOST, type Link } from '@assay/model/link'
+import type { Page } from '../../contract/page.ts'
+import { listOf } from '../../list.ts'
+import type { Reader, Routine, Writer } from '../../rows.ts'
+import { statement } from '../../statement.ts'
+import type { Input } from '../../store.ts'
+import { LINKS } from '../../tables/links.ts'
+import { by } from '../../tables/table.ts'
+
+const SHOWN = LINKS.except('workspace_id', 'link_hash')
+const LIST = listOf(LINKS, { columns: SHOWN, id: 'link_id', indexed: [['workspace_id', 'insight_id']] })
+
+// The lock holds up other links of the insight, so that they are counted, and its deletion.
+const LOCK_INSIGHT = statement(
+  'SELECT 1 FROM insights WHERE insight_id = :insight_id AND workspace_id = :workspace_id FOR UPDATE',
+)
+const COUNT = statement<{ count: number }>(
+  'SELECT count(*) AS count FROM links WHERE insight_id = :insight_id AND link_id <> :link_id AND expires_at > :now',
+)
+const INSERT = LINKS.insert<Link>(
+  LINKS.except('opened_count', 'last_opened_at'),
+  `ON CONFLICT (link_id) DO UPDATE SET link_hash = excluded.link_hash, expires_at = excluded.expires_at
+     WHERE links.insight_id = excluded.insight_id
+   RETURNING ${LINKS.list(SHOWN)}`,
+)
+const FIND = LINKS.select(
+  `JOIN workspaces USING (workspace_id) WHERE link_hash = :link_hash AND expires_at > :now AND deleted_at IS NULL`,
+  LINKS.except('link_hash'),
+)
+const DELETE = LINKS.delete(by('link_id', 'insight_id', 'workspace_id'))
+// The greater of two texts and the greater of two times are different functions.
+const COUNT_OPENINGS = statement({
+  sqlite: `UPDATE links SET opened_count = opened_count + :count, last_opened_at = max(coalesce(last_opened_at, ''), :at)
+    WHERE link_id = :link_id`,
+  postgres: `UPDATE links SET opened_count = opened_count + :count,
+    last_opened_at = greatest(last_opened_at, :at::timestamptz) WHERE link_id = :link_id`,
+})
+
+export function* createLink(tx: Writer, input: Input<'createLink'>): Routine<Link> {
+  if (!(yield* tx.find(LOCK_INSIGHT, input))) throw notFound('insight', input.insight_id)
+  const { count } = (yield* tx.find(COUNT, input))!
+  if (count >= LINKS_MOST)
+    throw new AppError(
+      'conflict',
+      `The insight has ${LINKS_MOST} links: revoke some, or wait until they end.`,
+    )
+  const expires_at = iso(Date.parse(tx.now) + input.lifetime_ms)
+  const link = yield* tx.find(INSERT, { ...input, expires_at, created_at: tx.now })
+  if (!link) throw new AppError('name_taken', `There is already a link ${input.link_id}.`)
+  return link
+}
+
+export function* findLink(
+  from: Reader,
+  link_hash: string,
+): Routine<(Link & { workspace_id: string }) | null> {
+  return (yield* from.find(FIND, { link_hash })) ?? null
+}
+
+export function listLinks(from: Reader, query: Input<'listLinks'>): Routine<Page<Link>> {
+  return LIST.page(from, query)
+}
+
+export function* deleteLink(tx: Writer, input: Input<'deleteLink'>): Routine<boolean> {
+  return (yield* tx.run(DELETE, input)) > 0
+}
+
+/** In the order of the ids, so that nodes that count at once do not wait for each other in a circle. */
+export function* countOpenings(tx: Writer, openings: Input<'countOpenings'>): Routine<void> {
+  for (const opening of openings.toSorted((a, b) => (a.link_id < b.link_id ? -1 : 1)))
+    yield* tx.run(COUNT_OPENINGS, opening)
+}

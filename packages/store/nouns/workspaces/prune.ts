@@ -1,0 +1,136 @@
+/**
+ * Retention, by small batches: what has ended, or was never begun, and is older than it need be kept. Nodes that prune at
+ * once pass over what another deletes, and rows are locked before it is asked again whether anything still needs them.
+ * What is old is found out of an index on each database: workspace by workspace, webhook by webhook.
+ */
+import { iso } from '@assay/model/clock'
+import { ENDED } from '@assay/model/delivery'
+import { FINAL, HELD, type JobStatus } from '@assay/model/job'
+import type { Pruned } from '../../contract/retention.ts'
+import type { Routine, Transaction } from '../../rows.ts'
+import { listed, type Statement, statement } from '../../statement.ts'
+import type { Input } from '../../store.ts'
+import { TOKENS } from '../../tables/accounts.ts'
+import { ALLOWANCES } from '../../tables/allowances.ts'
+import { IDEMPOTENCY_KEYS } from '../../tables/idempotency-keys.ts'
+import { LINKS } from '../../tables/links.ts'
+import { NARRATIVES } from '../../tables/narratives.ts'
+import { ATTEMPT_COUNTS, RECOVERIES } from '../../tables/recoveries.ts'
+import { removeDrafts, removeJobs } from '../jobs/jobs.ts'
+import { DELETE_DELIVERIES_OF_EVENTS, DELETE_EVENTS, emptyClosed } from './erasure.ts'
+import { KEEP_KEYS_MS } from './idempotency.ts'
+
+interface OldJob {
+  assignment_id: string
+  workspace_id: string
+}
+
+/** Out of the index of states, by when it was created: what ended before a time was created before it. */
+function oldJobs(states: readonly JobStatus[]): Statement<OldJob> {
+  const list = listed(states)
+  return statement({
+    sqlite: `SELECT assignment_id, workspace_id FROM workspaces CROSS JOIN jobs USING (workspace_id)
+      WHERE job_status IN (${list}) AND jobs.created_at < :before AND coalesce(finished_at, jobs.created_at) < :before
+      LIMIT :limit`,
+    postgres: `SELECT old.assignment_id, old.workspace_id
+      FROM workspaces CROSS JOIN unnest(ARRAY[${list}]) AS wanted (status)
+      CROSS JOIN LATERAL (
+        SELECT assignment_id, workspace_id FROM jobs
+        WHERE jobs.workspace_id = workspaces.workspace_id AND job_status = wanted.status
+          AND ${HELD.map((state) => `job_status <> '${state}'`).join(' AND ')} AND created_at < :before
+          AND coalesce(finished_at, created_at) < :before
+        ORDER BY created_at LIMIT :limit FOR UPDATE SKIP LOCKED) AS old
+      LIMIT :limit`,
+  })
+}
+const OLD_JOBS = oldJobs(FINAL)
+// No event tells of a draft, so none tells that it is gone.
+const OLD_DRAFTS = oldJobs(['draft'])
+
+const NOT_WAITED_FOR = `NOT EXISTS (SELECT 1 FROM deliveries WHERE event_seq = events.seq AND status = 'pending')`
+const OLD_EVENTS = statement<{ seq: number }>({
+  sqlite: `SELECT seq FROM events WHERE timestamp < :before AND ${NOT_WAITED_FOR} ORDER BY timestamp LIMIT :limit`,
+  postgres: `SELECT old.seq FROM workspaces CROSS JOIN LATERAL (
+      SELECT seq FROM events
+      WHERE events.workspace_id = workspaces.workspace_id AND timestamp < :before AND ${NOT_WAITED_FOR}
+      ORDER BY timestamp LIMIT :limit FOR UPDATE SKIP LOCKED) AS old
+    LIMIT :limit`,
+})
+const STILL_FREE = statement<{ seq: number }>(
+  `SELECT seq FROM events WHERE seq = ANY (:seqs) AND ${NOT_WAITED_FOR}`,
+)
+
+const OLD_DELIVERIES = statement({
+  sqlite: `DELETE FROM deliveries WHERE delivery_id IN (
+      SELECT delivery_id FROM webhooks CROSS JOIN deliveries USING (webhook_id)
+      WHERE deliveries.status IN (${listed(ENDED)}) AND deliveries.created_at < :before LIMIT :limit)`,
+  postgres: `DELETE FROM deliveries WHERE delivery_id = ANY (ARRAY (
+      SELECT old.delivery_id FROM webhooks
+      CROSS JOIN unnest(ARRAY[${listed(ENDED)}]) AS ended (status)
+      CROSS JOIN LATERAL (
+        SELECT delivery_id FROM deliveries
+        WHERE deliveries.webhook_id = webhooks.webhook_id AND deliveries.status = ended.status AND created_at < :before
+        ORDER BY created_at LIMIT :limit FOR UPDATE SKIP LOCKED) AS old
+      LIMIT :limit))`,
+})
+
+// Asked for each version. (By NOT EXISTS PostgreSQL asks for all at once, and reads every job.)
+const UNUSED = `(SELECT 1 FROM jobs WHERE jobs.template_id = template_versions.template_id
+  AND jobs.template_version = template_versions.version LIMIT 1) IS NULL`
+const LOCK_VERSIONS = statement<{ template_id: string; version: string }>(
+  `SELECT template_id, version FROM template_versions WHERE ${UNUSED} LIMIT :limit FOR UPDATE SKIP LOCKED`,
+)
+const DELETE_VERSIONS = statement({
+  sqlite: `DELETE FROM template_versions WHERE ${UNUSED} AND (template_id, version) IN (
+      SELECT value ->> 'template_id', value ->> 'version' FROM json_each(:found) AS given)`,
+  postgres: `DELETE FROM template_versions WHERE ${UNUSED} AND (template_id, version) IN (
+      SELECT template_id, version FROM json_to_recordset(:found::json) AS given (template_id text, version text))`,
+})
+
+/** What else is older. */
+const OTHERS = [
+  TOKENS.deleteSome('WHERE expires_at < :before', 'FOR UPDATE SKIP LOCKED'),
+  LINKS.deleteSome('WHERE expires_at < :before', 'FOR UPDATE SKIP LOCKED'),
+  NARRATIVES.deleteSome('WHERE created_at < :before', 'FOR UPDATE SKIP LOCKED'),
+  IDEMPOTENCY_KEYS.deleteSome('WHERE started_at <= :keys_before', 'FOR UPDATE SKIP LOCKED'),
+  ALLOWANCES.deleteSome('WHERE full_at < :now', 'FOR UPDATE SKIP LOCKED'),
+  ATTEMPT_COUNTS.deleteSome('WHERE hour < :before', 'FOR UPDATE SKIP LOCKED'),
+  RECOVERIES.deleteSome(`WHERE status = 'completed' AND created_at < :before`, 'FOR UPDATE SKIP LOCKED'),
+]
+
+/** With their deliveries; an event that a webhook still waits for stays. */
+function* pruneEvents(tx: Transaction, before: string, limit: number): Routine<number> {
+  const old = yield* tx.all(OLD_EVENTS, { before, limit })
+  if (old.length === 0) return 0
+  const free = yield* tx.all(STILL_FREE, { seqs: old.map(({ seq }) => seq) })
+  const seqs = free.map(({ seq }) => seq)
+  yield* tx.run(DELETE_DELIVERIES_OF_EVENTS, { seqs })
+  return yield* tx.run(DELETE_EVENTS, { seqs })
+}
+
+/** Locked so that no job can come to refer to one (createJob takes a lock, too), then asked again. */
+function* pruneVersions(tx: Transaction, limit: number): Routine<number> {
+  const found = yield* tx.all(LOCK_VERSIONS, { limit })
+  return found.length === 0 ? 0 : yield* tx.run(DELETE_VERSIONS, { found: JSON.stringify(found) })
+}
+
+export function* prune(tx: Transaction, { keep, limit }: Input<'prune'>): Routine<Pruned> {
+  yield* tx.native.useIndexes()
+  const now = Date.parse(tx.now)
+  /** A length that reaches before all time keeps everything. */
+  const before = (ms: number): string => iso(Math.max(0, now - ms))
+  const ended = yield* tx.all(OLD_JOBS, { before: before(keep.jobs_ms), limit })
+  yield* removeJobs(
+    tx,
+    ended.map(({ assignment_id }) => assignment_id),
+  )
+  const drafts = yield* tx.all(OLD_DRAFTS, { before: before(keep.drafts_ms), limit })
+  yield* removeDrafts(tx, drafts)
+  const events_before = before(keep.events_ms)
+  const events = yield* pruneEvents(tx, events_before, limit)
+  const deliveries = yield* tx.run(OLD_DELIVERIES, { before: before(keep.deliveries_ms), limit })
+  let other = (yield* emptyClosed(tx, limit)) + (yield* pruneVersions(tx, limit))
+  const values = { before: events_before, keys_before: before(KEEP_KEYS_MS), most: limit }
+  for (const deleteSome of OTHERS) other += yield* tx.run(deleteSome, values)
+  return { jobs: ended.length, drafts: drafts.length, events, deliveries, other }
+}

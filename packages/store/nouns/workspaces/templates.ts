@@ -1,0 +1,58 @@
+/** Templates that were put into a workspace, and the versions that jobs were created with. */
+import type { TemplateSource } from '@assay/model/template'
+import type { StoredTemplate } from '../../contract/templates.ts'
+import type { Reader, Routine, Writer } from '../../rows.ts'
+import type { Input } from '../../store.ts'
+import { by } from '../../tables/table.ts'
+import { TEMPLATE_VERSIONS, TEMPLATES } from '../../tables/templates.ts'
+
+const OF_ID = by('workspace_id', 'template_id')
+const FIND = TEMPLATES.select(OF_ID)
+const LIST = TEMPLATES.select('WHERE workspace_id = :workspace_id ORDER BY template_id')
+const INSERT = TEMPLATES.insert(TEMPLATES.columns, 'ON CONFLICT DO NOTHING')
+const REPLACE = TEMPLATES.update(['source', 'user_id', 'updated_at'], OF_ID)
+const DELETE = TEMPLATES.delete(OF_ID)
+
+const OF_VERSION = by('template_id', 'version')
+const FIND_VERSION = TEMPLATE_VERSIONS.select(OF_VERSION)
+// The lock keeps it until the job that is being made refers to it: another node may be pruning.
+const LOCK_VERSION = TEMPLATE_VERSIONS.select(`${OF_VERSION} FOR KEY SHARE`, ['version'])
+const INSERT_VERSION = TEMPLATE_VERSIONS.insert(TEMPLATE_VERSIONS.columns, 'ON CONFLICT DO NOTHING')
+
+interface Key {
+  workspace_id: string
+  template_id: string
+}
+
+export function* putTemplate(tx: Writer, input: Input<'putTemplate'>): Routine<boolean> {
+  const template: StoredTemplate = { ...input, updated_at: tx.now }
+  // Another node may delete it between the two statements.
+  for (;;) {
+    if ((yield* tx.run(INSERT, template)) > 0) return true
+    if ((yield* tx.run(REPLACE, template)) > 0) return false
+  }
+}
+
+export function* getTemplate(from: Reader, key: Key): Routine<StoredTemplate | null> {
+  return (yield* from.find(FIND, key)) ?? null
+}
+
+export function listTemplates(from: Reader, workspace_id: string): Routine<StoredTemplate[]> {
+  return from.all(LIST, { workspace_id })
+}
+
+export function* deleteTemplate(tx: Writer, key: Key): Routine<boolean> {
+  return (yield* tx.run(DELETE, key)) > 0
+}
+
+/** A version is a hash of its content, so one that is there need not be written again. */
+export function* keepTemplateVersion(tx: Writer, template: TemplateSource): Routine<void> {
+  if (!(yield* tx.find(LOCK_VERSION, template))) yield* tx.run(INSERT_VERSION, template)
+}
+
+export function* getTemplateVersion(
+  from: Reader,
+  input: Input<'getTemplateVersion'>,
+): Routine<TemplateSource | null> {
+  return (yield* from.find(FIND_VERSION, input)) ?? null
+}

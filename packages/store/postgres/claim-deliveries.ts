@@ -1,0 +1,182 @@
+/**
+ * A claim of deliveries locks the webhooks that may be claimed, passing over those that another dispatcher or a settle holds,
+ * and hands out their deliveries in the order of (in_flight, claim_at), as SQLite does: first those with none in flight,
+ * then those with one ... What it may need is read in one question, and all are claimed by one statement.
+ */
+import { type Event, eventText } from '@assay/model/event'
+import { MAX_IN_FLIGHT } from '@assay/model/webhook'
+import type { ClaimedDelivery } from '../contract/deliveries.ts'
+import { requireNode } from '../nouns/jobs/nodes.ts'
+import { afterClaim, claimAt, mayRun } from '../nouns/webhooks/sending-state.ts'
+import { writeStates } from '../nouns/webhooks/states.ts'
+import type { Routine } from '../rows.ts'
+import { statement } from '../statement.ts'
+import type { Input } from '../store.ts'
+import { WEBHOOK, WEBHOOKS, type WebhookRow } from '../tables/webhooks.ts'
+import type { Transaction } from './connection.ts'
+
+// Level by level: an index range over (in_flight, claim_at) would read all that wait for a later time. While nothing waits
+// there is no level.
+const NEXT_WEBHOOKS = statement<WebhookRow>(`
+  SELECT webhook.*
+  FROM generate_series(0, (SELECT least(:limit::int - 1, coalesce(max(in_flight), -1)) FROM webhooks WHERE claim_at IS NOT NULL)) AS level, LATERAL (
+    SELECT * FROM webhooks WHERE claim_at IS NOT NULL AND in_flight = level AND claim_at <= :at
+    ORDER BY claim_at LIMIT :limit FOR NO KEY UPDATE SKIP LOCKED) AS webhook
+  LIMIT :limit`)
+const DUE = statement<Due>('SELECT * FROM due_deliveries(:webhook_ids, :since, :most)')
+const CLAIM = statement<ClaimedRow>(
+  `UPDATE deliveries SET owner = :node_id, ahead = taken.ahead
+   FROM unnest(:delivery_ids::text[], :ahead::boolean[]) AS taken (delivery_id, ahead)
+   WHERE deliveries.delivery_id = taken.delivery_id
+   RETURNING deliveries.delivery_id, workspace_id, attempt_count, event_seq`,
+)
+// The data as text: the body is made of it as it was written.
+const THEIR_EVENTS = statement<EventText>(
+  'SELECT seq, event_id, type, timestamp, data::text AS data FROM events WHERE seq = ANY (:seqs)',
+)
+
+interface Due {
+  webhook_id: string
+  delivery_id: string
+  due_at: string
+}
+
+interface Candidate {
+  row: WebhookRow
+  state: WebhookRow
+  /** In order; one more than it may be given, where there are so many. */
+  waiting: Due[]
+  /** So many of them are taken. */
+  taken: number
+  /** The most that one of its places is given. */
+  most: number
+  /** The runs of its places. */
+  runs: Due[][]
+}
+
+function* candidatesOf(tx: Transaction, { limit, runs }: Input<'claimDeliveries'>): Routine<Candidate[]> {
+  const rows = yield* tx.all(NEXT_WEBHOOKS, { at: tx.now, limit })
+  if (rows.length === 0) return []
+  const most = rows.map((row) => (mayRun(row) ? (runs?.get(row.webhook_id) ?? 1) : 1))
+  const places = rows.map((row) => Math.min(limit, (row.max_in_flight ?? MAX_IN_FLIGHT) - row.in_flight))
+  const due = yield* tx.all(DUE, {
+    webhook_ids: rows.map(({ webhook_id }) => webhook_id),
+    // No unclaimed one is due before what the webhook's row says: the claimed ones, which the index holds too, lie before.
+    since: rows.map(({ due_at }) => due_at),
+    most: rows.map((_, index) => places[index]! * most[index]! + 1),
+  })
+  const waiting = Map.groupBy(due, ({ webhook_id }) => webhook_id)
+  return rows.map((row, index) => {
+    const own = waiting.get(row.webhook_id) ?? []
+    const state = { ...row, due_at: own[0]?.due_at ?? null }
+    return { row, state, waiting: own, taken: 0, most: most[index]!, runs: [] }
+  })
+}
+
+function takeNext(candidate: Candidate): Due {
+  const next = candidate.waiting[candidate.taken]!
+  candidate.taken += 1
+  candidate.state.due_at = candidate.waiting[candidate.taken]?.due_at ?? null
+  return next
+}
+
+/** What else is due goes to the places that the webhook was given, one to each, then again. */
+function fillRuns(candidate: Candidate, now: string): void {
+  const { runs, state, most } = candidate
+  for (let more = runs.length; more < runs.length * most; more += 1) {
+    if (state.due_at === null || state.due_at > now) return
+    runs[more % runs.length]!.push(takeNext(candidate))
+  }
+}
+
+/** Those with so many in flight that may be claimed now, the longest wait first. */
+function dueAt(all: Candidate[], level: number, now: string): Candidate[] {
+  return all
+    .filter(({ state }) => state.in_flight === level)
+    .map((candidate) => ({ candidate, at: claimAt(candidate.state) }))
+    .filter((due): due is { candidate: Candidate; at: string } => due.at !== null && due.at <= now)
+    .toSorted((a, b) => (a.at < b.at ? -1 : 1))
+    .map(({ candidate }) => candidate)
+}
+
+/** A place. */
+interface Taken {
+  run: Due[]
+  row: WebhookRow
+}
+
+/** Changes the states of the candidates. */
+function choose(all: Candidate[], now: string, limit: number): Taken[] {
+  const chosen: Taken[] = []
+  for (let level = 0; level < limit - chosen.length; level += 1)
+    for (const candidate of dueAt(all, level, now)) {
+      if (level >= limit - chosen.length) break
+      const run = [takeNext(candidate)]
+      candidate.runs.push(run)
+      candidate.state = afterClaim(candidate.state, Date.parse(now))
+      chosen.push({ run, row: candidate.row })
+    }
+  for (const candidate of all) fillRuns(candidate, now)
+  return chosen
+}
+
+type EventText = Omit<Event, 'data'> & { seq: number; data: string }
+
+interface ClaimedRow {
+  delivery_id: string
+  workspace_id: string
+  attempt_count: number
+  event_seq: number
+}
+
+/** All but the webhooks, by the id of the delivery. */
+function* claimed(
+  tx: Transaction,
+  node_id: string,
+  chosen: Taken[],
+): Routine<Map<string, Omit<ClaimedDelivery, 'webhook' | 'place'>>> {
+  const marks = chosen.flatMap(({ run }) =>
+    run.map(({ delivery_id }, index) => ({ delivery_id, ahead: index < run.length - 1 })),
+  )
+  if (marks.length === 0) return new Map()
+  const rows = yield* tx.all(CLAIM, {
+    node_id,
+    delivery_ids: marks.map(({ delivery_id }) => delivery_id),
+    ahead: marks.map(({ ahead }) => ahead),
+  })
+  const seqs = [...new Set(rows.map(({ event_seq }) => event_seq))]
+  const events = yield* tx.all(THEIR_EVENTS, { seqs })
+  const told = new Map(
+    events.map(({ seq, data, ...event }) => [seq, { event, body: eventText(event, data) }]),
+  )
+  return new Map(
+    rows.map(({ event_seq, attempt_count, delivery_id, workspace_id }) => {
+      const attempt = attempt_count + 1
+      return [delivery_id, { delivery_id, workspace_id, ...told.get(event_seq)!, attempt, node_id }]
+    }),
+  )
+}
+
+/** Throws `conflict` if the node is not registered. */
+export function* claimDeliveries(
+  tx: Transaction,
+  input: Input<'claimDeliveries'>,
+): Routine<ClaimedDelivery[]> {
+  const { node_id, limit } = input
+  yield* requireNode(tx, node_id)
+  const all = yield* candidatesOf(tx, input)
+  const chosen = choose(all, tx.now, limit)
+  const deliveries = yield* claimed(tx, node_id, chosen)
+  // Also those that had nothing due after all: their state is put right.
+  const moved = all.filter(
+    ({ row, state }) => state.in_flight !== row.in_flight || state.due_at !== row.due_at,
+  )
+  yield* writeStates(
+    tx,
+    moved.map(({ state }) => state),
+  )
+  return chosen.flatMap(({ run, row }, place) => {
+    const webhook = WEBHOOKS.pick(row, WEBHOOK)
+    return run.map(({ delivery_id }) => ({ ...deliveries.get(delivery_id)!, webhook, place }))
+  })
+}

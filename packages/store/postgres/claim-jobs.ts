@@ -1,0 +1,102 @@
+/**
+ * A claim of jobs by many nodes at once: SKIP LOCKED passes over what others claim, and an advisory lock of the transaction
+ * keeps the caps of a workspace exact. It goes by the highest priority at the head of a queue, then the workspace with the
+ * fewest running, then the oldest.
+ */
+import type { ClaimedJob } from '../contract/jobs.ts'
+import { claimed, type OwnedJob, shown } from '../nouns/jobs/job-move.ts'
+import { writeMoves } from '../nouns/jobs/moves.ts'
+import { requireNode } from '../nouns/jobs/nodes.ts'
+import { type Routine, together } from '../rows.ts'
+import { statement } from '../statement.ts'
+import type { Input } from '../store.ts'
+import type { Transaction } from './connection.ts'
+
+interface Candidate extends OwnedJob {
+  data_folder: string | null
+  candidates: number
+}
+
+/** The workspaces with a queue and the job at its head: one look into the index for each. */
+const HEADS = `
+  heads AS (
+    (SELECT workspace_id, priority, queued_at FROM jobs WHERE job_status = 'queued'
+     ORDER BY workspace_id, priority DESC, queued_at, assignment_id LIMIT 1)
+    UNION ALL
+    SELECT next.* FROM heads CROSS JOIN LATERAL (
+      SELECT jobs.workspace_id, jobs.priority, jobs.queued_at FROM jobs
+      WHERE job_status = 'queued' AND jobs.workspace_id > heads.workspace_id
+      ORDER BY jobs.workspace_id, jobs.priority DESC, jobs.queued_at, jobs.assignment_id LIMIT 1) AS next
+  )`
+
+/**
+ * Locks the workspaces that have a cap, until the claim is committed. Passes over those in which another node is claiming:
+ * its claims cannot be counted yet.
+ */
+const LOCK_CAPPED = statement<{ workspace_id: string }>(`
+  WITH RECURSIVE ${HEADS}, capped AS MATERIALIZED (
+    SELECT workspace_id FROM heads JOIN workspaces USING (workspace_id) WHERE coalesce(max_running, :cap::int) IS NOT NULL)
+  SELECT workspace_id FROM capped
+  WHERE pg_try_advisory_xact_lock(hashtextextended('assay run ' || workspace_id, 0))`)
+
+/**
+ * Up to :limit jobs of the first :most candidates. Of the best queues the first jobs are looked at. Within a queue the k-th job
+ * counts as if the k-1 before it ran already, so the whole order is one ORDER BY. What would be beyond a cap (:cap, or the
+ * workspace's own) is left out; `locked` are the capped workspaces that are locked. A row that another node has locked is
+ * passed over.
+ */
+const CLAIM = statement<Candidate>(`
+  WITH RECURSIVE ${HEADS},
+  running AS MATERIALIZED (
+    SELECT workspace_id, count(*) AS count FROM jobs WHERE owner IS NOT NULL GROUP BY workspace_id),
+  open AS MATERIALIZED (
+    SELECT * FROM (
+      SELECT workspace_id, priority, queued_at, data_folder, coalesce(running.count, 0) AS running,
+        CASE WHEN coalesce(max_running, :cap::int) IS NULL THEN :most::bigint
+          WHEN workspace_id = ANY (:locked::text[]) THEN coalesce(max_running, :cap::int) - coalesce(running.count, 0)
+          ELSE 0 END AS room
+      FROM heads JOIN workspaces USING (workspace_id) LEFT JOIN running USING (workspace_id)) AS waiting
+    WHERE room > 0 ORDER BY priority DESC, running, queued_at LIMIT :most),
+  chosen AS MATERIALIZED (
+    SELECT waiting.assignment_id, data_folder, count(*) OVER () AS candidates,
+      row_number() OVER (ORDER BY waiting.priority DESC, running + waiting.nth, waiting.queued_at,
+        waiting.assignment_id) AS nth
+    FROM open CROSS JOIN LATERAL (
+      SELECT assignment_id, priority, queued_at,
+        row_number() OVER (ORDER BY priority DESC, queued_at, assignment_id) AS nth
+      FROM (SELECT assignment_id, priority, queued_at FROM jobs
+            WHERE jobs.workspace_id = open.workspace_id AND job_status = 'queued'
+            ORDER BY priority DESC, queued_at, assignment_id LIMIT least(:most, open.room)) AS first) AS waiting
+    ORDER BY nth LIMIT :most)
+  SELECT jobs.*, data_folder, candidates FROM chosen JOIN jobs USING (assignment_id)
+  WHERE job_status || '' = 'queued' ORDER BY chosen.nth LIMIT :limit FOR UPDATE OF jobs SKIP LOCKED`)
+
+/** So many jobs may be locked by other nodes without one of them going away empty. */
+const SPARE = 16
+/** Others may have taken the candidates meanwhile: a claim looks so many times. */
+const ROUNDS = 4
+
+function ownedOf({ data_folder: _folder, candidates: _candidates, ...job }: Candidate): OwnedJob {
+  return job
+}
+
+/** In the order in which they were taken. Throws `conflict` if the node is not registered. */
+export function* claimJobs(tx: Transaction, { node_id, limit }: Input<'claimJobs'>): Routine<ClaimedJob[]> {
+  if (limit <= 0) return []
+  const cap = tx.caps.max_running
+  yield* tx.native.useIndexes()
+  const [capped] = yield* together(tx.all(LOCK_CAPPED, { cap }), requireNode(tx, node_id))
+  const locked = capped.map(({ workspace_id }) => workspace_id)
+  const taken: ClaimedJob[] = []
+  for (let round = 0; round < ROUNDS && taken.length < limit; round += 1) {
+    const left = limit - taken.length
+    const most = left + SPARE
+    const rows = yield* tx.all(CLAIM, { limit: left, most, cap, locked })
+    const changes = rows.map((row) => claimed(ownedOf(row), node_id, tx.now))
+    yield* writeMoves(tx, changes)
+    for (const [index, { states }] of changes.entries())
+      taken.push({ job: shown(states[0]!), data_folder: rows[index]!.data_folder })
+    if ((rows[0]?.candidates ?? 0) < most) break
+  }
+  return taken
+}

@@ -1,0 +1,48 @@
+/**
+ * A claim reads the counts of the workspaces, which one writer keeps exact: the highest priority at the head of a queue, then
+ * the workspace with the fewest running (of those below their cap), then the oldest.
+ */
+import type { ClaimedJob } from '../contract/jobs.ts'
+import { claimed as claimedBy, type OwnedJob, shown } from '../nouns/jobs/job-move.ts'
+import { writeMoves } from '../nouns/jobs/moves.ts'
+import { requireNode } from '../nouns/jobs/nodes.ts'
+import type { Routine, Transaction } from '../rows.ts'
+import { statement } from '../statement.ts'
+import type { Input } from '../store.ts'
+import { WORKSPACES } from '../tables/accounts.ts'
+import { JOBS } from '../tables/jobs.ts'
+import { by } from '../tables/table.ts'
+
+const NEXT_WORKSPACE = statement<{ workspace_id: string }>(
+  `SELECT workspace_id FROM job_counts WHERE head_priority IS NOT NULL AND active + executing < coalesce(
+    (SELECT max_running FROM workspaces WHERE workspaces.workspace_id = job_counts.workspace_id), :max_running, 1e9)
+  ORDER BY head_priority DESC, active + executing, head_queued_at LIMIT 1`,
+)
+const HEAD = JOBS.select(
+  `WHERE workspace_id = :workspace_id AND job_status = 'queued'
+   ORDER BY priority DESC, queued_at, assignment_id LIMIT 1`,
+)
+const FOLDER = WORKSPACES.select(by('workspace_id'), ['data_folder'])
+
+function* claimNext(tx: Transaction, node_id: string): Routine<OwnedJob | undefined> {
+  const { max_running } = tx.caps
+  const next = yield* tx.find(NEXT_WORKSPACE, { max_running })
+  const job = next && (yield* tx.find(HEAD, next))
+  if (!job) return undefined
+  const change = claimedBy(job, node_id, tx.now)
+  yield* writeMoves(tx, [change])
+  return change.states[0]
+}
+
+/** In the order in which they were taken. Throws `conflict` if the node is not registered. */
+export function* claimJobs(tx: Transaction, { node_id, limit }: Input<'claimJobs'>): Routine<ClaimedJob[]> {
+  yield* requireNode(tx, node_id)
+  const claimed: ClaimedJob[] = []
+  while (claimed.length < limit) {
+    const job = yield* claimNext(tx, node_id)
+    if (!job) break
+    const workspace = yield* tx.find(FOLDER, job)
+    claimed.push({ job: shown(job), data_folder: workspace?.data_folder ?? null })
+  }
+  return claimed
+}
