@@ -5,10 +5,12 @@ import { nistFigures } from './nist.ts'
 import { publishedFigures } from './published.ts'
 import { specialFunctionErrors } from './special-functions.ts'
 import { accuracyTable } from './table.ts'
+import { testFigures } from './tests.ts'
 
 for (const [title, collect] of Object.entries({
   "NIST's certified values": nistFigures,
   'the answers that others published': publishedFigures,
+  'the answers of scipy and statsmodels': testFigures,
 })) {
   test(`agrees with ${title} to the digits that each case asks for`, async () => {
     const figures = await collect()
@@ -29,6 +31,7 @@ test('writes a table with a line for each case', async () => {
     '| anova | SmLs09 |',
     '| trend | Bogra rainfall, Hamed-Rao |',
     '| studentUpper |',
+    '| compare_groups | InsectSprays, Bartlett |',
   ]) {
     assert.ok(table.includes(expected), expected)
   }

@@ -5,9 +5,10 @@ import { digits, type Figure } from './figure.ts'
 import { nistFigures } from './nist.ts'
 import { publishedFigures } from './published.ts'
 import { specialFunctionErrors } from './special-functions.ts'
+import { testFigures } from './tests.ts'
 
 export async function allFigures(): Promise<Figure[]> {
-  return [...(await nistFigures()), ...(await publishedFigures())]
+  return [...(await nistFigures()), ...(await publishedFigures()), ...testFigures()]
 }
 
 /** The whole of docs/accuracy.md. */
