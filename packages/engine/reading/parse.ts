@@ -3,8 +3,9 @@
  * if its front matter can be read, so that check.ts can find more.
  */
 import { type AnalysisBlock, type Block, type Fault, TEMPLATE_ID, type Template } from '@assay/model/template'
-import { makeFault, sortFaults } from '../language/fault.ts'
+import { makeFault, positionsIn, sortFaults } from '../language/fault.ts'
 import { type Fence, splitTemplate } from '../language/fences.ts'
+import { liquidFaults, type Names } from '../language/liquid-in-blocks.ts'
 import { proseFaults } from '../language/prose-syntax.ts'
 import { type FrontMatter, readFrontMatter } from './front-matter.ts'
 import { partialCycle, reachablePartials, templateVersion } from './partials.ts'
@@ -47,7 +48,11 @@ export function parseTemplate(input: ParseInput): Parsed {
   if (over) return { template: null, faults: [over] }
   const { settings, faults } = readFrontMatter(pieces.front_matter)
   faults.unshift(...pieces.faults)
-  const blocks = pieces.fences.map((fence) => readBlock(fence, faults)).filter((block) => block !== null)
+  const names = namesOf(settings, pieces.fences)
+  faults.push(...queryLiquid(settings, names))
+  const blocks = pieces.fences
+    .map((fence) => readBlock(fence, names, faults))
+    .filter((block) => block !== null)
   if (settings) checkNames(settings, pieces.fences, faults)
   const cycle = partialCycle(partials)
   if (cycle !== null) {
@@ -141,7 +146,27 @@ function checkNames(settings: FrontMatter, fences: Fence[], faults: Fault[]): vo
   }
 }
 
-function readBlock(fence: Fence, faults: Fault[]): Block | null {
+function namesOf(settings: FrontMatter | null, fences: Fence[]): Names {
+  const blocks = fences.filter(({ kind }) => kind === 'sql')
+  return {
+    variables: new Set(settings?.variables.map(({ name }) => name)),
+    relations: new Set([...(settings?.sources ?? []), ...blocks].map(({ name }) => name)),
+  }
+}
+
+function queryLiquid(settings: FrontMatter | null, names: Names): Fault[] {
+  return (settings?.sources ?? []).flatMap(({ query }) =>
+    query === null ? [] : liquidFaults(query.text, 'sql', names, query.placeOf),
+  )
+}
+
+function readBlock(fence: Fence, names: Names, faults: Fault[]): Block | null {
+  const positionOf = positionsIn(fence.text)
+  const liquid = liquidFaults(fence.text, fence.kind, names, (offset) => {
+    const { line, column } = positionOf(offset)
+    return { line: fence.line + line - 1, column }
+  })
+  faults.push(...liquid)
   if (fence.text.trim() === '') {
     const message = `The block "${fence.name}" is empty.`
     const remedy = fence.kind === 'sql' ? 'Write one SELECT.' : 'Write "method" and "of".'
@@ -149,7 +174,7 @@ function readBlock(fence: Fence, faults: Fault[]): Block | null {
     return null
   }
   if (fence.kind === 'sql') return { kind: 'sql', name: fence.name, sql: fence.text, line: fence.line }
-  return readAnalysis(fence, faults)
+  return liquid.length > 0 ? null : readAnalysis(fence, faults)
 }
 
 function readAnalysis(fence: Fence, faults: Fault[]): AnalysisBlock | null {
