@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { type Parsed, parseTemplate } from '@assay/engine/reading/parse'
 import { reachablePartials, templateVersion } from '@assay/engine/reading/partials'
-import type { Lender } from '@assay/engine/run/connection-requests'
+import type { ConnectionAccess } from '@assay/engine/run/connection-requests'
 import type { Roots } from '@assay/engine/run/protocol'
 import type { TemplateSource } from '@assay/model/template'
 import { DEFAULT_WORKSPACE } from '@assay/model/token'
@@ -56,11 +56,11 @@ export async function localRoots(config: Config): Promise<Roots> {
 }
 
 /** The connections of the file that ASSAY_CONNECTIONS names, for a template on this machine. Throws ConfigError. */
-export async function localLender(
+export async function localConnections(
   config: Config,
   environment: NodeJS.ProcessEnv,
   template: TemplateSource,
-): Promise<Lender> {
+): Promise<ConnectionAccess> {
   const { openConnections } = await import('@assay/service/connections/connection-registry')
   const { SettingsFault } = await import('@assay/service/connections/settings-file')
   const { connections: file, connectionTargets: targets } = config
@@ -70,5 +70,5 @@ export async function localLender(
       throw new ConfigError(`ASSAY_CONNECTIONS: ${error.message}`, { cause: error })
     },
   )
-  return book.lender({ workspace_id: DEFAULT_WORKSPACE, template })
+  return book.accessFor({ workspace_id: DEFAULT_WORKSPACE, template })
 }

@@ -25,12 +25,12 @@ export const CHECK: Command = {
     const { withPool } = await import('../local-pool.ts')
     const found: { file: string; faults: Fault[] }[] = []
     await withPool(config, silentLog, async (pool) => {
-      const { localLender, localRoots, readTemplate } = await import('../local-template.ts')
+      const { localConnections, localRoots, readTemplate } = await import('../local-template.ts')
       const roots = await localRoots(config)
       for (const file of call.operands) {
         const { source } = await readTemplate(file)
-        const lender = await localLender(config, call.environment, source)
-        const faults = await pool.check({ kind: 'check', template: source, roots }, { lender })
+        const connections = await localConnections(config, call.environment, source)
+        const faults = await pool.check({ kind: 'check', template: source, roots }, { connections })
         found.push({ file, faults })
       }
     })

@@ -63,9 +63,9 @@ async function variablesOf({ parsed }: Found, call: Call): Promise<Record<string
 }
 
 async function analyse(found: Found, call: Call, config: Config, pool: Pool): Promise<Findings> {
-  const { localLender, localRoots } = await import('../local-template.ts')
+  const { localConnections, localRoots } = await import('../local-template.ts')
   const variables = await variablesOf(found, call)
-  const lender = await localLender(config, call.environment, found.source)
+  const connections = await localConnections(config, call.environment, found.source)
   const line = progressLine()
   line.show('executing', { percent: 0, step: 0, steps: 0, label: '' })
   const task = {
@@ -78,7 +78,7 @@ async function analyse(found: Found, call: Call, config: Config, pool: Pool): Pr
   const result = await pool.run(task, {
     workspace_id: 'command line',
     signal: call.signal,
-    lender,
+    connections,
     onProgress: (progress) => line.show('executing', progress),
   })
   if (result.status === 'done') line.show('completed', { percent: 100, step: 0, steps: 0, label: '' })

@@ -3,38 +3,38 @@
  * and returns it when the source has been read. Secrets are therefore only in a process that needs them, and the parent
  * counts the queries that run over a connection.
  */
-import { type Borrow, SourceError } from '../sources/source.ts'
-import type { FromChild, Lent } from './protocol.ts'
+import { type Acquire, SourceError } from '../sources/source.ts'
+import type { Acquired, FromChild } from './protocol.ts'
 
 /** The parent's side, for one task. */
-export interface Lender {
+export interface ConnectionAccess {
   /** Waits until a query may run over the connection. Never rejects. */
-  lend(name: string, signal: AbortSignal): Promise<Lent>
-  takeBack(name: string): void
-  /** Called when the task has ended; takes back what is still lent. */
+  acquire(name: string, signal: AbortSignal): Promise<Acquired>
+  release(name: string): void
+  /** Called when the task has ended. Releases what is still acquired. */
   end(): void
 }
 
-export interface Borrower {
-  borrow: Borrow
-  receive(name: string, lent: Lent): void
+/** The analysis process's side, for one task. */
+export interface ConnectionRequests {
+  acquire: Acquire
+  receive(name: string, acquired: Acquired): void
 }
 
-/** The side of the analysis process, for one task. */
-export function createBorrower(id: number, send: (message: FromChild) => void): Borrower {
-  const waiting = new Map<string, (lent: Lent) => void>()
+export function createConnectionRequests(id: number, send: (message: FromChild) => void): ConnectionRequests {
+  const waiting = new Map<string, (acquired: Acquired) => void>()
   return {
-    receive(name, lent) {
-      waiting.get(name)?.(lent)
+    receive(name, acquired) {
+      waiting.get(name)?.(acquired)
       waiting.delete(name)
     },
-    async borrow(name, signal) {
-      const lent = await answerOrAbort<Lent>(signal, (resolve) => {
+    async acquire(name, signal) {
+      const acquired = await answerOrAbort<Acquired>(signal, (resolve) => {
         waiting.set(name, resolve)
-        send({ type: 'borrow', id, name })
+        send({ type: 'acquire', id, name })
       })
-      if ('refused' in lent) throw new SourceError(lent.refused)
-      return { connection: lent.connection, giveBack: () => send({ type: 'give_back', id, name }) }
+      if ('refused' in acquired) throw new SourceError(acquired.refused)
+      return { connection: acquired.connection, release: () => send({ type: 'release', id, name }) }
     },
   }
 }

@@ -103,7 +103,7 @@ export interface Results {
 }
 
 /** The requested connection, or the reason for the refusal as a sentence. */
-export type Lent = { connection: OpenConnection } | { refused: string }
+export type Acquired = { connection: OpenConnection } | { refused: string }
 
 /** A request to a language model. */
 export interface NarrationRequest {
@@ -115,7 +115,7 @@ export type ToChild =
   /** `temp_folder`: for this task alone, not created yet; the parent removes it after the task. */
   | { type: 'task'; id: number; task: Task; temp_folder: string }
   | { type: 'cancel'; id: number }
-  | { type: 'lent'; id: number; name: string; lent: Lent }
+  | { type: 'acquired'; id: number; name: string; acquired: Acquired }
   | { type: 'narrated'; id: number; narrated: Narrated[] }
 
 export type FromChild =
@@ -124,9 +124,9 @@ export type FromChild =
   /** The template is read, or a rendering begins: its own time limit replaces the cap. */
   | { type: 'started'; id: number; timeout_ms: number }
   | { type: 'progress'; id: number; progress: Progress }
-  /** `borrow`: a source needs this connection. `give_back`: the source has been read. */
-  | { type: 'borrow'; id: number; name: string }
-  | { type: 'give_back'; id: number; name: string }
+  /** `acquire`: a source needs this connection. `release`: the source has been read. */
+  | { type: 'acquire'; id: number; name: string }
+  | { type: 'release'; id: number; name: string }
   /** Answered by `narrated`, one answer per request. */
   | { type: 'narrate'; id: number; requests: NarrationRequest[] }
   | { type: 'result'; id: number; result: Results[Task['kind']] }

@@ -12,7 +12,7 @@ import { narrationMarkdown, narrationPlaceholder } from '../printing/narrative.t
 import { parsedTemplate } from '../reading/template-cache.ts'
 import { renderTemplate } from '../rendering/render.ts'
 import { attachSources } from '../sources/attach.ts'
-import { type Attached, type Borrow, Stopped } from '../sources/source.ts'
+import { type Acquire, type Attached, Stopped } from '../sources/source.ts'
 import { type BlockResults, runBlocks } from './blocks.ts'
 import { resultOf, TaskFailure } from './failure.ts'
 
@@ -29,7 +29,7 @@ export interface RunContext {
   /** Called when the template is read: its limits apply from then on. */
   onStarted(limits: Limits): Promise<void>
   onProgress(progress: Progress): void
-  borrow: Borrow
+  acquire: Acquire
   narrate: Narrate
   /** Aborted when the job is canceled. */
   signal: AbortSignal
@@ -51,10 +51,10 @@ async function findings(task: RunTask, context: RunContext): Promise<Findings> {
   const template = { ...parsed, limits }
   await context.onStarted(limits)
   const progress = stepper(template, context)
-  const { engine, temp_folder, borrow, signal } = context
+  const { engine, temp_folder, acquire, signal } = context
   const plan = await makePlan(template, task.variables, createGuard(engine))
   await arm(engine, { ...limits, temp_folder, time_zone: template.time_zone })
-  const options = { roots: task.roots, readers: plan.readers, peek: false, borrow, signal, temp_folder }
+  const options = { roots: task.roots, readers: plan.readers, peek: false, acquire, signal, temp_folder }
   const periods = new Periods(template, task, engine)
   const sources = await attachSources(engine, template, { ...options, periods }, (name) =>
     progress(`source ${name}`),

@@ -14,7 +14,7 @@ import { fileKindOf } from './kinds.ts'
 import { attachQuery } from './query.ts'
 import type { RemoteOptions } from './remote/remote.ts'
 import type { Roots } from './roots.ts'
-import { type Attached, type Borrow, SourceError } from './source.ts'
+import { type Acquire, type Attached, SourceError } from './source.ts'
 
 export interface AttachOptions {
   roots: Roots
@@ -22,7 +22,7 @@ export interface AttachOptions {
   vars: Record<string, unknown>
   /** The number of blocks that read each source. */
   readers: ReadonlyMap<string, number>
-  borrow: Borrow
+  acquire: Acquire
   signal: AbortSignal
   /** For this job alone; not created yet. */
   temp_folder: string
@@ -49,13 +49,13 @@ const fetching = () => import('./remote/remote.ts')
 
 /** The files that a path or pattern names; remote ones are downloaded. */
 async function filesOf(source: Source, file: string, options: AttachOptions): Promise<SourceFile[]> {
-  const { roots, borrow, signal, temp_folder } = options
+  const { roots, acquire, signal, temp_folder } = options
   const remote = { remote: roots.remote, temp_folder, signal }
   if (source.connection) {
-    const loan = await borrow(source.connection.name, signal)
+    const acquired = await acquire(source.connection.name, signal)
     try {
-      const kind = await fileKindOf(loan.connection.kind)
-      const { connection } = loan
+      const kind = await fileKindOf(acquired.connection.kind)
+      const { connection } = acquired
       const { fetchFiles, reachOf } = await fetching()
       return await fetchFiles(
         reachOf(connection),
@@ -63,7 +63,7 @@ async function filesOf(source: Source, file: string, options: AttachOptions): Pr
         remote,
       )
     } finally {
-      loan.giveBack()
+      acquired.release()
     }
   }
   if (isAddress(source.file!)) return fetchAddress(file, remote)

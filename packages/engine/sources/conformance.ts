@@ -8,7 +8,7 @@ import path from 'node:path'
 import { after, before, test } from 'node:test'
 import type { OpenConnection } from '@assay/model/connection'
 import type { Cell } from '@assay/model/insight'
-import type { Lender } from '../run/connection-requests.ts'
+import type { ConnectionAccess } from '../run/connection-requests.ts'
 import { findingsOf, openTestPool, type TestPool, templateOf } from '../run/test-pool.ts'
 
 /** A type of the database: how a value of it is written, as what it comes, and its cell. */
@@ -45,21 +45,23 @@ export interface Promises {
   parameters: string
 }
 
-/** Lends these to any task, and remembers what was lent and given back. */
-export function lenderOf(...connections: OpenConnection[]): Lender & { lent: string[]; open: Set<string> } {
-  const lent: string[] = []
+/** Gives these to any task, and records what was acquired and released. */
+export function accessOf(
+  ...connections: OpenConnection[]
+): ConnectionAccess & { acquired: string[]; open: Set<string> } {
+  const acquired: string[] = []
   const open = new Set<string>()
   return {
-    lent,
+    acquired,
     open,
-    async lend(name) {
+    async acquire(name) {
       const connection = connections.find((one) => one.name === name)
       if (!connection) return { refused: `There is no connection "${name}".` }
-      lent.push(name)
+      acquired.push(name)
       open.add(name)
       return { connection }
     },
-    takeBack: (name) => void open.delete(name),
+    release: (name) => void open.delete(name),
     end: () => open.clear(),
   }
 }
@@ -96,7 +98,9 @@ export function kindConformance(promises: Promises): void {
     over: Partial<OpenConnection> = {},
     variables = {},
   ) =>
-    bench.run(queryTemplate(query, more), variables, { lender: lenderOf({ ...server.connection, ...over }) })
+    bench.run(queryTemplate(query, more), variables, {
+      connections: accessOf({ ...server.connection, ...over }),
+    })
   const detailOf = async (...given: Parameters<typeof run>): Promise<string> => {
     const result = await run(...given)
     assert.equal(result.status, 'failed', JSON.stringify(result))
@@ -200,8 +204,8 @@ export function kindConformance(promises: Promises): void {
     if (promises.slow === null || server.running() === null) return
     for (const end of ['cancel', 'kill'] as const) {
       const stop = new AbortController()
-      const lender = lenderOf(server.connection)
-      const running = bench.run(queryTemplate(promises.slow), {}, { lender, signal: stop.signal })
+      const connections = accessOf(server.connection)
+      const running = bench.run(queryTemplate(promises.slow), {}, { connections, signal: stop.signal })
       await until(async () => (await server.running()) === 1)
       if (end === 'cancel') stop.abort()
       else {
@@ -210,7 +214,7 @@ export function kindConformance(promises: Promises): void {
       }
       const result = await running
       assert.equal(result.status, end === 'cancel' ? 'stopped' : 'crashed')
-      assert.equal(lender.open.size, 0)
+      assert.equal(connections.open.size, 0)
       await gone(server)
     }
   })

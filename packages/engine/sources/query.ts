@@ -13,7 +13,7 @@ import { type Batch, type JsonBatch, Misjudged, type Reader, type RemoteColumn }
 import { kindOf } from './kinds.ts'
 import type { Roots } from './roots.ts'
 import { appendRows } from './rows/columns.ts'
-import { type Attached, type Borrow, SourceError, Stopped, sameName } from './source.ts'
+import { type Acquire, type Attached, SourceError, Stopped, sameName } from './source.ts'
 
 export interface QuerySource {
   source: Source
@@ -21,7 +21,7 @@ export interface QuerySource {
   /** With the periods of the query resolved. */
   vars: Record<string, unknown>
   roots: Roots
-  borrow: Borrow
+  acquire: Acquire
   signal: AbortSignal
   temp_folder: string
   /** Learns the columns only: the query is not run. */
@@ -29,11 +29,11 @@ export interface QuerySource {
 }
 
 export async function attachQuery(engine: Engine, options: QuerySource): Promise<Attached> {
-  const loan = await options.borrow(options.source.connection!.name, options.signal)
+  const acquired = await options.acquire(options.source.connection!.name, options.signal)
   try {
-    return await readQuery(engine, options, loan.connection)
+    return await readQuery(engine, options, acquired.connection)
   } finally {
-    loan.giveBack()
+    acquired.release()
   }
 }
 

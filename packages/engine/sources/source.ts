@@ -1,4 +1,4 @@
-/** What the kinds of sources share: the result of attaching a source, its errors, and the loan of a connection. */
+/** What the kinds of sources share: the result of attaching a source, its errors, and the use of a connection. */
 import type { OpenConnection } from '@assay/model/connection'
 import type { Column, SourceLineage } from '@assay/model/insight'
 
@@ -12,13 +12,13 @@ export interface Attached {
   verify(): Promise<void>
 }
 
-export interface Loan {
+export interface AcquiredConnection {
   connection: OpenConnection
-  giveBack(): void
+  release(): void
 }
 
 /** Gets the connection of this name. Rejects with SourceError if there is none, or if it is refused. */
-export type Borrow = (name: string, signal: AbortSignal) => Promise<Loan>
+export type Acquire = (name: string, signal: AbortSignal) => Promise<AcquiredConnection>
 
 /** The source cannot be read: the job ends as `source_unavailable` with this message, which holds no absolute path. */
 export class SourceError extends Error {}

@@ -12,7 +12,7 @@ import { freePort } from '../../../test/free-port.ts'
 import { missingPostgres, startOwnPostgres } from '../../../test/postgres.ts'
 import { selfSigned } from '../../../test/receiver.ts'
 import { findingsOf, openTestPool, type TestPool } from '../run/test-pool.ts'
-import { lenderOf, queryTemplate } from './conformance.ts'
+import { accessOf, queryTemplate } from './conformance.ts'
 
 const there = (program: string): boolean =>
   spawnSync(program, ['--version'], { stdio: 'ignore' }).error === undefined
@@ -156,7 +156,7 @@ for (const { name, start, missing } of SERVERS)
       targets: ['loopback'],
     })
     const ask = (options: ConnectionOptions) =>
-      bench.run(queryTemplate(server.cipher), {}, { lender: lenderOf(connectionOf(options)) })
+      bench.run(queryTemplate(server.cipher), {}, { connections: accessOf(connectionOf(options)) })
     const cipherOf = async (options: ConnectionOptions): Promise<unknown> =>
       findingsOf(await ask(options)).tables.b!.rows[0]![0]
     const refusalOf = async (options: ConnectionOptions): Promise<string> => {

@@ -33,39 +33,39 @@ function templateNaming(...names: string[]) {
 
 const never = new AbortController().signal
 
-test('a child is lent what its template names, of its own workspace, and nothing else', async (t) => {
+test('a task acquires what its template names, of its own workspace, and nothing else', async (t) => {
   const book = await fileBook(t)
-  const lender = book.lender({ workspace_id: 'default', template: templateNaming('a', 'b') })
-  const lent = await lender.lend('a', never)
-  assert.ok('connection' in lent)
-  assert.deepEqual(lent.connection.secrets, { password: 'open sesame' })
-  assert.deepEqual(await lender.lend('b', never), {
+  const connections = book.accessFor({ workspace_id: 'default', template: templateNaming('a', 'b') })
+  const acquired = await connections.acquire('a', never)
+  assert.ok('connection' in acquired)
+  assert.deepEqual(acquired.connection.secrets, { password: 'open sesame' })
+  assert.deepEqual(await connections.acquire('b', never), {
     refused: 'There is no connection "b" in this workspace: an admin adds it.',
   })
-  const other = book.lender({ workspace_id: 'default', template: templateNaming('b') })
-  assert.deepEqual(await other.lend('a', never), { refused: 'The template names no connection "a".' })
-  const withheld = book.lender({ workspace_id: 'default', template: templateNaming('a'), withheld: 'No.' })
-  assert.deepEqual(await withheld.lend('a', never), { refused: 'No.' })
+  const other = book.accessFor({ workspace_id: 'default', template: templateNaming('b') })
+  assert.deepEqual(await other.acquire('a', never), { refused: 'The template names no connection "a".' })
+  const withheld = book.accessFor({ workspace_id: 'default', template: templateNaming('a'), withheld: 'No.' })
+  assert.deepEqual(await withheld.acquire('a', never), { refused: 'No.' })
 })
 
 test('only so many queries run over a connection at a time; an ended task frees its places', async (t) => {
   const book = await fileBook(t)
   const to = { workspace_id: 'default', template: templateNaming('a') }
-  const [first, second] = [book.lender(to), book.lender(to)]
-  assert.ok('connection' in (await first.lend('a', never)))
-  let lent = false
-  const waiting = second.lend('a', never).then((found) => {
-    lent = true
+  const [first, second] = [book.accessFor(to), book.accessFor(to)]
+  assert.ok('connection' in (await first.acquire('a', never)))
+  let acquired = false
+  const waiting = second.acquire('a', never).then((found) => {
+    acquired = true
     return found
   })
   await new Promise((resolve) => setImmediate(resolve))
-  assert.equal(lent, false)
+  assert.equal(acquired, false)
   first.end()
   assert.ok('connection' in (await waiting))
-  second.takeBack('a')
+  second.release('a')
   const stop = new AbortController()
-  assert.ok('connection' in (await first.lend('a', never)))
-  const called = second.lend('a', stop.signal)
+  assert.ok('connection' in (await first.acquire('a', never)))
+  const called = second.acquire('a', stop.signal)
   stop.abort()
   assert.ok('refused' in (await called))
 })

@@ -1,11 +1,11 @@
 /**
  * The connections of this service: those of the settings file if there is one, else those of the store. The registry opens
- * their secrets and lends them to analysis children one source at a time, and only those that the template names. It counts
+ * their secrets. It gives an analysis process only the connections that its template names, one source at a time. It counts
  * the queries under way, so that no connection has more of them on this node than its limit.
  */
 import path from 'node:path'
 import { connectionNames, parsedTemplate } from '@assay/engine/reading/template-cache'
-import type { Lender } from '@assay/engine/run/connection-requests'
+import type { ConnectionAccess } from '@assay/engine/run/connection-requests'
 import {
   type Connection,
   type ConnectionView,
@@ -38,10 +38,10 @@ export interface RegistryOptions {
   environment: NodeJS.ProcessEnv
 }
 
-export interface LendOptions {
+export interface AccessOptions {
   workspace_id: string
   template: TemplateSource
-  /** Why nothing is lent, whatever the template names. */
+  /** Why the template gets no connection, whatever it names. */
   withheld?: string | undefined
 }
 
@@ -54,7 +54,7 @@ export interface ConnectionRegistry {
   listFile(workspace_id: string): ConnectionView[]
   /** With its secrets open. Null: there is none. Throws SettingsFault or SecretError where a secret cannot be had. */
   open(workspace_id: string, name: string): Promise<OpenConnection | null>
-  lender(to: LendOptions): Lender
+  accessFor(to: AccessOptions): ConnectionAccess
 }
 
 /** Throws SettingsFault where the file has faults. */
@@ -87,7 +87,7 @@ export async function openConnections(options: RegistryOptions): Promise<Connect
     targets: (workspace_id) => targetsFor(options, workspace_id),
     listFile: (workspace_id) => inFile(workspace_id).map(fileView),
     open,
-    lender: (to) => lender(to, open, queries, fromFile === null && options.store === null),
+    accessFor: (to) => accessFor(to, open, queries, fromFile === null && options.store === null),
   }
 }
 
@@ -135,13 +135,13 @@ function fileView({ name, kind, description, options, secrets, limits }: FileCon
 
 type Open = ConnectionRegistry['open']
 
-function lender(
-  { workspace_id, template, withheld }: LendOptions,
+function accessFor(
+  { workspace_id, template, withheld }: AccessOptions,
   open: Open,
   queries: KeyedSemaphore,
   isEmpty: boolean,
-): Lender {
-  const lent = new Map<string, () => void>()
+): ConnectionAccess {
+  const held = new Map<string, () => void>()
   const names = (): string[] => {
     const parsed = parsedTemplate(template).template
     return parsed ? connectionNames(parsed) : []
@@ -149,7 +149,7 @@ function lender(
 
   async function find(name: string): Promise<OpenConnection | string> {
     if (withheld !== undefined) return withheld
-    // A child that was taken over may ask for another connection.
+    // An analysis process that a template has compromised may ask for another connection.
     if (!names().includes(name)) return `The template names no connection "${name}".`
     if (isEmpty)
       return `The connection "${name}" is not known here: name a file of connections (ASSAY_CONNECTIONS).`
@@ -167,7 +167,7 @@ function lender(
   }
 
   return {
-    async lend(name, signal) {
+    async acquire(name, signal) {
       const found = await find(name)
       if (typeof found === 'string') return { refused: found }
       const { concurrent, timeout_seconds } = found.limits
@@ -178,16 +178,16 @@ function lender(
           refused: `The connection "${name}" has ${concurrent} queries under way, as many as it may at a time (limits.concurrent).`,
         }
       if (signal.aborted) release()
-      else lent.set(name, release)
+      else held.set(name, release)
       return { connection: found }
     },
-    takeBack(name) {
-      lent.get(name)?.()
-      lent.delete(name)
+    release(name) {
+      held.get(name)?.()
+      held.delete(name)
     },
     end() {
-      for (const release of lent.values()) release()
-      lent.clear()
+      for (const release of held.values()) release()
+      held.clear()
     },
   }
 }

@@ -33,7 +33,7 @@ export interface AttemptOptions {
   /** The data folder of the default workspace; the others bring their own. */
   data: string | null
   /** What a workspace has uploaded. */
-  connections: Pick<ConnectionRegistry, 'lender'>
+  connections: Pick<ConnectionRegistry, 'accessFor'>
   files?: FileAccess
   clock: Clock
   log: Logger
@@ -113,7 +113,7 @@ async function analyse(
           // Awaited below, once the analysis has ended.
           starting.catch(() => undefined)
         },
-        lender: options.connections.lender({ workspace_id: job.workspace_id, template }),
+        connections: options.connections.accessFor({ workspace_id: job.workspace_id, template }),
         onProgress: (progress) => {
           hold.progress = progress
           trace?.step(progress)

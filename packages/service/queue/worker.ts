@@ -27,7 +27,7 @@ export interface WorkerOptions {
   lease: NodeLease
   sample: Record<string, string>
   data: string | null
-  connections: Pick<ConnectionRegistry, 'lender'>
+  connections: Pick<ConnectionRegistry, 'accessFor'>
   files?: FileAccess
   node_id: string
   concurrency: number

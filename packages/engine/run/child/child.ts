@@ -6,7 +6,7 @@ import { flushCompileCache } from 'node:module'
 import { DEFAULT_LIMITS } from '@assay/model/template'
 import { type Engine, openEngine, queryPercent } from '../../duckdb/duckdb.ts'
 import { createFence } from '../../fence/fence.ts'
-import { type Borrower, createBorrower } from '../connection-requests.ts'
+import { type ConnectionRequests, createConnectionRequests } from '../connection-requests.ts'
 import { createNarrationClient, type NarrationClient } from '../narration-requests.ts'
 import {
   COLD,
@@ -26,7 +26,7 @@ interface CurrentTask {
   id: number
   /** Aborted when the parent cancels the task. */
   stop: AbortController
-  borrower: Borrower
+  requests: ConnectionRequests
   narrating: NarrationClient
   engine: Engine | null
   /** Interrupts the engine repeatedly after a cancel. */
@@ -87,7 +87,7 @@ async function run(task: RunTask, mine: CurrentTask, engine: Engine, tempFolder:
         await fence.set(limits.memory_bytes)
       },
       onProgress: (progress) => reporter.note(progress),
-      borrow: mine.borrower.borrow,
+      acquire: mine.requests.acquire,
       narrate: mine.narrating.narrate,
       signal: mine.stop.signal,
     })
@@ -96,8 +96,8 @@ async function run(task: RunTask, mine: CurrentTask, engine: Engine, tempFolder:
   }
 }
 
-function inspection({ borrower, stop }: CurrentTask, engine: Engine, temp_folder: string) {
-  return { engine, temp_folder, borrow: borrower.borrow, signal: stop.signal }
+function inspection({ requests, stop }: CurrentTask, engine: Engine, temp_folder: string) {
+  return { engine, temp_folder, acquire: requests.acquire, signal: stop.signal }
 }
 
 async function perform(
@@ -135,12 +135,12 @@ async function perform(
 }
 
 async function take({ id, task, temp_folder }: Extract<ToChild, { type: 'task' }>): Promise<void> {
-  const borrower = createBorrower(id, send)
+  const requests = createConnectionRequests(id, send)
   const narrating = createNarrationClient(id, send)
   const mine: CurrentTask = {
     id,
     stop: new AbortController(),
-    borrower,
+    requests,
     narrating,
     engine: null,
     stopping: undefined,
@@ -165,7 +165,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 process.on('message', (message: ToChild) => {
   if (message.type === 'task') void take(message)
   else if (current?.id !== message.id) return
-  else if (message.type === 'lent') current.borrower.receive(message.name, message.lent)
+  else if (message.type === 'acquired') current.requests.receive(message.name, message.acquired)
   else if (message.type === 'narrated') current.narrating.receive(message.narrated)
   else {
     const { stop, stopping } = current

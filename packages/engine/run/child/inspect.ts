@@ -19,7 +19,7 @@ import { createGuard, type Guard } from '../../fence/sql-guard.ts'
 import { TemplateFault } from '../../language/fault.ts'
 import { bindSql } from '../../language/sql-clauses.ts'
 import { attachSource } from '../../sources/attach.ts'
-import type { Borrow } from '../../sources/source.ts'
+import type { Acquire } from '../../sources/source.ts'
 import { SourceError } from '../../sources/source.ts'
 import { resolvePeriod } from '../../values/period.ts'
 import { blockFault, columnVariables, sessionFault } from '../plan.ts'
@@ -38,7 +38,7 @@ export interface InspectOptions {
   engine: Engine
   roots: Roots
   temp_folder: string
-  borrow: Borrow
+  acquire: Acquire
   signal: AbortSignal
 }
 
@@ -48,7 +48,7 @@ const NO_READERS = new Map<string, number>()
 
 export async function inspectSources(
   template: Template,
-  { engine, roots, temp_folder, borrow, signal }: InspectOptions,
+  { engine, roots, temp_folder, acquire, signal }: InspectOptions,
 ): Promise<Inspected['sources']> {
   const { memory_bytes, threads } = template.limits
   await arm(engine, { memory_bytes, threads, temp_folder, time_zone: template.time_zone })
@@ -57,7 +57,7 @@ export async function inspectSources(
   const paths: string[] = []
   for (const source of template.sources) {
     try {
-      const options = { roots, vars, readers: NO_READERS, borrow, signal, temp_folder, peek: true }
+      const options = { roots, vars, readers: NO_READERS, acquire, signal, temp_folder, peek: true }
       const attached = await attachSource(engine, source, template, options)
       sources[source.name] = { columns: attached.columns }
       paths.push(...attached.paths)

@@ -37,7 +37,7 @@ export async function warmUp(): Promise<void> {
       temp_folder: '',
       onStarted: () => Promise.resolve(),
       onProgress: () => undefined,
-      borrow: () => Promise.reject(new Error('The warm-up has no connections.')),
+      acquire: () => Promise.reject(new Error('The warm-up has no connections.')),
       narrate: () => Promise.resolve([]),
       signal: new AbortController().signal,
     },

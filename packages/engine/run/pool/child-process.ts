@@ -13,7 +13,7 @@ import path from 'node:path'
 import type { Readable } from 'node:stream'
 import type { Clock } from '@assay/model/clock'
 import type { Progress } from '@assay/model/job'
-import type { Lender } from '../connection-requests.ts'
+import type { ConnectionAccess } from '../connection-requests.ts'
 import type { Narrator } from '../narration-requests.ts'
 import {
   COLD,
@@ -37,8 +37,8 @@ export interface TaskOptions {
   timeout_ms: number
   signal?: AbortSignal | undefined
   onProgress?: ((progress: Progress) => void) | undefined
-  /** Lends the connections that the sources name; omit it to lend none. */
-  lender?: Lender | undefined
+  /** Gives the task the connections that its sources name. Without it the task gets none. */
+  connections?: ConnectionAccess | undefined
 }
 
 export interface AnalysisProcess {
@@ -122,7 +122,7 @@ interface Running {
   id: number
   onProgress: ((progress: Progress) => void) | undefined
   onStarted(timeoutMs: number): void
-  lender: Lender | undefined
+  connections: ConnectionAccess | undefined
   /** Milliseconds until the deadline. */
   left(): number
   /** Aborted when the task ends. */
@@ -176,16 +176,18 @@ class ForkedProcess implements AnalysisProcess {
     if (!running || running.id !== message.id) return
     if (message.type === 'progress') running.onProgress?.(message.progress)
     else if (message.type === 'started') running.onStarted(message.timeout_ms)
-    else if (message.type === 'borrow') void this.#lend(message.name, running)
-    else if (message.type === 'give_back') running.lender?.takeBack(message.name)
+    else if (message.type === 'acquire') void this.#acquire(message.name, running)
+    else if (message.type === 'release') running.connections?.release(message.name)
     else if (message.type === 'narrate') void this.#narrate(message.requests, running)
     else if (message.type === 'result') running.settle({ kind: 'result', result: message.result })
     else running.settle({ kind: 'fault', message: message.message })
   }
 
-  async #lend(name: string, { id, lender, over }: Running): Promise<void> {
-    const lent = (await lender?.lend(name, over)) ?? { refused: `There is no connection "${name}" here.` }
-    if (!over.aborted) this.#send({ type: 'lent', id, name, lent })
+  async #acquire(name: string, { id, connections, over }: Running): Promise<void> {
+    const acquired = (await connections?.acquire(name, over)) ?? {
+      refused: `There is no connection "${name}" here.`,
+    }
+    if (!over.aborted) this.#send({ type: 'acquired', id, name, acquired })
   }
 
   async #narrate(requests: NarrationRequest[], { id, over, left }: Running): Promise<void> {
@@ -248,13 +250,13 @@ class ForkedProcess implements AnalysisProcess {
     try {
       if (this.state === 'ended') return { kind: 'died', memory: false, detail: 'The process had ended.' }
       const ending = await new Promise<Ending<Task['kind']>>((resolve) => {
-        const { onProgress, lender } = options
+        const { onProgress, connections } = options
         const left = (): number => Math.max(0, ends - clock.monotonic())
         this.#running = {
           id,
           onProgress,
           onStarted: expire,
-          lender,
+          connections,
           left,
           over: over.signal,
           settle: resolve,
@@ -267,7 +269,7 @@ class ForkedProcess implements AnalysisProcess {
       return (reason ?? ending) as Ending<T['kind']>
     } finally {
       over.abort(OVER)
-      options.lender?.end()
+      options.connections?.end()
       deadline.abort(OVER)
       options.signal?.removeEventListener('abort', cancel)
       this.#running = null

@@ -13,7 +13,7 @@ import { type Clock, systemClock } from '@assay/model/clock'
 import type { JobErrorCode } from '@assay/model/errors'
 import type { Progress } from '@assay/model/job'
 import { DEFAULT_LIMITS, type Fault } from '@assay/model/template'
-import type { Lender } from '../connection-requests.ts'
+import type { ConnectionAccess } from '../connection-requests.ts'
 import type { Narrator } from '../narration-requests.ts'
 import type {
   Caps,
@@ -68,7 +68,7 @@ export interface RunOptions {
   /** Called when the task starts to run in a process. */
   onBegin?: () => void
   onProgress?: (progress: Progress) => void
-  lender?: Lender
+  connections?: ConnectionAccess
 }
 
 export interface PreviewOptions extends RunOptions {
@@ -81,7 +81,7 @@ export interface SmallTaskOptions {
   /** The workspace whose data the task reads or holds. Without one a process that serves no workspace runs the task. */
   workspace_id?: string
   signal?: AbortSignal
-  lender?: Lender
+  connections?: ConnectionAccess
   /** For work of the service itself: the task waits however many tasks wait already. */
   patient?: boolean
 }
@@ -134,7 +134,7 @@ interface QueuedTask extends Schedulable {
   signal: AbortSignal | undefined
   onBegin: (() => void) | undefined
   onProgress: ((progress: Progress) => void) | undefined
-  lender: Lender | undefined
+  connections: ConnectionAccess | undefined
   resolve(ending: Ending<Task['kind']>): void
 }
 
@@ -239,7 +239,7 @@ class ProcessPool implements Pool {
 
   async #submit(task: Task, submitted: Submitted): Promise<Ending<Task['kind']>> {
     const { queue, owner, max_running = null, max_queued = null, patient = false } = submitted
-    const { signal, onBegin, onProgress, lender } = submitted
+    const { signal, onBegin, onProgress, connections } = submitted
     if (this.#stopping || signal?.aborted) return { kind: 'stopped' }
     const { promise, resolve } = Promise.withResolvers<Ending<Task['kind']>>()
     const waiting: QueuedTask = {
@@ -250,7 +250,7 @@ class ProcessPool implements Pool {
       signal,
       onBegin,
       onProgress,
-      lender,
+      connections,
       resolve,
     }
     if (!patient) this.#scheduler.admit(waiting, max_queued)
@@ -306,7 +306,7 @@ class ProcessPool implements Pool {
         timeout_ms: this.#timeoutOf(waiting.task),
         signal: waiting.signal,
         onProgress: waiting.onProgress,
-        lender: waiting.lender,
+        connections: waiting.connections,
       })
       .catch((error: unknown): Ending<Task['kind']> => ({ kind: 'fault', message: (error as Error).message }))
       .then((ended): Ending<Task['kind']> => (this.#stopping ? { kind: 'stopped' } : ended))

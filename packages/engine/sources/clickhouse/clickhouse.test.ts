@@ -12,9 +12,9 @@ import { CONNECTION_LIMITS } from '@assay/model/connection-kinds'
 import { clickhouseServer, missingClickhouse } from '../../../../test/clickhouse.ts'
 import { findingsOf, openTestPool } from '../../run/test-pool.ts'
 import {
+  accessOf,
   guideHas,
   kindConformance,
-  lenderOf,
   queryTemplate,
   type Server,
   type TypeCase,
@@ -250,7 +250,11 @@ test('the types of ClickHouse come as the table says', async (t) => {
       TYPES.map(() => null),
     ),
   )
-  const result = await bench.run(queryTemplate('select * from kinds'), {}, { lender: lenderOf(connection) })
+  const result = await bench.run(
+    queryTemplate('select * from kinds'),
+    {},
+    { connections: accessOf(connection) },
+  )
   const { columns, rows: found } = findingsOf(result).tables.b!
   assert.deepEqual(
     TYPES.map(({ type }, index) => ({ type, comes: columns[index]!.database_type, cell: found[0]![index] })),
@@ -274,7 +278,9 @@ test('variables are parameters with their types, escaped as ClickHouse reads the
     'variables:\n  text: { type: string }\n  day: { type: date }\n  ids: { type: list, items: integer }\n  names: { type: list }\n  none: { type: number }\n'
   const query = `select 1 where a = $text and d >= $day and i in $ids and n in $names and x = 'it\\'s $text' and y = $none`
   const variables = { text: "a\tb\\'", day: '2024-02-29', ids: [1, 2], names: ["o'clock"], none: null }
-  findingsOf(await bench.run(queryTemplate(query, { front }), variables, { lender: lenderOf(connection) }))
+  findingsOf(
+    await bench.run(queryTemplate(query, { front }), variables, { connections: accessOf(connection) }),
+  )
   const [, one] = asked as [Asked, Asked]
   assert.equal(
     one.sql.trim(),
@@ -310,7 +316,7 @@ test('a refusal is told, before the rows or in any form among them, and where th
     const result = await bench.run(
       queryTemplate('select * from nothing'),
       {},
-      { lender: lenderOf(connection) },
+      { connections: accessOf(connection) },
     )
     assert.ok(result.status === 'failed', form)
     assert.equal(result.error.code, 'source_unavailable')
@@ -327,7 +333,7 @@ test('bytes that are no text end the job with what to do about them', async (t) 
     t,
     oneColumn('String', (response) => response.end(Buffer.from('{"n":"\xff"}\n', 'latin1'))),
   )
-  const result = await bench.run(queryTemplate('select 1'), {}, { lender: lenderOf(connection) })
+  const result = await bench.run(queryTemplate('select 1'), {}, { connections: accessOf(connection) })
   assert.ok(result.status === 'failed')
   assert.match(result.error.detail, /bytes that are no UTF-8: give them as hex/)
 })
@@ -345,7 +351,7 @@ test('a value that the engine cannot hold, and rows in another form, end the job
   }
   for (const [given, message] of Object.entries(cases)) {
     line = given
-    const result = await bench.run(queryTemplate('select 1'), {}, { lender: lenderOf(connection) })
+    const result = await bench.run(queryTemplate('select 1'), {}, { connections: accessOf(connection) })
     assert.ok(result.status === 'failed')
     assert.equal(result.error.code, 'source_unavailable')
     assert.match(result.error.detail, message)
@@ -361,7 +367,11 @@ test('rows that come in many pieces come whole', async (t) => {
     else response.end(lines)
   })
   const sql = `select count(*)::int, sum(n)::int, min(length(t))::int, max(length(t))::int from a`
-  const result = await bench.run(queryTemplate('select 1', { sql }), {}, { lender: lenderOf(connection) })
+  const result = await bench.run(
+    queryTemplate('select 1', { sql }),
+    {},
+    { connections: accessOf(connection) },
+  )
   assert.deepEqual(findingsOf(result).tables.b!.rows, [[20_000, 199_990_000, 1000, 1000]])
 })
 
@@ -382,7 +392,7 @@ test('a cancel ends the request and asks for the end of the query', async (t) =>
   const result = await bench.run(
     queryTemplate('select sleep(3)'),
     {},
-    { lender: lenderOf(connection), signal: stop.signal },
+    { connections: accessOf(connection), signal: stop.signal },
   )
   assert.equal(result.status, 'stopped')
   await gone
@@ -393,8 +403,8 @@ test('an address that is not allowed is never asked', async (t) => {
   const { bench, connection, asked } = await serve(t, (one, response) =>
     rows(one, response, ['n'], ['UInt8'], [1]),
   )
-  const lender = lenderOf({ ...connection, targets: ['public'] })
-  const result = await bench.run(queryTemplate('select 1'), {}, { lender })
+  const connections = accessOf({ ...connection, targets: ['public'] })
+  const result = await bench.run(queryTemplate('select 1'), {}, { connections })
   assert.ok(result.status === 'failed')
   assert.match(result.error.detail, /cannot be made: The host is not one that this service may reach/)
   assert.deepEqual(asked, [])
@@ -465,8 +475,8 @@ suite('ClickHouse as a source', { skip: missingClickhouse() ?? false }, () => {
       (type, index) => `count(*) filter (where c${index} is distinct from cast(t${index} as ${type}))::int`,
     )
     const sql = `select ${differ.join(', ')}, count(c0)::int from a`
-    const lender = lenderOf(server.connection)
-    const result = await bench.run(queryTemplate(query, { sql }), {}, { lender })
+    const connections = accessOf(server.connection)
+    const result = await bench.run(queryTemplate(query, { sql }), {}, { connections })
     assert.deepEqual(findingsOf(result).tables.b!.rows[0], [...types.map(() => 0), 5000])
   })
 

@@ -4,7 +4,7 @@ import { CONNECTION_LIMITS } from '@assay/model/connection-kinds'
 import mysql from 'mysql2'
 import { missingMysql, mysqlUrl } from '../../../../test/mariadb.ts'
 import { findingsOf, openTestPool, type TestPool } from '../../run/test-pool.ts'
-import { kindConformance, lenderOf, queryTemplate, type Server, type TypeCase } from '../conformance.ts'
+import { accessOf, kindConformance, queryTemplate, type Server, type TypeCase } from '../conformance.ts'
 
 const missing = missingMysql()
 
@@ -166,7 +166,7 @@ suite('MySQL and MariaDB as sources', { skip: missing ?? false }, () => {
       await bench?.close()
     })
     const run = (query: string, sql: string) =>
-      bench.run(queryTemplate(query, { sql }), {}, { lender: lenderOf(server.connection) })
+      bench.run(queryTemplate(query, { sql }), {}, { connections: accessOf(server.connection) })
 
     test('every value is the one that the server prints', async () => {
       const names = Object.keys(FORMS)

@@ -4,7 +4,7 @@ import { CONNECTION_LIMITS } from '@assay/model/connection-kinds'
 import { Client } from 'pg'
 import { missingPostgres, startPostgres } from '../../../../test/postgres.ts'
 import { findingsOf, openTestPool, type TestPool } from '../../run/test-pool.ts'
-import { kindConformance, lenderOf, queryTemplate, type Server, type TypeCase } from '../conformance.ts'
+import { accessOf, kindConformance, queryTemplate, type Server, type TypeCase } from '../conformance.ts'
 
 const missing = await missingPostgres()
 
@@ -199,7 +199,7 @@ suite('PostgreSQL as a source', { skip: missing ?? false }, () => {
       const result = await bench.run(
         queryTemplate(query, { sql }),
         {},
-        { lender: lenderOf(server.connection) },
+        { connections: accessOf(server.connection) },
       )
       const [counts] = findingsOf(result).tables.b!.rows as [number[]]
       assert.deepEqual(counts, [...Object.keys(FORMS).map(() => 0), 2572])
@@ -215,16 +215,16 @@ suite('PostgreSQL as a source', { skip: missing ?? false }, () => {
         "array['1e1000'::numeric]": /"v" holds "\{10+…", for which/,
       }
       for (const [value, message] of Object.entries(cases)) {
-        const lender = lenderOf(server.connection)
-        const result = await bench.run(queryTemplate(`select ${value} as v`), {}, { lender })
+        const connections = accessOf(server.connection)
+        const result = await bench.run(queryTemplate(`select ${value} as v`), {}, { connections })
         assert.ok(result.status === 'failed')
         assert.match(result.error.detail, message)
       }
     })
 
     test('a query without columns is the fault of its source', async () => {
-      const lender = lenderOf(server.connection)
-      const result = await bench.run(queryTemplate('select from pg_class'), {}, { lender })
+      const connections = accessOf(server.connection)
+      const result = await bench.run(queryTemplate('select from pg_class'), {}, { connections })
       assert.ok(result.status === 'failed')
       assert.equal(result.error.code, 'source_unavailable')
       assert.match(result.error.detail, /gives no columns/)
@@ -233,8 +233,8 @@ suite('PostgreSQL as a source', { skip: missing ?? false }, () => {
     test('a field that comes in many pieces comes whole', async () => {
       const query = `select repeat('é', 3000000) as t, 7::int8 as n union all select 'x', null`
       const sql = 'select length(t), n from a order by 1'
-      const lender = lenderOf(server.connection)
-      const result = await bench.run(queryTemplate(query, { sql }), {}, { lender })
+      const connections = accessOf(server.connection)
+      const result = await bench.run(queryTemplate(query, { sql }), {}, { connections })
       assert.deepEqual(findingsOf(result).tables.b!.rows, [
         [1, null],
         [3_000_000, 7],

@@ -12,7 +12,7 @@ import { parseTargets } from '@assay/net/target'
 import { startTrap } from '../../../../test/receiver.ts'
 import { FORBIDDEN_URLS } from '../../../../test/ssrf-vectors.ts'
 import { startBucket } from '../../../net/bucket-fixture.ts'
-import type { Lender } from '../../run/connection-requests.ts'
+import type { ConnectionAccess } from '../../run/connection-requests.ts'
 import type { Roots, RunResult } from '../../run/protocol.ts'
 import { findingsOf, openTestPool, templateOf } from '../../run/test-pool.ts'
 
@@ -57,13 +57,13 @@ function connectionOf(
   return { name: 'there', kind, options, secrets, limits: CONNECTION_LIMITS, targets: ['loopback'], ...over }
 }
 
-function lenderOf(connection: OpenConnection): Lender {
+function accessOf(connection: OpenConnection): ConnectionAccess {
   return {
-    lend: (name) =>
+    acquire: (name) =>
       Promise.resolve(
         name === connection.name ? { connection } : { refused: `There is no connection ${name}.` },
       ),
-    takeBack: () => undefined,
+    release: () => undefined,
     end: () => undefined,
   }
 }
@@ -89,7 +89,7 @@ function run(
       started_at: '2026-01-01T00:00:00.000Z',
       roots: { ...bench.roots, remote, ...roots },
     },
-    { workspace_id: 'test', ...(connection ? { lender: lenderOf(connection) } : {}) },
+    { workspace_id: 'test', ...(connection ? { connections: accessOf(connection) } : {}) },
   )
 }
 

@@ -5,7 +5,7 @@ import { after, before, suite, test } from 'node:test'
 import { CONNECTION_LIMITS } from '@assay/model/connection-kinds'
 import * as fc from 'fast-check'
 import { findingsOf, openTestPool, type TestPool } from '../../run/test-pool.ts'
-import { kindConformance, lenderOf, queryTemplate, type Server, type TypeCase } from '../conformance.ts'
+import { accessOf, kindConformance, queryTemplate, type Server, type TypeCase } from '../conformance.ts'
 
 async function start(folder: string): Promise<Server> {
   const database = new DatabaseSync(path.join(folder, 'shop.db'))
@@ -91,8 +91,10 @@ suite('SQLite files as sources', () => {
         insert.run(row, value, value === null ? null : String(value))
       database.exec('commit')
       database.close()
-      const lender = lenderOf(server.connection)
-      const findings = findingsOf(await bench.run(queryTemplate('select * from v', { sql }), {}, { lender }))
+      const connections = accessOf(server.connection)
+      const findings = findingsOf(
+        await bench.run(queryTemplate('select * from v', { sql }), {}, { connections }),
+      )
       return findings.tables.b!.rows[0]!
     }
 

@@ -1,7 +1,7 @@
 /** The template that an id names for a workspace: a file's, or one that was put. Parsed, with its variables converted. */
 
 import { type FoundTemplate, findTemplate, foundTemplate, readTemplate } from '@assay/engine/reading/lookup'
-import type { Lender } from '@assay/engine/run/connection-requests'
+import type { ConnectionAccess } from '@assay/engine/run/connection-requests'
 import type { Roots } from '@assay/engine/run/protocol'
 import { convertVariables } from '@assay/engine/values/variables'
 import { notFound } from '@assay/model/errors'
@@ -61,16 +61,16 @@ export async function rootsOf(services: Services, { workspace_id }: Principal): 
   }
 }
 
-/** A draft may hold any query: only an admin's is let near a connection. */
-export function lenderFor(
+/** A draft may hold any query, so only an admin's draft may use connections. */
+export function connectionsFor(
   { connections }: Pick<Services, 'connections'>,
   { workspace_id, scopes }: Principal,
   template: TemplateSource,
   draft: boolean,
-): Lender {
+): ConnectionAccess {
   const withheld =
     draft && !includesScope(scopes, 'admin')
-      ? "Connections are lent to templates that an admin has put; a draft takes an admin's token."
+      ? "A draft reads over a connection only with an admin's token: use one, or have an admin put the template."
       : undefined
-  return connections.lender({ workspace_id, template, withheld })
+  return connections.accessFor({ workspace_id, template, withheld })
 }

@@ -14,7 +14,7 @@ import { type Call, operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
 import { INSIGHT_MEDIA, PreviewView, sendFindings } from '../jobs/result.ts'
 import {
-  lenderFor,
+  connectionsFor,
   readSource,
   requireTemplate,
   rootsOf,
@@ -173,7 +173,7 @@ export const checkTemplate = operation({
     const found = await services.pool
       .check(
         { kind: 'check', template, roots },
-        { workspace_id, signal: signal(), lender: lenderFor(services, principal, template, true) },
+        { workspace_id, signal: signal(), connections: connectionsFor(services, principal, template, true) },
       )
       .catch(notTried)
     return { faults: found, variables: foundTemplate(parsed).view.variables }
@@ -213,7 +213,7 @@ export const previewTemplate = operation({
     const variables = variablesOf({ template }, body.template_vars ?? {}, 'template_vars')
     const started_at = iso(services.clock.now())
     const draft = templateSource(template)
-    const lender = lenderFor(services, principal, draft, true)
+    const connections = connectionsFor(services, principal, draft, true)
     const { workspace_id } = principal
     const own = await services.store.getWorkspace(workspace_id)
     const { maxRunning, maxQueued } = services.config
@@ -228,7 +228,7 @@ export const previewTemplate = operation({
       {
         workspace_id,
         signal: signal(),
-        lender,
+        connections,
         max_running: own?.max_running ?? maxRunning,
         max_queued: own?.max_queued ?? maxQueued,
       },
@@ -271,9 +271,9 @@ export const listChoices = operation({
     if (kind !== 'column' && kind !== 'file') return { choices: [] }
     const { workspace_id } = principal
     const task = { kind: 'describe' as const, template: source, roots: await rootsOf(services, principal) }
-    const lender = lenderFor(services, principal, source, false)
+    const connections = connectionsFor(services, principal, source, false)
     const description = await services.pool
-      .describe(task, { workspace_id, signal: signal(), lender })
+      .describe(task, { workspace_id, signal: signal(), connections })
       .catch(notTried)
     return { choices: choicesOf({ ...variable, type: kind }, description) }
   },
