@@ -44,10 +44,10 @@ suite('uploads on nodes that share a database', { skip: missing ?? false }, () =
   const PLACES: Record<string, () => Record<string, string>> = {
     'a shared folder': () => ({ ASSAY_FILES: shared.folder }),
     'a bucket': () => ({
-      ASSAY_FILES: `s3://${bucket.place.bucket}/uploads`,
-      ASSAY_FILES_ENDPOINT: bucket.place.endpoint!,
-      ASSAY_FILES_ACCESS_KEY: bucket.place.access_key!,
-      ASSAY_FILES_SECRET_KEY: bucket.place.secret_key!,
+      ASSAY_FILES: `s3://${bucket.config.bucket}/uploads`,
+      ASSAY_FILES_ENDPOINT: bucket.config.endpoint!,
+      ASSAY_FILES_ACCESS_KEY: bucket.config.access_key!,
+      ASSAY_FILES_SECRET_KEY: bucket.config.secret_key!,
     }),
   }
 

@@ -16,7 +16,7 @@ import {
   openTestServer,
   type TestServer,
 } from '../packages/service/api/test-server.ts'
-import { withClient } from '../packages/store/postgres/harness.ts'
+import { withClient } from '../packages/store/postgres/postgres-fixture.ts'
 import { missingPostgres, type Postgres, startPostgres } from './postgres.ts'
 
 /** isolation-postgres.test.ts runs this file on the other database, whose statements are written anew. */

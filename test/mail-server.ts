@@ -5,7 +5,7 @@ import PostalMime, { type Email } from 'postal-mime'
 import { SMTPServer } from 'smtp-server'
 import { selfSigned } from './receiver.ts'
 
-export interface Taken {
+export interface ReceivedMail {
   to: string[]
   from: string
   raw: Buffer
@@ -31,9 +31,9 @@ export interface MailServerOptions {
 export interface TestMailServer {
   server: MailServer
   ca: string[]
-  taken: Taken[]
+  taken: ReceivedMail[]
   /** The next that is taken. */
-  next(): Promise<Taken>
+  next(): Promise<ReceivedMail>
   close(): Promise<void>
 }
 
@@ -44,12 +44,12 @@ export async function startMailServer(options: MailServerOptions = {}): Promise<
   const { security, user, refuse, refuseMessage, silent } = options
   const { acknowledge = (done) => done() } = options
   const { key, cert } = selfSigned(['IP:127.0.0.1'])
-  const taken: Taken[] = []
-  const waiting: ((taken: Taken) => void)[] = []
+  const taken: ReceivedMail[] = []
+  const waiting: ((taken: ReceivedMail) => void)[] = []
   let read = 0
   let parsing = Promise.resolve()
   /** In the order of their arrival. */
-  const keep = (one: Omit<Taken, 'mail'>): void => {
+  const keep = (one: Omit<ReceivedMail, 'mail'>): void => {
     parsing = parsing.then(async () => {
       const whole = { ...one, mail: await PostalMime.parse(one.raw) }
       taken.push(whole)

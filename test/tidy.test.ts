@@ -19,7 +19,7 @@ const everywhere = list('packages/**/*.{ts,tsx}', 'test/**/*.ts', 'proofs/**/*.t
 const testFiles = list('packages/**/*.test.ts', 'test/**/*.test.ts')
 
 function isTestOnly(file: string): boolean {
-  return /\.test\.ts$|\/(harness|conformance)(-[a-z]+)?\.ts$|\/conformance\/|-fixture\.ts$|-child\.ts$|\/test-[a-z-]+\.ts$|\/sync-at-once\.ts$/.test(
+  return /\.test\.ts$|\/conformance(-[a-z]+)?\.ts$|\/conformance\/|-fixture\.ts$|-child\.ts$|\/test-[a-z-]+\.ts$|\/sync-at-once\.ts$/.test(
     file,
   )
 }

@@ -26,6 +26,8 @@ const prose = tracked.filter(
 interface Word {
   /** What must not be there. */
   pattern: RegExp
+  /** A text that the pattern finds: a pattern that finds nothing could not fail. */
+  example: string
   /** The files that are read. */
   files: readonly string[]
   /** What to write instead. */
@@ -35,38 +37,74 @@ interface Word {
 const WORDS: readonly Word[] = [
   {
     pattern: /\b(?:interface|type|class) Given\b/,
+    example: 'interface Given {',
     files: code.filter((file) => /^packages\/(?:engine\/methods|model|console)\//.test(file)),
     instead: 'Name the type after what it holds: the options of a method are `Options`.',
   },
   {
     pattern: /\b(?:who has no token|somebody of whom|whoever has)\b/i,
+    example: 'for who has no token',
     files: prose,
     instead: 'Name the reader: "a reader without a token".',
   },
   {
-    pattern: /\bFileGiver\b/,
+    pattern: /\bFileGiver\b|\b(?:Lender|Borrower?|Loan|lenderOf|giveBack)\b(?!\w)/,
+    example: 'lender?: Lender',
+    files: code.filter((file) => !/^packages\/(?:store|service\/runtime\/loop)/.test(file)),
+    instead: 'A task gets files through `FileAccess`, and acquires connections through `ConnectionAccess`.',
+  },
+  {
+    pattern: /\bturns? of the event loop\b|\b(?:const|let|function) turns?\b/,
+    example: 'in one turn of the event loop',
+    files: [...prose, ...code.filter((file) => !/^(?:bench|proofs)\/|^test\/(?:fuzz|takeover)/.test(file))],
+    instead: 'Write "pass of the event loop"; a turn is one of the measurements that the bench alternates.',
+  },
+  {
+    pattern:
+      /\bBucketPlace\b|\b(?:interface|type|class) Place\b|#place\b|\b(?:const|let) places?\b|\bplaces?: (?:number|string|boolean)\b/,
+    example: 'const place = 1',
+    files: code.filter(
+      (file) =>
+        /^packages\/(?:service|net|model|cli|store)\//.test(file) &&
+        !/conformance\/lists|store\/(?:page|list)\.ts/.test(file),
+    ),
+    instead: 'Say slot (of a webhook), position (in a text), config (of a bucket) or path.',
+  },
+  {
+    pattern: /^(?:export )?(?:interface|type|class) (?:Taken|Lane|Turn|Session)\b/,
+    example: 'interface Taken {',
+    files: code.filter((file) => !/^bench\/|^packages\/store\/postgres\/connection\.ts$/.test(file)),
+    instead: 'Name the type after what it holds; a session is one of PostgreSQL.',
+  },
+  {
+    pattern: /(?:^|\/)harness(?:-[a-z]+)?\.ts'/,
+    example: "import { open } from './harness.ts'",
     files: code,
-    instead: 'A task gets files through `FileAccess`.',
+    instead: 'What tests share is a fixture: NAME-fixture.ts.',
   },
   {
     pattern: /\bcron lines?\b/i,
-    files: [...prose.filter((file) => file !== 'docs/cli.md'), 'packages/model/cron.ts'],
+    example: 'run by a cron line',
+    files: [...prose, 'ARCHITECTURE.md', ...code],
     instead: 'Write "cron expression": a line is a line of text.',
   },
   {
     pattern: /\b[Ww]hence\b/,
+    example: 'whence it came',
     files: prose,
     instead: 'Say who lends, reads or sends.',
   },
   {
     pattern: /\bcome again\b/,
+    example: 'had better come again',
     files: prose,
     instead: 'Write "try again".',
   },
 ]
 
 test('no word has a second meaning', () => {
-  const faults = WORDS.flatMap(({ pattern, files, instead }) => {
+  const faults = WORDS.flatMap(({ pattern, example, files, instead }) => {
+    assert.match(example, pattern)
     assert.ok(files.length > 0, `${pattern} is looked for in no file`)
     return files
       .filter((file) => file !== 'test/words.test.ts')

@@ -225,11 +225,11 @@ function bucketFile(format: string): Kind {
       await makeFile(file, rows)
       const server = await startBucket()
       const guard = createGuard({ targets: parseTargets(['loopback']) })
-      const bucket = createBucket(server.place, guard)
+      const bucket = createBucket(server.config, guard)
       const { size } = await stat(file)
       await bucket.write(`facts.${format}`, file, size, {})
       const address = await bucket.presign(`facts.${format}`, 3600)
-      const { endpoint, region, bucket: name, access_key, secret_key } = server.place
+      const { endpoint, region, bucket: name, access_key, secret_key } = server.config
       return {
         name: `${format} in a bucket (s3rver)`,
         beside: 'fetched to the disk, then DuckDB alone, same statement',

@@ -1383,7 +1383,7 @@ export interface Operations {
     body: undefined
     result: undefined
   }
-  /** Run a template by a cron line */
+  /** Run a template by a cron expression */
   createSchedule: {
     path: []
     query: {}
@@ -1405,7 +1405,7 @@ export interface Operations {
     body: undefined
     result: SchedulePage
   }
-  /** The next due times of a cron line */
+  /** The next due times of a cron expression */
   previewSchedule: {
     path: []
     query: {

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import type { BucketPlace } from './s3.ts'
+import type { BucketConfig } from './s3.ts'
 
 interface S3Server {
   run(): Promise<{ address: string; port: number }>
@@ -13,7 +13,7 @@ interface S3Server {
 const S3rver = createRequire(import.meta.url)('s3rver') as new (options: object) => S3Server
 
 export interface TestBucket {
-  place: BucketPlace
+  config: BucketConfig
   close(): Promise<void>
 }
 
@@ -28,7 +28,7 @@ export async function startBucket(): Promise<TestBucket> {
   })
   const { port } = await server.run()
   return {
-    place: {
+    config: {
       endpoint: `http://127.0.0.1:${port}`,
       region: 'us-east-1',
       bucket: 'assay',

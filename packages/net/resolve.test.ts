@@ -23,7 +23,7 @@ function system() {
   }
 }
 
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+const immediate = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 test('a name is asked for once at a time, and its answer is remembered for a few seconds', async () => {
   const { asked, resolve, pass } = system()
@@ -61,17 +61,17 @@ test('names that failed or were slow wait for each other, others do not wait for
   pass(2000)
   asked[3]!.answer(['192.0.2.4'])
   await Promise.allSettled(first)
-  await turn()
+  await immediate()
   pass(REMEMBERED)
   const second = names.map((name) => resolve(name))
-  await turn()
+  await immediate()
   assert.equal(asked.length, 6, 'two of the four')
   const good = resolve('good.test')
   asked[6]!.answer(['192.0.2.9'])
   assert.deepEqual(await good, ['192.0.2.9'])
   asked[4]!.fail()
   asked[5]!.fail()
-  await turn()
+  await immediate()
   assert.deepEqual(
     asked.slice(7).map(({ host }) => host),
     ['three.test', 'four.test'],

@@ -14,7 +14,7 @@ import { parseTargets } from './target.ts'
 const folder = mkdtempSync(path.join(tmpdir(), 'assay-s3-'))
 const server = await startBucket()
 const guard = createGuard({ targets: parseTargets(['loopback']) })
-const bucket = createBucket(server.place, guard)
+const bucket = createBucket(server.config, guard)
 after(async () => {
   await guard.close()
   await server.close()
@@ -76,7 +76,7 @@ test('a list that comes in pages comes whole, or as much of it as is asked for',
   await new Promise<void>((resolve) => pages.listen(0, '127.0.0.1', resolve))
   try {
     const { port } = pages.address() as AddressInfo
-    const paged = createBucket({ ...server.place, endpoint: `http://127.0.0.1:${port}` }, guard)
+    const paged = createBucket({ ...server.config, endpoint: `http://127.0.0.1:${port}` }, guard)
     const all = await paged.list('a', 10_000)
     assert.equal(all.length, 12)
     assert.deepEqual(all[11], {
@@ -95,7 +95,7 @@ test('a list that comes in pages comes whole, or as much of it as is asked for',
 
 /** The example of Amazon's own documentation: "Authenticating Requests: Using Query Parameters (AWS Signature Version 4)". */
 test('signs as the published example does', async () => {
-  const place = {
+  const config = {
     endpoint: 'https://s3.amazonaws.com',
     region: 'us-east-1',
     bucket: 'examplebucket',
@@ -103,7 +103,7 @@ test('signs as the published example does', async () => {
     secret_key: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
     path_style: false,
   }
-  const example = createBucket(place, guard, () => new Date('2013-05-24T00:00:00.000Z'))
+  const example = createBucket(config, guard, () => new Date('2013-05-24T00:00:00.000Z'))
   const url = new URL(await example.presign('test.txt', 86_400))
   assert.equal(url.host, 'examplebucket.s3.amazonaws.com')
   assert.equal(
@@ -113,7 +113,10 @@ test('signs as the published example does', async () => {
 })
 
 test('a key that is not known is refused, and no secret stands in the message', async () => {
-  const other = createBucket({ ...server.place, access_key: 'nobody', secret_key: 'wrong-secret-key' }, guard)
+  const other = createBucket(
+    { ...server.config, access_key: 'nobody', secret_key: 'wrong-secret-key' },
+    guard,
+  )
   await assert.rejects(other.list('', 1), (error) => {
     assert.ok(error instanceof BucketError && error.status === 403)
     assert.doesNotMatch(`${error.message} ${error.stack}`, /wrong-secret-key/)

@@ -9,7 +9,7 @@ import { AwsV4Signer } from 'aws4fetch'
 import { type Dispatcher, request } from 'undici'
 import type { Guard } from './guard.ts'
 
-export interface BucketPlace {
+export interface BucketConfig {
   /** Null: Amazon's for the region. */
   endpoint: string | null
   region: string
@@ -73,7 +73,7 @@ const TRIES = 3
 const IDLE_MS = 60_000
 const ANSWER_BYTES = 4_000_000
 
-export function endpointOf({ endpoint, region }: Pick<BucketPlace, 'endpoint' | 'region'>): URL {
+export function endpointOf({ endpoint, region }: Pick<BucketConfig, 'endpoint' | 'region'>): URL {
   return new URL(endpoint ?? `https://s3.${region}.amazonaws.com`)
 }
 
@@ -119,29 +119,29 @@ async function textOf(body: Readable): Promise<string> {
 
 /** `now`: the time of the signatures, the present unless given. */
 export function createBucket(
-  place: BucketPlace,
+  config: BucketConfig,
   guard: Pick<Guard, 'dispatcher'>,
   now: () => Date = () => new Date(),
 ): Bucket {
-  return new SignedBucket(place, guard.dispatcher, now)
+  return new SignedBucket(config, guard.dispatcher, now)
 }
 
 class SignedBucket implements Bucket {
-  readonly #place: BucketPlace
+  readonly #config: BucketConfig
   readonly #dispatcher: Dispatcher
   readonly #base: string
   readonly #now: () => Date
   readonly #keys = new Map<string, ArrayBuffer>()
 
-  constructor(place: BucketPlace, dispatcher: Dispatcher, now: () => Date) {
-    this.#place = place
+  constructor(config: BucketConfig, dispatcher: Dispatcher, now: () => Date) {
+    this.#config = config
     this.#now = now
     this.#dispatcher = dispatcher
-    const url = endpointOf(place)
+    const url = endpointOf(config)
     const path = url.pathname.replace(/\/+$/, '')
-    this.#base = place.path_style
-      ? `${url.origin}${path}/${place.bucket}`
-      : `${url.protocol}//${place.bucket}.${url.host}${path}`
+    this.#base = config.path_style
+      ? `${url.origin}${path}/${config.bucket}`
+      : `${url.protocol}//${config.bucket}.${url.host}${path}`
   }
 
   #datetime(): string {
@@ -161,7 +161,7 @@ class SignedBucket implements Bucket {
 
   async presign(key: string, seconds: number): Promise<string> {
     const url = new URL(this.addressOf(key))
-    const { access_key, secret_key, session_token, region } = this.#place
+    const { access_key, secret_key, session_token, region } = this.#config
     if (!access_key || !secret_key) return url.href
     url.searchParams.set('X-Amz-Expires', String(seconds))
     const signer = new AwsV4Signer({
@@ -296,7 +296,7 @@ class SignedBucket implements Bucket {
   async #signed({ method = 'GET', key, query = {}, headers = {}, body }: Sent) {
     const url = new URL(key === undefined ? `${this.#base}/` : this.addressOf(key))
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
-    const { access_key, secret_key, session_token, region } = this.#place
+    const { access_key, secret_key, session_token, region } = this.#config
     if (!access_key || !secret_key) return { url: url.href, method, headers }
     const signer = new AwsV4Signer({
       method,

@@ -85,7 +85,7 @@ const PREFIXES = {
 }
 
 /** RFC 6052, section 2.2: where the IPv4 address lies in a NAT64 prefix of 48, 56, 64 and 96 bits (byte 8 is skipped). */
-const LOCAL_NAT64_PLACES = [
+const LOCAL_NAT64_OFFSETS = [
   [6, 7, 9, 10],
   [7, 9, 10, 11],
   [9, 10, 11, 12],
@@ -100,7 +100,7 @@ function hiddenIpv4(address: ipaddr.IPv6): ipaddr.IPv4[] {
   if (has(PREFIXES.compatible)) return address.toNormalizedString() === '0:0:0:0:0:0:0:1' ? [] : [v4(last)]
   if (has(PREFIXES.mapped) || has(PREFIXES.translated) || has(PREFIXES.nat64)) return [v4(last)]
   if (has(PREFIXES.localNat64))
-    return LOCAL_NAT64_PLACES.map((places) => v4(places.map((place) => bytes[place]!)))
+    return LOCAL_NAT64_OFFSETS.map((offsets) => v4(offsets.map((at) => bytes[at]!)))
   const found: ipaddr.IPv4[] = []
   if (has(PREFIXES.sixToFour)) found.push(v4(bytes.slice(2, 6)))
   if (has(PREFIXES.teredo)) found.push(v4(bytes.slice(4, 8)), v4(last.map((byte) => byte ^ 0xff)))

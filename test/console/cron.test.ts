@@ -22,7 +22,7 @@ const WORDS = {
   '*/30 * * * MON-FRI': 'every 30 minutes, Monday to Friday',
 } as const
 
-test('says a cron line in words where that is short', () => {
+test('says a cron expression in words where that is short', () => {
   for (const [line, words] of Object.entries(WORDS)) {
     assert.equal(cronFault(line), null, line)
     assert.equal(cronWords(line), words, line)

@@ -1,4 +1,4 @@
-/** assay schedules ...: templates run by cron lines. */
+/** assay schedules ...: templates run by cron expressions. */
 import type { ScheduleInput, ScheduleView } from '@assay/client'
 import { MISSED, OVERLAPS } from '@assay/model/schedule'
 import { allPages, eachCommand, listCommand, showCommand } from '../client-command.ts'
@@ -65,7 +65,7 @@ export const SCHEDULES = [
     {
       name: 'schedules add',
       operands: 'TEMPLATE',
-      summary: 'Run a template by a cron line; prints the id and the next runs',
+      summary: 'Run a template by a cron expression; prints the id and the next runs',
       options: OPTIONS,
     },
     (client, call) => client.schedules.create(inputOf(call)),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import * as fc from 'fast-check'
-import { markdown } from '../rendering/harness.ts'
+import { markdown } from '../rendering/render-fixture.ts'
 import { type Expression, Reader } from './expressions.ts'
 import { OffsetFault } from './fault.ts'
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import test from 'node:test'
 import * as fc from 'fast-check'
-import { markdown, outcome, render, table } from '../rendering/harness.ts'
+import { markdown, outcome, render, table } from '../rendering/render-fixture.ts'
 import { TemplateFault } from './fault.ts'
 import { FILTERS } from './filters/catalog.ts'
 

@@ -4,8 +4,8 @@ import { fillCharts } from '../charts/charts.ts'
 import { drawChart } from '../charts/draw.ts'
 import { insightPage } from '../pages/insight-page.ts'
 import { resolvePeriod } from '../values/period.ts'
-import { lineageOf, outcome, parsed, table } from './harness.ts'
 import { renderTemplate } from './render.ts'
+import { lineageOf, outcome, parsed, table } from './render-fixture.ts'
 
 const source = `---
 time_zone: America/Sao_Paulo

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { chartPlaceholder } from '@assay/model/insight'
-import { type Given, lineageOf, markdown, outcome, parsed, RUN, render, table } from './harness.ts'
 import { renderTemplate, renderText, TemplateFault } from './render.ts'
+import { type Given, lineageOf, markdown, outcome, parsed, RUN, render, table } from './render-fixture.ts'
 
 const daily = table({ day: 'timestamp', n: 'integer', delay: 'number' }, [
   ['2001-04-01T00:00:00', 5, 1.25],

@@ -67,7 +67,7 @@ function hoist(schema: PlainSchema, components: Components): PlainSchema {
 
 const capitalized = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1)
 
-/** Gives an object schema a title, and with it a place under components, unless it has one. */
+/** Gives an object schema a title, and with it an entry under components, unless it has one. */
 function titled(schema: PlainSchema, title: string): PlainSchema {
   return schema.properties && schema.title === undefined ? { title, ...schema } : schema
 }
@@ -119,12 +119,12 @@ function replyOf(
 
 function parametersOf(route: Route, components: Components): unknown[] {
   const { operation } = route
-  const of = (place: 'path' | 'query', schema: TSchema): unknown[] => {
+  const of = (location: 'path' | 'query', schema: TSchema): unknown[] => {
     const { properties = {}, required = [] } = plainSchema(schema, false)
     return Object.entries(properties).map(([name, { description, ...field }]) => ({
       name,
-      in: place,
-      required: place === 'path' || required.includes(name),
+      in: location,
+      required: location === 'path' || required.includes(name),
       ...(description === undefined ? {} : { description }),
       schema: hoist(field, components),
     }))

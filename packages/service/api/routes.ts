@@ -1,6 +1,6 @@
 /** The whole surface on one screen. A slash at the end of a path is optional; parameters stand in braces. */
 
-import * as session from './accounts/login.ts'
+import * as login from './accounts/login.ts'
 import * as tokens from './accounts/tokens.ts'
 import * as users from './accounts/users.ts'
 import * as workspaces from './accounts/workspaces.ts'
@@ -35,8 +35,8 @@ export interface Route {
   everywhere: boolean
 }
 
-function on(place: `${Route['method']} /${string}`, operation: Operation, everywhere = false): Route {
-  const [method, path] = place.split(' ') as [Route['method'], string]
+function on(address: `${Route['method']} /${string}`, operation: Operation, everywhere = false): Route {
+  const [method, path] = address.split(' ') as [Route['method'], string]
   return { method, path, operation, everywhere }
 }
 
@@ -117,9 +117,9 @@ export const ROUTES: readonly Route[] = [
   on('GET /v1alpha/events', events.listEvents),
   on('GET /v1alpha/events/types', events.listEventTypes),
 
-  on('POST /v1alpha/auth/login', session.login),
-  on('POST /v1alpha/auth/logout', session.logout),
-  on('GET /v1alpha/auth/me', session.whoAmI),
+  on('POST /v1alpha/auth/login', login.login),
+  on('POST /v1alpha/auth/logout', login.logout),
+  on('GET /v1alpha/auth/me', login.whoAmI),
   on('GET /v1alpha/tokens', tokens.listTokens),
   on('POST /v1alpha/tokens', tokens.createToken),
   on('DELETE /v1alpha/tokens/{token_id}', tokens.deleteToken),

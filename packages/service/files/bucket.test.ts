@@ -23,7 +23,7 @@ let made = 0
 
 async function newFiles(quota = 1000): Promise<Files> {
   made += 1
-  const { endpoint, access_key, secret_key } = server.place
+  const { endpoint, access_key, secret_key } = server.config
   const files = await openFiles({
     files: `s3://assay/test-${made}/files`,
     filesEndpoint: endpoint,

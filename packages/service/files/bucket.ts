@@ -16,9 +16,9 @@ import {
 import { createGuard, type Guard } from '@assay/net/guard'
 import {
   type Bucket,
+  type BucketConfig,
   BucketError,
   type BucketObject,
-  type BucketPlace,
   createBucket,
   endpointOf,
 } from '@assay/net/s3'
@@ -43,7 +43,7 @@ import {
 const OFFERED_SECONDS = 6 * 3600
 
 export interface BucketOptions {
-  place: BucketPlace
+  config: BucketConfig
   prefix: string
   staging: string
   limits: Limits
@@ -51,10 +51,10 @@ export interface BucketOptions {
 }
 
 /** The bucket is the operator's choice: it is reached wherever it lies, and nothing else is. */
-function targetsOf(place: BucketPlace): string[] {
-  const { hostname, port, protocol } = endpointOf(place)
+function targetsOf(config: BucketConfig): string[] {
+  const { hostname, port, protocol } = endpointOf(config)
   const at = port || (protocol === 'https:' ? '443' : '80')
-  return place.path_style ? [`${hostname}:${at}`] : [`${hostname}:${at}`, `*.${hostname}:${at}`]
+  return config.path_style ? [`${hostname}:${at}`] : [`${hostname}:${at}`, `*.${hostname}:${at}`]
 }
 
 export class BucketFiles implements Files {
@@ -70,12 +70,12 @@ export class BucketFiles implements Files {
   constructor(options: BucketOptions) {
     this.limits = options.limits
     this.#options = options
-    this.#targets = targetsOf(options.place)
+    this.#targets = targetsOf(options.config)
   }
 
   get #bucket(): Bucket {
     this.#guard ??= createGuard({ targets: parseTargets(this.#targets) })
-    this.#made ??= createBucket(this.#options.place, this.#guard)
+    this.#made ??= createBucket(this.#options.config, this.#guard)
     return this.#made
   }
 

@@ -45,7 +45,7 @@ test('takes every JSON value, in whatever pieces it comes', () => {
   )
 })
 
-test('agrees with JSON.parse on lists that were bent in one place', () => {
+test('agrees with JSON.parse on lists that were bent in one position', () => {
   const characters = [
     '',
     '"',
@@ -70,8 +70,10 @@ test('agrees with JSON.parse on lists that were bent in one place', () => {
     .tuple(fc.jsonValue(), fc.nat(), fc.constantFrom(...characters), fc.boolean())
     .map(([value, at, put, instead]) => {
       const list = JSON.stringify([value])
-      const place = 1 + (at % (list.length - 1))
-      return list.slice(0, place) + put + list.slice(place + (instead && place < list.length - 1 ? 1 : 0))
+      const position = 1 + (at % (list.length - 1))
+      return (
+        list.slice(0, position) + put + list.slice(position + (instead && position < list.length - 1 ? 1 : 0))
+      )
     })
   const parses = (text: string): boolean => {
     try {

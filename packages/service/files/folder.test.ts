@@ -23,11 +23,11 @@ const folder = mkdtempSync(path.join(tmpdir(), 'assay-files-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
 const ANY: Conditions = { match: null, noneMatch: null }
-let places = 0
+let homes = 0
 
-async function newPlace(quota = 1000): Promise<{ files: Files; home: string }> {
-  places += 1
-  const home = path.join(folder, String(places))
+async function newFiles(quota = 1000): Promise<{ files: Files; home: string }> {
+  homes += 1
+  const home = path.join(folder, String(homes))
   return { files: await openFiles({ files: null, home, maxFile: 1000, filesQuota: quota }), home }
 }
 
@@ -56,7 +56,7 @@ const refuses = (work: Promise<unknown>, code: string) =>
   assert.rejects(work, (error) => error instanceof AppError && error.code === code)
 
 test('of many that put one path at once each is whole, and the last one stays', async () => {
-  const { files } = await newPlace()
+  const { files } = await newFiles()
   const sizes = Array.from({ length: 30 }, (_, index) => index + 1)
   const seen = new Set<string>()
   const done = new AbortController()
@@ -76,7 +76,7 @@ test('of many that put one path at once each is whole, and the last one stays', 
 })
 
 test('of many that create one path at once one does, and of many that replace one content one does', async () => {
-  const { files } = await newPlace()
+  const { files } = await newFiles()
   const create = { match: null, noneMatch: '*' }
   const created = await Promise.allSettled(Array.from({ length: 10 }, () => put(files, 'a.csv', 'x', create)))
   assert.equal(created.filter(({ status }) => status === 'fulfilled').length, 1)
@@ -91,7 +91,7 @@ test('of many that create one path at once one does, and of many that replace on
 })
 
 test('two nodes that share the folder never both create a path', async () => {
-  const { files, home } = await newPlace()
+  const { files, home } = await newFiles()
   const other = await openFiles({
     files: path.join(home, 'files'),
     home: path.join(home, 'other'),
@@ -110,7 +110,7 @@ test('two nodes that share the folder never both create a path', async () => {
 })
 
 test('a workspace has no more than its quota, whatever comes at once, and what is replaced does not count twice', async () => {
-  const { files } = await newPlace(100)
+  const { files } = await newFiles(100)
   const puts = Array.from({ length: 20 }, (_, index) => put(files, `${index}.csv`, 'x'.repeat(10)))
   const outcomes = await Promise.allSettled(puts)
   assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 10)
@@ -120,7 +120,7 @@ test('a workspace has no more than its quota, whatever comes at once, and what i
 })
 
 test('what is read is one content to its end, although it is replaced and deleted meanwhile', async () => {
-  const { files } = await newPlace()
+  const { files } = await newFiles()
   await put(files, 'a.csv', 'before')
   const opened = (await files.open('default', 'a.csv'))!
   await put(files, 'a.csv', 'after')
@@ -130,7 +130,7 @@ test('what is read is one content to its end, although it is replaced and delete
 })
 
 test('a deleted file takes the folders with it that are empty then', async () => {
-  const { files, home } = await newPlace()
+  const { files, home } = await newFiles()
   await put(files, 'a/b/c.csv', 'x')
   await put(files, 'a/d.csv', 'x')
   assert.equal(await files.remove('default', 'a/b/c.csv', ANY), true)
@@ -139,7 +139,7 @@ test('a deleted file takes the folders with it that are empty then', async () =>
 })
 
 test('a file and a folder never take each other’s name', async () => {
-  const { files } = await newPlace()
+  const { files } = await newFiles()
   await put(files, 'a.csv', 'x')
   await put(files, 'b.csv/c.csv', 'x')
   await refuses(put(files, 'a.csv/b.csv', 'x'), 'conflict')
@@ -149,7 +149,7 @@ test('a file and a folder never take each other’s name', async () => {
 })
 
 test('links lead nowhere: they are not listed, read, replaced or written through', async () => {
-  const { files, home } = await newPlace()
+  const { files, home } = await newFiles()
   await put(files, 'a.csv', 'x')
   const outside = path.join(home, 'outside')
   mkdirSync(outside)
@@ -170,7 +170,7 @@ test('links lead nowhere: they are not listed, read, replaced or written through
 })
 
 test('what a killed process was taking in goes at the next start, what another machine takes in stays for a day', async () => {
-  const { files, home } = await newPlace()
+  const { files, home } = await newFiles()
   const incoming = path.join(home, 'files/.incoming')
   const dead = spawnSync(process.execPath, ['-e', '0']).pid
   const names = [`${hostname()}-${dead}-a`, 'elsewhere-1-b', 'gone-1-c']
@@ -188,7 +188,7 @@ test('what a killed process was taking in goes at the next start, what another m
 })
 
 test('a purged workspace has no file, and the others have theirs', async () => {
-  const { files } = await newPlace()
+  const { files } = await newFiles()
   await put(files, 'a.csv', 'x')
   await put(files, 'a.csv', 'x', ANY, 'other')
   await files.purge('default')

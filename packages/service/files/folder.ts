@@ -134,9 +134,9 @@ export class FolderFiles implements Files {
   }
 
   async open(workspace_id: string, file: string): Promise<OpenFile | null> {
-    const place = await this.#place(workspace_id, file)
-    if (place === null) return null
-    const handle = await open(place, constants.O_RDONLY | constants.O_NOFOLLOW).catch(noSuchFile)
+    const target = await this.#locate(workspace_id, file)
+    if (target === null) return null
+    const handle = await open(target, constants.O_RDONLY | constants.O_NOFOLLOW).catch(noSuchFile)
     if (handle === null) return null
     const about = await handle.stat({ bigint: true })
     if (!about.isFile()) {
@@ -162,11 +162,11 @@ export class FolderFiles implements Files {
       const found = present.find((one) => one.path === file) ?? null
       vetConditions(found, conditions)
       vetQuota(present, file, staged.bytes, limits)
-      await this.#place(workspace_id, file)
-      const place = path.join(this.#folder, workspace_id, file)
-      await this.#move(staged.file, place, conditions.noneMatch === '*')
-      await this.#syncFolders(place)
-      const about = await lstat(place, { bigint: true })
+      await this.#locate(workspace_id, file)
+      const target = path.join(this.#folder, workspace_id, file)
+      await this.#move(staged.file, target, conditions.noneMatch === '*')
+      await this.#syncFolders(target)
+      const about = await lstat(target, { bigint: true })
       return { file: viewOf(file, about), isNew: found === null }
     })
   }
@@ -201,32 +201,32 @@ export class FolderFiles implements Files {
   }
 
   /** The absolute path, vetted: null where a link stands in the way of it or its folder is not there. */
-  async #place(workspace_id: string, file: string): Promise<string | null> {
+  async #locate(workspace_id: string, file: string): Promise<string | null> {
     const root = await realpath(this.#folder).catch(noSuchFile)
     if (root === null) return null
     const own = path.join(root, workspace_id)
-    const place = path.join(own, file)
-    const folder = await realpath(path.dirname(place)).catch(noSuchFile)
+    const target = path.join(own, file)
+    const folder = await realpath(path.dirname(target)).catch(noSuchFile)
     if (folder === null) return null
-    if (folder === path.dirname(place)) return place
+    if (folder === path.dirname(target)) return target
     throw new AppError(
       'conflict',
       `A link stands in the way of ${JSON.stringify(file)}: the operator must remove it.`,
     )
   }
 
-  /** `exclusive`: refused where another file has come to the place, whatever node put it there. */
-  async #move(from: string, place: string, exclusive: boolean): Promise<void> {
+  /** `exclusive`: refused where another file has come to the target, whatever node put it there. */
+  async #move(from: string, target: string, exclusive: boolean): Promise<void> {
     for (let tries = 1; ; tries += 1) {
       try {
-        await mkdir(path.dirname(place), { recursive: true, mode: 0o700 })
-        if (!exclusive) return await rename(from, place)
-        await link(from, place)
+        await mkdir(path.dirname(target), { recursive: true, mode: 0o700 })
+        if (!exclusive) return await rename(from, target)
+        await link(from, target)
         return await unlink(from)
       } catch (error) {
         const code = codeOf(error)
         if (code === 'ENOENT' && tries < TRIES) continue
-        if (code === 'EEXIST' && exclusive && (await lstat(place).catch(() => null))?.isFile())
+        if (code === 'EEXIST' && exclusive && (await lstat(target).catch(() => null))?.isFile())
           throw new AppError(
             'precondition_failed',
             'The file has come to be meanwhile, and If-None-Match asks for none.',
@@ -242,9 +242,9 @@ export class FolderFiles implements Files {
   }
 
   /** So that the name outlives a power cut: the folder that holds it, and those above up to ours. */
-  async #syncFolders(place: string): Promise<void> {
+  async #syncFolders(target: string): Promise<void> {
     for (
-      let folder = path.dirname(place);
+      let folder = path.dirname(target);
       folder.length >= this.#folder.length;
       folder = path.dirname(folder)
     ) {

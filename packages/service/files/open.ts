@@ -33,7 +33,7 @@ export async function openFiles(options: FilesOptions): Promise<Files> {
   if (bucket === undefined) return new FolderFiles(files ?? path.join(home, 'files'), limits, remote)
   const { BucketFiles } = await import('./bucket.ts')
   return new BucketFiles({
-    place: {
+    config: {
       endpoint: options.filesEndpoint ?? null,
       region: options.filesRegion ?? 'us-east-1',
       bucket,

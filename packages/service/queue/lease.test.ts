@@ -45,7 +45,7 @@ async function setUp(leaseMs = 30_000) {
 }
 
 /** Turns the clock in steps small enough for every sleeper, and lets what woke do its work. */
-async function turn(clock: FakeClock, ms: number): Promise<void> {
+async function advance(clock: FakeClock, ms: number): Promise<void> {
   for (let passed = 0; passed < ms; passed += 500) {
     clock.advance(500)
     for (let round = 0; round < 20; round += 1) await new Promise((resolve) => setImmediate(resolve))
@@ -68,7 +68,7 @@ test('renews every 10 s, so that the lease holds on for as long as the node live
   const { clock, store, lease, state } = await setUp()
   const control = new AbortController()
   const running = lease.run(control.signal)
-  await turn(clock, 60_000)
+  await advance(clock, 60_000)
   assert.equal(state.renewals, 6)
   assert.ok(lease.holds())
   const [node] = await store.listNodes()
@@ -88,12 +88,12 @@ test('stops its own work before the lease ends where it cannot renew', async () 
   const [node] = await store.listNodes()
   const leaseEnds = Date.parse(node!.lease_until)
   state.away = true
-  while (!hold.signal.aborted && clock.now() < leaseEnds) await turn(clock, 500)
+  while (!hold.signal.aborted && clock.now() < leaseEnds) await advance(clock, 500)
   assert.equal(hold.reason, 'lapsed')
   assert.ok(clock.now() <= leaseEnds - 1000, 'with time left to kill the analysis')
   assert.ok(!lease.holds(), 'and it claims nothing more')
   state.away = false
-  await turn(clock, 11_000)
+  await advance(clock, 11_000)
   assert.ok(lease.holds(), 'it goes on by itself once the store is back')
   control.abort()
   await running
@@ -104,11 +104,11 @@ test('a short lease is renewed as often in its time, and its work stops a second
   const { clock, store, lease, state } = await setUp(3000)
   const control = new AbortController()
   const running = lease.run(control.signal)
-  await turn(clock, 6000)
+  await advance(clock, 6000)
   assert.ok(state.renewals >= 4 && state.renewals <= 6, `${state.renewals}`)
   state.away = true
   const [node] = await store.listNodes()
-  while (lease.holds()) await turn(clock, 500)
+  while (lease.holds()) await advance(clock, 500)
   assert.ok(clock.now() <= Date.parse(node!.lease_until) - 1000)
   control.abort()
   await running
@@ -119,14 +119,14 @@ test('says why it could not be renewed, for as long as it cannot be, and that it
   const { clock, store, lease, state, said } = await setUp()
   const control = new AbortController()
   const running = lease.run(control.signal)
-  await turn(clock, 10_500)
+  await advance(clock, 10_500)
   assert.equal(lease.trouble(), null)
   assert.ok(lease.left() > 25_000 && lease.left() <= 30_000)
   state.away = true
-  await turn(clock, 11_000)
+  await advance(clock, 11_000)
   assert.equal(typeof lease.trouble(), 'string')
   state.away = false
-  await turn(clock, 2000)
+  await advance(clock, 2000)
   assert.equal(lease.trouble(), null)
   assert.deepEqual(said, ['the lease could not be renewed', 'the lease is renewed again'])
   control.abort()
@@ -142,7 +142,7 @@ test('stops a canceled job at the next renewal, without any hint', async () => {
   const hold = lease.hold({ assignment_id: ID, attempt: job.attempt, node_id: 'node-1' }, 'default')
   await store.cancelJob({ workspace_id: 'default', assignment_id: ID })
   assert.ok(!hold.signal.aborted)
-  await turn(clock, 10_500)
+  await advance(clock, 10_500)
   assert.equal(hold.reason, 'taken')
   control.abort()
   await running
@@ -156,7 +156,7 @@ test('gives up everything and registers anew after it was reaped', async () => {
   const job = await queuedJob(store, ID)
   const hold = lease.hold({ assignment_id: ID, attempt: job.attempt, node_id: 'node-1' }, 'default')
   await store.reapNodes({ all: true })
-  await turn(clock, 10_500)
+  await advance(clock, 10_500)
   assert.equal(hold.reason, 'taken')
   assert.ok(lease.holds())
   assert.equal((await store.listNodes()).length, 1)
@@ -184,7 +184,7 @@ test('an answer that never comes does not stop the renewing', async () => {
   await lease.register()
   const control = new AbortController()
   const running = lease.run(control.signal)
-  await turn(clock, 40_000)
+  await advance(clock, 40_000)
   assert.ok(asked >= 2)
   assert.ok(lease.holds())
   control.abort()

@@ -60,7 +60,7 @@ async function setUp() {
   return { store: kept, clock, state, stop }
 }
 
-async function turn(clock: FakeClock, ms: number): Promise<void> {
+async function advance(clock: FakeClock, ms: number): Promise<void> {
   for (let passed = 0; passed < ms; passed += 500) {
     clock.advance(500)
     for (let round = 0; round < 20; round += 1) await new Promise((resolve) => setImmediate(resolve))
@@ -89,9 +89,9 @@ test('puts back the job of a node whose lease has run out, with a loss', async (
   await store.registerNode(node('dead'))
   const assignment_id = await enqueue(store)
   await store.claimJobs({ node_id: 'dead', limit: 1 })
-  await turn(clock, 29_000)
+  await advance(clock, 29_000)
   assert.equal((await store.getJob({ workspace_id, assignment_id }))?.job_status, 'active')
-  await turn(clock, 8000)
+  await advance(clock, 8000)
   const job = await store.getJob({ workspace_id, assignment_id })
   assert.deepEqual([job?.job_status, job?.losses], ['queued', 1])
   assert.deepEqual(await store.listNodes(), [])
@@ -101,16 +101,16 @@ test('puts back the job of a node whose lease has run out, with a loss', async (
 test('leaves the nodes time to renew when the store comes back from an outage', async () => {
   const { store, clock, state, stop } = await setUp()
   await store.registerNode(node('alive'))
-  await turn(clock, 7000)
+  await advance(clock, 7000)
   state.away = true
-  await turn(clock, 60_000)
+  await advance(clock, 60_000)
   state.away = false
   // A node asks again each second: it is before the reaper, who only looks at first.
   for (let second = 0; second < 8; second += 1) {
-    await turn(clock, 1000)
+    await advance(clock, 1000)
     await store.renewNode({ node_id: 'alive', lease_ms: 30_000, held: [] })
   }
-  await turn(clock, 8000)
+  await advance(clock, 8000)
   assert.equal((await store.listNodes()).length, 1)
   await stop()
 })
@@ -123,7 +123,7 @@ test('deletes what has been kept long enough, and nothing younger', async () => 
   const young = await enqueue(store)
   await store.cancelJob({ workspace_id, assignment_id: young })
   clock.advance(11 * DAY_MS)
-  await turn(clock, 70_000)
+  await advance(clock, 70_000)
   assert.equal(await store.getJob({ workspace_id, assignment_id: old }), null)
   assert.ok(await store.getJob({ workspace_id, assignment_id: young }))
   assert.ok(state.batches >= 2, 'until a batch finds nothing')

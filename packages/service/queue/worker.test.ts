@@ -48,21 +48,21 @@ interface Run {
   end(result: RunResult): void
 }
 
-/** A pool whose runs the test ends, the first `places` of them with a place from the start; one whose signal is aborted ends as `stopped`, as the real one does. */
-function testPool(places = Infinity) {
+/** A pool whose runs the test ends, the first `slots` of them with a slot from the start; one whose signal is aborted ends as `stopped`, as the real one does. */
+function testPool(slots = Infinity) {
   const runs: Run[] = []
   const pool = {
     run: (task: Omit<RunTask, 'caps'>, options: RunOptions) =>
       new Promise<RunResult>((resolve) => {
         runs.push({ task, options, end: resolve })
-        if (runs.length <= places) options.onBegin?.()
+        if (runs.length <= slots) options.onBegin?.()
         options.signal?.addEventListener('abort', () => resolve({ status: 'stopped' }))
       }),
   } as unknown as Pool
   return { pool, runs }
 }
 
-async function setUp({ concurrency = 1, drainMs = 1000, places = Infinity } = {}) {
+async function setUp({ concurrency = 1, drainMs = 1000, slots = Infinity } = {}) {
   const home = await mkdtemp(path.join(tmpdir(), 'assay-worker-'))
   folders.push(home)
   const clock = new FakeClock()
@@ -88,7 +88,7 @@ async function setUp({ concurrency = 1, drainMs = 1000, places = Infinity } = {}
   const node = { node_id: 'node-1', name: 'host:1', roles: ['worker'], version: '1' }
   const lease = createLease({ store, clock, log: silentLog, node, leaseMs: 30_000 })
   await lease.register()
-  const { pool, runs } = testPool(places)
+  const { pool, runs } = testPool(slots)
   const worker = createWorker({
     store,
     pool,
@@ -183,7 +183,7 @@ test('a job that ends within moments has its start written with its end, at the 
 })
 
 test('a job that waits for a place is not executing until it has one', async () => {
-  const { store, clock, runs, state, stop, running } = await setUp({ places: 0 })
+  const { store, clock, runs, state, stop, running } = await setUp({ slots: 0 })
   const id = await enqueue(store)
   await until(() => runs.length === 1)
   for (let round = 0; round < 50; round += 1) {

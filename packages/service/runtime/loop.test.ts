@@ -80,7 +80,7 @@ test('once told to stop it claims no more and waits for what is under way', asyn
   const ending = done.then(() => {
     ended = true
   })
-  for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+  for (let pass = 0; pass < 5; pass += 1) await new Promise((resolve) => setImmediate(resolve))
   assert.equal(ended, false)
   running.get('a')!()
   await ending

@@ -1,6 +1,6 @@
 /**
  * The loop of both stations: claim what is due, work on up to `concurrency` at a time, claim again when woken, when a
- * place is free, or after `pollMs`. A lost wake costs latency, never work. When the signal is aborted it claims no
+ * slot is free, or after `pollMs`. A lost wake costs latency, never work. When the signal is aborted it claims no
  * more and waits for what is under way.
  */
 import type { Clock } from '@assay/model/clock'

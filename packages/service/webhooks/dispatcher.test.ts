@@ -254,7 +254,7 @@ test('while the store is behind a run waits with what it has claimed: nothing is
   const sent = await Promise.all(Array.from({ length: COUNT }, () => send(webhook)))
   ready = true
   await behind.promise
-  for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+  for (let pass = 0; pass < 10; pass += 1) await new Promise((resolve) => setImmediate(resolve))
   assert.equal(released, 0)
   assert.equal(given.outcomes, 6, 'it waits')
   written.resolve()

@@ -26,7 +26,7 @@ import { traceDelivery } from './trace.ts'
 const POLL_MS = 250
 const RECOVER_MS = 1000
 const RECOVER_ROWS = 500
-/** Receivers that hang hold their places for the whole deadline: the store leaves room for the others. */
+/** A receiver that hangs holds its slots for the whole deadline; the store leaves slots for the others. */
 export const CONCURRENCY = 512
 export interface DispatcherOptions {
   store: Store
@@ -149,7 +149,7 @@ export function createDispatcher(options: DispatcherOptions): Service {
       const claim = async (limit: number): Promise<ClaimedDelivery[][]> => {
         const claimed = await store.claimDeliveries({ node_id, limit, runs: runs.lengths })
         recorder.claimed(claimed)
-        return [...Map.groupBy(claimed, ({ place }) => place).values()]
+        return [...Map.groupBy(claimed, ({ slot }) => slot).values()]
       }
       const claimSafely = doubting(claim, () =>
         store.giveBackUnknown({ node_id, deliveries: recorder.openIds() }),

@@ -1,5 +1,5 @@
 /**
- * How many deliveries a place of a webhook is given at a time, learned from what became of its runs: a receiver that
+ * How many deliveries a slot of a webhook is given at a time, learned from what became of its runs: a receiver that
  * answers at once gets longer ones (fewer claims and commits for each delivery), one that is slow or fails gets one at a
  * time. So what is claimed and not yet sent is what goes out within a second.
  */

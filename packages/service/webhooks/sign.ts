@@ -64,7 +64,7 @@ function setsTraceparent({ headers }: Webhook): boolean {
   return headers.some(({ name }) => name.toLowerCase() === 'traceparent')
 }
 
-/** What is the same in every request of a webhook. The places of what is not are kept, so that a copy is all it takes. */
+/** What is the same in every request of a webhook. Each request copies it and sets the rest by index. */
 interface Prepared {
   /** Null: one of them expires, and they are looked at for each request. */
   keys: Key[] | null
@@ -75,8 +75,8 @@ interface Prepared {
   traced: boolean
 }
 
-/** In `sent`. */
-const [ID_PLACE, TIMESTAMP_PLACE, SIGNATURE_PLACE] = [5, 7, 9]
+/** Indexes in `sent`. */
+const [ID_AT, TIMESTAMP_AT, SIGNATURE_AT] = [5, 7, 9]
 
 interface Named {
   name: string
@@ -85,7 +85,7 @@ interface Named {
   shown?: string
 }
 
-/** In the order in which they are sent: what differs in each request stands at the places above. */
+/** In the order in which they are sent. The values at the indexes above differ in each request. */
 function namedHeaders(agent: string, signatures: string, registered: readonly Named[]): Required<Named>[] {
   const encoded = registered.some(({ name }) => name.toLowerCase() === 'accept-encoding')
   const all: Named[] = [
@@ -163,9 +163,9 @@ export function createSigner({ box, version }: SignerOptions): Signer {
     const signature = sign({ id: event.event_id, timestamp, body, secrets })
     const sent = prepared.sent.slice()
     const shown = { ...prepared.shown }
-    sent[ID_PLACE] = shown['webhook-id'] = event.event_id
-    sent[TIMESTAMP_PLACE] = shown['webhook-timestamp'] = String(timestamp)
-    sent[SIGNATURE_PLACE] = signature
+    sent[ID_AT] = shown['webhook-id'] = event.event_id
+    sent[TIMESTAMP_AT] = shown['webhook-timestamp'] = String(timestamp)
+    sent[SIGNATURE_AT] = signature
     if (prepared.keys === null) shown['webhook-signature'] = hiddenOf(secrets)
     if (traceparent !== undefined && prepared.traced) {
       sent.push('traceparent', traceparent)

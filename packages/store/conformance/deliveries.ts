@@ -201,7 +201,7 @@ export const deliveryTests: ConformanceTests = {
     assert.equal(fourth?.webhook.webhook_id, small.webhook_id)
   },
 
-  'leaves free as many places as one webhook has': async ({ store }) => {
+  'leaves free as many slots as one webhook has': async ({ store }) => {
     await register(store)
     const hanging = await addWebhook(store)
     await send(store, hanging, 20)
@@ -213,7 +213,7 @@ export const deliveryTests: ConformanceTests = {
     assert.equal(perWebhook(claimed, healthy), 1)
   },
 
-  'gives a place a run of deliveries where it is told to, and has it back when the last is settled': async ({
+  'gives a slot a run of deliveries where it is told to, and has it back when the last is settled': async ({
     store,
   }) => {
     await register(store)
@@ -223,10 +223,10 @@ export const deliveryTests: ConformanceTests = {
     await send(store, other, 3)
     const runs = new Map([[webhook.webhook_id, 3]])
     const claimed = await store.claimDeliveries({ node_id: NODE, limit: 10, runs })
-    const places = [...Map.groupBy(claimed, ({ place }) => place).values()]
-    assert.deepEqual(sorted(places.map((run) => String(run.length))), ['1', '1', '3', '3'])
-    const [first, second] = places.filter((run) => run.length === 3)
-    // In the order in which they were due (each test before what waits), dealt to the places in turn.
+    const slots = [...Map.groupBy(claimed, ({ slot }) => slot).values()]
+    assert.deepEqual(sorted(slots.map((run) => String(run.length))), ['1', '1', '3', '3'])
+    const [first, second] = slots.filter((run) => run.length === 3)
+    // In the order in which they were due (each test before what waits), dealt to the slots in turn.
     const dealt = first!.flatMap((one, index) => [one.delivery_id, second![index]!.delivery_id])
     assert.deepEqual(dealt, ids.toReversed().slice(0, 6))
     assert.deepEqual(await claimAll(store), [])
@@ -234,7 +234,7 @@ export const deliveryTests: ConformanceTests = {
     assert.equal(perWebhook(await claimAll(store), webhook), 0)
     assert.equal(await store.recordAttempt(outcome(first![2]!)), true)
     assert.equal(perWebhook(await claimAll(store), webhook), 1)
-    // What is given back of a run frees its place, too, once.
+    // What is given back of a run frees its slot, too, once.
     assert.equal(await store.recordAttempt(outcome(second![0]!)), true)
     await store.releaseDeliveries(second!.slice(1))
     assert.equal((await store.claimDeliveries({ node_id: NODE, limit: 10, runs })).length, 3)
@@ -255,7 +255,7 @@ export const deliveryTests: ConformanceTests = {
     assert.equal(perWebhook(await store.claimDeliveries({ node_id: NODE, limit: 10, runs }), failing), 1)
   },
 
-  'counts the places of runs rightly after their node died': async ({ store }) => {
+  'counts the slots of runs rightly after their node died': async ({ store }) => {
     await register(store)
     const webhook = await addWebhook(store, { max_in_flight: 2 })
     await send(store, webhook, 8)

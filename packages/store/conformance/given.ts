@@ -197,7 +197,7 @@ export function outcome(claimed: ClaimedDelivery, over: Partial<AttemptOutcome> 
   return { delivery_id, attempt: number, node_id, record, next: { status: 'delivered' }, ...over }
 }
 
-/** Claims with many free places. */
+/** Claims with many free slots. */
 export function claimAll(store: Store, node_id = NODE): Promise<ClaimedDelivery[]> {
   return store.claimDeliveries({ node_id, limit: 100 })
 }

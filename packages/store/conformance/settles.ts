@@ -108,7 +108,7 @@ export const settleTests: ConformanceTests = {
     }
   },
 
-  'a claim beside many that end finds the places that they free, where a workspace has a cap': async ({
+  'a claim beside many that end finds the slots that they free, where a workspace has a cap': async ({
     store,
   }) => {
     await register(store)

@@ -14,8 +14,8 @@ export interface ClaimedDelivery {
   /** The number of the attempt that this claim makes, from 1: it fences. */
   attempt: number
   node_id: string
-  /** Those of one claim with the same number share a place: they are to be sent one after the other, in this order. */
-  place: number
+  /** Those of one claim with the same number share a slot: they are to be sent one after the other, in this order. */
+  slot: number
 }
 
 export interface AttemptOutcome {
@@ -57,10 +57,10 @@ export interface DeliveryStore {
   /**
    * Due deliveries of enabled webhooks: one of each webhook before seconds (fewest in flight first), within
    * `max_in_flight` (8 unless set), `rate_per_second` (spaced, at most a quarter of a second's at once: poll at least
-   * that often) and the breaker (open: one probe at a time). A webhook never gets more places than it leaves free: it
+   * that often) and the breaker (open: one probe at a time). A webhook never gets more slots than it leaves free: it
    * is given one only while it has fewer in flight than `limit` has left, so that slow receivers leave room for the
-   * others; give all free places as `limit`. A place is one delivery, or where `runs` names the webhook as many as it
-   * says, of those that are due once every place has one; the place is free when the last of its run is settled. A
+   * others; give all free slots as `limit`. A slot is one delivery, or where `runs` names the webhook as many as it
+   * says, of those that are due once every slot has one; the slot is free when the last of its run is settled. A
    * webhook that fails or has a rate gets no runs. `conflict` where the node is not registered.
    */
   claimDeliveries(input: {
@@ -70,7 +70,7 @@ export interface DeliveryStore {
   }): Promise<ClaimedDelivery[]>
   /**
    * Fenced by node and attempt. False: it was taken over, nothing is written. All that are given in one turn of the
-   * event loop are one transaction, and a claim that is asked for after them finds the places that they free.
+   * event loop are one transaction, and a claim that is asked for after them finds the slots that they free.
    */
   recordAttempt(outcome: AttemptOutcome): Promise<boolean>
   /** The same of each, all in one transaction or none. */

@@ -48,7 +48,7 @@ export interface ScheduleStore {
       paused?: boolean | undefined
     },
   ): Promise<Page<Schedule>>
-  /** Null: not there. Where the cron line, its zone, its bounds or the pause change, it is due after now. */
+  /** Null: not there. Where the cron expression, its zone, its bounds or the pause change, it is due after now. */
   updateSchedule(input: ScheduleKey & { patch: SchedulePatch }): Promise<Schedule | null>
   /** Its jobs stay. False: not there. */
   deleteSchedule(key: ScheduleKey): Promise<boolean>

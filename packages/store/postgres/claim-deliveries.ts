@@ -48,9 +48,9 @@ interface Candidate {
   waiting: Due[]
   /** So many of them are taken. */
   taken: number
-  /** The most that one of its places is given. */
+  /** The most that one of its slots is given. */
   most: number
-  /** The runs of its places. */
+  /** The runs of its slots. */
   runs: Due[][]
 }
 
@@ -58,12 +58,12 @@ function* candidatesOf(tx: Transaction, { limit, runs }: Input<'claimDeliveries'
   const rows = yield* tx.all(NEXT_WEBHOOKS, { at: tx.now, limit })
   if (rows.length === 0) return []
   const most = rows.map((row) => (mayRun(row) ? (runs?.get(row.webhook_id) ?? 1) : 1))
-  const places = rows.map((row) => Math.min(limit, (row.max_in_flight ?? MAX_IN_FLIGHT) - row.in_flight))
+  const slots = rows.map((row) => Math.min(limit, (row.max_in_flight ?? MAX_IN_FLIGHT) - row.in_flight))
   const due = yield* tx.all(DUE, {
     webhook_ids: rows.map(({ webhook_id }) => webhook_id),
     // No unclaimed one is due before what the webhook's row says: the claimed ones, which the index holds too, lie before.
     since: rows.map(({ due_at }) => due_at),
-    most: rows.map((_, index) => places[index]! * most[index]! + 1),
+    most: rows.map((_, index) => slots[index]! * most[index]! + 1),
   })
   const waiting = Map.groupBy(due, ({ webhook_id }) => webhook_id)
   return rows.map((row, index) => {
@@ -80,7 +80,7 @@ function takeNext(candidate: Candidate): Due {
   return next
 }
 
-/** What else is due goes to the places that the webhook was given, one to each, then again. */
+/** What else is due goes to the slots that the webhook was given, one to each, then again. */
 function fillRuns(candidate: Candidate, now: string): void {
   const { runs, state, most } = candidate
   for (let more = runs.length; more < runs.length * most; more += 1) {
@@ -99,15 +99,15 @@ function dueAt(all: Candidate[], level: number, now: string): Candidate[] {
     .map(({ candidate }) => candidate)
 }
 
-/** A place. */
-interface Taken {
+/** A slot. */
+interface Slot {
   run: Due[]
   row: WebhookRow
 }
 
 /** Changes the states of the candidates. */
-function choose(all: Candidate[], now: string, limit: number): Taken[] {
-  const chosen: Taken[] = []
+function choose(all: Candidate[], now: string, limit: number): Slot[] {
+  const chosen: Slot[] = []
   for (let level = 0; level < limit - chosen.length; level += 1)
     for (const candidate of dueAt(all, level, now)) {
       if (level >= limit - chosen.length) break
@@ -133,8 +133,8 @@ interface ClaimedRow {
 function* claimed(
   tx: Transaction,
   node_id: string,
-  chosen: Taken[],
-): Routine<Map<string, Omit<ClaimedDelivery, 'webhook' | 'place'>>> {
+  chosen: Slot[],
+): Routine<Map<string, Omit<ClaimedDelivery, 'webhook' | 'slot'>>> {
   const marks = chosen.flatMap(({ run }) =>
     run.map(({ delivery_id }, index) => ({ delivery_id, ahead: index < run.length - 1 })),
   )
@@ -175,8 +175,8 @@ export function* claimDeliveries(
     tx,
     moved.map(({ state }) => state),
   )
-  return chosen.flatMap(({ run, row }, place) => {
+  return chosen.flatMap(({ run, row }, slot) => {
     const webhook = WEBHOOKS.pick(row, WEBHOOK)
-    return run.map(({ delivery_id }) => ({ ...deliveries.get(delivery_id)!, webhook, place }))
+    return run.map(({ delivery_id }) => ({ ...deliveries.get(delivery_id)!, webhook, slot }))
   })
 }

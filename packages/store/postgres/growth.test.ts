@@ -23,7 +23,7 @@ import { listDeliveries } from '../nouns/webhooks/deliveries.ts'
 import { listAudit } from '../nouns/workspaces/audit.ts'
 import { follow, type Routine } from '../rows.ts'
 import type { Store } from '../store.ts'
-import { open, withClient } from './harness.ts'
+import { open, withClient } from './postgres-fixture.ts'
 import { readerOf } from './rows.ts'
 
 const missing = await missingPostgres()

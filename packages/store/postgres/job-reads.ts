@@ -1,5 +1,5 @@
 /**
- * Reads of single jobs, gathered: what is asked in one turn of the event loop, or while as many questions are under way
+ * Reads of single jobs, gathered: what is asked in one pass of the event loop, or while as many questions are under way
  * as may be, is one question. Each is asked of the database after it was asked of us, so none is answered with less
  * than it would have been alone; a poll of the status by many clients costs a fraction of a question each.
  */

@@ -4,7 +4,7 @@ import { after, before, suite, test } from 'node:test'
 import { missingPostgres, type Postgres, startPostgres } from '../../../test/postgres.ts'
 import { jobInput, LEASE_MS, register } from '../conformance/given.ts'
 import type { Store } from '../store.ts'
-import { open, withClient } from './harness.ts'
+import { open, withClient } from './postgres-fixture.ts'
 
 const missing = await missingPostgres()
 const DATABASE = `assay_pool_${process.pid}`

@@ -25,7 +25,7 @@ import {
 import { type Fill, STEP_TESTS } from '../conformance/steps.ts'
 import { readMigrations } from '../migrate.ts'
 import type { Hint, Store } from '../store.ts'
-import { fresh, jobsRead, open, withClient } from './harness.ts'
+import { fresh, jobsRead, open, withClient } from './postgres-fixture.ts'
 import { MIGRATIONS, migratePostgres } from './schema.ts'
 
 const missing = await missingPostgres()

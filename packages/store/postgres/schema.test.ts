@@ -5,7 +5,7 @@ import path from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { missingPostgres, type Postgres, startPostgres } from '../../../test/postgres.ts'
 import { eventually, temporaryFolder } from '../../../test/service.ts'
-import { withClient } from './harness.ts'
+import { withClient } from './postgres-fixture.ts'
 import { MIGRATIONS, migratePostgres } from './schema.ts'
 
 const missing = await missingPostgres()

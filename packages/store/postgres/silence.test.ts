@@ -6,7 +6,7 @@ import { type Proxy, startProxy } from '../../../test/proxy.ts'
 import { eventually } from '../../../test/service.ts'
 import { jobInput, LEASE_MS, register } from '../conformance/given.ts'
 import type { Store } from '../store.ts'
-import { open, withClient } from './harness.ts'
+import { open, withClient } from './postgres-fixture.ts'
 import { migratePostgres } from './schema.ts'
 
 const missing = await missingPostgres()

@@ -1,6 +1,6 @@
 /**
  * What one process reports goes to the database in groups, and with it what must come after it (claims, what is given
- * back): all that is asked for in one turn of the event loop, or while a group is being written, is one transaction. One
+ * back): all that is asked for in one pass of the event loop, or while a group is being written, is one transaction. One
  * by one, reports wait for each other's commit. In a group the reports come first, so that a claim finds what they free.
  * A group that cannot be written is divided, so that one report harms no other.
  */

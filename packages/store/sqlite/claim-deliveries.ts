@@ -42,7 +42,7 @@ interface Taker {
   taken: number
   /** and this is the last that was. */
   last: Waiting | null
-  /** The runs of its places. */
+  /** The runs of its slots. */
   runs: Waiting[][]
 }
 
@@ -63,7 +63,7 @@ function* takeNext(tx: Writer, taker: Taker): Routine<Waiting> {
   return next
 }
 
-function* takePlace(tx: Writer, taker: Taker): Routine<Taken> {
+function* takeSlot(tx: Writer, taker: Taker): Routine<Slot> {
   const run = [yield* takeNext(tx, taker)]
   taker.runs.push(run)
   const state = afterClaim(taker.state, Date.parse(tx.now))
@@ -71,7 +71,7 @@ function* takePlace(tx: Writer, taker: Taker): Routine<Taken> {
   return { run, row: taker.row }
 }
 
-/** What else is due goes to the places that the webhook was given, one to each, then again, up to `most` for each. */
+/** What else is due goes to the slots that the webhook was given, one to each, then again, up to `most` for each. */
 function* fillRuns(tx: Writer, taker: Taker, most: number): Routine<void> {
   const { runs, state } = taker
   const wanted = runs.length * (most - 1)
@@ -82,8 +82,8 @@ function* fillRuns(tx: Writer, taker: Taker, most: number): Routine<void> {
   }
 }
 
-/** A place. */
-interface Taken {
+/** A slot. */
+interface Slot {
   run: Waiting[]
   row: WebhookRow
 }
@@ -110,9 +110,9 @@ function* storedFrom(tx: Writer, least: number): Routine<number> {
 }
 
 /** What is to be claimed, in its order; the webhooks' rows are written. */
-function* takeTurns(tx: Writer, { limit, runs }: Input<'claimDeliveries'>): Routine<Taken[]> {
+function* takeSlots(tx: Writer, { limit, runs }: Input<'claimDeliveries'>): Routine<Slot[]> {
   const takers: Taker[] = []
-  const taken: Taken[] = []
+  const taken: Slot[] = []
   // Rows whose state has moved on are below `stored`, which is not below `level`: none is read twice.
   let stored = yield* storedFrom(tx, 0)
   for (let level = stored; level < limit - taken.length; ) {
@@ -121,7 +121,7 @@ function* takeTurns(tx: Writer, { limit, runs }: Input<'claimDeliveries'>): Rout
       stored = yield* storedFrom(tx, level + 1)
     }
     for (const taker of dueTakers(takers, level, tx.now))
-      if (level < limit - taken.length) taken.push(yield* takePlace(tx, taker))
+      if (level < limit - taken.length) taken.push(yield* takeSlot(tx, taker))
     const moved = takers.some(({ state }) => state.in_flight > level && state.claim_at !== null)
     level = moved ? level + 1 : stored
   }
@@ -156,7 +156,7 @@ export function* claimDeliveries(
 ): Routine<ClaimedDelivery[]> {
   const { node_id } = input
   yield* requireNode(tx, node_id)
-  const taken = yield* takeTurns(tx, input)
+  const taken = yield* takeSlots(tx, input)
   if (taken.length === 0) return []
   const claim = (claimed: Waiting[], ahead: boolean): Routine<number> =>
     tx.run(CLAIM, { node_id, ahead, rowids: claimed.map(({ rowid }) => rowid) })
@@ -172,13 +172,13 @@ export function* claimDeliveries(
   const rows = yield* tx.all(CLAIMED, { rowids })
   const events = new Map<number, Told>()
   let nth = 0
-  return taken.flatMap(({ run, row }, place) => {
+  return taken.flatMap(({ run, row }, slot) => {
     const webhook = WEBHOOKS.pick(row, WEBHOOK)
     return run.map((): ClaimedDelivery => {
       const { delivery_id, workspace_id, attempt_count, seq, data, ...event } = rows[nth++]!
       const told = events.get(seq) ?? { event, body: eventText(event, data) }
       events.set(seq, told)
-      return { delivery_id, workspace_id, ...told, webhook, attempt: attempt_count + 1, node_id, place }
+      return { delivery_id, workspace_id, ...told, webhook, attempt: attempt_count + 1, node_id, slot }
     })
   })
 }

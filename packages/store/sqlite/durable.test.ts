@@ -42,8 +42,8 @@ afterEach(async () => {
   await rm(home, { recursive: true })
 })
 
-async function turns(count: number): Promise<void> {
-  for (let turn = 0; turn < count; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+async function passes(count: number): Promise<void> {
+  for (let pass = 0; pass < count; pass += 1) await new Promise((resolve) => setImmediate(resolve))
 }
 
 /** Once a sync is under way. */
@@ -51,7 +51,7 @@ async function syncing(): Promise<Done> {
   for (;;) {
     const done = held?.shift()
     if (done) return done
-    await turns(1)
+    await passes(1)
   }
 }
 
@@ -75,7 +75,7 @@ test('nobody is told of a write before it is durable: not who wrote, not who rea
     // What is refused tells something, too.
     store.deleteJob(job).catch((error: AppError) => order.push(error.code)),
   ]
-  await turns(5)
+  await passes(5)
   assert.deepEqual([order, hints], [[], []])
   end(null)
   await Promise.all([queued, ...reads])
@@ -130,7 +130,7 @@ test('what a killed process has left in the log is durable before the store is o
     return next
   })
   const end = await syncing()
-  await turns(5)
+  await passes(5)
   assert.equal(opened, false)
   held = null
   end(null)
@@ -146,7 +146,7 @@ test('closing waits until what was written is durable', async () => {
     closed = true
   })
   const end = await syncing()
-  await turns(5)
+  await passes(5)
   assert.equal(closed, false)
   end(null)
   await Promise.all([closing, written])

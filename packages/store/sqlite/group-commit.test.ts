@@ -47,8 +47,8 @@ function kept(): unknown[] {
     .map((row) => row.value)
 }
 
-async function turns(count: number): Promise<void> {
-  for (let turn = 0; turn < count; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+async function passes(count: number): Promise<void> {
+  for (let pass = 0; pass < count; pass += 1) await new Promise((resolve) => setImmediate(resolve))
 }
 
 beforeEach(() => {
@@ -75,7 +75,7 @@ beforeEach(() => {
   })
 })
 
-test('commits the writes of one turn of the event loop once, in their order', async () => {
+test('commits the writes of one pass of the event loop once, in their order', async () => {
   const values = Array.from({ length: 100 }, (_, index) => `v${index}`)
   const written = await Promise.all(values.map((value) => commits.write(() => insert(value))))
   assert.deepEqual(written, values)
@@ -175,7 +175,7 @@ test('tells nobody of a commit before its sync has ended', async () => {
   const read = commits.syncing!.then(() => order.push('read'))
   // A refusal tells of what it met, too.
   const refused = commits.write(() => insert('a')).catch(() => order.push('refused'))
-  await turns(5)
+  await passes(5)
   assert.deepEqual([order, committed], [[], 0])
   disk.held = false
   sync.end()
@@ -189,7 +189,7 @@ test('syncs once for all that came while the last sync was under way', async () 
   const first = commits.write(() => insert('first'))
   const sync = await disk.begun()
   const rest = Array.from({ length: 100 }, (_, index) => commits.write(() => insert(`v${index}`)))
-  await turns(5)
+  await passes(5)
   assert.deepEqual(kept(), ['first'])
   sync.end()
   ;(await disk.begun()).end()
@@ -259,7 +259,7 @@ test('has ended once what was under way is durable', async () => {
   })
   sync.end()
   const last = await disk.begun()
-  await turns(5)
+  await passes(5)
   assert.equal(ended, false)
   last.end()
   await end

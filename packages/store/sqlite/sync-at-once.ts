@@ -1,5 +1,5 @@
 /**
- * For tests that turn a clock by hand and then look: each sync of SQLite's log ends within the turn of the event loop in
+ * For tests that turn a clock by hand and then look: each sync of SQLite's log ends within the pass of the event loop in
  * which it began, whatever the disk takes for it. It is the same sync, waited for.
  */
 import fs from 'node:fs'

@@ -23,7 +23,7 @@ function useActs(receiver: Receiver, status: ReceiverView['status']) {
   const cache = useQueryClient()
   const navigate = useNavigate()
   const onSuccess = useRefresh(receiver)
-  const turn = useMutation({
+  const toggle = useMutation({
     mutationFn: (): Promise<unknown> => {
       const patch = { status: status === 'enabled' ? 'disabled' : 'enabled' } as const
       return callsOf(receiver).update(id, patch)
@@ -38,7 +38,7 @@ function useActs(receiver: Receiver, status: ReceiverView['status']) {
       await cache.invalidateQueries({ queryKey: [`${noun}s`] })
     },
   })
-  return { turn, cancel, remove }
+  return { toggle, cancel, remove }
 }
 
 export function ReceiverActions(props: {
@@ -49,11 +49,11 @@ export function ReceiverActions(props: {
 }) {
   const { receiver, status, children } = props
   const [asked, setAsked] = useState<Question | null>(null)
-  const { turn, cancel, remove } = useActs(receiver, status)
+  const { toggle, cancel, remove } = useActs(receiver, status)
   const close = (): void => setAsked(null)
   return (
     <>
-      <button type="button" className="button" disabled={turn.isPending} onClick={() => turn.mutate()}>
+      <button type="button" className="button" disabled={toggle.isPending} onClick={() => toggle.mutate()}>
         {status === 'enabled' ? 'Disable' : 'Enable'}
       </button>
       <button type="button" className="button" onClick={() => setAsked('recover')}>
@@ -64,7 +64,7 @@ export function ReceiverActions(props: {
         <MenuItem onSelect={() => setAsked('cancel')}>Cancel what waits</MenuItem>
         <MenuItem onSelect={() => setAsked('delete')}>Delete</MenuItem>
       </Menu>
-      {turn.isError && <Fault error={turn.error} />}
+      {toggle.isError && <Fault error={toggle.error} />}
       <RecoverDialog receiver={receiver} open={asked === 'recover'} onClose={close} />
       <Confirm
         title="Cancel what waits?"

@@ -23,7 +23,7 @@ function useActs({ schedule_id, paused }: ScheduleView) {
       await navigate({ to: '/jobs/$assignment_id', params: { assignment_id: job.assignment_id } })
     },
   })
-  const turn = useMutation({
+  const toggle = useMutation({
     mutationFn: () => api().schedules.update(schedule_id, { paused: !paused }),
     onSuccess: refresh,
   })
@@ -35,20 +35,20 @@ function useActs({ schedule_id, paused }: ScheduleView) {
       await cache.invalidateQueries({ queryKey: ['schedules'] })
     },
   })
-  return { run, turn, remove }
+  return { run, toggle, remove }
 }
 
 export function ScheduleActions({ schedule }: { schedule: ScheduleView }) {
-  const { run, turn, remove } = useActs(schedule)
+  const { run, toggle, remove } = useActs(schedule)
   const [asking, setAsking] = useState(false)
   const { schedule_id, name, paused } = schedule
-  const failed = [run, turn].find(({ isError }) => isError)
+  const failed = [run, toggle].find(({ isError }) => isError)
   return (
     <>
       <button type="button" className="button" disabled={run.isPending} onClick={() => run.mutate()}>
         Run now
       </button>
-      <button type="button" className="button" disabled={turn.isPending} onClick={() => turn.mutate()}>
+      <button type="button" className="button" disabled={toggle.isPending} onClick={() => toggle.mutate()}>
         {paused ? 'Resume' : 'Pause'}
       </button>
       <Link className="button" to="/schedules/$schedule_id/edit" params={{ schedule_id }}>

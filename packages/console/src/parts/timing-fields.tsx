@@ -116,7 +116,7 @@ export function TimingFields({ timing, faults: refused, onChange }: TimingFields
   return (
     <>
       <TextField
-        label="Cron line"
+        label="Cron expression"
         hint="Minute, hour, day of month, month, day of week; or @hourly, @daily, @weekly, @monthly, @yearly."
         required
         autoComplete="off"

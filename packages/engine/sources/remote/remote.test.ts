@@ -20,7 +20,7 @@ const CSV = 'day,n\n1,3\n2,5\n'
 const bench = await openTestPool()
 const bucketServer = await startBucket()
 const guard = createGuard({ targets: parseTargets(['loopback']) })
-const bucket = createBucket(bucketServer.place, guard)
+const bucket = createBucket(bucketServer.config, guard)
 const requests: IncomingMessage[] = []
 const web = createServer((request, response) => {
   requests.push(request)
@@ -171,7 +171,7 @@ test('keys of a bucket are read one by one and by patterns, under the name of th
     writeFileSync(file, `n\n${n}\n`)
     await bucket.write(key, file, 4, {})
   }
-  const { endpoint, bucket: name, access_key, secret_key } = bucketServer.place
+  const { endpoint, bucket: name, access_key, secret_key } = bucketServer.config
   const connection = connectionOf(
     's3',
     { endpoint: endpoint!, bucket: name, prefix: 'in' },

@@ -32,8 +32,8 @@ test('every operation that changes something says what it is in the audit trail'
 })
 
 test('a job is followed through the trail, by whom and from where, without its values', async (t) => {
-  const harness = await openTestServer(t)
-  const { ask, tokens, complete } = harness
+  const opened = await openTestServer(t)
+  const { ask, tokens, complete } = opened
   const payload = { type: 'template', template_id: 'hello', template_vars: { who: 'a secret name' } }
   const made = await ask('POST', '/v1alpha/jobs/', { body: { payload }, token: tokens.analyst })
   const assignment_id = made.json() as string
@@ -43,7 +43,7 @@ test('a job is followed through the trail, by whom and from where, without its v
   await ask('GET', `/v1alpha/jobs/status?assignment_id=${assignment_id}`)
   await ask('GET', `/v1alpha/jobs/result?insight_id=${insight_id}`, { token: tokens.viewer })
   await ask('DELETE', `/v1alpha/jobs/${assignment_id}`)
-  const records = await trail(harness)
+  const records = await trail(opened)
   assert.deepEqual(records.map(({ action, object_id }) => `${action} ${object_id}`).toSorted(), [
     `job.create ${assignment_id}`,
     `job.delete ${assignment_id}`,
@@ -56,14 +56,14 @@ test('a job is followed through the trail, by whom and from where, without its v
   assert.notEqual(create.token_id, records.find(({ action }) => action === 'job.run')!.token_id)
   assert.doesNotMatch(JSON.stringify(records), /secret name/)
   assert.deepEqual(
-    (await trail(harness, `?object_id=${insight_id}`)).map(({ action }) => action),
+    (await trail(opened, `?object_id=${insight_id}`)).map(({ action }) => action),
     ['result.read'],
   )
 })
 
 test('readings of one thing within a second are one record, those of another thing or by another token their own', async (t) => {
-  const harness = await openTestServer(t)
-  const { ask, tokens, complete, store } = harness
+  const opened = await openTestServer(t)
+  const { ask, tokens, complete, store } = opened
   const payload = { type: 'template', template_id: 'hello', template_vars: { who: 'x' } }
   const insights: string[] = []
   for (let count = 0; count < 2; count += 1) {
@@ -82,7 +82,7 @@ test('readings of one thing within a second are one record, those of another thi
   await Promise.all(Array.from({ length: 50 }, () => read(insights[0]!, tokens.viewer)))
   await read(insights[1]!, tokens.viewer)
   await read(insights[1]!, tokens.analyst)
-  const records = await trail(harness, '?action=result.read')
+  const records = await trail(opened, '?action=result.read')
   assert.equal(
     records.length,
     written.reduce((sum, count) => sum + count, 0),
@@ -95,31 +95,31 @@ test('readings of one thing within a second are one record, those of another thi
 })
 
 test('a change names its fields and never what they hold', async (t) => {
-  const harness = await openTestServer(t)
-  const { ask } = harness
+  const opened = await openTestServer(t)
+  const { ask } = opened
   const input = { url: 'https://example.com/a', user_id: 'u', presence_name: 'p' }
   const { webhook_id } = (await ask('POST', '/v1alpha/webhooks/', { body: input })).json()
   const patch = { url: 'https://example.com/b?key=hidden', headers: [{ name: 'x-key', value: 'hidden' }] }
   await ask('PATCH', `/v1alpha/webhooks/${webhook_id}`, { body: patch })
-  const [record] = await trail(harness, '?action=webhook.change')
+  const [record] = await trail(opened, '?action=webhook.change')
   assert.deepEqual([record?.object_id, record?.fields], [webhook_id, ['headers', 'url']])
-  assert.doesNotMatch(JSON.stringify(await trail(harness)), /hidden/)
+  assert.doesNotMatch(JSON.stringify(await trail(opened)), /hidden/)
 })
 
 test('what is refused or not found leaves no record', async (t) => {
-  const harness = await openTestServer(t)
-  const { ask, tokens } = harness
+  const opened = await openTestServer(t)
+  const { ask, tokens } = opened
   const stranger = '0198aaaa-0000-7000-8000-000000000000'
   await ask('POST', '/v1alpha/jobs/', { body: { payload: { type: 'template', template_id: 'none' } } })
   await ask('DELETE', `/v1alpha/webhooks/${stranger}`)
   await ask('GET', `/v1alpha/jobs/result?insight_id=${stranger}`)
   await ask('POST', '/v1alpha/tokens', { token: tokens.analyst, body: { name: 'x', scopes: ['viewer'] } })
-  assert.deepEqual(await trail(harness), [])
+  assert.deepEqual(await trail(opened), [])
 })
 
 test('sessions are recorded from their beginning to their end, and refused ones without the name', async (t) => {
-  const harness = await openTestServer(t)
-  const { ask, store } = harness
+  const opened = await openTestServer(t)
+  const { ask, store } = opened
   const user = { user_id: 'grace', workspace_id: 'default', username: 'grace', scopes: ['viewer' as const] }
   await store.createUser({ ...user, password_hash: await hashPassword('a long password') })
   const form = { type: 'application/x-www-form-urlencoded', token: null }
@@ -128,7 +128,7 @@ test('sessions are recorded from their beginning to their end, and refused ones 
   assert.equal((await login('wrong')).status, 401)
   const { access_token } = (await login('a+long+password')).json()
   assert.equal((await ask('POST', '/v1alpha/auth/logout', { token: access_token })).status, 204)
-  const records = await trail(harness)
+  const records = await trail(opened)
   const sessions = records.filter(({ action }) => action.startsWith('session.'))
   assert.deepEqual(sessions.map(({ action, user_id }) => `${action} ${user_id}`).toSorted(), [
     'session.begin grace',
@@ -141,16 +141,16 @@ test('sessions are recorded from their beginning to their end, and refused ones 
 })
 
 test('the trail is for admins, and an operator reads that of another workspace', async (t) => {
-  const harness = await openTestServer(t)
-  const { ask, tokens, token, store } = harness
+  const opened = await openTestServer(t)
+  const { ask, tokens, token, store } = opened
   await store.createWorkspace({ workspace_id: 'other', name: 'Other', data_folder: null })
   for (const scope of ['viewer', 'analyst'] as const)
     assert.equal((await ask('GET', '/v1alpha/audit', { token: tokens[scope] })).status, 403)
   const body = { name: 'made by the operator', scopes: ['viewer'], workspace_id: 'other' }
   assert.equal((await ask('POST', '/v1alpha/tokens', { body })).status, 201)
-  assert.deepEqual((await trail(harness)).length, 0)
+  assert.deepEqual((await trail(opened)).length, 0)
   assert.deepEqual(
-    (await trail(harness, '?workspace_id=other')).map(({ action }) => action),
+    (await trail(opened, '?workspace_id=other')).map(({ action }) => action),
     ['token.create'],
   )
   const stranger = await token('other', ['admin'])

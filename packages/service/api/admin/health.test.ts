@@ -38,7 +38,7 @@ async function queueNew(store: Store, workspace_id: string): Promise<void> {
 async function after(clock: FakeClock, ms: number, api: Api, url: string) {
   const asked = api.inject({ method: 'GET', url })
   for (let passed = 0; passed < ms; passed += 100) {
-    for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+    for (let pass = 0; pass < 5; pass += 1) await new Promise((resolve) => setImmediate(resolve))
     clock.advance(100)
   }
   return asked
@@ -46,9 +46,9 @@ async function after(clock: FakeClock, ms: number, api: Api, url: string) {
 
 test('a store that hangs is not ready within two seconds, and is measured without', async (t) => {
   const clock = new FakeClock()
-  const harness = await openTestServer(t, { clock })
-  const store = storeWith(harness.store, { ping: never, counts: never })
-  const api = await beside(t, harness, { store })
+  const opened = await openTestServer(t, { clock })
+  const store = storeWith(opened.store, { ping: never, counts: never })
+  const api = await beside(t, opened, { store })
   const ready = await after(clock, 2100, api, '/readyz')
   assert.equal(ready.statusCode, 503)
   assert.match(ready.payload, /did not answer within 2 seconds/)
@@ -59,10 +59,10 @@ test('a store that hangs is not ready within two seconds, and is measured withou
 })
 
 test('a node whose lease cannot be renewed is not ready, and says why', async (t) => {
-  const harness = await openTestServer(t)
+  const opened = await openTestServer(t)
   let trouble: string | null = null
   const lease = { left: () => 12_000, trouble: () => trouble }
-  const api = await beside(t, harness, { lease })
+  const api = await beside(t, opened, { lease })
   assert.equal((await api.inject('/readyz')).statusCode, 200)
   trouble = 'The database cannot be used: the disk is full.'
   const answer = await api.inject('/readyz')
@@ -121,13 +121,13 @@ test('tells the queues of the largest workspaces by name, and of the rest togeth
 
 test('counts the store once in five seconds, however many ask', async (t) => {
   const clock = new FakeClock()
-  const harness = await openTestServer(t, { clock })
+  const opened = await openTestServer(t, { clock })
   let counted = 0
   const counts = (): ReturnType<Store['counts']> => {
     counted += 1
-    return harness.store.counts()
+    return opened.store.counts()
   }
-  const api = await beside(t, harness, { store: storeWith(harness.store, { counts }) })
+  const api = await beside(t, opened, { store: storeWith(opened.store, { counts }) })
   await Promise.all(Array.from({ length: 9 }, () => api.inject('/metrics')))
   assert.equal(counted, 1)
   clock.advance(5000)
@@ -136,9 +136,9 @@ test('counts the store once in five seconds, however many ask', async (t) => {
 })
 
 test('shows the operator webhooks in trouble and the disk beside the queue', async (t) => {
-  const harness = await openTestServer(t)
-  const api = await beside(t, harness, { home: harness.folder })
-  const headers = { authorization: `Bearer ${harness.tokens.admin}` }
+  const opened = await openTestServer(t)
+  const api = await beside(t, opened, { home: opened.folder })
+  const headers = { authorization: `Bearer ${opened.tokens.admin}` }
   const queue = JSON.parse((await api.inject({ url: '/v1alpha/queue', headers })).payload) as {
     webhooks: unknown
     disk: { free_bytes: number; total_bytes: number }

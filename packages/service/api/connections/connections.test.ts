@@ -197,7 +197,7 @@ test('a preview reads over a connection for an admin only', async (t) => {
     token: tokens.analyst,
   })
   assert.equal(asAnalyst.status, 422)
-  assert.match(asAnalyst.json().detail, /a draft takes an admin's token/)
+  assert.match(asAnalyst.json().detail, /only with an admin's token: use one/)
   const checked = await ask('POST', '/v1alpha/jobs/templates/check', {
     body: source.replace('shop, query', 'nowhere, query'),
     type: 'text/markdown',
@@ -218,7 +218,7 @@ test('a web server and a bucket are tried for real, and say what is wrong', asyn
     await bucket.close()
   })
   const url = `http://127.0.0.1:${(web.address() as AddressInfo).port}/files`
-  const place = { bucket: 'assay', region: 'us-east-1', endpoint: bucket.place.endpoint }
+  const options = { bucket: 'assay', region: 'us-east-1', endpoint: bucket.config.endpoint }
   const keys = { access_key: 'S3RVER', secret_key: 'S3RVER' }
   const cases = [
     { kind: 'http', options: { url }, secrets: { token: 'a-token' }, says: 'HTTP server that answers 200' },
@@ -229,11 +229,11 @@ test('a web server and a bucket are tried for real, and say what is wrong', asyn
       says: /does not take these secrets \(401\)/,
     },
     { kind: 'http', options: { url: 'http://127.0.0.1:9/' }, secrets: {}, says: /ECONNREFUSED/ },
-    { kind: 's3', options: place, secrets: keys, says: 'Bucket assay' },
-    { kind: 's3', options: { ...place, bucket: 'nowhere' }, secrets: keys, says: /NoSuchBucket|404/ },
+    { kind: 's3', options, secrets: keys, says: 'Bucket assay' },
+    { kind: 's3', options: { ...options, bucket: 'nowhere' }, secrets: keys, says: /NoSuchBucket|404/ },
     {
       kind: 's3',
-      options: place,
+      options,
       secrets: { ...keys, access_key: 'NOBODYS' },
       says: /InvalidAccessKeyId|403/,
     },

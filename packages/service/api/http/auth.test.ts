@@ -155,8 +155,8 @@ test('limits the requests of each token where a limit is set', async (t) => {
 })
 
 async function withUser(t: Parameters<typeof openTestServer>[0], clock = new FakeClock()) {
-  const harness = await openTestServer(t, { clock })
-  await harness.store.createUser({
+  const opened = await openTestServer(t, { clock })
+  await opened.store.createUser({
     user_id: uuidv7(),
     workspace_id: 'default',
     username: 'ada',
@@ -164,18 +164,18 @@ async function withUser(t: Parameters<typeof openTestServer>[0], clock = new Fak
     password_hash: await hashPassword('correct horse'),
   })
   const login = (fields: Record<string, string>) =>
-    harness.ask('POST', '/v1alpha/auth/login', {
+    opened.ask('POST', '/v1alpha/auth/login', {
       token: null,
       body: new URLSearchParams(fields).toString(),
       type: FORM,
     })
-  return { ...harness, login, clock }
+  return { ...opened, login, clock }
 }
 
 test('limits the requests of a workspace over all its tokens, by its own limit or that of the settings', async (t) => {
   const clock = new FakeClock()
-  const harness = await openTestServer(t, { clock })
-  const { ask, tokens, store } = harness
+  const opened = await openTestServer(t, { clock })
+  const { ask, tokens, store } = opened
   const limit = (rate_limit: number | null) =>
     ask('PATCH', '/v1alpha/workspaces/default', { body: { rate_limit } })
   await limit(3)
@@ -187,7 +187,7 @@ test('limits the requests of a workspace over all its tokens, by its own limit o
     [429, '3', '1'],
   )
   await store.createWorkspace({ workspace_id: 'second', name: 'Second', data_folder: null })
-  const other = await harness.token('second', ['viewer'])
+  const other = await opened.token('second', ['viewer'])
   assert.equal((await ask('GET', '/v1alpha/jobs', { token: other })).status, 200)
   clock.advance(1000)
   assert.equal((await limit(null)).status, 200)

@@ -30,11 +30,11 @@ const run = ({ ask }: TestServer, assignment_id: string) =>
   ask('POST', '/v1alpha/jobs/run', { body: { payload: { type: 'assignment', assignment_id } } })
 
 test('tells the present state first, then each change, and ends with the job', async (t) => {
-  const harness = await openTestServer(t)
-  const address = await harness.api.listen()
-  const id = await newJob(harness)
+  const opened = await openTestServer(t)
+  const address = await opened.api.listen()
+  const id = await newJob(opened)
   const response = await fetch(`${address}/v1alpha/jobs/events?assignment_id=%22${id}%22`, {
-    headers: { authorization: `Bearer ${harness.tokens.viewer}` },
+    headers: { authorization: `Bearer ${opened.tokens.viewer}` },
   })
   assert.equal(response.headers.get('content-type'), 'text/event-stream; charset=utf-8')
   assert.equal(response.headers.get('cache-control'), 'no-store')
@@ -42,9 +42,9 @@ test('tells the present state first, then each change, and ends with the job', a
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
   let text = ''
   while (!text.includes('draft')) text += (await reader.read()).value ?? ''
-  await run(harness, id)
+  await run(opened, id)
   while (!text.includes('queued')) text += (await reader.read()).value ?? ''
-  const insight_id = await harness.complete(id)
+  const insight_id = await opened.complete(id)
   for (let part = await reader.read(); !part.done; part = await reader.read()) text += part.value
   const told = parse(text).filter((event) => event.name === 'status')
   assert.deepEqual(
@@ -62,12 +62,12 @@ test('tells the present state first, then each change, and ends with the job', a
 })
 
 test('takes a stream up again behind the last event that the client has', async (t) => {
-  const harness = await openTestServer(t)
-  const id = await newJob(harness)
-  await run(harness, id)
-  await harness.complete(id)
+  const opened = await openTestServer(t)
+  const id = await newJob(opened)
+  await run(opened, id)
+  await opened.complete(id)
   const from = (last: string) =>
-    harness.ask('GET', `/v1alpha/jobs/events?assignment_id=${id}`, { headers: { 'last-event-id': last } })
+    opened.ask('GET', `/v1alpha/jobs/events?assignment_id=${id}`, { headers: { 'last-event-id': last } })
   const told = parse((await from('3')).text)
   assert.deepEqual(
     told.map((event) => event.data.job_status),
@@ -84,10 +84,10 @@ test('takes a stream up again behind the last event that the client has', async 
 })
 
 test('tells progress at most once a second, without an id, and shows that it is alive', async (t) => {
-  const harness = await openTestServer(t)
-  const id = await newJob(harness)
+  const opened = await openTestServer(t)
+  const id = await newJob(opened)
   const clock = new FakeClock()
-  const job = (await harness.store.getJob({ workspace_id: 'default', assignment_id: id }))!
+  const job = (await opened.store.getJob({ workspace_id: 'default', assignment_id: id }))!
   let wake: (hint: { topic: 'job'; assignment_id: string }) => void = () => undefined
   const changes = createChanges({ subscribe: (listener) => ((wake = listener), () => undefined) }, clock)
   let percent = 0
@@ -128,18 +128,18 @@ test('tells progress at most once a second, without an id, and shows that it is 
 })
 
 test('lets go of a stream when the client has gone', async (t) => {
-  const harness = await openTestServer(t)
-  const address = await harness.api.listen()
-  const id = await newJob(harness)
-  const getJob = harness.store.getJob.bind(harness.store)
+  const opened = await openTestServer(t)
+  const address = await opened.api.listen()
+  const id = await newJob(opened)
+  const getJob = opened.store.getJob.bind(opened.store)
   let looks = 0
-  t.mock.method(harness.store, 'getJob', (input: Parameters<typeof getJob>[0]) => {
+  t.mock.method(opened.store, 'getJob', (input: Parameters<typeof getJob>[0]) => {
     looks += 1
     return getJob(input)
   })
   const control = new AbortController()
   const response = await fetch(`${address}/v1alpha/jobs/events?assignment_id=${id}`, {
-    headers: { authorization: `Bearer ${harness.tokens.viewer}` },
+    headers: { authorization: `Bearer ${opened.tokens.viewer}` },
     signal: control.signal,
   })
   await response.body!.getReader().read()
@@ -147,20 +147,20 @@ test('lets go of a stream when the client has gone', async (t) => {
   const closed = await fetch(`${address}/metrics`).then((answer) => answer.text())
   assert.ok(closed.length > 0)
   const before = looks
-  await run(harness, id)
+  await run(opened, id)
   await new Promise((resolve) => setImmediate(resolve))
   assert.ok(looks - before <= 1)
 })
 
 test('ends a stream when its token expires, and then answers 401', async (t) => {
   const clock = new FakeClock()
-  const harness = await openTestServer(t, { clock })
-  const address = await harness.api.listen()
+  const opened = await openTestServer(t, { clock })
+  const address = await opened.api.listen()
   const expires_at = new Date(clock.now() + 10_000).toISOString()
-  const made = await harness.ask('POST', '/v1alpha/tokens', {
+  const made = await opened.ask('POST', '/v1alpha/tokens', {
     body: { name: 'short', scopes: ['viewer'], expires_at },
   })
-  const id = await newJob(harness)
+  const id = await newJob(opened)
   const follow = () =>
     fetch(`${address}/v1alpha/jobs/events?assignment_id=${id}`, {
       headers: { authorization: `Bearer ${made.json().token}` },
@@ -170,7 +170,7 @@ test('ends a stream when its token expires, and then answers 401', async (t) => 
   while (!text.includes('draft')) text += (await reader.read()).value ?? ''
   const rest = reader.read()
   clock.advance(10_001)
-  await run(harness, id)
+  await run(opened, id)
   for (let part = await rest; !part.done; part = await reader.read()) text += part.value
   assert.doesNotMatch(text, /queued/)
   assert.equal((await follow()).status, 401)

@@ -26,10 +26,10 @@ async function insightOf({ ask, complete }: TestServer, charts: Chart[] = []): P
 }
 
 test('gives an insight as Markdown, as a page or as JSON, by what the client accepts', async (t) => {
-  const harness = await openTestServer(t, { pool: 'real' })
-  const id = await insightOf(harness)
+  const api = await openTestServer(t, { pool: 'real' })
+  const id = await insightOf(api)
   const as = (accept: string) =>
-    harness.ask('GET', `/v1alpha/jobs/result?insight_id=${id}`, { headers: { accept } })
+    api.ask('GET', `/v1alpha/jobs/result?insight_id=${id}`, { headers: { accept } })
   assert.equal((await as('*/*')).headers['content-type'], 'text/markdown; charset=utf-8')
   const page = await as('text/html')
   assert.equal(page.headers['content-type'], 'text/html; charset=utf-8')
@@ -46,8 +46,8 @@ test('gives an insight as Markdown, as a page or as JSON, by what the client acc
 })
 
 test('tags each form, and sends none that the client has', async (t) => {
-  const harness = await openTestServer(t, { pool: 'real' })
-  const id = await insightOf(harness)
+  const api = await openTestServer(t, { pool: 'real' })
+  const id = await insightOf(api)
   const url = `/v1alpha/jobs/result?insight_id=${id}`
   const tags = new Set<string>()
   for (const [accept, charts] of [
@@ -56,11 +56,11 @@ test('tags each form, and sends none that the client has', async (t) => {
     ['text/html', ''],
     ['application/json', ''],
   ] as const) {
-    const first = await harness.ask('GET', url + charts, { headers: { accept } })
+    const first = await api.ask('GET', url + charts, { headers: { accept } })
     assert.equal(first.headers.vary, 'Accept')
     const tag = String(first.headers.etag)
     tags.add(tag)
-    const again = await harness.ask('GET', url + charts, {
+    const again = await api.ask('GET', url + charts, {
       headers: { accept, 'if-none-match': `"x", ${tag}` },
     })
     assert.equal(again.status, 304)
@@ -71,34 +71,34 @@ test('tags each form, and sends none that the client has', async (t) => {
 })
 
 test('draws charts in the form that is asked for, and once', async (t) => {
-  const harness = await openTestServer(t, { pool: 'real' })
-  const draw = t.mock.method(harness.parts.pool!, 'draw')
-  const id = await insightOf(harness, [CHART])
+  const api = await openTestServer(t, { pool: 'real' })
+  const draw = t.mock.method(api.parts.pool!, 'draw')
+  const id = await insightOf(api, [CHART])
   const charts = async (form: string): Promise<string> =>
-    (await harness.ask('GET', `/v1alpha/jobs/result?insight_id=${id}&charts=${form}`)).text
+    (await api.ask('GET', `/v1alpha/jobs/result?insight_id=${id}&charts=${form}`)).text
   assert.match(await charts('mermaid'), /```mermaid/)
   assert.doesNotMatch(await charts('none'), /chart:c1|mermaid|svg/)
   assert.doesNotMatch(await charts('text'), /mermaid|chart:c1/)
   assert.equal(draw.mock.callCount(), 0)
   assert.match(await charts('image'), /!\[Mean delay\]\(data:image\/svg\+xml;base64,/)
-  const page = await harness.ask('GET', `/v1alpha/jobs/result?insight_id=${id}`, {
+  const page = await api.ask('GET', `/v1alpha/jobs/result?insight_id=${id}`, {
     headers: { accept: 'text/html' },
   })
   assert.match(page.text, /<svg/)
   assert.ok(page.headers.etag)
-  const json = await harness.ask('GET', `/v1alpha/jobs/result?insight_id=${id}`, {
+  const json = await api.ask('GET', `/v1alpha/jobs/result?insight_id=${id}`, {
     headers: { accept: 'application/json' },
   })
   assert.match(json.json().charts[0].svg, /^<svg/)
   assert.deepEqual(json.json().charts[0].spec, CHART.spec)
   assert.equal(draw.mock.callCount(), 1)
-  assert.equal((await harness.ask('GET', `/v1alpha/jobs/result?insight_id=${id}&charts=pie`)).status, 422)
+  assert.equal((await api.ask('GET', `/v1alpha/jobs/result?insight_id=${id}&charts=pie`)).status, 422)
 })
 
 test('gives the charts as text while they cannot be drawn, and does not tag that', async (t) => {
-  const harness = await openTestServer(t)
-  const id = await insightOf(harness, [CHART])
-  const page = await harness.ask('GET', `/v1alpha/jobs/result?insight_id=${id}`, {
+  const api = await openTestServer(t)
+  const id = await insightOf(api, [CHART])
+  const page = await api.ask('GET', `/v1alpha/jobs/result?insight_id=${id}`, {
     headers: { accept: 'text/html' },
   })
   assert.equal(page.status, 200)
@@ -125,11 +125,11 @@ const TABLE = `| a | b |\n|---|---|\n${'| 1 | *x* |\n'.repeat(33_000)}\nBelow.\n
 const hostile = (characters: number): string => '![[]('.repeat(characters / 5)
 
 test('a page of a long table shows its beginning, and is rendered once for all who read it', async (t) => {
-  const harness = await openTestServer(t, { pool: 'real' })
-  const { ask, parts } = harness
+  const api = await openTestServer(t, { pool: 'real' })
+  const { ask, parts } = api
   const rendering = t.mock.method(parts.pool!, 'render')
-  const id = await insightWith(harness, TABLE)
-  const link = await openedLink(harness, id)
+  const id = await insightWith(api, TABLE)
+  const link = await openedLink(api, id)
   const html = { headers: { accept: 'text/html' } }
   const pages = await Promise.all([
     ...Array.from({ length: 8 }, () => ask('GET', link, READER)),
@@ -167,8 +167,8 @@ async function pastItsLimit<T>({ parts }: TestServer, clock: FakeClock, answer: 
 
 test('other requests are answered while a page is rendered, and one that takes too long is given as Markdown', async (t) => {
   const clock = new FakeClock()
-  const harness = await openTestServer(t, { pool: 'real', clock })
-  const { ask, parts } = harness
+  const api = await openTestServer(t, { pool: 'real', clock })
+  const { ask, parts } = api
   const called = Promise.withResolvers<void>()
   const { render } = parts.pool!
   const rendering = t.mock.method(parts.pool!, 'render', function (this: Pool, ...given: RenderArgs) {
@@ -176,7 +176,7 @@ test('other requests are answered while a page is rendered, and one that takes t
     return render.apply(this, given)
   })
   const warned = t.mock.method(parts.log, 'warn')
-  const link = await openedLink(harness, await insightWith(harness, `# Mine\n\n${hostile(5_000_000)}\n`))
+  const link = await openedLink(api, await insightWith(api, `# Mine\n\n${hostile(5_000_000)}\n`))
   const opened = ask('GET', link, READER)
   let rendered = false
   const end = (): boolean => (rendered = true)
@@ -184,7 +184,7 @@ test('other requests are answered while a page is rendered, and one that takes t
   await called.promise
   assert.equal((await ask('GET', '/healthz', READER)).status, 200)
   assert.equal(rendered, false)
-  const page = await pastItsLimit(harness, clock, opened)
+  const page = await pastItsLimit(api, clock, opened)
   assert.equal(page.status, 200)
   assert.match(warnings(warned), /The render took longer than 10 s/)
   assert.match(
@@ -195,14 +195,14 @@ test('other requests are answered while a page is rendered, and one that takes t
   assert.equal((await ask('GET', link, READER)).text, page.text)
   assert.equal(rendering.mock.callCount(), 1)
   clock.advance(300_000)
-  await pastItsLimit(harness, clock, ask('GET', link, READER))
+  await pastItsLimit(api, clock, ask('GET', link, READER))
   assert.equal(rendering.mock.callCount(), 2)
 })
 
 test('a preview that cannot be laid out in time is answered with its Markdown', async (t) => {
   const clock = new FakeClock()
-  const harness = await openTestServer(t, { pool: 'real', clock })
-  const { ask, parts } = harness
+  const api = await openTestServer(t, { pool: 'real', clock })
+  const { ask, parts } = api
   const warned = t.mock.method(parts.log, 'warn')
   const ran = Promise.withResolvers<void>()
   const { render } = parts.pool!
@@ -215,7 +215,7 @@ test('a preview that cannot be laid out in time is answered with its Markdown', 
     headers: { accept: 'text/html' },
   })
   await ran.promise
-  const page = await pastItsLimit(harness, clock, preview)
+  const page = await pastItsLimit(api, clock, preview)
   assert.equal(page.status, 200)
   assert.match(warnings(warned), /The render took longer than 10 s/)
   assert.match(page.text, /could not be laid out/)

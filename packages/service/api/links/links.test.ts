@@ -29,12 +29,12 @@ function said({ status, text, headers }: Answer) {
 }
 
 test('opens the page of an insight without a token, for nobody else to keep or to find', async (t) => {
-  const harness = await openTestServer(t, { pool: 'real' })
-  const { insight_id } = await completed(harness, { markdown: '# Hello\n\n[more](https://example.com)\n' })
-  const link = await makeLink(harness, insight_id, { label: 'for Bob', expires_in: 3600 })
+  const opened = await openTestServer(t, { pool: 'real' })
+  const { insight_id } = await completed(opened, { markdown: '# Hello\n\n[more](https://example.com)\n' })
+  const link = await makeLink(opened, insight_id, { label: 'for Bob', expires_in: 3600 })
   assert.match(link.url, /^\/links\/[\w-]{43}$/)
   assert.equal(Date.parse(link.expires_at) - Date.parse(link.created_at), 3_600_000)
-  const page = await open(harness, link.url)
+  const page = await open(opened, link.url)
   assert.equal(page.status, 200)
   assert.match(page.text, /<h1>Hello<\/h1>/)
   assert.match(page.text, /<meta name="robots" content="noindex">/)
@@ -52,52 +52,52 @@ test('opens the page of an insight without a token, for nobody else to keep or t
 
 test('answers the same for a link that expired, was revoked, was never there, or whose job was deleted', async (t) => {
   const clock = new FakeClock()
-  const harness = await openTestServer(t, { clock })
-  const { ask } = harness
-  const one = await completed(harness)
-  const other = await completed(harness)
-  const expired = await makeLink(harness, one.insight_id, { expires_in: 60 })
-  const revoked = await makeLink(harness, one.insight_id)
-  const orphan = await makeLink(harness, other.insight_id)
-  for (const { url } of [expired, revoked, orphan]) assert.equal((await open(harness, url)).status, 200)
+  const opened = await openTestServer(t, { clock })
+  const { ask } = opened
+  const one = await completed(opened)
+  const other = await completed(opened)
+  const expired = await makeLink(opened, one.insight_id, { expires_in: 60 })
+  const revoked = await makeLink(opened, one.insight_id)
+  const orphan = await makeLink(opened, other.insight_id)
+  for (const { url } of [expired, revoked, orphan]) assert.equal((await open(opened, url)).status, 200)
   clock.advance(59_999)
-  assert.equal((await open(harness, expired.url)).status, 200)
+  assert.equal((await open(opened, expired.url)).status, 200)
   clock.advance(1)
   const path = `/v1alpha/insights/${one.insight_id}/links`
   assert.equal((await ask('DELETE', `${path}/${revoked.link_id}`)).status, 204)
   assert.equal((await ask('DELETE', `${path}/${revoked.link_id}`)).status, 404)
   assert.equal((await ask('DELETE', `/v1alpha/jobs/${other.assignment_id}`)).status, 204)
-  const unknown = await open(harness, `/links/${'A'.repeat(43)}`)
+  const unknown = await open(opened, `/links/${'A'.repeat(43)}`)
   assert.equal(unknown.status, 404)
   assert.equal(unknown.headers['content-type'], 'text/html; charset=utf-8')
   assert.match(unknown.text, /Ask whoever sent it/)
   for (const { url } of [expired, revoked, orphan, { url: '/links/x' }])
-    assert.deepEqual(said(await open(harness, url)), said(unknown))
+    assert.deepEqual(said(await open(opened, url)), said(unknown))
 })
 
 test('keeps no secret of a link: neither in the list nor in the database', async (t) => {
-  const harness = await openTestServer(t)
-  const { insight_id } = await completed(harness)
-  const link = await makeLink(harness, insight_id)
+  const opened = await openTestServer(t)
+  const { insight_id } = await completed(opened)
+  const link = await makeLink(opened, insight_id)
   const secret = link.url.split('/').at(-1)
-  const list = await harness.ask('GET', `/v1alpha/insights/${insight_id}/links`)
+  const list = await opened.ask('GET', `/v1alpha/insights/${insight_id}/links`)
   assert.equal(list.json().items.length, 1)
   assert.doesNotMatch(list.text, new RegExp(secret))
   const { readdir, readFile } = await import('node:fs/promises')
-  for (const name of await readdir(harness.folder))
+  for (const name of await readdir(opened.folder))
     if (name.startsWith('assay.db'))
-      assert.ok(!(await readFile(`${harness.folder}/${name}`)).includes(secret), name)
+      assert.ok(!(await readFile(`${opened.folder}/${name}`)).includes(secret), name)
 })
 
 test('counts how often a link was opened, once for many openings', async (t) => {
   const clock = new FakeClock()
-  const harness = await openTestServer(t, { clock })
-  const { ask, store } = harness
-  const { insight_id } = await completed(harness)
-  const { url } = await makeLink(harness, insight_id)
+  const opened = await openTestServer(t, { clock })
+  const { ask, store } = opened
+  const { insight_id } = await completed(opened)
+  const { url } = await makeLink(opened, insight_id)
   const written = t.mock.method(store, 'countOpenings')
   const asleep = clock.sleeping
-  for (let count = 0; count < 5; count += 1) await open(harness, url)
+  for (let count = 0; count < 5; count += 1) await open(opened, url)
   await ask('HEAD', url, { token: null })
   const count = async () => (await ask('GET', `/v1alpha/insights/${insight_id}/links`)).json().items[0]
   assert.equal((await count()).opened_count, 0)
@@ -107,45 +107,45 @@ test('counts how often a link was opened, once for many openings', async (t) => 
   for (const { result } of written.mock.calls) await result
   const { opened_count, last_opened_at } = await count()
   assert.deepEqual([opened_count, last_opened_at], [5, '2026-01-01T00:00:00.000Z'])
-  await open(harness, url)
-  await harness.api.close()
+  await open(opened, url)
+  await opened.api.close()
   assert.equal(written.mock.callCount(), 2)
 })
 
 test('each opening stands in the audit trail, by the link and from where', async (t) => {
-  const harness = await openTestServer(t)
-  const { insight_id } = await completed(harness)
-  const { url, link_id } = await makeLink(harness, insight_id)
-  await open(harness, url)
-  await open(harness, `${url}x`)
-  const { items } = (await harness.ask('GET', '/v1alpha/audit?action=link.open')).json()
+  const opened = await openTestServer(t)
+  const { insight_id } = await completed(opened)
+  const { url, link_id } = await makeLink(opened, insight_id)
+  await open(opened, url)
+  await open(opened, `${url}x`)
+  const { items } = (await opened.ask('GET', '/v1alpha/audit?action=link.open')).json()
   assert.deepEqual(
     items.map(({ object_id, user_id, address }: Json) => [object_id, user_id, address]),
     [[link_id, null, '127.0.0.1']],
   )
-  const trail = (await harness.ask('GET', '/v1alpha/audit')).text
+  const trail = (await opened.ask('GET', '/v1alpha/audit')).text
   assert.doesNotMatch(trail, new RegExp(url.split('/').at(-1)))
 })
 
 test('bounds how many pages one address may open', async (t) => {
   const clock = new FakeClock()
-  const harness = await openTestServer(t, { clock })
+  const opened = await openTestServer(t, { clock })
   const answers = []
-  for (let count = 0; count < 121; count += 1) answers.push(await open(harness, '/links/x'))
+  for (let count = 0; count < 121; count += 1) answers.push(await open(opened, '/links/x'))
   const refused = answers.at(-1)!
   assert.deepEqual([answers.at(-2)!.status, refused.status], [404, 429])
   assert.equal(refused.headers['content-type'], 'text/html; charset=utf-8')
   assert.ok(Number(refused.headers['retry-after']) >= 1)
   clock.advance(1000)
-  assert.equal((await open(harness, '/links/x')).status, 404)
+  assert.equal((await open(opened, '/links/x')).status, 404)
 })
 
 test('makes links of the own workspace only, within bounds, and with a scope for it', async (t) => {
-  const harness = await openTestServer(t)
-  const { ask, tokens, store } = harness
+  const opened = await openTestServer(t)
+  const { ask, tokens, store } = opened
   await store.createWorkspace({ workspace_id: 'other', name: 'Other', data_folder: null })
-  const stranger = await harness.token('other', ['admin'])
-  const { insight_id } = await completed(harness)
+  const stranger = await opened.token('other', ['admin'])
+  const { insight_id } = await completed(opened)
   const path = `/v1alpha/insights/${insight_id}/links`
   assert.equal((await ask('POST', path, { body: {}, token: stranger })).status, 404)
   assert.equal((await ask('GET', path, { token: stranger })).status, 404)
@@ -162,8 +162,8 @@ test('makes links of the own workspace only, within bounds, and with a scope for
 test('gives the whole address where the service knows its own', async (t) => {
   const publicUrl = 'https://reports.example/assay'
   const first = await openTestServer(t)
-  const harness = await openTestServer(t, { parts: { config: { ...first.parts.config, publicUrl } } })
-  const { insight_id } = await completed(harness)
-  const { url } = await makeLink(harness, insight_id)
+  const opened = await openTestServer(t, { parts: { config: { ...first.parts.config, publicUrl } } })
+  const { insight_id } = await completed(opened)
+  const { url } = await makeLink(opened, insight_id)
   assert.ok(url.startsWith(`${publicUrl}/links/`))
 })

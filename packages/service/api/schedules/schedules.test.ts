@@ -66,7 +66,7 @@ test('every fault of a schedule comes back with its field', async (t) => {
   assert.equal((await ask('POST', AT, { body: { ...INPUT, template_id: 'none' } })).status, 404)
 })
 
-test('a cron line is previewed by anyone who may read, with the faults of a schedule', async (t) => {
+test('a cron expression is previewed by anyone who may read, with the faults of a schedule', async (t) => {
   const { ask, tokens } = await openTestServer(t, {
     clock: new FakeClock(Date.parse('2026-03-26T12:00:00Z')),
   })

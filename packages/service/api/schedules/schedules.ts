@@ -164,7 +164,7 @@ export const createSchedule = operation({
   name: 'createSchedule',
   tag: 'Schedules',
   audit: 'schedule.create',
-  summary: 'Run a template by a cron line',
+  summary: 'Run a template by a cron expression',
   description:
     'The variables are checked now and again at each run. Each run is an ordinary job that names the schedule (`schedule_id`, `scheduled_for`).',
   scope: 'analyst',
@@ -201,7 +201,7 @@ export const listSchedules = operation({
 export const previewSchedule = operation({
   name: 'previewSchedule',
   tag: 'Schedules',
-  summary: 'The next due times of a cron line',
+  summary: 'The next due times of a cron expression',
   description: 'Nothing is kept; what is wrong is a 422 with its field, as when a schedule is made.',
   scope: 'viewer',
   query: Type.Object({
@@ -252,7 +252,7 @@ export const changeSchedule = operation({
   audit: 'schedule.change',
   summary: 'Change, pause or resume a schedule',
   description:
-    'Only what is given changes. Where the cron line, its zone, its bounds or the pause change, the next due time is found from now: what would have been due in a pause is not made up for.',
+    'Only what is given changes. Where the cron expression, its zone, its bounds or the pause change, the next due time is found from now: what would have been due in a pause is not made up for.',
   scope: 'analyst',
   params: SchedulePath,
   body: ScheduleChange,

@@ -26,19 +26,19 @@ async function opened(t: Parameters<typeof openTestServer>[0]): Promise<TestServ
   return openTestServer(t, { parts: { config } })
 }
 
-const post = (harness: TestServer, body: Json) => harness.ask('POST', '/v1alpha/subscriptions', { body })
+const post = (api: TestServer, body: Json) => api.ask('POST', '/v1alpha/subscriptions', { body })
 
-async function made(harness: TestServer, body: Json): Promise<Json> {
-  const answer = await post(harness, body)
+async function made(api: TestServer, body: Json): Promise<Json> {
+  const answer = await post(api, body)
   assert.equal(answer.status, 201, answer.text)
   return answer.json()
 }
 
 test('makes, lists, reads, changes and deletes subscriptions, apart from the webhooks', async (t) => {
-  const harness = await opened(t)
-  const { ask } = harness
-  const mail = await made(harness, { kind: 'email', to: ['ada@example.com', 'bob@example.com'] })
-  const chat = await made(harness, {
+  const api = await opened(t)
+  const { ask } = api
+  const mail = await made(api, { kind: 'email', to: ['ada@example.com', 'bob@example.com'] })
+  const chat = await made(api, {
     kind: 'slack',
     url: SLACK,
     include_skipped: true,
@@ -97,9 +97,9 @@ test('a webhook is no subscription', async (t) => {
 })
 
 test('its deliveries are counted, canceled and recovered as those of a webhook', async (t) => {
-  const harness = await opened(t)
-  const { ask, store } = harness
-  const { subscription_id } = await made(harness, { kind: 'email', to: ['ada@example.com'] })
+  const api = await opened(t)
+  const { ask, store } = api
+  const { subscription_id } = await made(api, { kind: 'email', to: ['ada@example.com'] })
   const path = `/v1alpha/subscriptions/${subscription_id}`
   const data = { webhook_id: subscription_id, message: 'hello' }
   const ids = { event_id: crypto.randomUUID(), delivery_id: crypto.randomUUID() }
@@ -116,8 +116,8 @@ test('its deliveries are counted, canceled and recovered as those of a webhook',
 })
 
 test('refuses what is no plain address, what another kind takes, and what may not be reached', async (t) => {
-  const harness = await opened(t)
-  const fault = async (body: Json) => (await post(harness, body)).json().errors?.[0]?.path
+  const api = await opened(t)
+  const fault = async (body: Json) => (await post(api, body)).json().errors?.[0]?.path
   for (const to of [
     'ada',
     'ada@',
@@ -142,20 +142,20 @@ test('refuses what is no plain address, what another kind takes, and what may no
 })
 
 test('says that there is no mail server where the operator has set none', async (t) => {
-  const harness = await openTestServer(t)
-  const answer = await post(harness, { kind: 'email', to: ['ada@example.com'] })
+  const api = await openTestServer(t)
+  const answer = await post(api, { kind: 'email', to: ['ada@example.com'] })
   assert.equal(answer.status, 409)
   assert.match(answer.json().detail, /ASSAY_SMTP_URL/)
 })
 
 test('keeps the address of a chat and those of readers sealed', async (t) => {
-  const harness = await opened(t)
-  const chat = await post(harness, { kind: 'slack', url: SLACK })
-  await made(harness, { kind: 'email', to: ['someone.private@example.com'] })
+  const api = await opened(t)
+  const chat = await post(api, { kind: 'slack', url: SLACK })
+  await made(api, { kind: 'email', to: ['someone.private@example.com'] })
   assert.doesNotMatch(chat.text, /s3cr3t/)
-  for (const name of await readdir(harness.folder))
+  for (const name of await readdir(api.folder))
     if (name.startsWith('assay.db')) {
-      const bytes = await readFile(`${harness.folder}/${name}`)
+      const bytes = await readFile(`${api.folder}/${name}`)
       assert.ok(!bytes.includes('s3cr3t') && !bytes.includes('someone.private'), name)
     }
 })
@@ -177,9 +177,9 @@ const ONE_CLICK = [
 ] as const
 
 test('a reader takes herself off the list by the button or the one click of a mail program', async (t) => {
-  const harness = await opened(t)
-  const { ask, secrets, store } = harness
-  const { subscription_id } = await made(harness, {
+  const api = await opened(t)
+  const { ask, secrets, store } = api
+  const { subscription_id } = await made(api, {
     kind: 'email',
     to: ['ada@example.com', 'bob@example.com'],
   })
@@ -224,10 +224,10 @@ test('a reader takes herself off the list by the button or the one click of a ma
 })
 
 test('two readers who go at the same time are both off the list', async (t) => {
-  const harness = await opened(t)
-  const { ask, secrets } = harness
+  const api = await opened(t)
+  const { ask, secrets } = api
   const to = Array.from({ length: 4 }, (_, index) => `reader${index}@example.com`)
-  const { subscription_id } = await made(harness, { kind: 'email', to })
+  const { subscription_id } = await made(api, { kind: 'email', to })
   await Promise.all(
     to.slice(1).map((one) => {
       const token = secrets.seal(JSON.stringify([workspace_id, subscription_id, one]), UNSUBSCRIBE_CONTEXT)

@@ -19,9 +19,9 @@ async function register({ ask }: TestServer, more: Record<string, unknown> = {})
 }
 
 test('registers a webhook and shows its secret once', async (t) => {
-  const harness = await openTestServer(t)
-  const { ask, store, secrets } = harness
-  const made = await register(harness, {
+  const api = await openTestServer(t)
+  const { ask, store, secrets } = api
+  const made = await register(api, {
     headers: [{ name: 'X-Secret', value: 's3cret' }],
     description: 'Nightly',
   })
@@ -38,8 +38,8 @@ test('registers a webhook and shows its secret once', async (t) => {
 })
 
 test('gives a public key where asymmetric signatures are asked for', async (t) => {
-  const harness = await openTestServer(t)
-  const made = await register(harness, {
+  const api = await openTestServer(t)
+  const made = await register(api, {
     signature: 'v1a',
     events: ['*'],
     retry_schedule: [],
@@ -51,7 +51,7 @@ test('gives a public key where asymmetric signatures are asked for', async (t) =
   assert.deepEqual(made.retry_schedule, [])
   assert.deepEqual(made.events, [...EVENT_TYPES])
   const path = `/v1alpha/webhooks/${made.webhook_id}/rotate-secret`
-  const rotated = (await harness.ask('POST', path)).json()
+  const rotated = (await api.ask('POST', path)).json()
   assert.equal(rotated.signing_secret, null)
   assert.match(rotated.public_key, /^whpk_/)
   assert.notEqual(rotated.public_key, made.public_key)
@@ -74,11 +74,11 @@ const BAD_URLS = [
 ]
 
 test('refuses an address that may not be reached, in any spelling, when made and when changed', async (t) => {
-  const harness = await openTestServer(t)
-  const { webhook_id } = await register(harness)
+  const api = await openTestServer(t)
+  const { webhook_id } = await register(api)
   for (const url of BAD_URLS) {
-    const made = await harness.ask('POST', '/v1alpha/webhooks', { body: { ...HOOK, url } })
-    const changed = await harness.ask('PATCH', `/v1alpha/webhooks/${webhook_id}`, { body: { url } })
+    const made = await api.ask('POST', '/v1alpha/webhooks', { body: { ...HOOK, url } })
+    const changed = await api.ask('PATCH', `/v1alpha/webhooks/${webhook_id}`, { body: { url } })
     for (const answer of [made, changed]) {
       assert.equal(answer.status, 422, JSON.stringify(url))
       assert.equal(answer.json().errors[0].path, 'url')
@@ -149,14 +149,14 @@ test('tells every fault of a webhook at once', async (t) => {
 })
 
 test('changes only what is given, and headers by name', async (t) => {
-  const harness = await openTestServer(t)
+  const api = await openTestServer(t)
   const headers = [
     { name: 'X-A', value: '1' },
     { name: 'X-B', value: '2' },
     { name: 'X-C', value: '3' },
   ]
-  const made = await register(harness, { headers, description: 'old' })
-  const patch = (body: unknown) => harness.ask('PATCH', `/v1alpha/webhooks/${made.webhook_id}`, { body })
+  const made = await register(api, { headers, description: 'old' })
+  const patch = (body: unknown) => api.ask('PATCH', `/v1alpha/webhooks/${made.webhook_id}`, { body })
   const changed = (
     await patch({
       headers: [
@@ -189,14 +189,14 @@ test('changes only what is given, and headers by name', async (t) => {
 })
 
 test('turns a webhook off and on again, with the reason', async (t) => {
-  const harness = await openTestServer(t)
-  const { webhook_id } = await register(harness)
+  const api = await openTestServer(t)
+  const { webhook_id } = await register(api)
   const patch = async (status: string) =>
-    (await harness.ask('PATCH', `/v1alpha/webhooks/${webhook_id}`, { body: { status } })).json()
+    (await api.ask('PATCH', `/v1alpha/webhooks/${webhook_id}`, { body: { status } })).json()
   const off = await patch('disabled')
   assert.equal(off.status, 'disabled')
   assert.equal(off.disabled_reason, 'Turned off by ada.')
-  const refused = await harness.ask('POST', `/v1alpha/webhooks/${webhook_id}/test`)
+  const refused = await api.ask('POST', `/v1alpha/webhooks/${webhook_id}/test`)
   assert.equal(refused.status, 409)
   const on = await patch('enabled')
   assert.equal(on.disabled_reason, null)
@@ -205,36 +205,33 @@ test('turns a webhook off and on again, with the reason', async (t) => {
 })
 
 test('lists webhooks by user, presence name and status, and deletes them', async (t) => {
-  const harness = await openTestServer(t)
-  const first = await register(harness)
-  await register(harness, { user_id: 'bob', presence_name: 'job.completed' })
+  const api = await openTestServer(t)
+  const first = await register(api)
+  await register(api, { user_id: 'bob', presence_name: 'job.completed' })
   const count = async (query: string): Promise<number> =>
-    (await harness.ask('GET', `/v1alpha/webhooks?${query}`)).json().items.length
+    (await api.ask('GET', `/v1alpha/webhooks?${query}`)).json().items.length
   assert.equal(await count(''), 2)
   assert.equal(await count('user_id=bob'), 1)
   assert.equal(await count('presence_name=reports'), 1)
   assert.equal(await count('status=disabled'), 0)
-  const page = (await harness.ask('GET', '/v1alpha/webhooks?limit=1')).json()
+  const page = (await api.ask('GET', '/v1alpha/webhooks?limit=1')).json()
   assert.equal(page.items[0].user_id, 'bob')
   const next = (
-    await harness.ask('GET', `/v1alpha/webhooks?limit=1&cursor=${encodeURIComponent(page.next_cursor)}`)
+    await api.ask('GET', `/v1alpha/webhooks?limit=1&cursor=${encodeURIComponent(page.next_cursor)}`)
   ).json()
   assert.equal(next.items[0].webhook_id, first.webhook_id)
-  assert.equal((await harness.ask('DELETE', `/v1alpha/webhooks/${first.webhook_id}`)).status, 204)
-  assert.equal((await harness.ask('GET', `/v1alpha/webhooks/${first.webhook_id}`)).status, 404)
+  assert.equal((await api.ask('DELETE', `/v1alpha/webhooks/${first.webhook_id}`)).status, 204)
+  assert.equal((await api.ask('GET', `/v1alpha/webhooks/${first.webhook_id}`)).status, 404)
 })
 
 test('replaces the signing secret, while the old one signs on', async (t) => {
-  const harness = await openTestServer(t)
-  const made = await register(harness)
-  const rotate = (asked = {}) =>
-    harness.ask('POST', `/v1alpha/webhooks/${made.webhook_id}/rotate-secret`, asked)
+  const api = await openTestServer(t)
+  const made = await register(api)
+  const rotate = (asked = {}) => api.ask('POST', `/v1alpha/webhooks/${made.webhook_id}/rotate-secret`, asked)
   const rotated = (await rotate()).json()
   assert.notEqual(rotated.signing_secret, made.signing_secret)
-  const kept = (await harness.store.getWebhook({ workspace_id: 'default', webhook_id: made.webhook_id }))!
-  const opened = kept.secrets.map((secret) =>
-    harness.secrets.open(secret.sealed, secretContext(made.webhook_id)),
-  )
+  const kept = (await api.store.getWebhook({ workspace_id: 'default', webhook_id: made.webhook_id }))!
+  const opened = kept.secrets.map((secret) => api.secrets.open(secret.sealed, secretContext(made.webhook_id)))
   assert.deepEqual(opened, [rotated.signing_secret, made.signing_secret])
   assert.equal((await rotate({ body: { overlap_seconds: 0 } })).status, 200)
   assert.equal((await rotate({ body: { overlap_seconds: -1 } })).status, 422)
@@ -281,9 +278,9 @@ async function dispatch(t: TestContext, { parts }: TestServer): Promise<void> {
 }
 
 test('shows the value of a header that is declared public, in answers and attempts, and of no other', async (t) => {
-  const harness = await openTestServer(t)
+  const api = await openTestServer(t)
   const receiver = await openReceiver(t, () => 200)
-  const made = await register(harness, {
+  const made = await register(api, {
     url: receiver.url,
     headers: [
       { name: 'X-Team', value: 'reports', public: true },
@@ -294,15 +291,15 @@ test('shows the value of a header that is declared public, in answers and attemp
   assert.deepEqual(team, { name: 'X-Team', value: 'reports', public: true })
   assert.match(secret.value, /^•••• [0-9a-f]{8}$/)
   assert.equal(secret.public, false)
-  await dispatch(t, harness)
-  const sent = await harness.ask('POST', `/v1alpha/webhooks/${made.webhook_id}/test`)
+  await dispatch(t, api)
+  const sent = await api.ask('POST', `/v1alpha/webhooks/${made.webhook_id}/test`)
   const { request } = sent.json()
   assert.equal(request.headers['X-Team'], 'reports')
   assert.match(request.headers['X-Secret'], /^••••/)
   const got = (await receiver.next()).request.headers
   assert.deepEqual([got['x-team'], got['x-secret']], ['reports', 's3cret'])
   const patch = (headers: object[]) =>
-    harness.ask('PATCH', `/v1alpha/webhooks/${made.webhook_id}`, { body: { headers } })
+    api.ask('PATCH', `/v1alpha/webhooks/${made.webhook_id}`, { body: { headers } })
   const hidden = (await patch([{ name: 'X-Team', value: 'reports' }])).json()
   assert.equal(hidden.headers[0].public, false)
   assert.match(hidden.headers[0].value, /^••••/)
@@ -310,15 +307,15 @@ test('shows the value of a header that is declared public, in answers and attemp
 })
 
 test('sends a test at once and answers with the attempt, whatever became of it', async (t) => {
-  const harness = await openTestServer(t)
+  const api = await openTestServer(t)
   let status = 200
   const receiver = await openReceiver(t, () => status)
-  const made = await register(harness, {
+  const made = await register(api, {
     url: receiver.url,
     headers: [{ name: 'X-Secret', value: 's3cret' }],
   })
-  await dispatch(t, harness)
-  const answer = await harness.ask('POST', `/v1alpha/webhooks/${made.webhook_id}/test`)
+  await dispatch(t, api)
+  const answer = await api.ask('POST', `/v1alpha/webhooks/${made.webhook_id}/test`)
   assert.equal(answer.status, 200)
   const attempt = answer.json()
   assert.equal(attempt.status_code, 200)
@@ -330,18 +327,18 @@ test('sends a test at once and answers with the attempt, whatever became of it',
   assert.equal((JSON.parse(body.toString()) as { type: string }).type, 'webhook.test')
 
   status = 500
-  const failed = (await harness.ask('POST', `/v1alpha/webhooks/${made.webhook_id}/test`)).json()
+  const failed = (await api.ask('POST', `/v1alpha/webhooks/${made.webhook_id}/test`)).json()
   assert.equal(failed.error.class, 'http_status')
-  const delivery = (await harness.ask('GET', `/v1alpha/webhooks/deliveries/${failed.delivery_id}`)).json()
+  const delivery = (await api.ask('GET', `/v1alpha/webhooks/deliveries/${failed.delivery_id}`)).json()
   assert.equal(delivery.attempts.length, 1)
   assert.equal('workspace_id' in delivery, false)
 })
 
 test('shows the deliveries of a job and sends one again under the same id', async (t) => {
-  const harness = await openTestServer(t)
-  const { ask, complete } = harness
+  const api = await openTestServer(t)
+  const { ask, complete } = api
   const receiver = await openReceiver(t, () => 200)
-  const { webhook_id } = await register(harness, { url: receiver.url })
+  const { webhook_id } = await register(api, { url: receiver.url })
   const body = { payload: { type: 'template', template_id: 'hello' } }
   const assignment_id = (await ask('POST', '/v1alpha/jobs', { body })).json()
   await ask('POST', '/v1alpha/jobs/run', { body: { payload: { type: 'assignment', assignment_id } } })
@@ -364,7 +361,7 @@ test('shows the deliveries of a job and sends one again under the same id', asyn
   assert.equal(again.status, 202)
   assert.equal(again.headers.location, `/v1alpha/webhooks/deliveries/${again.json().delivery_id}`)
   assert.equal(again.json().event_id, delivery.event_id)
-  await dispatch(t, harness)
+  await dispatch(t, api)
   const received = [await receiver.next(), await receiver.next()].map(
     ({ request }) => request.headers['webhook-id'],
   )
@@ -372,14 +369,14 @@ test('shows the deliveries of a job and sends one again under the same id', asyn
 })
 
 test('counts, recovers and cancels what was not delivered', async (t) => {
-  const harness = await openTestServer(t)
-  const { ask } = harness
+  const api = await openTestServer(t)
+  const { ask } = api
   const body = { payload: { type: 'template', template_id: 'hello' } }
   for (let count = 0; count < 3; count += 1) {
     const assignment_id = (await ask('POST', '/v1alpha/jobs', { body })).json()
     await ask('POST', '/v1alpha/jobs/cancel', { body: { payload: { type: 'assignment', assignment_id } } })
   }
-  const { webhook_id } = await register(harness)
+  const { webhook_id } = await register(api)
   const url = `/v1alpha/webhooks/${webhook_id}`
   const since = '2020-01-01T00:00:00Z'
   const recover = (more: Record<string, unknown>) =>
@@ -393,7 +390,7 @@ test('counts, recovers and cancels what was not delivered', async (t) => {
   assert.equal(begun.json().count, 3)
   assert.equal(begun.headers.location, `${url}/recoveries/${begun.json().recovery_id}`)
   let running = true
-  while (running) running = await harness.store.advanceRecoveries({ limit: 100 })
+  while (running) running = await api.store.advanceRecoveries({ limit: 100 })
   const recovery = (await ask('GET', `${url}/recoveries/${begun.json().recovery_id}`)).json()
   assert.deepEqual([recovery.status, recovery.done, recovery.count], ['completed', 3, 3])
   assert.deepEqual((await ask('POST', `${url}/cancel-pending`)).json(), { count: 3 })
@@ -406,10 +403,10 @@ test('counts, recovers and cancels what was not delivered', async (t) => {
 })
 
 test('answers what is unknown, and what is another workspace’s, alike', async (t) => {
-  const harness = await openTestServer(t)
-  const { webhook_id } = await register(harness)
-  await harness.store.createWorkspace({ workspace_id: 'second', name: 'Second', data_folder: null })
-  const stranger = await harness.token('second', ['admin'])
+  const api = await openTestServer(t)
+  const { webhook_id } = await register(api)
+  await api.store.createWorkspace({ workspace_id: 'second', name: 'Second', data_folder: null })
+  const stranger = await api.token('second', ['admin'])
   const requests: [string, string, unknown?][] = [
     ['GET', ''],
     ['PATCH', '', { description: 'x' }],
@@ -427,17 +424,13 @@ test('answers what is unknown, and what is another workspace’s, alike', async 
     const asked = { token: stranger, ...(body === undefined ? {} : { body }) }
     for (const id of [webhook_id, UNKNOWN])
       assert.equal(
-        (await harness.ask(method, `/v1alpha/webhooks/${id}${rest}`, asked)).status,
+        (await api.ask(method, `/v1alpha/webhooks/${id}${rest}`, asked)).status,
         404,
         method + rest,
       )
-    assert.equal(
-      (await harness.ask(method, `/v1alpha/webhooks/nope${rest}`, asked)).status,
-      422,
-      method + rest,
-    )
+    assert.equal((await api.ask(method, `/v1alpha/webhooks/nope${rest}`, asked)).status, 422, method + rest)
   }
-  assert.equal((await harness.ask('GET', `/v1alpha/webhooks/deliveries/${UNKNOWN}`)).status, 404)
-  assert.equal((await harness.ask('POST', `/v1alpha/webhooks/deliveries/${UNKNOWN}/redeliver`)).status, 404)
-  assert.equal((await harness.ask('GET', `/v1alpha/webhooks/${webhook_id}`)).status, 200)
+  assert.equal((await api.ask('GET', `/v1alpha/webhooks/deliveries/${UNKNOWN}`)).status, 404)
+  assert.equal((await api.ask('POST', `/v1alpha/webhooks/deliveries/${UNKNOWN}/redeliver`)).status, 404)
+  assert.equal((await api.ask('GET', `/v1alpha/webhooks/${webhook_id}`)).status, 200)
 })

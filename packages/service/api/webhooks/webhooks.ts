@@ -227,7 +227,7 @@ const testOf = (of: Family, name: string) =>
     tag: of.tag,
     audit: `${of.noun}.test`,
     summary: 'Send a test event now',
-    description: `Sends \`webhook.test\` to this ${of.noun}, whatever its \`events\`, before all that waits and past an open breaker, and answers with the attempt. It waits only for a place (\`max_in_flight\`), for its rate, or where the receiver asked to be left alone.`,
+    description: `Sends \`webhook.test\` to this ${of.noun}, whatever its \`events\`, before all that waits and past an open breaker, and answers with the attempt. It waits only for a free slot (\`max_in_flight\`), for its rate, or where the receiver asked to be left alone.`,
     scope: 'analyst',
     params: pathOf(of, {}),
     replies: {

@@ -53,7 +53,7 @@ export function claimAt(state: SendingState): string | null {
   return holds.reduce((latest, hold) => (hold > latest ? hold : latest), state.due_at)
 }
 
-/** Whether a place of it may be given several deliveries: not while it fails, nor where each is spaced from the next. */
+/** Whether a slot of it may be given several deliveries: not while it fails, nor where each is spaced from the next. */
 export function mayRun(state: SendingState): boolean {
   return state.failures === 0 && state.rate_per_second === null
 }
@@ -104,7 +104,7 @@ export interface Settled {
   outcome: AttemptOutcome
   /** Where it is to be tried again. */
   due_at: string | null
-  /** The place is free. */
+  /** The slot is free. */
   freed: boolean
 }
 

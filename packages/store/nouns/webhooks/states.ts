@@ -123,13 +123,13 @@ export function* refreshStates(tx: Writer, states: readonly LockedWebhook[]): Ro
   )
 }
 
-/** The same, where the deliveries of these are claimed no more: each frees its place, unless others of its run come after it. */
+/** The same, where the deliveries of these are claimed no more: each frees its slot, unless others of its run come after it. */
 export function refreshFreed(
   tx: Writer,
   states: readonly LockedWebhook[],
   freed: readonly { webhook_id: string; ahead: boolean }[],
 ): Routine<void> {
-  const places = Map.groupBy(
+  const slots = Map.groupBy(
     freed.filter(({ ahead }) => !ahead),
     ({ webhook_id }) => webhook_id,
   )
@@ -137,7 +137,7 @@ export function refreshFreed(
     tx,
     states.map((state) => ({
       ...state,
-      in_flight: state.in_flight - (places.get(state.webhook_id)?.length ?? 0),
+      in_flight: state.in_flight - (slots.get(state.webhook_id)?.length ?? 0),
     })),
   )
 }
