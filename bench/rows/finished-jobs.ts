@@ -62,7 +62,7 @@ function prefixed(columns: string): string {
     .join(', ')
 }
 
-/** Requests a second for the status of jobs anywhere in the store, so many that the cache of answers is of no use. */
+/** Requests a second for the status of jobs anywhere in the store. */
 function statusRate(url: string, count: number, seconds: number): Promise<number> {
   const next = () => {
     const number = 1 + Math.floor(Math.random() * count)
@@ -145,7 +145,6 @@ async function measure(form: Form, folders: { many: string; few: string }): Prom
       work: `\`GET /jobs/status\`, any job at random, ${million}`,
       unit: 'requests/s',
       turns: await statuses(form, homes),
-      note: 'nearly no answer comes from the cache of answers, on either side',
     },
     {
       ...figure,

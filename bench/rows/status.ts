@@ -78,7 +78,6 @@ async function measure({ turns, short }: Form, service: Running): Promise<Figure
         ...figure,
         work: `the same over ${JOBS} jobs while ${WRITES_A_SECOND} jobs a second are written`,
         turns: written,
-        note: 'an answer is kept until its own job changes',
       },
     ]
   } finally {
@@ -102,7 +101,7 @@ async function onPostgres({ turns, short }: Form): Promise<Figure | Missing> {
       const ask = () => asking(service.url, ids, seconds)
       const rates = await inTurns(turns, ask, () => bareRate(peer, seconds))
       await peer.stop()
-      const note = 'each answer is read from the database: what is asked at once is one question'
+      const note = 'each answer is read from the database; requests of one moment share a query'
       return { work, beside: BESIDE, aim, compare: 'ratio', unit: 'requests/s', turns: rates, note }
     })
   } finally {
