@@ -4,7 +4,7 @@ import type { Budget } from './budget.ts'
 import { COMPARISONS, type Expression, type FilterCall, type Operand, type Path } from './expressions.ts'
 import { OffsetFault } from './fault.ts'
 import { filterNamed } from './filters/catalog.ts'
-import { compare, isTruthy, property } from './operations.ts'
+import { type AbsentItem, absentItem, compare, isTruthy, property } from './operations.ts'
 
 export interface Context {
   /** The value of a name; undefined if there is none. */
@@ -56,24 +56,28 @@ export function evaluateOperand(operand: Operand, context: Context): unknown {
 
 /** A bound of a range as a number: null is 0, text that is no number is NaN. */
 function bound(value: unknown): number {
-  if (value instanceof Exact || value instanceof Markdown || value instanceof Rounded)
-    return Number(value.toString())
+  if (isText(value)) return Number(value.toString())
   return value !== null && (typeof value === 'object' || typeof value === 'symbol')
     ? Number.NaN
     : Number(value)
 }
 
+const isText = (value: unknown): value is Exact | Markdown | Rounded =>
+  value instanceof Exact || value instanceof Markdown || value instanceof Rounded
+
+/** An item that a list does not have is null, and so is each column of a row that rows do not have. */
 function evaluatePath(path: Path, context: Context): unknown {
   const names = [path.root]
   let value = context.lookup(path.root)
+  let absent: AbsentItem | null = null
   for (const step of path.steps) {
     if (value === undefined) break
-    const key = step.kind === 'literal' ? step.value : evaluateOperand(step, context)
-    names.push(String(key))
-    value = property(
-      value,
-      key instanceof Exact || key instanceof Markdown || key instanceof Rounded ? key.toString() : key,
-    )
+    const given = step.kind === 'literal' ? step.value : evaluateOperand(step, context)
+    names.push(String(given))
+    const key = isText(given) ? given.toString() : given
+    const found: unknown = absent ? absent.property(key) : property(value, key)
+    absent = found === undefined ? absentItem(value, key) : null
+    value = absent ? null : found
   }
   if (value !== undefined) return value
   throw new OffsetFault(

@@ -35,6 +35,21 @@ function itemAt(list: unknown[], index: number): unknown {
   return Object.hasOwn(list, index < 0 ? list.length + index : index) ? (list.at(index) ?? null) : undefined
 }
 
+/** In place of an item that a list does not have. */
+export interface AbsentItem {
+  /** Null for a column of the rows, undefined for a name that they lack. */
+  property(key: unknown): null | undefined
+}
+
+/** `list[7]`, `list.first` or `list.last` where the list has no such item; null where the step asks for something else. */
+export function absentItem(list: unknown, key: unknown): AbsentItem | null {
+  const place = Number.isInteger(key) || key === 'first' || key === 'last'
+  if (!Array.isArray(list) || !place) return null
+  const columns: unknown = Object.hasOwn(list, 'columns') ? list['columns' as never] : []
+  const known = Array.isArray(columns) && columns.length > 0 ? columns : null
+  return { property: (name) => (known === null || known.includes(name) ? null : undefined) }
+}
+
 /** What a loop goes over: the items of a list, the entries of a map, a text as a whole. */
 export function itemsOf(value: unknown): unknown[] {
   if (Array.isArray(value)) return value

@@ -89,6 +89,67 @@ test('a double prints with six significant digits, in a table as well, and what 
   }
 })
 
+test('a row that is not there prints nothing or the default, and an unknown column is a fault all the same', () => {
+  const q = table({ x: 'number', day: 'timestamp' }, [])
+  const given = {
+    blocks: { q, odd: outcome({ points: [], period: null }) },
+    vars: { day: '2024-01-01', names: ['a'], at: 3 },
+  }
+  const printed: [template: string, text: string][] = [
+    ['[{{ q[0].x }}{{ q.first.x }}{{ q.last.day }}{{ q[-1].x }}{{ q[vars.at].x }}]', '[]'],
+    [
+      '{{ q[0].x | default: 0 }} {{ q.first.x | default: "none" }} {{ q | first: "x" | default: 1 }}',
+      '0 none 1',
+    ],
+    ['[{{ q[0].x | fmt: "num1" }}{{ q[0].day | date: "d mmm" }}{{ q[0].x | delta: "num0" }}]', '[]'],
+    [
+      '[{{ q[0].x | times: 100 | plus: 1 | round: 1 }}{{ 7 | minus: q[0].x }}] {{ q[0].x | divided_by: 7 | default: "no" }}',
+      '[] no',
+    ],
+    ['{% if q[0].x > 0 %}more{% elsif q[0] %}row{% else %}none{% endif %}', 'none'],
+    [
+      '[{{ odd.points[0].score }}{{ odd.points.last.time }}] {{ odd.points.first.value | default: 0 }}',
+      '[] 0',
+    ],
+    ['{% assign r = q[0] %}[{{ r.x }}] [{{ vars.names[4] }}]', '[] []'],
+    ['{% fact "x", q[0].x, fmt: "num0" %}{% table q %}', '*No rows.*'],
+  ]
+  for (const [template, text] of printed) assert.equal(markdown(template, given), text, template)
+  for (const wrong of ['q[0].y', 'q.first.y', 'q.y', 'q["0"].x']) {
+    assert.match(faultOf(`{{ ${wrong} }}`, given).message, /There is no "q/, wrong)
+  }
+})
+
+test('the empty lists of an outcome have the columns that its method describes, and a field that may be left out is null', () => {
+  const given = {
+    blocks: {
+      odd: outcome({ points: [], tested: [], period: null }),
+      rise: outcome({ direction: 'none', p: 1 }),
+    },
+    settings: 'sources: { s: { file: a.csv } }\n',
+  }
+  const body =
+    '```analysis odd\nmethod: anomalies\nof: s\ntime: t\nvalue: v\n```\n```analysis rise\nmethod: trend\nof: s\ntime: t\nvalue: v\n```\n'
+  assert.equal(markdown(`${body}[{{ odd.points[0].score }}{{ rise.p_adjusted }}]`, given), '[]')
+  assert.match(faultOf(`${body}{{ odd.points[0].scor }}`, given).message, /no "odd\.points\.0\.scor"/)
+})
+
+test('a condition of delivery over an outcome without points does not hold', () => {
+  const odd = outcome({ points: [] })
+  for (const condition of [
+    'odd.points.last.time >= vars.day',
+    'odd.points[0].score > 3',
+    'odd.points.first.value < 3 or odd.points.size > 0',
+  ]) {
+    const { delivers } = render('text', {
+      blocks: { odd },
+      vars: { day: '2024-01-01' },
+      settings: `deliver_if: ${JSON.stringify(condition)}\n`,
+    })
+    assert.equal(delivers, false, condition)
+  }
+})
+
 test('facts keep every digit of a number, also of one that was rounded for print', () => {
   const sums = table({ total: 'number' }, [[21961.390000000152]])
   const { facts } = render(

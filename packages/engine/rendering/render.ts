@@ -9,6 +9,8 @@ import type { Template } from '@assay/model/template'
 import { Reader } from '../language/expressions.ts'
 import { makeFault, OffsetFault, type Position, TemplateFault } from '../language/fault.ts'
 import { Interpreter } from '../language/interpreter.ts'
+import { METHODS } from '../methods/catalog.ts'
+import { type FieldSchema, outcomeSchema } from '../methods/shared/fields.ts'
 import { escapeMarkdown, plainLine } from '../printing/escape.ts'
 import { lineageSection } from '../printing/lineage-section.ts'
 import type { Narration } from '../printing/narrative.ts'
@@ -42,7 +44,7 @@ export interface RenderResult {
 /** Throws TemplateFault: code `output_too_large` if the Markdown outgrows limits.output, else a fault of the template. */
 export function renderTemplate(template: Template, context: RenderContext): RenderResult {
   const collected: Collected = { charts: [], facts: [], narrations: [] }
-  const globals = globalsOf(context)
+  const globals = globalsOf(template, context)
   const { partials } = template
   const tags = templateTags(template, collected)
   const interpreter = new Interpreter({
@@ -84,10 +86,17 @@ function printMarkdown(value: unknown): string {
   return value instanceof Markdown ? value.toString() : escapeMarkdown(printText(value))
 }
 
-function globalsOf(context: RenderContext): Row {
+/** What the method of the analysis gives. */
+function schemaOf({ blocks }: Template, name: string): FieldSchema {
+  const block = blocks.find((one) => one.name === name)
+  const method = block?.kind === 'analysis' ? METHODS[block.method] : undefined
+  return method && block?.kind === 'analysis' ? outcomeSchema(method.fields, block.options) : {}
+}
+
+function globalsOf(template: Template, context: RenderContext): Row {
   const blocks = [...context.blocks].map(([name, block]): [string, unknown] => [
     name,
-    'summary' in block ? outcomeObject(name, block) : tableRows(name, block),
+    'summary' in block ? outcomeObject(name, block, schemaOf(template, name)) : tableRows(name, block),
   ])
   return { vars: asGiven(context.vars), run: context.run, ...Object.fromEntries(blocks) }
 }

@@ -3,6 +3,7 @@
  * that were not kept), `columns` and `truncated` as properties of its own.
  */
 import type { Cell, Column, ColumnType, Outcome, Table } from '@assay/model/insight'
+import type { FieldSchema } from '../methods/shared/fields.ts'
 import { Exact, isPlainObject, type Row } from './value.ts'
 
 export interface RowsInfo {
@@ -70,20 +71,30 @@ function cellReader(column: Column, rows: Cell[][], index: number): (cell: Cell)
 
 const isMidnight = (cell: Cell): boolean => cell === null || (typeof cell === 'string' && MIDNIGHT.test(cell))
 
-/** An outcome as templates see it: lists of objects become rows, everything else stays. */
-export function outcomeObject(block: string, outcome: Outcome): Row {
-  return withRows(outcome, block) as Row
+/**
+ * An outcome as templates see it: lists of objects become rows, everything else stays. `schema` describes it: rows that are
+ * empty have their columns from there, and a field that may be left out is null.
+ */
+export function outcomeObject(block: string, outcome: Outcome, schema: FieldSchema = {}): Row {
+  const optional = Object.keys(schema.properties ?? {}).filter((name) => !Object.hasOwn(outcome, name))
+  const found = withRows(outcome, block, schema) as Row
+  return { ...Object.fromEntries(optional.map((name) => [name, null])), ...found }
 }
 
-function withRows(value: unknown, block: string): unknown {
+function withRows(value: unknown, block: string, schema: FieldSchema | undefined): unknown {
   if (Array.isArray(value)) {
-    const items = value.map((item) => withRows(item, block))
+    const items = value.map((item) => withRows(item, block, schema?.items))
     if (items.length > 0 && !items.every(isPlainObject)) return items
     const rows = daysWhereMidnight(items as Row[])
-    return describe(rows, { block, columns: rowsInfo(rows).columns, total: rows.length })
+    const described = Object.keys(schema?.items?.properties ?? {})
+    const columns =
+      rows.length === 0 ? described.map((name) => ({ name, type: 'other' as const })) : rowsInfo(rows).columns
+    return describe(rows, { block, columns, total: rows.length })
   }
   if (!isPlainObject(value)) return value ?? null
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withRows(item, block)]))
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, withRows(item, block, schema?.properties?.[key])]),
+  )
 }
 
 function daysWhereMidnight(rows: Row[]): Row[] {

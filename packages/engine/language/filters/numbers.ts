@@ -61,7 +61,13 @@ const abs: Filter = (value) => {
   return number instanceof Exact ? new Exact(number.toString().replace('-', '')) : Math.abs(number)
 }
 
-export const NUMBER_FILTERS: Record<string, Filter> = {
+/** What is missing stays missing: null in, null out, as in SQL. */
+function passingNull(filter: Filter): Filter {
+  return (value, args, context) =>
+    value === null || value === undefined || args[0] === null ? null : filter(value, args, context)
+}
+
+const FILTERS: Record<string, Filter> = {
   round,
   abs,
   plus: arithmetic('plus', add),
@@ -74,3 +80,7 @@ export const NUMBER_FILTERS: Record<string, Filter> = {
   at_least: bounded('at_least', 1),
   at_most: bounded('at_most', -1),
 }
+
+export const NUMBER_FILTERS: Record<string, Filter> = Object.fromEntries(
+  Object.entries(FILTERS).map(([name, filter]) => [name, passingNull(filter)]),
+)
