@@ -49,7 +49,8 @@ export const cohorts: Method = {
     const name = quote(columnOf(table, 'id', id).name)
     const present = `case when ${name} is not null then 1::double end`
     const asked = { time, period: every, value: present, aggregate: 'sum' as const, empty: true }
-    const { complete, notes } = await completePeriods(table, asked, context)
+    const { complete, doubts } = await completePeriods(table, asked, context)
+    const notes = doubts.map(({ says }) => says)
     const listed = complete.slice(-MOST)
     if (complete.length > MOST) notes.push(`${complete.length} cohorts; the latest ${MOST} are shown.`)
     if (listed.length < 2) {

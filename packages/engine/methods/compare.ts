@@ -1,20 +1,30 @@
 /**
  * compare: the latest complete period against the one before.
  *
- * Values are added up (or averaged) per period; periods.ts says which are complete. z is the change less the mean of the
- * earlier changes between neighbouring complete periods, over their standard deviation; it needs 8 of them. The relative
- * change is given where it means something: both values of one sign, and the base no less than a hundredth of the largest
- * period. One row for each period is fetched, at most 10,000.
+ * Values are added up (or averaged) per period. Where the two periods have different numbers of days, or days without rows,
+ * they are compared per day that has data; two weeks on the weekdays that both have. Whether the change is unusual is judged
+ * by the earlier changes (series/change.ts); at least 8 are needed. `relative` is the change compared (per day where periods
+ * differ) as a share of the value before: it is given where both have one sign and the base is no less than a hundredth of the
+ * largest period. One row for each period and day is fetched (shared/periods.ts).
  */
-
-import type { Outcome } from '@assay/model/insight'
+import type { Doubt, Grade } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
 import { exactMean, variance } from '../numeric/exact.ts'
+import { calendarSeasons } from '../series/calendar-seasons.ts'
+import { chanceOfLastChange, LEAST_CHANGES } from '../series/change.ts'
+import { diagnose } from '../series/diagnosis.ts'
+import { gridOf } from '../series/grid.ts'
+import type { Series } from '../series/load.ts'
+import { type Measure, measureOf, opening } from '../verdicts/measure.ts'
+import { periodInWords } from '../verdicts/times.ts'
+import { doubt, gradeOf, verdict } from '../verdicts/verdict.ts'
+import { amount, changeOf, shareOf } from '../verdicts/words.ts'
 import { numberSql, seriesColumns } from './shared/columns.ts'
-import { number, text } from './shared/fields.ts'
+import { diagnosis as diagnosisField, number, pAdjusted, text } from './shared/fields.ts'
 import type { Method } from './shared/method.ts'
-import { type Bucket, completePeriods, Period } from './shared/periods.ts'
-import { count, figure, finite, percent, signed } from './shared/sentence.ts'
+import { type Bucket, completePeriods, Period, type Periods } from './shared/periods.ts'
+import { count, figure, finite, probability, signed } from './shared/sentence.ts'
+import { powerAbove } from './shared/sums.ts'
 
 const Options = Type.Object(
   {
@@ -25,142 +35,334 @@ const Options = Type.Object(
       default: 'sum',
       description: 'What a period is: the sum of its values, or their mean.',
     }),
+    partial: Type.Enum(['leave_out', 'keep'], {
+      default: 'leave_out',
+      description: 'An unfinished period: left out, or counted as it is.',
+    }),
+    missing: Type.Enum(['gap', 'zero'], {
+      default: 'gap',
+      description: 'A day without a row: unknown, or zero.',
+    }),
   },
   { additionalProperties: false },
 )
 type Options = Static<typeof Options>
 
-const LEAST_CHANGES = 8
+const METHOD = 'complete periods; the change against earlier changes'
+/** A change below this share of the value before is level. */
+const LEVEL = 0.005
 
 export const compare: Method = {
   name: 'compare',
   options: Options,
   columns: seriesColumns,
   fields: {
+    direction: text,
     current: number,
     previous: number,
     change: number,
     relative: number,
+    current_per_day: number,
+    previous_per_day: number,
     z: number,
+    p: number,
+    p_adjusted: pAdjusted,
     current_period: text,
     previous_period: text,
+    diagnosis: diagnosisField,
   },
   async run(table, options, context) {
     const given = options as Options
+    const measure = measureOf(context.meanings, given.value)
     const value = numberSql(table, 'value', given.value)
-    const buckets = await completePeriods(table, { ...given, value }, context)
-    return outcomeOf(given, buckets)
+    const periods = await completePeriods(table, { ...given, value }, context)
+    const n = periods.complete.reduce((sum, bucket) => sum + bucket.n, 0)
+    const diagnosis = diagnosisOf(given, periods, context.time_zone)
+    const pair = pairOf(given, periods)
+    if (typeof pair === 'string') {
+      const doubts = [doubt('too_few', pair), ...periods.doubts]
+      const told = verdict({ headline: '', grade: 'unclear', evidence: `${count(n, 'row')}.`, doubts })
+      const last = periods.complete.at(-1)?.label ?? null
+      return { ...told, n, method: METHOD, ...NOTHING, current_period: last, diagnosis }
+    }
+    const judged = judge(given, periods.complete, pair)
+    const told = verdict({
+      headline: (grade) => headline(given, measure, pair, judged, grade),
+      grade: judged.direction === 'none' ? 'unclear' : gradeOf(judged.p),
+      evidence: evidence(given, pair, judged),
+      doubts: [...periods.doubts, ...doubtsOf(given, pair, judged)],
+    })
+    const { current, previous } = pair
+    const change = current.value - previous.value
+    return {
+      ...told,
+      n,
+      method: METHOD,
+      direction: judged.direction,
+      current: finite(current.value),
+      previous: finite(previous.value),
+      change: finite(change),
+      relative: judged.relative,
+      current_per_day: pair.per_day ? finite(pair.now) : null,
+      previous_per_day: pair.per_day ? finite(pair.then) : null,
+      z: judged.z,
+      p: judged.p,
+      current_period: current.label,
+      previous_period: previous.label,
+      diagnosis,
+    }
   },
 }
 
-function outcomeOf(given: Options, { complete, notes }: { complete: Bucket[]; notes: string[] }): Outcome {
-  const n = complete.reduce((sum, bucket) => sum + bucket.n, 0)
-  const method = 'complete periods; z against earlier changes'
+const NOTHING = {
+  direction: 'none',
+  current: null,
+  previous: null,
+  change: null,
+  relative: null,
+  current_per_day: null,
+  previous_per_day: null,
+  z: null,
+  p: null,
+  current_period: null,
+  previous_period: null,
+}
+
+interface Pair {
+  current: Bucket
+  previous: Bucket
+  /** What is compared: totals, or values per day that has data. */
+  now: number
+  then: number
+  per_day: boolean
+  /** The weekdays that both weeks have, where days are missing; else null. */
+  matched: number | null
+  missing: { now: number; then: number }
+}
+
+/** The periods to compare, or why there are none. */
+function pairOf(given: Options, { complete, days }: Periods): Pair | string {
   const current = complete.at(-1)
   const previous = complete.at(-2)
-  const nothing = { current: null, previous: null, change: null, relative: null, z: null }
   if (!current || !previous || previous.end !== current.start) {
     const found =
       current && previous
         ? 'the latest one has no neighbour'
         : `there ${complete.length === 1 ? 'is 1' : 'are none'}`
-    const summary = `Not enough data to compare ${given.value}: two complete periods side by side are needed, and ${found}.`
+    return `Two complete periods side by side are needed, and ${found}.`
+  }
+  const plain = {
+    current,
+    previous,
+    now: current.value,
+    then: previous.value,
+    per_day: false,
+    matched: null,
+    missing: { now: missingIn(current), then: missingIn(previous) },
+  }
+  if (given.aggregate === 'mean' || !current.days || !previous.days) return plain
+  const gaps = given.missing === 'gap' && plain.missing.now + plain.missing.then > 0
+  if (gaps && given.period === 'week') {
+    const matched = matchedWeekdays(current, previous, days)
+    if (matched.n === 0) return 'The two weeks have no weekday in common on which both have data.'
     return {
-      summary,
-      n,
-      method,
-      notes,
-      ...nothing,
-      current_period: current?.label ?? null,
-      previous_period: null,
+      ...plain,
+      now: matched.now / matched.n,
+      then: matched.then / matched.n,
+      per_day: true,
+      matched: matched.n,
     }
   }
-  const changes = complete
-    .slice(1)
-    .flatMap((bucket, index) =>
-      complete[index]!.end === bucket.start ? [bucket.value - complete[index]!.value] : [],
-    )
-  const history = changes.slice(0, -1)
-  const change = current.value - previous.value
-  const z = zOf(change, history)
-  const fields = {
-    current: finite(current.value),
-    previous: finite(previous.value),
-    change: finite(change),
-    relative: hasBase(complete) ? finite(change / Math.abs(previous.value)) : null,
-    z,
-    current_period: current.label,
-    previous_period: previous.label,
+  if (!gaps && current.days.due === previous.days.due) return plain
+  return { ...plain, now: perDay(given, current), then: perDay(given, previous), per_day: true }
+}
+
+const missingIn = ({ days }: Bucket): number => (days ? days.due - days.seen : 0)
+
+function perDay(given: Options, { value, days }: Bucket): number {
+  if (given.aggregate === 'mean' || !days) return value
+  const due = given.missing === 'zero' ? days.due : days.seen
+  return due === 0 ? 0 : value / due
+}
+
+function matchedWeekdays(current: Bucket, previous: Bucket, days: Periods['days']) {
+  const before = new Map(days.map(({ day, value }) => [day, value]))
+  const found = { now: 0, then: 0, n: 0 }
+  for (let offset = 0; offset < 7; offset++) {
+    const now = before.get(current.start + offset)
+    const then = before.get(previous.start + offset)
+    if (now === undefined || then === undefined) continue
+    found.now += now
+    found.then += then
+    found.n += 1
   }
+  return found
+}
+
+interface Judged {
+  direction: 'increasing' | 'decreasing' | 'none'
+  relative: number | null
+  /** The change less the mean of the earlier ones, over their standard deviation. */
+  z: number | null
+  p: number | null
+  /** How many earlier changes there are. */
+  history: number
+}
+
+function judge(given: Options, complete: readonly Bucket[], pair: Pair): Judged {
+  const values = [...neighbours(complete).map((bucket) => perDay(given, bucket))]
+  values.splice(
+    -2,
+    2,
+    pair.per_day ? pair.then : perDay(given, pair.previous),
+    pair.per_day ? pair.now : perDay(given, pair.current),
+  )
+  const history = Math.max(0, values.length - 2)
+  const positive = values.every((value) => value > 0)
+  const p = chanceOfLastChange(
+    positive && prefersLog(values) ? values.map(Math.log) : values,
+    seasonsIn(given.period),
+  )
+  const changes = values.slice(1).map((value, index) => value - values[index]!)
+  const earlier = changes.slice(0, -1)
+  const spread = earlier.length < LEAST_CHANGES ? 0 : Math.sqrt(variance(earlier))
+  const change = pair.now - pair.then
+  const relative = hasBase(complete, pair) ? finite(change / Math.abs(pair.then)) : null
+  const level = change === 0 || (relative !== null && Math.abs(relative) < LEVEL)
   return {
-    summary: sentence(given, fields, history.length),
-    n,
-    method,
-    notes: [...notes, ...notesOf(given, complete, history.length, z)],
-    ...fields,
+    direction: level ? 'none' : change > 0 ? 'increasing' : 'decreasing',
+    relative,
+    z: spread > 0 ? finite((changes.at(-1)! - exactMean(earlier)) / spread) : null,
+    p,
+    history,
   }
 }
 
-/** Whether the last change can be given as a share of the previous value. */
-function hasBase(complete: readonly Bucket[]): boolean {
-  const [previous, current] = complete.slice(-2).map((bucket) => bucket.value) as [number, number]
-  const largest = Math.max(...complete.map((bucket) => Math.abs(bucket.value)))
-  return previous * Math.sign(current) >= 0 && Math.abs(previous) > largest / 100
+/** The last unbroken run of periods. */
+function neighbours(complete: readonly Bucket[]): Bucket[] {
+  const run = [complete.at(-1)!]
+  for (let index = complete.length - 2; index >= 0 && complete[index]!.end === run[0]!.start; index--)
+    run.unshift(complete[index]!)
+  return run
 }
 
-function zOf(change: number, history: readonly number[]): number | null {
-  if (history.length < LEAST_CHANGES) return null
-  const spread = Math.sqrt(variance(history))
-  return spread > 0 ? finite((change - exactMean(history)) / spread) : null
+/** Relative steps vary less over time than absolute ones. */
+function prefersLog(values: readonly number[]): boolean {
+  const half = Math.floor(values.length / 2)
+  return half >= LEAST_CHANGES && Math.max(...values) > 3 * Math.min(...values)
 }
 
-function sentence(
-  given: Options,
-  fields: {
-    current: number | null
-    previous: number | null
-    change: number | null
-    relative: number | null
-    z: number | null
-    current_period: string
-    previous_period: string
-  },
-  history: number,
-): string {
-  const { current, previous, change, relative, z } = fields
-  const digit = change === null ? null : change / 10
-  const what = given.aggregate === 'sum' ? `${given.value} came to` : `${given.value} averaged`
-  const start = `${what} ${figure(current, digit)} in ${fields.current_period}`
-  if (change === 0) return `${start}, as much as in ${fields.previous_period}.`
-  const share = relative === null ? '' : ` (${relative > 0 ? '+' : ''}${percent(relative)})`
-  const moved = `${start}, against ${figure(previous, digit)} in ${fields.previous_period}: a change of ${signed(change, digit)}${share}.`
-  if (z === null) return moved
-  const usual = Math.abs(z) < 2 ? 'within' : 'outside'
-  return `${moved} That is ${usual} the usual range of such changes (z = ${signed(z)}, from ${count(history, 'earlier change')}).`
+function seasonsIn(period: Options['period']): number[] {
+  const days = { day: 1, week: 7 }
+  if (period === 'month') return calendarSeasons({ unit: 'months', size: 1 })
+  if (period === 'quarter') return calendarSeasons({ unit: 'months', size: 3 })
+  return period === 'day' || period === 'week'
+    ? calendarSeasons({ unit: 'days', size: days[period] }).map(Math.round)
+    : []
 }
 
-function notesOf(given: Options, complete: readonly Bucket[], history: number, z: number | null): string[] {
-  const [previous, current] = complete.slice(-2) as [Bucket, Bucket]
-  const notes: string[] = []
-  const share = hasBase(complete)
-  if (!share && previous.value !== current.value) {
-    const reason = previous.value * current.value < 0 ? 'of the other sign' : 'too near zero'
-    notes.push(`No relative change is given: the value before is ${reason}.`)
+/** Whether the change can be given as a share of the value before. */
+function hasBase(complete: readonly Bucket[], { now, then, per_day }: Pair): boolean {
+  const largest = per_day
+    ? Math.max(Math.abs(now), Math.abs(then))
+    : Math.max(...complete.map(({ value }) => Math.abs(value)))
+  return then * Math.sign(now) >= 0 && Math.abs(then) > largest / 100
+}
+
+/** The diagnosis of the daily values, or of the periods where time is a number. */
+function diagnosisOf(given: Options, { complete, days, doubts }: Periods, time_zone: string) {
+  const rows =
+    days.length > 0
+      ? days.map(({ day, value }) => ({ at: day, value }))
+      : complete.map(({ start, value }) => ({ at: start, value }))
+  const unit = powerAbove(rows.reduce((largest, { value }) => Math.max(largest, Math.abs(value)), 0))
+  const daily = days.length > 0
+  const series: Series = {
+    times: rows.map(({ at }) => (daily ? new Date(at * 86_400_000).toISOString().slice(0, 10) : at)),
+    positions: rows.map(({ at }) => at),
+    kind: daily ? 'date' : 'number',
+    values: rows.map(({ value }) => value / unit),
+    unit,
+    doubts: [],
   }
-  const before = previous.end - previous.start
-  const after = current.end - current.start
-  if (given.aggregate === 'sum' && before !== after && typeof given.period === 'string' && share) {
-    const perDay = current.value / after / (previous.value / before) - 1
-    if (Number.isFinite(perDay)) {
-      notes.push(`The periods have ${after} and ${before} days; per day the change is ${percent(perDay)}.`)
-    }
+  const grid = gridOf(series)
+  const observed = [...grid.observed.keys()].filter((row) => grid.observed[row])
+  const n = grid.times.length - observed.length
+  const treated = given.missing === 'zero' ? 'zero' : 'missing'
+  const partial_last = doubts.some(({ code }) => code === 'period_partial')
+  return diagnose(series, grid, observed, { time_zone, partial_last, gaps: { n, treated } }).diagnosis
+}
+
+/** "February 2024", "the week of 18 June 2001". */
+function named(given: Options, bucket: Bucket): string {
+  return typeof given.period === 'string' && bucket.days
+    ? periodInWords(bucket.start, given.period)
+    : bucket.label
+}
+
+function headline(given: Options, measure: Measure, pair: Pair, judged: Judged, grade: Grade): string {
+  const now = named(given, pair.current)
+  const then = named(given, pair.previous)
+  const change = pair.now - pair.then
+  const basis = pair.per_day ? ' a day' : ''
+  const [value, before] = [pair.now, pair.then].map((one) => `${amount(one, measure, change)}${basis}`)
+  const subject = given.aggregate === 'mean' ? `Average ${measure.label}` : opening(measure.label)
+  if (judged.direction === 'none')
+    return `${subject} stayed level: ${value} in ${now} and ${before === value ? 'as much' : before} in ${then}.`
+  const share = judged.relative === null ? changeOf(change, measure) : shareOf(judged.relative)
+  const way = change > 0 ? 'up' : 'down'
+  if (grade === 'unclear') {
+    const usual = judged.p === null ? '' : ' A swing this large is not unusual here.'
+    return `${subject} came to ${value} in ${now}, ${way} from ${before} in ${then} (${share}).${usual}`
   }
-  if (z === null) {
-    notes.push(
-      history < LEAST_CHANGES
-        ? `Only ${count(history, 'earlier change')}: too few to say whether this one is unusual (${LEAST_CHANGES} are needed).`
-        : 'The earlier changes are all the same, so there is no scale to judge this one by.',
+  const verb = change > 0 ? 'rose' : 'fell'
+  const sure = grade === 'firm' ? 'more than usual' : 'probably more than usual'
+  return `${subject} ${verb} to ${value} in ${now} from ${before} in ${then}, ${way} ${share}: ${sure}.`
+}
+
+function evidence(given: Options, pair: Pair, { z, p, history }: Judged): string {
+  const change = pair.now - pair.then
+  const basis = pair.per_day ? ' a day with data' : ''
+  const values = `${given.value}: ${figure(pair.now, change / 10)} against ${figure(pair.then, change / 10)}${basis}, change ${signed(change, change / 10)}`
+  const judged =
+    p === null ? '' : ` (z = ${signed(z)}, ${probability(p)}, from ${count(history, 'earlier change')})`
+  return `${values}${judged}.`
+}
+
+function doubtsOf(given: Options, pair: Pair, { relative, p, history }: Judged): Doubt[] {
+  const doubts: Doubt[] = []
+  const { current, previous, missing, matched } = pair
+  const [now, then] = [named(given, current), named(given, previous)]
+  if (missing.now + missing.then > 0) {
+    const gone = [
+      ...(missing.now > 0 ? [`${missing.now} of ${current.days!.due} days of ${now}`] : []),
+      ...(missing.then > 0 ? [`${missing.then} of ${previous.days!.due} days of ${then}`] : []),
+    ].join(' and ')
+    const basis =
+      given.aggregate === 'mean'
+        ? ''
+        : given.missing === 'zero'
+          ? ' They count as zero (missing: zero).'
+          : matched === null
+            ? ' The comparison is per day that has data; if no row means zero, write missing: zero.'
+            : ` The comparison is over the ${count(matched, 'weekday')} that both weeks have; if no row means zero, write missing: zero.`
+    doubts.push(doubt('days_missing', `${opening(gone)} have no data.${basis}`))
+  }
+  if (given.aggregate === 'sum' && current.days && previous.days && current.days.due !== previous.days.due) {
+    const more = current.days.due - previous.days.due
+    const longer = more > 0 ? now : then
+    doubts.push(doubt('periods_unequal', `${opening(longer)} has ${count(Math.abs(more), 'day')} more.`))
+  }
+  if (p === null && history < LEAST_CHANGES)
+    doubts.push(
+      doubt(
+        'history_short',
+        `There ${history === 1 ? 'is' : 'are'} ${count(history, 'earlier change')}; ${LEAST_CHANGES} are needed to say whether this one is unusual.`,
+      ),
     )
+  if (relative === null && pair.then !== pair.now) {
+    const reason = pair.then * pair.now < 0 ? 'has the other sign' : 'is too near zero'
+    doubts.push(doubt('no_base', `No percentage is given, since the value before ${reason}.`))
   }
-  return notes
+  return doubts
 }

@@ -170,14 +170,16 @@ async function sidesOf(table: Relation, given: Options, context: MethodContext):
     return { before: side(given.split.before), after: side(given.split.after), notes: [] }
   }
   const value = numberSql(table, 'value', given.value ?? given.numerator!)
-  const { complete, notes } = await completePeriods(
+  const { complete, doubts } = await completePeriods(
     table,
     { time: given.time!, period: given.period, value, aggregate: 'sum' },
     context,
   )
   const after = complete.at(-1)
   const before = complete.at(-2)
-  return before && after && before.end === after.start ? { before, after, notes } : null
+  return before && after && before.end === after.start
+    ? { before, after, notes: doubts.map(({ says }) => says) }
+    : null
 }
 
 /** Sums of each segment on both sides: the largest changes first, the others combined into one. */

@@ -44,11 +44,11 @@ test('one arm is compared in one sentence, several each for itself', async () =>
 test('a change is told as a share only of a base that can bear it', async () => {
   const usual = await compared('100 + k')
   assert.equal(usual.relative, 1 / 122)
-  assert.match(usual.summary, /\(\+0\.8%\)/)
+  assert.match(usual.summary, /^V came to 123 in December 2021, up from 122 in November 2021 \(0\.82 %\)\./)
   for (const [value, reason] of [
     ['case when k = 22 then 0.001 else 100 + k end', /too near zero/],
     ['case when k = 22 then 0 else 100 + k end', /too near zero/],
-    ['case when k = 22 then -50 else 100 + k end', /of the other sign/],
+    ['case when k = 22 then -50 else 100 + k end', /has the other sign/],
   ] as const) {
     const { relative, summary, notes } = await compared(value)
     assert.equal(relative, null, value)

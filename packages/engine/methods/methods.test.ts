@@ -208,7 +208,14 @@ test('compare leaves out the period under way and the one that began before the 
   assert.equal(outcome.current_period, 'March 2024')
   assert.equal(outcome.current, 31)
   assert.equal(outcome.previous, 29)
-  assert.match(outcome.notes.join(' '), /31 and 29 days; per day the change is 0\.0%/)
+  assert.deepEqual(
+    [outcome.direction, outcome.current_per_day, outcome.previous_per_day, outcome.relative],
+    ['none', 1, 1, 0],
+  )
+  assert.match(
+    outcome.summary,
+    /^V stayed level: 1 a day in March 2024 and as much in February 2024\. .*March 2024 has 2 days more\./,
+  )
 })
 
 test('compare knows that no row is due on a weekend', async () => {

@@ -212,6 +212,7 @@ test('every method gives the same answer to the same rows', async () => {
   const table = await rows('150', 'sin(k) * 10 + k % 7', 'cos(k) + k % 3')
   for (const [name, method] of Object.entries(METHODS)) {
     const options = asked[name]![0]!
-    assert.deepEqual(await outcomeOf(method, table, options), await outcomeOf(method, table, options), name)
+    const [one, two] = [await outcomeOf(method, table, options), await outcomeOf(method, table, options)]
+    assert.equal(JSON.stringify(one), JSON.stringify(two), name)
   }
 })

@@ -8,7 +8,7 @@
  * (numeric/mann-kendall.ts) with the slope of Theil and Sen (numeric/theil-sen.ts): they assume values that are
  * independent, or weakly correlated. The series travels (at most 50,000 times).
  */
-import type { Doubt } from '@assay/model/insight'
+import type { Doubt, Grade } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
 import { hamedRao, type MannKendall, mannKendall, seasonalMannKendall } from '../numeric/mann-kendall.ts'
 import { theilSen } from '../numeric/theil-sen.ts'
@@ -112,7 +112,7 @@ export const trend: Method = {
     const { found, name } = given.test === 'auto' ? byLine(given, read) : byRanks(given, read)
     const fields = { ...found, per }
     const told = verdict({
-      headline: headline(read, fields),
+      headline: (grade) => headline(read, fields, grade),
       grade: found.direction === 'none' ? 'unclear' : gradeOf(found.p),
       evidence: evidence(given.value, n, name, fields),
       doubts: read.doubts,
@@ -235,14 +235,18 @@ function tested(test: Test, values: readonly number[], seasons: number[] | null,
 }
 
 /** "Revenue clearly rises, by about 12 EUR a month." */
-function headline({ measure, diagnosis, series }: ReadSeries, found: Found & { per: string }): string {
+function headline(
+  { measure, diagnosis, series }: ReadSeries,
+  found: Found & { per: string },
+  grade: Grade,
+): string {
   const name = opening(measure.label)
   const span = spanOf(series, diagnosis)
-  if (found.direction === 'none') return `No clear rise or fall in ${measure.label} ${span}.`
+  if (grade === 'unclear') return `No clear rise or fall in ${measure.label} ${span}.`
   const verb = found.direction === 'increasing' ? 'rose' : 'fell'
   const half = found.low === null || found.high === null ? null : (found.high - found.low) / 2
   const rate = `about ${changeOf(found.slope ?? 0, measure, half)} a ${found.per}`
-  return `${name} ${CERTAINTY[gradeOf(found.p)]} ${verb} ${span}, by ${rate}.`
+  return `${name} ${CERTAINTY[grade]} ${verb} ${span}, by ${rate}.`
 }
 
 /** "from January 2001 to June 2004". */

@@ -2,9 +2,10 @@
  * The days between which the data behind a block lie, so that a method can tell a whole last week from one that the data
  * end in. Read once for each column of a source or block that the SQL after it names.
  */
-import { dayNumber, daysBetween, isDay } from '@assay/model/dates'
+import { dayNumber, isDay } from '@assay/model/dates'
 import type { Column } from '@assay/model/insight'
 import { type Engine, identifier, readTable } from '../duckdb/duckdb.ts'
+import { dueDays } from '../methods/shared/due.ts'
 import type { Extent } from '../methods/shared/method.ts'
 import type { Plan } from './plan.ts'
 
@@ -86,17 +87,7 @@ export class Extents {
     const days = rows.map(([, day]) => day as string).filter(isDay)
     const first = rows[0]?.[0] as string | undefined
     if (days.length === 0 || first === undefined || !isDay(first)) return null
-    return { first: dayNumber(first), last: dayNumber(days[0]!), due: dueAfter(days.toReversed()) }
+    const due = dueDays(days.map(dayNumber).toReversed())
+    return { first: dayNumber(first), last: dayNumber(days[0]!), due: due.after(due.last) - due.last }
   }
-}
-
-/** How many days after the last one the next row is due at the latest: nine in ten of the gaps are no longer. */
-function dueAfter(days: readonly string[]): number {
-  const gaps = days.slice(1).map((day, index) => daysBetween(days[index]!, day))
-  if (gaps.length === 0) return 1
-  const last = dayNumber(days.at(-1)!)
-  const weekdaysOnly =
-    days.length >= 10 && !days.some((day) => [0, 6].includes(new Date(`${day}T00:00:00Z`).getUTCDay()))
-  if (weekdaysOnly) return new Date(last * 86_400_000).getUTCDay() === 5 ? 3 : 1
-  return gaps.toSorted((a, b) => a - b)[Math.floor(0.9 * (gaps.length - 1))]!
 }

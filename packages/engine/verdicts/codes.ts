@@ -146,6 +146,18 @@ export const CODES = {
     threshold: 'no calendar step fits',
     reason: 'Seasons and rates per time need even steps.',
   },
+  history_short: {
+    kind: 'caveat',
+    rule: 'There are too few earlier changes to say whether one is unusual.',
+    threshold: '8 earlier changes',
+    reason: 'The change itself stands; what is usual here is not known yet.',
+  },
+  no_base: {
+    kind: 'caveat',
+    rule: 'The value before is near zero or has the other sign.',
+    threshold: 'a hundredth of the largest value',
+    reason: 'A percentage of almost nothing means nothing.',
+  },
   type_ambiguous: {
     kind: 'caveat',
     rule: 'The values of a column can be read in two ways, such as day or month first.',

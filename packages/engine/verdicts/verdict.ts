@@ -2,7 +2,7 @@
  * The verdict of an analysis: what a reader is told, how sure it is, and what stands against it. Every method makes its
  * outcome with `verdict`; no method writes `summary` or `notes` itself.
  */
-import type { Doubt, Grade, Verdict } from '@assay/model/insight'
+import type { Doubt, Grade, Outcome, Verdict } from '@assay/model/insight'
 import { CODES, type Code } from './codes.ts'
 
 /** Thresholds of the adjusted p-value: `firm` at most 0.01, `likely` at most 0.05. */
@@ -27,8 +27,8 @@ export function doubt(code: Code, says: string): Doubt {
 }
 
 export interface Finding {
-  /** The sentence for a director, as it would read without blockers. */
-  headline: string
+  /** The sentence for a director, as it would read without blockers; by its grade, where its words depend on that. */
+  headline: string | ((grade: Grade) => string)
   grade: Grade
   /** Estimate, interval, test, p and n in one sentence. */
   evidence: string
@@ -36,6 +36,10 @@ export interface Finding {
   /** Codes that only count as caveats here, such as `constant` in a description. */
   mild?: readonly Code[]
 }
+
+/** How a verdict was found, kept beside it until the run is over. JSON does not hold it. */
+const FINDING = Symbol('finding')
+type Told = Verdict & { [FINDING]?: Finding }
 
 /**
  * Puts a verdict together. With a blocker the grade is `withheld` and the first blocker's sentence stands in place of the
@@ -48,10 +52,11 @@ export function verdict(finding: Finding): Verdict {
   const blockers = doubts.filter(blocks)
   const caveats = doubts.filter((one) => !blocks(one))
   const first = blockers[0]
-  const shown = first ? first.says : headline
-  const notes = [...blockers, ...caveats].map(({ says }) => says)
+  const shown = first ? first.says : typeof headline === 'string' ? headline : headline(grade)
+  const notes = [...new Set([...blockers, ...caveats].map(({ says }) => says))]
   const rest = first ? notes.filter((says) => says !== first.says) : notes
-  return {
+  const told: Told = {
+    [FINDING]: finding,
     headline: shown,
     grade: first ? 'withheld' : grade,
     blockers,
@@ -60,4 +65,18 @@ export function verdict(finding: Finding): Verdict {
     summary: [shown, ...rest].join(' '),
     notes,
   }
+  return told
+}
+
+/**
+ * The outcome with a grade no higher than its corrected p-value allows, and one more caveat. A claim that is no longer
+ * made has `direction: none`. Outcomes without a verdict are returned as they are.
+ */
+export function regraded(outcome: Outcome, p: number, more: Doubt): Outcome {
+  const finding = (outcome as Partial<Told>)[FINDING]
+  if (!finding) return outcome
+  const grade = lesser(finding.grade, gradeOf(p))
+  const told = verdict({ ...finding, grade, doubts: [...(finding.doubts ?? []), more] })
+  const direction = grade === 'unclear' && 'direction' in outcome ? { direction: 'none' } : {}
+  return { ...outcome, ...told, ...direction }
 }

@@ -22,12 +22,12 @@ export function brief(value: number, step?: number | null): string {
   const size = Math.abs(value)
   if (!Number.isFinite(size)) return 'an unknown amount'
   if (size === 0) return '0'
+  if (size < 1e-6) return 'almost 0'
   const rounded = roundedBy(size, step)
   if (rounded === 0) return '0'
   if (rounded >= 1e15) return `${trim((rounded / 1e12).toPrecision(SIGNIFICANT))} trillion`
   for (const [unit, name] of SIZES)
     if (rounded >= unit) return `${trim((rounded / unit).toPrecision(SIGNIFICANT))} ${name}`
-  if (rounded < 1e-6) return 'almost 0'
   const decimals = Math.max(0, SIGNIFICANT - 1 - Math.floor(Math.log10(rounded)))
   return grouped(trim(rounded.toFixed(Math.min(decimals, 12))))
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Outcome } from '@assay/model/insight'
+import { gradeOf, verdict } from '../../verdicts/verdict.ts'
 import { adjustAcross, benjaminiHochberg, holm } from './multiplicity.ts'
 
 const near = (found: readonly number[], expected: readonly number[]) => {
@@ -28,10 +29,14 @@ test('rejects the four hypotheses that Benjamini and Hochberg reject in their ex
 })
 
 const outcome = (fields: Record<string, unknown>): Outcome => ({
-  summary: 'It differs.',
+  ...verdict({
+    headline: (grade) =>
+      grade === 'unclear' ? 'It may differ.' : `It ${grade === 'firm' ? 'clearly' : 'probably'} differs.`,
+    grade: typeof fields.p === 'number' ? gradeOf(fields.p) : 'unclear',
+    evidence: '',
+  }),
   n: 10,
   method: 'a test',
-  notes: [],
   ...fields,
 })
 
@@ -48,14 +53,28 @@ test('leaves a single test alone and corrects several', () => {
   assert.equal(found.b!.p_adjusted, 0.002)
   assert.equal('p_adjusted' in found.c!, false)
   assert.equal('p_adjusted' in found.d!, false)
-  assert.match(found.a!.notes.join(), /One of 2 tests/)
-  assert.equal(found.a!.summary, 'It differs.')
+  assert.deepEqual(
+    found.a!.caveats!.map(({ code }) => code),
+    ['many_tests'],
+  )
+  assert.equal(
+    found.a!.summary,
+    'It probably differs. It is one of 2 tests in this report, and its certainty allows for that.',
+  )
+  assert.equal(found.b!.headline, 'It clearly differs.')
 })
 
-test('says in the summary where a verdict does not survive the correction', () => {
-  const found = adjustAcross({ a: outcome({ p: 0.03 }), b: outcome({ p: 0.04 }), c: outcome({ p: 0.9 }) })
-  assert.match(found.a!.summary, /^It differs\. .*no longer significant/)
-  assert.equal(found.c!.summary, 'It differs.')
+test('a claim that does not survive the correction is not made', () => {
+  const found = adjustAcross({
+    a: outcome({ p: 0.03, direction: 'increasing' }),
+    b: outcome({ p: 0.04 }),
+    c: outcome({ p: 0.004 }),
+  })
+  assert.deepEqual(
+    [found.a!.headline, found.a!.grade, found.a!.direction],
+    ['It may differ.', 'unclear', 'none'],
+  )
+  assert.deepEqual([found.c!.headline, found.c!.grade], ['It probably differs.', 'likely'])
 })
 
 test("takes the least adjusted p-value of a test's own parts", () => {

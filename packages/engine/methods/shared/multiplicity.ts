@@ -3,7 +3,7 @@
  * finding; Benjamini and Hochberg (1995, JRSS B 57, 289-300) the share of false ones among the findings.
  */
 import type { Outcome } from '@assay/model/insight'
-import { probability } from './sentence.ts'
+import { doubt, regraded } from '../../verdicts/verdict.ts'
 
 /** Holm's adjusted p-values, in the order given. */
 export function holm(values: readonly number[]): number[] {
@@ -30,10 +30,10 @@ export function benjaminiHochberg(values: readonly number[]): number[] {
 }
 
 /**
- * Corrects for several tests inside one insight: Holm over the primary p-value of each outcome that has one. Where
- * there are two or more, each gets `p_adjusted` and a note, and a summary whose verdict at 5% does not survive says so.
- * The primary p-value is `p`, or the least adjusted p-value among `comparisons` or `pairs` (their own correction
- * makes that a test of "none differs").
+ * Corrects for several tests inside one insight: Holm over the primary p-value of each outcome that has one. Where there
+ * are two or more, each gets `p_adjusted`, the caveat `many_tests`, and a grade no higher than that p-value allows.
+ * The primary p-value is `p`, or the least adjusted p-value among `comparisons` or `pairs` (their own correction makes
+ * that a test of "none differs").
  */
 export function adjustAcross(outcomes: Record<string, Outcome>): Record<string, Outcome> {
   const tests = Object.entries(outcomes).flatMap(([name, outcome]) => {
@@ -43,19 +43,10 @@ export function adjustAcross(outcomes: Record<string, Outcome>): Record<string, 
   if (tests.length < 2) return outcomes
   const adjusted = holm(tests.map((test) => test.p))
   const result = { ...outcomes }
-  for (const [index, { name, p }] of tests.entries()) {
-    const outcome = outcomes[name]!
-    const after = adjusted[index]!
-    const lost = p < 0.05 && after >= 0.05
-    const note =
-      `One of ${tests.length} tests in this insight; corrected for that (Holm), ${probability(after)}` +
-      (lost ? ', which is no longer significant at the 5% level.' : '.')
-    result[name] = {
-      ...outcome,
-      p_adjusted: after,
-      summary: lost ? `${outcome.summary} ${note}` : outcome.summary,
-      notes: [...outcome.notes, note],
-    }
+  const says = `It is one of ${tests.length} tests in this report, and its certainty allows for that.`
+  for (const [index, { name }] of tests.entries()) {
+    const p_adjusted = adjusted[index]!
+    result[name] = { ...regraded(outcomes[name]!, p_adjusted, doubt('many_tests', says)), p_adjusted }
   }
   return result
 }

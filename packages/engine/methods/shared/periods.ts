@@ -1,15 +1,19 @@
 /**
- * The periods of a relation that are complete: calendar periods in the template's zone, or steps of a number. A period is
- * complete when no further row is due in it: one step of the data (a day, a working day, a month, ...) after the last row
- * lies beyond its end, and that end has passed. One row for each period is fetched (at most 10,000), and at most 400 days to learn
- * the step.
+ * The periods of a relation: calendar periods in the template's zone, or steps of a number. A period is complete when no
+ * further row is due in it: the usual distance between days with rows (shared/due.ts), counted from the last of them, leads
+ * beyond its end, and that end has passed. One row for each period is fetched (at most 10,000), and one for each day (at most
+ * 50,000).
  */
 
-import { dayNumber, dayText, isWeekend, monthsAfter, periodAfter, periodLabel } from '@assay/model/dates'
+import { dayInZone, dayNumber, dayText, periodAfter, periodLabel } from '@assay/model/dates'
+import type { Doubt } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
+import { opening } from '../../verdicts/measure.ts'
+import { dayInWords, periodInWords } from '../../verdicts/times.ts'
+import { doubt } from '../../verdicts/verdict.ts'
 import { isNumeric, isZoned, timeColumn } from './columns.ts'
+import { type Due, dueDays } from './due.ts'
 import { type MethodContext, MethodError, quote, type Relation } from './method.ts'
-import { count } from './sentence.ts'
 
 export const Period = Type.Union(
   [Type.Enum(['day', 'week', 'month', 'quarter', 'year']), Type.Number({ exclusiveMinimum: 0 })],
@@ -18,6 +22,7 @@ export const Period = Type.Union(
 export type Period = Static<typeof Period>
 
 const MOST = 10_000
+const MOST_DAYS = 50_000
 
 export interface Bucket {
   /** Days since 1970-01-01, or the number. */
@@ -30,6 +35,17 @@ export interface Bucket {
   where: string
   /** SQL that is true of the rows before the period. */
   earlier: string
+  /** How many days (or steps of the data) are due in the period, and how many of them have rows; null where time is a number. */
+  days: { due: number; seen: number } | null
+}
+
+export interface Periods {
+  /** In order. Without those that are cut off, unless `partial` keeps them. */
+  complete: Bucket[]
+  /** `period_partial` for each period that is cut off, `days_missing` for days without rows in the rest. */
+  doubts: Doubt[]
+  /** The days with rows, in order, in days since 1970-01-01; empty where time is a number. */
+  days: { day: number; value: number }[]
 }
 
 export interface Asked {
@@ -40,14 +56,15 @@ export interface Asked {
   aggregate: 'sum' | 'mean'
   /** Whether an empty period between two others is listed with the value 0. */
   empty?: boolean
+  /** Whether periods that are cut off are kept. */
+  partial?: 'leave_out' | 'keep'
 }
 
-/** The complete periods in order, with their values, and notes on rows that were left out. */
 export async function completePeriods(
   table: Relation,
   asked: Asked,
   context: MethodContext,
-): Promise<{ complete: Bucket[]; notes: string[] }> {
+): Promise<Periods> {
   const column = timeColumn(table, asked.time)
   const name = quote(column.name)
   if (isNumeric(column)) return numberPeriods(table, `cast(${name} as double)`, asked)
@@ -90,45 +107,64 @@ async function calendarPeriods(
   local: string,
   asked: Asked & { period: Exclude<Period, number> },
   context: MethodContext,
-) {
+): Promise<Periods> {
   const unit = asked.period
   // Years of four digits only: others have no common text form.
   const kept = keptSql(table, local, asked.value, "t >= date '0001-01-01' and t <= date '9999-12-31'")
-  const days = await table.query(
-    `select distinct cast(t as date)::varchar as day from ${kept} order by day desc limit 400`,
+  const daily = await table.query(
+    `select cast(t as date)::varchar as day, ${aggregateSql(asked)} as value from ${kept} group by all order by day desc limit ${MOST_DAYS}`,
   )
-  if (days.length === 0) return { complete: [], notes: [] }
+  if (daily.length === 0) return { complete: [], doubts: [], days: [] }
+  const days = daily
+    .toReversed()
+    .map((row) => ({ day: dayNumber(row.day as string), value: row.value as number }))
+  const due = dueDays(days.map(({ day }) => day))
   const rows = await table.query(
-    `select cast(date_trunc('${unit}', t) as date)::varchar as start, ${aggregateSql(asked)} as value, count(*) as n,
-       min(cast(t as date))::varchar as first_day
+    `select cast(date_trunc('${unit}', t) as date)::varchar as start, ${aggregateSql(asked)} as value, count(*) as n
      from ${kept} group by start order by start desc limit ${MOST}`,
   )
-  const nextDue = nextDay(days.map((row) => dayNumber(row.day as string)).toReversed())
-  const last = dayNumber(days[0]!.day as string)
-  const today = dayNumber(context.now.slice(0, 10))
-  const opening = dayNumber(rows.at(-1)!.first_day as string)
   const at = (start: number, value = 0, n = 0): Bucket => {
     const end = periodAfter(start, unit)
     const from = `date '${dayText(start)}'`
     const where = `${local} >= ${from} and ${local} < date '${dayText(end)}'`
-    return { start, end, label: periodLabel(start, unit), value, n, where, earlier: `${local} < ${from}` }
+    const label = periodLabel(start, unit)
+    return { start, end, label, value, n, where, earlier: `${local} < ${from}`, days: due.within(start, end) }
   }
   const buckets = rows
     .toReversed()
     .map((row) => at(dayNumber(row.start as string), row.value as number, row.n as number))
-  const complete = buckets.filter((bucket, index) => {
-    if (index === 0 && rows.length < MOST && nextDue(bucket.start - 1) < opening) return false
-    return bucket.end <= today && (bucket.end <= last || nextDue(last) >= bucket.end)
-  })
-  const notes = dropped(buckets.length - complete.length)
-  return { complete: asked.empty ? withEmpty(complete, at) : complete, notes }
+  const cuts = cutsOf(buckets, due, dayNumber(dayInZone(context.now, context.time_zone)))
+  const keeps = asked.partial === 'keep'
+  const doubts = cuts.map(({ bucket, says }) =>
+    doubt(
+      'period_partial',
+      `${opening(periodInWords(bucket.start, unit))} ${says}. It is ${keeps ? 'counted as it is' : 'left out'}.`,
+    ),
+  )
+  const cut = new Set(cuts.map(({ bucket }) => bucket))
+  const complete = keeps ? buckets : buckets.filter((bucket) => !cut.has(bucket))
+  return { complete: asked.empty ? withEmpty(complete, at) : complete, doubts, days }
 }
 
-async function numberPeriods(table: Relation, local: string, asked: Asked) {
+/** The periods that are cut off at either end, and why. */
+function cutsOf(buckets: readonly Bucket[], due: Due, today: number): { bucket: Bucket; says: string }[] {
+  const cuts = new Map<Bucket, string>()
+  const first = buckets[0]
+  if (first && buckets.length < MOST && due.first - due.usual >= first.start)
+    cuts.set(first, `has data from ${dayInWords(due.first)} on`)
+  for (const bucket of buckets) {
+    if (bucket.end > today) cuts.set(bucket, 'is not over yet')
+    else if (bucket.end > due.last && due.after(due.last) < bucket.end)
+      cuts.set(bucket, `has data only until ${dayInWords(due.last)}`)
+  }
+  return [...cuts].map(([bucket, says]) => ({ bucket, says }))
+}
+
+async function numberPeriods(table: Relation, local: string, asked: Asked): Promise<Periods> {
   const width = typeof asked.period === 'number' ? asked.period : 1
   const kept = keptSql(table, local, asked.value)
   const times = await table.query(`select distinct t from ${kept} order by t desc limit 400`)
-  if (times.length === 0) return { complete: [], notes: [] }
+  if (times.length === 0) return { complete: [], doubts: [], days: [] }
   const rows = await table.query(
     `select floor(t / ${width}) * ${width} as start, ${aggregateSql(asked)} as value, count(*) as n
      from ${kept} group by start order by start desc limit ${MOST}`,
@@ -147,38 +183,26 @@ async function numberPeriods(table: Relation, local: string, asked: Asked) {
       n,
       where: `${place} = ${from}`,
       earlier: `${place} < ${from}`,
+      days: null,
     }
   }
   const buckets = rows
     .toReversed()
     .map((row) => at(row.start as number, row.value as number, row.n as number))
   const complete = buckets.filter((bucket) => bucket.end <= positions[0]! + step * 1.000001)
-  const notes = dropped(buckets.length - complete.length)
-  return { complete: asked.empty ? withEmpty(complete, at) : complete, notes }
+  const keeps = asked.partial === 'keep'
+  const doubts = buckets
+    .filter((bucket) => !complete.includes(bucket))
+    .map(({ label }) =>
+      doubt(
+        'period_partial',
+        `The data end inside ${label}. It is ${keeps ? 'counted as it is' : 'left out'}.`,
+      ),
+    )
+  const listed = keeps ? buckets : complete
+  return { complete: asked.empty ? withEmpty(listed, at) : listed, doubts, days: [] }
 }
 
 function aggregateSql(asked: Asked): string {
   return asked.aggregate === 'sum' ? 'fsum(v)' : 'favg(v)'
-}
-
-function dropped(periods: number): string[] {
-  return periods === 0 ? [] : [`${count(periods, 'incomplete period')} left out of the comparison.`]
-}
-
-/** The day on which the next row is due, by the step of the days seen so far. */
-function nextDay(days: readonly number[]): (day: number) => number {
-  const gaps = days.slice(1).map((day, index) => day - days[index]!)
-  const step = gaps.toSorted((a, b) => a - b)[Math.floor(gaps.length / 2)] ?? 1
-  if (step >= 28) {
-    const months = Math.max(1, Math.round(step / 30.44))
-    return (day) => monthsAfter(day, months)
-  }
-  if (step === 1 && days.length >= 10 && !days.some(isWeekend)) {
-    return (day) => {
-      let next = day + 1
-      while (isWeekend(next)) next += 1
-      return next
-    }
-  }
-  return (day) => day + step
 }

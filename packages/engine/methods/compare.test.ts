@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { compare } from './compare.ts'
+import { outcomeOf, relation } from './relation-fixture.ts'
+
+const codes = (outcome: { caveats?: { code: string }[]; blockers?: { code: string }[] }): string[] =>
+  [...outcome.blockers!, ...outcome.caveats!].map(({ code }) => code)
+const daily = (value: string, where = 'true', days = 140) =>
+  relation(
+    `select date '2024-01-01' + k::int as t, cast(${value} as double) as v from range(${days}) r(k) where ${where}`,
+  )
+const asked = { time: 't', value: 'v' }
+
+test('three missing days are no fall: weeks are compared on the weekdays that both have', async () => {
+  const table = await daily('1000 + (k % 7) * 100', 'k not in (128, 129, 130)')
+  const outcome = await outcomeOf(compare, table, { ...asked, period: 'week' })
+  assert.equal(outcome.current_period, 'the week of 2024-05-13')
+  const earlier = await outcomeOf(
+    compare,
+    await daily('1000 + (k % 7) * 100', 'k not in (128, 129, 130) and k < 133'),
+    { ...asked, period: 'week' },
+  )
+  assert.equal(earlier.direction, 'none')
+  assert.ok(codes(earlier).includes('days_missing'))
+  assert.equal(
+    earlier.summary,
+    'V stayed level: 1,300 a day in the week of 6 May 2024 and as much in the week of 29 April 2024. 3 of 7 days of the week of 6 May 2024 have no data. The comparison is over the 4 weekdays that both weeks have; if no row means zero, write missing: zero.',
+  )
+  const zero = await outcomeOf(compare, await daily('1000', 'k not in (128, 129, 130) and k < 133'), {
+    ...asked,
+    period: 'week',
+    missing: 'zero',
+  })
+  assert.equal(zero.direction, 'decreasing')
+  assert.ok(Math.abs((zero.relative as number) + 3 / 7) < 1e-12)
+})
+
+test('a longer month with the same amount a day is level, and says that it is longer', async () => {
+  const outcome = await outcomeOf(compare, await daily('300', 'true', 60), asked)
+  assert.deepEqual([outcome.current, outcome.previous, outcome.direction], [8700, 9300, 'none'])
+  assert.ok(codes(outcome).includes('periods_unequal'))
+  assert.match(
+    outcome.summary,
+    /^V stayed level: 300 a day in February 2024 and as much in January 2024\. January 2024 has 2 days more\./,
+  )
+})
+
+test('a last period without all its days is left out, and keep counts it', async () => {
+  const table = await daily('100', 'true', 86)
+  const left = await outcomeOf(compare, table, asked)
+  assert.equal(left.current_period, 'February 2024')
+  assert.ok(codes(left).includes('period_partial'))
+  assert.match(left.summary, /March 2024 has data only until 26 March 2024\. It is left out\./)
+  const kept = await outcomeOf(compare, table, { ...asked, partial: 'keep' })
+  assert.equal(kept.current_period, 'March 2024')
+  assert.equal(kept.direction, 'none')
+})
+
+test('a usual swing is called usual, and one far beyond the earlier ones is not', async () => {
+  const noise = `100 + ((k * 7919 + 13) % 101) / 10.0`
+  const months = (last: string) =>
+    relation(
+      `select date '2020-01-01' + interval (k) month as t, case when k = 35 then ${last} else ${noise} end as v from range(36) r(k)`,
+    )
+  const usual = await outcomeOf(compare, await months('103'), asked)
+  assert.equal(usual.grade, 'unclear')
+  assert.match(usual.headline!, /A swing this large is not unusual here\.$/)
+  const fallen = await outcomeOf(compare, await months('20'), asked)
+  assert.equal(fallen.grade, 'firm')
+  assert.match(
+    fallen.headline!,
+    /^V fell to 20 in December 2022 from 1\d\d in November 2022, down \d\d %: more than usual\.$/,
+  )
+})
+
+test('the sign of a headline is a word, and no headline holds a statistic', async () => {
+  for (const value of ['k * -3.0 - 50', '100 - k * k', 'case when k < 100 then 5 else -200 end', '0']) {
+    for (const period of ['week', 'month']) {
+      const { headline } = await outcomeOf(compare, await daily(value), { ...asked, period })
+      assert.doesNotMatch(headline!, /[-+−]\d|z =|p =|n =/, headline)
+    }
+  }
+})
+
+test("a day in the template's zone belongs to the local month", async () => {
+  const table = await relation(
+    `select timezone('America/Chicago', (date '2024-01-01' + k::int)::timestamp + interval 20 hour) as t, 10.0 as v from range(121) r(k)`,
+  )
+  const outcome = await outcomeOf(compare, table, asked, undefined, { time_zone: 'America/Chicago' })
+  assert.deepEqual([outcome.current_period, outcome.current, outcome.previous], ['April 2024', 300, 310])
+  assert.equal(outcome.direction, 'none')
+})
