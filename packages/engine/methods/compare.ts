@@ -104,7 +104,7 @@ export const compare: Method = {
       change: finite(change),
       relative: judged.relative,
       current_per_day: pair.per_day ? finite(pair.now) : null,
-      previous_per_day: pair.per_day ? finite(pair.then) : null,
+      previous_per_day: pair.per_day ? finite(pair.before) : null,
       z: judged.z,
       p: judged.p,
       current_period: current.label,
@@ -133,11 +133,11 @@ interface Pair {
   previous: Bucket
   /** What is compared: totals, or values per day that has data. */
   now: number
-  then: number
+  before: number
   per_day: boolean
   /** The weekdays that both weeks have, where days are missing; else null. */
   matched: number | null
-  missing: { now: number; then: number }
+  missing: { now: number; before: number }
 }
 
 /** The periods to compare, or why there are none. */
@@ -155,26 +155,26 @@ function pairOf(given: Options, { complete, days }: Periods): Pair | string {
     current,
     previous,
     now: current.value,
-    then: previous.value,
+    before: previous.value,
     per_day: false,
     matched: null,
-    missing: { now: missingIn(current), then: missingIn(previous) },
+    missing: { now: missingIn(current), before: missingIn(previous) },
   }
   if (given.aggregate === 'mean' || !current.days || !previous.days) return plain
-  const gaps = given.missing === 'gap' && plain.missing.now + plain.missing.then > 0
+  const gaps = given.missing === 'gap' && plain.missing.now + plain.missing.before > 0
   if (gaps && given.period === 'week') {
     const matched = matchedWeekdays(current, previous, days)
     if (matched.n === 0) return 'The two weeks have no weekday in common on which both have data.'
     return {
       ...plain,
       now: matched.now / matched.n,
-      then: matched.then / matched.n,
+      before: matched.before / matched.n,
       per_day: true,
       matched: matched.n,
     }
   }
   if (!gaps && current.days.due === previous.days.due) return plain
-  return { ...plain, now: perDay(given, current), then: perDay(given, previous), per_day: true }
+  return { ...plain, now: perDay(given, current), before: perDay(given, previous), per_day: true }
 }
 
 const missingIn = ({ days }: Bucket): number => (days ? days.due - days.seen : 0)
@@ -187,13 +187,13 @@ function perDay(given: Options, { value, days }: Bucket): number {
 
 function matchedWeekdays(current: Bucket, previous: Bucket, days: Periods['days']) {
   const before = new Map(days.map(({ day, value }) => [day, value]))
-  const found = { now: 0, then: 0, n: 0 }
+  const found = { now: 0, before: 0, n: 0 }
   for (let offset = 0; offset < 7; offset++) {
     const now = before.get(current.start + offset)
     const then = before.get(previous.start + offset)
     if (now === undefined || then === undefined) continue
     found.now += now
-    found.then += then
+    found.before += then
     found.n += 1
   }
   return found
@@ -210,11 +210,11 @@ interface Judged {
 }
 
 function judge(given: Options, complete: readonly Bucket[], pair: Pair): Judged {
-  const values = [...neighbours(complete).map((bucket) => perDay(given, bucket))]
+  const values = neighbours(complete).map((bucket) => perDay(given, bucket))
   values.splice(
     -2,
     2,
-    pair.per_day ? pair.then : perDay(given, pair.previous),
+    pair.per_day ? pair.before : perDay(given, pair.previous),
     pair.per_day ? pair.now : perDay(given, pair.current),
   )
   const history = Math.max(0, values.length - 2)
@@ -226,8 +226,8 @@ function judge(given: Options, complete: readonly Bucket[], pair: Pair): Judged 
   const changes = values.slice(1).map((value, index) => value - values[index]!)
   const earlier = changes.slice(0, -1)
   const spread = earlier.length < LEAST_CHANGES ? 0 : Math.sqrt(variance(earlier))
-  const change = pair.now - pair.then
-  const relative = hasBase(complete, pair) ? finite(change / Math.abs(pair.then)) : null
+  const change = pair.now - pair.before
+  const relative = hasBase(complete, pair) ? finite(change / Math.abs(pair.before)) : null
   const level = change === 0 || (relative !== null && Math.abs(relative) < LEVEL)
   return {
     direction: level ? 'none' : change > 0 ? 'increasing' : 'decreasing',
@@ -262,11 +262,11 @@ function seasonsIn(period: Options['period']): number[] {
 }
 
 /** Whether the change can be given as a share of the value before. */
-function hasBase(complete: readonly Bucket[], { now, then, per_day }: Pair): boolean {
+function hasBase(complete: readonly Bucket[], { now, before, per_day }: Pair): boolean {
   const largest = per_day
-    ? Math.max(Math.abs(now), Math.abs(then))
+    ? Math.max(Math.abs(now), Math.abs(before))
     : Math.max(...complete.map(({ value }) => Math.abs(value)))
-  return then * Math.sign(now) >= 0 && Math.abs(then) > largest / 100
+  return before * Math.sign(now) >= 0 && Math.abs(before) > largest / 100
 }
 
 /** The diagnosis of the daily values, or of the periods where time is a number. */
@@ -302,28 +302,28 @@ function named(given: Options, bucket: Bucket): string {
 
 function headline(given: Options, measure: Measure, pair: Pair, judged: Judged, grade: Grade): string {
   const now = named(given, pair.current)
-  const then = named(given, pair.previous)
-  const change = pair.now - pair.then
+  const earlier = named(given, pair.previous)
+  const change = pair.now - pair.before
   const basis = pair.per_day ? ' a day' : ''
-  const [value, before] = [pair.now, pair.then].map((one) => `${amount(one, measure, change)}${basis}`)
+  const [value, before] = [pair.now, pair.before].map((one) => `${amount(one, measure, change)}${basis}`)
   const subject = given.aggregate === 'mean' ? `Average ${measure.label}` : opening(measure.label)
   if (judged.direction === 'none')
-    return `${subject} stayed level: ${value} in ${now} and ${before === value ? 'as much' : before} in ${then}.`
+    return `${subject} stayed level: ${value} in ${now} and ${before === value ? 'as much' : before} in ${earlier}.`
   const share = judged.relative === null ? changeOf(change, measure) : shareOf(judged.relative)
   const way = change > 0 ? 'up' : 'down'
   if (grade === 'unclear') {
     const usual = judged.p === null ? '' : ' A swing this large is not unusual here.'
-    return `${subject} came to ${value} in ${now}, ${way} from ${before} in ${then} (${share}).${usual}`
+    return `${subject} came to ${value} in ${now}, ${way} from ${before} in ${earlier} (${share}).${usual}`
   }
   const verb = change > 0 ? 'rose' : 'fell'
   const sure = grade === 'firm' ? 'more than usual' : 'probably more than usual'
-  return `${subject} ${verb} to ${value} in ${now} from ${before} in ${then}, ${way} ${share}: ${sure}.`
+  return `${subject} ${verb} to ${value} in ${now} from ${before} in ${earlier}, ${way} ${share}: ${sure}.`
 }
 
 function evidence(given: Options, pair: Pair, { z, p, history }: Judged): string {
-  const change = pair.now - pair.then
+  const change = pair.now - pair.before
   const basis = pair.per_day ? ' a day with data' : ''
-  const values = `${given.value}: ${figure(pair.now, change / 10)} against ${figure(pair.then, change / 10)}${basis}, change ${signed(change, change / 10)}`
+  const values = `${given.value}: ${figure(pair.now, change / 10)} against ${figure(pair.before, change / 10)}${basis}, change ${signed(change, change / 10)}`
   const judged =
     p === null ? '' : ` (z = ${signed(z)}, ${probability(p)}, from ${count(history, 'earlier change')})`
   return `${values}${judged}.`
@@ -332,11 +332,11 @@ function evidence(given: Options, pair: Pair, { z, p, history }: Judged): string
 function doubtsOf(given: Options, pair: Pair, { relative, p, history }: Judged): Doubt[] {
   const doubts: Doubt[] = []
   const { current, previous, missing, matched } = pair
-  const [now, then] = [named(given, current), named(given, previous)]
-  if (missing.now + missing.then > 0) {
+  const [now, before] = [named(given, current), named(given, previous)]
+  if (missing.now + missing.before > 0) {
     const gone = [
       ...(missing.now > 0 ? [`${missing.now} of ${current.days!.due} days of ${now}`] : []),
-      ...(missing.then > 0 ? [`${missing.then} of ${previous.days!.due} days of ${then}`] : []),
+      ...(missing.before > 0 ? [`${missing.before} of ${previous.days!.due} days of ${before}`] : []),
     ].join(' and ')
     const basis =
       given.aggregate === 'mean'
@@ -350,7 +350,7 @@ function doubtsOf(given: Options, pair: Pair, { relative, p, history }: Judged):
   }
   if (given.aggregate === 'sum' && current.days && previous.days && current.days.due !== previous.days.due) {
     const more = current.days.due - previous.days.due
-    const longer = more > 0 ? now : then
+    const longer = more > 0 ? now : before
     doubts.push(doubt('periods_unequal', `${opening(longer)} has ${count(Math.abs(more), 'day')} more.`))
   }
   if (p === null && history < LEAST_CHANGES)
@@ -360,8 +360,8 @@ function doubtsOf(given: Options, pair: Pair, { relative, p, history }: Judged):
         `There ${history === 1 ? 'is' : 'are'} ${count(history, 'earlier change')}; ${LEAST_CHANGES} are needed to say whether this one is unusual.`,
       ),
     )
-  if (relative === null && pair.then !== pair.now) {
-    const reason = pair.then * pair.now < 0 ? 'has the other sign' : 'is too near zero'
+  if (relative === null && pair.before !== pair.now) {
+    const reason = pair.before * pair.now < 0 ? 'has the other sign' : 'is too near zero'
     doubts.push(doubt('no_base', `No percentage is given, since the value before ${reason}.`))
   }
   return doubts
