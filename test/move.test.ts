@@ -21,7 +21,11 @@ import {
 const DATABASE = `moved_${process.pid}`
 const TOKEN = 'assay-move-test-token'
 const missing = await missingPostgres()
-const SLOW = `# Slow
+// Seconds of processor time. On a busy machine that is more than the minute that a job has by default.
+const SLOW = `---
+limits: { timeout: 15m }
+---
+# Slow
 
 \`\`\`sql pairs
 select count(*) as n from range(20000) a, range(15000) b where (a.range * b.range) % 7 = 3
@@ -163,7 +167,8 @@ suite('assay move', { skip: missing ?? false }, () => {
       wrapped: false,
     })
     client = createClient({ url: service.url, token: TOKEN })
-    assert.equal((await client.jobs.wait(unfinished)).job_status, 'completed')
+    const ended = await client.jobs.wait(unfinished)
+    assert.deepEqual([ended.job_status, ended.error], ['completed', null])
     // On PostgreSQL an event is read once nothing older is under way.
     await eventually(async () => {
       const [last] = (await client.events.list({ type: 'job.completed', limit: 1 })).items
