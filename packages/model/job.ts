@@ -31,6 +31,8 @@ export function isFinal(status: JobStatus): boolean {
   return MOVES[status].length === 0
 }
 
+/** The states that a job leaves. */
+export const UNFINISHED: readonly JobStatus[] = JOB_STATUSES.filter((status) => !isFinal(status))
 /** The states that end a job. */
 export const FINAL: readonly JobStatus[] = JOB_STATUSES.filter(isFinal)
 /** The states in which a node holds a job. */

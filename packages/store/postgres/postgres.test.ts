@@ -419,7 +419,11 @@ suite('the store on PostgreSQL', { skip: missing ?? false }, () => {
       assert.match(error.message, new RegExp(`has the migration 99, .*its newest is ${known}\\)`))
       return true
     })
-    await withClient(empty, (client) => client.query(`INSERT INTO migrations VALUES (2, '0002_runs', now())`))
+    await withClient(empty, (client) =>
+      client.query(
+        `INSERT INTO migrations VALUES (2, '0002_runs', now()) ON CONFLICT (number) DO UPDATE SET name = excluded.name`,
+      ),
+    )
     await assert.rejects(migratePostgres(empty), (error) => {
       assert.ok(error instanceof AppError && error.code === 'store_unavailable')
       assert.match(error.message, /development version of assay, before the first release.*an empty database/)

@@ -69,7 +69,7 @@ test('refuses a schema that a newer version filled a gap of', async () => {
 test('a home of a development version before the first release is refused, with what to do', async () => {
   const db = new DatabaseSync(':memory:')
   await migrateSqlite(db)
-  db.exec("INSERT INTO migrations VALUES (2, '0002_runs', '2026-01-01T00:00:00.000Z')")
+  db.exec("INSERT OR REPLACE INTO migrations VALUES (2, '0002_runs', '2026-01-01T00:00:00.000Z')")
   await assert.rejects(migrateSqlite(db), (error) => {
     assert.ok(error instanceof AppError)
     assert.equal(error.code, 'store_unavailable')

@@ -1,5 +1,5 @@
 /** How many jobs there are: of a batch, and the unfinished ones of each workspace. */
-import { HELD, type Job } from '@assay/model/job'
+import { HELD, type Job, UNFINISHED as STATUSES } from '@assay/model/job'
 import type { Reader, Routine } from '../../rows.ts'
 import { listed, statement } from '../../statement.ts'
 import type { Counts, Input } from '../../store.ts'
@@ -35,9 +35,10 @@ const queued = (counts: string): string => `
 
 // PostgreSQL counts drafts and what is queued in several rows of a workspace. What is held is few, and counted itself.
 const UNFINISHED = statement<Counts['jobs'][number]>({
-  sqlite: [queued('job_counts'), ...['draft', ...HELD].map((status) => ofState('job_counts', status))].join(
-    ' UNION ALL ',
-  ),
+  sqlite: [
+    queued('job_counts'),
+    ...STATUSES.filter((status) => status !== 'queued').map((status) => ofState('job_counts', status)),
+  ].join(' UNION ALL '),
   postgres: `
     WITH depth AS (
       SELECT workspace_id, sum(draft)::bigint AS draft, sum(queued)::bigint AS queued FROM job_counts GROUP BY workspace_id)

@@ -3,11 +3,11 @@
  * its events. A workspace with all that is in it: closed first, so that nobody sees it half gone, and then emptied.
  */
 import { AppError } from '@assay/model/errors'
-import { isFinal, type JobStatus } from '@assay/model/job'
+import { HELD, isFinal, type JobStatus, UNFINISHED } from '@assay/model/job'
 import { DEFAULT_WORKSPACE } from '@assay/model/token'
 import { decodeCursor, encodeCursor } from '../../cursor.ts'
 import type { Routine, Transaction } from '../../rows.ts'
-import { statement } from '../../statement.ts'
+import { listed, statement } from '../../statement.ts'
 import type { Input, Store } from '../../store.ts'
 import { TOKENS, USERS, WORKSPACES } from '../../tables/accounts.ts'
 import { CONNECTIONS } from '../../tables/connections.ts'
@@ -77,9 +77,10 @@ const SOME_JOBS = statement<{ assignment_id: string }>(
   `SELECT assignment_id FROM jobs WHERE workspace_id = :workspace_id ORDER BY created_at, assignment_id LIMIT :most`,
 )
 // PostgreSQL's counts hold drafts and queued jobs alone, in rows that others may hold: the jobs are counted themselves.
-const UNFINISHED = statement<{ unfinished: number }>({
-  sqlite: `SELECT draft + queued + active + executing AS unfinished FROM job_counts WHERE workspace_id = :workspace_id`,
-  postgres: `SELECT (SELECT count(*) FROM jobs WHERE workspace_id = :workspace_id AND job_status IN ('draft', 'queued'))
+const WAITING = UNFINISHED.filter((status) => !(HELD as readonly JobStatus[]).includes(status))
+const COUNT_UNFINISHED = statement<{ unfinished: number }>({
+  sqlite: `SELECT ${UNFINISHED.join(' + ')} AS unfinished FROM job_counts WHERE workspace_id = :workspace_id`,
+  postgres: `SELECT (SELECT count(*) FROM jobs WHERE workspace_id = :workspace_id AND job_status IN (${listed(WAITING)}))
     + (SELECT count(*) FROM jobs WHERE workspace_id = :workspace_id AND owner IS NOT NULL) AS unfinished`,
 })
 const DELETE_COUNTS = JOB_COUNTS.delete(by('workspace_id'))
@@ -159,7 +160,7 @@ export function* closeWorkspace(tx: Transaction, workspace_id: string): Routine<
   if (found.deleted_at !== null) return true
   if (workspace_id === DEFAULT_WORKSPACE)
     throw new AppError('conflict', 'The default workspace cannot be deleted.')
-  const { unfinished } = (yield* tx.find(UNFINISHED, { workspace_id })) ?? { unfinished: 0 }
+  const { unfinished } = (yield* tx.find(COUNT_UNFINISHED, { workspace_id })) ?? { unfinished: 0 }
   if (unfinished > 0)
     throw new AppError(
       'conflict',
