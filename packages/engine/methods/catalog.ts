@@ -5,6 +5,7 @@ import { anova } from './anova.ts'
 import { changepoints } from './changepoints.ts'
 import { cohorts } from './cohorts.ts'
 import { compare } from './compare.ts'
+import { compareGroups } from './compare-groups.ts'
 import { correlation } from './correlation.ts'
 import { describe } from './describe.ts'
 import { drivers } from './drivers.ts'
@@ -33,6 +34,7 @@ const LIST: readonly Method[] = [
   correlation,
   regression,
   anova,
+  compareGroups,
   pareto,
 ]
 

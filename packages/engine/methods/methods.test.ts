@@ -10,9 +10,9 @@ type Row = Record<string, number | string | null>
 const close = (a: unknown, b: number, scale = 1) =>
   assert.ok(Math.abs((a as number) - b) <= 1e-9 * Math.max(scale, Math.abs(b)), `${String(a)} is not ${b}`)
 
-test('the catalog has the sixteen methods by their names', () => {
+test('the catalog has the methods by their names', () => {
   const names =
-    'describe profile compare trend changepoints seasonality anomalies drivers ab_test cohorts funnel forecast correlation regression anova pareto'
+    'describe profile compare trend changepoints seasonality anomalies drivers ab_test cohorts funnel forecast correlation regression anova compare_groups pareto'
   assert.deepEqual(Object.keys(METHODS), names.split(' '))
   for (const [name, method] of Object.entries(METHODS)) {
     assert.equal(method.name, name)

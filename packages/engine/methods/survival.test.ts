@@ -52,6 +52,21 @@ const asked: Record<string, Record<string, unknown>[]> = {
     { y: 'v', x: ['w', { column: 'w', power: 2 }], intercept: false },
   ],
   anova: [{ value: 'v', by: 'g' }],
+  compare_groups: [
+    { value: 'v', group: 'g' },
+    { value: 'v', group: 'e' },
+    ...['welch', 'student', 'mann_whitney', 'f_variance', 'mood', 'bartlett', 'levene'].map((test) => ({
+      value: 'v',
+      group: 'e',
+      test,
+    })),
+    ...['anova', 'kruskal_wallis', 'kolmogorov_smirnov'].map((test) => ({ value: 'v', group: 'g', test })),
+    { value: 'v', group: 'g', what: 'spread' },
+    { value: 'v', group: 'e', what: 'distribution' },
+    { value: 'v', group: 'e', paired: 'i' },
+    { value: 'v', group: 'e', paired: 'i', test: 'signed_rank' },
+    { value: 'v', group: 'g', paired: 'i' },
+  ],
   pareto: [{ value: 'v', by: 'g' }],
 }
 

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { normalQuantile } from '../numeric/distributions.ts'
+import { classicAnova, welchAnova } from '../numeric/tests/means.ts'
+import { compareGroups } from './compare-groups.ts'
+import { columnsOf, outcomeOf, relation } from './relation-fixture.ts'
+import { MethodError } from './shared/method.ts'
+
+const PLANT = {
+  ctrl: [4.17, 5.58, 5.18, 6.11, 4.5, 4.61, 5.17, 4.53, 5.33, 5.14],
+  trt1: [4.81, 4.17, 4.41, 3.59, 5.87, 3.83, 6.03, 4.89, 4.32, 4.69],
+  trt2: [6.31, 5.12, 5.54, 5.5, 5.37, 5.29, 4.92, 6.15, 5.8, 5.26],
+}
+
+const table = (groups: Record<string, number[]>) =>
+  columnsOf({
+    v: Object.values(groups).flat(),
+    g: Object.entries(groups).flatMap(([name, values]) => values.map(() => name)),
+    u: Object.values(groups).flatMap((values) => values.map((_, index) => index)),
+  })
+const ask = async (groups: Record<string, number[]>, options: Record<string, unknown> = {}) =>
+  outcomeOf(compareGroups, await table(groups), { value: 'v', group: 'g', ...options })
+const close = (a: unknown, b: number) =>
+  assert.ok(Math.abs((a as number) - b) < 1e-9 * Math.abs(b), `${String(a)} is not ${b}`)
+
+/** Normal values in an order of chance, the same in every run. */
+function noise(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state * 48_271) % 2_147_483_647
+    return normalQuantile(state / 2_147_483_647)
+  }
+}
+
+test('groups that look normal are compared by means, and the sentence names no statistic', async () => {
+  const found = await ask(PLANT)
+  assert.equal(found.test, 'welch_anova')
+  // R: oneway.test(weight ~ group, PlantGrowth): F = 5.181, denom df = 17.128, p-value = 0.01739.
+  close(found.statistic, 5.180972408113189)
+  close(found.p, 0.01739282149016994)
+  assert.equal(found.grade, 'likely')
+  assert.equal(
+    found.headline,
+    'V probably differs between the 3 groups: highest in "trt2" (on average 5.5), lowest in "trt1" (4.7).',
+  )
+  assert.match(String(found.reason), /every group may be normal/)
+  assert.match(found.evidence!, /2 and 17\.1 degrees of freedom/)
+  assert.equal((found.pairs as unknown[]).length, 3)
+})
+
+test('few skewed values are compared by ranks, and the reason is told', async () => {
+  const skewed = { a: [1, 1.1, 1.2, 1.3, 1.4, 1.5, 60], b: [5, 5.1, 5.3, 5.2, 5.6, 5.8, 900] }
+  const found = await ask(skewed)
+  assert.equal(found.test, 'mann_whitney')
+  assert.match(String(found.reason), /far from normal/)
+  assert.match(found.headline!, /^V is \w+ higher in "b" than in "a": the middle value is 5 against 1\.$/)
+})
+
+test('a large skewed group is compared by its mean', async () => {
+  const random = noise(11)
+  const values = (shift: number) => Array.from({ length: 400 }, () => Math.exp(random() / 2) + shift)
+  assert.equal((await ask({ a: values(0), b: values(0.3) })).test, 'welch')
+})
+
+test('unequal spreads do not make a difference of means', () => {
+  const random = noise(5)
+  const sample = (n: number, sd: number) => {
+    const values = Array.from({ length: n }, () => sd * random())
+    const mean = values.reduce((sum, value) => sum + value, 0) / n
+    return { n, mean, squares: values.reduce((sum, value) => sum + (value - mean) ** 2, 0) }
+  }
+  const runs = 2000
+  let [classic, welch] = [0, 0]
+  for (let run = 0; run < runs; run++) {
+    const samples = [sample(10, 4), sample(80, 1), sample(80, 1)]
+    if (classicAnova(samples).p < 0.05) classic++
+    if (welchAnova(samples).p < 0.05) welch++
+  }
+  assert.ok(classic / runs > 0.3, `classic ${classic / runs}`)
+  assert.ok(welch / runs < 0.07, `welch ${welch / runs}`)
+})
+
+test('pairs are compared within their units', async () => {
+  const before = [1.83, 0.5, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.3]
+  const after = [0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29]
+  const auto = await ask({ before, after }, { paired: 'u' })
+  assert.equal(auto.test, 'paired_t')
+  close(auto.p, 0.016176627434908088)
+  assert.match(
+    auto.headline!,
+    /^V is probably higher in "before" than in "after", by about 0\.43 on average\.$/,
+  )
+  const ranks = await ask({ before, after }, { paired: 'u', test: 'signed_rank' })
+  close(ranks.p, 0.0390625)
+  const lacking = await ask({ before, after: after.slice(2) }, { paired: 'u' })
+  assert.deepEqual([lacking.n, lacking.caveats!.map(({ code }) => code)], [7, ['rows_left_out']])
+})
+
+test('spread and distribution are compared where they are asked for', async () => {
+  const random = noise(3)
+  const values = (sd: number) => Array.from({ length: 60 }, () => sd * random())
+  const groups = { calm: values(1), wild: values(4) }
+  const spread = await ask(groups, { what: 'spread' })
+  assert.equal(spread.test, 'brown_forsythe')
+  assert.equal(spread.headline, 'V clearly varies more in "wild" than in "calm".')
+  assert.equal((await ask(groups, { test: 'mood' })).what, 'spread')
+  const shape = await ask(groups, { what: 'distribution' })
+  assert.equal(shape.headline, 'V is clearly distributed differently between "calm" and "wild".')
+  assert.deepEqual(
+    (await ask(groups)).caveats!.map(({ code }) => code),
+    ['variances_unequal'],
+  )
+})
+
+test('constants that differ do differ, and equal ones are nothing to compare', async () => {
+  const many = (value: number) => Array.from({ length: 12 }, () => value)
+  const apart = await ask({ a: many(1), b: many(2) })
+  assert.equal(apart.grade, 'firm')
+  assert.match(apart.headline!, /higher in "b" than in "a"/)
+  const same = await ask({ a: many(1), b: many(1) })
+  assert.deepEqual([same.grade, same.blockers![0]!.code], ['withheld', 'constant'])
+  const one = await ask({ a: many(1) })
+  assert.equal(one.blockers![0]!.code, 'too_few')
+})
+
+test('options that do not go together are refused with what to write', async () => {
+  const refused = async (options: Record<string, unknown>, says: RegExp) =>
+    assert.rejects(ask(PLANT, options), (error) => error instanceof MethodError && says.test(error.message))
+  await refused({ test: 'welch' }, /compares two groups, and v has 3/)
+  await refused({ test: 'paired_t' }, /needs `paired`/)
+  await refused({ test: 'welch', what: 'spread' }, /does not compare the spread/)
+  await refused({ paired: 'u', what: 'spread' }, /in level only/)
+  const many = await relation("select k as v, 'g' || (k % 60) as g from range(300) r(k)")
+  await assert.rejects(
+    outcomeOf(compareGroups, many, { value: 'v', group: 'g' }),
+    /60 groups, and at most 50/,
+  )
+})

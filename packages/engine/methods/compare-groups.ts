@@ -1,0 +1,326 @@
+/**
+ * compare_groups: do groups differ, in level, in spread or in their whole distribution; with `paired`, within units.
+ *
+ * `test: auto` checks what a test of means needs (groups/choose.ts) and takes Welch's test, which lets variances differ, or
+ * ranks; it says which and why. Spread goes by Brown and Forsythe. Sources stand beside the numbers in numeric/tests/. Sums,
+ * ranks and medians are taken inside DuckDB; at most 20,000 values are fetched, and only to test their shape or for exact p.
+ */
+import type { Doubt } from '@assay/model/insight'
+import Type, { type Static } from 'typebox'
+import { measureOf, opening } from '../verdicts/measure.ts'
+import { doubt, gradeOf, verdict } from '../verdicts/verdict.ts'
+import { amount, CERTAINTY, changeOf, quoted } from '../verdicts/words.ts'
+import { type Choice, chooseByShape } from './groups/choose.ts'
+import { compareDistributions } from './groups/distribution.ts'
+import { compareMeansOf, compareRanks, MOST_PAIRED, type Tested } from './groups/level.ts'
+import { compareBlocks, comparePairs, readBlocks } from './groups/paired.ts'
+import { type Group, type GroupRows, readGroups } from './groups/rows.ts'
+import { compareSpread, distances } from './groups/spread.ts'
+import { numberSql } from './shared/columns.ts'
+import { cell, integer, number, pAdjusted, rowsWith, text } from './shared/fields.ts'
+import { type Method, MethodError, type Relation } from './shared/method.ts'
+import { count, figure, finite, probability } from './shared/sentence.ts'
+
+const LEVEL = ['welch', 'student', 'mann_whitney', 'welch_anova', 'anova', 'kruskal_wallis'] as const
+const PAIRED = ['paired_t', 'signed_rank', 'friedman'] as const
+const SPREAD = ['brown_forsythe', 'levene', 'bartlett', 'f_variance', 'mood'] as const
+/** Tests of exactly two groups. */
+const TWO = new Set(['welch', 'student', 'mann_whitney', 'paired_t', 'signed_rank', 'f_variance', 'mood'])
+
+const Options = Type.Object(
+  {
+    value: Type.String({ description: 'A number column.' }),
+    group: Type.String({ description: 'The column that tells the groups.' }),
+    paired: Type.Optional(Type.String({ description: 'The column of the unit that each group measured.' })),
+    what: Type.Enum(['level', 'spread', 'distribution'], {
+      default: 'level',
+      description: 'What is compared: how high, how widely spread, or the whole distribution.',
+    }),
+    test: Type.Enum(['auto', ...LEVEL, ...PAIRED, ...SPREAD, 'kolmogorov_smirnov'], { default: 'auto' }),
+    confidence: Type.Number({ default: 0.95, minimum: 0.5, maximum: 0.9999 }),
+  },
+  { additionalProperties: false },
+)
+type Options = Static<typeof Options>
+type What = Options['what']
+
+const NOTHING: Tested = {
+  test: 'none',
+  name: 'comparison of groups',
+  statistic: null,
+  df: null,
+  df_within: null,
+  p: null,
+  effect: null,
+  effect_size: null,
+  pairs: [],
+}
+
+interface Answer {
+  tested: Tested
+  choice: Choice | null
+  doubts: Doubt[]
+  n: number
+}
+
+export const compareGroups: Method = {
+  name: 'compare_groups',
+  options: Options,
+  columns(options) {
+    const { value, group, paired } = options as Options
+    return [
+      { option: 'value', column: value, numeric: true },
+      { option: 'group', column: group, numeric: false },
+      ...(paired === undefined ? [] : [{ option: 'paired', column: paired, numeric: false }]),
+    ]
+  },
+  fields: {
+    what: text,
+    test: text,
+    reason: text,
+    statistic: number,
+    df: number,
+    df_within: number,
+    p: number,
+    p_adjusted: pAdjusted,
+    effect: text,
+    effect_size: number,
+    groups: rowsWith({ group: cell, n: integer, mean: number, median: number, sd: number }),
+    pairs: rowsWith({ a: cell, b: cell, estimate: number, low: number, high: number, p_adjusted: number }),
+    checks: rowsWith({ check: text, group: cell, statistic: number, p: number, holds: Type.Boolean() }),
+  },
+  async run(table, options, { meanings }) {
+    const given = options as Options
+    const what = whatOf(given)
+    const rows = await readGroups(table, given.value, given.group)
+    const measure = measureOf(meanings, given.value)
+    const stop = stopOf(given, rows, measure.label)
+    const answer = stop
+      ? { tested: NOTHING, choice: null, doubts: [stop], n: rows.n }
+      : await answerOf(table, given, what, rows)
+    const { tested, choice } = answer
+    const reason = choice ? `It was chosen because ${choice.because}.` : null
+    const told = verdict({
+      headline: headline(rows, what, tested, measure),
+      grade: gradeOf(tested.p),
+      evidence: `${evidence(given, answer)}${reason === null ? '' : ` ${reason}`}`,
+      doubts: [...answer.doubts, ...leftOut(rows)],
+    })
+    const { name, ...fields } = tested
+    return {
+      ...told,
+      n: answer.n,
+      method: name,
+      what,
+      reason,
+      ...fields,
+      groups: rows.groups.map((group) => listed(group, rows.unit)),
+      checks: choice?.checks ?? [],
+    }
+  },
+}
+
+function whatOf({ what, test, paired }: Options): What {
+  const asked = (SPREAD as readonly string[]).includes(test)
+    ? 'spread'
+    : test === 'kolmogorov_smirnov'
+      ? 'distribution'
+      : test === 'auto'
+        ? what
+        : 'level'
+  if (what !== 'level' && asked !== what)
+    throw new MethodError(
+      `test: ${test} does not compare the ${what}. Leave \`what\` out, or choose another test.`,
+    )
+  if (paired !== undefined && asked !== 'level')
+    throw new MethodError(
+      'paired: pairs are compared in level only. Leave `paired` out, or `what` and `test`.',
+    )
+  const needs = (PAIRED as readonly string[]).includes(test)
+  if (needs && paired === undefined)
+    throw new MethodError(
+      `test: ${test} needs \`paired\`, the column of the unit that was measured in each group.`,
+    )
+  if (paired !== undefined && test !== 'auto' && !needs)
+    throw new MethodError(`test: ${test} does not go with \`paired\`; paired_t, signed_rank and friedman do.`)
+  return asked
+}
+
+function stopOf({ value, test }: Options, { groups, n }: GroupRows, name: string): Doubt | null {
+  if (groups.length < 2) {
+    const says = `There is not enough to compare ${name}: ${count(groups.length, 'group')} of two values or more, and two are needed.`
+    return doubt('too_few', says)
+  }
+  if (TWO.has(test) && groups.length > 2)
+    throw new MethodError(
+      `test: ${test} compares two groups, and ${value} has ${groups.length}. Filter them in SQL, or write test: auto.`,
+    )
+  if (groups.every((group) => group.squares === 0 && group.offset === 0))
+    return doubt(
+      'constant',
+      `${opening(name)} is the same in all ${count(n, 'row')}: there is nothing to compare.`,
+    )
+  return null
+}
+
+async function answerOf(table: Relation, given: Options, what: What, rows: GroupRows): Promise<Answer> {
+  const { test, confidence } = given
+  if (given.paired !== undefined) return pairedAnswer(table, given, rows)
+  const flat = rows.groups.some((group) => group.squares === 0)
+  if (what === 'distribution')
+    return { tested: await compareDistributions(rows), choice: null, doubts: manyPairs(rows), n: rows.n }
+  if (what === 'spread') {
+    const chosen = test === 'auto' || (flat && test !== 'levene') ? 'brown_forsythe' : test
+    return { tested: await compareSpread(rows, chosen), choice: null, doubts: [], n: rows.n }
+  }
+  const choice = test === 'auto' ? await chooseByShape(rows) : null
+  const ranks = ['mann_whitney', 'kruskal_wallis'].includes(test) || (choice && !choice.means)
+  const doubts = [...(await spreadDoubt(rows)), ...manyPairs(rows)]
+  // Where a group never varies its mean has no error: only ranks can judge.
+  if (ranks || flat) return { tested: await compareRanks(rows), choice, doubts, n: rows.n }
+  const two = rows.groups.length === 2
+  const means = test === 'auto' ? (two ? 'welch' : 'welch_anova') : two ? twoOf(test) : test
+  const tested = compareMeansOf(rows, means, confidence)
+  return { tested, choice, doubts, n: rows.n }
+}
+
+const twoOf = (test: string): string => (['student', 'anova'].includes(test) ? 'student' : 'welch')
+
+async function pairedAnswer(table: Relation, given: Options, rows: GroupRows): Promise<Answer> {
+  const { test, confidence, group } = given
+  if (test === 'friedman' && rows.groups.length < 3)
+    throw new MethodError(
+      'test: friedman compares three groups or more; paired_t and signed_rank compare two.',
+    )
+  const value = numberSql(table, 'value', given.value)
+  const blocks = await readBlocks(rows, { value, unit: given.paired!, group })
+  if (blocks.n < 2) {
+    const says = `Only ${count(blocks.n, 'unit')} of ${given.paired} ${blocks.n === 1 ? 'has' : 'have'} values in every group, and two are needed.`
+    return { tested: NOTHING, choice: null, doubts: [doubt('too_few', says)], n: blocks.n }
+  }
+  const left = blocks.left === 0 ? [] : [leftUnits(blocks.left)]
+  if (blocks.names.length > 2)
+    return { tested: await compareBlocks(blocks), choice: null, doubts: left, n: blocks.n }
+  const { tested, choice } = await comparePairs(blocks, test, confidence)
+  return { tested, choice, doubts: left, n: blocks.n }
+}
+
+const leftUnits = (left: number): Doubt =>
+  doubt(
+    'rows_left_out',
+    `${count(left, 'unit')} without a value in every group ${left === 1 ? 'is' : 'are'} left out.`,
+  )
+
+async function spreadDoubt(rows: GroupRows): Promise<Doubt[]> {
+  const { p } = await distances(rows, 'median(v)')
+  if (!(p < 0.01)) return []
+  return [
+    doubt(
+      'variances_unequal',
+      'The groups spread differently, so a difference holds for the average of a group and not for each of its values.',
+    ),
+  ]
+}
+
+function manyPairs({ groups }: GroupRows): Doubt[] {
+  if (groups.length < 3) return []
+  const says =
+    groups.length > MOST_PAIRED
+      ? `The ${groups.length} groups are compared as a whole; pairs are listed up to ${MOST_PAIRED} groups.`
+      : 'The comparisons of pairs are corrected for their number.'
+  return [doubt('many_tests', says)]
+}
+
+function leftOut({ left, single }: GroupRows): Doubt[] {
+  const parts = [
+    ...(left > 0 ? [`${count(left, 'row')} without a group or a number`] : []),
+    ...(single > 0 ? [`${count(single, 'group')} of a single value`] : []),
+  ]
+  if (parts.length === 0) return []
+  return [doubt('rows_left_out', `${parts.join(' and ')} ${left + single === 1 ? 'is' : 'are'} left out.`)]
+}
+
+function listed(group: Group, unit: number) {
+  return {
+    group: group.group,
+    n: group.n,
+    mean: finite(group.mean * unit),
+    median: finite(group.median * unit),
+    sd: finite(Math.sqrt(group.squares / (group.n - 1)) * unit),
+  }
+}
+
+/** "Delay is clearly higher in "A" than in "B", by about 3 minutes." */
+function headline(
+  rows: GroupRows,
+  what: What,
+  tested: Tested,
+  measure: ReturnType<typeof measureOf>,
+): string {
+  const name = opening(measure.label)
+  const two = rows.groups.length === 2
+  const between = two
+    ? `between ${quoted(rows.groups[0]!.group)} and ${quoted(rows.groups[1]!.group)}`
+    : `between the ${rows.groups.length} groups`
+  const sure = CERTAINTY[gradeOf(tested.p)]
+  if (gradeOf(tested.p) === 'unclear') {
+    const asked = {
+      level: '',
+      spread: 'in how widely they vary ',
+      distribution: 'in how the values are distributed ',
+    }
+    return `${name} shows no clear difference ${asked[what]}${between}.`
+  }
+  if (what === 'distribution') return `${name} is ${sure} distributed differently ${between}.`
+  const { high, low } = extremes(rows, what, tested)
+  const [up, down] = [quoted(high.group), quoted(low.group)]
+  if (what === 'spread')
+    return two
+      ? `${name} ${sure} varies more in ${up} than in ${down}.`
+      : `${name} ${sure} varies more in some groups than in others: most in ${up}, least in ${down}.`
+  const byMean = ['welch', 'student', 'welch_anova', 'anova', 'paired_t'].includes(tested.test)
+  const of = (group: Group): number => (byMean ? group.mean : group.median) * rows.unit
+  const size = Math.abs(of(high) - of(low))
+  if (two) {
+    const pair = tested.pairs[0]!
+    const gap = byMean && pair.estimate !== null ? Math.abs(pair.estimate) : size
+    const half = pair.low === null || pair.high === null ? null : (pair.high - pair.low) / 2
+    if (byMean)
+      return `${name} is ${sure} higher in ${up} than in ${down}, by about ${changeOf(gap, measure, half)} on average.`
+    const middle =
+      size > 0
+        ? `: the middle value is ${amount(of(high), measure, size)} against ${amount(of(low), measure, size)}`
+        : ''
+    return `${name} is ${sure} higher in ${up} than in ${down}${middle}.`
+  }
+  const kind = byMean ? 'on average ' : 'middle value '
+  return `${name} ${sure} differs ${between}: highest in ${up} (${kind}${amount(of(high), measure, size)}), lowest in ${down} (${amount(of(low), measure, size)}).`
+}
+
+/** The highest and the lowest group in what the test compares. */
+function extremes(rows: GroupRows, what: What, tested: Tested): { high: Group; low: Group } {
+  const [first, second] = rows.groups as [Group, Group]
+  if (rows.groups.length === 2 && what === 'level') {
+    const up =
+      tested.test === 'mann_whitney'
+        ? (tested.effect_size ?? 0.5) > 0.5
+        : (tested.pairs[0]!.estimate ?? 0) > 0
+    return up ? { high: first, low: second } : { high: second, low: first }
+  }
+  const ranks = ['kruskal_wallis', 'friedman'].includes(tested.test)
+  const of = (group: Group): number =>
+    what === 'spread' ? group.squares / (group.n - 1) : ranks ? group.median : group.offset
+  const ordered = rows.groups.toSorted((a, b) => of(b) - of(a))
+  return { high: ordered[0]!, low: ordered.at(-1)! }
+}
+
+function evidence({ value, group }: Options, { tested, n }: Answer): string {
+  if (tested.p === null && tested.pairs.length === 0) return `${count(n, 'value')} of ${value} by ${group}.`
+  const df = [tested.df, tested.df_within].filter((one) => one !== null).map((one) => figure(one))
+  const degrees = df.length === 0 ? '' : ` (${df.join(' and ')} degrees of freedom)`
+  const statistic = tested.statistic === null ? '' : `: statistic ${figure(tested.statistic)}${degrees}`
+  const differing = tested.pairs.filter((pair) => (pair.p_adjusted ?? 1) <= 0.05).length
+  const pairs =
+    tested.pairs.length > 1 ? `; ${differing} of ${count(tested.pairs.length, 'pair')} differ at 5 %` : ''
+  return `${opening(tested.name)} of ${value} by ${group}${statistic}, ${probability(tested.p)}${pairs}, n = ${count(n, 'value')}.`
+}

@@ -1,0 +1,103 @@
+/**
+ * The rows of groups as SQL: group `g` (text) and value `v` (over `unit`, a power of two above every size, so that no square
+ * overflows). Sizes, means and squares come by exact sums; medians, skewness and sums of ranks inside DuckDB.
+ */
+import type { RankedSample } from '../../numeric/tests/ranks.ts'
+import { groupSql, numberSql } from '../shared/columns.ts'
+import { MethodError, type Relation } from '../shared/method.ts'
+import { type GroupMoments, groupMoments } from '../shared/moments.ts'
+import { count } from '../shared/sentence.ts'
+import { double } from '../shared/sums.ts'
+
+export const MOST_GROUPS = 50
+
+export interface Group extends GroupMoments {
+  median: number
+  /** g1, the third moment over the second's power; null where no values differ. */
+  skewness: number | null
+}
+
+export interface GroupRows {
+  table: Relation
+  /** A subquery with the columns g and v, without groups of one value. */
+  from: string
+  unit: number
+  groups: Group[]
+  n: number
+  /** Rows without a group or a finite number. */
+  left: number
+  /** Groups of a single value, which are left out. */
+  single: number
+}
+
+/** Reads the groups of `value` by `group`, columns of the table. Throws MethodError above 50 groups. */
+export async function readGroups(table: Relation, value: string, group: string): Promise<GroupRows> {
+  const name = `cast(${groupSql(table, 'group', group)} as varchar)`
+  const number = numberSql(table, 'value', value)
+  const raw = `(select ${name} as g, ${number} as x from ${table.relation})`
+  const [counted] = await table.query(
+    `select count(distinct g) as groups from ${raw} where g is not null and isfinite(x)`,
+  )
+  if ((counted!.groups as number) > MOST_GROUPS) {
+    throw new MethodError(
+      `group: ${count(counted!.groups as number, 'group')}, and at most ${MOST_GROUPS} can be compared. Keep the ones that matter in the SQL block.`,
+    )
+  }
+  const { groups, unit, left } = await groupMoments(table, name, number)
+  const kept = groups.filter((one) => one.n > 1)
+  const from = `(select g, x / ${double(unit)} as v from (select g, x, count(*) over (partition by g) as size from ${raw} where g is not null and isfinite(x)) where size > 1)`
+  const shapes = await shapesOf(table, from)
+  return {
+    table,
+    from,
+    unit,
+    groups: kept.map((one) => ({ ...one, ...shapes.get(one.group)! })),
+    n: kept.reduce((sum, one) => sum + one.n, 0),
+    left,
+    single: groups.length - kept.length,
+  }
+}
+
+async function shapesOf(
+  table: Relation,
+  from: string,
+): Promise<Map<string, { median: number; skewness: number | null }>> {
+  const rows = await table.query(
+    `with d as (select * from ${from}), c as (select g, favg(v) as m, max(v) - min(v) as width from d group by g),
+     e as (select g, v, case when width > 0 then (v - m) / width end as u from d join c using (g))
+     select g, median(v) as median, favg(u * u * u) / nullif(favg(u * u), 0) ** 1.5 as skewness from e group by g`,
+  )
+  return new Map(
+    rows.map((row) => [
+      row.g as string,
+      { median: row.median as number, skewness: (row.skewness as number | null) ?? null },
+    ]),
+  )
+}
+
+/** The values of each group in rising order, in the order of `groups`. Every row is fetched: ask `n` before. */
+export async function valuesOf({ table, from, groups }: GroupRows): Promise<number[][]> {
+  const rows = await table.query(`select g, v from ${from} order by g, v`)
+  const found = Map.groupBy(rows, (row) => row.g as string)
+  return groups.map((one) => (found.get(one.group) ?? []).map((row) => row.v as number))
+}
+
+export interface Ranked {
+  samples: RankedSample[]
+  /** The sum of t^3 - t over ties. */
+  ties: number
+}
+
+/** Sums of mean ranks, in the order of `groups`. One row for each group is fetched. */
+export async function rankSums({ table, from, groups }: GroupRows): Promise<Ranked> {
+  // Twice a mean rank is a whole number, so the sums are exact.
+  const ranks = `with d as (select * from ${from}), c as (select v, count(*) as t from d group by v),
+    r as (select v, t, 2 * sum(t) over (order by v) - t + 1 as twice from c)`
+  const [tied] = await table.query(`${ranks} select coalesce(sum(t::double * t * t - t), 0) as ties from c`)
+  const rows = await table.query(
+    `${ranks} select g, cast(sum(twice) as varchar) as twice from d join r using (v) group by g`,
+  )
+  const sums = new Map(rows.map((row) => [row.g as string, Number(BigInt(row.twice as string)) / 2]))
+  const samples = groups.map((one) => ({ n: one.n, rank_sum: sums.get(one.group)! }))
+  return { samples, ties: tied!.ties as number }
+}
