@@ -1,0 +1,221 @@
+/**
+ * The search for causes: the fewest elements, over all combinations of attributes, that stray farther than ordinary leaves do.
+ *
+ * Round by round: the noise is fitted to the leaves that no cause has claimed (noise.ts); every element of every
+ * cuboid is tested for a common shift of its leaves, against their noise and against the spread between ordinary elements of its
+ * cuboid; among those that pass, the one that explains the leaves best is taken, and its leaves are claimed. What explains best is a
+ * likelihood: all leaves of an element moved by one factor (the ripple effect: Li et al., Squeeze, ISSRE 2019), against ordinary
+ * noise, with a floor under both so that no single leaf decides. An element whose leaves moved only in some of its parts
+ * gives way to those parts. The search ends when nothing left stands out.
+ *
+ * False discoveries: the p value of the k-th cause times all elements searched over k is at most q (Benjamini and Hochberg 1995).
+ */
+import { benjaminiHochberg } from '../methods/shared/multiplicity.ts'
+import { normalTwoSided, studentTwoSided } from '../numeric/distributions.ts'
+import { explain, gainOf } from './explain.ts'
+import { attributeSets, type Cuboid, cuboidOf, type Leaves } from './leaves.ts'
+import { EFFICIENCY, type Noise } from './noise.ts'
+import { commonFactor, LEAST_ELEMENTS, type State, spreadOf, stateOf, sumsOf } from './state.ts'
+
+export interface SearchOptions {
+  /** How many attributes a cause may combine. */
+  depth: number
+  /** The share of false ones among the causes. */
+  q: number
+  /** Everything moved by this factor; null: by one that the leaves show. */
+  factor: number | null
+}
+
+export interface FoundCause {
+  /** For each attribute the code of the value, or -1. */
+  where: number[]
+  /** The leaves in it that no earlier cause claimed. */
+  leaves: Int32Array
+  p: number
+  q: number
+  /** The score that its leaves have in common, and the standard error of their mean. */
+  shift: number
+  error: number
+}
+
+export interface Found {
+  causes: FoundCause[]
+  /** How many elements were tested. */
+  searched: number
+  depth: number
+  /** What everything else moved by. */
+  factor: number
+  noise: Noise
+  /** Between ordinary elements of a cuboid, by `attributes.join()`: the standard deviation beyond the noise of their leaves. */
+  spread: Map<string, number>
+}
+
+/** Members of all cuboids together: above, causes combine fewer attributes. */
+const MOST_MEMBERS = 24_000_000
+const MOST_CAUSES = 40
+
+export function searchCauses(leaves: Leaves, options: SearchOptions): Found {
+  const n = leaves.before.length
+  let depth = Math.min(options.depth, leaves.codes.length)
+  while (depth > 1 && attributeSets(leaves.codes.length, depth).length * n > MOST_MEMBERS) depth -= 1
+  const cuboids = attributeSets(leaves.codes.length, depth).map((set) => cuboidOf(leaves, set))
+  const claimed = new Uint8Array(n)
+  let factor = options.factor ?? commonFactor(leaves, claimed)
+  const searched = cuboids.reduce((sum, cuboid) => sum + informative(cuboid, leaves), 0)
+  const causes: FoundCause[] = []
+  let state = stateOf(leaves, factor, claimed, options.factor !== null)
+  const most = searched > 0 ? MOST_CAUSES : 0
+  while (causes.length < most) {
+    const next = nextCause(leaves, cuboids, state, searched, (options.q * (causes.length + 1)) / searched)
+    if (!next) break
+    for (const leaf of next.leaves) claimed[leaf] = 1
+    causes.push(next)
+    if (options.factor === null) factor = commonFactor(leaves, claimed)
+    state = stateOf(leaves, factor, claimed, options.factor !== null)
+  }
+  const spread = new Map(cuboids.map((cuboid) => [cuboid.attributes.join(), spreadOf(sumsOf(cuboid, state))]))
+  return {
+    causes: withQ(causes, searched).filter(({ q }) => q <= options.q),
+    searched,
+    depth,
+    factor,
+    noise: state.noise,
+    spread,
+  }
+}
+
+function informative(cuboid: Cuboid, { before, after }: Leaves): number {
+  let count = 0
+  for (let e = 0; e + 1 < cuboid.starts.length; e++) {
+    for (let at = cuboid.starts[e]!; at < cuboid.starts[e + 1]!; at++) {
+      const leaf = cuboid.members[at]!
+      if (before[leaf] !== 0 || after[leaf] !== 0) {
+        count += 1
+        break
+      }
+    }
+  }
+  return count
+}
+
+/** Benjamini and Hochberg over all that was searched: what was not named counts as p = 1. */
+function withQ(causes: FoundCause[], searched: number): FoundCause[] {
+  const adjusted = benjaminiHochberg(causes.map(({ p }) => p))
+  return causes.map((cause, index) => ({
+    ...cause,
+    q: Math.min(1, (adjusted[index]! * searched) / Math.max(1, causes.length)),
+  }))
+}
+
+/** The chance of a shift of the element at least as large, where nothing happened. */
+function chance(pull: number, weight: number, spread: number, values: number): number {
+  const variance = 1 / weight + spread * spread
+  const t = pull / weight / Math.sqrt(variance)
+  if (spread === 0) return normalTwoSided(t)
+  // Satterthwaite: the spread is known from few values, the noise of the leaves from many.
+  const df = Math.max(2, EFFICIENCY * values) * (1 + 1 / (weight * spread * spread)) ** 2
+  return df > 1e4 ? normalTwoSided(t) : studentTwoSided(t, df)
+}
+
+interface Candidate {
+  cuboid: Cuboid
+  leaves: Int32Array
+  p: number
+  gain: number
+  shift: number
+  tight: number
+  error: number
+  /** Between ordinary elements of the cuboid. */
+  spread: number
+}
+
+function nextCause(
+  leaves: Leaves,
+  cuboids: readonly Cuboid[],
+  state: State,
+  searched: number,
+  level: number,
+): FoundCause | null {
+  let best: Candidate | null = null
+  const spreads = new Map<number, number[]>()
+  for (const cuboid of cuboids) {
+    const sums = sumsOf(cuboid, state)
+    const elements = cuboid.starts.length - 1
+    const own = spreadOf(sums)
+    const peers = spreads.get(cuboid.attributes.length) ?? []
+    spreads.set(cuboid.attributes.length, [...peers, own])
+    const values = fewestValues(leaves, cuboid.attributes)
+    const spread = elements >= LEAST_ELEMENTS ? own : Math.max(0, ...peers)
+    for (let e = 0; e < elements; e++) {
+      const weight = sums.weight[e]!
+      if (weight === 0) continue
+      const pull = sums.pull[e]! - state.whole * weight
+      if (Math.abs(pull) < 3 * Math.sqrt(weight)) continue
+      const p = chance(pull, weight, spread, values)
+      if (p > level) continue
+      const members = cuboid.members
+        .subarray(cuboid.starts[e], cuboid.starts[e + 1])
+        .filter((leaf) => state.weights[leaf]! > 0)
+      const { gain, shift, tight } = explain(state, members)
+      if (gain > (best?.gain ?? PRICE) * (1 + 1e-9))
+        best = {
+          cuboid,
+          leaves: members,
+          p,
+          gain,
+          shift,
+          tight,
+          spread,
+          error: Math.sqrt(1 / weight + spread * spread),
+        }
+    }
+  }
+  return best && causeOf(leaves, narrowed(leaves, state, best, level), searched)
+}
+
+/** Of the attributes given, how many values that with the fewest has: so many regions a spread is known from. */
+function fewestValues(leaves: Leaves, attributes: readonly number[]): number {
+  return Math.min(...attributes.map((attribute) => leaves.sizes[attribute]!))
+}
+
+/** What one more cause has to explain, in units of log likelihood. */
+const PRICE = 5
+
+/** The candidate, or its best part where the parts explain more one by one. */
+function narrowed(leaves: Leaves, state: State, candidate: Candidate, level: number): Candidate {
+  const own = candidate.cuboid.attributes
+  for (const attribute of leaves.codes.keys()) {
+    if (own.includes(attribute) || own.length + 1 > leaves.codes.length) continue
+    const parts = Map.groupBy(candidate.leaves, (leaf) => leaves.codes[attribute]![leaf]!)
+    if (parts.size < 2) continue
+    let [sum, best] = [0, null as Candidate | null]
+    for (const part of parts.values()) {
+      const members = Int32Array.from(part)
+      const gain = gainOf(state, members, candidate)
+      if (gain <= PRICE) continue
+      sum += gain - PRICE
+      if (gain <= (best?.gain ?? 0)) continue
+      const weight = members.reduce((total, leaf) => total + state.weights[leaf]!, 0)
+      const pull = members.reduce((total, leaf) => total + state.pulls[leaf]!, -state.whole * weight)
+      const { spread } = candidate
+      const p = chance(pull, weight, spread, fewestValues(leaves, own))
+      const attributes = [...own, attribute].toSorted((a, b) => a - b)
+      const cuboid = { ...candidate.cuboid, attributes }
+      const error = Math.sqrt(1 / weight + spread * spread)
+      best = { cuboid, leaves: members, p, error, spread, ...explain(state, members) }
+    }
+    if (best && best.p <= level && sum > candidate.gain - PRICE) return narrowed(leaves, state, best, level)
+  }
+  return candidate
+}
+
+function causeOf(
+  leaves: Leaves,
+  { cuboid, leaves: members, p, shift, error }: Candidate,
+  searched: number,
+): FoundCause {
+  const where = leaves.codes.map((codes, attribute) =>
+    cuboid.attributes.includes(attribute) ? codes[members[0]!]! : -1,
+  )
+  return { where, leaves: members, p, q: Math.min(1, p * searched), shift, error }
+}

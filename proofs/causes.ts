@@ -1,0 +1,63 @@
+/**
+ * Whether the search for causes names what was planted and nothing else: generated instances (proofs/causes/instances.ts) of the
+ * sets S and L of RiskLoc, and as many in which nothing happened. A cause counts when its whole combination is named.
+ * `--instances N` of each set (200), `--nulls N` (1,000), `--seed N`.
+ */
+import { searchCauses } from '../packages/engine/causes/search.ts'
+import { randomFrom } from './calibration/processes.ts'
+import { instanceOf, SETTINGS, type Setting } from './causes/instances.ts'
+import type { Proof } from './main.ts'
+
+export interface Score {
+  instances: number
+  /** Causes that were planted and named, named only, planted only. */
+  right: number
+  wrong: number
+  missed: number
+  /** Instances in which any cause was named. */
+  named: number
+  f1: number
+}
+
+export function scoreOf(setting: Setting, instances: number, seed: number, planted: boolean): Score {
+  const score = { instances, right: 0, wrong: 0, missed: 0, named: 0 }
+  for (let index = 0; index < instances; index++) {
+    const { leaves, truth } = instanceOf(setting, randomFrom(seed * 100_003 + index), planted)
+    const { causes } = searchCauses(leaves, { depth: setting.sizes.length, q: 0.01, factor: 1 })
+    const should = new Set(truth.map(String))
+    const is = new Set(causes.map(({ where }) => String(where)))
+    const right = [...is].filter((name) => should.has(name)).length
+    score.right += right
+    score.wrong += is.size - right
+    score.missed += should.size - right
+    score.named += is.size > 0 ? 1 : 0
+  }
+  const { right, wrong, missed } = score
+  return { ...score, f1: (2 * right) / (2 * right + wrong + missed) }
+}
+
+const LEAST_F1 = { S: 0.8, L: 0.85 }
+const MOST_FALSE = 0.01
+
+export const proof: Proof = {
+  summary: 'causes named by drivers on instances with known ones, and on instances with none',
+  run({ seed, number, log }) {
+    const broken: string[] = []
+    for (const name of ['S', 'L'] as const) {
+      const score = scoreOf(SETTINGS[name], number('instances', 200), seed, true)
+      const { right, wrong, missed, f1 } = score
+      const precision = (right / (right + wrong)).toFixed(3)
+      const recall = (right / (right + missed)).toFixed(3)
+      log(
+        `${name}: ${score.instances} instances, F1 ${f1.toFixed(3)}, precision ${precision}, recall ${recall}`,
+      )
+      if (f1 < LEAST_F1[name]) broken.push(`F1 on ${name} is ${f1.toFixed(3)}, below ${LEAST_F1[name]}`)
+    }
+    const nulls = number('nulls', 1000)
+    const { named } = scoreOf(SETTINGS.S, nulls, seed + 1, false)
+    log(`nothing planted: a cause named in ${named} of ${nulls} instances`)
+    if (named > MOST_FALSE * nulls)
+      broken.push(`a cause is named in ${named} of ${nulls} instances without one`)
+    return Promise.resolve(broken)
+  },
+}
