@@ -76,7 +76,7 @@ export type AuditRecord = {
 
 export type AuditRecordPage = {
   items: AuditRecord[]
-  /** Send it as cursor to read the next page; null at the end. A page before the end may hold fewer items than limit, even none: filters without an index are looked for among the next 5,000 rows at most. */
+  /** Send it as cursor to read the next page; null at the end. A page before the end may have fewer items than limit, even none: a filter without an index reads at most 5,000 rows for a page. */
   next_cursor: string | null
 }
 
@@ -141,33 +141,33 @@ export type ChangeScheduleRequest = {
   cron?: string | undefined
   /** Values by variable; a relative period such as last_month is resolved when the job runs */
   template_vars?: Record<string, unknown> | undefined
-  /** IANA name such as Europe/Berlin; UTC unless given */
+  /** IANA name such as Europe/Berlin (default UTC) */
   time_zone?: string | undefined
   /** RFC 3339, from 1970 to 9999 */
   starts_at?: string | null | undefined
   /** RFC 3339, from 1970 to 9999 */
   ends_at?: string | null | undefined
-  /** What to do about due times that passed while no node was there. skip: nothing (as is the case unless told); once: one run for the latest; all: one for each, up to `missed_limit` */
+  /** What to do about due times that passed while no node ran. skip (default): nothing; once: one run for the latest; all: one run for each, up to `missed_limit` */
   missed?: 'skip' | 'once' | 'all' | undefined
-  /** 10 unless given */
+  /** Default 10 */
   missed_limit?: number | undefined
-  /** While an earlier job of the schedule has not ended: queue another (unless told), or skip */
+  /** While an earlier job of the schedule has not ended: queue another (default), or skip */
   overlap?: 'skip' | 'queue' | undefined
   paused?: boolean | undefined
   presence_name?: string | null | undefined
   priority?: number | undefined
-  /** Given back in status and events */
+  /** Returned in status and events */
   metadata?: Record<string, string> | undefined
 }
 
 export type ChangeSubscriptionRequest = {
-  /** Of email: plain addresses, each gets a mail of its own */
+  /** For email: plain addresses. Each address gets a mail of its own */
   to?: string[] | undefined
-  /** Of slack: the address of an incoming webhook. A secret: it is kept encrypted and never shown again */
+  /** For slack: the address of an incoming webhook. It is a secret, stored encrypted and never shown again */
   url?: string | undefined
-  /** Seconds that the link in a message opens the page; 604800 (seven days) unless given; null: no link. Links need ASSAY_PUBLIC_URL */
+  /** Seconds for which the link in a message opens the page (default 604800, seven days); null: no link. Links need ASSAY_PUBLIC_URL */
   link_expires_in?: number | null | undefined
-  /** Tell of runs that their condition skipped, too, in a line */
+  /** Also sends a line for runs that their condition skipped, in a line */
   include_skipped?: boolean | undefined
   user_id?: string | undefined
   presence_name?: string | undefined
@@ -176,24 +176,24 @@ export type ChangeSubscriptionRequest = {
   retry_schedule?: number[] | null | undefined
   max_in_flight?: number | null | undefined
   rate_per_second?: number | null | undefined
-  /** Event types; `*` is all; absent: the three that end a job */
+  /** Event types; `*`: all; absent: the three that end a job */
   events?: ('job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'webhook.failing' | 'webhook.disabled' | '*')[] | null | undefined
   status?: 'enabled' | 'disabled' | undefined
 }
 
 export type ChangeWebhookRequest = {
-  /** http or https, without user info; where it may lead is decided by ASSAY_WEBHOOK_TARGETS */
+  /** http or https, without user info. ASSAY_WEBHOOK_TARGETS decides which addresses are allowed */
   url?: string | undefined
-  /** By name: a value sets the header, null removes it, headers that are not named stay. null instead of the list removes all */
+  /** By name: a value sets the header, null removes it, other headers stay. null instead of the list removes all */
   headers?: ({
     name: string
     value: string | null
-    /** Its value is no secret: answers and attempts show it; false unless given */
+    /** Whether answers and attempts show the value, because it is no secret (default false) */
     public?: boolean | undefined
   })[] | null | undefined
   user_id?: string | undefined
   presence_name?: string | undefined
-  /** Event types; `*` is all; absent: the three that end a job */
+  /** Event types; `*`: all; absent: the three that end a job */
   events?: ('job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'webhook.failing' | 'webhook.disabled' | '*')[] | null | undefined
   description?: string | null | undefined
   status?: 'enabled' | 'disabled' | undefined
@@ -225,7 +225,7 @@ export type CheckJobsRequest = {
     template_vars?: Record<string, unknown> | undefined
     presence_name?: string | undefined
     priority?: number | undefined
-    /** Given back in status and events */
+    /** Returned in status and events */
     metadata?: Record<string, string> | undefined
   })[]
 }
@@ -271,7 +271,7 @@ export type Connection = {
 
 export type ConnectionPage = {
   items: Connection[]
-  /** Send it as cursor to read the next page; null at the end. A page before the end may hold fewer items than limit, even none: filters without an index are looked for among the next 5,000 rows at most. */
+  /** Send it as cursor to read the next page; null at the end. A page before the end may have fewer items than limit, even none: a filter without an index reads at most 5,000 rows for a page. */
   next_cursor: string | null
 }
 
@@ -290,7 +290,7 @@ export type CreateConnectionRequest = {
   secrets?: Record<string, string | null> | undefined
   /** timeout_seconds, rows, bytes, concurrent */
   limits?: Record<string, unknown> | undefined
-  /** Another workspace, for an admin of the default one; the own unless given */
+  /** Another workspace, for an admin of the default one (default: the own) */
   workspace_id?: string | undefined
 }
 
@@ -300,11 +300,11 @@ export type CreateJobRequest = {
     template_id: string
     /** Values by variable: text is converted to the declared type */
     template_vars?: Record<string, unknown> | undefined
-    /** Notifies only the webhooks that bear this name */
+    /** Notifies only the webhooks with this presence_name */
     presence_name?: string | undefined
     /** Higher runs first */
     priority?: number | undefined
-    /** Given back in status and events */
+    /** Returned in status and events */
     metadata?: Record<string, string> | undefined
   }
 }
@@ -315,19 +315,19 @@ export type CreateJobsRequest = {
     template_vars?: Record<string, unknown> | undefined
     presence_name?: string | undefined
     priority?: number | undefined
-    /** Given back in status and events */
+    /** Returned in status and events */
     metadata?: Record<string, string> | undefined
   })[]
-  /** Queue what is accepted; else they are drafts */
+  /** Queues the created jobs; otherwise they are drafts */
   run?: boolean | undefined
   presence_name?: string | undefined
   priority?: number | undefined
-  /** Given back in status and events */
+  /** Returned in status and events */
   metadata?: Record<string, string> | undefined
 }
 
 export type CreateLinkRequest = {
-  /** Seconds from now; 604800 (seven days) unless given */
+  /** Seconds from now (default 604800, seven days) */
   expires_in?: number | undefined
   /** A note for people */
   label?: string | null | undefined
@@ -340,34 +340,34 @@ export type CreateScheduleRequest = {
   cron: string
   /** Values by variable; a relative period such as last_month is resolved when the job runs */
   template_vars?: Record<string, unknown> | undefined
-  /** IANA name such as Europe/Berlin; UTC unless given */
+  /** IANA name such as Europe/Berlin (default UTC) */
   time_zone?: string | undefined
   /** RFC 3339, from 1970 to 9999 */
   starts_at?: string | null | undefined
   /** RFC 3339, from 1970 to 9999 */
   ends_at?: string | null | undefined
-  /** What to do about due times that passed while no node was there. skip: nothing (as is the case unless told); once: one run for the latest; all: one for each, up to `missed_limit` */
+  /** What to do about due times that passed while no node ran. skip (default): nothing; once: one run for the latest; all: one run for each, up to `missed_limit` */
   missed?: 'skip' | 'once' | 'all' | undefined
-  /** 10 unless given */
+  /** Default 10 */
   missed_limit?: number | undefined
-  /** While an earlier job of the schedule has not ended: queue another (unless told), or skip */
+  /** While an earlier job of the schedule has not ended: queue another (default), or skip */
   overlap?: 'skip' | 'queue' | undefined
   paused?: boolean | undefined
   presence_name?: string | null | undefined
   priority?: number | undefined
-  /** Given back in status and events */
+  /** Returned in status and events */
   metadata?: Record<string, string> | undefined
 }
 
 export type CreateSubscriptionRequest = {
   kind: 'email' | 'slack'
-  /** Of email: plain addresses, each gets a mail of its own */
+  /** For email: plain addresses. Each address gets a mail of its own */
   to?: string[] | undefined
-  /** Of slack: the address of an incoming webhook. A secret: it is kept encrypted and never shown again */
+  /** For slack: the address of an incoming webhook. It is a secret, stored encrypted and never shown again */
   url?: string | undefined
-  /** Seconds that the link in a message opens the page; 604800 (seven days) unless given; null: no link. Links need ASSAY_PUBLIC_URL */
+  /** Seconds for which the link in a message opens the page (default 604800, seven days); null: no link. Links need ASSAY_PUBLIC_URL */
   link_expires_in?: number | null | undefined
-  /** Tell of runs that their condition skipped, too, in a line */
+  /** Also sends a line for runs that their condition skipped, in a line */
   include_skipped?: boolean | undefined
   user_id?: string | undefined
   presence_name?: string | undefined
@@ -376,7 +376,7 @@ export type CreateSubscriptionRequest = {
   retry_schedule?: number[] | null | undefined
   max_in_flight?: number | null | undefined
   rate_per_second?: number | null | undefined
-  /** Event types; `*` is all; absent: the three that end a job */
+  /** Event types; `*`: all; absent: the three that end a job */
   events?: ('job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'webhook.failing' | 'webhook.disabled' | '*')[] | undefined
 }
 
@@ -384,11 +384,11 @@ export type CreateTokenRequest = {
   name: string
   /** viewer reads, analyst also runs jobs and webhooks, admin also administers */
   scopes: ('viewer' | 'analyst' | 'admin')[]
-  /** The own unless given */
+  /** The owner (default: the caller) */
   user_id?: string | undefined
   /** RFC 3339, from 1970 to 9999 */
   expires_at?: string | null | undefined
-  /** Another workspace, for an admin of the default one; the own unless given */
+  /** Another workspace, for an admin of the default one (default: the own) */
   workspace_id?: string | undefined
 }
 
@@ -397,23 +397,23 @@ export type CreateUserRequest = {
   password?: string | undefined
   /** viewer reads, analyst also runs jobs and webhooks, admin also administers */
   scopes: ('viewer' | 'analyst' | 'admin')[]
-  /** Another workspace, for an admin of the default one; the own unless given */
+  /** Another workspace, for an admin of the default one (default: the own) */
   workspace_id?: string | undefined
 }
 
 export type CreateWebhookRequest = {
-  /** http or https, without user info; where it may lead is decided by ASSAY_WEBHOOK_TARGETS */
+  /** http or https, without user info. ASSAY_WEBHOOK_TARGETS decides which addresses are allowed */
   url: string
-  /** Sent with every request; values are kept encrypted and never shown again, unless they are public */
+  /** Sent with every request. Values are stored encrypted and never shown again, unless they are public */
   headers?: ({
     name: string
     value: string
-    /** Its value is no secret: answers and attempts show it; false unless given */
+    /** Whether answers and attempts show the value, because it is no secret (default false) */
     public?: boolean | undefined
   })[] | undefined
   user_id: string
   presence_name: string
-  /** Event types; `*` is all; absent: the three that end a job */
+  /** Event types; `*`: all; absent: the three that end a job */
   events?: ('job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'webhook.failing' | 'webhook.disabled' | '*')[] | undefined
   description?: string | null | undefined
   signature?: 'v1' | 'v1a' | undefined
@@ -425,7 +425,7 @@ export type CreateWebhookRequest = {
 
 export type CreateWorkspaceRequest = {
   workspace_id: string
-  /** The id unless given */
+  /** Default: the id */
   name?: string | undefined
   /** The folder that file: sources read; an absolute path that exists on every node */
   data_folder?: string | null | undefined
@@ -456,7 +456,7 @@ export type Delivery = {
 
 export type DeliveryPage = {
   items: Delivery[]
-  /** Send it as cursor to read the next page; null at the end. A page before the end may hold fewer items than limit, even none: filters without an index are looked for among the next 5,000 rows at most. */
+  /** Send it as cursor to read the next page; null at the end. A page before the end may have fewer items than limit, even none: a filter without an index reads at most 5,000 rows for a page. */
   next_cursor: string | null
 }
 
@@ -491,7 +491,7 @@ export type Event = {
 
 export type EventPage = {
   items: Event[]
-  /** Send it as cursor to read the next page; null at the end. A page before the end may hold fewer items than limit, even none: filters without an index are looked for among the next 5,000 rows at most. */
+  /** Send it as cursor to read the next page; null at the end. A page before the end may have fewer items than limit, even none: a filter without an index reads at most 5,000 rows for a page. */
   next_cursor: string | null
 }
 
@@ -528,7 +528,7 @@ export type File = {
 
 export type FilePage = {
   items: File[]
-  /** Send it as cursor to read the next page; null at the end. A page before the end may hold fewer items than limit, even none: filters without an index are looked for among the next 5,000 rows at most. */
+  /** Send it as cursor to read the next page; null at the end. A page before the end may have fewer items than limit, even none: a filter without an index reads at most 5,000 rows for a page. */
   next_cursor: string | null
 }
 
@@ -589,7 +589,7 @@ export type Job = {
 
 export type JobPage = {
   items: Job[]
-  /** Send it as cursor to read the next page; null at the end. A page before the end may hold fewer items than limit, even none: filters without an index are looked for among the next 5,000 rows at most. */
+  /** Send it as cursor to read the next page; null at the end. A page before the end may have fewer items than limit, even none: a filter without an index reads at most 5,000 rows for a page. */
   next_cursor: string | null
 }
 
@@ -609,7 +609,7 @@ export type Link = {
 
 export type LinkPage = {
   items: Link[]
-  /** Send it as cursor to read the next page; null at the end. A page before the end may hold fewer items than limit, even none: filters without an index are looked for among the next 5,000 rows at most. */
+  /** Send it as cursor to read the next page; null at the end. A page before the end may have fewer items than limit, even none: a filter without an index reads at most 5,000 rows for a page. */
   next_cursor: string | null
 }
 
@@ -625,7 +625,7 @@ export type LinkWithAddress = {
   opened_count: number
   last_opened_at: string | null
   created_at: string
-  /** Absolute where ASSAY_PUBLIC_URL is set, else from the root of the service */
+  /** Absolute if ASSAY_PUBLIC_URL is set, otherwise from the root of the service */
   url: string
 }
 
@@ -647,9 +647,9 @@ export type LoginRequest = {
   /** Divided by spaces */
   scope?: string | undefined
   grant_type?: 'password' | undefined
-  /** Passed over */
+  /** Ignored */
   client_id?: string | undefined
-  /** Passed over */
+  /** Ignored */
   client_secret?: string | undefined
 }
 
@@ -685,7 +685,7 @@ export type Node = {
 
 export type NodePage = {
   items: Node[]
-  /** Send it as cursor to read the next page; null at the end. A page before the end may hold fewer items than limit, even none: filters without an index are looked for among the next 5,000 rows at most. */
+  /** Send it as cursor to read the next page; null at the end. A page before the end may have fewer items than limit, even none: a filter without an index reads at most 5,000 rows for a page. */
   next_cursor: string | null
 }
 
@@ -735,9 +735,9 @@ export type Queue = {
     oldest_at: string | null
   })[]
   deliveries: {
-    /** To be sent now */
+    /** Due now */
     due: number
-    /** For their next try */
+    /** Due later, for their next try */
     waiting: number
     /** RFC 3339, from 1970 to 9999 */
     oldest_at: string | null
@@ -747,7 +747,7 @@ export type Queue = {
     failing: number
     disabled: number
   }
-  /** That holds the home of the node that answers */
+  /** The disk with the home of this node */
   disk: {
     free_bytes: number
     total_bytes: number
@@ -763,11 +763,11 @@ export type RecoverRequest = {
   since: string
   /** RFC 3339, from 1970 to 9999 */
   until?: string | undefined
-  /** Also events that were never sent: from before the webhook, or while it was off */
+  /** Also events that were never sent: from before the webhook existed, or while it was disabled */
   include_unsent?: boolean | undefined
   /** Only events of these types */
   event_types?: ('job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'webhook.failing' | 'webhook.disabled')[] | undefined
-  /** Only count */
+  /** Counts and sends nothing */
   dry_run?: boolean | undefined
 }
 
@@ -789,7 +789,7 @@ export type RecoveryStarted = {
 }
 
 export type RotateSecretRequest = {
-  /** For how long the present secret signs too; 86400 unless given */
+  /** Seconds for which the present secret still signs (default 86400) */
   overlap_seconds?: number | undefined
 }
 
@@ -847,7 +847,7 @@ export type Schedule = {
 
 export type SchedulePage = {
   items: Schedule[]
-  /** Send it as cursor to read the next page; null at the end. A page before the end may hold fewer items than limit, even none: filters without an index are looked for among the next 5,000 rows at most. */
+  /** Send it as cursor to read the next page; null at the end. A page before the end may have fewer items than limit, even none: a filter without an index reads at most 5,000 rows for a page. */
   next_cursor: string | null
 }
 
@@ -866,7 +866,7 @@ export type Setting = {
 
 export type SettingPage = {
   items: Setting[]
-  /** Send it as cursor to read the next page; null at the end. A page before the end may hold fewer items than limit, even none: filters without an index are looked for among the next 5,000 rows at most. */
+  /** Send it as cursor to read the next page; null at the end. A page before the end may have fewer items than limit, even none: a filter without an index reads at most 5,000 rows for a page. */
   next_cursor: string | null
 }
 
@@ -909,7 +909,7 @@ export type Subscription = {
 
 export type SubscriptionPage = {
   items: Subscription[]
-  /** Send it as cursor to read the next page; null at the end. A page before the end may hold fewer items than limit, even none: filters without an index are looked for among the next 5,000 rows at most. */
+  /** Send it as cursor to read the next page; null at the end. A page before the end may have fewer items than limit, even none: a filter without an index reads at most 5,000 rows for a page. */
   next_cursor: string | null
 }
 
@@ -960,9 +960,9 @@ export type TemplateWithSource = {
 
 export type TestConnectionResponse = {
   ok: boolean
-  /** Who answered */
+  /** The name and version of the server */
   server: string | null
-  /** What keeps queries from writing there */
+  /** How the server keeps queries from writing */
   read_only: string | null
   /** Why it cannot be used */
   detail: string | null
@@ -1029,7 +1029,7 @@ export type Token = {
 
 export type TokenPage = {
   items: Token[]
-  /** Send it as cursor to read the next page; null at the end. A page before the end may hold fewer items than limit, even none: filters without an index are looked for among the next 5,000 rows at most. */
+  /** Send it as cursor to read the next page; null at the end. A page before the end may have fewer items than limit, even none: a filter without an index reads at most 5,000 rows for a page. */
   next_cursor: string | null
 }
 
@@ -1054,7 +1054,7 @@ export type User = {
 
 export type UserPage = {
   items: User[]
-  /** Send it as cursor to read the next page; null at the end. A page before the end may hold fewer items than limit, even none: filters without an index are looked for among the next 5,000 rows at most. */
+  /** Send it as cursor to read the next page; null at the end. A page before the end may have fewer items than limit, even none: a filter without an index reads at most 5,000 rows for a page. */
   next_cursor: string | null
 }
 
@@ -1098,7 +1098,7 @@ export type Webhook = {
 
 export type WebhookPage = {
   items: Webhook[]
-  /** Send it as cursor to read the next page; null at the end. A page before the end may hold fewer items than limit, even none: filters without an index are looked for among the next 5,000 rows at most. */
+  /** Send it as cursor to read the next page; null at the end. A page before the end may have fewer items than limit, even none: a filter without an index reads at most 5,000 rows for a page. */
   next_cursor: string | null
 }
 
@@ -1155,7 +1155,7 @@ export type WebhookWithSecret = {
   }
   created_at: string
   updated_at: string
-  /** In this answer only: keep it to verify signatures. Null with v1a: its private key never leaves, receivers verify with `public_key` */
+  /** Only this answer has it: keep it to verify signatures. Null with v1a, whose private key is never shown: receivers verify with `public_key` */
   signing_secret: string | null
 }
 
@@ -1189,7 +1189,7 @@ export type Workspace = {
 
 export type WorkspacePage = {
   items: Workspace[]
-  /** Send it as cursor to read the next page; null at the end. A page before the end may hold fewer items than limit, even none: filters without an index are looked for among the next 5,000 rows at most. */
+  /** Send it as cursor to read the next page; null at the end. A page before the end may have fewer items than limit, even none: a filter without an index reads at most 5,000 rows for a page. */
   next_cursor: string | null
 }
 
@@ -1213,7 +1213,7 @@ export interface Operations {
     body: string
     result: CheckTemplateResponse
   }
-  /** Run a template without keeping anything */
+  /** Run a template without storing anything */
   previewTemplate: {
     path: []
     query: {
@@ -1243,7 +1243,7 @@ export interface Operations {
     body: undefined
     result: undefined
   }
-  /** The values that a variable may have */
+  /** List the possible values of a variable */
   listChoices: {
     path: [template_id: string]
     query: {
@@ -1273,9 +1273,9 @@ export interface Operations {
       created_after?: string | undefined
       /** RFC 3339, from 1970 to 9999 */
       created_before?: string | undefined
-      /** How many at most; 50 unless given */
+      /** The most items of a page (default 50) */
       limit?: number | undefined
-      /** The next_cursor of the page before */
+      /** The next_cursor of the previous page */
       cursor?: string | undefined
     }
     body: undefined
@@ -1288,14 +1288,14 @@ export interface Operations {
     body: CreateJobsRequest
     result: Batch
   }
-  /** Check up to 1,000 sets of variables, and make no job */
+  /** Check up to 1,000 sets of variables without creating a job */
   checkJobs: {
     path: []
     query: {}
     body: CheckJobsRequest
     result: BatchCheck
   }
-  /** How far a batch of jobs is */
+  /** Read the progress of a batch of jobs */
   readBatch: {
     path: [batch_id: string]
     query: {}
@@ -1327,7 +1327,7 @@ export interface Operations {
     query: {
       /** A UUID; JSON's quotes around it are accepted */
       insight_id: string
-      /** The form of charts in the Markdown; the template's unless given. `link`: `![title](chart:id)`, with the chart of that id in the JSON */
+      /** The form of charts in the Markdown (default: the template's). `link`: `![title](chart:id)`, with the chart of that id in the JSON */
       charts?: 'mermaid' | 'image' | 'text' | 'none' | 'link' | undefined
     }
     body: undefined
@@ -1368,9 +1368,9 @@ export interface Operations {
   listLinks: {
     path: [insight_id: string]
     query: {
-      /** How many at most; 50 unless given */
+      /** The most items of a page (default 50) */
       limit?: number | undefined
-      /** The next_cursor of the page before */
+      /** The next_cursor of the previous page */
       cursor?: string | undefined
     }
     body: undefined
@@ -1397,21 +1397,21 @@ export interface Operations {
       template_id?: string | undefined
       user_id?: string | undefined
       paused?: boolean | undefined
-      /** How many at most; 50 unless given */
+      /** The most items of a page (default 50) */
       limit?: number | undefined
-      /** The next_cursor of the page before */
+      /** The next_cursor of the previous page */
       cursor?: string | undefined
     }
     body: undefined
     result: SchedulePage
   }
-  /** The next due times of a cron expression */
+  /** Read the next due times of a cron expression */
   previewSchedule: {
     path: []
     query: {
       /** Minute, hour, day of month, month, day of week; or @hourly, @daily, @weekly, @monthly, @yearly */
       cron: string
-      /** IANA name such as Europe/Berlin; UTC unless given */
+      /** IANA name such as Europe/Berlin (default UTC) */
       time_zone?: string | undefined
       /** RFC 3339, from 1970 to 9999 */
       starts_at?: string | undefined
@@ -1455,9 +1455,9 @@ export interface Operations {
     query: {
       /** What the path begins with */
       prefix?: string | undefined
-      /** How many at most; 50 unless given */
+      /** The most items of a page (default 50) */
       limit?: number | undefined
-      /** The next_cursor of the page before */
+      /** The next_cursor of the previous page */
       cursor?: string | undefined
     }
     body: undefined
@@ -1498,9 +1498,9 @@ export interface Operations {
       user_id?: string | undefined
       presence_name?: string | undefined
       status?: 'enabled' | 'disabled' | undefined
-      /** How many at most; 50 unless given */
+      /** The most items of a page (default 50) */
       limit?: number | undefined
-      /** The next_cursor of the page before */
+      /** The next_cursor of the previous page */
       cursor?: string | undefined
     }
     body: undefined
@@ -1567,46 +1567,46 @@ export interface Operations {
       created_after?: string | undefined
       /** RFC 3339, from 1970 to 9999 */
       created_before?: string | undefined
-      /** How many at most; 50 unless given */
+      /** The most items of a page (default 50) */
       limit?: number | undefined
-      /** The next_cursor of the page before */
+      /** The next_cursor of the previous page */
       cursor?: string | undefined
     }
     body: undefined
     result: DeliveryPage
   }
-  /** Send again all that failed since a time */
+  /** Send all failed deliveries since a time again */
   recoverDeliveries: {
     path: [webhook_id: string]
     query: {}
     body: RecoverRequest
     result: Count | RecoveryStarted
   }
-  /** Read how far a recovery is */
+  /** Read the progress of a recovery */
   getRecovery: {
     path: [webhook_id: string, recovery_id: string]
     query: {}
     body: undefined
     result: Recovery
   }
-  /** Cancel what waits to be sent */
+  /** Cancel pending deliveries */
   cancelPending: {
     path: [webhook_id: string]
     query: {}
     body: undefined
     result: Count
   }
-  /** Read what became of the attempts */
+  /** Read statistics of the attempts */
   getWebhookStats: {
     path: [webhook_id: string]
     query: {
-      /** The last 24 hours unless given */
+      /** Default: 24 hours ago */
       since?: string | undefined
     }
     body: undefined
     result: WebhookStats
   }
-  /** Tell people of events, by mail or in a chat */
+  /** Send events to people by mail or in a chat */
   createSubscription: {
     path: []
     query: {}
@@ -1621,9 +1621,9 @@ export interface Operations {
       user_id?: string | undefined
       presence_name?: string | undefined
       status?: 'enabled' | 'disabled' | undefined
-      /** How many at most; 50 unless given */
+      /** The most items of a page (default 50) */
       limit?: number | undefined
-      /** The next_cursor of the page before */
+      /** The next_cursor of the previous page */
       cursor?: string | undefined
     }
     body: undefined
@@ -1669,40 +1669,40 @@ export interface Operations {
       created_after?: string | undefined
       /** RFC 3339, from 1970 to 9999 */
       created_before?: string | undefined
-      /** How many at most; 50 unless given */
+      /** The most items of a page (default 50) */
       limit?: number | undefined
-      /** The next_cursor of the page before */
+      /** The next_cursor of the previous page */
       cursor?: string | undefined
     }
     body: undefined
     result: DeliveryPage
   }
-  /** Send again all that failed since a time */
+  /** Send all failed deliveries since a time again */
   recoverSubscription: {
     path: [subscription_id: string]
     query: {}
     body: RecoverRequest
     result: Count | RecoveryStarted
   }
-  /** Read how far a recovery is */
+  /** Read the progress of a recovery */
   getSubscriptionRecovery: {
     path: [subscription_id: string, recovery_id: string]
     query: {}
     body: undefined
     result: Recovery
   }
-  /** Cancel what waits to be sent */
+  /** Cancel pending deliveries */
   cancelSubscriptionPending: {
     path: [subscription_id: string]
     query: {}
     body: undefined
     result: Count
   }
-  /** Read what became of the attempts */
+  /** Read statistics of the attempts */
   getSubscriptionStats: {
     path: [subscription_id: string]
     query: {
-      /** The last 24 hours unless given */
+      /** Default: 24 hours ago */
       since?: string | undefined
     }
     body: undefined
@@ -1712,11 +1712,11 @@ export interface Operations {
   listConnections: {
     path: []
     query: {
-      /** Another workspace, for an admin of the default one; the own unless given */
+      /** Another workspace, for an admin of the default one (default: the own) */
       workspace_id?: string | undefined
-      /** How many at most; 50 unless given */
+      /** The most items of a page (default 50) */
       limit?: number | undefined
-      /** The next_cursor of the page before */
+      /** The next_cursor of the previous page */
       cursor?: string | undefined
     }
     body: undefined
@@ -1733,7 +1733,7 @@ export interface Operations {
   changeConnection: {
     path: [name: string]
     query: {
-      /** Another workspace, for an admin of the default one; the own unless given */
+      /** Another workspace, for an admin of the default one (default: the own) */
       workspace_id?: string | undefined
     }
     body: ChangeConnectionRequest
@@ -1743,7 +1743,7 @@ export interface Operations {
   deleteConnection: {
     path: [name: string]
     query: {
-      /** Another workspace, for an admin of the default one; the own unless given */
+      /** Another workspace, for an admin of the default one (default: the own) */
       workspace_id?: string | undefined
     }
     body: undefined
@@ -1753,7 +1753,7 @@ export interface Operations {
   testConnection: {
     path: [name: string]
     query: {
-      /** Another workspace, for an admin of the default one; the own unless given */
+      /** Another workspace, for an admin of the default one (default: the own) */
       workspace_id?: string | undefined
     }
     body: undefined
@@ -1766,9 +1766,9 @@ export interface Operations {
       type?: 'job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'webhook.failing' | 'webhook.disabled' | undefined
       /** newest unless given */
       order?: 'newest' | 'oldest' | undefined
-      /** How many at most; 50 unless given */
+      /** The most items of a page (default 50) */
       limit?: number | undefined
-      /** The next_cursor of the page before */
+      /** The next_cursor of the previous page */
       cursor?: string | undefined
     }
     body: undefined
@@ -1795,7 +1795,7 @@ export interface Operations {
     body: undefined
     result: undefined
   }
-  /** Whose token this is, and what it may do */
+  /** Read the user and the scopes of the token */
   whoAmI: {
     path: []
     query: {}
@@ -1806,11 +1806,11 @@ export interface Operations {
   listTokens: {
     path: []
     query: {
-      /** Another workspace, for an admin of the default one; the own unless given */
+      /** Another workspace, for an admin of the default one (default: the own) */
       workspace_id?: string | undefined
-      /** How many at most; 50 unless given */
+      /** The most items of a page (default 50) */
       limit?: number | undefined
-      /** The next_cursor of the page before */
+      /** The next_cursor of the previous page */
       cursor?: string | undefined
     }
     body: undefined
@@ -1827,7 +1827,7 @@ export interface Operations {
   deleteToken: {
     path: [token_id: string]
     query: {
-      /** Another workspace, for an admin of the default one; the own unless given */
+      /** Another workspace, for an admin of the default one (default: the own) */
       workspace_id?: string | undefined
     }
     body: undefined
@@ -1837,11 +1837,11 @@ export interface Operations {
   listUsers: {
     path: []
     query: {
-      /** Another workspace, for an admin of the default one; the own unless given */
+      /** Another workspace, for an admin of the default one (default: the own) */
       workspace_id?: string | undefined
-      /** How many at most; 50 unless given */
+      /** The most items of a page (default 50) */
       limit?: number | undefined
-      /** The next_cursor of the page before */
+      /** The next_cursor of the previous page */
       cursor?: string | undefined
     }
     body: undefined
@@ -1858,7 +1858,7 @@ export interface Operations {
   deleteUser: {
     path: [user_id: string]
     query: {
-      /** Another workspace, for an admin of the default one; the own unless given */
+      /** Another workspace, for an admin of the default one (default: the own) */
       workspace_id?: string | undefined
     }
     body: undefined
@@ -1869,7 +1869,7 @@ export interface Operations {
     path: [user_id: string]
     query: {
       cursor?: string | undefined
-      /** Another workspace, for an admin of the default one; the own unless given */
+      /** Another workspace, for an admin of the default one (default: the own) */
       workspace_id?: string | undefined
     }
     body: undefined
@@ -1879,9 +1879,9 @@ export interface Operations {
   listWorkspaces: {
     path: []
     query: {
-      /** How many at most; 50 unless given */
+      /** The most items of a page (default 50) */
       limit?: number | undefined
-      /** The next_cursor of the page before */
+      /** The next_cursor of the previous page */
       cursor?: string | undefined
     }
     body: undefined
@@ -1919,11 +1919,11 @@ export interface Operations {
       created_after?: string | undefined
       /** RFC 3339, from 1970 to 9999 */
       created_before?: string | undefined
-      /** Another workspace, for an admin of the default one; the own unless given */
+      /** Another workspace, for an admin of the default one (default: the own) */
       workspace_id?: string | undefined
-      /** How many at most; 50 unless given */
+      /** The most items of a page (default 50) */
       limit?: number | undefined
-      /** The next_cursor of the page before */
+      /** The next_cursor of the previous page */
       cursor?: string | undefined
     }
     body: undefined
@@ -1936,14 +1936,14 @@ export interface Operations {
     body: undefined
     result: NodePage
   }
-  /** How much there is to do */
+  /** Read the backlog */
   readQueue: {
     path: []
     query: {}
     body: undefined
     result: Queue
   }
-  /** The settings of this node, secrets hidden */
+  /** List the settings of this node, with secrets hidden */
   listSettings: {
     path: []
     query: {}

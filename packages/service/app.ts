@@ -1,4 +1,4 @@
-/** From settings to a running service: the only file that knows every part. */
+/** Starts the service from its settings. Only this file knows every part. */
 import { rm } from 'node:fs/promises'
 import { availableParallelism, hostname } from 'node:os'
 import { createCatalog } from '@assay/engine/reading/catalog'
@@ -28,7 +28,7 @@ import { createDispatcher } from './webhooks/dispatcher.ts'
 
 export interface AppOptions {
   config: Config
-  /** The settings as people may see them, for GET /v1alpha/settings. */
+  /** The settings with their secrets hidden, for GET /v1alpha/settings. */
   settings?: ReturnType<typeof describeConfig>
   clock?: Clock
   log?: Logger
@@ -38,18 +38,18 @@ export interface App {
   /** Where it listens, e.g. "http://127.0.0.1:8080". */
   url: string
   store: Store
-  /** The token that the first start makes where ASSAY_TOKEN is not set; to be shown once. Null: none was made. */
+  /** The token that the first start makes if ASSAY_TOKEN is not set. Show it once. Null: none was made. */
   firstToken: string | null
   /** Stops every part in order and resolves once all have ended. */
   stop(): Promise<void>
-  /** Resolves when the service has stopped; rejects where it failed. */
+  /** Resolves when the service has stopped; rejects if it failed. */
   done: Promise<void>
 }
 
-/** Longest time for sending the traces that are left when the service stops; ASSAY_DRAIN where that is shorter. */
+/** Longest time for sending the remaining traces when the service stops, in milliseconds, or ASSAY_DRAIN if that is shorter. */
 const FLUSH_MS = 3000
 
-/** What every part of the node works with. */
+/** Makes what every part of the node uses. */
 async function openBase({ config, clock = systemClock, log = silentLog }: AppOptions, store: Store) {
   const secrets = await openSecrets(config, store)
   await ensureAdmin(store)
@@ -81,7 +81,7 @@ async function openBase({ config, clock = systemClock, log = silentLog }: AppOpt
   return { base, firstToken }
 }
 
-/** The catalog of templates, which nodes with the role `api` hold. */
+/** The catalog of templates; null on a node without the role `api`. */
 function catalogOf({ roles, templates }: Config, log: Logger) {
   if (!roles.includes('api')) return null
   return createCatalog({

@@ -81,7 +81,7 @@ export function mailFigures(cids: ReadonlyMap<string, string>) {
 
 function footLine({ why, unsubscribe }: Foot): string {
   if (unsubscribe === null) return escapeHtml(why)
-  return `${escapeHtml(why)} <a href="${escapeHtml(unsubscribe)}">Get no more of it</a>`
+  return `${escapeHtml(why)} <a href="${escapeHtml(unsubscribe)}">Unsubscribe</a>`
 }
 
 function linkLine({ link, insight }: Message): string {
@@ -131,7 +131,7 @@ export function mailText(message: Message, { why, unsubscribe }: Foot): string {
       : [...sentences, fillCharts(markdown, insight.charts, 'text')]),
     ...(cut ? ['The rest is on the page.'] : []),
     ...(link === null ? [] : [link]),
-    `-- \n${why}${unsubscribe === null ? '' : `\nGet no more of it: ${unsubscribe}`}`,
+    `-- \n${why}${unsubscribe === null ? '' : `\nUnsubscribe: ${unsubscribe}`}`,
   ]
   return `${parts.map((part) => part.trim()).join('\n\n')}\n`
 }

@@ -1,4 +1,4 @@
-/** Makes what the operations share from what the API is given. */
+/** Makes what the operations share (`Services`) from the dependencies of the API. */
 
 import type { Catalog } from '@assay/engine/reading/catalog'
 import { sampleFiles } from '@assay/engine/reading/samples'
@@ -15,7 +15,7 @@ import { createPageRenderings } from './jobs/page-renderings.ts'
 import { createViewCounter } from './links/view-counter.ts'
 import { openapiText } from './openapi.ts'
 
-/** Of pages opened by links, for one address: several people may share it. */
+/** Limit of pages opened by links from one address, which several people may share. */
 const READERS = { burst: 120, perSecond: 2 }
 
 export function createServices(

@@ -1,4 +1,4 @@
-/** What the API is given (`ApiDependencies`), and what its operations work with (`Services`). */
+/** The dependencies of the API, and the services that its operations use. */
 
 import type { Catalog } from '@assay/engine/reading/catalog'
 import type { Pool } from '@assay/engine/run/pool'
@@ -37,7 +37,7 @@ export interface ApiDependencies {
     | 'publicUrl'
     | 'smtpUrl'
   >
-  /** The settings as people may see them, secrets hidden. */
+  /** The settings with their secrets hidden. */
   settings: ReturnType<typeof describeConfig>
   store: Store
   /** Null on a node without the role `api`. */
@@ -51,7 +51,7 @@ export interface ApiDependencies {
   clock: Clock
   log: Logger
   metrics: Metrics
-  /** Null or absent: nothing is traced. */
+  /** Null or absent: tracing is off. */
   traces?: Traces | null
   node_id: string
   version: string
@@ -60,11 +60,11 @@ export interface ApiDependencies {
   lease?: NodeHealth
   /** The folder of the state, whose disk is measured. */
   home?: string
-  /** Milliseconds for which the server goes on answering after it is told to close; 0 unless given. */
+  /** Milliseconds for which the server still answers after `close` is called (default 0). */
   lingerMs?: number
 }
 
-/** What the operations of the role `api` work with. */
+/** What the operations of the role `api` use. */
 export interface Services extends ApiDependencies {
   pool: Pool
   catalog: Catalog
@@ -84,8 +84,8 @@ export interface Services extends ApiDependencies {
   updateGauges(): Promise<void>
   /** The text of the OpenAPI document. */
   openapi(): string
-  /** Aborted when the node is told to stop: load balancers are to leave it. */
+  /** Aborted when the node is told to stop. /readyz then answers 503, so that load balancers leave the node. */
   leaving: AbortSignal
-  /** Aborted when the server begins to close: requests that wait answer now. */
+  /** Aborted when the server begins to close. Requests that wait are then answered at once. */
   stopping: AbortSignal
 }

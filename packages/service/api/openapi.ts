@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document, made from the routes: what is validated is what is documented. */
+/** The OpenAPI 3.1 document, made from the schemas by which requests are validated. */
 
 import { ERRORS, type ErrorCode } from '@assay/model/errors'
 import type { TSchema } from 'typebox'
@@ -41,7 +41,7 @@ const PROBLEM: PlainSchema = {
 
 type Components = Record<string, PlainSchema>
 
-/** Schemas with a title stand once under components. */
+/** Moves each schema with a title to the components, and refers to it. */
 function hoist(schema: PlainSchema, components: Components): PlainSchema {
   const within = Object.fromEntries(
     Object.entries(schema).map(([keyword, value]) => {
@@ -67,7 +67,7 @@ function hoist(schema: PlainSchema, components: Components): PlainSchema {
 
 const capitalized = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1)
 
-/** Gives an object schema a title, and with it an entry under components, unless it has one. */
+/** Gives an object schema without a title this one, so that it becomes a component. */
 function titled(schema: PlainSchema, title: string): PlainSchema {
   return schema.properties && schema.title === undefined ? { title, ...schema } : schema
 }
@@ -82,7 +82,7 @@ function errorsOf(route: Route): ErrorCode[] {
   return [...new Set([...operation.errors, ...universal])]
 }
 
-/** Answers with the same codes stand once under components. */
+/** The error answers of a route. Those with the same codes are one component. */
 function problems(route: Route, shared: Record<string, unknown>): Record<string, unknown> {
   const byStatus = new Map<number, ErrorCode[]>()
   for (const code of errorsOf(route)) {
@@ -221,7 +221,7 @@ export function openapiDocument(): Record<string, unknown> {
   }
 }
 
-/** As openapi.json holds it. */
+/** The document as the text of openapi.json. */
 export function openapiText(): string {
   return `${JSON.stringify(openapiDocument(), null, 2)}\n`
 }

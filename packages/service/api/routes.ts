@@ -1,4 +1,4 @@
-/** The whole surface on one screen. A slash at the end of a path is optional; parameters stand in braces. */
+/** Every route of the HTTP API. A slash at the end of a path is optional. Parameters are in braces. */
 
 import * as login from './accounts/login.ts'
 import * as tokens from './accounts/tokens.ts'
@@ -31,7 +31,7 @@ export interface Route {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   path: string
   operation: Operation
-  /** Served by every node, whatever its roles. */
+  /** Whether nodes without the role `api` serve it, too. */
   everywhere: boolean
 }
 

@@ -1,6 +1,6 @@
 /**
- * The HTTP server: Fastify, with every answer that Fastify or Node would give by itself turned into a problem document, a
- * request id on every response, one line in the log for each request, and a close that drains.
+ * The HTTP server, by Fastify. Answers that Fastify or Node would give by themselves become problem documents. Every response
+ * has a request id, every request is logged in one line, and closing waits for requests under way.
  */
 import { type AddressInfo, Socket } from 'node:net'
 import { setImmediate as nextPass } from 'node:timers/promises'
@@ -27,27 +27,30 @@ import { traceRequests } from './http/trace.ts'
 import { ROUTES, type Route } from './routes.ts'
 
 const BODY_BYTES = 1024 * 1024
-/** Longest time in which the headers, or a body that is read whole, may arrive. */
+/** Longest time for the headers, or for a body that is read whole, to arrive. */
 const REQUEST_MS = 60_000
-/** Longest time in which an upload may arrive: Node applies it to every route. A minute without a byte ends an upload. */
+/** Longest time for an upload. Node applies it to every route. A minute without a byte ends an upload earlier. */
 const UPLOAD_MS = 6 * 3_600_000
-/** Longest time for requests under way once the server closes; then their connections are cut. */
+/** Longest time for requests under way when the server closes. Then their connections are cut. */
 const CLOSE_MS = 10_000
 /** Time between two sweeps of idle connections while the server closes. */
 const IDLE_MS = 50
 
 export interface Api {
-  /** Answers with the address, e.g. "http://127.0.0.1:8080". */
+  /** Resolves with the address, such as "http://127.0.0.1:8080". */
   listen(): Promise<string>
   /** Null until it listens. */
   readonly address: string | null
-  /** Requests without a socket, for tests. */
+  /** Answers a request without a socket, for tests. */
   readonly inject: FastifyInstance['inject']
-  /** Answers on for `lingerMs` with /readyz at 503; then takes no more connections, ends requests that wait, lets the rest finish. */
+  /**
+   * Still answers for `lingerMs`, with /readyz at 503. Then takes no more connections, answers requests that wait, and lets
+   * the others finish.
+   */
   close(): Promise<void>
 }
 
-/** Without the role `api` only health and metrics are served. */
+/** Makes the server. Without the role `api` it serves only health and metrics. */
 export async function createApi(given: ApiDependencies): Promise<Api> {
   const [leaving, stopping] = [new AbortController(), new AbortController()]
   const services = createServices(given, { leaving: leaving.signal, stopping: stopping.signal })
@@ -86,8 +89,8 @@ export async function createApi(given: ApiDependencies): Promise<Api> {
 }
 
 /**
- * A load balancer sends requests until it has asked /readyz again: each answer tells it to close its connection. Closing the
- * port resets connections that the kernel has accepted and Node has not: one pass of the event loop accepts them.
+ * Lets load balancers leave. They send requests until they read /readyz again, so each answer closes its connection. Closing
+ * the port would reset connections that the kernel has accepted and Node has not; one pass of the event loop accepts them.
  */
 async function linger(
   { server }: FastifyInstance,
@@ -100,7 +103,7 @@ async function linger(
   await nextPass()
 }
 
-/** Node closes idle connections once, when it is told to; one that becomes idle later would stay until it times out. */
+/** Closes the server. Node closes idle connections only once, so those that become idle later are closed here. */
 async function closeConnections(app: FastifyInstance): Promise<void> {
   const idle = setInterval(() => app.server.closeIdleConnections(), IDLE_MS)
   const cut = setTimeout(() => app.server.closeAllConnections(), CLOSE_MS)
@@ -139,7 +142,7 @@ function createServer({ config, log }: ApiDependencies): FastifyInstance {
   return app
 }
 
-/** Time for which a refused client may go on sending before its connection is cut: a reset could overtake the answer. */
+/** Time in milliseconds before the connection of a refused client is cut. An earlier reset could overtake the answer. */
 const LINGER_MS = 500
 const answered = new WeakSet<Socket>()
 
@@ -172,7 +175,7 @@ function sendError(
     .send(JSON.stringify(problemOf(answer, request.id)))
 }
 
-/** What each request passes first. Answers with the reason for which it is refused. */
+/** Checks each request before its body is read. Returns the error for a request to refuse. */
 function arrive(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -180,7 +183,7 @@ function arrive(
 ): AppError | undefined {
   reply.header('x-request-id', request.id)
   reply.header('x-content-type-options', 'nosniff')
-  // Refused before any body is read.
+
   if (request.is404) return noRoute(routes, request)
   if (request.routeOptions.config.bodyType !== ANY_TYPE) limitBody(request)
   return withoutHost(request)
@@ -200,8 +203,8 @@ function limitBody({ raw }: FastifyRequest): void {
 }
 
 /**
- * Routes whose operation reads the body itself. An answer before the end of the body (a refusal) could be overtaken by a
- * reset: the rest of the body is read and dropped for LINGER_MS, and then the connection is cut.
+ * Adds the routes whose operations read the body themselves. A reset could overtake an answer that is sent before the end of
+ * the body, so the rest of the body is read and dropped for LINGER_MS. Then the connection is cut.
  */
 function addStreamRoutes(app: FastifyInstance, routes: readonly Route[], services: Services): void {
   void app.register((scope, _options, registered) => {

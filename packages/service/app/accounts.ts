@@ -1,13 +1,13 @@
-/** The accounts that a service begins with: its first user, and the token that a setting or the first start gives. */
+/** The first user of a service, and the admin token of ASSAY_TOKEN or of the first start. */
 import { AppError } from '@assay/model/errors'
 import { uuidv7 } from '@assay/model/ids'
 import { DEFAULT_WORKSPACE, type Token } from '@assay/model/token'
 import type { Store } from '@assay/store/store'
 import { hashToken, newToken } from '../runtime/secrets.ts'
 
-/** The user to whom the first token belongs. It has no password until it is given one. */
+/** The user that owns the first token. It has no password until an admin sets one. */
 const ADMIN_USER = 'admin'
-/** The name of the token that ASSAY_TOKEN sets: another value takes its place at the next start. */
+/** The name of the token that ASSAY_TOKEN sets. A start with another value replaces the token. */
 const SETTING_TOKEN = 'ASSAY_TOKEN'
 
 export async function ensureAdmin(store: Store): Promise<void> {
@@ -30,7 +30,7 @@ async function createAdminToken(store: Store, name: string, token: string): Prom
   })
 }
 
-/** Sets the token of ASSAY_TOKEN in place of an earlier one, or makes the first; the answer is to be shown once. */
+/** Replaces the token of ASSAY_TOKEN, or makes the first token. Returns a token that was made, to be shown once. */
 export async function ensureToken(store: Store, given: string | null): Promise<string | null> {
   const workspace_id = DEFAULT_WORKSPACE
   if (given === null) {
@@ -45,7 +45,7 @@ export async function ensureToken(store: Store, given: string | null): Promise<s
   try {
     await createAdminToken(store, SETTING_TOKEN, given)
   } catch (error) {
-    // Another node that starts at the same time was faster.
+    // Another node that started at the same time may have created it.
     if (!(await store.findToken(hashToken(given)))) throw error
     return null
   }
@@ -64,7 +64,7 @@ async function allTokens(store: Store): Promise<Token[]> {
   return tokens
 }
 
-/** The admin token of the command line on this home: an earlier one of the same name is taken away. */
+/** Makes the admin token of the command line on this home, and deletes an earlier one of the same name. */
 export async function replaceToken(store: Store, name: string): Promise<{ token: string; token_id: string }> {
   for (const old of await allTokens(store)) {
     if (old.name === name)

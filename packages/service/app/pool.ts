@@ -1,4 +1,4 @@
-/** The pool of analysis processes, as the settings want it. */
+/** Makes the pool of analysis processes from the settings. */
 import { createPool, type Pool, type PoolOptions } from '@assay/engine/run/pool'
 import type { Store } from '@assay/store/store'
 import { type Config, capsOf } from '../config/config.ts'

@@ -7,8 +7,8 @@ import type { SecretBox } from '../runtime/secrets.ts'
 import type { SenderOptions, Senders } from '../webhooks/senders/senders.ts'
 
 /**
- * The pool renders mail and draws the pictures of its charts; a node that sends none needs no pool for it. The libraries are
- * loaded with the first message: they take as much memory as a third of the other modules.
+ * Makes the senders. The pool renders mail and draws its charts; a node that sends no mail needs none. The libraries are loaded
+ * with the first message, because they take a third of the memory of all other modules.
  */
 export function sendersOf(
   { smtpUrl: server, mailFrom: from, publicUrl }: Config,
@@ -16,7 +16,7 @@ export function sendersOf(
   shared: Pick<SenderOptions, 'store' | 'targets' | 'log' | 'version'> & { secrets: SecretBox },
 ) {
   if (server !== null && from === null)
-    throw new ConfigError('ASSAY_MAIL_FROM: set it too: mail needs the address of its sender.')
+    throw new ConfigError('ASSAY_MAIL_FROM: set the address of the sender, which ASSAY_SMTP_URL requires.')
   const noPool = (): Promise<never> => Promise.reject(new Error('This node has no pool.'))
   const draw: Pool['draw'] = (task, options) => pool?.draw(task, { ...options, patient: true }) ?? noPool()
   const render: Pool['render'] = (task, options) =>

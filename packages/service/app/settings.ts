@@ -1,4 +1,4 @@
-/** What settings mean to a start: each that cannot be worked with is a ConfigError, a sentence for its operator. */
+/** Applies settings at the start. A setting that cannot be used throws a ConfigError with a sentence for the operator. */
 import { stat } from 'node:fs/promises'
 import { parseTargets, type Targets } from '@assay/net/target'
 import type { Store } from '@assay/store/store'
@@ -12,7 +12,7 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host)
 }
 
-/** Someone who tries the service out on one machine may send webhooks to it, too. */
+/** The targets of webhooks. A service that is only tried out on one machine may also send them to that machine. */
 function webhookTargets(config: Config, store: Store): readonly string[] {
   if (config.webhookTargets) return config.webhookTargets
   const triedOut =
@@ -56,15 +56,15 @@ export async function connectionBook(
   )
 }
 
-/** Files may come and go, but a folder that is none at the start is a slip of the pen. */
+/** Checks that the folders of the settings exist. Throws ConfigError. */
 export async function checkFolders({ data, templates, home }: Config): Promise<void> {
   const isFolder = async (folder: string) => (await stat(folder).catch(() => null))?.isDirectory() === true
   if (data !== null && !(await isFolder(data)))
-    throw new ConfigError(`ASSAY_DATA: ${data} is no folder; make it, or give the one that holds the data.`)
+    throw new ConfigError(`ASSAY_DATA: ${data} is no folder; make it, or name the one that holds the data.`)
   for (const folder of templates)
     if (!(await isFolder(folder)))
       throw new ConfigError(
-        `ASSAY_TEMPLATES: ${folder} is no folder; make it, or give those that hold templates.`,
+        `ASSAY_TEMPLATES: ${folder} is no folder; make it, or name those that hold templates.`,
       )
   try {
     await makeHome(home)
@@ -74,7 +74,10 @@ export async function checkFolders({ data, templates, home }: Config): Promise<v
   }
 }
 
-/** The store keeps a sealed word: a node that cannot open it has another key and would make secrets unreadable. */
+/**
+ * Makes the box of the secret key. The store holds a sealed text; a node that cannot open it has another key. Throws
+ * ConfigError then, because such a node would make secrets unreadable.
+ */
 export async function openSecrets(config: Config, store: Store): Promise<SecretBox> {
   if (store.kind === 'postgres' && config.secretKey.length === 0) {
     throw new ConfigError(
@@ -90,7 +93,7 @@ export async function openSecrets(config: Config, store: Store): Promise<SecretB
     if (!(error instanceof SecretError)) throw error
     const source = config.secretKey.length > 0 ? 'ASSAY_SECRET_KEY' : `${config.home}/secret.key`
     throw new ConfigError(
-      `${source}: the secrets in this store were sealed with another key; give the first one, too (a list divided by commas).`,
+      `${source}: the secrets in this store were sealed with another key; add that key (a list divided by commas).`,
       { cause: error },
     )
   }
@@ -106,7 +109,7 @@ export function keepOf({ keepJobs, keepDrafts, keepEvents, keepDeliveries }: Con
   }
 }
 
-/** What the operator must set right, as a sentence; anything else as it is. */
+/** The ConfigError of a failed listen, if a setting causes it; otherwise the error itself. */
 export function listenError(error: unknown, { host, port }: Config): unknown {
   const { code } = error as NodeJS.ErrnoException
   if (code === 'EADDRINUSE')

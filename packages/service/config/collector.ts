@@ -1,6 +1,6 @@
-/** Where traces are sent: the two settings that say it, as they are read. */
+/** Parsers of the two settings of traces. */
 
-/** The address to which spans are sent; `path` is that of OTLP over HTTP unless it is given whole. */
+/** The path of OTLP over HTTP, which is added unless the address ends in it. */
 const SPANS_PATH = '/v1/traces'
 
 /** "http://collector:4318" -> "http://collector:4318/v1/traces". Null: there is none. */
@@ -10,12 +10,12 @@ export function parseCollector(value: string): string | null {
   if (!url || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '')
     throw new Error('must be an http or https address without a query, such as http://collector:4318')
   if (url.username !== '' || url.password !== '')
-    throw new Error('must hold no password: give what the endpoint asks for in ASSAY_TRACES_HEADERS')
+    throw new Error('must hold no password: set the headers of the endpoint in ASSAY_TRACES_HEADERS')
   const whole = value.replace(/\/+$/, '')
   return whole.endsWith(SPANS_PATH) ? whole : `${whole}${SPANS_PATH}`
 }
 
-/** "authorization=Bearer%20abc,x-team=7": names and values divided by commas, a value percent-encoded where it must be. */
+/** "authorization=Bearer%20abc,x-team=7": names and percent-encoded values, divided by commas. */
 export function parseCollectorHeaders(value: string): Record<string, string> {
   const parts = value === '' ? [] : value.split(',')
   return Object.fromEntries(

@@ -1,6 +1,6 @@
 /**
- * Every setting in one table: it parses, explains, prints and redacts itself; docs/config.md is generated from it.
- * Each is an environment variable (ASSAY_PORT) and a flag (--port); a flag wins. The result is passed in, never global.
+ * Every setting, in one table. A row says how the setting is parsed, explained and shown; docs/config.md is generated from it.
+ * Each setting is an environment variable (ASSAY_PORT) and a flag (--port); a flag wins.
  */
 import path from 'node:path'
 import { parseCollector, parseCollectorHeaders } from './collector.ts'
@@ -211,7 +211,7 @@ export function capsOf({ maxTimeout, maxMemory, maxThreads, maxRows, maxOutput }
   }
 }
 
-/** Kubernetes gives each pod variables named for the services around it: one named "assay" looks like settings. */
+/** Variables that Kubernetes sets in each pod for a service named "assay". */
 const SERVICE_LINK = /^ASSAY_(SERVICE_(HOST|PORT)|PORT_\d+_)/
 
 function unknown(variable: string): string {
@@ -267,7 +267,7 @@ export function resolveConfig(
   }
 }
 
-/** Each setting with its value as people may see it; secrets are hidden. */
+/** Each setting with its value, with secrets hidden. */
 export function describeConfig(
   resolved: Resolved,
 ): { name: SettingName; env: string; value: string; origin: string; doc: string }[] {

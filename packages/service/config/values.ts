@@ -1,4 +1,4 @@
-/** What the text of a setting means: each function gives its value, or throws what it must be ("must be ..."). */
+/** Parsers of settings. Each returns the value of a text, or throws an Error whose message says what it must be ("must be ..."). */
 import { homedir } from 'node:os'
 import path from 'node:path'
 import { bytes, milliseconds } from '@assay/model/quantity'

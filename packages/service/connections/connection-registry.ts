@@ -20,9 +20,9 @@ import { type SecretBox, SecretError } from '../runtime/secrets.ts'
 import { type FileConnection, followReference, readSettingsFile, SettingsFault } from './settings-file.ts'
 
 /**
- * Where connections may go unless ASSAY_CONNECTION_TARGETS is set. Databases usually are inside the operator's network: the
- * connections of the default workspace and of the settings file may go there, those of other workspaces may not. No
- * connection reaches a metadata service.
+ * The targets of connections if ASSAY_CONNECTION_TARGETS is not set. Databases are usually inside the operator's network, so
+ * connections of the default workspace and of the settings file may go there; those of other workspaces may not. No connection
+ * reaches a metadata service.
  */
 const OPERATORS_TARGETS = ['public', 'private', 'loopback']
 const GUESTS_TARGETS = ['public']
@@ -46,13 +46,13 @@ export interface AccessOptions {
 }
 
 export interface ConnectionRegistry {
-  /** From the settings file: nothing can be changed. */
+  /** True if the connections come from the settings file, so that the API cannot change them. */
   readonly readOnly: boolean
   /** Where the connections of a workspace may go. */
   targets(workspace_id: string): readonly string[]
-  /** Those of the settings file, by name. */
+  /** The connections of the settings file. */
   listFile(workspace_id: string): ConnectionView[]
-  /** With its secrets open. Null: there is none. Throws SettingsFault or SecretError where a secret cannot be had. */
+  /** A connection with its secrets opened. Null: there is none. Throws SettingsFault or SecretError if a secret cannot be opened. */
   open(workspace_id: string, name: string): Promise<OpenConnection | null>
   accessFor(to: AccessOptions): ConnectionAccess
 }
@@ -74,7 +74,7 @@ export async function openConnections(options: RegistryOptions): Promise<Connect
       secrets[field] = await followReference(reference, options.environment, path.dirname(file!)).catch(
         (error: Error) => {
           throw new SettingsFault(
-            `The secret "${field}" of the connection "${name}" cannot be had: ${error.message}.`,
+            `The secret "${field}" of the connection "${name}" cannot be read: ${error.message}.`,
           )
         },
       )

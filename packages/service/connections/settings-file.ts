@@ -1,7 +1,7 @@
 /**
- * Connections from a settings file (ASSAY_CONNECTIONS), YAML or JSON: then the file alone says which there are, and the
- * API only shows them. A secret stands in it as a reference, `env:NAME` or `file:PATH`, which is followed each time the
- * connection is opened: a secret that was changed is used from then on.
+ * Connections of a settings file (ASSAY_CONNECTIONS), YAML or JSON. With such a file there are no other connections, and the API
+ * only shows them. A secret in the file is a reference, `env:NAME` or `file:PATH`, which is read each time the connection is
+ * opened, so that a changed secret takes effect.
  */
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -18,7 +18,7 @@ import {
 import { DEFAULT_WORKSPACE } from '@assay/model/token'
 import { parse } from 'yaml'
 
-/** A fault of the file, or a secret that its reference does not lead to: a sentence for the operator. */
+/** A fault of the file, or a reference without a secret. The message is a sentence for the operator. */
 export class SettingsFault extends Error {}
 
 export interface FileConnection {
@@ -41,7 +41,7 @@ function isMap(value: unknown): value is Given {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Throws SettingsFault with every fault at once. */
+/** Reads the connections of the file. Throws SettingsFault with every fault. */
 export async function readSettingsFile(file: string): Promise<FileConnection[]> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw new SettingsFault(`${file} cannot be read (${error.code ?? 'unknown'}).`)
@@ -105,7 +105,7 @@ function readConnection(
   }
 }
 
-/** The value itself is never said: it may be the secret, put where a reference belongs. */
+/** Faults of references. A message never holds the value, which may be a secret in the wrong place. */
 function secretFaultsOf(kind: ConnectionKind, given: Given): string[] {
   const known = Object.keys(KINDS[kind].secrets)
   return Object.entries(given).flatMap(([name, value]) => {
@@ -115,7 +115,7 @@ function secretFaultsOf(kind: ConnectionKind, given: Given): string[] {
   })
 }
 
-/** The secret that a reference leads to. Files may end in a line break. Throws SettingsFault. */
+/** Reads the secret of a reference, without the line break at the end of a file. Throws SettingsFault. */
 export async function followReference(
   reference: string,
   environment: NodeJS.ProcessEnv,

@@ -1,6 +1,6 @@
 /**
- * Who may administer what. An admin administers the own workspace; one of the default workspace, who is the operator,
- * also the others, the nodes and the settings.
+ * Which workspace an admin may administer: the own one. An admin of the default workspace is the operator and administers
+ * the other workspaces, the nodes and the settings, too.
  */
 
 import { AppError, notFound } from '@assay/model/errors'
@@ -16,11 +16,11 @@ export const Scopes = Type.Array(Type.Enum([...SCOPES]), {
   description: 'viewer reads, analyst also runs jobs and webhooks, admin also administers',
 })
 
-/** Of which workspace: the own one unless told. */
+/** The parameter that names a workspace. */
 export const OfWorkspace = Type.Optional(
   Type.String({
     pattern: '^[a-z0-9][a-z0-9_-]{0,62}$',
-    description: 'Another workspace, for an admin of the default one; the own unless given',
+    description: 'Another workspace, for an admin of the default one (default: the own)',
   }),
 )
 
@@ -29,7 +29,7 @@ export function requireOperator({ workspace_id }: Principal): void {
     throw new AppError('forbidden', `This takes an admin token of the workspace ${DEFAULT_WORKSPACE}.`)
 }
 
-/** The workspace that is meant; for one that does not exist a 404. */
+/** The workspace to administer. Throws a 404 if it does not exist, and `forbidden` if the principal may not administer it. */
 export async function administered(
   { store }: Pick<Services, 'store'>,
   principal: Principal,

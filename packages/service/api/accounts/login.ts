@@ -1,7 +1,6 @@
 /**
- * OAuth 2's password flow. Attempts are limited by name and by address, on all nodes together; those that succeed do
- * not count. A user who does
- * not exist takes as long as a wrong password, and gets the same answer.
+ * OAuth 2's password flow. Failed attempts are limited by name and by address, on all nodes together. An unknown user takes as
+ * long as a wrong password and gets the same answer.
  */
 
 import { iso } from '@assay/model/clock'
@@ -18,11 +17,11 @@ import { invalid } from '../http/validate.ts'
 
 const SESSION_SECONDS = 12 * 3600
 
-/** Of failed attempts: sixty at once and then one a second from an address, ten and then two a minute for a name. */
+/** The limits of failed attempts: 60 and then one a second from an address, 10 and then two a minute for a name. */
 function bucketsOf(address: string, username: string): Bucket[] {
   return [
     { key: `login from ${address}`, burst: 60, per_second: 1 },
-    // Hashed: people type their password where the name belongs.
+    // The name is hashed, because people sometimes type their password there.
     { key: `login as ${hashToken(username)}`, burst: 10, per_second: 1 / 30 },
   ]
 }
@@ -36,7 +35,7 @@ async function attempt(store: Store, buckets: Bucket[]): Promise<void> {
     })
 }
 
-/** The scopes that were asked for, or all that the user has. */
+/** The requested scopes, or all scopes of the user. Throws a 422 for an unknown scope and `forbidden` for one not held. */
 function grantedScopes(asked: string | undefined, held: Scope[]): Scope[] {
   const names = (asked ?? '').split(/\s+/).filter(Boolean)
   if (names.length === 0) return held
@@ -61,8 +60,8 @@ export const login = operation({
     password: Type.String({ minLength: 1, maxLength: 1024 }),
     scope: Type.Optional(Type.String({ maxLength: 255, description: 'Divided by spaces' })),
     grant_type: Type.Optional(Type.Literal('password')),
-    client_id: Type.Optional(Type.String({ description: 'Passed over' })),
-    client_secret: Type.Optional(Type.String({ description: 'Passed over' })),
+    client_id: Type.Optional(Type.String({ description: 'Ignored' })),
+    client_secret: Type.Optional(Type.String({ description: 'Ignored' })),
   }),
   replies: {
     200: {
@@ -92,7 +91,7 @@ export const login = operation({
       request_id: request.id,
     } as const
     if (!(await verifyPassword(password, user?.password_hash ?? null)) || !user) {
-      // Neither the name nor the password: one may have been typed in the other's place.
+      // The record holds no name, because a password may have been typed there.
       const nobody = { workspace_id: DEFAULT_WORKSPACE, user_id: null, token_id: null, object_id: null }
       services.audit.note({ ...record, ...nobody, fields: [], action: 'session.refuse' })
       throw new AppError('unauthorized', 'The username or the password is wrong.', {
@@ -124,7 +123,7 @@ export const login = operation({
   },
 })
 
-/** By the list of the workspace: it is asked once a session. */
+/** Looks the name up in the list of users, which is fast enough for a request that clients send once a session. */
 async function usernameOf(store: Store, { workspace_id, user_id }: Principal): Promise<string | null> {
   let cursor: string | undefined
   do {
@@ -139,7 +138,7 @@ async function usernameOf(store: Store, { workspace_id, user_id }: Principal): P
 export const whoAmI = operation({
   name: 'whoAmI',
   tag: 'Authentication',
-  summary: 'Whose token this is, and what it may do',
+  summary: 'Read the user and the scopes of the token',
   scope: 'viewer',
   replies: {
     200: {
@@ -169,10 +168,10 @@ export const logout = operation({
   tag: 'Authentication',
   audit: 'session.end',
   summary: 'Revoke the token of this request',
-  description: 'What a login made ends before its hours are over.',
+  description: 'A token of a login ends before its hours are over.',
   scope: 'viewer',
   idempotent: false,
-  replies: { 204: { description: 'It is revoked' } },
+  replies: { 204: { description: 'The token is revoked' } },
   async handle({ services, principal, reply }) {
     const { workspace_id, token_id } = principal
     await services.store.deleteToken({ workspace_id, token_id })

@@ -1,4 +1,4 @@
-/** Tokens: made, listed, revoked. A token is shown once; only its hash is kept. */
+/** Operations on tokens. A token is shown once; the store keeps only its hash. */
 
 import { iso } from '@assay/model/clock'
 import { notFound } from '@assay/model/errors'
@@ -34,7 +34,7 @@ export const createToken = operation({
     name: Name,
     scopes: Scopes,
     user_id: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 255, description: 'The own unless given' }),
+      Type.String({ minLength: 1, maxLength: 255, description: 'The owner (default: the caller)' }),
     ),
     expires_at: Type.Optional(Type.Union([Time, Type.Null()])),
     workspace_id: OfWorkspace,
@@ -52,7 +52,7 @@ export const createToken = operation({
     const expires_at = body.expires_at ?? null
     if (expires_at !== null && expires_at <= iso(clock.now()))
       throw invalid([{ path: 'expires_at', message: 'must lie in the future' }])
-    // A repeat after a crash: the token of the first try was never shown.
+    // After a crash the token of the first try was never shown, so a repeat replaces it.
     if (request.idempotent) await store.deleteToken({ workspace_id, token_id: id })
     const secret = newToken()
     const token = await store.createToken({
@@ -76,11 +76,11 @@ export const deleteToken = operation({
   tag: 'Administration',
   audit: 'token.delete',
   summary: 'Revoke a token',
-  description: 'At once on this node; another may take it for two more seconds.',
+  description: 'Takes effect at once on this node. Other nodes may accept the token for two more seconds.',
   scope: 'admin',
   params: Type.Object({ token_id: Id }),
   query: Type.Object({ workspace_id: OfWorkspace }),
-  replies: { 204: { description: 'It is revoked' } },
+  replies: { 204: { description: 'The token is revoked' } },
   errors: ['not_found'],
   async handle({ services, principal, params, query, reply }) {
     const workspace_id = await administered(services, principal, query.workspace_id)

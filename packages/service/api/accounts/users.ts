@@ -1,4 +1,4 @@
-/** Users: people who log in with a password. Their jobs and webhooks stay when they go; their tokens do not. */
+/** Operations on users. A deleted user's jobs and webhooks stay; the tokens are revoked. */
 
 import { AppError, notFound } from '@assay/model/errors'
 import { User } from '@assay/model/token'
@@ -63,7 +63,7 @@ export const deleteUser = operation({
   scope: 'admin',
   params: Type.Object({ user_id: Name }),
   query: Type.Object({ workspace_id: OfWorkspace }),
-  replies: { 204: { description: 'The user is gone' } },
+  replies: { 204: { description: 'The user is deleted' } },
   errors: ['not_found'],
   async handle({ services, principal, params, query, reply }) {
     const workspace_id = await administered(services, principal, query.workspace_id)
@@ -74,7 +74,7 @@ export const deleteUser = operation({
   },
 })
 
-/** Rows that one step looks at: others are served between the steps. */
+/** Rows that one step reads. Other requests are served between the steps. */
 const ERASE_ROWS = 500
 
 export const eraseUserJobs = operation({
@@ -83,7 +83,7 @@ export const eraseUserJobs = operation({
   audit: 'user.erase',
   summary: 'Erase all jobs of a user, step by step',
   description:
-    'Jobs that have not ended are canceled; with each job go its insight, its deliveries with their bodies, and its events. Ask again with `next_cursor` until it is null. The user need not exist any more; where nothing of the user is left the answers are zeros, so that any step may be repeated. Schedules of the user go on making jobs: delete them first.',
+    'Cancels unfinished jobs, and deletes each job with its insight, its deliveries and their bodies, and its events. Repeat the request with `next_cursor` until it is null. The user may be deleted already. A step may be repeated: it answers zeros if nothing is left. Schedules of the user still create jobs, so delete them first.',
   scope: 'admin',
   params: Type.Object({ user_id: Name }),
   query: Type.Object({
@@ -92,7 +92,7 @@ export const eraseUserJobs = operation({
   }),
   replies: {
     200: {
-      description: 'What this step has erased',
+      description: 'The number of rows that this step erased',
       schema: Type.Object(
         {
           jobs: Type.Integer({ minimum: 0 }),

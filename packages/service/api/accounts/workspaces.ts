@@ -1,4 +1,4 @@
-/** Workspaces: the boundary of all data. Only the operator, an admin of the default workspace, makes and removes them. */
+/** Operations on workspaces. Only the operator, an admin of the default workspace, creates, changes and deletes them. */
 import { stat } from 'node:fs/promises'
 import path from 'node:path'
 import { notFound } from '@assay/model/errors'
@@ -13,7 +13,7 @@ export const listWorkspaces = operation({
   name: 'listWorkspaces',
   tag: 'Administration',
   summary: 'List workspaces, newest first',
-  description: 'An admin of another workspace than the default one sees the own only.',
+  description: 'An admin of the default workspace sees all, any other admin only the own.',
   scope: 'admin',
   query: pageQuery({}),
   replies: { 200: { description: 'A page of workspaces', schema: pageOf(Workspace) } },
@@ -26,7 +26,7 @@ export const listWorkspaces = operation({
   },
 })
 
-/** The path of a folder as it will be kept, or a fault. */
+/** The normalized path of a folder. Throws a 422 if it is no absolute path of a folder that exists. */
 async function requireFolder(folder: string): Promise<string> {
   const found = path.isAbsolute(folder) ? await stat(folder).catch(() => null) : null
   if (!found?.isDirectory())
@@ -47,7 +47,7 @@ export const createWorkspace = operation({
   scope: 'admin',
   body: Type.Object({
     workspace_id: WorkspaceId,
-    name: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'The id unless given' })),
+    name: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Default: the id' })),
     data_folder: Type.Optional(DataFolder),
     ...OwnCaps,
   }),
@@ -56,7 +56,7 @@ export const createWorkspace = operation({
   async handle({ services, principal, body, reply }) {
     requireOperator(principal)
     const { workspace_id, name, data_folder = null, ...caps } = body
-    // What a deletion that was cut off has left is not the new one's.
+    // An interrupted deletion of an earlier workspace may have left files.
     if (!(await services.store.getWorkspace(workspace_id))) await services.files.purge(workspace_id)
     const workspace = await services.store.createWorkspace({
       workspace_id,
@@ -74,7 +74,7 @@ export const changeWorkspace = operation({
   tag: 'Administration',
   summary: 'Change a workspace',
   description:
-    'Its name, its folder, and what it may take: jobs queued and running at a time, requests a second, bytes of one upload and of all. What is left out stays; null takes the setting for every workspace. Other nodes follow within two seconds.',
+    'Changes its name, its folder and its caps: jobs queued and running at a time, requests a second, bytes of one upload and of all. Fields that are left out stay; null applies the setting of the service. Other nodes follow within two seconds.',
   scope: 'admin',
   params: Type.Object({ workspace_id: WorkspaceId }),
   body: Type.Object({
@@ -105,7 +105,7 @@ export const deleteWorkspace = operation({
   summary: 'Delete a workspace with all that is in it',
   scope: 'admin',
   params: Type.Object({ workspace_id: WorkspaceId }),
-  replies: { 204: { description: 'It is gone' } },
+  replies: { 204: { description: 'The workspace is deleted' } },
   errors: ['not_found', 'conflict'],
   async handle({ services, principal, params, reply }) {
     requireOperator(principal)

@@ -1,8 +1,8 @@
 /**
- * The audit trail. The store records a change in the change's own transaction (`store.audited`). Reads of results and what
- * is done to files are noted here and written once a second, many at once, so that no request waits for them: a process
- * that is killed loses the notes of its last second. Reads of the same thing by the same token from the same address
- * within that second are one record. Statuses, lists and live events are not recorded.
+ * The audit trail. The store records a change in the transaction of the change (`store.audited`). Reads of results and changes
+ * of files are gathered here and written once a second, so that no request waits for them; a killed process loses those of
+ * its last second. Reads of the same object by the same token from the same address within that second are one record.
+ * Reads of statuses, lists and live events are not recorded.
  */
 
 import { AUDIT_ACTIONS, type AuditAction, type NewAuditRecord } from '@assay/model/audit'
@@ -13,12 +13,12 @@ import type { FastifyRequest } from 'fastify'
 import type { Logger } from '../../runtime/log.ts'
 
 const FLUSH_MS = 1000
-/** Most notes in memory while the store is away. Beyond it the oldest are dropped, and the log says how many. */
+/** Most records in memory while the store cannot be reached. Older ones are dropped, and the log says how many. */
 const NOTES_MOST = 10_000
 
 const READINGS: readonly AuditAction[] = ['result.read', 'link.open', 'file.read']
 
-/** What is recorded of a call. */
+/** The parts of a call that a record is made of. */
 export interface AuditedCall {
   principal: Principal
   params: unknown
@@ -32,9 +32,9 @@ export interface AuditedCall {
 export interface AuditTrail {
   /** Makes the record of a call. */
   record(action: AuditAction, call: AuditedCall): NewAuditRecord
-  /** Takes a record to be written within a second. */
+  /** Writes a record within a second. */
   note(record: NewAuditRecord): void
-  /** Writes what was noted. */
+  /** Writes the gathered records now. */
   flush(): Promise<void>
 }
 
@@ -75,7 +75,7 @@ export function createAuditTrail(
     record: auditRecord,
     note(record) {
       const { request_id: _, ...same } = record
-      // Any other action is recorded each time.
+      // Other actions are recorded each time, so their key holds the request id.
       const key = READINGS.includes(record.action) ? JSON.stringify(same) : JSON.stringify(record)
       if (!notes.has(key)) notes.set(key, { ...record, at: iso(clock.now()) })
       plan()
@@ -91,19 +91,19 @@ function valueOf(from: unknown, key: string): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** The object of a creation is the id of the call. A change names the fields that it sets. */
+/** Makes a record. The object of a creation is the id of the call. A change lists the fields that it sets. */
 function auditRecord(action: AuditAction, call: AuditedCall): NewAuditRecord {
   const { principal, params, query, body, id, request } = call
   const key = AUDIT_ACTIONS[action]
   const payload = typeof body === 'object' && body !== null ? (body as Fields).payload : undefined
   const own = action.startsWith('session.') ? principal.token_id : undefined
-  // A file's path is one object in every Unicode form.
+  // The same path in another Unicode form is the same file.
   const object = (
     own ?? [params, body, payload, query].map((from) => valueOf(from, key)).find(Boolean)
   )?.normalize('NFC')
   const elsewhere = valueOf(query, 'workspace_id') ?? valueOf(body, 'workspace_id')
   return {
-    // An operator's act on another workspace belongs to that workspace's trail.
+    // What an operator does to another workspace belongs to the trail of that workspace.
     workspace_id: key === 'workspace_id' ? principal.workspace_id : (elsewhere ?? principal.workspace_id),
     user_id: principal.user_id,
     token_id: principal.token_id,
@@ -115,7 +115,7 @@ function auditRecord(action: AuditAction, call: AuditedCall): NewAuditRecord {
   }
 }
 
-/** The record of a caller who has no token but the address of a link. */
+/** The record of a caller without a token, who opened the address of a link. */
 export function linkRecord(
   action: AuditAction,
   { ip, id }: FastifyRequest,

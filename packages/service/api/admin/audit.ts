@@ -11,7 +11,7 @@ export const listAudit = operation({
   tag: 'Administration',
   summary: 'Read the audit trail, newest first',
   description:
-    'Who created, ran, read, changed or deleted what, and from which address. It holds every change, recorded in the transaction of the change, and reads of results, by links too, within about a second. What the service does by itself (runs of schedules, retries, retention) is not recorded. A record holds no secrets and no values.',
+    'Says who created, ran, read, changed or deleted which object, and from which address. Every change is recorded in its own transaction; reads of results, also by links, within about a second. Actions of the service itself (runs of schedules, retries, retention) are not recorded. A record holds no secrets and no values.',
   scope: 'admin',
   query: pageQuery({
     action: Type.Optional(Type.Enum([...ACTIONS])),

@@ -1,6 +1,6 @@
 /**
- * Sets the gauges of the store and of this node when /metrics is read. The store is counted at most once in five seconds,
- * and not waited for longer than two: without its counts the other metrics are still answered.
+ * Sets the gauges of the store and of this node when /metrics is read. The store is counted at most once in five seconds. After
+ * two seconds without its answer the other metrics are answered without its counts.
  */
 import { statfs } from 'node:fs/promises'
 import type { Clock } from '@assay/model/clock'
@@ -12,7 +12,7 @@ import type { Metrics } from '../../runtime/metrics.ts'
 
 const KEPT_MS = 5000
 const PATIENCE_MS = 2000
-/** Workspaces with series of their own; the others are counted together. */
+/** Most workspaces with series of their own. The others are counted together. */
 const WORKSPACES_MOST = 20
 const OTHERS = '(others)'
 
@@ -44,7 +44,7 @@ export async function diskOf(folder: string): Promise<Disk | null> {
   return found && { free_bytes: found.bavail * found.bsize, total_bytes: found.blocks * found.bsize }
 }
 
-/** Rejects with `store_unavailable` where the work takes longer than PATIENCE_MS. */
+/** Waits for the work. Rejects with `store_unavailable` after PATIENCE_MS. */
 export async function soon<T>(clock: Clock, work: Promise<T>): Promise<T> {
   const done = new AbortController()
   const late = clock.sleep(PATIENCE_MS, done.signal).then(() => {
@@ -99,7 +99,7 @@ function setStore(given: GaugeDependencies, { jobs, deliveries, webhooks }: Coun
   metrics.webhooks.set({ state: 'disabled' }, webhooks.disabled)
 }
 
-/** Leaves counts out that could not be read, rather than repeating old ones. */
+/** Removes the counts of the store from the metrics, because old counts would mislead. */
 function clearStore({ metrics }: GaugeDependencies): void {
   for (const gauge of [
     'jobs',

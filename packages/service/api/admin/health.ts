@@ -1,4 +1,4 @@
-/** What operators and their machines ask every node, whatever its roles: alive, ready, measured. */
+/** Health and metrics, which every node serves whatever its roles. */
 import { timingSafeEqual } from 'node:crypto'
 import { AppError } from '@assay/model/errors'
 import Type from 'typebox'
@@ -8,33 +8,33 @@ import { diskOf, soon } from './gauges.ts'
 
 const State = (word: string) => Type.Object({ status: Type.Literal(word) })
 
-/** SQLite grows in the home; with less free a lease is still renewed, in place, and a creation is not kept. */
+/** Free bytes that SQLite needs in the home. With less, new rows may fail although the lease can still be renewed. */
 const FREE_LEAST = 1_048_576
 
 export const alive = operation({
   name: 'alive',
   tag: 'Service',
-  summary: 'Whether the process is alive',
+  summary: 'Check that the process is alive',
   scope: null,
-  replies: { 200: { description: 'It is', schema: State('ok') } },
+  replies: { 200: { description: 'The process is alive', schema: State('ok') } },
   handle: () => ({ status: 'ok' }),
 })
 
 export const ready = operation({
   name: 'ready',
   tag: 'Service',
-  summary: 'Whether the node can do its work',
+  summary: 'Check that the node is ready',
   description:
-    'The store answers within two seconds, its schema is that of this program, the last renewal of the lease of this node was kept, and with SQLite the disk has room: a disk that is full or a database that takes no writes is told here.',
+    'Ready means: the store answers within two seconds and has the schema of this program, the last renewal of the lease of this node succeeded, and with SQLite the disk has free space.',
   scope: null,
-  replies: { 200: { description: 'It can', schema: State('ready') } },
+  replies: { 200: { description: 'The node is ready', schema: State('ready') } },
   errors: ['store_unavailable', 'stopping'],
   async handle({ services }) {
     if (services.leaving.aborted) throw new AppError('stopping', 'The node is stopping: ask another.')
     await soon(services.clock, services.store.ping())
     const disk = services.store.kind === 'sqlite' && services.home ? await diskOf(services.home) : null
     if (disk && disk.free_bytes < FREE_LEAST)
-      throw new AppError('store_unavailable', 'The disk of the home is full: nothing more can be kept.')
+      throw new AppError('store_unavailable', 'The disk of the home is full: free some space on it.')
     const trouble = services.lease?.trouble() ?? null
     if (trouble !== null)
       throw new AppError('store_unavailable', `The lease of this node cannot be renewed: ${trouble}`)
@@ -51,8 +51,8 @@ function mayMeasure(wanted: string | null, header: string | undefined): boolean 
 export const measurements = operation({
   name: 'measurements',
   tag: 'Service',
-  summary: 'Measurements for Prometheus',
-  description: 'Asks for the bearer token `ASSAY_METRICS_TOKEN` where that is set.',
+  summary: 'Read the metrics for Prometheus',
+  description: 'Requires the bearer token `ASSAY_METRICS_TOKEN` if that is set.',
   scope: null,
   replies: { 200: { description: 'The text format', media: ['text/plain'] } },
   errors: ['unauthorized'],

@@ -1,4 +1,4 @@
-/** What the operator looks at: nodes and settings. */
+/** What the operator reads of the service: its nodes, its settings and its queue. */
 
 import { JOB_STATUSES } from '@assay/model/job'
 import Type from 'typebox'
@@ -45,7 +45,7 @@ const Setting = Type.Object(
 export const listSettings = operation({
   name: 'listSettings',
   tag: 'Administration',
-  summary: 'The settings of this node, secrets hidden',
+  summary: 'List the settings of this node, with secrets hidden',
   scope: 'admin',
   replies: { 200: { description: 'All settings', schema: pageOf(Setting) } },
   handle({ services, principal }) {
@@ -59,9 +59,9 @@ const nullableTime = Type.Union([Time, Type.Null()])
 export const readQueue = operation({
   name: 'readQueue',
   tag: 'Administration',
-  summary: 'How much there is to do',
+  summary: 'Read the backlog',
   description:
-    'Unfinished jobs by state with the oldest of each, the deliveries that wait (counted up to 100,000), webhooks in trouble, and the disk.',
+    'Unfinished jobs by state with the oldest of each, pending deliveries (counted up to 100,000), failing and disabled webhooks, and the disk.',
   scope: 'admin',
   replies: {
     200: {
@@ -77,8 +77,8 @@ export const readQueue = operation({
             }),
           ),
           deliveries: Type.Object({
-            due: Type.Integer({ minimum: 0, description: 'To be sent now' }),
-            waiting: Type.Integer({ minimum: 0, description: 'For their next try' }),
+            due: Type.Integer({ minimum: 0, description: 'Due now' }),
+            waiting: Type.Integer({ minimum: 0, description: 'Due later, for their next try' }),
             oldest_at: nullableTime,
           }),
           webhooks: Type.Object({
@@ -93,7 +93,7 @@ export const readQueue = operation({
               }),
               Type.Null(),
             ],
-            { description: 'That holds the home of the node that answers' },
+            { description: 'The disk with the home of this node' },
           ),
         },
         { title: 'Queue' },

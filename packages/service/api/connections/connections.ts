@@ -1,4 +1,4 @@
-/** Connections: made, listed, changed, tested, removed. Secrets come in and never leave. */
+/** Operations on connections. Their secrets are never answered. */
 import { isIP } from 'node:net'
 import {
   CONNECTION_NAME,
@@ -65,7 +65,7 @@ function sealed(
 
 const SETTING = 'ASSAY_CONNECTION_TARGETS'
 
-/** Literal addresses are judged as they are registered, names whenever they are dialed. */
+/** Faults of the address in the options. Host names are checked again whenever they are dialed. */
 function addressFaults(
   { connections }: Services,
   workspace_id: string,
@@ -114,7 +114,7 @@ export const createConnection = operation({
   tag: 'Connections',
   summary: 'Add a connection',
   description:
-    'Templates read over it with `connection` and `query`. It is not tried: `test` does that. Give a user that may only read.',
+    'Templates read over it with `connection` and `query`. The connection is not tried here; use `test` for that. Give it a database user that can only read.',
   scope: 'admin',
   body: Type.Object({
     name: ConnectionName,
@@ -164,7 +164,7 @@ export const changeConnection = operation({
   tag: 'Connections',
   summary: 'Change a connection',
   description:
-    'Only what is given changes. `options`, `secrets` and `limits` change by name: null removes an option or a secret, those that are not named stay. Where the address changes (host, port, url, endpoint, tls, ca) the secrets must be given again, so that nobody can have them sent elsewhere.',
+    'Fields that are left out stay. `options`, `secrets` and `limits` change by name: null removes an option or a secret, others stay. A change of the address (host, port, url, endpoint, tls, ca) requires the secrets again, so that nobody can redirect them to another server.',
   scope: 'admin',
   params: ConnectionPath,
   query: OfQuery,
@@ -210,7 +210,7 @@ export const changeConnection = operation({
   },
 })
 
-/** A secret goes to the server that it was given for: whoever names another server must know it. */
+/** Faults of secrets that must be given again, because a secret is only sent to the server it was given for. */
 function movedSecretFaults(
   present: Connection,
   options: Record<string, unknown>,
@@ -230,11 +230,11 @@ export const deleteConnection = operation({
   audit: 'connection.delete',
   tag: 'Connections',
   summary: 'Remove a connection',
-  description: 'Jobs that read over it fail from then on with `source_unavailable`.',
+  description: 'Later jobs that read over it fail with `source_unavailable`.',
   scope: 'admin',
   params: ConnectionPath,
   query: OfQuery,
-  replies: { 204: { description: 'It is gone' } },
+  replies: { 204: { description: 'The connection is deleted' } },
   errors: ['not_found', 'conflict'],
   async handle({ services, principal, params, query, reply }) {
     refuseReadOnly(services)
@@ -247,9 +247,9 @@ export const deleteConnection = operation({
 
 const Tested = Type.Object({
   ok: Type.Boolean(),
-  server: Type.Union([Type.String(), Type.Null()], { description: 'Who answered' }),
+  server: Type.Union([Type.String(), Type.Null()], { description: 'The name and version of the server' }),
   read_only: Type.Union([Type.String(), Type.Null()], {
-    description: 'What keeps queries from writing there',
+    description: 'How the server keeps queries from writing',
   }),
   detail: Type.Union([Type.String(), Type.Null()], { description: 'Why it cannot be used' }),
   elapsed_ms: Type.Number(),
@@ -261,12 +261,12 @@ export const testConnection = operation({
   tag: 'Connections',
   summary: 'Try a connection',
   description:
-    'Connects from the same sandboxed process that jobs run in, asks the server for its version, and goes.',
+    'Connects from a sandboxed process like those of jobs, reads the version of the server, and disconnects.',
   scope: 'admin',
   params: ConnectionPath,
   query: OfQuery,
   idempotent: false,
-  replies: { 200: { description: 'Whether it can be used', schema: Tested } },
+  replies: { 200: { description: 'The result of the test', schema: Tested } },
   errors: ['not_found', 'workspace_busy'],
   async handle({ services, principal, params, query, signal }) {
     const workspace_id = await administered(services, principal, query.workspace_id)

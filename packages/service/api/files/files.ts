@@ -1,6 +1,6 @@
 /**
- * Uploads: a file comes in as it is sent, is looked at on the way and read once as an analysis would read it, and only
- * then takes its place. What is there is read with ranges, and changed only under the conditions that the client sets.
+ * Operations on uploads. A file is checked while it arrives and then read once as an analysis reads it. Only a sound file
+ * replaces an earlier one. Files are read with ranges, and changed under the conditions that the client sets.
  */
 import { rm } from 'node:fs/promises'
 import path from 'node:path'
@@ -42,7 +42,7 @@ const PutFile = Type.Object(
   { title: 'NewFile' },
 )
 
-/** The path in its one form; a 422 for one that no upload may bear. */
+/** The normalized path. Throws a 422 for a path that no upload may have. */
 function requirePath(given: string): string {
   const file = normalPath(given)
   const fault = vetUploadPath(file)
@@ -50,7 +50,7 @@ function requirePath(given: string): string {
   return file
 }
 
-/** For reading: what no upload may bear is simply not there. */
+/** The normalized path for reading. Throws a 404 for a path that no upload may have. */
 function pathOf(given: string): string {
   const file = normalPath(given)
   if (vetUploadPath(file) !== null) throw notFound('file', given)
@@ -61,7 +61,7 @@ function conditionsOf({ headers }: Call['request']): Conditions {
   return { match: headers['if-match'] ?? null, noneMatch: headers['if-none-match'] ?? null }
 }
 
-/** What the workspace may have: its own caps, else the settings'. */
+/** The caps of the workspace, or those of the settings. */
 async function limitsOf({ services, principal }: Call): Promise<Limits> {
   const { files, store } = services
   const own = await store.getWorkspace(principal.workspace_id)
@@ -71,7 +71,7 @@ async function limitsOf({ services, principal }: Call): Promise<Limits> {
   }
 }
 
-/** Everything that can be refused before the first byte. */
+/** Checks all that can be refused before the first byte of the body. */
 async function arrive(call: Call, file: string, limits: Limits): Promise<Arrival> {
   const { services, principal, request } = call
   const { files } = services
@@ -83,7 +83,7 @@ async function arrive(call: Call, file: string, limits: Limits): Promise<Arrival
   return files.arrive(principal.workspace_id, file, length, limits)
 }
 
-/** The columns, learnt in the sandbox by the reader that analyses use; a 422 with its reason. */
+/** Reads the columns in the sandbox with the reader of analyses. Throws a 422 with the reason if the file cannot be read. */
 async function columnsOf(
   call: Call,
   file: string,
@@ -114,14 +114,14 @@ export const putFile = operation({
   summary: 'Upload a file, or replace one',
   description:
     'The body is the file itself: CSV, TSV, JSON, NDJSON (text also packed with gzip) or Parquet, by the ending of the path. ' +
-    'It is checked as it comes; what is bad is refused with the place of the fault, and what is cut off leaves nothing. ' +
-    'Templates name it `uploads/PATH`. `If-Match` and `If-None-Match: *` are kept.',
+    'The file is checked while it arrives. A fault is answered with its line and column, and an interrupted upload leaves nothing. ' +
+    'Templates name the file `uploads/PATH`. `If-Match` and `If-None-Match: *` apply.',
   scope: 'analyst',
   params: FilePath,
   bodyType: ANY_TYPE,
   replies: {
-    200: { description: 'It was replaced', schema: PutFile },
-    201: { description: 'It is new', schema: PutFile },
+    200: { description: 'The file was replaced', schema: PutFile },
+    201: { description: 'The file is new', schema: PutFile },
   },
   errors: [
     'conflict',
@@ -171,7 +171,7 @@ export const listFiles = operation({
   name: 'listFiles',
   tag: 'Files',
   summary: 'List the uploads of the workspace',
-  description: 'By path. Files of the data folder are the operator’s and are not listed here.',
+  description: 'Lists uploads by path. Files of the data folder are not listed.',
   scope: 'viewer',
   query: pageQuery({
     prefix: Type.Optional(Type.String({ maxLength: 1000, description: 'What the path begins with' })),
@@ -190,7 +190,7 @@ export const listFiles = operation({
   },
 })
 
-/** The one range that is asked for; null: all of it, as where several are. Throws where the file has no such bytes. */
+/** The requested range; null: the whole file, also for several ranges. Throws if the file has no such bytes. */
 function rangeOf(header: string | undefined, bytes: number): ByteRange | null {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header?.trim() ?? '')
   if (!match || (match[1] === '' && match[2] === '')) return null
@@ -205,7 +205,7 @@ function rangeOf(header: string | undefined, bytes: number): ByteRange | null {
   return { first, last }
 }
 
-/** RFC 6266: the name for those that know only ASCII, and as it is. */
+/** The Content-Disposition header (RFC 6266): the name in ASCII and in UTF-8. */
 function disposition(file: string): string {
   const name = path.posix.basename(file)
   return `attachment; filename="${name.replaceAll(/[^\x20-\x7e]|["\\%]/g, '_')}"; filename*=UTF-8''${encodeURIComponent(name).replaceAll(/['()*]/g, (character) => `%${character.charCodeAt(0).toString(16)}`)}`
@@ -216,13 +216,13 @@ export const getFile = operation({
   tag: 'Files',
   summary: 'Read an upload',
   description:
-    'The bytes as they were sent; with `Range` a part of them, with `If-None-Match` only what is new.',
+    'Answers the bytes as they were sent; with `Range` a part of them, with `If-None-Match` only a changed file.',
   scope: 'viewer',
   params: FilePath,
   replies: {
     200: { description: 'The bytes', media: ['application/octet-stream'] },
-    206: { description: 'Those that Range asks for', media: ['application/octet-stream'] },
-    304: { description: 'It is the one that If-None-Match names' },
+    206: { description: 'The bytes of the range', media: ['application/octet-stream'] },
+    304: { description: 'If-None-Match names this content' },
   },
   errors: ['not_found', 'range_not_satisfiable'],
   async handle(call) {
@@ -256,7 +256,7 @@ export const getFile = operation({
         await found.close()
         return await reply.send(Readable.from([]))
       }
-      // Before it is sent: who goes away with half of it has read that half.
+      // Recorded before it is sent, because a client that disconnects half-way has read that half.
       services.audit.note(services.audit.record('file.read', call))
       return await reply.send(await found.read(range))
     } catch (error) {
@@ -271,10 +271,11 @@ export const deleteFile = operation({
   audit: 'file.delete',
   tag: 'Files',
   summary: 'Delete an upload',
-  description: 'With `If-Match` only the one that it names. A job that reads it now may fail.',
+  description:
+    'With `If-Match` deletes only the content that it names. A job that is reading the file may fail.',
   scope: 'analyst',
   params: FilePath,
-  replies: { 204: { description: 'It is gone' } },
+  replies: { 204: { description: 'The file is deleted' } },
   errors: ['not_found', 'precondition_failed'],
   async handle({ services, principal, params, request, reply }) {
     const file = pathOf(params.path)

@@ -1,6 +1,6 @@
 /**
- * Checks the bearer token of a request, its scope and its rate. A token that was found is kept for two seconds: one that is
- * revoked by another node may work for that long; one that is revoked by this process stops at once.
+ * Checks the bearer token of a request, its scope and its rate. A token is cached for two seconds. A token that another node
+ * revokes may work for that long; one that this process revokes stops at once.
  */
 
 import type { Clock } from '@assay/model/clock'
@@ -26,7 +26,7 @@ declare module 'fastify' {
 export interface TokenCache {
   /** Null: there is no such token. */
   find(token: string): Promise<Principal | null>
-  /** To be called after tokens, users or workspaces were deleted. */
+  /** Clears the cache. Call it after tokens, users or workspaces change. */
   forget(): void
 }
 
@@ -87,12 +87,12 @@ export function rateHeaders(allowance: { limit: number; remaining: number; reset
   }
 }
 
-/** Takes one request from the rates of the token and of its workspace, and answers with the tighter; null: neither has one. */
+/** Counts one request against the limits of the token and of its workspace. Returns the tighter allowance; null: no limit. */
 export type RequestLimits = (principal: Principal) => Allowance | null
 
 const evenly = (rate: number): Rate => ({ burst: rate, perSecond: rate })
 
-/** Each node counts for itself: behind a load balancer a limit is that of one node times the number of nodes. */
+/** Each node counts by itself: behind a load balancer the limit of all is that of one node times the number of nodes. */
 export function createRequestLimits(
   clock: Clock,
   { rateLimit, workspaceRateLimit }: Pick<Config, 'rateLimit' | 'workspaceRateLimit'>,

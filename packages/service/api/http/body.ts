@@ -23,7 +23,7 @@ function refusal(type: BodyType, request: FastifyRequest, bytes: Buffer): AppErr
   return null
 }
 
-/** A name that comes twice becomes a list, which no schema of a form takes. Keys lie on no prototype. */
+/** Parses a form. A name that occurs twice becomes a list, which the schema of every form refuses. The object has no prototype. */
 function parseForm(text: string): Record<string, unknown> {
   const fields = Object.create(null) as Record<string, unknown>
   for (const [name, value] of new URLSearchParams(text)) fields[name] = name in fields ? [] : value
@@ -42,7 +42,7 @@ const PARSERS: Record<Exclude<BodyType, typeof ANY_TYPE>, (text: string) => unkn
   'application/json': (text) => (text === '' ? undefined : parseJson(text)),
   'text/markdown': (text) => text,
   'application/x-www-form-urlencoded': parseForm,
-  // What takes it looks at no field: that somebody posts says all.
+  // The operation that accepts it reads no field.
   'multipart/form-data': () => ({}),
 }
 
@@ -65,7 +65,7 @@ export function addBodyParsers(app: FastifyInstance): void {
   }
 }
 
-/** Leaves every body, of whatever type, to the operation. */
+/** Leaves bodies of every type to the operation. */
 export function addBodyStream(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _body, done) => done(null, undefined))

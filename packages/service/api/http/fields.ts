@@ -1,7 +1,7 @@
 /** The fields that many operations share: ids, times, pages. */
 import Type, { type TObject, type TProperties, type TSchema } from 'typebox'
 
-/** A UUID; JSON's quotes around it are taken off before it is judged (see validate.ts). */
+/** A UUID. Validation removes JSON's quotes around it first (validate.ts). */
 export const Id = Type.String({ format: 'uuid', description: "A UUID; JSON's quotes around it are accepted" })
 
 export const Time = Type.String({ format: 'date-time', description: 'RFC 3339, from 1970 to 9999' })
@@ -16,11 +16,11 @@ const pageFields = {
     Type.Integer({
       minimum: 1,
       maximum: 200,
-      description: `How many at most; ${LIMIT_DEFAULT} unless given`,
+      description: `The most items of a page (default ${LIMIT_DEFAULT})`,
     }),
   ),
   cursor: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 1024, description: 'The next_cursor of the page before' }),
+    Type.String({ minLength: 1, maxLength: 1024, description: 'The next_cursor of the previous page' }),
   ),
 }
 
@@ -37,13 +37,13 @@ export function pageOf<Item extends TSchema>(item: Item) {
     items: Type.Array(item),
     next_cursor: Type.Union([Type.String(), Type.Null()], {
       description:
-        'Send it as cursor to read the next page; null at the end. A page before the end may hold fewer items than limit, even none: filters without an index are looked for among the next 5,000 rows at most.',
+        'Send it as cursor to read the next page; null at the end. A page before the end may have fewer items than limit, even none: a filter without an index reads at most 5,000 rows for a page.',
     }),
   }
   return Type.Object(fields, { title: `${(item as { title?: string }).title}Page` })
 }
 
-/** A list that is always whole. */
+/** A list without pages. */
 export function whole<Item>(items: Item[]): { items: Item[]; next_cursor: null } {
   return { items, next_cursor: null }
 }

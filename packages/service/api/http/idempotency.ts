@@ -1,9 +1,8 @@
 /**
- * `Idempotency-Key` on a POST: the first request with a key is carried out, a repeat gets the same status, headers and
- * bytes. The key is taken before anything is done, together with the id of what will be created, so that a repeat after a
- * crash in the middle creates nothing twice. Answers are sealed: one may hold a secret. SharedCache is every answer but 429 and
- * 5xx (there a repeat tries again, under the same id: a commit whose answer was lost makes no second one), and those
- * given before a body could be read (400, 413, 415).
+ * `Idempotency-Key` on a POST. The first request with a key is carried out; a repeat gets the same status, headers and bytes.
+ * The key is stored before the operation runs, with the id of what the operation creates, so that a repeat after a crash
+ * creates nothing twice. Answers are stored sealed, because one may hold a secret. Not stored are 429 and 5xx (a repeat
+ * runs again, under the same id) and refusals of a body that was not read (400, 413, 415).
  */
 import { hash } from 'node:crypto'
 import type { Clock } from '@assay/model/clock'
@@ -34,9 +33,9 @@ declare module 'fastify' {
 }
 
 export interface Idempotency {
-  /** Takes the key, or answers with what the first request was answered. */
+  /** Stores the key of a first request. Answers a repeat as the first request was answered. */
   begin(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined>
-  /** Keeps the answer that is about to be sent. */
+  /** Stores the answer that is about to be sent. */
   end<Payload>(request: FastifyRequest, reply: FastifyReply, payload: Payload): Promise<Payload>
 }
 
@@ -62,7 +61,7 @@ interface Parts {
 }
 
 export function createIdempotency({ store, secrets, clock, log, node_id, stopping }: Parts): Idempotency {
-  /** The deed is done and the answer on its way: a store that is away for a moment must not leave the key open. */
+  /** Stores the answer in the background, because the store could not be reached when the answer was sent. */
   async function settle(key: IdempotencyKey, answer: string | null): Promise<void> {
     for (let tries = 1; tries <= SETTLE_TRIES && !stopping.aborted; tries += 1) {
       await clock.sleep(1000, stopping)

@@ -28,7 +28,7 @@ function specificity(range: Range, offer: string): number {
 
 /**
  * The offer with the highest quality; among equals the first. An offer's quality is that of the range that names it most
- * closely. Null: none is wanted. A header that is absent, or in which nothing can be read, wants anything.
+ * closely. Null: the client accepts none. An absent or unreadable header accepts all.
  */
 export function preferred<Offer extends string>(
   accept: string | undefined,

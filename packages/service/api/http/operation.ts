@@ -27,7 +27,7 @@ export const BODY_TYPES = [
   'application/x-www-form-urlencoded',
   'multipart/form-data',
 ] as const
-/** Bytes of any kind, which the operation reads from `request.raw` itself as they come, however many and however long. */
+/** Bytes of any kind and number. The operation reads them from `request.raw` itself. */
 export const ANY_TYPE = '*/*'
 export type BodyType = (typeof BODY_TYPES)[number] | typeof ANY_TYPE
 
@@ -39,14 +39,14 @@ type AnswerOf<Shape> = Shape extends { schema: infer Schema extends TSchema; med
 
 export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   services: Services
-  /** Null only where the operation takes no token. */
+  /** Null only if the operation needs no token. */
   principal: Principal
   params: Params
   query: Query
   body: Body
-  /** For what is created: the same in a repeat with the same Idempotency-Key. */
+  /** The id for what the operation creates. A repeat with the same Idempotency-Key has the same id. */
   id: string
-  /** Aborted when the client has gone or the server stops. */
+  /** Aborted when the client disconnects or the server stops. */
   signal: () => AbortSignal
   request: FastifyRequest
   reply: FastifyReply
@@ -57,37 +57,37 @@ export interface Operation {
   summary: string
   description?: string
   tag: string
-  /** Null: no token is asked for. */
+  /** Null: the operation needs no token. */
   scope: Scope | null
   params: TObject
   query: TObject
   body: TSchema | null
   bodyType: BodyType
-  /** Taken as well as `bodyType`. */
+  /** Accepted besides `bodyType`. */
   otherBodyType?: BodyType
-  /** The most that a body may have, in bytes, where it is not the 1 MiB of all others. */
+  /** Largest body in bytes (default 1 MiB). */
   bodyBytes?: number
   replies: Record<number, ReplyShape>
   errors: readonly ErrorCode[]
-  /** Recorded in the audit trail; null: nothing to record (a test holds that each change says which). */
+  /** The action in the audit trail; null: the operation changes nothing. A test requires one of the two for each change. */
   audit?: AuditAction | null
-  /** False: an Idempotency-Key is passed over. */
+  /** False: the operation ignores an Idempotency-Key. */
   idempotent: boolean
-  /** Answers for as long as the client listens: there is no HEAD for it. */
+  /** The answer is a stream without end, so there is no HEAD for it. */
   streams: boolean
-  /** A page for people, which the OpenAPI document leaves out. */
+  /** A page for people. The OpenAPI document omits it. */
   hidden: boolean
   handle(call: Call): unknown
 }
 
-/** Whether an Idempotency-Key is obeyed. */
+/** Whether the operation keeps an Idempotency-Key. */
 export function isIdempotent({ method, operation }: { method: string; operation: Operation }): boolean {
   return method === 'POST' && operation.idempotent && operation.scope !== null
 }
 
 const NOTHING = Type.Object({})
 
-/** All that is not said has its plain meaning: no parameters, a JSON body, idempotent where it is a POST. */
+/** Defines an operation. Defaults: no parameters, a JSON body, idempotency keys on POST. */
 export function operation<
   const Replies extends Record<number, ReplyShape>,
   Params extends TObject = TObject,
@@ -138,7 +138,7 @@ interface Validators {
   body: Validator
 }
 
-/** A POST without a body of its own takes an empty one; where every field is optional it may be left out. */
+/** The schema of the body; an empty object for an operation without one. */
 function bodyOf(operation: Operation): TSchema {
   return operation.body ?? NOTHING
 }
@@ -156,7 +156,7 @@ interface Parts {
 
 type Read = (part: keyof Validators, given: unknown) => unknown
 
-/** Reads parts of a request; `done` throws a 422 with the faults of all. */
+/** Validates parts of a request. `done` throws a 422 with the faults of all parts. */
 function reader(validators: Validators): { read: Read; done(): void } {
   const faults: FieldError[] = []
   return {
@@ -172,7 +172,7 @@ function reader(validators: Validators): { read: Read; done(): void } {
   }
 }
 
-/** What runs when Fastify has read a request for the operation. */
+/** Makes the Fastify handler of an operation: it validates the request and calls `handle`. */
 export function handlerOf({ operation, path }: { operation: Operation; path: string }, services: Services) {
   const rest = restOf(path)
   const validators: Validators = {
@@ -182,7 +182,7 @@ export function handlerOf({ operation, path }: { operation: Operation; path: str
   }
   const optional = isOptional(bodyOf(operation))
 
-  /** What takes the rest of the path is a star to Fastify. */
+  /** Fastify calls the parameter for the rest of a path "*". */
   function namedParams({ params }: FastifyRequest): unknown {
     return rest === null ? params : { [rest]: (params as Record<string, string>)['*'] }
   }
@@ -214,12 +214,12 @@ export function handlerOf({ operation, path }: { operation: Operation; path: str
       reply,
     }
     const answer = operation.audit ? handleAudited(operation, operation.audit, call) : operation.handle(call)
-    // A reply is a promise to Fastify, which would wait for what it sees of itself.
+    // Fastify waits for a promise, and a reply is one: returning the sent reply would wait for itself.
     return answer === reply ? undefined : answer
   }
 }
 
-/** A change of the store is recorded with its transaction, anything else once it is answered. */
+/** Records a change in the transaction of the change, and any other action after it has succeeded. */
 async function handleAudited(operation: Operation, action: AuditAction, call: Call): Promise<unknown> {
   const { services } = call
   const record = services.audit.record(action, call)

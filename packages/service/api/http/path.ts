@@ -1,14 +1,16 @@
-/** Paths of routes: as OpenAPI writes them (`/jobs/{assignment_id}`), as Fastify does, and which methods one has. A path ending in
- * a star covers all that is below it; so does a last parameter with dots (`{path...}`), which gets its slashes, too. Pure. */
+/**
+ * Paths of routes in the forms of OpenAPI (`/jobs/{assignment_id}`) and of Fastify, and the methods of a path. A path that ends
+ * in a star covers everything below it. A last parameter with dots (`{path...}`) does so too and holds the slashes. Pure.
+ */
 
 const REST = /\{(\w+)\.\.\.\}$/
 
 export const fastifyPath = (path: string): string => path.replace(REST, '*').replaceAll(/\{(\w+)\}/g, ':$1')
 
-/** As OpenAPI writes it, which knows no parameter with slashes. */
+/** The path in the form of OpenAPI, which has no parameters with slashes. */
 export const openapiPath = (path: string): string => path.replace(REST, '{$1}')
 
-/** The name of the parameter that takes the rest; null: there is none. */
+/** The name of the parameter that takes the rest of the path; null: there is none. */
 export const restOf = (path: string): string | null => REST.exec(path)?.[1] ?? null
 
 const withoutSlash = (path: string): string => path.replace(/\/+$/, '') || '/'
@@ -25,7 +27,7 @@ function matches(pattern: string, path: string): boolean {
   )
 }
 
-/** The methods of a path, sorted, for the Allow header; empty where there is no such path. A fixed path hides patterns. */
+/** The methods of a path, sorted, for the Allow header. Empty: there is no such path. A fixed path hides patterns. */
 export function allowedMethods(
   routes: readonly { method: string; path: string; operation: { streams: boolean } }[],
   url: string,

@@ -1,6 +1,6 @@
 /**
- * Every error leaves as application/problem+json (RFC 9457) with a code of the closed table. What nobody expected is
- * logged and answered as `internal`, without a word about the inside.
+ * Errors as application/problem+json (RFC 9457), each with a code of the closed table. An unexpected error is logged and
+ * answered as `internal`, without its message.
  */
 
 import { AppError, ERRORS, type ErrorCode, type FieldError } from '@assay/model/errors'
@@ -21,7 +21,7 @@ export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
 /** Seconds for Retry-After where the error names none. */
 const RETRY_AFTER: Partial<Record<ErrorCode, number>> = { store_unavailable: 2, stopping: 2, queue_full: 10 }
 
-/** `type` is a relative reference: it resolves against the service itself, and nothing is asked of another host. */
+/** The problem document of an error. `type` is a relative reference to this service's page of errors. */
 export function problemOf(error: AppError, request_id: string): Problem {
   const { status, title } = ERRORS[error.code]
   return {
@@ -50,7 +50,7 @@ const FRAMEWORK: Record<string, [ErrorCode, string]> = {
   FST_ERR_MAX_PARAM_LENGTH: ['bad_request', 'A part of the path is too long.'],
 }
 
-/** What Fastify, Node or our own code threw, as an error of the table; null: nobody expected it. */
+/** The error of the table for what Fastify, Node or our own code threw; null: it is unexpected. */
 export function expectedError(error: unknown): AppError | null {
   if (error instanceof AppError) return error
   const { code = '', statusCode = 500 } = error as Partial<FastifyError>
@@ -66,7 +66,7 @@ export function expectedError(error: unknown): AppError | null {
 export const unexpected = (): AppError =>
   new AppError('internal', 'The service met a fault of its own: try again, or report the request_id.')
 
-/** HTTP that Node's parser refused: there is no request, only a socket. */
+/** The error for HTTP that Node's parser refused. There is no request then, only a socket. */
 export function brokenRequest(code: string | undefined): AppError {
   if (code === 'HPE_HEADER_OVERFLOW')
     return new AppError('header_too_large', 'The headers are larger than 16 KiB: send fewer or shorter ones.')
@@ -75,7 +75,7 @@ export function brokenRequest(code: string | undefined): AppError {
   return new AppError('bad_request', 'The request is not valid HTTP/1.1: check the request line and headers.')
 }
 
-/** The whole answer as bytes, for a bare socket. */
+/** The whole HTTP answer of an error as text, for a bare socket. */
 export function rawProblem(error: AppError, request_id: string): string {
   const body = JSON.stringify(problemOf(error, request_id))
   return [

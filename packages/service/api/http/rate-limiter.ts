@@ -13,7 +13,7 @@ export interface RateLimiter {
   take(key: string, rate?: Rate): Allowance
 }
 
-/** Of keys whose bucket is not full. The key that was asked for longest ago is forgotten first. */
+/** Most keys with a bucket. The key that was used longest ago is dropped first. */
 const MOST_KEYS = 10_000
 
 export function createRateLimiter(clock: Clock, common: Rate): RateLimiter {

@@ -1,12 +1,12 @@
 /**
- * Logs one line and makes one observation for each request: when its answer is handed over, or, for a stream, when the
- * stream has ended. The line never holds the token or a body.
+ * Logs one line and observes one duration for each request, when its answer is passed on, or when its stream ends. The line
+ * never holds the token or a body.
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ApiDependencies } from '../dependencies.ts'
 
-/** Asked every few seconds by machines: logged at debug, and not traced. */
+/** Routes that monitors request every few seconds. They are logged at debug and not traced. */
 export const HEALTH_ROUTES: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
 
 const isStream = (payload: unknown): boolean =>

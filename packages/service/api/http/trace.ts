@@ -1,7 +1,7 @@
 /**
- * Makes a span for each request, below the caller's where the request has a W3C `traceparent`. What a request does to a job
- * is a span in the trace of that job, and the two spans link to each other. A span names the route, never the URL, which may
- * hold a secret.
+ * Makes a span for each request, as a child of the caller's if the request has a W3C `traceparent`. A change of a job is a span
+ * in the trace of that job; it and the span of the request link to each other. A span names the route, never the URL, because
+ * a URL may hold a secret.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Attributes, Span, Traces } from '../../runtime/traces.ts'
@@ -15,7 +15,7 @@ declare module 'fastify' {
 }
 
 export interface RequestTrace {
-  /** Records what this request has done to a job. */
+  /** Records that this request created or ran a job. */
   job(name: 'job created' | 'job run request', job: Attributes & { assignment_id: string }): void
 }
 

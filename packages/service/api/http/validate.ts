@@ -1,8 +1,8 @@
 /**
- * What a client sends, against its schema: every fault at once, each with its path and a sentence. Before it is judged, a
- * value is brought to one form (ids without JSON's quotes, times in UTC with milliseconds, query parameters as their
- * types). Text that a database cannot keep (NUL, halves of surrogate pairs) and keys that could reach a prototype are
- * faults here, so that no part behind has to think of them.
+ * Validates what a client sends by its schema and finds every fault, each with its path and a sentence. It first normalizes
+ * values: ids without JSON's quotes, times in UTC with milliseconds, query parameters in their types. Text that a database
+ * cannot keep (NUL, halves of surrogate pairs) and keys that could reach a prototype are faults, so that no later code
+ * meets them.
  */
 
 import { nearest } from '@assay/engine/values/near'
@@ -34,10 +34,10 @@ const ajv = new Ajv({
   formats: { uuid: isUuid, 'date-time': isTime },
 })
 
-/** A compiled schema. `faults` has paths that start with `at`; `value` is in its one form. */
+/** A compiled schema. `faults` has paths that start with `at`; `value` is normalized. */
 export type Validator = (value: unknown, at: string) => { value: unknown; faults: FieldError[] }
 
-/** Compiled at first use: all at once would cost the start a tenth of a second. */
+/** A validator that compiles its schema at first use: compiling all at the start would take a tenth of a second. */
 export function validator(schema: TSchema): Validator {
   const plain = plainSchema(schema, true)
   let validate: ValidateFunction | undefined
@@ -49,7 +49,7 @@ export function validator(schema: TSchema): Validator {
   }
 }
 
-/** Query parameters arrive as text: each that reads as its declared type becomes that type. */
+/** A validator of query parameters. They arrive as text and are converted to their declared types first. */
 export function queryValidator(schema: TSchema): Validator {
   const plain = plainSchema(schema, true)
   const check = validator(schema)
@@ -93,7 +93,7 @@ function canonicalFields(schema: PlainSchema, fields: Record<string, unknown>): 
   }
 }
 
-/** Brings a value to its one form. Null for an optional member that does not accept null removes the member. */
+/** Normalizes a value in place. Null for an optional member that does not accept null removes the member. */
 function canonical(schema: PlainSchema, value: unknown): unknown {
   if (typeof value === 'string') {
     if (schema.format === 'uuid')
@@ -108,7 +108,7 @@ function canonical(schema: PlainSchema, value: unknown): unknown {
   return value
 }
 
-/** Sentences are made for those that will be shown: a body may hold a hundred thousand faults. */
+/** The faults to show, at most MOST_FAULTS: a body may hold a hundred thousand. */
 function faultsOf(errors: ErrorObject[], schema: PlainSchema, at: string): FieldError[] {
   const told = new Map<string, FieldError>()
   for (const error of errors.slice(0, 2 * MOST_FAULTS)) {
@@ -152,7 +152,7 @@ function sentence(error: ErrorObject, params: Record<string, unknown>): string {
   return bound ?? error.message ?? 'does not fit'
 }
 
-/** The patterns of names in words; any other speaks for itself. */
+/** Describes the patterns of names in words, and shows any other pattern. */
 function patternWords(pattern: string): string {
   const [, first, rest] = /^\^\[(a-z0-9|a-z_)\]\[a-z0-9_-\]\{0,(\d+)\}\$$/.exec(pattern) ?? []
   if (first === undefined) return `must match the pattern ${pattern}`
@@ -191,7 +191,7 @@ function textFault(text: string): string | null {
 
 const isBadKey = (key: string): boolean => key === '__proto__' || textFault(key) !== null
 
-/** No fault of text, and nested no deeper than may be: nearly every value. */
+/** Whether a value has no fault of text and is nested at most MOST_DEPTH deep. */
 function isSound(value: unknown, depth: number): boolean {
   if (typeof value === 'string') return textFault(value) === null
   if (typeof value !== 'object' || value === null) return true

@@ -15,7 +15,7 @@ import { Metadata } from './jobs.ts'
 
 const ITEMS_MOST = 1000
 const BODY_BYTES = 8 * 1024 * 1024
-/** Of each item that does not fit: a thousand with a hundred each would be an answer of many megabytes. */
+/** Faults shown of one item: a thousand items with a hundred each would make an answer of many megabytes. */
 const FAULTS_MOST = 10
 
 const Priority = Type.Integer({ minimum: -100, maximum: 100 })
@@ -30,7 +30,7 @@ const Item = Type.Object({
 const BatchInput = Type.Object({
   template_id: Type.String({ minLength: 1, maxLength: 200 }),
   items: Type.Array(Item, { minItems: 1, maxItems: ITEMS_MOST }),
-  run: Type.Optional(Type.Boolean({ description: 'Queue what is accepted; else they are drafts' })),
+  run: Type.Optional(Type.Boolean({ description: 'Queues the created jobs; otherwise they are drafts' })),
   presence_name: Type.Optional(Name),
   priority: Type.Optional(Priority),
   metadata: Type.Optional(Metadata),
@@ -49,7 +49,7 @@ const Outcome = Type.Object({
 
 const CheckInput = Type.Pick(BatchInput, ['template_id', 'items'])
 
-/** Each set of variables in turn, converted or with its faults. */
+/** Converts the variables of each item, or finds their faults. */
 function* convertItems(
   { template }: Pick<FoundTemplate, 'template'>,
   items: readonly Static<typeof Item>[],
@@ -65,14 +65,14 @@ export const checkJobs = operation({
   name: 'checkJobs',
   tag: 'Jobs',
   audit: null,
-  summary: 'Check up to 1,000 sets of variables, and make no job',
-  description: 'The faults of each item are those that its creation would be refused with.',
+  summary: 'Check up to 1,000 sets of variables without creating a job',
+  description: 'Finds the faults with which the creation of each item would be refused.',
   scope: 'analyst',
   body: CheckInput,
   bodyBytes: BODY_BYTES,
   replies: {
     200: {
-      description: 'What would come of each item, in their order',
+      description: 'The faults of each item, in the order of the items',
       schema: Type.Object(
         {
           accepted: Type.Integer({ minimum: 0 }),
@@ -98,13 +98,13 @@ export const createJobs = operation({
   audit: 'job.create_many',
   summary: 'Create up to 1,000 jobs from one template',
   description:
-    'Each item gets an id, or its own faults: those that fit are made in one transaction, the others are not made. `presence_name`, `priority` and `metadata` hold for every item that brings none of its own (metadata is merged). All jobs bear the `batch_id`.',
+    'Creates the items without faults in one transaction, and answers the others with their faults. `presence_name`, `priority` and `metadata` apply to every item that has none of its own (metadata is merged). All jobs have the `batch_id`.',
   scope: 'analyst',
   body: BatchInput,
   bodyBytes: BODY_BYTES,
   replies: {
     200: {
-      description: 'What came of each item, in their order',
+      description: 'The id or the faults of each item, in the order of the items',
       schema: Type.Object(
         {
           batch_id: Id,
@@ -166,13 +166,13 @@ const counts = Object.fromEntries(
 export const readBatch = operation({
   name: 'readBatch',
   tag: 'Jobs',
-  summary: 'How far a batch of jobs is',
-  description: 'The jobs themselves are listed with `?batch_id=`. Deleted jobs are no longer counted.',
+  summary: 'Read the progress of a batch of jobs',
+  description: 'List the jobs themselves with `?batch_id=`. Deleted jobs are not counted.',
   scope: 'viewer',
   params: Type.Object({ batch_id: Id }),
   replies: {
     200: {
-      description: 'The jobs by state',
+      description: 'The number of jobs in each state',
       schema: Type.Object(
         {
           batch_id: Id,

@@ -1,6 +1,6 @@
 /**
- * Waiting for a change: by the store's hints, with a look each second besides, because a hint can be lost. One
- * subscription for the whole API.
+ * Waits for changes of jobs and deliveries by the store's hints. A waiter also looks once a second, because a hint can be
+ * lost. The API has one subscription to hints.
  */
 import type { Clock } from '@assay/model/clock'
 import type { Hint, Store } from '@assay/store/store'
@@ -14,11 +14,11 @@ export interface Waiting {
 }
 
 export interface Changes {
-  /** Waits for a hint about the key for at most `ms`. Begin before you look. */
+  /** Waits for a hint about the key for at most `ms` milliseconds. Call it before you read the row. */
   wait(key: string, ms: number, signal: AbortSignal): Waiting
   /**
-   * Looks now, at each hint and each second, until `look` gives a value; undefined once `ms` have passed or the signal
-   * was aborted.
+   * Calls `look` now, at each hint and each second, until it gives a value. Undefined after `ms` milliseconds, or if the
+   * signal is aborted.
    */
   until<T>(
     key: string,

@@ -1,6 +1,6 @@
 /**
- * The charts of an insight as SVG, drawn in an analysis process and kept while there is room: an insight never changes.
- * Requests for the same insight at the same time share one drawing.
+ * The charts of an insight as SVG, drawn in an analysis process. They are cached, because an insight never changes. Requests for
+ * the same insight at the same time share one drawing.
  */
 import type { Pool } from '@assay/engine/run/pool'
 import type { Clock } from '@assay/model/clock'
@@ -12,7 +12,10 @@ import { createSharedCache, type Made } from './shared-cache.ts'
 type Charted = Pick<Insight, 'insight_id' | 'charts'>
 
 export interface ChartRenderings {
-  /** One SVG for each chart, kept unless the insight has no id; none where they cannot be drawn now: readers then get the charts as text. Rejects with `workspace_busy`. */
+  /**
+   * One SVG for each chart, cached if the insight has an id. Empty if they cannot be drawn now: readers then get the charts as
+   * text. Rejects with `workspace_busy`.
+   */
   of(insight: Charted, workspace_id: string): Promise<string[]>
 }
 

@@ -1,8 +1,8 @@
 /**
- * A job live, as server-sent events. `status` events are the job's moves, each with its number as id; a client that comes
- * back with `Last-Event-ID` gets those after it. `progress` events bear no id and come at most once a second. The stream
- * ends after a final state (a client that comes back then gets a 204, which tells EventSource to stop), when the token is
- * no longer good (401 then), and when the server stops: the client comes back, here or at another node.
+ * A job live, as server-sent events. `status` events are the job's moves, with their numbers as ids; a client that reconnects
+ * with `Last-Event-ID` gets those after it. `progress` events have no id and come at most once a second. The stream ends
+ * after a final state (a reconnect then gets 204, which tells EventSource to stop), when the token expires (401), and when
+ * the server stops (the client reconnects to any node).
  */
 import { Readable } from 'node:stream'
 import { isFinal, type Job, type Move } from '@assay/model/job'
@@ -19,11 +19,11 @@ const HEARTBEAT_MS = 15_000
 const PROGRESS_MS = 1000
 const LOOK_MS = 1000
 
-/** `seen`: the number of the last move that the client knows; null where it knows none. */
+/** `seen`: the number of the last move that the client knows; null: it knows none. */
 interface Watch {
   job: Job
   seen: number | null
-  /** Null: the client may see no more. */
+  /** Reads the job again. Null: it is gone, or the token is. */
   look(): Promise<Job | null>
 }
 
@@ -48,7 +48,7 @@ function statusEvent(job: Job, move: Move, number: number): string {
   )
 }
 
-/** The moves after `seen`; with null the present state alone. */
+/** The events of the moves after `seen`; with null the present state alone. */
 function movesSince(job: Job, seen: number | null): string[] {
   const from = seen ?? Math.max(0, job.moves.length - 1)
   return job.moves.slice(from).map((move, index) => statusEvent(job, move, from + index + 1))
@@ -105,13 +105,13 @@ export const jobEvents = operation({
   tag: 'Jobs',
   summary: 'Follow a job live',
   description:
-    'Server-sent events: `status` (the present state first, then each change; resume with `Last-Event-ID`) and `progress` (at most one a second, without id). The stream ends after a final state, and when the token is no longer good.',
+    'Server-sent events: `status` (the present state first, then each change; resume with `Last-Event-ID`) and `progress` (at most one a second, without id). The stream ends after a final state, and when the token expires or is revoked.',
   scope: 'viewer',
   streams: true,
   query: Type.Object({ assignment_id: Id }),
   replies: {
     200: { description: 'The stream', media: ['text/event-stream'] },
-    204: { description: 'The job has ended and the client has seen its end: do not come back' },
+    204: { description: 'The job has ended and the client has seen its end: do not reconnect' },
   },
   errors: ['not_found'],
   async handle({ services, principal, query, signal, request, reply }) {

@@ -12,11 +12,11 @@ import { requireTemplate, variablesOf } from '../templates/template-lookup.ts'
 import { jobKey } from './changes.ts'
 
 const WAIT_MOST = 60
-/** A wait is answered by then, in seconds: common proxies give up after 60. */
+/** Longest wait in seconds: common proxies give up after 60. */
 const ANSWERED_BY = 50
 const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** The job, or a 404 that is the same for one that is another workspace's. */
+/** The job. Throws a 404 if there is none, and the same 404 for a job of another workspace. */
 export async function requireJob(
   services: Services,
   principal: Principal,
@@ -29,7 +29,7 @@ export async function requireJob(
 
 export const Metadata = Type.Record(Type.String(), Type.String({ maxLength: 1000 }), {
   maxProperties: 50,
-  description: 'Given back in status and events',
+  description: 'Returned in status and events',
 })
 
 export const createJob = operation({
@@ -38,7 +38,7 @@ export const createJob = operation({
   audit: 'job.create',
   summary: 'Create a job from a template',
   description:
-    'The answer is the assignment id and nothing else: a JSON string, or the bare id under `Accept: text/plain`. The job is a draft until it is run.',
+    'Answers with the assignment id alone: a JSON string, or the bare id with `Accept: text/plain`. The job is a draft until it is run.',
   scope: 'analyst',
   body: Type.Object({
     payload: Type.Object({
@@ -53,7 +53,7 @@ export const createJob = operation({
         Type.String({
           minLength: 1,
           maxLength: 255,
-          description: 'Notifies only the webhooks that bear this name',
+          description: 'Notifies only the webhooks with this presence_name',
         }),
       ),
       priority: Type.Optional(
@@ -100,7 +100,7 @@ export const runJob = operation({
   audit: 'job.run',
   summary: 'Run a job',
   description:
-    'draft becomes queued. Again while it is queued, active or executing: answered as it is, no second run.',
+    'A draft becomes queued. A job that is queued, active or executing is answered as it is and not run twice.',
   scope: 'analyst',
   body: Assignment,
   replies: { 200: { description: 'The job', schema: JobView } },
@@ -134,7 +134,7 @@ export const jobStatus = operation({
   tag: 'Jobs',
   summary: 'Read the status of a job',
   description:
-    'With `wait` the answer comes as soon as the job has ended, or after that many seconds, 50 at most.',
+    'With `wait` the service answers when the job has ended, or after that many seconds, 50 at most.',
   scope: 'viewer',
   query: Type.Object({
     assignment_id: Id,
@@ -188,10 +188,10 @@ export const deleteJob = operation({
   tag: 'Jobs',
   audit: 'job.delete',
   summary: 'Delete a job that has ended',
-  description: 'Its insight and the bodies of its deliveries go too.',
+  description: 'Deletes its insight and the bodies of its deliveries, too.',
   scope: 'analyst',
   params: Type.Object({ assignment_id: Id }),
-  replies: { 204: { description: 'It is gone' } },
+  replies: { 204: { description: 'The job is deleted' } },
   errors: ['not_found', 'job_unfinished'],
   async handle({ services, principal, params, reply }) {
     await services.store.deleteJob({ workspace_id: principal.workspace_id, ...params })

@@ -1,6 +1,6 @@
 /**
- * The HTML page of an insight, rendered in an analysis process and kept while there is room: an insight never changes.
- * Requests for the same page at the same time share one rendering. Whatever the Markdown is, a reader gets an answer.
+ * The HTML page of an insight, rendered in an analysis process. A page is cached, because an insight never changes. Requests
+ * for the same page at the same time share one rendering. A page that cannot be rendered is answered as plain Markdown.
  */
 
 import { plainInsightPage } from '@assay/engine/pages/insight-page'
@@ -12,21 +12,21 @@ import type { Logger } from '../../runtime/log.ts'
 import type { ChartRenderings } from './chart-renderings.ts'
 import { createSharedCache, type Made } from './shared-cache.ts'
 
-/** A reader waits no longer for a process that is free and for its page. */
+/** Longest wait of a reader for a free process and the page, in milliseconds. */
 const WAIT_MS = 30_000
-/** A page that failed is tried again after so long: else each of its readers would hold a process up to the limit. */
+/** Time in milliseconds before a page that failed is rendered again. Otherwise each reader would occupy a process up to its limit. */
 const FAILED_MS = 300_000
 
 export interface Page {
   html: string
-  /** As the insight is: laid out, with every drawing. */
+  /** Whether the page has its layout and every chart. */
   whole: boolean
 }
 
 export interface PageRenderings {
-  /** The page of an insight, where it has been rendered and is kept. */
+  /** The cached page of an insight; undefined: there is none. */
   kept(insight_id: string): Page | undefined
-  /** SharedCache unless the insight has no id; where it cannot be rendered now, its Markdown as it is. Rejects with `workspace_busy`. */
+  /** The page of an insight, cached if the insight has an id. Rejects with `workspace_busy`. */
   of(insight: PageInsight, workspace_id: string): Promise<Page>
 }
 
@@ -36,7 +36,7 @@ export function createPageRenderings(
 ): PageRenderings {
   const kept = createSharedCache<Page>(() => clock.monotonic())
 
-  /** Null: no process was free for it in time. */
+  /** Null: no page within WAIT_MS. */
   async function rendered(
     insight: PageInsight,
     svgs: string[],

@@ -18,7 +18,7 @@ import { Id } from '../http/fields.ts'
 import { matchesTag, preferred } from '../http/negotiate.ts'
 import { type Call, operation } from '../http/operation.ts'
 
-/** In the order of preference at equal quality. */
+/** In the order of preference where the client accepts several with equal quality. */
 export const INSIGHT_MEDIA = ['text/markdown', 'text/html', 'application/json'] as const
 type Media = (typeof INSIGHT_MEDIA)[number]
 
@@ -28,12 +28,12 @@ const TYPES: Record<Media, string> = {
   'application/json': 'application/json; charset=utf-8',
 }
 
-/** The page contains all that it shows: nothing in it may run or request anything. */
+/** The page contains everything it shows. Nothing in it may run a script or send a request. */
 const PAGE_POLICY =
   "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 
 const { insight_id: _insight, assignment_id: _assignment, ...previewFields } = InsightView.properties
-/** What a preview answers: a result that bears no ids. */
+/** The result of a preview, which has no ids. */
 export const PreviewView = Type.Object(previewFields, { title: 'Preview' })
 
 function mediaOf(accept: string | undefined): Media {
@@ -45,7 +45,7 @@ function mediaOf(accept: string | undefined): Media {
 
 interface Parts {
   head: InsightHead
-  /** The data, where the form of the answer shows it. */
+  /** Reads the data. Only the JSON form needs it. */
   data(): Promise<InsightData>
 }
 
@@ -58,7 +58,7 @@ async function render(
   void reply.type(TYPES[media])
   if (media === 'text/html') {
     const { html, whole } = await services.pages.of(head, principal.workspace_id)
-    // The tag names the whole page only.
+    // A page without its charts has no tag, since it will differ later.
     if (!whole) reply.removeHeader('etag')
     void reply.header('content-security-policy', PAGE_POLICY)
     return html
@@ -70,7 +70,7 @@ async function render(
   return media === 'text/markdown' ? markdown : insightJson(head, markdown, svgs, await data())
 }
 
-/** The text of an `InsightView`, or of a `PreviewView` where the insight has no id. The data stay the texts that they are. */
+/** The JSON of an `InsightView`, or of a `PreviewView` if the insight has no id. The data are JSON already and are not parsed. */
 function insightJson(head: InsightHead, markdown: string, svgs: string[], data: InsightData): string {
   const { chart_form: _, insight_id, assignment_id, ...view } = head
   const ids = insight_id === '' ? {} : { insight_id, assignment_id }
@@ -86,20 +86,20 @@ export const readResult = operation({
   audit: 'result.read',
   summary: 'Read the result of a completed job',
   description:
-    'Markdown, HTML or JSON by the quality values of `Accept`; at equal quality Markdown wins, then HTML. An insight never changes: `ETag` by variant.',
+    'Answers Markdown, HTML or JSON by the quality values of `Accept`; at equal quality Markdown wins, then HTML. An insight never changes, so each form has its own `ETag`.',
   scope: 'viewer',
   query: Type.Object({
     insight_id: Id,
     charts: Type.Optional(
       Type.Enum([...READ_CHART_FORMS], {
         description:
-          "The form of charts in the Markdown; the template's unless given. `link`: `![title](chart:id)`, with the chart of that id in the JSON",
+          "The form of charts in the Markdown (default: the template's). `link`: `![title](chart:id)`, with the chart of that id in the JSON",
       }),
     ),
   }),
   replies: {
     200: { description: 'The insight', schema: InsightView, media: INSIGHT_MEDIA },
-    304: { description: 'If-None-Match names it' },
+    304: { description: 'If-None-Match names this insight and form' },
   },
   errors: ['not_found', 'not_acceptable', 'workspace_busy'],
   async handle(call) {
@@ -122,7 +122,7 @@ export const readResult = operation({
   },
 })
 
-/** Answers what a run found as `readResult` answers an insight, without ids. */
+/** Answers the findings of a preview in the forms of `readResult`, without ids. */
 export async function sendFindings(
   call: Call<unknown, { charts?: ReadChartForm }>,
   { skipped: _skipped, tables, analyses, facts, lineage, ...findings }: Findings,

@@ -1,4 +1,4 @@
-/** A cache of what was made for an insight. Equal requests at the same time share one making. */
+/** A cache of what is made for an insight. Requests for the same key at the same time share one call of `make`. */
 import { LRUCache } from 'lru-cache'
 
 const MOST_ENTRIES = 64
@@ -8,14 +8,14 @@ export interface Made<T> {
   value: T
   /** Characters. */
   size: number
-  /** Milliseconds for which the value may be kept; 0: not beyond its making; infinite: while there is room. */
+  /** Milliseconds for which the value may be cached; 0: only for those that wait for it now; infinite: while there is room. */
   keep_ms: number
 }
 
 export interface SharedCache<T> {
-  /** Undefined: nothing is kept under the key. */
+  /** Undefined: the cache has no value of the key. */
   get(key: string): T | undefined
-  /** Where `make` rejects, every caller that waits for it gets the rejection, and nothing is kept. */
+  /** The cached value, or what `make` resolves. Rejects for every caller that waits if `make` rejects. */
   of(key: string, make: () => Promise<Made<T>>): Promise<T>
 }
 

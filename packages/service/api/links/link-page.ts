@@ -1,7 +1,7 @@
 /**
- * Opens one insight's page to a reader without a token. The key is the secret in the address, 256 random bits that are looked
- * up by their hash: neither the database nor the time of an answer reveals it. A link that has expired, was revoked, never
- * existed, or whose insight was deleted is answered with the same page.
+ * Opens the page of one insight to a reader without a token. The secret in the address has 256 random bits and is looked up by
+ * its hash, so that neither the database nor the time of an answer reveals it. Expired, revoked and unknown links, and links to
+ * deleted insights, get the same answer.
  */
 
 import { INSIGHT_PAGE_POLICY, plainPage } from '@assay/engine/pages/insight-page'
@@ -25,7 +25,7 @@ const HEADERS = {
 
 const GONE = plainPage(
   'Nothing to read here',
-  'This link has expired, was revoked, or never existed. Ask whoever sent it to you for a new one.',
+  'This link has expired, was revoked, or never existed. Ask the person who sent it for a new one.',
 )
 const BUSY = plainPage('Too many pages at once', 'Wait a minute and load this page again.')
 
@@ -36,7 +36,7 @@ interface Opened {
   page(): Promise<Page>
 }
 
-/** A page that is kept is served without reading the insight: a link is deleted with its insight. */
+/** Finds the page of a link. A cached page needs no read of the insight, because a link is deleted with its insight. */
 async function openedBy({ store, pages }: Services, secret: string): Promise<Opened | null> {
   const link = await store.findLink(hashToken(secret))
   if (!link) return null
@@ -61,9 +61,9 @@ export const openLink = operation({
   query: Type.Object({}, { additionalProperties: true }),
   replies: {
     200: { description: 'The page', media: ['text/html'] },
-    404: { description: 'Nothing is opened by it', media: ['text/html'] },
+    404: { description: 'The link opens nothing', media: ['text/html'] },
     429: {
-      description: 'Too many from one address, or the workspace has too many drawings waiting',
+      description: 'Too many requests from one address, or too many pages of the workspace are waiting',
       media: ['text/html'],
     },
   },

@@ -70,7 +70,7 @@ test('answers the same for a link that expired, was revoked, was never there, or
   const unknown = await open(opened, `/links/${'A'.repeat(43)}`)
   assert.equal(unknown.status, 404)
   assert.equal(unknown.headers['content-type'], 'text/html; charset=utf-8')
-  assert.match(unknown.text, /Ask whoever sent it/)
+  assert.match(unknown.text, /Ask the person who sent it/)
   for (const { url } of [expired, revoked, orphan, { url: '/links/x' }])
     assert.deepEqual(said(await open(opened, url)), said(unknown))
 })

@@ -1,4 +1,4 @@
-/** Links: made, listed, revoked. What one opens is answered by link-page.ts. */
+/** Operations on links. link-page.ts serves the page that a link opens. */
 
 import { notFound } from '@assay/model/errors'
 import { LINK_SECONDS, Link, linkAddress } from '@assay/model/link'
@@ -9,7 +9,7 @@ import { type Call, operation } from '../http/operation.ts'
 
 const InsightPath = Type.Object({ insight_id: Id })
 
-/** Throws a 404 that is the same for one that is another workspace's. */
+/** Throws a 404 if there is no such insight, and the same 404 for an insight of another workspace. */
 async function requireInsight({
   services,
   principal,
@@ -27,7 +27,7 @@ export const createLink = operation({
   audit: 'link.create',
   summary: 'Make a link to the page of an insight',
   description:
-    'Who has the address reads the page, and that page only, without a token, until the link expires or is revoked. The address is in this answer only: a hash of it is kept.',
+    'Anyone with the address reads this page, and nothing else, without a token until the link expires or is revoked. Only this answer has the address; the service keeps a hash of it.',
   scope: 'analyst',
   params: InsightPath,
   body: Type.Object({
@@ -35,7 +35,7 @@ export const createLink = operation({
       Type.Integer({
         minimum: LINK_SECONDS.least,
         maximum: LINK_SECONDS.most,
-        description: `Seconds from now; ${LINK_SECONDS.usual} (seven days) unless given`,
+        description: `Seconds from now (default ${LINK_SECONDS.usual}, seven days)`,
       }),
     ),
     label: Type.Optional(Type.Union([Name, Type.Null()], { description: 'A note for people' })),
@@ -47,7 +47,7 @@ export const createLink = operation({
         {
           ...Link.properties,
           url: Type.String({
-            description: 'Absolute where ASSAY_PUBLIC_URL is set, else from the root of the service',
+            description: 'Absolute if ASSAY_PUBLIC_URL is set, otherwise from the root of the service',
           }),
         },
         { title: 'LinkWithAddress' },
@@ -79,7 +79,7 @@ export const listLinks = operation({
   tag: 'Links',
   summary: 'List the links of an insight, newest first',
   description:
-    'Openings are counted with a delay of about a second. Expired links stay in the list for a while.',
+    'Openings are counted with a delay of about a second. Expired links stay in the list until they are deleted.',
   scope: 'viewer',
   params: InsightPath,
   query: pageQuery({}),
@@ -98,10 +98,10 @@ export const deleteLink = operation({
   tag: 'Links',
   audit: 'link.delete',
   summary: 'Revoke a link',
-  description: 'At once: the next who opens it finds nothing.',
+  description: 'Takes effect at once.',
   scope: 'analyst',
   params: Type.Object({ insight_id: Id, link_id: Id }),
-  replies: { 204: { description: 'It opens nothing any more' } },
+  replies: { 204: { description: 'The link is revoked' } },
   errors: ['not_found'],
   async handle({ services, principal, params, reply }) {
     const { workspace_id } = principal

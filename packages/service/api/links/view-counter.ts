@@ -1,4 +1,4 @@
-/** Counts how often links are opened: many openings, one write a second. What a killed process had not written is not counted. */
+/** Counts how often links are opened, with one write a second. A killed process loses the counts of its last second. */
 import { type Clock, iso } from '@assay/model/clock'
 import type { Store } from '@assay/store/store'
 import type { Logger } from '../../runtime/log.ts'
@@ -7,7 +7,7 @@ const WRITE_MS = 1000
 
 export interface ViewCounter {
   note(link_id: string): void
-  /** Writes what is not written yet. */
+  /** Writes the remaining counts. */
   close(): Promise<void>
 }
 

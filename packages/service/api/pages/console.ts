@@ -1,7 +1,7 @@
 /**
- * The web console: the files that packages/console/build.ts made, from memory, each with a strong tag and packed where the browser can
- * unpack. Every address of the console is answered by the same page, whose script finds its way. Where nothing was built
- * the start page stands there instead and says how to build it.
+ * Serves the web console: the files that packages/console/build.ts made, from memory, with strong tags, compressed if the
+ * browser accepts it. Every address of the console is the same page, whose script reads the address. If the console was
+ * not built, a start page says how to build it.
  */
 import { hash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
@@ -14,11 +14,11 @@ import { startPage } from './pages.ts'
 
 const DIST = path.join(import.meta.dirname, '../../../console/dist')
 
-/** Nothing but the console's own files: no inline script or style, no other host, no frame around it. */
+/** Allows the console's own files only: no inline script or style, no other host, no frame around it. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-/** Hashed names: what is under one never changes. */
+/** The names of assets hold a hash, so a file never changes. */
 const FOREVER = 'public, max-age=31536000, immutable'
 
 const TYPES: Record<string, string> = {
@@ -62,7 +62,7 @@ async function loadFiles(): Promise<Files | null> {
 
 let loading: Promise<Files | null> | undefined
 
-/** Read once; again as long as nothing was built. */
+/** The files, read once. While the console is not built they are looked for again. */
 async function builtFiles(): Promise<Files | null> {
   loading ??= loadFiles()
   const files = await loading
@@ -82,7 +82,7 @@ function codingFor(file: File, accept: string | string[] | undefined): string {
 
 function sendFile({ request, reply }: Call, file: File, cacheControl: string) {
   const coding = codingFor(file, request.headers['accept-encoding'])
-  // Strong tags name bytes: each coding has its own.
+  // A strong tag names bytes, so each coding has its own.
   const tag = `"${file.tag}.${coding}"`
   void reply
     .type(file.type)
@@ -101,7 +101,7 @@ const replies = {
   304: { description: 'Known' },
 } as const
 
-/** The sections of the console: a path below one is an address of it. */
+/** The sections of the console. A path below a section is an address of the console. */
 export const SECTIONS = [
   'sign-in',
   'templates',
@@ -114,7 +114,7 @@ export const SECTIONS = [
   'system',
 ] as const
 
-/** Its script reads the address; the page is the same for all. */
+/** Accepts any parameters, which the script of the page reads. */
 const ANY = Type.Object({}, { additionalProperties: true })
 
 export const consolePage = operation({

@@ -1,6 +1,6 @@
 /**
- * The MCP endpoint for agents (streamable HTTP, without sessions: any node answers any request). What an agent does is
- * asked of this same server with the agent's own token, without a socket.
+ * The MCP endpoint for agents (streamable HTTP without sessions, so any node answers any request). The agent's calls become
+ * requests to this same server with the agent's token, without a socket.
  */
 import { Readable } from 'node:stream'
 import { type Client, createClient } from '@assay/client'
@@ -50,7 +50,7 @@ async function answerWith(response: Response, reply: FastifyReply): Promise<Fast
 
 export const mcp = operation({
   name: 'mcp',
-  // What a tool does it asks of the API, which records it.
+  // The requests that a tool makes are recorded by their own operations.
   audit: null,
   summary: 'Speak with agents (Model Context Protocol)',
   tag: 'Service',

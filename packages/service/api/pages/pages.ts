@@ -1,7 +1,7 @@
 /**
- * The pages of the service itself: the rendered reference, the list of errors, a start page for want of the console. All that they show comes
- * from here: no other host is asked, and a strict policy holds the browser to it. The reference is Swagger UI, from the
- * files that @fastify/swagger-ui ships.
+ * The pages of the service itself: the API reference, the list of errors, and a start page while the console is not built. They
+ * load nothing from other hosts, which a strict policy enforces. The reference is Swagger UI, from the files that
+ * @fastify/swagger-ui ships.
  */
 import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
@@ -16,7 +16,7 @@ import { type Call, operation } from '../http/operation.ts'
 const compress = promisify(gzip)
 const HTML = 'text/html; charset=utf-8'
 
-/** Swagger UI sets style attributes from its script and draws icons from data URIs; nothing else is let in. */
+/** Swagger UI sets style attributes from its script and draws icons from data URIs. Nothing else is allowed. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
@@ -92,7 +92,7 @@ curl -s "$api/jobs/run" -H "$auth" -H "$json" -d '{"payload": {"type": "assignme
 insight=$(curl -s "$api/jobs/status?assignment_id=$id&wait=60" -H "$auth" | jq -r .insight_id)
 curl -s "$api/jobs/result?insight_id=$insight" -H "$auth"`
 
-/** Stands at the start where the console was not built. */
+/** The start page of a service whose console was not built. */
 export function startPage(call: Call): string {
   const { services, request } = call
   const [first] = services.catalog.list()
@@ -104,9 +104,9 @@ export function startPage(call: Call): string {
     call,
     page(
       'Assay',
-      `<h1>Assay</h1><p>Analysis jobs from Markdown templates: created and run over HTTP, the insight as Markdown, told by signed webhooks. Version ${escape(services.version)}.</p>
+      `<h1>Assay</h1><p>Analysis jobs from Markdown templates: created and run over HTTP, with insights as Markdown and signed webhooks. Version ${escape(services.version)}.</p>
 <p><a href="/docs">Reference</a> · <a href="/openapi.json">openapi.json</a> · <a href="/docs/errors">Errors</a></p>
-<p>The web console belongs here and has not been built: run <code>npm ci</code> (with development packages), or <code>node bin/runtime.js packages/console/build.ts</code>, in the folder of Assay, and load this page again.</p>
+<p>The web console has not been built: run <code>npm ci</code> (with development packages), or <code>node bin/runtime.js packages/console/build.ts</code>, in the folder of Assay, and load this page again.</p>
 <h2>From a template to an insight</h2><pre><code>${escape(workflow)}</code></pre>`,
     ),
   )
@@ -163,7 +163,7 @@ export const errorsPage = operation({
   name: 'errorsPage',
   tag: 'Pages',
   hidden: true,
-  summary: 'Every code of an error, with what to do',
+  summary: 'List every error code, with what to do',
   scope: null,
   replies: { 200: { description: 'A page', media: ['text/html'] } },
   handle(call) {

@@ -1,4 +1,4 @@
-/** Schedules: create, list, read, change, delete, run now. What runs them when they are due is packages/service/schedules/. */
+/** Operations on schedules. packages/service/schedules/ runs them when they are due. */
 import { isDeepStrictEqual } from 'node:util'
 import { iso } from '@assay/model/clock'
 import { cronFault } from '@assay/model/cron'
@@ -47,7 +47,7 @@ const optional = {
     Type.String({
       minLength: 1,
       maxLength: 100,
-      description: 'IANA name such as Europe/Berlin; UTC unless given',
+      description: 'IANA name such as Europe/Berlin (default UTC)',
     }),
   ),
   starts_at: Type.Optional(nullable(Time)),
@@ -55,15 +55,15 @@ const optional = {
   missed: Type.Optional(
     Type.Enum([...MISSED], {
       description:
-        'What to do about due times that passed while no node was there. skip: nothing (as is the case unless told); once: one run for the latest; all: one for each, up to `missed_limit`',
+        'What to do about due times that passed while no node ran. skip (default): nothing; once: one run for the latest; all: one run for each, up to `missed_limit`',
     }),
   ),
   missed_limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: MISSED_LIMIT_MOST, description: `${MISSED_LIMIT} unless given` }),
+    Type.Integer({ minimum: 1, maximum: MISSED_LIMIT_MOST, description: `Default ${MISSED_LIMIT}` }),
   ),
   overlap: Type.Optional(
     Type.Enum([...OVERLAPS], {
-      description: 'While an earlier job of the schedule has not ended: queue another (unless told), or skip',
+      description: 'While an earlier job of the schedule has not ended: queue another (default), or skip',
     }),
   ),
   paused: Type.Optional(Type.Boolean()),
@@ -94,7 +94,7 @@ function timingFaults(timing: Timing, now: string): FieldError[] {
   return faults
 }
 
-/** `before`: the same schedule as it is. Its times are not judged again where they stay: one that has ended keeps its name. */
+/** The faults of a schedule. `before`: the schedule before a change; unchanged times are not checked again. */
 function faultsOf(schedule: NewSchedule, now: string, before: Schedule | null): FieldError[] {
   const faults =
     before && !changesTiming(before, { ...before, ...schedule }) ? [] : timingFaults(schedule, now)
@@ -106,14 +106,17 @@ function faultsOf(schedule: NewSchedule, now: string, before: Schedule | null): 
   return faults
 }
 
-/** Where what it runs stays as it is, a template that is gone or has other variables by now is no reason to refuse a new name. */
+/**
+ * Whether a change leaves alone what the schedule runs. Then its template is not checked: it may be deleted or may have other
+ * variables by now, and the schedule may still get a new name.
+ */
 function runsAsBefore(schedule: NewSchedule, before: Schedule): boolean {
   const { template_id, variables, paused } = schedule
   const resumes = before.paused && !paused
   return !resumes && template_id === before.template_id && isDeepStrictEqual(variables, before.variables)
 }
 
-/** The whole schedule as it will be; throws a 422 or 404 for what could never be run. */
+/** Checks the whole schedule after a change. Throws a 422 or 404 if it could never be run. */
 async function check(
   { services, principal }: Pick<Call, 'services' | 'principal'>,
   schedule: NewSchedule,
@@ -166,7 +169,7 @@ export const createSchedule = operation({
   audit: 'schedule.create',
   summary: 'Run a template by a cron expression',
   description:
-    'The variables are checked now and again at each run. Each run is an ordinary job that names the schedule (`schedule_id`, `scheduled_for`).',
+    'Checks the variables now and again at each run. Each run is an ordinary job with `schedule_id` and `scheduled_for`.',
   scope: 'analyst',
   body: ScheduleInput,
   replies: { 201: { description: 'The schedule', schema: ScheduleView } },
@@ -201,8 +204,8 @@ export const listSchedules = operation({
 export const previewSchedule = operation({
   name: 'previewSchedule',
   tag: 'Schedules',
-  summary: 'The next due times of a cron expression',
-  description: 'Nothing is kept; what is wrong is a 422 with its field, as when a schedule is made.',
+  summary: 'Read the next due times of a cron expression',
+  description: 'Stores nothing. Faults are a 422 with their fields, as for the creation of a schedule.',
   scope: 'viewer',
   query: Type.Object({
     cron: settable.cron,
@@ -212,7 +215,7 @@ export const previewSchedule = operation({
   }),
   replies: {
     200: {
-      description: 'The next five',
+      description: 'The next five due times',
       schema: Type.Object({ next_runs: Type.Array(Time) }, { title: 'SchedulePreview' }),
     },
   },
@@ -252,7 +255,7 @@ export const changeSchedule = operation({
   audit: 'schedule.change',
   summary: 'Change, pause or resume a schedule',
   description:
-    'Only what is given changes. Where the cron expression, its zone, its bounds or the pause change, the next due time is found from now: what would have been due in a pause is not made up for.',
+    'Fields that are left out stay. After a change of the cron expression, its zone, its bounds or the pause, the next due time is found from now; due times in a pause are not made up for.',
   scope: 'analyst',
   params: SchedulePath,
   body: ScheduleChange,
@@ -261,7 +264,7 @@ export const changeSchedule = operation({
   async handle(call) {
     const present: Schedule = await requireSchedule(call)
     const patch = patchOf(call.body)
-    // A pause is always possible: also of a schedule whose template is gone, or that has ended.
+    // A schedule that has ended, or whose template is deleted, can still be paused.
     const onlyPauses = patch.paused === true && Object.keys(patch).length === 1
     if (!onlyPauses) await check(call, { ...present, ...patch }, present)
     const { workspace_id, schedule_id } = present
@@ -279,7 +282,7 @@ export const deleteSchedule = operation({
   description: 'Its jobs stay.',
   scope: 'analyst',
   params: SchedulePath,
-  replies: { 204: { description: 'It is gone' } },
+  replies: { 204: { description: 'The schedule is deleted' } },
   errors: ['not_found'],
   async handle({ services, principal, params, reply }) {
     const { workspace_id } = principal
@@ -295,7 +298,7 @@ export const runScheduleNow = operation({
   audit: 'schedule.run',
   summary: 'Run a schedule now',
   description:
-    'Makes and queues a job of the schedule, whether it is paused or not, whatever else is running. The due times stay as they are.',
+    'Creates and queues a job of the schedule, even if it is paused or another job of it runs. The due times do not change.',
   scope: 'analyst',
   params: SchedulePath,
   replies: { 201: { description: 'The job', schema: JobView } },

@@ -1,4 +1,4 @@
-/** What a client may set of a subscription: where it goes, what it tells, and the pace of its deliveries. */
+/** What a client may set of a subscription: its readers, its events, and the pace of its deliveries. */
 
 import type { FieldError } from '@assay/model/errors'
 import { LINK_SECONDS } from '@assay/model/link'
@@ -18,23 +18,23 @@ const To = Type.Array(Type.String({ minLength: 1, maxLength: 254 }), {
   minItems: 1,
   maxItems: RECIPIENTS_MOST,
   uniqueItems: true,
-  description: 'Of email: plain addresses, each gets a mail of its own',
+  description: 'For email: plain addresses. Each address gets a mail of its own',
 })
 const Url = Type.String({
   minLength: 1,
   maxLength: 2048,
   description:
-    'Of slack: the address of an incoming webhook. A secret: it is kept encrypted and never shown again',
+    'For slack: the address of an incoming webhook. It is a secret, stored encrypted and never shown again',
 })
 const LinkExpiresIn = nullable(
   Type.Integer({
     minimum: LINK_SECONDS.least,
     maximum: LINK_SECONDS.most,
-    description: `Seconds that the link in a message opens the page; ${LINK_SECONDS.usual} (seven days) unless given; null: no link. Links need ASSAY_PUBLIC_URL`,
+    description: `Seconds for which the link in a message opens the page (default ${LINK_SECONDS.usual}, seven days); null: no link. Links need ASSAY_PUBLIC_URL`,
   }),
 )
 const IncludeSkipped = Type.Boolean({
-  description: 'Tell of runs that their condition skipped, too, in a line',
+  description: 'Also sends a line for runs that their condition skipped, in a line',
 })
 
 const { description, retry_schedule, max_in_flight, rate_per_second } = WebhookInput.properties
@@ -61,7 +61,7 @@ export const SubscriptionInput = Type.Object({
 export const SubscriptionChange = Type.Object({ ...shared, events, status })
 export type SubscriptionChange = Static<typeof SubscriptionChange>
 
-/** `url` and `to` as they are given; which of them a kind asks for is said where it is made. */
+/** Faults of `url` and `to`, if given. `missingTarget` finds an absent one. */
 export function targetFaults(
   kind: SubscriptionKind,
   { to, url }: Pick<SubscriptionChange, 'to' | 'url'>,

@@ -1,6 +1,6 @@
 /**
- * Subscriptions: events by mail or in a chat. Each is a webhook of another kind, so all that is known of deliveries
- * (retries, records, recovery, statistics) holds for them, too.
+ * Operations on subscriptions: events by mail or in a chat. A subscription is a webhook of another kind, so deliveries,
+ * retries, recovery and statistics work the same.
  */
 
 import { AppError, notFound } from '@assay/model/errors'
@@ -25,7 +25,7 @@ import { invalid } from '../http/validate.ts'
 import { requireSubscription, SubscriptionPath } from '../webhooks/webhook-lookup.ts'
 import { missingTarget, SubscriptionChange, SubscriptionInput, targetFaults } from './subscription-input.ts'
 
-/** What may be told of where it goes: it stands in the log and in `webhook.disabled`. */
+/** The target without its secrets, for the log and for `webhook.disabled`. */
 function shownTarget(kind: SubscriptionKind, target: Target): string {
   return kind === 'slack' ? hiddenUrl(target.url!, fingerprint(target.url!)) : 'mailto:••••'
 }
@@ -38,7 +38,7 @@ function requireMailServer({ config }: Services, kind: SubscriptionKind): void {
   if (kind === 'email' && config.smtpUrl === null)
     throw new AppError(
       'conflict',
-      'This service sends no mail: its operator sets ASSAY_SMTP_URL and ASSAY_MAIL_FROM on every node.',
+      'This service sends no mail: ask its operator to set ASSAY_SMTP_URL and ASSAY_MAIL_FROM on every node.',
     )
 }
 
@@ -46,9 +46,9 @@ export const createSubscription = operation({
   name: 'createSubscription',
   audit: 'subscription.create',
   tag: 'Subscriptions',
-  summary: 'Tell people of events, by mail or in a chat',
+  summary: 'Send events to people by mail or in a chat',
   description:
-    '`email` takes `to`, `slack` takes `url`. Which events of which jobs it gets is decided as for a webhook: by `presence_name` ("default" unless given) and `events`.',
+    '`email` takes `to`, `slack` takes `url`. `presence_name` (default "default") and `events` select the events, as for a webhook.',
   scope: 'analyst',
   body: SubscriptionInput,
   replies: { 201: { description: 'The subscription', schema: SubscriptionView } },
@@ -119,7 +119,7 @@ export const getSubscription = operation({
   },
 })
 
-/** The sealed target after a change; undefined: it stays. */
+/** The sealed target after a change; empty: it does not change. */
 function changedTarget(
   services: Services,
   webhook: Webhook,
@@ -143,7 +143,7 @@ export const changeSubscription = operation({
   audit: 'subscription.change',
   tag: 'Subscriptions',
   summary: 'Change a subscription',
-  description: 'Only what is given changes. `enabled` makes what waits due at once.',
+  description: 'Fields that are left out stay. `enabled` makes pending deliveries due at once.',
   scope: 'analyst',
   params: SubscriptionPath,
   body: SubscriptionChange,
@@ -175,7 +175,7 @@ export const deleteSubscription = operation({
   summary: 'Delete a subscription with its deliveries',
   scope: 'analyst',
   params: SubscriptionPath,
-  replies: { 204: { description: 'It is gone' } },
+  replies: { 204: { description: 'The subscription is deleted' } },
   errors: ['not_found'],
   async handle(call) {
     const { workspace_id, webhook_id } = await requireSubscription(call)

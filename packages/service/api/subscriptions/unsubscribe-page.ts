@@ -1,7 +1,7 @@
 /**
- * Where the reader of a mail ends it: the address in the mail is sealed by the service and names the subscription and the
- * reader, so there is no token to give. Opening it changes nothing (programs look at addresses ahead of people); the button,
- * and the one click of a mail program (RFC 8058), do.
+ * The page on which a reader unsubscribes from mail. The sealed address in the mail names the subscription and the reader, so no
+ * token is needed. Opening the page changes nothing, because programs open addresses ahead of people. The button
+ * unsubscribes, and so does the one click of a mail program (RFC 8058).
  */
 
 import { FORM_PAGE_POLICY, plainPage } from '@assay/engine/pages/insight-page'
@@ -25,7 +25,7 @@ const Path = Type.Object({ token: Type.String() })
 const ANY = Type.Object({}, { additionalProperties: true })
 const replies = {
   200: { description: 'A page', media: ['text/html'] },
-  404: { description: 'The address is not whole', media: ['text/html'] },
+  404: { description: 'The address is incomplete', media: ['text/html'] },
   429: { description: 'Too many from one address', media: ['text/html'] },
 } as const
 
@@ -35,7 +35,7 @@ interface Reader {
   to: string
 }
 
-/** Null: it was not made here, or was changed. */
+/** The reader of a sealed address. Null: this service did not make the address, or it was changed. */
 function readerOf({ secrets }: Services, token: string): Reader | null {
   try {
     const [workspace_id, webhook_id, to] = JSON.parse(secrets.open(token, UNSUBSCRIBE_CONTEXT)) as string[]
@@ -53,7 +53,7 @@ const unknown = (reply: FastifyReply) =>
   send(
     reply,
     404,
-    plainPage('This address is not whole', 'Copy it again from the mail, or ask who sent it to you.'),
+    plainPage('This address is incomplete', 'Copy it again from the mail, or ask the sender of the mail.'),
   )
 const busy = (reply: FastifyReply, reset: number) =>
   send(
@@ -62,7 +62,7 @@ const busy = (reply: FastifyReply, reset: number) =>
     plainPage('Too many pages at once', 'Wait a minute and load this page again.'),
   )
 
-/** Whoever is no more on the list is off it, whether by this or before. The last one off turns the subscription off. */
+/** Removes a reader, if still on the list. Removing the last reader disables the subscription. */
 async function takeOff(
   services: Services,
   request: Call['request'],
@@ -89,7 +89,7 @@ export const unsubscribePage = operation({
   name: 'unsubscribePage',
   tag: 'Pages',
   hidden: true,
-  summary: 'Asks whether a reader wants no more of it',
+  summary: 'Ask a reader to confirm unsubscribing',
   scope: null,
   params: Path,
   query: ANY,
@@ -98,9 +98,9 @@ export const unsubscribePage = operation({
     const { allowed, reset } = services.readers.take(request.ip)
     if (!allowed) return busy(reply, reset)
     if (!readerOf(services, params.token)) return unknown(reply)
-    const sentence = 'You get no more mail of this subscription once you have pressed the button.'
-    const button = '<form method="post"><p><button>Get no more of it</button></p></form>'
-    return send(reply, 200, plainPage('Get no more of this mail?', sentence, button))
+    const sentence = 'Press the button to get no more mail of this subscription.'
+    const button = '<form method="post"><p><button>Unsubscribe</button></p></form>'
+    return send(reply, 200, plainPage('Unsubscribe from this mail?', sentence, button))
   },
 })
 
@@ -108,7 +108,7 @@ export const unsubscribe = operation({
   name: 'unsubscribe',
   tag: 'Pages',
   hidden: true,
-  summary: 'Takes a reader off the list',
+  summary: 'Unsubscribe a reader',
   scope: null,
   params: Path,
   query: ANY,
@@ -123,6 +123,6 @@ export const unsubscribe = operation({
     const reader = readerOf(services, params.token)
     if (!reader) return unknown(reply)
     await takeOff(services, request, reader)
-    return send(reply, 200, plainPage('That was the last one', 'You get no more mail of this subscription.'))
+    return send(reply, 200, plainPage('You are unsubscribed', 'You get no more mail of this subscription.'))
   },
 })

@@ -1,4 +1,4 @@
-/** The template that an id names for a workspace: a file's, or one that was put. Parsed, with its variables converted. */
+/** Finds and parses the template of an id, from the template folders or the workspace, and converts values of its variables. */
 
 import { type FoundTemplate, findTemplate, foundTemplate, readTemplate } from '@assay/engine/reading/lookup'
 import type { ConnectionAccess } from '@assay/engine/run/connection-requests'
@@ -10,7 +10,7 @@ import { DEFAULT_WORKSPACE, includesScope, type Principal } from '@assay/model/t
 import type { Services } from '../dependencies.ts'
 import { invalid } from '../http/validate.ts'
 
-/** A template that was put, as listed; null where this version of the program cannot read it. */
+/** A template of the workspace, for lists; null: this version of the program cannot parse it. */
 export function storedTemplate(template_id: string, source: string): FoundTemplate | null {
   const read = readTemplate(template_id, source)
   return 'faults' in read ? null : foundTemplate(read)
@@ -20,7 +20,7 @@ function refuse(faults: Fault[]): never {
   throw invalid(faults.map(faultToFieldError))
 }
 
-/** Throws a 404 for an unknown one, a 422 with the faults for one that was put and cannot be read any more. */
+/** The template of an id. Throws a 404 for an unknown one, and a 422 with the faults for a stored one that no longer parses. */
 export async function requireTemplate(
   { catalog, store }: Pick<Services, 'catalog' | 'store'>,
   { workspace_id }: Principal,
@@ -33,13 +33,13 @@ export async function requireTemplate(
   return 'faults' in found ? refuse(found.faults) : found
 }
 
-/** Parses a source from a client; its faults are a 422 with lines and columns. */
+/** Parses a source from a client. Throws a 422 with the faults, each with line and column. */
 export function readSource(template_id: string, source: string): Template {
   const read = readTemplate(template_id, source)
   return 'faults' in read ? refuse(read.faults) : read
 }
 
-/** The values by variable, converted; a 422 with every fault. `at`: the path of the values in the body. */
+/** Converts the values of variables. Throws a 422 with every fault. `at`: the path of the values in the body. */
 export function variablesOf(
   { template }: Pick<FoundTemplate, 'template'>,
   given: Record<string, unknown>,
@@ -50,7 +50,7 @@ export function variablesOf(
   throw invalid(errors.map((error) => ({ ...error, path: error.path.replace('payload.template_vars', at) })))
 }
 
-/** What `file:` sources of a workspace may read. */
+/** The folders and files that `file:` sources of a workspace may read. */
 export async function rootsOf(services: Services, { workspace_id }: Principal): Promise<Roots> {
   const workspace = await services.store.getWorkspace(workspace_id)
   const own = workspace?.data_folder ?? null

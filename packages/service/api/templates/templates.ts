@@ -1,4 +1,4 @@
-/** Templates: list, read, put, delete, check, preview, and the choices that a form offers for a variable. */
+/** Operations on templates: list, read, put, delete, check, preview, and the possible values of a variable. */
 
 import { foundTemplate, sourceOf } from '@assay/engine/reading/lookup'
 import { parsedTemplate, templateSource } from '@assay/engine/reading/template-cache'
@@ -54,7 +54,7 @@ export const listTemplates = operation({
   name: 'listTemplates',
   tag: 'Templates',
   summary: 'List templates',
-  description: 'By id: those in folders and the workspace’s own.',
+  description: 'Lists the templates of the folders and of the workspace by id.',
   scope: 'viewer',
   query: Type.Object({
     q: Type.Optional(
@@ -89,7 +89,7 @@ function requireOwn({ catalog }: Services, template_id: string): void {
   if (entry)
     throw new AppError(
       'template_read_only',
-      `${template_id} is a ${entry.origin} template: change its file, or put yours under another id.`,
+      `${template_id} is a ${entry.origin} template: change its file, or use another id.`,
     )
 }
 
@@ -98,14 +98,14 @@ export const putTemplate = operation({
   tag: 'Templates',
   audit: 'template.put',
   summary: 'Create or replace a template of the workspace',
-  description: 'Faults come back with line and column. Jobs keep the version that they were created with.',
+  description: 'Answers faults with line and column. A job keeps the version with which it was created.',
   scope: 'admin',
   params: TemplatePath,
   body: Source,
   bodyType: 'text/markdown',
   replies: {
-    200: { description: 'It was replaced', schema: TemplateView },
-    201: { description: 'It is new', schema: TemplateView },
+    200: { description: 'The template was replaced', schema: TemplateView },
+    201: { description: 'The template is new', schema: TemplateView },
   },
   errors: ['template_read_only'],
   async handle({ services, principal, params, body, reply }) {
@@ -114,7 +114,10 @@ export const putTemplate = operation({
     const template = readSource(template_id, body)
     if (template.template_id !== template_id)
       throw invalid([
-        { path: 'template', message: `has the id ${template.template_id} in its front matter: put it there` },
+        {
+          path: 'template',
+          message: `has the id ${template.template_id} in its front matter: use the same id in the path`,
+        },
       ])
     const { workspace_id, user_id } = principal
     const isNew = await services.store.putTemplate({ workspace_id, template_id, source: body, user_id })
@@ -128,10 +131,10 @@ export const deleteTemplate = operation({
   tag: 'Templates',
   audit: 'template.delete',
   summary: 'Delete a template of the workspace',
-  description: 'Jobs that were created from it are not touched.',
+  description: 'Jobs that were created from it stay.',
   scope: 'admin',
   params: TemplatePath,
-  replies: { 204: { description: 'It is gone' } },
+  replies: { 204: { description: 'The template is deleted' } },
   errors: ['not_found', 'template_read_only'],
   async handle({ services, principal, params, reply }) {
     const { template_id } = params
@@ -143,7 +146,7 @@ export const deleteTemplate = operation({
   },
 })
 
-/** A task of the pool that came to no end is no fault of the request's form, and none of the service's. */
+/** Throws a failed task of the pool as `preview_failed`: neither the request nor the service is at fault. */
 function notTried(error: unknown): never {
   if (error instanceof TaskError) throw new AppError('preview_failed', error.message, { cause: error })
   throw error
@@ -159,7 +162,7 @@ export const checkTemplate = operation({
   bodyType: 'text/markdown',
   replies: {
     200: {
-      description: 'The faults, none: it may run; and the variables that it declares',
+      description: 'The faults (none: the template may run) and the declared variables',
       schema: Type.Object({ faults: Type.Array(Fault), variables: Type.Array(VariableView) }),
     },
   },
@@ -197,8 +200,8 @@ export const previewTemplate = operation({
   name: 'previewTemplate',
   tag: 'Templates',
   audit: null,
-  summary: 'Run a template without keeping anything',
-  description: 'The answer is that of a result; faults of the template are a 422 with line and column.',
+  summary: 'Run a template without storing anything',
+  description: 'Answers like the result of a job. Faults of the template are a 422 with line and column.',
   scope: 'analyst',
   query: Type.Object({ charts: Type.Optional(Type.Enum([...READ_CHART_FORMS])) }),
   body: Type.Object({
@@ -248,15 +251,15 @@ function choicesOf(variable: Variable, { sources, files }: Description): unknown
 export const listChoices = operation({
   name: 'listChoices',
   tag: 'Templates',
-  summary: 'The values that a variable may have',
+  summary: 'List the possible values of a variable',
   description:
-    'Of `enum` its values, of a boolean both, of a column the columns of its source, of a file the data files.',
+    'Lists the values of an `enum`, both values of a boolean, the columns of the source of a column variable, and the data files of a file variable.',
   scope: 'viewer',
   params: TemplatePath,
   query: Type.Object({ variable: Type.String({ minLength: 1, maxLength: 200 }) }),
   replies: {
     200: {
-      description: 'Empty where anything of the type may be given',
+      description: 'The values; empty: any value of the type',
       schema: Type.Object({ choices: Type.Array(Type.Unknown()) }),
     },
   },

@@ -1,4 +1,4 @@
-/** Deliveries of webhooks and of subscriptions: list, read with every attempt, send again, recover what failed, cancel what waits, count. */
+/** Operations on deliveries of webhooks and subscriptions: list, read, send again, recover, cancel, count. */
 
 import { iso } from '@assay/model/clock'
 import {
@@ -77,7 +77,7 @@ export const redeliver = operation({
   tag: 'Webhooks',
   audit: 'delivery.redeliver',
   summary: 'Send an event again',
-  description: 'A new delivery of the same event, under the same `webhook-id`, due now.',
+  description: 'Creates a new delivery of the same event, with the same `webhook-id`, due now.',
   scope: 'analyst',
   params: DeliveryPath,
   replies: { 202: { description: 'The new delivery', schema: DeliveryView } },
@@ -99,7 +99,8 @@ const RecoverRequest = Type.Object(
     until: Type.Optional(Time),
     include_unsent: Type.Optional(
       Type.Boolean({
-        description: 'Also events that were never sent: from before the webhook, or while it was off',
+        description:
+          'Also events that were never sent: from before the webhook existed, or while it was disabled',
       }),
     ),
     event_types: Type.Optional(
@@ -109,7 +110,7 @@ const RecoverRequest = Type.Object(
         description: 'Only events of these types',
       }),
     ),
-    dry_run: Type.Optional(Type.Boolean({ description: 'Only count' })),
+    dry_run: Type.Optional(Type.Boolean({ description: 'Counts and sends nothing' })),
   },
   { title: 'RecoverRequest' },
 )
@@ -122,13 +123,13 @@ const recoverOf = (of: Family, name: string) =>
     name,
     tag: of.tag,
     audit: `${of.noun}.recover`,
-    summary: 'Send again all that failed since a time',
+    summary: 'Send all failed deliveries since a time again',
     scope: 'analyst',
     params: pathOf(of, {}),
     body: RecoverRequest,
     replies: {
-      200: { description: 'How many it would be', schema: Count },
-      202: { description: 'It has begun', schema: RecoveryStarted },
+      200: { description: 'With `dry_run`: the number of deliveries', schema: Count },
+      202: { description: 'The recovery has begun', schema: RecoveryStarted },
     },
     errors: ['not_found'],
     async handle(call) {
@@ -157,7 +158,7 @@ const recoveryOf = (of: Family, name: string) =>
   operation({
     name,
     tag: of.tag,
-    summary: 'Read how far a recovery is',
+    summary: 'Read the progress of a recovery',
     scope: 'viewer',
     params: pathOf(of, { recovery_id: Id }),
     replies: { 200: { description: 'The recovery', schema: RecoveryView } },
@@ -176,11 +177,11 @@ const cancelOf = (of: Family, name: string) =>
     name,
     tag: of.tag,
     audit: `${of.noun}.cancel_pending`,
-    summary: 'Cancel what waits to be sent',
+    summary: 'Cancel pending deliveries',
     scope: 'analyst',
     params: pathOf(of, {}),
     replies: {
-      200: { description: 'How many were canceled', schema: Count },
+      200: { description: 'The number of canceled deliveries', schema: Count },
     },
     errors: ['not_found'],
     async handle(call) {
@@ -193,15 +194,13 @@ const statsOf = (of: Family, name: string) =>
   operation({
     name,
     tag: of.tag,
-    summary: 'Read what became of the attempts',
+    summary: 'Read statistics of the attempts',
     scope: 'viewer',
     params: pathOf(of, {}),
     query: Type.Object({
-      since: Type.Optional(
-        Type.String({ format: 'date-time', description: 'The last 24 hours unless given' }),
-      ),
+      since: Type.Optional(Type.String({ format: 'date-time', description: 'Default: 24 hours ago' })),
     }),
-    replies: { 200: { description: 'Counts, percentiles and hours', schema: WebhookStats } },
+    replies: { 200: { description: 'Counts, percentiles, and counts by hour', schema: WebhookStats } },
     errors: ['not_found'],
     async handle(call) {
       const { services, query } = call

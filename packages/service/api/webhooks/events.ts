@@ -1,4 +1,4 @@
-/** Events by cursor, for who cannot receive webhooks, and the catalogue of their types. */
+/** Events by cursor, for clients that cannot receive webhooks, and the catalogue of event types. */
 
 import { EVENT_DATA, EVENT_TYPES, Event, type EventType } from '@assay/model/event'
 import Type from 'typebox'
@@ -11,7 +11,7 @@ export const listEvents = operation({
   tag: 'Events',
   summary: 'List all events of the workspace',
   description:
-    'Newest first. With `order=oldest` it goes forward and `next_cursor` is never null: ask again with it later, no event is ever skipped.',
+    'Lists the newest first. With `order=oldest` the list goes forward and `next_cursor` is never null: send it again later to read further events. No event is skipped.',
   scope: 'viewer',
   query: pageQuery({
     type: Type.Optional(Type.Enum([...EVENT_TYPES])),
@@ -56,7 +56,7 @@ function endedBy(code: string, detail: string) {
 /** Every event type with an example of its data. */
 export const CATALOGUE: Record<EventType, { description: string; data: Record<string, unknown> }> = {
   'job.queued': {
-    description: 'A job was run, or given back by a worker that was lost, and waits for a worker.',
+    description: 'A job waits for a worker: it was run, or the worker that had it was lost.',
     data: { ...EXAMPLE_JOB, job_status: 'queued' },
   },
   'job.started': {
@@ -81,7 +81,7 @@ export const CATALOGUE: Record<EventType, { description: string; data: Record<st
   },
   'schedule.failed': {
     description:
-      'A schedule was due and no job could be made, because its template has changed or is gone: `error` says why. Only for webhooks whose `events` names it or is `*`.',
+      'A schedule was due and no job could be created, because its template was changed or deleted: `error` says why. Only for webhooks whose `events` names it or is `*`.',
     data: {
       schedule_id: EXAMPLE_ID,
       name: 'Delays every morning',
@@ -98,12 +98,12 @@ export const CATALOGUE: Record<EventType, { description: string; data: Record<st
     },
   },
   'webhook.test': {
-    description: 'Somebody tests a webhook.',
+    description: 'A person tests a webhook.',
     data: { webhook_id: EXAMPLE_ID, message: 'This is a test: nothing happened, and the webhook works.' },
   },
   'webhook.failing': {
     description:
-      'Every attempt of a webhook has failed for a day: told once, until one succeeds. Only for webhooks whose `events` names it or is `*`.',
+      'Every attempt of a webhook has failed for a day. It is sent once, until an attempt succeeds. Only for webhooks whose `events` names it or is `*`.',
     data: {
       webhook_id: EXAMPLE_ID,
       url: 'https://example.com/hook',
@@ -115,7 +115,7 @@ export const CATALOGUE: Record<EventType, { description: string; data: Record<st
   },
   'webhook.disabled': {
     description:
-      'A webhook was turned off because it failed; only for webhooks whose `events` names it or is `*`.',
+      'A webhook was disabled because its attempts failed. Only for webhooks whose `events` names it or is `*`.',
     data: {
       webhook_id: EXAMPLE_ID,
       url: 'https://example.com/hook',

@@ -1,4 +1,4 @@
-/** What a client may register for a webhook: the address, the headers, the events and the pace of its deliveries. */
+/** What a client may set of a webhook: its address, its headers, its events and the pace of its deliveries. */
 
 import type { FieldError } from '@assay/model/errors'
 import { EVENT_TYPES } from '@assay/model/event'
@@ -21,16 +21,16 @@ const VALUE_MOST = 4096
 const Url = Type.String({
   minLength: 1,
   maxLength: 2048,
-  description: 'http or https, without user info; where it may lead is decided by ASSAY_WEBHOOK_TARGETS',
+  description: 'http or https, without user info. ASSAY_WEBHOOK_TARGETS decides which addresses are allowed',
 })
 const Events = Type.Array(Type.Enum([...EVENT_TYPES, '*']), {
   minItems: 1,
   uniqueItems: true,
-  description: 'Event types; `*` is all; absent: the three that end a job',
+  description: 'Event types; `*`: all; absent: the three that end a job',
 })
 const HeaderName = Type.String({ minLength: 1, maxLength: 255 })
 const Public = Type.Boolean({
-  description: 'Its value is no secret: answers and attempts show it; false unless given',
+  description: 'Whether answers and attempts show the value, because it is no secret (default false)',
 })
 const Description = Type.String({ maxLength: 1000 })
 const Schedule = Type.Array(Type.Number({ minimum: 0, maximum: WEEK_SECONDS }), {
@@ -38,7 +38,7 @@ const Schedule = Type.Array(Type.Number({ minimum: 0, maximum: WEEK_SECONDS }), 
   description: 'Seconds between tries, each with a fifth of jitter; empty: a single try',
 })
 const InFlight = Type.Integer({ minimum: 1, maximum: 1000 })
-/** At the least one in about a quarter of an hour: slower, the wait would be longer than deliveries are kept trying. */
+/** Deliveries a second. The least is one in about 17 minutes: with less, deliveries would wait longer than they are tried. */
 const Rate = Type.Number({ minimum: 0.001, maximum: 10_000 })
 
 export const WebhookInput = Type.Object({
@@ -47,7 +47,7 @@ export const WebhookInput = Type.Object({
     Type.Array(Type.Object({ name: HeaderName, value: Type.String(), public: Type.Optional(Public) }), {
       maxItems: HEADERS_MOST,
       description:
-        'Sent with every request; values are kept encrypted and never shown again, unless they are public',
+        'Sent with every request. Values are stored encrypted and never shown again, unless they are public',
     }),
   ),
   user_id: Name,
@@ -71,7 +71,7 @@ export const WebhookChange = Type.Object({
           minItems: 1,
           maxItems: HEADERS_MOST,
           description:
-            'By name: a value sets the header, null removes it, headers that are not named stay. null instead of the list removes all',
+            'By name: a value sets the header, null removes it, other headers stay. null instead of the list removes all',
         },
       ),
     ),
@@ -87,7 +87,7 @@ export const WebhookChange = Type.Object({
 })
 export type WebhookChange = Static<typeof WebhookChange>
 
-/** What the service itself sets, or what would change how the message is framed. */
+/** Headers that the service sets itself, or that would change the framing of the message. */
 const REFUSED =
   /^(host|content-.*|connection|keep-alive|te|trailer|transfer-encoding|upgrade|expect|proxy-.*|user-agent|webhook-.*)$/
 

@@ -1,4 +1,4 @@
-/** The webhook, or the subscription, that a path names, for every operation below one. */
+/** Finds the webhook or the subscription that a path names. */
 
 import { notFound } from '@assay/model/errors'
 import { SUBSCRIPTION_KINDS } from '@assay/model/subscription'
@@ -7,7 +7,7 @@ import Type from 'typebox'
 import { Id } from '../http/fields.ts'
 import type { Call } from '../http/operation.ts'
 
-/** Both are rows of the same table: each family of paths finds its own kinds only. */
+/** Webhooks or subscriptions. Both are rows of one table, and the paths of a family find only its kinds. */
 export interface Family {
   noun: 'webhook' | 'subscription'
   tag: string
@@ -20,14 +20,14 @@ export const SUBSCRIPTIONS: Family = { noun: 'subscription', tag: 'Subscriptions
 export const WebhookPath = Type.Object({ webhook_id: Id })
 export const SubscriptionPath = Type.Object({ subscription_id: Id })
 
-/** The id in a path of the family, with what else the path names. */
+/** The parameters of a path: the id of the family's noun, and `rest`. */
 export function pathOf<Rest extends Type.TProperties>({ noun }: Family, rest: Rest) {
   return Type.Object({ [`${noun}_id`]: Id, ...rest })
 }
 
 type Looking = Pick<Call<Record<string, string>>, 'services' | 'principal' | 'params'>
 
-/** Throws a 404 that is the same for one that is another workspace's. */
+/** Throws a 404 if there is none, and the same 404 for one of another workspace. */
 export async function requireOf(
   { noun, kinds }: Family,
   { services, principal, params }: Looking,

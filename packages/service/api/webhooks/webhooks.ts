@@ -1,4 +1,4 @@
-/** Webhooks: register, read, change, delete, test, rotate the secret. Secrets leave only where they are made. */
+/** Operations on webhooks: create, list, read, change, delete, test, rotate the secret. Only the answer that creates a secret has it. */
 
 import { Attempt, DeliveryView } from '@assay/model/delivery'
 import { AppError, notFound } from '@assay/model/errors'
@@ -42,14 +42,14 @@ const TEST_MS = 20_000
 
 const SigningSecret = Type.Union([Type.String(), Type.Null()], {
   description:
-    'In this answer only: keep it to verify signatures. Null with v1a: its private key never leaves, receivers verify with `public_key`',
+    'Only this answer has it: keep it to verify signatures. Null with v1a, whose private key is never shown: receivers verify with `public_key`',
 })
 const WithSecret = Type.Object(
   { ...WebhookView.properties, signing_secret: SigningSecret },
   { title: 'WebhookWithSecret' },
 )
 
-/** Of a pair only the public half is a receiver's. */
+/** The view with the secret; of a key pair (v1a) only the public key is shown. */
 function withSecret(webhook: Webhook, secret: string, now: number) {
   return { ...webhookView(webhook, now), signing_secret: webhook.signature === 'v1' ? secret : null }
 }
@@ -136,7 +136,7 @@ export const changeWebhook = operation({
   audit: 'webhook.change',
   summary: 'Change a webhook',
   description:
-    'Only what is given changes. `headers` changes by name: a value sets a header, null removes it, the others stay; null instead of the list removes all. `enabled` makes what waits due at once, also where it was enabled.',
+    'Fields that are left out stay. `headers` changes by name: a value sets a header, null removes it, the others stay; null instead of the list removes all. `enabled` makes pending deliveries due at once, even if the webhook was enabled.',
   scope: 'analyst',
   params: WebhookPath,
   body: WebhookChange,
@@ -169,7 +169,7 @@ export const deleteWebhook = operation({
   summary: 'Delete a webhook with its deliveries',
   scope: 'analyst',
   params: WebhookPath,
-  replies: { 204: { description: 'It is gone' } },
+  replies: { 204: { description: 'The webhook is deleted' } },
   errors: ['not_found'],
   async handle(call) {
     const { services, reply } = call
@@ -186,7 +186,7 @@ export const rotateSecret = operation({
   audit: 'webhook.rotate_secret',
   summary: 'Replace the signing secret',
   description:
-    'Both secrets sign until the overlap is over: receivers change theirs in between, with v1a to the new `public_key`. With 0 none of the older ones signs any more.',
+    'Both secrets sign until the overlap is over, so that receivers can change theirs in between (with v1a to the new `public_key`). With 0 only the new secret signs.',
   scope: 'analyst',
   params: WebhookPath,
   body: Type.Object({
@@ -194,7 +194,7 @@ export const rotateSecret = operation({
       Type.Integer({
         minimum: 0,
         maximum: 7 * 24 * 3600,
-        description: `For how long the present secret signs too; ${OVERLAP_SECONDS} unless given`,
+        description: `Seconds for which the present secret still signs (default ${OVERLAP_SECONDS})`,
       }),
     ),
   }),
@@ -227,7 +227,7 @@ const testOf = (of: Family, name: string) =>
     tag: of.tag,
     audit: `${of.noun}.test`,
     summary: 'Send a test event now',
-    description: `Sends \`webhook.test\` to this ${of.noun}, whatever its \`events\`, before all that waits and past an open breaker, and answers with the attempt. It waits only for a free slot (\`max_in_flight\`), for its rate, or where the receiver asked to be left alone.`,
+    description: `Sends \`webhook.test\` to this ${of.noun}, whatever its \`events\`, ahead of pending deliveries and despite an open breaker, and answers with the attempt. It waits only for a free slot (\`max_in_flight\`), for the rate, or while the receiver's Retry-After lasts.`,
     scope: 'analyst',
     params: pathOf(of, {}),
     replies: {
