@@ -6,19 +6,22 @@
  * persistent as a random walk and have heavy tails. Seasons that the series shows, and a line where it rises or falls,
  * stand beside the change. The series travels (at most 50,000 times).
  */
+import type { Doubt, Grade } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
 import { exactMean, squaredDeviations } from '../numeric/exact.ts'
 import { exactSum } from '../numeric/sum.ts'
-import { seasonsOf } from '../series/calendar-seasons.ts'
-import { gridOf } from '../series/grid.ts'
-import { changesOf } from '../series/level-changes.ts'
-import { loadSeries, type Series, type Time } from '../series/load.ts'
+import type { Series, Time } from '../series/load.ts'
+import { type ReadSeries, readSeries, SERIES_OPTIONS } from '../series/read.ts'
+import { atTime, spanOf } from '../series/spans.ts'
+import { opening } from '../verdicts/measure.ts'
+import { doubt, gradeOf, verdict } from '../verdicts/verdict.ts'
+import { amount, CERTAINTY } from '../verdicts/words.ts'
 import { seriesColumns } from './shared/columns.ts'
-import { integer, moment, number, rowsWith } from './shared/fields.ts'
+import { diagnosis, integer, moment, number, pAdjusted, rowsWith } from './shared/fields.ts'
 import type { Method } from './shared/method.ts'
-import { count, enumeration, figure, finite, label, signed, tooFew } from './shared/sentence.ts'
+import { count, enumeration, figure, finite, label, probability, signed } from './shared/sentence.ts'
 
-const Options = Type.Object({ time: Type.String(), value: Type.String() }, { additionalProperties: false })
+const Options = Type.Object({ ...SERIES_OPTIONS }, { additionalProperties: false })
 
 const METHOD = 'binary segmentation, level beside persistent noise'
 const LEAST = 8
@@ -31,6 +34,7 @@ interface Point {
   before: number | null
   after: number | null
   change: number | null
+  p: number
 }
 
 export const changepoints: Method = {
@@ -38,41 +42,60 @@ export const changepoints: Method = {
   options: Options,
   columns: seriesColumns,
   fields: {
-    points: rowsWith({ index: integer, time: moment, before: number, after: number, change: number }),
+    points: rowsWith({
+      index: integer,
+      time: moment,
+      before: number,
+      after: number,
+      change: number,
+      p: number,
+    }),
     noise: number,
+    p: number,
+    p_adjusted: pAdjusted,
+    diagnosis,
   },
-  async run(table, options) {
-    const { time, value } = options as Static<typeof Options>
-    const series = await loadSeries(table, time, value)
+  async run(table, options, context) {
+    const given = options as Static<typeof Options>
+    const read = await readSeries(table, given, context)
+    const { series, changes } = read
     const n = series.values.length
-    if (n < LEAST) {
-      const summary = tooFew('changes of level in', value, n, LEAST)
-      return {
-        summary,
-        n,
-        method: METHOD,
-        notes: series.doubts.map(({ says }) => says),
-        points: [],
-        noise: null,
-      }
-    }
-    const grid = gridOf(series)
-    const rows = [...grid.observed.keys()].filter((row) => grid.observed[row])
-    const seasons = seasonsOf(grid)
-    const changes = changesOf(series.values, rows, seasons)
-    const points = pointsOf(series, changes)
-    const notes = series.doubts.map(({ says }) => says)
-    if (changes.length > n / 10)
-      notes.push('So many changes speak for a drift rather than for steps; see its trend.')
+    const stop = stopOf(read)
+    const points = stop ? [] : pointsOf(read)
+    const p = points.length === 0 ? null : Math.min(...points.map((point) => point.p))
+    const told = verdict({
+      unfound: { points: [] },
+      headline: (grade) => headline(read, points, grade),
+      grade: gradeOf(p),
+      evidence: evidence(given.value, n, points),
+      doubts: [...(stop ? [stop] : []), ...read.doubts],
+    })
+    const noise = stop
+      ? null
+      : noiseOf(
+          series.values,
+          changes.map(({ index }) => index),
+        )
     return {
-      summary: sentence(value, n, points),
+      ...told,
       n,
       method: METHOD,
-      notes,
       points,
-      noise: finite(noiseOf(series.values, changes) * series.unit),
+      noise: noise === null ? null : finite(noise * series.unit),
+      p,
+      diagnosis: read.diagnosis,
     }
   },
+}
+
+function stopOf({ series, measure }: ReadSeries): Doubt | null {
+  const n = series.values.length
+  const name = opening(measure.label)
+  if (n < LEAST)
+    return doubt('too_few', `${name} has ${count(n, 'value')}; a change of level needs at least ${LEAST}.`)
+  if (series.values.every((value) => value === series.values[0]))
+    return doubt('constant', `${name} never changes: every value is the same.`)
+  return null
 }
 
 /** The standard deviation of the values about the level of their part. */
@@ -82,27 +105,43 @@ function noiseOf(values: readonly number[], changes: readonly number[]): number 
   return Math.sqrt(exactSum(squares) / Math.max(1, values.length - changes.length - 1))
 }
 
-function pointsOf(series: Series, changes: readonly number[]): Point[] {
-  const bounds = [0, ...changes, series.values.length]
+function pointsOf({ series, changes }: ReadSeries): Point[] {
+  const bounds = [0, ...changes.map(({ index }) => index), series.values.length]
   const means = bounds.slice(1).map((end, index) => exactMean(series.values.slice(bounds[index], end)))
-  return changes.map((index, place) => ({
+  return changes.map(({ index, p }, nth) => ({
     index,
     time: series.times[index]!,
-    before: finite(means[place]! * series.unit),
-    after: finite(means[place + 1]! * series.unit),
-    change: finite((means[place + 1]! - means[place]!) * series.unit),
+    before: finite(means[nth]! * series.unit),
+    after: finite(means[nth + 1]! * series.unit),
+    change: finite((means[nth + 1]! - means[nth]!) * series.unit),
+    p,
   }))
 }
 
-function sentence(value: string, n: number, points: readonly Point[]): string {
-  if (points.length === 0) return `No change of level is detectable in ${value} (n = ${count(n, 'value')}).`
-  const largest = points.toSorted((a, b) => Math.abs(b.change ?? 0) - Math.abs(a.change ?? 0)).slice(0, 3)
-  const told = largest
+const bySize = (points: readonly Point[]): Point[] =>
+  points.toSorted((a, b) => Math.abs(b.change ?? 0) - Math.abs(a.change ?? 0))
+
+function headline({ series, grid, measure }: ReadSeries, points: readonly Point[], grade: Grade): string {
+  const [largest] = bySize(points)
+  if (!largest || grade === 'unclear')
+    return `No change of level in ${measure.label} ${spanOf(series, grid)}.`
+  const from = amount(largest.before, measure, largest.change)
+  const to = amount(largest.after, measure, largest.change)
+  const when = atTime(largest.time, grid)
+  const name = opening(measure.label)
+  if (points.length === 1)
+    return `${name} ${CERTAINTY[grade]} moved to another level ${when}: from about ${from} to about ${to}.`
+  return `${name} ${CERTAINTY[grade]} changed level ${points.length} times; the largest change came ${when}, from about ${from} to about ${to}.`
+}
+
+function evidence(value: string, n: number, points: readonly Point[]): string {
+  if (points.length === 0) return `${count(n, 'value')} of ${value}.`
+  const told = bySize(points)
+    .slice(0, 3)
     .toSorted((a, b) => a.index - b.index)
     .map(
-      ({ time, before, after, change }) =>
-        `from ${figure(before, change)} to ${figure(after, change)} (${signed(change, change)}) at ${label(time)}`,
+      ({ time, before, after, change, p }) =>
+        `${label(time)}: ${figure(before, change)} to ${figure(after, change)} (${signed(change, change)}, ${probability(p)})`,
     )
-  const more = points.length > 3 ? '; the largest: ' : ': '
-  return `The level of ${value} changed ${points.length === 1 ? 'once' : `${points.length} times`}${more}${enumeration(told)} (n = ${count(n, 'value')}).`
+  return `${enumeration(told)} (n = ${count(n, 'value')}).`
 }

@@ -110,7 +110,7 @@ test('days are on, months are in', async () => {
     "select date '2024-01-01' + k::int as t, (k % 7) * 5 + (k * k % 5) / 10 as v from range(140) r(k)",
   )
   const { summary } = await outcomeOf(METHODS.seasonality!, days, { time: 't', value: 'v' })
-  assert.match(summary, /highest on Sunday .* lowest on Monday/)
+  assert.match(summary, /highest on Sunday, .* lowest on Monday/)
 })
 
 test('drivers tell no share of a base of the other sign', async () => {

@@ -8,29 +8,41 @@
  */
 
 import { MONTHS, WEEKDAYS } from '@assay/model/dates'
-import type { Outcome } from '@assay/model/insight'
+import type { Doubt, Grade } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
 import { exactMean, variance } from '../numeric/exact.ts'
 import { type Decomposition, stl, stlOptions } from '../numeric/stl.ts'
-import { seasonsOf } from '../series/calendar-seasons.ts'
-import { type Grid, gridOf, stepName } from '../series/grid.ts'
-import { loadSeries } from '../series/load.ts'
+import { calendarSeasons } from '../series/calendar-seasons.ts'
+import { type Grid, stepName } from '../series/grid.ts'
+import { type ReadSeries, readSeries, SERIES_OPTIONS } from '../series/read.ts'
+import { testSeason } from '../series/seasons.ts'
+import { spanOf } from '../series/spans.ts'
+import { opening } from '../verdicts/measure.ts'
+import { doubt, gradeOf, LIKELY, verdict } from '../verdicts/verdict.ts'
+import { changeOf } from '../verdicts/words.ts'
 import { seriesColumns } from './shared/columns.ts'
-import { integer, moment, number, rowsWith, text } from './shared/fields.ts'
+import { diagnosis, integer, moment, number, pAdjusted, rowsWith, text } from './shared/fields.ts'
 import type { Method } from './shared/method.ts'
-import { count, finite, label, signed, tooFew } from './shared/sentence.ts'
+import { count, finite, probability } from './shared/sentence.ts'
 
 const Options = Type.Object(
   {
-    time: Type.String(),
-    value: Type.String(),
+    ...SERIES_OPTIONS,
     period: Type.Union([Type.Literal('auto'), Type.Integer({ minimum: 2 })], { default: 'auto' }),
   },
   { additionalProperties: false },
 )
+type Options = Static<typeof Options>
 
 const METHOD = 'STL decomposition'
 const SEASONAL_WINDOW = 11
+const LEAST = 8
+
+interface Part {
+  place: number
+  name: string
+  value: number | null
+}
 
 export const seasonality: Method = {
   name: 'seasonality',
@@ -39,68 +51,86 @@ export const seasonality: Method = {
   fields: {
     period: integer,
     strength: number,
+    p: number,
+    p_adjusted: pAdjusted,
     pattern: rowsWith({ place: integer, name: text, value: number }),
     rows: rowsWith({ time: moment, value: number, trend: number, seasonal: number, remainder: number }),
     seasons: rowsWith({ period: integer, strength: number }),
+    diagnosis,
   },
-  async run(table, options) {
-    const { time, value, period: wanted } = options as Static<typeof Options>
-    const series = await loadSeries(table, time, value)
-    const grid = gridOf(series)
+  async run(table, options, context) {
+    const { value, period: wanted, ...rest } = options as Options
+    const read = await readSeries(table, { value, ...rest }, context)
+    const { series, grid, rows: observed, seasons } = read
     const n = series.values.length
-    const notes = [...series.doubts.map(({ says }) => says), ...grid.notes]
-    const seasons = wanted === 'auto' ? seasonsOf(grid) : []
+    const stop = stopOf(read, wanted)
     const strongest = seasons.toSorted((a, b) => b.strength - a.strength)[0]
     const period = wanted === 'auto' ? (strongest?.steps ?? null) : wanted
-    const nothing = (summary: string): Outcome => ({
-      summary,
-      n,
-      method: METHOD,
-      notes,
-      period,
-      strength: null,
-      pattern: [],
-      rows: [],
-      seasons: [],
+    const p =
+      stop || period === null
+        ? null
+        : wanted === 'auto'
+          ? strongest!.p
+          : (testSeason(series.values, observed, period)?.p ?? null)
+    const absent = stop !== null || period === null || (wanted === 'auto' && p === null)
+    const parts = absent ? null : stl(grid.values, stlOptions(period!, SEASONAL_WINDOW, false))
+    const pattern = parts
+      ? patternOf(grid, parts, period!).map((part) => ({ ...part, value: finite(part.value * series.unit) }))
+      : []
+    const strength = parts && strengthOf(parts)
+    const told = verdict({
+      headline: (grade) => headline(read, period, pattern, grade),
+      // What `auto` finds is tested at 5 % over all candidates.
+      grade: wanted === 'auto' && p !== null ? gradeOf(Math.min(p, LIKELY)) : gradeOf(p),
+      evidence: evidence(value, n, period, strength, p),
+      doubts: [...(stop ? [stop] : []), ...read.doubts],
+      unfound: wanted === 'auto' ? { period: null, seasons: [] } : {},
     })
-    if (period === null) {
-      return n < 8
-        ? nothing(tooFew('seasons of', value, n, 8))
-        : nothing(
-            `${value} shows no seasons: what repeats is no more than its noise gives (n = ${count(n, 'value')}).`,
-          )
-    }
-    if (grid.values.length <= 2 * period) {
-      return nothing(
-        `Not enough data for seasons of ${value}: ${count(grid.values.length, 'step')}, and more than two seasons of ${period} are needed.`,
-      )
-    }
-    const parts = stl(grid.values, stlOptions(period, SEASONAL_WINDOW, false))
-    const strength = strengthOf(parts)
-    const pattern = patternOf(grid, parts, period).map((part) => ({
-      ...part,
-      value: finite(part.value * series.unit),
-    }))
-    const rows = grid.times.map((at, index) => ({
-      time: at,
-      value: grid.observed[index] ? finite(grid.values[index]! * series.unit) : null,
-      trend: finite(parts.trend[index]! * series.unit),
-      seasonal: finite(parts.seasonal[index]! * series.unit),
-      remainder: finite(parts.remainder[index]! * series.unit),
-    }))
-    if (grid.values.length < 3 * period) notes.push('Under three seasons: the pattern may be chance.')
     return {
-      summary: sentence(value, n, grid, period, strength, pattern),
+      ...told,
       n,
       method: METHOD,
-      notes,
-      period,
+      period: absent ? null : period,
       strength,
+      p,
       pattern,
-      rows,
+      rows: parts ? rowsOf(read, parts) : [],
       seasons: seasons.map(({ steps, strength: share }) => ({ period: steps, strength: share })),
+      diagnosis: read.diagnosis,
     }
   },
+}
+
+function stopOf({ series, grid, measure }: ReadSeries, wanted: Options['period']): Doubt | null {
+  const n = series.values.length
+  const name = opening(measure.label)
+  if (n > 1 && series.values.every((value) => value === series.values[0]))
+    return doubt('constant', `${name} never changes: every value is the same.`)
+  const steps = grid.values.length
+  if (wanted !== 'auto') {
+    const least = 2 * wanted + 1
+    return steps < least
+      ? doubt(
+          'too_few',
+          `${name} has ${count(steps, 'step')}; a season of ${wanted} needs at least ${least}.`,
+        )
+      : null
+  }
+  const shortest = Math.min(...calendarSeasons(grid.step).map((period) => Math.ceil(2 * period)))
+  const least = Number.isFinite(shortest) ? Math.max(LEAST, shortest) : LEAST
+  return steps < least
+    ? doubt('too_few', `${name} has ${count(steps, 'value')}; two whole seasons need at least ${least}.`)
+    : null
+}
+
+function rowsOf({ series, grid }: ReadSeries, parts: Decomposition) {
+  return grid.times.map((at, index) => ({
+    time: at,
+    value: grid.observed[index] ? finite(grid.values[index]! * series.unit) : null,
+    trend: finite(parts.trend[index]! * series.unit),
+    seasonal: finite(parts.seasonal[index]! * series.unit),
+    remainder: finite(parts.remainder[index]! * series.unit),
+  }))
 }
 
 /** The share of the variation without the trend that the season explains; null if nothing varies. */
@@ -120,38 +150,74 @@ function patternOf(grid: Grid, { seasonal }: Decomposition, period: number) {
 function placeName(grid: Grid, place: number, period: number): string {
   const time = String(grid.times[place])
   const { step } = grid
+  const month = MONTHS[Number(time.slice(5, 7)) - 1]
   if (step.unit === 'months' && step.size * period === 12) {
-    const month = Number(time.slice(5, 7))
-    if (step.size === 1) return MONTHS[month - 1] ?? time
-    if (step.size === 3) return `Q${Math.ceil(month / 3)}`
+    if (step.size === 1) return month ?? time
+    if (step.size === 3) return `Q${Math.ceil(Number(time.slice(5, 7)) / 3)}`
   }
-  const daily = step.unit === 'days' && step.size === 1 && period === 7
-  if (daily || (step.unit === 'weekdays' && period === 5)) {
+  const daily = step.unit === 'days' && step.size === 1
+  if ((daily && period === 7) || (step.unit === 'weekdays' && period === 5)) {
     const day = new Date(`${time.slice(0, 10)}T00:00:00Z`).getUTCDay()
     return WEEKDAYS[day] ?? time
   }
-  return `place ${place + 1}`
+  const hourly = step.unit === 'days' && Math.abs(step.size * 24 - 1) < 1e-6
+  if (hourly && period === 24) return `${time.slice(11, 13)}:00`
+  const yearly = step.unit === 'days' && Math.abs(step.size * period - 365) < 8
+  if (yearly && month !== undefined) return `${Number(time.slice(8, 10))} ${month}`
+  return `step ${place + 1}`
 }
 
-function sentence(
+/** "weekly", "yearly", "daily", or null. */
+function seasonName({ step }: Grid, period: number): string | null {
+  const days =
+    step.unit === 'months'
+      ? step.size * period * 30.44
+      : step.unit === 'weekdays'
+        ? (period * 7) / 5
+        : step.unit === 'days'
+          ? step.size * period
+          : 0
+  const named: [number, string][] = [
+    [1, 'daily'],
+    [7, 'weekly'],
+    [365.25, 'yearly'],
+  ]
+  return named.find(([length]) => Math.abs(days / length - 1) < 0.03)?.[1] ?? null
+}
+
+function headline(
+  { series, grid, measure }: ReadSeries,
+  period: number | null,
+  pattern: readonly Part[],
+  grade: Grade,
+): string {
+  if (period === null || pattern.length === 0)
+    return `No season shows in ${measure.label} ${spanOf(series, grid)}.`
+  const step = stepName(grid.step)
+  const length = count(period, step === null || /^\d/u.test(step) ? 'step' : step)
+  const name = seasonName(grid, period)
+  const season = name === null ? `pattern of ${length}` : `${name} season`
+  if (grade === 'unclear') return `A ${season} in ${measure.label} is no more than chance makes.`
+  const ordered = pattern.toSorted((a, b) => (b.value ?? 0) - (a.value ?? 0))
+  const [high, low] = [ordered[0]!, ordered.at(-1)!]
+  const size = (high.value ?? 0) - (low.value ?? 0)
+  const sure = grade === 'firm' ? 'clearly' : 'probably'
+  const far = (value: number | null): string => `about ${changeOf(value ?? 0, measure, size / 5)}`
+  return `There is ${sure} a ${season} in ${measure.label}: highest ${at(high.name)}, ${far(high.value)} above the usual level, and lowest ${at(low.name)}, ${far(low.value)} below.`
+}
+
+function at(name: string): string {
+  if (WEEKDAYS.some((day) => day === name) || /^\d+ \p{Lu}/u.test(name)) return `on ${name}`
+  return /^(step|\d)/u.test(name) ? `at ${name}` : `in ${name}`
+}
+
+function evidence(
   value: string,
   n: number,
-  grid: Grid,
-  period: number,
+  period: number | null,
   strength: number | null,
-  pattern: readonly { name: string; value: number | null }[],
+  p: number | null,
 ): string {
-  const step = stepName(grid.step) ?? 'step'
-  const season = `a season of ${count(period, /^\d/.test(step) ? 'step' : step)}`
-  if (strength === null)
-    return `${value} does not vary about its trend, so it has no seasons (n = ${count(n, 'value')}).`
-  const ordered = pattern.toSorted((a, b) => (b.value ?? 0) - (a.value ?? 0))
-  const high = ordered[0]!
-  const low = ordered.at(-1)!
-  const size = (high.value ?? 0) - (low.value ?? 0)
-  const word = strength >= 0.6 ? 'strong' : strength >= 0.3 ? 'moderate' : 'weak'
-  const at = (name: string) =>
-    `${WEEKDAYS.some((day) => day === name) ? 'on' : name.startsWith('place') ? 'at' : 'in'} ${label(name)}`
-  const range = ` It is highest ${at(high.name)} (${signed(high.value, size)}) and lowest ${at(low.name)} (${signed(low.value, size)}).`
-  return `${value} has ${season}, ${word} (strength ${strength.toFixed(2)} of 1, n = ${count(n, 'value')}, STL).${range}`
+  if (period === null || strength === null) return `${count(n, 'value')} of ${value}.`
+  return `${value}: season of ${count(period, 'step')}, strength ${strength.toFixed(2)} of 1 (STL; ${probability(p)}, n = ${count(n, 'value')}).`
 }

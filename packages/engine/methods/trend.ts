@@ -13,13 +13,12 @@ import Type, { type Static } from 'typebox'
 import { hamedRao, type MannKendall, mannKendall, seasonalMannKendall } from '../numeric/mann-kendall.ts'
 import { theilSen } from '../numeric/theil-sen.ts'
 import type { FoundSeason } from '../series/calendar-seasons.ts'
-import type { Diagnosis } from '../series/diagnosis.ts'
-import { type Grid, stepName, unitNamed } from '../series/grid.ts'
+import { type Grid, stepName } from '../series/grid.ts'
 import { judgeLine } from '../series/line.ts'
 import type { Series } from '../series/load.ts'
 import { type ReadSeries, readSeries, SERIES_OPTIONS } from '../series/read.ts'
+import { spanOf } from '../series/spans.ts'
 import { opening } from '../verdicts/measure.ts'
-import { timeInWords } from '../verdicts/times.ts'
 import { doubt, gradeOf, LIKELY, verdict } from '../verdicts/verdict.ts'
 import { CERTAINTY, changeOf } from '../verdicts/words.ts'
 import { seriesColumns } from './shared/columns.ts'
@@ -112,6 +111,7 @@ export const trend: Method = {
     const { found, name } = given.test === 'auto' ? byLine(given, read) : byRanks(given, read)
     const fields = { ...found, per }
     const told = verdict({
+      unfound: { direction: 'none' },
       headline: (grade) => headline(read, fields, grade),
       grade: found.direction === 'none' ? 'unclear' : gradeOf(found.p),
       evidence: evidence(given.value, n, name, fields),
@@ -236,23 +236,17 @@ function tested(test: Test, values: readonly number[], seasons: number[] | null,
 
 /** "Revenue clearly rises, by about 12 EUR a month." */
 function headline(
-  { measure, diagnosis, series }: ReadSeries,
+  { measure, grid, series }: ReadSeries,
   found: Found & { per: string },
   grade: Grade,
 ): string {
   const name = opening(measure.label)
-  const span = spanOf(series, diagnosis)
+  const span = spanOf(series, grid)
   if (grade === 'unclear') return `No clear rise or fall in ${measure.label} ${span}.`
   const verb = found.direction === 'increasing' ? 'rose' : 'fell'
   const half = found.low === null || found.high === null ? null : (found.high - found.low) / 2
   const rate = `about ${changeOf(found.slope ?? 0, measure, half)} a ${found.per}`
   return `${name} ${CERTAINTY[grade]} ${verb} ${span}, by ${rate}.`
-}
-
-/** "from January 2001 to June 2004". */
-function spanOf(series: Series, diagnosis: Diagnosis): string {
-  const unit = unitNamed(diagnosis.step)
-  return `from ${timeInWords(series.times[0]!, unit)} to ${timeInWords(series.times.at(-1)!, unit)}`
 }
 
 function evidence(value: string, n: number, name: string, found: Found & { per: string }): string {

@@ -4,7 +4,7 @@
  */
 import { type FoundSeason, seasonsOf } from './calendar-seasons.ts'
 import { type Grid, stepName } from './grid.ts'
-import { changesOf } from './level-changes.ts'
+import { type LevelChange, levelChanges } from './level-changes.ts'
 import type { Series, Time } from './load.ts'
 import { dot, residualsOf } from './residuals.ts'
 import { lineColumn, seasonColumns } from './seasons.ts'
@@ -49,7 +49,7 @@ export function diagnose(
   grid: Grid,
   rows: readonly number[],
   known: Pick<Diagnosis, 'time_zone' | 'partial_last' | 'gaps'>,
-): { diagnosis: Diagnosis; seasons: FoundSeason[] } {
+): { diagnosis: Diagnosis; seasons: FoundSeason[]; changes: LevelChange[] } {
   const { values, unit } = series
   const n = values.length
   const varies = values.some((value) => value !== values[0])
@@ -60,8 +60,10 @@ export function diagnose(
   const { left } = residualsOf(values, columns, beside)
   const autocorrelation = enough ? neighbours(left, rows) : null
   const zeros = values.filter((value) => value === 0).length
+  const changes = enough ? levelChanges(values, rows, seasons) : []
   return {
     seasons,
+    changes,
     diagnosis: {
       step: stepName(grid.step),
       ...known,
@@ -74,9 +76,7 @@ export function diagnose(
       heavy_tails: varies && n >= LEAST_FOR_TAILS && excessKurtosis(left) > HEAVY,
       counts: areCounts(values, unit),
       sparse: n > 0 && (2 * zeros > n || 2 * known.gaps.n > grid.times.length),
-      level_shifts: enough
-        ? changesOf(values, rows, seasons).map((index) => ({ index, time: series.times[index]! }))
-        : [],
+      level_shifts: changes.map(({ index }) => ({ index, time: series.times[index]! })),
     },
   }
 }

@@ -10,13 +10,20 @@ const ALPHA = 0.05
 /** The most changes that are looked for. */
 const MOST = 50
 
-/** The rows before each change, ascending. */
-export function changesOf(
+export interface LevelChange {
+  /** Rows before the change. */
+  index: number
+  /** Corrected for the search. */
+  p: number
+}
+
+/** The changes, ascending. */
+export function levelChanges(
   values: readonly number[],
   rows: readonly number[],
   seasons: readonly { period: number }[],
-): number[] {
-  const found: number[] = []
+): LevelChange[] {
+  const found: LevelChange[] = []
   const beside = seasons.flatMap(({ period }) => seasonColumns(rows, period))
   const rises = (judgeLine(values, rows, seasons)?.p ?? 1) < ALPHA
   const search = (from: number, to: number, whole: boolean): void => {
@@ -27,10 +34,15 @@ export function changesOf(
     if (part.every((value) => value === part[0])) return
     const shift = strongestShift(part, columns)
     if (!shift || shift.p >= ALPHA) return
-    found.push(from + shift.index)
+    found.push({ index: from + shift.index, p: shift.p })
     search(from, from + shift.index, false)
     search(from + shift.index, to, false)
   }
   search(0, values.length, true)
-  return found.toSorted((a, b) => a - b)
+  return found.toSorted((a, b) => a.index - b.index)
+}
+
+/** The rows before each change, ascending. */
+export function changesOf(...given: Parameters<typeof levelChanges>): number[] {
+  return levelChanges(...given).map(({ index }) => index)
 }

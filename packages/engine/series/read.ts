@@ -12,6 +12,7 @@ import { doubt } from '../verdicts/verdict.ts'
 import type { FoundSeason } from './calendar-seasons.ts'
 import { type Diagnosis, diagnose } from './diagnosis.ts'
 import { type Grid, gridOf, stepName, unitOf } from './grid.ts'
+import type { LevelChange } from './level-changes.ts'
 import { loadSeries, type Series } from './load.ts'
 import { type Cut, firstCut, lastCut } from './partial.ts'
 
@@ -44,6 +45,7 @@ export interface ReadSeries {
   /** The step of each value of `series`. */
   rows: number[]
   seasons: FoundSeason[]
+  changes: LevelChange[]
   measure: Measure
   diagnosis: Diagnosis
   doubts: Doubt[]
@@ -64,13 +66,13 @@ export async function readSeries(
       ? withZeros(cut.series, gapped)
       : { series: cut.series, grid: gapped }
   const rows = [...grid.observed.keys()].filter((row) => grid.observed[row])
-  const { diagnosis, seasons } = diagnose(series, grid, rows, {
+  const { diagnosis, seasons, changes } = diagnose(series, grid, rows, {
     time_zone: context.time_zone,
     partial_last: cut.last,
     gaps: { n: missing, treated: options.missing === 'zero' ? 'zero' : 'missing' },
   })
   const doubts = [...cut.doubts, ...doubtsOf(series, grid, diagnosis, options)]
-  return { series, grid, rows, seasons, measure, diagnosis, doubts }
+  return { series, grid, rows, seasons, changes, measure, diagnosis, doubts }
 }
 
 interface WithoutPartial {

@@ -35,6 +35,8 @@ export interface Finding {
   doubts?: readonly Doubt[]
   /** Codes that only count as caveats here, such as `constant` in a description. */
   mild?: readonly Code[]
+  /** What the outcome holds where a correction leaves the claim `unclear`, such as `{ direction: 'none' }`. */
+  unfound?: Record<string, unknown>
 }
 
 /** How a verdict was found, kept beside it until the run is over. JSON does not hold it. */
@@ -69,14 +71,13 @@ export function verdict(finding: Finding): Verdict {
 }
 
 /**
- * The outcome with a grade no higher than its corrected p-value allows, and one more caveat. A claim that is no longer
- * made has `direction: none`. Outcomes without a verdict are returned as they are.
+ * The outcome with a grade no higher than its corrected p-value allows, and one more caveat. Outcomes without a verdict are
+ * returned as they are.
  */
 export function regraded(outcome: Outcome, p: number, more: Doubt): Outcome {
   const finding = (outcome as Partial<Told>)[FINDING]
   if (!finding) return outcome
   const grade = lesser(finding.grade, gradeOf(p))
   const told = verdict({ ...finding, grade, doubts: [...(finding.doubts ?? []), more] })
-  const direction = grade === 'unclear' && 'direction' in outcome ? { direction: 'none' } : {}
-  return { ...outcome, ...told, ...direction }
+  return { ...outcome, ...told, ...(grade === 'unclear' ? finding.unfound : {}) }
 }

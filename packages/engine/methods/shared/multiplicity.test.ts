@@ -34,6 +34,7 @@ const outcome = (fields: Record<string, unknown>): Outcome => ({
       grade === 'unclear' ? 'It may differ.' : `It ${grade === 'firm' ? 'clearly' : 'probably'} differs.`,
     grade: typeof fields.p === 'number' ? gradeOf(fields.p) : 'unclear',
     evidence: '',
+    unfound: { direction: 'none' },
   }),
   n: 10,
   method: 'a test',

@@ -1,0 +1,23 @@
+/** The times of a series in words. */
+import { timeInWords } from '../verdicts/times.ts'
+import { type Grid, unitOf } from './grid.ts'
+import type { Series, Time } from './load.ts'
+
+/** "from January 2001 to June 2004". */
+export function spanOf(series: Series, grid: Grid): string {
+  const [first, last] = [series.times[0]!, series.times.at(-1)!]
+  return `from ${inWords(first, grid)} to ${inWords(last, grid)}`
+}
+
+export function inWords(time: Time, grid: Grid): string {
+  return timeInWords(time, unitOf(grid.step))
+}
+
+/** "on 5 May 2024", "in May 2024", "in 1898", "at 17". */
+export function atTime(time: Time, grid: Grid): string {
+  const unit = unitOf(grid.step)
+  const words = inWords(time, grid)
+  if (typeof time === 'number')
+    return `${Number.isInteger(time) && time >= 1000 && time < 3000 ? 'in' : 'at'} ${words}`
+  return `${unit === null || unit === 'day' ? 'on' : 'in'} ${words}`
+}
