@@ -73,7 +73,7 @@ export const seasonality: Method = {
           ? strongest!.p
           : (testSeason(series.values, observed, period)?.p ?? null)
     const absent = stop !== null || period === null || (wanted === 'auto' && p === null)
-    const parts = absent ? null : stl(grid.values, stlOptions(period!, SEASONAL_WINDOW, false))
+    const parts = absent ? null : stl(grid.values, stlOptions(period, SEASONAL_WINDOW, false))
     const pattern = parts
       ? patternOf(grid, parts, period!).map((part) => ({ ...part, value: finite(part.value * series.unit) }))
       : []
