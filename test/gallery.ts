@@ -22,11 +22,10 @@ export const roots: Roots = { sample: sampleFiles(), data: null }
 
 /** Beside each template with its defaults: what else is kept. */
 const FORMS: Record<string, { template_id: string; variables: Record<string, unknown> }> = {
-  'ab-test.salk': {
+  'ab-test.aspirin': {
     template_id: 'ab-test',
-    variables: { experiment: 'salk_1954', outcome: 'paralytic polio', unit: '100000' },
+    variables: { experiment: 'aspirin_1989', outcome: 'stroke', unit: '1000', confidence: 0.99 },
   },
-  'ab-test.two-arms': { template_id: 'ab-test', variables: { arms: ['civic duty'], confidence: 0.99 } },
   'admissions-gap.two-departments': { template_id: 'admissions-gap', variables: { departments: ['A', 'F'] } },
   'bird-strikes.New-York': { template_id: 'bird-strikes', variables: { state: 'New York' } },
   'data-profile.penguins': {
@@ -54,7 +53,7 @@ const FORMS: Record<string, { template_id: string; variables: Record<string, unk
 /** What leaves a template with little or nothing to say: it must say so. */
 const SPARSE: [template_id: string, variables: Record<string, unknown>][] = [
   ['ab-test', { outcome: 'nothing' }],
-  ['ab-test', { arms: ['nothing'] }],
+  ['ab-test', { experiment: 'aspirin_1989' }],
   ['admissions-gap', { departments: ['Z'] }],
   ['bird-strikes', { state: 'Nowhere' }],
   ['births-calendar', { period: '1990' }],

@@ -3,19 +3,25 @@
  *
  * Means (`value`): Welch's t test with Satterthwaite's degrees of freedom, as R's t.test. Rates (`success`): Newcombe's
  * interval for a difference (Statistics in Medicine 17, 1998, 873-890, method 10), the pooled z test (prop.test without
- * correction); Fisher's exact test where an expected count is under 5. Holm over the arms. The split is checked against
- * equal shares by chi-square. `detectable` is the smallest difference that arms of this size find with 80% power. One row
- * for each arm is fetched, at most 50.
+ * correction); Fisher's exact test where an expected count is under 5. With `unit` the rows of one unit are one
+ * observation, their mean. Holm over the arms: p-values and intervals are both adjusted, and agree. The split is checked
+ * against the planned shares by chi-square. `detectable` is the smallest difference that arms of this size find with 80 %
+ * power by the test that was used. What is fetched: ab-test/observations.ts.
  */
+import type { Doubt } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
-import { chiSquareUpper } from '../numeric/distributions.ts'
-import { type Arm, type Comparison, compareMeans, compareRates } from './shared/arms.ts'
-import { columnOf, groupSql, numberSql } from './shared/columns.ts'
+import { opening } from '../verdicts/measure.ts'
+import { doubt, verdict } from '../verdicts/verdict.ts'
+import { amount, quoted } from '../verdicts/words.ts'
+import { gradeAt } from './ab-test/influence.ts'
+import { type Observations, type ObservedArm, observe } from './ab-test/observations.ts'
+import { caveats, evidence, headline, measured, plural, type Told } from './ab-test/words.ts'
+import { type Comparison, compareMeans, compareRates } from './shared/arms.ts'
 import { integer, number, pAdjusted, rowsWith, text, whereGiven } from './shared/fields.ts'
-import { type Method, MethodError, quote, type Relation } from './shared/method.ts'
-import { groupMoments } from './shared/moments.ts'
+import { type Method, MethodError } from './shared/method.ts'
 import { holm } from './shared/multiplicity.ts'
-import { count, enumeration, figure, finite, label, percent, probability, signed } from './shared/sentence.ts'
+import { count, enumeration } from './shared/sentence.ts'
+import { Shares, splitDoubt, splitOf } from './shared/split.ts'
 
 const Options = Type.Object(
   {
@@ -24,7 +30,19 @@ const Options = Type.Object(
     success: Type.Optional(
       Type.String({ description: 'A boolean or 0/1 column, for a difference of rates.' }),
     ),
+    unit: Type.Optional(
+      Type.String({
+        description:
+          'The column that names who was drawn, such as a user. Rows of one unit are one observation.',
+      }),
+    ),
     control: Type.Optional(Type.String({ description: 'The arm that the others are compared with.' })),
+    planned: Type.Optional(
+      Type.Union([Type.Enum(['none']), Shares], {
+        description:
+          'The planned share of each arm; equal ones unless given. `none`: the groups were not drawn by chance.',
+      }),
+    ),
     test: Type.Enum(['auto', 'welch', 'proportions', 'fisher'], { default: 'auto' }),
     confidence: Type.Number({ exclusiveMinimum: 0.5, exclusiveMaximum: 1, default: 0.95 }),
   },
@@ -36,11 +54,12 @@ export const abTest: Method = {
   name: 'ab_test',
   options: Options,
   columns(options) {
-    const { group, value, success } = options as Options
+    const { group, value, success, unit } = options as Options
     return [
       { option: 'group', column: group, numeric: false },
       ...(value === undefined ? [] : [{ option: 'value', column: value, numeric: true }]),
       ...(success === undefined ? [] : [{ option: 'success', column: success, numeric: false }]),
+      ...(unit === undefined ? [] : [{ option: 'unit', column: unit, numeric: false }]),
     ]
   },
   fields: {
@@ -67,191 +86,168 @@ export const abTest: Method = {
     control: text,
     p_adjusted: pAdjusted,
   },
-  async run(table, options) {
+  async run(table, options, context) {
     const given = options as Options
     const rates = given.success !== undefined
-    if (rates === (given.value !== undefined)) {
-      throw new MethodError(
-        'ab_test needs either `value`, a number column, or `success`, a boolean or 0/1 column.',
-      )
-    }
-    if (rates ? given.test === 'welch' : given.test === 'proportions' || given.test === 'fisher') {
-      throw new MethodError(`test: "${given.test}" does not go with \`${rates ? 'success' : 'value'}\`.`)
-    }
-    const { arms, left } = await armsOf(table, given)
+    checkOptions(given)
+    const seen = await observe(table, given)
+    const { arms } = seen
+    const randomised = given.planned !== 'none'
+    const split = splitOf(seen.split, given.planned === 'none' ? undefined : given.planned)
     const control = controlOf(arms, given.control)
-    const notes = left > 0 ? [`${count(left, 'row')} without an arm or a value left out.`] : []
-    const n = arms.reduce((sum, arm) => sum + arm.n, 0)
-    const ratio = sampleRatio(arms)
-    const common = {
-      n,
-      method: 'difference from the control',
-      sample_ratio_p: ratio,
-      control: control?.name ?? null,
-    }
-    const listed = arms.map(({ name, n, mean, sd, rate }) => ({
-      name,
-      n,
-      ...(rates ? { rate } : { mean }),
-      sd,
-    }))
-    if (arms.length < 2 || !control) {
-      const names = arms.slice(0, 5).map((arm) => label(arm.name))
-      const reason =
-        arms.length < 2
-          ? `${count(arms.length, 'arm')} with ${count(n, 'row')}, and two arms are needed`
-          : `the control, ${label(given.control)}, has no rows; there are ${enumeration(names)}`
-      return {
-        ...common,
-        summary: `Not enough data for a test: ${reason}.`,
-        notes,
-        arms: listed,
-        comparisons: [],
-      }
-    }
-    const comparisons = arms
-      .filter((arm) => arm !== control)
-      .map((arm) =>
-        rates
-          ? compareRates(control, arm, given.confidence, given.test)
-          : compareMeans(control, arm, given.confidence),
-      )
-    const known = comparisons.filter((comparison) => comparison.p !== null)
-    const adjusted = holm(known.map((comparison) => comparison.p!))
-    for (const [index, comparison] of known.entries()) comparison.p_adjusted = adjusted[index]!
+    const what = given.unit ?? 'row'
+    const comparisons = control ? compareAll(seen, control, given) : []
+    const measure = measured(context.meanings, given.success ?? given.value!, rates)
+    const told: Told | null = control
+      ? { ...given, measure, rates, randomised, control, arms, comparisons, what }
+      : null
+    const stops = [...(randomised ? splitDoubt(split, plural(what)) : []), ...stopsOf(given, seen, told)]
+    const usable = told !== null && comparisons.length > 0
+    const outcome = verdict({
+      headline: usable ? headline(told) : '',
+      grade: lowest(comparisons, given.confidence),
+      evidence: usable ? evidence(told) : `${count(total(arms), 'row')}.`,
+      doubts: [...stops, ...leftOut(seen, given), ...(usable ? caveats(told, seen.kurtosis) : [])],
+      mild: mildOf(seen, comparisons),
+    })
+    const methods = [...new Set(comparisons.map((comparison) => comparison.test))].join('; ')
     return {
-      ...common,
-      method: [...new Set(comparisons.map((comparison) => comparison.test))].join('; '),
-      summary: sentence(given, control, comparisons, n),
-      notes: [...notes, ...notesOf(arms, comparisons, ratio, given)],
-      arms: listed,
+      ...outcome,
+      n: total(arms),
+      method: methods === '' ? 'difference from the control' : methods,
+      arms: arms.map(({ name, n, mean, sd, rate }) => ({
+        name,
+        n,
+        ...(rates ? { rate: rate ?? mean } : { mean }),
+        sd,
+      })),
       comparisons,
+      sample_ratio_p: randomised ? split.p : null,
+      control: control?.name ?? null,
     }
   },
 }
 
-async function armsOf(table: Relation, given: Options): Promise<{ arms: Arm[]; left: number }> {
-  const group = groupSql(table, 'group', given.group)
-  const value =
-    given.success === undefined ? numberSql(table, 'value', given.value!) : successSql(table, given.success)
-  const { groups, unit, left } = await groupMoments(table, group, value, 50)
-  const arms = groups.map(({ group: name, n, mean, squares }): Arm => {
-    const sd = n > 1 ? finite(Math.sqrt(squares / (n - 1)) * unit) : null
-    if (given.success === undefined)
-      return { name, n, mean: finite(mean * unit), sd, successes: null, rate: null }
-    const successes = Math.round(mean * unit * n)
-    return { name, n, mean: null, sd, successes, rate: successes / n }
-  })
-  if (given.success !== undefined) {
-    const [odd] = await table.query(
-      `select count(*) as n from ${table.relation} where ${value} not in (0, 1)`,
+const total = (arms: readonly ObservedArm[]): number => arms.reduce((sum, arm) => sum + arm.n, 0)
+
+function checkOptions({ value, success, test }: Options): void {
+  const rates = success !== undefined
+  if (rates === (value !== undefined)) {
+    throw new MethodError(
+      'ab_test needs either `value`, a number column, or `success`, a boolean or 0/1 column.',
     )
-    if ((odd!.n as number) > 0) {
-      throw new MethodError(`success: column "${given.success}" holds numbers other than 0 and 1.`)
-    }
   }
-  return { arms, left }
+  if (rates ? test === 'welch' : test === 'proportions' || test === 'fisher') {
+    throw new MethodError(`test: "${test}" does not go with \`${rates ? 'success' : 'value'}\`.`)
+  }
 }
 
-function successSql(table: Relation, name: string): string {
-  const column = columnOf(table, 'success', name)
-  return column.type === 'boolean'
-    ? `cast(${quote(column.name)} as double)`
-    : numberSql(table, 'success', name)
-}
-
-function controlOf(arms: readonly Arm[], wanted: string | undefined): Arm | undefined {
+function controlOf(arms: readonly ObservedArm[], wanted: string | undefined): ObservedArm | undefined {
   if (wanted === undefined) return arms.find((arm) => arm.name.toLowerCase() === 'control') ?? arms[0]
   return arms.find((arm) => arm.name === wanted)
 }
 
-/** The probability of a split at least this uneven if the arms were drawn with equal odds (chi-square). */
-function sampleRatio(arms: readonly Arm[]): number | null {
-  if (arms.length < 2) return null
-  const expected = arms.reduce((sum, arm) => sum + arm.n, 0) / arms.length
-  const statistic = arms.reduce((sum, arm) => sum + (arm.n - expected) ** 2 / expected, 0)
-  return chiSquareUpper(statistic, arms.length - 1)
+/** Each arm against the control. The intervals of several arms are as wide as Holm's correction of their p-values asks. */
+function compareAll(seen: Observations, control: ObservedArm, given: Options): Comparison[] {
+  const others = seen.arms.filter((arm) => arm !== control)
+  const compared = (arm: ObservedArm, confidence: number): Comparison =>
+    seen.binary ? compareRates(control, arm, confidence, given.test) : compareMeans(control, arm, confidence)
+  const first = others.map((arm) => compared(arm, given.confidence))
+  const known = first.flatMap(({ p }, index) => (p === null ? [] : [{ p, index }]))
+  const adjusted = holm(known.map(({ p }) => p))
+  const alpha = 1 - given.confidence
+  for (const [place, { p, index }] of known.entries()) {
+    const p_adjusted = adjusted[place]!
+    // A rejected arm keeps the level of its own step of Holm's; the others have Bonferroni's.
+    const factor = p_adjusted <= alpha && p > 0 ? p_adjusted / p : known.length
+    const again = known.length === 1 ? first[index]! : compared(others[index]!, 1 - alpha / factor)
+    first[index] = { ...again, p, p_adjusted }
+  }
+  return first
 }
 
-function sentence(given: Options, control: Arm, comparisons: readonly Comparison[], n: number): string {
-  const found = comparisons.filter(
-    (comparison) => comparison.p_adjusted !== null && comparison.p_adjusted < 1 - given.confidence,
+/** The grade of the surest difference. */
+function lowest(comparisons: readonly Comparison[], confidence: number) {
+  const values = comparisons.flatMap(({ p_adjusted }) => (p_adjusted === null ? [] : [p_adjusted]))
+  return gradeAt(values.length === 0 ? null : Math.min(...values), confidence)
+}
+
+/** What forbids any claim, beside the split. */
+function stopsOf(given: Options, seen: Observations, told: Told | null): Doubt[] {
+  const { arms, across } = seen
+  const what = given.unit ?? 'row'
+  const stops: Doubt[] = []
+  if (across > 0)
+    stops.push(
+      doubt(
+        'unit_repeated',
+        `${count(across, plural(what).replace(/s$/u, ''), plural(what))} ${across === 1 ? 'is' : 'are'} in more than one group, so nobody can say which version they saw. Mend the assignment before reading any result.`,
+      ),
+    )
+  if (arms.length < 2)
+    stops.push(
+      doubt(
+        'too_few',
+        `There ${arms.length === 1 ? 'is' : 'are'} ${count(arms.length, 'group')} with values; a test needs at least two.`,
+      ),
+    )
+  else if (!told)
+    stops.push(
+      doubt(
+        'too_few',
+        `The control, ${quoted(given.control)}, has no values; there are ${enumeration(arms.slice(0, 5).map(({ name }) => quoted(name)))}.`,
+      ),
+    )
+  else if (told.comparisons.every(({ p }) => p === null))
+    stops.push(
+      doubt('too_few', `The groups have fewer than two ${plural(what)} each; a test needs at least two.`),
+    )
+  else if (arms.every(({ min, max }) => min === arms[0]!.min && max === arms[0]!.min))
+    stops.push(
+      doubt(
+        'constant',
+        `${opening(told.measure.label)} is the same in every group: all values are ${amount(arms[0]!.min, told.measure)}.`,
+      ),
+    )
+  else if (
+    arms.every(({ min, max }) => min === max) &&
+    lowest(told.comparisons, given.confidence) === 'unclear'
   )
-  const named = found.length === 0 && comparisons.length === 1 ? comparisons : found
-  const names = named.slice(0, 3).map((comparison) => label(comparison.arm))
-  if (named.length > 3) names.push(`${named.length - 3} more`)
-  const rates = given.success !== undefined
-  const what = rates ? 'rate' : `mean ${given.value}`
-  const base = rates
-    ? control.rate !== null && control.rate < 0.01
-      ? `${figure(control.rate * 100)}%`
-      : percent(control.rate)
-    : figure(control.mean)
-  const other = `that of ${label(control.name)} (${base})`
-  const verdict =
-    names.length === 0
-      ? `No ${what} differs detectably from ${other}`
-      : names.length > 1
-        ? `The ${rates ? 'rates' : `means of ${given.value}`} of ${enumeration(names)} differ from ${other}`
-        : found.length === 0
-          ? `The ${what} of ${names[0]} does not differ detectably from ${other}`
-          : `The ${what} of ${names[0]} differs from ${other}`
-  const single = comparisons.length === 1
-  const told = comparisons
-    .slice(0, 3)
-    .map(
-      (comparison) => `${single ? '' : `${label(comparison.arm)}: `}${difference(given, comparison, single)}`,
+    stops.push(
+      doubt(
+        'too_few',
+        'Inside each group all values are the same, and the groups are too small to rule out chance.',
+      ),
     )
-  const more = comparisons.length > 3 ? `; and ${count(comparisons.length - 3, 'further arm')}` : ''
-  return `${verdict}${single ? ': ' : '. '}${told.join('; ')}${more} (n = ${count(n, 'row')}).`
+  return stops
 }
 
-/** "+1.8 points (95% interval +1.3 to +2.3, p = 0.01)". */
-function difference(
-  given: Options,
-  { estimate, low, high, p_adjusted }: Comparison,
-  single: boolean,
-): string {
-  if (estimate === null) return 'too few rows to compare'
-  const rates = given.success !== undefined
-  const half = low === null || high === null ? estimate : (high - low) / 2
-  const shown = (value: number | null) =>
-    rates ? signed(value! * 100, half < 0.001 ? half * 100 : 1) : signed(value, half)
-  const confidence = `${+(given.confidence * 100).toPrecision(4)}%`
-  const interval = low === null ? '' : `${confidence} interval ${shown(low)} to ${shown(high)}, `
-  return `${shown(estimate)}${rates ? ' points' : ''} (${interval}${probability(p_adjusted)}${single ? '' : ' adjusted'})`
+/** Which blockers only count as caveats here. */
+function mildOf(seen: Observations, comparisons: readonly Comparison[]) {
+  return [
+    ...(seen.across === 0 ? (['unit_repeated'] as const) : []),
+    ...(comparisons.some(({ p }) => p !== null) && seen.arms.some(({ min, max }) => min !== max)
+      ? (['too_few'] as const)
+      : []),
+  ]
 }
 
-function notesOf(
-  arms: readonly Arm[],
-  comparisons: readonly Comparison[],
-  ratio: number | null,
-  given: Options,
-): string[] {
-  const notes: string[] = []
-  if (ratio !== null && ratio < 0.001) {
-    notes.push(
-      `The arms are not of equal size (${arms
-        .slice(0, 5)
-        .map((arm) => `${label(arm.name)} ${arm.n}`)
-        .join(
-          ', ',
-        )}; ${probability(ratio)}). If the split was meant to be even, something is wrong with it, and the result is not to be trusted.`,
+function leftOut(seen: Observations, { unit }: Options): Doubt[] {
+  const found: Doubt[] = []
+  const n = Object.values(seen.split).reduce((sum, units) => sum + units, 0)
+  if (seen.left > 0)
+    found.push(
+      doubt(
+        'rows_left_out',
+        `${count(seen.left, unit === undefined ? 'row' : 'unit')} without a group or a value left out.`,
+      ),
     )
-  }
-  if (given.control === undefined && !arms.some((arm) => arm.name.toLowerCase() === 'control')) {
-    notes.push(`No control was named; "${label(arms[0]!.name)}" is taken as it.`)
-  }
-  if (given.success === undefined && arms.some((arm) => arm.n < 30)) {
-    notes.push('An arm has under 30 rows: the t test then leans on values that are nearly normal.')
-  }
-  for (const { arm, detectable, p_adjusted } of comparisons) {
-    if (detectable !== null && p_adjusted !== null && p_adjusted >= 1 - given.confidence) {
-      const size = given.success === undefined ? figure(detectable) : `${figure(detectable * 100)} points`
-      notes.push(
-        `${label(arm)}: with these sizes a difference of ${size} would be found 4 times in 5; a smaller one may well be there.`,
-      )
-    }
-  }
-  return notes
+  if (seen.rows !== null && seen.rows > n && seen.across === 0)
+    found.push(
+      doubt(
+        'unit_repeated',
+        `${count(seen.rows, 'row')} belong to ${count(n, plural(unit!), plural(unit!))}; each counts once, with the mean of its rows.`,
+      ),
+    )
+  return found
 }

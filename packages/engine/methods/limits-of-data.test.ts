@@ -10,37 +10,6 @@ const months = (value: string, n = 24) =>
 const compared = async (value: string) =>
   outcomeOf(METHODS.compare!, await months(value), { time: 't', value: 'v' })
 
-test('a control without rows is an answer that says which arms there are', async () => {
-  const table = await relation("select 'g' || (k % 2) as g, k::double as v from range(60) r(k)")
-  const outcome = await outcomeOf(METHODS.ab_test!, table, { group: 'g', value: 'v', control: 'old' })
-  assert.match(
-    outcome.summary,
-    /^Not enough data for a test: the control, old, has no rows; there are g0 and g1\.$/,
-  )
-  assert.deepEqual(outcome.comparisons, [])
-  assert.equal(outcome.control, null)
-  assert.equal((outcome.arms as unknown[]).length, 2)
-})
-
-test('one arm is compared in one sentence, several each for itself', async () => {
-  const table = await relation(
-    "select case k % 3 when 0 then 'control' else 'arm ' || (k % 3) end as g, (k % 3) * 10 + k % 7 as v from range(300) r(k)",
-  )
-  const all = await outcomeOf(METHODS.ab_test!, table, { group: 'g', value: 'v' })
-  assert.match(
-    all.summary,
-    /^The means of v of arm 1 and arm 2 differ from that of control \(\S+\)\. arm 1: \+.* adjusted\); arm 2: \+/,
-  )
-  const two = await relation(
-    "select case k % 2 when 0 then 'old' else 'new' end as g, k % 3 = 0 as s from range(300) r(k)",
-  )
-  const one = await outcomeOf(METHODS.ab_test!, two, { group: 'g', success: 's', control: 'old' })
-  assert.match(
-    one.summary,
-    /^The rate of new does not differ detectably from that of old \(33\.3%\): 0 points \(95% interval /,
-  )
-})
-
 test('a change is told as a share only of a base that can bear it', async () => {
   const usual = await compared('100 + k')
   assert.equal(usual.relative, 1 / 122)

@@ -65,7 +65,7 @@ export const CODES = {
   one_row_decides: {
     kind: 'caveat',
     rule: 'Without the most influential unit the grade or the direction changes, or the estimate changes by more than half.',
-    threshold: 'one unit',
+    threshold: 'one unit that moves the estimate by a tenth of its standard error',
     reason: 'The result is about that unit, not about the whole.',
   },
   period_partial: {

@@ -1,4 +1,7 @@
-/** Two arms of a test against each other: means by Welch, rates by Newcombe, pooled z and Fisher. */
+/**
+ * Two arms of a test against each other: means by Welch, rates by Newcombe, pooled z and Fisher. Test and interval
+ * agree: an interval excludes 0 exactly where p is at most 1 - confidence.
+ */
 
 import {
   normalQuantile,
@@ -57,7 +60,7 @@ export function compareMeans(control: Arm, arm: Arm, confidence: number): Compar
   if (arm.sd === null || control.sd === null) return { ...nothing, estimate }
   // Scaled by the larger spread, so that fourth powers do not overflow.
   const scale = Math.max(arm.sd, control.sd)
-  if (scale === 0) return { ...nothing, estimate }
+  if (scale === 0) return constants(nothing, control, arm, estimate)
   const a = (arm.sd / scale) ** 2 / arm.n
   const c = (control.sd / scale) ** 2 / control.n
   const error = Math.sqrt(a + c) * scale
@@ -76,33 +79,86 @@ export function compareMeans(control: Arm, arm: Arm, confidence: number): Compar
   }
 }
 
+/**
+ * Two groups of constants. Where the constants differ, p is that of all the ways to deal the rows to two groups of these
+ * sizes (Fisher's exact test of the two values); where they are the same, 1.
+ */
+function constants(nothing: Comparison, control: Arm, arm: Arm, estimate: number | null): Comparison {
+  const same = arm.mean === control.mean
+  const p = same ? 1 : fisher({ n: arm.n, successes: arm.n }, { n: control.n, successes: 0 })
+  return { ...nothing, estimate, low: estimate, high: estimate, p, test: 'exact permutation test' }
+}
+
 /** Compares the rates of arms whose `successes` are known. */
 export function compareRates(control: Arm, arm: Arm, confidence: number, test: string): Comparison {
   const a = { n: arm.n, successes: arm.successes ?? 0 }
   const c = { n: control.n, successes: control.successes ?? 0 }
   const estimate = a.successes / a.n - c.successes / c.n
   const z = normalUpperQuantile((1 - confidence) / 2)
-  const wilsonA = wilson(a.successes, a.n, z)
-  const wilsonC = wilson(c.successes, c.n, z)
-  const rateA = a.successes / a.n
-  const rateC = c.successes / c.n
+  const { p, exact, error } = testRates(a, c, test)
+  const byNormal = error > 0 ? (z + normalQuantile(POWER)) * error : null
+  return {
+    arm: arm.name,
+    estimate,
+    ...agreeing(a, c, z, p, confidence),
+    statistic: exact ? null : finite(estimate / error),
+    df: null,
+    p,
+    p_adjusted: null,
+    detectable: exact && error > 0 ? fisherDetectable(a, c, confidence) : byNormal,
+    test: exact ? "Newcombe interval, Fisher's exact test" : 'Newcombe interval, pooled z test',
+  }
+}
+
+/** Fisher's test, or the pooled z test: `auto` takes Fisher's where an expected count is under 5. */
+export function testRates(a: Count, c: Count, test: string): { p: number; exact: boolean; error: number } {
   const pooled = (a.successes + c.successes) / (a.n + c.n)
   const least = Math.min(pooled, 1 - pooled) * Math.min(a.n, c.n)
   const exact = test === 'fisher' || (test === 'auto' && least < 5)
   const error = Math.sqrt(pooled * (1 - pooled) * (1 / a.n + 1 / c.n))
-  const statistic = estimate / error
+  if (exact) return { p: fisher(a, c), exact, error }
+  const z = (a.successes / a.n - c.successes / c.n) / error
+  return { p: error > 0 ? normalTwoSided(z) : 1, exact, error }
+}
+
+interface Interval {
+  low: number
+  high: number
+}
+
+/** Newcombe's interval, method 10: the square-and-add of Wilson's two. */
+function newcombe(a: Count, c: Count, z: number): Interval {
+  const rateA = a.successes / a.n
+  const rateC = c.successes / c.n
+  const wilsonA = wilson(a.successes, a.n, z)
+  const wilsonC = wilson(c.successes, c.n, z)
   return {
-    arm: arm.name,
-    estimate,
-    low: estimate - Math.hypot(rateA - wilsonA.low, wilsonC.high - rateC),
-    high: estimate + Math.hypot(wilsonA.high - rateA, rateC - wilsonC.low),
-    statistic: exact ? null : finite(statistic),
-    df: null,
-    p: exact ? fisher(a, c) : error > 0 ? normalTwoSided(statistic) : 1,
-    p_adjusted: null,
-    detectable: error > 0 ? (z + normalQuantile(POWER)) * error : null,
-    test: exact ? "Newcombe interval, Fisher's exact test" : 'Newcombe interval, pooled z test',
+    low: rateA - rateC - Math.hypot(rateA - wilsonA.low, wilsonC.high - rateC),
+    high: rateA - rateC + Math.hypot(wilsonA.high - rateA, rateC - wilsonC.low),
   }
+}
+
+/**
+ * Newcombe's interval where it and the test say the same of 0. Where they do not, z is stretched by the ratio of the z at
+ * which the interval touches 0 to the z of the test: the interval then excludes 0 exactly where the test rejects.
+ */
+function agreeing(a: Count, c: Count, z: number, p: number, confidence: number): Interval {
+  const plain = newcombe(a, c, z)
+  const excludes = plain.low > 0 || plain.high < 0
+  if (excludes === p <= 1 - confidence) return plain
+  const nearer = (at: number): number => {
+    const { low, high } = newcombe(a, c, at)
+    return low + high > 0 ? low : -high
+  }
+  let inside = excludes ? z : 0
+  let outside = excludes ? 40 : z
+  for (let step = 0; step < 60; step++) {
+    const middle = (inside + outside) / 2
+    if (nearer(middle) > 0) inside = middle
+    else outside = middle
+  }
+  const ofTest = Math.max(1e-3, normalUpperQuantile(Math.max(p, 1e-300) / 2))
+  return newcombe(a, c, Math.min(40, (z * outside) / ofTest))
 }
 
 /** Wilson's score interval of a rate (JASA 22, 1927). */
@@ -116,7 +172,7 @@ export function wilson(successes: number, n: number, z: number): { low: number; 
   }
 }
 
-interface Count {
+export interface Count {
   n: number
   successes: number
 }
@@ -140,6 +196,84 @@ export function fisher(a: Count, c: Count): number {
     if (chance <= seen) within += weight
   }
   return Math.min(1, within / total)
+}
+
+/** Tables that are enumerated at most; beyond, the normal approximation is as good. */
+const MOST_TABLES = 250_000
+
+/**
+ * The smallest difference from the control's rate, towards one half, that Fisher's test finds with 80 % power: the chances of
+ * all tables in which it rejects are added up (Casagrande, Pike and Smith, Biometrics 34, 1978). Null where no difference
+ * is found so often, or where the likely tables are too many.
+ */
+export function fisherDetectable(a: Count, c: Count, confidence: number): number | null {
+  const base = Math.min(c.successes, c.n - c.successes) / c.n
+  const alpha = 1 - confidence
+  const pooled = Math.max(base, 1 / (a.n + c.n))
+  const error = Math.sqrt(pooled * (1 / a.n + 1 / c.n))
+  const reach = Math.min(1 - base, 5 * (normalUpperQuantile(alpha / 2) + normalQuantile(POWER)) * error)
+  const most = mostLikely(a.n, base + reach)
+  const mostOfControl = mostLikely(c.n, base)
+  if ((most + mostOfControl) ** 2 > MOST_TABLES) return null
+  const rejects = rejections(a.n, c.n, alpha, most, mostOfControl)
+  const ofControl = binomial(c.n, base, mostOfControl)
+  const power = (difference: number): number => {
+    let sum = 0
+    for (const [x, chance] of binomial(a.n, base + difference, most).entries())
+      for (const [y, other] of ofControl.entries()) if (rejects[x]![y]) sum += chance * other
+    return sum
+  }
+  if (power(reach) < POWER) return null
+  let low = 0
+  let high = reach
+  for (let step = 0; step < 25; step++) {
+    const middle = (low + high) / 2
+    if (power(middle) < POWER) low = middle
+    else high = middle
+  }
+  return high
+}
+
+/** The most successes that n rows at this rate have but once in 1e12. */
+function mostLikely(n: number, rate: number): number {
+  return Math.min(n, Math.ceil(n * rate + 8 * Math.sqrt(n * rate) + 20))
+}
+
+/**
+ * For each number of successes of the arm (up to `most`) and of the control, whether Fisher's test rejects. The tables of
+ * one total share their chances.
+ */
+function rejections(n: number, m: number, alpha: number, most: number, mostOfControl: number): boolean[][] {
+  const rejects = Array.from({ length: most + 1 }, () =>
+    Array.from({ length: mostOfControl + 1 }, () => false),
+  )
+  for (let total = 0; total <= most + mostOfControl; total++) {
+    const tables: { x: number; chance: number }[] = []
+    for (let x = Math.max(0, total - m); x <= Math.min(total, n); x++)
+      tables.push({ x, chance: logChoose(n, x) + logChoose(m, total - x) - logChoose(n + m, total) })
+    const rising = tables.toSorted((left, right) => left.chance - right.chance)
+    let p = 0
+    for (let index = 0; index < rising.length; ) {
+      // Tables that are equally likely are taken together.
+      let end = index
+      while (end < rising.length && rising[end]!.chance <= rising[index]!.chance + 1e-7) end += 1
+      for (const { chance } of rising.slice(index, end)) p += Math.exp(chance)
+      if (p > alpha) break
+      for (const { x } of rising.slice(index, end))
+        if (x <= most && total - x <= mostOfControl) rejects[x]![total - x] = true
+      index = end
+    }
+  }
+  return rejects
+}
+
+/** The chances of 0 to `most` successes in n rows. */
+function binomial(n: number, rate: number, most: number): number[] {
+  return Array.from({ length: most + 1 }, (_, k) => {
+    if (rate <= 0) return k === 0 ? 1 : 0
+    if (rate >= 1) return k === n ? 1 : 0
+    return Math.exp(logChoose(n, k) + k * Math.log(rate) + (n - k) * Math.log1p(-rate))
+  })
 }
 
 function logChoose(n: number, k: number): number {

@@ -1,0 +1,90 @@
+/**
+ * Whether one observation decides. The largest and the least of both arms are left out, one at a time: no other moves a
+ * difference of means farther. Nothing is read again.
+ */
+import type { Grade } from '@assay/model/insight'
+import { gradeOf } from '../../verdicts/verdict.ts'
+import { type Comparison, compareMeans, testRates } from '../shared/arms.ts'
+import type { ObservedArm } from './observations.ts'
+
+/** The grade of a difference. At a confidence above 95 % a claim needs that. */
+export function gradeAt(p: number | null, confidence: number): Exclude<Grade, 'withheld'> {
+  return p !== null && p > 1 - confidence && confidence > 0.95 ? 'unclear' : gradeOf(p)
+}
+
+/** A change counts from this part of the standard error on: beside a difference near zero every row would decide. */
+const LEAST = 0.1
+
+export interface Decisive {
+  /** The arm whose observation it is. */
+  arm: string
+  value: number
+  /** The difference with and without it. */
+  before: number
+  after: number
+  grades: [before: string, after: string]
+  /** What changes most: the direction, the size by more than half, or the grade alone. */
+  what: 'direction' | 'size' | 'grade'
+}
+
+/** The observation without which the answer is another one; null where there is none. */
+export function decisive(
+  control: ObservedArm,
+  arm: ObservedArm,
+  found: Comparison,
+  test: string,
+  confidence: number,
+): Decisive | null {
+  const { estimate, p, p_adjusted } = found
+  if (estimate === null || p === null || p_adjusted === null) return null
+  const factor = p > 0 ? p_adjusted / p : 1
+  const before = gradeAt(p_adjusted, confidence)
+  let most: Decisive | null = null
+  for (const [side, other] of [
+    [arm, control],
+    [control, arm],
+  ] as const) {
+    if (side.n < 3) continue
+    for (const value of new Set([side.min, side.max])) {
+      const less = without(side, value)
+      const again = side === arm ? differ(control, less, test) : differ(less, other, test)
+      if (again.estimate === null) continue
+      const after = gradeAt(again.p === null ? null : Math.min(1, again.p * factor), confidence)
+      const moved = Math.abs(again.estimate - estimate)
+      const far = moved >= LEAST * again.error
+      const turned = far && again.estimate * estimate < 0
+      const halved = far && moved > Math.abs(estimate) / 2
+      if (before === after && !turned && !halved) continue
+      if (most && Math.abs(most.after - estimate) >= moved) continue
+      const what = turned ? 'direction' : halved ? 'size' : 'grade'
+      most = { arm: side.name, value, before: estimate, after: again.estimate, grades: [before, after], what }
+    }
+  }
+  return most
+}
+
+function differ(control: ObservedArm, arm: ObservedArm, test: string) {
+  if (arm.successes === null || control.successes === null) {
+    const { estimate, p } = compareMeans(control, arm, 0.95)
+    const error = Math.hypot((arm.sd ?? 0) / Math.sqrt(arm.n), (control.sd ?? 0) / Math.sqrt(control.n))
+    return { estimate, p, error }
+  }
+  const a = { n: arm.n, successes: arm.successes }
+  const c = { n: control.n, successes: control.successes }
+  return { estimate: a.successes / a.n - c.successes / c.n, ...testRates(a, c, test) }
+}
+
+/** The arm without one observation of this value. */
+function without(arm: ObservedArm, value: number): ObservedArm {
+  const n = arm.n - 1
+  if (arm.successes !== null) {
+    const successes = arm.successes - value
+    return { ...arm, n, successes, rate: successes / n }
+  }
+  const away = value - arm.mean!
+  if (away === 0) return { ...arm, n, sd: arm.sd! * Math.sqrt(n / (n - 1)) }
+  // In units of the distance. What is under rounding is nothing: all the spread was that of one value.
+  const rest = (arm.sd! / away) ** 2 * n - arm.n / n
+  const sd = rest < 1e-9 ? 0 : Math.abs(away) * Math.sqrt(rest / (n - 1))
+  return { ...arm, n, mean: arm.mean! - away / n, sd }
+}

@@ -1,0 +1,105 @@
+/**
+ * What a test compares: rows, or with `unit` one observation for each unit and arm, the mean of its rows. One row for each
+ * arm is fetched, at most 50, and its extremes.
+ */
+
+import type { Arm } from '../shared/arms.ts'
+import { columnOf, groupSql, numberSql } from '../shared/columns.ts'
+import { MethodError, quote, type Relation } from '../shared/method.ts'
+import { groupMoments } from '../shared/moments.ts'
+import { finite } from '../shared/sentence.ts'
+import { double } from '../shared/sums.ts'
+
+export const MOST_ARMS = 50
+
+export interface Asked {
+  group: string
+  value?: string
+  success?: string
+  unit?: string
+}
+
+export interface ObservedArm extends Arm {
+  /** The least and the largest observation. */
+  min: number
+  max: number
+}
+
+export interface Observations {
+  arms: ObservedArm[]
+  /** Observations of each arm, those without a value too: the split is of all. */
+  split: Record<string, number>
+  /** Observations that have no arm or no finite value. */
+  left: number
+  /** Rows behind the observations; null without `unit`. */
+  rows: number | null
+  /** Units that stand in several arms. */
+  across: number
+  /** Whether each observation is 0 or 1. */
+  binary: boolean
+  /** Excess kurtosis of the observations beside the means of their arms; null where it is not defined. */
+  kurtosis: number | null
+}
+
+export async function observe(table: Relation, asked: Asked): Promise<Observations> {
+  const group = groupSql(table, 'group', asked.group)
+  const value = await valueSql(table, asked)
+  const unit = asked.unit === undefined ? null : groupSql(table, 'unit', asked.unit)
+  const source =
+    unit === null
+      ? `(select ${group} as g, ${value} as v from ${table.relation})`
+      : `(select unit, g, favg(v) filter (isfinite(v)) as v from (select ${unit} as unit, ${group} as g, ${value} as v from ${table.relation})
+          where unit is not null group by unit, g)`
+  const observed: Relation = { ...table, relation: source }
+  const { groups, unit: scale, left } = await groupMoments(observed, 'g', 'v', MOST_ARMS)
+  const repeats = unit === null ? { rows: null, across: 0 } : await repeatsOf(table, unit, group)
+  const found = await table.query(
+    `select cast(g as varchar) as name, count(*) as n, min(v) filter (isfinite(v)) as low, max(v) filter (isfinite(v)) as high,
+       count(*) filter (isfinite(v) and v not in (0, 1)) as other from ${source} where g is not null group by g order by name limit 1000`,
+  )
+  const binary = asked.success !== undefined && found.every((row) => row.other === 0)
+  const extremes = new Map(found.map((row) => [row.name as string, row]))
+  const arms = groups.map(({ group: name, n, mean, squares }): ObservedArm => {
+    const { low, high } = extremes.get(name)!
+    const sd = n > 1 ? finite(Math.sqrt(squares / (n - 1)) * scale) : null
+    const common = { name, n, sd, min: low as number, max: high as number }
+    if (!binary) return { ...common, mean: finite(mean * scale), successes: null, rate: null }
+    const successes = Math.round(mean * scale * n)
+    return { ...common, mean: null, successes, rate: successes / n }
+  })
+  const split = Object.fromEntries(found.map((row) => [row.name as string, row.n as number]))
+  const kurtosis = binary ? null : await kurtosisOf(table, source, scale)
+  return { arms, split, left, ...repeats, binary, kurtosis }
+}
+
+async function valueSql(table: Relation, { value, success }: Asked): Promise<string> {
+  if (success === undefined) return numberSql(table, 'value', value!)
+  const column = columnOf(table, 'success', success)
+  if (column.type === 'boolean') return `cast(${quote(column.name)} as double)`
+  const sql = numberSql(table, 'success', success)
+  const [odd] = await table.query(`select count(*) as n from ${table.relation} where ${sql} not in (0, 1)`)
+  if ((odd!.n as number) > 0)
+    throw new MethodError(
+      `success: column "${success}" holds numbers other than 0 and 1. For a difference of means name it under \`value\`.`,
+    )
+  return sql
+}
+
+async function repeatsOf(table: Relation, unit: string, group: string) {
+  const [row] = await table.query(
+    `select sum(rows)::double as rows, count(*) filter (arms > 1) as across from
+       (select count(*) as rows, count(distinct cast(g as varchar)) as arms from
+         (select ${unit} as unit, ${group} as g from ${table.relation}) where unit is not null and g is not null group by unit)`,
+  )
+  return { rows: (row!.rows as number | null) ?? 0, across: row!.across as number }
+}
+
+/** Of the observations less their arm's mean, over their arm's spread. */
+async function kurtosisOf(table: Relation, source: string, scale: number): Promise<number | null> {
+  const [row] = await table.query(
+    `with u as (select g, v / ${double(scale)} as u from ${source} where g is not null and isfinite(v)),
+       centers as (select g, favg(u) as center, stddev_pop(u) as spread, count(*) as n from u group by g)
+     select count(*) as n, favg(pow((u - center) / spread, 4)) as fourth from u join centers using (g) where spread > 0`,
+  )
+  return (row!.n as number) < 20 ? null : finite((row!.fourth as number) - 3)
+}
