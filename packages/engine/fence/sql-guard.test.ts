@@ -179,3 +179,33 @@ test('a statement that has passed passes again, and by its names alone', async (
   assert.equal((await guard.judge(sql, ['Airports'])).ok, false)
   assert.deepEqual(await guard.judge(sql, ['FLIGHTS']), { ...first, reads: ['FLIGHTS'] })
 })
+
+test('a function that does not exist is called unknown, with what to write; one that exists stays refused', async () => {
+  const told = async (sql: string): Promise<string> => {
+    const verdict = await guard.judge(sql, NAMES)
+    return verdict.ok ? 'passed' : `${verdict.fault.column} ${verdict.fault.message} ${verdict.fault.remedy}`
+  }
+  assert.equal(
+    await told('select coutn(*) from flights'),
+    '8 There is no function coutn(). Did you mean count()?',
+  )
+  assert.equal(
+    await told('select dayte_trunc(1) from flights'),
+    '8 There is no function dayte_trunc(). Did you mean date_trunc()?',
+  )
+  assert.match(await told('select getdate() from flights'), /no function getdate\(\)\. Write a date variable/)
+  assert.match(
+    await told('select NVL(a, 0) from flights'),
+    /no function nvl\(\)\. Write coalesce\(value, other\)/,
+  )
+  assert.match(
+    await told('select wholly_unheard_of_thing(a) from flights'),
+    /no function .*list of functions/,
+  )
+  assert.match(
+    await told('select * from generate_serie(1, 3)'),
+    /no function generate_serie\(\)\. Did you mean generate_series\(\)\?/,
+  )
+  assert.match(await told('select random() from flights'), /^8 random\(\) is not allowed/)
+  assert.match(await told("select * from read_csv('x')"), /read_csv\(\) is not allowed/)
+})

@@ -12,6 +12,7 @@ import {
   SESSION_COLUMNS,
 } from './sql-functions.ts'
 import { ALLOWED_EXPRESSIONS, ALLOWED_NODES } from './sql-nodes.ts'
+import { unknownFunction } from './unknown-functions.ts'
 
 /** Line and column count from 1, within the SQL. */
 export interface SqlFault {
@@ -62,16 +63,24 @@ class Refusal extends Error {
   readonly remedy: string
   /** Offset in the SQL, in bytes. */
   readonly at: number
+  readonly call: Call | null
 
-  constructor(message: string, remedy: string, at: number) {
+  constructor(message: string, remedy: string, at: number, call: Call | null) {
     super(message)
     this.remedy = remedy
     this.at = at
+    this.call = call
   }
 }
 
-function refuse(message: string, remedy: string, at: number): never {
-  throw new Refusal(message, remedy, at)
+/** The function that is refused. DuckDB may not have it at all. */
+interface Call {
+  name: string
+  afterFrom: boolean
+}
+
+function refuse(message: string, remedy: string, at: number, call: Call | null = null): never {
+  throw new Refusal(message, remedy, at, call)
 }
 
 const SELECT_ONLY = 'Write one SELECT a block; declare files under "sources".'
@@ -126,7 +135,8 @@ function expression(node: TreeNode, scope: Scope, found: Collected, at: number, 
 
 function functionCall(node: TreeNode, at: number): void {
   const name = fold(String(node.function_name))
-  if (!ALLOWED_FUNCTIONS.has(name)) refuse(`${name}() is not allowed in SQL blocks.`, PURE, at)
+  if (!ALLOWED_FUNCTIONS.has(name))
+    refuse(`${name}() is not allowed in SQL blocks.`, PURE, at, { name, afterFrom: false })
   const given = Array.isArray(node.children) ? (node.children as TreeNode[]) : []
   if (given.length < (LEAST_ARGUMENTS.get(name) ?? 0)) {
     refuse(`${name}() with one argument asks the clock.`, 'Name both times.', at)
@@ -217,13 +227,16 @@ function tableFunction(node: TreeNode, scope: Scope, found: Collected, at: numbe
       `${name}() is not allowed in SQL blocks.`,
       `Declare files under "sources"; after FROM only ${[...ALLOWED_TABLE_FUNCTIONS].join(', ')} may be called.`,
       at,
+      call.class === 'FUNCTION' ? { name, afterFrom: true } : null,
     )
   }
   for (const key of ['children', 'filter', 'order_bys']) walk(call[key], scope, found, at, depth + 1)
 }
 
+type Judged = Extract<Judgement, { ok: true }> | (Extract<Judgement, { ok: false }> & { call: Call | null })
+
 /** Judges a parse tree. */
-function judgeTree(sql: string, tree: TreeNode, names: readonly string[]): Judgement {
+function judgeTree(sql: string, tree: TreeNode, names: readonly string[]): Judged {
   const found: Collected = { reads: new Set(), session: [] }
   try {
     if (tree.error === true) {
@@ -239,7 +252,8 @@ function judgeTree(sql: string, tree: TreeNode, names: readonly string[]): Judge
     walk(statements, new Map(names.map((name) => [fold(name), name])), found, 0, 0)
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    return { ok: false, fault: { message: error.message, remedy: error.remedy, ...position(sql, error.at) } }
+    const { message, remedy, call } = error
+    return { ok: false, fault: { message, remedy, ...position(sql, error.at) }, call }
   }
   const session = found.session.map(({ name, at }) => ({
     name,
@@ -258,6 +272,12 @@ const KEPT_CHARACTERS = 20_000
 
 const PARSE = 'select json_serialize_sql($sql::varchar)'
 
+async function exists(engine: Engine, name: string): Promise<boolean> {
+  const sql = 'select count(*) from duckdb_functions() where lower(function_name) = $name::varchar'
+  const { rows } = await readTable(engine, sql, { name: { value: name, type: VARCHAR } }, 1)
+  return Number(rows[0]![0]) > 0
+}
+
 const passed = new Map<string, Judgement>()
 
 /** A guard that parses in this engine, sealed or not. All guards of a process share the kept verdicts. */
@@ -269,7 +289,15 @@ export function createGuard(engine: Engine): Guard {
       if (known) return known
       const { rows } = await readTable(engine, PARSE, { sql: { value: sql, type: VARCHAR } }, 1)
       const verdict = judgeTree(sql, JSON.parse(rows[0]![0] as string) as TreeNode, names)
-      if (verdict.ok && key.length <= KEPT_CHARACTERS) {
+      if (!verdict.ok) {
+        const { call, fault } = verdict
+        const unknown = call !== null && !(await exists(engine, call.name))
+        return {
+          ok: false,
+          fault: unknown ? { ...fault, ...unknownFunction(call.name, call.afterFrom) } : fault,
+        }
+      }
+      if (key.length <= KEPT_CHARACTERS) {
         passed.set(key, verdict)
         if (passed.size > KEPT_MOST) passed.delete(passed.keys().next().value!)
       }
