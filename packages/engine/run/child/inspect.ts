@@ -3,7 +3,7 @@
  * `limit 0` so that no data are read. Variables take their default, or a sample value of their type.
  */
 import type { Column } from '@assay/model/insight'
-import type { Fault, SqlBlock, Template, Variable } from '@assay/model/template'
+import type { Fault, Source, SqlBlock, Template, Variable } from '@assay/model/template'
 import { bindVariable } from '../../duckdb/bindings.ts'
 import {
   arm,
@@ -26,7 +26,7 @@ import { blockFault, columnVariables, sessionFault } from '../plan.ts'
 import type { Roots } from '../protocol.ts'
 
 export interface Inspected {
-  /** The columns of each source, or the reason why it cannot be read. */
+  /** The columns of each source, or the reason why it cannot be read. One whose path waits for a variable is missing. */
   sources: Record<string, { columns: Column[] } | { error: string }>
   /** The columns of each SQL block that could be bound. */
   blocks: Record<string, Column[]>
@@ -56,6 +56,7 @@ export async function inspectSources(
   const sources: Inspected['sources'] = {}
   const paths: string[] = []
   for (const source of template.sources) {
+    if (waitsForVariable(source, template)) continue
     try {
       const options = { roots, vars, readers: NO_READERS, acquire, signal, temp_folder, peek: true }
       const attached = await attachSource(engine, source, template, options)
@@ -70,6 +71,14 @@ export async function inspectSources(
   }
   await seal(engine, paths)
   return sources
+}
+
+/** A path that holds a variable without a value: what it will name is not known, and neither are the columns. */
+function waitsForVariable({ file }: Source, { variables }: Template): boolean {
+  if (file === null) return false
+  const open = variables.filter((one) => (one.default ?? one.enum?.[0] ?? null) === null)
+  const used = new Set(Array.from(file.matchAll(/\bvars\s*(?:\.\s*|\[\s*["'])(\w+)/g), ([, name]) => name))
+  return open.some(({ name, type }) => type !== 'period' && used.has(name))
 }
 
 export async function inspectTemplate(template: Template, options: InspectOptions): Promise<Inspected> {
