@@ -7,6 +7,7 @@ import { makeFault, type Position, positionsIn } from '../language/fault.ts'
 import { queryFaults } from '../language/remote-query.ts'
 import { offsetsOfNames, sqlNames } from '../language/sql-clauses.ts'
 import type { Fields } from '../methods/shared/fields.ts'
+import type { Either } from '../methods/shared/method.ts'
 import { bindOptions, optionReferences, withDefaults } from '../reading/options.ts'
 import { schemaFaults } from '../reading/schema-faults.ts'
 import { suggest, suggestAmong } from '../values/near.ts'
@@ -21,13 +22,14 @@ export interface Inspection {
 /** The part of a method that the checks use. */
 export interface MethodShape {
   options: TSchema
+  either?: readonly Either[]
   columns(options: Record<string, unknown>): { option: string; column: string; numeric: boolean }[]
   fields: Fields
 }
 export type MethodTable = Readonly<Record<string, MethodShape>>
 
 export function columnsOf(inspection: Inspection, name: string): Column[] | null {
-  const source = inspection.sources[name]
+  const source = Object.hasOwn(inspection.sources, name) ? inspection.sources[name] : undefined
   if (source) return 'columns' in source ? source.columns : null
   return inspection.blocks[name] ?? null
 }
@@ -38,9 +40,12 @@ export function sourceFaults(template: Template, inspection: Inspection): Fault[
     const found = inspection.sources[source.name]
     faults.push(...queryFaults(source, template))
     if (found && 'error' in found) {
+      const missing = /There is no file|must lie below|No file/.test(found.error)
       const remedy = source.connection
         ? 'Correct the query or the connection.'
-        : 'Put the file below the data folder, or correct its name.'
+        : missing
+          ? 'Put the file below the data folder, or correct its name.'
+          : 'Correct the file, or what "sources" says of it.'
       faults.push(makeFault('source_unavailable', source, `${source.name}: ${found.error}`, remedy))
     }
     if (!found || 'error' in found) continue
@@ -94,6 +99,24 @@ export function analysisFaults(
   { methods, lines }: { methods: MethodTable; lines: string[] },
 ): Fault[] {
   const positionOf = positionInBlock(block, lines)
+  const faults = referenceFaults(block, template, methods, positionOf)
+  if (faults.length > 0) return faults
+  const method = methods[block.method]!
+  const columns = columnsOf(inspection, block.of)
+  const given = bindOptions(block.options, sampleVars(template, inspection))
+  const options = withDefaults(method.options, given)
+  const wrong = schemaFaults(method.options, options, `the analysis "${block.name}"`, positionOf)
+  if (wrong.length > 0) return wrong
+  return columnFaults({ block, method, options, positionOf }, columns, undecided(block, template))
+}
+
+/** The method, the relation and the variables that the block names must exist. */
+export function referenceFaults(
+  block: AnalysisBlock,
+  template: Template,
+  methods: MethodTable,
+  positionOf: PositionOf,
+): Fault[] {
   const faults = [...relationFaults(block, template, positionOf(['of']))]
   for (const { name, path } of optionReferences(block.options)) {
     if (template.variables.some((variable) => variable.name === name)) continue
@@ -101,24 +124,23 @@ export function analysisFaults(
     const remedy = suggest(name, known, 'Declare it under "variables".')
     faults.push(makeFault('unknown_variable', positionOf(path), `There is no variable $${name}.`, remedy))
   }
-  const method = Object.hasOwn(methods, block.method) ? methods[block.method]! : null
-  if (!method) {
-    const message = `There is no method ${JSON.stringify(block.method)}.`
-    const remedy = suggest(block.method, Object.keys(methods))
-    return [...faults, makeFault('unknown_method', positionOf(['method']), message, remedy)]
-  }
-  if (faults.length > 0) return faults
-  const columns = columnsOf(inspection, block.of)
-  const given = bindOptions(block.options, sampleVars(template, inspection))
-  const options = withDefaults(method.options, given)
-  const wrong = schemaFaults(method.options, options, `the analysis "${block.name}"`, positionOf)
-  return wrong.length > 0 ? wrong : columnFaults(block, method, options, columns, positionOf)
+  if (Object.hasOwn(methods, block.method)) return faults
+  const message = `There is no method ${JSON.stringify(block.method)}.`
+  const remedy = suggest(block.method, Object.keys(methods))
+  return [...faults, makeFault('unknown_method', positionOf(['method']), message, remedy)]
 }
 
-type PositionOf = (path: readonly (string | number)[]) => Position
+/** The options that hold a variable without a default: any column may come. */
+function undecided(block: AnalysisBlock, { variables }: Template): Set<unknown> {
+  const open = new Set(variables.filter((one) => (one.default ?? null) === null).map(({ name }) => name))
+  const found = optionReferences(block.options).filter(({ name }) => open.has(name))
+  return new Set(found.map(({ path }) => path[0]))
+}
+
+export type PositionOf = (path: readonly (string | number)[]) => Position
 
 /** `lines`: those of the template. */
-function positionInBlock(block: AnalysisBlock, lines: string[]): PositionOf {
+export function positionInBlock(block: AnalysisBlock, lines: string[]): PositionOf {
   return (path) => {
     const key = String(path[0] ?? '')
     const line = block.lines[key] ?? block.line
@@ -155,27 +177,71 @@ function relationFaults(block: AnalysisBlock, template: Template, position: Posi
   return refuse('block_order', `"${block.of}" stands below "${block.name}".`, 'Move it above.')
 }
 
-function columnFaults(
-  block: AnalysisBlock,
-  method: MethodShape,
-  options: Record<string, unknown>,
-  columns: Column[] | null,
-  positionOf: PositionOf,
+/** The block is run or judged with these options: bound, with defaults. */
+export interface BoundBlock {
+  block: AnalysisBlock
+  method: MethodShape
+  options: Record<string, unknown>
+  positionOf: PositionOf
+}
+
+/** Options that the schema lets pass and the method does not: too many or too few of a group. */
+function eitherFaults({ block, method, options, positionOf }: BoundBlock): Fault[] {
+  const isGiven = (name: string): boolean => (options[name] ?? null) !== null
+  return (method.either ?? []).flatMap((groups) => {
+    const begun = groups.filter((group) => group.some(isGiven))
+    if (begun.length === 1 && begun[0]!.every(isGiven)) return []
+    const words = groups.map((group) => group.join(' and ')).join(', or ')
+    const extra = begun[1]?.find(isGiven)
+    const message = `${block.method} needs either ${words}${extra === undefined ? '' : ', not both'}.`
+    const at = positionOf([extra ?? begun[0]?.find(isGiven) ?? 'method'])
+    const remedy = extra === undefined ? 'Add what is missing.' : 'Remove one.'
+    return [makeFault(extra === undefined ? 'missing_key' : 'leftover_key', at, message, remedy)]
+  })
+}
+
+const isNumber = ({ type }: Column): boolean => NUMERIC.has(type)
+const isMoment = (column: Column): boolean => ['date', 'timestamp'].includes(column.type) || isNumber(column)
+const isYesNo = (column: Column): boolean => column.type === 'boolean' || isNumber(column)
+
+/** What the column of an option must be, and the remedy where it is not. */
+function demandOf(
+  option: string,
+  numeric: boolean,
+): { fits: (column: Column) => boolean; words: string; cast: (name: string) => string } | null {
+  const cast = (to: string) => (name: string) =>
+    `Choose another column, or cast it in an SQL block: cast("${name}" as ${to}).`
+  if (option === 'time') {
+    const read = (name: string) =>
+      `${cast('date')(name)} Other forms are read by strptime("${name}", '%d/%m/%Y').`
+    return { fits: isMoment, words: 'a date, a timestamp or a number', cast: read }
+  }
+  if (option === 'success') return { fits: isYesNo, words: 'true or false, or 0 or 1', cast: cast('boolean') }
+  return numeric ? { fits: isNumber, words: 'a number', cast: cast('double') } : null
+}
+
+/** The faults of the options that a schema cannot find; `skip` names options whose columns are not known yet. */
+export function columnFaults(
+  bound: BoundBlock,
+  columns: readonly Column[] | null,
+  skip: ReadonlySet<unknown> = new Set(),
 ): Fault[] {
-  if (columns === null) return []
-  const fromVariables = new Set(optionReferences(block.options).map(({ path }) => path[0]))
-  const faults: Fault[] = []
+  const { block, method, options, positionOf } = bound
+  const faults = eitherFaults(bound)
+  if (columns === null || faults.length > 0) return faults
   for (const { option, column, numeric } of method.columns(options)) {
-    if (fromVariables.has(option)) continue
-    const found = columns.find(({ name }) => name.toLowerCase() === column.toLowerCase())
+    if (skip.has(option)) continue
+    const found =
+      columns.find(({ name }) => name === column) ??
+      columns.find(({ name }) => name.toLowerCase() === column.toLowerCase())
+    const demand = demandOf(option, numeric)
     if (!found) {
       const known = columns.map(({ name }) => name)
       const message = `${option}: ${block.of} has no column ${JSON.stringify(column)}.`
       faults.push(makeFault('unknown_column', positionOf([option]), message, suggestAmong(column, known)))
-    } else if (numeric && !NUMERIC.has(found.type)) {
-      const message = `${option}: ${JSON.stringify(column)} is ${withArticle(found.type)}, not a number.`
-      const remedy = 'Choose another column, or cast it in SQL.'
-      faults.push(makeFault('wrong_type', positionOf([option]), message, remedy))
+    } else if (demand && !demand.fits(found)) {
+      const message = `${option}: ${JSON.stringify(column)} is ${withArticle(found.type)}, not ${demand.words}.`
+      faults.push(makeFault('wrong_type', positionOf([option]), message, demand.cast(found.name)))
     }
   }
   return faults

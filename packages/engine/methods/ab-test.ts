@@ -53,6 +53,7 @@ type Options = Static<typeof Options>
 export const abTest: Method = {
   name: 'ab_test',
   options: Options,
+  either: [[['value'], ['success']]],
   columns(options) {
     const { group, value, success, unit } = options as Options
     return [

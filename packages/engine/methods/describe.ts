@@ -63,6 +63,7 @@ const FIELDS = {
 export const describe: Method = {
   name: 'describe',
   options: Options,
+  either: [[['value'], ['values']]],
   columns(options) {
     const { value, values } = options as Static<typeof Options>
     return [

@@ -65,6 +65,10 @@ interface Sides {
 export const drivers: Method = {
   name: 'drivers',
   options: Options,
+  either: [
+    [['value'], ['numerator', 'denominator']],
+    [['time'], ['split']],
+  ],
   columns(options) {
     const { value, numerator, denominator, by, time, split } = options as Options
     const numbers = { value, numerator, denominator }

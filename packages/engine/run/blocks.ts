@@ -1,6 +1,7 @@
 /** Runs the blocks of a template in their order, each over the sources and the blocks before it. */
 import type { BlockLineage, Column, Outcome, Table } from '@assay/model/insight'
 import type { AnalysisBlock, Limits, SqlBlock, Template } from '@assay/model/template'
+import { columnFaults, type PositionOf, positionInBlock, referenceFaults } from '../checking/blocks.ts'
 import { bindPlain, bindVariable } from '../duckdb/bindings.ts'
 import { type Bindings, type Engine, identifier, keepTable, readTable } from '../duckdb/duckdb.ts'
 import { TemplateFault } from '../language/fault.ts'
@@ -10,7 +11,7 @@ import { adjustAcross } from '../methods/shared/multiplicity.ts'
 import { bindOptions, withDefaults } from '../reading/options.ts'
 import { schemaFaults } from '../reading/schema-faults.ts'
 import { Extents } from './extent.ts'
-import { failAt, TaskFailure } from './failure.ts'
+import { failAt } from './failure.ts'
 import { blockFault, type Plan, sessionFault } from './plan.ts'
 
 export interface BlockRun {
@@ -98,25 +99,14 @@ function bindNames(run: BlockRun, names: string[]): Bindings {
 
 async function runAnalysis(run: BlockRun, block: AnalysisBlock, extents: Extents): Promise<Outcome> {
   const where = { what: `Analysis "${block.name}"`, line: block.line }
-  const method = METHODS[block.method]
-  const columns = run.columns.get(block.of)
-  if (!method || !columns) {
-    const missing = method ? `source or block above it named "${block.of}"` : `method "${block.method}"`
-    throw new TaskFailure('template_invalid', `${where.what}, line ${block.line}: There is no ${missing}.`)
-  }
-  const options = optionsOf(method, block, run.vars)
-  const known = new Map(columns.map((column) => [column.name.toLowerCase(), column]))
-  for (const { option, column, numeric } of method.columns(options)) {
-    const found = known.get(column.toLowerCase())
-    const wrong = !found
-      ? `There is no column "${column}" in "${block.of}"; it has ${columns.map(({ name }) => name).join(', ')}.`
-      : numeric && !['integer', 'number', 'decimal'].includes(found.type)
-        ? `The column "${column}" is ${found.type}, not a number.`
-        : null
-    if (wrong === null) continue
-    const line = block.lines[option] ?? block.line
-    throw new TaskFailure('template_invalid', `${where.what}, line ${line}: ${wrong}`)
-  }
+  const positionOf = positionInBlock(block, run.template.source.split('\n'))
+  const [unknown] = referenceFaults(block, run.template, METHODS, positionOf)
+  if (unknown) throw new TemplateFault(unknown)
+  const method = METHODS[block.method]!
+  const columns = run.columns.get(block.of)!
+  const options = optionsOf(method, block, run.vars, positionOf)
+  const [fault] = columnFaults({ block, method, options, positionOf }, columns)
+  if (fault) throw new TemplateFault(fault)
   const context = {
     now: run.started_at,
     time_zone: run.template.time_zone,
@@ -136,13 +126,10 @@ function optionsOf(
   method: Method,
   block: AnalysisBlock,
   vars: Record<string, unknown>,
+  positionOf: PositionOf,
 ): Record<string, unknown> {
   const given = withDefaults(method.options, bindOptions(block.options, vars))
-  const place = (path: readonly (string | number)[]): { line: number; column: number } => ({
-    line: block.lines[String(path[0])] ?? block.line,
-    column: 1,
-  })
-  const [fault] = schemaFaults(method.options, given, `the analysis "${block.name}"`, place)
+  const [fault] = schemaFaults(method.options, given, `the analysis "${block.name}"`, positionOf)
   if (fault) throw new TemplateFault(fault)
   return given
 }

@@ -3,6 +3,7 @@
  * block. A block that another one reads is kept as a table, all others are streamed, so that no query runs twice.
  */
 import type { SqlBlock, Template } from '@assay/model/template'
+import { sqlFaults } from '../checking/blocks.ts'
 import type { Guard, Judgement, SqlFault } from '../fence/sql-guard.ts'
 import { makeFault, TemplateFault } from '../language/fault.ts'
 import { bindSql } from '../language/sql-clauses.ts'
@@ -25,7 +26,7 @@ export function columnVariables(template: Template): string[] {
   return template.variables.filter(({ type }) => type === 'column').map(({ name }) => name)
 }
 
-/** Throws TemplateFault if the guard refuses a statement. */
+/** Throws TemplateFault for an unknown variable, and if the guard refuses a statement. */
 export async function makePlan(
   template: Template,
   vars: Record<string, unknown>,
@@ -38,6 +39,8 @@ export async function makePlan(
   for (const block of template.blocks) {
     let reads: string[]
     if (block.kind === 'sql') {
+      const [unknown] = sqlFaults(block, template)
+      if (unknown) throw new TemplateFault(unknown)
       const bound = bindSql(block.sql, { vars, columnVars })
       const verdict = await guard.judge(bound.sql, names)
       if (!verdict.ok) throw new TemplateFault(blockFault(block, verdict.fault))

@@ -80,14 +80,14 @@ test('errors name the block, the line of the template and the reason', async () 
         `---\n${SALES}\n---\n\n\`\`\`analysis d\nmethod: describe\nof: sales\nvalue: nope\n\`\`\`\n\n# A\n`,
       ),
       'template_invalid',
-      /^Analysis "d", line 9: There is no column "nope" in "sales"; it has day, kind, amount\.$/,
+      /^line 9, column 1: value: sales has no column "nope"\. Known: day, kind, amount\.$/,
     ],
     [
       templateOf(
         `---\n${SALES}\n---\n\n\`\`\`analysis d\nmethod: describe\nof: sales\nvalue: kind\n\`\`\`\n\n# A\n`,
       ),
       'template_invalid',
-      /line 9: The column "kind" is text, not a number\.$/,
+      /^line 9, column 1: value: "kind" is text, not a number\. Choose another column/,
     ],
     [
       templateOf(`---\n${SALES}\n---\n\n\`\`\`analysis d\nmethod: describes\nof: sales\n\`\`\`\n\n# A\n`),

@@ -13,6 +13,7 @@ import { parsedTemplate } from '../reading/template-cache.ts'
 import { renderTemplate } from '../rendering/render.ts'
 import { attachSources } from '../sources/attach.ts'
 import { type Acquire, type Attached, Stopped } from '../sources/source.ts'
+import { asChecked } from './as-checked.ts'
 import { type BlockResults, runBlocks } from './blocks.ts'
 import { resultOf, TaskFailure } from './failure.ts'
 
@@ -79,7 +80,11 @@ async function findings(task: RunTask, context: RunContext): Promise<Findings> {
   for (const source of sources.values()) await source.verify()
   progress('the text')
   const lineage = await lineageOf(template, task, { engine, vars, sources, results, began })
-  return rendered(template, { vars, started_at, results, lineage, limits }, context)
+  try {
+    return await rendered(template, { vars, started_at, results, lineage, limits }, context)
+  } catch (error) {
+    throw asChecked(error, template, columns)
+  }
 }
 
 function readTemplate(task: RunTask): Template {

@@ -24,15 +24,17 @@ function distance(left: string, right: string, bound: number): number {
   return old[right.length]!
 }
 
-/** The nearest of `known` within a third of the word's length (one edit for two letters), or null. */
+/** The nearest of `known` within a third of the longer word's length (one edit for two letters), or null. */
 export function nearest(name: string, known: Iterable<string>): string | null {
   const wanted = name.slice(0, 64).toLowerCase()
-  const bound = Math.max(Math.min(1, wanted.length - 1), Math.floor(wanted.length / 3))
   let best: string | null = null
-  let least = bound + 1
+  let least = Number.POSITIVE_INFINITY
   for (const candidate of known) {
-    const edits = distance(wanted, candidate.slice(0, 64).toLowerCase(), least)
-    if (edits < least) {
+    const word = candidate.slice(0, 64).toLowerCase()
+    const longer = Math.max(wanted.length, word.length)
+    const bound = Math.max(Math.min(1, wanted.length - 1), Math.floor(longer / 3))
+    const edits = distance(wanted, word, Math.min(least, bound + 1))
+    if (edits <= bound && edits < least) {
       least = edits
       best = candidate
     }

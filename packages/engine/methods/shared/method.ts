@@ -31,11 +31,18 @@ export function quote(name: string): string {
 /** A fault of the template that shows when it runs, e.g. a column that is no number. The job fails with this sentence. */
 export class MethodError extends Error {}
 
+export type Either = readonly (readonly string[])[]
+
 export interface Method {
   name: string
   /** JSON Schema of the options, closed (`additionalProperties: false`); checked before `run`, defaults filled in. */
   options: TSchema
-  /** The columns that these options name, for `assay check`: each must exist, and be a number where `numeric`. */
+  /** Groups of options of which exactly one is given: `[['value'], ['numerator', 'denominator']]`. */
+  either?: readonly Either[]
+  /**
+   * The columns that these options name: each must exist, and be a number where `numeric`. An option `time` takes a date, a
+   * timestamp or a number, an option `success` a boolean or a number.
+   */
   columns(options: Record<string, unknown>): { option: string; column: string; numeric: boolean }[]
   /** What the outcome holds beside summary, n, method and notes. */
   fields: Fields

@@ -1,6 +1,6 @@
 /** The small tasks: check a template, describe its sources and files, test a connection. */
 import { KINDS } from '@assay/model/connection-kinds'
-import type { Fault } from '@assay/model/template'
+import type { Fault, Template } from '@assay/model/template'
 import { checkTemplate } from '../../checking/check.ts'
 import { sortFaults } from '../../language/fault.ts'
 import { METHODS } from '../../methods/catalog.ts'
@@ -15,7 +15,14 @@ export async function checkTask(task: CheckTask, options: Omit<InspectOptions, '
   const { template, faults } = parseTemplate(task.template)
   if (!template) return faults
   const inspected = await inspectTemplate(template, { ...options, roots: task.roots })
-  return sortFaults([...faults, ...inspected.faults, ...checkTemplate(template, inspected, METHODS)])
+  const refused = inspected.faults.filter(({ line }) => !holdsLiquid(template, line, faults))
+  return sortFaults([...faults, ...refused, ...checkTemplate(template, inspected, METHODS)])
+}
+
+/** Whether Liquid was found in the SQL block of that line: what DuckDB says of it then helps nobody. */
+function holdsLiquid({ blocks }: Template, line: number, faults: Fault[]): boolean {
+  const blockAt = (at: number) => blocks.findLast((block) => block.kind === 'sql' && block.line <= at)
+  return faults.some((fault) => fault.code === 'liquid_in_block' && blockAt(fault.line) === blockAt(line))
 }
 
 export async function describeTask(

@@ -1,0 +1,30 @@
+/** A fault of the text that shows at run is told as `assay check` tells it: the same sentence, the same names. */
+import type { Column } from '@assay/model/insight'
+import type { Fault, Template } from '@assay/model/template'
+import { checkTemplate } from '../checking/check.ts'
+import { TemplateFault } from '../language/fault.ts'
+import { METHODS } from '../methods/catalog.ts'
+
+/** The first fault of a check at the place of the error, or the error itself. `columns`: of all sources and blocks. */
+export function asChecked(
+  error: unknown,
+  template: Template,
+  columns: ReadonlyMap<string, readonly Column[]>,
+): unknown {
+  if (!(error instanceof TemplateFault) || error.fault.code === 'output_too_large') return error
+  const blocks = Object.fromEntries([...columns].map(([name, list]) => [name, [...list]]))
+  const found = checkTemplate(template, { sources: {}, blocks }, METHODS).find((fault) =>
+    isAt(fault, error.fault),
+  )
+  return found ? new TemplateFault(found) : error
+}
+
+/** A run names the begin of what fails, a check the part of it that is wrong. */
+function isAt(fault: Fault, { partial, line, column }: Fault): boolean {
+  return (
+    fault.severity === 'error' &&
+    fault.partial === partial &&
+    fault.line === line &&
+    (fault.column >= column || fault.column === 1)
+  )
+}
