@@ -1,6 +1,6 @@
 /**
- * The files that are on their way into this node, by workspace: what comes in at the same time shares the room that is
- * left, so that many uploads at once fill a disk no further than one after the other would.
+ * The uploads under way on this node, by workspace. They share the rest of the quota, so that many uploads at once take no more
+ * room than one after the other.
  */
 import type { StoredFile } from '@assay/model/file'
 import { type Arrival, type Limits, vetQuota } from './files.ts'
@@ -8,7 +8,7 @@ import { tooLarge } from './receive.ts'
 
 type Sized = Pick<StoredFile, 'path' | 'bytes'>
 
-/** What others bring meanwhile is looked at again after so many bytes. */
+/** Bytes after which an upload checks the quota again, because of other uploads. */
 const STEP_BYTES = 4_000_000
 
 export class Arrivals {
@@ -19,7 +19,7 @@ export class Arrivals {
     this.#list = list
   }
 
-  /** `bytes`: as many as the file is said to have, 0 where nothing is said. */
+  /** Begins an upload. `bytes`: the announced size, 0 if there is none. Throws `payload_too_large` or `quota_exceeded`. */
   async arrive(workspace_id: string, path: string, bytes: number, limits: Limits): Promise<Arrival> {
     const own = { path, bytes }
     const coming = this.#coming.get(workspace_id) ?? new Set()
@@ -30,7 +30,7 @@ export class Arrivals {
         own.bytes = Math.max(own.bytes, came)
         if (own.bytes > limits.file) throw tooLarge(limits.file)
         if (own.bytes <= vetted) return
-        // Some may have been deleted since it was last looked.
+        // Files may have been deleted since the last check.
         const room = vetQuota(together(await this.#list(workspace_id), coming, own), path, own.bytes, limits)
         vetted = Math.min(room, own.bytes + STEP_BYTES)
       },
@@ -49,7 +49,7 @@ export class Arrivals {
   }
 }
 
-/** At each path what is there or what is coming, whichever is larger: the one takes the place of the other. */
+/** The size at each path: that of the stored file or of an upload under way, whichever is larger. */
 function together(present: readonly Sized[], coming: ReadonlySet<Sized>, own: Sized): Sized[] {
   const sizes = new Map(present.map(({ path, bytes }) => [path, bytes]))
   for (const { path, bytes } of coming)

@@ -1,7 +1,6 @@
 /**
- * Uploads in an S3-compatible bucket, under `PREFIX/WORKSPACE/PATH`. A file comes in on this node's disk first, so that
- * only what is whole and sound is sent on, and it is there for all nodes when the bucket has answered. Jobs are given an
- * address for each file, good for a while, and none of the keys.
+ * Uploads in an S3-compatible bucket, under `PREFIX/WORKSPACE/PATH`. An upload arrives on this node's disk first, so that only
+ * whole and sound files reach the bucket. Jobs get a signed address of each file, which expires, and never the keys.
  */
 import { rm } from 'node:fs/promises'
 import { AppError } from '@assay/model/errors'
@@ -39,7 +38,7 @@ import {
   vetQuota,
 } from './files.ts'
 
-/** How long a job may take to begin and to fetch: its time is at most ASSAY_MAX_TIMEOUT. */
+/** Seconds for which the signed address of a file works: longer than a job may wait and run. */
 const OFFERED_SECONDS = 6 * 3600
 
 export interface BucketOptions {
@@ -50,7 +49,7 @@ export interface BucketOptions {
   remote: RemoteRoots
 }
 
-/** The bucket is the operator's choice: it is reached wherever it lies, and nothing else is. */
+/** The targets of requests: the bucket, wherever it is, and nothing else. */
 function targetsOf(config: BucketConfig): string[] {
   const { hostname, port, protocol } = endpointOf(config)
   const at = port || (protocol === 'https:' ? '443' : '80')
@@ -135,7 +134,7 @@ export class BucketFiles implements Files {
       vetQuota(present, path, staged.bytes, limits)
       const headers = {
         'content-type': mediaTypeOf(path),
-        // Other nodes may put at the same time: buckets that know conditions keep them.
+        // Other nodes may write at the same time. Buckets that support conditions check these.
         ...(conditions.noneMatch === '*' ? { 'if-none-match': '*' } : {}),
         ...(conditions.match !== null && conditions.match !== '*' && found ? { 'if-match': found.etag } : {}),
       }
@@ -143,7 +142,7 @@ export class BucketFiles implements Files {
       await this.#asked((bucket) => bucket.write(key, staged.file, staged.bytes, headers))
       const file = await this.find(workspace_id, path)
       if (file === null)
-        throw new AppError('conflict', 'The file was deleted as soon as it was there: put it again.')
+        throw new AppError('conflict', 'The file was deleted while it was stored: send it again.')
       return { file, isNew: found === null }
     })
   }
@@ -194,7 +193,7 @@ function viewOf({ key, bytes, etag, updated_at }: BucketObject, root: string): S
   return { path, file: UPLOADS + path, bytes, media_type: mediaTypeOf(path), updated_at, etag }
 }
 
-/** Only the content that was looked at. */
+/** The headers of a read, which accepts only the content that was described. */
 function readHeaders({ etag }: StoredFile, range: ByteRange | null): Record<string, string> {
   return { 'if-match': etag, ...(range === null ? {} : { range: `bytes=${range.first}-${range.last}` }) }
 }

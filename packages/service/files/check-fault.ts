@@ -1,6 +1,6 @@
-/** What a check of an upload is, and what it finds. */
+/** The contract of a check of an upload, and the fault that it finds. */
 
-/** `message` goes on after the name of the file: "is no JSON: ...". Line and column count from 1, the column in bytes. */
+/** `message` follows the name of the file: "is no JSON: ...". Line and column count from 1, the column in bytes. */
 export interface CheckFault {
   message: string
   line?: number
@@ -8,7 +8,7 @@ export interface CheckFault {
 }
 
 export interface Check {
-  /** Null: sound so far. After a fault nothing more may be pushed. */
+  /** Checks the next bytes. Null: sound so far. Call it no more after a fault. */
   push(bytes: Buffer): CheckFault | null
   end(): CheckFault | null
 }

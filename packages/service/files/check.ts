@@ -1,6 +1,6 @@
 /**
- * Looks at a file as its bytes come in, and keeps none of them: text must be UTF-8 without zero bytes, JSON must be JSON,
- * a table in text must begin with a row of names, Parquet must begin and end as Parquet does. A fault says where.
+ * Checks an upload while its bytes arrive, and keeps none of them. Text must be UTF-8 without zero bytes. JSON must be valid. A
+ * table in text must begin with a row of names. Parquet must begin and end with its marks. A fault has line and column.
  */
 import { isUtf8 } from 'node:buffer'
 import { createGunzip, type Gunzip } from 'node:zlib'
@@ -9,7 +9,7 @@ import type { Check, CheckFault } from './check-fault.ts'
 import { HeaderCheck } from './header-check.ts'
 import { JsonCheck } from './json-check.ts'
 
-/** The first of several that finds a fault. */
+/** Several checks of the same bytes. The first fault counts. */
 class Every implements Check {
   readonly #checks: Check[]
 
@@ -40,7 +40,7 @@ function newlines(bytes: Buffer): { count: number; last: number } {
   return { count, last }
 }
 
-/** How many bytes at the end begin a character that is not whole yet. */
+/** The number of bytes at the end that begin an incomplete UTF-8 character. */
 function unfinished(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back]!
@@ -50,7 +50,7 @@ function unfinished(bytes: Buffer): number {
   return 0
 }
 
-/** The first byte of what is no UTF-8, by halving. */
+/** The index of the first byte that is not UTF-8, found by bisection. */
 function firstBad(bytes: Buffer): number {
   let [good, bad] = [0, bytes.length]
   while (bad - good > 1) {
@@ -65,7 +65,7 @@ function firstBad(bytes: Buffer): number {
 class TextCheck implements Check {
   #rest = Buffer.alloc(0)
   #line = 1
-  /** Bytes of the line that lie before what is pushed next. */
+  /** Bytes of the current line that were pushed before. */
   #column = 0
 
   push(given: Buffer): CheckFault | null {
@@ -135,15 +135,15 @@ const CHECKS: Record<FormatName, () => Check> = {
   parquet: () => new ParquetCheck(),
 }
 
-/** The check of a file as it comes over the wire: what is packed is unpacked on the way. */
+/** The check of an upload as it arrives. A packed file is unpacked for it. */
 export interface ArrivalCheck {
   push(bytes: Buffer): Promise<CheckFault | null>
   end(): Promise<CheckFault | null>
-  /** Frees what it holds, wherever it stands. */
+  /** Frees resources, at any time. */
   close(): void
 }
 
-/** `most`: the bytes that a packed file may have when it is unpacked. The path has an ending that is known. */
+/** The check for a path with a known ending. `most`: the bytes that a packed file may have when it is unpacked. */
 export function checkOf(path: string, most: number): ArrivalCheck {
   const check = CHECKS[fileFormat(path)!.name]()
   if (isPacked(path)) return new PackedCheck(check, most)
@@ -154,9 +154,9 @@ export function checkOf(path: string, most: number): ArrivalCheck {
   }
 }
 
-/** Tables in text shrink to a tenth, seldom to a hundredth. gzip can shrink nothing but repetition to a thousandth. */
+/** Largest ratio of unpacked to packed bytes. Tables in text have about 10, seldom 100; only repetition reaches 1,000. */
 const RATIO_MOST = 250
-/** Bytes up to which any ratio is taken. */
+/** Unpacked bytes up to which any ratio is accepted. */
 const RATIO_FREE = 10_000_000
 
 class PackedCheck implements ArrivalCheck {

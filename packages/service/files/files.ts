@@ -1,12 +1,12 @@
 /**
- * The contract of where uploads lie: a folder (shared, where there are several nodes) or a bucket. Each workspace has its
- * own; a file appears whole or not at all, and whoever reads one meanwhile reads the one before.
+ * The contract of the storage of uploads: a folder (shared by several nodes) or a bucket. Each workspace has its own files. A
+ * file appears whole or not at all. A reader of a file that is being replaced reads the earlier content.
  */
 import type { Readable } from 'node:stream'
 import { AppError } from '@assay/model/errors'
 import type { FileAccess, StoredFile } from '@assay/model/file'
 
-/** A file that has come in whole and was found sound: on this node's disk, under a name of its own, synced. */
+/** A whole and sound upload on this node's disk, synced, under a temporary name. */
 export interface Staged {
   file: string
   bytes: number
@@ -14,7 +14,7 @@ export interface Staged {
   sha256: string
 }
 
-/** The headers If-Match and If-None-Match, null where they were not sent. */
+/** The headers If-Match and If-None-Match; null: not sent. */
 export interface Conditions {
   match: string | null
   noneMatch: string | null
@@ -25,12 +25,12 @@ export interface ByteRange {
   last: number
 }
 
-/** A file to be read: the content that `about` tells of, even where it is replaced meanwhile. */
+/** An open file. Reads give the content that `about` describes, even if the file is replaced meanwhile. */
 export interface OpenFile {
   about: StoredFile
-  /** Null: all of it. */
+  /** Streams a range; null: the whole file. */
   read(range: ByteRange | null): Promise<Readable>
-  /** For what was opened and not read. */
+  /** Closes a file that is not read. */
   close(): Promise<void>
 }
 
@@ -41,27 +41,27 @@ export interface Limits {
   quota: number
 }
 
-/** A file on its way: it takes up room before it is there. */
+/** An upload under way. It counts against the quota before it is stored. */
 export interface Arrival {
-  /** So many bytes have come. Throws `payload_too_large` or `quota_exceeded`. */
+  /** Reports the bytes that have arrived. Throws `payload_too_large` or `quota_exceeded`. */
   admit(bytes: number): Promise<void>
-  /** It is there, or never will be. */
+  /** Ends the upload, whether it was stored or not. */
   end(): void
 }
 
 /** Methods throw AppError: `precondition_failed`, `conflict`, `quota_exceeded`, `store_unavailable`. */
 export interface Files extends FileAccess {
-  /** Where a workspace has none of its own. */
+  /** The limits of workspaces without limits of their own. */
   readonly limits: Limits
-  /** Throws where there is no room for the first `bytes` of a file at the path. */
+  /** Begins an upload. Throws if there is no room for the first `bytes` of a file at the path. */
   arrive(workspace_id: string, path: string, bytes: number, limits: Limits): Promise<Arrival>
-  /** A folder on this machine where a file comes in; there when it is answered. */
+  /** The folder on this machine for uploads under way. It exists when the promise resolves. */
   staging(): Promise<string>
-  /** By path, in the order of code units. */
+  /** All files, by path in the order of code units. */
   list(workspace_id: string): Promise<StoredFile[]>
   find(workspace_id: string, path: string): Promise<StoredFile | null>
   open(workspace_id: string, path: string): Promise<OpenFile | null>
-  /** Puts what was staged into its place, which takes it from the staging folder. */
+  /** Moves the staged file to its path. */
   put(
     workspace_id: string,
     path: string,
@@ -76,14 +76,14 @@ export interface Files extends FileAccess {
   close(): Promise<void>
 }
 
-/** So many files may a workspace have: lists are made anew at each look. */
+/** Most files of a workspace. Each list reads all of them. */
 export const FILES_MOST = 10_000
 
 function names(header: string, etag: string): boolean {
   return header.trim() === '*' || header.split(',').some((part) => part.trim() === etag)
 }
 
-/** Throws where the file that is there (null: none is) does not meet the conditions. */
+/** Throws `precondition_failed` if the present file (null: none) does not meet the conditions. */
 export function vetConditions(found: StoredFile | null, { match, noneMatch }: Conditions): void {
   if (match !== null && (found === null || !names(match, found.etag)))
     throw new AppError(
@@ -99,7 +99,7 @@ export function vetConditions(found: StoredFile | null, { match, noneMatch }: Co
     )
 }
 
-/** Throws where a file of so many bytes at the path would be one too many or too much; else how large it may be. */
+/** Throws `quota_exceeded` if a file of `bytes` bytes at the path exceeds the quota. Returns the largest size it may have. */
 export function vetQuota(
   present: readonly Pick<StoredFile, 'path' | 'bytes'>[],
   path: string,

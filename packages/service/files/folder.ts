@@ -1,7 +1,7 @@
 /**
- * Uploads in a folder: of this machine, or one that all nodes share (NFS). One folder below it for each workspace, and in
- * it the files under their own names. A file comes in beside them, is synced, then renamed into its place: at any moment,
- * after any crash, a name stands for one whole file or for none. Links are never followed and never listed.
+ * Uploads in a folder of this machine, or in one that all nodes share (NFS). It has a folder for each workspace, with the files
+ * under their own names. An upload arrives beside them, is synced, and is renamed to its path: at any moment and after any
+ * crash a path holds one whole file or none. Links are never followed and never listed.
  */
 import { constants } from 'node:fs'
 import {
@@ -45,9 +45,9 @@ import {
 } from './files.ts'
 import { storageError } from './receive.ts'
 
-/** No workspace can bear the name. */
+/** The folder of uploads under way. No workspace can have this name. */
 const INCOMING = '.incoming'
-/** Between making a folder and renaming into it another may have removed it, as it was empty. */
+/** Tries of a move. Another request may remove an empty folder between its creation and the rename into it. */
 const TRIES = 5
 
 interface About {
@@ -57,7 +57,7 @@ interface About {
   ino: bigint
 }
 
-/** Each content comes as a file of its own, so that its number and time of change tell it from every other. */
+/** Describes a file. Each content is a file of its own, so inode and time of change identify it. */
 function viewOf(file: string, { size, mtimeMs, mtimeNs, ino }: About): StoredFile {
   return {
     path: file,
@@ -95,7 +95,7 @@ export class FolderFiles implements Files {
       },
     )
     const folder = await this.#staging
-    // Another machine may have taken it for that of a node that is gone.
+    // Another machine may have removed it as the folder of a lost node.
     await mkdir(folder, { recursive: true, mode: 0o700 })
     return folder
   }
@@ -200,7 +200,7 @@ export class FolderFiles implements Files {
     if (staging) await rm(staging, { recursive: true, force: true })
   }
 
-  /** The absolute path, vetted: null where a link stands in the way of it or its folder is not there. */
+  /** The absolute path of a file. Null: its folder does not exist. Throws `conflict` if a link is part of the path. */
   async #locate(workspace_id: string, file: string): Promise<string | null> {
     const root = await realpath(this.#folder).catch(noSuchFile)
     if (root === null) return null
@@ -211,11 +211,11 @@ export class FolderFiles implements Files {
     if (folder === path.dirname(target)) return target
     throw new AppError(
       'conflict',
-      `A link stands in the way of ${JSON.stringify(file)}: the operator must remove it.`,
+      `A link is part of the path ${JSON.stringify(file)}: the operator must remove it.`,
     )
   }
 
-  /** `exclusive`: refused where another file has come to the target, whatever node put it there. */
+  /** Moves a file to its path. `exclusive`: throws `precondition_failed` if a file is there, whichever node put it there. */
   async #move(from: string, target: string, exclusive: boolean): Promise<void> {
     for (let tries = 1; ; tries += 1) {
       try {
@@ -229,7 +229,7 @@ export class FolderFiles implements Files {
         if (code === 'EEXIST' && exclusive && (await lstat(target).catch(() => null))?.isFile())
           throw new AppError(
             'precondition_failed',
-            'The file has come to be meanwhile, and If-None-Match asks for none.',
+            'The file was created meanwhile, and If-None-Match asks for none.',
           )
         if (['EISDIR', 'ENOTDIR', 'EEXIST', 'ENOTEMPTY'].includes(code))
           throw new AppError(
@@ -241,7 +241,7 @@ export class FolderFiles implements Files {
     }
   }
 
-  /** So that the name outlives a power cut: the folder that holds it, and those above up to ours. */
+  /** Syncs the folder of a file and those above it up to ours, so that the name outlives a power cut. */
   async #syncFolders(target: string): Promise<void> {
     for (
       let folder = path.dirname(target);
@@ -249,7 +249,7 @@ export class FolderFiles implements Files {
       folder = path.dirname(folder)
     ) {
       const handle = await open(folder, 'r')
-      // Not every file system can.
+      // Some file systems cannot sync a folder.
       await handle.sync().catch(() => undefined)
       await handle.close()
     }

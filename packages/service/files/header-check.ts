@@ -1,4 +1,4 @@
-/** Whether a table in text begins with a row of names: only its first line that is not blank is kept, and looked at once. */
+/** Checks that a table in text begins with a row of names. It keeps only the first line that is not blank. */
 import type { Check, CheckFault } from './check-fault.ts'
 
 const HEADER_BYTES = 1_000_000
@@ -37,7 +37,7 @@ export class HeaderCheck implements Check {
   #line = 1
   #done = false
 
-  /** `delimiter` null: the one that divides the row into the most fields. */
+  /** `delimiter` null: the delimiter that divides the row into the most fields. */
   constructor(delimiter: string | null) {
     this.#delimiter = delimiter
   }
@@ -80,7 +80,7 @@ export class HeaderCheck implements Check {
     return -1
   }
 
-  /** Of what is kept; a blank line is passed over. */
+  /** Checks the kept line. A blank line is skipped. */
   #judge(): CheckFault | null {
     const record = Buffer.concat(this.#parts)
       .toString('utf8')

@@ -1,14 +1,14 @@
 /**
- * Whether bytes are JSON (RFC 8259), as they come: a machine that keeps a state and the nesting, never the text. Several
- * values may follow each other, divided by blanks or lines, as DuckDB reads them; of NDJSON each on one line.
+ * Checks that bytes are JSON (RFC 8259) while they arrive: a state machine that keeps its state and the nesting, never the text.
+ * Several values may follow each other, divided by white space, as DuckDB reads them; in NDJSON each value is on one line.
  */
 import type { Check, CheckFault } from './check-fault.ts'
 
-/** What may come next. */
+/** What may follow. */
 const EXPECT = { value: 0, after: 1, firstKey: 2, key: 3, colon: 4, firstItem: 5 } as const
 type Expecting = (typeof EXPECT)[keyof typeof EXPECT]
 
-/** Within a token: none, a string (0: its characters, 1: after a backslash, 2 to 5: hex digits left), a number, a word. */
+/** The token that the bytes are in. `escape` of a string: 0 none, 1 after a backslash, 2 to 5 hex digits are left. */
 type Token =
   | { kind: 'string'; escape: number; key: boolean }
   | { kind: 'number'; text: string }
@@ -16,7 +16,7 @@ type Token =
 
 const DEPTH_MOST = 1000
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/
-/** A number of more digits is no number that anybody reads. */
+/** Longest number in characters. */
 const NUMBER_BYTES = 1000
 
 const QUOTE = 0x22
@@ -53,7 +53,7 @@ export class JsonCheck implements Check {
   readonly #lines: boolean
   #expecting: Expecting = EXPECT.value
   #token: Token | null = null
-  /** True: an object, false: a list. */
+  /** The open objects (true) and lists (false). */
   readonly #open: boolean[] = []
   #line = 1
   #lineStart = 0
@@ -162,7 +162,7 @@ export class JsonCheck implements Check {
     return word === null ? this.#unexpected(byte, at) : this.#begin({ kind: 'word', left: word }, at, at)
   }
 
-  /** A value begins: of NDJSON only one a line. */
+  /** Begins a value. NDJSON may have one a line. */
   #begin(token: Token | null, at: number, next: number): number | CheckFault {
     if (this.#open.length === 0) {
       this.#onLine += 1

@@ -1,4 +1,4 @@
-/** From the settings to where uploads lie. */
+/** Opens the storage of uploads that the settings name. */
 import path from 'node:path'
 import type { RemoteRoots } from '@assay/model/file'
 import type { Files } from './files.ts'

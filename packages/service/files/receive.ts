@@ -1,6 +1,6 @@
 /**
- * Takes a file in as it comes: counted, hashed and checked piece by piece, written under a name of its own and synced.
- * Whatever goes wrong on the way (the client goes, nothing comes any more, a fault, too many bytes) leaves nothing.
+ * Receives an upload: counts, hashes and checks its bytes while they arrive, writes them to a temporary file and syncs it. An
+ * upload that fails (the client disconnects, no bytes arrive, a fault, too many bytes) leaves nothing.
  */
 import { createHash } from 'node:crypto'
 import { type FileHandle, open, rm } from 'node:fs/promises'
@@ -12,18 +12,18 @@ import { type ArrivalCheck, checkOf } from './check.ts'
 import type { CheckFault } from './check-fault.ts'
 import type { Arrival, Staged } from './files.ts'
 
-/** A packed file may be this many times the largest file when it is unpacked. */
+/** The size of an unpacked file may be this many times that of the largest upload. */
 const UNPACKED_TIMES = 10
 
 export interface ReceiveOptions {
-  /** Where the file is to be: its ending says what it must be. */
+  /** The path of the upload. Its ending names the format. */
   path: string
   folder: string
-  /** Told how many bytes have come; throws where they are too many. */
+  /** Counts the bytes against the quota. */
   arrival: Arrival
-  /** Bytes: of the largest file, by which that of an unpacked one is told. */
+  /** Bytes of the largest upload. */
   most: number
-  /** Milliseconds without a byte after which it is given up. */
+  /** Milliseconds without a byte after which the upload fails. */
   idleMs: number
 }
 
@@ -49,7 +49,7 @@ export function tooLarge(most: number): AppError {
   )
 }
 
-/** The ending with what packs it, so that the staged file reads as what it is. */
+/** The ending with ".gz" if packed, so that readers know the format of the staged file. */
 function endingOf(file: string): string {
   return /(\.[a-z]+)(\.gz)?$/i.exec(file)?.[0].toLowerCase() ?? ''
 }
@@ -86,7 +86,7 @@ async function take(
     )
   }, idleMs)
   try {
-    // Where a fault is found the stream stays open: the answer is still to be sent on its connection.
+    // After a fault the stream stays open, because the answer is sent on its connection.
     for await (const piece of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       idle.refresh()
       bytes += piece.length
@@ -106,7 +106,7 @@ async function take(
 const FULL = ['ENOSPC', 'EDQUOT']
 const AWAY = ['EIO', 'ESTALE', 'EROFS', 'EACCES', 'EPERM', 'ETIMEDOUT']
 
-/** What the disk says, as an error of the table where it is one. */
+/** The error of the table for an error of the disk; any other error as it is. */
 export function storageError(error: unknown): unknown {
   const code = (error as NodeJS.ErrnoException | null)?.code ?? ''
   if (FULL.includes(code))

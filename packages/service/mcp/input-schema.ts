@@ -1,4 +1,4 @@
-/** The JSON Schema of a template's variables, for agents. It guides; what is given is judged when the job is created. */
+/** The JSON Schema of a template's variables, for agents. The creation of the job validates the values. */
 
 import type { VariableType, VariableView } from '@assay/model/template'
 import type { JSONObject, JSONValue } from '@modelcontextprotocol/server'

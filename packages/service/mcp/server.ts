@@ -1,7 +1,7 @@
 /**
- * The MCP server (Model Context Protocol) for agents: templates as tools, insights as resources. It is made anew for
- * each request or connection, on a client that bears the caller's token; the official SDK speaks the protocol. The SDK
- * is loaded when the first agent comes: most services never see one.
+ * The MCP server (Model Context Protocol) for agents: templates are tools, insights are resources. Each request or connection
+ * has a server of its own, with a client that has the caller's token. The official SDK implements the protocol; it is loaded
+ * with the first request of an agent, because most services never have one.
  */
 
 import { type Client, ClientError } from '@assay/client'
@@ -15,7 +15,7 @@ const INSTRUCTIONS =
 
 const INSIGHT_URI = /^assay:\/\/insights\/([0-9a-f-]{36})$/
 
-/** Makes servers that speak for the client that `of` answers with. */
+/** Makes servers for the client that `of` returns. */
 export async function mcpFactory(of: () => Client): Promise<McpServerFactory> {
   const { ProtocolError, ProtocolErrorCode, Server } = await import('@modelcontextprotocol/server')
   return () => {

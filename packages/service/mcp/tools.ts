@@ -1,7 +1,7 @@
 /**
- * What agents can do: each template is a tool whose input is its variables, and whose result is the insight as
- * Markdown; four more tools, all named assay_..., list jobs, wait on, read and end them. A tool is a client of the HTTP
- * interface with the caller's token: scopes, limits and records are those of every other client.
+ * The tools of agents. Each template is a tool: its input is the variables, its result the insight as Markdown. Four more tools,
+ * named assay_..., list jobs, read results and templates, and cancel jobs. A tool is a client of the HTTP API with the caller's
+ * token, so scopes, limits and audit records apply as for every client.
  */
 
 import { type Client, ClientError } from '@assay/client'
@@ -11,7 +11,7 @@ import type { TemplateView } from '@assay/model/template'
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
 import { type InputSchema, inputSchema } from './input-schema.ts'
 
-/** Below the minute after which clients give a request up. */
+/** Longest wait for a job in milliseconds: clients give up after a minute. */
 const WAIT_MS = 50_000
 const STEP_SECONDS = 5
 
@@ -80,7 +80,7 @@ const FIXED: readonly Tool[] = [
   ),
 ]
 
-/** A template that bears the name of one of the four is no tool. */
+/** The tool of a template. */
 function toolOf({ template_id, title, description, variables }: TemplateView): Tool {
   return {
     name: template_id,
@@ -97,7 +97,7 @@ export async function listTools(client: Client): Promise<Tool[]> {
   return [...templates.filter(({ template_id }) => !reserved.has(template_id)).map(toolOf), ...FIXED]
 }
 
-/** What is no text is refused by the operation that it is given to. */
+/** The text of an argument; empty for other types, which the API then refuses. */
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 const text = (value: string): CallToolResult['content'][number] => ({ type: 'text', text: value })
@@ -122,7 +122,7 @@ export async function callTool(client: Client, name: string, call: ToolCall): Pr
 
 async function listJobs(client: Client, given: Record<string, unknown>): Promise<CallToolResult> {
   let page = await client.jobs.list({ limit: 10, ...given })
-  // A page of a list that is filtered may be empty before the end.
+  // A page of a filtered list may be empty before the end.
   while (page.items.length === 0 && page.next_cursor !== null)
     page = await client.jobs.list({ limit: 10, ...given, cursor: page.next_cursor })
   const { items } = page
@@ -136,7 +136,7 @@ async function listJobs(client: Client, given: Record<string, unknown>): Promise
   }
 }
 
-/** Waits for the job's end; a caller that gives up ends the job that it began. */
+/** Waits for the end of a job and returns its result. Cancels the job if the caller gives up. */
 async function ended(client: Client, assignment_id: string, call: ToolCall): Promise<CallToolResult> {
   const until = performance.now() + WAIT_MS
   let job = await client.jobs.status(assignment_id)

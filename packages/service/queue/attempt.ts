@@ -1,6 +1,6 @@
 /**
- * One attempt of one job: it is started, run in the sandbox, and its outcome written. Every write is fenced: an attempt
- * that another node or a cancel has taken over changes nothing, however late it writes.
+ * Runs one attempt of one job in the sandbox and writes its outcome. Every write is fenced: an attempt that another node or a
+ * cancel has ended changes nothing, however late it writes.
  */
 import type { Pool } from '@assay/engine/run/pool'
 import type { Roots, RunResult } from '@assay/engine/run/protocol'
@@ -21,34 +21,34 @@ import { type Settlement, settlementOf } from './outcome.ts'
 import { type AttemptTrace, traceAttempt } from './trace.ts'
 
 const PROGRESS_MS = 1000
-/** A start is written only if the analysis runs for longer: it is a commit of its own, and a shorter state is invisible to pollers. */
+/** Milliseconds before the start is written. The start is a commit of its own, and pollers do not see a shorter state. */
 const START_MS = 100
 
 export interface AttemptOptions {
   store: Store
   pool: Pool
   lease: Pick<NodeLease, 'drop'>
-  /** The shipped tables by name, absolute paths. */
+  /** The shipped tables: absolute paths by name. */
   sample: Record<string, string>
-  /** The data folder of the default workspace; the others bring their own. */
+  /** The data folder of the default workspace. Other workspaces have their own. */
   data: string | null
-  /** What a workspace has uploaded. */
   connections: Pick<ConnectionRegistry, 'accessFor'>
+  /** The uploads of workspaces. */
   files?: FileAccess
   clock: Clock
   log: Logger
   metrics: Metrics
-  /** Null or left out: nothing is traced. */
+  /** Null or absent: tracing is off. */
   traces?: Traces | null
   source(template: { template_id: string; version: string }): Promise<TemplateSource | null>
-  /** Aborted when the service must end: then a store that is away is not waited for. */
+  /** Aborted when the service must end. It then no longer waits for a store that cannot be reached. */
   giveUp: AbortSignal
 }
 
-/** How it ended, for the log and the metrics. */
+/** How an attempt ended, for the log and the metrics. */
 type Ending = 'completed' | 'failed' | 'lost' | 'released' | 'abandoned'
 
-/** Writes the newest progress once a second at most; a job that ends within the first second has none written. */
+/** Writes the newest progress once a second, for the first time after a second. */
 async function reportProgress(
   hold: Hold,
   done: AbortSignal,
@@ -130,8 +130,8 @@ async function analyse(
 }
 
 /**
- * Writes active -> executing once the analysis has run for START_MS. The start of a shorter analysis is written with its
- * end, in one commit. Stops an attempt that another has taken over.
+ * Writes active -> executing after START_MS. The start of a shorter analysis is written with its end, in one commit. Stops the
+ * attempt if it is no longer this node's.
  */
 async function markStarted(
   hold: Hold,
@@ -170,7 +170,7 @@ async function write(settlement: Settlement, hold: Hold, { store, clock }: Attem
   }
 }
 
-/** An outcome that the store refuses counts as a lost attempt, so that the job ends after the third. */
+/** Writes the outcome. An outcome that the store refuses counts as a lost attempt, so that the job ends after the third. */
 async function settle(settlement: Settlement, hold: Hold, options: AttemptOptions): Promise<Ending> {
   const { clock, giveUp, log } = options
   try {
@@ -183,8 +183,8 @@ async function settle(settlement: Settlement, hold: Hold, options: AttemptOption
 }
 
 /**
- * Runs the attempt and returns how to settle it. The slot is free once the analysis has ended, so that the next claim goes
- * into the same commit as the outcome. Settling rejects only if not even a loss can be written: then the node must end.
+ * Runs the attempt and returns the function that settles it. The slot is free when the analysis has ended, so that the next
+ * claim shares the commit of the outcome. Settling rejects only if not even a loss can be written; then the node must end.
  */
 export async function runAttempt(
   claimed: ClaimedJob,
@@ -203,7 +203,7 @@ export async function runAttempt(
   }
   const run_ms = clock.monotonic() - begun
   const stopped = hold.reason
-  // The analysis has ended: from here on only the fence decides.
+  // The analysis has ended. The store's fence decides whether its outcome counts.
   options.lease.drop(hold)
   return async () => {
     const ran = clock.monotonic()
@@ -224,7 +224,7 @@ interface Ended {
   trace: AttemptTrace | null
 }
 
-/** One wide line and the measure of an attempt. */
+/** Logs an attempt in one line and observes its duration. */
 function report(ended: Ended, { log, metrics }: AttemptOptions): void {
   const { claimed, hold, result, stopped, ending, run_ms, settle_ms, trace } = ended
   const { job } = claimed

@@ -1,7 +1,7 @@
 /**
- * The lease of this node. Leases belong to nodes, not to jobs: one row, renewed every third of its time, covers all that the
- * node runs. A node that cannot renew its lease stops its work, by its monotonic clock, before another node can own it. A
- * node whose row is gone stops everything and registers anew.
+ * The lease of this node. Leases belong to nodes, not to jobs: one row, renewed after a third of its time, covers all work of the
+ * node. A node that cannot renew its lease stops its work, by its monotonic clock, before another node can own it. A node
+ * whose row was deleted stops everything and registers again.
  */
 
 import type { Clock } from '@assay/model/clock'
@@ -12,10 +12,10 @@ import type { Logger } from '../runtime/log.ts'
 import type { Service } from '../runtime/service.ts'
 import type { StopReason } from './outcome.ts'
 
-/** Shares of the lease: a lease of 30 s is renewed every 10 s, and every second after a failure. */
+/** Shares of the lease between renewals, and between tries after a failure: 10 s and 1 s of a lease of 30 s. */
 const RENEW = 1 / 3
 const RETRY = 1 / 30
-/** Work is stopped this long before the lease ends: a child that does not stop by itself is killed within a second. */
+/** Share of the lease before its end at which work is stopped. An analysis process that does not stop is killed within a second. */
 const MARGIN = 1 / 6
 const MARGIN_LEAST_MS = 1000
 
@@ -26,21 +26,21 @@ export interface Hold {
   /** Aborted when the attempt must stop; `reason` says why. */
   signal: AbortSignal
   reason: StopReason | null
-  /** Progress that is not written yet; set to null when it is written. */
+  /** Progress to write; null: it is written. */
   progress: Progress | null
-  /** When the analysis began, by the monotonic clock; null: it has not. */
+  /** When the analysis began, by the monotonic clock; null: it has not begun. */
   began: number | null
   stop(reason: StopReason): void
 }
 
 export interface NodeLease extends Service {
-  /** Before anything is claimed: the store gives jobs to registered nodes only. */
+  /** Registers the node. The store gives jobs to registered nodes only. */
   register(): Promise<void>
-  /** Whether the lease surely holds: nothing is claimed without it. */
+  /** Whether the lease surely holds. Nothing is claimed without it. */
   holds(): boolean
-  /** Milliseconds until it ends; negative: it has. */
+  /** Milliseconds until the lease ends; negative: it has ended. */
   left(): number
-  /** Why it could not be renewed at the last try, as a sentence; null: it could. */
+  /** Why the last renewal failed, as a sentence; null: it succeeded. */
   trouble(): string | null
   hold(lease: Lease, workspace_id: string): Hold
   held(assignment_id: string): Hold | undefined
@@ -72,7 +72,7 @@ function createHold(lease: Lease, workspace_id: string): Hold {
   }
 }
 
-/** What the lease of a node is made of. `until`: the end of the lease by the monotonic clock. */
+/** The state of a lease. `until`: its end by the monotonic clock. */
 interface State extends LeaseOptions {
   holds: Map<string, Hold>
   until: number
@@ -83,7 +83,7 @@ function stopAll(state: State, reason: StopReason): void {
   for (const hold of state.holds.values()) hold.stop(reason)
 }
 
-/** The lease counts from before the store is asked, so that it ends here no later than in the store. */
+/** Extends the lease by `ask`. It counts from before the request, so that it ends here no later than in the store. */
 async function extending(state: State, ask: () => Promise<void>): Promise<void> {
   const asked = state.clock.monotonic()
   await ask()
@@ -109,7 +109,7 @@ async function renew(state: State): Promise<void> {
   }
 }
 
-/** False: it could not be renewed. */
+/** Renews the lease, or registers the node again if the others gave it up. False: it failed. */
 async function renewOrRegister(state: State): Promise<boolean> {
   const { log, node } = state
   try {
@@ -124,7 +124,7 @@ async function renewOrRegister(state: State): Promise<boolean> {
   }
   log.error(
     { node_id: node.node_id, jobs: state.holds.size },
-    'this node was given up by the others, it starts anew',
+    'other nodes gave this node up: it registers again',
   )
   state.until = Number.NEGATIVE_INFINITY
   stopAll(state, 'taken')
@@ -134,7 +134,7 @@ async function renewOrRegister(state: State): Promise<boolean> {
   )
 }
 
-/** A renewal that is not answered within a third of the lease (a half-open connection) is asked for again. */
+/** Renews the lease until the signal is aborted. A renewal without an answer within a third of the lease is tried again. */
 async function keepRenewing(state: State, signal: AbortSignal): Promise<void> {
   const { clock, leaseMs } = state
   let wait = leaseMs * RENEW
@@ -188,7 +188,7 @@ export function createLease(options: LeaseOptions): NodeLease {
       await store.removeNode(node.node_id).catch((error: unknown) => {
         log.warn(
           { node_id: node.node_id, err: error },
-          'the node could not sign off: its lease runs out instead',
+          'the node could not remove its row: its lease runs out',
         )
       })
     },

@@ -1,23 +1,23 @@
-/** What is written of an attempt, by how it ended. Pure. The store's fence decides last: it ignores an attempt that was taken over. */
+/** What to write for an attempt, by how it ended. Pure. The store's fence ignores an attempt that is no longer this node's. */
 
 import type { RunResult } from '@assay/engine/run/protocol'
 import type { Findings } from '@assay/model/insight'
 import type { JobError } from '@assay/model/job'
 
 /**
- * Why an attempt was stopped from outside. `taken`: it was canceled or is another node's; `lapsed`: this node could
- * not renew its lease; `draining`: this node is stopping.
+ * Why an attempt was stopped. `taken`: it was canceled, or another node owns the job; `lapsed`: this node could not renew its
+ * lease; `draining`: this node is stopping.
  */
 export type StopReason = 'taken' | 'lapsed' | 'draining'
 
 export type Settlement =
   | { kind: 'complete'; findings: Findings }
   | { kind: 'fail'; error: JobError }
-  /** The child died: the job goes back to queued with a loss; the third loss ends it. */
+  /** The analysis process died. The job is queued again with a loss; the third loss ends it. */
   | { kind: 'lose' }
-  /** The job goes back to queued without a loss. */
+  /** The job is queued again without a loss. */
   | { kind: 'release' }
-  /** Nothing is written: the attempt is not this node's any more. */
+  /** Nothing is written, because the attempt is no longer this node's. */
   | { kind: 'abandon' }
 
 export function settlementOf(result: RunResult, stopped: StopReason | null): Settlement {

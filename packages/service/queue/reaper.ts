@@ -1,6 +1,6 @@
 /**
- * The reaper, on every node: it puts back the work of nodes whose lease ran out, and deletes rows that are past their
- * retention in small batches. Any number of nodes may do so at once.
+ * The reaper, on every node. It queues the work of nodes whose lease ran out again, and deletes rows past their retention in
+ * small batches. Any number of reapers may run at once.
  */
 import { type Clock, iso } from '@assay/model/clock'
 import type { Retention } from '@assay/store/contract/retention'
@@ -26,7 +26,7 @@ export interface ReaperOptions {
   leaseMs: number
 }
 
-/** Batch after batch until nothing is left that is old enough. */
+/** Deletes old rows batch by batch until none is left. */
 async function prune(options: ReaperOptions, signal: AbortSignal): Promise<void> {
   const { store, clock, log, keep } = options
   const total = { jobs: 0, drafts: 0, events: 0, deliveries: 0, other: 0 }
@@ -63,7 +63,7 @@ export function createReaper(options: ReaperOptions): Service {
 
   async function reap(): Promise<void> {
     const reaped = await store.reapNodes({ all: false, but: options.node_id })
-    if (reaped.nodes > 0) log.warn(reaped, 'nodes were lost, their work is put back')
+    if (reaped.nodes > 0) log.warn(reaped, 'nodes were lost: their work is queued again')
   }
 
   return {
@@ -75,7 +75,7 @@ export function createReaper(options: ReaperOptions): Service {
         await clock.sleep(options.leaseMs * REAP * (0.8 + 0.4 * Math.random()), signal)
         if (signal.aborted) return
         try {
-          // While the store was away no node could renew its lease: the first round after an outage reaps none.
+          // During an outage of the store no node could renew its lease, so the first round after it reaps none.
           if (away) await store.ping()
           else await reap()
           away = false

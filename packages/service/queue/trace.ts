@@ -1,7 +1,6 @@
 /**
- * An attempt as a span in the trace of its job: from its claim until it is written. The steps
- * of the analysis are events: progress tells which one is under way now and then, not when each began.
- * A job that a schedule has made has no request that could tell of its creation: its first attempt does.
+ * An attempt as a span in the trace of its job, from its claim until its outcome is written. Steps of the analysis are events at
+ * the time of their progress messages. A job of a schedule has no request, so its first attempt adds the span of its creation.
  */
 
 import type { Clock } from '@assay/model/clock'
@@ -10,7 +9,7 @@ import type { ClaimedJob } from '@assay/store/store'
 import type { Attributes, Traces } from '../runtime/traces.ts'
 
 export interface AttemptTrace {
-  /** Which one is under way. */
+  /** Reports the progress. A new step becomes an event. */
   step(progress: Progress): void
   end(attributes: Attributes, error: string | null): void
 }

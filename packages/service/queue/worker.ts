@@ -38,7 +38,7 @@ export interface WorkerOptions {
   traces?: Traces | null
 }
 
-/** Keeps the template versions that were used last: a version never changes. */
+/** Caches template versions, which never change. */
 function versionCache(store: Store) {
   const kept = new LRUCache<string, TemplateSource>({ max: VERSIONS_KEPT })
   return async (wanted: { template_id: string; version: string }): Promise<TemplateSource | null> => {
@@ -49,7 +49,7 @@ function versionCache(store: Store) {
   }
 }
 
-/** Reads the job again, since a hint says only that it may have changed, and stops an attempt that was taken over. */
+/** Reads the job, because a hint says only that it may have changed, and stops the attempt if it is no longer this node's. */
 async function checkHold(hold: Hold, store: Store): Promise<void> {
   const { assignment_id, attempt } = hold.lease
   const job = await store.getJob({ workspace_id: hold.workspace_id, assignment_id })
@@ -97,9 +97,9 @@ async function drain(
 export function createWorker(options: WorkerOptions): Service {
   const { store, lease, node_id, clock, log } = options
   const running = new Set<Hold>()
-  /** Writes of ended attempts that are under way. No more is claimed while they do not keep up. */
+  /** Outcomes that are being written. Nothing is claimed while there are more than slots. */
   const settling = new Set<Promise<void>>()
-  /** Jobs that are claimed and whose end is not written. */
+  /** Claimed jobs whose outcome is not written. */
   const open = new Set<Lease>()
   const source = versionCache(store)
   const claimSafely = doubting(

@@ -4,15 +4,15 @@ import { access, constants, link, mkdir, mkdtemp, open, readdir, readFile, rm, s
 import { hostname } from 'node:os'
 import path from 'node:path'
 
-/** Throws where it cannot be written to. */
+/** Makes the folder of the home. Throws if this process cannot write to it. */
 export async function makeHome(home: string): Promise<void> {
   await mkdir(home, { recursive: true, mode: 0o700 })
   await access(home, constants.W_OK | constants.X_OK)
 }
 
 /**
- * The key in `secret.key`, made at the first start: written whole and synced under another name, then linked, so that
- * of two processes that start at once one wins and nobody ever reads half a key.
+ * The key in `secret.key`, made at the first start. It is written and synced under another name and then linked, so that nobody
+ * reads half a key, and one of two processes that start at once wins.
  */
 export async function homeKey(home: string): Promise<Buffer> {
   const file = path.join(home, 'secret.key')
@@ -48,7 +48,7 @@ async function readKey(file: string): Promise<Buffer | null> {
   return Buffer.from(text.trim(), 'hex')
 }
 
-/** For what analyses spill. Processes that share a home (on PostgreSQL they may) leave each other's alone. */
+/** The folder for what analyses spill. Processes that share a home have one each. */
 export function workFolder(home: string): Promise<string> {
   return processFolder(path.join(home, 'tmp'))
 }
@@ -56,9 +56,8 @@ export function workFolder(home: string): Promise<string> {
 const OLD_MS = 86_400_000
 
 /**
- * A folder of this process's own below `root`. What a killed process of this machine left behind goes. `shared`: so does
- * what nobody has touched for a day, as a machine that never comes back cannot clear up: who uses such a folder after a
- * pause makes it again.
+ * Makes a folder of this process below `root`, and deletes those of killed processes of this machine. `shared`: also deletes
+ * folders unchanged for a day, which a lost machine may have left; a process that uses its folder after a pause makes it again.
  */
 export async function processFolder(root: string, { shared = false } = {}): Promise<string> {
   await mkdir(root, { recursive: true, mode: 0o700 })
@@ -76,7 +75,7 @@ async function isOld(folder: string): Promise<boolean> {
   return about !== null && Date.now() - about.mtimeMs > OLD_MS
 }
 
-/** Whether another process bears this id now. A folder that bears our own is our predecessor's. */
+/** Whether another process has this id now. A folder with our own id is that of an earlier process. */
 function isAnother(pid: number): boolean {
   if (pid === process.pid) return false
   try {

@@ -27,7 +27,7 @@ function textLine(line: string): string {
   return `${String(time).slice(11, 19)} ${(LEVELS[level as number] ?? '').padEnd(5)} ${typeof msg === 'string' ? msg : ''}${pairs.join('')}${stack}\n`
 }
 
-/** Joins the lines of one pass of the event loop into one write: a write for each costs as much as answering a request. */
+/** Writes the lines of one pass of the event loop together, because a write for each costs as much as answering a request. */
 function batched(stream: { write(text: string): unknown }): { write(line: string): void } {
   let lines = ''
   const flush = (): void => {
@@ -47,8 +47,8 @@ function batched(stream: { write(text: string): unknown }): { write(line: string
 const REPEAT_MS = 30_000
 
 /**
- * While the store cannot be reached every loop would log it several times a second. A message is written at once, and then
- * every half minute with the number of times that it was left out (`unsaid`).
+ * Limits messages about a store that cannot be reached, which every loop would log several times a second. A message is written
+ * at once, and then every half minute with the number of times that it was omitted (`unsaid`).
  */
 function sparing(now: () => number) {
   const said = new Map<string, { at: number; unsaid: number }>()

@@ -1,5 +1,5 @@
 /**
- * The loop of both stations: claim what is due, work on up to `concurrency` at a time, claim again when woken, when a
+ * The loop of worker, scheduler and dispatcher: claim what is due, work on up to `concurrency` at a time, claim again when woken, when a
  * slot is free, or after `pollMs`. A lost wake costs latency, never work. When the signal is aborted it claims no
  * more and waits for what is under way.
  */
@@ -7,21 +7,21 @@ import type { Clock } from '@assay/model/clock'
 
 export interface LoopOptions<Item> {
   concurrency: number
-  /** The longest wait between two claims while idle. */
+  /** The longest wait in milliseconds between two claims while idle. */
   pollMs: number
   clock: Clock
-  /** Takes at most `limit`; fewer than `limit` means that no more is due now. */
+  /** Claims at most `limit` items. Fewer mean that no more are due now. */
   claim(limit: number): Promise<Item[]>
   work(item: Item): Promise<void>
-  /** Calls `wake` when there may be more; returns how to stop. */
+  /** Calls `wake` when there may be more items. Returns the function that ends it. */
   subscribe(wake: () => void): () => void
-  /** A failed claim or work: logged by the owner. The loop waits `pollMs` and goes on. */
+  /** Called with the error of a claim or of work. The loop waits `pollMs` and continues. */
   onError(error: unknown): void
 }
 
 /**
- * A claim that fails may have been made all the same: its answer was lost. Nothing more is claimed until what it took,
- * and nobody knows of, is given back.
+ * Makes a claim that releases unknown items first. A claim that fails may have succeeded although its answer was lost, so the
+ * next call gives those items back before it claims.
  */
 export function doubting<Item>(
   claim: (limit: number) => Promise<Item[]>,

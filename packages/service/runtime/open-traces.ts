@@ -1,4 +1,4 @@
-/** Opens the traces where an endpoint is set; the libraries that trace are loaded only then. */
+/** Opens the traces if an endpoint is set. Only then are the libraries loaded. */
 import type { Traces, TracesOptions } from './traces.ts'
 
 /** Null: no endpoint is set. */

@@ -1,6 +1,6 @@
 /**
- * Seals secrets for the store: AES-256-GCM under the first key of the list, each text bound to its use (`context`) and
- * bearing the id of its key, so that keys can be rotated: "v1.KEYID.IV.CIPHERTEXT+TAG" in base64url.
+ * Seals secrets for the store by AES-256-GCM with the first key of the list. A sealed text is bound to its use (`context`) and
+ * holds the id of its key, so that keys can be rotated: "v1.KEYID.IV.CIPHERTEXT+TAG" in base64url.
  */
 import {
   createCipheriv,
@@ -37,7 +37,7 @@ export class SecretBox {
     return `v1.${this.#first}.${iv.toString('base64url')}.${sealed.toString('base64url')}`
   }
 
-  /** 256 bits of one purpose, in base64url: not stored, but made again as long as the first key is the same. */
+  /** Derives 256 bits for a purpose, in base64url. They are not stored: the same first key gives the same bits. */
   derive(purpose: string): string {
     const key = this.#keys.get(this.#first)!
     return Buffer.from(hkdfSync('sha256', key, '', `assay derived ${purpose}`, 32)).toString('base64url')
@@ -61,12 +61,12 @@ export class SecretBox {
   }
 }
 
-/** The first 8 hex digits of the SHA-256: enough to compare, useless to guess from. */
+/** The first 8 hex digits of the SHA-256, for comparing secrets without showing them. */
 export function fingerprint(value: string): string {
   return createHash('sha256').update(value).digest('hex').slice(0, 8)
 }
 
-/** Tokens have 256 random bits, so one SHA-256 is enough to keep them. */
+/** The hash under which a token is stored. Tokens have 256 random bits, so one SHA-256 is enough. */
 export function hashToken(token: string): string {
   return createHash('sha256').update(token).digest('hex')
 }
@@ -75,7 +75,7 @@ export function newToken(): string {
   return `assay_${randomBytes(32).toString('base64url')}`
 }
 
-/** The secret part of a link's address: as good as a token, and it stands in an address as it is. */
+/** The secret of a link: 256 random bits in characters that an address may hold. */
 export function newLinkSecret(): string {
   return randomBytes(32).toString('base64url')
 }
@@ -90,21 +90,21 @@ const scryptAsync = promisify<
 const COST = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 2 ** 20 }
 let last: Promise<unknown> = Promise.resolve()
 
-/** One at a time: each holds one of the few threads of libuv's pool for a tenth of a second, and commits need one, too. */
+/** Derives keys one at a time: each takes a thread of libuv's pool for a tenth of a second, and commits need one, too. */
 function derive(password: string, salt: Buffer, cost: typeof COST): Promise<Buffer> {
   const derived = last.then(() => scryptAsync(password.normalize('NFC'), salt, 32, cost))
   last = derived.catch(() => undefined)
   return derived
 }
 
-/** "scrypt$N$r$p$SALT$HASH" (OWASP's second choice of parameters, 32 MiB). */
+/** Hashes a password as "scrypt$N$r$p$SALT$HASH" (OWASP's second choice of parameters, 32 MiB). */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(16)
   const hash = await derive(password, salt, COST)
   return ['scrypt', COST.N, COST.r, COST.p, salt.toString('base64url'), hash.toString('base64url')].join('$')
 }
 
-/** Takes the same time whether the user exists or not: pass null for one that does not. */
+/** Verifies a password. Pass null as `stored` for a user that does not exist: it takes the same time. */
 export async function verifyPassword(password: string, stored: string | null): Promise<boolean> {
   const [, N, r, p, salt, hash] = (
     stored ?? `scrypt$${COST.N}$${COST.r}$${COST.p}$AAAAAAAAAAAAAAAAAAAAAA$`

@@ -1,4 +1,4 @@
-/** The shape of everything that runs long: it runs until its signal is aborted, then finishes what it must. */
+/** The contract of everything that runs long: it runs until its signal is aborted and then finishes its work. */
 import type { Logger } from './log.ts'
 
 export interface Service {
@@ -7,7 +7,7 @@ export interface Service {
   run(signal: AbortSignal): Promise<void>
 }
 
-/** A service that only waits for the stop and then cleans up: started before the services that need it, it ends after them. */
+/** A service that only waits for the stop and then cleans up. Start it before the services that need it, so that it ends after them. */
 export function untilStopped(name: string, end: () => Promise<void>): Service {
   return {
     name,

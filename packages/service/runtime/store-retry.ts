@@ -1,4 +1,4 @@
-/** Repeats work while the store is away, ever more slowly, until the store answers or the service must end. */
+/** Repeats work while the store cannot be reached, with growing pauses, until the store answers or the service must end. */
 
 import type { Clock } from '@assay/model/clock'
 import { AppError } from '@assay/model/errors'
@@ -8,7 +8,7 @@ const LONGEST_WAIT_MS = 5000
 
 export interface StoreRetryOptions {
   clock: Clock
-  /** Once it is aborted, work is tried one more time and not repeated. */
+  /** After an abort the work is tried once more and not repeated. */
   giveUp: AbortSignal
 }
 
@@ -16,7 +16,7 @@ export function isStoreAway(error: unknown): boolean {
   return error instanceof AppError && error.code === 'store_unavailable'
 }
 
-/** The work must be fenced or repeatable: a try that failed may have been written. Throws every other error. */
+/** Repeats work that fails with `store_unavailable`; throws every other error. A failed try may have been written, so the work must be fenced or repeatable. */
 export async function whileStoreIsAway<T>(
   work: () => Promise<T>,
   { clock, giveUp }: StoreRetryOptions,

@@ -1,7 +1,6 @@
 /**
- * The traces as OpenTelemetry has them, sent by OTLP over HTTP (JSON). Loaded only where an endpoint is set. Sending never
- * harms the service: what waits is bounded (more is dropped), one request is under way at a time, and what was lost is told
- * in one line a minute at the most.
+ * Traces by OpenTelemetry, sent by OTLP over HTTP (JSON). This file is loaded only if an endpoint is set. Sending never harms the
+ * service: the queue of spans is bounded, one request is under way at a time, and losses are logged at most once a minute.
  */
 
 import type { Clock } from '@assay/model/clock'
@@ -28,11 +27,11 @@ import {
 import type { Logger } from './log.ts'
 import type { Attributes, Span, SpanStart, Traces, TracesOptions } from './traces.ts'
 
-/** Spans that wait or are being sent: some 2 KB each. */
+/** Most spans that wait or are being sent, about 2 KB each. */
 const WAITING_MOST = 4096
 const BATCH = 512
 const SEND_EVERY_MS = 2000
-/** For one batch with its repeats. */
+/** Milliseconds for one batch with its repeats. */
 const SEND_MS = 5000
 const WARN_EVERY_MS = 60_000
 const SUCCESS = 0
@@ -45,13 +44,13 @@ const KINDS: Record<SpanStart['kind'], SpanKind> = {
   internal: SpanKind.INTERNAL,
 }
 
-/** The span of a job's creation, known to every node. The variant of a UUID keeps its last half from being all zeros. */
+/** The context of a job's root span, which every node can derive. The variant bits of a UUID keep its last half from being zero. */
 function rootOf(assignment_id: string): SpanContext {
   const traceId = assignment_id.replaceAll('-', '').toLowerCase()
   return { traceId, spanId: traceId.slice(16), traceFlags: TraceFlags.SAMPLED, isRemote: true }
 }
 
-/** W3C Trace Context, level 1: a later version may have more behind a hyphen. */
+/** Parses `traceparent` (W3C Trace Context, level 1; a later version may add more after a hyphen). Null: it is not valid. */
 function callerOf(traceparent: string | undefined): SpanContext | null {
   const match = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/.exec(traceparent ?? '')
   if (!match || match[1] === 'ff' || (match[1] === '00' && match[5] !== undefined)) return null
@@ -60,7 +59,7 @@ function callerOf(traceparent: string | undefined): SpanContext | null {
   return trace.isSpanContextValid(context) ? { ...context, isRemote: true } : null
 }
 
-/** Tells of lost spans: at once, then at most once a minute. */
+/** Logs lost spans at once, and then at most once a minute. */
 function createLosses({ clock, log }: { clock: Clock; log: Logger }) {
   let spans = 0
   let toldAt = Number.NEGATIVE_INFINITY
@@ -73,7 +72,7 @@ function createLosses({ clock, log }: { clock: Clock; log: Logger }) {
   }
 }
 
-/** A batch processor whose bound holds for what is being sent, too, and which tells what it drops. */
+/** A batch processor whose bound includes spans that are being sent, and which reports dropped spans. */
 function createProcessor(
   exporter: SpanExporter,
   lose: (spans: number, reason: string) => void,
@@ -86,7 +85,7 @@ function createProcessor(
           const code: number = result.code
           waiting -= spans.length
           if (code !== SUCCESS) lose(spans.length, result.error?.message || 'no answer')
-          // It is told: to the processor all is well.
+          // The loss is reported here, so the processor is told of a success.
           done(Object.assign(result, { code: SUCCESS }))
         })
       },
@@ -159,7 +158,7 @@ export function createTraces(options: TracesOptions): Traces {
   const lose = createLosses(options)
   const exporter = new OTLPTraceExporter({ url, headers, timeoutMillis: SEND_MS, concurrencyLimit: 8 })
   const random = new RandomIdGenerator()
-  /** Of the span that is being started, where they are not random. */
+  /** The ids of the span that is being started; null: random. */
   let given: SpanContext | null = null
   const provider = new TracerProvider({
     resource: resourceFromAttributes({

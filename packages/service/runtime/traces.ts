@@ -8,7 +8,7 @@
 import type { Clock } from '@assay/model/clock'
 import type { Logger } from './log.ts'
 
-/** Members that are undefined or null are left out. */
+/** Attributes of a span. Undefined and null members are omitted. */
 export type Attributes = Record<string, string | number | boolean | null | undefined>
 
 export interface SpanStart {
@@ -47,7 +47,7 @@ export interface Traces {
 }
 
 export interface TracesOptions {
-  /** Where spans are sent, whole. */
+  /** The whole address to which spans are sent. */
   url: string
   headers: Record<string, string>
   node_id: string

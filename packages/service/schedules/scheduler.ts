@@ -1,7 +1,7 @@
 /**
- * The scheduler: claims schedules that are due, checks their variables against the template as it is now, and hands the
- * outcome to the store, which makes the jobs and moves to the next due time in one transaction. It runs on every node that
- * holds the templates (the role `api`); any number may run at once, and one that dies leaves what it held to the others.
+ * The scheduler. It claims due schedules, checks their variables by the present template, and gives the outcome to the store,
+ * which creates the jobs and sets the next due time in one transaction. It runs on every node with templates (the role `api`).
+ * Any number may run at once; others take over the claims of one that dies.
  */
 
 import type { Catalog } from '@assay/engine/reading/catalog'
@@ -32,7 +32,7 @@ function fault(code: string, detail: string, errors: ScheduleFault['errors'] = [
   return { error: { code, detail, errors } }
 }
 
-/** What its jobs are made of by the template as it is now, or why none can be made. */
+/** The template and the variables of its jobs, or why none can be created. */
 async function materialOf(
   { store, catalog }: SchedulerOptions,
   { workspace_id, template_id, variables }: Schedule,
@@ -69,7 +69,7 @@ async function settle(options: SchedulerOptions, { schedule, plan }: ClaimedSche
 export function createScheduler(options: SchedulerOptions): Service {
   const { store, clock, log } = options
 
-  /** Refused (the queue is full), or the store is away: the claim ends by itself, and it is tried again then. */
+  /** Settles a claimed schedule. After a failure (the queue is full, the store cannot be reached) the claim expires and is tried again. */
   async function work(claimed: ClaimedSchedule): Promise<void> {
     const { schedule_id } = claimed.schedule
     try {

@@ -1,4 +1,4 @@
-/** One attempt of one claimed delivery: signed, sent by the sender of its kind, and logged. A request that cannot even be made is an outcome, too. */
+/** Makes one attempt of a claimed delivery: signs it, sends it by the sender of its kind, and logs it. A request that cannot be made is an outcome, too. */
 
 import type { Clock } from '@assay/model/clock'
 import type { Event } from '@assay/model/event'
@@ -14,12 +14,12 @@ import type { Signer } from './sign.ts'
 export interface AttemptContext {
   clock: Clock
   log: Logger
-  /** For the line of each attempt. */
+  /** The log of attempts, without redaction (see dispatcher.ts). */
   attemptLog: Logger
   metrics: Metrics
   sender: Sender
   signer: Signer
-  /** Of the kinds other than plain webhooks. */
+  /** The senders of subscriptions; undefined: there are none. */
   senders: Senders | undefined
 }
 
@@ -45,9 +45,9 @@ function sendByKind(
   )
 }
 
-const REMEDY = 'set the headers, or where it goes, again'
+const REMEDY = 'set the headers or the address again'
 
-/** The attempt and its record. Null: nothing is recorded, the delivery goes back and no try is counted. */
+/** Makes the attempt and its record. Null: nothing is recorded, and the delivery is released without counting a try. */
 export async function attempt(
   context: AttemptContext,
   claimed: ClaimedDelivery,
@@ -58,7 +58,7 @@ export async function attempt(
   try {
     return await sendByKind(context, claimed, now, giveUp, traceparent)
   } catch (error) {
-    // A sender of another kind could not read what it is to tell.
+    // The sender of a subscription could not read the insight.
     if (isStoreAway(error)) return null
     const { webhook, delivery_id, attempt: number } = claimed
     context.log.error(
@@ -81,7 +81,7 @@ function hostOf(url: string): string | null {
   return /^https?:\/\/([^/?#]+)/i.exec(url)?.[1] ?? null
 }
 
-/** One wide line and the measures of an attempt. */
+/** Logs an attempt in one line and observes its durations. */
 export function report(
   { metrics, attemptLog }: AttemptContext,
   claimed: ClaimedDelivery,

@@ -1,7 +1,7 @@
 /**
- * The station that delivers events: it claims deliveries that are due, signs, sends and records them. No delivery can stop
- * it: one that cannot be made is recorded as a failed attempt, and a store that is away is waited for. What a dead process
- * had claimed is sent again by another, with the same webhook-id.
+ * The dispatcher claims due deliveries, signs, sends and records them. A delivery that cannot be made is recorded as a failed
+ * attempt. While the store cannot be reached, the dispatcher waits. Deliveries of a lost node are sent again by another node,
+ * with the same webhook-id.
  */
 
 import type { Clock } from '@assay/model/clock'
@@ -22,7 +22,7 @@ import type { Senders } from './senders/senders.ts'
 import { createSigner } from './sign.ts'
 import { traceDelivery } from './trace.ts'
 
-/** A webhook's rate is spaced within a quarter of a second, so the store is asked that often. */
+/** Milliseconds between claims while idle. A webhook's rate is spaced to a quarter of a second. */
 const POLL_MS = 250
 const RECOVER_MS = 1000
 const RECOVER_ROWS = 500
@@ -32,25 +32,25 @@ export interface DispatcherOptions {
   store: Store
   secrets: SecretBox
   targets: Targets
-  /** Of the kinds that are no plain webhook; without them such deliveries fail. */
+  /** Makes the senders of subscriptions. Without it their deliveries fail. */
   senders?: (guard: Guard) => Senders
   node_id: string
   /** Of this program. */
   version: string
-  /** Deliveries under way at a time; CONCURRENCY unless given. */
+  /** Deliveries under way at a time (default CONCURRENCY). */
   concurrency?: number
-  /** Milliseconds that requests under way may take when the service stops; the rest is given back. */
+  /** Milliseconds for requests under way when the service stops. Other deliveries are released. */
   drainMs: number
-  /** Whether this node's lease holds: without it nothing is claimed. */
+  /** Whether this node's lease holds. Without it nothing is claimed. */
   holds(): boolean
   clock: Clock
   log: Logger
   metrics: Metrics
-  /** Null or left out: nothing is traced. */
+  /** Null or absent: tracing is off. */
   traces?: Traces | null
   /** In tests: another resolver, other certificates. The caller closes it. */
   guard?: Guard
-  /** Milliseconds for one exchange; 15 s unless given. */
+  /** Milliseconds for one exchange (default 15,000). */
   deadline?: number
   random?: () => number
 }
@@ -65,7 +65,7 @@ interface RunEnd {
   elapsedMs: number
 }
 
-/** Sends the deliveries of one slot one after the other, until one fails, the time is over or the service stops. */
+/** Sends the deliveries of one slot in sequence until one fails, RUN_MS are over or the service stops. */
 async function sendRun(
   context: Context,
   run: readonly ClaimedDelivery[],
@@ -80,7 +80,7 @@ async function sendRun(
     elapsedMs: performance.now() - began,
   })
   const inTime = (): boolean => !stop.aborted && holds() && performance.now() - began < RUN_MS
-  /** Waits while the store is behind. False: nothing more of the run is sent. */
+  /** Waits while the store is behind. False: the rest of the run is not sent. */
   const mayGoOn = async (): Promise<boolean> => {
     while (inTime() && !recorder.hasRoom()) await recorder.room()
     return inTime()
@@ -128,7 +128,7 @@ function contextOf(options: DispatcherOptions, guard: Guard): Context {
   return {
     random: Math.random,
     ...rest,
-    // The lines of attempts hold no header and no token: looking for some took four times as long as writing a line.
+    // The lines of attempts hold no header and no token, and redaction takes four times as long as writing a line.
     attemptLog: rest.log.child({}, { redact: [] }),
     sender: { guard, targets, ...(deadline === undefined ? {} : { deadline }) },
     signer: createSigner({ box: secrets, version }),
@@ -167,7 +167,7 @@ export function createDispatcher(options: DispatcherOptions): Service {
             const signals = { stop: signal, giveUp: drain.giveUp }
             const { left, failed, elapsedMs } = await sendRun(context, run, recorder, signals)
             await recorder.given()
-            // After what was sent: the store knows of a failure before the rest is due again.
+            // The rest is released after the outcomes, so that the store knows of a failure before the rest is due again.
             if (left.length > 0) recorder.release(left)
             const whole = !failed && left.length === 0
             runs.ended({ webhook_id: run[0]!.webhook.webhook_id, length: run.length, whole, elapsedMs })

@@ -1,7 +1,7 @@
 /**
- * One POST and its answer under one deadline for the whole: resolving, connecting, sending, and reading the body. It never
- * rejects: a failure is a value. undici's `bodyTimeout` is a timer for idleness, which a receiver that drips would beat, so
- * the deadline is a timer of its own. The body is kept up to a cap and never decompressed.
+ * One POST and its answer under one deadline for resolving, connecting, sending and reading the body. It never rejects: a
+ * failure is a value. undici's `bodyTimeout` limits idle time only, and a slow receiver would never reach it, so the deadline is
+ * a timer of its own. The body is kept up to a cap and never decompressed.
  */
 import { createHash, type Hash } from 'node:crypto'
 import { ConnectionReport, type ConnectPhases, type Guard } from '@assay/net/guard'
@@ -19,7 +19,7 @@ export interface ExchangeRequest {
   /** Name, value, name, value. */
   headers: string[]
   body: Buffer
-  /** Milliseconds for all of it. */
+  /** Milliseconds for the whole exchange. */
   deadline: number
   /** Bytes of the answer's body that are kept. */
   keep: number
@@ -37,18 +37,18 @@ export interface Exchange {
   truncated: boolean
   /** Bytes of the body that were read. */
   read: number
-  /** They are all that it has. */
+  /** Whether the body was read to its end. */
   whole: boolean
-  /** SHA-256 in hex of the bytes that were read, where those are more than what is kept. */
+  /** SHA-256 in hex of the bytes that were read, if they are more than what is kept. */
   sha256: string | null
   phases: ConnectPhases & { first_byte: number | null; total: number }
-  /** What went wrong below HTTP; null: the answer is complete, or cut where it was longer than what is read. */
+  /** What went wrong below HTTP; null: the answer is complete, or was longer than what is read. */
   failure: Error | null
 }
 
 /** A body a little longer than what is kept is read to its end, so that the connection can be used again. */
 const READ_BEYOND = 48 * 1024
-/** How a kept connection fails that the other side has closed meanwhile. */
+/** Codes of errors on a kept connection that the other side has closed. */
 const STALE_CODES = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'])
 const NOTHING = Buffer.alloc(0)
 
@@ -119,7 +119,7 @@ class PostHandler implements Exchange, Dispatcher.DispatchHandler {
     this.headers = flatten(headers)
   }
 
-  /** The first bytes are kept; all that were read are counted, and hashed where they are more. */
+  /** Keeps the first bytes, counts all, and hashes all if they are more than what is kept. */
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#over) return
     const { keep } = this.#request
@@ -149,7 +149,7 @@ class PostHandler implements Exchange, Dispatcher.DispatchHandler {
     else this.#finish(error)
   }
 
-  /** Called again while kept connections turn out to be closed by the other side: at last a new one is made. */
+  /** Sends the request. It is sent again if the other side has closed the kept connection, at last on a new one. */
   #send(): void {
     const { url, origin, headers, body } = this.#request
     const path = `${url.pathname}${url.search}`

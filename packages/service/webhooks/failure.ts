@@ -1,4 +1,4 @@
-/** What went wrong in an exchange, in the closed list of classes, with a sentence that tells nothing about the inside. */
+/** The class and the sentence of a failed exchange. Classes are a closed list; a sentence reveals nothing of our network. */
 import type { AttemptErrorClass } from '@assay/model/delivery'
 import { BlockedError, ResolveError } from '@assay/net/guard'
 import { DeadlineError, type Exchange } from './exchange.ts'
@@ -36,7 +36,7 @@ function phaseOf({ status, phases }: Exchange): string {
   return 'No answer in time.'
 }
 
-/** The class of what failed below HTTP; null: nothing did. */
+/** The error of a failure below HTTP; null: there is none. */
 function transportError(result: Exchange): AttemptError | null {
   const { failure, status } = result
   if (failure === null) return null
@@ -68,7 +68,7 @@ function statusError(status: number): AttemptError {
   return { class: 'http_status', detail: `The receiver answered ${status}; only a 2xx counts.${redirect}` }
 }
 
-/** Null: delivered. A status that is no 2xx says more than what happened to its body. */
+/** The error of an exchange; null: delivered. A status other than 2xx counts before a fault of its body. */
 export function attemptError(result: Exchange): AttemptError | null {
   if (result.status !== null && (result.status < 200 || result.status > 299))
     return statusError(result.status)

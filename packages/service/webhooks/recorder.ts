@@ -1,7 +1,7 @@
 /**
- * Writes the outcomes of attempts to the store, many in one commit. Outcomes that the store does not take together are
- * written one by one; a delivery whose outcome is refused goes back and is made again. While the store is away, outcomes
- * wait in memory: a claim of a living node never runs out, so an outcome must not be dropped while the node lives.
+ * Writes the outcomes of attempts to the store, many in one commit. Outcomes that the store refuses together are written one
+ * by one; a delivery whose own outcome is refused is released and sent again. While the store cannot be reached, outcomes
+ * wait in memory, because the claims of a living node never run out.
  */
 
 import type { Clock } from '@assay/model/clock'
@@ -9,13 +9,13 @@ import type { AttemptOutcome, ClaimedDelivery, Store } from '@assay/store/store'
 import type { Logger } from '../runtime/log.ts'
 import { whileStoreIsAway } from '../runtime/store-retry.ts'
 
-/** Unwritten outcomes for each slot of the dispatcher: with more of them the store is away or behind. */
+/** Most unwritten outcomes for each slot of the dispatcher. With more the store is behind or cannot be reached. */
 const UNWRITTEN_TIMES = 4
 /** Outcomes in one commit. */
 const GROUP_MOST = 500
-/** Milliseconds between two groups, twice as long as the last commit took: an fsync costs the same for many. */
+/** Least and most milliseconds between two groups, which are twice as long as the last commit took. */
 const GATHER_MS = { least: 5, most: 50 }
-/** Milliseconds before a delivery whose outcome was refused goes back. */
+/** Milliseconds before a delivery whose outcome was refused is released. */
 const REFUSED_WAIT_MS = 5000
 
 export interface RecorderOptions {
@@ -31,7 +31,7 @@ interface Ended {
   outcome: AttemptOutcome
 }
 
-/** Runs the work at a time of the monotonic clock, or at once if it is over. Returns how to cancel it. */
+/** Runs the work at a time of the monotonic clock, or soon if that is over. Returns the function that cancels it. */
 function soonest(at: number, work: () => void): () => void {
   const ms = at - performance.now()
   if (ms > 0) {
@@ -44,9 +44,9 @@ function soonest(at: number, work: () => void): () => void {
 
 export class Recorder {
   readonly #options: RecorderOptions
-  /** Aborted: a store that is away is not waited for. */
+  /** Aborted: the recorder no longer waits for a store that cannot be reached. */
   readonly #giveUp: AbortSignal
-  /** Ids of deliveries that are claimed and whose end is not written. */
+  /** Ids of claimed deliveries whose outcome is not written. */
   readonly #open = new Set<string>()
   readonly #writing = new Set<Promise<void>>()
   #gathered: Ended[] = []
@@ -75,7 +75,7 @@ export class Recorder {
     this.#cancelFlush ??= soonest(this.#flushedAt + this.#gatherMs, () => this.#flush())
   }
 
-  /** Gives deliveries back as if they had not been claimed. */
+  /** Releases deliveries as if they had not been claimed. */
   release(deliveries: readonly ClaimedDelivery[]): void {
     this.#watch(this.#release(deliveries), deliveries)
   }
@@ -146,7 +146,7 @@ export class Recorder {
     }
   }
 
-  /** An outcome that the store refuses is a fault of this program: the delivery goes back, slowly. */
+  /** Writes one outcome. If the store refuses it, which is a fault of this program, the delivery is released after a pause. */
   async #writeOne({ claimed, outcome }: Ended): Promise<void> {
     const { store, log, clock } = this.#options
     try {

@@ -1,12 +1,12 @@
 /**
- * What follows an attempt. Pure: the clock and chance are given.
+ * Decides what follows an attempt. Pure: clock and randomness are parameters.
  *
  *   2xx                            delivered
  *   410, "webhook-delivery: disable"  the webhook is disabled; the delivery failed, unless it was a 2xx
  *   "webhook-delivery: abort-message" failed at once
  *   otherwise                      pending until the next step of the schedule, failed after the last
  *   429 and 503 with Retry-After   the webhook's other deliveries wait, too
- *   a failure after a day of them  those that ask for it are told, once; after five days the webhook is disabled
+ *   failures for a day             one event webhook.failing; after five days the webhook is disabled
  */
 import { MONTHS } from '@assay/model/dates'
 import type { Attempt } from '@assay/model/delivery'
@@ -14,13 +14,13 @@ import { failsForTooLong, isWarningDue, RETRY_SCHEDULE, type Webhook } from '@as
 import type { AttemptOutcome } from '@assay/store/store'
 import type { Directives } from './send.ts'
 
-/** Of each wait, both ways. */
+/** Largest random share by which a wait is longer or shorter. */
 export const JITTER = 0.2
-/** Milliseconds: the most that a receiver can ask for. */
+/** Longest wait in milliseconds that a receiver can ask for. */
 export const RETRY_AFTER_MOST = 86_400_000
-/** Milliseconds before the next try of a receiver that says it is overloaded, and not for how long. */
+/** Milliseconds before the next try after 429 or 503 without Retry-After. */
 export const OVERLOADED_LEAST = 60_000
-/** Milliseconds: the most that all deliveries of a webhook wait for the asking, lest a slip in one answer silence it for a day. */
+/** Longest wait in milliseconds of a webhook's other deliveries, so that one wrong answer does not stop them for a day. */
 export const HOLD_MOST = 3_600_000
 const OVERLOADED = new Set([429, 503])
 
@@ -41,7 +41,7 @@ const DATE_FORMS = [
   /^[a-z]{3} (?<month>[a-z]{3}) (?<day>[ \d]\d) (?<time>\d{2}:\d{2}:\d{2}) (?<year>\d{4})$/i,
 ]
 
-/** A year of two digits that would be more than 50 years ahead is of the century before. */
+/** A year of two digits (RFC 9110): more than 50 years ahead means the previous century. */
 function fullYear(text: string, now: number): number {
   if (text.length === 4) return Number(text)
   const present = new Date(now).getUTCFullYear()
@@ -49,7 +49,7 @@ function fullYear(text: string, now: number): number {
   return year > present + 50 ? year - 100 : year
 }
 
-/** Milliseconds since 1970; null: no date. */
+/** Milliseconds since 1970; null: the text is no date. */
 export function parseHttpDate(text: string, now: number): number | null {
   const parts = DATE_FORMS.map((form) => form.exec(text)?.groups).find((groups) => groups !== undefined)
   if (!parts) return null
@@ -62,7 +62,7 @@ export function parseHttpDate(text: string, now: number): number | null {
   return Date.UTC(fullYear(parts.year!, now), month, Number(parts.day), hours, minutes! - offset, seconds)
 }
 
-/** Milliseconds that the receiver asks for, at most RETRY_AFTER_MOST; null: nothing that can be read. */
+/** Milliseconds of a Retry-After header, at most RETRY_AFTER_MOST; null: absent or not readable. */
 export function parseRetryAfter(text: string | null, now: number): number | null {
   if (text === null) return null
   const trimmed = text.trim()
@@ -73,8 +73,7 @@ export function parseRetryAfter(text: string | null, now: number): number | null
 }
 
 /**
- * Milliseconds until the next try; null: there is none. Never earlier than the receiver asks, never earlier than the
- * schedule: then the jitter is added only.
+ * Milliseconds until the next try; null: the schedule is over. A wait that the receiver asks for is never shortened by jitter.
  */
 export function nextWait({ webhook, record, directives, now, random }: RetryInput): number | null {
   const schedule = webhook.retry_schedule ?? RETRY_SCHEDULE
@@ -90,7 +89,7 @@ export function nextWait({ webhook, record, directives, now, random }: RetryInpu
   return Math.round(wait)
 }
 
-/** Milliseconds that a receiver that is overloaded asks to be left alone; undefined: it does not say so. */
+/** Milliseconds for which a webhook's other deliveries wait after 429 or 503 with Retry-After; undefined: they do not. */
 function holdFor({ record, directives, now }: RetryInput): number | undefined {
   if (!OVERLOADED.has(record.status_code ?? 0)) return undefined
   const asked = parseRetryAfter(directives.retryAfter, now)

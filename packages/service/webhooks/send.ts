@@ -1,6 +1,6 @@
 /**
- * One attempt: one POST, and the record of it as people read it. The record holds no registered header value, not even
- * where the receiver sends it back, and no credential of the receiver.
+ * One attempt: one POST and its record. The record holds no registered header value, even if the receiver sends it back, and
+ * no credential of the receiver.
  */
 import { createHash } from 'node:crypto'
 import { iso } from '@assay/model/clock'
@@ -15,7 +15,7 @@ import type { AttemptHeaders } from './sign.ts'
 export const RESPONSE_KEPT = 16 * 1024
 /** Milliseconds for the whole exchange. */
 export const DEADLINE = 15_000
-/** The longest value that can be registered: read so far beyond the cap, a value that straddles it is still found. */
+/** Longest registered value. So many bytes more are read, so that a value at the end of what is kept is still found. */
 const LONGEST_VALUE = 4096
 
 export interface Sender {
@@ -35,11 +35,11 @@ export interface AttemptRequest {
   signal?: AbortSignal | undefined
 }
 
-/** What the receiver asks for beside the status; null: nothing. */
+/** What the receiver asks for in headers; null: nothing. */
 export interface Directives {
   retryAfter: string | null
   control: string | null
-  /** Somebody has got it, whatever is still to be tried: nothing is wrong with the receiver. */
+  /** Some reader got the message, so the receiver works although more tries follow. */
   reached?: boolean
 }
 
@@ -50,10 +50,10 @@ export interface Sent {
 
 const NO_PHASES = { dns: null, connect: null, tls: null, first_byte: null }
 
-/** What JSON writes in another way. (Values are Latin-1.) */
+/** Characters that JSON escapes. (Values are Latin-1.) */
 const ESCAPED = /["\\]/
 
-/** Also as JSON writes it: what comes back is often an echo of the request. */
+/** Hides the secrets in a text, also in their JSON form, because an answer is often an echo of the request. */
 function strike(text: string, secrets: readonly string[]): string {
   let struck = text
   for (const secret of secrets) {
@@ -66,7 +66,7 @@ function strike(text: string, secrets: readonly string[]): string {
 
 const CREDENTIAL = /cookie|authorization|authenticat|token|secret|password|signature|session|api-?key/i
 
-/** NUL is struck too: PostgreSQL has no text that holds it. */
+/** The headers of an answer without secrets. NUL is replaced, because PostgreSQL's text cannot hold it. */
 function responseHeaders(headers: Exchange['headers'], secrets: readonly string[]): Record<string, string> {
   const shown: Record<string, string> = {}
   for (const name of Object.keys(headers))
@@ -74,7 +74,7 @@ function responseHeaders(headers: Exchange['headers'], secrets: readonly string[
   return shown
 }
 
-/** Text as far as it is text; a compressed body is named, not decoded: a few bytes could become gigabytes. */
+/** The kept body as text. A compressed body is only described, because a few bytes could become gigabytes. */
 function shownBody(result: Exchange, secrets: readonly string[]): { body: string; truncated: boolean } {
   const encoding = result.headers['content-encoding'] ?? 'identity'
   if (encoding !== 'identity' && result.body.length > 0)
@@ -92,7 +92,7 @@ function shownBody(result: Exchange, secrets: readonly string[]): { body: string
   return { body: cut, truncated: true }
 }
 
-/** A body that was cut is told by its length, as far as it is known, and the hash of what was read of it. */
+/** The body in a record. A cut body has its length, if known, and the hash of the bytes that were read. */
 function responseBody(
   result: Exchange,
   secrets: readonly string[],
@@ -124,7 +124,7 @@ function rounded({ dns, connect, tls, first_byte, total }: Exchange['phases']): 
   }
 }
 
-/** The record of an attempt that was not even made: the request itself is at fault. */
+/** The record of an attempt that could not be made, because the request itself is at fault. */
 export function unsent(request: Omit<AttemptRequest, 'headers' | 'signal'>, error: Attempt['error']): Sent {
   return {
     record: {
@@ -166,7 +166,7 @@ function recordOf(request: AttemptRequest, result: Exchange): Sent {
 }
 
 /**
- * One POST to the receiver and its record. Null: it was given up (`signal`), nothing is known and nothing is to be recorded.
+ * Sends one POST and returns its record. Null: `signal` was aborted, so nothing is known and nothing is recorded.
  */
 export async function send(sender: Sender, request: AttemptRequest): Promise<Sent | null> {
   const vetted = vetUrl(request.url, sender.targets)

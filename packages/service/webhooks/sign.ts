@@ -1,4 +1,4 @@
-/** The headers of one attempt: as they are sent, and as people may see them. */
+/** Makes the headers of one attempt, as they are sent and as the record shows them. */
 import type { Event } from '@assay/model/event'
 import { type Key, prepareKey, sign } from '@assay/model/signature'
 import { headerContext, secretContext, shownValue, type Webhook } from '@assay/model/webhook'
@@ -7,15 +7,15 @@ import type { SecretBox } from '../runtime/secrets.ts'
 export interface AttemptHeaders {
   /** Name, value, name, value. */
   sent: string[]
-  /** Registered values and the signature hidden: a signature could be replayed until it is too old. */
+  /** The headers for the record. Registered values and the signature are hidden, because a signature can be replayed for a while. */
   shown: Record<string, string>
-  /** The registered values, their longer parts, and the signatures: struck out of whatever the receiver answers. */
+  /** The registered values, their longer parts, and the signatures. They are hidden in answers of the receiver. */
   secrets: string[]
 }
 
 export interface SignerOptions {
   box: SecretBox
-  /** Of this program, for `user-agent`. */
+  /** The version of this program, for `user-agent`. */
   version: string
 }
 
@@ -25,17 +25,17 @@ export interface HeadersInput {
   body: Buffer
   /** Milliseconds since 1970. */
   now: number
-  /** Of the attempt, where it is traced: sent unless the webhook has a header of this name. */
+  /** The trace of the attempt. It is sent unless the webhook has a header of this name. */
   traceparent?: string | undefined
 }
 
-/** Throws SecretError where a value was sealed with a key that is not at hand. */
+/** Throws SecretError if a value was sealed with an unknown key. */
 export type Signer = (input: HeadersInput) => AttemptHeaders
 
-/** Opened texts are kept: opening one takes longer than signing with it. */
+/** Most opened secrets in memory. Opening one takes longer than signing with it. */
 const OPENED_MOST = 10_000
 
-/** By the sealed text and what it is bound to, so that a text kept for one use is not found for another. */
+/** Caches what `make` returns by the sealed text and its context, so that a text opened for one use is not found for another. */
 function remember<T>(make: (sealed: string, context: string) => T): (sealed: string, context: string) => T {
   const kept = new Map<string, T>()
   return (sealed, context) => {
@@ -49,11 +49,11 @@ function remember<T>(make: (sealed: string, context: string) => T): (sealed: str
   }
 }
 
-/** Values shorter than this are in every text: striking them out would leave none of it. */
+/** Shorter values occur in every text, so they are not hidden. */
 const SHORTEST_SECRET = 4
 const SHORTEST_PART = 8
 
-/** A value, and the parts of one such as "Bearer TOKEN". */
+/** A value and its parts, such as the token of "Bearer TOKEN". */
 function secretsIn(value: string): string[] {
   return [value, ...value.split(/[\s=:;,]+/).filter(({ length }) => length >= SHORTEST_PART)]
 }
@@ -66,7 +66,7 @@ function setsTraceparent({ headers }: Webhook): boolean {
 
 /** What is the same in every request of a webhook. Each request copies it and sets the rest by index. */
 interface Prepared {
-  /** Null: one of them expires, and they are looked at for each request. */
+  /** Null: a key expires, so keys are chosen for each request. */
   keys: Key[] | null
   sent: string[]
   shown: Record<string, string>
@@ -81,7 +81,7 @@ const [ID_AT, TIMESTAMP_AT, SIGNATURE_AT] = [5, 7, 9]
 interface Named {
   name: string
   value: string
-  /** Where that is something else. */
+  /** What the record shows, if not the value. */
   shown?: string
 }
 

@@ -4,7 +4,7 @@ import { type Target, targetContext } from '@assay/model/subscription'
 import type { Webhook } from '@assay/model/webhook'
 import type { SecretBox } from '../runtime/secrets.ts'
 
-/** Throws SecretError where the target was sealed with a key that is not at hand. */
+/** Throws SecretError if the target was sealed with an unknown key. */
 export function openTarget(
   box: SecretBox,
   { webhook_id, target }: Pick<Webhook, 'webhook_id' | 'target'>,

@@ -1,6 +1,6 @@
 /**
- * An attempt of a delivery as a span: in the trace of the job that the event tells of, else in one of its own. The address
- * and what was answered are not told.
+ * An attempt of a delivery as a span, in the trace of the event's job or in one of its own. The span holds neither the address
+ * nor the answer.
  */
 import type { Event } from '@assay/model/event'
 import type { ClaimedDelivery } from '@assay/store/store'
@@ -8,13 +8,13 @@ import type { Span, Traces } from '../runtime/traces.ts'
 import type { Sent } from './send.ts'
 
 export interface DeliveryTrace {
-  /** For the receiver. */
+  /** The header for the receiver. */
   traceparent: string
-  /** Null: it was given up, and nothing is known. */
+  /** Ends the span. Null: the attempt was abandoned. */
   end(sent: Sent | null): void
 }
 
-/** The phases of an attempt, each at its end. A connection that was used again has the last only. */
+/** Adds the phases of an attempt as events at their ends. A kept connection has only the last phase. */
 function tellPhases(span: Span, { phases }: Sent['record']): void {
   let at = span.startedAt
   for (const name of ['dns', 'connect', 'tls', 'first_byte'] as const) {

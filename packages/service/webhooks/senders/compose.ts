@@ -1,4 +1,4 @@
-/** What an event says to people: the same message for mail and chat, with a link to the page where the service knows its address. */
+/** Composes the message of an event, the same for mail and chat, with a link to the page if ASSAY_PUBLIC_URL is set. */
 
 import type { Message } from '@assay/engine/pages/mail-page'
 import { AppError, JOB_ERRORS, type JobErrorCode } from '@assay/model/errors'
@@ -17,13 +17,13 @@ export interface Composer {
 
 type Data = Record<string, unknown>
 
-/** Of data of a job's event; texts only, whatever a template or a client has put there. */
+/** A text of an event's data; empty for other types. */
 function textOf(data: Data, name: string): string {
   const value = data[name]
   return typeof value === 'string' ? value : ''
 }
 
-/** On one line: it becomes the subject of a mail. */
+/** A text in one line, because it becomes the subject of a mail. */
 function oneLine(text: string): string {
   return text
     .replace(/[\p{Cc}\u2028\u2029]+/gu, ' ')
@@ -47,7 +47,7 @@ function failed(headline: string, data: Data): Message {
   return plain(headline, `${error.code ?? 'failed'}: ${error.detail ?? ''}`, remedy)
 }
 
-/** Those that need nothing of the store. */
+/** The messages of events that need nothing of the store. */
 function told({ event: { type, data } }: Sending): Message {
   const template = textOf(data, 'template_id')
   switch (type) {
@@ -56,16 +56,13 @@ function told({ event: { type, data } }: Sending): Message {
     case 'job.started':
       return plain(`Started: ${template}`)
     case 'job.completed':
-      return plain(
-        `Skipped: ${template}`,
-        'The condition of the template was not met: there is nothing to report.',
-      )
+      return plain(`Skipped: ${template}`, 'The condition of the template is not met, so there is no report.')
     case 'job.failed':
       return failed(`Failed: ${template}`, data)
     case 'schedule.failed':
       return failed(`A scheduled run could not begin: ${textOf(data, 'name') || template}`, data)
     case 'job.canceled':
-      return plain(`Canceled: ${template}`, 'Somebody canceled the job.')
+      return plain(`Canceled: ${template}`, 'A person canceled the job.')
     case 'webhook.test':
       return plain('This is a test', textOf(data, 'message'))
     case 'webhook.failing':
@@ -80,8 +77,8 @@ function told({ event: { type, data } }: Sending): Message {
 }
 
 /**
- * The same link in every try of a delivery: its secret is derived from the delivery and never stored. What it opens ends
- * with the insight.
+ * Creates the link of a message. Its secret is derived from the delivery, so every try has the same link, and it is never stored.
+ * Null: the service has no public address, or the insight has as many links as it may.
  */
 async function linkOf(
   { store, box, publicUrl }: Composer,
@@ -103,14 +100,14 @@ async function linkOf(
   try {
     await making
   } catch (error) {
-    // It has as many links as it may: the message goes without one.
+    // The insight has as many links as it may, so the message has none.
     if (error instanceof AppError && error.code === 'conflict') return null
     throw error
   }
   return linkAddress(secret, publicUrl)
 }
 
-/** Null: the insight is gone, there is nothing to tell. */
+/** Composes the message of an event. Null: the insight was deleted. */
 export async function compose(composer: Composer, sending: Sending, target: Target): Promise<Message | null> {
   const { data, type } = sending.event
   const insight_id = textOf(data, 'insight_id')

@@ -1,7 +1,7 @@
 /**
- * Mail: a message for each recipient, over one conversation. What the server said of each stands in the record, and who has
- * got the message is not sent it again in a later try. A try that dies after the server took a message, before that was
- * recorded, sends it twice, under the same Message-ID.
+ * Sends mail: a message for each recipient, over one conversation. The record has the server's reply for each, so that a later
+ * try skips recipients that got the message. If a node is lost after the server accepted a message and before that is recorded,
+ * the message is sent twice, with the same Message-ID.
  */
 
 import { plainBody } from '@assay/engine/pages/insight-page'
@@ -21,19 +21,19 @@ import { type Letter, mailBytes, messageIdOf, type Picture } from './mime.ts'
 import { keptText, type Sender, type Sending } from './sender.ts'
 import { converse, type Outcome, type Reply, type SmtpLimits } from './smtp.ts'
 
-/** Pictures of one mail; further charts are shown as text. */
+/** Most pictures of one mail. Further charts are shown as text. */
 const PICTURES_MOST = 10
 
 export interface EmailOptions extends Composer {
   store: Composer['store'] & Pick<Store, 'getDelivery'>
-  /** Null: the operator has set none. */
+  /** The mail server; null: ASSAY_SMTP_URL is not set. */
   server: MailServer | null
   from: { name: string; address: string } | null
   /** PNG in base64, one for each specification. */
   draw(task: DrawTask, options: { workspace_id: string }): Promise<string[]>
   /** HTML. */
   render(task: RenderTask, options: { workspace_id: string }): Promise<string>
-  /** Where a reader ends it by one click; null: there is no such place. */
+  /** The address at which a reader unsubscribes; null: the service has no public address. */
   unsubscribe(webhook: Webhook, to: string): string | null
   log: Logger
   limits?: SmtpLimits
@@ -62,7 +62,7 @@ function record({ sending, url, body }: Try, over: Partial<Attempt>): Attempt {
   }
 }
 
-/** Nothing was sent; `final`: nor will a later try. */
+/** The record of a try that sent nothing. `final`: no later try follows. */
 function notSent(tried: Try, detail: string, final: boolean): Sent {
   return {
     record: record(tried, { error: { class: 'request_invalid', detail } }),
@@ -70,7 +70,7 @@ function notSent(tried: Try, detail: string, final: boolean): Sent {
   }
 }
 
-/** What was said of each recipient in earlier tries of this delivery, where it was the last word. */
+/** The final replies for recipients in earlier tries of this delivery: accepted or refused for good. */
 async function lastWords({ store }: EmailOptions, sending: Sending): Promise<Map<string, string>> {
   if (sending.attempt === 1) return new Map()
   const { delivery_id, workspace_id } = sending
@@ -81,7 +81,7 @@ async function lastWords({ store }: EmailOptions, sending: Sending): Promise<Map
   return new Map(replies.filter(([, reply]) => /^[25]/.test(reply)))
 }
 
-/** None where they cannot be drawn now: readers then get the charts as text. */
+/** Draws the charts. Empty if they cannot be drawn now: readers then get the charts as text. */
 async function picturesOf(
   { draw, from, log }: EmailOptions,
   { workspace_id, delivery_id }: Sending,
@@ -105,7 +105,7 @@ async function picturesOf(
   }
 }
 
-/** The part of a mail that is the same for each reader: the text as HTML, as it is where it cannot be rendered now, and its pictures. */
+/** The part of a mail that is the same for each reader: its text as HTML and its pictures. Plain text if it cannot be rendered now. */
 async function contentOf(
   options: EmailOptions,
   sending: Sending,
@@ -127,7 +127,7 @@ async function contentOf(
   }
 }
 
-/** The outcome for the whole delivery: the worst of what can still change decides. */
+/** The outcome of the whole delivery. A recipient that may still succeed makes it a failure that is tried again. */
 function judged(tried: Try, { replies, error, phases }: Outcome, takenBefore: boolean): Sent {
   const all = [...replies.values()]
   const isFinal = ({ status }: Reply): boolean => status >= 500
@@ -151,7 +151,7 @@ function judged(tried: Try, { replies, error, phases }: Outcome, takenBefore: bo
       phases: { ...NO_PHASES, connect: round(phases.connect), total },
       response: replies.size === 0 ? null : { headers, body: '', truncated: false },
     }),
-    // Nobody took it and nobody will: there is nothing to wait for.
+    // Every recipient is refused for good, so no further try follows.
     directives: {
       retryAfter: null,
       control: error === null && !later && !taken && refused ? 'abort-message' : null,
@@ -189,7 +189,7 @@ export function createEmailSender(options: EmailOptions): Sender {
       const target = openTarget(options.box, webhook)
       const message = await compose(options, sending, target)
       if (message === null)
-        return notSent({ sending, url, body: '' }, 'The insight was deleted: there is nothing to tell.', true)
+        return notSent({ sending, url, body: '' }, 'The insight was deleted, so nothing was sent.', true)
       const before = await lastWords(options, sending)
       const takenBefore = [...before.values()].some((reply) => reply.startsWith('2'))
       const recipients = target.to.filter((to) => !before.has(to))

@@ -1,11 +1,11 @@
-/** A message as bytes: text and HTML as alternatives, the charts as pictures inside the HTML. */
+/** Makes the bytes of a mail: text and HTML as alternatives, with the charts as pictures in the HTML. */
 import { createHash } from 'node:crypto'
 import { type Foot, type Message, mailPage, mailText } from '@assay/engine/pages/mail-page'
 import MailComposer from 'nodemailer/lib/mail-composer'
 
 export interface Picture {
   chart_id: string
-  /** By which the HTML calls it. */
+  /** The Content-ID by which the HTML refers to it. */
   cid: string
   png: Buffer
 }
@@ -17,14 +17,14 @@ export interface Letter {
   pictures: readonly Picture[]
   from: { name: string; address: string }
   to: string
-  /** The same in every try, so that a reader's server knows a second copy. */
+  /** The same in every try, so that a reader's server recognizes a second copy. */
   messageId: string
   /** Milliseconds since 1970. */
   date: number
   foot: Foot
 }
 
-/** Of one delivery to one reader. */
+/** The Message-ID of one delivery to one reader. */
 export function messageIdOf(delivery_id: string, to: string, from: string): string {
   const reader = createHash('sha256').update(to.toLowerCase()).digest('hex').slice(0, 16)
   return `<${delivery_id}.${reader}@${from.split('@')[1]}>`

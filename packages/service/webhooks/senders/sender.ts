@@ -1,4 +1,4 @@
-/** How one kind of subscription sends: one file a kind. What follows an attempt is the same for all of them (retry.ts). */
+/** The contract of the senders of subscriptions, one file for each kind. retry.ts decides for all kinds what follows an attempt. */
 import type { Event } from '@assay/model/event'
 import type { Webhook } from '@assay/model/webhook'
 import type { Sent } from '../send.ts'
@@ -17,16 +17,16 @@ export interface Sending {
 
 export interface Sender {
   /**
-   * Null: it was given up (`giveUp`), nobody has got anything, and nothing is to be recorded. Throws SecretError where the
-   * target was sealed with a key that is not at hand.
+   * Sends one try. Null: `giveUp` was aborted before anything was sent, and nothing is recorded. Throws SecretError if the
+   * target was sealed with an unknown key.
    */
   send(sending: Sending, giveUp: AbortSignal): Promise<Sent | null>
 }
 
-/** What is kept of the text that was sent. */
+/** Characters of the sent text in a record. */
 export const TEXT_KEPT = 16 * 1024
 
-/** PostgreSQL has no text that holds NUL. */
+/** The text for a record. NUL is replaced, because PostgreSQL's text cannot hold it. */
 export function keptText(text: string): string {
   return text.slice(0, TEXT_KEPT).replaceAll('\0', '\uFFFD')
 }

@@ -1,4 +1,4 @@
-/** The senders of all kinds but the plain webhook's. */
+/** The senders of subscriptions, by kind. */
 
 import { type SubscriptionKind, UNSUBSCRIBE_CONTEXT } from '@assay/model/subscription'
 import type { Webhook } from '@assay/model/webhook'
@@ -12,13 +12,13 @@ export type Senders = Record<SubscriptionKind, Sender>
 
 export interface SenderOptions extends Omit<EmailOptions, 'unsubscribe'> {
   targets: Targets
-  /** Of this program. */
+  /** The version of this program. */
   version: string
-  /** Milliseconds for one exchange with a chat; 15 s unless given. */
+  /** Milliseconds for one exchange with a chat (default 15,000). */
   deadline?: number
 }
 
-/** `guard`: the connector through which chats are reached. The mail server is the operator's own and is not judged. */
+/** Makes the senders. `guard` connects to chats. The mail server is the operator's own and needs no guard. */
 export function createSenders(options: SenderOptions, guard: Guard): Senders {
   const { box, publicUrl } = options
   const unsubscribe = ({ workspace_id, webhook_id }: Webhook, to: string): string | null =>

@@ -1,6 +1,6 @@
 /**
- * To a chat that takes Slack's incoming webhooks: the headline, the first findings, the facts and the link. The address is a
- * secret: it stands in no record, and goes through the guard as any other.
+ * Sends messages to chats that accept Slack's incoming webhooks: the headline, the first findings, the facts and the link. The
+ * address is a secret, so no record holds it. It passes the guard like every address.
  */
 import { chatText, escapeChat } from '@assay/engine/pages/chat-text'
 import type { Message } from '@assay/engine/pages/mail-page'
@@ -16,7 +16,7 @@ const FIELD_MOST = 300
 const FIELDS_MOST = 10
 
 export interface SlackOptions extends Composer, Poster {
-  /** Of this program. */
+  /** The version of this program. */
   version: string
 }
 
@@ -56,7 +56,7 @@ export function slackPayload(message: Message): Record<string, unknown> {
   }
 }
 
-/** The record without the address, and with what was said in place of the event. */
+/** The record with the message, and without the secret address. */
 function recorded(sent: Sent, url: string, body: string): Sent {
   return {
     ...sent,
@@ -77,7 +77,7 @@ export function createSlackSender(options: SlackOptions): Sender {
       const request = { number, now, url, body: Buffer.from(body) }
       const gone = {
         class: 'request_invalid',
-        detail: 'The insight was deleted: there is nothing to tell.',
+        detail: 'The insight was deleted, so nothing was sent.',
       } as const
       if (message === null) {
         const nothing = unsent(request, gone)

@@ -1,13 +1,13 @@
 /**
- * One conversation with the operator's mail server: connect, secure, log in, then a message to each recipient in turn, so
- * that what one server says of one of them stands for that one alone. It always ends by its deadline: a failure is a value.
+ * One conversation with the operator's mail server: connect, secure, log in, then send each recipient a message of its own, so
+ * that a reply concerns one recipient. It ends by its deadline. A failure is a value.
  */
 
 import type { AttemptErrorClass } from '@assay/model/delivery'
 import SMTPConnection from 'nodemailer/lib/smtp-connection'
 import type { MailServer } from '../../config/config.ts'
 
-/** Milliseconds to connect and to be greeted, for silence, and for the conversation. */
+/** Milliseconds to connect and be greeted, of silence, and for the whole conversation. */
 export interface SmtpLimits {
   connect: number
   silence: number
@@ -22,16 +22,16 @@ export interface SmtpError {
   status: number | null
 }
 
-/** `2..` took it, `5..` never will, anything else may later. */
+/** The server's reply for a recipient. Status 2xx: accepted; 5xx: refused for good; others may succeed later. */
 export interface Reply {
   status: number
   text: string
 }
 
 export interface Outcome {
-  /** By recipient; who has none was not come to. */
+  /** Replies by recipient. A recipient without one was not reached. */
   replies: Map<string, Reply>
-  /** What ended the conversation before its end; null: nothing. */
+  /** What ended the conversation early; null: nothing. */
   error: SmtpError | null
   phases: { connect: number | null; total: number }
 }
@@ -74,7 +74,7 @@ function classOf(error: SmtpFailure): AttemptErrorClass {
   return CLASSES[error.code ?? ''] ?? (error.code === 'ESOCKET' ? 'reset' : 'response_invalid')
 }
 
-/** The server's own words tell nothing of ours; a failed login is told without them. */
+/** The class and the sentence of a failure. A failed login is told without the server's words. */
 function smtpError(error: SmtpFailure): SmtpError {
   const status = error.responseCode ?? null
   if (error.code === 'EAUTH')
@@ -87,7 +87,11 @@ function smtpError(error: SmtpFailure): SmtpError {
   if (status !== null && status > 0 && error.code !== 'ETLS')
     return { class: 'smtp_status', detail: `The mail server answered ${replyText(error)}`, status }
   const kind = classOf(error)
-  return { class: kind, detail: DETAILS[kind] ?? 'The mail server said what cannot be read.', status: null }
+  return {
+    class: kind,
+    detail: DETAILS[kind] ?? 'The answer of the mail server cannot be read.',
+    status: null,
+  }
 }
 
 function replyText({ response }: SmtpFailure): string {
@@ -118,7 +122,7 @@ function open(server: MailServer, limits: SmtpLimits, ca: string[] | undefined):
   })
 }
 
-/** A refusal of this recipient alone; anything else ends the conversation and is thrown. */
+/** Sends one mail. Returns a refusal of this recipient; throws anything else, which ends the conversation. */
 async function sendOne(connection: SMTPConnection, from: string, { to, message }: Mail): Promise<Reply> {
   try {
     const info = await settled<{ response: string }>((done) =>
@@ -144,7 +148,7 @@ export interface Conversation {
   giveUp: AbortSignal
 }
 
-/** Null: given up before anybody got anything. */
+/** Sends the mails. Null: `giveUp` was aborted before any was accepted. */
 export async function converse(given: Conversation): Promise<Outcome | null> {
   const { server, from, mails, limits = SMTP_LIMITS, ca, giveUp } = given
   const started = performance.now()
