@@ -20,6 +20,7 @@ import {
   untilFaults,
 } from './blocks.ts'
 import { type Judge, judgeExpression } from './expressions.ts'
+import { headlineFaults } from './headlines.ts'
 import { judgeText, type ProseContext } from './prose.ts'
 import { object, ofSchema, ofVariable, type Static, scalar, UNKNOWN } from './static-values.ts'
 
@@ -51,7 +52,7 @@ export function checkTemplate(template: Template, inspection: Inspection, method
   }
   judgeText(template.body, context)
   judgeFrontMatter(template, context)
-  faults.push(...unusedFaults(template, used))
+  faults.push(...headlineFaults(template), ...unusedFaults(template, used))
   return sortFaults(faults)
 }
 

@@ -93,6 +93,9 @@ function judgeStatement(statement: Statement, judge: Judge, around: Surroundings
     case 'sql':
       judgeSqlTag(statement, around.context.template, judge)
       break
+    case 'doubts':
+      judgeDoubts(statement, judge)
+      break
     case 'render':
       judgeRender(statement, named, around.context)
       break
@@ -247,6 +250,17 @@ function judgeSqlTag(statement: Statement, template: Template, judge: Judge): vo
   if (blocks.includes(statement.target!)) return
   const message = `There is no SQL block ${JSON.stringify(statement.target)}.`
   judge.report('unknown_block', statement.begin, message, suggest(statement.target!, blocks))
+}
+
+function judgeDoubts(statement: Statement, judge: Judge): void {
+  const [given] = statement.expressions
+  const operand = given?.operands[0]
+  for (const item of operand?.kind === 'list' ? operand.items : given ? [given] : []) {
+    const value = judgeExpression(item, judge)
+    if (value.kind === 'object' || value === UNKNOWN) continue
+    const remedy = 'Write {% doubts %}, {% doubts X %} or {% doubts [X, Y] %}.'
+    judge.report('wrong_type', item.begin, 'doubts needs analyses.', remedy)
+  }
 }
 
 function judgeRender(statement: Statement, named: Map<string, Static>, context: ProseContext): void {

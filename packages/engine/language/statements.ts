@@ -68,6 +68,7 @@ const TAGS: Record<string, TagSyntax> = {
   chart: { read: readRowsTag },
   narrate: { read: readNarrate },
   fact: { read: readFact },
+  doubts: { read: readDoubts },
   sql: { read: readSql },
 }
 const DIVIDERS: Record<string, Read> = { elsif: condition, else: nothing, when: readWhen }
@@ -88,6 +89,7 @@ export const TAG_OPTIONS: Record<string, readonly string[]> = {
   chart: ['type', 'x', 'y', 'series', 'title'],
   fact: ['fmt'],
   narrate: ['ask'],
+  doubts: [],
 }
 
 /** The most tags inside each other. */
@@ -293,6 +295,11 @@ function readRowsTag(statement: Statement, reader: Reader): void {
   const [rows] = readArguments(statement, reader, 1)
   if (!rows) reader.fail(`${tag} needs rows.`, `Write {% ${tag} BLOCK %}.`, begin)
   statement.expressions.push(rows)
+}
+
+/** `doubts` over all analyses, `doubts BLOCK`, `doubts [A, B]` */
+function readDoubts(statement: Statement, reader: Reader): void {
+  statement.expressions.push(...readArguments(statement, reader, 1))
 }
 
 /** `narrate BLOCK, ask: "..."` */

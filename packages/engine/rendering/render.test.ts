@@ -134,6 +134,25 @@ test('the empty lists of an outcome have the columns that its method describes, 
   assert.match(faultOf(`${body}{{ odd.points[0].scor }}`, given).message, /no "odd\.points\.0\.scor"/)
 })
 
+test('doubts are listed once each, blockers first and in bold, and escaped', () => {
+  const says = (...texts: string[]) => texts.map((text) => ({ code: 'x', says: text }))
+  const given = {
+    blocks: {
+      a: outcome({ blockers: [], caveats: says('Two days <b>.', 'Shared.') }),
+      b: outcome({ blockers: says('Broken.'), caveats: says('Shared.') }),
+      c: outcome({ blockers: [], caveats: [] }),
+      rows: table({ n: 'integer' }, [[1]]),
+    },
+  }
+  assert.equal(
+    markdown('x {% doubts %} y', given),
+    'x\n\n- **Broken.**\n- Two days &lt;b&gt;.\n- Shared.\n\ny',
+  )
+  assert.equal(markdown('{% doubts [b, c] %}', given), '- **Broken.**\n- Shared.')
+  assert.equal(markdown('[{% doubts c %}]', given), '[]')
+  assert.match(faultOf('{% doubts rows %}', given).message, /doubts needs analyses/)
+})
+
 test('a condition of delivery over an outcome without points does not hold', () => {
   const odd = outcome({ points: [] })
   for (const condition of [

@@ -46,7 +46,8 @@ export function renderTemplate(template: Template, context: RenderContext): Rend
   const collected: Collected = { charts: [], facts: [], narrations: [] }
   const globals = globalsOf(template, context)
   const { partials } = template
-  const tags = templateTags(template, collected)
+  const outcomes = [...context.blocks.values()].filter((block): block is Outcome => 'summary' in block)
+  const tags = templateTags(template, collected, outcomes)
   const interpreter = new Interpreter({
     globals,
     tags,

@@ -1,5 +1,12 @@
-/** The tags of reports: `table`, `chart`, `fact`, `narrate` and `sql`. Each checks its arguments and gives Markdown. */
-import { CHART_TYPES, type Chart, type ChartType, chartPlaceholder, type Fact } from '@assay/model/insight'
+/** The tags of reports: `table`, `chart`, `fact`, `doubts`, `narrate` and `sql`. Each checks its arguments and gives Markdown. */
+import {
+  CHART_TYPES,
+  type Chart,
+  type ChartType,
+  chartPlaceholder,
+  type Fact,
+  type Outcome,
+} from '@assay/model/insight'
 import type { Template } from '@assay/model/template'
 import { makeChart } from '../charts/spec.ts'
 import type { Expression } from '../language/expressions.ts'
@@ -136,6 +143,34 @@ function factTag(facts: Fact[]): Tag {
   }
 }
 
+/**
+ * `{% doubts %}`: what blockers and caveats of the analyses say, each once, blockers first and in bold. Nothing where there
+ * are none.
+ */
+function doubtsTag(outcomes: readonly Outcome[]): Tag {
+  return ({ expressions }, valueOf) => {
+    const given = expressions[0] ? [valueOf(expressions[0])].flat() : outcomes
+    if (!given.every(isOutcome))
+      throw new ValueError(
+        'doubts needs analyses.',
+        'Write {% doubts %}, {% doubts X %} or {% doubts [X, Y] %}.',
+      )
+    const says = (list: 'blockers' | 'caveats'): string[] =>
+      given.flatMap((one) => (one[list] ?? []).map((doubt) => doubt.says))
+    const blockers = new Set(says('blockers'))
+    const caveats = new Set(says('caveats').filter((text) => !blockers.has(text)))
+    const lines = [
+      ...[...blockers].map((text) => `- **${escapeMarkdown(text)}**`),
+      ...[...caveats].map((text) => `- ${escapeMarkdown(text)}`),
+    ]
+    return lines.length === 0 ? '' : standalone(lines.join('\n'))
+  }
+}
+
+function isOutcome(value: unknown): value is Outcome {
+  return isPlainObject(value) && typeof value.summary === 'string' && Array.isArray(value.notes)
+}
+
 function sqlTag(template: Template): Tag {
   return ({ target, begin }) => {
     const name = target!
@@ -182,12 +217,17 @@ function summaryOf(name: string, value: unknown): string {
   return `${name}: ${printText(value)}`
 }
 
-export function templateTags(template: Template, collected: Collected): Record<string, Tag> {
+export function templateTags(
+  template: Template,
+  collected: Collected,
+  outcomes: readonly Outcome[],
+): Record<string, Tag> {
   return {
     table,
     chart: chartTag(collected.charts),
     fact: factTag(collected.facts),
     narrate: narrateTag(collected.narrations),
+    doubts: doubtsTag(outcomes),
     sql: sqlTag(template),
   }
 }
