@@ -122,8 +122,11 @@ export type Write<Result> = (tx: Transaction) => Routine<Result>
 export interface Reports<Report> {
   /** Answers for each whether it was written. */
   report(reports: Report[]): Promise<boolean[]>
-  /** After all reports that were given before. */
-  follow<Result>(work: Write<Result>): Promise<Result>
+  /**
+   * After all reports that were given before. `asksFirst`: the first question of the work needs nothing of what they write,
+   * and they need one question themselves, so both may be asked at once.
+   */
+  follow<Result>(work: Write<Result>, asksFirst?: boolean): Promise<Result>
 }
 
 /** A database as the store needs it. Each work is one transaction, but for those of `read`. */
@@ -219,7 +222,7 @@ function work(database: Database) {
   const settle = async (report: Settle): Promise<boolean> => (await settles.report([report]))[0]!
   const tries = database.reports(attempts.recordAttempts)
   return {
-    claimJobs: (input) => settles.follow((tx) => tx.native.claimJobs(input)),
+    claimJobs: (input) => settles.follow((tx) => tx.native.claimJobs(input), true),
     startJob: (lease) => settle({ kind: 'start', ...lease }),
     completeJob: (input) => settle({ kind: 'complete', ...input }),
     failJob: (input) => settle({ kind: 'fail', ...input }),

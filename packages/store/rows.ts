@@ -97,14 +97,20 @@ export function* answerOf<Result>(result: Result | Promise<Result>): Routine<Res
   return result instanceof Promise ? ((yield result) as Result) : result
 }
 
-/** Two routines of one statement each: PostgreSQL is asked for both before it answers, in this order. */
-export function* together<A, B>(first: Routine<A>, second: Routine<B>): Routine<[A, B]> {
-  const begun = [first.next(), second.next()] as const
-  const answers = begun.every(({ done }) => done)
-    ? []
-    : ((yield Promise.all(begun.map(({ value }) => value))) as unknown[])
-  const a = begun[0].done ? begun[0] : first.next(answers[0])
-  const b = begun[1].done ? begun[1] : second.next(answers[1])
-  if (!a.done || !b.done) throw new Error('Only routines of one statement are run together.')
-  return [a.value, b.value]
+/**
+ * Routines step by step, each in its turn: PostgreSQL is sent the next statement of each before it answers, in this order.
+ * So what the first has written is written before the second's next statement.
+ */
+export function* together<Results extends unknown[]>(
+  ...routines: { [Nth in keyof Results]: Routine<Results[Nth]> }
+): Routine<Results> {
+  const steps = routines.map((routine) => routine.next())
+  while (steps.some(({ done }) => !done)) {
+    const answers = (yield Promise.all(
+      steps.map(({ done, value }) => Promise.resolve(done ? undefined : value)),
+    )) as unknown[]
+    for (const [nth, routine] of routines.entries())
+      if (!steps[nth]!.done) steps[nth] = routine.next(answers[nth])
+  }
+  return steps.map(({ value }) => value) as Results
 }

@@ -421,4 +421,21 @@ export const webhookTests: ConformanceTests = {
       [2, 2, 2],
     )
   },
+
+  'each job that somebody must be told of wakes who sends': async ({ store }) => {
+    await register(store)
+    await addWebhook(store)
+    const topics: string[] = []
+    const stop = store.subscribe(({ topic }) => topics.push(topic))
+    const woken = (): number => topics.filter((topic) => topic === 'deliveries').length
+    const until = performance.now() + 10_000
+    // PostgreSQL gives one hint of its own when it begins to listen.
+    for (const least of [1, 2, 3]) {
+      await completeNew(store)
+      while (woken() < least && performance.now() < until)
+        await new Promise((resolve) => setImmediate(resolve))
+      assert.ok(woken() >= least, `woken ${woken()} times by ${least} jobs`)
+    }
+    stop()
+  },
 }

@@ -35,8 +35,8 @@ export interface Context {
 export interface Transaction extends Rows, Starter {
   /** The database's time at the beginning, as everywhere: RFC 3339 UTC with milliseconds. */
   readonly now: string
-  /** These webhooks have new deliveries: their rows are written last, before the commit. */
-  wake(webhook_ids: Promise<string[]>): void
+  /** Webhooks have new deliveries: their rows are written last, before the commit. */
+  wake(): void
 }
 
 export interface Connection {
@@ -47,6 +47,8 @@ export interface Connection {
   readTogether<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
   /** The same on a connection that requests do not share, with plans out of the indexes (`CONTROL`). */
   control<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
+  /** As `control`, for work that reads something before it needs the time: it goes with the beginning in one pipeline. */
+  report<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
   subscribe(listener: (hint: Hint) => void): () => void
   usage(): Connections
   close(): Promise<void>
@@ -135,9 +137,23 @@ const firstWord = (text: string): { text: string; query_timeout: number } => ({
   query_timeout: FIRST_WORD_MS,
 })
 
-async function begin(client: ClientBase, text: string): Promise<string> {
-  const results = (await client.query(firstWord(text))) as unknown as QueryResult<{ now: string }>[]
-  return results.at(-1)!.rows[0]!.now
+interface Begun {
+  /** Resolves once the transaction has begun. */
+  at: Promise<void>
+  /** Its time; null: the database has not answered yet. */
+  now: string | null
+}
+
+function begin(client: ClientBase, text: string): Begun {
+  const asked = client.query(firstWord(text)) as unknown as Promise<QueryResult<{ now: string }>[]>
+  const begun: Begun = {
+    now: null,
+    at: asked.then((results) => {
+      begun.now = results.at(-1)!.rows[0]!.now
+    }),
+  }
+  begun.at.catch(() => undefined)
+  return begun
 }
 
 export function isSilence(error: unknown): boolean {
@@ -183,21 +199,6 @@ class Line {
   }
 }
 
-/** A connection that broke while it was idle is known by the first word on it: nothing has been written yet. */
-async function beginAnywhere(line: Line): Promise<{ pool: Pool; client: PoolClient; now: string }> {
-  for (let attempt = 1; ; attempt += 1) {
-    const { pool } = line
-    const client = await pool.connect()
-    try {
-      return { pool, client, now: await begin(client, line.beginning) }
-    } catch (error) {
-      line.note(pool, error)
-      client.release(true)
-      if (!isBroken(error) || attempt > pool.options.max) throw error
-    }
-  }
-}
-
 type Work<T> = (transaction: Transaction) => Promise<T>
 
 /** The text's own name: whoever has prepared a statement under this name has prepared the same. */
@@ -214,8 +215,8 @@ export interface ConnectOptions extends Context {
   url: string
   size?: number | undefined
   nativeOf(tx: Transaction): Native
-  /** Called before the commit of a transaction that made deliveries, with the ids of their webhooks. */
-  wake(tx: Transaction, webhook_ids: string[]): Promise<void>
+  /** Called before the commit of a transaction that may have made deliveries. */
+  wake(tx: Transaction): Promise<void>
 }
 
 class Transactions {
@@ -229,20 +230,25 @@ class Transactions {
     this.#tell = tell
   }
 
-  async #once<T>(line: Line, work: Work<T>): Promise<{ value: T; hints: Hint[] }> {
-    const { pool, client, now } = await beginAnywhere(line)
+  async #once<T>(line: Line, work: Work<T>, pool: Pool, client: PoolClient, begun: Begun): Promise<T> {
     const prepares = this.#prepares && line.beginning === CONTROL
     // Of statements in a pipeline only the first that fails says why: those behind it are refused with it.
     let failed: unknown
-    const ask: Ask = (text, values) =>
-      client
-        .query<QueryResultRow>({ text, values, ...(prepares ? { name: nameOf(text) } : {}) })
-        .catch((error: unknown) => {
-          failed ??= error
-          throw error
-        })
+    const ask: Ask = async (text, values) => {
+      const asked = client.query<QueryResultRow>({
+        text,
+        values,
+        ...(prepares ? { name: nameOf(text) } : {}),
+      })
+      try {
+        return (await Promise.all([asked, begun.at]))[0]
+      } catch (error) {
+        failed ??= error
+        throw error
+      }
+    }
     const hints = new Map<string, Hint>()
-    const woken: Promise<string[]>[] = []
+    let wakes = false
     const pending: Promise<unknown>[] = []
     const later = (write: Promise<unknown>): void => {
       write.catch(() => undefined)
@@ -253,24 +259,28 @@ class Transactions {
       ...writerOf(ask, later),
       publicUrl,
       caps,
-      now,
+      get now() {
+        if (begun.now === null)
+          throw new Error('The time of a transaction is not known before its first answer.')
+        return begun.now
+      },
       hint: (hint: Hint) => void hints.set(hintKey(hint), hint),
       get native() {
         return native
       },
-      wake(webhook_ids) {
-        later(webhook_ids)
-        woken.push(webhook_ids)
+      wake() {
+        wakes = true
       },
     }
     const native = nativeOf(tx)
     try {
       const value = await work(tx)
-      const webhook_ids = new Set((await Promise.all(woken)).flat())
-      if (webhook_ids.size > 0) await wake(tx, [...webhook_ids])
+      if (wakes) await wake(tx)
+      await begun.at
       await Promise.all([...pending, client.query('COMMIT')])
       client.release()
-      return { value, hints: [...hints.values()] }
+      this.#tell([...hints.values()])
+      return value
     } catch (thrown) {
       const error = failed ?? thrown
       line.note(pool, error)
@@ -286,14 +296,23 @@ class Transactions {
     }
   }
 
-  async run<T>(line: Line, work: Work<T>): Promise<T> {
+  /** `atOnce`: the work asks for something before it needs the time, so it is not held up by the beginning. */
+  async run<T>(line: Line, work: Work<T>, atOnce = false): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
+      const { pool } = line
+      const client = await pool.connect()
+      const begun = begin(client, line.beginning)
       try {
-        const { value, hints } = await this.#once(line, work)
-        this.#tell(hints)
-        return value
+        const begins: Work<T> = async (tx) => {
+          await begun.at
+          return work(tx)
+        }
+        return await this.#once(line, atOnce ? work : begins, pool, client, begun)
       } catch (error) {
-        if (this.#prepares && isUnprepared(error)) this.#prepares = false
+        // A connection that broke while it was idle is known by the first word on it: nothing has been written yet.
+        if (begun.now === null && isBroken(error)) {
+          if (attempt > pool.options.max) throw error
+        } else if (this.#prepares && isUnprepared(error)) this.#prepares = false
         else if (!isRepeatable(error) || attempt >= TRIES) throw error
         else await delay(10 * attempt * (1 + Math.random()))
       }
@@ -345,6 +364,7 @@ export function connect(options: ConnectOptions): Connection {
     write: (work) => guarded(() => transactions.run(writes, work)),
     readTogether: (work) => guarded(() => transactions.run(reads, work)),
     control: (work) => guarded(() => transactions.run(control, work)),
+    report: (work) => guarded(() => transactions.run(control, work, true)),
     subscribe: hints.subscribe,
     usage: () => ({
       open: sum((pool) => pool.totalCount),

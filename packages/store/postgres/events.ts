@@ -1,6 +1,7 @@
 /** Events, and their fan-out: one delivery for each webhook that subscribes, in the transaction that made it true. */
 import { uuidv7 } from '@assay/model/ids'
-import type { NewEvent } from '../rows.ts'
+import { lock, writeStates } from '../nouns/webhooks/states.ts'
+import type { NewEvent, Routine } from '../rows.ts'
 import { statement } from '../statement.ts'
 import type { Transaction } from './connection.ts'
 
@@ -9,7 +10,7 @@ import type { Transaction } from './connection.ts'
  * name goes to the webhooks of that name, every other to all of its type. The id of a delivery begins as that of its
  * event, so that deliveries that are due at once are sent in the order of their events.
  */
-const WRITE_EVENTS = statement<{ webhook_id: string }>(`
+const WRITE_EVENTS = statement(`
   WITH given AS MATERIALIZED (
     SELECT *, nextval(pg_get_serial_sequence('events', 'seq')) AS seq
     FROM ROWS FROM (unnest(:ids::text[]), unnest(:workspace_ids::text[]), unnest(:types::text[]), unnest(:times::timestamptz[]),
@@ -28,12 +29,13 @@ const WRITE_EVENTS = statement<{ webhook_id: string }>(`
       AND wanted.presence_name = coalesce(given.presence_name, wanted.presence_name)
     RETURNING webhook_id
   )
-  SELECT DISTINCT webhook_id FROM sent`)
+  SELECT set_config('assay.woken', concat_ws(' ', current_setting('assay.woken', true), string_agg(DISTINCT webhook_id, ' ')), true)
+  FROM sent`)
 
-/** Their webhooks are woken when the transaction ends (`wakeWebhooks`): their rows are locked for the commit only. */
+/** Their webhooks are woken when the transaction ends: their rows are locked for the commit only. */
 export function writeEvents(tx: Transaction, events: readonly NewEvent[]): void {
   if (events.length === 0) return
-  const sent = tx.start(WRITE_EVENTS, {
+  void tx.start(WRITE_EVENTS, {
     ids: events.map(() => uuidv7()),
     workspace_ids: events.map(({ workspace_id }) => workspace_id),
     types: events.map(({ type }) => type),
@@ -44,5 +46,20 @@ export function writeEvents(tx: Transaction, events: readonly NewEvent[]): void 
     data: `[${events.map(({ data }) => JSON.stringify(data)).join(',')}]`,
     due_at: tx.now,
   })
-  tx.wake(sent.then((rows) => rows.map(({ webhook_id }) => webhook_id)))
+  tx.wake()
+}
+
+// The transaction itself keeps their ids (a setting until its end), so that nobody waits to be told them.
+const LOCK_WOKEN = lock(`webhook_id = ANY (string_to_array(current_setting('assay.woken'), ' '))`)
+
+/** Webhooks that this transaction has made deliveries for: due now, unless an earlier one waits already. */
+export function* wakeWebhooks(tx: Transaction): Routine<void> {
+  const webhooks = yield* tx.all(LOCK_WOKEN)
+  if (webhooks.length === 0) return
+  const later = webhooks.filter(({ due_at }) => due_at === null || due_at > tx.now)
+  yield* writeStates(
+    tx,
+    later.map((webhook) => ({ ...webhook, due_at: tx.now })),
+  )
+  tx.hint({ topic: 'deliveries' })
 }

@@ -4,11 +4,11 @@
  */
 import type { JobCaps } from '../caps.ts'
 import { type Database, storeOf } from '../methods.ts'
-import { wakeWebhooks } from '../nouns/webhooks/states.ts'
 import { ensureDefaultWorkspace } from '../nouns/workspaces/accounts.ts'
 import { follow } from '../rows.ts'
 import type { Store } from '../store.ts'
 import { type Connection, connect } from './connection.ts'
+import { wakeWebhooks } from './events.ts'
 import { gatherReads } from './job-reads.ts'
 import { nativeOf } from './native.ts'
 import { migratePostgres, requireSchema } from './schema.ts'
@@ -30,7 +30,7 @@ export async function openPostgres({ connections: size, ...options }: PostgresOp
     ...options,
     size,
     nativeOf,
-    wake: (tx, webhook_ids) => follow(wakeWebhooks(tx, webhook_ids)),
+    wake: (tx) => follow(wakeWebhooks(tx)),
   })
   try {
     await connection.write((tx) => follow(ensureDefaultWorkspace(tx)))
@@ -50,8 +50,7 @@ function databaseOf(connection: Connection): Database {
     readTogether: (work) => connection.readTogether((tx) => follow(work(tx))),
     write: (work) => connection.write((tx) => follow(work(tx))),
     control: (work) => connection.control((tx) => follow(work(tx))),
-    reports: (writeReports) =>
-      createWriteGroups(connection.control, (tx, reports) => follow(writeReports(tx, reports))),
+    reports: (writeReports) => createWriteGroups(connection.report, writeReports),
     subscribe,
     connections: connection.usage,
     ping: () => connection.read((from) => follow(requireSchema(from))),

@@ -6,7 +6,7 @@
  */
 import { AppError } from '@assay/model/errors'
 import type { Reports, Write as Work } from '../methods.ts'
-import { follow } from '../rows.ts'
+import { follow, type Routine, type Transaction as Rows, together } from '../rows.ts'
 import type { Transaction } from './connection.ts'
 
 /** More reports than these in one transaction would hold their locks for too long. */
@@ -15,7 +15,7 @@ const GROUP_MOST = 500
 type Write = <T>(work: (tx: Transaction) => Promise<T>) => Promise<T>
 
 interface Entry<Report> {
-  work: { reports: Report[] } | { follow: Work<unknown> }
+  work: { reports: Report[] } | { follow: Work<unknown>; asksFirst: boolean }
   resolve(value: unknown): void
   reject(error: unknown): void
 }
@@ -30,25 +30,34 @@ function firstGroup<Report>(waiting: Entry<Report>[]): Entry<Report>[] {
   return end < 0 ? waiting : waiting.slice(0, end)
 }
 
+function* writeAll<Report>(
+  tx: Transaction,
+  group: Entry<Report>[],
+  writeReports: (tx: Rows, reports: Report[]) => Routine<boolean[]>,
+): Routine<unknown[]> {
+  const reports = group.flatMap(({ work }) => ('reports' in work ? work.reports : []))
+  const follows = group.flatMap(({ work }) => ('follow' in work ? work : []))
+  let values: unknown[] = []
+  let written: boolean[] = []
+  if (reports.length > 0) {
+    const beside = follows[0]?.asksFirst ? follows.shift() : undefined
+    const first = beside ? [beside.follow(tx)] : []
+    ;[written, ...values] = yield* together<[boolean[], ...unknown[]]>(writeReports(tx, reports), ...first)
+  }
+  for (const { follow } of follows) values.push(yield* follow(tx))
+  return group.map(({ work }) => ('follow' in work ? values.shift() : written.splice(0, work.reports.length)))
+}
+
 export function createWriteGroups<Report>(
   write: Write,
-  writeReports: (tx: Transaction, reports: Report[]) => Promise<boolean[]>,
+  writeReports: (tx: Rows, reports: Report[]) => Routine<boolean[]>,
 ): Reports<Report> {
   let waiting: Entry<Report>[] = []
   let running = false
 
-  async function writeAll(tx: Transaction, group: Entry<Report>[]): Promise<unknown[]> {
-    const reports = group.flatMap(({ work }) => ('reports' in work ? work.reports : []))
-    const written = reports.length > 0 ? await writeReports(tx, reports) : []
-    const values: unknown[] = []
-    for (const { work } of group)
-      values.push('follow' in work ? await follow(work.follow(tx)) : written.splice(0, work.reports.length))
-    return values
-  }
-
   async function writeGroup(group: Entry<Report>[]): Promise<void> {
     try {
-      const values = await write((tx) => writeAll(tx, group))
+      const values = await write((tx) => follow(writeAll(tx, group, writeReports)))
       for (const [index, { resolve }] of group.entries()) resolve(values[index])
     } catch (error) {
       const away = error instanceof AppError && error.code === 'store_unavailable'
@@ -80,5 +89,8 @@ export function createWriteGroups<Report>(
     })
   }
 
-  return { report: (reports) => add({ reports }), follow: (work) => add({ follow: work }) }
+  return {
+    report: (reports) => add({ reports }),
+    follow: (work, asksFirst = false) => add({ follow: work, asksFirst }),
+  }
 }

@@ -26,7 +26,8 @@ const STATE = [
 ] as const
 export type LockedWebhook = Pick<WebhookRow, (typeof STATE)[number]>
 
-function lock(where: string): Statement<LockedWebhook> {
+/** Holds those for which the condition holds until the transaction ends. */
+export function lock(where: string): Statement<LockedWebhook> {
   const tail: Text = {
     sqlite: `WHERE ${where}`,
     postgres: `WHERE ${where} ORDER BY webhook_id FOR NO KEY UPDATE`,
@@ -95,16 +96,6 @@ export function writeStates(tx: Writer, states: readonly LockedWebhook[]): Routi
       const state = asOf(given, now)
       return { ...state, claim_at: claimAt(state) }
     }),
-  )
-}
-
-/** Webhooks that this transaction has made deliveries for: due now, unless an earlier one waits already. */
-export function* wakeWebhooks(tx: Writer, webhook_ids: readonly string[]): Routine<void> {
-  const webhooks = yield* lockWebhooks(tx, webhook_ids)
-  const later = webhooks.filter(({ due_at }) => due_at === null || due_at > tx.now)
-  yield* writeStates(
-    tx,
-    later.map((webhook) => ({ ...webhook, due_at: tx.now })),
   )
 }
 
