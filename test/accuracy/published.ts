@@ -291,7 +291,7 @@ async function extremes(): Promise<Figure[]> {
   ] as const) {
     const values = published[name]!
     const table = await columnsOf({ t: months(values), v: values }, { t: 'DATE' })
-    const outcome = await outcomeOf(METHODS.anomalies!, table, { time: 't', value: 'v' })
+    const outcome = await outcomeOf(METHODS.anomalies!, table, { time: 't', value: 'v', test: 'fences' })
     const times = (outcome.points as { time: string }[]).map(
       (point) => months(values).indexOf(point.time) + 1,
     )

@@ -1,38 +1,46 @@
 /**
- * anomalies: the values of a series that are unusually far from what was expected.
+ * anomalies: the values of a series that stand out from what the others lead one to expect.
  *
- * With seasons, as in R's forecast::tsoutliers: robust STL removes the seasonal part, a smooth curve through the rest
- * (numeric/super-smoother.ts) is the expected value, and values more than three interquartile ranges beyond the quartiles
- * of the remainder are anomalies. Without seasons: Rosner's generalised ESD (numeric/outliers.ts) about such a curve if
- * neighbours are correlated, else (or with `period: none`) about the mean. Seasons under strength 0.6 are ignored, and so
- * are those that `auto` finds in under four whole cycles, because a value would then shape the season it is compared
- * with. The whole series is fetched (at most 50,000 times).
+ * `auto`: each value beside its seasons, levels and neighbours, judged by the tails of the residuals themselves
+ * (series/spikes.ts), so that neither heavy tails nor counts nor a wandering level make an anomaly. `esd` (Rosner 1983)
+ * and `fences` (as R's forecast::tsoutliers) are the tests of others, which assume independent normal values.
+ * The series travels (at most 50,000 times).
  */
+import type { Doubt } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
-import { exactMean } from '../numeric/exact.ts'
-import { type EsdStep, generalisedEsd } from '../numeric/outliers.ts'
-import { autocorrelations } from '../numeric/seasons.ts'
-import { stl, stlOptions } from '../numeric/stl.ts'
-import { superSmooth } from '../numeric/super-smoother.ts'
-import { seasonsOf } from '../series/calendar-seasons.ts'
-import { type Grid, gridOf } from '../series/grid.ts'
-import { loadSeries, type Time } from '../series/load.ts'
-import { strengthOf } from './seasonality.ts'
+import type { FoundSeason } from '../series/calendar-seasons.ts'
+import { unitNamed } from '../series/grid.ts'
+import type { Time } from '../series/load.ts'
+import { type ReadSeries, readSeries, SERIES_OPTIONS } from '../series/read.ts'
+import { seasonColumns } from '../series/seasons.ts'
+import { findSpikes, type Spike } from '../series/spikes.ts'
+import { opening } from '../verdicts/measure.ts'
+import { timeInWords } from '../verdicts/times.ts'
+import { doubt, gradeOf, verdict } from '../verdicts/verdict.ts'
+import { amount } from '../verdicts/words.ts'
 import { seriesColumns } from './shared/columns.ts'
-import { integer, moment, number, rowsWith } from './shared/fields.ts'
+import { diagnosis as diagnosisField, moment, number, rowsWith } from './shared/fields.ts'
 import type { Method } from './shared/method.ts'
-import { count, enumeration, figure, finite, label, percent, tooFew } from './shared/sentence.ts'
+import { beyondFences, byEsd, type Outliers } from './shared/outlier-tests.ts'
+import { count, finite, probability } from './shared/sentence.ts'
 
 const Options = Type.Object(
   {
-    time: Type.String(),
-    value: Type.String(),
-    period: Type.Union([Type.Enum(['auto', 'none']), Type.Integer({ minimum: 2 })], { default: 'auto' }),
+    ...SERIES_OPTIONS,
+    period: Type.Union([Type.Enum(['auto', 'none']), Type.Number({ minimum: 2 })], {
+      default: 'auto',
+      description: 'How many steps a season lasts, as 7 or 365.25.',
+    }),
+    test: Type.Enum(['auto', 'esd', 'fences'], {
+      default: 'auto',
+      description:
+        'auto judges by the tails of the values themselves; esd and fences assume independent normal values.',
+    }),
     alpha: Type.Number({
       exclusiveMinimum: 0,
       maximum: 0.5,
       default: 0.05,
-      description: 'The chance of any false alarm, for ESD.',
+      description: 'The chance of any false alarm.',
     }),
     max: Type.Optional(
       Type.Integer({
@@ -47,181 +55,193 @@ const Options = Type.Object(
 type Options = Static<typeof Options>
 
 const LEAST = 10
-const FENCE = 3
-const CYCLES = 4
+const METHOD = 'residuals beside seasons, levels and neighbours, judged by their own tails'
+/** Changes of level that are taken out: one for so many values. */
+const VALUES_A_LEVEL = 20
 
 interface Point {
   time: Time
   value: number | null
   expected: number | null
-  /** Interquartile ranges beyond the quartile, or the ESD statistic. The sign tells above (+) or below (-). */
+  /** What 95 of 100 usual values would lie in at that time; of esd and fences, what is no outlier. */
+  low: number | null
+  high: number | null
+  /** Standard deviations of the usual; of `esd` its statistic, of `fences` interquartile ranges. Below: negative. */
   score: number | null
+  /** The chance of any such value where none stands out; null for `fences`. */
+  p: number | null
 }
 
 interface Found {
   method: string
-  outliers: { index: number; score: number }[]
-  expected: number[]
-  tested: { statistic: number; critical: number }[]
-  notes: string[]
+  points: Point[]
+  /** The farthest few, whether they stand out or not. */
+  farthest: Point[]
+  tested: Outliers['tested']
+  p: number | null
 }
+
+const POINTS = rowsWith({
+  time: moment,
+  value: number,
+  expected: number,
+  low: number,
+  high: number,
+  score: number,
+  p: number,
+})
 
 export const anomalies: Method = {
   name: 'anomalies',
   options: Options,
   columns: seriesColumns,
   fields: {
-    points: rowsWith({ time: moment, value: number, expected: number, score: number }),
+    points: POINTS,
+    farthest: POINTS,
     tested: rowsWith({ statistic: number, critical: number }),
-    period: integer,
+    period: number,
+    diagnosis: diagnosisField,
   },
-  async run(table, options) {
+  async run(table, options, context) {
     const given = options as Options
-    const series = await loadSeries(table, given.time, given.value)
-    const grid = gridOf(series)
+    const read = await readSeries(table, given, context)
+    const { series, diagnosis } = read
     const n = series.values.length
-    if (n < LEAST) {
-      const summary = tooFew('anomalies of', given.value, n, LEAST)
-      return {
-        summary,
-        n,
-        method: 'generalised ESD',
-        notes: series.doubts.map(({ says }) => says),
-        points: [],
-        tested: [],
-        period: null,
-      }
+    const stop = stopOf(given, read)
+    if (stop) {
+      const evidence = `${count(n, 'value')}.`
+      const told = verdict({ headline: '', grade: 'unclear', evidence, doubts: [stop, ...read.doubts] })
+      return { ...told, n, method: METHOD, points: [], farthest: [], tested: [], period: null, diagnosis }
     }
+    const periods = periodsOf(given, read.seasons)
     const most = given.max ?? Math.min(100, Math.max(1, Math.floor(n / 10)))
-    const { period, notes } = periodOf(given, grid)
-    const seasonal = period === null ? null : bySeasons(grid, period, most)
-    const found = seasonal ?? byEsd(series.values, given, most)
-    const times = seasonal ? grid.times : series.times
-    const values = seasonal ? grid.values : series.values
-    const points = found.outliers.map(
-      ({ index, score }): Point => ({
-        time: times[index]!,
-        value: finite(values[index]! * series.unit),
-        expected: finite(found.expected[index]! * series.unit),
-        score: finite(score),
-      }),
-    )
+    const found =
+      given.test === 'auto' ? byTails(given, read, periods, most) : byTest(given, read, periods, most)
+    const told = verdict({
+      headline: headline(read, found),
+      grade: found.points.length === 0 ? 'unclear' : gradeOf(found.p),
+      evidence: `${count(found.points.length, 'value')} of ${n} beyond what is usual (${found.method}${found.p === null ? '' : `, ${probability(found.p)}`}).`,
+      doubts: read.doubts,
+    })
     return {
-      summary: sentence(given.value, n, found.method, points),
+      ...told,
       n,
       method: found.method,
-      notes: [
-        ...series.doubts.map(({ says }) => says),
-        ...(seasonal ? grid.notes : []),
-        ...notes,
-        ...found.notes,
-      ],
-      points,
+      points: found.points,
+      farthest: found.farthest,
       tested: found.tested,
-      period: seasonal ? period : null,
+      period: periods[0] ?? null,
+      diagnosis,
     }
   },
 }
 
-/** The period to remove, with a note if there are too few cycles of it. */
-function periodOf(given: Options, grid: Grid): { period: number | null; notes: string[] } {
-  const found = given.period === 'auto' ? (seasonsOf(grid)[0]?.steps ?? null) : given.period
-  if (found === null || found === 'none') return { period: null, notes: [] }
-  if (grid.values.length >= CYCLES * found) return { period: found, notes: [] }
-  const few = `There are fewer than ${CYCLES} whole seasons of ${count(found, 'step')}`
-  if (given.period === 'auto' || grid.values.length <= 2 * found)
-    return { period: null, notes: [`${few}: too few to judge by, so values are judged without seasons.`] }
-  return { period: found, notes: [`${few}: what stands out may be part of a season.`] }
+function stopOf({ period }: Options, { series, grid, measure }: ReadSeries): Doubt | null {
+  const n = series.values.length
+  const name = opening(measure.label)
+  if (n < LEAST)
+    return doubt(
+      'too_few',
+      `${name} has ${count(n, 'value')}; to tell what is usual takes at least ${LEAST}.`,
+    )
+  if (series.values.every((value) => value === series.values[0]))
+    return doubt('constant', `${name} never changes: every value is the same.`)
+  const steps = grid.values.length
+  if (typeof period === 'number' && steps < 2 * period)
+    return doubt(
+      'too_few',
+      `${name} has ${count(steps, 'step')}; a season of ${period} needs at least ${Math.ceil(2 * period)}. Give a shorter period, or none.`,
+    )
+  return null
 }
 
-/** Null if the seasons are too weak to be removed. */
-function bySeasons(grid: Grid, period: number, most: number): Found | null {
-  const parts = stl(grid.values, stlOptions(period, 11, true))
-  if ((strengthOf(parts) ?? 0) < 0.6) return null
-  const curve = superSmooth(grid.values.map((value, index) => value - parts.seasonal[index]!))
-  const expected = grid.values.map((_, index) => curve[index]! + parts.seasonal[index]!)
-  const remainder = grid.values.map((value, index) => value - expected[index]!)
-  const seen = remainder.filter((_, index) => grid.observed[index]).toSorted((a, b) => a - b)
-  const q1 = quantile(seen, 0.25)
-  const q3 = quantile(seen, 0.75)
-  // An exactly periodic series has no spread: any deviation beyond rounding is an anomaly.
-  const spread = Math.max(q3 - q1, 1e-9)
-  const outliers = remainder
-    .map((rest, index) => ({
-      index,
-      score: rest > q3 ? (rest - q3) / spread : rest < q1 ? (rest - q1) / spread : 0,
-    }))
-    .filter(({ index, score }) => grid.observed[index] && Math.abs(score) > FENCE)
-  const kept = outliers
-    .toSorted((a, b) => Math.abs(b.score) - Math.abs(a.score) || a.index - b.index)
-    .slice(0, most)
-    .toSorted((a, b) => a.index - b.index)
-  const notes =
-    outliers.length > most
-      ? [`${outliers.length} values lie beyond the fence; the ${most} farthest are shown.`]
-      : []
-  return {
-    method: 'beyond 3 interquartile ranges after robust STL',
-    outliers: kept,
-    expected,
-    tested: [],
-    notes,
-  }
+function periodsOf({ period }: Options, seasons: readonly FoundSeason[]): number[] {
+  if (period === 'none') return []
+  return period === 'auto' ? seasons.map((season) => season.period) : [period]
 }
 
-function byEsd(values: readonly number[], given: Options, most: number): Found {
-  const n = values.length
-  const notes =
-    n < 25
-      ? [`With ${count(n, 'value')} the critical values of the test are approximate (25 are wanted).`]
-      : []
-  const correlated = (autocorrelations(values, 1)[1] ?? 0) > 1.96 / Math.sqrt(n) || isTrending(values)
-  const curve = given.period !== 'none' && correlated ? superSmooth(values) : null
-  if (curve)
-    notes.push('Neighbouring values are alike, so each is judged against a smooth curve through them.')
-  const judged = curve ? values.map((value, index) => value - curve[index]!) : values
-  const { outliers, steps } = generalisedEsd(judged, Math.min(most, n - 3), given.alpha)
-  const out = new Set(outliers)
-  const center = exactMean(judged.filter((_, index) => !out.has(index)))
-  const scored = steps.slice(0, outliers.length).map((step: EsdStep) => ({
-    index: step.index,
-    score: Math.sign(judged[step.index]! - center) * step.statistic,
-  }))
-  return {
-    method: `generalised ESD, alpha ${given.alpha}`,
-    outliers: scored.toSorted((a, b) => a.index - b.index),
-    expected: values.map((_, index) => (curve ? curve[index]! : 0) + center),
-    tested: steps.map(({ statistic, critical }) => ({ statistic, critical })),
-    notes,
-  }
-}
-
-/** Whether the order of the values matters, by their plain lag-1 correlation. */
-function isTrending(values: readonly number[]): boolean {
-  const mean = exactMean(values)
-  let whole = 0
-  let lagged = 0
-  for (const [index, value] of values.entries()) {
-    whole += (value - mean) ** 2
-    if (index > 0) lagged += (value - mean) * (values[index - 1]! - mean)
-  }
-  return lagged > (1.96 / Math.sqrt(values.length)) * whole
-}
-
-function quantile(sorted: readonly number[], p: number): number {
-  const position = (sorted.length - 1) * p
-  const low = Math.floor(position)
-  const next = sorted[Math.min(low + 1, sorted.length - 1)]!
-  return sorted[low]! + (position - low) * (next - sorted[low]!)
-}
-
-function sentence(value: string, n: number, method: string, points: readonly Point[]): string {
-  if (points.length === 0) return `No value of ${value} stands out (n = ${count(n, 'value')}, ${method}).`
-  const farthest = points.toSorted((a, b) => Math.abs(b.score ?? 0) - Math.abs(a.score ?? 0)).slice(0, 3)
-  const told = farthest.map(({ time, value: seen, expected }) => {
-    const gap = seen === null || expected === null ? null : (seen - expected) / 10
-    return `${label(time)} (${figure(seen, gap)} where ${figure(expected, gap)} was expected)`
+function byTails(given: Options, read: ReadSeries, periods: readonly number[], most: number): Found {
+  const { series, rows, diagnosis } = read
+  const { times } = series
+  // Counts are judged as they are; other values stay small enough to be squared.
+  const unit = diagnosis.counts ? 1 : series.unit
+  const values = diagnosis.counts ? series.values.map((value) => value * series.unit) : series.values
+  const levels = diagnosis.level_shifts.slice(0, Math.floor(values.length / VALUES_A_LEVEL))
+  const beside = [
+    ...periods.flatMap((period) => seasonColumns(rows, period)),
+    ...levels.map(({ index }) => values.map((_, row) => (row < index ? 0 : 1))),
+  ]
+  const { spikes, farthest, scale } = findSpikes(values, rows, beside, most, given.alpha)
+  const point = ({ index, expected, low, high, score, p }: Spike): Point => ({
+    time: times[index]!,
+    value: finite(values[index]! * unit),
+    expected: finite(expected * unit),
+    low: finite(low * unit),
+    high: finite(high * unit),
+    score: finite(score),
+    p,
   })
-  const most = points.length > 3 ? ', most of all ' : ': '
-  return `${count(points.length, 'value')} of ${value} (${percent(points.length / n)}) ${points.length === 1 ? 'stands' : 'stand'} out${most}${enumeration(told)} (n = ${count(n, 'value')}, ${method}).`
+  const by = scale === 'plain' ? '' : `, by their ${scale}`
+  const p = spikes.length === 0 ? null : Math.min(...spikes.map((spike) => spike.p))
+  return {
+    method: METHOD + by,
+    points: spikes.toSorted((left, right) => left.index - right.index).map(point),
+    farthest: farthest.map(point),
+    tested: [],
+    p,
+  }
+}
+
+function byTest(given: Options, read: ReadSeries, periods: readonly number[], most: number): Found {
+  const { series, grid } = read
+  const esd = given.test === 'esd'
+  const values = esd ? series.values : grid.values
+  const times = esd ? series.times : grid.times
+  const period = periods[0] === undefined ? null : Math.round(periods[0])
+  const found = esd
+    ? byEsd(values, given.alpha, most)
+    : beyondFences(values, grid.observed, values.length > 2 * (period ?? 0) ? period : null, most)
+  const inUnit = (value: number): number | null => finite(value * series.unit)
+  const points = found.outliers
+    .toSorted((a, b) => a.index - b.index)
+    .map(
+      ({ index, score, low, high }): Point => ({
+        time: times[index]!,
+        value: inUnit(values[index]!),
+        expected: inUnit(found.expected[index]!),
+        low: inUnit(low),
+        high: inUnit(high),
+        score: finite(score),
+        p: esd ? given.alpha : null,
+      }),
+    )
+  return {
+    method: found.method,
+    points,
+    farthest: points.toSorted((left, right) => Math.abs(right.score ?? 0) - Math.abs(left.score ?? 0)),
+    tested: found.tested,
+    p: esd && points.length > 0 ? given.alpha : null,
+  }
+}
+
+/** "On 18 June 2001 revenue was 500, far above the usual 90 to 110." */
+function headline({ measure, diagnosis }: ReadSeries, found: Found): string {
+  const unit = unitNamed(diagnosis.step)
+  const { points } = found
+  const farthest = found.farthest[0]
+  if (!farthest) return `No value of ${measure.label} stands out.`
+  const when = timeInWords(farthest.time, unit)
+  const preposition = unit === 'day' ? 'On' : unit === null ? 'At' : 'In'
+  const { value, low, high } = farthest
+  const width = low === null || high === null ? null : (high - low) / 2
+  const above = (farthest.score ?? 0) > 0
+  const usual =
+    low === high || low === null
+      ? amount(farthest.expected, measure, width)
+      : `${amount(low, measure, width)} to ${amount(high, measure, width)}`
+  if (points.length === 0)
+    return `No value of ${measure.label} stands out for certain; the farthest, ${amount(value, measure, width)} ${preposition.toLowerCase()} ${when}, may be chance.`
+  const told = `${preposition.toLowerCase()} ${when} ${measure.label} was ${amount(value, measure, width)}, ${above ? 'above' : 'below'} the usual ${usual}`
+  if (points.length === 1) return `${opening(told)}.`
+  return `${count(points.length, 'value')} of ${measure.label} stand out; ${told}.`
 }

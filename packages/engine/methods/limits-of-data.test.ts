@@ -45,19 +45,19 @@ test('a rise is told beside a cycle in yearly data and beside a year in monthly 
   assert.ok(Math.abs((monthly.slope as number) - 1) < 0.01, String(monthly.slope))
 })
 
-test('anomalies take seasons out only where four whole ones were seen, or say so', async () => {
+test('anomalies take seasons out, and refuse a season of which there are not two', async () => {
   const season =
     'case when k % 12 = 5 then 10 when k % 12 = 9 then -6 else 0 end + (k * k % 7) / 10 + case when k = 20 then 8 else 0 end'
   const asked = { time: 't', value: 'v' }
-  const few = await outcomeOf(METHODS.anomalies!, await months(season, 46), asked)
-  assert.equal(few.period, null)
-  assert.ok(few.notes.some((note) => /fewer than 4 whole seasons of 12 steps: too few/.test(note)))
-  const named = await outcomeOf(METHODS.anomalies!, await months(season, 46), { ...asked, period: 12 })
-  assert.equal(named.period, 12)
-  assert.ok(named.notes.some((note) => /fewer than 4 whole seasons.*may be part of a season/.test(note)))
-  const many = await outcomeOf(METHODS.anomalies!, await months(season, 60), asked)
-  assert.equal(many.period, 12)
-  assert.ok(!many.notes.some((note) => /fewer than/.test(note)))
+  const found = await outcomeOf(METHODS.anomalies!, await months(season, 46), asked)
+  assert.equal(found.period, 12)
+  assert.deepEqual(
+    (found.points as { time: string }[]).map(({ time }) => time),
+    ['2021-09-01T00:00:00'],
+  )
+  const few = await outcomeOf(METHODS.anomalies!, await months(season, 46), { ...asked, period: 24 })
+  assert.equal(few.grade, 'withheld')
+  assert.match(few.headline!, /a season of 24 needs at least 48/)
 })
 
 test('a funnel takes its window in years', async () => {

@@ -1,14 +1,18 @@
 /**
- * Whether the farthest of some values lies farther out than their own tails explain. The tails are not assumed: normal,
- * Student's t with 2 to 30 degrees and, for whole numbers from 0 on, the negative binomial are each fitted without the
- * farthest value and averaged by their likelihood; a value that is farthest in light tails is usual in heavy ones.
- *
- * Why: at a stated 5 %, tests that assume normal values raise a false alarm in 91 to 99 % of log-normal series.
+ * Whether the farthest of some values lie farther out than their own tails explain. The tails are not assumed: normal and
+ * Student's t with 2 to 30 degrees, alike on both sides or each side by itself, are weighed by their likelihood. The
+ * values that are judged take part in it only as values beyond the farthest of the rest, so that neither their
+ * size makes the tails heavy nor their absence light.
  */
-import { studentTwoSided } from '../numeric/distributions.ts'
+import {
+  normalTwoSided,
+  normalUpperQuantile,
+  studentTwoSided,
+  studentUpperQuantile,
+} from '../numeric/distributions.ts'
 import { logGamma } from '../numeric/gamma.ts'
 
-/** Degrees of freedom and prior weight: heavy tails count more, since what would show them best is left out of the fit. */
+/** Degrees of freedom and prior weight; heavy tails weigh more, for few values hardly show them. */
 const TAILS: readonly [df: number, weight: number][] = [
   [Number.POSITIVE_INFINITY, 1],
   [30, 1],
@@ -19,78 +23,210 @@ const TAILS: readonly [df: number, weight: number][] = [
   [3, 4],
   [2, 3],
 ]
-const ROUNDS = 12
+/** Prior weight of tails that differ by side, and the least values to tell. */
+const BY_SIDE = 0.3
+const LEAST_BY_SIDE = 20
 
-export interface Fit {
-  center: number
-  scale: number
+/** Values at most twice so many are kept one by one; of more, those nearest the center stand together in classes. */
+const CLASSES = 80
+const NEWTON = 12
+
+export interface Tails {
+  /** The chance that the judged values lie so far beyond the next ones; 1 where none is judged. */
+  p: number
+  /** Log of the likelihood, averaged over the tails. */
   likelihood: number
+  center: number
+  /** Half the width, above and below the center, of what 95 of 100 values lie in, by the likeliest tails. */
+  above: number
+  below: number
 }
 
-/** The chance that the farthest of so many values from such tails lies as far out as `candidate` does, on either side. */
-export function tailChance(values: readonly number[], candidate: number): { p: number; likelihood: number } {
-  const rest = values.filter((_, index) => index !== candidate)
-  const n = values.length
-  const rows = TAILS.map(([df, weight]) => {
-    const fit = fitTails(rest, df)
-    const distance = Math.abs(values[candidate]! - fit.center) / fit.scale
-    const beyond = Number.isFinite(df)
-      ? studentTwoSided(distance, df)
-      : studentTwoSided(distance * Math.sqrt((n - 1) / n), n - 2)
-    return {
-      p: -Math.expm1(n * Math.log1p(-Math.min(beyond, 1 - 1e-16))),
-      likelihood: fit.likelihood + Math.log(weight),
-    }
-  })
-  return average(rows)
+interface Row {
+  p: number
+  likelihood: number
+  center: number
+  above: number
+  below: number
 }
 
-function average(rows: readonly { p: number; likelihood: number }[]): { p: number; likelihood: number } {
-  const best = Math.max(...rows.map(({ likelihood }) => likelihood))
+/**
+ * Judges the rows of `out` as the farthest: given how far the next one lies, the chance that all of them lie beyond the nearest
+ * of them. `values` are residuals of one scale; a row that is judged counts as far as its place in `lenient` says (its value less
+ * one step of what is counted, so that ties and neighbours are no distance).
+ */
+export function tailsOf(
+  values: ArrayLike<number>,
+  out: ReadonlySet<number>,
+  lenient: ArrayLike<number> = values,
+): Tails {
+  const kept: number[] = []
+  const judged: number[] = []
+  for (let row = 0; row < values.length; row++)
+    if (out.has(row)) judged.push(lenient[row]!)
+    else kept.push(values[row]!)
+  const rows = alike(kept, judged)
+  if (kept.length >= LEAST_BY_SIDE) rows.push(...bySide(kept, judged))
+  const best = rows.reduce((most, row) => (row.likelihood > most.likelihood ? row : most))
   let whole = 0
   let sum = 0
   for (const { p, likelihood } of rows) {
-    const weight = Math.exp(likelihood - best)
+    const weight = Math.exp(likelihood - best.likelihood)
     whole += weight
     sum += weight * p
   }
-  return { p: sum / whole, likelihood: best + Math.log(whole) }
+  return { ...best, p: sum / whole, likelihood: best.likelihood + Math.log(whole) }
 }
 
-/** Maximum likelihood of location and scale, by expectation and maximisation (Lange, Little and Taylor, JASA 84, 1989). */
-export function fitTails(values: readonly number[], df: number): Fit {
-  const n = values.length
-  let center = medianOf(values)
-  let scale = Math.max(1.4826 * medianOf(values.map((value) => Math.abs(value - center))), 1e-12)
-  for (let round = 0; round < (Number.isFinite(df) ? ROUNDS : 1); round++) {
-    let weights = 0
-    let sum = 0
-    let squares = 0
-    const weigh = (value: number): number =>
-      Number.isFinite(df) ? (df + 1) / (df + ((value - center) / scale) ** 2) : 1
-    for (const value of values) {
-      const weight = weigh(value)
-      weights += weight
-      sum += weight * value
+function alike(kept: readonly number[], judged: readonly number[]): Row[] {
+  const center = innerMean(kept)
+  const side = sideOf(
+    kept.map((value) => Math.abs(value - center)),
+    judged.map((value) => Math.abs(value - center)),
+  )
+  return TAILS.map(([df, weight]) => {
+    const { scale, likelihood } = fitSide(side, df)
+    const half = scale * halfOf95(df)
+    return {
+      p: chance(side, scale, df),
+      likelihood: likelihood + Math.log(weight),
+      center,
+      above: half,
+      below: half,
     }
-    const next = sum / weights
-    for (const value of values) squares += weigh(value) * (value - next) ** 2
-    center = next
-    scale = Math.max(Math.sqrt(squares / (Number.isFinite(df) ? n : n - 1)), 1e-12)
-  }
-  let likelihood = -n * Math.log(scale)
-  if (Number.isFinite(df)) {
-    likelihood += n * (logGamma((df + 1) / 2) - logGamma(df / 2) - 0.5 * Math.log(df * Math.PI))
-    for (const value of values)
-      likelihood -= ((df + 1) / 2) * Math.log1p(((value - center) / scale) ** 2 / df)
-  } else
-    for (const value of values)
-      likelihood -= 0.5 * ((value - center) / scale) ** 2 + 0.5 * Math.log(2 * Math.PI)
-  return { center, scale, likelihood }
+  })
 }
 
-export function medianOf(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b)
+function bySide(kept: readonly number[], judged: readonly number[]): Row[] {
+  const center = medianOf(kept)
+  const beyond = (values: readonly number[], sign: number): number[] =>
+    values.map((value) => sign * (value - center)).filter((distance) => distance > 0)
+  const up = sideOf(beyond(kept, 1), beyond(judged, 1))
+  const down = sideOf(beyond(kept, -1), beyond(judged, -1))
+  return TAILS.map(([df, weight]) => {
+    const above = fitSide(up, df)
+    const below = fitSide(down, df)
+    const p = Math.min(chance(up, above.scale, df), chance(down, below.scale, df))
+    return {
+      p: Math.min(1, 2 * p),
+      // The second scale is paid for as by BIC.
+      likelihood:
+        above.likelihood + below.likelihood + Math.log(weight * BY_SIDE) - 0.5 * Math.log(kept.length),
+      center,
+      above: above.scale * halfOf95(df),
+      below: below.scale * halfOf95(df),
+    }
+  })
+}
+
+function chance({ distances, judged }: Side, scale: number, df: number): number {
+  if (judged.length === 0) return 1
+  const next = survival((distances.at(-1) ?? 0) / scale, df)
+  const nearest = survival(Math.min(...judged) / scale, df)
+  return next > 0 ? Math.min(1, nearest / next) ** judged.length : 0
+}
+
+function survival(z: number, df: number): number {
+  return Number.isFinite(df) ? studentTwoSided(z, df) : normalTwoSided(z)
+}
+
+const HALVES = new Map(
+  TAILS.map(([df]) => [
+    df,
+    Number.isFinite(df) ? studentUpperQuantile(0.025, df) : normalUpperQuantile(0.025),
+  ]),
+)
+
+function halfOf95(df: number): number {
+  return HALVES.get(df)!
+}
+
+interface Side {
+  /** Ascending; several near the center may stand together at their mean. */
+  distances: Float64Array
+  counts: Float64Array
+  judged: readonly number[]
+}
+
+function sideOf(distances: readonly number[], judged: readonly number[]): Side {
+  const sorted = Float64Array.from(distances).toSorted()
+  const n = sorted.length
+  if (n <= 2 * CLASSES) return { distances: sorted, counts: new Float64Array(n).fill(1), judged }
+  const inner = n - CLASSES
+  const width = inner / CLASSES
+  const middles = new Float64Array(2 * CLASSES)
+  const counts = new Float64Array(2 * CLASSES)
+  for (let at = 0; at < CLASSES; at++) {
+    const from = Math.floor(at * width)
+    const to = Math.floor((at + 1) * width)
+    let sum = 0
+    for (let row = from; row < to; row++) sum += sorted[row]!
+    middles[at] = sum / (to - from)
+    counts[at] = to - from
+    middles[CLASSES + at] = sorted[inner + at]!
+    counts[CLASSES + at] = 1
+  }
+  return { distances: middles, counts, judged }
+}
+
+/** The scale of greatest likelihood, by Newton's method over its logarithm. */
+function fitSide(side: Side, df: number): { scale: number; likelihood: number } {
+  const { distances, counts, judged } = side
+  let squares = 0
+  let number = 0
+  for (let at = 0; at < distances.length; at++) {
+    squares += counts[at]! * distances[at]! ** 2
+    number += counts[at]!
+  }
+  if (!(squares > 0)) return { scale: Number.MIN_VALUE, likelihood: 0 }
+  const last = distances.at(-1)!
+  const finite = Number.isFinite(df)
+  const constant = finite
+    ? logGamma((df + 1) / 2) - logGamma(df / 2) - 0.5 * Math.log(df * Math.PI)
+    : -0.5 * Math.log(2 * Math.PI)
+  // Of normal values the scale is their root mean square, of heavier tails less.
+  let log = 0.5 * Math.log(squares / number) + (finite ? 0.5 * Math.log(Math.max(df - 2, 0.7) / df) : 0)
+  for (let step = 0; step < NEWTON; step++) {
+    const scale = Math.exp(log)
+    let score = -number
+    let bend = 0
+    for (let at = 0; at < distances.length; at++) {
+      const z = (distances[at]! / scale) ** 2
+      const share = finite ? ((df + 1) * z) / (df + z) : z
+      score += counts[at]! * share
+      bend += counts[at]! * 2 * (finite ? (share * df) / (df + z) : z)
+    }
+    if (judged.length > 0) {
+      const z = last / scale
+      const density = Math.exp(constant - (finite ? ((df + 1) / 2) * Math.log1p((z * z) / df) : 0.5 * z * z))
+      const beyond = survival(z, df)
+      if (beyond > 0) score += (judged.length * 2 * z * density) / beyond
+    }
+    const move = Math.max(-1, Math.min(1, score / bend))
+    log += move
+    if (Math.abs(move) < 1e-4) break
+  }
+  const scale = Math.exp(log)
+  let likelihood = number * (constant - log)
+  for (let at = 0; at < distances.length; at++) {
+    const z = (distances[at]! / scale) ** 2
+    likelihood -= counts[at]! * (finite ? ((df + 1) / 2) * Math.log1p(z / df) : 0.5 * z)
+  }
+  likelihood += judged.length * Math.log(Math.max(survival(last / scale, df), Number.MIN_VALUE))
+  return { scale, likelihood }
+}
+
+/** The mean of the middle 80 %. */
+function innerMean(values: readonly number[]): number {
+  const sorted = Float64Array.from(values).toSorted()
+  const cut = Math.floor(sorted.length / 10)
+  let sum = 0
+  for (let row = cut; row < sorted.length - cut; row++) sum += sorted[row]!
+  return sum / (sorted.length - 2 * cut)
+}
+
+export function medianOf(values: ArrayLike<number>): number {
+  const sorted = Float64Array.from(values).toSorted()
   const middle = sorted.length >> 1
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
 }
