@@ -3,16 +3,19 @@
  *
  * An id belongs to the period of its first row; it is retained k periods later if it has a row in that period. The size
  * of a cohort never changes. Periods that are not complete (periods.ts) have no number, neither as cohorts nor as cells.
- * Intervals by Wilson (JASA 22, 1927) at 95%. Grouped in DuckDB; one row for each cell is fetched, of the latest 60 cohorts.
+ * The best and the worst cohort are named where their rates differ after a correction for all pairs of cohorts.
+ * Intervals by Wilson (JASA 22, 1927) at 95 %. Grouped in DuckDB; one row for each cell is fetched, of the latest 60 cohorts.
  */
 import Type, { type Static } from 'typebox'
 import { normalUpperQuantile } from '../numeric/distributions.ts'
-import { wilson } from './shared/arms.ts'
+import { doubt, gradeOf, lesser, verdict } from '../verdicts/verdict.ts'
+import { brief, CERTAINTY, quoted, shareOf } from '../verdicts/words.ts'
+import { testRates, wilson } from './shared/arms.ts'
 import { columnOf } from './shared/columns.ts'
 import { integer, number, rowsWith, text } from './shared/fields.ts'
 import { type Method, quote, type Relation } from './shared/method.ts'
 import { type Bucket, completePeriods, Period } from './shared/periods.ts'
-import { count, figure, label, percent } from './shared/sentence.ts'
+import { count, figure, percent, probability } from './shared/sentence.ts'
 
 const Options = Type.Object(
   { id: Type.String(), time: Type.String(), every: Period },
@@ -50,29 +53,49 @@ export const cohorts: Method = {
     const present = `case when ${name} is not null then 1::double end`
     const asked = { time, period: every, value: present, aggregate: 'sum' as const, empty: true }
     const { complete, doubts } = await completePeriods(table, asked, context)
-    const notes = doubts.map(({ says }) => says)
     const listed = complete.slice(-MOST)
-    if (complete.length > MOST) notes.push(`${complete.length} cohorts; the latest ${MOST} are shown.`)
     if (listed.length < 2) {
-      const summary = `Not enough data for cohorts of ${id}: ${count(listed.length, 'complete period')}, and two are needed.`
-      return { summary, n: 0, method: METHOD, notes, rows: [], curve: [] }
+      const says = `There ${listed.length === 1 ? 'is one complete period' : 'is no complete period'}; cohorts need at least two.`
+      const stop = [doubt('too_few', says), ...doubts]
+      const told = verdict({ headline: '', grade: 'unclear', evidence: says, doubts: stop })
+      return { ...told, n: 0, method: METHOD, rows: [], curve: [] }
     }
-    const cells = await cellsOf(table, name, listed)
-    const rows = listed.flatMap((bucket, cohort) => {
-      const size = cells.get(`${cohort} ${cohort}`) ?? 0
-      if (size === 0) return []
-      const seen = listed
-        .slice(cohort)
-        .map((_, period) => retention(size, period, cells.get(`${cohort} ${cohort + period}`) ?? 0))
-      // The present period is not over and has no number yet.
-      const open = { size, period: listed.length - cohort, retained: null, rate: null, low: null, high: null }
-      return [...seen, open].map((cell) => ({ cohort: bucket.label, ...cell }))
-    })
+    const rows = rowsOf(listed, await cellsOf(table, name, listed))
     const curve = curveOf(rows, listed.length)
     const n = rows.reduce((sum, row) => sum + (row.period === 0 ? row.size : 0), 0)
-    const found = [...notes, 'Ids of the first cohort may have been there before the data begin.']
-    return { summary: sentence(id, n, rows, curve), n, method: METHOD, notes: found, rows, curve }
+    const found = extremesOf(rows)
+    const told = verdict({
+      headline: curve[1] ? headline(curve, every, found) : '',
+      grade: found?.named ? lesser('firm', gradeOf(found.p)) : 'firm',
+      evidence: evidence({ id, n, listed, complete, curve, found }),
+      doubts: [...doubtsOf(curve, found), ...doubts],
+    })
+    return { ...told, n, method: METHOD, rows, curve }
   },
+}
+
+function doubtsOf(curve: readonly Retention[], found: Extremes | null) {
+  if (!curve[1]) return [doubt('too_few', 'No cohort has reached its second period.')]
+  if (!found || found.pairs < 2) return []
+  return [
+    doubt(
+      'many_tests',
+      `${found.cohorts} cohorts were compared with each other; the answer allows for that.`,
+    ),
+  ]
+}
+
+function rowsOf(listed: readonly Bucket[], cells: Map<string, number>): Row[] {
+  return listed.flatMap((bucket, cohort) => {
+    const size = cells.get(`${cohort} ${cohort}`) ?? 0
+    if (size === 0) return []
+    const seen = listed
+      .slice(cohort)
+      .map((_, period) => retention(size, period, cells.get(`${cohort} ${cohort + period}`) ?? 0))
+    // The present period is not over and has no number yet.
+    const open = { size, period: listed.length - cohort, retained: null, rate: null, low: null, high: null }
+    return [...seen, open].map((cell) => ({ cohort: bucket.label, ...cell }))
+  })
 }
 
 /** The number of ids of each cohort with a row in each period, keyed "cohort period" (both indexes in the list). */
@@ -111,29 +134,66 @@ function curveOf(rows: readonly Retention[], periods: number): Retention[] {
   }).filter((cell) => cell.size > 0)
 }
 
-function sentence(
-  id: string,
-  n: number,
-  rows: readonly (Retention & { cohort: string })[],
-  curve: readonly Retention[],
-): string {
-  const cohortCount = rows.filter((row) => row.period === 0).length
-  const next = curve[1]
-  if (!next) return `Not enough data for retention of ${id}: no cohort has reached its second period.`
+type Row = Retention & { cohort: string }
+
+interface Extremes {
+  best: Row
+  worst: Row
+  /** Of the test of the two, corrected for all pairs. */
+  p: number
+  pairs: number
+  cohorts: number
+  /** Whether they differ by more than chance. */
+  named: boolean
+}
+
+/** The cohorts that came back most and least in their second period; null with fewer than two. */
+function extremesOf(rows: readonly Row[]): Extremes | null {
+  const second = rows.filter((row) => row.period === 1 && row.retained !== null)
+  if (second.length < 2) return null
+  const sorted = second.toSorted((a, b) => b.rate! - a.rate!)
+  const [best, worst] = [sorted[0]!, sorted.at(-1)!]
+  const counted = ({ size, retained }: Row) => ({ n: size, successes: retained! })
+  const pairs = (second.length * (second.length - 1)) / 2
+  const p = Math.min(1, pairs * testRates(counted(best), counted(worst), 'auto').p)
+  return { best, worst, p, pairs, cohorts: second.length, named: gradeOf(p) !== 'unclear' }
+}
+
+function headline(curve: readonly Retention[], every: Period, found: Extremes | null): string {
+  const unit = typeof every === 'string' ? every : 'period'
+  const next = curve[1]!
   const later = curve.at(-1)!
   const end =
     later.period > 1
-      ? `; after ${count(later.period, 'period')} ${percent(later.rate)} of those who could`
+      ? `, and ${shareOf(later.rate)} were there ${later.period} ${unit}s after their first`
       : ''
-  const first = rows.filter((row) => row.period === 1 && row.retained !== null && row.size >= 10)
-  const best = first.toSorted((a, b) => b.rate! - a.rate!)[0]
-  const worst = first.toSorted((a, b) => a.rate! - b.rate!)[0]
-  const range =
-    best && worst && best !== worst
-      ? ` The best cohort was ${label(best.cohort)} (${percent(best.rate)}), the worst ${label(worst.cohort)} (${percent(worst.rate)}).`
-      : ''
+  const start = `Of ${brief(next.size)} newcomers ${shareOf(next.rate)} came back in the next ${unit}${end}`
+  if (!found?.named) return `${start}${found ? '; no cohort clearly stands out' : ''}.`
   return (
-    `Of ${figure(n)} in ${count(cohortCount, 'cohort')} (counted by ${id}), ${percent(next.rate)} came back in the next period ` +
-    `(95% interval ${percent(next.low)} to ${percent(next.high)}, ${next.retained} of ${next.size})${end}.${range}`
+    `${start}; ${quoted(found.best.cohort)} ${CERTAINTY[gradeOf(found.p)]} did better (${shareOf(found.best.rate)}) than ` +
+    `${quoted(found.worst.cohort)} (${shareOf(found.worst.rate)}).`
   )
+}
+
+function evidence(given: {
+  id: string
+  n: number
+  listed: readonly Bucket[]
+  complete: readonly Bucket[]
+  curve: readonly Retention[]
+  found: Extremes | null
+}): string {
+  const { id, n, listed, complete, curve, found } = given
+  const next = curve[1]
+  const told = next
+    ? `; ${next.retained} of ${figure(next.size)} in the next period (${percent(next.rate)}, 95 % interval ${percent(next.low)} to ${percent(next.high)})`
+    : ''
+  const pair = found
+    ? `; ${quoted(found.best.cohort)} ${percent(found.best.rate)} beside ${quoted(found.worst.cohort)} ${percent(found.worst.rate)}, ${probability(found.p)} corrected for ${count(found.pairs, 'pair')}`
+    : ''
+  const left =
+    complete.length > listed.length
+      ? `; of ${complete.length} periods the latest ${listed.length} are shown`
+      : ''
+  return `${figure(n)} counted by ${id}${told}${pair}${left}. Who is in the first cohort may have been there before the data begin.`
 }

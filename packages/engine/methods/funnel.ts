@@ -1,18 +1,23 @@
 /**
  * funnel: how many go from step to step.
  *
- * Strict order: an id enters with its first row of the first step; it passes a later step with that step's first row at
- * or after the time it passed the step before (after it, for the same event twice), within the window from its entry.
- * Rates are of those that entered (`rate`) and of those that passed the step before (`step_rate`), with Wilson's 95%
- * intervals. Computed in DuckDB; one row is fetched.
+ * Strict order: an entry is a row of the first step. It passes a later step with that step's first row at or after the time
+ * it passed the step before (after it, for the same event twice), within the window from the entry. An id passes a step if any
+ * of its entries does. Entries whose window has not ended with the data are left out, and ids that have no other. Rates are
+ * of the ids that entered (`rate`) and of those that passed the step before (`step_rate`), with Wilson's 95 % intervals.
+ * Computed in DuckDB; one row is fetched, and the names of events where a step never occurs.
  */
+import type { Doubt } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
 import { normalUpperQuantile } from '../numeric/distributions.ts'
-import { wilson } from './shared/arms.ts'
+import { nearest } from '../values/near.ts'
+import { doubt, gradeOf, verdict } from '../verdicts/verdict.ts'
+import { brief, CERTAINTY, quoted, shareOf } from '../verdicts/words.ts'
+import { testRates, wilson } from './shared/arms.ts'
 import { columnOf, isNumeric, timeColumn } from './shared/columns.ts'
 import { integer, number, rowsWith, text } from './shared/fields.ts'
 import { type Method, MethodError, quote, type Relation } from './shared/method.ts'
-import { count, figure, label, percent } from './shared/sentence.ts'
+import { count, enumeration, figure, percent } from './shared/sentence.ts'
 
 const Options = Type.Object(
   {
@@ -41,7 +46,7 @@ const Options = Type.Object(
 )
 type Options = Static<typeof Options>
 
-const METHOD = 'ordered first touch, Wilson intervals'
+const METHOD = 'ordered steps from any entry, Wilson intervals'
 const MICROSECONDS: Record<string, number> = {
   second: 1e6,
   minute: 6e7,
@@ -72,9 +77,9 @@ export const funnel: Method = {
     steps: rowsWith({ step: text, n: integer, rate: number, step_rate: number, low: number, high: number }),
     unfinished: integer,
   },
-  async run(table, options) {
+  async run(table, options, context) {
     const given = options as Options
-    const { passed, unfinished } = await countsOf(table, given)
+    const { passed, unfinished, unknown } = await countsOf(table, given)
     const entered = passed[0]!
     const steps = given.steps.map((step, index): Step => {
       const n = passed[index]!
@@ -89,20 +94,30 @@ export const funnel: Method = {
         ...interval,
       }
     })
-    const notes: string[] = []
-    if (unfinished > 0) {
-      notes.push(
-        `${count(unfinished, 'entry', 'entries')} less than a window before the end of the data: some of them may still go on.`,
-      )
-    }
-    const missing = steps.filter((step) => step.n === 0)
-    if (entered > 0 && missing.length > 0)
-      notes.push(`No one passed ${label(missing[0]!.step)}: check how the event is spelt.`)
-    return { summary: sentence(given, steps), n: entered, method: METHOD, notes, steps, unfinished }
+    const label = context.meanings.get(given.id.toLowerCase())?.label ?? null
+    const told = verdict({
+      headline: entered === 0 ? '' : headline(given, steps, label),
+      grade: 'firm',
+      evidence: evidence(given, steps),
+      doubts: [
+        ...unknown,
+        ...(entered === 0 ? [nothing(given, unfinished)] : []),
+        ...(unfinished > 0 && entered > 0 ? [partial(given, unfinished, label)] : []),
+      ],
+    })
+    return { ...told, n: entered, method: METHOD, steps, unfinished }
   },
 }
 
-async function countsOf(table: Relation, given: Options): Promise<{ passed: number[]; unfinished: number }> {
+interface Counts {
+  /** Ids that passed each step. */
+  passed: number[]
+  /** Ids whose entries are all too young. */
+  unfinished: number
+  unknown: Doubt[]
+}
+
+async function countsOf(table: Relation, given: Options): Promise<Counts> {
   const column = timeColumn(table, given.time)
   const id = quote(columnOf(table, 'id', given.id).name)
   const event = quote(columnOf(table, 'event', given.event).name)
@@ -112,32 +127,53 @@ async function countsOf(table: Relation, given: Options): Promise<{ passed: numb
     ? `cast(${name} as double)`
     : `case when isfinite(${name}) then cast(epoch_us(${name}) as double) end`
   const width = widthOf(given.window, number)
-  const parts = [
-    `rows as (select ${id} as id, ${time} as t, cast(${event} as varchar) as e from ${table.relation} where ${id} is not null)`,
-    `kept as (select * from rows where isfinite(t))`,
-    `step0 as (select id, min(t) as entry, min(t) as t from kept where e = $step0 group by id)`,
-  ]
+  const rows = `rows as (select ${id} as id, ${time} as t, cast(${event} as varchar) as e from ${table.relation} where ${id} is not null),
+     kept as (select * from rows where isfinite(t))`
+  const over = width === null ? '' : `and t + ${width} <= (select max(t) from kept)`
+  const parts = [rows, `step0 as (select distinct id, t as entry, t from kept where e = $step0 ${over})`]
   for (const index of given.steps.keys()) {
     if (index === 0) continue
     const later = given.steps[index] === given.steps[index - 1] ? '>' : '>='
-    const limit = width === null ? '' : `and kept.t <= before.entry + ${width}`
+    const limit = width === null ? '' : `where t <= entry + ${width}`
+    // Of the entries that come to one row, the latest has the most of its window left.
     parts.push(
-      `step${index} as (select before.id, any_value(before.entry) as entry, min(kept.t) as t from step${index - 1} as before
-        join kept on kept.id = before.id and kept.e = $step${index} and kept.t ${later} before.t ${limit} group by before.id)`,
+      `step${index} as (select * from (select before.id, max(before.entry) as entry, next.t
+        from step${index - 1} as before asof join (select * from kept where e = $step${index}) as next
+        on before.id = next.id and before.t ${later === '>' ? '<' : '<='} next.t group by before.id, next.t) ${limit})`,
     )
   }
-  const counts = given.steps.map((_, index) => `(select count(*) from step${index}) as n${index}`)
-  const open =
-    width === null ? '0' : `(select count(*) from step0 where entry + ${width} > (select max(t) from kept))`
+  const counts = given.steps.map((_, index) => `(select count(distinct id) from step${index}) as n${index}`)
+  const all = '(select count(distinct id) from kept where e = $step0) as entered'
   const values = Object.fromEntries(given.steps.map((step, index) => [`step${index}`, step]))
-  const [row] = await table.query(
-    `with ${parts.join(', ')} select ${counts.join(', ')}, ${open} as unfinished`,
-    values,
-  )
+  const [row] = await table.query(`with ${parts.join(', ')} select ${counts.join(', ')}, ${all}`, values)
+  const passed = given.steps.map((_, index) => row![`n${index}`] as number)
+  const missing = passed.some((n) => n === 0)
   return {
-    passed: given.steps.map((_, index) => row![`n${index}`] as number),
-    unfinished: row!.unfinished as number,
+    passed,
+    unfinished: (row!.entered as number) - passed[0]!,
+    unknown: missing ? await unknownSteps(table, rows, given) : [],
   }
+}
+
+/** The steps that no row has, each with the nearest spelling that there is. */
+async function unknownSteps(table: Relation, rows: string, { event, steps }: Options): Promise<Doubt[]> {
+  const found = await table.query(
+    `with ${rows} select e, count(*) as n from kept where e is not null group by e order by n desc, e limit 10000`,
+  )
+  const known = found.map((row) => row.e as string)
+  if (known.length === 0) return []
+  const there = new Set(known)
+  return [...new Set(steps)]
+    .filter((step) => !there.has(step))
+    .map((step) => {
+      const near = nearest(step, known)
+      const some = enumeration(known.slice(0, 8).map(quoted))
+      const hint =
+        near === null
+          ? `The column ${quoted(event)} has ${some}${known.length > 8 ? ` and ${known.length - 8} more` : ''}.`
+          : `Did you mean ${quoted(near)}?`
+      return doubt('step_unknown', `The step ${quoted(step)} never occurs in the data. ${hint}`)
+    })
 }
 
 /** The window in the units of the time column; null for none. */
@@ -155,23 +191,60 @@ function widthOf(window: Options['window'], number: boolean): number | null {
   return Number(amount) * MICROSECONDS[unit]!
 }
 
-function sentence(given: Options, steps: readonly Step[]): string {
+function nothing({ steps, window }: Options, unfinished: number): Doubt {
+  const says =
+    unfinished > 0
+      ? `No entry is old enough: for none have ${windowText(window)} passed since ${quoted(steps[0])}.`
+      : `Nobody has the first step, ${quoted(steps[0])}.`
+  return doubt('too_few', says)
+}
+
+function partial({ window }: Options, unfinished: number, label: string | null): Doubt {
+  return doubt(
+    'period_partial',
+    `${count(unfinished, label ?? 'entry', label ?? 'entries')} began less than ${windowText(window)} before the data end. They are left out: their time is not over.`,
+  )
+}
+
+const windowText = (window: Options['window']): string =>
+  typeof window === 'number' ? figure(window) : (window ?? '')
+
+function headline(given: Options, steps: readonly Step[], label: string | null): string {
   const first = steps[0]!
   const last = steps.at(-1)!
-  if (first.n === 0)
-    return `Not enough data for a funnel: no ${given.id} has the first step, ${label(first.step)}.`
+  const within = given.window === undefined ? '' : ` within ${windowText(given.window)}`
+  const worst = worstOf(steps)
+  const loss =
+    worst === null
+      ? ''
+      : `; the hardest step is ${CERTAINTY[worst.grade]} from ${quoted(worst.before.step)} to ${quoted(worst.step.step)}, which ${shareOf(worst.step.step_rate)} pass`
+  const share = last.n === 0 ? 'none' : last.n === first.n ? 'all' : shareOf(last.rate)
+  return `Of ${brief(first.n)}${label === null ? '' : ` ${label}`} that entered at ${quoted(first.step)}, ${share} reached ${quoted(last.step)}${within}${loss}.`
+}
+
+/** The step at which the fewest go on, where it differs from every other by more than chance. */
+function worstOf(steps: readonly Step[]) {
   const losses = steps
     .slice(1)
     .map((step, index) => ({ step, before: steps[index]! }))
-    .filter(({ step }) => step.step_rate !== null)
-  const worst = losses.toSorted((a, b) => a.step.step_rate! - b.step.step_rate!)[0]!
-  const window =
-    given.window === undefined
-      ? ''
-      : ` within ${typeof given.window === 'number' ? figure(given.window) : given.window}`
-  return (
-    `Of ${figure(first.n)} that entered at ${label(first.step)} (counted by ${given.id}), ${figure(last.n)} (${percent(last.rate)}, 95% interval ` +
-    `${percent(last.low)} to ${percent(last.high)}) reached ${label(last.step)}${window}. The largest loss is from ` +
-    `${label(worst.before.step)} to ${label(worst.step.step)}, where ${percent(worst.step.step_rate)} go on.`
+    .filter(({ before }) => before.n > 0)
+    .toSorted((a, b) => a.step.step_rate! - b.step.step_rate!)
+  const [worst, next] = losses
+  if (!worst || !next) return null
+  const count = ({ step, before }: typeof worst) => ({ n: before.n, successes: step.n })
+  // The chance is that of the nearest other step; beside any further one it is smaller.
+  const grade = gradeOf(testRates(count(worst), count(next), 'auto').p)
+  return grade === 'unclear' ? null : { ...worst, grade }
+}
+
+function evidence(given: Options, steps: readonly Step[]): string {
+  const last = steps.at(-1)!
+  const shown = steps.map(({ step, n, step_rate }, index) =>
+    index === 0 || step_rate === null
+      ? `${quoted(step)} ${figure(n)}`
+      : `${quoted(step)} ${figure(n)} (${percent(step_rate)} of the step before)`,
   )
+  const interval =
+    last.low === null ? '' : `; 95 % interval of the whole ${percent(last.low)} to ${percent(last.high)}`
+  return `Counted by ${given.id}: ${shown.join(', ')}${interval}.`
 }

@@ -62,7 +62,7 @@ test('anomalies take seasons out, and refuse a season of which there are not two
 
 test('a funnel takes its window in years', async () => {
   const table = await relation(
-    "select * from (values (1, date '2000-01-01', 'a'), (1, date '2001-06-01', 'b'), (2, date '2000-01-01', 'a'), (2, date '2003-01-01', 'b')) r(i, t, e)",
+    "select * from (values (1, date '2000-01-01', 'a'), (1, date '2001-06-01', 'b'), (2, date '2000-01-01', 'a'), (2, date '2003-01-01', 'b'), (3, date '2010-01-01', 'c')) r(i, t, e)",
   )
   const asked = { id: 'i', time: 't', event: 'e', steps: ['a', 'b'] }
   const steps = async (window: string) =>

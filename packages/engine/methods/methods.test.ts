@@ -114,24 +114,25 @@ test('swapping the sides of drivers turns every sign', async () => {
   }
 })
 
-/** Who passed each step, by walking through each id's rows in order: the definition, without SQL. */
+/** Who passed each step, by walking through each id's rows from each of its entries: the definition, without SQL. */
 function walked(rows: { id: number; t: number; e: string }[], steps: string[], window: number): number[] {
   const counts = steps.map(() => 0)
+  const end = Math.max(...rows.map(({ t }) => t))
   for (const own of Map.groupBy(rows, ({ id }) => id).values()) {
-    const entries = own.filter(({ e }) => e === steps[0]).map(({ t }) => t)
-    if (entries.length === 0) continue
-    const entry = Math.min(...entries)
-    let at = entry
-    counts[0]!++
-    for (const [place, step] of steps.slice(1).entries()) {
-      const again = step === steps[place]
-      const next = own
-        .filter(({ e, t }) => e === step && (again ? t > at : t >= at) && t <= entry + window)
-        .map(({ t }) => t)
-      if (next.length === 0) break
-      at = Math.min(...next)
-      counts[place + 1]!++
-    }
+    const entries = own.filter(({ e, t }) => e === steps[0] && t + window <= end).map(({ t }) => t)
+    const reached = entries.map((entry) => {
+      let at = entry
+      for (const [place, step] of steps.slice(1).entries()) {
+        const again = step === steps[place]
+        const next = own
+          .filter(({ e, t }) => e === step && (again ? t > at : t >= at) && t <= entry + window)
+          .map(({ t }) => t)
+        if (next.length === 0) return place + 1
+        at = Math.min(...next)
+      }
+      return steps.length
+    })
+    for (let place = 0; place < Math.max(0, ...reached); place++) counts[place]! += 1
   }
   return counts
 }

@@ -6,13 +6,15 @@
  * squared shares, 0 to 1. DuckDB computes exact sums and the ranks; the 1,000 largest segments are fetched.
  * Negative sums make shares meaningless: Gini and HHI are then unknown.
  */
-
-import type { Outcome } from '@assay/model/insight'
+import type { Doubt, Outcome } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
+import { type Measure, measureOf, opening } from '../verdicts/measure.ts'
+import { doubt, verdict } from '../verdicts/verdict.ts'
+import { amount, brief, quoted, shareOf } from '../verdicts/words.ts'
 import { groupedColumns, groupSql, numberSql } from './shared/columns.ts'
 import { integer, number, rowsWith, text } from './shared/fields.ts'
 import type { Method } from './shared/method.ts'
-import { count, figure, finite, label, percent } from './shared/sentence.ts'
+import { count, figure, finite } from './shared/sentence.ts'
 import { double, exactSumSql, powerAbove, readSum } from './shared/sums.ts'
 
 const Options = Type.Object({ value: Type.String(), by: Type.String() }, { additionalProperties: false })
@@ -32,7 +34,7 @@ export const pareto: Method = {
     segments: integer,
     total: number,
   },
-  async run(table, options) {
+  async run(table, options, context) {
     const { value, by } = options as Static<typeof Options>
     const source = `(select ${groupSql(table, 'by', by)} as g, ${numberSql(table, 'value', value)} as v from ${table.relation})`
     const [range] = await table.query(
@@ -40,7 +42,12 @@ export const pareto: Method = {
     )
     const n = range!.n as number
     const left = (range!.total as number) - n
-    const notes = left > 0 ? [`${count(left, 'row')} without a finite value left out.`] : []
+    const doubts =
+      left > 0 ? [doubt('rows_left_out', `${count(left, 'row')} without a finite value left out.`)] : []
+    const [measure, segment] = [value, by].map((name) => measureOf(context.meanings, name)) as [
+      Measure,
+      Measure,
+    ]
     const unit = powerAbove((range!.size as number | null) ?? 0)
     // Each segment's sum over the unit. One scan over the sums computes the shares.
     const sums = `(select cast(g as varchar) as s, v from (select g, fsum(v / ${double(unit)}) as v from ${source} where isfinite(v) group by g))`
@@ -49,32 +56,38 @@ export const pareto: Method = {
     )
     const segments = whole!.segments as number
     const total = (whole!.total as number | null) ?? 0
-    const nothing = (summary: string): Outcome => ({
-      summary,
-      n,
-      method: METHOD,
-      notes,
+    const common = { n, method: METHOD, segments, total: finite(total * unit) }
+    const size = `${count(n, 'row')} in ${count(segments, 'segment')}.`
+    const nothing = (headline: string, stop: Doubt[] = []): Outcome => ({
+      ...verdict({ headline, grade: 'unclear', evidence: size, doubts: [...stop, ...doubts] }),
       ...NOTHING,
-      segments,
-      total: finite(total * unit),
+      ...common,
     })
+    const name = opening(measure.label)
     if (n === 0)
-      return nothing(`Not enough data to see how ${value} is spread over ${by}: there are no values.`)
-    if ((whole!.least as number) < 0) {
-      notes.push('Some segments are negative, so shares of the total would mislead and are not given.')
+      return nothing('', [doubt('too_few', `${name} has no values, so there is nothing to share out.`)])
+    if ((whole!.least as number) < 0)
       return nothing(
-        `How concentrated ${value} is cannot be said: some ${by} have negative sums (n = ${count(n, 'row')}).`,
+        `For some values of ${segment.label} the sum of ${measure.label} is below zero, so shares of the whole would mean nothing.`,
       )
-    }
     if (!(total > 0))
-      return nothing(`${value} is 0 in every ${by}, so nothing is concentrated (n = ${count(n, 'row')}).`)
+      return nothing('', [
+        doubt('constant', `${name} is zero for every ${segment.label}: nothing is concentrated.`),
+      ])
     const { gini, hhi, rows } = await shares(table.query, sums, segments, whole!.size as number, unit)
     const top = [1, 5, 10, 20]
       .filter((k) => k < segments)
       .map((k) => ({ k, share: rows[Math.min(k, rows.length) - 1]!.cumulative }))
-    if (segments > MOST) notes.push(`${count(segments, 'segment')}; the ${MOST} largest are listed.`)
-    const summary = sentence(value, by, n, segments, rows, gini, hhi, total * unit)
-    return { summary, n, method: METHOD, notes, rows, gini, hhi, top, segments, total: finite(total * unit) }
+    const single =
+      segments === 1 ? [doubt('constant', `There is only one ${segment.label} in the data.`)] : []
+    const told = verdict({
+      headline: headline(measure, segment, segments, rows),
+      grade: 'firm',
+      evidence: `Total ${amount(finite(total * unit), measure)}; ${size.slice(0, -1)}; ${spread(gini, hhi)}.`,
+      doubts: [...single, ...doubts],
+      mild: ['constant'],
+    })
+    return { ...told, rows, gini, hhi, top, ...common }
   },
 }
 
@@ -108,26 +121,26 @@ async function shares(
   }
 }
 
-function sentence(
-  value: string,
-  by: string,
-  n: number,
+/** "By country, 3 of 12 make up 80 % of revenue; the largest, "DE", has 41 %." */
+function headline(
+  measure: Measure,
+  by: Measure,
   segments: number,
   rows: readonly { segment: string | null; cumulative: number; share: number }[],
-  gini: number,
-  hhi: number,
-  total: number,
 ): string {
-  const end = `of a total of ${figure(finite(total))} (n = ${count(n, 'row')})`
-  if (segments === 1) return `All of ${value} is in one ${by}, ${label(rows[0]!.segment)}: 100% ${end}.`
+  const first = quoted(rows[0]!.segment)
+  if (segments === 1) return `All of ${measure.label} is in one ${by.label}, ${first}.`
+  const least = rows.at(-1)!
+  if (segments === rows.length && rows[0]!.share - least.share < 1e-9)
+    return `${opening(measure.label)} is spread evenly: each ${by.label} has ${shareOf(least.share)}.`
   const enough = rows.findIndex((row) => row.cumulative >= 0.8) + 1
-  const most =
-    enough > 0
-      ? `${count(enough, 'segment')} of ${segments} (${percent(enough / segments)}) ${enough === 1 ? 'makes' : 'make'} up ${percent(rows[enough - 1]!.cumulative)} of ${value}`
-      : `the ${rows.length} largest of ${count(segments, 'segment')} make up ${percent(rows.at(-1)!.cumulative)} of ${value}`
-  const effective = 1 / hhi
+  const few = enough > 0 ? enough : rows.length
+  const part = rows[few - 1]!.cumulative
   return (
-    `By ${by}, ${most}; the largest, ${label(rows[0]!.segment)}, has ${percent(rows[0]!.share)} ${end}. ` +
-    `Gini ${gini.toFixed(2)}; as concentrated as ${figure(effective)} equal segments (HHI ${hhi.toFixed(3)}).`
+    `By ${by.label}, ${brief(few)} of ${brief(segments)} ${few === 1 ? 'makes' : 'make'} up ` +
+    `${part >= 1 ? 'all' : shareOf(part)} of ${measure.label}; the largest, ${first}, has ${shareOf(rows[0]!.share)}.`
   )
 }
+
+const spread = (gini: number, hhi: number): string =>
+  `Gini ${gini.toFixed(2)}; as concentrated as ${figure(1 / hhi)} equal segments (HHI ${hhi.toFixed(3)})`

@@ -1,0 +1,70 @@
+/** What `cohorts` and `pareto` say. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { cohorts } from './cohorts.ts'
+import { pareto } from './pareto.ts'
+import { outcomeOf, relation } from './relation-fixture.ts'
+
+const codes = (list: readonly { code: string }[] | undefined) => list!.map(({ code }) => code)
+const share = async (sql: string) => outcomeOf(pareto, await relation(sql), { value: 'v', by: 'g' })
+
+test('a few that make up most are told as such, and sums of all rows are firm', async () => {
+  const found = await share(
+    "select 'c' || k as g, case when k < 2 then 40 else 2.5 end as v from range(10) r(k)",
+  )
+  assert.equal(found.grade, 'firm')
+  assert.equal(found.headline, 'By g, 2 of 10 make up 80 % of v; the largest, "c0", has 40 %.')
+  const even = await share("select 'c' || k as g, 5 as v from range(4) r(k)")
+  assert.equal(even.headline, 'V is spread evenly: each g has 25 %.')
+})
+
+test('negative sums, one segment, zeros and nothing at all are each said', async () => {
+  const negative = await share("select 'c' || k as g, k - 1 as v from range(4) r(k)")
+  assert.equal(negative.grade, 'unclear')
+  assert.match(negative.headline!, /is below zero, so shares of the whole would mean nothing/)
+  assert.equal(negative.gini, null)
+  const one = await share("select 'DE' as g, k as v from range(4) r(k)")
+  assert.equal(one.headline, 'All of v is in one g, "DE".')
+  assert.deepEqual([one.grade, codes(one.caveats)], ['firm', ['constant']])
+  const zero = await share("select 'c' || k as g, 0 as v from range(4) r(k)")
+  assert.deepEqual([zero.grade, codes(zero.blockers)], ['withheld', ['constant']])
+  const none = await share("select 'c' as g, null::double as v from range(4) r(k)")
+  assert.deepEqual([none.grade, codes(none.blockers)], ['withheld', ['too_few']])
+})
+
+/** Cohorts of 100 in the steps 0 to 5; of each, so many come back in the next. */
+const returning = (...back: number[]) =>
+  back
+    .map(
+      (n, cohort) =>
+        `select ${cohort} * 1000 + k as u, ${cohort} as t from range(100) r(k)
+         union all select ${cohort} * 1000 + k, ${cohort + 1} from range(${n}) r(k)`,
+    )
+    .join(' union all ')
+const stay = async (sql: string) => outcomeOf(cohorts, await relation(sql), { id: 'u', time: 't', every: 1 })
+
+test('the best and the worst cohort are named only where chance does not explain them', async () => {
+  const noise = await stay(returning(50, 45, 55, 48, 52, 47))
+  assert.equal(noise.grade, 'firm')
+  assert.match(
+    noise.headline!,
+    /^Of 600 newcomers 50 % came back in the next period.*no cohort clearly stands out\.$/,
+  )
+  assert.deepEqual(codes(noise.caveats), ['many_tests'])
+  const real = await stay(returning(50, 20, 50, 50, 80, 50))
+  assert.match(real.headline!, /"4" clearly did better \(80 %\) than "1" \(20 %\)\.$/)
+})
+
+test('cells of periods that are not over are empty', async () => {
+  const found = await stay(returning(50, 40, 30))
+  const rows = found.rows as { cohort: string; period: number; retained: number | null }[]
+  assert.deepEqual(
+    rows.filter(({ cohort }) => cohort === '1').map(({ retained }) => retained),
+    [100, 40, 0, null],
+  )
+})
+
+test('one period is too few for cohorts', async () => {
+  const found = await stay('select k as u, 0 as t from range(9) r(k)')
+  assert.deepEqual([found.grade, codes(found.blockers)], ['withheld', ['too_few']])
+})
