@@ -1,4 +1,4 @@
-/** Commands that speak to the service, in the shapes that most of them have. */
+/** Makes commands that call the service: show, list, page and each. */
 import type { Client, Page } from '@assay/client'
 import type { Call, Command } from './command.ts'
 import { type Connection, withClient } from './connect.ts'
@@ -9,7 +9,7 @@ import { type Cell, out, printJson, say, table } from './print.ts'
 type Shape = Pick<Command, 'name' | 'summary'> &
   Partial<Pick<Command, 'operands' | 'details' | 'options' | 'listens'>>
 
-/** Ends with 0 where `run` gives no exit code. */
+/** A command that runs with a client. It exits with 0 if `run` returns no exit code. */
 export function clientCommand(
   shape: Shape,
   run: (client: Client, call: Call, connection: Connection) => Promise<number | void>,
@@ -23,7 +23,7 @@ export function clientCommand(
   }
 }
 
-/** Prints what `get` answers with: as JSON with --json, else as the text that `show` makes of it. */
+/** A command that prints what `get` resolves: as JSON with --json, otherwise as the text of `show`. */
 export function showCommand<T>(
   { options, ...shape }: Shape,
   get: (client: Client, call: Call, connection: Connection) => Promise<T>,
@@ -39,7 +39,7 @@ export function showCommand<T>(
   )
 }
 
-/** A table of what `list` answers with. */
+/** A command that prints what `list` resolves as a table. */
 export function listCommand<T>(
   shape: Shape,
   header: string[],
@@ -49,7 +49,7 @@ export function listCommand<T>(
   return showCommand(shape, list, (items) => table(header, items.map(row)))
 }
 
-/** A table of one page, and the cursor of the next on stderr. */
+/** A command that prints one page as a table, and the cursor of the next page on stderr. */
 export function pageCommand<T>(
   shape: Shape,
   header: string[],
@@ -62,7 +62,7 @@ export function pageCommand<T>(
   })
 }
 
-/** Does the same with each id; prints nothing. */
+/** A command that calls `act` with each operand and prints nothing. */
 export function eachCommand(
   shape: Shape,
   act: (client: Client, id: string, call: Call) => Promise<unknown>,
@@ -72,7 +72,7 @@ export function eachCommand(
   })
 }
 
-/** Every item of a list that comes in pages. */
+/** Reads every page of a list. */
 export async function allPages<T>(
   list: (query: { limit: number; cursor?: string }) => Promise<Page<T>>,
 ): Promise<T[]> {

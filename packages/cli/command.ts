@@ -1,4 +1,4 @@
-/** A command: one row of the table from which parsing and help come, and the function that does it. */
+/** A command: its row of the table for parsing and help, and its function. */
 import { parseArgs } from 'node:util'
 import { flagOf, SETTINGS, type SettingName } from '@assay/service/config/config'
 import { UsageError } from './exit.ts'
@@ -7,7 +7,7 @@ export interface Option {
   type: 'string' | 'boolean'
   short?: string
   multiple?: boolean
-  /** What stands for the value in the help. */
+  /** The placeholder of the value in the help. */
   value?: string
   doc: string
 }
@@ -15,18 +15,18 @@ export interface Option {
 export interface Command {
   /** One or two words: "serve", "jobs list". */
   name: string
-  /** As the help shows them: "FILE...", "ID", "[NAME]". */
+  /** The operands in the form of the help: "FILE...", "ID", "[NAME]". */
   operands: string
   summary: string
   /** More for the command's own help. */
   details?: string
   options: Record<string, Option>
-  /** Stops by itself when `signal` is aborted; any other command is ended at once. */
+  /** Whether the command stops by itself when `signal` is aborted. The process of any other command ends at once. */
   listens?: boolean
   run(call: Call): Promise<number>
 }
 
-/** What a command is called with. */
+/** The arguments of a command. */
 export interface Call {
   operands: string[]
   /** Options of the command and flags of settings alike. */

@@ -1,7 +1,6 @@
 /**
- * How a command reaches the service: the one at ASSAY_URL, else the one that runs on this home, else one that this
- * command starts for itself on the home's store, without workers, until it is done. All three speak HTTP, so each
- * command exists once.
+ * Connects a command to the service at ASSAY_URL, or to the one on this home, or to one that the command starts for itself on
+ * the home's store, without workers. All three speak HTTP, so a command need not know which it is.
  */
 import { access } from 'node:fs/promises'
 import path from 'node:path'
@@ -18,7 +17,7 @@ export interface Connection {
   close(): Promise<void>
 }
 
-/** A person waits: after about two seconds the command says that nobody answers. */
+/** Repeats of a request: after about two seconds the command says that the service does not answer. */
 const REPEATS = 3
 const nothing = async (): Promise<void> => undefined
 
@@ -53,7 +52,7 @@ async function ownService(config: Config, roles: Config['roles']): Promise<Conne
   }
 }
 
-/** `alone`: where no service runs, one that works on jobs is started here, on a new home, too. */
+/** Connects. `alone`: if no service runs, starts one with workers here, also on a new home. */
 export async function connect(call: Call, { alone = false } = {}): Promise<Connection> {
   const url = call.text('url') ?? call.environment.ASSAY_URL
   if (url) return remote(url, call)

@@ -41,13 +41,13 @@ function codeOfStatus(status: number): number {
   return EXIT.unavailable
 }
 
-/** Clients are not told what the database said; who starts a node with it is. */
+/** The message with what the database said, which only the operator of a node sees. */
 function withCause({ code, message, cause }: AppError): string {
   if (code !== 'store_unavailable' || !(cause instanceof Error)) return message
   return `${message} It said: ${cause.message}. (ASSAY_STORE says where it is.)`
 }
 
-/** What to tell, and the code to end with. An error that nobody foresaw is shown whole. */
+/** The message and the exit code of an error. An unexpected error is shown with its stack. */
 export function describeFailure(error: unknown): { code: number; message: string } {
   if (error instanceof UsageError) return { code: EXIT.usage, message: error.message }
   if (error instanceof ExitError) return { code: error.code, message: error.message }

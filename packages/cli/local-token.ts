@@ -1,4 +1,4 @@
-/** The admin token with which the command line speaks to the service on the same home. It lives as long as the run. */
+/** The admin token of the command line for the service on the same home. It is deleted when the service stops. */
 import { hostname } from 'node:os'
 import { DEFAULT_WORKSPACE } from '@assay/model/token'
 import { replaceToken } from '@assay/service/app/accounts'

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The command line: finds the command, runs it, turns what went wrong into a sentence and an exit code. */
+/** The command line: finds the command, runs it, and prints an error as a sentence with an exit code. */
 import { VERSION } from '@assay/service/runtime/version'
 import { findCommand, parseCall } from './command.ts'
 import { COMMANDS } from './commands.ts'

@@ -167,7 +167,7 @@ export type ChangeSubscriptionRequest = {
   url?: string | undefined
   /** Seconds for which the link in a message opens the page (default 604800, seven days); null: no link. Links need ASSAY_PUBLIC_URL */
   link_expires_in?: number | null | undefined
-  /** Also sends a line for runs that their condition skipped, in a line */
+  /** Also sends a line for each run that its condition skipped */
   include_skipped?: boolean | undefined
   user_id?: string | undefined
   presence_name?: string | undefined
@@ -367,7 +367,7 @@ export type CreateSubscriptionRequest = {
   url?: string | undefined
   /** Seconds for which the link in a message opens the page (default 604800, seven days); null: no link. Links need ASSAY_PUBLIC_URL */
   link_expires_in?: number | null | undefined
-  /** Also sends a line for runs that their condition skipped, in a line */
+  /** Also sends a line for each run that its condition skipped */
   include_skipped?: boolean | undefined
   user_id?: string | undefined
   presence_name?: string | undefined
@@ -1193,7 +1193,7 @@ export type WorkspacePage = {
   next_cursor: string | null
 }
 
-/** By operation: the names in its path, its query, its body and what it answers. */
+/** The names in the path, the query, the body and the answer of each operation. */
 export interface Operations {
   /** List templates */
   listTemplates: {
@@ -1952,7 +1952,7 @@ export interface Operations {
   }
 }
 
-/** By operation: how it is sent. `keyed`: it takes an idempotency key. */
+/** The method and the path of each operation. `keyed`: it takes an idempotency key. */
 export const OPERATIONS = {
   listTemplates: { method: 'GET', path: '/jobs/templates' },
   checkTemplate: { method: 'POST', path: '/jobs/templates/check', body: 'text/markdown', keyed: true },

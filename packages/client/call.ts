@@ -4,9 +4,9 @@ import { type Send, segment } from './http.ts'
 
 type Name = keyof Operations
 
-/** What every call takes beside its query. */
+/** Options of every call. */
 export interface CallOptions {
-  /** Of a creation: the same key never makes a second one. A random key unless given. */
+  /** The key of a creation, so that a repeat creates nothing twice (default: a random key). */
   idempotencyKey?: string | undefined
   signal?: AbortSignal | undefined
 }
@@ -27,8 +27,8 @@ export type Arguments<N extends Name> = [
 ]
 
 /**
- * Whether a POST is repeated after 429, 503 and a broken connection. `keyed`: yes, under an idempotency key. `harmless`:
- * yes, it does no more the second time. `once`: no.
+ * Whether a POST is repeated after 429, 503 and a broken connection. `keyed`: yes, with an idempotency key. `harmless`: yes,
+ * because a repeat has no effect. `once`: no.
  */
 type Repeat = 'keyed' | 'harmless' | 'once'
 

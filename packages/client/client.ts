@@ -60,12 +60,12 @@ export interface Page<Item> {
   next_cursor: string | null
 }
 
-/** Of another workspace, for an admin of the default one; the token's own unless given. */
+/** Names another workspace, for an admin of the default one (default: the token's own). */
 export interface OfWorkspace {
   workspace_id?: string | undefined
 }
 
-/** Throws with the code `not_tried` where no attempt was made within 20 seconds. */
+/** Throws with the code `not_tried` if no attempt was made within 20 seconds. */
 function tester(call: Call, name: 'testWebhook' | 'testSubscription') {
   const test = call(name, 'once')
   return async (id: string) => {
@@ -83,7 +83,7 @@ function administration(call: Call) {
       list: call('listUsers'),
       create: call('createUser'),
       delete: call('deleteUser'),
-      /** One step: ask again with `next_cursor` until it is null. */
+      /** Makes one step. Call it again with `next_cursor` until that is null. */
       eraseJobs: call('eraseUserJobs'),
     },
     workspaces: {
@@ -101,7 +101,7 @@ function administration(call: Call) {
     },
     logout: call('logout'),
     me: call('whoAmI'),
-    /** Who did what, newest first. */
+    /** Lists who did what, newest first. */
     audit: call('listAudit'),
     nodes: call('listNodes'),
     queue: call('readQueue'),
@@ -127,7 +127,7 @@ function notifications(call: Call) {
       cancelPending: call('cancelPending', 'harmless'),
       stats: call('getWebhookStats'),
     },
-    /** One delivery is read, and sent again, by `webhooks.delivery` and `webhooks.redeliver`. */
+    /** Use `webhooks.delivery` and `webhooks.redeliver` to read a delivery and to send it again. */
     subscriptions: {
       create: call('createSubscription'),
       list: call('listSubscriptions'),
@@ -163,7 +163,7 @@ export function createClient(options: ClientOptions) {
     schedules: {
       create: call('createSchedule'),
       list: call('listSchedules'),
-      /** The next five due times of a line; nothing is kept. */
+      /** The next five due times of a cron expression. Stores nothing. */
       preview: call('previewSchedule'),
       get: call('getSchedule'),
       /** Also pauses and resumes. */
@@ -172,7 +172,7 @@ export function createClient(options: ClientOptions) {
       runNow: call('runScheduleNow'),
     },
     files: fileCalls(send, call),
-    /** `order: 'oldest'` goes forward; its `next_cursor` is never null: ask again with it later, none is skipped. */
+    /** With `order: 'oldest'` the list goes forward and `next_cursor` is never null: send it later to read further events. */
     events: { list: call('listEvents'), types: call('listEventTypes') },
     ...notifications(call),
     ...administration(call),

@@ -3,7 +3,7 @@ import type { NewFile } from './api.generated.ts'
 import type { Call } from './call.ts'
 import { type Send, segment } from './http.ts'
 
-/** `ifMatch`: only where the file that is there has this ETag; `ifNew`: only where none is there. */
+/** `ifMatch`: replaces only a file with this ETag. `ifNew`: refuses to replace a file. */
 export interface PutOptions {
   ifMatch?: string
   ifNew?: boolean
@@ -23,7 +23,7 @@ export function fileCalls(send: Send, call: Call) {
     /** A blob (`fs.openAsBlob`, an `<input type="file">`) is sent as it is read, never whole in memory. */
     put: async (path: string, body: Blob | Uint8Array<ArrayBuffer> | string, options: PutOptions = {}) => {
       const { ifMatch, ifNew, signal } = options
-      // A content type would be one of text, or of the blob: the service goes by the name.
+      // The service ignores the content type and reads the ending of the name.
       const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
       const headers = { 'if-match': ifMatch, 'if-none-match': ifNew ? '*' : undefined }
       return (await (await send('PUT', at(path), { body: bytes, headers, signal })).json()) as NewFile

@@ -1,4 +1,4 @@
-/** One request with its token and keys, repeated where it may be; a refusal is thrown as a `ClientError`. */
+/** Sends one request with its token and keys, repeats it if it may be repeated, and throws a refusal as a `ClientError`. */
 import type { Problem } from './api.generated.ts'
 
 /** A refusal (`problem` is set), or no usable answer at all (`status` 0 and `code` "unreachable"). */
@@ -30,7 +30,7 @@ export interface RequestOptions {
   query?: object
   body?: string | Blob | Uint8Array<ArrayBuffer> | undefined
   headers?: Record<string, string | undefined>
-  /** A POST that does no more the second time, or bears an idempotency key. */
+  /** True for a POST whose repeat has no effect, or that has an idempotency key. */
   repeatable?: boolean
   signal?: AbortSignal | undefined
 }

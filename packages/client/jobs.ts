@@ -34,7 +34,7 @@ export function jobCalls(send: Send, call: Call) {
   const result = (accept: string, insight_id: string, charts: ChartForm) =>
     send('GET', '/jobs/result', { query: { insight_id, charts }, headers: { accept } })
 
-  /** The job as it is, then after each change and each progress, until it has ended. A cut stream is taken up again. */
+  /** Yields the job now, and after each change and each progress until it has ended. A broken stream is resumed. */
   async function* watch(assignment_id: string, signal?: AbortSignal): AsyncGenerator<Job> {
     const query = { assignment_id }
     for (;;) {
@@ -64,14 +64,14 @@ export function jobCalls(send: Send, call: Call) {
     create: (input: JobInput, options?: CallOptions) =>
       create({ payload: { type: 'template', ...input } }, options),
     createMany: call('createJobs'),
-    /** The faults that each item would be refused with; no job is made. */
+    /** Finds the faults of each item and creates no job. */
     checkMany: call('checkJobs', 'harmless'),
     batch: call('readBatch'),
     run: (assignment_id: string) => run(payload(assignment_id)),
     cancel: (assignment_id: string) => cancel(payload(assignment_id)),
     status: (assignment_id: string, options: { wait?: number } & CallOptions = {}) =>
       read({ assignment_id, ...options }),
-    /** Until the job has ended; `onChange` gets each change and each progress. */
+    /** Waits until the job has ended. `onChange` gets each change and each progress. */
     wait: async (
       assignment_id: string,
       options: { onChange?: (job: Job) => void; signal?: AbortSignal } = {},

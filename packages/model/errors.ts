@@ -153,7 +153,7 @@ export const JOB_ERRORS = {
   timed_out: 'The analysis took longer than limits.timeout: raise it, or read less.',
   worker_lost:
     'Three workers died while running the job: look at their logs and at the memory of the machine.',
-  canceled_by_user: 'Somebody canceled the job: create a new one to run it again.',
+  canceled_by_user: 'A person canceled the job: create a new one to run it again.',
 } as const
 
 export type JobErrorCode = keyof typeof JOB_ERRORS

@@ -1,8 +1,8 @@
 /**
- * Fetches a file over HTTP to this machine's disk, through the guarded connector: at most so many bytes and so long, as
- * it is (no content coding, so nothing can unfold), and where the sender names a version (ETag, Last-Modified) only if
- * it is another than the one that is kept. Redirects are followed only where the caller allows them, each judged anew,
- * never from https to http, and what is secret stays with the first host.
+ * Fetches a file over HTTP to this machine's disk, through the guarded connector, within limits of bytes and time. Content coding
+ * is refused, so no answer can grow when it is unpacked. A cached copy is kept while its ETag or Last-Modified is the same.
+ * Redirects are followed only if the caller allows them, never from https to http; each is vetted, and secrets go to the first
+ * host only.
  */
 import { createHash } from 'node:crypto'
 import { open, rm } from 'node:fs/promises'
@@ -12,11 +12,11 @@ import { BlockedError, type Guard, ResolveError } from './guard.ts'
 
 export interface Wanted {
   url: string
-  /** Sent to the first host only; made anew for each hop, as signatures age. */
+  /** Makes the headers for the first host, at each try, because signatures expire. */
   headers(): Promise<Record<string, string>>
-  /** Whose copy may be used: the address and who asks, without secrets in clear. */
+  /** The key of the cached copy: the address and the reader, without secrets. */
   identity: string
-  /** How many redirects are followed, and whether to another origin. */
+  /** The most redirects, and whether they may lead to another origin. */
   redirects: number
   otherOrigins: boolean
   /** Bytes. */
@@ -31,7 +31,7 @@ export interface Fetched {
   /** Last-Modified, or when it was fetched. */
   modified_at: string
   media_type: string
-  /** Nothing was sent: the copy is the present one. */
+  /** True if the cached copy is still current. */
   kept: boolean
 }
 
@@ -168,7 +168,7 @@ async function receive(
   }
 }
 
-/** What can go wrong with the line as a DownloadError; anything else as it is. */
+/** The DownloadError of a network failure; any other error as it is. */
 export function explained(error: unknown, signal: AbortSignal): unknown {
   if (error instanceof DownloadError || signal.aborted) return error
   if (error instanceof BlockedError)

@@ -1,7 +1,7 @@
 /**
- * Copies of files that were fetched, for all processes of this machine that share the folder. A copy is a file of its own
- * and a note beside it that names it; whoever uses one makes a link to it, so that it may be replaced or thrown away at
- * any time. Copies that were not used for longest go first where there is too much.
+ * Copies of fetched files, for all processes of this machine that share the folder. A copy is a file, with a note beside it that
+ * names it. A user of a copy makes a link to it, so that the copy may be replaced or deleted at any time. If the copies exceed
+ * their bound, those used longest ago are deleted first.
  */
 import { createHash, randomUUID } from 'node:crypto'
 import {
@@ -28,9 +28,9 @@ export interface Copy {
 }
 
 export interface FileCache {
-  /** Puts a link to the copy at `into` and says what it is; null: there is none. */
+  /** Links the copy to `into` and describes it. Null: there is none. */
   take(identity: string, into: string): Promise<Copy | null>
-  /** From then on the file at `from` is the copy. */
+  /** Makes the file at `from` the copy. */
   keep(identity: string, from: string, copy: Copy): Promise<void>
 }
 
@@ -40,10 +40,10 @@ interface Note extends Copy {
 
 const NOTE = '.json'
 const CONTENT = '.data'
-/** A file that no note names may still be about to be named. */
+/** Milliseconds before a file without a note is deleted: its note may still be written. */
 const LEFT_MS = 3_600_000
 
-/** `most`: bytes of all copies together. */
+/** Opens the cache. `most`: bytes of all copies together. */
 export function createFileCache(folder: string, most: number): FileCache {
   const noteOf = (identity: string): string =>
     path.join(folder, `${createHash('sha256').update(identity).digest('hex')}${NOTE}`)
@@ -69,7 +69,7 @@ export function createFileCache(folder: string, most: number): FileCache {
           return copy
         }
       } catch {
-        // It was thrown away meanwhile: it is fetched again.
+        // The copy was deleted meanwhile, so it is fetched again.
       }
       await rm(into, { force: true })
       return null
@@ -92,7 +92,7 @@ export function createFileCache(folder: string, most: number): FileCache {
   }
 }
 
-/** A link where the file system has them across the two folders, else a copy. */
+/** Links the file, or copies it if the file system cannot link across the two folders. */
 async function linked(from: string, to: string): Promise<void> {
   try {
     await link(from, to)
@@ -103,7 +103,7 @@ async function linked(from: string, to: string): Promise<void> {
   }
 }
 
-/** Throws away what was not used for longest until the rest fits, and what no note names. */
+/** Deletes the copies used longest ago until the rest fits, and old files without a note. */
 async function sweep(
   folder: string,
   most: number,

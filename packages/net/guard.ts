@@ -1,15 +1,15 @@
 /**
- * The one way out: every outgoing request goes through this connector. It sees every target, literal addresses included
- * (a `lookup` hook does not: undici never calls it for them), judges every address that a name resolves to, refuses the
- * name if any is forbidden, and dials exactly an address that it has judged, so that a name which changes its answer gains
- * nothing. Host and TLS keep the name. Redirects are nobody's business here: undici follows none unless told.
+ * The connector of every outgoing request. It vets every target, literal addresses included (undici calls a `lookup` hook only
+ * for names). It vets all addresses of a name, refuses the name if any is forbidden, and dials exactly an address that it
+ * vetted, so that a name which changes its answer gains nothing. Host and TLS keep the name. undici follows no redirects
+ * by default.
  */
 import { isIP, type Socket } from 'node:net'
 import { Agent, buildConnector, Client, type Dispatcher, Pool } from 'undici'
 import { createResolver, type Resolve } from './resolve.ts'
 import { type Targets, vetAddress } from './target.ts'
 
-/** The target is not allowed; says nothing about the inside. */
+/** The target is not allowed. The message reveals nothing of our network. */
 export class BlockedError extends Error {}
 
 /** The name has no address; `code` is the resolver's. */
@@ -36,15 +36,15 @@ export interface GuardOptions {
   connectTimeout?: number
   /** Milliseconds that an idle connection is kept. */
   idleTimeout?: number
-  /** Beyond so many open connections each new request closes its own. */
+  /** Open connections beyond which each new request closes its own. */
   mostOpen?: number
   /** Certificates to trust in place of the usual ones (PEM). */
   ca?: string[]
 }
 
 /**
- * What connecting cost one request. Pass a new one as the request's `opaque`, and the guard fills it in. `phases` are all
- * null where a kept connection was used again.
+ * The time of connecting for one request. Pass a new one as the request's `opaque`; the guard fills it in. All `phases` are
+ * null if a kept connection was used.
  */
 export class ConnectionReport {
   phases: ConnectPhases = NO_PHASES
@@ -52,7 +52,7 @@ export class ConnectionReport {
 }
 
 export interface Guard {
-  /** For undici's `request` and `fetch`. */
+  /** The dispatcher for undici's `request` and `fetch`. */
   dispatcher: Dispatcher
   /** Connections open now. */
   open(): number
@@ -61,7 +61,7 @@ export interface Guard {
 }
 
 const NO_PHASES: ConnectPhases = { dns: null, connect: null, tls: null }
-/** So many addresses of a name are tried, one after the other. */
+/** Most addresses of a name that are tried, in sequence. */
 const MOST_TRIED = 4
 
 type Target = buildConnector.Options
@@ -71,7 +71,7 @@ function portOf({ protocol, port }: Target): number {
   return protocol === 'https:' ? 443 : 80
 }
 
-/** The addresses that may be dialed: all of them or a refusal. */
+/** The vetted addresses of a target. Throws BlockedError if any is forbidden. */
 async function vettedAddresses(
   target: Target,
   made: ConnectPhases,
@@ -135,7 +135,7 @@ function createDial(options: Required<GuardOptions>, sockets: Set<Socket>): Dial
     })
 }
 
-/** Connects to a vetted address of the target, one after the other where there are several. */
+/** Connects to a vetted address of the target, trying several in sequence. */
 function createConnect(options: Required<GuardOptions>, sockets: Set<Socket>) {
   const dial = createDial(options, sockets)
 
@@ -205,7 +205,7 @@ export function createGuard(given: GuardOptions): Guard {
   const agent = new Agent({
     keepAliveTimeout: options.idleTimeout,
     keepAliveMaxTimeout: options.idleTimeout,
-    // Else undici makes the first connection to an https origin a probe for HTTP/2, and all others wait for it.
+    // Otherwise undici probes an https origin for HTTP/2 with the first connection, and all others wait for it.
     allowH2: false,
     factory: (origin, poolOptions: object) => new Pool(origin, { ...poolOptions, factory: createClient }),
   })

@@ -1,9 +1,8 @@
 /**
- * Names to addresses, so that names which hang harm no other. The system's resolver works in a pool of a few threads
- * that the whole process shares, and a dead name holds one for many seconds. So a name is asked for once at a time,
- * answers and failures are remembered for a few seconds, and names that failed or were slow wait for each other: they
- * hold two threads at most. (The system's resolver it must be: hosts files and search lists count.) What is remembered
- * is vetted at each connect like what is new.
+ * Resolves names, so that a name that hangs does not delay others. The system's resolver uses a pool of a few threads that the
+ * whole process shares, and a dead name occupies one for many seconds. So a name is asked for once at a time, answers and
+ * failures are cached for a few seconds, and names that failed or were slow share two threads. The system's resolver is used
+ * because hosts files and search lists count. Cached answers are vetted at each connect.
  */
 import { lookup } from 'node:dns/promises'
 import { KeyedSemaphore } from './semaphore.ts'
@@ -18,7 +17,7 @@ export interface ResolverOptions {
   now?: () => number
 }
 
-/** Milliseconds that an answer or a failure is remembered. */
+/** Milliseconds for which an answer or a failure is cached. */
 export const REMEMBERED = 5000
 /** Milliseconds after which a name counts as slow. */
 const SLOW = 1000
@@ -27,7 +26,7 @@ const NAMES_MOST = 10_000
 
 interface Known {
   answer: Promise<string[]>
-  /** When the answer came; null: it has not. */
+  /** When the answer came; null: it has not come. */
   at: number | null
   suspect: boolean
 }

@@ -1,7 +1,6 @@
 /**
- * Buckets that speak S3's interface, over the guarded connector: list, read, write (large files in parts, each read from
- * the disk when its turn comes), delete. Requests are signed (AWS Signature 4); without keys they go unsigned, for
- * buckets that anyone may read.
+ * S3-compatible buckets, over the guarded connector: list, read, write, delete. Large files are written in parts, each read from
+ * the disk when it is sent. Requests are signed (AWS Signature 4); without keys they are unsigned, for public buckets.
  */
 import { open } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
@@ -28,7 +27,7 @@ export interface BucketObject {
   updated_at: string
 }
 
-/** What the bucket refused; the message has no secret in it. */
+/** A refusal of the bucket. The message holds no secret. */
 export class BucketError extends Error {
   readonly status: number
   readonly code: string
@@ -56,20 +55,20 @@ export interface Bucket {
     key: string,
     headers?: Record<string, string>,
   ): Promise<{ url: string; headers: Record<string, string> }>
-  /** The address of a key that anyone may read for so many seconds. */
+  /** A signed address at which anyone may read the key for `seconds`. */
   presign(key: string, seconds: number): Promise<string>
   /** Keys that begin with the prefix, in the order of the bucket; stops after `most`. */
   list(prefix: string, most: number, signal?: AbortSignal): Promise<BucketObject[]>
   head(key: string): Promise<BucketObject | null>
   read(key: string, headers?: Record<string, string>): Promise<Readable>
-  /** From a file of this machine; `headers`: conditions and the type. Answers with the ETag. */
+  /** Writes a file of this machine. `headers`: conditions and the content type. */
   write(key: string, file: string, bytes: number, headers: Record<string, string>): Promise<void>
   remove(key: string): Promise<void>
 }
 
 const PART_BYTES = 16 * 2 ** 20
 const TRIES = 3
-/** Between bytes, and until the first. */
+/** Milliseconds without a byte. */
 const IDLE_MS = 60_000
 const ANSWER_BYTES = 4_000_000
 
@@ -104,7 +103,7 @@ function field(xml: string, name: string): string | null {
 const single = (value: string | string[] | undefined): string =>
   Array.isArray(value) ? value.join(',') : (value ?? '')
 
-/** The whole answer as text, at most so much of it. */
+/** The whole answer as text. Throws if it is longer than its bound. */
 async function textOf(body: Readable): Promise<string> {
   const parts: Buffer[] = []
   let bytes = 0
@@ -117,7 +116,7 @@ async function textOf(body: Readable): Promise<string> {
   return Buffer.concat(parts).toString('utf8')
 }
 
-/** `now`: the time of the signatures, the present unless given. */
+/** Opens a bucket. `now`: the time of the signatures. */
 export function createBucket(
   config: BucketConfig,
   guard: Pick<Guard, 'dispatcher'>,
@@ -232,7 +231,7 @@ class SignedBucket implements Bucket {
     }
   }
 
-  /** The object appears when the last request is answered; where one fails nothing of it stays. */
+  /** Writes an object in parts. It appears with the answer of the last request. After a failure nothing of it stays. */
   async #writeParts(
     key: string,
     bytes: number,
@@ -263,7 +262,7 @@ class SignedBucket implements Bucket {
         },
         body: `<CompleteMultipartUpload>${list.join('')}</CompleteMultipartUpload>`,
       })
-      // It may fail after it has answered 200.
+      // The bucket may report a failure after it has answered 200.
       const done = await textOf(body)
       if (done.includes('<Error>'))
         throw new BucketError(500, field(done, 'Code') ?? '', 'The bucket could not join the parts.')
@@ -279,7 +278,7 @@ class SignedBucket implements Bucket {
     await (await this.#send({ method: 'DELETE', key })).body.dump()
   }
 
-  /** Again where the line broke or the bucket is overloaded: the content is at hand. Answers with the ETag. */
+  /** Sends a request, and again if the connection broke or the bucket is overloaded. Returns the ETag. */
   async #repeated(sent: Sent): Promise<string> {
     for (let tries = 1; ; tries += 1) {
       try {

@@ -1,4 +1,4 @@
-/** A semaphore for each key: at most so many holders at a time, the others wait in the order in which they came. */
+/** A semaphore for each key, with a number of holders at a time. Others wait in the order of their calls. */
 
 /** Gives the permit back. A second call does nothing. */
 export type Release = () => void

@@ -1,8 +1,8 @@
 /**
- * Where outgoing requests may go: pure rules, no network. `vetUrl` judges what a person typed, `vetAddress` every address
- * that is about to be dialed. What is not allowed is denied: IPv6 only inside 2000::/3, every IPv4 hidden in an IPv6
- * address judged as well, and metadata services never, whatever the operator has opened. A fault tells nothing about the
- * inside: it is the same sentence for every address that is refused.
+ * The rules of outgoing requests. Pure. `vetUrl` vets an address that a person typed, `vetAddress` every address before it is
+ * dialed. Only allowed addresses pass: IPv6 only inside 2000::/3, with every IPv4 address inside an IPv6 address vetted too.
+ * Metadata services never pass, whatever the operator allows. A fault reveals nothing of our network: all refused addresses
+ * have the same sentence.
  */
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
@@ -38,7 +38,7 @@ const LOOPBACK = ['127.0.0.0/8', '::1/128'].map(range)
 /** RFC 1918, RFC 6598 (also used by VPNs), RFC 4193. */
 const PRIVATE = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fc00::/7'].map(range)
 
-/** No entry opens these: nothing is there, or everyone, or what hands out the machine's credentials. */
+/** Ranges that no setting allows: unassigned, multicast, or services that hand out the machine's credentials. */
 const NEVER = [
   '0.0.0.0/8',
   '224.0.0.0/4',
@@ -62,7 +62,7 @@ const METADATA_NAMES = ['metadata', 'metadata.google.internal', 'metadata.goog',
 /** Names that mean something only inside a network (RFC 6762, RFC 8375, ICANN's .internal). */
 const INSIDE_NAMES = /(^|\.)(internal|local|localdomain|lan|home\.arpa|intranet|corp|home)$|^[^.]+$/
 
-/** Canonical text only: `ipaddr.parse` alone also reads octal, hexadecimal and decimal IPv4. */
+/** Parses canonical text only, because `ipaddr.parse` also reads octal, hexadecimal and decimal IPv4. */
 function parseAddress(text: string): Address | null {
   if (isIP(text) === 0 || text.includes('%')) return null
   return ipaddr.parse(text)
@@ -207,7 +207,7 @@ export function parseTargets(list: readonly string[]): Targets {
 const forbidden = (setting: string): string =>
   `The host is not one that this service may reach. Use a public host; an operator can open others with ${setting}.`
 
-/** What the text itself must be, before a parser repairs it; null: nothing. */
+/** The fault of the text itself, before a parser repairs it; null: there is none. */
 function textFault(text: string): string | null {
   if (text.length > 2048) return 'The address is longer than 2048 characters.'
   if (/[\s\p{Cc}]/u.test(text)) return 'The address must not contain white space or control characters.'
@@ -220,7 +220,7 @@ function textFault(text: string): string | null {
   return null
 }
 
-/** Whether a name could be reached at all; which addresses it has is judged when they are dialed. */
+/** Whether a name may be allowed at all. Its addresses are vetted when they are dialed. */
 function nameAllowed(name: string, port: number, targets: Targets): boolean {
   if (METADATA_NAMES.includes(name)) return false
   if (targets.hosts.some((rule) => hostMatches(rule, name, port))) return true
@@ -231,9 +231,9 @@ function nameAllowed(name: string, port: number, targets: Targets): boolean {
 }
 
 /**
- * Judges an address as typed: http or https with `//`, no white space, user info, empty labels or port 0, and a host that
- * could be allowed. Literal addresses are judged in whatever spelling, on the host as parsed. `fault` says what to do;
- * `setting` is the one that the targets come from.
+ * Vets an address that a person typed: http or https with `//`, no white space, user info, empty labels or port 0, and a host
+ * that may be allowed. Literal addresses are vetted as parsed, whatever their spelling. `fault` says what to do; `setting` is
+ * the setting of the targets.
  */
 export function vetUrl(
   text: string,

@@ -22,13 +22,13 @@ async function localFile(file: string): Promise<Blob> {
   }
 }
 
-/** The same refusal, with the file that it is about. */
+/** The refusal with the name of the file. */
 function about(file: string, error: unknown): unknown {
   if (!(error instanceof ClientError)) return error
   return new ClientError(`${file}: ${error.message}`, error.status, error.code, error.problem, error)
 }
 
-/** As a template names it, or as it was put. */
+/** The path of an upload, given with or without "uploads/". */
 const pathOf = (given: string): string => given.replace(/^uploads\//, '')
 
 export const FILES = [
@@ -39,7 +39,7 @@ export const FILES = [
       summary: 'Upload files, so that templates can read them as uploads/NAME',
       details:
         'CSV, TSV, JSON, NDJSON (each also packed with gzip) and Parquet, by the ending. A file that cannot be read\n' +
-        'is refused with the place of the fault, and an earlier one of the same name stays.',
+        'is refused with line and column of the fault, and an earlier one of the same name stays.',
       options: {
         json: JSON_OPTION,
         as: text('PATH', "Where it is to be (default: the file's own name)"),

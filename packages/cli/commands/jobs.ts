@@ -18,12 +18,12 @@ import {
 } from '../options.ts'
 import { out, printJson, progressLine, say } from '../print.ts'
 
-/** What a job is made with. */
+/** Options of commands that create jobs. */
 export const JOB_OPTIONS = {
   var: texts('NAME=VALUE', 'A template variable; repeat it for more'),
   presence: text('NAME', 'Notify only the webhooks of this presence_name'),
   priority: text('N', 'From -100 to 100, higher first'),
-  metadata: texts('NAME=VALUE', 'Given back in status and events'),
+  metadata: texts('NAME=VALUE', 'Returned in status and events'),
 }
 
 const FORMAT = {

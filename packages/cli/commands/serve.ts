@@ -44,8 +44,8 @@ export const SERVE: Command = {
   operands: '',
   summary: 'Run the service',
   details:
-    'Runs until SIGINT or SIGTERM: then it answers on for ASSAY_LINGER, takes no more requests, lets running jobs finish\n' +
-    'for ASSAY_DRAIN and gives the rest back. A second signal ends it at once. The first start prints an admin token, once.',
+    'Runs until SIGINT or SIGTERM. Then it still answers for ASSAY_LINGER, takes no more requests, lets running jobs finish\n' +
+    'for ASSAY_DRAIN and queues the rest again. A second signal ends it at once. The first start prints an admin token.',
   options: {},
   listens: true,
   async run(call) {

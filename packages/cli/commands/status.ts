@@ -1,4 +1,4 @@
-/** assay status: the nodes and their leases, what waits and how long it has, what is in trouble. */
+/** assay status: the nodes and their leases, the backlog and its age, and failing webhooks. */
 import type { NodeView, QueueView } from '@assay/client'
 import { JOB_STATUSES, type JobStatus } from '@assay/model/job'
 import { clientCommand } from '../client-command.ts'
@@ -33,7 +33,7 @@ function nodeRow(node: NodeView): string[] {
   return [node.name, node.roles.join(','), node.version, node.started_at, left > 0 ? `${left} s` : 'run out']
 }
 
-/** Of all workspaces together. */
+/** The backlog of all workspaces together. */
 function backlog({ jobs }: QueueView): { state: JobStatus; count: number; oldest_at: string | null }[] {
   return UNFINISHED.map((state) => {
     const rows = jobs.filter(({ job_status }) => job_status === state)

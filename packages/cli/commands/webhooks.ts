@@ -34,7 +34,7 @@ function retriesOf(call: Call): number[] | undefined {
   throw new UsageError(`--retry takes seconds divided by commas, such as 5,60,3600, not ${given}.`)
 }
 
-/** With the reason, where there is one. */
+/** The status, with its reason if there is one. */
 function statusOf({ status, disabled_reason, failing_reason }: WebhookView): string {
   if (status === 'disabled') return disabled_reason === null ? status : `disabled: ${disabled_reason}`
   return failing_reason === null ? status : `failing: ${failing_reason}`
@@ -70,12 +70,12 @@ const RECOVER = clientCommand(
   {
     name: 'webhooks recover',
     operands: 'ID',
-    summary: 'Send again all that failed since a time',
+    summary: 'Send all failed deliveries since a time again',
     options: {
       json: JSON_OPTION,
       since: text('TIME', 'A time, or how long ago: 2h (default: 24h)'),
       until: text('TIME', 'A time, or how long ago (default: now)'),
-      'include-unsent': flag('Also what was never sent, e.g. before the webhook was made'),
+      'include-unsent': flag('Also events that were never sent, e.g. from before the webhook existed'),
       event: texts('TYPE', 'Only this event type; repeat for more'),
       'dry-run': flag('Only say how many there are'),
       wait: flag('End once all deliveries are made, and say how far it is'),

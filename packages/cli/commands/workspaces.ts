@@ -1,4 +1,4 @@
-/** assay workspace ...: the tenants, and what each may take of the service. */
+/** assay workspace ...: the workspaces and their caps. */
 import path from 'node:path'
 import { parseSize } from '@assay/service/config/config'
 import { allPages, clientCommand, eachCommand, listCommand, showCommand } from '../client-command.ts'
@@ -41,7 +41,7 @@ function capOf(
   throw new UsageError(`--${option} takes ${what} or "default", not ${JSON.stringify(given)}.`)
 }
 
-/** What was given, and nothing else. */
+/** The changes that the options name. */
 function patchOf(call: Call) {
   const folder = call.text('folder')
   const counts = COUNTS.map((cap) => [

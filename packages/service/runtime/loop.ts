@@ -1,7 +1,7 @@
 /**
- * The loop of worker, scheduler and dispatcher: claim what is due, work on up to `concurrency` at a time, claim again when woken, when a
- * slot is free, or after `pollMs`. A lost wake costs latency, never work. When the signal is aborted it claims no
- * more and waits for what is under way.
+ * The loop of the worker, the scheduler and the dispatcher. It claims due items, works on up to `concurrency` at a time, and
+ * claims again when woken, when a slot is free, or after `pollMs`. A lost wake costs latency, never work. After an abort it
+ * claims no more and waits for the work under way.
  */
 import type { Clock } from '@assay/model/clock'
 

@@ -34,7 +34,7 @@ const LinkExpiresIn = nullable(
   }),
 )
 const IncludeSkipped = Type.Boolean({
-  description: 'Also sends a line for runs that their condition skipped, in a line',
+  description: 'Also sends a line for each run that its condition skipped',
 })
 
 const { description, retry_schedule, max_in_flight, rate_per_second } = WebhookInput.properties
