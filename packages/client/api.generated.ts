@@ -541,7 +541,30 @@ export type Insight = {
   markdown: string
   tables: Record<string, unknown>
   charts: Record<string, unknown>[]
-  analyses: Record<string, unknown>
+  analyses: Record<string, {
+    /** One sentence without statistics */
+    headline?: string
+    grade?: 'firm' | 'likely' | 'unclear' | 'withheld'
+    blockers?: {
+      /** A code of docs/verdicts.md, such as days_missing */
+      code: string
+      /** A sentence for the reader */
+      says: string
+    }[]
+    caveats?: {
+      /** A code of docs/verdicts.md, such as days_missing */
+      code: string
+      /** A sentence for the reader */
+      says: string
+    }[]
+    /** The statistics in one sentence */
+    evidence?: string
+    /** The headline, then what blockers and caveats say */
+    summary: string
+    n: number
+    method: string
+    notes: string[]
+  }>
   facts: Record<string, unknown>[]
   lineage: Record<string, unknown>
   created_at: string
@@ -696,7 +719,30 @@ export type Preview = {
   markdown: string
   tables: Record<string, unknown>
   charts: Record<string, unknown>[]
-  analyses: Record<string, unknown>
+  analyses: Record<string, {
+    /** One sentence without statistics */
+    headline?: string
+    grade?: 'firm' | 'likely' | 'unclear' | 'withheld'
+    blockers?: {
+      /** A code of docs/verdicts.md, such as days_missing */
+      code: string
+      /** A sentence for the reader */
+      says: string
+    }[]
+    caveats?: {
+      /** A code of docs/verdicts.md, such as days_missing */
+      code: string
+      /** A sentence for the reader */
+      says: string
+    }[]
+    /** The statistics in one sentence */
+    evidence?: string
+    /** The headline, then what blockers and caveats say */
+    summary: string
+    n: number
+    method: string
+    notes: string[]
+  }>
   facts: Record<string, unknown>[]
   lineage: Record<string, unknown>
   created_at: string

@@ -179,6 +179,27 @@ export function chartPlaceholder(id: string): string {
 }
 export const CHART_PLACEHOLDER = /^\u2063chart:([a-z0-9_-]+)\u2063$/gm
 
+const DoubtView = Type.Object({
+  code: Type.String({ description: 'A code of docs/verdicts.md, such as days_missing' }),
+  says: Type.String({ description: 'A sentence for the reader' }),
+})
+
+/** What every outcome holds; each method adds its own fields. */
+const OutcomeView = Type.Object(
+  {
+    headline: Type.Optional(Type.String({ description: 'One sentence without statistics' })),
+    grade: Type.Optional(Type.Enum([...GRADES])),
+    blockers: Type.Optional(Type.Array(DoubtView)),
+    caveats: Type.Optional(Type.Array(DoubtView)),
+    evidence: Type.Optional(Type.String({ description: 'The statistics in one sentence' })),
+    summary: Type.String({ description: 'The headline, then what blockers and caveats say' }),
+    n: Type.Integer(),
+    method: Type.String(),
+    notes: Type.Array(Type.String()),
+  },
+  { additionalProperties: true },
+)
+
 /** The JSON form of an insight. */
 export const InsightView = Type.Object(
   {
@@ -190,7 +211,7 @@ export const InsightView = Type.Object(
     markdown: Type.String(),
     tables: Type.Record(Type.String(), Type.Unknown()),
     charts: Type.Array(Type.Record(Type.String(), Type.Unknown())),
-    analyses: Type.Record(Type.String(), Type.Unknown()),
+    analyses: Type.Record(Type.String(), OutcomeView),
     facts: Type.Array(Type.Record(Type.String(), Type.Unknown())),
     lineage: Type.Record(Type.String(), Type.Unknown()),
     created_at: Type.String({ format: 'date-time' }),

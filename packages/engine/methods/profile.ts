@@ -4,12 +4,14 @@
  * of each are fetched.
  */
 
-import type { Cell, Column } from '@assay/model/insight'
+import type { Cell, Column, Doubt } from '@assay/model/insight'
 import Type from 'typebox'
+import { doubt, verdict } from '../verdicts/verdict.ts'
+import { quoted, shareOf } from '../verdicts/words.ts'
 import { cellSql, isNumeric, isTemporal } from './shared/columns.ts'
 import { cell, integer, list, number, rowsWith, text } from './shared/fields.ts'
 import { type Method, quote, type Relation } from './shared/method.ts'
-import { count, enumeration, label, percent } from './shared/sentence.ts'
+import { count, enumeration } from './shared/sentence.ts'
 
 interface ColumnProfile {
   name: string
@@ -47,16 +49,14 @@ export const profile: Method = {
     const n = counted!.n as number
     const columns: ColumnProfile[] = []
     for (const column of table.columns) columns.push(await profileColumn(table, column, n))
-    const infinite = columns.filter((column) => column.flags.includes('infinite'))
-    return {
-      summary: sentence(n, columns),
-      n,
-      method: 'exact counts over all rows',
-      notes: infinite.map(
-        (column) => `${column.name}: values that are not finite; range and mean leave them out.`,
-      ),
-      columns,
-    }
+    const told = verdict({
+      headline: headline(n, columns),
+      grade: 'firm',
+      evidence: evidence(n, columns),
+      doubts: doubtsOf(n, columns),
+      mild: ['constant'],
+    })
+    return { ...told, n, method: 'exact counts over all rows', columns }
   },
 }
 
@@ -125,24 +125,42 @@ function flagsOf(
   return flags
 }
 
-function sentence(n: number, columns: readonly ColumnProfile[]): string {
+/** "200 rows in 14 columns; no value is missing." */
+function headline(n: number, columns: readonly ColumnProfile[]): string {
   const size = `${count(n, 'row')} in ${count(columns.length, 'column')}`
   if (n === 0) return `${size}: there is nothing to profile.`
-  const flagged = (flag: Flag) => columns.filter((column) => column.flags.includes(flag))
-  const named = (found: readonly ColumnProfile[]) =>
-    enumeration([
-      ...found.slice(0, 3).map((column) => label(column.name)),
-      ...(found.length > 3 ? [`${found.length - 3} more`] : []),
-    ])
   const missing = columns.filter((column) => column.nulls > 0).toSorted((a, b) => b.nulls - a.nulls)
-  const parts = [
-    missing.length === 0
-      ? 'no value is missing'
-      : `${count(missing.length, 'column')} ${missing.length === 1 ? 'has' : 'have'} missing values (most: ${label(missing[0]!.name)}, ${percent(missing[0]!.nulls / n)})`,
-  ]
+  const most = missing[0]
+  if (!most) return `${size}; no value is missing.`
+  const share = shareOf(most.nulls / n)
+  return `${size}; ${count(missing.length, 'column')} ${missing.length === 1 ? 'has' : 'have'} missing values, most of them ${quoted(most.name)} with ${share}.`
+}
+
+function evidence(n: number, columns: readonly ColumnProfile[]): string {
+  const unique = columns.filter((column) => column.flags.includes('unique'))
+  const named = unique.length === 0 ? '' : ` A different value in every row: ${names(unique)}.`
+  return `Counted over all ${count(n, 'row')}.${named}`
+}
+
+function doubtsOf(n: number, columns: readonly ColumnProfile[]): Doubt[] {
+  if (n === 0) return [doubt('too_few', 'The table has no rows.')]
+  const flagged = (flag: Flag) => columns.filter((column) => column.flags.includes(flag))
+  const doubts: Doubt[] = []
   const constant = flagged('constant')
-  const unique = flagged('unique')
-  if (constant.length > 0) parts.push(`constant: ${named(constant)}`)
-  if (unique.length > 0) parts.push(`a different value in every row: ${named(unique)}`)
-  return `${size}; ${parts.join('; ')}.`
+  if (constant.length > 0) doubts.push(doubt('constant', `Always the same value: ${names(constant)}.`))
+  const infinite = flagged('infinite')
+  if (infinite.length > 0)
+    doubts.push(
+      doubt(
+        'rows_left_out',
+        `Range and mean leave out values that are no finite number: ${names(infinite)}.`,
+      ),
+    )
+  return doubts
+}
+
+/** At most three names of the data, in quotes. */
+function names(found: readonly ColumnProfile[]): string {
+  const more = found.length > 3 ? [`${found.length - 3} more`] : []
+  return enumeration([...found.slice(0, 3).map(({ name }) => quoted(name)), ...more])
 }

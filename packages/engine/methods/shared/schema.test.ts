@@ -11,12 +11,12 @@ const accepts = new Ajv({ strict: false, allErrors: true }).compile(
   JSON.parse(JSON.stringify(analysisSchema)),
 )
 
-test("the editors' schema accepts every analysis block that ships, and together they use every method", () => {
+test("the editors' schema accepts every analysis block of the shipped templates and the guides, and together they use every method", () => {
   const used = new Set<string>()
-  const folder = path.join(import.meta.dirname, '../../../../templates')
-  for (const file of globSync('*.md', { cwd: folder })) {
+  const folder = path.join(import.meta.dirname, '../../../..')
+  for (const file of globSync(['templates/*.md', 'docs/*.md'], { cwd: folder })) {
     const source = readFileSync(path.join(folder, file), 'utf8')
-    for (const [, yaml = ''] of source.matchAll(/^```analysis \w+\n([\s\S]*?)^```/gm)) {
+    for (const [, yaml = ''] of source.matchAll(/^```analysis \w+\n([\s\S]*?)^```$/gm)) {
       const block = parseYaml(yaml) as { method: string }
       used.add(block.method)
       assert.ok(accepts(block), `${file}: ${JSON.stringify(accepts.errors)}`)
