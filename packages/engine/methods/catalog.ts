@@ -11,6 +11,8 @@ import { describe } from './describe.ts'
 import { drivers } from './drivers.ts'
 import { forecast } from './forecast.ts'
 import { funnel } from './funnel.ts'
+import { normality } from './normality.ts'
+import { outliers } from './outliers.ts'
 import { pareto } from './pareto.ts'
 import { profile } from './profile.ts'
 import { regression } from './regression.ts'
@@ -35,6 +37,8 @@ const LIST: readonly Method[] = [
   regression,
   anova,
   compareGroups,
+  normality,
+  outliers,
   pareto,
 ]
 

@@ -52,6 +52,13 @@ const asked: Record<string, Record<string, unknown>[]> = {
     { y: 'v', x: ['w', { column: 'w', power: 2 }], intercept: false },
   ],
   anova: [{ value: 'v', by: 'g' }],
+  normality: [
+    { value: 'v' },
+    ...['anderson_darling', 'lilliefors', 'dagostino_pearson'].map((test) => ({ value: 'v', test })),
+    ...['uniform', 'exponential', 'gamma'].map((distribution) => ({ value: 'v', distribution })),
+    { value: 'v', mean: 0, sd: 1 },
+  ],
+  outliers: [{ value: 'v', label: 'g' }, ...['modified_z', 'iqr', 'z'].map((rule) => ({ value: 'v', rule }))],
   compare_groups: [
     { value: 'v', group: 'g' },
     { value: 'v', group: 'e' },

@@ -1,0 +1,226 @@
+/**
+ * normality: does a column follow a normal distribution; or, by `distribution`, a uniform, exponential or gamma one.
+ *
+ * `test: auto` takes Shapiro and Wilk's up to 5,000 values and D'Agostino and Pearson's above, from moments taken inside
+ * DuckDB. Anderson-Darling and Lilliefors read at most 200,000 values. Distances from the other distributions, whose
+ * parameters come from the data, are judged by 199 samples drawn from the fit (Stute, Manteiga and Quindimil, Metrika 40, 1993)
+ * over at most 1,000 values; a uniform one by its inner values, whose distribution between the ends is known.
+ */
+import type { Doubt } from '@assay/model/insight'
+import Type, { type Static } from 'typebox'
+import { normalLower } from '../numeric/distributions.ts'
+import { bootstrapDistance } from '../numeric/tests/bootstrap-fit.ts'
+import { andersonDarling, dagostinoPearson, distance, lilliefors } from '../numeric/tests/edf.ts'
+import { kolmogorovUpper } from '../numeric/tests/kolmogorov.ts'
+import { SHAPIRO_MOST, shapiroWilk } from '../numeric/tests/shapiro-wilk.ts'
+import { measureOf, opening } from '../verdicts/measure.ts'
+import { doubt, gradeOf, verdict } from '../verdicts/verdict.ts'
+import { CERTAINTY } from '../verdicts/words.ts'
+import { number, pAdjusted, text } from './shared/fields.ts'
+import { type Method, MethodError } from './shared/method.ts'
+import { count, figure, finite, probability } from './shared/sentence.ts'
+import { readShape, type Shape } from './shared/shape.ts'
+
+const Options = Type.Object(
+  {
+    value: Type.String({ description: 'A number column.' }),
+    distribution: Type.Enum(['normal', 'uniform', 'exponential', 'gamma'], { default: 'normal' }),
+    test: Type.Enum(
+      ['auto', 'shapiro_wilk', 'anderson_darling', 'lilliefors', 'kolmogorov_smirnov', 'dagostino_pearson'],
+      { default: 'auto' },
+    ),
+    mean: Type.Optional(
+      Type.Number({ description: 'With sd: the normal distribution that is asked about.' }),
+    ),
+    sd: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
+  },
+  { additionalProperties: false },
+)
+type Options = Static<typeof Options>
+
+const LEAST = 8
+const FETCHED = 200_000
+const SAMPLED = 1000
+
+interface Answer {
+  test: string
+  name: string
+  reason: string | null
+  statistic: number | null
+  p: number | null
+}
+
+export const normality: Method = {
+  name: 'normality',
+  options: Options,
+  columns: (options) => [{ option: 'value', column: (options as Options).value, numeric: true }],
+  fields: {
+    distribution: text,
+    test: text,
+    reason: text,
+    statistic: number,
+    p: number,
+    p_adjusted: pAdjusted,
+    skewness: number,
+    kurtosis: number,
+    mean: number,
+    sd: number,
+  },
+  async run(table, options, { meanings }) {
+    const given = options as Options
+    checkOptions(given)
+    const shape = await readShape(table, given.value)
+    const { label } = measureOf(meanings, given.value)
+    const stop = stopOf(shape, label)
+    const answer = stop ? NONE : await answerOf(given, shape)
+    const told = verdict({
+      headline: headline(opening(label), given, shape, answer),
+      grade: gradeOf(answer.p),
+      evidence: evidence(given, shape, answer),
+      doubts: [...(stop ? [stop] : []), ...doubtsOf(shape, label)],
+    })
+    const { name, ...fields } = answer
+    const { n, skewness, kurtosis, mean, sd } = shape
+    return {
+      ...told,
+      n,
+      method: name,
+      distribution: given.distribution,
+      ...fields,
+      skewness,
+      kurtosis,
+      mean,
+      sd,
+    }
+  },
+}
+
+const NONE: Answer = { test: 'none', name: 'test of a distribution', reason: null, statistic: null, p: null }
+
+function checkOptions({ distribution, test, mean, sd }: Options): void {
+  if ((mean === undefined) !== (sd === undefined))
+    throw new MethodError('mean and sd go together: give both, or neither.')
+  if (mean !== undefined && (distribution !== 'normal' || !['auto', 'kolmogorov_smirnov'].includes(test)))
+    throw new MethodError('mean and sd go with distribution: normal and test: kolmogorov_smirnov.')
+  if (distribution !== 'normal' && !['auto', 'kolmogorov_smirnov'].includes(test))
+    throw new MethodError(`test: ${test} is for distribution: normal. The others take kolmogorov_smirnov.`)
+}
+
+function stopOf({ n, constant }: Shape, label: string): Doubt | null {
+  if (n < LEAST)
+    return doubt(
+      'too_few',
+      `${opening(label)} has ${count(n, 'value')}; to judge a distribution takes at least ${LEAST}.`,
+    )
+  return constant ? doubt('constant', `${opening(label)} never changes: every value is the same.`) : null
+}
+
+async function answerOf(given: Options, shape: Shape): Promise<Answer> {
+  if (given.distribution !== 'normal') return otherFit(given.distribution, shape)
+  if (given.mean !== undefined) {
+    const values = await shape.values(FETCHED)
+    const chances = values.map((value) => normalLower((value * shape.unit - given.mean!) / given.sd!))
+    const d = distance(chances)
+    const p = finite(kolmogorovUpper(d, values.length))
+    return { test: 'kolmogorov_smirnov', name: 'Kolmogorov-Smirnov test', reason: null, statistic: d, p }
+  }
+  return given.test === 'auto' ? chosen(shape) : named(given.test, shape)
+}
+
+async function chosen(shape: Shape): Promise<Answer> {
+  if (shape.n <= SHAPIRO_MOST)
+    return {
+      ...(await named('shapiro_wilk', shape)),
+      reason: 'It was chosen because it finds most departures in up to 5,000 values.',
+    }
+  return {
+    ...(await named('dagostino_pearson', shape)),
+    reason: 'It was chosen because there are more than 5,000 values.',
+  }
+}
+
+async function named(test: string, shape: Shape): Promise<Answer> {
+  const answer = (name: string, statistic: number | undefined, p: number | undefined): Answer => ({
+    test,
+    name,
+    reason: null,
+    statistic: finite(statistic ?? Number.NaN),
+    p: finite(p ?? Number.NaN),
+  })
+  if (test === 'dagostino_pearson') {
+    const found = dagostinoPearson(shape.n, shape.g1 ?? Number.NaN, shape.b2 ?? Number.NaN)
+    return answer("D'Agostino-Pearson test", found?.statistic, found?.p)
+  }
+  if (test === 'shapiro_wilk') {
+    const found = shapiroWilk(await shape.values(SHAPIRO_MOST))
+    return answer('Shapiro-Wilk test', found?.w, found?.p)
+  }
+  const values = await shape.values(FETCHED)
+  const found = test === 'anderson_darling' ? andersonDarling(values) : lilliefors(values)
+  return answer(
+    test === 'anderson_darling' ? 'Anderson-Darling test' : 'Lilliefors test',
+    found?.statistic,
+    found?.p,
+  )
+}
+
+async function otherFit(distribution: 'uniform' | 'exponential' | 'gamma', shape: Shape): Promise<Answer> {
+  const values = await shape.values(SAMPLED)
+  const answer = { test: 'kolmogorov_smirnov', name: 'Kolmogorov-Smirnov test', reason: null }
+  if (distribution === 'uniform') {
+    const [low, high] = [values[0]!, values.at(-1)!]
+    const d = distance(values.slice(1, -1).map((value) => (value - low) / (high - low)))
+    return { ...answer, statistic: finite(d), p: finite(kolmogorovUpper(d, values.length - 2)) }
+  }
+  if (values[0]! < 0 || (distribution === 'gamma' && values[0] === 0))
+    return { ...answer, statistic: 1, p: 0 }
+  const found = bootstrapDistance(distribution, values)
+  return {
+    ...answer,
+    name: 'Kolmogorov-Smirnov test, p by 199 samples of the fit',
+    statistic: finite(found.statistic),
+    p: finite(found.p),
+  }
+}
+
+function doubtsOf({ n, left, kurtosis }: Shape, label: string): Doubt[] {
+  const found: Doubt[] = []
+  if (left > 0)
+    found.push(
+      doubt('rows_left_out', `${count(left, 'row')} without a number ${left === 1 ? 'is' : 'are'} left out.`),
+    )
+  if (kurtosis !== null && kurtosis > 3 && n >= 20)
+    found.push(doubt('tails_heavy', `A few values of ${label} are far larger or smaller than the rest.`))
+  return found
+}
+
+const NAMES = {
+  normal: 'a normal distribution',
+  uniform: 'a uniform distribution between its smallest and largest value',
+  exponential: 'an exponential distribution',
+  gamma: 'a gamma distribution',
+}
+
+function headline(name: string, { distribution, mean }: Options, shape: Shape, { p }: Answer): string {
+  const grade = gradeOf(p)
+  const what = mean === undefined ? NAMES[distribution] : 'the normal distribution that was asked about'
+  if (grade === 'unclear')
+    return `Nothing speaks against ${what} of ${name.charAt(0).toLowerCase()}${name.slice(1)}.`
+  const tail = distribution === 'normal' && mean === undefined ? `: ${departure(shape)}` : ''
+  return `${name} ${CERTAINTY[grade]} does not follow ${what}${tail}.`
+}
+
+function departure({ skewness, kurtosis }: Shape): string {
+  const side = (skewness ?? 0) > 0 ? 'high' : 'low'
+  if (Math.abs(skewness ?? 0) > 0.5)
+    return `it reaches much farther towards ${side} values than the other way`
+  if ((kurtosis ?? 0) > 1) return 'very high and very low values are more frequent'
+  if ((kurtosis ?? 0) < -0.8) return 'values near the middle are too rare'
+  return 'the departure is small'
+}
+
+function evidence({ value }: Options, { n, skewness, kurtosis }: Shape, answer: Answer): string {
+  if (answer.p === null) return `${count(n, 'value')} of ${value}.`
+  const reason = answer.reason === null ? '' : ` ${answer.reason}`
+  return `${answer.name} of ${value}: statistic ${figure(answer.statistic)}, ${probability(answer.p)}, skewness G1 ${figure(skewness)}, excess kurtosis G2 ${figure(kurtosis)}, n = ${count(n, 'value')}.${reason}`
+}

@@ -1,0 +1,206 @@
+/**
+ * outliers: which values of a column stand far apart, whatever their order. By the modified z score 0.6745 (x - median) / MAD
+ * beyond 3.5 (Iglewicz and Hoaglin, How to Detect and Handle Outliers, 1993), by Tukey's fences 1.5 interquartile ranges beyond
+ * the quartiles (Exploratory Data Analysis, 1977), or by z scores beyond 3. Order statistics are taken inside DuckDB; the
+ * farthest `max` rows are fetched. For values in time, `anomalies` allows for trend and season.
+ */
+import type { Doubt } from '@assay/model/insight'
+import Type, { type Static } from 'typebox'
+import { measureOf, opening } from '../verdicts/measure.ts'
+import { doubt, verdict } from '../verdicts/verdict.ts'
+import { amount, quoted } from '../verdicts/words.ts'
+import { cellSql, columnOf, numberSql } from './shared/columns.ts'
+import { cell, integer, number, rowsWith, text } from './shared/fields.ts'
+import type { Method, Relation } from './shared/method.ts'
+import { orderStatistics } from './shared/order-statistics.ts'
+import { count, figure, finite } from './shared/sentence.ts'
+import { readShape, type Shape } from './shared/shape.ts'
+import { double } from './shared/sums.ts'
+
+const Options = Type.Object(
+  {
+    value: Type.String({ description: 'A number column.' }),
+    rule: Type.Enum(['auto', 'modified_z', 'iqr', 'z'], { default: 'auto' }),
+    threshold: Type.Optional(
+      Type.Number({ exclusiveMinimum: 0, description: 'Default 3.5 for modified_z, 1.5 for iqr, 3 for z.' }),
+    ),
+    label: Type.Optional(Type.String({ description: 'A column that names a row.' })),
+    max: Type.Integer({
+      default: 100,
+      minimum: 1,
+      maximum: 10_000,
+      description: 'The rows that are listed.',
+    }),
+  },
+  { additionalProperties: false },
+)
+type Options = Static<typeof Options>
+type Rule = 'modified_z' | 'iqr' | 'z'
+
+const LEAST = 5
+const THRESHOLD: Record<Rule, number> = { modified_z: 3.5, iqr: 1.5, z: 3 }
+const NAMES: Record<Rule, string> = {
+  modified_z: 'modified z score',
+  iqr: 'fences beyond the quartiles',
+  z: 'z score',
+}
+
+/** Over `unit`: a value at `center` plus or minus `reach` is at the threshold; `low` and `high` are the fences. */
+interface Fences {
+  rule: Rule
+  low: number
+  high: number
+  /** A row's score is its distance from `center` (or from the nearer quartile) over this. */
+  scale: number
+  centers: [number, number]
+  reason: string | null
+}
+
+export const outliers: Method = {
+  name: 'outliers',
+  options: Options,
+  columns(options) {
+    const { value, label } = options as Options
+    return [
+      { option: 'value', column: value, numeric: true },
+      ...(label === undefined ? [] : [{ option: 'label', column: label, numeric: false }]),
+    ]
+  },
+  fields: {
+    rule: text,
+    reason: text,
+    found: integer,
+    low_fence: number,
+    high_fence: number,
+    points: rowsWith({ row: integer, label: cell, value: number, score: number }),
+  },
+  async run(table, options, { meanings }) {
+    const given = options as Options
+    const shape = await readShape(table, given.value)
+    const measure = measureOf(meanings, given.value)
+    const name = opening(measure.label)
+    const stop =
+      shape.n < LEAST
+        ? doubt(
+            'too_few',
+            `${name} has ${count(shape.n, 'value')}; to tell which stand apart takes at least ${LEAST}.`,
+          )
+        : shape.constant
+          ? doubt('constant', `${name} never changes: every value is the same.`)
+          : null
+    const left: Doubt[] =
+      shape.left > 0
+        ? [
+            doubt(
+              'rows_left_out',
+              `${count(shape.left, 'row')} without a number ${shape.left === 1 ? 'is' : 'are'} left out.`,
+            ),
+          ]
+        : []
+    if (stop) {
+      const told = verdict({
+        headline: '',
+        grade: 'unclear',
+        evidence: `${count(shape.n, 'value')}.`,
+        doubts: [stop, ...left],
+      })
+      const nothing = { rule: null, reason: null, found: 0, low_fence: null, high_fence: null, points: [] }
+      return { ...told, n: shape.n, method: 'outliers', ...nothing }
+    }
+    const fences = await fencesOf(table, given, shape)
+    const { found, points } = await beyond(table, given, shape, fences)
+    const [low, high] = [finite(fences.low * shape.unit), finite(fences.high * shape.unit)]
+    const reason = fences.reason
+    const told = verdict({
+      headline: headline(),
+      grade: 'firm',
+      evidence: `${NAMES[fences.rule]} beyond ${given.threshold ?? THRESHOLD[fences.rule]}: fences ${figure(low)} and ${figure(high)}, ${count(found, 'value')} beyond, n = ${count(shape.n, 'value')}.${reason === null ? '' : ` ${reason}`}`,
+      doubts: left,
+    })
+    return {
+      ...told,
+      n: shape.n,
+      method: NAMES[fences.rule],
+      rule: fences.rule,
+      reason,
+      found,
+      low_fence: low,
+      high_fence: high,
+      points,
+    }
+
+    function headline(): string {
+      const [first] = points
+      if (!first) return `No value of ${measure.label} stands far apart from the others.`
+      const which = first.label === null ? '' : ` (${quoted(first.label)})`
+      return `${count(found, 'value')} of ${measure.label} ${found === 1 ? 'stands' : 'stand'} far apart from the others; the farthest is ${amount(first.value, measure)}${which}.`
+    }
+  },
+}
+
+async function fencesOf(table: Relation, given: Options, shape: Shape): Promise<Fences> {
+  const kept = keptSql(table, given.value, shape.unit)
+  const places = [0.25, 0.5, 0.75].map((share) => (shape.n - 1) * share)
+  const wanted = places.flatMap((place) => [Math.floor(place) + 1, Math.ceil(place) + 1])
+  const at = await orderStatistics(table, kept, shape.n, [...new Set(wanted)])
+  const [q1, median, q3] = places.map((place) => {
+    const [low, high] = [at.get(Math.floor(place) + 1)!, at.get(Math.ceil(place) + 1)!]
+    return low + (high - low) * (place - Math.floor(place))
+  }) as [number, number, number]
+  const [spread] = await table.query(`select median(abs(v - ${double(median)})) as mad from ${kept}`)
+  const mad = spread!.mad as number
+  const asked = given.rule === 'auto' ? (mad > 0 ? 'modified_z' : q3 > q1 ? 'iqr' : 'z') : given.rule
+  // Where over half of the values are one, the middle has no width to measure by.
+  const rule = (asked === 'modified_z' && mad === 0) || (asked === 'iqr' && q3 === q1) ? 'z' : asked
+  const threshold = given.threshold ?? THRESHOLD[rule]
+  const reason =
+    given.rule === 'auto'
+      ? mad > 0
+        ? 'It was chosen because a few extreme values do not move a median.'
+        : 'It was chosen because over half of the values are the same.'
+      : rule === asked
+        ? null
+        : `The rule ${asked} cannot be used, because too many values are the same.`
+  if (rule === 'iqr') {
+    const reach = threshold * (q3 - q1)
+    return { rule, low: q1 - reach, high: q3 + reach, scale: q3 - q1, centers: [q1, q3], reason }
+  }
+  const center = rule === 'z' ? (shape.mean ?? 0) / shape.unit : median
+  const scale = rule === 'z' ? (shape.sd ?? 0) / shape.unit : mad / 0.6745
+  return {
+    rule,
+    low: center - threshold * scale,
+    high: center + threshold * scale,
+    scale,
+    centers: [center, center],
+    reason,
+  }
+}
+
+function keptSql(table: Relation, value: string, unit: number): string {
+  const number = numberSql(table, 'value', value)
+  return `(select ${number} / ${double(unit)} as v from ${table.relation} where isfinite(${number}))`
+}
+
+async function beyond(table: Relation, given: Options, shape: Shape, fences: Fences) {
+  const number = numberSql(table, 'value', given.value)
+  const label = given.label === undefined ? 'null' : cellSql(columnOf(table, 'label', given.label))
+  const rows = `(select row_number() over () as row, ${label} as label, ${number} as x, ${number} / ${double(shape.unit)} as v from ${table.relation})`
+  const out = `isfinite(x) and (v < ${double(fences.low)} or v > ${double(fences.high)})`
+  const distance = `greatest(${double(fences.centers[0])} - v, v - ${double(fences.centers[1])})`
+  const [counted] = await table.query(`select count(*) filter (${out}) as found from ${rows}`)
+  const listed = await table.query(
+    `select row, label, x, v from ${rows} where ${out} order by ${distance} desc, row limit ${given.max}`,
+  )
+  const points = listed.map((row) => {
+    const v = row.v as number
+    const away = v < fences.centers[0] ? v - fences.centers[0] : v - fences.centers[1]
+    return {
+      row: row.row as number,
+      label: row.label ?? null,
+      value: row.x as number,
+      score: finite(away / fences.scale),
+    }
+  })
+  return { found: counted!.found as number, points }
+}
