@@ -2,6 +2,7 @@
 import { abTest } from './ab-test.ts'
 import { anomalies } from './anomalies.ts'
 import { anova } from './anova.ts'
+import { association } from './association.ts'
 import { changepoints } from './changepoints.ts'
 import { cohorts } from './cohorts.ts'
 import { compare } from './compare.ts'
@@ -37,6 +38,7 @@ const LIST: readonly Method[] = [
   regression,
   anova,
   compareGroups,
+  association,
   normality,
   outliers,
   pareto,

@@ -5,9 +5,9 @@
  * ranks; it says which and why. Spread goes by Brown and Forsythe. Sources stand beside the numbers in numeric/tests/. Sums,
  * ranks and medians are taken inside DuckDB; at most 20,000 values are fetched, and only to test their shape or for exact p.
  */
-import type { Doubt } from '@assay/model/insight'
+import type { Doubt, Grade } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
-import { measureOf, opening } from '../verdicts/measure.ts'
+import { type Measure, measureOf, opening } from '../verdicts/measure.ts'
 import { doubt, gradeOf, verdict } from '../verdicts/verdict.ts'
 import { amount, CERTAINTY, changeOf, quoted } from '../verdicts/words.ts'
 import { type Choice, chooseByShape } from './groups/choose.ts'
@@ -101,7 +101,7 @@ export const compareGroups: Method = {
     const { tested, choice } = answer
     const reason = choice ? `It was chosen because ${choice.because}.` : null
     const told = verdict({
-      headline: headline(rows, what, tested, measure),
+      headline: (grade) => headline(grade, rows, { what, tested, measure }),
       grade: gradeOf(tested.p),
       evidence: `${evidence(given, answer)}${reason === null ? '' : ` ${reason}`}`,
       doubts: [...answer.doubts, ...leftOut(rows)],
@@ -252,18 +252,17 @@ function listed(group: Group, unit: number) {
 
 /** "Delay is clearly higher in "A" than in "B", by about 3 minutes." */
 function headline(
+  grade: Grade,
   rows: GroupRows,
-  what: What,
-  tested: Tested,
-  measure: ReturnType<typeof measureOf>,
+  { what, tested, measure }: { what: What; tested: Tested; measure: Measure },
 ): string {
   const name = opening(measure.label)
   const two = rows.groups.length === 2
   const between = two
     ? `between ${quoted(rows.groups[0]!.group)} and ${quoted(rows.groups[1]!.group)}`
     : `between the ${rows.groups.length} groups`
-  const sure = CERTAINTY[gradeOf(tested.p)]
-  if (gradeOf(tested.p) === 'unclear') {
+  const sure = CERTAINTY[grade]
+  if (grade === 'unclear') {
     const asked = {
       level: '',
       spread: 'in how widely they vary ',

@@ -2,47 +2,67 @@
  * correlation: how strongly columns go together, pair by pair.
  *
  * Pearson's r with Fisher's interval (tanh(atanh r +- z / sqrt(n - 3))) and its t test, as R's cor.test; Spearman's rank
- * correlation with mean ranks for ties; p adjusted over the pairs by Benjamini and Hochberg. Rows that lack either value
- * of a pair are left out of that pair. Four scans and two sorts a pair inside DuckDB, sums exact (over a million
- * rows: compensated); one row for each pair is fetched.
+ * correlation with mean ranks for ties; Kendall's tau-b with `test: kendall`; partial correlation with `controls`. p adjusted over
+ * the pairs by Benjamini and Hochberg. Rows that lack either value of a pair are left out of that pair; rows with a date of
+ * their own are a series (relations/series-order.ts). relations/pair.ts says how much is fetched.
  */
+import type { Doubt, Grade } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
-import { normalUpperQuantile, studentTwoSided } from '../numeric/distributions.ts'
-import { numberSql } from './shared/columns.ts'
-import { integer, number, pAdjusted, rowsWith, text } from './shared/fields.ts'
+import { type Meanings, measureOf, NO_MEANINGS, opening } from '../verdicts/measure.ts'
+import { doubt, gradeOf, LIKELY, lesser, verdict } from '../verdicts/verdict.ts'
+import { CERTAINTY } from '../verdicts/words.ts'
+import {
+  alikeNeighbours,
+  LEAST_PAIRS,
+  MOST_KENDALL,
+  type Pair,
+  pairOf,
+  partialOf,
+  tauOf,
+} from './relations/pair.ts'
+import { seriesOrder } from './relations/series-order.ts'
+import { integer, number, pAdjusted, rowsWith, text, whereGiven } from './shared/fields.ts'
 import type { Method, Relation } from './shared/method.ts'
 import { benjaminiHochberg } from './shared/multiplicity.ts'
 import { count, finite, probability } from './shared/sentence.ts'
-import { double, momentSql, powerAbove, readSum } from './shared/sums.ts'
 
 const Options = Type.Object(
-  { values: Type.Array(Type.String(), { minItems: 2, maxItems: 20, uniqueItems: true }) },
+  {
+    values: Type.Array(Type.String(), { minItems: 2, maxItems: 20, uniqueItems: true }),
+    test: Type.Enum(['pearson', 'spearman', 'kendall'], {
+      default: 'pearson',
+      description: 'The coefficient whose p decides.',
+    }),
+    controls: Type.Optional(
+      Type.Array(Type.String(), {
+        minItems: 1,
+        maxItems: 10,
+        description: 'Numbers whose lines are taken out of both.',
+      }),
+    ),
+  },
   { additionalProperties: false },
 )
+type Options = Static<typeof Options>
 
-const LEAST = 4
-
-interface Pair {
-  x: string
-  y: string
-  n: number
-  pearson: number | null
-  spearman: number | null
-  low: number | null
-  high: number | null
-  p: number | null
+interface Told extends Omit<Pair, 'spearman_p' | 'effective'> {
+  kendall: number | null
   p_adjusted: number | null
+  partial?: number | null
+  partial_low?: number | null
+  partial_high?: number | null
+  partial_p?: number | null
 }
 
 export const correlation: Method = {
   name: 'correlation',
   options: Options,
   columns(options) {
-    return (options as Static<typeof Options>).values.map((column) => ({
-      option: 'values',
-      column,
-      numeric: true,
-    }))
+    const { values, controls } = options as Options
+    return [
+      ...values.map((column) => ({ option: 'values', column, numeric: true })),
+      ...(controls ?? []).map((column) => ({ option: 'controls', column, numeric: true })),
+    ]
   },
   fields: {
     pairs: rowsWith({
@@ -51,115 +71,107 @@ export const correlation: Method = {
       n: integer,
       pearson: number,
       spearman: number,
+      kendall: number,
       low: number,
       high: number,
       p: number,
       p_adjusted: number,
+      ...whereGiven('controls', {
+        partial: number,
+        partial_low: number,
+        partial_high: number,
+        partial_p: number,
+      }),
     }),
     p_adjusted: pAdjusted,
   },
-  async run(table, options) {
-    const { values } = options as Static<typeof Options>
-    const pairs: Pair[] = []
-    for (const [index, x] of values.entries()) {
-      for (const y of values.slice(index + 1)) pairs.push(await pairOf(table, x, y))
+  async run(table, options, { meanings }) {
+    const given = options as Options
+    const order = await seriesOrder(table)
+    const found: Pair[] = []
+    const pairs: Told[] = []
+    for (const [index, x] of given.values.entries()) {
+      for (const y of given.values.slice(index + 1)) {
+        const pair = await pairOf(table, [x, y], { order })
+        found.push(pair)
+        pairs.push(await toldOf(table, given, pair))
+      }
     }
-    const tested = pairs.filter((pair) => pair.p !== null)
-    const adjusted = benjaminiHochberg(tested.map((pair) => pair.p!))
+    const decides = (pair: Told) => (given.controls === undefined ? pair.p : (pair.partial_p ?? null))
+    const tested = pairs.filter((pair) => decides(pair) !== null)
+    const adjusted = benjaminiHochberg(tested.map((pair) => decides(pair)!))
     for (const [index, pair] of tested.entries()) pair.p_adjusted = adjusted[index]!
-    return {
-      summary: sentence(pairs),
-      n: Math.max(...pairs.map((pair) => pair.n)),
-      method: 'Pearson (Fisher interval, t test) and Spearman; p adjusted by Benjamini and Hochberg',
-      notes: notesOf(pairs),
-      pairs,
-    }
+    const told = verdict({
+      headline: (grade) => headline(grade, tested, given, meanings),
+      grade: gradeOf(tested.length === 0 ? null : Math.min(...adjusted)),
+      evidence: evidence(tested, pairs.length, given),
+      doubts: [...doubtsOf(pairs, given), ...alikeNeighbours(found)],
+      mild: tested.length > 0 ? ['too_few', 'constant'] : [],
+    })
+    return { ...told, n: Math.max(...pairs.map((pair) => pair.n)), method: NAMES[given.test], pairs }
   },
 }
 
-async function pairOf(table: Relation, x: string, y: string): Promise<Pair> {
-  const source =
-    `(select x, y from (select ${numberSql(table, 'values', x)} as x, ${numberSql(table, 'values', y)} as y ` +
-    `from ${table.relation}) where isfinite(x) and isfinite(y))`
-  const [range] = await table.query(
-    `select count(*) as n, max(abs(x)) as x_size, max(abs(y)) as y_size, min(x) = max(x) as x_same, min(y) = max(y) as y_same from ${source}`,
-  )
-  const n = range!.n as number
-  const nothing = { x, y, n, pearson: null, spearman: null, low: null, high: null, p: null, p_adjusted: null }
-  if (n < LEAST || range!.x_same === true || range!.y_same === true) return nothing
-  const scaled = `(select x / ${double(powerAbove(range!.x_size as number))} as x, y / ${double(powerAbove(range!.y_size as number))} as y from ${source})`
-  const pearson = await productMoment(table, scaled)
-  const spearman = await rankCorrelation(table, source, n)
-  const half = normalUpperQuantile(0.025) / Math.sqrt(n - 3)
-  const certain = Math.abs(pearson) === 1
-  const t = pearson * Math.sqrt((n - 2) / ((1 - pearson) * (1 + pearson)))
+const NAMES = {
+  pearson: 'Pearson (Fisher interval, t test) and Spearman; p adjusted by Benjamini and Hochberg',
+  spearman: 'Spearman (t approximation) beside Pearson; p adjusted by Benjamini and Hochberg',
+  kendall: "Kendall's tau-b beside Pearson and Spearman; p adjusted by Benjamini and Hochberg",
+}
+
+async function toldOf(table: Relation, { test, controls }: Options, pair: Pair): Promise<Told> {
+  const { spearman_p, effective: _, ...fields } = pair
+  const names = [pair.x, pair.y] as const
+  const tau = test === 'kendall' && pair.pearson !== null ? await tauOf(table, names) : { tau: null, p: null }
+  const p = test === 'kendall' ? tau.p : test === 'spearman' ? spearman_p : pair.p
+  const told = { ...fields, kendall: tau.tau, p, p_adjusted: null }
+  if (controls === undefined) return told
+  const { partial } = await partialOf(table, names, controls, { ranked: test === 'spearman' })
   return {
-    ...nothing,
-    pearson: finite(pearson),
-    spearman: finite(spearman),
-    low: certain ? pearson : finite(Math.tanh(Math.atanh(pearson) - half)),
-    high: certain ? pearson : finite(Math.tanh(Math.atanh(pearson) + half)),
-    p: certain ? 0 : finite(studentTwoSided(t, n - 2)),
+    ...told,
+    partial: finite(partial?.r ?? Number.NaN),
+    partial_low: finite(partial?.low ?? Number.NaN),
+    partial_high: finite(partial?.high ?? Number.NaN),
+    partial_p: finite(partial?.p ?? Number.NaN),
   }
 }
 
-/**
- * Spearman's coefficient: Pearson's of the ranks, in whole numbers (twice the rank less its mean, mean ranks for ties).
- * Each is at most n, so their products fit 64 bits up to three billion rows.
- */
-async function rankCorrelation(table: Relation, source: string, n: number): Promise<number> {
-  const deviation = (name: string) =>
-    `cast(2 * rank() over (order by ${name}) + count(*) over (order by ${name} range between current row and current row) - ${n + 2} as bigint)`
-  const [row] = await table.query(
-    `select cast(sum(u * u) as varchar) as uu, cast(sum(v * v) as varchar) as vv, cast(sum(u * v) as varchar) as uv
-     from (select ${deviation('x')} as u, ${deviation('y')} as v from ${source})`,
+const sizeOf = (pair: Told, { test, controls }: Options): number =>
+  (controls === undefined ? (test === 'kendall' ? pair.kendall : pair[test]) : pair.partial) ?? 0
+
+function strongest(pairs: readonly Told[], given: Options): Told | undefined {
+  return pairs.toSorted((a, b) => Math.abs(sizeOf(b, given)) - Math.abs(sizeOf(a, given)))[0]
+}
+
+/** "Speed and distance clearly rise together." */
+function headline(grade: Grade, pairs: readonly Told[], given: Options, meanings: Meanings): string {
+  const found = pairs.filter((pair) => pair.p_adjusted! <= LIKELY)
+  const best = strongest(found, given)
+  const name = (column: string) => measureOf(meanings, column).label
+  const held = given.controls ? ` with ${given.controls.map(name).join(' and ')} held equal` : ''
+  if (!best || grade === 'unclear') {
+    const what =
+      pairs.length === 1 ? `${name(pairs[0]!.x)} and ${name(pairs[0]!.y)}` : 'any two of the columns'
+    return `No clear link between ${what}${held}.`
+  }
+  const sure = CERTAINTY[lesser(grade, gradeOf(best.p_adjusted))]
+  const how =
+    sizeOf(best, given) > 0
+      ? `${opening(name(best.x))} and ${name(best.y)} ${sure} rise together${held}`
+      : `${opening(name(best.x))} ${sure} falls where ${name(best.y)} rises${held}`
+  if (pairs.length === 1) return `${how}.`
+  return `${how}; this is the strongest of ${count(found.length, 'link')} in ${count(pairs.length, 'pair')}.`
+}
+
+function evidence(pairs: readonly Told[], all: number, given: Options): string {
+  const best = strongest(pairs, given)
+  if (!best) return `${count(all, 'pair')}, none of which could be judged.`
+  const tau = best.kendall === null ? '' : `, tau ${coefficient(best.kendall)}`
+  const partial = best.partial === undefined ? '' : `, partial ${coefficient(best.partial)}`
+  return (
+    `Strongest pair ${best.x} and ${best.y}: r = ${coefficient(best.pearson)}, 95 % interval ${coefficient(best.low)} to ` +
+    `${coefficient(best.high)}, rank correlation ${coefficient(best.spearman)}${tau}${partial}, ` +
+    `${probability(best.p_adjusted)}${pairs.length > 1 ? ' adjusted' : ''}, n = ${count(best.n, 'row')}.`
   )
-  const whole = (name: string) => Number(BigInt(row![name] as string))
-  return whole('uv') / Math.sqrt(whole('uu')) / Math.sqrt(whole('vv'))
-}
-
-/** Pearson's coefficient of x and y (|x|, |y| <= 1) by two passes; the first gives the centre only. */
-async function productMoment(table: Relation, source: string): Promise<number> {
-  const [first] = await table.query(`select count(*) as n, favg(x) as x, favg(y) as y from ${source}`)
-  const n = first!.n as number
-  const centered = `(select x - ${double(first!.x as number)} as u, y - ${double(first!.y as number)} as v from ${source})`
-  const [widest] = await table.query(`select max(abs(u)) as u, max(abs(v)) as v from ${centered}`)
-  const scaled = `(select u / ${double(powerAbove(widest!.u as number))} as u, v / ${double(powerAbove(widest!.v as number))} as v from ${centered})`
-  const terms = Object.entries({ u: 'u', v: 'v', uu: 'u * u', vv: 'v * v', uv: 'u * v' })
-  const [sums] = await table.query(
-    `select ${terms.map(([name, term]) => `${momentSql(term, 1, n)} as ${name}`).join(', ')} from ${scaled}`,
-  )
-  const [u, v, uu, vv, uv] = terms.map(([name]) => readSum(sums![name], 1)) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-  ]
-  const products = uv - (u * v) / n
-  return Math.min(1, Math.max(-1, products / Math.sqrt(uu - u ** 2 / n) / Math.sqrt(vv - v ** 2 / n)))
-}
-
-function sentence(pairs: readonly Pair[]): string {
-  const known = pairs.filter((pair) => pair.pearson !== null)
-  if (known.length === 0) {
-    return `Not enough data for a correlation: ${LEAST} rows with values that vary are needed in both columns.`
-  }
-  const best = known.toSorted((a, b) => Math.abs(b.pearson!) - Math.abs(a.pearson!))[0]!
-  const together = best.pearson! > 0 ? 'rises with' : 'falls as'
-  const end = best.pearson! > 0 ? best.y : `${best.y} rises`
-  const significant = known.filter((pair) => pair.p_adjusted! < 0.05).length
-  const numbers = `r = ${coefficient(best.pearson)}, 95% interval ${coefficient(best.low)} to ${coefficient(best.high)}, ${probability(best.p_adjusted)}${pairs.length > 1 ? ' adjusted' : ''}, rank correlation ${coefficient(best.spearman)}, n = ${count(best.n, 'row')}`
-  if (significant === 0) {
-    const strongest =
-      pairs.length === 1 ? `${best.x} and ${best.y}` : `the strongest, ${best.x} and ${best.y}`
-    return `No correlation is detectable${pairs.length > 1 ? ` in ${count(pairs.length, 'pair')}` : ''}: ${strongest}, ${numbers}.`
-  }
-  const more =
-    pairs.length === 1
-      ? ''
-      : ` ${significant} of ${count(pairs.length, 'pair')} ${significant === 1 ? 'is' : 'are'} significant at 5% after adjustment.`
-  return `${best.x} ${together} ${end} (${numbers}).${more}`
 }
 
 /** To three decimals, as coefficients are printed. */
@@ -167,26 +179,33 @@ function coefficient(value: number | null): string {
   return value === null ? 'unknown' : value.toFixed(3).replace(/^-(?=0\.000$)/u, '')
 }
 
-function notesOf(pairs: readonly Pair[]): string[] {
-  const notes: string[] = []
-  const name = (pair: Pair) => `${pair.x} and ${pair.y}`
+function doubtsOf(pairs: readonly Told[], given: Options): Doubt[] {
+  const found: Doubt[] = []
   for (const pair of pairs) {
-    if (pair.pearson === null)
-      notes.push(`${name(pair)}: ${count(pair.n, 'row')}, too few or without variation.`)
-    else if (pair.n < 10)
-      notes.push(
-        `${name(pair)}: only ${count(pair.n, 'row')}; the interval is wide and leans on normal data.`,
+    const names = `${measureOf(NO_MEANINGS, pair.x).label} and ${measureOf(NO_MEANINGS, pair.y).label}`
+    if (pair.pearson === null) {
+      const few = pair.n < LEAST_PAIRS
+      const why = few
+        ? `have ${count(pair.n, 'row')} in common; at least ${LEAST_PAIRS} are needed`
+        : 'cannot go together, because one of them never changes'
+      found.push(doubt(few ? 'too_few' : 'constant', `${opening(names)} ${why}.`))
+    } else if (given.controls && pair.partial === null)
+      found.push(
+        doubt(
+          'too_few',
+          `${opening(names)} cannot be judged with the others held equal: too few rows, or the columns depend on each other.`,
+        ),
       )
-    if (pair.pearson !== null && pair.spearman !== null && Math.abs(pair.pearson - pair.spearman) > 0.2) {
-      notes.push(
-        `${name(pair)}: Pearson and rank correlation differ; the relation is curved or led by a few extreme rows.`,
+    else if (given.test === 'kendall' && pair.kendall === null)
+      found.push(
+        doubt(
+          'too_few',
+          `${opening(names)} have more than ${MOST_KENDALL.toLocaleString('en-US')} rows; test: spearman reads as many as there are.`,
+        ),
       )
-    }
+    if (pair.pearson !== null && pair.spearman !== null && Math.abs(pair.pearson - pair.spearman) > 0.2)
+      found.push(doubt('form_wrong', `The link of ${names} is curved or led by a few extreme rows.`))
   }
-  if (pairs.some((pair) => pair.pearson !== null)) {
-    notes.push(
-      'Correlation is no proof of cause; two series that both trend correlate whatever they measure.',
-    )
-  }
-  return notes
+  if (pairs.length > 1) found.push(doubt('many_tests', 'The pairs are corrected for their number.'))
+  return found
 }

@@ -6,7 +6,7 @@
  * parameters come from the data, are judged by 199 samples drawn from the fit (Stute, Manteiga and Quindimil, Metrika 40, 1993)
  * over at most 1,000 values; a uniform one by its inner values, whose distribution between the ends is known.
  */
-import type { Doubt } from '@assay/model/insight'
+import type { Doubt, Grade } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
 import { normalLower } from '../numeric/distributions.ts'
 import { bootstrapDistance } from '../numeric/tests/bootstrap-fit.ts'
@@ -74,7 +74,7 @@ export const normality: Method = {
     const stop = stopOf(shape, label)
     const answer = stop ? NONE : await answerOf(given, shape)
     const told = verdict({
-      headline: headline(opening(label), given, shape, answer),
+      headline: (grade) => headline(grade, label, given, shape),
       grade: gradeOf(answer.p),
       evidence: evidence(given, shape, answer),
       doubts: [...(stop ? [stop] : []), ...doubtsOf(shape, label)],
@@ -201,13 +201,11 @@ const NAMES = {
   gamma: 'a gamma distribution',
 }
 
-function headline(name: string, { distribution, mean }: Options, shape: Shape, { p }: Answer): string {
-  const grade = gradeOf(p)
+function headline(grade: Grade, label: string, { distribution, mean }: Options, shape: Shape): string {
   const what = mean === undefined ? NAMES[distribution] : 'the normal distribution that was asked about'
-  if (grade === 'unclear')
-    return `Nothing speaks against ${what} of ${name.charAt(0).toLowerCase()}${name.slice(1)}.`
+  if (grade === 'unclear') return `Nothing speaks against ${what} of ${label}.`
   const tail = distribution === 'normal' && mean === undefined ? `: ${departure(shape)}` : ''
-  return `${name} ${CERTAINTY[grade]} does not follow ${what}${tail}.`
+  return `${opening(label)} ${CERTAINTY[grade]} does not follow ${what}${tail}.`
 }
 
 function departure({ skewness, kurtosis }: Shape): string {

@@ -46,7 +46,21 @@ const asked: Record<string, Record<string, unknown>[]> = {
     { time: 't', value: 'v', horizon: 4 },
     { time: 't', value: 'v', horizon: 4, period: 3 },
   ],
-  correlation: [{ values: ['v', 'w'] }],
+  correlation: [
+    { values: ['v', 'w'] },
+    { values: ['v', 'w'], test: 'kendall' },
+    { values: ['v', 'w'], test: 'spearman', controls: ['i'] },
+  ],
+  association: [
+    { x: 'v', y: 'w' },
+    { x: 'v', y: 'w', test: 'kendall' },
+    { x: 'v', y: 'w', controls: ['i'] },
+    { x: 'g', y: 'e' },
+    { x: 'g', y: 's', test: 'fisher' },
+    { x: 'e', y: 's', strata: 'g' },
+    { x: 'g', y: 's', strata: 'e' },
+    { x: 'v', y: 'g' },
+  ],
   regression: [
     { y: 'v', x: ['w'] },
     { y: 'v', x: ['w', { column: 'w', power: 2 }], intercept: false },

@@ -1,0 +1,145 @@
+/**
+ * association: do two columns go together, whatever their types.
+ *
+ * Two categories: chi-square with Cramer's V, Fisher's exact test where counts are few, Cochran-Mantel-Haenszel with `strata`.
+ * Two numbers: Pearson where both are near enough to normal, else Spearman; Kendall by name; partial correlation with
+ * `controls`. A number and a category: compare_groups. `test: auto` says what it took and why. Sources stand beside the numbers
+ * in numeric/. Counts come as one row for each cell, at most 50 by 50; of numbers at most 20,000 are fetched, to test shapes.
+ */
+import type { Grade, Outcome } from '@assay/model/insight'
+import { opening } from '../verdicts/measure.ts'
+import { gradeOf, verdict } from '../verdicts/verdict.ts'
+import { CERTAINTY } from '../verdicts/words.ts'
+import { compareGroups } from './compare-groups.ts'
+import { type Answer, CATEGORIES, labels, NOTHING, Options } from './relations/answer.ts'
+import { ofCategories } from './relations/categories.ts'
+import { ofNumbers } from './relations/numbers.ts'
+import { columnOf, groupSql, isNumeric } from './shared/columns.ts'
+import { cell, integer, number, pAdjusted, rowsWith, text } from './shared/fields.ts'
+import { type Method, type MethodContext, MethodError, type Relation } from './shared/method.ts'
+import { count, figure, probability } from './shared/sentence.ts'
+
+export const association: Method = {
+  name: 'association',
+  options: Options,
+  columns(options) {
+    const { x, y, strata, controls } = options as Options
+    return [
+      { option: 'x', column: x, numeric: false },
+      { option: 'y', column: y, numeric: false },
+      ...(strata === undefined ? [] : [{ option: 'strata', column: strata, numeric: false }]),
+      ...(controls ?? []).map((column) => ({ option: 'controls', column, numeric: true })),
+    ]
+  },
+  fields: {
+    kind: text,
+    test: text,
+    reason: text,
+    statistic: number,
+    df: number,
+    p: number,
+    p_adjusted: pAdjusted,
+    effect: text,
+    effect_size: number,
+    low: number,
+    high: number,
+    counts: rowsWith({ x: cell, y: cell, n: integer, expected: number }),
+  },
+  async run(table, options, context) {
+    const given = options as Options
+    const kind = await kindOf(table, given)
+    checkTest(given, kind)
+    const answer =
+      kind === 'categories'
+        ? await ofCategories(table, given, context.meanings)
+        : kind === 'numbers'
+          ? await ofNumbers(table, given, context.meanings)
+          : await ofBoth(table, given, context)
+    const [x, y] = labels(given, context.meanings)
+    const told = verdict({
+      headline: (sure: Grade) =>
+        sure === 'unclear' ? `No clear link between ${x} and ${y}.` : answer.claim(CERTAINTY[sure]),
+      grade: gradeOf(answer.p),
+      evidence: evidence(given, answer),
+      doubts: answer.doubts,
+    })
+    const { name, claim: _, doubts: __, ...fields } = answer
+    return { ...told, method: name, ...fields }
+  },
+}
+
+async function kindOf(table: Relation, given: Options): Promise<Answer['kind']> {
+  const numeric = [given.x, given.y].map((name, i) => isNumeric(columnOf(table, i === 0 ? 'x' : 'y', name)))
+  if (given.as === 'categories') return 'categories'
+  if (given.as === 'numbers') {
+    if (!numeric.every(Boolean))
+      throw new MethodError('as: numbers needs two number columns. Cast them in the SQL block.')
+    return 'numbers'
+  }
+  if ((CATEGORIES as readonly string[]).includes(given.test) || given.strata !== undefined)
+    return 'categories'
+  if (numeric[0] && numeric[1]) return 'numbers'
+  if (!numeric[0] && !numeric[1]) return 'categories'
+  // A number of at most two different values beside a category is one itself: a flag of 0 and 1.
+  const flag = numeric[0] ? given.x : given.y
+  const [row] = await table.query(
+    `select count(distinct ${groupSql(table, 'x', flag)}) as n from ${table.relation}`,
+  )
+  return (row!.n as number) <= 2 ? 'categories' : 'number by category'
+}
+
+function checkTest({ test, strata, controls }: Options, kind: Answer['kind']): void {
+  const categories = (CATEGORIES as readonly string[]).includes(test)
+  if (test !== 'auto' && kind !== (categories ? 'categories' : 'numbers'))
+    throw new MethodError(
+      `test: ${test} is for two ${categories ? 'categories' : 'numbers'}; these columns are ${kind}.`,
+    )
+  if (strata !== undefined && !['auto', 'cochran_mantel_haenszel'].includes(test))
+    throw new MethodError(`test: ${test} knows no strata; cochran_mantel_haenszel does.`)
+  if (test === 'cochran_mantel_haenszel' && strata === undefined)
+    throw new MethodError(
+      'test: cochran_mantel_haenszel needs `strata`, the category within which x and y are compared.',
+    )
+  if (
+    controls !== undefined &&
+    (kind !== 'numbers' || !['auto', 'partial', 'partial_spearman'].includes(test))
+  )
+    throw new MethodError('controls go with two numbers and test: partial or partial_spearman.')
+  if (test.startsWith('partial') && controls === undefined)
+    throw new MethodError(`test: ${test} needs \`controls\`, the columns that are held equal.`)
+}
+
+async function ofBoth(table: Relation, given: Options, context: MethodContext): Promise<Answer> {
+  const byX = isNumeric(columnOf(table, 'x', given.x))
+  const [value, group] = byX ? [given.x, given.y] : [given.y, given.x]
+  const options = { value, group, what: 'level', test: 'auto', confidence: 0.95 }
+  const found: Outcome = await compareGroups.run(table, options, context)
+  const of = (name: string) => (found[name] ?? null) as number | null
+  return {
+    ...NOTHING,
+    kind: 'number by category',
+    test: found.test as string,
+    name: found.method,
+    reason: (found.reason as string | null) ?? null,
+    statistic: of('statistic'),
+    df: of('df'),
+    p: of('p'),
+    effect: (found.effect as string | null) ?? null,
+    effect_size: of('effect_size'),
+    n: found.n,
+    doubts: [...found.blockers!, ...found.caveats!],
+    claim: () => found.headline!,
+  }
+}
+
+function evidence({ x, y }: Options, answer: Answer): string {
+  if (answer.p === null) return `${count(answer.n, 'row')}.`
+  const statistic = answer.statistic === null ? '' : `statistic ${figure(answer.statistic)}, `
+  const interval =
+    answer.low === null || answer.high === null
+      ? ''
+      : ` (95 % interval ${figure(answer.low)} to ${figure(answer.high)}${answer.effect === "Cramer's V" ? ' of the odds ratio' : ''})`
+  const effect = answer.effect === null ? '' : `${answer.effect} ${figure(answer.effect_size)}${interval}, `
+  const reason = answer.reason === null ? '' : ` ${answer.reason}`
+  return `${opening(answer.name)} of ${x} and ${y}: ${statistic}${effect}${probability(answer.p)}, n = ${count(answer.n, 'row')}.${reason}`
+}

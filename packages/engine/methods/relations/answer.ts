@@ -1,0 +1,90 @@
+/** What association asks and answers, for two categories as for two numbers. */
+import type { Doubt } from '@assay/model/insight'
+import Type, { type Static } from 'typebox'
+import { type Meanings, measureOf } from '../../verdicts/measure.ts'
+import { doubt } from '../../verdicts/verdict.ts'
+import { count } from '../shared/sentence.ts'
+
+export const NUMBERS = ['pearson', 'spearman', 'kendall', 'partial', 'partial_spearman'] as const
+export const CATEGORIES = ['chi_square', 'fisher', 'cochran_mantel_haenszel'] as const
+
+export const Options = Type.Object(
+  {
+    x: Type.String(),
+    y: Type.String(),
+    strata: Type.Optional(Type.String({ description: 'A category within which x and y are compared.' })),
+    controls: Type.Optional(
+      Type.Array(Type.String(), {
+        minItems: 1,
+        maxItems: 10,
+        description: 'Numbers whose lines are taken out of x and y.',
+      }),
+    ),
+    as: Type.Enum(['auto', 'numbers', 'categories'], {
+      default: 'auto',
+      description: 'How the columns are read; auto goes by their types.',
+    }),
+    test: Type.Enum(['auto', ...CATEGORIES, ...NUMBERS], { default: 'auto' }),
+  },
+  { additionalProperties: false },
+)
+export type Options = Static<typeof Options>
+
+export interface Answer {
+  kind: 'categories' | 'numbers' | 'number by category'
+  test: string
+  name: string
+  reason: string | null
+  statistic: number | null
+  df: number | null
+  p: number | null
+  effect: string | null
+  effect_size: number | null
+  low: number | null
+  high: number | null
+  n: number
+  counts: { x: string; y: string; n: number; expected: number | null }[]
+  doubts: Doubt[]
+  /** How the claim reads after "clearly" or "probably". */
+  claim: (sure: string) => string
+}
+
+export const NOTHING = {
+  test: 'none',
+  name: 'test of association',
+  reason: null,
+  statistic: null,
+  df: null,
+  p: null,
+  effect: null,
+  effect_size: null,
+  low: null,
+  high: null,
+  counts: [],
+  doubts: [] as Doubt[],
+  claim: () => '',
+}
+
+export function labels({ x, y }: Options, meanings: Meanings): [string, string] {
+  return [measureOf(meanings, x).label, measureOf(meanings, y).label]
+}
+
+/** How closely, as the end of a claim. */
+export const strength = (size: number): string =>
+  size < 0.1
+    ? ', but weakly'
+    : size < 0.3
+      ? ' to a small degree'
+      : size < 0.5
+        ? ' to a fair degree'
+        : ' to a high degree'
+
+export function leftOut(left: number): Doubt[] {
+  if (left === 0) return []
+  return [
+    doubt(
+      'rows_left_out',
+      `${count(left, 'row')} without a value in every column ${left === 1 ? 'is' : 'are'} left out.`,
+    ),
+  ]
+}

@@ -1,0 +1,139 @@
+/** association of two categories: chi-square, Fisher's exact test, Cochran-Mantel-Haenszel within strata. */
+import type { Doubt } from '@assay/model/insight'
+import { chiSquare, cochranMantelHaenszel, commonOdds } from '../../numeric/tests/contingency.ts'
+import { fisherExact } from '../../numeric/tests/fisher.ts'
+import { type Meanings, measureOf, NO_MEANINGS, opening } from '../../verdicts/measure.ts'
+import { doubt, gradeOf } from '../../verdicts/verdict.ts'
+import { quoted } from '../../verdicts/words.ts'
+import type { Relation } from '../shared/method.ts'
+import { count, finite } from '../shared/sentence.ts'
+import { type Answer, labels, leftOut, NOTHING, type Options, strength } from './answer.ts'
+import { type Tabled, tabled } from './counts.ts'
+
+export async function ofCategories(table: Relation, given: Options, meanings: Meanings): Promise<Answer> {
+  const found = await tabled(table, given.x, given.y, given.strata)
+  const [x, y] = labels(given, meanings)
+  const whole = chiSquare(found.counts)
+  const counts = cellsOf(found)
+  const left = leftOut(found.left)
+  const common = { ...NOTHING, kind: 'categories' as const, n: found.n, counts }
+  if (found.n === 0 || !whole) {
+    const flat = found.n < 2 ? null : found.rows.length < 2 ? x : y
+    const stop = flat
+      ? doubt(
+          'constant',
+          `${opening(flat)} has one value in all ${count(found.n, 'row')}: nothing can go with it.`,
+        )
+      : doubt('too_few', `There are ${count(found.n, 'row')} with both ${x} and ${y}; two are needed.`)
+    return { ...common, doubts: [stop, ...left] }
+  }
+  const claim = (sure: string) =>
+    `${opening(x)} and ${y} ${sure} go together${strength(whole.v)}${farthest(counts)}.`
+  const effects = { effect: "Cramer's V", effect_size: finite(whole.v) }
+  if (given.strata !== undefined)
+    return inStrata(given, found, { ...common, ...effects, doubts: left, claim })
+  const few = whole.least_expected < 1 || whole.thin > 0.2
+  const asked = given.test === 'auto' ? (few ? 'fisher' : 'chi_square') : given.test
+  const exact = asked === 'fisher' ? fisherExact(found.counts) : null
+  const odds = found.rows.length === 2 && found.columns.length === 2 ? commonOdds([found.counts], 0.95) : null
+  const limits = { low: finite(odds?.low ?? Number.NaN), high: finite(odds?.high ?? Number.NaN) }
+  const thin = few && exact === null ? [sparseCells(whole.thin)] : []
+  if (exact !== null) {
+    const reason = given.test === 'auto' ? 'It was chosen because few rows are expected in some cells.' : null
+    return {
+      ...common,
+      ...effects,
+      ...limits,
+      test: 'fisher',
+      name: "Fisher's exact test",
+      reason,
+      p: exact,
+      doubts: left,
+      claim,
+    }
+  }
+  const reason =
+    given.test !== 'auto'
+      ? null
+      : few
+        ? 'It was chosen because the table is too large for an exact test.'
+        : 'It was chosen because enough rows are expected in every cell.'
+  const tested = {
+    test: 'chi_square',
+    name: 'chi-square test of independence',
+    reason,
+    statistic: finite(whole.statistic),
+    df: whole.df,
+    p: finite(whole.p),
+  }
+  return { ...common, ...effects, ...limits, ...tested, doubts: [...thin, ...left], claim }
+}
+
+function sparseCells(thin: number): Doubt {
+  return doubt(
+    'sparse',
+    `In ${Math.round(thin * 100)} % of the cells fewer than five rows are expected, so the result is rough; merge rare values in SQL.`,
+  )
+}
+
+function inStrata(given: Options, found: Tabled, common: Answer): Answer {
+  const told = cochranMantelHaenszel(found.strata)
+  if (!told) {
+    const stop = doubt('too_few', `No value of ${given.strata} holds two values of both columns.`)
+    return { ...common, effect: null, effect_size: null, doubts: [stop, ...common.doubts] }
+  }
+  const two = found.rows.length === 2 && found.columns.length === 2
+  const odds = two ? commonOdds(found.strata, 0.95) : null
+  const differ = odds?.homogeneity && odds.homogeneity.p < 0.01
+  const mixed = differ
+    ? [
+        doubt(
+          'form_wrong',
+          `The link differs between the values of ${given.strata}; read it for each of them.`,
+        ),
+      ]
+    : []
+  const crude = chiSquare(found.counts)!
+  const reversed = gradeOf(told.p) === 'unclear' && gradeOf(crude.p) !== 'unclear'
+  const name = opening(measureOf(NO_MEANINGS, given.x).label)
+  const tested: Answer = {
+    ...common,
+    test: 'cochran_mantel_haenszel',
+    name: 'Cochran-Mantel-Haenszel test',
+    reason: given.test === 'auto' ? 'It was chosen because strata are given.' : null,
+    statistic: finite(told.statistic),
+    df: told.df,
+    p: finite(told.p),
+    ...(odds
+      ? {
+          effect: 'common odds ratio',
+          effect_size: finite(odds.ratio),
+          low: finite(odds.low),
+          high: finite(odds.high),
+        }
+      : { effect: null, effect_size: null }),
+    doubts: [...mixed, ...common.doubts],
+    claim: (sure) =>
+      `${name} and ${measureOf(NO_MEANINGS, given.y).label} ${sure} go together also within ${measureOf(NO_MEANINGS, given.strata!).label}.`,
+  }
+  if (!reversed) return tested
+  const says = `Without ${given.strata} the two columns do go together; within its values they do not.`
+  return { ...tested, doubts: [...tested.doubts, doubt('form_wrong', says)] }
+}
+
+function cellsOf({ rows, columns, counts, n }: Tabled): Answer['counts'] {
+  const [across, down] = [
+    counts.map((row) => row.reduce((sum, value) => sum + value, 0)),
+    columns.map((_, j) => counts.reduce((sum, row) => sum + row[j]!, 0)),
+  ]
+  return rows.flatMap((x, i) =>
+    columns.map((y, j) => ({ x, y, n: counts[i]![j]!, expected: finite((across[i]! * down[j]!) / n) })),
+  )
+}
+
+/** The cell that lies farthest above what independence would make. */
+function farthest(counts: Answer['counts']): string {
+  const above = (one: (typeof counts)[number]) => (one.n - (one.expected ?? 0)) / Math.sqrt(one.expected || 1)
+  const most = counts.toSorted((a, b) => above(b) - above(a))[0]
+  return most && above(most) > 0 ? `, most of all ${quoted(most.x)} with ${quoted(most.y)}` : ''
+}

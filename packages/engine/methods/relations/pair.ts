@@ -1,0 +1,214 @@
+/**
+ * Two number columns beside each other: Pearson's r with Fisher's interval and t test, Spearman's coefficient, Kendall's tau-b,
+ * partial correlation. Moments and ranks are taken inside DuckDB by exact sums (over a million rows: compensated ones), one row
+ * each; Kendall's tau fetches the pairs, at most 100,000 of them.
+ */
+
+import type { Doubt } from '@assay/model/insight'
+import { normalUpperQuantile, studentTwoSided } from '../../numeric/distributions.ts'
+import { type Partial, partialCorrelation } from '../../numeric/models/partial.ts'
+import { kendall } from '../../numeric/tests/kendall.ts'
+import { doubt } from '../../verdicts/verdict.ts'
+import { numberSql } from '../shared/columns.ts'
+import type { Relation } from '../shared/method.ts'
+import { finite } from '../shared/sentence.ts'
+import { double, momentSql, powerAbove, readSum } from '../shared/sums.ts'
+import { effectiveRows } from './series-order.ts'
+
+/** Rows from which a pair is judged. */
+export const LEAST_PAIRS = 4
+export const MOST_KENDALL = 100_000
+
+export interface Pair {
+  x: string
+  y: string
+  n: number
+  pearson: number | null
+  spearman: number | null
+  low: number | null
+  high: number | null
+  p: number | null
+  /** Of Spearman's coefficient, by its t approximation. */
+  spearman_p: number | null
+  /** How many independent rows a series of alike neighbours is worth; null where rows count as they are. */
+  effective: number | null
+}
+
+export interface PairRows {
+  /** A subquery with the columns x and y, both finite. */
+  source: string
+  n: number
+  constant: boolean
+}
+
+export async function pairRows(
+  table: Relation,
+  [x, y]: readonly [string, string],
+  option: string,
+  order: string | null = null,
+): Promise<PairRows & { sizes: [number, number] }> {
+  const source =
+    `(select x, y, t from (select ${numberSql(table, option, x)} as x, ${numberSql(table, option, y)} as y, ${order ?? 'null'} as t ` +
+    `from ${table.relation}) where isfinite(x) and isfinite(y))`
+  const [range] = await table.query(
+    `select count(*) as n, max(abs(x)) as x_size, max(abs(y)) as y_size, min(x) = max(x) as x_same, min(y) = max(y) as y_same from ${source}`,
+  )
+  const n = range!.n as number
+  const constant = n > 0 && (range!.x_same === true || range!.y_same === true)
+  return { source, n, constant, sizes: [(range!.x_size as number) ?? 0, (range!.y_size as number) ?? 0] }
+}
+
+/** All but the names are null under 4 rows or where a column does not vary. */
+export async function pairOf(
+  table: Relation,
+  [x, y]: readonly [string, string],
+  { option = 'values', order = null }: { option?: string; order?: string | null } = {},
+): Promise<Pair> {
+  const { source, n, constant, sizes } = await pairRows(table, [x, y], option, order)
+  const unknown = { pearson: null, spearman: null, low: null, high: null, p: null, spearman_p: null }
+  const nothing = { x, y, n, ...unknown, effective: null }
+  if (n < LEAST_PAIRS || constant) return nothing
+  const scaled = `(select x / ${double(powerAbove(sizes[0]))} as x, y / ${double(powerAbove(sizes[1]))} as y from ${source})`
+  const pearson = await productMoment(table, scaled)
+  const spearman = await rankCorrelation(table, source, n)
+  const effective = order === null ? null : await effectiveRows(table, source, n)
+  const worth = effective ?? n
+  const half = normalUpperQuantile(0.025) / Math.sqrt(worth - 3)
+  const certain = Math.abs(pearson) === 1
+  return {
+    ...nothing,
+    pearson: finite(pearson),
+    spearman: finite(spearman),
+    low: certain ? pearson : finite(Math.tanh(Math.atanh(pearson) - half)),
+    high: certain ? pearson : finite(Math.tanh(Math.atanh(pearson) + half)),
+    p: finite(byStudent(pearson, worth)),
+    spearman_p: finite(byStudent(spearman, worth)),
+    effective,
+  }
+}
+
+function byStudent(r: number, n: number): number {
+  if (Math.abs(r) >= 1) return 0
+  return studentTwoSided(r * Math.sqrt((n - 2) / ((1 - r) * (1 + r))), n - 2)
+}
+
+/**
+ * Spearman's coefficient: Pearson's of the ranks, in whole numbers (twice the rank less its mean, mean ranks for ties).
+ * Each is at most n, so their products fit 64 bits up to three billion rows.
+ */
+async function rankCorrelation(table: Relation, source: string, n: number): Promise<number> {
+  const [row] = await table.query(
+    `select cast(sum(u * u) as varchar) as uu, cast(sum(v * v) as varchar) as vv, cast(sum(u * v) as varchar) as uv
+     from (select ${rankSql('x', n)} as u, ${rankSql('y', n)} as v from ${source})`,
+  )
+  const whole = (name: string) => Number(BigInt(row![name] as string))
+  return whole('uv') / Math.sqrt(whole('uu')) / Math.sqrt(whole('vv'))
+}
+
+/** Twice the mean rank, less its mean. */
+function rankSql(name: string, n: number): string {
+  return `cast(2 * rank() over (order by ${name}) + count(*) over (order by ${name} range between current row and current row) - ${n + 2} as bigint)`
+}
+
+/** Pearson's coefficient of x and y (|x|, |y| <= 1) by two passes; the first gives the centre only. */
+async function productMoment(table: Relation, source: string): Promise<number> {
+  const [first] = await table.query(`select count(*) as n, favg(x) as x, favg(y) as y from ${source}`)
+  const n = first!.n as number
+  const centered = `(select x - ${double(first!.x as number)} as u, y - ${double(first!.y as number)} as v from ${source})`
+  const [widest] = await table.query(`select max(abs(u)) as u, max(abs(v)) as v from ${centered}`)
+  const scaled = `(select u / ${double(powerAbove(widest!.u as number))} as u, v / ${double(powerAbove(widest!.v as number))} as v from ${centered})`
+  const terms = Object.entries({ u: 'u', v: 'v', uu: 'u * u', vv: 'v * v', uv: 'u * v' })
+  const [sums] = await table.query(
+    `select ${terms.map(([name, term]) => `${momentSql(term, 1, n)} as ${name}`).join(', ')} from ${scaled}`,
+  )
+  const [u, v, uu, vv, uv] = terms.map(([name]) => readSum(sums![name], 1)) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+  ]
+  const products = uv - (u * v) / n
+  return Math.min(1, Math.max(-1, products / Math.sqrt(uu - u ** 2 / n) / Math.sqrt(vv - v ** 2 / n)))
+}
+
+export interface Tau {
+  tau: number | null
+  p: number | null
+}
+
+/** Kendall's tau-b of the pair; null above 100,000 rows. */
+export async function tauOf(
+  table: Relation,
+  pair: readonly [string, string],
+  option = 'values',
+): Promise<Tau> {
+  const { source, n, constant } = await pairRows(table, pair, option)
+  if (n < LEAST_PAIRS || n > MOST_KENDALL || constant) return { tau: null, p: null }
+  const rows = await table.query(`select x, y from ${source}`)
+  const found = kendall(
+    rows.map((row) => row.x as number),
+    rows.map((row) => row.y as number),
+  )
+  return { tau: finite(found?.tau ?? Number.NaN), p: finite(found?.p ?? Number.NaN) }
+}
+
+export interface PartialRows {
+  n: number
+  partial: Partial | null
+}
+
+/** The partial correlation of x and y with lines on `controls` taken out; of ranks with `ranked`. Rows that lack any are left out. */
+export async function partialOf(
+  table: Relation,
+  [x, y]: readonly [string, string],
+  controls: readonly string[],
+  { ranked = false, option = 'values' }: { ranked?: boolean; option?: string } = {},
+): Promise<PartialRows> {
+  const columns = [
+    numberSql(table, option, x),
+    numberSql(table, option, y),
+    ...controls.map((name) => numberSql(table, 'controls', name)),
+  ]
+  const names = columns.map((_, i) => `c${i}`)
+  const all = `(select ${columns.map((sql, i) => `${sql} as c${i}`).join(', ')} from ${table.relation})`
+  const whole = `(select * from ${all} where ${names.map((name) => `isfinite(${name})`).join(' and ')})`
+  const [counted] = await table.query(`select count(*) as n from ${whole}`)
+  const n = counted!.n as number
+  if (n < columns.length + 2) return { n, partial: null }
+  const kept = ranked
+    ? `(select ${names.map((name) => `cast(${rankSql(name, n)} as double) as ${name}`).join(', ')} from ${whole})`
+    : whole
+  const matrix = await correlations(table, kept, names)
+  return { n, partial: matrix && partialCorrelation(matrix, n, 0.95) }
+}
+
+/** Pearson's coefficients of columns; null where one does not vary. */
+async function correlations(table: Relation, kept: string, names: string[]): Promise<number[][] | null> {
+  const ends = names.map((name) => `max(abs(${name})) as s_${name}`)
+  const [sizes] = await table.query(`select ${ends.join(', ')} from ${kept}`)
+  const unit = (name: string) => double(powerAbove(sizes![`s_${name}`] as number))
+  const scaled = `(select ${names.map((name) => `${name} / ${unit(name)} as ${name}`).join(', ')} from ${kept})`
+  const middle = names.map((name) => `favg(${name}) as m_${name}, max(${name}) - min(${name}) as w_${name}`)
+  const centered = `(select ${names.map((name) => `(${name} - m_${name}) / nullif(w_${name}, 0) as ${name}`).join(', ')} from ${scaled}, (select ${middle.join(', ')} from ${scaled}))`
+  const terms = names.flatMap((a, i) => names.slice(0, i + 1).map((b) => `fsum(${a} * ${b}) as ${a}_${b}`))
+  const [sums] = await table.query(
+    `select ${terms.join(', ')}, ${names.map((name) => `fsum(${name}) as t_${name}`).join(', ')}, count(*) as n from ${centered}`,
+  )
+  const n = sums!.n as number
+  const product = (a: string, b: string) =>
+    ((sums![`${a}_${b}`] ?? sums![`${b}_${a}`] ?? Number.NaN) as number) -
+    ((sums![`t_${a}`] as number) * (sums![`t_${b}`] as number)) / n
+  if (!names.every((name) => product(name, name) > 0)) return null
+  return names.map((a) =>
+    names.map((b) => (a === b ? 1 : product(a, b) / Math.sqrt(product(a, a)) / Math.sqrt(product(b, b)))),
+  )
+}
+
+/** What a reader must know of pairs whose rows are a series. */
+export function alikeNeighbours(pairs: readonly Pair[]): Doubt[] {
+  if (pairs.every((pair) => pair.effective === null)) return []
+  const says =
+    'The rows are a series whose neighbours are alike; they count as fewer rows, because two columns that wander often go together by chance.'
+  return [doubt('series_autocorrelated', says)]
+}
