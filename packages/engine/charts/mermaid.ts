@@ -6,7 +6,7 @@
 import type { Chart } from '@assay/model/insight'
 import { plainLine } from '../printing/escape.ts'
 import { seriesOf, shortX } from './numbers.ts'
-import { chartPoints, type Point } from './spec.ts'
+import { axisTitle, chartPoints, type Point } from './spec.ts'
 
 const MOST_CATEGORIES = 24
 const MOST_SLICES = 12
@@ -61,11 +61,11 @@ function xychart(chart: Chart, points: Point[]): string[] | null {
     points.map((point) => point.y!),
     bars || chart.type === 'area',
   )
-  const yName = chart.type === 'histogram' ? 'rows' : (chart.y[0] ?? '')
+  const yName = axisTitle(chart, 'y') ?? chart.y[0] ?? ''
   return [
     'xychart-beta',
     ...(chart.title === '' ? [] : [`    title ${label(chart.title, 120)}`]),
-    `    x-axis ${label(chart.x)} [${points.map((point) => label(name(point))).join(', ')}]`,
+    `    x-axis ${label(axisTitle(chart, 'x') ?? chart.x)} [${points.map((point) => label(name(point))).join(', ')}]`,
     `    y-axis ${label(yName)}${range}`,
     `    ${bars ? 'bar' : 'line'} [${values.join(', ')}]`,
   ]

@@ -9,6 +9,7 @@ import { suggest } from '../values/near.ts'
 import { toNumeric } from '../values/numbers.ts'
 import { rowsInfo } from '../values/rows.ts'
 import { type Row, ValueError } from '../values/value.ts'
+import { type Meanings, NO_MEANINGS, titleOf } from '../verdicts/measure.ts'
 
 export interface ChartOptions {
   type: ChartType
@@ -31,8 +32,14 @@ export type XKind = 'time' | 'number' | 'text'
 /** The most values of a chart; a line below the chart counts the rest. */
 export const MAX_POINTS = 5000
 
-/** Throws ValueError if a column does not exist or is not numeric. */
-export function makeChart(id: string, rows: Row[], options: ChartOptions): Chart {
+/** Axes and series are titled by what the template says of their columns. Throws ValueError if a column does not exist or is not numeric. */
+export function makeChart(
+  id: string,
+  rows: Row[],
+  options: ChartOptions,
+  meanings: Meanings = NO_MEANINGS,
+): Chart {
+  const titled = (name: string): string => titleOf(meanings, name)
   const { columns, block } = rowsInfo(rows)
   const known = columns.map((column) => column.name)
   for (const name of [options.x, ...options.y, ...(options.series === null ? [] : [options.series])]) {
@@ -48,8 +55,8 @@ export function makeChart(id: string, rows: Row[], options: ChartOptions): Chart
         ? 'number'
         : 'text'
   const { points, left } =
-    options.type === 'histogram' ? histogram(rows, options.x) : plotted(rows, options, kind)
-  const spec = specification(options, kind, points, left)
+    options.type === 'histogram' ? histogram(rows, options.x) : plotted(rows, options, kind, titled)
+  const spec = specification(options, kind, points, left, titled)
   return { id, block: block ?? '', ...options, spec }
 }
 
@@ -62,12 +69,25 @@ export function chartXKind(chart: Chart): XKind {
   return (chart.spec.usermeta as { x?: XKind } | undefined)?.x ?? 'text'
 }
 
+/** The title of an axis, as the specification has it. */
+export function axisTitle(chart: Chart, axis: 'x' | 'y'): string | null {
+  const encoded = chart.spec.encoding as Partial<Record<'x' | 'y', { title?: string | null }>> | undefined
+  return encoded?.[axis]?.title ?? null
+}
+
 /** The number of values that were left out. */
 export function chartLeftOut(chart: Chart): number {
   return (chart.spec.usermeta as { left_out?: number } | undefined)?.left_out ?? 0
 }
 
-function plotted(rows: Row[], options: ChartOptions, kind: XKind): { points: Point[]; left: number } {
+type Titled = (column: string) => string
+
+function plotted(
+  rows: Row[],
+  options: ChartOptions,
+  kind: XKind,
+  titled: Titled,
+): { points: Point[]; left: number } {
   const points: Point[] = []
   for (const row of rows) {
     const given = row[options.x] ?? null
@@ -76,7 +96,7 @@ function plotted(rows: Row[], options: ChartOptions, kind: XKind): { points: Poi
       const value = row[name] ?? null
       const y = value === null ? null : finite(number(value, name))
       const series =
-        options.series !== null ? printWhole(row[options.series]) : options.y.length > 1 ? name : null
+        options.series !== null ? printWhole(row[options.series]) : options.y.length > 1 ? titled(name) : null
       points.push(series === null ? { x, y } : { x, y, series })
     }
   }
@@ -147,6 +167,7 @@ function specification(
   kind: XKind,
   values: Point[],
   left: number,
+  titled: Titled,
 ): Record<string, unknown> {
   const spec = {
     $schema: 'https://vega.github.io/schema/vega-lite/v6.json',
@@ -156,30 +177,44 @@ function specification(
     height: options.type === 'pie' ? 320 : 300,
     data: { values },
     mark: MARKS[options.type],
-    encoding: encoding(options, kind, values),
+    encoding: encoding(options, kind, values, titled),
     config: { font: 'system-ui, sans-serif', view: { stroke: null }, legend: { labelLimit: LABEL_LIMIT } },
   }
   return spec
 }
 
-function encoding(options: ChartOptions, kind: XKind, values: Point[]): Record<string, unknown> {
+function encoding(
+  options: ChartOptions,
+  kind: XKind,
+  values: Point[],
+  titled: Titled,
+): Record<string, unknown> {
+  const x = titled(options.x)
   const series = new Set(values.flatMap((point) => (point.series === undefined ? [] : [point.series])))
   const hasSeries = series.size > 0
   const scheme = series.size > 10 ? { scale: { scheme: 'tableau20' } } : {}
   const color = hasSeries
-    ? { color: { field: 'series', type: 'nominal', sort: null, title: options.series, ...scheme } }
+    ? {
+        color: {
+          field: 'series',
+          type: 'nominal',
+          sort: null,
+          title: options.series && titled(options.series),
+          ...scheme,
+        },
+      }
     : {}
-  const yTitle = options.y.length === 1 ? options.y[0] : null
+  const yTitle = options.y.length === 1 ? titled(options.y[0]!) : null
   if (options.type === 'pie') {
     return {
       theta: { field: 'y', type: 'quantitative', stack: true },
-      color: { field: 'x', type: 'nominal', sort: null, title: options.x },
+      color: { field: 'x', type: 'nominal', sort: null, title: x },
       order: { field: 'y', type: 'quantitative', sort: 'descending' },
     }
   }
   if (options.type === 'histogram') {
     return {
-      x: { field: 'x', type: 'quantitative', title: options.x, bin: { binned: true } },
+      x: { field: 'x', type: 'quantitative', title: x, bin: { binned: true } },
       x2: { field: 'x2' },
       y: { field: 'y', type: 'quantitative', title: 'rows' },
     }
@@ -188,7 +223,7 @@ function encoding(options: ChartOptions, kind: XKind, values: Point[]): Record<s
   const bars = options.type === 'bar' && distinct <= 40
   const grouped = bars && hasSeries ? { xOffset: { field: 'series', sort: null } } : {}
   return {
-    x: { field: 'x', title: options.x, ...xScale(kind, bars, options.type, values) },
+    x: { field: 'x', title: x, ...xScale(kind, bars, options.type, values) },
     y: {
       field: 'y',
       type: 'quantitative',

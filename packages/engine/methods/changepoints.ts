@@ -124,13 +124,14 @@ const bySize = (points: readonly Point[]): Point[] =>
 function headline({ series, grid, measure }: ReadSeries, points: readonly Point[], grade: Grade): string {
   const [largest] = bySize(points)
   if (!largest || grade === 'unclear')
-    return `No change of level in ${measure.label} ${spanOf(series, grid)}.`
+    return `No clear change of level in ${measure.label} ${spanOf(series, grid)}.`
   const from = amount(largest.before, measure, largest.change)
   const to = amount(largest.after, measure, largest.change)
   const when = atTime(largest.time, grid)
   const name = opening(measure.label)
+  const verb = (largest.change ?? 0) > 0 ? 'rose to a higher' : 'fell to a lower'
   if (points.length === 1)
-    return `${name} ${CERTAINTY[grade]} moved to another level ${when}: from about ${from} to about ${to}.`
+    return `${name} ${CERTAINTY[grade]} ${verb} level ${when}: from about ${from} to about ${to}.`
   return `${name} ${CERTAINTY[grade]} changed level ${points.length} times; the largest change came ${when}, from about ${from} to about ${to}.`
 }
 

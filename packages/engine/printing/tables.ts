@@ -6,6 +6,7 @@ import type { ColumnType } from '@assay/model/insight'
 import { suggest } from '../values/near.ts'
 import { rowsInfo } from '../values/rows.ts'
 import { Markdown, type Row, toCell, ValueError } from '../values/value.ts'
+import { type Meanings, NO_MEANINGS, titleOf } from '../verdicts/measure.ts'
 import { escapeMarkdown } from './escape.ts'
 import { formatCount, formatValue } from './format.ts'
 import { printNumber, printText } from './print.ts'
@@ -33,21 +34,32 @@ interface Shown {
   fmt: string | null
 }
 
-/** Throws ValueError for columns and format codes that do not exist. */
-export function markdownTable(rows: Row[], options: TableOptions = {}): string {
+/**
+ * Headings and formats are those of the options, else those of the meanings. Throws ValueError for columns and format codes
+ * that do not exist.
+ */
+export function markdownTable(
+  rows: Row[],
+  options: TableOptions = {},
+  meanings: Meanings = NO_MEANINGS,
+): string {
   const { columns, total } = rowsInfo(rows)
   const limit = options.limit ?? DEFAULT_TABLE_LIMIT
   const known = columns.map((column) => column.name)
   for (const name of [...Object.keys(options.fmt ?? {}), ...Object.keys(options.align ?? {})]) {
     if (name !== '' && known.length > 0) requireColumn(name, known)
   }
-  const wanted = options.columns ?? known.map((name) => ({ name, heading: name }))
+  const wanted = options.columns ?? known.map((name) => ({ name, heading: titleOf(meanings, name) }))
   if (total === 0 || wanted.length === 0) return '*No rows.*'
   const shown = wanted.map(({ name, heading }): Shown => {
     requireColumn(name, known)
     const numeric = NUMERIC.includes(columns.find((column) => column.name === name)!.type)
     const align = options.align?.[name] ?? options.align?.[''] ?? (numeric ? 'right' : 'left')
-    const fmt = options.fmt?.[name] ?? (numeric ? options.fmt?.[''] : undefined) ?? null
+    const fmt =
+      options.fmt?.[name] ??
+      (numeric ? options.fmt?.[''] : undefined) ??
+      meanings.get(name.toLowerCase())?.fmt ??
+      null
     return { name, heading, align, fmt }
   })
   const body = rows

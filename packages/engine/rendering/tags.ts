@@ -21,6 +21,7 @@ import { type Align, markdownTable, type TableOptions } from '../printing/tables
 import { suggest } from '../values/near.ts'
 import { isRows } from '../values/rows.ts'
 import { isPlainObject, Markdown, type Row, toCell, ValueError } from '../values/value.ts'
+import { type Meanings, titleOf } from '../verdicts/measure.ts'
 
 /** The charts, facts and narrations that the tags of a text record. */
 export interface Collected {
@@ -65,7 +66,8 @@ function byColumn(values: Values, name: string): Record<string, string> {
   throw new ValueError(`${name} must be text or a map by column.`, `Write ${name}: { column: "..." }.`)
 }
 
-function tableOptions(values: Values): TableOptions {
+/** What the template says of its columns gives headings and formats where the tag gives none. */
+function tableOptions(values: Values, meanings: Meanings): TableOptions {
   const options: TableOptions = { fmt: byColumn(values, 'fmt') }
   const limit = values.get('limit') ?? null
   if (limit !== null) {
@@ -79,7 +81,7 @@ function tableOptions(values: Values): TableOptions {
     const headings = byColumn(values, 'columns')
     options.columns = Object.entries(headings).map(([name, heading]) => ({ name, heading }))
   } else if (columns !== null) {
-    options.columns = texts(values, 'columns').map((name) => ({ name, heading: name }))
+    options.columns = texts(values, 'columns').map((name) => ({ name, heading: titleOf(meanings, name) }))
   }
   const aligns = byColumn(values, 'align')
   for (const align of Object.values(aligns)) {
@@ -95,12 +97,14 @@ function tableOptions(values: Values): TableOptions {
 /** Tables and charts are set between empty lines. */
 const standalone = (markdown: string): string => `\n\n${markdown}\n\n`
 
-const table: Tag = (statement, valueOf) => {
-  const rows = rowsOf(valueOf(statement.expressions[0]!), 'table')
-  return standalone(markdownTable(rows, tableOptions(optionsOf(statement, valueOf))))
+function tableTag(meanings: Meanings): Tag {
+  return (statement, valueOf) => {
+    const rows = rowsOf(valueOf(statement.expressions[0]!), 'table')
+    return standalone(markdownTable(rows, tableOptions(optionsOf(statement, valueOf), meanings), meanings))
+  }
 }
 
-function chartTag(charts: Chart[]): Tag {
+function chartTag(charts: Chart[], meanings: Meanings): Tag {
   return (statement, valueOf) => {
     const rows = rowsOf(valueOf(statement.expressions[0]!), 'chart')
     const values = optionsOf(statement, valueOf)
@@ -123,7 +127,7 @@ function chartTag(charts: Chart[]): Tag {
     }
     const title = plainLine(text(values, 'title') ?? '')
     const id = `chart-${charts.length + 1}`
-    charts.push(makeChart(id, rows, { type: type as ChartType, x, y, series, title }))
+    charts.push(makeChart(id, rows, { type: type as ChartType, x, y, series, title }, meanings))
     return standalone(chartPlaceholder(id))
   }
 }
@@ -223,8 +227,8 @@ export function templateTags(
   outcomes: readonly Outcome[],
 ): Record<string, Tag> {
   return {
-    table,
-    chart: chartTag(collected.charts),
+    table: tableTag(template.columns),
+    chart: chartTag(collected.charts, template.columns),
     fact: factTag(collected.facts),
     narrate: narrateTag(collected.narrations),
     doubts: doubtsTag(outcomes),

@@ -13,7 +13,7 @@ import type { FoundSeason } from './calendar-seasons.ts'
 import { type Diagnosis, diagnose } from './diagnosis.ts'
 import { type Grid, gridOf, stepName, unitOf } from './grid.ts'
 import type { LevelChange } from './level-changes.ts'
-import { loadSeries, type Series } from './load.ts'
+import { loadSeries, type Series, type Time } from './load.ts'
 import { type Cut, firstCut, lastCut } from './partial.ts'
 
 /** The options of every method over a series. */
@@ -135,10 +135,13 @@ function withZeros(series: Series, grid: Grid): { series: Series; grid: Grid } {
   return { series: filled, grid: { ...grid, values, observed: values.map(() => true), notes: [] } }
 }
 
+const isYear = (time: Time): boolean =>
+  typeof time === 'number' && Number.isInteger(time) && time >= 1000 && time < 3000
+
 function doubtsOf(series: Series, grid: Grid, diagnosis: Diagnosis, options: SeriesOptions): Doubt[] {
   const doubts: Doubt[] = []
   const { gaps } = diagnosis
-  const step = stepName(grid.step) ?? 'time'
+  const step = stepName(grid.step) ?? (series.times.every(isYear) ? 'year' : 'time')
   if (gaps.n > 0) {
     const gone = `${count(gaps.n, step)} of ${grid.times.length} ${gaps.n === 1 ? 'has' : 'have'} no row`
     const zero = options.missing === 'zero'

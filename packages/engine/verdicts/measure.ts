@@ -27,6 +27,14 @@ export function measureOf(meanings: Meanings, name: string): Measure {
   }
 }
 
+/** The heading of a column and the title of an axis: "Delay (minutes)". A column that the template does not describe keeps its name. */
+export function titleOf(meanings: Meanings, name: string): string {
+  const given = meanings.get(name.toLowerCase())
+  if (!given) return name
+  const label = opening(given.label ?? readable(name))
+  return given.unit === null ? label : `${label} (${given.unit})`
+}
+
 /** "late_share" is "late share", "avgDelay" is "avg delay"; words in capitals keep them. */
 export function readable(name: string): string {
   const text = name

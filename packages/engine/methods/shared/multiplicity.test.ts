@@ -60,7 +60,7 @@ test('leaves a single test alone and corrects several', () => {
   )
   assert.equal(
     found.a!.summary,
-    'It probably differs. It is one of 2 tests in this report, and its certainty allows for that.',
+    'It probably differs. This report makes 2 tests, and the certainty of each allows for that.',
   )
   assert.equal(found.b!.headline, 'It clearly differs.')
 })

@@ -43,7 +43,7 @@ export function adjustAcross(outcomes: Record<string, Outcome>): Record<string, 
   if (tests.length < 2) return outcomes
   const adjusted = holm(tests.map((test) => test.p))
   const result = { ...outcomes }
-  const says = `It is one of ${tests.length} tests in this report, and its certainty allows for that.`
+  const says = `This report makes ${tests.length} tests, and the certainty of each allows for that.`
   for (const [index, { name }] of tests.entries()) {
     const p_adjusted = adjusted[index]!
     result[name] = { ...regraded(outcomes[name]!, p_adjusted, doubt('many_tests', says)), p_adjusted }
