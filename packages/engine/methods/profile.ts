@@ -7,7 +7,7 @@
 import type { Cell, Column, Doubt } from '@assay/model/insight'
 import Type from 'typebox'
 import { doubt, verdict } from '../verdicts/verdict.ts'
-import { quoted, shareOf } from '../verdicts/words.ts'
+import { brief, quoted, shareOf } from '../verdicts/words.ts'
 import { cellSql, isNumeric, isTemporal } from './shared/columns.ts'
 import { cell, integer, list, number, rowsWith, text } from './shared/fields.ts'
 import { type Method, quote, type Relation } from './shared/method.ts'
@@ -127,7 +127,8 @@ function flagsOf(
 
 /** "200 rows in 14 columns; no value is missing." */
 function headline(n: number, columns: readonly ColumnProfile[]): string {
-  const size = `${count(n, 'row')} in ${count(columns.length, 'column')}`
+  const rows = n < 1000 ? count(n, 'row') : `${brief(n)} rows`
+  const size = `${rows} in ${count(columns.length, 'column')}`
   if (n === 0) return `${size}: there is nothing to profile.`
   const missing = columns.filter((column) => column.nulls > 0).toSorted((a, b) => b.nulls - a.nulls)
   const most = missing[0]

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import type { Outcome } from '@assay/model/insight'
 import * as fc from 'fast-check'
 import { Errors } from 'typebox/value'
+import { headlineFaults } from '../verdicts/headline-fixture.ts'
 import { METHODS } from './catalog.ts'
 import { columnsOf, outcomeOf, relation } from './relation-fixture.ts'
 import { outcomeSchema } from './shared/fields.ts'
@@ -96,6 +97,7 @@ function assertSound(outcome: Outcome, title: string): void {
     assert.ok(text.length > 0, title)
     assert.doesNotMatch(text, /NaN|Infinity|undefined|\bnull\b|\[object/, title)
   }
+  assert.deepEqual(headlineFaults(outcome), [], title)
   assert.ok(Number.isSafeInteger(outcome.n) && outcome.n >= 0, title)
   const walk = (value: unknown, path: string): void => {
     if (typeof value === 'number') assert.ok(Number.isFinite(value), `${title}: ${path} is ${value}`)
@@ -242,6 +244,55 @@ test('every method answers whatever numbers come', async () => {
     }),
     { numRuns: 15, seed: 20_240_115 },
   )
+})
+
+const LONG: Record<string, string> = {
+  t: 'paid_at',
+  v: 'net_price',
+  w: 'unit_cost',
+  g: 'sales_region',
+  e: 'test_arm',
+  s: 'was_paid',
+  i: 'user_id',
+}
+
+/** The options with the long names of the columns. */
+function renamed(value: unknown): unknown {
+  if (typeof value === 'string') return LONG[value] ?? value
+  if (Array.isArray(value)) return value.map(renamed)
+  if (value === null || typeof value !== 'object') return value
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, renamed(part)]))
+}
+
+test('no headline holds a raw column name, a statistic or a sign, nor does what blockers and caveats say', async () => {
+  for (const value of [
+    '200 + 30 * sin(k) + k',
+    '5 - k * k',
+    'case when k < 90 then 10 else -40 end + k % 3',
+    'k % 7',
+  ]) {
+    const plain = await rows('150', value, 'cos(k) * 3 + k')
+    const names = Object.entries(LONG).map(([short, long]) => `${short} as ${long}`)
+    const made = await plain.query(`select count(*) as n from ${plain.relation}`)
+    assert.equal(made[0]!.n, 150)
+    const table = {
+      ...plain,
+      relation: `(select ${names.join(', ')} from ${plain.relation})`,
+      columns: plain.columns.map((column) => ({ ...column, name: LONG[column.name]! })),
+    }
+    for (const [name, method] of Object.entries(METHODS)) {
+      for (const options of asked[name]!) {
+        const outcome = await outcomeOf(method, table, renamed(options) as Record<string, unknown>)
+        assert.deepEqual(headlineFaults(outcome), [], name)
+        for (const { says } of [...(outcome.blockers ?? []), ...(outcome.caveats ?? [])])
+          assert.doesNotMatch(
+            says.replaceAll(/"[^"]*"/gu, ''),
+            /\b(z|p|F|n) [=<>]|p-value|\b[a-z]+_[a-z]+\b/u,
+            `${name}: ${says}`,
+          )
+      }
+    }
+  }
 })
 
 test('every method gives the same answer to the same rows', async () => {
