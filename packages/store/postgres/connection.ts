@@ -55,7 +55,7 @@ export interface Connection {
 }
 
 /** Shared by the requests that read and those that write. */
-export const POOL_SIZE = 10
+const POOL_SIZE = 10
 /** Lease renewals, jobs and deliveries: each of the three asks for one thing at a time. */
 const CONTROL_SIZE = 3
 /** A request waits for a connection, old or new, for so long: then it is answered 503. */
@@ -156,7 +156,7 @@ function begin(client: ClientBase, text: string): Begun {
   return begun
 }
 
-export function isSilence(error: unknown): boolean {
+function isSilence(error: unknown): boolean {
   return error instanceof Error && error.message === 'Query read timeout'
 }
 

@@ -30,18 +30,13 @@ export function unavailable(detail: string, cause?: unknown): AppError {
   return new AppError('store_unavailable', detail, { retryAfter: 5, cause })
 }
 
-/** The database cannot be reached or used at all: nothing else that is asked of it would fare better. */
-export function isAway(error: unknown): boolean {
-  return error instanceof AppError && error.code === 'store_unavailable'
-}
-
 function codeOf(error: unknown): string {
   const { code } = error as { code?: unknown }
   return typeof code === 'string' ? code : ''
 }
 
 /** The statement was refused by the database: the connection itself is sound. */
-export function isFromDatabase(error: unknown): boolean {
+function isFromDatabase(error: unknown): boolean {
   return SQLSTATE.test(codeOf(error)) && error instanceof Error && 'severity' in error
 }
 

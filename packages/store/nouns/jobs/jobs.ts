@@ -22,24 +22,7 @@ const FIND_ALL = JOBS.select('WHERE assignment_id = ANY (:assignment_ids)', JOB)
 const LOCK = JOBS.select(`${OF_ID} FOR UPDATE`)
 // Two that create the same id at once: the second waits for the first and answers with its job.
 const INSERT = JOBS.insert<Job>(
-  [
-    'assignment_id',
-    'workspace_id',
-    'user_id',
-    'template_id',
-    'template_version',
-    'job_status',
-    'priority',
-    'presence_name',
-    'created_at',
-    'progress',
-    'moves',
-    'metadata',
-    'variables',
-    'schedule_id',
-    'scheduled_for',
-    'batch_id',
-  ],
+  JOBS.except('attempt', 'losses'),
   `ON CONFLICT DO NOTHING RETURNING ${JOB.join(', ')}`,
 )
 const DELETE = JOBS.delete('WHERE assignment_id = ANY (:assignment_ids)')
