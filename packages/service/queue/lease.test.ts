@@ -7,7 +7,7 @@ import { FakeClock } from '@assay/model/clock'
 import { AppError } from '@assay/model/errors'
 import { openStore } from '@assay/store/open'
 import type { Store } from '@assay/store/store'
-import { syncAtOnce } from '../../store/sqlite/sync-at-once.ts'
+import { syncAtOnce } from '../../store/sqlite/durable/sync-at-once.ts'
 import { createLog, silentLog } from '../runtime/log.ts'
 import { createLease } from './lease.ts'
 

@@ -8,7 +8,7 @@ import { AppError } from '@assay/model/errors'
 import { uuidv7 } from '@assay/model/ids'
 import { openStore } from '@assay/store/open'
 import type { Store } from '@assay/store/store'
-import { syncAtOnce } from '../../store/sqlite/sync-at-once.ts'
+import { syncAtOnce } from '../../store/sqlite/durable/sync-at-once.ts'
 import { silentLog } from '../runtime/log.ts'
 import { createReaper } from './reaper.ts'
 

@@ -11,7 +11,7 @@ import { createGuard } from '@assay/net/guard'
 import { parseTargets } from '@assay/net/target'
 import type { Store } from '@assay/store/store'
 import { type Mode, modes, type Receiver, startReceiver, startTrap } from '../../../test/receiver.ts'
-import { syncAtOnce } from '../../store/sqlite/sync-at-once.ts'
+import { syncAtOnce } from '../../store/sqlite/durable/sync-at-once.ts'
 import { SecretBox } from '../runtime/secrets.ts'
 import { type Station, type StationOptions, startStation } from './dispatcher-fixture.ts'
 

@@ -4,8 +4,8 @@
  */
 import { writeSync } from 'node:fs'
 import { systemClock } from '@assay/model/clock'
-import { jobInput } from '../conformance/given.ts'
-import { openStore } from '../open.ts'
+import { jobInput } from '../../conformance/given.ts'
+import { openStore } from '../../open.ts'
 
 const [home] = process.argv.slice(2)
 const store = await openStore({ url: '', home: home!, clock: systemClock, publicUrl: null })

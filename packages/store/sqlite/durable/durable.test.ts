@@ -7,9 +7,9 @@ import path from 'node:path'
 import { afterEach, beforeEach, mock, test } from 'node:test'
 import { systemClock } from '@assay/model/clock'
 import { AppError } from '@assay/model/errors'
-import { jobInput, register, WORKSPACE } from '../conformance/given.ts'
-import { openStore } from '../open.ts'
-import type { Hint, Store } from '../store.ts'
+import { jobInput, register, WORKSPACE } from '../../conformance/given.ts'
+import { openStore } from '../../open.ts'
+import type { Hint, Store } from '../../store.ts'
 
 type Done = (error: Error | null) => void
 

@@ -3,7 +3,7 @@
  * and then.
  */
 import path from 'node:path'
-import { openDatabase } from './connection.ts'
+import { openDatabase } from '../connection.ts'
 import { groupCommit } from './group-commit.ts'
 import { openLog } from './log.ts'
 

@@ -6,7 +6,7 @@ import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { openDatabase } from './connection.ts'
+import { openDatabase } from '../connection.ts'
 import { groupCommit } from './group-commit.ts'
 import { type Log, openLog } from './log.ts'
 

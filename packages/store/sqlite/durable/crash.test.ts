@@ -8,9 +8,9 @@ import { createInterface } from 'node:readline'
 import { afterEach, beforeEach, test } from 'node:test'
 import { systemClock } from '@assay/model/clock'
 import { AppError } from '@assay/model/errors'
-import { WORKSPACE } from '../conformance/given.ts'
-import { openStore } from '../open.ts'
-import type { Store } from '../store.ts'
+import { WORKSPACE } from '../../conformance/given.ts'
+import { openStore } from '../../open.ts'
+import type { Store } from '../../store.ts'
 
 const CHILD = path.join(import.meta.dirname, 'crash-child.ts')
 let home: string
