@@ -287,3 +287,30 @@ test('the naive forecast wins where it is better from each origin, and only ther
   assert.ok((mixed.naive_mase as number) < (mixed.mase as number))
   assert.ok(mixed.notes.some((note) => note.includes('not from each origin')))
 })
+
+test('profile asks few queries of a wide table, and says how many columns it read of a wider one', async () => {
+  const column = (index: number): string =>
+    index % 3 === 2 ? `'t' || (k % ${index + 2}) as c${index}` : `k % ${index + 2} as c${index}`
+  const wide = await relation(
+    `select ${Array.from({ length: 320 }, (_, index) => column(index)).join(', ')} from range(60) r(k)`,
+  )
+  let asked = 0
+  const counted = {
+    ...wide,
+    query: (...given: Parameters<typeof wide.query>) => {
+      asked += 1
+      return wide.query(...given)
+    },
+  }
+  const { columns } = await outcomeOf(METHODS.profile!, counted, {})
+  assert.ok(asked <= 320 / 8, `${asked} queries`)
+  const [first, , third] = columns as { name: string; distinct: number; top: object[] }[]
+  assert.deepEqual([first!.name, first!.distinct, first!.top[0]], ['c0', 2, { value: 0, n: 30 }])
+  assert.deepEqual([third!.name, third!.distinct, third!.top[0]], ['c2', 4, { value: 't0', n: 15 }])
+
+  const narrow = await columnsOf({ v: [1, 2, 2] })
+  const wider = { ...narrow, columns: Array.from({ length: 2_500 }, () => narrow.columns[0]!) }
+  const outcome = await outcomeOf(METHODS.profile!, wider, {})
+  assert.equal((outcome.columns as object[]).length, 2_000)
+  assert.match(outcome.summary, /^3 rows in 2,500 columns, of which the first 2,000 columns are profiled/)
+})

@@ -1,16 +1,16 @@
 /**
  * profile: what each column holds. Counts, distinct values, range and the most frequent values are exact, from full
- * scans (DuckDB's SUMMARIZE estimates them); flags follow the alerts of ydata-profiling. Two queries a column; six rows
- * of each are fetched.
+ * scans (DuckDB's SUMMARIZE estimates them); flags follow the alerts of ydata-profiling. Many columns are read by one query
+ * (column-scans.ts); six rows of each are fetched.
  */
 
 import type { Cell, Column, Doubt } from '@assay/model/insight'
 import Type from 'typebox'
 import { doubt, verdict } from '../verdicts/verdict.ts'
 import { brief, quoted, shareOf } from '../verdicts/words.ts'
-import { cellSql, isNumeric, isTemporal } from './shared/columns.ts'
+import { type Range, rangesOf, type Top, topsOf } from './shared/column-scans.ts'
 import { cell, integer, list, number, rowsWith, text } from './shared/fields.ts'
-import { type Method, quote, type Relation } from './shared/method.ts'
+import type { Method } from './shared/method.ts'
 import { count, enumeration } from './shared/sentence.ts'
 
 interface ColumnProfile {
@@ -24,6 +24,9 @@ interface ColumnProfile {
   top: { value: Cell; n: number }[]
   flags: Flag[]
 }
+
+/** Of a wider table the first ones are profiled. */
+const MOST_COLUMNS = 2_000
 
 type Flag = 'empty' | 'constant' | 'unique' | 'missing' | 'zeros' | 'infinite' | 'imbalance' | 'many_values'
 
@@ -47,10 +50,12 @@ export const profile: Method = {
   async run(table) {
     const [counted] = await table.query(`select count(*) as n from ${table.relation}`)
     const n = counted!.n as number
-    const columns: ColumnProfile[] = []
-    for (const column of table.columns) columns.push(await profileColumn(table, column, n))
+    const read = table.columns.slice(0, MOST_COLUMNS)
+    const ranges = await rangesOf(table, read)
+    const tops = await topsOf(table, read, n)
+    const columns = read.map((column, index) => profileOf(column, n, ranges[index]!, tops[index]!))
     const told = verdict({
-      headline: headline(n, columns),
+      headline: headline(n, columns, table.columns.length),
       grade: 'firm',
       evidence: evidence(n, columns),
       doubts: doubtsOf(n, columns),
@@ -60,51 +65,10 @@ export const profile: Method = {
   },
 }
 
-async function profileColumn(table: Relation, column: Column, n: number): Promise<ColumnProfile> {
-  const name = quote(column.name)
-  const numeric = isNumeric(column)
-  const ordered = numeric || isTemporal(column) || column.type === 'text' || column.type === 'boolean'
-  const doubles = `cast(${name} as double)`
-  const cell = cellSql(column)
-  // DuckDB sorts NaN above every number, so the range is taken over the finite values.
-  const range = numeric ? `filter (isfinite(${doubles}))` : ''
-  const [row] = await table.query(
-    `select count(*) - count(${name}) as nulls, ${ordered ? `min(${cell}) ${range}` : 'null'} as min, ${ordered ? `max(${cell}) ${range}` : 'null'} as max,
-       ${numeric ? `favg(${doubles}) filter (isfinite(${doubles}))` : 'null'} as mean,
-       ${numeric ? `count(*) filter (${doubles} = 0)` : '0'} as zeros,
-       ${numeric ? `count(*) filter (not isfinite(${doubles}))` : '0'} as not_finite
-     from ${table.relation}`,
-  )
-  const top = await table.query(
-    `with counts as materialized (
-       select ${name} as v, count(*) as n from ${table.relation} where ${name} is not null group by 1)
-     select ${cellSql(column, 'v')} as value, n, (select count(*) from counts) as distinct_values
-     from (from counts order by n desc, v limit 5) order by n desc, v`,
-  )
-  const found = {
-    nulls: row!.nulls as number,
-    distinct: (top[0]?.distinct_values as number | undefined) ?? 0,
-    zeros: row!.zeros as number,
-    not_finite: row!.not_finite as number,
-    top: top.map((entry) => ({ value: readable(entry.value!), n: entry.n as number })),
-  }
-  const mean = typeof row!.mean === 'number' && Number.isFinite(row!.mean) ? row!.mean : null
-  return {
-    name: column.name,
-    type: column.type,
-    nulls: found.nulls,
-    distinct: found.distinct,
-    min: row!.min!,
-    max: row!.max!,
-    mean,
-    top: found.top,
-    flags: flagsOf(column, n, found),
-  }
-}
-
-/** An infinite or undefined number as a name that JSON can hold. */
-function readable(value: Cell): Cell {
-  return typeof value === 'number' && !Number.isFinite(value) ? String(value) : value
+function profileOf(column: Column, n: number, range: Range, { distinct, top }: Top): ColumnProfile {
+  const { nulls, min, max, mean } = range
+  const flags = flagsOf(column, n, { ...range, distinct, top })
+  return { name: column.name, type: column.type, nulls, distinct, min, max, mean, top, flags }
 }
 
 function flagsOf(
@@ -126,9 +90,12 @@ function flagsOf(
 }
 
 /** "200 rows in 14 columns; no value is missing." */
-function headline(n: number, columns: readonly ColumnProfile[]): string {
-  const rows = n < 1000 ? count(n, 'row') : `${brief(n)} rows`
-  const size = `${rows} in ${count(columns.length, 'column')}`
+function headline(n: number, columns: readonly ColumnProfile[], all: number): string {
+  const counted = (amount: number, one: string): string =>
+    amount < 1000 ? count(amount, one) : `${brief(amount)} ${one}s`
+  const some =
+    all > columns.length ? `, of which the first ${counted(columns.length, 'column')} are profiled` : ''
+  const size = `${counted(n, 'row')} in ${counted(all, 'column')}${some}`
   if (n === 0) return `${size}: there is nothing to profile.`
   const missing = columns.filter((column) => column.nulls > 0).toSorted((a, b) => b.nulls - a.nulls)
   const most = missing[0]

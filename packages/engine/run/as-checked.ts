@@ -23,6 +23,7 @@ export function asChecked(
 function isAt(fault: Fault, { partial, line, column }: Fault): boolean {
   return (
     fault.severity === 'error' &&
+    fault.code !== 'hidden_caveats' &&
     fault.partial === partial &&
     fault.line === line &&
     (fault.column >= column || fault.column === 1)
