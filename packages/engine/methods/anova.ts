@@ -1,19 +1,35 @@
 /**
  * anova: one-way analysis of variance. F = (SSB / (k - 1)) / (SSW / (n - k)), Fisher (1925); eta squared (`r_squared`)
- * is SSB / (SSB + SSW). Sums about shifts, exact (moments.ts). One row for each group is fetched, at most 10,000.
+ * is SSB / (SSB + SSW). `test: auto` lets Welch's form decide where the groups spread differently (Brown-Forsythe, p below
+ * 0.05) and says so; `f` and `p` are Fisher's, `welch` is Welch's. Pairs after Tukey or Games and Howell up to 12 groups. Sums
+ * about shifts, exact (moments.ts). One row for each group is fetched, at most 10,000.
  */
+import type { Doubt, Grade } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
 import { fUpper } from '../numeric/distributions.ts'
 import { exactSum } from '../numeric/sum.ts'
+import { classicAnova, gamesHowell, type Sample, tukey, welchAnova } from '../numeric/tests/means.ts'
+import { type Meanings, measureOf, opening } from '../verdicts/measure.ts'
+import { doubt, gradeOf, verdict } from '../verdicts/verdict.ts'
+import { amount, CERTAINTY, quoted } from '../verdicts/words.ts'
+import { MOST_PAIRED } from './groups/level.ts'
 import { groupedColumns, groupSql, numberSql } from './shared/columns.ts'
-import { cell, integer, number, pAdjusted, rowsWith } from './shared/fields.ts'
-import type { Method } from './shared/method.ts'
-import { type Grouped, type GroupMoments, groupMoments } from './shared/moments.ts'
-import { count, figure, finite, label, percent, probability } from './shared/sentence.ts'
+import { cell, integer, number, object, pAdjusted, rowsWith, text } from './shared/fields.ts'
+import type { Method, Relation } from './shared/method.ts'
+import { type Grouped, groupMoments } from './shared/moments.ts'
+import { count, figure, finite, percent, probability } from './shared/sentence.ts'
+import { double } from './shared/sums.ts'
 
-const Options = Type.Object({ value: Type.String(), by: Type.String() }, { additionalProperties: false })
+const Options = Type.Object(
+  {
+    value: Type.String(),
+    by: Type.String(),
+    test: Type.Enum(['auto', 'classic', 'welch'], { default: 'auto' }),
+  },
+  { additionalProperties: false },
+)
+type Options = Static<typeof Options>
 
-const METHOD = 'one-way analysis of variance'
 const NOTHING = {
   f: null,
   p: null,
@@ -25,6 +41,12 @@ const NOTHING = {
   ms_within: null,
   r_squared: null,
   residual_sd: null,
+}
+const NO_TEST = {
+  test: null,
+  reason: null,
+  welch: { f: null, df_between: null, df_within: null, p: null },
+  pairs: [],
 }
 
 export const anova: Method = {
@@ -43,36 +65,141 @@ export const anova: Method = {
     ms_between: number,
     ms_within: number,
     residual_sd: number,
+    test: text,
+    reason: text,
+    welch: object({ f: number, df_between: integer, df_within: number, p: number }),
     groups: rowsWith({ group: cell, n: integer, mean: number, sd: number }),
+    pairs: rowsWith({ a: cell, b: cell, estimate: number, low: number, high: number, p_adjusted: number }),
   },
-  async run(table, options) {
-    const { value, by } = options as Static<typeof Options>
+  async run(table, options, { meanings }) {
+    const { value, by, test } = options as Options
     const group = groupSql(table, 'by', by)
     const grouped = await groupMoments(table, group, numberSql(table, 'value', value))
     const { groups, unit, left } = grouped
     const n = groups.reduce((sum, one) => sum + one.n, 0)
-    const notes = left > 0 ? [`${count(left, 'row')} without a group or a finite value left out.`] : []
     const listed = groups.map((one) => ({
       group: one.group,
       n: one.n,
       mean: finite(one.mean * unit),
       sd: one.n > 1 ? finite(Math.sqrt(one.squares / (one.n - 1)) * unit) : null,
     }))
-    if (groups.length < 2 || n <= groups.length) {
-      const summary = `Not enough data to compare ${value} by ${by}: ${count(groups.length, 'group')} with ${count(n, 'value')} (two groups are needed, and more values than groups).`
-      return { summary, n, method: METHOD, notes, ...NOTHING, groups: listed }
+    const label = measureOf(meanings, value).label
+    const lost =
+      left === 0
+        ? []
+        : [
+            doubt(
+              'rows_left_out',
+              `${count(left, 'row')} without a group or a number ${left === 1 ? 'is' : 'are'} left out.`,
+            ),
+          ]
+    const stop = stopOf(grouped, n, label)
+    if (stop) {
+      const told = verdict({
+        headline: '',
+        grade: 'unclear',
+        evidence: `${count(n, 'value')} of ${value}.`,
+        doubts: [stop, ...lost],
+      })
+      const fields = groups.length < 2 || n <= groups.length ? NOTHING : fieldsOf(grouped, n)
+      return { ...told, n, method: 'one-way analysis of variance', ...fields, ...NO_TEST, groups: listed }
     }
     const fields = fieldsOf(grouped, n)
-    const found = [...notes, ...notesOf(groups)]
-    return {
-      summary: sentence(value, by, n, grouped, fields),
-      n,
-      method: METHOD,
-      notes: found,
-      ...fields,
-      groups: listed,
-    }
+    const unequal = await spreadP(table, group, numberSql(table, 'value', value), unit)
+    const judged = judge(grouped, test, unequal, fields.p)
+    const told = verdict({
+      headline: headline(grouped, meanings, value),
+      grade: judged.grade,
+      evidence: evidence(value, by, n, fields, judged),
+      doubts: [...lost, ...doubtsOf(grouped, unequal, judged.pairs.length)],
+    })
+    const { test: taken, reason, welch, pairs } = judged
+    return { ...told, n, method: NAMES[taken], ...fields, test: taken, reason, welch, pairs, groups: listed }
   },
+}
+
+const NAMES = { classic: 'one-way analysis of variance', welch: "Welch's analysis of variance" }
+
+function stopOf({ groups }: Grouped, n: number, label: string): Doubt | null {
+  if (groups.length < 2 || n <= groups.length) {
+    const says = `There is not enough to compare ${label}: ${count(groups.length, 'group')} with ${count(n, 'value')}; two groups are needed, and more values than groups.`
+    return doubt('too_few', says)
+  }
+  const flat = groups.every((group) => group.squares === 0 && group.offset === 0)
+  return flat ? doubt('constant', `${opening(label)} is the same in every row, whatever the group.`) : null
+}
+
+interface Judged {
+  test: 'classic' | 'welch'
+  reason: string | null
+  welch: { f: number | null; df_between: number | null; df_within: number | null; p: number | null }
+  pairs: {
+    a: string
+    b: string
+    estimate: number | null
+    low: number | null
+    high: number | null
+    p_adjusted: number | null
+  }[]
+  grade: Grade
+  p: number | null
+}
+
+function judge(
+  { groups, unit }: Grouped,
+  asked: Options['test'],
+  unequal: number | null,
+  classicP: number | null,
+): Judged {
+  const samples = groups.map((group): Sample => ({ n: group.n, mean: group.offset, squares: group.squares }))
+  const able = samples.every((one) => one.n > 1 && one.squares > 0)
+  const found = able ? welchAnova(samples) : null
+  const welch = found
+    ? {
+        f: finite(found.f),
+        df_between: found.df_between,
+        df_within: finite(found.df_within),
+        p: finite(found.p),
+      }
+    : NO_TEST.welch
+  const differ = unequal !== null && unequal < 0.05
+  const test = able && (asked === 'welch' || (asked === 'auto' && differ)) ? 'welch' : 'classic'
+  const reason =
+    asked === 'auto'
+      ? differ
+        ? able
+          ? 'It was chosen because the groups spread differently.'
+          : 'A group without spread leaves no other test of means.'
+        : 'It was chosen because the groups spread alike.'
+      : asked === test
+        ? null
+        : 'A group without spread leaves no other test of means.'
+  const compared =
+    groups.length > MOST_PAIRED || (test === 'classic' && !(classicP !== null))
+      ? []
+      : (test === 'welch' ? gamesHowell : tukey)(samples, 0.95)
+  const pairs = compared.map((one) => ({
+    a: groups[one.a]!.group,
+    b: groups[one.b]!.group,
+    estimate: finite(one.difference * unit),
+    low: finite(one.low * unit),
+    high: finite(one.high * unit),
+    p_adjusted: finite(one.p),
+  }))
+  // Groups that never vary but differ do differ.
+  const apart = samples.every((one) => one.squares === 0)
+  const p = test === 'welch' ? welch.p : apart ? 0 : classicP
+  return { test, reason, welch, pairs, grade: gradeOf(p), p }
+}
+
+/** Brown and Forsythe's p that the groups spread alike; null where it cannot be made. */
+async function spreadP(table: Relation, group: string, value: string, unit: number): Promise<number | null> {
+  const raw = `(select ${group} as g, ${value} / ${double(unit)} as v from ${table.relation} where ${group} is not null and isfinite(${value}))`
+  const relation = `(with d as (select * from ${raw}), c as (select g, median(v) as middle, count(*) as size from d group by g)
+    select g, abs(v - middle) as away from d join c using (g) where size > 1)`
+  const { groups } = await groupMoments({ ...table, relation }, 'g', 'away')
+  if (groups.length < 2) return null
+  return finite(classicAnova(groups.map((one) => ({ ...one, mean: one.offset }))).p)
 }
 
 function fieldsOf({ groups, unit }: Grouped, n: number) {
@@ -97,42 +224,55 @@ function fieldsOf({ groups, unit }: Grouped, n: number) {
   }
 }
 
-function sentence(
+/** "Weight clearly differs between the 6 groups: highest in "casein" (on average 324 g), lowest in "horsebean" (160 g)." */
+function headline({ groups, unit }: Grouped, meanings: Meanings, value: string): (grade: Grade) => string {
+  const measure = measureOf(meanings, value)
+  const name = opening(measure.label)
+  const ordered = groups.toSorted((a, b) => b.offset - a.offset)
+  const [high, low] = [ordered[0]!, ordered.at(-1)!]
+  const between = `between the ${count(groups.length, 'group')}`
+  const gap = ((high.offset - low.offset) * unit) / 10
+  return (grade) =>
+    grade === 'unclear'
+      ? `${name} shows no clear difference ${between}.`
+      : `${name} ${CERTAINTY[grade]} differs ${between}: highest in ${quoted(high.group)} (on average ${amount(high.mean * unit, measure, gap)}), lowest in ${quoted(low.group)} (${amount(low.mean * unit, measure, gap)}).`
+}
+
+function evidence(
   value: string,
   by: string,
   n: number,
-  { groups, unit }: Grouped,
   fields: ReturnType<typeof fieldsOf>,
+  judged: Judged,
 ): string {
-  const ordered = groups.toSorted((a, b) => b.offset - a.offset)
-  const high = ordered[0]!
-  const low = ordered.at(-1)!
-  if (fields.r_squared === null)
-    return `${value} is the same in every row, whatever ${by} is (n = ${count(n, 'row')}).`
-  const gap = (high.offset - low.offset) * unit
-  const range = `highest in ${label(high.group)} (mean ${figure(high.mean * unit, gap)}), lowest in ${label(low.group)} (${figure(low.mean * unit, gap)})`
-  if (fields.f === null)
-    return `${value} does not vary within the groups of ${by}, only between them: ${range} (n = ${count(n, 'row')}).`
-  const verdict = fields.p! < 0.05 ? 'differs between' : 'does not differ detectably between'
-  return (
-    `${value} ${verdict} the ${count(groups.length, 'group')} of ${by}: F(${fields.df_between}, ${fields.df_within}) = ` +
-    `${figure(fields.f)}, ${probability(fields.p)}; they explain ${percent(fields.r_squared)} of its variance (n = ${count(n, 'row')}). ` +
-    `It is ${range}.`
-  )
+  const { test, welch, p, reason } = judged
+  const shown = test === 'welch' ? welch : fields
+  const explained =
+    fields.r_squared === null ? '' : `, ${percent(fields.r_squared)} of the variance explained`
+  const statistic =
+    shown.f === null
+      ? 'no variance within the groups'
+      : `F(${shown.df_between}, ${figure(shown.df_within)}) = ${figure(shown.f)}, ${probability(p)}`
+  return `${opening(NAMES[test])} of ${value} by ${by}: ${statistic}${explained}, n = ${count(n, 'row')}.${reason === null ? '' : ` ${reason}`}`
 }
 
-function notesOf(groups: readonly GroupMoments[]): string[] {
-  const notes: string[] = []
+function doubtsOf({ groups }: Grouped, unequal: number | null, pairs: number): Doubt[] {
+  const found: Doubt[] = []
   const single = groups.filter((group) => group.n < 2).length
   if (single > 0)
-    notes.push(`${count(single, 'group')} of a single value: nothing is known of the spread there.`)
-  const sds = groups.filter((group) => group.n >= 5).map((group) => Math.sqrt(group.squares / (group.n - 1)))
-  const widest = Math.max(...sds)
-  const narrowest = Math.min(...sds)
-  if (sds.length > 1 && widest > 3 * narrowest) {
-    notes.push(
-      'The groups spread very differently (standard deviations differ more than threefold), which the F test does not allow for.',
+    found.push(
+      doubt(
+        'sparse',
+        `${count(single, 'group')} ${single === 1 ? 'has' : 'have'} a single value, which says nothing of ${single === 1 ? 'its' : 'their'} spread.`,
+      ),
     )
-  }
-  return notes
+  if (unequal !== null && unequal < 0.01)
+    found.push(
+      doubt(
+        'variances_unequal',
+        'The groups spread differently, so a difference holds for the average of a group and not for each of its values.',
+      ),
+    )
+  if (pairs > 1) found.push(doubt('many_tests', 'The comparisons of pairs are corrected for their number.'))
+  return found
 }

@@ -279,10 +279,10 @@ function headline(
       : `${name} ${sure} varies more in some groups than in others: most in ${up}, least in ${down}.`
   const byMean = ['welch', 'student', 'welch_anova', 'anova', 'paired_t'].includes(tested.test)
   const of = (group: Group): number => (byMean ? group.mean : group.median) * rows.unit
-  const size = Math.abs(of(high) - of(low))
+  const size = Math.abs(of(high) - of(low)) / 10
   if (two) {
     const pair = tested.pairs[0]!
-    const gap = byMean && pair.estimate !== null ? Math.abs(pair.estimate) : size
+    const gap = byMean && pair.estimate !== null ? Math.abs(pair.estimate) : 10 * size
     const half = pair.low === null || pair.high === null ? null : (pair.high - pair.low) / 2
     if (byMean)
       return `${name} is ${sure} higher in ${up} than in ${down}, by about ${changeOf(gap, measure, half)} on average.`

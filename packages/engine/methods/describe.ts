@@ -4,13 +4,17 @@
  * Mean and moments are taken in two passes with exact sums (over a million rows: compensated ones, sums.ts), corrected
  * for the rounding of the mean as Chan, Golub and LeVeque (The American Statistician 37, 1983) do; quartiles are type 7 of Hyndman and Fan (The American
  * Statistician 50, 1996), as in R and Excel, exact (order-statistics.ts); skewness is the adjusted Fisher-Pearson
- * coefficient G1, as in pandas and Excel; autocorrelation is r1 over the rows in their order. Three to eight scans of a
- * column; at most eight rows of it are fetched.
+ * coefficient G1 and kurtosis the adjusted excess G2 (Joanes and Gill, The Statistician 47, 1998), as in pandas and Excel; mode is
+ * the most frequent value, the smallest of equals, null where none repeats or above two million rows; autocorrelation is r1
+ * over the rows in their order. Four to nine scans of a column; at most nine rows of it are fetched.
  */
 
-import type { Outcome } from '@assay/model/insight'
+import type { Doubt } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
 import { studentUpperQuantile } from '../numeric/distributions.ts'
+import { type Measure, measureOf, opening } from '../verdicts/measure.ts'
+import { doubt, verdict } from '../verdicts/verdict.ts'
+import { amount } from '../verdicts/words.ts'
 import { numberSql } from './shared/columns.ts'
 import { integer, number, perName, whereGiven } from './shared/fields.ts'
 import { type Method, MethodError, type Relation } from './shared/method.ts'
@@ -28,6 +32,9 @@ const Options = Type.Object(
   { additionalProperties: false },
 )
 
+/** Rows up to which the most frequent value is counted. */
+const MOST_MODE = 2_000_000
+
 interface Description {
   n: number
   nulls: number
@@ -40,6 +47,10 @@ interface Description {
   q3: number | null
   max: number | null
   skewness: number | null
+  kurtosis: number | null
+  mode: number | null
+  mode_count: number | null
+  range: number | null
   autocorrelation: number | null
   /** Rows left out because the value is infinite or NaN. */
   not_finite: number
@@ -55,6 +66,10 @@ const FIELDS = {
   q3: number,
   max: number,
   skewness: number,
+  kurtosis: number,
+  mode: number,
+  mode_count: integer,
+  range: number,
   autocorrelation: number,
   nulls: integer,
   not_finite: integer,
@@ -75,34 +90,31 @@ export const describe: Method = {
     ...whereGiven('value', FIELDS),
     ...whereGiven('values', { columns: perName('values', { n: integer, ...FIELDS }) }),
   },
-  async run(table, options) {
+  async run(table, options, { meanings }) {
     const { value, values } = options as Static<typeof Options>
     if ((value === undefined) === (values === undefined)) {
       throw new MethodError('describe needs either `value`, a column, or `values`, a list of columns.')
     }
-    if (value !== undefined) {
-      const described = await describeColumn(table, 'value', value)
-      return { ...described, ...outcome(described.n, sentence(value, described), notes(value, described)) }
-    }
+    const names = values ?? [value!]
     const columns: Record<string, Description> = {}
-    for (const name of values!) columns[name] = await describeColumn(table, 'values', name)
-    const all = Object.entries(columns)
-    const summary = all.map(([name, described]) => sentence(name, described)).join(' ')
+    for (const name of names)
+      columns[name] = await describeColumn(table, value === undefined ? 'values' : 'value', name)
+    const all = Object.entries(columns).map(
+      ([name, described]) => [measureOf(meanings, name), described] as const,
+    )
     const n = Math.max(...all.map(([, described]) => described.n))
-    return {
-      ...outcome(
-        n,
-        summary,
-        all.flatMap(([name, described]) => notes(name, described)),
-      ),
-      columns,
-    }
+    const empty = all.filter(([, described]) => described.n === 0).length
+    const told = verdict({
+      headline: all.map(([measure, described]) => sentence(measure, described)).join(' '),
+      grade: 'firm',
+      evidence: all.map(([measure, described]) => evidence(measure.name, described)).join(' '),
+      doubts: all.flatMap(([measure, described]) => doubtsOf(measure, described)),
+      mild: empty < all.length ? ['constant', 'too_few'] : ['constant'],
+    })
+    const sums = n <= EXACT_ROWS ? 'exact' : 'compensated'
+    const method = `mean with t interval, quartiles (type 7), skewness G1, excess kurtosis G2, ${sums} sums`
+    return { ...(value === undefined ? { columns } : columns[value]), ...told, n, method }
   },
-}
-
-function outcome(n: number, summary: string, notes: string[]): Outcome {
-  const sums = n <= EXACT_ROWS ? 'exact' : 'compensated'
-  return { summary, n, method: `mean with t interval, quartiles (type 7), ${sums} sums`, notes }
 }
 
 async function describeColumn(table: Relation, option: string, name: string): Promise<Description> {
@@ -126,7 +138,8 @@ async function describeColumn(table: Relation, option: string, name: string): Pr
       q3: null,
       max: null,
     }
-    return { ...counts, ...none, skewness: null, autocorrelation: null }
+    const shape = { skewness: null, kurtosis: null, autocorrelation: null }
+    return { ...counts, ...none, ...shape, mode: null, mode_count: null, range: null }
   }
   const min = range!.min as number
   const max = range!.max as number
@@ -138,8 +151,20 @@ async function describeColumn(table: Relation, option: string, name: string): Pr
     median: median!,
     q3: q3!,
     max,
+    range: finite(max - min),
+    ...(await modeOf(table, kept, n)),
     ...(await moments(table, kept, { n, min, max, mean: range!.mean as number })),
   }
+}
+
+async function modeOf(table: Relation, kept: string, n: number) {
+  if (n > MOST_MODE) return { mode: null, mode_count: null }
+  const [row] = await table.query(
+    `select v, count(*) as n from ${kept} group by v order by n desc, v limit 1`,
+  )
+  return (row!.n as number) > 1
+    ? { mode: row!.v as number, mode_count: row!.n as number }
+    : { mode: null, mode_count: null }
 }
 
 /**
@@ -161,12 +186,18 @@ async function moments(
   const reach = powerAbove(Math.max(max / unit - center, center - min / unit))
   const sum = (term: string, power: number) => momentSql(term, reach ** power, n)
   const [second] = await table.query(
-    `select ${sum('u', 1)} as s1, ${sum('u * u', 2)} as s2, ${sum('u * u * u', 3)} as s3, ${sum('u * w', 2)} as lagged
+    `select ${sum('u', 1)} as s1, ${sum('u * u', 2)} as s2, ${sum('u * u * u', 3)} as s3,
+       ${sum('u * u * u * u', 4)} as s4, ${sum('u * w', 2)} as lagged
      from (select u, lag(u) over () as w from (select ${scaled} - ${double(center)} as u from ${kept}))`,
   )
   const rest = readSum(second!.s1, reach) / n
   const squares = readSum(second!.s2, reach ** 2) - n * rest ** 2
   const cubes = readSum(second!.s3, reach ** 3) - 3 * rest * squares - n * rest ** 3
+  const fourths =
+    readSum(second!.s4, reach ** 4) -
+    4 * rest * readSum(second!.s3, reach ** 3) +
+    6 * rest ** 2 * readSum(second!.s2, reach ** 2) -
+    3 * n * rest ** 4
   const varies = n > 1 && squares > 0
   const sd = n > 1 ? Math.sqrt(squares / (n - 1)) : Number.NaN
   return {
@@ -177,6 +208,7 @@ async function moments(
       varies && n > 2
         ? finite(((Math.sqrt(n * (n - 1)) / (n - 2)) * (cubes / n)) / (squares / n) ** 1.5)
         : null,
+    kurtosis: varies && n > 3 ? excess(n, (n * fourths) / squares ** 2) : null,
     autocorrelation: varies ? finite(readSum(second!.lagged, reach ** 2) / squares) : null,
   }
 }
@@ -193,41 +225,69 @@ async function quartiles(table: Relation, kept: string, n: number): Promise<numb
   })
 }
 
-function sentence(name: string, described: Description): string {
-  const { n, mean, sd, median, q1, q3 } = described
-  if (n === 0) return `${name}: no values to describe.`
-  if (n === 1) return `${name}: a single value, ${figure(mean)}.`
-  if (described.min === described.max) return `${name} is ${figure(mean)} in all ${count(n, 'value')}.`
-  const half = sd === null ? null : (studentUpperQuantile(0.025, n - 1) * sd) / Math.sqrt(n)
-  const interval =
-    half === null ? '' : ` (95% interval ${figure(mean! - half, half)} to ${figure(mean! + half, half)})`
-  const middle = q3! - q1!
-  return (
-    `${name} averages ${figure(mean, half)}${interval}; the median is ${figure(median, middle)}, and the middle half ` +
-    `lies between ${figure(q1, middle)} and ${figure(q3, middle)} (n = ${count(n, 'value')}).`
-  )
+/** G2 out of the fourth moment over the second's square. */
+function excess(n: number, ratio: number): number | null {
+  return finite(((n - 1) / ((n - 2) * (n - 3))) * ((n + 1) * (ratio - 3) + 6))
 }
 
-function notes(name: string, described: Description): string[] {
-  const { n, nulls, skewness, autocorrelation } = described
-  const found: string[] = []
-  if (nulls > 0)
-    found.push(`${name}: ${count(nulls, 'row')} without a value (${percent(nulls / (nulls + n))}).`)
-  if (described.not_finite > 0) {
+/** "Delay averages 8.9 minutes; half of its values lie between minus 3 and 14." */
+function sentence(measure: Measure, described: Description): string {
+  const { n, mean, q1, q3, median } = described
+  const name = opening(measure.label)
+  if (n === 0) return `${name} has no values.`
+  if (n === 1) return `${name} is ${amount(mean, measure)} in the only row with a value.`
+  if (described.min === described.max) return `${name} is ${amount(mean, measure)} in all ${count(n, 'row')}.`
+  const middle = `half of its values lie between ${amount(q1, measure)} and ${amount(q3, measure)}`
+  if (skewed(described)) return `${name} is ${amount(median, measure)} in the middle; ${middle}.`
+  return `${name} averages ${amount(mean, measure)}; ${middle}.`
+}
+
+/** Where the median describes a column better than the mean. */
+const skewed = ({ skewness }: Description): boolean => skewness !== null && Math.abs(skewness) > 2
+
+function evidence(name: string, described: Description): string {
+  const { n, mean, sd, median, q1, q3, skewness, kurtosis } = described
+  if (n < 2) return `${name}: ${count(n, 'value')}.`
+  const half = sd === null ? null : (studentUpperQuantile(0.025, n - 1) * sd) / Math.sqrt(n)
+  const interval = half
+    ? ` (95 % interval ${figure(mean! - half, half)} to ${figure(mean! + half, half)})`
+    : ''
+  const shape =
+    skewness === null ? '' : `, skewness G1 ${figure(skewness)}, excess kurtosis G2 ${figure(kurtosis)}`
+  const middle = q3! - q1!
+  return `${name}: mean ${figure(mean, half)}${interval}, median ${figure(median, middle)}, quartiles ${figure(q1, middle)} and ${figure(q3, middle)}${shape}, n = ${count(n, 'value')}.`
+}
+
+function doubtsOf({ label }: Measure, described: Description): Doubt[] {
+  const { n, nulls, not_finite, skewness, kurtosis, autocorrelation } = described
+  const name = opening(label)
+  const found: Doubt[] = []
+  if (n === 0) found.push(doubt('too_few', `${name} has no values.`))
+  else if (n < 10) found.push(doubt('too_few', `${name} rests on ${count(n, 'value')}.`))
+  if (n > 1 && described.min === described.max) found.push(doubt('constant', `${name} never changes.`))
+  const left = nulls + not_finite
+  if (left > 0)
     found.push(
-      `${name}: ${count(described.not_finite, 'value that is not finite', 'values that are not finite')} left out.`,
+      doubt(
+        'rows_left_out',
+        `${name} has no number in ${count(left, 'row')} (${percent(left / (left + n))}).`,
+      ),
     )
-  }
-  if (n > 0 && n < 10) found.push(`${name}: with ${count(n, 'value')} the interval rests on very little.`)
-  if (skewness !== null && Math.abs(skewness) > 2) {
+  if (skewness !== null && skewed(described))
     found.push(
-      `${name}: strongly skewed (${figure(skewness)}); the median describes it better than the mean.`,
+      doubt(
+        'tails_heavy',
+        `A few very ${skewness > 0 ? 'high' : 'low'} values pull the average of ${label}; the middle value describes it better.`,
+      ),
     )
-  }
-  if (autocorrelation !== null && n >= 10 && autocorrelation > 1.96 / Math.sqrt(n)) {
+  else if (kurtosis !== null && kurtosis > 3 && n >= 20)
+    found.push(doubt('tails_heavy', `A few values of ${label} lie far from the rest.`))
+  if (autocorrelation !== null && n >= 10 && autocorrelation > 2.58 / Math.sqrt(n))
     found.push(
-      `${name}: neighbouring rows resemble each other (lag-1 autocorrelation ${figure(autocorrelation)}); the interval is narrower than it should be if the rows are a time series.`,
+      doubt(
+        'series_autocorrelated',
+        `Neighbouring rows of ${label} are alike; as a series they say less about its average than their number suggests.`,
+      ),
     )
-  }
   return found
 }

@@ -1,21 +1,26 @@
 /**
- * regression: ordinary least squares of a number on others and on their powers.
+ * regression: a number on others and on their powers, ordinary least squares; true or false by `family: logistic`, counts by
+ * `poisson`.
  *
- * Householder QR with exact residuals (numeric/least-squares.ts), not normal equations; sums of squares from exact sums;
- * t and F from upper tails of their own. Without an intercept R-squared is taken about 0, as in R's lm. The columns of
- * at most 200,000 complete rows are fetched.
+ * Householder QR with exact residuals (numeric/least-squares.ts), not normal equations; sums of squares from exact sums; t and F
+ * from upper tails of their own; logistic and Poisson by iteratively reweighted least squares (numeric/models/glm.ts) with z and
+ * likelihood ratio. `errors: hc3` allows the spread to change. Without an intercept R-squared is taken about 0, as in R's lm.
+ * Form, spread, collinearity and neighbours are checked (regress/checks.ts): in a series of alike neighbours the grade goes by
+ * errors as persistent as theirs. The columns of at most 200,000 complete rows are fetched.
  */
-
-import type { Outcome } from '@assay/model/insight'
+import type { Doubt, Grade } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
-import { fUpper, studentTwoSided, studentUpperQuantile } from '../numeric/distributions.ts'
-import { exactMean, squaredDeviations } from '../numeric/exact.ts'
-import { type Fit, leastSquares, powerColumn } from '../numeric/least-squares.ts'
-import { exactSum } from '../numeric/sum.ts'
-import { numberSql } from './shared/columns.ts'
-import { integer, number, pAdjusted, rowsWith, text } from './shared/fields.ts'
-import { type Method, MethodError, type Relation } from './shared/method.ts'
-import { count, enumeration, figure, finite, percent, probability } from './shared/sentence.ts'
+import { type Meanings, type Measure, measureOf, opening } from '../verdicts/measure.ts'
+import { doubt, gradeOf, verdict } from '../verdicts/verdict.ts'
+import { brief, CERTAINTY, changeOf, shareOf } from '../verdicts/words.ts'
+import { checkDoubts, NO_CHECKS } from './regress/checks.ts'
+import { type NamedTerm, readDesign } from './regress/design.ts'
+import { fitGaussian } from './regress/gaussian.ts'
+import { fitGeneral } from './regress/general.ts'
+import type { Coefficient, Modelled } from './regress/modelled.ts'
+import { integer, number, object, pAdjusted, rowsWith, text } from './shared/fields.ts'
+import { type Method, MethodError } from './shared/method.ts'
+import { count, figure, percent, probability } from './shared/sentence.ts'
 
 const Term = Type.Union([
   Type.String(),
@@ -29,12 +34,117 @@ const Options = Type.Object(
     y: Type.String(),
     x: Type.Array(Term, { minItems: 1, maxItems: 50 }),
     intercept: Type.Boolean({ default: true }),
+    family: Type.Enum(['gaussian', 'logistic', 'poisson'], {
+      default: 'gaussian',
+      description: 'What y is: a number, true or false, a count.',
+    }),
+    errors: Type.Enum(['ordinary', 'hc3'], { default: 'ordinary' }),
+    confidence: Type.Number({ default: 0.95, minimum: 0.5, maximum: 0.9999 }),
   },
   { additionalProperties: false },
 )
+type Options = Static<typeof Options>
 
-const MAX_ROWS = 200_000
-const METHOD = 'ordinary least squares by QR'
+const METHODS = {
+  gaussian: 'ordinary least squares by QR',
+  logistic: 'logistic regression by reweighted least squares',
+  poisson: 'Poisson regression by reweighted least squares',
+}
+
+export const regression: Method = {
+  name: 'regression',
+  options: Options,
+  columns(options) {
+    const { y, x, family } = options as Options
+    return [
+      { option: 'y', column: y, numeric: family !== 'logistic' },
+      ...x.map((term) => ({ option: 'x', column: namedTerm(term).column, numeric: true })),
+    ]
+  },
+  fields: {
+    coefficients: rowsWith({
+      term: text,
+      estimate: number,
+      std_error: number,
+      t: number,
+      p: number,
+      low: number,
+      high: number,
+      ratio: number,
+    }),
+    r_squared: number,
+    residual_sd: number,
+    f: number,
+    p: number,
+    p_adjusted: pAdjusted,
+    df_model: integer,
+    df_residual: integer,
+    ss_model: number,
+    ss_residual: number,
+    family: text,
+    errors: text,
+    deviance: number,
+    null_deviance: number,
+    dispersion: number,
+    checks: object({
+      reset_p: number,
+      breusch_pagan_p: number,
+      residual_autocorrelation: number,
+      largest_vif: number,
+    }),
+  },
+  async run(table, options, { meanings }) {
+    const given = options as Options
+    const { y, x, intercept, family, errors } = given
+    const terms = x.map(namedTerm)
+    const design = await readDesign(table, y, terms, family === 'logistic')
+    checkResponse(given, design.response)
+    const n = design.response.length
+    const width = terms.length + (intercept ? 1 : 0)
+    const measure = measureOf(meanings, y)
+    const left =
+      design.left === 0
+        ? []
+        : [
+            doubt(
+              'rows_left_out',
+              `${count(design.left, 'row')} without a number in every column ${design.left === 1 ? 'is' : 'are'} left out.`,
+            ),
+          ]
+    const stop = stopOf(design.response, n, width, measure.label)
+    const fitted = stop ? null : (family === 'gaussian' ? fitGaussian : fitGeneral)(design, terms, given)
+    const model = fitted === null || typeof fitted === 'string' ? null : fitted
+    const doubts = stop
+      ? [stop]
+      : model
+        ? [
+            ...checkDoubts(
+              model.checks,
+              n,
+              opening(measure.label),
+              terms.some(({ power }) => power > 1),
+            ),
+            ...model.doubts,
+          ]
+        : [doubt('collinear', dependent(fitted as string, measure.label))]
+    const told = verdict({
+      headline: model
+        ? (grade) => headline(grade, model, given, meanings)
+        : stop
+          ? ''
+          : dependent(fitted as string, measure.label),
+      grade: model ? gradeOf(model.lead?.p_holm ?? null) : 'unclear',
+      evidence: model
+        ? evidence(model, given, n)
+        : `${count(n, 'complete row')} for ${count(width, 'coefficient')}.`,
+      doubts: [...doubts, ...few(n, width, model), ...left],
+    })
+    const fields = model ? model.fields : NOTHING
+    const checks = model ? model.checks : NO_CHECKS
+    return { ...told, n, method: METHODS[family], ...fields, family, errors, checks }
+  },
+}
+
 const NOTHING = {
   coefficients: [],
   r_squared: null,
@@ -45,80 +155,9 @@ const NOTHING = {
   df_residual: null,
   ss_model: null,
   ss_residual: null,
-}
-
-interface NamedTerm {
-  name: string
-  column: string
-  power: number
-}
-
-interface Coefficient {
-  term: string
-  estimate: number | null
-  std_error: number | null
-  t: number | null
-  p: number | null
-}
-
-export const regression: Method = {
-  name: 'regression',
-  options: Options,
-  columns(options) {
-    const { y, x } = options as Static<typeof Options>
-    return [
-      { option: 'y', column: y, numeric: true },
-      ...x.map((term) => ({ option: 'x', column: namedTerm(term).column, numeric: true })),
-    ]
-  },
-  fields: {
-    coefficients: rowsWith({ term: text, estimate: number, std_error: number, t: number, p: number }),
-    r_squared: number,
-    residual_sd: number,
-    f: number,
-    p: number,
-    p_adjusted: pAdjusted,
-    df_model: integer,
-    df_residual: integer,
-    ss_model: number,
-    ss_residual: number,
-  },
-  async run(table, options) {
-    const { y, x, intercept } = options as Static<typeof Options>
-    const terms = x.map(namedTerm)
-    const { columns, response, left } = await rows(table, y, terms)
-    const n = response.length
-    const notes = left > 0 ? [`${count(left, 'row')} without a finite number in every column left out.`] : []
-    const nothing = (why: string): Outcome => ({
-      summary: `Not enough data for a regression of ${y}: ${why}.`,
-      n,
-      method: METHOD,
-      notes,
-      ...NOTHING,
-    })
-    const width = terms.length + (intercept ? 1 : 0)
-    if (n <= width) return nothing(`${count(n, 'complete row')} for ${count(width, 'coefficient')}`)
-    const unit = response.map(() => 1)
-    const design = [
-      ...(intercept ? [{ high: unit }] : []),
-      ...terms.map((term, i) => powerColumn(columns[i]!, term.power)),
-    ]
-    const fit = leastSquares(design, response)
-    if (!fit || !fit.coefficients.every(Number.isFinite) || !fit.residuals.every(Number.isFinite)) {
-      return nothing(
-        'the columns of x are constant, depend on each other, or lie beyond the range of doubles',
-      )
-    }
-    const names = [...(intercept ? ['(intercept)'] : []), ...terms.map((term) => term.name)]
-    const fields = fieldsOf(names, fit, response, intercept)
-    return {
-      summary: sentence(y, n, fields),
-      n,
-      method: METHOD,
-      notes: [...notes, ...notesOf(n, width, fields)],
-      ...fields,
-    }
-  },
+  deviance: null,
+  null_deviance: null,
+  dispersion: null,
 }
 
 function namedTerm(term: Static<typeof Term>): NamedTerm {
@@ -127,88 +166,102 @@ function namedTerm(term: Static<typeof Term>): NamedTerm {
   return { name: power === 1 ? term.column : `${term.column}^${power}`, column: term.column, power }
 }
 
-async function rows(table: Relation, y: string, terms: readonly NamedTerm[]) {
-  const selected = [numberSql(table, 'y', y), ...terms.map((term) => numberSql(table, 'x', term.column))]
-  const names = selected.map((_, index) => `c${index}`)
-  const source = `(select ${selected.map((sql, index) => `${sql} as c${index}`).join(', ')} from ${table.relation})`
-  const kept = names.map((name) => `coalesce(isfinite(${name}), false)`).join(' and ')
-  const [counted] = await table.query(
-    `select count(*) as total, count(*) filter (${kept}) as n from ${source}`,
-  )
-  const n = counted!.n as number
-  if (n > MAX_ROWS) {
+function checkResponse({ family, y }: Options, response: readonly number[]): void {
+  if (family === 'logistic' && response.some((value) => value !== 0 && value !== 1))
     throw new MethodError(
-      `regression reads at most ${MAX_ROWS.toLocaleString('en-US')} rows, and there are ${n.toLocaleString('en-US')}: group or filter them in the SQL block.`,
+      `y: family: logistic needs 0 and 1, or true and false, and ${y} holds other values. Write a condition in the SQL block.`,
     )
-  }
-  const found = await table.query(`select ${names.join(', ')} from ${source} where ${kept}`)
-  const columns = names.map((name) => found.map((row) => row[name] as number))
-  return { response: columns[0]!, columns: columns.slice(1), left: (counted!.total as number) - n }
+  if (family === 'poisson' && response.some((value) => value < 0 || !Number.isInteger(value)))
+    throw new MethodError(
+      `y: family: poisson needs counts (0, 1, 2, ...), and ${y} holds other values. Leave \`family\` out for numbers.`,
+    )
 }
 
-function fieldsOf(names: readonly string[], fit: Fit, y: readonly number[], intercept: boolean) {
-  const dfResidual = y.length - names.length
-  const dfModel = names.length - (intercept ? 1 : 0)
-  const ssResidual = exactSum(fit.residuals.map((residual) => residual * residual))
-  const ssTotal = intercept ? squaredDeviations(y) : exactSum(y.map((value) => value * value))
-  const mean = intercept ? exactMean(y) : 0
-  const ssModel = exactSum(y.map((value, row) => (value - fit.residuals[row]! - mean) ** 2))
-  const residualVariance = ssResidual / dfResidual
-  // The residuals of a perfect fit are rounding errors, so no ratio to them is computed.
-  const perfect = ssResidual <= 1e-28 * ssTotal
-  const f = perfect ? Number.NaN : ssModel / dfModel / residualVariance
-  const coefficients = names.map((term, index): Coefficient => {
-    const estimate = fit.coefficients[index]!
-    const error = Math.sqrt(fit.inverseDiagonal[index]! * residualVariance)
-    const t = perfect ? Number.NaN : estimate / error
-    return {
-      term,
-      estimate: finite(estimate),
-      std_error: finite(error),
-      t: finite(t),
-      p: finite(Number.isFinite(t) ? studentTwoSided(t, dfResidual) : Number.NaN),
-    }
-  })
-  return {
-    coefficients,
-    r_squared: ssTotal > 0 ? finite(1 - ssResidual / ssTotal) : null,
-    residual_sd: finite(Math.sqrt(residualVariance)),
-    f: finite(f),
-    p: Number.isFinite(f) ? finite(fUpper(f, dfModel, dfResidual)) : null,
-    df_model: dfModel,
-    df_residual: dfResidual,
-    ss_model: finite(ssModel),
-    ss_residual: finite(ssResidual),
-  }
+function stopOf(response: readonly number[], n: number, width: number, label: string): Doubt | null {
+  if (n <= width)
+    return doubt(
+      'too_few',
+      `There ${n === 1 ? 'is' : 'are'} ${count(n, 'complete row')} for ${count(width, 'coefficient')} of ${label}; more rows than coefficients are needed.`,
+    )
+  return response.every((value) => value === response[0])
+    ? doubt('constant', `${opening(label)} never changes: there is nothing to explain.`)
+    : null
 }
 
-function sentence(y: string, n: number, fields: ReturnType<typeof fieldsOf>): string {
-  const slopes = fields.coefficients.filter((coefficient) => coefficient.term !== '(intercept)')
-  const quantile = studentUpperQuantile(0.025, fields.df_residual)
+function dependent(why: string, label: string): string {
+  if (why === 'separated')
+    return `${opening(label)} is told apart completely by the columns of x in these rows, so no finite effect can be given.`
+  return `${opening(label)} cannot be explained by these columns: one never changes, repeats the others, or lies beyond the range of numbers.`
+}
+
+function few(n: number, width: number, model: Modelled | null): Doubt[] {
+  if (!model || n >= 10 * width) return []
+  return [
+    doubt(
+      'sparse',
+      `There are only ${count(n, 'row')} for ${count(width, 'coefficient')}, so the effects are fragile.`,
+    ),
+  ]
+}
+
+/** "Distance clearly rises with speed: each further mile comes with about 3.9 feet more." */
+function headline(grade: Grade, model: Modelled, given: Options, meanings: Meanings): string {
+  const measure = measureOf(meanings, given.y)
+  const name = opening(measure.label)
+  const lead = model.lead
+  if (grade === 'unclear' || !lead) {
+    const xs = [...new Set(given.x.map((term) => namedTerm(term).column))].map(
+      (column) => measureOf(meanings, column).label,
+    )
+    const what = xs.length > 3 ? `the ${xs.length} columns` : xs.join(' and ')
+    const held = model.fields.p !== null && model.fields.p <= 0.05 && xs.length > 1
+    return held
+      ? `${name} goes together with ${what} as a whole, but not clearly with any one of them.`
+      : `${name} shows no clear link with ${what}.`
+  }
+  const x = measureOf(meanings, lead.column)
+  const others =
+    new Set(given.x.map((term) => namedTerm(term).column)).size > 1 ? ', the others held equal' : ''
+  const up = (lead.estimate ?? 0) > 0
+  if (
+    lead.power > 1 ||
+    given.x.some((term) => namedTerm(term).column === lead.column && namedTerm(term).power > 1)
+  )
+    return `${name} ${CERTAINTY[grade]} changes with ${x.label}, along a curve${others}.`
+  return `${name} ${CERTAINTY[grade]} ${up ? 'rises' : 'falls'} as ${x.label} rises${others}: ${rate(lead, given, measure, x)}.`
+}
+
+function rate(lead: Coefficient, { family }: Options, measure: Measure, x: Measure): string {
+  const each = x.unit === null ? `one more of ${x.label}` : `one more of ${x.label} (in ${x.unit})`
+  const estimate = lead.estimate ?? 0
+  const more = estimate > 0 ? 'more' : 'less'
+  if (family === 'gaussian') {
+    const half = lead.low === null || lead.high === null ? null : (lead.high - lead.low) / 2
+    return `${each} comes with about ${changeOf(estimate, measure, half)} ${more}`
+  }
+  const change = Math.expm1(estimate)
+  const what =
+    family === 'logistic'
+      ? `${estimate > 0 ? 'higher' : 'lower'} odds`
+      : `${estimate > 0 ? 'higher' : 'lower'} counts`
+  const size = change >= 1 ? `${brief(change + 1)} times` : shareOf(change)
+  return change >= 1
+    ? `${each} comes with ${size} the ${family === 'logistic' ? 'odds' : 'count'}`
+    : `${each} comes with ${size} ${what}`
+}
+
+function evidence({ fields, lead }: Modelled, { y, family, errors, confidence }: Options, n: number): string {
   const explained =
-    fields.r_squared === null
-      ? `${y} does not vary, so there is nothing to explain`
-      : `The fit explains ${percent(fields.r_squared)} of the variation of ${y}`
+    fields.r_squared === null ? '' : `, ${percent(fields.r_squared)} of the variance explained`
   const overall =
-    fields.f === null
+    fields.p === null
       ? ''
-      : `, F(${fields.df_model}, ${fields.df_residual}) = ${figure(fields.f)}, ${probability(fields.p)}`
-  const told = slopes.slice(0, 3).map(({ term, estimate, std_error }) => {
-    const half = std_error === null ? null : quantile * std_error
-    const interval = half
-      ? ` (95% interval ${figure(estimate! - half, half)} to ${figure(estimate! + half, half)})`
-      : ''
-    return `${figure(estimate, half)}${interval} per unit of ${term}`
-  })
-  const more = slopes.length > 3 ? `, and ${count(slopes.length - 3, 'further term')}` : ''
-  return `${explained} (n = ${count(n, 'row')}${overall}): ${enumeration(told)}${more}.`
-}
-
-function notesOf(n: number, width: number, fields: ReturnType<typeof fieldsOf>): string[] {
-  const notes: string[] = []
-  if (n < 10 * width)
-    notes.push(`Only ${count(n, 'row')} for ${count(width, 'coefficient')}: the estimates are fragile.`)
-  if (fields.f === null)
-    notes.push('The fit is perfect, or y does not vary: no residual is left to judge it by.')
-  return notes
+      : family === 'gaussian' && fields.f !== null
+        ? `, F(${fields.df_model}, ${fields.df_residual}) = ${figure(fields.f)}, ${probability(fields.p)}`
+        : `, likelihood ratio ${probability(fields.p)}`
+  const slope =
+    lead === null
+      ? ''
+      : `; ${lead.term}: ${figure(lead.estimate)} (${percent(confidence).replace('.0%', ' %').replace('%', '%')} interval ${figure(lead.low)} to ${figure(lead.high)}${errors === 'hc3' ? ', HC3' : ''}, ${probability(lead.p_holm)}${fields.coefficients.length > 2 ? ' adjusted' : ''})`
+  return `${opening(METHODS[family])} of ${y}${explained}${overall}${slope}, n = ${count(n, 'row')}.`
 }

@@ -65,8 +65,14 @@ const asked: Record<string, Record<string, unknown>[]> = {
   regression: [
     { y: 'v', x: ['w'] },
     { y: 'v', x: ['w', { column: 'w', power: 2 }], intercept: false },
+    { y: 'v', x: ['w', 'i'], errors: 'hc3' },
+    { y: 's', x: ['w'], family: 'logistic' },
+    { y: 'i', x: ['w', 'v'], family: 'poisson' },
   ],
-  anova: [{ value: 'v', by: 'g' }],
+  anova: [
+    { value: 'v', by: 'g' },
+    { value: 'v', by: 'g', test: 'welch' },
+  ],
   normality: [
     { value: 'v' },
     ...['anderson_darling', 'lilliefors', 'dagostino_pearson'].map((test) => ({ value: 'v', test })),

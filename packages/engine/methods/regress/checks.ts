@@ -1,0 +1,76 @@
+/** What a linear fit assumes, as fields and as sentences for readers: form, spread, collinearity, neighbours. */
+import type { Doubt } from '@assay/model/insight'
+import { breuschPagan, lagOne, reset, varianceInflation } from '../../numeric/models/model-checks.ts'
+import { type Basis } from '../../numeric/models/orthonormal.ts'
+import { doubt } from '../../verdicts/verdict.ts'
+import { finite } from '../shared/sentence.ts'
+
+export interface Checks {
+  reset_p: number | null
+  breusch_pagan_p: number | null
+  residual_autocorrelation: number | null
+  largest_vif: number | null
+}
+
+export const NO_CHECKS: Checks = {
+  reset_p: null,
+  breusch_pagan_p: null,
+  residual_autocorrelation: null,
+  largest_vif: null,
+}
+
+/** `slopes`: the columns of the design without the intercept; `order`: of the rows that are a series. */
+export function checksOf(
+  basis: Basis | null,
+  slopes: readonly (readonly number[])[],
+  fitted: readonly number[],
+  residuals: readonly number[],
+  series: boolean,
+): Checks {
+  const inflation = slopes.length > 1 ? varianceInflation(slopes) : []
+  return {
+    reset_p: basis ? (reset(basis, fitted, residuals)?.p ?? null) : null,
+    breusch_pagan_p: basis ? (breuschPagan(basis, residuals)?.p ?? null) : null,
+    residual_autocorrelation: series ? finite(lagOne(residuals)) : null,
+    largest_vif: inflation.length === 0 ? null : finite(Math.max(...inflation)),
+  }
+}
+
+export function checkDoubts(checks: Checks, n: number, label: string, powers: boolean): Doubt[] {
+  const found: Doubt[] = []
+  if (isAlike(checks, n))
+    found.push(
+      doubt(
+        'series_autocorrelated',
+        'The rows are a series whose neighbours are alike; lines through such a series arise by chance, and the certainty allows for that.',
+      ),
+    )
+  if (checks.reset_p !== null && checks.reset_p < 0.01)
+    found.push(
+      doubt(
+        'form_wrong',
+        `${label} does not follow a straight line; a power of a column or a logarithm may fit.`,
+      ),
+    )
+  else if (checks.breusch_pagan_p !== null && checks.breusch_pagan_p < 0.01)
+    found.push(
+      doubt(
+        'form_wrong',
+        `${label} scatters more in some places than in others; errors: hc3 allows for that.`,
+      ),
+    )
+  // Powers of one column belong together: that they go together says nothing.
+  if (!powers && checks.largest_vif !== null && checks.largest_vif > 10)
+    found.push(
+      doubt(
+        'collinear',
+        'Some columns of x almost repeat each other, so what each of them does cannot be told apart.',
+      ),
+    )
+  return found
+}
+
+/** Beyond 2.58 standard errors. */
+export function isAlike({ residual_autocorrelation: r }: Checks, n: number): boolean {
+  return r !== null && r > 2.58 / Math.sqrt(n)
+}

@@ -1,0 +1,70 @@
+/** The rows of a regression as columns: at most 200,000 complete ones are fetched, in the order of a date column if each has its own. */
+import { seriesOrder } from '../relations/series-order.ts'
+import { columnOf, numberSql } from '../shared/columns.ts'
+import { MethodError, quote, type Relation } from '../shared/method.ts'
+
+const MAX_ROWS = 200_000
+
+export interface NamedTerm {
+  name: string
+  column: string
+  power: number
+}
+
+export interface Design {
+  response: number[]
+  /** One for each term, not yet raised to its power. */
+  columns: number[][]
+  left: number
+  /** Whether the rows are a series: by a date of their own, or because a single x goes in even steps. */
+  series: boolean
+}
+
+export async function readDesign(
+  table: Relation,
+  y: string,
+  terms: readonly NamedTerm[],
+  logistic: boolean,
+): Promise<Design> {
+  const selected = [
+    logistic ? flagSql(table, y) : numberSql(table, 'y', y),
+    ...terms.map((term) => numberSql(table, 'x', term.column)),
+  ]
+  const names = selected.map((_, index) => `c${index}`)
+  const order = await seriesOrder(table)
+  const source = `(select ${selected.map((sql, index) => `${sql} as c${index}`).join(', ')}, ${order ?? 'null'} as t from ${table.relation})`
+  const kept = names.map((name) => `coalesce(isfinite(${name}), false)`).join(' and ')
+  const [counted] = await table.query(
+    `select count(*) as total, count(*) filter (${kept}) as n from ${source}`,
+  )
+  const n = counted!.n as number
+  if (n > MAX_ROWS) {
+    throw new MethodError(
+      `regression reads at most ${MAX_ROWS.toLocaleString('en-US')} rows, and there are ${n.toLocaleString('en-US')}: group or filter them in the SQL block.`,
+    )
+  }
+  const found = await table.query(
+    `select ${names.join(', ')} from ${source} where ${kept}${order === null ? '' : ' order by t'}`,
+  )
+  const columns = names.map((name) => found.map((row) => row[name] as number))
+  const series =
+    order !== null || (new Set(terms.map(({ column }) => column)).size === 1 && isEven(columns[1]!))
+  return { response: columns[0]!, columns: columns.slice(1), left: (counted!.total as number) - n, series }
+}
+
+/** Whether values rise or fall in steps of one size, as an index or a year does. */
+function isEven(values: readonly number[]): boolean {
+  const step = values[1]! - values[0]!
+  return (
+    values.length >= 10 &&
+    step !== 0 &&
+    values.every((value, i) => i === 0 || Math.abs(value - values[i - 1]! - step) <= 1e-9 * Math.abs(step))
+  )
+}
+
+/** A column of true and false, or of 1 and 0, as numbers. */
+function flagSql(table: Relation, y: string): string {
+  const column = columnOf(table, 'y', y)
+  if (column.type === 'boolean') return `cast(cast(${quote(column.name)} as integer) as double)`
+  return numberSql(table, 'y', y)
+}

@@ -1,0 +1,136 @@
+/** Ordinary least squares with intervals, by ordinary errors or HC3. */
+import { fUpper, studentTwoSided, studentUpperQuantile } from '../../numeric/distributions.ts'
+import { exactMean, squaredDeviations } from '../../numeric/exact.ts'
+import { type DesignColumn, leastSquares, powerColumn } from '../../numeric/least-squares.ts'
+import { hc3Errors } from '../../numeric/models/model-checks.ts'
+import { orthonormal } from '../../numeric/models/orthonormal.ts'
+import { exactSum } from '../../numeric/sum.ts'
+import { persistentRegression } from '../../series/persistent-regression.ts'
+import { finite } from '../shared/sentence.ts'
+import { checksOf, isAlike } from './checks.ts'
+import type { Design, NamedTerm } from './design.ts'
+import { leadOf, type Modelled, type Row } from './modelled.ts'
+
+/** Rows up to which persistent errors are estimated; above, slopes of a series are judged by a wider error. */
+const PERSISTENT_ROWS = 2000
+
+interface Asked {
+  intercept: boolean
+  errors: 'ordinary' | 'hc3'
+  confidence: number
+}
+
+/** Why it cannot be fitted, or the fit. */
+export function fitGaussian(
+  { response: y, columns, series }: Design,
+  terms: readonly NamedTerm[],
+  { intercept, errors, confidence }: Asked,
+): Modelled | 'dependent' {
+  const slopes = terms.map((term, i) => powerColumn(columns[i]!, term.power))
+  const design: DesignColumn[] = [...(intercept ? [{ high: y.map(() => 1) }] : []), ...slopes]
+  const fit = leastSquares(design, y)
+  if (!fit || !fit.coefficients.every(Number.isFinite) || !fit.residuals.every(Number.isFinite))
+    return 'dependent'
+  const names = [...(intercept ? ['(intercept)'] : []), ...terms.map((term) => term.name)]
+  const sums = sumsOf(y, fit.residuals, names.length, intercept)
+  const basis = orthonormal(scaled(design))
+  const robust = errors === 'hc3' && basis ? rescaled(hc3Errors(basis, fit.residuals), design) : null
+  const reach = studentUpperQuantile((1 - confidence) / 2, sums.df_residual)
+  const rows = names.map((term, index): Row => {
+    const estimate = fit.coefficients[index]!
+    const ordinary = Math.sqrt((fit.inverseDiagonal[index]! * sums.ss_residual) / sums.df_residual)
+    const error = robust ? robust[index]! : ordinary
+    const t = sums.perfect ? Number.NaN : estimate / error
+    return {
+      term,
+      estimate: finite(estimate),
+      std_error: finite(error),
+      t: finite(t),
+      p: finite(Number.isFinite(t) ? studentTwoSided(t, sums.df_residual) : Number.NaN),
+      low: finite(estimate - reach * error),
+      high: finite(estimate + reach * error),
+      ratio: null,
+    }
+  })
+  const fitted = y.map((value, row) => value - fit.residuals[row]!)
+  const high = slopes.map((column) => column.high)
+  const checks = checksOf(
+    intercept && !sums.perfect ? basis : null,
+    high,
+    fitted,
+    fit.residuals,
+    series && !sums.perfect,
+  )
+  const own = rows.slice(intercept ? 1 : 0).map((row) => (sums.perfect ? 0 : row.p))
+  const chances = isAlike(checks, y.length)
+    ? persistent(y, high, intercept, own, checks.residual_autocorrelation!)
+    : own
+  const { perfect: _, ...fields } = sums
+  const none = { deviance: null, null_deviance: null, dispersion: null }
+  return {
+    fields: { coefficients: rows, ...fields, ss_residual: finite(sums.ss_residual), ...none },
+    checks,
+    lead: leadOf(rows, terms, chances),
+    doubts: [],
+  }
+}
+
+function sumsOf(y: readonly number[], residuals: readonly number[], width: number, intercept: boolean) {
+  const dfResidual = y.length - width
+  const dfModel = width - (intercept ? 1 : 0)
+  const ssResidual = exactSum(residuals.map((residual) => residual * residual))
+  const ssTotal = intercept ? squaredDeviations(y) : exactSum(y.map((value) => value * value))
+  const mean = intercept ? exactMean(y) : 0
+  const ssModel = exactSum(y.map((value, row) => (value - residuals[row]! - mean) ** 2))
+  // The residuals of a perfect fit are rounding errors, so no ratio to them is computed.
+  const perfect = ssResidual <= 1e-28 * ssTotal
+  const f = perfect ? Number.NaN : ssModel / dfModel / (ssResidual / dfResidual)
+  return {
+    r_squared: ssTotal > 0 ? finite(1 - ssResidual / ssTotal) : null,
+    residual_sd: finite(Math.sqrt(ssResidual / dfResidual)),
+    f: finite(f),
+    p: Number.isFinite(f) ? finite(fUpper(f, dfModel, dfResidual)) : null,
+    df_model: dfModel,
+    df_residual: dfResidual,
+    ss_model: finite(ssModel),
+    ss_residual: ssResidual,
+    perfect,
+  }
+}
+
+/** Columns over their largest size, so that none overflows. */
+function scaled(design: readonly DesignColumn[]): number[][] {
+  return design.map(({ high }) => high.map((value) => value / sizeOf(high)))
+}
+
+const sizeOf = (values: readonly number[]): number =>
+  values.reduce((most, value) => Math.max(most, Math.abs(value)), 0) || 1
+
+function rescaled(errors: number[] | null, design: readonly DesignColumn[]): number[] | null {
+  return errors && errors.map((error, index) => error / sizeOf(design[index]!.high))
+}
+
+/** p of each slope under errors as persistent as the residuals; above the bound by an error widened for their lag-1 correlation. */
+function persistent(
+  y: readonly number[],
+  slopes: readonly (readonly number[])[],
+  intercept: boolean,
+  own: readonly (number | null)[],
+  correlation: number,
+): (number | null)[] {
+  if (y.length > PERSISTENT_ROWS || slopes.length > 10) {
+    const wider = Math.sqrt((1 + correlation) / (1 - correlation))
+    return own.map((p) =>
+      p === null || p >= 1 ? p : studentTwoSided(studentUpperQuantile(p / 2, 1e6) / wider, 1e6),
+    )
+  }
+  const one = intercept ? [y.map(() => 1)] : []
+  const unit = sizeOf(y)
+  const target = y.map((value) => value / unit)
+  const all = slopes.map((column) => column.map((value) => value / sizeOf(column)))
+  return all.map((column, index) => {
+    const others = all.filter((_, other) => other !== index)
+    const found = persistentRegression(target, [...one, ...others], [column])
+    return found ? Math.max(found.p, own[index] ?? 1) : 1
+  })
+}

@@ -1,0 +1,61 @@
+/** What a fitted model gives, whatever its family. */
+import type { Doubt } from '@assay/model/insight'
+import { holm } from '../shared/multiplicity.ts'
+import type { Checks } from './checks.ts'
+import type { NamedTerm } from './design.ts'
+
+export interface Row {
+  term: string
+  estimate: number | null
+  std_error: number | null
+  /** t, or z where the family is not gaussian. */
+  t: number | null
+  p: number | null
+  low: number | null
+  high: number | null
+  /** e to the estimate, where the family is not gaussian. */
+  ratio: number | null
+}
+
+/** The slope that leads the headline, with p over all slopes after Holm. */
+export interface Coefficient extends Row {
+  column: string
+  power: number
+  p_holm: number | null
+}
+
+export interface Modelled {
+  fields: {
+    coefficients: Row[]
+    r_squared: number | null
+    residual_sd: number | null
+    f: number | null
+    p: number | null
+    df_model: number | null
+    df_residual: number | null
+    ss_model: number | null
+    ss_residual: number | null
+    deviance: number | null
+    null_deviance: number | null
+    dispersion: number | null
+  }
+  checks: Checks
+  lead: Coefficient | null
+  doubts: Doubt[]
+}
+
+/** The slope of the least p. `chances`, one for each term, are the p that decide; null where none is known. */
+export function leadOf(
+  rows: readonly Row[],
+  terms: readonly NamedTerm[],
+  chances: readonly (number | null)[],
+): Coefficient | null {
+  const known = chances.flatMap((p, index) => (p === null ? [] : [{ p, index }]))
+  if (known.length === 0) return null
+  const adjusted = holm(known.map(({ p }) => p))
+  const least = adjusted.indexOf(Math.min(...adjusted))
+  const { index } = known[least]!
+  const slopes = rows.filter((row) => row.term !== '(intercept)')
+  const { column, power } = terms[index]!
+  return { ...slopes[index]!, column, power, p_holm: adjusted[least]! }
+}
