@@ -92,11 +92,6 @@ export async function follow<Result>(routine: Routine<Result>): Promise<Result> 
   return step.value
 }
 
-/** The result of a function of one database, which answers at once (SQLite) or later (PostgreSQL). */
-export function* answerOf<Result>(result: Result | Promise<Result>): Routine<Result> {
-  return result instanceof Promise ? ((yield result) as Result) : result
-}
-
 /**
  * Routines step by step, each in its turn: PostgreSQL is sent the next statement of each before it answers, in this order.
  * So what the first has written is written before the second's next statement.

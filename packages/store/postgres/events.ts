@@ -1,4 +1,7 @@
-/** Events, and their fan-out: one delivery for each webhook that subscribes, in the transaction that made it true. */
+/**
+ * Events, and their fan-out: one delivery for each webhook that subscribes, in the transaction that made it true. All by one
+ * statement: nothing of it needs an answer, so it goes in the pipeline of a settle.
+ */
 import { uuidv7 } from '@assay/model/ids'
 import { lock, writeStates } from '../nouns/webhooks/states.ts'
 import type { NewEvent, Routine } from '../rows.ts'
@@ -6,9 +9,9 @@ import { statement } from '../statement.ts'
 import type { Transaction } from './connection.ts'
 
 /**
- * All in one statement: the events, and a delivery of each to every webhook that `webhook_events` names for it: an event of a job with a presence
- * name goes to the webhooks of that name, every other to all of its type. The id of a delivery begins as that of its
- * event, so that deliveries that are due at once are sent in the order of their events.
+ * An event of a job with a presence name goes to the webhooks of that name that `webhook_events` has for its type, every
+ * other to all of its type. The id of a delivery begins as that of its event, so that deliveries that are due at once are
+ * sent in the order of their events.
  */
 const WRITE_EVENTS = statement(`
   WITH given AS MATERIALIZED (
