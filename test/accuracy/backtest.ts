@@ -24,6 +24,8 @@ interface Score {
   method: string
   smape: number
   mase: number
+  /** Of the series. */
+  median_mase: number
   /** Share of the values kept back that lie in the 95% interval. */
   coverage: number
 }
@@ -108,6 +110,11 @@ async function ours(known: readonly number[]): Promise<Forecast> {
 const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length
 
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return (sorted[Math.floor((sorted.length - 1) / 2)]! + sorted[Math.ceil((sorted.length - 1) / 2)]!) / 2
+}
+
 type Series = ReadonlyMap<string, number[]>
 
 function scoreOf(series: Series, method: string, forecasts: ReadonlyMap<string, Forecast>): Score {
@@ -134,6 +141,7 @@ function scoreOf(series: Series, method: string, forecasts: ReadonlyMap<string, 
     method,
     smape: mean(each.map(({ smape }) => smape)),
     mase: mean(each.map(({ mase }) => mase)),
+    median_mase: median(each.map(({ mase }) => mase)),
     coverage: mean(each.map(({ held }) => held)),
   }
 }
@@ -163,8 +171,8 @@ export async function backtestScores(): Promise<(Score & { owa: number })[]> {
 export function forecastsPage(scores: readonly (Score & { owa: number })[]): string {
   const { forecast } = JSON.parse(here('backtest.json')) as { forecast: string }
   const rows = scores.map(
-    ({ method, smape, mase, owa, coverage }) =>
-      `| ${method} | ${smape.toFixed(2)} | ${mase.toFixed(3)} | ${owa.toFixed(3)} | ${(100 * coverage).toFixed(0)}% |`,
+    ({ method, smape, mase, median_mase, owa, coverage }) =>
+      `| ${method} | ${smape.toFixed(2)} | ${mase.toFixed(3)} | ${median_mase.toFixed(3)} | ${owa.toFixed(3)} | ${(100 * coverage).toFixed(0)}% |`,
   )
   return `# Forecasts, tried on the past
 
@@ -175,8 +183,8 @@ ${HORIZON} months are kept back and forecast from the rest. sMAPE in percent, MA
 OWA the mean of both over those of Naive 2 (under 1 is better than it), and how many of the values kept back lie in the 95% interval. The others
 are those of R's forecast ${forecast}, on the same values (test/accuracy/make-backtest.R).
 
-| method | sMAPE | MASE | OWA | in the 95% interval |
-|---|--:|--:|--:|--:|
+| method | sMAPE | MASE | median MASE | OWA | in the 95% interval |
+|---|--:|--:|--:|--:|--:|
 ${rows.join('\n')}
 `
 }

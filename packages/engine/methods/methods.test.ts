@@ -272,22 +272,6 @@ test('a forecast of monthly data is labelled with the months to come', async () 
   )
 })
 
-test('the naive forecast wins where it is better from each origin, and only there', async () => {
-  // A rise that ends: a model of the trend errs from the origins after its end, the naive forecast from those before it.
-  const rise = async (flat: number) => {
-    const values = Array.from({ length: 30 }, (_, index) =>
-      index < 30 - flat ? index * 5 : (30 - flat) * 5 + (index % 2),
-    )
-    const columns = await columnsOf({ t: values.map((_, index) => index), v: values })
-    return outcomeOf(METHODS.forecast!, columns, { time: 't', value: 'v', horizon: 2 })
-  }
-  assert.equal((await rise(10)).model, 'naive')
-  const mixed = await rise(6)
-  assert.equal(mixed.model, 'ETS(A,A,N)')
-  assert.ok((mixed.naive_mase as number) < (mixed.mase as number))
-  assert.ok(mixed.notes.some((note) => note.includes('not from each origin')))
-})
-
 test('profile asks few queries of a wide table, and says how many columns it read of a wider one', async () => {
   const column = (index: number): string =>
     index % 3 === 2 ? `'t' || (k % ${index + 2}) as c${index}` : `k % ${index + 2} as c${index}`

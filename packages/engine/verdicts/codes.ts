@@ -47,7 +47,7 @@ export const CODES = {
   not_forecastable: {
     kind: 'blocker',
     rule: 'On its own past the forecast is worse than repeating the last value or the last season.',
-    threshold: 'scaled error (MASE) above 1 in the backtest',
+    threshold: 'error above 1.02 of the naive forecast, from 6 origins and 24 values on',
     reason: 'Who repeats the last value plans better than with this forecast.',
   },
   data_stale: {

@@ -1,0 +1,246 @@
+/**
+ * The forecast of a series on even steps: scale, model and intervals are chosen on its own past.
+ *
+ * The values are forecast as they are or by their logarithms, whichever is likelier (with the Jacobian). The models of
+ * candidates.ts, fitted to the values before the backtest, forecast from each of its origins what came then; the one
+ * that erred least is fitted to all values. Where its 95 % intervals missed more than they should, they are widened by
+ * the conformal factor: the quantile of the errors in units of the model's own interval (Vovk, Gammerman and Shafer 2005,
+ * with the errors of all horizons together).
+ */
+import { persistentFits } from '../series/persistent-fits.ts'
+import { type Candidates, candidatesOf, type Known } from './candidates.ts'
+import { at, type Column, seasonDesign } from './design.ts'
+import { aheadOfIntermittent } from './intermittent.ts'
+import { type Ahead, around, mapped, widened } from './prediction.ts'
+
+export interface Question extends Known {
+  horizon: number
+  /** Changes of level that the series seems to have; they are kept where the backtest errs less with them. */
+  levels: readonly Column[]
+  /** Whole numbers from 0 on. */
+  counts: boolean
+  /** Over half of the values are zero. */
+  sparse: boolean
+}
+
+export interface Backtest {
+  /** How many ends of the past were forecast from. */
+  origins: number
+  /** How many values the series has. */
+  known: number
+  /** Mean absolute scaled errors of the model and of the naive forecast. */
+  mase: number
+  naive: number
+  /** The share of values within the model's 95 % intervals, before these are widened. */
+  coverage: number
+  /** By how much the intervals are widened. */
+  widened: number
+}
+
+export interface Forecast {
+  model: string
+  log_scale: boolean
+  ahead: Ahead[]
+  backtest: Backtest | null
+  candidates: Candidates | null
+}
+
+const ORIGINS = 12
+const LEAST = 6
+/** A mean of models, or another one, must err less than the first by so much to be preferred. */
+const CLEARLY = 0.9
+const LEVELS_HELP = 0.98
+const PREFERRED = ['ets', 'both', 'three', 'line']
+
+export function forecastSeries(question: Question): Forecast {
+  const { values, horizon } = question
+  const own = values.filter((_, row) => question.observed[row])
+  if (own.every((value) => value === own[0])) {
+    const ahead = Array.from({ length: horizon }, () => around(own[0]!, 0, 0, 0))
+    return { model: 'constant', log_scale: false, ahead, backtest: null, candidates: null }
+  }
+  if (question.sparse && own.every((value) => value >= 0)) return intermittent(question, own)
+  const log = prefersLog(question, own)
+  const back = (ahead: Ahead[]): Ahead[] => (log ? mapped(ahead, Math.exp) : ahead)
+  const scaled = log ? values.map((value) => Math.log(Math.max(value, Number.MIN_VALUE))) : values
+  const { known, test } = withLevels(question, { ...question, values: scaled }, back)
+  const candidates = candidatesOf(known, values.length)
+  const model = test?.model ?? 'both'
+  const all = candidates?.ahead(values.length, horizon) ?? {}
+  const chosen = all[model] ?? all.line
+  if (!candidates || !chosen) {
+    const ahead = naiveAhead(values, naivePeriod(question), values.length, horizon)
+    return { model: 'naive', log_scale: false, ahead, backtest: null, candidates: null }
+  }
+  const name = candidates.names[all[model] ? model : 'line']!
+  const factor = test?.result.widened ?? 1
+  return {
+    model: log ? `${name}, of logarithms` : name,
+    log_scale: log,
+    ahead: bounded(back(chosen.map((one) => widened(one, factor))), question.counts),
+    backtest: test?.result ?? null,
+    candidates,
+  }
+}
+
+/** The series without its changes of level, or with them where that errs less on its own past. */
+function withLevels(
+  question: Question,
+  plain: Known,
+  back: (ahead: Ahead[]) => Ahead[],
+): { known: Known; test: Tested | null } {
+  const test = backtest(question, plain, back)
+  if (question.levels.length === 0) return { known: plain, test }
+  const levelled = { ...plain, columns: [...plain.columns, ...question.levels] }
+  const other = backtest(question, levelled, back)
+  if (test && !(other && other.result.mase < LEVELS_HELP * test.result.mase)) return { known: plain, test }
+  return { known: levelled, test: other }
+}
+
+/** Counts are never below zero. */
+function bounded(ahead: Ahead[], counts: boolean): Ahead[] {
+  return counts ? mapped(ahead, (value) => Math.max(0, value)) : ahead
+}
+
+function intermittent(question: Question, own: readonly number[]): Forecast {
+  return {
+    model: 'intermittent demand (Teunter, Syntetos and Babai)',
+    log_scale: false,
+    ahead: aheadOfIntermittent(own, question.horizon),
+    backtest: null,
+    candidates: null,
+  }
+}
+
+/** Compares the likelihoods of the best persistence beside line and seasons. */
+function prefersLog(question: Known, own: readonly number[]): boolean {
+  if (own.some((value) => !(value > 0))) return false
+  const rows = [...question.observed.keys()].filter((row) => question.observed[row]).slice(-4000)
+  const seen = rows.map((row) => question.values[row]!)
+  const logs = seen.map(Math.log)
+  const best = (y: readonly number[]): number => {
+    const seasons = seasonDesign(y, rows, question.periods, question.columns).flatMap(
+      ({ columns }) => columns,
+    )
+    const ramp = rows.map((row) => row / question.values.length)
+    const design = [y.map(() => 1), ramp, ...at([...question.columns, ...seasons], rows)]
+    return Math.max(...persistentFits(y, design).map(({ likelihood }) => likelihood))
+  }
+  return best(logs) - logs.reduce((sum, log) => sum + log, 0) > best(seen)
+}
+
+function naivePeriod({ periods }: Known): number {
+  return Math.round(periods.find((period) => period <= 366) ?? 1)
+}
+
+/** The value one season before the end; the interval grows with each season ahead. */
+function naiveAhead(values: readonly number[], period: number, end: number, horizon: number): Ahead[] {
+  let squares = 0
+  for (let row = period; row < end; row++) squares += (values[row]! - values[row - period]!) ** 2
+  const scale = Math.sqrt(squares / Math.max(1, end - period))
+  return Array.from({ length: horizon }, (_, step) => {
+    const value = values[Math.max(0, end - period + (step % period))]!
+    return around(value, scale * Math.sqrt(Math.floor(step / period) + 1), 1.2816, 1.96)
+  })
+}
+
+interface Tested {
+  model: string
+  result: Backtest
+}
+
+interface Errors {
+  sum: number
+  count: number
+  inside: number
+  /** Distances from the middle in units of the interval's half on that side. */
+  shares: number[]
+}
+
+function backtest(question: Question, known: Known, back: (ahead: Ahead[]) => Ahead[]): Tested | null {
+  const { values, observed, horizon } = question
+  const n = values.length
+  const period = naivePeriod(question)
+  const span = Math.min(Math.max(horizon, 2 * period), Math.floor(n / 3))
+  const first = n - span
+  if (first < Math.max(LEAST, 2 * period + 1)) return null
+  const candidates = candidatesOf(known, first)
+  if (!candidates) return null
+  const stride = Math.max(1, Math.ceil(span / ORIGINS))
+  const errors = new Map<string, Errors>()
+  let origins = 0
+  for (let end = first; end < n; end += stride) {
+    const ahead = Math.min(horizon, n - end)
+    const own = candidates.ahead(end, ahead)
+    const all = { ...mapValues(own, back), naive: naiveAhead(values, period, end, ahead) }
+    origins += 1
+    for (const [name, steps] of Object.entries(all)) {
+      const found = errors.get(name) ?? { sum: 0, count: 0, inside: 0, shares: [] }
+      errors.set(name, found)
+      for (const [step, one] of steps.entries()) {
+        if (!observed[end + step]) continue
+        collect(found, values[end + step]!, one, shareOf(own[name]?.[step], known.values[end + step]!))
+      }
+    }
+  }
+  const scale = naiveScale(values, period, first)
+  const naive = errors.get('naive')
+  if (!naive || naive.count === 0 || !(scale > 0)) return null
+  const mase = (name: string): number => {
+    const found = errors.get(name)
+    return found ? found.sum / found.count / scale : Number.POSITIVE_INFINITY
+  }
+  let model = PREFERRED.find((name) => errors.has(name)) ?? 'line'
+  for (const name of PREFERRED) if (mase(name) < CLEARLY * mase(model)) model = name
+  const own = errors.get(model)!
+  return {
+    model,
+    result: {
+      origins,
+      known: n,
+      mase: mase(model),
+      naive: mase('naive'),
+      coverage: own.inside / own.count,
+      widened: wideningOf(own.shares, Math.max(1, span / Math.min(horizon, span))),
+    },
+  }
+}
+
+/** The distance of a value from the middle, in units of the interval's half on that side. */
+function shareOf(inner: Ahead | undefined, value: number): number {
+  if (!inner) return 0
+  const gap = value - inner.value
+  const half = gap < 0 ? inner.value - inner.low_95 : inner.high_95 - inner.value
+  return half > 0 ? Math.abs(gap) / half : gap === 0 ? 0 : 10
+}
+
+function collect(found: Errors, value: number, { value: told, low_95, high_95 }: Ahead, share: number): void {
+  found.sum += Math.abs(value - told)
+  found.count += 1
+  if (value >= low_95 && value <= high_95) found.inside += 1
+  found.shares.push(share)
+}
+
+/** A model's own interval counts as so many stretches of the past. */
+const OWN = 3
+
+/**
+ * The 95 % quantile of the errors in units of the interval, at least 1, drawn towards 1: errors of one stretch of the past are
+ * alike, so each horizon's length of it counts as one value.
+ */
+function wideningOf(shares: readonly number[], stretches: number): number {
+  const sorted = shares.toSorted((a, b) => a - b)
+  const factor = Math.max(1, sorted[Math.min(sorted.length - 1, Math.ceil(0.95 * (sorted.length + 1)) - 1)]!)
+  const trust = stretches / (stretches + OWN)
+  return factor ** trust
+}
+
+function naiveScale(values: readonly number[], period: number, end: number): number {
+  let sum = 0
+  for (let row = period; row < end; row++) sum += Math.abs(values[row]! - values[row - period]!)
+  return sum / Math.max(1, end - period)
+}
+
+function mapValues<T>(record: Record<string, T>, to: (value: T) => T): Record<string, T> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, to(value)]))
+}

@@ -1,0 +1,189 @@
+/**
+ * Forecasts by regression with persistent errors (series/persistent-fits.ts): a constant, perhaps a line, seasons as
+ * harmonics of any period, changes of level and known days. Each persistence from -0.9 to a random walk, with and without the
+ * line, gives a Student distribution of each step ahead that allows for the uncertainty of all coefficients; they are
+ * averaged by their restricted likelihood, the line at the cost of AIC at each persistence. So the intervals of eight values are as wide as eight values make
+ * them, and neither the line nor the random walk is taken as known.
+ */
+import { studentLower, studentUpperQuantile } from '../numeric/distributions.ts'
+import { type PersistentCoefficients, persistentFits } from '../series/persistent-fits.ts'
+import { type Ahead, around } from './prediction.ts'
+
+interface Part {
+  weight: number
+  fit: PersistentCoefficients
+  line: boolean
+}
+
+export interface LineFit {
+  parts: Part[]
+  /** At the values: the constant, the design, then the line. */
+  columns: readonly (readonly number[])[]
+}
+
+const NEGLIGIBLE = 1e-3
+/** Log likelihood that a line must gain (Akaike 1974). */
+const LINE_COST = 1
+/** Prior weight of a random walk beside that of persistent-regression.ts: intervals of a walk that is not known as one come out too narrow. */
+const WALK = 3
+/** Steps ahead at which quantiles are sought; those between have their share of the spread. */
+const SOUGHT = [1, 2, 3, 4, 6, 8, 12, 18, 24, 36, 52, 90, 180, 365, 1000]
+
+/** `line` is tried and left out; the design stays. Null where there are too few values for it. */
+export function fitLine(
+  values: readonly number[],
+  line: readonly number[] | null,
+  design: readonly (readonly number[])[],
+  constant: readonly number[] = values.map(() => 1),
+): LineFit | null {
+  const columns = [constant, ...design]
+  const plain = persistentFits(values, columns)
+  if (plain.length > 0) plain.at(-1)!.weight *= WALK
+  if (plain.length === 0) return null
+  const parts: Part[] = plain.map((fit) => ({ weight: Math.log(fit.weight), fit, line: false }))
+  if (line) {
+    const at = new Map(plain.map((fit) => [fit.a, fit]))
+    for (const fit of persistentFits(values, [...columns, line])) {
+      const without = at.get(fit.a)
+      if (!without) continue
+      const gain = Math.log((without.variance * without.df) / (fit.variance * fit.df))
+      const weight = Math.log(without.weight) + 0.5 * without.df * gain - LINE_COST
+      parts.push({ weight, fit, line: true })
+    }
+  }
+  return { parts: shared(parts), columns: [...columns, ...(line ? [line] : [])] }
+}
+
+/** Weights out of their logarithms, without parts that hardly count. */
+function shared(parts: readonly Part[]): Part[] {
+  const most = Math.max(...parts.map(({ weight }) => weight))
+  const kept = parts
+    .map((part) => ({ ...part, weight: Math.exp(part.weight - most) }))
+    .filter(({ weight }) => weight > NEGLIGIBLE)
+  const whole = kept.reduce((sum, { weight }) => sum + weight, 0)
+  return kept.map((part) => ({ ...part, weight: part.weight / whole }))
+}
+
+/** The mean coefficient of each column of the fit. */
+export function coefficientsOf({ parts, columns }: LineFit): number[] {
+  return columns.map((_, place) =>
+    parts.reduce((sum, { weight, fit }) => sum + weight * (fit.coefficients[place] ?? 0), 0),
+  )
+}
+
+/**
+ * The steps ahead of the last value. `coming` are the columns of the fit (constant, design, line) at those steps.
+ */
+export function aheadOfLine(
+  values: readonly number[],
+  { parts, columns }: LineFit,
+  coming: readonly (readonly number[])[],
+): Ahead[] {
+  const horizon = coming[0]!.length
+  const last = values.length - 1
+  const steps = Array.from({ length: horizon }, (_, step) => {
+    const middles: number[] = []
+    const scales: number[] = []
+    for (const { fit } of parts) {
+      const { middle, scale } = stepOf(fit, values[last]!, columns, coming, step)
+      middles.push(middle)
+      scales.push(scale)
+    }
+    return { middles, scales }
+  })
+  const weights = parts.map(({ weight }) => weight)
+  const dfs = parts.map(({ fit }) => fit.df)
+  const known = SOUGHT.filter((step) => step <= horizon)
+  if (known.at(-1) !== horizon) known.push(horizon)
+  const sought = known.map((ahead) => quantilesOf(steps[ahead - 1]!, weights, dfs))
+  return steps.map((step, index) => {
+    const { mean, sd } = momentsOf(step, weights)
+    let right = known.findIndex((ahead) => ahead >= index + 1)
+    if (right < 0) right = known.length - 1
+    const left = Math.max(0, right - 1)
+    const span = known[right]! - known[left]!
+    const share = span > 0 ? (index + 1 - known[left]!) / span : 1
+    const q = (at: keyof Ahead): number =>
+      mean + sd * ((1 - share) * sought[left]![at] + share * sought[right]![at])
+    return {
+      value: q('value'),
+      low_80: q('low_80'),
+      high_80: q('high_80'),
+      low_95: q('low_95'),
+      high_95: q('high_95'),
+    }
+  })
+}
+
+function stepOf(
+  fit: PersistentCoefficients,
+  lastValue: number,
+  columns: readonly (readonly number[])[],
+  coming: readonly (readonly number[])[],
+  step: number,
+): { middle: number; scale: number } {
+  const { a, coefficients, factor, width, variance } = fit
+  const size = width - 1
+  const power = a === 0 ? 0 : Math.sign(a) ** (step + 1) * Math.abs(a) ** (step + 1)
+  const wander = Math.abs(a) < 1 ? (1 - power * power) / (1 - a * a) : step + 1
+  const solved = new Float64Array(size)
+  let middle = power * lastValue
+  let unsure = 0
+  for (let place = 0; place < size; place++) {
+    const column = columns[place]!
+    const gap = coming[place]![step]! - power * column[column.length - 1]!
+    middle += gap * coefficients[place]!
+    let sum = gap
+    for (let other = 0; other < place; other++) sum -= factor[place * width + other]! * solved[other]!
+    solved[place] = sum / factor[place * width + place]!
+    unsure += solved[place]! ** 2
+  }
+  return { middle, scale: Math.sqrt(variance * (wander + unsure)) }
+}
+
+interface Mixture {
+  middles: readonly number[]
+  scales: readonly number[]
+}
+
+function momentsOf({ middles, scales }: Mixture, weights: readonly number[]): { mean: number; sd: number } {
+  let mean = 0
+  for (const [part, weight] of weights.entries()) mean += weight * middles[part]!
+  let variance = 0
+  for (const [part, weight] of weights.entries())
+    variance += weight * (scales[part]! ** 2 + (middles[part]! - mean) ** 2)
+  return { mean, sd: Math.sqrt(variance) }
+}
+
+/** Quantiles of a mixture of Student distributions, as distances from its mean in standard deviations; by bisection. */
+function quantilesOf(mixture: Mixture, weights: readonly number[], dfs: readonly number[]): Ahead {
+  const { mean, sd } = momentsOf(mixture, weights)
+  if (!(sd > 0)) return around(0, 0, 0, 0)
+  const below = (at: number): number => {
+    let sum = 0
+    for (const [part, weight] of weights.entries()) {
+      const scale = mixture.scales[part]!
+      const gap = mean + sd * at - mixture.middles[part]!
+      sum += weight * (scale > 0 ? studentLower(gap / scale, dfs[part]!) : gap >= 0 ? 1 : 0)
+    }
+    return sum
+  }
+  const quantile = (p: number): number => {
+    const wide = 1 + 4 * studentUpperQuantile(0.025, Math.min(...dfs))
+    let low = -wide
+    let high = wide
+    for (let step = 0; step < 34; step++) {
+      const middle = (low + high) / 2
+      if (below(middle) < p) low = middle
+      else high = middle
+    }
+    return (low + high) / 2
+  }
+  return {
+    value: quantile(0.5),
+    low_80: quantile(0.1),
+    high_80: quantile(0.9),
+    low_95: quantile(0.025),
+    high_95: quantile(0.975),
+  }
+}

@@ -1,0 +1,33 @@
+/** Whether errors grow or shrink along a series: the line of their sizes (Glejser, JASA 64, 1969). */
+
+/** t statistics from which the spread is taken to change. */
+const CLEARLY = 2
+/** Sizes count up to so many medians, so that one outlier makes no trend. */
+const WINSOR = 4
+/** The least spread beside the mean one, and the most beyond the end of the series beside that at its end. */
+const LEAST = 0.25
+const MOST_AHEAD = 1.5
+
+/** The spread at a place of the series relative to its root mean square; null where it does not clearly change. */
+export function changingSpread(errors: readonly number[]): ((place: number) => number) | null {
+  const n = errors.length
+  if (n < 20) return null
+  const sizes = errors.map(Math.abs)
+  const median = sizes.toSorted((a, b) => a - b)[n >> 1]!
+  const clipped = sizes.map((size) => Math.min(size, WINSOR * median))
+  const mean = clipped.reduce((sum, size) => sum + size, 0) / n
+  const middle = (n - 1) / 2
+  let products = 0
+  for (const [place, size] of clipped.entries()) products += (place - middle) * (size - mean)
+  const slope = products / ((n * (n * n - 1)) / 12)
+  let squares = 0
+  for (const [place, size] of clipped.entries()) squares += (size - mean - slope * (place - middle)) ** 2
+  const error = Math.sqrt(squares / (n - 2) / ((n * (n * n - 1)) / 12))
+  if (!(Math.abs(slope) > CLEARLY * error)) return null
+  const at = (place: number): number => Math.max(LEAST * mean, mean + slope * (place - middle))
+  let whole = 0
+  for (let place = 0; place < n; place++) whole += at(place) ** 2
+  const root = Math.sqrt(whole / n)
+  const end = at(n - 1)
+  return (place) => (place < n ? at(place) : Math.min(at(place), MOST_AHEAD * end)) / root
+}

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Outcome } from '@assay/model/insight'
+import { METHODS } from './catalog.ts'
+import { columnsOf, outcomeOf, relation } from './relation-fixture.ts'
+
+interface Coded {
+  code: string
+}
+
+interface Point {
+  time: string
+  value: number
+  low_95: number
+  high_95: number
+}
+
+const asked = { time: 't', value: 'v' }
+const pointsOf = (outcome: Outcome): Point[] => outcome.points as Point[]
+
+test('known days to come stand in rows without a value, by name, as true or as a number', async () => {
+  const days = (event: string) =>
+    relation(
+      `select date '2025-01-01' + k::int as t, case when k < 120 then 50 + (k * 7919 % 11) / 10 + case when k % 19 = 3 then 20 else 0 end end as v, ${event} as e from range(150) r(k)`,
+    )
+  for (const event of [
+    "case when k % 19 = 3 then 'sale' end",
+    'k % 19 = 3',
+    'case when k % 19 = 3 then 2 else 0 end',
+  ]) {
+    const outcome = await outcomeOf(METHODS.forecast!, await days(event), {
+      ...asked,
+      horizon: 30,
+      events: 'e',
+    })
+    const told = pointsOf(outcome).filter(({ value }) => value > 60)
+    // The 120th day is 2025-05-01; days 136 and 155 are sales, the first of them is within the horizon.
+    assert.deepEqual(
+      told.map(({ time }) => time),
+      ['2025-05-17'],
+    )
+    assert.ok(Math.abs(told[0]!.value - 70.5) < 1.5, String(told[0]!.value))
+    assert.deepEqual(
+      (outcome.events as { days: number; coming: number }[]).map((one) => [one.days, one.coming]),
+      [[7, 1]],
+    )
+  }
+})
+
+test('a forecast that is worse than repeating the last value on its own past is withheld, with the numbers', async () => {
+  // Part of a slow wave: what went on rising turns.
+  const wave = Array.from({ length: 40 }, (_, row) => 20 * Math.sin((2 * Math.PI * row) / 40))
+  const noisy = wave.map((value, row) => value + ((row * 7919) % 13) / 6)
+  const outcome = await outcomeOf(
+    METHODS.forecast!,
+    await columnsOf({ t: noisy.map((_, row) => row), v: noisy }),
+    asked,
+  )
+  assert.ok((outcome.mase as number) > (outcome.naive_mase as number))
+  assert.equal(outcome.grade, 'withheld')
+  assert.deepEqual(
+    (outcome.blockers as Coded[]).map(({ code }) => code),
+    ['not_forecastable'],
+  )
+  assert.equal(pointsOf(outcome).length, 12)
+})
+
+test('each period given is modelled or refused: one, several, none and one that is no whole number', async () => {
+  const days = await relation(
+    "select date '2022-01-01' + k::int as t, 100 + 20 * sin(2 * pi() * k / 365.25) + case when k % 7 = 0 then 5 else 0 end + (k * 7919 % 13) / 6 as v from range(1100) r(k)",
+  )
+  const ask = (period: unknown) => outcomeOf(METHODS.forecast!, days, { ...asked, horizon: 7, period })
+  assert.deepEqual((await ask([365.25, 7])).periods, [7, 365.25])
+  assert.deepEqual((await ask(365.25)).periods, [365.25])
+  assert.deepEqual((await ask('none')).periods, [])
+  const refused = await ask(600)
+  assert.equal(refused.grade, 'withheld')
+  assert.match(refused.headline as string, /a season of 600 needs at least 1200/)
+  const auto = await ask('auto')
+  assert.equal((auto.periods as number[]).length, 2)
+})
+
+test('an unfinished last week is left out of a forecast of weeks', async () => {
+  const weeks = await relation(
+    "select date '2025-01-06' + 7 * k::int as t, case when k = 53 then 300 else 1350 + (k * 7919 % 13) end as v from range(54) r(k)",
+  )
+  const outcome = await outcomeOf(METHODS.forecast!, weeks, { ...asked, horizon: 2 })
+  assert.ok(Math.abs(pointsOf(outcome)[0]!.value - 1356) < 20, JSON.stringify(outcome.points))
+  assert.ok((outcome.caveats as Coded[]).some(({ code }) => code === 'period_partial'))
+})
+
+test('sales on selling days only are forecast at their rate a day where no row means zero', async () => {
+  const sales = await relation(
+    "select date '2025-01-01' + k::int as t, 4.0 as v from range(200) r(k) where k * 7919 % 10 < 3",
+  )
+  const outcome = await outcomeOf(METHODS.forecast!, sales, { ...asked, missing: 'zero' })
+  assert.ok(Math.abs(pointsOf(outcome)[0]!.value - 1.2) < 0.4, JSON.stringify(pointsOf(outcome)[0]))
+  assert.ok((outcome.caveats as Coded[]).some(({ code }) => code === 'sparse'))
+})
+
+test('too few values and constants are answered', async () => {
+  const few = await outcomeOf(METHODS.forecast!, await columnsOf({ t: [1, 2, 3], v: [1, 5, 2] }), asked)
+  assert.equal((few.blockers as Coded[])[0]!.code, 'too_few')
+  const flat = await columnsOf({ t: [1, 2, 3, 4, 5, 6, 7, 8], v: [5, 5, 5, 5, 5, 5, 5, 5] })
+  const constant = await outcomeOf(METHODS.forecast!, flat, asked)
+  assert.deepEqual([pointsOf(constant)[0]!.value, pointsOf(constant)[0]!.low_95], [5, 5])
+})
