@@ -27,12 +27,19 @@ export interface Noise {
   sides: { below: number; above: number }
   /** Degrees of freedom of the tails; Infinity for normal ones. */
   df: number
+  /** Degrees of freedom of the scale itself: it is known from so many leaves. */
+  sure: number
 }
 
 /** Fewer leaves than this cannot show how noise depends on size. */
 const LEAST_FOR_SIZE = 30
+/** The same where the rows tell it, too. */
+const LEAST_BESIDE_ROWS = 150
+/** From so many leaves on they say how much more noise there is than the rows tell; the rows count as 8 leaves. */
+const LEAST_FOR_FACTOR = 6
+const ROWS_COUNT_AS = 8
 /** Of a scale by the median of sizes, beside that by the standard deviation: its own error widens the tails. */
-export const EFFICIENCY = 0.37
+const EFFICIENCY = 0.37
 const MEDIAN = 0.6744897501960817
 
 export function scoresOf(leaves: Leaves, factor: number): Scores {
@@ -57,19 +64,25 @@ export const varianceOf = (noise: Noise, x: number): number => noise.tau2 + nois
 export function fitNoise(scores: Scores, free: Int32Array, known: boolean, centre: number): Noise {
   const { s, x } = scores
   const order = free.filter((leaf) => !Number.isNaN(s[leaf]!))
-  const noise: Noise = { centre, tau2: 0, phi: 0, sides: { below: 1, above: 1 }, df: Infinity }
+  const noise: Noise = {
+    centre,
+    tau2: 0,
+    phi: 0,
+    sides: { below: 1, above: 1 },
+    df: Infinity,
+    sure: Infinity,
+  }
   const n = order.length
   if (n === 0) return { ...noise, tau2: 1 }
-  if (n < LEAST_FOR_SIZE) return fewLeaves(noise, scores, order, known)
+  if (n < (known ? LEAST_BESIDE_ROWS : LEAST_FOR_SIZE)) return fewLeaves(noise, scores, order, known)
   const bins = Math.min(16, Math.max(1, Math.floor(n / 50)))
   const rows = binned(scores, order, centre, bins)
   Object.assign(noise, twoParts(rows))
-  if (known && bins < 3) noise.phi = Math.max(noise.phi, noise.tau2 > 0 ? 0 : 1)
   noise.tau2 = Math.max(noise.tau2, 1e-12)
   const proportional = order.filter((leaf) => noise.tau2 >= noise.phi * x[leaf]!)
   if (proportional.length > n / 2) withTails(noise, scores, proportional)
   const sure = EFFICIENCY * (n / 2)
-  return { ...noise, df: sure > 500 ? noise.df : Math.min(noise.df, sure) }
+  return { ...noise, sure: sure > 500 ? Infinity : sure }
 }
 
 /** The leaves in bins of equal number by x: the squared scale of each and its middle x. */
@@ -104,10 +117,13 @@ function fewLeaves(noise: Noise, { s, x }: Scores, order: Int32Array, known: boo
       (leaf) => (s[leaf]! - centre) ** 2 / Math.max(x[leaf]!, 1e-300),
     ).toSorted()
     const middle = squares[(squares.length - 1) >> 1]! / MEDIAN ** 2
-    return { ...noise, phi: order.length >= 6 ? Math.max(1, middle) : 1, tau2: 1e-12 }
+    if (order.length < LEAST_FOR_FACTOR) return { ...noise, phi: 1, tau2: 1e-12 }
+    const seen = EFFICIENCY * order.length
+    const phi = (ROWS_COUNT_AS + seen * Math.max(1, middle)) / (ROWS_COUNT_AS + seen)
+    return { ...noise, phi, tau2: 1e-12, sure: 12 + seen }
   }
   const scale = scaleOf(Float64Array.from(order, (leaf) => Math.abs(s[leaf]! - centre)))
-  return { ...noise, tau2: Math.max(scale ** 2, 1e-12), df: Math.max(1, order.length / 2 - 1) }
+  return { ...noise, tau2: Math.max(scale ** 2, 1e-12), sure: Math.max(1, 0.3 * order.length) }
 }
 
 /** The scale of sizes: their median, or where that is 0 a higher quantile. */

@@ -12,9 +12,10 @@
  */
 import { benjaminiHochberg } from '../methods/shared/multiplicity.ts'
 import { normalTwoSided, studentTwoSided } from '../numeric/distributions.ts'
+import { median } from '../numeric/median.ts'
 import { explain, gainOf } from './explain.ts'
 import { attributeSets, type Cuboid, cuboidOf, type Leaves } from './leaves.ts'
-import { EFFICIENCY, type Noise } from './noise.ts'
+import { type Noise, scoresOf, varianceOf } from './noise.ts'
 import { commonFactor, LEAST_ELEMENTS, type State, spreadOf, stateOf, sumsOf } from './state.ts'
 
 export interface SearchOptions {
@@ -24,6 +25,10 @@ export interface SearchOptions {
   q: number
   /** Everything moved by this factor; null: by one that the leaves show. */
   factor: number | null
+  /** The same leaves over earlier pairs of periods: they show what is ordinary. */
+  history?: readonly Leaves[]
+  /** For each attribute a code that no cause may name, or -1. */
+  nameless?: readonly number[]
 }
 
 export interface FoundCause {
@@ -33,8 +38,7 @@ export interface FoundCause {
   leaves: Int32Array
   p: number
   q: number
-  /** The score that its leaves have in common, and the standard error of their mean. */
-  shift: number
+  /** The standard error of the sum of its leaves under ordinary noise. */
   error: number
 }
 
@@ -46,8 +50,6 @@ export interface Found {
   /** What everything else moved by. */
   factor: number
   noise: Noise
-  /** Between ordinary elements of a cuboid, by `attributes.join()`: the standard deviation beyond the noise of their leaves. */
-  spread: Map<string, number>
 }
 
 /** Members of all cuboids together: above, causes combine fewer attributes. */
@@ -60,27 +62,28 @@ export function searchCauses(leaves: Leaves, options: SearchOptions): Found {
   while (depth > 1 && attributeSets(leaves.codes.length, depth).length * n > MOST_MEMBERS) depth -= 1
   const cuboids = attributeSets(leaves.codes.length, depth).map((set) => cuboidOf(leaves, set))
   const claimed = new Uint8Array(n)
-  let factor = options.factor ?? commonFactor(leaves, claimed)
+  let factor = options.factor ?? commonFactor(leaves, claimed) ?? 1
   const searched = cuboids.reduce((sum, cuboid) => sum + informative(cuboid, leaves), 0)
   const causes: FoundCause[] = []
-  let state = stateOf(leaves, factor, claimed, options.factor !== null)
+  const fixed = options.factor !== null
+  const history = (options.history ?? []).map((past) => scoresOf(past, commonFactor(past, null) ?? 1))
+  let state = stateOf(leaves, factor, claimed, fixed, history)
   const most = searched > 0 ? MOST_CAUSES : 0
   while (causes.length < most) {
-    const next = nextCause(leaves, cuboids, state, searched, (options.q * (causes.length + 1)) / searched)
+    const level = (options.q * (causes.length + 1)) / searched
+    const next = nextCause(leaves, cuboids, state, level, options.nameless ?? [])
     if (!next) break
     for (const leaf of next.leaves) claimed[leaf] = 1
     causes.push(next)
-    if (options.factor === null) factor = commonFactor(leaves, claimed)
-    state = stateOf(leaves, factor, claimed, options.factor !== null)
+    if (!fixed) factor = commonFactor(leaves, claimed) ?? factor
+    state = stateOf(leaves, factor, claimed, fixed, history)
   }
-  const spread = new Map(cuboids.map((cuboid) => [cuboid.attributes.join(), spreadOf(sumsOf(cuboid, state))]))
   return {
     causes: withQ(causes, searched).filter(({ q }) => q <= options.q),
     searched,
     depth,
     factor,
     noise: state.noise,
-    spread,
   }
 }
 
@@ -107,13 +110,13 @@ function withQ(causes: FoundCause[], searched: number): FoundCause[] {
   }))
 }
 
-/** The chance of a shift of the element at least as large, where nothing happened. */
-function chance(pull: number, weight: number, spread: number, values: number): number {
-  const variance = 1 / weight + spread * spread
-  const t = pull / weight / Math.sqrt(variance)
-  if (spread === 0) return normalTwoSided(t)
-  // Satterthwaite: the spread is known from few values, the noise of the leaves from many.
-  const df = Math.max(2, EFFICIENCY * values) * (1 + 1 / (weight * spread * spread)) ** 2
+/** The chance of a shift of the element at least as large, where nothing happened. `values`: the spread is known from so many. */
+function chance(pull: number, weight: number, { sure }: Noise, spread: number, values: number): number {
+  const [own, between] = [1 / weight, spread * spread]
+  const t = pull / weight / Math.sqrt(own + between)
+  // Welch and Satterthwaite: each part of the variance is known as well as what it comes from lets it.
+  const doubt = own ** 2 / sure + between ** 2 / Math.max(4, values - 1)
+  const df = (own + between) ** 2 / doubt
   return df > 1e4 ? normalTwoSided(t) : studentTwoSided(t, df)
 }
 
@@ -124,7 +127,6 @@ interface Candidate {
   gain: number
   shift: number
   tight: number
-  error: number
   /** Between ordinary elements of the cuboid. */
   spread: number
 }
@@ -133,25 +135,25 @@ function nextCause(
   leaves: Leaves,
   cuboids: readonly Cuboid[],
   state: State,
-  searched: number,
   level: number,
+  nameless: readonly number[],
 ): FoundCause | null {
   let best: Candidate | null = null
   const spreads = new Map<number, number[]>()
   for (const cuboid of cuboids) {
-    const sums = sumsOf(cuboid, state)
+    const sums = sumsOf(cuboid, state.pulls, state.weights)
     const elements = cuboid.starts.length - 1
-    const own = spreadOf(sums)
+    const own = spreadOf(cuboid, state)
     const peers = spreads.get(cuboid.attributes.length) ?? []
     spreads.set(cuboid.attributes.length, [...peers, own])
-    const values = fewestValues(leaves, cuboid.attributes)
-    const spread = elements >= LEAST_ELEMENTS ? own : Math.max(0, ...peers)
+    const values = fewestValues(leaves, cuboid.attributes) * (1 + state.past.length)
+    const spread = elements * (1 + state.past.length) >= LEAST_ELEMENTS ? own : Math.max(0, ...peers)
     for (let e = 0; e < elements; e++) {
       const weight = sums.weight[e]!
-      if (weight === 0) continue
+      if (weight === 0 || isNameless(leaves, cuboid, cuboid.members[cuboid.starts[e]!]!, nameless)) continue
       const pull = sums.pull[e]! - state.whole * weight
       if (Math.abs(pull) < 3 * Math.sqrt(weight)) continue
-      const p = chance(pull, weight, spread, values)
+      const p = chance(pull, weight, state.noise, spread, values)
       if (p > level) continue
       const members = cuboid.members
         .subarray(cuboid.starts[e], cuboid.starts[e + 1])
@@ -166,11 +168,10 @@ function nextCause(
           shift,
           tight,
           spread,
-          error: Math.sqrt(1 / weight + spread * spread),
         }
     }
   }
-  return best && causeOf(leaves, narrowed(leaves, state, best, level), searched)
+  return best && causeOf(leaves, state, narrowed(leaves, state, best, level))
 }
 
 /** Of the attributes given, how many values that with the fewest has: so many regions a spread is known from. */
@@ -181,41 +182,60 @@ function fewestValues(leaves: Leaves, attributes: readonly number[]): number {
 /** What one more cause has to explain, in units of log likelihood. */
 const PRICE = 5
 
-/** The candidate, or its best part where the parts explain more one by one. */
+/** The candidate, or its best part where leaving out the parts that stayed ordinary pays for naming the others one by one. */
 function narrowed(leaves: Leaves, state: State, candidate: Candidate, level: number): Candidate {
   const own = candidate.cuboid.attributes
   for (const attribute of leaves.codes.keys()) {
     if (own.includes(attribute) || own.length + 1 > leaves.codes.length) continue
     const parts = Map.groupBy(candidate.leaves, (leaf) => leaves.codes[attribute]![leaf]!)
     if (parts.size < 2) continue
-    let [sum, best] = [0, null as Candidate | null]
+    let [dropped, kept, best] = [0, 0, null as Candidate | null]
     for (const part of parts.values()) {
       const members = Int32Array.from(part)
       const gain = gainOf(state, members, candidate)
+      if (gain <= 0 && isOrdinary(state, members, candidate)) dropped -= gain
       if (gain <= PRICE) continue
-      sum += gain - PRICE
+      kept += 1
       if (gain <= (best?.gain ?? 0)) continue
       const weight = members.reduce((total, leaf) => total + state.weights[leaf]!, 0)
       const pull = members.reduce((total, leaf) => total + state.pulls[leaf]!, -state.whole * weight)
       const { spread } = candidate
-      const p = chance(pull, weight, spread, fewestValues(leaves, own))
+      const p = chance(pull, weight, state.noise, spread, fewestValues(leaves, own) * (1 + state.past.length))
       const attributes = [...own, attribute].toSorted((a, b) => a - b)
       const cuboid = { ...candidate.cuboid, attributes }
-      const error = Math.sqrt(1 / weight + spread * spread)
-      best = { cuboid, leaves: members, p, error, spread, ...explain(state, members) }
+      best = { cuboid, leaves: members, p, spread, ...explain(state, members) }
     }
-    if (best && best.p <= level && sum > candidate.gain - PRICE) return narrowed(leaves, state, best, level)
+    if (best && best.p <= level && dropped > PRICE * Math.max(1, kept - 1))
+      return narrowed(leaves, state, best, level)
   }
   return candidate
 }
 
-function causeOf(
+/** Whether most leaves of the part lie nearer to the centre than to the shift: what another cause moved is not ordinary. */
+function isOrdinary({ scores, noise }: State, members: Int32Array, { shift }: Candidate): boolean {
+  const middle = median(Float64Array.from(members, (leaf) => scores.s[leaf]!))
+  return Math.abs(middle - noise.centre) < Math.abs(shift - noise.centre) / 2
+}
+
+function isNameless(
   leaves: Leaves,
-  { cuboid, leaves: members, p, shift, error }: Candidate,
-  searched: number,
-): FoundCause {
+  { attributes }: Cuboid,
+  leaf: number,
+  nameless: readonly number[],
+): boolean {
+  return attributes.some((attribute) => leaves.codes[attribute]![leaf] === (nameless[attribute] ?? -1))
+}
+
+function causeOf(leaves: Leaves, state: State, candidate: Candidate): FoundCause {
+  const { cuboid, leaves: members, p, spread } = candidate
   const where = leaves.codes.map((codes, attribute) =>
     cuboid.attributes.includes(attribute) ? codes[members[0]!]! : -1,
   )
-  return { where, leaves: members, p, q: Math.min(1, p * searched), shift, error }
+  let [variance, whole] = [0, 0]
+  for (const leaf of members) {
+    const size = Math.max(Math.abs(leaves.before[leaf]! * state.factor), Math.abs(leaves.after[leaf]!))
+    variance += varianceOf(state.noise, state.scores.x[leaf]!) * size * size
+    whole += size
+  }
+  return { where, leaves: members, p, q: 1, error: Math.sqrt(variance + (spread * whole) ** 2) }
 }

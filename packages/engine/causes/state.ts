@@ -5,47 +5,90 @@ import { fitNoise, type Noise, type Scores, scoresOf, standard, varianceOf } fro
 
 /** Elements of a cuboid that can show a spread between them. */
 export const LEAST_ELEMENTS = 6
+/** The share of elements among leaves above which most hold one leaf. */
+const SINGLE = 0.7
+/** Normal scores beyond this count as this much in the spread: a mixture of moved and ordinary leaves is no spread. */
+const FAR = 3
+/** Fewer free leaves than this cannot tell what the whole strays by from what one of them does. */
+const LEAST_FOR_WHOLE = 200
 /** Of a cuboid with more elements this many, evenly taken, show it. */
 const MOST_ELEMENTS = 1000
 
+export type Pulls = Pick<State, 'pulls' | 'weights' | 'calm' | 'whole'>
+
 /** The leaves' scores and what is ordinary among those that are free. */
 export interface State {
+  /** What everything moved by. */
+  factor: number
   scores: Scores
   noise: Noise
   claimed: Uint8Array
   /** Normal scores times the root of the weight, and the weights (1 / variance); 0 for claimed and silent leaves. */
   pulls: Float64Array
   weights: Float64Array
+  /** The pulls with normal scores of at most 3: what a few leaves far out leave of them. */
+  calm: Float64Array
   /** The logarithm of the density of an ordinary leaf, with the floor. */
   ordinary: Float64Array
   /** The mean over all free leaves: what the whole strays by is no element's own. */
   whole: number
+  /** The same leaves over earlier periods, under the same noise. */
+  past: Pulls[]
 }
 
 /** The density of a leaf that strays for whatever reason: no leaf counts for more than this floor lets it. */
 export const FLOOR = 0.005
 
-export function stateOf(leaves: Leaves, factor: number, claimed: Uint8Array, fixed: boolean): State {
+export function stateOf(
+  leaves: Leaves,
+  factor: number,
+  claimed: Uint8Array,
+  fixed: boolean,
+  history: readonly Scores[],
+): State {
   const scores = scoresOf(leaves, factor)
   const { s, x } = scores
-  const n = s.length
-  const free = Int32Array.from(s.keys()).filter((leaf) => !claimed[leaf] && !Number.isNaN(s[leaf]!))
+  const free = freeOf(scores, claimed)
   const centre = fixed ? centreOf(scores, free) : 0
-  const noise = fitNoise(scores, free, leaves.variances !== null, centre)
-  const { z, logDensity } = standard(noise)
-  const pulls = new Float64Array(n)
-  const weights = new Float64Array(n)
-  const ordinary = new Float64Array(n)
+  const known = leaves.variances !== null
+  const all = history.length === 0 ? scores : together(scores, free, history)
+  const noise = fitNoise(all, history.length === 0 ? free : freeOf(all, null), known, centre)
+  const { logDensity } = standard(noise)
+  const ordinary = new Float64Array(s.length)
+  for (const leaf of free) ordinary[leaf] = Math.log(Math.exp(logDensity(s[leaf]!, x[leaf]!)) + FLOOR)
+  const past = history.map((one) => pullsOf(one, freeOf(one, null), noise))
+  return { factor, scores, noise, claimed, ordinary, past, ...pullsOf(scores, free, noise) }
+}
+
+function freeOf({ s }: Scores, claimed: Uint8Array | null): Int32Array {
+  return Int32Array.from(s.keys()).filter((leaf) => !claimed?.[leaf] && !Number.isNaN(s[leaf]!))
+}
+
+function together(scores: Scores, free: Int32Array, history: readonly Scores[]): Scores {
+  const join = (name: 's' | 'x'): Float64Array =>
+    Float64Array.from([
+      ...free.values().map((leaf) => scores[name][leaf]!),
+      ...history.flatMap((one) => [...one[name]]),
+    ])
+  return { s: join('s'), x: join('x') }
+}
+
+function pullsOf({ s, x }: Scores, free: Int32Array, noise: Noise): Pulls {
+  const { z } = standard(noise)
+  const pulls = new Float64Array(s.length)
+  const weights = new Float64Array(s.length)
+  const calm = new Float64Array(s.length)
   let [pull, heft] = [0, 0]
   for (const leaf of free) {
     const weight = 1 / varianceOf(noise, x[leaf]!)
     weights[leaf] = weight
-    pulls[leaf] = z(s[leaf]!, x[leaf]!) * Math.sqrt(weight)
-    ordinary[leaf] = Math.log(Math.exp(logDensity(s[leaf]!, x[leaf]!)) + FLOOR)
+    const score = z(s[leaf]!, x[leaf]!)
+    pulls[leaf] = score * Math.sqrt(weight)
+    calm[leaf] = Math.max(-FAR, Math.min(FAR, score)) * Math.sqrt(weight)
     pull += pulls[leaf]
     heft += weight
   }
-  return { scores, noise, claimed, pulls, weights, ordinary, whole: heft > 0 ? pull / heft : 0 }
+  return { pulls, weights, calm, whole: free.length >= LEAST_FOR_WHOLE ? pull / heft : 0 }
 }
 
 /**
@@ -81,10 +124,10 @@ function centreOf({ s }: Scores, free: Int32Array): number {
   return centre
 }
 
-/** The factor by which most leaves moved, by size; 1 where no half of them agree. */
-export function commonFactor({ before, after }: Leaves, claimed: Uint8Array): number {
-  const free = [...before.keys()].filter((leaf) => !claimed[leaf] && before[leaf]! > 0 && after[leaf]! >= 0)
-  if (free.length < 3) return 1
+/** The factor by which most leaves moved, by size; null where there are too few to tell. */
+export function commonFactor({ before, after }: Leaves, claimed: Uint8Array | null): number | null {
+  const free = [...before.keys()].filter((leaf) => !claimed?.[leaf] && before[leaf]! > 0 && after[leaf]! >= 0)
+  if (free.length < 3) return null
   const rows = free
     .map((leaf) => ({
       leaf,
@@ -95,11 +138,13 @@ export function commonFactor({ before, after }: Leaves, claimed: Uint8Array): nu
   const half = rows.reduce((sum, { weight }) => sum + weight, 0) / 2
   let sum = 0
   const middle = rows.find(({ weight }) => (sum += weight) >= half)!.ratio
-  if (!(middle > 0)) return 1
+  if (!(middle > 0)) return null
   // Around the median ratio, the ratio of sums is the better estimate.
-  const near = rows.filter(({ ratio }) => ratio > middle / 2 && ratio < middle * 2)
+  const distance = ({ ratio }: { ratio: number }): number => Math.abs(ratio / middle - 1)
+  const reach = 3 * median(Float64Array.from(rows, distance))
+  const near = rows.filter((row) => distance(row) <= reach)
   const [v, f] = near.reduce(([a, b], { leaf }) => [a + after[leaf]!, b + before[leaf]!], [0, 0])
-  return v > 0 && f > 0 ? v / f : 1
+  return v > 0 && f > 0 ? v / f : null
 }
 
 export interface Sums {
@@ -107,7 +152,7 @@ export interface Sums {
   weight: Float64Array
 }
 
-export function sumsOf({ starts, members }: Cuboid, { pulls, weights }: State): Sums {
+export function sumsOf({ starts, members }: Cuboid, pulls: Float64Array, weights: Float64Array): Sums {
   const elements = starts.length - 1
   const pull = new Float64Array(elements)
   const weight = new Float64Array(elements)
@@ -123,20 +168,34 @@ export function sumsOf({ starts, members }: Cuboid, { pulls, weights }: State): 
   return { pull, weight }
 }
 
-/** How far the means of ordinary elements differ beyond the noise of their leaves: their median square says. */
-export function spreadOf({ pull, weight }: Sums): number {
-  const rows: number[] = []
-  const stride = Math.max(1, weight.length / MOST_ELEMENTS)
-  for (let at = 0; at < weight.length; at += stride) {
-    const e = Math.floor(at)
-    if (weight[e]! > 0) rows.push(e)
+/** How far the means of ordinary elements differ beyond the noise of their leaves, now and before: their median square says. */
+export function spreadOf(cuboid: Cuboid, state: State): number {
+  // Where elements are single leaves, their noise is that of leaves.
+  if (cuboid.starts.length - 1 > SINGLE * cuboid.members.length) return 0
+  const variances: number[] = []
+  const squares: number[] = []
+  for (const { calm, weights } of [state, ...state.past]) {
+    const { pull, weight } = sumsOf(cuboid, calm, weights)
+    const rows: number[] = []
+    const stride = Math.max(1, weight.length / MOST_ELEMENTS)
+    for (let at = 0; at < weight.length; at += stride) {
+      const e = Math.floor(at)
+      if (weight[e]! > 0) rows.push(e)
+    }
+    if (rows.length < 2) continue
+    const middle = median(Float64Array.from(rows, (e) => pull[e]! / weight[e]!))
+    for (const e of rows) {
+      squares.push((pull[e]! / weight[e]! - middle) ** 2)
+      variances.push(1 / weight[e]!)
+    }
   }
-  if (rows.length < LEAST_ELEMENTS) return 0
-  const means = Float64Array.from(rows, (e) => pull[e]! / weight[e]!)
-  const middle = median(means)
-  const squares = means.map((mean) => (mean - middle) ** 2)
+  return squares.length < LEAST_ELEMENTS ? 0 : excessOf(squares, variances)
+}
+
+function excessOf(squares: readonly number[], variances: readonly number[]): number {
   const excess = (tau2: number): number =>
-    median(Float64Array.from(rows, (e, row) => squares[row]! / (1 / weight[e]! + tau2))) / 0.4549364231195724
+    median(Float64Array.from(squares, (square, row) => square / (variances[row]! + tau2))) /
+    0.4549364231195724
   if (excess(0) <= 1) return 0
   let [low, high] = [0, Math.max(...squares) * 4]
   for (let round = 0; round < 20; round++) {

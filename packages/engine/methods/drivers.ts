@@ -1,66 +1,30 @@
 /**
- * drivers: which segments moved a number from one period (or group) to another.
+ * drivers: why a number changed. Two periods, two groups, or what was expected against what came.
  *
- * A sum splits into its segments' changes. A ratio R = sum(w r), with w a segment's share of the denominator and r its
- * rate, splits in midpoint form: mix = dw (mean r - mean R), rate = mean w dr. Both are exact: the parts add up to the
- * change without a residual and do not depend on which period is called the first. A segment found in one period only has
- * no rate in the other: its whole part is mix. Dimensions are ordered by their surprise, the Jensen-Shannon divergence of
- * their shares (Bhagwan et al., Adtributor, NSDI 2014). Sums are exact and grouped in DuckDB; of each dimension the 200
- * segments that matter most are fetched, and the others as one.
+ * `causes` are the fewest combinations of attributes that explain the change beyond ordinary noise (causes/search.ts; measured in
+ * docs/causes.md). What moved as everything else did is no cause. The noise comes from the leaves, from up to 12 earlier
+ * changes of the same kind where there are any, and from the spread of rows. Where periods differ in days they are compared per
+ * day that has data. `segments` split the change by one attribute at a time (drivers/segments.ts). One row travels for each
+ * combination of values (at most 100,000, drivers/leaves.ts) and side, and for each of the 200 largest segments.
  */
-
-import type { Outcome } from '@assay/model/insight'
-import Type, { type Static } from 'typebox'
+import type { Doubt, Outcome } from '@assay/model/insight'
+import Type from 'typebox'
 import { exactSum } from '../numeric/sum.ts'
-import { columnOf, numberSql } from './shared/columns.ts'
-import { type Ends, type Part, partsOfRatio, partsOfSum, surprise } from './shared/decomposition.ts'
-import { number, rowsWith, text } from './shared/fields.ts'
-import { type Method, type MethodContext, MethodError, quote, type Relation } from './shared/method.ts'
-import { completePeriods, Period } from './shared/periods.ts'
-import { count, enumeration, figure, finite, label, percent, signed } from './shared/sentence.ts'
-import { exactSumSql, powerAbove, readSum } from './shared/sums.ts'
+import { measureOf } from '../verdicts/measure.ts'
+import { doubt, verdict } from '../verdicts/verdict.ts'
+import { type Causes, causesOf } from './drivers/causes.ts'
+import { loadHistory, loadTable, type Table } from './drivers/leaves.ts'
+import { checkOptions, Options } from './drivers/options.ts'
+import { dimensionsOf, emptySide, MOST, OTHER, type Segment, segmentsOf, totals } from './drivers/segments.ts'
+import { sidesOf } from './drivers/sides.ts'
+import { evidence, headline, relativeOf, restSays } from './drivers/words.ts'
+import { cell, number, rowsWith, text } from './shared/fields.ts'
+import type { Method, MethodContext } from './shared/method.ts'
+import { count, finite } from './shared/sentence.ts'
 
-const Options = Type.Object(
-  {
-    value: Type.Optional(Type.String({ description: 'A number to add up.' })),
-    numerator: Type.Optional(Type.String({ description: 'With `denominator`: a ratio of sums.' })),
-    denominator: Type.Optional(Type.String()),
-    by: Type.Array(Type.String(), { minItems: 1, maxItems: 10, uniqueItems: true }),
-    time: Type.Optional(
-      Type.String({ description: 'Compare the latest complete period with the one before.' }),
-    ),
-    period: Period,
-    split: Type.Optional(
-      Type.Object(
-        {
-          column: Type.String(),
-          before: Type.Union([Type.String(), Type.Number(), Type.Boolean()]),
-          after: Type.Union([Type.String(), Type.Number(), Type.Boolean()]),
-        },
-        { additionalProperties: false, description: 'Compare two groups.' },
-      ),
-    ),
-  },
-  { additionalProperties: false },
-)
-type Options = Static<typeof Options>
-
-const MOST = 200
-const OTHER = '(other)'
-const METHOD = 'exact midpoint decomposition; dimensions by Adtributor surprise'
+const METHOD =
+  'search over combinations under false discovery control; exact midpoint decomposition by attribute'
 const CHANGE = { before: number, after: number, change: number }
-
-interface Segment extends Part {
-  by: string
-  segment: string | null
-}
-
-/** The two sides as SQL conditions over the relation's columns, with their names. */
-interface Sides {
-  before: { where: string; label: string }
-  after: { where: string; label: string }
-  notes: string[]
-}
 
 export const drivers: Method = {
   name: 'drivers',
@@ -70,8 +34,8 @@ export const drivers: Method = {
     [['time'], ['split']],
   ],
   columns(options) {
-    const { value, numerator, denominator, by, time, split } = options as Options
-    const numbers = { value, numerator, denominator }
+    const { value, numerator, denominator, expected, by, time, split } = options as Options
+    const numbers = { value, numerator, denominator, expected }
     return [
       ...Object.entries(numbers).flatMap(([option, column]) =>
         column === undefined ? [] : [{ option, column, numeric: true }],
@@ -84,6 +48,19 @@ export const drivers: Method = {
   fields: {
     ...CHANGE,
     relative: number,
+    before_per_day: Type.Optional(number),
+    after_per_day: Type.Optional(number),
+    causes: rowsWith({
+      where: Type.Record(Type.String(), cell),
+      ...CHANGE,
+      expected: number,
+      share: number,
+      low: number,
+      high: number,
+      q: number,
+    }),
+    explained: number,
+    rest: text,
     segments: rowsWith({ by: text, segment: text, ...CHANGE, share: number, mix: number, rate: number }),
     mix: number,
     rate: number,
@@ -92,69 +69,89 @@ export const drivers: Method = {
     after_label: text,
   },
   async run(table, options, context) {
-    const given = options as Options
-    const ratio = given.numerator !== undefined && given.denominator !== undefined
-    if (
-      ratio === (given.value !== undefined) ||
-      (given.numerator === undefined) !== (given.denominator === undefined)
-    ) {
-      throw new MethodError('drivers needs either `value`, or `numerator` and `denominator`.')
-    }
-    if ((given.time === undefined) === (given.split === undefined)) {
-      throw new MethodError('drivers needs either `time` (two periods) or `split` (two groups).')
-    }
-    const name = ratio ? `${given.numerator} per ${given.denominator}` : given.value!
-    const sides = await sidesOf(table, given, context)
-    if (sides === null) return nothing(name, 0, 'two complete periods side by side are needed', [])
-    const dimensions: { by: string; ends: Ends[]; names: (string | null)[]; surprise: number }[] = []
-    let n = 0
-    for (const by of given.by) {
-      const found = await endsOf(table, given, by, sides)
-      n = found.n
-      dimensions.push({ by, ...found, surprise: surprise(found.ends, ratio) })
-    }
+    const asked = options as Options
+    checkOptions(asked)
+    const ratio = asked.denominator !== undefined
+    const sides = await sidesOf(table, asked, context)
+    if (typeof sides === 'string') return nothing(asked, context, 0, sides, [])
+    const { n, dimensions } = await dimensionsOf(table, asked, sides)
     const first = dimensions[0]!.ends
-    const empty = emptySide(first, ratio, sides)
-    if (empty !== null) return nothing(name, n, empty, sides.notes)
-    const parts = (ends: readonly Ends[]) => (ratio ? partsOfRatio(ends) : partsOfSum(ends))
-    const ordered = dimensions.toSorted((a, b) => b.surprise - a.surprise)
-    const segments = ordered.flatMap(({ by, ends, names }) =>
-      parts(ends)
-        .map((part, index): Segment => ({ by, segment: names[index]!, ...part }))
-        .toSorted((a, b) => Math.abs(b.change ?? 0) - Math.abs(a.change ?? 0)),
-    )
+    const empty = emptySide(first, sides)
+    if (empty)
+      return nothing(
+        asked,
+        context,
+        n,
+        `there is ${ratio ? 'no denominator' : 'nothing'} in ${empty.named}`,
+        sides.doubts,
+      )
+    const leaves = await loadTable(table, asked, sides.before, sides.after)
+    const history = await loadHistory(table, asked, leaves, sides.history)
+    const found = causesOf(leaves, asked, sides, history)
+    const segments = segmentsOf(dimensions, ratio)
     const whole = totals(first, ratio)
-    const ofFirst = segments.filter((segment) => segment.by === ordered[0]!.by)
+    const ofFirst = segments.filter((segment) => segment.by === dimensions[0]!.by)
     const fields = {
       ...whole,
-      relative: shareOf(whole),
+      relative: finite(relativeOf(found.before, found.after) ?? Number.NaN),
+      ...(sides.per_day ? { before_per_day: finite(found.before), after_per_day: finite(found.after) } : {}),
+      causes: sides.unfinished === null ? found.causes : [],
+      explained: sides.unfinished === null ? found.explained : null,
+      rest: restSays(found, measure(asked, context)),
       segments,
       mix: ratio ? finite(exactSum(ofFirst.map((segment) => segment.mix ?? 0))) : null,
       rate: ratio ? finite(exactSum(ofFirst.map((segment) => segment.rate ?? 0))) : null,
-      dimensions: ordered.map(({ by, surprise }) => ({ by, surprise: finite(surprise) })),
+      dimensions: dimensions.map(({ by, surprise }) => ({ by, surprise: finite(surprise) })),
       before_label: sides.before.label,
       after_label: sides.after.label,
     }
-    return {
-      summary: sentence(name, n, fields, ofFirst),
-      n,
-      method: METHOD,
-      notes: [...sides.notes, ...notesOf(fields, ofFirst)],
-      ...fields,
-    }
+    const told = verdict({
+      headline: headline(
+        measure(asked, context),
+        sides,
+        found,
+        (column) => measureOf(context.meanings, column).label,
+      ),
+      grade: found.causes.length > 0 && sides.unfinished === null ? 'firm' : 'unclear',
+      evidence: evidence(nameOf(asked), leaves.n, sides, found),
+      doubts: [...sides.doubts, ...doubtsOf(asked, leaves, found, fields, ofFirst)],
+    })
+    return { ...told, n: leaves.n, method: METHOD, ...fields }
   },
 }
 
-function nothing(name: string, n: number, why: string, notes: string[]): Outcome {
+const nameOf = ({ value, numerator, denominator }: Options): string =>
+  value ?? `${numerator} per ${denominator}`
+
+function measure(options: Options, context: MethodContext) {
+  const { value, numerator, denominator } = options
+  if (value !== undefined) return measureOf(context.meanings, value)
+  const label = (column: string): string => measureOf(context.meanings, column).label
+  const name = nameOf(options)
+  const declared = context.meanings.get(name.toLowerCase())
+  const own = measureOf(context.meanings, name)
+  return declared ? own : { ...own, label: `${label(numerator!)} per ${label(denominator!)}` }
+}
+
+function nothing(options: Options, context: MethodContext, n: number, why: string, doubts: Doubt[]): Outcome {
+  const says = `There is not enough data to say what moved ${measure(options, context).label}: ${why}.`
+  const told = verdict({
+    headline: '',
+    grade: 'unclear',
+    evidence: `${count(n, 'row')}.`,
+    doubts: [doubt('too_few', says), ...doubts],
+  })
   return {
-    summary: `Not enough data for the drivers of ${name}: ${why}.`,
+    ...told,
     n,
     method: METHOD,
-    notes,
     before: null,
     after: null,
     change: null,
     relative: null,
+    causes: [],
+    explained: null,
+    rest: null,
     segments: [],
     mix: null,
     rate: null,
@@ -164,138 +161,39 @@ function nothing(name: string, n: number, why: string, notes: string[]): Outcome
   }
 }
 
-async function sidesOf(table: Relation, given: Options, context: MethodContext): Promise<Sides | null> {
-  if (given.split) {
-    const column = `cast(${quote(columnOf(table, 'split', given.split.column).name)} as varchar)`
-    const side = (value: string | number | boolean) => ({
-      where: `${column} = '${String(value).replaceAll("'", "''")}'`,
-      label: `${given.split!.column} ${String(value)}`,
-    })
-    return { before: side(given.split.before), after: side(given.split.after), notes: [] }
-  }
-  const value = numberSql(table, 'value', given.value ?? given.numerator!)
-  const { complete, doubts } = await completePeriods(
-    table,
-    { time: given.time!, period: given.period, value, aggregate: 'sum' },
-    context,
-  )
-  const after = complete.at(-1)
-  const before = complete.at(-2)
-  return before && after && before.end === after.start
-    ? { before, after, notes: doubts.map(({ says }) => says) }
-    : null
-}
-
-/** Sums of each segment on both sides: the largest changes first, the others combined into one. */
-async function endsOf(table: Relation, given: Options, by: string, sides: Sides) {
-  const segment = quote(columnOf(table, 'by', by).name)
-  const top = numberSql(
-    table,
-    given.value === undefined ? 'numerator' : 'value',
-    given.value ?? given.numerator!,
-  )
-  const bottom =
-    given.denominator === undefined ? '1::double' : numberSql(table, 'denominator', given.denominator)
-  const rows = `(select cast(${segment} as varchar) as s, ${sides.after.where} as later, ${top} as a, ${bottom} as b from ${table.relation}
-    where (${sides.before.where}) or (${sides.after.where}))`
-  const kept = `(select * from ${rows} where isfinite(a) and isfinite(b))`
-  const [range] = await table.query(`select count(*) as n, max(abs(a)) as a, max(abs(b)) as b from ${kept}`)
-  if (range!.n === 0) return { n: 0, ends: [], names: [] }
-  const a = powerAbove(range!.a as number)
-  const b = powerAbove(range!.b as number)
-  const side = (later: string, column: string, bound: number) =>
-    exactSumSql(`case when ${later} then ${column} else 0 end`, bound)
-  const weight =
-    given.denominator === undefined ? 'abs(fsum(case when later then a else -a end))' : 'fsum(abs(b))'
-  const found = await table.query(
-    `with kept as (select * from ${kept}),
-       sizes as (select s, row_number() over (order by ${weight} desc, s) as place from kept group by s),
-       named as (select case when place <= ${MOST} then kept.s else '${OTHER}' end as name, place > ${MOST} as rest, later, a, b
-         from kept join sizes on kept.s is not distinct from sizes.s)
-     select name, rest, ${side('not later', 'a', a)} as a0, ${side('later', 'a', a)} as a1,
-       ${side('not later', 'b', b)} as b0, ${side('later', 'b', b)} as b1
-     from named group by name, rest order by rest, name`,
-  )
-  const ends = found.map(
-    (row): Ends => ({
-      top: [readSum(row.a0, a), readSum(row.a1, a)],
-      bottom: [readSum(row.b0, b), readSum(row.b1, b)],
-    }),
-  )
-  return { n: range!.n as number, ends, names: found.map((row) => row.name as string | null) }
-}
-
-function emptySide(ends: readonly Ends[], ratio: boolean, sides: Sides): string | null {
-  for (const [index, side] of [sides.before, sides.after].entries()) {
-    const rows = exactSum(ends.map((end) => end.bottom[index]!))
-    if (rows === 0) return `there is ${ratio ? 'no denominator' : 'nothing'} in ${label(side.label)}`
-  }
-  return null
-}
-
-function totals(ends: readonly Ends[], ratio: boolean) {
-  const [before, after] = [0, 1].map((side) => {
-    const top = exactSum(ends.map((end) => end.top[side]!))
-    return ratio ? top / exactSum(ends.map((end) => end.bottom[side]!)) : top
-  })
-  return { before: finite(before!), after: finite(after!), change: finite(after! - before!) }
-}
-
-/** The change as a share of the previous value; null if that is zero or of the other sign. */
-function shareOf({ before, after, change }: ReturnType<typeof totals>): number | null {
-  if (before === null || after === null || change === null) return null
-  return before === 0 || before * Math.sign(after) < 0 ? null : finite(change / Math.abs(before))
-}
-
-interface Fields {
-  before: number | null
-  after: number | null
-  change: number | null
-  relative: number | null
-  mix: number | null
-  rate: number | null
-  before_label: string
-  after_label: string
-}
-
-function sentence(name: string, n: number, fields: Fields, segments: readonly Segment[]): string {
-  const { before, after, change, relative } = fields
-  const digit = change === null ? null : change / 10
-  const size = `(n = ${count(n, 'row')})`
-  const places = `between ${label(fields.before_label)} and ${label(fields.after_label)}`
-  if (change === null) return `${name} cannot be compared: its sums are beyond the range of doubles ${size}.`
-  if (change === 0)
-    return `${name} is ${figure(after)} in both ${label(fields.before_label)} and ${label(fields.after_label)} ${size}.`
-  const share = relative === null ? '' : `, ${relative > 0 ? '+' : ''}${percent(relative)}`
-  const moved = `${name} ${change > 0 ? 'rose' : 'fell'} from ${figure(before, digit)} to ${figure(after, digit)} (${signed(change, digit)}${share}) ${places}`
-  const split =
-    fields.mix === null
-      ? ''
-      : `; ${signed(fields.rate, digit)} of it is changed rates and ${signed(fields.mix, digit)} changed mix`
-  const told = segments
-    .filter((segment) => segment.change !== null && segment.change !== 0)
-    .slice(0, 3)
-    .map(
-      (segment) =>
-        `${label(segment.segment)} (${signed(segment.change, digit)}${segment.share === null ? '' : `, ${percent(segment.share)} of the change`})`,
-    )
-  const drivers = told.length === 0 ? '' : ` By ${segments[0]!.by}, most came from ${enumeration(told)}.`
-  return `${moved}${split} ${size}.${drivers}`
-}
-
-function notesOf(fields: Fields, segments: readonly Segment[]): string[] {
-  const notes: string[] = []
-  if (segments.some((segment) => segment.share !== null && segment.share < -0.05)) {
-    notes.push('Some segments moved the other way, so the shares of the others add up to more than 100%.')
-  }
-  const { mix, rate, change } = fields
+function doubtsOf(
+  options: Options,
+  leaves: Table,
+  found: Causes,
+  { mix, rate, change }: { mix: number | null; rate: number | null; change: number | null },
+  segments: readonly Segment[],
+): Doubt[] {
+  const doubts: Doubt[] = []
   const smaller = Math.min(Math.abs(mix ?? 0), Math.abs(rate ?? 0))
-  if (mix !== null && rate !== null && mix * rate < 0 && smaller > 0.05 * Math.abs(change ?? 0)) {
-    notes.push(
-      "Mix and rates pull in opposite directions: the total hides what happens inside the segments (Simpson's paradox).",
+  if (mix !== null && rate !== null && mix * rate < 0 && smaller > 0.05 * Math.abs(change ?? 0))
+    doubts.push(
+      doubt(
+        'mix_hides_rates',
+        "Mix and rates pull in opposite directions: the total hides what happens inside the segments (Simpson's paradox).",
+      ),
     )
-  }
   if (segments.some((segment) => segment.segment === OTHER))
-    notes.push(`Beyond the ${MOST} largest segments the others are one, "${OTHER}".`)
-  return notes
+    doubts.push(
+      doubt('values_combined', `Beyond the ${MOST} largest segments the others are one, "${OTHER}".`),
+    )
+  if (leaves.kept !== null)
+    doubts.push(
+      doubt(
+        'values_combined',
+        `There are too many combinations to search; of each column the ${leaves.kept} largest values are searched.`,
+      ),
+    )
+  if (found.depth < Math.min(options.depth ?? 10, options.by.length))
+    doubts.push(
+      doubt(
+        'values_combined',
+        `There are too many combinations to search; causes combine at most ${count(found.depth, 'column')}.`,
+      ),
+    )
+  return doubts
 }

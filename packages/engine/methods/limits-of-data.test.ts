@@ -92,7 +92,7 @@ test('drivers tell no share of a base of the other sign', async () => {
     split: { column: 's', before: 'b', after: 'a' },
   })
   assert.deepEqual([change, relative], [16, null])
-  assert.match(summary, /^v rose from -8 to 8 \(\+16\) /)
+  assert.match(summary, /^V came to 8 in s "a", up 16 from minus 8 in s "b"/)
 })
 
 test('a coefficient that rounds to nothing has no sign', async () => {

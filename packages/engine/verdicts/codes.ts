@@ -122,6 +122,18 @@ export const CODES = {
     threshold: 'p below 0.01',
     reason: 'A straight line through a curve is right nowhere.',
   },
+  mix_hides_rates: {
+    kind: 'caveat',
+    rule: 'The mix of the segments and their rates move a ratio in opposite directions.',
+    threshold: 'the smaller part above 5 % of the change',
+    reason: 'The total can rise while every segment falls.',
+  },
+  values_combined: {
+    kind: 'caveat',
+    rule: 'There are more values or combinations than a search takes; rare ones are put together or left out.',
+    threshold: "the method's largest number, named in the sentence",
+    reason: 'A cause may lie in what was put together.',
+  },
   many_tests: {
     kind: 'caveat',
     rule: 'Several tests were made; their p-values are corrected for that.',

@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { dayNumber } from '@assay/model/dates'
+import { METHODS } from './catalog.ts'
+import { columnsOf, outcomeOf, relation } from './relation-fixture.ts'
+import { MethodError, type Relation } from './shared/method.ts'
+
+interface Cause {
+  where: Record<string, unknown>
+  before: number
+  after: number
+  expected: number
+  change: number
+  share: number | null
+  low: number
+  high: number
+  q: number
+}
+
+type Row = Record<string, unknown>
+
+const NOW = '2026-01-15T00:00:00.000Z'
+const ask = (table: Relation, options: Row, now = NOW) => outcomeOf(METHODS.drivers!, table, options, now)
+const causesOf = (outcome: Row): Cause[] => outcome.causes as Cause[]
+const codes = (outcome: Row): string[] => (outcome.caveats as { code: string }[]).map(({ code }) => code)
+
+/** Events with a revenue, as many a day as `mean` says (its fraction is drawn); the same for the same seed. */
+const events = (mean: string, from: string, to: string): Promise<Relation> =>
+  relation(
+    `select day, country, channel, 10 + (hash(day, country, channel, i, 'r') % 2000) / 100.0 as revenue from (
+       select day, country, channel, unnest(range(cast(greatest(0, round(m + sqrt(m) * noise)) as int))) as i from (
+         select d::date as day, country, channel, ${mean} as m,
+           list_sum(list_transform(range(12), k -> (hash(d, country, channel, k) % 10000) / 10000.0)) - 6 as noise
+         from generate_series(date '${from}', date '${to}', interval 1 day) t(d),
+           (values ('DE', 40), ('US', 30), ('FR', 15), ('UK', 15)) c(country, w),
+           (values ('paid', 4), ('organic', 5), ('email', 1)) h(channel, k)))`,
+  )
+const PLANTED =
+  "w * k / 10.0 * case when d < date '2025-12-01' then 1 when country = 'DE' and channel = 'paid' then 0.17 else 0.84 end"
+
+test('a cause in a combination is named, and what moved with the whole is not', async () => {
+  const table = await events(PLANTED, '2025-03-01', '2025-12-31')
+  const outcome = await ask(table, { value: 'revenue', by: ['country', 'channel'], time: 'day' })
+  const [cause, ...more] = causesOf(outcome)
+  assert.deepEqual(more, [])
+  assert.deepEqual(cause!.where, { country: 'DE', channel: 'paid' })
+  assert.ok(cause!.low < cause!.change && cause!.change < cause!.high && cause!.high < 0)
+  assert.ok(Math.abs(cause!.after / cause!.before - 0.17) < 0.05)
+  assert.ok(Math.abs(cause!.expected / cause!.before - 0.84) < 0.06)
+  assert.equal(outcome.grade, 'firm')
+  assert.match(
+    String(outcome.headline),
+    /^Revenue fell by \d+ % to .* a day in December 2025 .*came with country "DE" and channel "paid", down 8\d %; everything else fell by 1\d %\.$/,
+  )
+  // December has a day more than November: totals stay, causes are per day.
+  assert.deepEqual(codes(outcome), ['periods_unequal'])
+  assert.ok(Math.abs((outcome.before as number) / 30 - (outcome.before_per_day as number)) < 1e-6)
+})
+
+test('noise alone names no cause, month by month', async () => {
+  const table = await events('w * k / 10.0', '2024-01-01', '2025-12-31')
+  let named = 0
+  for (let month = 3; month <= 14; month++) {
+    const now = new Date(Date.UTC(2024, month, 1)).toISOString()
+    const until = await relation(`select * from ${table.relation} where day < date '${now.slice(0, 10)}'`)
+    const outcome = await ask(until, { value: 'revenue', by: ['country', 'channel'], time: 'day' }, now)
+    named += causesOf(outcome).length
+    assert.match(String(outcome.headline), /ordinary noise|as strong as|was level/)
+  }
+  assert.equal(named, 0)
+})
+
+const daily = (from: string, to: string, more = ''): Promise<Relation> =>
+  relation(
+    `select d::date as day, r as region, 100 as v from generate_series(date '${from}', date '${to}', interval 1 day) t(d),
+       (values ('E'), ('N'), ('S')) x(r) ${more}`,
+  )
+
+test('a longer month, missing days and an unfinished month are no fall', async () => {
+  const options = { value: 'v', by: ['region'], time: 'day' }
+  const longer = await ask(await daily('2024-01-01', '2024-02-29'), options, '2024-03-05T00:00:00Z')
+  assert.equal(longer.headline, 'V in February 2024 was as strong as in January 2024: 300 a day in both.')
+  assert.deepEqual(
+    [longer.before, longer.after, longer.before_per_day, longer.after_per_day],
+    [9300, 8700, 300, 300],
+  )
+  assert.deepEqual([causesOf(longer), codes(longer)], [[], ['periods_unequal']])
+
+  const gaps = await daily(
+    '2024-01-01',
+    '2024-02-29',
+    "where d not between date '2024-02-10' and date '2024-02-14'",
+  )
+  const missing = await ask(gaps, options, '2024-03-05T00:00:00Z')
+  assert.match(String(missing.headline), /300 a day in both/)
+  assert.deepEqual(codes(missing), ['days_missing', 'periods_unequal'])
+
+  const partial = await ask(await daily('2024-01-01', '2024-03-12'), options, '2024-03-25T00:00:00Z')
+  assert.equal(partial.after_label, 'February 2024')
+  assert.ok(codes(partial).includes('period_partial'))
+})
+
+test('a week with missing days is compared on the weekdays that both weeks have', async () => {
+  const table = await relation(
+    `select d::date as day, r as region, case when dayofweek(d) in (0, 6) then 10 else 100 end as v
+     from generate_series(date '2024-01-01', date '2024-03-03', interval 1 day) t(d), (values ('E'), ('N'), ('S')) x(r)
+     where d not between date '2024-02-26' and date '2024-02-28'`,
+  )
+  const outcome = await ask(
+    table,
+    { value: 'v', by: ['region'], time: 'day', period: 'week' },
+    '2024-03-04T00:00:00Z',
+  )
+  assert.match(String(outcome.headline), /as strong as/)
+  assert.ok(codes(outcome).includes('days_missing'))
+  assert.deepEqual(causesOf(outcome), [])
+})
+
+test('the same month a year before is the base where that is asked for', async () => {
+  // Every December doubles; this time only in the south it does not.
+  const table = await relation(
+    `select day, region, unnest(range(cast(n as int))) as i, 1 as v from (select d::date as day, r as region,
+       case when month(d) = 12 and not (year(d) = 2025 and r = 'S') then 20 else 10 end + hash(d, r) % 3 as n
+     from generate_series(date '2023-01-01', date '2025-12-31', interval 1 day) t(d), (values ('E'), ('N'), ('S'), ('W')) x(r))`,
+  )
+  const options = { value: 'v', by: ['region'], time: 'day', compare_with: 'year_before' }
+  const outcome = await ask(table, options)
+  assert.equal(outcome.before_label, 'December 2024')
+  assert.deepEqual(
+    causesOf(outcome).map(({ where }) => where),
+    [{ region: 'S' }],
+  )
+  const short = await relation(`select * from ${table.relation} where day >= date '2025-06-01'`)
+  assert.equal((await ask(short, options)).grade, 'withheld')
+})
+
+test('changes that cancel are said as such, and give no shares', async () => {
+  const table = await columnsOf({ s: ['b', 'b', 'a', 'a'], g: ['A', 'B', 'A', 'B'], v: [100, 50, 50, 100] })
+  const outcome = await ask(table, { value: 'v', by: ['g'], split: { column: 's', before: 'b', after: 'a' } })
+  assert.equal(
+    outcome.headline,
+    'V in s "a" was as strong as in s "b": 150 in both; g "A" fell by 50 and g "B" rose by 50, which cancel.',
+  )
+  assert.deepEqual(
+    causesOf(outcome).map(({ share }) => share),
+    [null, null],
+  )
+  assert.equal(outcome.explained, null)
+})
+
+test('noise of counts in few segments names none of them', async () => {
+  const table = await columnsOf({
+    s: ['b', 'b', 'b', 'a', 'a', 'a'],
+    g: ['A', 'B', 'C', 'A', 'B', 'C'],
+    v: [100, 100, 100, 110, 93, 88],
+  })
+  const outcome = await ask(table, { value: 'v', by: ['g'], split: { column: 's', before: 'b', after: 'a' } })
+  assert.deepEqual(causesOf(outcome), [])
+  assert.match(String(outcome.headline), /^V came to 291 .*a swing this small is ordinary noise\.$/)
+})
+
+test('an expected column is what rows are held against, to the depth asked for', async () => {
+  const table = await relation(
+    `select *, expected * (1 + ((hash(a, b, c) % 1000) / 1000.0 - 0.5) / 10) * case when a = 2 and b = 3 then 0.4 else 1 end as came
+     from (select a, b, c, 50 + hash(a, b, c, 1) % 100 as expected from range(8) x(a), range(7) y(b), range(9) z(c))`,
+  )
+  const options = { value: 'came', expected: 'expected', by: ['a', 'b', 'c'] }
+  const outcome = await ask(table, options)
+  const [cause, ...more] = causesOf(outcome)
+  assert.deepEqual([cause!.where, more], [{ a: 2, b: 3 }, []])
+  assert.equal(cause!.before, cause!.expected)
+  assert.ok(cause!.q <= 0.01 && cause!.share! > 0.8 && cause!.share! < 1.2)
+  const shallow = await ask(table, { ...options, depth: 1 })
+  for (const { where } of causesOf(shallow)) assert.equal(Object.keys(where).length, 1)
+})
+
+test("a ratio's cause is told by its effect on the ratio", async () => {
+  const table = await relation(
+    `select if(i % 2 = 0, 'before', 'after') as s, ['x', 'y', 'z'][1 + (i // 2) % 3] as g, ['m', 'f'][1 + (i // 6) % 2] as h,
+       if((hash(i) % 1000) / 1000.0 < if(i % 2 = 1 and (i // 2) % 3 = 1 and (i // 6) % 2 = 0, 0.4, 0.2), 1, 0) as hit, 1 as n
+     from range(12000) r(i)`,
+  )
+  const split = { column: 's', before: 'before', after: 'after' }
+  const outcome = await ask(table, { numerator: 'hit', denominator: 'n', by: ['g', 'h'], split })
+  const [cause, ...more] = causesOf(outcome)
+  assert.deepEqual([cause!.where, more], [{ g: 'y', h: 'm' }, []])
+  // A sixth of the rows has a rate that is 20 points higher.
+  assert.ok(cause!.low < 0.2 / 6 && 0.2 / 6 < cause!.high)
+  assert.ok(Math.abs(cause!.change / (outcome.change as number) - cause!.share!) < 1e-9)
+})
+
+test('a period of the template that ends after the data is compared with nothing', async () => {
+  const table = await columnsOf({ s: ['b', 'b', 'a', 'a'], g: ['A', 'B', 'A', 'B'], v: [100, 50, 40, 30] })
+  const extent = () =>
+    Promise.resolve({
+      periods: [{ start: dayNumber('2025-12-01'), end: dayNumber('2026-02-01') }],
+      columns: [{ first: dayNumber('2025-01-01'), last: dayNumber('2025-12-30'), due: 1 }],
+    })
+  const options = { value: 'v', by: ['g'], split: { column: 's', before: 'b', after: 'a' } }
+  const outcome = await outcomeOf(METHODS.drivers!, table, options, NOW, { extent })
+  assert.match(
+    String(outcome.headline),
+    /cannot be compared yet: the period ends on 31 January 2026, and the data end on 30 December 2025/,
+  )
+  assert.deepEqual([causesOf(outcome), codes(outcome), outcome.grade], [[], ['period_partial'], 'unclear'])
+})
+
+test('options that do not go together are refused with what to write', async () => {
+  const table = await columnsOf({ g: ['a'], v: [1], w: [1] })
+  const faults: [Row, RegExp][] = [
+    [{ value: 'v', by: ['g'] }, /either `time`.*`split`.*`expected`/],
+    [{ numerator: 'v', denominator: 'w', by: ['g'], expected: 'w' }, /expected: it goes with `value`/],
+    [{ value: 'v', by: ['g'], expected: 'w', compare_with: 'year_before' }, /year_before needs `time`/],
+  ]
+  for (const [options, message] of faults)
+    await assert.rejects(
+      ask(table, options),
+      (error: Error) => error instanceof MethodError && message.test(error.message),
+    )
+})

@@ -1,0 +1,177 @@
+/** The causes of a change: what the search found, as the parts of the change that they make. */
+import type { Cell } from '@assay/model/insight'
+import type { Leaves } from '../../causes/leaves.ts'
+import { type Found, type FoundCause, searchCauses } from '../../causes/search.ts'
+import { exactSum } from '../../numeric/sum.ts'
+import { partsOfRatio } from '../shared/decomposition.ts'
+import { finite } from '../shared/sentence.ts'
+import { leavesOfRate, leavesOfSum, type Sums, type Table } from './leaves.ts'
+import type { Options } from './options.ts'
+import type { Sides } from './sides.ts'
+
+export interface Cause {
+  where: Record<string, Cell>
+  before: number | null
+  after: number | null
+  /** What would have come, had it moved as everything else did. */
+  expected: number | null
+  change: number | null
+  share: number | null
+  low: number | null
+  high: number | null
+  q: number
+}
+
+export interface Causes {
+  causes: Cause[]
+  /** The share of the change that the causes explain. */
+  explained: number | null
+  /** What is left, before and after. */
+  rest: { before: number; after: number } | null
+  /** Both sides as they are compared: per day where periods differ. */
+  before: number
+  after: number
+  /** The standard error of the whole change by the noise of its leaves; null where it is not known. */
+  error: number | null
+  /** Whether causes pull against each other so much that shares of the change say nothing. */
+  cancelling: boolean
+  searched: number
+  depth: number
+}
+
+const Q = 0.01
+const NORMAL_95 = 1.959963984540054
+/** A change below this share of what moved inside it is the remainder of a cancellation. */
+const CANCELS = 0.25
+
+interface Earlier {
+  before: Sums
+  after: Sums
+  days: [number, number]
+}
+
+export function causesOf(table: Table, options: Options, sides: Sides, history: readonly Earlier[]): Causes {
+  const ratio = options.denominator !== undefined
+  const days: [number, number] = sides.per_day ? [sides.before.days, sides.after.days] : [1, 1]
+  const make = (sums: { before: Sums; after: Sums }, over: [number, number]): Leaves =>
+    ratio ? leavesOfRate(table, sums) : leavesOfSum(table, sums, options, over)
+  const leaves = make(table, days)
+  const found = searchCauses(leaves, {
+    depth: options.depth ?? options.by.length,
+    q: Q,
+    factor: options.expected === undefined ? null : 1,
+    history: history.map((past) => make(past, past.days)),
+    nameless: table.rare,
+  })
+  return ratio ? ofRatio(table, options, found) : ofSum(leaves, table, options, found)
+}
+
+const sumOver = (values: Float64Array, leaves: Int32Array): number =>
+  exactSum([...leaves].map((leaf) => values[leaf]!))
+
+function whereOf(table: Table, options: Options, { where }: FoundCause): Record<string, Cell> {
+  return Object.fromEntries(
+    where.flatMap((code, index) => (code < 0 ? [] : [[options.by[index]!, table.names[index]![code]!]])),
+  )
+}
+
+function ofSum(leaves: Leaves, table: Table, options: Options, found: Found): Causes {
+  const before = exactSum([...leaves.before])
+  const after = exactSum([...leaves.after])
+  const rows = found.causes.map((cause) => {
+    const was = sumOver(leaves.before, cause.leaves)
+    const is = sumOver(leaves.after, cause.leaves)
+    return { cause, was, is, expected: was * found.factor, change: is - was, effect: is - was * found.factor }
+  })
+  const cancelling = cancels(
+    after - before,
+    rows.map(({ effect }) => effect),
+  )
+  const whole = cancelling || after === before ? null : after - before
+  const sorted = rows.toSorted((a, b) => Math.abs(b.effect) - Math.abs(a.effect))
+  const causes = sorted.map(
+    ({ cause, was, is, expected, change, effect }): Cause => ({
+      where: whereOf(table, options, cause),
+      before: finite(was),
+      after: finite(is),
+      expected: finite(expected),
+      change: finite(change),
+      share: whole === null ? null : finite(effect / whole),
+      low: finite(change - NORMAL_95 * cause.error),
+      high: finite(change + NORMAL_95 * cause.error),
+      q: cause.q,
+    }),
+  )
+  const named = { before: exactSum(rows.map(({ was }) => was)), after: exactSum(rows.map(({ is }) => is)) }
+  const { variances } = leaves
+  return {
+    causes,
+    explained: whole === null ? null : finite(exactSum(rows.map(({ effect }) => effect)) / whole),
+    rest: { before: before - named.before, after: after - named.after },
+    before,
+    after,
+    error: variances && Math.sqrt(exactSum([...variances.before]) + exactSum([...variances.after])),
+    cancelling,
+    searched: found.searched,
+    depth: found.depth,
+  }
+}
+
+/** Whether the parts pull against each other: the whole is small beside them. */
+function cancels(whole: number, effects: readonly number[]): boolean {
+  const gross = exactSum(effects.map(Math.abs))
+  return effects.length > 1 && Math.abs(whole) < CANCELS * gross
+}
+
+function ofRatio(table: Table, options: Options, found: Found): Causes {
+  const all = Int32Array.from(table.before.rows.keys())
+  const ends = (leaves: Int32Array): { top: [number, number]; bottom: [number, number] } => ({
+    top: [sumOver(table.before.top, leaves), sumOver(table.after.top, leaves)],
+    bottom: [sumOver(table.before.bottom, leaves), sumOver(table.after.bottom, leaves)],
+  })
+  const whole = ends(all)
+  const rate = (end: typeof whole, side: 0 | 1): number => end.top[side] / end.bottom[side]
+  const [before, after] = [rate(whole, 0), rate(whole, 1)]
+  const rows = found.causes.map((cause) => {
+    const own = ends(cause.leaves)
+    const rest = {
+      top: [whole.top[0] - own.top[0], whole.top[1] - own.top[1]] as [number, number],
+      bottom: [whole.bottom[0] - own.bottom[0], whole.bottom[1] - own.bottom[1]] as [number, number],
+    }
+    const effect = partsOfRatio([own, rest])[0]!.change ?? 0
+    return { cause, own, effect, error: cause.error / whole.bottom[1] }
+  })
+  const cancelling = cancels(
+    after - before,
+    rows.map(({ effect }) => effect),
+  )
+  const change = cancelling || after === before ? null : after - before
+  const sorted = rows.toSorted((a, b) => Math.abs(b.effect) - Math.abs(a.effect))
+  const causes = sorted.map(
+    ({ cause, own, effect, error }): Cause => ({
+      where: whereOf(table, options, cause),
+      before: finite(rate(own, 0)),
+      after: finite(rate(own, 1)),
+      expected: finite(rate(own, 0) * found.factor),
+      change: finite(effect),
+      share: change === null ? null : finite(effect / change),
+      low: finite(effect - NORMAL_95 * error),
+      high: finite(effect + NORMAL_95 * error),
+      q: cause.q,
+    }),
+  )
+  const claimed = new Set(found.causes.flatMap(({ leaves }) => [...leaves]))
+  const left = ends(all.filter((leaf) => !claimed.has(leaf)))
+  const shown = left.bottom[0] > 0 && left.bottom[1] > 0
+  return {
+    causes,
+    explained: change === null ? null : finite(exactSum(rows.map(({ effect }) => effect)) / change),
+    rest: shown ? { before: rate(left, 0), after: rate(left, 1) } : null,
+    before,
+    after,
+    error: null,
+    cancelling,
+    searched: found.searched,
+    depth: found.depth,
+  }
+}

@@ -1,0 +1,58 @@
+/** The options of drivers. */
+import Type, { type Static } from 'typebox'
+import { MethodError } from '../shared/method.ts'
+import { Period } from '../shared/periods.ts'
+
+export const Options = Type.Object(
+  {
+    value: Type.Optional(Type.String({ description: 'A number to add up.' })),
+    numerator: Type.Optional(Type.String({ description: 'With `denominator`: a ratio of sums.' })),
+    denominator: Type.Optional(Type.String()),
+    by: Type.Array(Type.String(), { minItems: 1, maxItems: 10, uniqueItems: true }),
+    time: Type.Optional(
+      Type.String({ description: 'Compare the latest complete period with an earlier one.' }),
+    ),
+    period: Period,
+    compare_with: Type.Enum(['previous', 'year_before'], {
+      default: 'previous',
+      description: 'With `time`: the period before, or the same one a year before.',
+    }),
+    split: Type.Optional(
+      Type.Object(
+        {
+          column: Type.String(),
+          before: Type.Union([Type.String(), Type.Number(), Type.Boolean()]),
+          after: Type.Union([Type.String(), Type.Number(), Type.Boolean()]),
+        },
+        { additionalProperties: false, description: 'Compare two groups.' },
+      ),
+    ),
+    expected: Type.Optional(
+      Type.String({ description: 'With `value`: the column of what each row was expected to be.' }),
+    ),
+    depth: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 10,
+        description: 'How many attributes a cause may combine; all of `by`.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+export type Options = Static<typeof Options>
+
+export function checkOptions(options: Options): void {
+  const { value, numerator, denominator, time, split, expected, compare_with, period } = options
+  const ratio = numerator !== undefined && denominator !== undefined
+  if (ratio === (value !== undefined) || (numerator === undefined) !== (denominator === undefined))
+    throw new MethodError('drivers needs either `value`, or `numerator` and `denominator`.')
+  if ([time, split, expected].filter((one) => one !== undefined).length !== 1)
+    throw new MethodError(
+      'drivers needs either `time` (two periods), `split` (two groups) or `expected` (a column of expected values).',
+    )
+  if (expected !== undefined && ratio)
+    throw new MethodError('expected: it goes with `value`; for a ratio compare two periods or two groups.')
+  if (compare_with === 'year_before' && (time === undefined || typeof period === 'number'))
+    throw new MethodError('compare_with: year_before needs `time` with dates and a calendar `period`.')
+}

@@ -1,0 +1,187 @@
+/** The two sides that drivers compares: two groups, two periods, or what was expected and what came. */
+import { dayNumber, dayText, weekdayOf } from '@assay/model/dates'
+import type { Doubt } from '@assay/model/insight'
+import { measureOf, opening } from '../../verdicts/measure.ts'
+import { dayInWords, periodInWords } from '../../verdicts/times.ts'
+import { doubt } from '../../verdicts/verdict.ts'
+import { quoted } from '../../verdicts/words.ts'
+import { columnOf, isNumeric, isZoned, numberSql, timeColumn } from '../shared/columns.ts'
+import { type MethodContext, quote, type Relation } from '../shared/method.ts'
+import { type Bucket, completePeriods } from '../shared/periods.ts'
+import { count } from '../shared/sentence.ts'
+import type { Options } from './options.ts'
+
+export interface Side {
+  /** SQL that is true of its rows. */
+  where: string
+  label: string
+  /** In words: "February 2024", "group B". */
+  named: string
+  /** The days that it is divided by; 1 where totals are compared. */
+  days: number
+}
+
+export interface Sides {
+  before: Side
+  after: Side
+  per_day: boolean
+  doubts: Doubt[]
+  /** Earlier pairs of the same distance, latest first. */
+  history: { before: Side; after: Side }[]
+  /** What forbids a comparison, as the sentence in place of the headline. */
+  unfinished: string | null
+}
+
+/** Earlier changes by which the noise of segments is known. */
+const MOST_HISTORY = 12
+
+/** A sentence where there are no two sides. */
+export async function sidesOf(
+  table: Relation,
+  options: Options,
+  context: MethodContext,
+): Promise<Sides | string> {
+  if (options.expected !== undefined) {
+    const all = (label: string, named: string): Side => ({ where: 'true', label, named, days: 1 })
+    const [before, after] = [all('expected', 'what was expected'), all('actual', 'what came')]
+    return { before, after, per_day: false, doubts: [], history: [], unfinished: null }
+  }
+  if (options.split) return groups(table, options.split, context)
+  return periods(table, options, context)
+}
+
+async function groups(
+  table: Relation,
+  split: NonNullable<Options['split']>,
+  context: MethodContext,
+): Promise<Sides> {
+  const column = `cast(${quote(columnOf(table, 'split', split.column).name)} as varchar)`
+  const side = (value: string | number | boolean): Side => ({
+    where: `${column} = '${String(value).replaceAll("'", "''")}'`,
+    label: `${split.column} ${String(value)}`,
+    named: `${measureOf(context.meanings, split.column).label} ${quoted(String(value))}`,
+    days: 1,
+  })
+  const { periods, columns } = await context.extent()
+  const last = Math.max(...columns.map((one) => one.last + one.due))
+  const cut = columns.length === 0 ? undefined : periods.find(({ start, end }) => start <= last && last < end)
+  const until = Math.max(...columns.map((one) => one.last))
+  const unfinished = cut
+    ? `The sides cannot be compared yet: the period ends on ${dayInWords(cut.end - 1)}, and the data end on ${dayInWords(until)}.`
+    : null
+  const doubts = cut
+    ? [doubt('period_partial', `The data end inside the period, on ${dayInWords(until)}.`)]
+    : []
+  return {
+    before: side(split.before),
+    after: side(split.after),
+    per_day: false,
+    doubts,
+    history: [],
+    unfinished,
+  }
+}
+
+async function periods(table: Relation, options: Options, context: MethodContext): Promise<Sides | string> {
+  const value = numberSql(table, 'value', options.value ?? options.numerator!)
+  const asked = { time: options.time!, period: options.period, value, aggregate: 'sum' as const }
+  const { complete, doubts, days } = await completePeriods(table, asked, context)
+  const pairs = complete
+    .map((after) => ({ after, before: partner(complete, after, options) }))
+    .filter((pair): pair is { after: Bucket; before: Bucket } => pair.before !== undefined)
+    .toReversed()
+  const latest = pairs[0]
+  if (!latest || latest.after !== complete.at(-1))
+    return options.compare_with === 'year_before'
+      ? 'the latest complete period and the same one a year before are needed'
+      : 'two complete periods side by side are needed'
+  const weekdays = options.period === 'week' ? commonWeekdays(days, latest) : null
+  const clock = timeColumn(table, options.time!)
+  const local = isZoned(clock)
+    ? `timezone('${context.time_zone.replaceAll("'", "''")}', ${quote(clock.name)})`
+    : quote(clock.name)
+  const within = weekdays && !isNumeric(clock) ? ` and dayofweek(${local}) in (${weekdays.join(', ')})` : ''
+  const sideOf = (bucket: Bucket): Side => ({
+    where: `(${bucket.where})${within}`,
+    label: bucket.label,
+    named:
+      typeof options.period === 'string' && bucket.days
+        ? periodInWords(bucket.start, options.period)
+        : bucket.label,
+    days:
+      bucket.days && options.value !== undefined
+        ? Math.max(1, within ? weekdays!.length : bucket.days.seen)
+        : 1,
+  })
+  const [before, after] = [sideOf(latest.before), sideOf(latest.after)]
+  const per_day = before.days !== after.days || latest.after.days?.due !== latest.before.days?.due
+  const history = pairs
+    .slice(1, 1 + MOST_HISTORY)
+    .map((pair) => ({ before: sideOf(pair.before), after: sideOf(pair.after) }))
+  return {
+    before,
+    after,
+    per_day: per_day && options.value !== undefined,
+    doubts: [...doubts, ...doubtsOf(latest, before, after, within === '' ? null : weekdays!.length)],
+    history,
+    unfinished: null,
+  }
+}
+
+/** The period that `after` is compared with. */
+function partner(complete: readonly Bucket[], after: Bucket, options: Options): Bucket | undefined {
+  if (options.compare_with !== 'year_before') return complete.find((bucket) => bucket.end === after.start)
+  if (typeof options.period === 'number') return undefined
+  if (options.period === 'week') return complete.find((bucket) => bucket.start === after.start - 364)
+  const text = dayText(after.start)
+  const start = dayNumber(`${String(Number(text.slice(0, 4)) - 1).padStart(4, '0')}${text.slice(4)}`)
+  return complete.find((bucket) => bucket.start === start)
+}
+
+/** The weekdays (0 is Sunday) on which both weeks have data, where either misses some; null where none is missing. */
+function commonWeekdays(
+  days: readonly { day: number }[],
+  { before, after }: { before: Bucket; after: Bucket },
+): number[] | null {
+  const missing = [before, after].some((bucket) => bucket.days && bucket.days.seen < bucket.days.due)
+  if (!missing) return null
+  const seen = new Set(days.map(({ day }) => day))
+  return Array.from({ length: 7 }, (_, offset) => offset)
+    .filter((offset) => seen.has(before.start + offset) && seen.has(after.start + offset))
+    .map((offset) => weekdayOf(after.start + offset))
+}
+
+function doubtsOf(
+  pair: { before: Bucket; after: Bucket },
+  before: Side,
+  after: Side,
+  weekdays: number | null,
+): Doubt[] {
+  const doubts: Doubt[] = []
+  const missing = [
+    { bucket: pair.after, side: after },
+    { bucket: pair.before, side: before },
+  ].filter(({ bucket }) => bucket.days && bucket.days.seen < bucket.days.due)
+  if (missing.length > 0) {
+    const gone = missing
+      .map(
+        ({ bucket, side }) =>
+          `${bucket.days!.due - bucket.days!.seen} of ${bucket.days!.due} days of ${side.named}`,
+      )
+      .join(' and ')
+    const basis =
+      weekdays === null
+        ? 'per day that has data'
+        : `over the ${count(weekdays, 'weekday')} that both weeks have`
+    doubts.push(doubt('days_missing', `${opening(gone)} have no data. The comparison is ${basis}.`))
+  }
+  const more = (pair.after.days?.due ?? 0) - (pair.before.days?.due ?? 0)
+  if (more !== 0)
+    doubts.push(
+      doubt(
+        'periods_unequal',
+        `${opening((more > 0 ? after : before).named)} has ${count(Math.abs(more), 'day')} more.`,
+      ),
+    )
+  return doubts
+}

@@ -1,0 +1,136 @@
+/** What drivers says: the change, what it came with, and what is left. */
+import { type Measure, opening } from '../../verdicts/measure.ts'
+import { amount, changeOf, quoted, shareOf } from '../../verdicts/words.ts'
+import { count, enumeration, figure, signed } from '../shared/sentence.ts'
+import type { Cause, Causes } from './causes.ts'
+import type { Sides } from './sides.ts'
+
+/** A change below this share of the value before is level. */
+const LEVEL = 0.005
+const MOST_NAMED = 2
+
+/** The change as a share of the value before; null if that is zero or of the other sign. */
+export function relativeOf(before: number, after: number): number | null {
+  return before === 0 || before * Math.sign(after) < 0 ? null : (after - before) / Math.abs(before)
+}
+
+const isLevel = (before: number, after: number): boolean =>
+  after === before || Math.abs(relativeOf(before, after) ?? 1) < LEVEL
+
+/** `country "DE" and channel "paid"`, by the labels of the columns. */
+export function whereInWords({ where }: Cause, labels: (column: string) => string): string {
+  return enumeration(Object.entries(where).map(([column, value]) => `${labels(column)} ${quoted(value)}`))
+}
+
+/** "down 83 %", "up 12 EUR". */
+function moved(before: number | null, after: number | null, measure: Measure): string {
+  if (before === null || after === null) return 'new'
+  const relative = relativeOf(before, after)
+  const size = relative === null ? changeOf(after - before, measure) : shareOf(relative)
+  return `${after > before ? 'up' : 'down'} ${size}`
+}
+
+export function headline(
+  measure: Measure,
+  sides: Sides,
+  found: Causes,
+  labels: (column: string) => string,
+): string {
+  if (sides.unfinished !== null) return sides.unfinished
+  const { before, after, causes } = found
+  const change = after - before
+  const basis = sides.per_day ? ' a day' : ''
+  const value = (one: number): string => `${amount(one, measure, change === 0 ? null : change)}${basis}`
+  const name = opening(measure.label)
+  const [now, earlier] = [sides.after.named, sides.before.named]
+  if (isLevel(before, after)) {
+    const level =
+      value(before) === value(after)
+        ? `${name} in ${now} was as strong as in ${earlier}: ${value(after)} in both`
+        : `${name} was level: ${value(after)} in ${now}, ${value(before)} in ${earlier}`
+    if (causes.length === 0) return `${level}.`
+    return `${level}; ${partsInWords(causes, measure, labels)}${causes.length > 1 ? ', which cancel' : ''}.`
+  }
+  const noun = change > 0 ? 'rise' : 'fall'
+  if (causes.length === 0) {
+    const small = found.error !== null && Math.abs(change) < 2 * found.error
+    const why = small
+      ? 'a swing this small is ordinary noise'
+      : `the ${noun} is spread over all, and no part stands out of ordinary noise`
+    return `${name} came to ${value(after)} in ${now}, ${moved(before, after, measure)} from ${value(before)} in ${earlier}: ${why}.`
+  }
+  const verb = change > 0 ? 'rose' : 'fell'
+  const said = relativeOf(before, after)
+  const points = said === null || measure.fmt?.startsWith('pct') === true
+  const size = points ? changeOf(change, measure) : shareOf(said)
+  return `${name} ${verb} by ${size} to ${value(after)} in ${now} from ${value(before)} in ${earlier}: ${causesInWords(found, measure, noun, labels)}; ${restInWords(found, measure)}.`
+}
+
+function partsInWords(
+  causes: readonly Cause[],
+  measure: Measure,
+  labels: (column: string) => string,
+): string {
+  const shown = causes.slice(0, MOST_NAMED).map((cause) => {
+    const change = cause.change ?? 0
+    return `${whereInWords(cause, labels)} ${change > 0 ? 'rose' : 'fell'} by ${changeOf(change, measure)}`
+  })
+  const more = causes.length - shown.length
+  return enumeration(more > 0 ? [...shown, `${more} more moved`] : shown)
+}
+
+function causesInWords(
+  { causes, cancelling }: Causes,
+  measure: Measure,
+  noun: string,
+  labels: (column: string) => string,
+): string {
+  if (cancelling) return `${partsInWords(causes, measure, labels)}, which largely cancel`
+  const along = causes.filter(({ share }) => (share ?? 0) > 0)
+  const against = causes.filter(({ share }) => (share ?? 0) <= 0)
+  const counter = against.length === 0 ? '' : `against it ${partsInWords(against, measure, labels)}`
+  if (along.length === 0) return counter
+  const shown = along
+    .slice(0, MOST_NAMED)
+    .map((cause) => `${whereInWords(cause, labels)}, ${moved(cause.before, cause.after, measure)}`)
+  const more = along.length - shown.length
+  const list = enumeration(more > 0 ? [...shown, `${more} more`] : shown)
+  const share = along.reduce((sum, one) => sum + (one.share ?? 0), 0)
+  const told = `${quantity(share)} the ${noun} came with ${list}`
+  return counter === '' ? told : `${told}; ${counter}`
+}
+
+function quantity(share: number): string {
+  if (share > 1.1) return 'more than'
+  if (share >= 0.9) return 'nearly all of'
+  if (share >= 0.6) return 'most of'
+  if (share >= 0.4) return 'about half of'
+  return `${shareOf(share)} of`
+}
+
+/** "everything else fell by 16 %". */
+function restInWords({ rest }: Causes, measure: Measure): string {
+  if (rest === null) return 'nothing else is left'
+  const { before, after } = rest
+  if (before === 0 && after === 0) return 'nothing else is left'
+  if (isLevel(before, after)) return 'everything else was level'
+  const relative = relativeOf(before, after)
+  const size = relative === null ? changeOf(after - before, measure) : shareOf(relative)
+  return `everything else ${after > before ? 'rose' : 'fell'} by ${size}`
+}
+
+/** What is left beside the causes, as a sentence. */
+export function restSays(found: Causes, measure: Measure): string {
+  const what =
+    found.causes.length === 0 ? 'Nothing stands out of ordinary noise' : opening(restInWords(found, measure))
+  return found.causes.length === 0 ? `${what}.` : `${what}; nothing more stands out of ordinary noise.`
+}
+
+export function evidence(name: string, n: number, sides: Sides, found: Causes): string {
+  const change = found.after - found.before
+  const basis = sides.per_day ? ' a day' : ''
+  const size = `${name}: ${figure(found.before, change / 10)} against ${figure(found.after, change / 10)}${basis}, change ${signed(change, change / 10)} (n = ${count(n, 'row')}; ${count(found.searched, 'combination')} searched)`
+  const [first] = found.causes
+  if (!first) return `${size}.`
+  return `${size}. Largest cause: change ${signed(first.change, change / 10)}, 95 % interval ${signed(first.low, change / 10)} to ${signed(first.high, change / 10)}, q = ${first.q.toPrecision(2)}.`
+}
