@@ -254,8 +254,12 @@ function evidence(name: string, described: Description): string {
     : ''
   const shape =
     skewness === null ? '' : `, skewness G1 ${figure(skewness)}, excess kurtosis G2 ${figure(kurtosis)}`
-  const middle = q3! - q1!
-  return `${name}: mean ${figure(mean, half)}${interval}, median ${figure(median, middle)}, quartiles ${figure(q1, middle)} and ${figure(q3, middle)}${shape}, n = ${count(n, 'value')}.`
+  return `${name}: mean ${figure(mean, half)}${interval}, median ${place(median)}, quartiles ${place(q1)} and ${place(q3)}${shape}, n = ${count(n, 'value')}.`
+}
+
+/** A value that the data hold, to four digits: it is read off and not estimated, so no width decides its decimals. */
+function place(value: number | null): string {
+  return figure(value, value === null ? null : value / 100)
 }
 
 function doubtsOf({ label }: Measure, described: Description): Doubt[] {

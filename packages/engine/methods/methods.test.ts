@@ -298,3 +298,14 @@ test('profile asks few queries of a wide table, and says how many columns it rea
   assert.equal((outcome.columns as object[]).length, 2_000)
   assert.match(outcome.summary, /^3 rows in 2,500 columns, of which the first 2,000 columns are profiled/)
 })
+
+test('describe tells a median and quartiles to four digits, however wide the data spread', async () => {
+  const table = await columnsOf({
+    v: [1, 2, 20, 22.75, 30, 60, 90.5],
+    w: [1, 2, 2000, 2275.75, 3000, 6000, 9050],
+  })
+  const median = async (value: string): Promise<string | undefined> =>
+    /median ([\d,.]+\d),/.exec(String((await outcomeOf(METHODS.describe!, table, { value })).evidence))?.[1]
+  assert.equal(await median('v'), '22.75')
+  assert.equal(await median('w'), '2,276')
+})

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { numbersIn, unknownNumbers } from './number-claims.ts'
+import { GivenNumbers, numbersIn, unknownNumbers } from './number-claims.ts'
 
 const GIVEN = {
   summary: 'delay falls by 3.2 (95% interval 1.1 to 5.3).',
@@ -56,5 +56,26 @@ test('whatever numbers are given, each holds in every usual spelling, and one fa
       assert.deepEqual(unknownNumbers(`It is -${shown}`, known), [])
       assert.equal(unknownNumbers(`It is ${(value * 2 + 3).toFixed(decimals)}.`, known).length, 1)
     }),
+  )
+})
+
+test('many claims beside many given numbers are each found by halves', () => {
+  const many = numbersIn(Array.from({ length: 200_000 }, (_, index) => index * 10 + 0.25))
+  const text = Array.from({ length: 4_000 }, (_, index) => `${index * 10 + 7}.25`).join(' ')
+  assert.equal(unknownNumbers(text, many).length, 4_000)
+  const numbers = fc.array(fc.double({ min: 0, max: 1000, noNaN: true }), { maxLength: 20 })
+  fc.assert(
+    fc.property(
+      numbers,
+      fc.double({ min: 0, max: 1000, noNaN: true }),
+      fc.double({ min: 0, max: 5, noNaN: true }),
+      (list, at, room) => {
+        const found = new GivenNumbers(list).hasWithin(at - room, at + room)
+        assert.equal(
+          found,
+          list.some((one) => one >= at - room && one <= at + room),
+        )
+      },
+    ),
   )
 })

@@ -39,8 +39,36 @@ const DIGITS =
 const OTHER_NUMERALS = /[\p{Nl}\p{No}]+|(?![0-9])\p{Nd}+/gu
 const NUMBER_WORDS = new RegExp(`\\b(?:${Object.keys(WORDS).join('|')})\\b`, 'giu')
 
+/** The numbers that were given, without signs, in rising order: one is found by halves, however many there are. */
+export class GivenNumbers {
+  readonly #sorted: Float64Array
+
+  constructor(numbers: Iterable<number>) {
+    this.#sorted = Float64Array.from(numbers).toSorted()
+  }
+
+  has(number: number): boolean {
+    return this.hasWithin(number, number)
+  }
+
+  hasWithin(low: number, high: number): boolean {
+    let from = 0
+    let to = this.#sorted.length
+    while (from < to) {
+      const middle = (from + to) >> 1
+      if (this.#sorted[middle]! < low) from = middle + 1
+      else to = middle
+    }
+    return from < this.#sorted.length && this.#sorted[from]! <= high
+  }
+}
+
 /** All numbers in a value and in its texts; a date gives its year, month and day. */
-export function numbersIn(value: unknown, found: Set<number> = new Set()): Set<number> {
+export function numbersIn(value: unknown): GivenNumbers {
+  return new GivenNumbers(collect(value, new Set()))
+}
+
+function collect(value: unknown, found: Set<number>): Set<number> {
   if (typeof value === 'number') found.add(Math.abs(value))
   else if (typeof value === 'string') {
     if (value.trim() !== '' && Number.isFinite(Number(value))) found.add(Math.abs(Number(value)))
@@ -50,15 +78,15 @@ export function numbersIn(value: unknown, found: Set<number> = new Set()): Set<n
       for (const part of parts) found.add(Number(part))
   } else if (Array.isArray(value)) {
     found.add(value.length)
-    for (const item of value) numbersIn(item, found)
+    for (const item of value) collect(item, found)
   } else if (typeof value === 'object' && value !== null) {
-    for (const item of Object.values(value)) numbersIn(item, found)
+    for (const item of Object.values(value)) collect(item, found)
   }
   return found
 }
 
 /** The numbers of a text that were not given, as written. */
-export function unknownNumbers(text: string, given: ReadonlySet<number>): string[] {
+export function unknownNumbers(text: string, given: GivenNumbers): string[] {
   const unknown: string[] = []
   const rest = text.replace(DIGITS, (written, whole: string, part: string | undefined, unit = '') => {
     const decimals = (part ?? '').length === 0 ? 0 : part!.length - 1
@@ -76,15 +104,11 @@ export function unknownNumbers(text: string, given: ReadonlySet<number>): string
 }
 
 /** Whether a given number, divided by one of the scales, rounds to `number` at these decimals. */
-function isGiven(
-  number: number,
-  decimals: number,
-  scales: readonly number[],
-  given: ReadonlySet<number>,
-): boolean {
+function isGiven(number: number, decimals: number, scales: readonly number[], given: GivenNumbers): boolean {
   const room = 0.5 * 10 ** -decimals * (1 + 1e-9)
   return scales.some((scale) => {
-    for (const one of given) if (Math.abs(one / scale - number) <= room) return true
-    return false
+    // The bounds are as exact as a quotient is.
+    const slack = Math.abs(number) * scale * 2 ** -51
+    return given.hasWithin((number - room) * scale - slack, (number + room) * scale + slack)
   })
 }
