@@ -7,6 +7,7 @@ import { compareRates, fisher } from '../../packages/engine/methods/shared/arms.
 import { type EtsState, etsFilter, etsForecast, fitForm } from '../../packages/engine/numeric/ets.ts'
 import { generalisedEsd } from '../../packages/engine/numeric/outliers.ts'
 import { stl, stlOptions } from '../../packages/engine/numeric/stl.ts'
+import { experimentFigures } from './experiments.ts'
 import { type Figure, figures } from './figure.ts'
 
 type Table = Record<string, number[]> & { newcombe: number[][]; bogra: (number | null)[]; r: string }
@@ -23,6 +24,7 @@ export async function publishedFigures(): Promise<Figure[]> {
     ...(await groups()),
     ...(await extremes()),
     ...smoothing(),
+    ...experimentFigures(),
   ]
 }
 

@@ -10,6 +10,7 @@ import { compareGroups } from './compare-groups.ts'
 import { correlation } from './correlation.ts'
 import { describe } from './describe.ts'
 import { drivers } from './drivers.ts'
+import { experiment } from './experiment.ts'
 import { forecast } from './forecast.ts'
 import { funnel } from './funnel.ts'
 import { normality } from './normality.ts'
@@ -31,6 +32,7 @@ const LIST: readonly Method[] = [
   anomalies,
   drivers,
   abTest,
+  experiment,
   cohorts,
   funnel,
   forecast,

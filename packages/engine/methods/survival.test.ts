@@ -41,6 +41,23 @@ const asked: Record<string, Record<string, unknown>[]> = {
     { group: 'g', success: 's' },
     { group: 'g', success: 's', test: 'fisher' },
   ],
+  experiment: [
+    {
+      unit: 'i',
+      arm: 'g',
+      time: 't',
+      metrics: [{ name: 'v', value: 'v', covariate: 'w', minimum_effect: 1 }],
+    },
+    {
+      unit: 'i',
+      arm: 'e',
+      looks: 'sequential',
+      metrics: [
+        { name: 'r', numerator: 'v', denominator: 'w', winsorise: 0.9 },
+        { name: 'v', value: 'v', aggregate: 'sum' },
+      ],
+    },
+  ],
   cohorts: [{ id: 'i', time: 't' }],
   funnel: [{ id: 'i', time: 't', event: 'e', steps: ['a', 'b', 'a'] }],
   forecast: [

@@ -85,7 +85,8 @@ async function valueSql(table: Relation, { value, success }: Asked): Promise<str
   return sql
 }
 
-async function repeatsOf(table: Relation, unit: string, group: string) {
+/** Rows that have a unit and an arm, and units with several arms. */
+export async function repeatsOf(table: Relation, unit: string, group: string) {
   const [row] = await table.query(
     `select sum(rows)::double as rows, count(*) filter (arms > 1) as across from
        (select count(*) as rows, count(distinct cast(g as varchar)) as arms from
@@ -94,8 +95,8 @@ async function repeatsOf(table: Relation, unit: string, group: string) {
   return { rows: (row!.rows as number | null) ?? 0, across: row!.across as number }
 }
 
-/** Of the observations less their arm's mean, over their arm's spread. */
-async function kurtosisOf(table: Relation, source: string, scale: number): Promise<number | null> {
+/** Excess kurtosis of the values `v` of `source` less the mean of their group `g`, over their group's spread. */
+export async function kurtosisOf(table: Relation, source: string, scale: number): Promise<number | null> {
   const [row] = await table.query(
     `with u as (select g, v / ${double(scale)} as u from ${source} where g is not null and isfinite(v)),
        centers as (select g, favg(u) as center, stddev_pop(u) as spread, count(*) as n from u group by g)

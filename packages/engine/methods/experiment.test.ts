@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Outcome } from '@assay/model/insight'
+import { CORRELATIONS, covariateShare, nullRuns } from '../../../proofs/experiments.ts'
+import type { Meanings } from '../verdicts/measure.ts'
+import { unitsNeeded, unitsNeededOfRates } from './experiment/planner.ts'
+import type { Result } from './experiment/results.ts'
+import { experiment } from './experiment.ts'
+import { columnsOf, outcomeOf, relation } from './relation-fixture.ts'
+import { MethodError } from './shared/method.ts'
+
+const codes = (outcome: Outcome) => ({
+  blockers: outcome.blockers!.map(({ code }) => code),
+  caveats: outcome.caveats!.map(({ code }) => code),
+})
+/** 2,000 users of five rows each over 20 days; the arm adds 0.3 to v, and nothing to conv. */
+const ROWS = `select if(hash(u) % 2 = 0, 'control', 'new') as g, u, date '2024-01-01' + (u // 100)::int as d,
+  hash(u * 3) % 1000 / 100.0 as before, hash(u * 3) % 1000 / 100.0 + hash(u * 7 + i) % 1000 / 200.0 + (hash(u) % 2) * 0.3 as v,
+  1 + hash(u + i) % 3 as x, (hash(u * 17) % 10 < 3)::int as conv from range(2000) r(u), range(5) s(i)`
+const V = { name: 'revenue', value: 'v' }
+const ask = async (more: Record<string, unknown>, sql = ROWS, meanings: Meanings = new Map()) =>
+  outcomeOf(experiment, await relation(sql), { unit: 'u', arm: 'g', ...more }, undefined, { meanings })
+const results = (outcome: Outcome) => outcome.results as Result[]
+
+test('rows of one unit are one observation, and the headline says what changed', async () => {
+  const meanings: Meanings = new Map([
+    ['revenue', { label: 'revenue', unit: 'EUR', fmt: null, good: 'up', target: null }],
+  ])
+  const found = await ask({ metrics: [{ ...V, covariate: 'before' }] }, ROWS, meanings)
+  assert.equal(found.n, 2000)
+  assert.equal(found.grade, 'firm')
+  assert.match(
+    found.headline!,
+    /^Revenue is clearly higher with "new", for the better, by €0\.3\d*: €7\.\d+ against €7\.54 for "control"\.$/,
+  )
+  assert.deepEqual(codes(found), { blockers: [], caveats: ['unit_repeated'] })
+})
+
+test('a covariate from before the start takes its part of the noise away', async () => {
+  const [plain, adjusted] = [
+    await ask({ metrics: [V] }),
+    await ask({ metrics: [{ ...V, covariate: 'before' }] }),
+  ]
+  const width = (outcome: Outcome) => results(outcome)[0]!.high! - results(outcome)[0]!.low!
+  assert.ok(width(adjusted) < 0.3 * width(plain))
+})
+
+test('the adjusted variance is (1 - r squared) of the plain one within 2 %', () => {
+  for (const [index, correlation] of CORRELATIONS.entries()) {
+    const share = covariateShare(correlation, 100_000, 11 + index)
+    assert.ok(Math.abs(share - 1) < 0.02, `${correlation}: ${share}`)
+  }
+})
+
+test('twenty looks at null experiments call few a success under sequential, and a quarter under one fixed test', () => {
+  const { runs, sequential, fixed } = nullRuns(400, 3)
+  assert.ok(sequential / runs <= 0.05, `${sequential} of ${runs}`)
+  assert.ok(fixed / runs > 0.15, `${fixed} of ${runs}`)
+})
+
+test("a ratio's interval is as wide as the jackknife over units says", async () => {
+  const units = Array.from({ length: 60 }, (_, index) => {
+    const x = 1 + ((index * 7) % 5)
+    return { g: index % 2 === 0 ? 'a' : 'b', u: index, x, y: x * (2 + ((index * 13) % 7) / 5) }
+  })
+  const table = await columnsOf(
+    {
+      g: units.map(({ g }) => g),
+      u: units.map(({ u }) => u),
+      x: units.map(({ x }) => x),
+      y: units.map(({ y }) => y),
+    },
+    { g: 'VARCHAR' },
+  )
+  const metrics = [{ name: 'r', numerator: 'y', denominator: 'x' }]
+  const found = await outcomeOf(experiment, table, { unit: 'u', arm: 'g', metrics })
+  const [{ low, high, estimate }] = results(found) as [Result]
+  const ratio = (list: typeof units) =>
+    list.reduce((s, { y }) => s + y, 0) / list.reduce((s, { x }) => s + x, 0)
+  const arms = ['a', 'b'].map((arm) => units.filter(({ g }) => g === arm))
+  assert.ok(Math.abs(estimate! - (ratio(arms[1]!) - ratio(arms[0]!))) < 1e-12)
+  const variance = arms.reduce((all, arm) => {
+    const without = arm.map((one) => ratio(arm.filter((other) => other !== one)))
+    const mean = without.reduce((sum, value) => sum + value, 0) / arm.length
+    return (
+      all + ((arm.length - 1) / arm.length) * without.reduce((sum, value) => sum + (value - mean) ** 2, 0)
+    )
+  }, 0)
+  const error = (high! - low!) / 2 / 2.0017
+  assert.ok(Math.abs(error / Math.sqrt(variance) - 1) < 0.03, `${error} beside ${Math.sqrt(variance)}`)
+})
+
+test('a broken split and a unit in two arms withhold every result', async () => {
+  const split = await ask({ metrics: [V], planned: { control: 0.4, new: 0.6 } })
+  assert.deepEqual(codes(split).blockers, ['split_uneven'])
+  const across = await ask({ metrics: [V] }, ROWS.replace('hash(u) % 2 = 0', 'hash(u + i) % 2 = 0'))
+  assert.deepEqual(codes(across).blockers, ['unit_repeated'])
+  for (const outcome of [split, across]) {
+    assert.equal(outcome.grade, 'withheld')
+    for (const { grade, estimate, low, high, p, q } of results(outcome))
+      assert.deepEqual([grade, estimate, low, high, p, q], ['withheld', null, null, null, null, null])
+    assert.doesNotMatch(outcome.summary, /higher|lower/)
+  }
+})
+
+test('the primary metric decides; the others are corrected together', async () => {
+  const found = await ask({
+    metrics: [
+      { name: 'conv', value: 'conv' },
+      { ...V, covariate: 'before' },
+      { name: 'rows', value: 'x' },
+    ],
+  })
+  assert.equal(found.grade, 'unclear')
+  assert.match(found.headline!, /^The experiment cannot tell whether "new" changed conv/)
+  assert.deepEqual(
+    results(found).map(({ primary }) => primary),
+    [true, false, false],
+  )
+  assert.equal(results(found)[1]!.grade, 'firm')
+  assert.ok(codes(found).caveats.includes('many_tests'))
+  for (const { low, high, q } of results(found)) assert.equal(low! > 0 || high! < 0, q! <= 0.05)
+})
+
+test('sequential looks cost width, and say the days that are left', async () => {
+  const metrics = [{ name: 'conv', value: 'conv', minimum_effect: 0.03 }]
+  const fixed = await ask({ metrics, time: 'd' })
+  const sequential = await ask({ metrics, time: 'd', looks: 'sequential' })
+  const width = (outcome: Outcome) => results(outcome)[0]!.high! - results(outcome)[0]!.low!
+  assert.ok(width(sequential) > 1.3 * width(fixed))
+  const power = fixed.power as { now: number; needed_n: number; days_left: number }
+  // 8 variances over the square of the difference, times (1.96 + 0.84) squared over 2.
+  assert.ok(Math.abs(power.needed_n / ((4 * 7.849 * 0.21) / 0.03 ** 2) - 1) < 0.02, String(power.needed_n))
+  assert.equal(power.days_left, Math.ceil((power.needed_n - 2000) / 100))
+  assert.match(fixed.headline!, /it needs about [\d,]+ us in all, [\d,]+ more days at the traffic so far\.$/)
+})
+
+test('values above the cap count as the cap', async () => {
+  const sql =
+    "select if(u % 2 = 0, 'control', 'b') as g, u, if(u = 1, 1000000, u % 10) as v from range(1000) r(u)"
+  const plain = await ask({ metrics: [V] }, sql)
+  assert.ok(codes(plain).caveats.includes('one_row_decides'))
+  const capped = await ask({ metrics: [{ ...V, winsorise: 0.99 }] }, sql)
+  assert.ok(Math.abs(results(capped)[0]!.estimate! - 1) < 0.1)
+  assert.deepEqual(codes(capped).caveats, [])
+})
+
+test('too little data, one value and wrong metrics are each said', async () => {
+  const none = await ask({ metrics: [V] }, 'select null::varchar as g, 1 as u, 2.0 as v')
+  assert.deepEqual(codes(none).blockers, ['too_few'])
+  const pair = (v: string) => `select if(u % 2 = 0, 'a', 'b') as g, u, ${v} as v from range(100) r(u)`
+  assert.deepEqual(codes(await ask({ metrics: [V] }, pair('7'))).blockers, ['constant'])
+  assert.equal((await ask({ metrics: [V] }, pair('u % 2'))).grade, 'firm')
+  const fault = (pattern: RegExp) => (error: Error) =>
+    error instanceof MethodError && pattern.test(error.message)
+  await assert.rejects(ask({ metrics: [{ name: 'r', numerator: 'v' }] }), fault(/"r" needs either `value`/))
+  await assert.rejects(ask({ metrics: [V, V] }), fault(/two metrics have the name "revenue"/))
+})
+
+test('the planner agrees with R, and sequential looks need more', () => {
+  const rates = { base: 0.5, effect: 0.25, arms: 1, alpha: 0.05, power: 0.9, looks: 'fixed' as const }
+  // R, ?power.prop.test: power.prop.test(p1 = .50, p2 = .75, power = .90) gives n = 76.7 in each group.
+  assert.equal((unitsNeededOfRates(rates) / 2).toFixed(1), '76.7')
+  const means = { effect: 0.1, variance: 1, arms: 1, alpha: 0.05, power: 0.8, looks: 'fixed' as const }
+  assert.ok(Math.abs(unitsNeeded(means) / 2 - 1569.8) < 0.1)
+  assert.ok(unitsNeeded({ ...means, looks: 'sequential' }) > 1.3 * unitsNeeded(means))
+})

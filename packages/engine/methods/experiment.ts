@@ -1,0 +1,263 @@
+/**
+ * experiment: a test with randomised units and several metrics.
+ *
+ * The rows of one unit are one observation. Welch's t test of the units; ratios by the delta method; a covariate from before
+ * the start by CUPED (experiment/effects.ts). `looks: sequential` gives intervals that hold at every look
+ * (experiment/sequential.ts). Holm over the primary metrics and arms, the false discovery rate of Benjamini and Hochberg
+ * over the others; the intervals agree with both. A split that differs from the planned shares (chi-square, p below 0.001)
+ * and a unit in two arms withhold every result. One row for each arm and metric is fetched, of at most 50 arms.
+ */
+import type { Doubt } from '@assay/model/insight'
+import Type from 'typebox'
+import { doubt, verdict } from '../verdicts/verdict.ts'
+import { amount, changeOf, quoted } from '../verdicts/words.ts'
+import { decisive } from './ab-test/influence.ts'
+import type { ObservedArm } from './ab-test/observations.ts'
+import { plural } from './ab-test/words.ts'
+import { reachOf } from './experiment/effects.ts'
+import {
+  checkMetrics,
+  ExperimentOptions,
+  metricColumns,
+  type ExperimentOptions as Options,
+} from './experiment/options.ts'
+import { POWER, powerOf, unitsNeeded } from './experiment/planner.ts'
+import { type Judged, judge, type Result } from './experiment/results.ts'
+import { extremesOf, type Units, unitsOf } from './experiment/units.ts'
+import {
+  caveatsOfAll,
+  evidence,
+  gradeOfAll,
+  headline,
+  measureOfMetric,
+  type Power,
+  type Told,
+} from './experiment/words.ts'
+import { integer, number, object, rowsWith, text } from './shared/fields.ts'
+import type { Method, Relation } from './shared/method.ts'
+import { count, enumeration, finite } from './shared/sentence.ts'
+import { splitDoubt, splitOf } from './shared/split.ts'
+
+const SHARES = Type.Record(Type.String(), Type.Number())
+
+export const experiment: Method = {
+  name: 'experiment',
+  options: ExperimentOptions,
+  columns(options) {
+    const { unit, arm, time, metrics } = options as Options
+    return [
+      { option: 'unit', column: unit, numeric: false },
+      { option: 'arm', column: arm, numeric: false },
+      ...(time === undefined ? [] : [{ option: 'time', column: time, numeric: false }]),
+      ...metricColumns(metrics).map((column) => ({ option: 'metrics', column, numeric: true })),
+    ]
+  },
+  fields: {
+    split: object({ planned: SHARES, seen: SHARES, p: number }),
+    arms: rowsWith({ name: text, n: integer, share: number, control: Type.Boolean() }),
+    results: rowsWith({
+      metric: text,
+      arm: text,
+      primary: Type.Boolean(),
+      control_value: number,
+      value: number,
+      estimate: number,
+      relative: number,
+      low: number,
+      high: number,
+      p: number,
+      q: number,
+      grade: text,
+    }),
+    power: object({ now: number, needed_n: integer, days_left: integer }),
+  },
+  async run(table, options, context) {
+    const given = options as Options
+    checkMetrics(given.metrics)
+    const units = await unitsOf(table, given)
+    const names = Object.keys(units.seen)
+    const control = controlOf(names, given.control)
+    const split = splitOf(units.seen, given.planned)
+    const judged = control === null ? [] : judge(units.metrics, control, given)
+    const power = powerOfAll(judged, units, given)
+    const told: Told = {
+      ...given,
+      meanings: context.meanings,
+      control: control ?? '',
+      judged,
+      power,
+      sequential: given.looks === 'sequential',
+    }
+    const stops = [...splitDoubt(split, plural(given.unit)), ...stopsOf(given, units, control, judged)]
+    const tested = judged.some(({ effect, primary }) => effect !== null && primary)
+    const n = Object.values(units.seen).reduce((sum, size) => sum + size, 0)
+    const outcome = verdict({
+      headline: tested ? headline(told) : '',
+      grade: gradeOfAll(judged),
+      evidence: judged.length > 0 ? evidence(told) : `${count(n, 'unit')}.`,
+      doubts: [
+        ...stops,
+        ...(tested ? await influence(table, units, told) : []),
+        ...caveatsOfAll(told),
+        ...rowsOf(given, units, n),
+      ],
+      mild: mildOf(units, tested),
+    })
+    const results = judged.map(({ result }) => result)
+    return {
+      ...outcome,
+      n,
+      method: methodOf(given),
+      split,
+      arms: names.map((name) => ({
+        name,
+        n: units.seen[name]!,
+        share: units.seen[name]! / n,
+        control: name === control,
+      })),
+      results: outcome.grade === 'withheld' ? results.map(withheld) : results,
+      power,
+    }
+  },
+}
+
+/** Numbers that must not be read stand in the evidence only. */
+function withheld(result: Result): Result {
+  const { metric, arm, primary } = result
+  const nothing = { control_value: null, value: null, estimate: null, relative: null, low: null, high: null }
+  return { metric, arm, primary, ...nothing, p: null, q: null, grade: 'withheld' }
+}
+
+function methodOf({ looks, metrics }: Options): string {
+  const parts = [looks === 'fixed' ? "Welch's t test of units" : 'always-valid normal mixture of units']
+  if (metrics.some(({ numerator }) => numerator !== undefined)) parts.push('delta method')
+  if (metrics.some(({ covariate }) => covariate !== undefined)) parts.push('CUPED')
+  return parts.join('; ')
+}
+
+function controlOf(names: readonly string[], wanted: string | undefined): string | null {
+  if (wanted !== undefined) return names.includes(wanted) ? wanted : null
+  return names.find((name) => name.toLowerCase() === 'control') ?? names[0] ?? null
+}
+
+function stopsOf(given: Options, units: Units, control: string | null, judged: readonly Judged[]): Doubt[] {
+  const names = Object.keys(units.seen)
+  const who = plural(given.unit)
+  const stops: Doubt[] = []
+  if (units.across > 0)
+    stops.push(
+      doubt(
+        'unit_repeated',
+        `${count(units.across, who, who)} stand in more than one arm, so nobody can say which version they saw. Mend the assignment before reading any result.`,
+      ),
+    )
+  if (names.length < 2)
+    stops.push(
+      doubt(
+        'too_few',
+        `There ${names.length === 1 ? 'is one arm' : 'is no arm'} in the data; an experiment needs two.`,
+      ),
+    )
+  else if (control === null)
+    stops.push(
+      doubt(
+        'too_few',
+        `The control, ${quoted(given.control)}, has no rows; there are ${enumeration(names.slice(0, 5).map(quoted))}.`,
+      ),
+    )
+  else if (!judged.some(({ primary, effect }) => primary && effect)) {
+    const varies = judged.some(({ primary, control: from, arm }) => primary && from.n > 1 && arm.n > 1)
+    stops.push(
+      varies
+        ? doubt('constant', `The main metric is the same for all ${who}: there is nothing to compare.`)
+        : doubt('too_few', `The main metric has values of fewer than two ${who} in an arm.`),
+    )
+  }
+  return stops
+}
+
+function mildOf(units: Units, tested: boolean) {
+  return [
+    ...(units.across === 0 ? (['unit_repeated'] as const) : []),
+    ...(tested ? (['constant'] as const) : []),
+  ]
+}
+
+function rowsOf({ unit }: Options, units: Units, n: number): Doubt[] {
+  const found: Doubt[] = []
+  if (units.left > 0)
+    found.push(doubt('rows_left_out', `${count(units.left, 'row')} without a unit or an arm left out.`))
+  if (units.rows > n && units.across === 0)
+    found.push(
+      doubt(
+        'unit_repeated',
+        `${count(units.rows, 'row')} belong to ${count(n, plural(unit), plural(unit))}; each counts once.`,
+      ),
+    )
+  return found
+}
+
+/** Power for the first primary metric that says which difference matters. */
+function powerOfAll(judged: readonly Judged[], units: Units, given: Options): Power {
+  const primary = judged.filter((one) => one.primary && one.effect)
+  const one = primary.find(({ units: { metric } }) => metric.minimum_effect !== undefined)
+  if (!one || one.effect!.error === 0) return { now: null, needed_n: null, days_left: null }
+  const least = one.units.metric.minimum_effect!
+  const n = one.control.n + one.arm.n
+  const level = (1 - given.confidence) / primary.length
+  const reach = reachOf(one.effect!, n, level, given.looks)
+  const groups = Object.keys(units.seen).length
+  const variance = (one.control.variance + one.arm.variance) / 2
+  const plan = { effect: least, variance, arms: groups - 1, power: POWER, looks: given.looks }
+  const needed = Math.ceil(unitsNeeded({ ...plan, alpha: level * (groups - 1) }))
+  const seen = Object.values(units.seen).reduce((sum, size) => sum + size, 0)
+  const daily = units.days === null ? null : seen / units.days
+  return {
+    now: powerOf(least, one.effect!.error, reach),
+    needed_n: finite(needed),
+    days_left: daily === null ? null : Math.max(0, Math.ceil((needed - seen) / daily)),
+  }
+}
+
+/** For each primary metric: whether one unit decides, and whether a few weigh most. */
+async function influence(table: Relation, units: Units, told: Told): Promise<Doubt[]> {
+  const found: Doubt[] = []
+  const seen = new Set<string>()
+  for (const one of told.judged) {
+    const { metric, arm } = one.result
+    if (!one.primary || !one.effect || seen.has(metric)) continue
+    seen.add(metric)
+    const { ends, kurtosis } = await extremesOf(table, units.source, one.units, one.theta)
+    const observed = (name: string, level: Judged['arm']): ObservedArm => {
+      const [min = level.adjusted, max = level.adjusted] = ends.get(name) ?? []
+      const plain = { successes: null, rate: null, min, max }
+      return { name, n: level.n, mean: level.adjusted, sd: Math.sqrt(level.variance), ...plain }
+    }
+    const { once, estimate } = one.effect
+    const measure = measureOfMetric(told.meanings, one)
+    const nothing = { low: null, high: null, statistic: null, df: null, detectable: null, test: '' }
+    const compared = { ...nothing, arm, estimate, p: once, p_adjusted: told.sequential ? once : one.result.q }
+    const unit = decisive(
+      observed(told.control, one.control),
+      observed(arm, one.arm),
+      compared,
+      'welch',
+      told.confidence,
+    )
+    if (unit)
+      found.push(
+        doubt(
+          'one_row_decides',
+          `Without a single ${told.unit} of ${quoted(unit.arm)}, at ${amount(unit.value, measure)}, ${measure.label} would differ by ${changeOf(unit.after, measure)} in place of ${changeOf(unit.before, measure)}${unit.what === 'grade' ? ', and the answer would be less or more sure' : ''}.`,
+        ),
+      )
+    if (kurtosis !== null && kurtosis > 3)
+      found.push(
+        doubt(
+          'tails_heavy',
+          `A few ${plural(told.unit)} weigh most in ${measure.label}; \`winsorise: 0.99\` caps them.`,
+        ),
+      )
+  }
+  return found
+}

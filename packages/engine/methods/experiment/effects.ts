@@ -1,0 +1,111 @@
+/**
+ * The effect of an arm on a metric, from the means and covariances of its units. A ratio of two means has the variance of
+ * its linear part (delta method: Deng, Knoblich and Lu, KDD 2018). A covariate from before the start takes its part of
+ * the variance away (CUPED: Deng, Xu, Kohavi and Walker, WSDM 2013), with one coefficient over all arms.
+ */
+import {
+  normalUpper,
+  normalUpperQuantile,
+  studentTwoSided,
+  studentUpperQuantile,
+} from '../../numeric/distributions.ts'
+import { fisher } from '../shared/arms.ts'
+import { anytimeP, anytimeReach, normalOf } from './sequential.ts'
+
+/** Of the units of one arm: columns are the value, or numerator and denominator, and then the covariate where there is one. */
+export interface UnitMoments {
+  n: number
+  means: readonly number[]
+  /** Sample covariances. */
+  covariances: readonly (readonly number[])[]
+}
+
+export interface Form {
+  ratio: boolean
+  covariate: boolean
+}
+
+/** The metric in one arm: its value, and the value and variance of a unit after the covariate has taken its part. */
+export interface Level {
+  n: number
+  value: number
+  adjusted: number
+  variance: number
+}
+
+/** The units' linear weights: what one unit adds to the metric. */
+function weightsOf({ means }: UnitMoments, { ratio, covariate }: Form, theta: number): number[] {
+  const first = ratio ? [1 / means[1]!, -means[0]! / means[1]! ** 2] : [1]
+  return covariate ? [...first, -theta] : first
+}
+
+const covary = (covariances: UnitMoments['covariances'], left: readonly number[], right: readonly number[]) =>
+  left.reduce((sum, a, i) => sum + right.reduce((inner, b, j) => inner + a * b * covariances[i]![j]!, 0), 0)
+
+/** The coefficient of the covariate: the covariance inside arms over its variance there. */
+export function thetaOf(arms: readonly UnitMoments[], form: Form): number {
+  if (!form.covariate) return 0
+  const place = form.ratio ? 2 : 1
+  let shared = 0
+  let own = 0
+  for (const arm of arms) {
+    const weights = weightsOf(arm, form, 0)
+    const one = weights.map((_, index) => (index === place ? 1 : 0))
+    shared += (arm.n - 1) * covary(arm.covariances, weights, one)
+    own += (arm.n - 1) * arm.covariances[place]![place]!
+  }
+  return own > 0 ? shared / own : 0
+}
+
+export function levelOf(arm: UnitMoments, form: Form, theta: number): Level {
+  const value = form.ratio ? arm.means[0]! / arm.means[1]! : arm.means[0]!
+  const weights = weightsOf(arm, form, theta)
+  const adjusted = form.covariate ? value - theta * arm.means.at(-1)! : value
+  return { n: arm.n, value, adjusted, variance: Math.max(0, covary(arm.covariances, weights, weights)) }
+}
+
+export interface Effect {
+  estimate: number
+  error: number
+  df: number
+  /** Of one test that is looked at once, and the one that holds for `looks`. */
+  once: number
+  p: number
+}
+
+export type Looks = 'fixed' | 'sequential'
+
+/** The difference of an arm from the control; null where fewer than two units, or nothing that varies. */
+export function effectOf(control: Level, arm: Level, looks: Looks): Effect | null {
+  if (control.n < 2 || arm.n < 2) return null
+  const [a, c] = [arm.variance / arm.n, control.variance / control.n]
+  const error = Math.sqrt(a + c)
+  const estimate = arm.adjusted - control.adjusted
+  if (!Number.isFinite(error) || !Number.isFinite(estimate)) return null
+  const n = control.n + arm.n
+  if (error === 0) return estimate === 0 ? null : constants(control, arm, estimate, looks)
+  const share = a / (a + c)
+  const df = 1 / (share ** 2 / (arm.n - 1) + (1 - share) ** 2 / (control.n - 1))
+  const once = studentTwoSided(estimate / error, df)
+  return {
+    estimate,
+    error,
+    df,
+    once,
+    p: looks === 'fixed' ? once : anytimeP(n, normalOf(estimate / error, df)),
+  }
+}
+
+/** Two groups of constants that differ: p is that of all ways to deal the units to two groups (Fisher). */
+function constants(control: Level, arm: Level, estimate: number, looks: Looks): Effect {
+  const once = fisher({ n: arm.n, successes: arm.n }, { n: control.n, successes: 0 })
+  const n = control.n + arm.n
+  const p = looks === 'fixed' ? once : anytimeP(n, normalUpperQuantile(Math.max(once, 1e-300) / 2))
+  return { estimate, error: 0, df: n - 2, once, p }
+}
+
+/** How many standard errors an interval of this level reaches. */
+export function reachOf(effect: { df: number }, n: number, alpha: number, looks: Looks): number {
+  if (looks === 'fixed') return studentUpperQuantile(alpha / 2, effect.df)
+  return studentUpperQuantile(Math.max(1e-300, normalUpper(anytimeReach(n, alpha))), effect.df)
+}

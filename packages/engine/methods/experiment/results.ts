@@ -1,0 +1,122 @@
+/** The result of each metric and arm: effects, corrections for several tests, intervals that agree with them, and grades. */
+import type { Grade } from '@assay/model/insight'
+import { gradeAt } from '../ab-test/influence.ts'
+import { benjaminiHochberg, holm } from '../shared/multiplicity.ts'
+import { finite } from '../shared/sentence.ts'
+import { type Effect, effectOf, type Level, type Looks, levelOf, reachOf, thetaOf } from './effects.ts'
+import type { MetricUnits } from './units.ts'
+
+export interface Result {
+  metric: string
+  arm: string
+  primary: boolean
+  control_value: number | null
+  value: number | null
+  estimate: number | null
+  relative: number | null
+  low: number | null
+  high: number | null
+  p: number | null
+  q: number | null
+  grade: Grade
+}
+
+export interface Judged {
+  units: MetricUnits
+  primary: boolean
+  theta: number
+  control: Level
+  arm: Level
+  effect: Effect | null
+  result: Result
+}
+
+export interface Rules {
+  looks: Looks
+  confidence: number
+}
+
+/** Whether a metric decides: those marked, or else the first. */
+export function primaries(metrics: readonly MetricUnits[]): boolean[] {
+  const marked = metrics.some(({ metric }) => metric.primary === true)
+  return metrics.map(({ metric }, index) => (marked ? metric.primary === true : index === 0))
+}
+
+export function judge(metrics: readonly MetricUnits[], control: string, rules: Rules): Judged[] {
+  const first = primaries(metrics)
+  const judged = metrics.flatMap((units, index): Judged[] => {
+    const base = units.moments.get(control)
+    if (!base) return []
+    const theta = thetaOf([...units.moments.values()], units)
+    const from = levelOf(base, units, theta)
+    return [...units.moments]
+      .filter(([arm]) => arm !== control)
+      .map(([arm, moments]) => {
+        const level = levelOf(moments, units, theta)
+        const effect = effectOf(from, level, rules.looks)
+        const result = plain(units.metric.name, arm, first[index]!, from, level, effect)
+        return { units, primary: first[index]!, theta, control: from, arm: level, effect, result }
+      })
+  })
+  correct(
+    judged.filter(({ primary }) => primary),
+    true,
+    rules,
+  )
+  correct(
+    judged.filter(({ primary }) => !primary),
+    false,
+    rules,
+  )
+  return judged
+}
+
+function plain(
+  metric: string,
+  arm: string,
+  primary: boolean,
+  control: Level,
+  level: Level,
+  effect: Effect | null,
+): Result {
+  const estimate = finite(level.adjusted - control.adjusted)
+  const base = finite(control.value)
+  return {
+    metric,
+    arm,
+    primary,
+    control_value: base,
+    value: finite(level.value),
+    estimate,
+    relative: base === null || estimate === null || base <= 0 ? null : finite(estimate / base),
+    low: null,
+    high: null,
+    p: effect?.p ?? null,
+    q: null,
+    grade: 'unclear',
+  }
+}
+
+/**
+ * Holm over the primary metrics and arms, Benjamini and Hochberg over the others. Intervals have the level at which each
+ * was tested: of Holm's, its step where it was rejected and Bonferroni's where not; of the false discovery rate, that
+ * of Benjamini and Yekutieli (JASA 100, 2005). So an interval excludes 0 exactly where q is at most 1 - confidence.
+ */
+function correct(family: readonly Judged[], primary: boolean, rules: Rules): void {
+  const known = family.filter(({ effect }) => effect !== null)
+  const values = known.map(({ effect }) => effect!.p)
+  const adjusted = primary ? holm(values) : benjaminiHochberg(values)
+  const alpha = 1 - rules.confidence
+  const rejected = adjusted.filter((q) => q <= alpha).length
+  for (const [index, { effect, result, control, arm }] of known.entries()) {
+    const { estimate, error, p } = effect!
+    const q = adjusted[index]!
+    const step = q <= alpha && p > 0 ? q / p : known.length
+    const level = primary ? alpha / step : (alpha * Math.max(1, rejected)) / known.length
+    const reach = reachOf(effect!, control.n + arm.n, level, rules.looks) * error
+    result.low = finite(estimate - reach)
+    result.high = finite(estimate + reach)
+    result.q = q
+    result.grade = gradeAt(q, rules.confidence)
+  }
+}

@@ -1,0 +1,166 @@
+/**
+ * The units of an experiment: one observation for each unit and arm, made in SQL. For each metric the means and
+ * covariances of each arm are fetched, about shifts near the mean, so that nothing cancels.
+ */
+import { kurtosisOf, MOST_ARMS, repeatsOf } from '../ab-test/observations.ts'
+import { groupSql, isTemporal, numberSql, timeColumn } from '../shared/columns.ts'
+import { MethodError, quote, type Relation } from '../shared/method.ts'
+import { double, momentSql, powerAbove, readSum } from '../shared/sums.ts'
+import type { Form, UnitMoments } from './effects.ts'
+import type { Metric } from './options.ts'
+
+export interface MetricUnits extends Form {
+  metric: Metric
+  /** By arm. */
+  moments: Map<string, UnitMoments>
+  /** Units that have no value. */
+  left: number
+  /** SQL of each column over the units, after caps and filled covariates; and of what must be known. */
+  columns: string[]
+  known: string
+}
+
+export interface Units {
+  /** SQL of the units, one row for each. */
+  source: string
+  /** Units of each arm. */
+  seen: Record<string, number>
+  rows: number
+  across: number
+  /** Rows without a unit or an arm. */
+  left: number
+  /** Days from the first to the last first row of a unit; null without `time`. */
+  days: number | null
+  metrics: MetricUnits[]
+}
+
+interface Asked {
+  unit: string
+  arm: string
+  time?: string
+  metrics: readonly Metric[]
+}
+
+export async function unitsOf(table: Relation, asked: Asked): Promise<Units> {
+  const unit = groupSql(table, 'unit', asked.unit)
+  const arm = groupSql(table, 'arm', asked.arm)
+  const time = asked.time === undefined ? null : timeColumn(table, asked.time)
+  // A number counts days.
+  const moment = time && `cast(${quote(time.name)} as ${isTemporal(time) ? 'date' : 'double'})`
+  const day = moment === null ? '' : `, min(case when isfinite(${moment}) then ${moment} end) as day`
+  const aggregates = asked.metrics.flatMap((metric, index) => aggregatesOf(table, metric, index))
+  const source = `(select ${unit} as unit, ${arm} as g${day}, ${aggregates.join(', ')} from ${table.relation}
+    where ${unit} is not null and ${arm} is not null group by ${unit}, ${arm})`
+  const repeats = await repeatsOf(table, unit, arm)
+  const [all] = await table.query(`select count(*) as n from ${table.relation}`)
+  const counts = await table.query(
+    `select cast(g as varchar) as name, count(*) as n from ${source} group by g order by name limit ${MOST_ARMS + 1}`,
+  )
+  if (counts.length > MOST_ARMS)
+    throw new MethodError(`arm: more than ${MOST_ARMS} arms; group them in the SQL block.`)
+  const seen = Object.fromEntries(counts.map((row) => [row.name as string, row.n as number]))
+  const [span] = time
+    ? await table.query(`select cast(max(day) - min(day) + 1 as double) as days from ${source}`)
+    : []
+  const metrics: MetricUnits[] = []
+  for (const [index, metric] of asked.metrics.entries())
+    metrics.push(await metricUnits({ ...table, relation: source }, metric, index))
+  const days = (span?.days as number | null | undefined) ?? null
+  return { source, seen, ...repeats, left: (all!.n as number) - repeats.rows, days, metrics }
+}
+
+const sum = (value: string): string => `fsum(case when isfinite(${value}) then ${value} end)`
+
+/** A unit's columns: y, for ratios x, and the covariate c. */
+function aggregatesOf(table: Relation, metric: Metric, index: number): string[] {
+  const { value, numerator, denominator, covariate, aggregate } = metric
+  const number = (name: string): string => numberSql(table, `metrics: ${metric.name}`, name)
+  const mean = (name: string): string => `favg(${number(name)}) filter (isfinite(${number(name)}))`
+  const columns =
+    value !== undefined
+      ? [`${aggregate === 'sum' ? sum(number(value)) : mean(value)} as y${index}`]
+      : [`${sum(number(numerator!))} as y${index}`, `${sum(number(denominator!))} as x${index}`]
+  return covariate === undefined ? columns : [...columns, `${mean(covariate)} as c${index}`]
+}
+
+async function metricUnits(units: Relation, metric: Metric, index: number): Promise<MetricUnits> {
+  const ratio = metric.value === undefined
+  const covariate = metric.covariate !== undefined
+  const cap = metric.winsorise
+  const wanted = [
+    ...(cap === undefined ? [] : [`quantile_disc(y${index}, ${cap}) as cap`]),
+    ...(covariate ? [`favg(c${index}) as middle`] : []),
+  ]
+  const [row] =
+    wanted.length > 0 ? await units.query(`select ${wanted.join(', ')} from ${units.relation}`) : [{}]
+  const top = row!.cap as number | null | undefined
+  const y = top === undefined || top === null ? `y${index}` : `least(y${index}, ${double(top)})`
+  // A unit that was not there before the start has the average covariate: it is not adjusted.
+  const middle = (row!.middle as number | null | undefined) ?? 0
+  const columns = [
+    y,
+    ...(ratio ? [`x${index}`] : []),
+    ...(covariate ? [`coalesce(c${index}, ${double(middle)})`] : []),
+  ]
+  const known = columns.map((column) => `isfinite(${column})`).join(' and ')
+  return { metric, ratio, covariate, columns, known, ...(await momentsOf(units, columns, known)) }
+}
+
+async function momentsOf(units: Relation, columns: readonly string[], known: string) {
+  const named = columns.map((column, index) => `${column} as v${index}`).join(', ')
+  const source = `(select g, ${named} from ${units.relation} where ${known})`
+  const [range] = await units.query(
+    `select (select count(*) from ${units.relation}) - count(*) as without, count(*) as n,
+       ${columns.map((_, index) => `max(abs(v${index})) as m${index}`).join(', ')} from ${source}`,
+  )
+  const moments = new Map<string, UnitMoments>()
+  const left = range!.without as number
+  const total = range!.n as number
+  if (total === 0) return { moments, left }
+  const scales = columns.map((_, index) => powerAbove(range![`m${index}`] as number))
+  const scaled = columns.map((_, index) => `v${index} / ${double(scales[index]!)} as u${index}`).join(', ')
+  const shifts = columns.map((_, index) => `favg(u${index}) as s${index}`).join(', ')
+  const pairs = columns.flatMap((_, i) => columns.slice(i).map((__, j) => [i, i + j] as const))
+  const rows = await units.query(
+    `with u as (select g, ${scaled} from ${source}), shifts as (select g, ${shifts} from u group by g),
+       d as (select g, ${columns.map((_, i) => `s${i}, u${i} - s${i} as d${i}`).join(', ')} from u join shifts using (g))
+     select cast(g as varchar) as name, count(*) as n,
+       ${columns.map((_, i) => `any_value(s${i}) as s${i}, ${momentSql(`d${i}`, 2, total)} as t${i}`).join(', ')},
+       ${pairs.map(([i, j]) => `${momentSql(`d${i} * d${j}`, 4, total)} as p${i}_${j}`).join(', ')}
+     from d group by g order by name`,
+  )
+  for (const row of rows) {
+    const n = row.n as number
+    const sums = columns.map((_, i) => readSum(row[`t${i}`], 2))
+    const means = columns.map((_, i) => ((row[`s${i}`] as number) + sums[i]! / n) * scales[i]!)
+    const covariance = (i: number, j: number): number => {
+      const [a, b] = i < j ? [i, j] : [j, i]
+      const products = readSum(row[`p${a}_${b}`], 4) - (sums[a]! * sums[b]!) / n
+      return n > 1 ? (products / (n - 1)) * scales[a]! * scales[b]! : 0
+    }
+    const covariances = columns.map((_, i) => columns.map((__, j) => covariance(i, j)))
+    moments.set(row.name as string, { n, means, covariances })
+  }
+  return { moments, left }
+}
+
+/** The least and the largest unit of each arm in what it adds to the metric, and how heavy the tails are. */
+export async function extremesOf(table: Relation, source: string, units: MetricUnits, theta: number) {
+  const whole = [...units.moments.values()]
+  const n = whole.reduce((all, arm) => all + arm.n, 0)
+  const mean = (index: number): number => whole.reduce((all, arm) => all + (arm.n / n) * arm.means[index]!, 0)
+  const [y, x] = units.columns
+  const ratio = mean(0) / mean(1)
+  const plain = units.ratio ? `(${y} - ${double(ratio)} * ${x}) / ${double(mean(1))} + ${double(ratio)}` : y!
+  const value = units.covariate ? `${plain} - ${double(theta)} * ${units.columns.at(-1)!}` : plain
+  const each = `(select g, ${value} as v from ${source} where ${units.known})`
+  const rows = await table.query(
+    `select cast(g as varchar) as name, min(v) as low, max(v) as high, max(abs(v)) as size from ${each} where isfinite(v) group by g`,
+  )
+  const size = Math.max(0, ...rows.map((row) => row.size as number))
+  const kurtosis = await kurtosisOf(table, each, powerAbove(size))
+  const ends = new Map(
+    rows.map((row) => [row.name as string, [row.low as number, row.high as number] as const]),
+  )
+  return { ends, kurtosis }
+}

@@ -1,0 +1,141 @@
+/** What `experiment` says: headline, evidence and caveats. */
+import type { Doubt, Grade } from '@assay/model/insight'
+import { type Meanings, type Measure, measureOf, opening, readable } from '../../verdicts/measure.ts'
+import { doubt } from '../../verdicts/verdict.ts'
+import { amount, brief, CERTAINTY, changeOf, quoted, shareOf } from '../../verdicts/words.ts'
+import { plural } from '../ab-test/words.ts'
+import { count, figure, probability, signed } from '../shared/sentence.ts'
+import type { Judged } from './results.ts'
+
+export interface Power {
+  /** The chance to find the smallest difference that matters with the units so far. */
+  now: number | null
+  /** Units over all arms for 80 %. */
+  needed_n: number | null
+  /** At the traffic so far. */
+  days_left: number | null
+}
+
+export interface Told {
+  meanings: Meanings
+  control: string
+  unit: string
+  judged: readonly Judged[]
+  power: Power
+  confidence: number
+  sequential: boolean
+}
+
+/** The measure of a metric: what the template says of its name or its column; the metric's own \`good\` comes first. */
+export function measureOfMetric(meanings: Meanings, { units }: Judged): Measure {
+  const { metric } = units
+  const named = [metric.name, metric.value ?? ''].find((name) => meanings.has(name.toLowerCase()))
+  const measure = measureOf(meanings, named ?? metric.name)
+  return { ...measure, good: metric.good ?? measure.good }
+}
+
+const sure = ({ result }: Judged): boolean => result.grade === 'firm' || result.grade === 'likely'
+
+export function headline(told: Told): string {
+  const primary = told.judged.filter((one) => one.primary && one.effect)
+  const found = primary.filter(sure)
+  const [only] = primary
+  if (found.length === 0) {
+    const what =
+      primary.length === 1
+        ? `${quoted(only!.result.arm)} changed ${measureOfMetric(told.meanings, only!).label}: ${levels(told, only!)}`
+        : `anything changed in ${primary.length} comparisons with ${quoted(told.control)}`
+    return `The experiment cannot tell whether ${what}${ahead(told)}.`
+  }
+  const far = found.toSorted((a, b) => Math.abs(zOf(b)) - Math.abs(zOf(a)))[0]!
+  const rest =
+    primary.length === 1 ? '' : `; ${found.length} of ${primary.length} main comparisons found a difference`
+  return `${opening(change(told, far))}${rest}.`
+}
+
+const zOf = ({ effect }: Judged): number => effect!.estimate / (effect!.error || 1)
+
+/** "revenue is clearly higher with "b", by 0.4 EUR: 12.3 EUR against 11.9 EUR for "a"". */
+function change(told: Told, judged: Judged): string {
+  const { result, units } = judged
+  const measure = measureOfMetric(told.meanings, judged)
+  const way = result.estimate! > 0 ? 'higher' : 'lower'
+  const better =
+    measure.good === 'none'
+      ? ''
+      : result.estimate! > 0 === (measure.good === 'up')
+        ? ', for the better'
+        : ', for the worse'
+  const least = units.metric.minimum_effect
+  const small =
+    least !== undefined && Math.abs(result.estimate!) < least
+      ? `, less than the ${changeOf(least, measure)} that matter`
+      : ''
+  return (
+    `${measure.label} is ${CERTAINTY[result.grade]} ${way} with ${quoted(result.arm)}${better}, ` +
+    `by ${changeOf(result.estimate!, measure)}${small}: ${levels(told, judged)}`
+  )
+}
+
+/** The arm's value is the control's and the estimate: with a covariate it is not the arm's plain mean. */
+function levels({ meanings, control }: Told, judged: Judged): string {
+  const measure = measureOfMetric(meanings, judged)
+  const { control_value, estimate } = judged.result
+  return `${amount(control_value! + estimate!, measure)} against ${amount(control_value, measure)} for ${quoted(control)}`
+}
+
+function ahead({ power, unit }: Told): string {
+  if (power.needed_n === null || power.now === null || power.now >= 0.8) return ''
+  const days =
+    power.days_left === null
+      ? ''
+      : `, ${power.days_left === 1 ? 'one more day' : `${brief(power.days_left)} more days`} at the traffic so far`
+  return `; it needs about ${brief(power.needed_n)} ${plural(unit)} in all${days}`
+}
+
+export function evidence(told: Told): string {
+  const shown = told.judged.slice(0, 4).map((one) => {
+    const { metric, arm, estimate, low, high, q } = one.result
+    if (!one.effect || low === null || high === null)
+      return `${metric}, ${quoted(arm)}: too few units, or nothing varies`
+    const half = (high - low) / 2
+    const level = `${+(told.confidence * 100).toPrecision(4)} % ${told.sequential ? 'always-valid ' : ''}interval`
+    return `${metric}, ${quoted(arm)} ${signed(estimate, half)} (${level} ${signed(low, half)} to ${signed(high, half)}; ${probability(q)} adjusted, n = ${figure(one.arm.n)} and ${figure(one.control.n)})`
+  })
+  const more = told.judged.length > 4 ? `; and ${told.judged.length - 4} more` : ''
+  const { now } = told.power
+  const power =
+    now === null
+      ? ''
+      : ` The smallest difference that matters is found with a chance of ${shareOf(now)} so far.`
+  return `Difference from ${quoted(told.control)}: ${shown.join('; ')}${more}.${power}`
+}
+
+export function gradeOfAll(judged: readonly Judged[]): Exclude<Grade, 'withheld'> {
+  const grades = judged.filter(({ primary }) => primary).map(({ result }) => result.grade)
+  return grades.includes('firm') ? 'firm' : grades.includes('likely') ? 'likely' : 'unclear'
+}
+
+/** Caveats that hold for all metrics together. */
+export function caveatsOfAll(told: Told): Doubt[] {
+  const tested = told.judged.filter(({ effect }) => effect !== null).length
+  const flat = told.judged.filter(({ effect }) => effect === null).map(({ result }) => result.metric)
+  const left = told.judged.reduce((most, { units }) => Math.max(most, units.left), 0)
+  return [
+    ...(tested > 1
+      ? [doubt('many_tests', `${tested} comparisons were made; their certainty allows for that.`)]
+      : []),
+    ...(flat.length > 0 && tested > 0
+      ? [
+          doubt(
+            'constant',
+            `${[...new Set(flat)]
+              .slice(0, 5)
+              .map((name) => opening(readable(name)))
+              .join(', ')} cannot be compared: too few units, or nothing varies.`,
+          ),
+        ]
+      : []),
+    ...(left > 0 ? [doubt('rows_left_out', `${count(left, 'unit')} without a value left out.`)] : []),
+  ]
+}

@@ -1,0 +1,71 @@
+/** Published answers of experiments beside ours: always-valid intervals, sample sizes and splits. */
+import { unitsNeededOfRates } from '../../packages/engine/methods/experiment/planner.ts'
+import { anytimeReach } from '../../packages/engine/methods/experiment/sequential.ts'
+import { splitOf } from '../../packages/engine/methods/shared/split.ts'
+import { type Figure, figures } from './figure.ts'
+
+interface Sample {
+  n: number
+  mean: number
+  variance: number
+}
+
+/** The relative lift of b over a and its error by the delta method, as the source has it. */
+function lift(a: Sample, b: Sample): { lift: number; error: number } {
+  const squares = b.variance / (b.n * a.mean ** 2) + (a.variance * b.mean ** 2) / (a.n * a.mean ** 4)
+  return { lift: (b.mean - a.mean) / a.mean, error: Math.sqrt(squares) }
+}
+
+function sample(sum: number, squares: number, n: number): Sample {
+  return { n, mean: sum / n, variance: (squares - sum ** 2 / n) / (n - 1) }
+}
+
+function share(successes: number, n: number): Sample {
+  const mean = successes / n
+  return { n, mean, variance: mean * (1 - mean) }
+}
+
+export function experimentFigures(): Figure[] {
+  const source = 'GrowthBook gbstats, tests/frequentist/test_tests.py, TestSequentialTTest'
+  const always = (
+    name: string,
+    [a, b]: [Sample, Sample],
+    tuned: number,
+    published: [number, number],
+  ): Figure[] => {
+    const { lift: size, error } = lift(a, b)
+    const reach = anytimeReach(a.n + b.n, 0.05, tuned) * error
+    return figures(
+      { of: 'experiment', case: `always-valid interval, ${name}`, source, least: 4 },
+      { low: [published[0], size - reach], high: [published[1], size + reach] },
+    )
+  }
+  const plan = { base: 0.5, effect: 0.25, arms: 1, alpha: 0.05, power: 0.9, looks: 'fixed' as const }
+  return [
+    ...always(
+      'means',
+      [sample(1396.87, 52377.9767, 3000), sample(2422.7, 134698.29, 3461)],
+      1000,
+      [-0.55844, 1.56516],
+    ),
+    ...always('rates', [share(1396, 3000), share(2422, 3461)], 5000, [0.40098, 0.60675]),
+    ...figures(
+      {
+        of: 'experiment',
+        case: 'units needed, rates',
+        source: 'R, ?power.prop.test: p1 = .50, p2 = .75, power = .90',
+        least: 3,
+      },
+      { 'n in each group': [76.7, unitsNeededOfRates(plan) / 2] },
+    ),
+    ...figures(
+      {
+        of: 'experiment',
+        case: 'split of 821,588 and 815,482',
+        source: 'Kohavi, Tang and Xu, Trustworthy Online Controlled Experiments (2020), chapter 3',
+        least: 1.5,
+      },
+      { p: [1.8e-6, splitOf({ control: 821_588, treatment: 815_482 }).p] },
+    ),
+  ]
+}
