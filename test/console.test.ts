@@ -125,7 +125,7 @@ test('shows an insight to read: contents, charts, sorted tables, the SQL and row
   await page.getByRole('navigation', { name: 'Contents' }).getByRole('link').last().click()
   await page.waitForURL(/#computed/)
   await page.locator('.mark-rect path').last().hover()
-  await page.locator('.chart-tooltip:not([hidden])').filter({ hasText: 'late_percent' }).waitFor()
+  await page.locator('.chart-tooltip:not([hidden])').filter({ hasText: 'Late flights (%)' }).waitFor()
   const table = page.getByRole('group', { name: /^Table: day, weekday/ })
   const days = () => table.locator('tbody tr td:first-child').allInnerTexts()
   await table.getByRole('button', { name: /^day/ }).click()

@@ -23,17 +23,22 @@ export function useInsight(insight_id: string | undefined) {
   })
 }
 
-/** The block whose columns include all headings of a table in the text; null if there is none. */
+/**
+ * The block that a table in the text shows: at least half of the headings are names of its columns (a heading may be a label
+ * that the template gives). The most names win, then the fewest columns; null if no block has them.
+ */
 export function blockOfTable(
   { tables }: Pick<Insight, 'tables'>,
   headings: readonly string[],
 ): string | null {
-  if (headings.length === 0) return null
-  const fits = Object.entries(tables).filter(([, { columns }]) =>
-    headings.every((heading) => columns.some(({ name }) => name === heading)),
-  )
-  const closest = fits.toSorted(([, a], [, b]) => a.columns.length - b.columns.length)[0]
-  return closest?.[0] ?? null
+  const wanted = headings.map((heading) => heading.toLowerCase())
+  const fits = Object.entries(tables).flatMap(([name, { columns }]) => {
+    const names = new Set(columns.map((column) => column.name.toLowerCase()))
+    const shared = wanted.filter((heading) => names.has(heading)).length
+    const enough = shared > 0 && shared * 2 >= wanted.length && names.size >= wanted.length
+    return enough ? [{ name, shared, columns: names.size }] : []
+  })
+  return fits.toSorted((a, b) => b.shared - a.shared || a.columns - b.columns)[0]?.name ?? null
 }
 
 /** The anchor of a block in the section "How this was computed". */
