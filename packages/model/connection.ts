@@ -73,7 +73,7 @@ export function changedConnection(present: Connection, patch: ConnectionPatch, n
   }
 }
 
-export const LimitsView = Type.Object({
+const LimitsView = Type.Object({
   timeout_seconds: Type.Integer({ description: 'The longest time that one query may take' }),
   rows: Type.Integer({ description: 'The most rows that one query may return' }),
   bytes: Type.Integer({ description: 'The most bytes of values that one query may return' }),

@@ -12,7 +12,7 @@ export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
 /** The states that end a delivery. */
 export const ENDED: readonly DeliveryStatus[] = DELIVERY_STATUSES.filter((status) => status !== 'pending')
 
-export const ATTEMPT_ERRORS = [
+const ATTEMPT_ERRORS = [
   'dns',
   'refused',
   'reset',

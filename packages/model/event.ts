@@ -22,7 +22,7 @@ export type EventType = (typeof EVENT_TYPES)[number]
 /** The event types of a webhook without `events`: the three that end a job. */
 export const ENDING_EVENTS: readonly EventType[] = ['job.completed', 'job.failed', 'job.canceled']
 
-export const JobEventData = Type.Object({
+const JobEventData = Type.Object({
   assignment_id: Type.String({ format: 'uuid' }),
   job_status: Type.Enum([...JOB_STATUSES]),
   insight_id: nullable(Type.String({ format: 'uuid' })),
@@ -41,7 +41,7 @@ export const JobEventData = Type.Object({
 })
 export type JobEventData = Static<typeof JobEventData>
 
-export const ScheduleFailedData = Type.Object({
+const ScheduleFailedData = Type.Object({
   schedule_id: Type.String({ format: 'uuid' }),
   name: Type.String(),
   template_id: Type.String(),
@@ -55,7 +55,7 @@ export const ScheduleFailedData = Type.Object({
     errors: Type.Array(Type.Object({ path: Type.String(), message: Type.String() })),
   }),
 })
-export const TestEventData = Type.Object({
+const TestEventData = Type.Object({
   webhook_id: Type.String({ format: 'uuid' }),
   message: Type.String(),
 })
@@ -80,7 +80,7 @@ export const FailingEventData = Type.Object({
   delivery: TriedDelivery,
 })
 export type FailingEventData = Static<typeof FailingEventData>
-export const DisabledEventData = Type.Object({
+const DisabledEventData = Type.Object({
   webhook_id: Type.String({ format: 'uuid' }),
   url: Type.String(),
   disabled_reason: Type.String(),

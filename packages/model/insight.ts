@@ -7,7 +7,7 @@ import Type, { type Static } from 'typebox'
 /** A value of a query as JSON: integers beyond 2^53 and decimals are strings, dates are in ISO form. */
 export type Cell = null | boolean | number | string | Cell[] | { [key: string]: Cell }
 
-export const COLUMN_TYPES = [
+const COLUMN_TYPES = [
   'boolean',
   'integer',
   'number',

@@ -10,7 +10,7 @@ export const MISSED = ['skip', 'once', 'all'] as const
 export const OVERLAPS = ['skip', 'queue'] as const
 
 /** A due time that is older than this was missed. */
-export const LATE_MS = 5 * 60_000
+const LATE_MS = 5 * 60_000
 /** How many missed times `all` runs: the default and the most. */
 export const MISSED_LIMIT = 10
 export const MISSED_LIMIT_MOST = 100
@@ -19,7 +19,7 @@ const COUNTED_MOST = 1000
 
 const Time = Type.String({ format: 'date-time' })
 
-export const ScheduleCounts = Type.Object({
+const ScheduleCounts = Type.Object({
   made: Type.Integer({ minimum: 0, description: 'Jobs that were made at their due time' }),
   failed: Type.Integer({
     minimum: 0,
@@ -119,7 +119,7 @@ export function nextDue(schedule: Timing & { paused: boolean }, after: string): 
 }
 
 /** The next `count` due times, to show; empty while the schedule is paused. */
-export function nextRuns(schedule: Schedule, count: number): string[] {
+function nextRuns(schedule: Schedule, count: number): string[] {
   const { next_due_at } = schedule
   if (next_due_at === null) return []
   return [next_due_at, ...dueTimes(schedule, next_due_at, count - 1)]

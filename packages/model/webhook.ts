@@ -16,7 +16,7 @@ import { nullable } from './schema.ts'
 export const WEBHOOK_STATUSES = ['enabled', 'disabled'] as const
 export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number]
 
-export const WEBHOOK_KINDS = ['webhook', 'email', 'slack'] as const
+const WEBHOOK_KINDS = ['webhook', 'email', 'slack'] as const
 export type WebhookKind = (typeof WEBHOOK_KINDS)[number]
 
 /**
@@ -84,14 +84,7 @@ export interface Webhook extends Health {
   updated_at: string
 }
 
-export interface HeaderInput {
-  name: string
-  value: string
-  /** The value is no secret and is shown. */
-  public?: boolean
-}
-
-export const BREAKER_STATES = ['closed', 'open', 'half_open'] as const
+const BREAKER_STATES = ['closed', 'open', 'half_open'] as const
 
 /** A webhook as the API answers it. Only creation and rotation add a secret, as `signing_secret`. */
 export const WebhookView = Type.Object(
@@ -287,9 +280,9 @@ export function healthAfter(
 
 const DAY_MS = 86_400_000
 /** A webhook is disabled after this many days without a success. */
-export const FAILING_DAYS_MAX = 5
+const FAILING_DAYS_MAX = 5
 /** `webhook.failing` is sent once after this many days without a success. */
-export const FAILING_DAYS_TO_WARN = 1
+const FAILING_DAYS_TO_WARN = 1
 
 function failsFor(days: number, { failing_since }: Pick<Webhook, 'failing_since'>, now: number): boolean {
   return failing_since !== null && now - Date.parse(failing_since) >= days * DAY_MS

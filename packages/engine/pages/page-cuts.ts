@@ -3,7 +3,7 @@ import type MarkdownIt from 'markdown-it'
 import { formatCount } from '../printing/format.ts'
 
 /** The most rows of a table: a browser shows this many at once. */
-export const TABLE_ROWS_MOST = 500
+const TABLE_ROWS_MOST = 500
 /** The most characters of a page without the rows that its tables leave out. */
 const CHARACTERS_MOST = 1_000_000
 

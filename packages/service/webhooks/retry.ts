@@ -15,11 +15,11 @@ import type { AttemptOutcome } from '@assay/store/store'
 import type { Directives } from './send.ts'
 
 /** Largest random share by which a wait is longer or shorter. */
-export const JITTER = 0.2
+const JITTER = 0.2
 /** Longest wait in milliseconds that a receiver can ask for. */
 export const RETRY_AFTER_MOST = 86_400_000
 /** Milliseconds before the next try after 429 or 503 without Retry-After. */
-export const OVERLOADED_LEAST = 60_000
+const OVERLOADED_LEAST = 60_000
 /** Longest wait in milliseconds of a webhook's other deliveries, so that one wrong answer does not stop them for a day. */
 export const HOLD_MOST = 3_600_000
 const OVERLOADED = new Set([429, 503])

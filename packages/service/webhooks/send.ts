@@ -14,7 +14,7 @@ import type { AttemptHeaders } from './sign.ts'
 /** Bytes of the answer's body in the record. */
 export const RESPONSE_KEPT = 16 * 1024
 /** Milliseconds for the whole exchange. */
-export const DEADLINE = 15_000
+const DEADLINE = 15_000
 /** Longest registered value. So many bytes more are read, so that a value at the end of what is kept is still found. */
 const LONGEST_VALUE = 4096
 

@@ -59,7 +59,7 @@ export function reachOf({ targets, options, limits }: OpenConnection): Reach {
 }
 
 /** Calls `use` with a guard and closes the guard afterwards. */
-export async function withGuard<T>(reach: Reach, use: (guard: Guard) => Promise<T>): Promise<T> {
+async function withGuard<T>(reach: Reach, use: (guard: Guard) => Promise<T>): Promise<T> {
   const guard = createGuard({
     targets: parseTargets(reach.targets),
     ...(reach.ca === undefined ? {} : { ca: [reach.ca] }),

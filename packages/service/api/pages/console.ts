@@ -3,13 +3,12 @@
  * browser accepts it. Every address of the console is the same page, whose script reads the address. If the console was
  * not built, a start page says how to build it.
  */
-import { hash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { notFound } from '@assay/model/errors'
 import Type from 'typebox'
-import { matchesTag } from '../http/negotiate.ts'
 import { type Call, operation } from '../http/operation.ts'
+import { type Asset, assetOf, isAsset, sendAsset } from './assets.ts'
 import { startPage } from './pages.ts'
 
 const DIST = path.join(import.meta.dirname, '../../../console/dist')
@@ -21,80 +20,47 @@ const POLICY =
 /** The names of assets hold a hash, so a file never changes. */
 const FOREVER = 'public, max-age=31536000, immutable'
 
-const TYPES: Record<string, string> = {
-  '.html': 'text/html; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-  '.svg': 'image/svg+xml',
-}
-
-/** In the order of preference. */
-const PACKINGS = [
+/** Content codings of the files that the build has compressed, with their endings. */
+const COMPRESSED = [
   ['br', '.br'],
   ['gzip', '.gz'],
 ] as const
 
-interface File {
-  type: string
-  tag: string
-  /** By content coding; `identity` always. */
-  forms: Map<string, Buffer>
-}
+type Assets = Map<string, Asset>
 
-type Files = Map<string, File>
-
-async function loadFile(name: string, names: ReadonlySet<string>): Promise<File> {
+async function loadAsset(name: string, names: ReadonlySet<string>): Promise<Asset> {
   const read = (suffix: string): Promise<Buffer> => readFile(path.join(DIST, name + suffix))
-  const plain = await read('')
-  const forms = new Map([['identity', plain]])
-  for (const [coding, suffix] of PACKINGS) if (names.has(name + suffix)) forms.set(coding, await read(suffix))
-  return { type: TYPES[path.extname(name)]!, tag: hash('sha256', plain).slice(0, 24), forms }
+  const forms = new Map([['identity', await read('')]])
+  for (const [coding, suffix] of COMPRESSED)
+    if (names.has(name + suffix)) forms.set(coding, await read(suffix))
+  return assetOf(name, forms)
 }
 
 /** Null: the console was not built. */
-async function loadFiles(): Promise<Files | null> {
+async function loadAssets(): Promise<Assets | null> {
   const found = await readdir(DIST, { recursive: true }).catch(() => [])
   const names = new Set(found.map((name) => name.replaceAll('\\', '/')))
   if (!names.has('index.html')) return null
-  const own = [...names].filter((name) => path.extname(name) in TYPES)
-  return new Map(await Promise.all(own.map(async (name) => [name, await loadFile(name, names)] as const)))
+  const own = [...names].filter(isAsset)
+  return new Map(await Promise.all(own.map(async (name) => [name, await loadAsset(name, names)] as const)))
 }
 
-let loading: Promise<Files | null> | undefined
+let loading: Promise<Assets | null> | undefined
 
 /** The files, read once. While the console is not built they are looked for again. */
-async function builtFiles(): Promise<Files | null> {
-  loading ??= loadFiles()
+async function builtFiles(): Promise<Assets | null> {
+  loading ??= loadAssets()
   const files = await loading
   if (files === null) loading = undefined
   return files
 }
 
-function codingFor(file: File, accept: string | string[] | undefined): string {
-  const wanted = String(accept ?? '')
-  const takes = (coding: string): boolean =>
-    wanted.split(',').some((part) => {
-      const [name, quality = ''] = part.split(';').map((piece) => piece.trim())
-      return name === coding && !/^q=0(\.0*)?$/.test(quality)
-    })
-  return PACKINGS.find(([coding]) => file.forms.has(coding) && takes(coding))?.[0] ?? 'identity'
-}
-
-function sendFile({ request, reply }: Call, file: File, cacheControl: string) {
-  const coding = codingFor(file, request.headers['accept-encoding'])
-  // A strong tag names bytes, so each coding has its own.
-  const tag = `"${file.tag}.${coding}"`
-  void reply
-    .type(file.type)
-    .header('etag', tag)
-    .header('vary', 'Accept-Encoding')
-    .header('cache-control', cacheControl)
-    .header('referrer-policy', 'no-referrer')
-    .header('content-security-policy', POLICY)
-  if (matchesTag(request.headers['if-none-match'], tag)) return reply.code(304).send()
-  if (coding !== 'identity') reply.header('content-encoding', coding)
-  return reply.send(file.forms.get(coding)!)
-}
+const sendFile = (call: Call, file: Asset, cacheControl: string) =>
+  sendAsset(call, file, {
+    'cache-control': cacheControl,
+    'referrer-policy': 'no-referrer',
+    'content-security-policy': POLICY,
+  })
 
 const replies = {
   200: { description: 'A page', media: ['text/html'] },

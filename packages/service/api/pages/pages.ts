@@ -3,15 +3,14 @@
  * load nothing from other hosts, which a strict policy enforces. The reference is Swagger UI, from the files that
  * @fastify/swagger-ui ships.
  */
-import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { ERRORS, JOB_ERRORS, notFound } from '@assay/model/errors'
 import Type from 'typebox'
-import { matchesTag } from '../http/negotiate.ts'
 import { type Call, operation } from '../http/operation.ts'
+import { type Asset, assetOf, sendAsset } from './assets.ts'
 
 const compress = promisify(gzip)
 const HTML = 'text/html; charset=utf-8'
@@ -19,13 +18,6 @@ const HTML = 'text/html; charset=utf-8'
 /** Swagger UI sets style attributes from its script and draws icons from data URIs. Nothing else is allowed. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-
-interface Asset {
-  type: string
-  bytes: Buffer
-  zipped: Buffer
-  tag: string
-}
 
 const INITIALIZER = `SwaggerUIBundle({
   url: '/openapi.json',
@@ -38,13 +30,10 @@ const INITIALIZER = `SwaggerUIBundle({
 })
 `
 
-const FILES: Record<string, { type: string; read(): Promise<Buffer> }> = {
-  'swagger-ui-bundle.js': {
-    type: 'text/javascript; charset=utf-8',
-    read: () => shipped('swagger-ui-bundle.js'),
-  },
-  'swagger-ui.css': { type: 'text/css; charset=utf-8', read: () => shipped('swagger-ui.css') },
-  'reference.js': { type: 'text/javascript; charset=utf-8', read: async () => Buffer.from(INITIALIZER) },
+const FILES: Record<string, () => Promise<Buffer>> = {
+  'swagger-ui-bundle.js': () => shipped('swagger-ui-bundle.js'),
+  'swagger-ui.css': () => shipped('swagger-ui.css'),
+  'reference.js': async () => Buffer.from(INITIALIZER),
 }
 
 function shipped(name: string): Promise<Buffer> {
@@ -54,9 +43,14 @@ function shipped(name: string): Promise<Buffer> {
 const assets = new Map<string, Promise<Asset>>()
 
 async function load(name: string): Promise<Asset> {
-  const { type, read } = FILES[name]!
-  const bytes = await read()
-  return { type, bytes, zipped: await compress(bytes), tag: `"${hash('sha256', bytes).slice(0, 16)}"` }
+  const bytes = await FILES[name]!()
+  return assetOf(
+    name,
+    new Map([
+      ['identity', bytes],
+      ['gzip', await compress(bytes)],
+    ]),
+  )
 }
 
 const escape = (text: string): string =>
@@ -142,20 +136,12 @@ export const referenceFile = operation({
     200: { description: 'The file', media: ['text/javascript', 'text/css'] },
     304: { description: 'Known' },
   },
-  async handle({ params, request, reply }) {
-    const { file } = params
+  async handle(call) {
+    const { file } = call.params
     if (!Object.hasOwn(FILES, file)) throw notFound('file', file)
     const loading = assets.get(file) ?? load(file)
     assets.set(file, loading)
-    const { type, bytes, zipped, tag } = await loading
-    void reply
-      .type(type)
-      .header('etag', tag)
-      .header('vary', 'Accept-Encoding')
-      .header('cache-control', 'no-cache')
-    if (matchesTag(request.headers['if-none-match'], tag)) return reply.code(304).send()
-    if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return reply.send(bytes)
-    return reply.header('content-encoding', 'gzip').send(zipped)
+    return sendAsset(call, await loading, { 'cache-control': 'no-cache' })
   },
 })
 

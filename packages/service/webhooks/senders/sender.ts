@@ -24,7 +24,7 @@ export interface Sender {
 }
 
 /** Characters of the sent text in a record. */
-export const TEXT_KEPT = 16 * 1024
+const TEXT_KEPT = 16 * 1024
 
 /** The text for a record. NUL is replaced, because PostgreSQL's text cannot hold it. */
 export function keptText(text: string): string {

@@ -13,7 +13,7 @@ export interface SmtpLimits {
   silence: number
   whole: number
 }
-export const SMTP_LIMITS: SmtpLimits = { connect: 15_000, silence: 30_000, whole: 120_000 }
+const SMTP_LIMITS: SmtpLimits = { connect: 15_000, silence: 30_000, whole: 120_000 }
 
 export interface SmtpError {
   class: AttemptErrorClass
