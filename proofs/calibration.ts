@@ -1,15 +1,18 @@
 /**
  * How often a method claims what is not there, and how often it finds what is: simulated series with known truth, through
- * the rules by which `trend`, `seasonality` and `changepoints` decide. `--series N` of each process and length (1,000), `--write 1`
- * writes docs/calibration.md. `--shard K --shards N` runs every Nth process.
+ * the rules by which the methods over time decide. `--series N` of each process and length (1,000), `--anomalies N` and
+ * `--coverage N` likewise for these methods; 0 leaves a part out. `--longest N` bounds the lengths of forecasts. `--write 1`
+ * writes what was run into docs/calibration.md. `--shard K --shards N` runs every Nth process.
  */
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { calendarSeasons } from '../packages/engine/series/calendar-seasons.ts'
 import { changesOf } from '../packages/engine/series/level-changes.ts'
 import { judgeLine } from '../packages/engine/series/line.ts'
 import { findSeasons } from '../packages/engine/series/seasons.ts'
-import { EFFECTS, PROCESSES, type Process, type Random, randomFrom } from './calibration/processes.ts'
+import { COVERED, type Covered, runCoverage } from './calibration/coverage.ts'
+import { EFFECTS, PROCESSES, type Process, type Random, randomFrom, STEPS } from './calibration/processes.ts'
+import { type Alarms, runAlarms, type SpikePower, spikePower } from './calibration/spikes.ts'
 import type { Proof } from './main.ts'
 
 export const METHODS = ['trend', 'seasonality', 'changepoints'] as const
@@ -30,12 +33,6 @@ export interface Cell {
   /** Series in which the season that is there was found; null where there is none, or not two cycles of it. */
   found: number | null
 }
-
-const STEPS = {
-  day: { unit: 'days', size: 1 },
-  week: { unit: 'days', size: 7 },
-  month: { unit: 'months', size: 1 },
-} as const
 
 /** A tenth of the rows, without the first and the last. */
 function withoutGaps(random: Random, n: number): number[] {
@@ -176,12 +173,78 @@ function page(cells: readonly Cell[], power: readonly Power[], series: number, s
   ].join('\n')
 }
 
+const shareOf = ({ false_alarms, series }: Alarms): number => false_alarms / series
+
+function alarmsPage(alarms: readonly Alarms[], power: readonly SpikePower[], command: string): string[] {
+  const shares = alarms.map(shareOf)
+  const processes = [...new Set(alarms.map(({ process }) => process))]
+  return [
+    '## anomalies',
+    '',
+    `<!-- ${command} -->`,
+    '',
+    'Any point on any of these processes is false: none holds a spike. In days, hours, weeks and months as named.',
+    '',
+    `False alarms: ${percent(shares.reduce((sum, share) => sum + share, 0) / shares.length)} over all cells, ${percent(Math.max(...shares))} in the worst.`,
+    '',
+    `| process | ${LENGTHS.map((n) => `n = ${n}`).join(' | ')} |`,
+    `|---|${LENGTHS.map(() => '--:|').join('')}`,
+    ...processes.map((process) => {
+      const row = LENGTHS.map((n) => alarms.find((cell) => cell.process === process && cell.n === n))
+      return `| ${process} | ${row.map((cell) => (cell ? percent(shareOf(cell)) : 'not run')).join(' | ')} |`
+    }),
+    '',
+    'A spike of so many standard deviations in normal noise, beside generalised ESD whose threshold is raised until it raises as',
+    'many false alarms over these processes.',
+    '',
+    '| n | spike | found | ESD |',
+    '|--:|--:|--:|--:|',
+    ...power.map(({ n, size, share, esd }) => `| ${n} | ${size} | ${percent(share)} | ${percent(esd)} |`),
+    '',
+  ]
+}
+
+function coveragePage(covered: readonly Covered[], command: string): string[] {
+  return [
+    '## forecast',
+    '',
+    `<!-- ${command} -->`,
+    '',
+    'The share of the twelve values to come that lie in the intervals. The aim is 92 to 98 % in those of 95 %.',
+    '',
+    '| process | n | in 95 % | in 80 % |',
+    '|---|--:|--:|--:|',
+    ...covered.map(
+      ({ process, n, within_95, within_80 }) =>
+        `| ${process} | ${n} | ${percent(within_95)} | ${percent(within_80)} |`,
+    ),
+    '',
+  ]
+}
+
+/** Puts a part of the page in place of the one before; parts begin with their title and end where the next begins. */
+function replacePart(text: string, part: readonly string[]): string {
+  const parts = text.split(/^(?=## )/mu)
+  const place = parts.findIndex((one) => one.startsWith(`${part[0]}\n`))
+  const next = `${part.join('\n')}\n`
+  if (place >= 0) parts[place] = next
+  else parts.push(`\n${next}`)
+  return `${parts
+    .join('')
+    .trimEnd()
+    .replaceAll(/\n{3,}/gu, '\n\n')}\n`
+}
+
+const PAGE = path.join(import.meta.dirname, '..', 'docs', 'calibration.md')
+
 export const proof: Proof = {
-  summary: 'false claims and power of trend, seasonality and changepoints on simulated series',
+  summary: 'false claims and power of the methods over time, and coverage of forecasts, on simulated series',
   async run({ seed, number, log }) {
     const series = number('series', 1000)
     const shards = number('shards', 1)
     const shard = number('shard', 0)
+    const faults = [...alarmFaults(seed, number, log), ...coverageFaults(seed, number, log)]
+    if (series === 0) return faults
     const cells: Cell[] = []
     for (const [index, process] of PROCESSES.entries()) {
       if (index % shards !== shard) continue
@@ -194,17 +257,64 @@ export const proof: Proof = {
       }
     }
     const power = powerOf(Math.min(series, 400), seed)
-    if (number('write', 0) === 1)
-      writeFileSync(
-        path.join(import.meta.dirname, '..', 'docs', 'calibration.md'),
-        page(cells, power, series, seed),
-      )
-    return METHODS.flatMap((method) => {
+    if (number('write', 0) === 1) {
+      const others = readFileSync(PAGE, 'utf8')
+        .split(/^(?=## )/mu)
+        .filter((part) => /^## (anomalies|forecast)\n/u.test(part))
+      writeFileSync(PAGE, [page(cells, power, series, seed), ...others].join('\n'))
+    }
+    const claims = METHODS.flatMap((method) => {
       const { all, worst } = sharesOf(cells, method)
       const says: string[] = []
       if (all > MOST_OVER_ALL) says.push(`${method}: ${percent(all)} false claims over all cells`)
       if (worst > MOST_IN_A_CELL) says.push(`${method}: ${percent(worst)} false claims in a cell`)
       return says
     })
+    return [...faults, ...claims]
   },
+}
+
+type Ask = Parameters<Proof['run']>[0]
+
+function alarmFaults(seed: number, number: Ask['number'], log: Ask['log']): string[] {
+  const series = number('anomalies', 1000)
+  if (series === 0) return []
+  const alarms: Alarms[] = []
+  for (const [index, process] of PROCESSES.entries())
+    for (const n of LENGTHS) {
+      const cell = runAlarms(process, n, series, seed + 1000 * index + n)
+      alarms.push(cell)
+      log(`anomalies, ${process.name}, n = ${n}: ${cell.false_alarms} of ${series}`)
+    }
+  const power = LENGTHS.slice(0, 3).flatMap((n) => spikePower(alarms, n, Math.min(series, 400), seed))
+  if (number('write', 0) === 1) {
+    const command = `npm run proof -- calibration --series 0 --coverage 0 --anomalies ${series} --seed ${seed} --write 1`
+    writeFileSync(PAGE, replacePart(readFileSync(PAGE, 'utf8'), alarmsPage(alarms, power, command)))
+  }
+  const shares = alarms.map(shareOf)
+  const all = shares.reduce((sum, share) => sum + share, 0) / shares.length
+  const faults = all > MOST_OVER_ALL ? [`anomalies: ${percent(all)} false alarms over all cells`] : []
+  if (Math.max(...shares) > MOST_IN_A_CELL) faults.push('anomalies: too many false alarms in a cell')
+  return faults
+}
+
+function coverageFaults(seed: number, number: Ask['number'], log: Ask['log']): string[] {
+  const series = number('coverage', 200)
+  if (series === 0) return []
+  const longest = number('longest', 730)
+  const lengths = [12, ...LENGTHS].filter((n) => n <= longest)
+  const covered: Covered[] = []
+  for (const [index, process] of COVERED.entries())
+    for (const n of lengths) {
+      const cell = runCoverage(process, n, series, seed + 1000 * index + n)
+      covered.push(cell)
+      log(`forecast, ${process.name}, n = ${n}: ${percent(cell.within_95)} in the 95 % interval`)
+    }
+  if (number('write', 0) === 1) {
+    const command = `npm run proof -- calibration --series 0 --anomalies 0 --coverage ${series} --longest ${longest} --seed ${seed} --write 1`
+    writeFileSync(PAGE, replacePart(readFileSync(PAGE, 'utf8'), coveragePage(covered, command)))
+  }
+  return covered
+    .filter(({ within_95 }) => within_95 < 0.92 || within_95 > 0.98)
+    .map(({ process, n, within_95 }) => `forecast, ${process}, n = ${n}: ${percent(within_95)}`)
 }

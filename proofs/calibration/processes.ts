@@ -42,11 +42,19 @@ function autoregressive(random: Random, n: number, a: number): number[] {
   return Array.from({ length: n }, () => (state = a * state + normal(random)))
 }
 
+/** The steps of the processes. */
+export const STEPS = {
+  hour: { unit: 'days', size: 1 / 24 },
+  day: { unit: 'days', size: 1 },
+  week: { unit: 'days', size: 7 },
+  month: { unit: 'months', size: 1 },
+} as const
+
 /** What a process really holds. */
 export interface Process {
   name: string
-  /** Days of a step; `month` steps by the calendar. */
-  step: 'day' | 'week' | 'month'
+  /** `month` steps by the calendar. */
+  step: keyof typeof STEPS
   make(random: Random, n: number): number[]
   /** The period of a season that is there, in steps; null: none is. */
   season: number | null
@@ -121,6 +129,17 @@ export const PROCESSES: readonly Process[] = [
     step: 'day',
     season: null,
     make: (random, n) => Array.from({ length: n }, (_, row) => normal(random) + (row >= n / 2 ? 3 : 0)),
+    uncounted: ['trend', 'changepoints'],
+  },
+  {
+    name: 'daylight saving: a daily season in hours that moves by one',
+    step: 'hour',
+    season: 24,
+    make: (random, n) =>
+      Array.from(
+        { length: n },
+        (_, row) => 2 * Math.sin((2 * Math.PI * (row + (row >= n / 2 ? 1 : 0))) / 24) + normal(random),
+      ),
     uncounted: ['trend', 'changepoints'],
   },
 ]
