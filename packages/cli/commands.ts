@@ -20,6 +20,7 @@ import { MCP } from './commands/mcp.ts'
 import { MIGRATE } from './commands/migrate.ts'
 import { MOVE } from './commands/move.ts'
 import { NEW } from './commands/new.ts'
+import { PLAN } from './commands/plan.ts'
 import { RUN } from './commands/run.ts'
 import { SCHEDULES } from './commands/schedules.ts'
 import { SCHEMA } from './commands/schema.ts'
@@ -36,6 +37,7 @@ export const COMMANDS: readonly Command[] = [
   DEMO,
   RUN,
   CHECK,
+  PLAN,
   NEW,
   SCHEMA,
   ...TEMPLATES,

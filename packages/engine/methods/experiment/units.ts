@@ -5,6 +5,7 @@
 import { kurtosisOf, MOST_ARMS, repeatsOf } from '../ab-test/observations.ts'
 import { groupSql, isTemporal, numberSql, timeColumn } from '../shared/columns.ts'
 import { MethodError, quote, type Relation } from '../shared/method.ts'
+import { finite } from '../shared/sentence.ts'
 import { double, momentSql, powerAbove, readSum } from '../shared/sums.ts'
 import type { Form, UnitMoments } from './effects.ts'
 import type { Metric } from './options.ts'
@@ -96,7 +97,7 @@ async function metricUnits(units: Relation, metric: Metric, index: number): Prom
   const top = row!.cap as number | null | undefined
   const y = top === undefined || top === null ? `y${index}` : `least(y${index}, ${double(top)})`
   // A unit that was not there before the start has the average covariate: it is not adjusted.
-  const middle = (row!.middle as number | null | undefined) ?? 0
+  const middle = finite((row!.middle as number | null | undefined) ?? 0) ?? 0
   const columns = [
     y,
     ...(ratio ? [`x${index}`] : []),
