@@ -130,3 +130,13 @@ test('brackets, clauses and names by the ten thousand are read in one pass', () 
   const many = Array.from({ length: 40_000 }, (_, index) => `[[ $a${index} ]]`).join(' ')
   assert.equal(sqlNames(many).optional.length, 40_000)
 })
+
+test('dollar quotes are texts, also beside marks that are never closed, which are each looked for once', () => {
+  const names = (sql: string): string[] => sqlNames(sql).names
+  assert.deepEqual(names('select $$ $a [[ $b ]] $$, $t$ $c $u$ $t$, $d'), ['d'])
+  assert.deepEqual(names('select $t$ $a, $b'), ['t', 'a', 'b'])
+  assert.deepEqual(names('select $t$ $u$ $x $u$ $y'), ['t', 'y'])
+  assert.deepEqual(names('$a$b$a$ $c'), ['c'])
+  const open = Array.from({ length: 40_000 }, (_, index) => `$t${index}$ `).join('')
+  assert.equal(names(open).length, 40_000)
+})

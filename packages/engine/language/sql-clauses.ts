@@ -9,18 +9,19 @@ export interface SqlSyntax {
   /** Strings, quoted identifiers and comments of one line; sticky, tried in this order. */
   opaque: readonly RegExp[]
   nestedComments: boolean
+  /** $$ ... $$ and $tag$ ... $tag$. */
+  dollarQuotes?: boolean
 }
 
 /** DuckDB and PostgreSQL; nearly SQLite. */
 export const STANDARD_SYNTAX: SqlSyntax = {
-  opaque: [
-    /[eE]'(?:[^'\\]|\\[\s\S]|'')*'/y,
-    /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\$([A-Za-z_]\w*)?\$[\s\S]*?\$\1\$/y,
-  ],
+  opaque: [/[eE]'(?:[^'\\]|\\[\s\S]|'')*'/y, /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*/y],
   nestedComments: true,
+  dollarQuotes: true,
 }
 
 const VARIABLE = /\$([A-Za-z_]\w*)/y
+const DOLLAR_MARK = /\$(?:[A-Za-z_]\w*)?\$/y
 const WORD = /[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*/y
 
 type Piece =
@@ -57,10 +58,40 @@ function opaqueAt(sql: string, at: number, syntax: SqlSyntax): RegExpExecArray |
   return null
 }
 
+/**
+ * Gives the end of the text that `$tag$` opens at an offset, or null. The marks of the whole SQL are listed once: each one that
+ * is never closed would else be looked for up to the end.
+ */
+function dollarQuotes(sql: string): (at: number) => number | null {
+  const places = new Map<string, number[]>()
+  for (const { index, 1: mark } of sql.matchAll(/(?=(\$(?:[A-Za-z_]\w*)?\$))/g)) {
+    const known = places.get(mark!)
+    if (known) known.push(index)
+    else places.set(mark!, [index])
+  }
+  const passed = new Map<string, number>()
+  return (at) => {
+    const mark = matchAt(DOLLAR_MARK, sql, at)?.[0]
+    if (mark === undefined) return null
+    const list = places.get(mark)!
+    let next = passed.get(mark) ?? 0
+    while (next < list.length && list[next]! < at + mark.length) next++
+    passed.set(mark, next)
+    return next < list.length ? list[next]! + mark.length : null
+  }
+}
+
 /** Divides SQL into variables, single brackets and everything else. */
 function pieces(sql: string, syntax: SqlSyntax): Piece[] {
   const found: Piece[] = []
+  const quoteEnd = syntax.dollarQuotes && sql.includes('$') ? dollarQuotes(sql) : () => null
   for (let at = 0; at < sql.length; ) {
+    const quote = sql[at] === '$' ? quoteEnd(at) : null
+    if (quote !== null) {
+      found.push({ kind: 'text', text: sql.slice(at, quote) })
+      at = quote
+      continue
+    }
     const opaque = opaqueAt(sql, at, syntax)
     const variable = opaque ? null : matchAt(VARIABLE, sql, at)
     if (variable) {
