@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { parseTemplate } from '@assay/engine/reading/parse'
 import { templateVersion } from '@assay/engine/reading/partials'
 import { convertVariables } from '@assay/engine/values/variables'
-import { METHODS } from '../packages/engine/methods/catalog.ts'
+import { OWN } from '../packages/engine/methods/catalog.ts'
 import { roots, STARTED_AT, withPool } from './gallery.ts'
 
 const guide = readFileSync(path.join(import.meta.dirname, '..', 'docs', 'templates.md'), 'utf8')
@@ -42,7 +42,7 @@ test('every example of the guide has no fault and runs', { timeout: 120_000 }, a
 })
 
 test('the guide has every method with all its options', () => {
-  for (const { name, options } of Object.values(METHODS)) {
+  for (const { name, options } of Object.values(OWN)) {
     const row = guide
       .split('\n')
       .find((line) => line.startsWith('|') && line.split('|')[2]?.trim() === `\`${name}\``)

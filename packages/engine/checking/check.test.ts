@@ -222,7 +222,7 @@ test('the fields of an outcome are known down to its lists and maps', () => {
     ['{{ single.columns }}', /^11 single has no "columns"/],
     [
       '{{ pairs.pairs[0].r }}',
-      /^19 a row of pairs\.pairs has no "r"\. Known: x, y, n, pearson, spearman, low/,
+      /^19 a row of pairs\.pairs has no "r"\. Known: x, y, n, pearson, spearman, kendall, low/,
     ],
     ['{{ pairs[0].r }}', /^10 pairs is no list and has no \[0\]\. Known: .*pairs/],
     ['{{ odd.points.first.valu }}', /^21 .*Did you mean "value"\? Known: time, value, expected, score\./],
@@ -236,6 +236,8 @@ test('the fields of an outcome are known down to its lists and maps', () => {
       '{{ ahead.parameters }}',
       /^4 ahead\.parameters cannot be printed whole\. Print one of its fields: alpha, beta, gamma, phi\./,
     ],
+    ['{{ odd.n | t_cdf }}', /t_cdf takes df after its name, not 0\. Write t_cdf: df\.$/],
+    ['{{ odd.summary | normal_cdf }}', /normal_cdf needs a number, not a text\./],
     ['{{ odd.n.x }}', /^10 This is an integer and has no "x"/],
   ]
   for (const [prose, fault] of wrong) assert.match(faultOf(prose), fault, prose)

@@ -2,6 +2,7 @@
 import type { ColumnType } from '@assay/model/insight'
 import type { Expression, FilterCall, Literal, Operand } from '../language/expressions.ts'
 import { COLUMN_FILTERS, FILTERS } from '../language/filters/catalog.ts'
+import { DISTRIBUTION_ARGUMENTS } from '../language/filters/distributions.ts'
 import { DATE_CODES, datePattern } from '../printing/date-format.ts'
 import { checkFormat } from '../printing/format.ts'
 import { suggest, suggestAmong } from '../values/near.ts'
@@ -122,6 +123,8 @@ function judgeFilter(value: Static, filter: FilterCall, judge: Judge): Static {
     judge.report('unknown_filter', filter.begin, message, suggest(filter.name, FILTERS))
     return UNKNOWN
   }
+  const parameters = DISTRIBUTION_ARGUMENTS.get(filter.name)
+  if (parameters) return judgeDistribution(value, filter, parameters, judge)
   const first = filter.args[0]?.value
   const text = first?.kind === 'literal' && typeof first.value === 'string' ? first.value : null
   if (filter.name === 'fmt' || (filter.name === 'delta' && text !== null)) {
@@ -134,6 +137,28 @@ function judgeFilter(value: Static, filter: FilterCall, judge: Judge): Static {
   if (type !== undefined) return scalar(type)
   if (filter.name === 'default' || filter.name === 'slice') return value.kind === 'rows' ? value : UNKNOWN
   return KEEPS_ROWS.has(filter.name) ? value : UNKNOWN
+}
+
+/** A distribution takes a number, and the names of `parameters` after its own. */
+function judgeDistribution(
+  value: Static,
+  filter: FilterCall,
+  parameters: readonly string[],
+  judge: Judge,
+): Static {
+  const { name, begin } = filter
+  const given = filter.args.filter(({ name: named }) => !named).length
+  if (given !== parameters.length) {
+    const wanted = parameters.length === 0 ? 'no argument' : parameters.join(' and ')
+    const remedy = `Write ${name}${parameters.length === 0 ? '' : `: ${parameters.join(', ')}`}.`
+    judge.report('missing_argument', begin, `${name} takes ${wanted} after its name, not ${given}.`, remedy)
+  }
+  const type = value.kind === 'scalar' ? value.type : null
+  if (value.kind === 'rows' || (type !== null && !NUMERIC.has(type))) {
+    const what = type === null ? 'rows' : withArticle(type)
+    judge.report('wrong_type', begin, `${name} needs a number, not ${what}.`, 'Choose another value.')
+  }
+  return scalar('number')
 }
 
 function judgeColumnFilter(

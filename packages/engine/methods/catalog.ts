@@ -20,6 +20,7 @@ import { profile } from './profile.ts'
 import { regression } from './regression.ts'
 import { seasonality } from './seasonality.ts'
 import type { Method } from './shared/method.ts'
+import { perGroup } from './shared/per-group.ts'
 import { trend } from './trend.ts'
 
 const LIST: readonly Method[] = [
@@ -46,4 +47,9 @@ const LIST: readonly Method[] = [
   pareto,
 ]
 
-export const METHODS: Record<string, Method> = Object.fromEntries(LIST.map((method) => [method.name, method]))
+export const METHODS: Record<string, Method> = Object.fromEntries(
+  LIST.map((method) => [method.name, perGroup(method)]),
+)
+
+/** The methods without `by` (shared/per-group.ts), for the lists of their own fields. */
+export const OWN: Record<string, Method> = Object.fromEntries(LIST.map((method) => [method.name, method]))

@@ -1,4 +1,5 @@
 /** All filters by name. */
+import { DISTRIBUTION_FILTERS } from './distributions.ts'
 import type { Filter } from './filter.ts'
 import { FORMAT_FILTERS } from './format.ts'
 import { LIST_FILTERS } from './lists.ts'
@@ -6,7 +7,9 @@ import { NUMBER_FILTERS } from './numbers.ts'
 import { TEXT_FILTERS } from './text.ts'
 
 const ALL: ReadonlyMap<string, Filter> = new Map(
-  [TEXT_FILTERS, NUMBER_FILTERS, LIST_FILTERS, FORMAT_FILTERS].flatMap((filters) => Object.entries(filters)),
+  [TEXT_FILTERS, NUMBER_FILTERS, LIST_FILTERS, FORMAT_FILTERS, DISTRIBUTION_FILTERS].flatMap((filters) =>
+    Object.entries(filters),
+  ),
 )
 
 export const FILTERS: readonly string[] = [...ALL.keys()].toSorted()

@@ -36,6 +36,13 @@ export function whereGiven(option: string, fields: Fields): Fields {
   )
 }
 
+/** Fields that are there only where the option is not given. */
+function unlessGiven(option: string, fields: Fields): Fields {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, schema]) => [name, Type.Unsafe({ ...schema, unlessGiven: option })]),
+  )
+}
+
 const doubts = list(object({ code: Type.Enum(CODE_NAMES), says: Type.String() }))
 
 /** What every outcome holds. */
@@ -49,6 +56,19 @@ export const COMMON: Fields = {
   n: Type.Integer(),
   method: Type.String(),
   notes: list(Type.String()),
+}
+
+/**
+ * The fields of a method that gives one outcome for each value of the column that `option` names: `groups` in place of its own.
+ * Optional fields stay optional.
+ */
+export function groupedOutcome(fields: Fields, option: string): Fields {
+  const groups = rowsWith({ by: Type.String(), ...COMMON, ...fields, p_adjusted: pAdjusted })
+  const { groups: own, ...rest } = unlessGiven(option, fields)
+  const either = own
+    ? { groups: Type.Unsafe({ ...fields.groups, groupedBy: option, grouped: groups }) }
+    : whereGiven(option, { groups })
+  return { ...rest, ...either }
 }
 
 /** The diagnosis of a series (series/diagnosis.ts), of the methods over time. */
@@ -77,6 +97,10 @@ export interface FieldSchema {
   patternProperties?: Record<string, FieldSchema>
   anyOf?: FieldSchema[]
   whereGiven?: string
+  unlessGiven?: string
+  /** With the option `groupedBy` the schema is `grouped`. */
+  groupedBy?: string
+  grouped?: FieldSchema
   keysFrom?: string
 }
 
@@ -85,7 +109,9 @@ export function outcomeSchema(fields: Fields, options: Record<string, unknown>):
   return resolved(object({ ...COMMON, ...fields }), options)
 }
 
-function resolved(schema: TSchema, options: Record<string, unknown>): TSchema {
+function resolved(given: TSchema, options: Record<string, unknown>): TSchema {
+  const { groupedBy, grouped } = given as FieldSchema
+  const schema = groupedBy !== undefined && options[groupedBy] !== undefined ? (grouped as TSchema) : given
   const { type, items, properties, patternProperties, keysFrom } = schema as FieldSchema
   if (type === 'array') {
     const found = list(resolved(items as TSchema, options))
@@ -101,7 +127,9 @@ function resolved(schema: TSchema, options: Record<string, unknown>): TSchema {
   }
   if (!properties) return schema
   const kept = Object.entries(properties).filter(
-    ([, field]) => field.whereGiven === undefined || options[field.whereGiven] !== undefined,
+    ([, { whereGiven: option, unlessGiven: other }]) =>
+      (option === undefined || options[option] !== undefined) &&
+      (other === undefined || options[other] === undefined),
   )
   return object(Object.fromEntries(kept.map(([name, field]) => [name, resolved(field as TSchema, options)])))
 }

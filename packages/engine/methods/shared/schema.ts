@@ -1,6 +1,6 @@
 /** The JSON Schema of an analysis block, for editors that complete and explain YAML by one: the options of each method. */
 import type { TSchema } from 'typebox'
-import { METHODS } from '../catalog.ts'
+import { METHODS, OWN } from '../catalog.ts'
 import { COMMON, type FieldSchema, type Fields } from './fields.ts'
 
 const OF = {
@@ -43,7 +43,7 @@ export const analysisSchema = {
     method: { enum: Object.keys(METHODS), description: 'What is done with the rows' },
     of: OF,
   },
-  oneOf: Object.values(METHODS).map(({ name, options, fields }) => branch(name, options, fields)),
+  oneOf: Object.values(METHODS).map(({ name, options }) => branch(name, options, OWN[name]!.fields)),
 }
 
 /** "a, b, points (time, value of each)": the fields of an outcome; `mark` may set names as code. */
@@ -75,6 +75,6 @@ export function fieldsSection(): string {
   return [
     `Every outcome has ${common}. Beside them:`,
     '',
-    ...Object.values(METHODS).map(({ name, fields }) => `- ${code(name)}: ${fieldList(fields, code)}`),
+    ...Object.values(OWN).map(({ name, fields }) => `- ${code(name)}: ${fieldList(fields, code)}`),
   ].join('\n')
 }

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Errors } from 'typebox/value'
+import { METHODS } from '../catalog.ts'
+import { outcomeOf, relation } from '../relation-fixture.ts'
+import { outcomeSchema } from './fields.ts'
+import { MethodError } from './method.ts'
+
+const rows = (seg: string, n = 240) =>
+  relation(
+    `select date '2024-01-01' + k::int as t, (hash(k) % 100000) / 1000.0 as v, cos(k * 7) as w, 'g' || (k % 3) as g, ${seg} as seg from range(${n}) r(k)`,
+  )
+const SEGMENTS = "case when k % 12 = 0 then null when k % 2 = 0 then 'it''s' else 'z' end"
+
+const asked: Record<string, Record<string, unknown>> = {
+  describe: { value: 'v', by: 'seg' },
+  trend: { time: 't', value: 'v', by: 'seg' },
+  correlation: { values: ['v', 'w'], by: 'seg' },
+  anova: { value: 'v', by: 'g', each: 'seg' },
+  pareto: { value: 'w', by: 'g', each: 'seg' },
+  profile: { by: 'seg' },
+}
+
+test('each value of a column gets its own outcome, of the fields that are described', async () => {
+  const table = await rows(SEGMENTS)
+  for (const [name, options] of Object.entries(asked)) {
+    const method = METHODS[name]!
+    const outcome = await outcomeOf(method, table, options)
+    const groups = outcome.groups as { by: string; n: number; headline: string }[]
+    assert.deepEqual(
+      groups.map(({ by }) => by),
+      ["it's", 'z'],
+      name,
+    )
+    assert.deepEqual(
+      groups.map(({ n }) => n),
+      [100, 120],
+      name,
+    )
+    const schema = outcomeSchema(method.fields, options)
+    assert.deepEqual([...Errors(schema, JSON.parse(JSON.stringify(outcome)))], [], name)
+    assert.match(outcome.summary, /20 rows without a value of seg are left out/)
+  }
+})
+
+test('an outcome a group is that of the rows filtered in SQL', async () => {
+  const options = { values: ['v', 'w'] }
+  const whole = await outcomeOf(METHODS.correlation!, await rows(SEGMENTS), { ...options, by: 'seg' })
+  const part = await relation(
+    'select (hash(k) % 100000) / 1000.0 as v, cos(k * 7) as w from range(240) r(k) where k % 2 = 1',
+  )
+  const alone = await outcomeOf(METHODS.correlation!, part, options)
+  const groups = whole.groups as { pairs: { p: number }[] }[]
+  assert.equal(groups[1]!.pairs[0]!.p, (alone.pairs as { p: number }[])[0]!.p)
+})
+
+test('tests of many groups of noise are corrected, so that none is claimed by chance', async () => {
+  const table = await rows("'s' || (k // 60)", 2400)
+  const outcome = await outcomeOf(METHODS.compare_groups!, table, { value: 'v', group: 'g', by: 'seg' })
+  const groups = outcome.groups as { p: number; p_adjusted: number }[]
+  assert.equal(groups.length, 40)
+  assert.ok(Math.min(...groups.map(({ p }) => p)) < 0.05, 'chance alone makes one look like a finding')
+  assert.equal(outcome.grade, 'unclear')
+  assert.equal(outcome.headline, 'None of the 40 values of seg gives a clear answer.')
+  assert.ok(outcome.caveats!.some(({ code }) => code === 'many_tests'))
+})
+
+test('too many groups are refused with what to do, and none is an answer', async () => {
+  const many = await rows("'s' || k")
+  await assert.rejects(
+    outcomeOf(METHODS.describe!, many, { value: 'v', by: 'seg' }),
+    (error) => error instanceof MethodError && /more than 100 different values/.test(error.message),
+  )
+  const none = await outcomeOf(METHODS.describe!, await rows('null::varchar'), { value: 'v', by: 'seg' })
+  assert.deepEqual([none.grade, none.blockers![0]!.code], ['withheld', 'too_few'])
+})

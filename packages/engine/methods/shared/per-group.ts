@@ -1,0 +1,129 @@
+/**
+ * `by: COLUMN` on every method (`each` where the method has a `by` of its own): one outcome for each value of the column, over the
+ * rows that have it. The outcome holds them as `groups`, rows with `by` and the fields of the method, and a verdict over all.
+ * Where the method tests, p is corrected over the groups after Holm. At most 100 groups; the method runs once for each.
+ */
+import type { Doubt, Grade, Outcome } from '@assay/model/insight'
+import Type, { type TSchema } from 'typebox'
+import { measureOf } from '../../verdicts/measure.ts'
+import { doubt, verdict } from '../../verdicts/verdict.ts'
+import { quoted } from '../../verdicts/words.ts'
+import { columnOf, groupSql } from './columns.ts'
+import { groupedOutcome } from './fields.ts'
+import { type Method, type MethodContext, MethodError, type Relation } from './method.ts'
+import { adjustAcross } from './multiplicity.ts'
+import { count } from './sentence.ts'
+
+const MOST = 100
+
+/** The option that asks for one outcome a group. */
+export function groupOption(options: TSchema): 'by' | 'each' {
+  const { properties = {} } = options as { properties?: object }
+  return 'by' in properties ? 'each' : 'by'
+}
+
+/** The method with that option. */
+export function perGroup(method: Method): Method {
+  const option = groupOption(method.options)
+  const { properties } = method.options as TSchema & { properties: Record<string, TSchema> }
+  const own = Type.Optional(Type.String({ description: 'One outcome for each value of this column.' }))
+  const options = Type.Object({ ...properties, [option]: own }, { additionalProperties: false })
+  const columnFor = (given: Record<string, unknown>) => given[option] as string | undefined
+  return {
+    ...method,
+    options,
+    columns(given) {
+      const column = columnFor(given)
+      return [...method.columns(given), ...(column === undefined ? [] : [{ option, column, numeric: false }])]
+    },
+    fields: groupedOutcome(method.fields, option),
+    run(table, given, context) {
+      const column = columnFor(given)
+      const { [option]: _, ...plain } = given
+      if (column === undefined) return method.run(table, plain, context)
+      return runGroups(method, { table, column, option }, plain, context)
+    },
+  }
+}
+
+async function runGroups(
+  method: Method,
+  { table, column, option }: { table: Relation; column: string; option: string },
+  options: Record<string, unknown>,
+  context: MethodContext,
+): Promise<Outcome> {
+  const name = `cast(${groupSql(table, option, columnOf(table, option, column).name)} as varchar)`
+  const found = await table.query(
+    `select ${name} as g, count(*) as n from ${table.relation} group by all order by g limit ${MOST + 2}`,
+  )
+  const named = found.filter((row) => row.g !== null)
+  if (named.length > MOST)
+    throw new MethodError(
+      `${option}: ${column} has more than ${MOST} different values, and each would be one outcome. Keep the ones that matter in the SQL block.`,
+    )
+  const outcomes: Record<string, Outcome> = {}
+  for (const [index, row] of named.entries()) {
+    const value = (row.g as string).replaceAll("'", "''")
+    const relation = `(select * from ${table.relation} where ${name} = '${value}')`
+    outcomes[`g${index}`] = await method.run({ ...table, relation }, options, context)
+  }
+  const adjusted = Object.values(adjustAcross(outcomes))
+  const groups = named.map((row, index) => ({ by: row.g as string, ...adjusted[index]! }))
+  const left = found.find((row) => row.g === null)?.n as number | undefined
+  return overAll(method, measureOf(context.meanings, column).label, groups, left ?? 0)
+}
+
+type Group = Outcome & { by: string }
+
+const ORDER: Grade[] = ['firm', 'likely', 'unclear', 'withheld']
+
+function overAll(method: Method, label: string, groups: readonly Group[], left: number): Outcome {
+  const grades = groups.map((group) => group.grade ?? 'unclear')
+  const best = ORDER.find((grade) => grades.includes(grade)) ?? 'unclear'
+  const n = groups.reduce((sum, group) => sum + group.n, 0)
+  const tests = groups.flatMap((group) => (typeof group.p_adjusted === 'number' ? [group.p_adjusted] : []))
+  const told = verdict({
+    headline: headline(label, groups, best),
+    grade: best === 'withheld' ? 'unclear' : best,
+    evidence: `${method.name} for each of ${count(groups.length, 'value')} of ${label}${tests.length > 1 ? ', p corrected over them after Holm' : ''}, n = ${count(n, 'row')}.`,
+    doubts: doubtsOf(label, groups, tests.length, left),
+    mild: best === 'withheld' || groups.length === 0 ? [] : ['too_few', 'constant'],
+  })
+  return { ...told, n, method: groups[0]?.method ?? method.name, groups }
+}
+
+/** "3 of 12 values of carrier give a clear or probable answer. "AA": Delay clearly rose." */
+function headline(label: string, groups: readonly Group[], best: Grade): string {
+  const sure = groups.filter((group) => group.grade === 'firm' || group.grade === 'likely')
+  const all = count(groups.length, `value of ${label}`, `values of ${label}`)
+  if (sure.length === 0) return `None of the ${all} gives a clear answer.`
+  const tested = groups.some((group) => typeof group.p === 'number' || typeof group.p_adjusted === 'number')
+  const first = sure.find((group) => group.grade === best) ?? sure[0]!
+  const told = first.headline ?? first.summary
+  if (!tested && sure.length === groups.length) return `${all}, each for itself; ${quoted(first.by)}: ${told}`
+  return `${sure.length} of ${all} ${sure.length === 1 ? 'gives' : 'give'} a clear or probable answer; ${quoted(first.by)}: ${told}`
+}
+
+function doubtsOf(label: string, groups: readonly Group[], tests: number, left: number): Doubt[] {
+  const found: Doubt[] = []
+  const withheld = groups.filter((group) => group.grade === 'withheld')
+  if (groups.length === 0) found.push(doubt('too_few', `No row has a value of ${label}.`))
+  if (withheld.length > 0) {
+    const code = withheld[0]!.blockers?.[0]?.code === 'constant' ? 'constant' : 'too_few'
+    const names = withheld.slice(0, 3).map((group) => quoted(group.by))
+    const more = withheld.length > 3 ? ` and ${withheld.length - 3} more` : ''
+    found.push(doubt(code, `For ${names.join(', ')}${more} no answer can be given.`))
+  }
+  if (tests > 1)
+    found.push(
+      doubt('many_tests', `The ${tests} values are tested together, and their certainty allows for that.`),
+    )
+  if (left > 0)
+    found.push(
+      doubt(
+        'rows_left_out',
+        `${count(left, 'row')} without a value of ${label} ${left === 1 ? 'is' : 'are'} left out.`,
+      ),
+    )
+  return found
+}
