@@ -111,6 +111,7 @@ export const drivers: Method = {
         sides,
         found,
         (column) => measureOf(context.meanings, column).label,
+        fields.mix === null ? null : { part: fields.mix, by: dimensions[0]!.by },
       ),
       grade: found.causes.length > 0 && sides.unfinished === null ? 'firm' : 'unclear',
       evidence: evidence(nameOf(asked), leaves.n, sides, found),

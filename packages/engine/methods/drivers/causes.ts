@@ -138,7 +138,8 @@ function ofRatio(table: Table, options: Options, found: Found): Causes {
       top: [whole.top[0] - own.top[0], whole.top[1] - own.top[1]] as [number, number],
       bottom: [whole.bottom[0] - own.bottom[0], whole.bottom[1] - own.bottom[1]] as [number, number],
     }
-    const effect = partsOfRatio([own, rest])[0]!.change ?? 0
+    // The search was over rates: what the mix did stands in `mix` and in the segments.
+    const effect = partsOfRatio([own, rest])[0]!.rate ?? 0
     return { cause, own, effect, error: cause.error / whole.bottom[1] }
   })
   const cancelling = cancels(

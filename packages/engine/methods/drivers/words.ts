@@ -8,6 +8,8 @@ import type { Sides } from './sides.ts'
 /** A change below this share of the value before is level. */
 const LEVEL = 0.005
 const MOST_NAMED = 2
+/** Above this share of the change the mix is told first. */
+const MOSTLY = 0.5
 
 /** The change as a share of the value before; null if that is zero or of the other sign. */
 export function relativeOf(before: number, after: number): number | null {
@@ -35,6 +37,7 @@ export function headline(
   sides: Sides,
   found: Causes,
   labels: (column: string) => string,
+  mix: { part: number; by: string } | null,
 ): string {
   if (sides.unfinished !== null) return sides.unfinished
   const { before, after, causes } = found
@@ -52,18 +55,24 @@ export function headline(
     return `${level}; ${partsInWords(causes, measure, labels)}${causes.length > 1 ? ', which cancel' : ''}.`
   }
   const noun = change > 0 ? 'rise' : 'fall'
+  const mixed = mix !== null && mix.part / change > MOSTLY
+  const blend = mixed
+    ? `${quantity(mix.part / change)} the ${noun} came with another mix of ${labels(mix.by)}`
+    : ''
   if (causes.length === 0) {
     const small = found.error !== null && Math.abs(change) < 2 * found.error
-    const why = small
-      ? 'a swing this small is ordinary noise'
-      : `the ${noun} is spread over all, and no part stands out of ordinary noise`
+    const why = mixed
+      ? `${blend}, and no rate stands out of ordinary noise`
+      : small
+        ? 'a swing this small is ordinary noise'
+        : `the ${noun} is spread over all, and no part stands out of ordinary noise`
     return `${name} came to ${value(after)} in ${now}, ${moved(before, after, measure)} from ${value(before)} in ${earlier}: ${why}.`
   }
   const verb = change > 0 ? 'rose' : 'fell'
   const said = relativeOf(before, after)
   const points = said === null || measure.fmt?.startsWith('pct') === true
   const size = points ? changeOf(change, measure) : shareOf(said)
-  return `${name} ${verb} by ${size} to ${value(after)} in ${now} from ${value(before)} in ${earlier}: ${causesInWords(found, measure, noun, labels)}; ${restInWords(found, measure)}.`
+  return `${name} ${verb} by ${size} to ${value(after)} in ${now} from ${value(before)} in ${earlier}: ${mixed ? `${blend}; ` : ''}${causesInWords(found, measure, noun, labels)}; ${restInWords(found, measure)}.`
 }
 
 function partsInWords(
