@@ -148,6 +148,8 @@ function page(cells: readonly Cell[], power: readonly Power[], series: number, s
     '  is not counted.',
     '- `seasonality`: any period on noise, on a random walk and on a level shift, and a period that is not the one there.',
     '- `changepoints`: any point on noise, on a random walk and on a weekly season. On a level shift, and on a yearly wave, not counted.',
+    '- `anomalies`: any point on any of the processes, since none holds a spike. A spike that is put in is true.',
+    '- `forecast`: not a claim; counted is how many of the twelve values to come lie in the interval.',
     '',
     'Days are simulated except where a process says weeks or months. The aim is at most 5 % over the cells of a method and at most',
     '7 % in any cell.',
