@@ -89,13 +89,13 @@ async function metricUnits(units: Relation, metric: Metric, index: number): Prom
   const covariate = metric.covariate !== undefined
   const cap = metric.winsorise
   const wanted = [
-    ...(cap === undefined ? [] : [`quantile_disc(y${index}, ${cap}) as cap`]),
+    ...(cap === undefined ? [] : [`quantile_disc(y${index}, ${cap}) filter (isfinite(y${index})) as cap`]),
     ...(covariate ? [`favg(c${index}) as middle`] : []),
   ]
   const [row] =
     wanted.length > 0 ? await units.query(`select ${wanted.join(', ')} from ${units.relation}`) : [{}]
-  const top = row!.cap as number | null | undefined
-  const y = top === undefined || top === null ? `y${index}` : `least(y${index}, ${double(top)})`
+  const top = finite((row!.cap as number | null | undefined) ?? Number.NaN)
+  const y = top === null ? `y${index}` : `least(y${index}, ${double(top)})`
   // A unit that was not there before the start has the average covariate: it is not adjusted.
   const middle = finite((row!.middle as number | null | undefined) ?? 0) ?? 0
   const columns = [
