@@ -14,6 +14,7 @@ import { sqliteSchema } from '../packages/store/sqlite/schema.ts'
 import { backtestScores, forecastsPage } from './accuracy/backtest.ts'
 import { accuracyTable } from './accuracy/table.ts'
 import { sandboxPage } from './sandbox.ts'
+import { sentencesPage } from './sentences/page.ts'
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
 
@@ -117,6 +118,7 @@ export const GENERATED: Record<string, () => string | Promise<string>> = {
   'docs/errors.md': errorsPage,
   'docs/config.md': configPage,
   'docs/verdicts.md': verdictsPage,
+  'docs/sentences.md': sentencesPage,
   'docs/data.md': dataPage,
   'docs/accuracy.md': accuracyTable,
   'docs/forecasts.md': async () => forecastsPage(await backtestScores()),

@@ -142,10 +142,10 @@ function stopOf({ period }: Options, { series, grid, measure }: ReadSeries): Dou
   if (n < LEAST)
     return doubt(
       'too_few',
-      `${name} has ${count(n, 'value')}; to tell what is usual takes at least ${LEAST}.`,
+      `There ${n === 1 ? 'is' : 'are'} ${count(n, 'value')} of ${measure.label}; to tell what is usual takes at least ${LEAST}.`,
     )
   if (series.values.every((value) => value === series.values[0]))
-    return doubt('constant', `${name} never changes: every value is the same.`)
+    return doubt('constant', `Every value of ${measure.label} is the same.`)
   const steps = grid.values.length
   if (typeof period === 'number' && steps < 2 * period)
     return doubt(
@@ -241,7 +241,7 @@ function headline({ measure, diagnosis }: ReadSeries, found: Found): string {
       : `${amount(low, measure, width)} to ${amount(high, measure, width)}`
   if (points.length === 0)
     return `No value of ${measure.label} stands out for certain; the farthest, ${amount(value, measure, width)} ${preposition.toLowerCase()} ${when}, may be chance.`
-  const told = `${preposition.toLowerCase()} ${when} ${measure.label} was ${amount(value, measure, width)}, ${above ? 'above' : 'below'} the usual ${usual}`
+  const told = `${preposition.toLowerCase()} ${when} ${measure.label} stood at ${amount(value, measure, width)}, ${above ? 'above' : 'below'} the usual ${usual}`
   if (points.length === 1) return `${opening(told)}.`
   return `${count(points.length, 'value')} of ${measure.label} stand out; ${told}.`
 }

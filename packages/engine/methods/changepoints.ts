@@ -90,11 +90,13 @@ export const changepoints: Method = {
 
 function stopOf({ series, measure }: ReadSeries): Doubt | null {
   const n = series.values.length
-  const name = opening(measure.label)
   if (n < LEAST)
-    return doubt('too_few', `${name} has ${count(n, 'value')}; a change of level needs at least ${LEAST}.`)
+    return doubt(
+      'too_few',
+      `There ${n === 1 ? 'is' : 'are'} ${count(n, 'value')} of ${measure.label}; a change of level needs at least ${LEAST}.`,
+    )
   if (series.values.every((value) => value === series.values[0]))
-    return doubt('constant', `${name} never changes: every value is the same.`)
+    return doubt('constant', `Every value of ${measure.label} is the same.`)
   return null
 }
 

@@ -309,15 +309,15 @@ function headline(given: Options, measure: Measure, pair: Pair, judged: Judged, 
   const subject = given.aggregate === 'mean' ? `Average ${measure.label}` : opening(measure.label)
   if (judged.direction === 'none')
     return `${subject} stayed level: ${value} in ${now} and ${before === value ? 'as much' : before} in ${earlier}.`
-  const share = judged.relative === null ? changeOf(change, measure) : shareOf(judged.relative)
+  const size = judged.relative === null ? `by ${changeOf(change, measure)}` : shareOf(judged.relative)
   const way = change > 0 ? 'up' : 'down'
   if (grade === 'unclear') {
     const usual = judged.p === null ? '' : ' A swing this large is not unusual here.'
-    return `${subject} came to ${value} in ${now}, ${way} from ${before} in ${earlier} (${share}).${usual}`
+    return `${subject} came to ${value} in ${now}, ${way} ${size} from ${before} in ${earlier}.${usual}`
   }
   const verb = change > 0 ? 'rose' : 'fell'
   const sure = grade === 'firm' ? 'more than usual' : 'probably more than usual'
-  return `${subject} ${verb} to ${value} in ${now} from ${before} in ${earlier}, ${way} ${share}: ${sure}.`
+  return `${subject} ${verb} to ${value} in ${now} from ${before} in ${earlier}, ${way} ${size}: ${sure}.`
 }
 
 function evidence(given: Options, pair: Pair, { z, p, history }: Judged): string {
@@ -357,7 +357,9 @@ function doubtsOf(given: Options, pair: Pair, { relative, p, history }: Judged):
     doubts.push(
       doubt(
         'history_short',
-        `There ${history === 1 ? 'is' : 'are'} ${count(history, 'earlier change')}; ${LEAST_CHANGES} are needed to say whether this one is unusual.`,
+        history === 0
+          ? 'There is no earlier change to judge this one by.'
+          : `Only ${count(history, 'earlier change')}: too few to say whether this one is unusual (${LEAST_CHANGES} are needed).`,
       ),
     )
   if (relative === null && pair.before !== pair.now) {

@@ -103,23 +103,25 @@ export const seasonality: Method = {
 
 function stopOf({ series, grid, measure }: ReadSeries, wanted: Options['period']): Doubt | null {
   const n = series.values.length
-  const name = opening(measure.label)
   if (n > 1 && series.values.every((value) => value === series.values[0]))
-    return doubt('constant', `${name} never changes: every value is the same.`)
+    return doubt('constant', `Every value of ${measure.label} is the same.`)
   const steps = grid.values.length
   if (wanted !== 'auto') {
     const least = 2 * wanted + 1
     return steps < least
       ? doubt(
           'too_few',
-          `${name} has ${count(steps, 'step')}; a season of ${wanted} needs at least ${least}.`,
+          `There are ${count(steps, 'step')} of ${measure.label}; a season of ${wanted} needs at least ${least}.`,
         )
       : null
   }
   const shortest = Math.min(...calendarSeasons(grid.step).map((period) => Math.ceil(2 * period)))
   const least = Number.isFinite(shortest) ? Math.max(LEAST, shortest) : LEAST
   return steps < least
-    ? doubt('too_few', `${name} has ${count(steps, 'value')}; two whole seasons need at least ${least}.`)
+    ? doubt(
+        'too_few',
+        `There ${steps === 1 ? 'is' : 'are'} ${count(steps, 'value')} of ${measure.label}; two whole seasons need at least ${least}.`,
+      )
     : null
 }
 

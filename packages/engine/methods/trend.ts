@@ -138,15 +138,18 @@ function numberStep(positions: readonly number[]): string {
 /** What forbids any claim. */
 function stopOf({ period }: Options, { series, grid, measure }: ReadSeries): Doubt | null {
   const n = series.values.length
-  const name = opening(measure.label)
-  if (n < LEAST) return doubt('too_few', `${name} has ${count(n, 'value')}; a trend needs at least ${LEAST}.`)
+  if (n < LEAST)
+    return doubt(
+      'too_few',
+      `There ${n === 1 ? 'is' : 'are'} ${count(n, 'value')} of ${measure.label}; a trend needs at least ${LEAST}.`,
+    )
   if (series.values.every((value) => value === series.values[0]))
-    return doubt('constant', `${name} never changes: every value is the same.`)
+    return doubt('constant', `Every value of ${measure.label} is the same.`)
   const steps = grid.values.length
   if (typeof period === 'number' && steps < 2 * period)
     return doubt(
       'too_few',
-      `${name} has ${count(steps, 'step')}; a season of ${period} needs at least ${2 * period}.`,
+      `There are ${count(steps, 'step')} of ${measure.label}; a season of ${period} needs at least ${2 * period}.`,
     )
   return null
 }

@@ -1,12 +1,20 @@
 /**
  * Every change of level in a series: binary segmentation (Vostrikova 1981) with a test in place of a penalty. The strongest
- * change is taken where it is more than its noise (level-shift.ts), then each side is searched in the same way.
+ * change is taken where it is more than its noise (level-shift.ts), then each side is searched in the same way. Several
+ * changes hide each other: together they look like a walk. Where the whole shows none, overlapping parts of a half and a
+ * quarter of it are searched (seeded segmentation, Kovacs, Buhlmann, Li and Munk, Biometrika 110, 2023), with p corrected for
+ * their number.
  */
 import { strongestShift } from './level-shift.ts'
 import { judgeLine } from './line.ts'
 import { lineColumn, seasonColumns } from './seasons.ts'
+import { medianOf } from './tails.ts'
 
 const ALPHA = 0.05
+/** Of all parts together. */
+const ALPHA_OF_PARTS = 0.01
+/** Fewer rows than this show no change among several. */
+const LEAST_PART = 20
 /** The most changes that are looked for. */
 const MOST = 50
 
@@ -26,20 +34,68 @@ export function levelChanges(
   const found: LevelChange[] = []
   const beside = seasons.flatMap(({ period }) => seasonColumns(rows, period))
   const rises = (judgeLine(values, rows, seasons)?.p ?? 1) < ALPHA
-  const search = (from: number, to: number, whole: boolean): void => {
-    if (found.length >= MOST) return
+  const strongest = (from: number, to: number, whole: boolean): LevelChange | null => {
     const columns = beside.map((column) => column.slice(from, to))
     if (whole && rises) columns.push(lineColumn(rows))
     const part = values.slice(from, to)
-    if (part.every((value) => value === part[0])) return
+    if (part.every((value) => value === part[0])) return null
     const shift = strongestShift(part, columns)
-    if (!shift || shift.p >= ALPHA) return
-    found.push({ index: from + shift.index, p: shift.p })
-    search(from, from + shift.index, false)
-    search(from + shift.index, to, false)
+    return shift && { index: from + shift.index, p: shift.p }
+  }
+  const search = (from: number, to: number, whole: boolean): void => {
+    if (found.length >= MOST) return
+    const change = strongest(from, to, whole)
+    const best = change && change.p < ALPHA ? change : inParts(values, from, to, strongest)
+    if (!best) return
+    found.push(best)
+    search(from, best.index, false)
+    search(best.index, to, false)
   }
   search(0, values.length, true)
   return found.toSorted((a, b) => a.index - b.index)
+}
+
+/** The strongest change of the overlapping parts, where it is more than chance over all of them. */
+function inParts(
+  values: readonly number[],
+  from: number,
+  to: number,
+  strongest: (from: number, to: number, whole: boolean) => LevelChange | null,
+): LevelChange | null {
+  const length = to - from
+  const parts = [2, 4].flatMap((share) => {
+    const part = Math.floor(length / share)
+    if (part < LEAST_PART) return []
+    const count = 2 * share - 1
+    return Array.from(
+      { length: count },
+      (_, nth) => from + Math.round((nth * (length - part)) / (count - 1)),
+    ).map((start) => [start, start + part] as const)
+  })
+  let best: LevelChange | null = null
+  for (const [start, end] of parts) {
+    if (!mayStep(values.slice(start, end))) continue
+    const change = strongest(start, end, false)
+    if (change && change.p < (best?.p ?? 1)) best = change
+  }
+  if (!best) return null
+  const p = Math.min(1, best.p * parts.length)
+  return p < ALPHA_OF_PARTS ? { index: best.index, p } : null
+}
+
+/** A first look: whether some step is more than five standard errors, of noise as the differences of neighbours show it. */
+function mayStep(values: readonly number[]): boolean {
+  const n = values.length
+  const steps = values.slice(1).map((value, row) => Math.abs(value - values[row]!))
+  const noise = medianOf(steps) / 0.954
+  const sum = values.reduce((total, value) => total + value, 0)
+  let before = 0
+  for (let row = 1; row < n; row++) {
+    before += values[row - 1]!
+    const difference = Math.abs(before / row - (sum - before) / (n - row))
+    if (difference * Math.sqrt((row * (n - row)) / n) > 5 * noise) return true
+  }
+  return false
 }
 
 /** The rows before each change, ascending. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { levelChanges } from './level-changes.ts'
 import { strongestShift } from './level-shift.ts'
 import { persistentRegression } from './persistent-regression.ts'
 import { findSeasons, lineColumn } from './seasons.ts'
@@ -93,4 +94,14 @@ test('a change of level is found where it is, and neither a spike nor a slow wan
 test('a change of level is no season, although two cycles of a slow wave look like one', () => {
   const y = noise(730).map((value, row) => value + (row < 365 ? 0 : 3))
   assert.deepEqual(findSeasons(y, rowsOf(730), [7, 365.2425]), [])
+})
+
+test('levels that hide each other in the whole are found in its parts', () => {
+  const even = (row: number): number => ((row * row * 7919 + row * 104_729 + 13) % 10_007) / 10_007 - 0.5
+  const values = Array.from({ length: 90 }, (_, row) => even(row) + (row < 30 ? 10 : row < 60 ? 20 : 5))
+  const rows = values.map((_, row) => row)
+  const found = levelChanges(values, rows, [])
+  assert.equal(found.length, 2)
+  for (const [nth, at] of [30, 60].entries()) assert.ok(Math.abs(found[nth]!.index - at) <= 2)
+  assert.deepEqual(levelChanges(rows.map(even), rows, []), [])
 })

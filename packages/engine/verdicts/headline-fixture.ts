@@ -26,7 +26,10 @@ export function headlineFaults({ headline, grade }: Outcome): string[] {
   const found: string[] = []
   if (!/^[\p{Lu}\d"€$£¥]/u.test(headline) || !/[.)]$/u.test(headline)) found.push('not a sentence')
   const unquoted = headline.replaceAll(/"[^"]*"/gu, '"..."')
-  for (const [rule, name] of RULES) if (rule.test(unquoted)) found.push(name)
+  for (const [rule, name] of RULES) {
+    // A blocker may say why there is no answer.
+    if (rule.test(unquoted) && !(name === 'a cause' && grade === 'withheld')) found.push(name)
+  }
   // A blocker names exact counts: how many there are and how many are needed.
   if (grade !== 'withheld') {
     let rest = unquoted

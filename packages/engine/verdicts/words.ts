@@ -32,10 +32,10 @@ export function brief(value: number, step?: number | null): string {
   return grouped(trim(rounded.toFixed(Math.min(decimals, 12))))
 }
 
-/** To 3 significant digits, or coarser where a quarter of `step` is. */
+/** To 3 significant digits, or coarser where a fifteenth of `step` is. */
 function roundedBy(size: number, step: number | null | undefined): number {
   const finest = 10 ** (Math.floor(Math.log10(size)) - SIGNIFICANT + 1)
-  const needed = step && Number.isFinite(step) ? 10 ** Math.floor(Math.log10(Math.abs(step) / 4)) : finest
+  const needed = step && Number.isFinite(step) ? 10 ** Math.floor(Math.log10(Math.abs(step) / 15)) : finest
   const unit = Math.min(Math.max(finest, needed), 10 ** Math.floor(Math.log10(size)))
   const rounded = Math.round(size / unit) * unit
   return Number(rounded.toPrecision(SIGNIFICANT))

@@ -1,0 +1,364 @@
+/** Situations of the methods over groups, paths and relations. */
+import { MEASURES, NOISE, type Situation } from './situation.ts'
+
+const each = (make: (measure: (typeof MEASURES)[number]) => Situation[]): Situation[] =>
+  MEASURES.flatMap(make)
+/** `n` rows; `i` is the row. */
+const rows = (select: string, n = 600): string => `select ${select} from range(${n}) r(i)`
+const ARM = `case i % 2 when 0 then 'old' else 'new' end as arm`
+const value = { group: 'arm', value: 'orders', control: 'old' }
+const success = { group: 'arm', success: 'paid', control: 'old' }
+
+const abTest: Situation[] = [
+  ...each(({ name, scale, columns }) => {
+    const options = { group: 'arm', value: name, control: 'old' }
+    const at = (gain: number): string =>
+      rows(`${ARM}, ${scale} * (1 + ${NOISE} + ${gain} * (i % 2)) as ${name}`)
+    return [
+      { is: 'no difference', method: 'ab_test', options, columns, sql: at(0) },
+      { is: 'a higher mean', method: 'ab_test', options, columns, sql: at(0.2) },
+      { is: 'a lower mean', method: 'ab_test', options, columns, sql: at(-0.2) },
+    ]
+  }),
+  {
+    is: 'the same rate',
+    method: 'ab_test',
+    options: success,
+    columns: { paid: { label: 'Share of buyers' } },
+    sql: rows(`${ARM}, i % 10 < 4 as paid`),
+  },
+  {
+    is: 'a higher rate',
+    method: 'ab_test',
+    options: success,
+    columns: { paid: { label: 'Share of buyers' } },
+    sql: rows(`${ARM}, (i // 2) % 10 < 4 + 2 * (i % 2) as paid`),
+  },
+  {
+    is: 'a lower rate',
+    method: 'ab_test',
+    options: success,
+    columns: { paid: { label: 'Share of buyers' } },
+    sql: rows(`${ARM}, (i // 2) % 10 < 5 - 2 * (i % 2) as paid`),
+  },
+  {
+    is: 'a broken split',
+    method: 'ab_test',
+    options: value,
+    sql: rows(`case when i % 3 = 0 then 'old' else 'new' end as arm, 5 + ${NOISE} as orders`),
+  },
+  {
+    is: 'the same split as planned',
+    method: 'ab_test',
+    options: { ...value, planned: { old: 1, new: 2 } },
+    sql: rows(`case when i % 3 = 0 then 'old' else 'new' end as arm, 5 + ${NOISE} as orders`),
+  },
+  {
+    is: 'groups that nobody drew',
+    method: 'ab_test',
+    options: { ...value, planned: 'none' },
+    sql: rows(`${ARM}, 5 + ${NOISE} + (i % 2) as orders`),
+  },
+  {
+    is: 'a unit in both groups',
+    method: 'ab_test',
+    options: { ...value, unit: 'user_id' },
+    sql: rows(`${ARM}, i // 10 as user_id, 5 + ${NOISE} as orders`),
+  },
+  {
+    is: 'one row that makes the difference',
+    method: 'ab_test',
+    options: value,
+    sql: rows(`${ARM}, case when i = 1 then 90000 else 5 + ${NOISE} end as orders`),
+  },
+  { is: 'all 1 against all 2', method: 'ab_test', options: value, sql: rows(`${ARM}, 1 + i % 2 as orders`) },
+  { is: 'the same value everywhere', method: 'ab_test', options: value, sql: rows(`${ARM}, 3 as orders`) },
+  { is: 'three rows', method: 'ab_test', options: value, sql: rows(`${ARM}, i as orders`, 3) },
+  { is: 'one group', method: 'ab_test', options: value, sql: rows(`'old' as arm, i as orders`) },
+  {
+    is: 'three groups, one of them higher',
+    method: 'ab_test',
+    options: value,
+    sql: rows(
+      `case i % 3 when 0 then 'old' when 1 then 'new' else 'bold' end as arm, 5 + ${NOISE} + 2 * (i % 3 = 2)::int as orders`,
+    ),
+  },
+]
+
+const compareGroups: Situation[] = each(({ name, scale, columns }) => {
+  const options = { value: name, group: 'shop' }
+  const at = (gain: number): string =>
+    rows(
+      `case i % 3 when 0 then 'Kiel' when 1 then 'Ulm' else 'Jena' end as shop, ${scale} * (1 + ${NOISE} + ${gain} * (i % 3 = 2)::int) as ${name}`,
+      300,
+    )
+  return [
+    { is: 'three shops alike', method: 'compare_groups', options, columns, sql: at(0) },
+    { is: 'one shop higher', method: 'compare_groups', options, columns, sql: at(0.5) },
+  ]
+})
+
+const event = (name: string, share: number, after: number): string =>
+  `select i as id, timestamp '2024-01-01' + interval (i * 7) minute + interval (${after}) minute as t, '${name}' as event from range(1000) r(i) where (i * 37) % 100 < ${share}`
+const funnelRows = [event('visit', 100, 0), event('cart', 40, 5), event('paid', 12, 9)].join(' union all ')
+const funnelOptions = { id: 'id', time: 't', event: 'event' }
+const paths: Situation[] = [
+  {
+    is: 'three steps',
+    method: 'funnel',
+    options: { ...funnelOptions, steps: ['visit', 'cart', 'paid'] },
+    sql: funnelRows,
+  },
+  {
+    is: 'a misspelt step',
+    method: 'funnel',
+    options: { ...funnelOptions, steps: ['visit', 'cart', 'payed'] },
+    sql: funnelRows,
+  },
+  {
+    is: 'two steps',
+    method: 'funnel',
+    options: { ...funnelOptions, steps: ['visit', 'cart'] },
+    sql: funnelRows,
+  },
+  {
+    is: 'no rows',
+    method: 'funnel',
+    options: { ...funnelOptions, steps: ['visit', 'cart'] },
+    sql: `${funnelRows} limit 0`,
+  },
+  {
+    is: 'half of a cohort comes back',
+    method: 'cohorts',
+    options: { id: 'id', time: 't', every: 'month' },
+    sql: `select i % 100 as id, date '2024-01-01' + ((i // 100) * 31 + i % 20)::int as t from range(800) r(i) where i < 100 or i % 2 = 0`,
+  },
+  {
+    is: 'cohorts of one month',
+    method: 'cohorts',
+    options: { id: 'id', time: 't', every: 'month' },
+    sql: `select i as id, date '2024-01-05' as t from range(30) r(i)`,
+  },
+]
+
+const shares: Situation[] = [
+  ...each(({ name, scale, columns }) => [
+    {
+      is: 'a few make up most',
+      method: 'pareto',
+      options: { value: name, by: 'shop' },
+      columns,
+      sql: rows(`'shop ' || i as shop, ${scale} * 100.0 / (1 + i * i) as ${name}`, 40),
+    },
+  ]),
+  {
+    is: 'all alike',
+    method: 'pareto',
+    options: { value: 'orders', by: 'shop' },
+    sql: rows(`'shop ' || (i % 10) as shop, 5 as orders`),
+  },
+  {
+    is: 'values below zero',
+    method: 'pareto',
+    options: { value: 'orders', by: 'shop' },
+    sql: rows(`'shop ' || (i % 10) as shop, i % 10 - 2 as orders`),
+  },
+  {
+    is: 'one shop',
+    method: 'pareto',
+    options: { value: 'orders', by: 'shop' },
+    sql: rows(`'Kiel' as shop, 5 as orders`),
+  },
+  {
+    is: 'no rows',
+    method: 'pareto',
+    options: { value: 'orders', by: 'shop' },
+    sql: rows(`'Kiel' as shop, 5 as orders`, 0),
+  },
+]
+
+const relations: Situation[] = [
+  {
+    is: 'two numbers that rise together',
+    method: 'association',
+    options: { x: 'price', y: 'orders' },
+    sql: rows(`i % 50 as price, 2 * (i % 50) + 20 * ${NOISE} as orders`, 200),
+  },
+  {
+    is: 'two numbers without a relation',
+    method: 'association',
+    options: { x: 'price', y: 'orders' },
+    sql: rows(`i % 50 as price, 20 * ${NOISE} as orders`, 200),
+  },
+  {
+    is: 'two texts that go together',
+    method: 'association',
+    options: { x: 'shop', y: 'size' },
+    sql: rows(
+      `case i % 2 when 0 then 'Kiel' else 'Ulm' end as shop, case when i % 10 < 2 + 6 * (i % 2) then 'small' else 'large' end as size`,
+      400,
+    ),
+  },
+  {
+    is: 'two texts without a relation',
+    method: 'association',
+    options: { x: 'shop', y: 'size' },
+    sql: rows(
+      `case i % 2 when 0 then 'Kiel' else 'Ulm' end as shop, case when (i // 2) % 3 = 0 then 'small' else 'large' end as size`,
+      400,
+    ),
+  },
+  {
+    is: 'a text and a number',
+    method: 'association',
+    options: { x: 'shop', y: 'orders' },
+    sql: rows(
+      `case i % 2 when 0 then 'Kiel' else 'Ulm' end as shop, 10 * (i % 2) + 5 * ${NOISE} as orders`,
+      200,
+    ),
+  },
+  {
+    is: 'one value throughout',
+    method: 'association',
+    options: { x: 'price', y: 'orders' },
+    sql: rows('i as price, 5 as orders', 50),
+  },
+  {
+    is: 'three numbers, two of them together',
+    method: 'correlation',
+    options: { values: ['price', 'orders', 'noise'] },
+    sql: rows(`i % 50 as price, 2 * (i % 50) + 20 * ${NOISE} as orders, ((i * 31) % 17) as noise`, 200),
+  },
+  {
+    is: 'two numbers of which one falls',
+    method: 'correlation',
+    options: { values: ['price', 'orders'] },
+    sql: rows(`i % 50 as price, -2 * (i % 50) + 20 * ${NOISE} as orders`, 200),
+  },
+  {
+    is: 'three rows',
+    method: 'correlation',
+    options: { values: ['price', 'orders'] },
+    sql: rows('i as price, i * i as orders', 3),
+  },
+  ...each(({ name, scale, columns }) => [
+    {
+      is: 'a line',
+      method: 'regression',
+      options: { y: name, x: ['price'] },
+      columns,
+      sql: rows(
+        `((i * 31) % 53) as price, ${scale} * (1 + ((i * 31) % 53) / 50.0 + ${NOISE}) as ${name}`,
+        200,
+      ),
+    },
+  ]),
+  {
+    is: 'no relation',
+    method: 'regression',
+    options: { y: 'orders', x: ['price'] },
+    sql: rows(`((i * 31) % 53) as price, 10 * ${NOISE} as orders`, 200),
+  },
+  {
+    is: 'a curve taken for a line',
+    method: 'regression',
+    options: { y: 'orders', x: ['price'] },
+    sql: rows(`((i * 31) % 53) as price, pow((i * 31) % 53, 2) + 10 * ${NOISE} as orders`, 200),
+  },
+  {
+    is: 'two columns that say the same',
+    method: 'regression',
+    options: { y: 'orders', x: ['price', 'cost'] },
+    sql: rows(
+      `((i * 31) % 53) as price, ((i * 31) % 53) + 0.01 * ${NOISE} as cost, ((i * 31) % 53) + 10 * (((i * 7907) % 997) / 997.0) as orders`,
+      200,
+    ),
+  },
+  {
+    is: 'two rows',
+    method: 'regression',
+    options: { y: 'orders', x: ['price'] },
+    sql: rows('i as price, i as orders', 2),
+  },
+  {
+    is: 'three groups of which one is higher',
+    method: 'anova',
+    options: { value: 'orders', by: 'shop' },
+    sql: rows(
+      `case i % 3 when 0 then 'Kiel' when 1 then 'Ulm' else 'Jena' end as shop, 10 + ${NOISE} * 4 + 3 * (i % 3 = 2)::int as orders`,
+      150,
+    ),
+  },
+  {
+    is: 'three groups alike',
+    method: 'anova',
+    options: { value: 'orders', by: 'shop' },
+    sql: rows(
+      `case i % 3 when 0 then 'Kiel' when 1 then 'Ulm' else 'Jena' end as shop, 10 + ${NOISE} * 4 as orders`,
+      150,
+    ),
+  },
+  {
+    is: 'groups of one row',
+    method: 'anova',
+    options: { value: 'orders', by: 'shop' },
+    sql: rows(`'shop ' || i as shop, i as orders`, 3),
+  },
+]
+
+const columns: Situation[] = [
+  ...each(({ name, scale, columns: meaning }) => [
+    {
+      is: 'even values',
+      method: 'describe',
+      options: { value: name },
+      columns: meaning,
+      sql: rows(`${scale} * (1 + ${NOISE}) as ${name}`),
+    },
+    {
+      is: 'one value far out',
+      method: 'outliers',
+      options: { value: name },
+      columns: meaning,
+      sql: rows(`${scale} * (1 + 0.2 * ${NOISE} + case when i = 9 then 8 else 0 end) as ${name}`, 100),
+    },
+  ]),
+  { is: 'one value throughout', method: 'describe', options: { value: 'orders' }, sql: rows('5 as orders') },
+  { is: 'no values', method: 'describe', options: { value: 'orders' }, sql: rows('null::double as orders') },
+  {
+    is: 'no value far out',
+    method: 'outliers',
+    options: { value: 'orders' },
+    sql: rows(`100 + 10 * ${NOISE} as orders`, 100),
+  },
+  {
+    is: 'values near the normal curve',
+    method: 'normality',
+    options: { value: 'orders' },
+    sql: rows('sqrt(-2 * ln((i + 0.5) / 200.0)) * cos(i * 2.399963) * 10 + 50 as orders', 200),
+  },
+  {
+    is: 'values with a long tail',
+    method: 'normality',
+    options: { value: 'orders' },
+    sql: rows('exp(i / 40.0) as orders', 200),
+  },
+  { is: 'two values', method: 'normality', options: { value: 'orders' }, sql: rows('i as orders', 2) },
+  {
+    is: 'a whole table',
+    method: 'profile',
+    options: {},
+    sql: rows("i as id, 'x' as always, case when i % 4 = 0 then null else i end as some"),
+  },
+  { is: 'a table without gaps', method: 'profile', options: {}, sql: rows('i as id, i % 3 as kind', 21_961) },
+  { is: 'a table without rows', method: 'profile', options: {}, sql: rows('i as id', 0) },
+]
+
+export const overGroups: Situation[] = [
+  ...abTest,
+  ...compareGroups,
+  ...paths,
+  ...shares,
+  ...relations,
+  ...columns,
+]
