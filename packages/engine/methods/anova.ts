@@ -224,18 +224,17 @@ function fieldsOf({ groups, unit }: Grouped, n: number) {
   }
 }
 
-/** "Weight clearly differs between the 6 groups: highest in "casein" (on average 324 g), lowest in "horsebean" (160 g)." */
+/** "There is clearly a difference in weight between the 6 groups: highest in "casein" (on average 324 g), lowest in "horsebean" (160 g)." */
 function headline({ groups, unit }: Grouped, meanings: Meanings, value: string): (grade: Grade) => string {
   const measure = measureOf(meanings, value)
-  const name = opening(measure.label)
   const ordered = groups.toSorted((a, b) => b.offset - a.offset)
   const [high, low] = [ordered[0]!, ordered.at(-1)!]
   const between = `between the ${count(groups.length, 'group')}`
   const gap = ((high.offset - low.offset) * unit) / 10
   return (grade) =>
     grade === 'unclear'
-      ? `${name} shows no clear difference ${between}.`
-      : `${name} ${CERTAINTY[grade]} differs ${between}: highest in ${quoted(high.group)} (on average ${amount(high.mean * unit, measure, gap)}), lowest in ${quoted(low.group)} (${amount(low.mean * unit, measure, gap)}).`
+      ? `No clear difference in ${measure.label} ${between}.`
+      : `There is ${CERTAINTY[grade]} a difference in ${measure.label} ${between}: highest in ${quoted(high.group)} (on average ${amount(high.mean * unit, measure, gap)}), lowest in ${quoted(low.group)} (${amount(low.mean * unit, measure, gap)}).`
 }
 
 function evidence(

@@ -106,7 +106,7 @@ test('numbers take the coefficient that their shape allows', async () => {
   const skewed = await columnsOf({ x: x.map((v) => Math.exp(2 * v)), y: y.map((v) => -Math.exp(2 * v)) })
   const ranked = await outcomeOf(association, skewed, ask)
   assert.equal(ranked.test, 'spearman')
-  assert.match(ranked.headline!, /^X clearly falls where y rises/)
+  assert.match(ranked.headline!, /^Higher x clearly goes with lower y/)
   const tau = await outcomeOf(association, skewed, { ...ask, test: 'kendall' })
   assert.equal(tau.effect, 'tau-b')
 })
@@ -128,7 +128,7 @@ test('a number beside a category is compared by groups', async () => {
   const table = await relation("select 'g' || (k % 3) as y, (k % 3) * 5 + k % 7 as x from range(300) r(k)")
   const found = await outcomeOf(association, table, ask)
   assert.equal(found.kind, 'number by category')
-  assert.match(found.headline!, /^X clearly differs between the 3 groups/)
+  assert.match(found.headline!, /^There is clearly a difference in x between the 3 groups/)
 })
 
 test('random walks that go together by chance are seldom claimed', async () => {

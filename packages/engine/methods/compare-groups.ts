@@ -264,11 +264,11 @@ function headline(
   const sure = CERTAINTY[grade]
   if (grade === 'unclear') {
     const asked = {
-      level: '',
-      spread: 'in how widely they vary ',
-      distribution: 'in how the values are distributed ',
+      level: `${measure.label} `,
+      spread: `how widely ${measure.label} varies `,
+      distribution: `how ${measure.label} is distributed `,
     }
-    return `${name} shows no clear difference ${asked[what]}${between}.`
+    return `No clear difference in ${asked[what]}${between}.`
   }
   if (what === 'distribution') return `${name} is ${sure} distributed differently ${between}.`
   const { high, low } = extremes(rows, what, tested)
@@ -285,15 +285,15 @@ function headline(
     const gap = byMean && pair.estimate !== null ? Math.abs(pair.estimate) : 10 * size
     const half = pair.low === null || pair.high === null ? null : (pair.high - pair.low) / 2
     if (byMean)
-      return `${name} is ${sure} higher in ${up} than in ${down}, by about ${changeOf(gap, measure, half)} on average.`
+      return `There is ${sure} a difference in ${measure.label}: ${up} is higher than ${down}, by about ${changeOf(gap, measure, half)} on average.`
     const middle =
       size > 0
-        ? `: the middle value is ${amount(of(high), measure, size)} against ${amount(of(low), measure, size)}`
+        ? `; the middle value is ${amount(of(high), measure, size)} against ${amount(of(low), measure, size)}`
         : ''
-    return `${name} is ${sure} higher in ${up} than in ${down}${middle}.`
+    return `There is ${sure} a difference in ${measure.label}: ${up} is higher than ${down}${middle}.`
   }
   const kind = byMean ? 'on average ' : 'middle value '
-  return `${name} ${sure} differs ${between}: highest in ${up} (${kind}${amount(of(high), measure, size)}), lowest in ${down} (${amount(of(low), measure, size)}).`
+  return `There is ${sure} a difference in ${measure.label} ${between}: highest in ${up} (${kind}${amount(of(high), measure, size)}), lowest in ${down} (${amount(of(low), measure, size)}).`
 }
 
 /** The highest and the lowest group in what the test compares. */

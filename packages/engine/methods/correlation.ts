@@ -157,7 +157,7 @@ function headline(grade: Grade, pairs: readonly Told[], given: Options, meanings
   const how =
     sizeOf(best, given) > 0
       ? `${opening(name(best.x))} and ${name(best.y)} ${sure} rise together${held}`
-      : `${opening(name(best.x))} ${sure} falls where ${name(best.y)} rises${held}`
+      : `Higher ${name(best.x)} ${sure} goes with lower ${name(best.y)}${held}`
   if (pairs.length === 1) return `${how}.`
   return `${how}; this is the strongest of ${count(found.length, 'link')} in ${count(pairs.length, 'pair')}.`
 }

@@ -230,16 +230,16 @@ function excess(n: number, ratio: number): number | null {
   return finite(((n - 1) / ((n - 2) * (n - 3))) * ((n + 1) * (ratio - 3) + 6))
 }
 
-/** "Delay averages 8.9 minutes; half of its values lie between minus 3 and 14." */
+/** "The average of delay is 8.9 minutes; half of the values lie between minus 3 and 14." */
 function sentence(measure: Measure, described: Description): string {
   const { n, mean, q1, q3, median } = described
-  const name = opening(measure.label)
-  if (n === 0) return `${name} has no values.`
-  if (n === 1) return `${name} is ${amount(mean, measure)} in the only row with a value.`
-  if (described.min === described.max) return `${name} is ${amount(mean, measure)} in all ${count(n, 'row')}.`
-  const middle = `half of its values lie between ${amount(q1, measure)} and ${amount(q3, measure)}`
-  if (skewed(described)) return `${name} is ${amount(median, measure)} in the middle; ${middle}.`
-  return `${name} averages ${amount(mean, measure)}; ${middle}.`
+  const { label } = measure
+  if (n === 0) return `There are no values of ${label}.`
+  if (n === 1) return `The only value of ${label} is ${amount(mean, measure)}.`
+  if (described.min === described.max) return `Every value of ${label} is ${amount(mean, measure)}.`
+  const middle = `half of the values lie between ${amount(q1, measure)} and ${amount(q3, measure)}`
+  if (skewed(described)) return `The middle value of ${label} is ${amount(median, measure)}; ${middle}.`
+  return `The average of ${label} is ${amount(mean, measure)}; ${middle}.`
 }
 
 /** Where the median describes a column better than the mean. */
@@ -264,17 +264,18 @@ function place(value: number | null): string {
 
 function doubtsOf({ label }: Measure, described: Description): Doubt[] {
   const { n, nulls, not_finite, skewness, kurtosis, autocorrelation } = described
-  const name = opening(label)
   const found: Doubt[] = []
-  if (n === 0) found.push(doubt('too_few', `${name} has no values.`))
-  else if (n < 10) found.push(doubt('too_few', `${name} rests on ${count(n, 'value')}.`))
-  if (n > 1 && described.min === described.max) found.push(doubt('constant', `${name} never changes.`))
+  if (n === 0) found.push(doubt('too_few', `There are no values of ${label}.`))
+  else if (n < 10)
+    found.push(doubt('too_few', `There ${n === 1 ? 'is' : 'are'} only ${count(n, 'value')} of ${label}.`))
+  if (n > 1 && described.min === described.max)
+    found.push(doubt('constant', `Every value of ${label} is the same.`))
   const left = nulls + not_finite
   if (left > 0)
     found.push(
       doubt(
         'rows_left_out',
-        `${name} has no number in ${count(left, 'row')} (${percent(left / (left + n))}).`,
+        `${count(left, 'row')} (${percent(left / (left + n))}) ${left === 1 ? 'has' : 'have'} no number of ${label}.`,
       ),
     )
   if (skewness !== null && skewed(described))

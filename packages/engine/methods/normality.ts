@@ -110,9 +110,9 @@ function stopOf({ n, constant }: Shape, label: string): Doubt | null {
   if (n < LEAST)
     return doubt(
       'too_few',
-      `${opening(label)} has ${count(n, 'value')}; to judge a distribution takes at least ${LEAST}.`,
+      `There ${n === 1 ? 'is' : 'are'} ${count(n, 'value')} of ${label}; to judge a distribution takes at least ${LEAST}.`,
     )
-  return constant ? doubt('constant', `${opening(label)} never changes: every value is the same.`) : null
+  return constant ? doubt('constant', `Every value of ${label} is the same.`) : null
 }
 
 async function answerOf(given: Options, shape: Shape): Promise<Answer> {

@@ -83,10 +83,10 @@ export const outliers: Method = {
       shape.n < LEAST
         ? doubt(
             'too_few',
-            `${name} has ${count(shape.n, 'value')}; to tell which stand apart takes at least ${LEAST}.`,
+            `There ${shape.n === 1 ? 'is' : 'are'} ${count(shape.n, 'value')} of ${measure.label}; to tell which stand apart takes at least ${LEAST}.`,
           )
         : shape.constant
-          ? doubt('constant', `${name} never changes: every value is the same.`)
+          ? doubt('constant', `Every value of ${measure.label} is the same.`)
           : null
     const left: Doubt[] =
       shape.left > 0

@@ -65,7 +65,9 @@ export const pareto: Method = {
     })
     const name = opening(measure.label)
     if (n === 0)
-      return nothing('', [doubt('too_few', `${name} has no values, so there is nothing to share out.`)])
+      return nothing('', [
+        doubt('too_few', `There are no values of ${measure.label}, so there is nothing to share out.`),
+      ])
     if ((whole!.least as number) < 0)
       return nothing(
         `For some values of ${segment.label} the sum of ${measure.label} is below zero, so shares of the whole would mean nothing.`,
@@ -132,7 +134,7 @@ function headline(
   if (segments === 1) return `All of ${measure.label} is in one ${by.label}, ${first}.`
   const least = rows.at(-1)!
   if (segments === rows.length && rows[0]!.share - least.share < 1e-9)
-    return `${opening(measure.label)} is spread evenly: each ${by.label} has ${shareOf(least.share)}.`
+    return `An even spread of ${measure.label}: each ${by.label} has ${shareOf(least.share)}.`
   const enough = rows.findIndex((row) => row.cumulative >= 0.8) + 1
   const few = enough > 0 ? enough : rows.length
   const part = rows[few - 1]!.cumulative

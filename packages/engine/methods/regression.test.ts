@@ -27,7 +27,7 @@ test('slopes have intervals, and the sentence names rate and direction without a
   assert.equal(found.grade, 'firm')
   assert.match(
     found.headline!,
-    /^Dist clearly rises as speed rises: one more of speed comes with about 3\.9 more\.$/,
+    /^Higher speed clearly goes with higher dist: one more of speed comes with about 3\.9 more\.$/,
   )
   const robust = await outcomeOf(regression, table, { y: 'dist', x: ['speed'], errors: 'hc3' })
   near((robust.coefficients as Row[])[1]!.std_error, 0.4275372191720981)
@@ -126,7 +126,7 @@ test('describe gives G1, G2, the mode and the range', async () => {
   near(found.kurtosis, -1.7254762796866294, 1e-12)
   assert.deepEqual([found.mode, found.mode_count, found.range], [0, 2, 11])
   assert.match(found.method, /skewness G1, excess kurtosis G2/)
-  assert.equal(found.headline, 'V averages 4.7; half of its values lie between 1.25 and 8.75.')
+  assert.equal(found.headline, 'The average of v is 4.7; half of the values lie between 1.25 and 8.75.')
 })
 
 /** Normal values in an order of chance, the same in every run. */

@@ -184,14 +184,14 @@ function stopOf(response: readonly number[], n: number, width: number, label: st
       `There ${n === 1 ? 'is' : 'are'} ${count(n, 'complete row')} for ${count(width, 'coefficient')} of ${label}; more rows than coefficients are needed.`,
     )
   return response.every((value) => value === response[0])
-    ? doubt('constant', `${opening(label)} never changes: there is nothing to explain.`)
+    ? doubt('constant', `Every value of ${label} is the same: there is nothing to explain.`)
     : null
 }
 
 function dependent(why: string, label: string): string {
   if (why === 'separated')
     return `${opening(label)} is told apart completely by the columns of x in these rows, so no finite effect can be given.`
-  return `${opening(label)} cannot be explained by these columns: one never changes, repeats the others, or lies beyond the range of numbers.`
+  return `These columns cannot explain ${label}: one never changes, repeats the others, or lies beyond the range of numbers.`
 }
 
 function few(n: number, width: number, model: Modelled | null): Doubt[] {
@@ -204,10 +204,9 @@ function few(n: number, width: number, model: Modelled | null): Doubt[] {
   ]
 }
 
-/** "Distance clearly rises with speed: each further mile comes with about 3.9 feet more." */
+/** "Higher speed clearly goes with higher distance: one more mile comes with about 3.9 feet more." */
 function headline(grade: Grade, model: Modelled, given: Options, meanings: Meanings): string {
   const measure = measureOf(meanings, given.y)
-  const name = opening(measure.label)
   const lead = model.lead
   if (grade === 'unclear' || !lead) {
     const xs = [...new Set(given.x.map((term) => namedTerm(term).column))].map(
@@ -216,8 +215,8 @@ function headline(grade: Grade, model: Modelled, given: Options, meanings: Meani
     const what = xs.length > 3 ? `the ${xs.length} columns` : xs.join(' and ')
     const held = model.fields.p !== null && model.fields.p <= 0.05 && xs.length > 1
     return held
-      ? `${name} goes together with ${what} as a whole, but not clearly with any one of them.`
-      : `${name} shows no clear link with ${what}.`
+      ? `Together ${what} go with ${measure.label}, but none of them clearly does alone.`
+      : `No clear link between ${measure.label} and ${what}.`
   }
   const x = measureOf(meanings, lead.column)
   const others =
@@ -227,8 +226,8 @@ function headline(grade: Grade, model: Modelled, given: Options, meanings: Meani
     lead.power > 1 ||
     given.x.some((term) => namedTerm(term).column === lead.column && namedTerm(term).power > 1)
   )
-    return `${name} ${CERTAINTY[grade]} changes with ${x.label}, along a curve${others}.`
-  return `${name} ${CERTAINTY[grade]} ${up ? 'rises' : 'falls'} as ${x.label} rises${others}: ${rate(lead, given, measure, x)}.`
+    return `There is ${CERTAINTY[grade]} a link between ${x.label} and ${measure.label}, along a curve${others}.`
+  return `Higher ${x.label} ${CERTAINTY[grade]} goes with ${up ? 'higher' : 'lower'} ${measure.label}${others}: ${rate(lead, given, measure, x)}.`
 }
 
 function rate(lead: Coefficient, { family }: Options, measure: Measure, x: Measure): string {

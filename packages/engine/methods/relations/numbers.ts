@@ -46,7 +46,7 @@ export async function ofNumbers(table: Relation, given: Options, meanings: Meani
   const claim = (sure: string) =>
     (r ?? 0) > 0
       ? `${opening(x)} and ${y} ${sure} rise together${strength(Math.abs(r ?? 0))}${beside}.`
-      : `${opening(x)} ${sure} falls where ${y} rises${strength(Math.abs(r ?? 0))}${beside}.`
+      : `Higher ${x} ${sure} goes with lower ${y}${strength(Math.abs(r ?? 0))}${beside}.`
   const stop =
     found.p === null
       ? [
