@@ -149,9 +149,14 @@ test('a model that never answers costs the job no more time than it has', async 
   await eventually(() => /the language model gave no answer/.test(service.log()), 'the log says so')
 })
 
-test('without an endpoint the tag prints the summary, and a faulty tag is found before it runs', async () => {
+test('without an endpoint the tag prints the summary, and a faulty tag is found before it runs', async (t) => {
   const home = temporaryFolder()
   const other = await startService({ home: home.folder, env: { ASSAY_TOKEN: TOKEN }, wrapped: false })
+  t.after(async () => {
+    other.signal('SIGTERM')
+    await other.exited
+    home.remove()
+  })
   const client = createClient({ url: other.url, token: TOKEN })
   const { markdown } = await client.templates.preview({ source: TEMPLATE })
   assert.match(markdown, /public has 2 rows\. .*sales/)
@@ -164,7 +169,4 @@ test('without an endpoint the tag prints the summary, and a faulty tag is found 
       ['liquid_syntax', 5],
     ],
   )
-  other.signal('SIGTERM')
-  await other.exited
-  home.remove()
 })

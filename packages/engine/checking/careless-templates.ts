@@ -164,7 +164,7 @@ export const IN_TEXT: readonly Mistake[] = [
   [`${ODD}{{ odd.summary }}`, '7:4', /no "odd"/],
   [`${ODD}{{ a }}`, '7:4', /cannot be printed whole.*summary/],
   [`${ODD}{{ a.sumary }}`, '7:6', /no "sumary".*"summary"/],
-  [`${ODD}{{ a.points[0].when }}`, '7:16', /no "when".*Known: time, value, expected, score/],
+  [`${ODD}{{ a.points[0].when }}`, '7:16', /no "when".*Known: time, value, expected, low/],
   [`${ODD}{% table a.pionts %}`, '7', /no "pionts".*"points"/],
   [`${SPREAD}{{ a.columns[0].mean }}`, '6:14', /no list and has no \[0\]\. Known: amount/],
   [`${SPREAD}{{ a.mean }}`, '6:6', /no "mean"/],

@@ -9,7 +9,7 @@ import { deviance, stirlingError } from './gamma.ts'
  * where x is near 1.
  */
 export function betaTails(x: number, y: number, a: number, b: number): { lower: number; upper: number } {
-  if (Number.isNaN(x) || Number.isNaN(y)) return { lower: Number.NaN, upper: Number.NaN }
+  if (Number.isNaN(x + y) || !(a > 0 && b > 0)) return { lower: Number.NaN, upper: Number.NaN }
   if (x <= 0) return { lower: 0, upper: 1 }
   if (y <= 0) return { lower: 1, upper: 0 }
   const factor = betaFactor(x, y, a, b)
@@ -44,7 +44,7 @@ function fraction(x: number, y: number, a: number, b: number): number {
     c = denominator + numerator / c
     const factor = c * d
     result *= factor
-    if (Math.abs(factor - 1) < 2e-16) break
+    if (!(Math.abs(factor - 1) >= 2e-16)) break
   }
   return result
 }

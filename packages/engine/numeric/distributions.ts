@@ -65,6 +65,9 @@ export function studentQuantile(p: number, df: number): number {
 
 /** t with P(T > t) = p. */
 export function studentUpperQuantile(p: number, df: number): number {
+  if (Number.isNaN(p) || !(df > 0)) return Number.NaN
+  // Beyond that the difference from the normal is below 1e-15.
+  if (df > 1e15) return normalUpperQuantile(p)
   if (p > 0.5) return -studentUpperQuantile(1 - p, df)
   if (p === 0.5) return 0
   const tails: Tails = {
@@ -157,6 +160,7 @@ function invert(tails: Tails, p: number, q: number): number {
     const x = Math.exp(position)
     const tail = fromAbove ? tails.upper(x) : tails.lower(x)
     const gap = Math.log(tail) - target
+    if (Number.isNaN(gap)) return Number.NaN
     if (gap === 0) return x
     if (gap > 0 === fromAbove) low = position
     else high = position

@@ -58,7 +58,7 @@ export function stirlingError(n: number): number {
 /** Loader's deviance x ln(x/m) + m - x, by its series where the two are near. */
 export function deviance(x: number, m: number): number {
   const v = (x - m) / (x + m)
-  if (Math.abs(v) >= 0.5) return x * Math.log(x / m) + m - x
+  if (!(Math.abs(v) < 0.5)) return x * Math.log(x / m) + m - x
   let term = 2 * x * v
   let sum = (x - m) * v
   for (let index = 1; ; index++) {

@@ -5,6 +5,7 @@ import { type DateUnit, dayNumber, dayText, MONTHS, periodAfter } from '@assay/m
 export function timeInWords(time: string | number, unit: DateUnit | null = null): string {
   if (typeof time === 'number') return String(time)
   const day = /^\d{4}-\d{2}-\d{2}/.test(time) ? dayNumber(time) : Number.NaN
+  if (/^[+-]/.test(time)) return 'a day beyond the calendar'
   if (Number.isNaN(day)) return time
   if (unit !== null && unit !== 'day') return periodInWords(day, unit)
   const clock = /T(\d{2}:\d{2})/.exec(time)?.[1]

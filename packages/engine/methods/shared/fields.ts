@@ -29,17 +29,23 @@ export const rowsWith = (columns: Fields): TSchema => list(object(columns))
 export const perName = (option: string, fields: Fields): TSchema =>
   Type.Record(Type.String(), object(fields), { keysFrom: option })
 
+/** The schema with a mark of ours. What may be left out still may. */
+function marked(schema: TSchema, mark: Record<string, string>): TSchema {
+  const found: TSchema = Type.Unsafe({ ...schema, ...mark })
+  return Type.IsOptional(schema) ? Type.Optional(found) : found
+}
+
 /** Fields that are there only where the option is given. */
 export function whereGiven(option: string, fields: Fields): Fields {
   return Object.fromEntries(
-    Object.entries(fields).map(([name, schema]) => [name, Type.Unsafe({ ...schema, whereGiven: option })]),
+    Object.entries(fields).map(([name, schema]) => [name, marked(schema, { whereGiven: option })]),
   )
 }
 
 /** Fields that are there only where the option is not given. */
 function unlessGiven(option: string, fields: Fields): Fields {
   return Object.fromEntries(
-    Object.entries(fields).map(([name, schema]) => [name, Type.Unsafe({ ...schema, unlessGiven: option })]),
+    Object.entries(fields).map(([name, schema]) => [name, marked(schema, { unlessGiven: option })]),
   )
 }
 
