@@ -12,7 +12,7 @@
 import type { Doubt } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
 import { studentUpperQuantile } from '../numeric/distributions.ts'
-import { type Measure, measureOf, opening } from '../verdicts/measure.ts'
+import { type Measure, measureOf } from '../verdicts/measure.ts'
 import { doubt, verdict } from '../verdicts/verdict.ts'
 import { amount } from '../verdicts/words.ts'
 import { numberSql } from './shared/columns.ts'

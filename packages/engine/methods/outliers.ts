@@ -6,7 +6,7 @@
  */
 import type { Doubt } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
-import { measureOf, opening } from '../verdicts/measure.ts'
+import { measureOf } from '../verdicts/measure.ts'
 import { doubt, verdict } from '../verdicts/verdict.ts'
 import { amount, quoted } from '../verdicts/words.ts'
 import { cellSql, columnOf, numberSql } from './shared/columns.ts'
@@ -78,7 +78,6 @@ export const outliers: Method = {
     const given = options as Options
     const shape = await readShape(table, given.value)
     const measure = measureOf(meanings, given.value)
-    const name = opening(measure.label)
     const stop =
       shape.n < LEAST
         ? doubt(

@@ -18,7 +18,7 @@ import {
   studentUpper,
   studentUpperQuantile,
 } from './distributions.ts'
-import { erfc, logGamma } from './gamma.ts'
+import { deviance, erfc, logGamma } from './gamma.ts'
 
 type Row = [...number[], string]
 
@@ -69,4 +69,12 @@ test('limits are limits, not NaN', () => {
   assert.equal(chiSquareUpper(0, 2), 1)
   assert.equal(normalUpperQuantile(0), Number.POSITIVE_INFINITY)
   assert.ok(Number.isNaN(studentUpper(Number.NaN, 3)))
+})
+
+test('quantiles at degrees of freedom that are no number are no number, and end', () => {
+  for (const df of [Number.NaN, 0, -1]) assert.ok(Number.isNaN(studentUpperQuantile(0.025, df)))
+  assert.ok(Number.isNaN(studentUpperQuantile(Number.NaN, 3)))
+  assert.ok(Math.abs(studentUpperQuantile(0.025, 1e300) - 1.959963984540054) < 1e-12)
+  assert.ok(Math.abs(studentUpperQuantile(0.025, Number.POSITIVE_INFINITY) - 1.959963984540054) < 1e-12)
+  assert.ok(Number.isNaN(deviance(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY)))
 })
