@@ -9,6 +9,7 @@
  */
 import type { Doubt } from '@assay/model/insight'
 import Type from 'typebox'
+import { readable } from '../verdicts/measure.ts'
 import { doubt, verdict } from '../verdicts/verdict.ts'
 import { amount, changeOf, quoted } from '../verdicts/words.ts'
 import { decisive } from './ab-test/influence.ts'
@@ -248,7 +249,7 @@ async function influence(table: Relation, units: Units, told: Told): Promise<Dou
       found.push(
         doubt(
           'one_row_decides',
-          `Without a single ${told.unit} of ${quoted(unit.arm)}, at ${amount(unit.value, measure)}, ${measure.label} would differ by ${changeOf(unit.after, measure)} in place of ${changeOf(unit.before, measure)}${unit.what === 'grade' ? ', and the answer would be less or more sure' : ''}.`,
+          `Without a single ${readable(told.unit)} of ${quoted(unit.arm)}, at ${amount(unit.value, measure)}, ${measure.label} would differ by ${changeOf(unit.after, measure)} in place of ${changeOf(unit.before, measure)}${unit.what === 'grade' ? ', and the answer would be less or more sure' : ''}.`,
         ),
       )
     if (kurtosis !== null && kurtosis > 3)
