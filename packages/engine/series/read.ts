@@ -151,7 +151,14 @@ function doubtsOf(series: Series, grid: Grid, diagnosis: Diagnosis, options: Ser
   if (diagnosis.sparse)
     doubts.push(doubt('sparse', 'Most of the values are zero or missing, so single values say little.'))
   if (diagnosis.autocorrelated)
-    doubts.push(doubt('series_autocorrelated', 'Neighbouring values are alike; the test allows for that.'))
+    doubts.push(
+      doubt(
+        'series_autocorrelated',
+        (diagnosis.autocorrelation ?? 0) > 0
+          ? 'Neighbouring values are alike, so together they tell less than their number suggests.'
+          : 'Neighbouring values swing to and fro: a high one is often followed by a low one.',
+      ),
+    )
   if (diagnosis.heavy_tails)
     doubts.push(doubt('tails_heavy', 'A few values lie much farther out than the rest.'))
   if (grid.step.unit === 'order' && series.times.length > 3)

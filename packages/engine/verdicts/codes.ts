@@ -94,9 +94,10 @@ export const CODES = {
   },
   series_autocorrelated: {
     kind: 'caveat',
-    rule: 'Neighbouring values are alike beyond trend and season.',
+    rule: 'Neighbouring values are alike, or swing to and fro, beyond trend and season.',
     threshold: 'lag-1 autocorrelation of the residuals beyond 2.58 standard errors',
-    reason: 'Alike neighbours hold less information than their number suggests. The tests here allow for it.',
+    reason:
+      'Alike neighbours hold less information than their number suggests. `test: auto` allows for it; a rank test that is asked for (`original`, `seasonal`) does not.',
   },
   tails_heavy: {
     kind: 'caveat',
