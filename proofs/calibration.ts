@@ -7,7 +7,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { calendarSeasons } from '../packages/engine/series/calendar-seasons.ts'
-import { changesOf } from '../packages/engine/series/level-changes.ts'
+import { levelChanges } from '../packages/engine/series/level-changes.ts'
 import { judgeLine } from '../packages/engine/series/line.ts'
 import { findSeasons } from '../packages/engine/series/seasons.ts'
 import { COVERED, type Covered, runCoverage } from './calibration/coverage.ts'
@@ -57,7 +57,7 @@ export function runCell(process: Process, n: number, series: number, seed: numbe
     if (seasons.length > right.length) claims.seasonality += 1
     if (right.length > 0) found += 1
     if ((judgeLine(values, rows, seasons)?.p ?? 1) < ALPHA) claims.trend += 1
-    if (changesOf(values, rows, seasons).length > 0) claims.changepoints += 1
+    if (levelChanges(values, rows, seasons).length > 0) claims.changepoints += 1
   }
   const counted = (method: Method): number | null =>
     process.uncounted?.includes(method) ? null : claims[method]
@@ -85,7 +85,7 @@ function powerOf(series: number, seed: number): Power[] {
   const rows = (n: number): number[] => Array.from({ length: n }, (_, row) => row)
   const tests = {
     slope: (values: number[]) => (judgeLine(values, rows(values.length), [])?.p ?? 1) < ALPHA,
-    shift: (values: number[]) => changesOf(values, rows(values.length), []).length > 0,
+    shift: (values: number[]) => levelChanges(values, rows(values.length), []).length > 0,
   }
   return LENGTHS.slice(0, 3).flatMap((n) =>
     (['slope', 'shift'] as const).flatMap((effect) =>

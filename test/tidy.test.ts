@@ -138,6 +138,29 @@ test('a package exports files that exist, and only what another package uses', (
     }
 })
 
+test('what a file exports is used in another file, and not in tests alone', () => {
+  const users = list('packages/**/*.{ts,tsx}', '{test,proofs,bench}/**/*.ts', 'bin/*.js')
+  // These make files that are kept, measure or start something: what they use is in use.
+  const isTest = (file: string) =>
+    isTestOnly(file) || (file.startsWith('test/') && !/^test\/(generated|postgres)\.ts$/.test(file))
+  const words = new Map(users.map((file) => [file, new Set(read(file).match(/\w+/g))]))
+  // The library's own entry, and what a test of any package takes the time from.
+  const forTests = ['runTemplate', 'FakeClock', 'ensureConsole']
+  const faults: string[] = []
+  for (const file of [...production, ...console_]) {
+    const text = read(file)
+    for (const match of text.matchAll(/^export (?:async )?(?:function\*?|const|class|let) (\w+)/gm)) {
+      const name = match[1]!
+      const others = users.filter((other) => other !== file && words.get(other)!.has(name))
+      const own = text.split(new RegExp(`\\b${name}\\b`)).length > 2
+      if (others.length === 0) faults.push(`${file} exports ${name} to nobody`)
+      else if (!own && !forTests.includes(name) && others.every(isTest))
+        faults.push(`${file}: only tests use ${name}`)
+    }
+  }
+  assert.deepEqual(faults, [])
+})
+
 test('there is no import cycle, counting types', () => {
   const graph = new Map(
     [...production, ...console_].map((file) => [

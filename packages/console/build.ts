@@ -50,7 +50,7 @@ async function pack(file: string): Promise<void> {
 }
 
 /** Made beside its place and then put there whole: a service that reads meanwhile finds the old or the new. */
-export async function buildConsole(): Promise<void> {
+async function buildConsole(): Promise<void> {
   const made = `${dist}-${process.pid}`
   await bundle(made)
   const files = (await readdir(made, { recursive: true, withFileTypes: true }))

@@ -1,7 +1,7 @@
 /** False alarms of `anomalies` on simulated series, and spikes found, beside generalised ESD at the same share of false alarms. */
 import { generalisedEsd } from '../../packages/engine/numeric/outliers.ts'
 import { calendarSeasons } from '../../packages/engine/series/calendar-seasons.ts'
-import { changesOf } from '../../packages/engine/series/level-changes.ts'
+import { levelChanges } from '../../packages/engine/series/level-changes.ts'
 import { findSeasons, seasonColumns } from '../../packages/engine/series/seasons.ts'
 import { findSpikes } from '../../packages/engine/series/spikes.ts'
 import { EFFECTS, PROCESSES, type Process, randomFrom, STEPS } from './processes.ts'
@@ -22,10 +22,10 @@ export interface Alarms {
 /** As the method does: beside the seasons and changes of level that are found. */
 function alarmOf(values: readonly number[], rows: readonly number[], process: Process): boolean {
   const seasons = findSeasons(values, rows, calendarSeasons(STEPS[process.step]))
-  const levels = changesOf(values, rows, seasons).slice(0, Math.floor(values.length / VALUES_A_LEVEL))
+  const levels = levelChanges(values, rows, seasons).slice(0, Math.floor(values.length / VALUES_A_LEVEL))
   const beside = [
     ...seasons.flatMap(({ period }) => seasonColumns(rows, period)),
-    ...levels.map((index) => values.map((_, row) => (row < index ? 0 : 1))),
+    ...levels.map(({ index }) => values.map((_, row) => (row < index ? 0 : 1))),
   ]
   return (
     findSpikes(values, rows, beside, Math.max(1, Math.floor(values.length / 10)), ALPHA).spikes.length > 0

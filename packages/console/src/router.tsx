@@ -28,7 +28,7 @@ interface JobFilters {
   before?: string
 }
 
-export const TEMPLATE_TABS = ['run', 'many', 'source'] as const
+const TEMPLATE_TABS = ['run', 'many', 'source'] as const
 export type TemplateTab = (typeof TEMPLATE_TABS)[number]
 
 interface AuditFilters {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { openTestPool, templateOf } from '../run/test-pool.ts'
-import { IN_ANALYSES, IN_FRONT_MATTER, IN_SQL, IN_TEXT, type Mistake } from './careless-templates.ts'
+import { IN_ANALYSES, IN_FRONT_MATTER, IN_SQL, IN_TEXT, type Mistake } from './careless-fixture.ts'
 
 const SETTINGS = `---
 variables:

@@ -24,7 +24,7 @@ export function judgeExpression(expression: Expression, judge: Judge): Static {
   return value
 }
 
-export function judgeOperand(operand: Operand, judge: Judge): Static {
+function judgeOperand(operand: Operand, judge: Judge): Static {
   switch (operand.kind) {
     case 'literal':
       return literalType(operand.value)

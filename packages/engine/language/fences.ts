@@ -24,7 +24,7 @@ export interface Pieces {
   faults: Fault[]
 }
 
-export const BLOCK_NAME = /^[a-z_][a-z0-9_]{0,62}$/
+const BLOCK_NAME = /^[a-z_][a-z0-9_]{0,62}$/
 const OPENING = /^( {0,3})(`{3,}|~{3,})[ \t]*(.*)$/
 /** Names with another meaning in prose. */
 export const RESERVED = new Set(

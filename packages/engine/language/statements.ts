@@ -84,7 +84,7 @@ const KNOWN: readonly string[] = [
 ]
 
 /** The options of the tags that take some. */
-export const TAG_OPTIONS: Record<string, readonly string[]> = {
+const TAG_OPTIONS: Record<string, readonly string[]> = {
   table: ['limit', 'columns', 'fmt', 'align'],
   chart: ['type', 'x', 'y', 'series', 'title'],
   fact: ['fmt'],

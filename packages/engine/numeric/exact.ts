@@ -19,17 +19,6 @@ export function variance(values: readonly number[]): number {
   return values.length < 2 ? Number.NaN : squaredDeviations(values) / (values.length - 1)
 }
 
-/** The exact sum of products of two columns, each product taken without error (Dekker's TwoProduct). */
-export function exactDot(left: readonly number[], right: readonly number[]): number {
-  const terms: number[] = []
-  for (let index = 0; index < left.length; index++) {
-    const [high, low] = twoProduct(left[index]!, right[index]!)
-    terms.push(high)
-    if (low !== 0) terms.push(low)
-  }
-  return exactSum(terms)
-}
-
 /** A product as the double nearest to it and what is left, exactly (T. J. Dekker, Numer. Math. 18, 1971). */
 export function twoProduct(a: number, b: number): [high: number, low: number] {
   const high = a * b

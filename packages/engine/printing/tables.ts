@@ -23,7 +23,7 @@ export interface TableOptions {
   align?: Record<string, Align>
 }
 
-export const DEFAULT_TABLE_LIMIT = 20
+const DEFAULT_TABLE_LIMIT = 20
 const WIDEST_PADDED = 60
 const NUMERIC: readonly ColumnType[] = ['integer', 'number', 'decimal']
 

@@ -28,9 +28,9 @@ export interface Parsed {
 }
 
 /** The most characters of a source with its partials. */
-export const MAX_SOURCE = 1_000_000
+const MAX_SOURCE = 1_000_000
 /** The most SQL and analysis blocks of a template: a check, which any caller may request, prepares each of them. */
-export const MAX_BLOCKS = 1_000
+const MAX_BLOCKS = 1_000
 
 /** The most characters of all analysis blocks together: reading them takes a microsecond or two a character. */
 const MAX_ANALYSES = 50_000

@@ -5,7 +5,7 @@ import { normaliseNewlines } from '../language/fences.ts'
 const RENDER = /\{%-?\s*render\s+(?:"([^"]*)"|'([^']*)')/g
 
 /** The names of the partials that a text renders, in order. */
-export function renderedPartials(text: string): string[] {
+function renderedPartials(text: string): string[] {
   return [...text.matchAll(RENDER)].map((match) => (match[1] ?? match[2])!)
 }
 

@@ -23,7 +23,7 @@ export function templateSource(template: Template): TemplateSource {
 }
 
 /** Replaces Liquid in a title by the name of its value: "Delays from {origin}". */
-export function plainTitle(title: string): string {
+function plainTitle(title: string): string {
   const named = title
     .replace(/\{%.*?%\}/g, '')
     .replace(/\{\{-?\s*(?:vars\.)?([^|}]*?)\s*(?:\|.*?)?-?\}\}/g, '{$1}')

@@ -31,11 +31,6 @@ export function seasonsOf(grid: Grid): FoundSeason[] {
   return found.map((season) => ({ ...season, steps: Math.round(season.period) }))
 }
 
-/** The steps of the season that explains most of the values; null where they show none. */
-export function strongestSeason(grid: Grid): number | null {
-  return seasonsOf(grid).toSorted((a, b) => b.strength - a.strength)[0]?.steps ?? null
-}
-
 /** Where no calendar suggests a period: the lag whose autocorrelation peaks highest, corrected for the lags that were tried. */
 function unnamedSeason(values: readonly number[], rows: readonly number[]): Season[] {
   const longest = Math.floor(values.length / 3)

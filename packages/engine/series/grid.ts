@@ -4,7 +4,6 @@
  * is interpolated for methods that need one at each step. A series without a step is taken in its order, with a note.
  */
 import { type DateUnit, isWeekend, monthsAfter } from '@assay/model/dates'
-import { count } from '../methods/shared/sentence.ts'
 import type { Series, Time } from './load.ts'
 
 export type Step =
@@ -25,7 +24,6 @@ export interface Grid {
   observed: boolean[]
   /** The time `ahead` steps after the last one. */
   after(ahead: number): Time
-  notes: string[]
 }
 
 const LEAST = 3
@@ -33,10 +31,6 @@ const LEAST = 3
 export function gridOf(series: Series): Grid {
   const { step, indices } = stepOf(series)
   if (step.unit === 'order') {
-    const notes =
-      series.times.length > LEAST
-        ? ['The times are not evenly spaced; the values are taken one step apart, in order.']
-        : []
     return {
       step,
       times: series.times,
@@ -44,7 +38,6 @@ export function gridOf(series: Series): Grid {
       values: series.values,
       observed: series.values.map(() => true),
       after: (ahead) => labelOf(series, { unit: 'order' }, ahead),
-      notes,
     }
   }
   const length = indices.at(-1)! + 1
@@ -65,7 +58,6 @@ export function gridOf(series: Series): Grid {
     times[index] = series.times[row]!
     observed[index] = true
   }
-  const filled = length - series.values.length
   return {
     step,
     times,
@@ -73,7 +65,6 @@ export function gridOf(series: Series): Grid {
     values,
     observed,
     after: (ahead) => labelOf(series, step, ahead),
-    notes: filled > 0 ? [`${count(filled, 'missing time')} filled in on a straight line.`] : [],
   }
 }
 

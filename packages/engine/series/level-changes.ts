@@ -97,8 +97,3 @@ function mayStep(values: readonly number[]): boolean {
   }
   return false
 }
-
-/** The rows before each change, ascending. */
-export function changesOf(...given: Parameters<typeof levelChanges>): number[] {
-  return levelChanges(...given).map(({ index }) => index)
-}

@@ -132,7 +132,7 @@ function withZeros(series: Series, grid: Grid): { series: Series; grid: Grid } {
   const values = grid.values.map((value, row) => (grid.observed[row] ? value : 0))
   const positions = grid.positions
   const filled = { ...series, times: grid.times, positions, values }
-  return { series: filled, grid: { ...grid, values, observed: values.map(() => true), notes: [] } }
+  return { series: filled, grid: { ...grid, values, observed: values.map(() => true) } }
 }
 
 const isYear = (time: Time): boolean =>

@@ -9,7 +9,7 @@ export function spanOf(series: Series, grid: Grid): string {
   return `from ${inWords(first, grid)} to ${inWords(last, grid)}`
 }
 
-export function inWords(time: Time, grid: Grid): string {
+function inWords(time: Time, grid: Grid): string {
   return timeInWords(time, unitOf(grid.step))
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { dayInZone, daysBetween, isDay } from '@assay/model/dates'
 import * as fc from 'fast-check'
-import { isAbsolutePeriod, isPeriod, resolvePeriod } from './period.ts'
+import { isPeriod, resolvePeriod } from './period.ts'
 
 const at = (started_at: string, time_zone = 'UTC', latest: string | null = null) => ({
   started_at,
@@ -91,8 +91,6 @@ test('what is no period is none', () => {
     assert.equal(isPeriod(text), false, text)
   }
   assert.throws(() => resolvePeriod('soon', at('2024-01-01T00:00:00Z')), RangeError)
-  assert.equal(isAbsolutePeriod('2024-03'), true)
-  assert.equal(isAbsolutePeriod('last_month'), false)
 })
 
 test('the period before is as long, and ends where the period begins', () => {

@@ -36,11 +36,6 @@ export function isPeriod(text: string): boolean {
   return resolved(text, '2000-06-15', '2000-06-15') !== null
 }
 
-/** Whether the period does not depend on the day on which it is resolved. */
-export function isAbsolutePeriod(text: string): boolean {
-  return absolute(text) !== null
-}
-
 /** Throws RangeError if the text is no period: check it with isPeriod first. */
 export function resolvePeriod(text: string, context: PeriodContext): Period {
   const latest = (context.latest ?? null) === null ? null : dayOf(context.latest!, context.time_zone)

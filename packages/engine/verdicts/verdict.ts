@@ -6,7 +6,7 @@ import type { Doubt, Grade, Outcome, Verdict } from '@assay/model/insight'
 import { CODES, type Code } from './codes.ts'
 
 /** Thresholds of the adjusted p-value: `firm` at most 0.01, `likely` at most 0.05. */
-export const FIRM = 0.01
+const FIRM = 0.01
 export const LIKELY = 0.05
 
 /** The grade of a claim by its adjusted p-value; null, where no test could be made, is `unclear`. */

@@ -94,11 +94,6 @@ export function shareOf(share: number | null): string {
   return `${size < 0.1 ? trim((size * 100).toPrecision(2)) : Math.round(size * 100)} %`
 }
 
-/** "up", "down" or "level". */
-export function directionOf(change: number): 'up' | 'down' | 'level' {
-  return change > 0 ? 'up' : change < 0 ? 'down' : 'level'
-}
-
 /** How sure a claim is, in the four steps of the grades. */
 export const CERTAINTY: Record<Grade, string> = {
   firm: 'clearly',

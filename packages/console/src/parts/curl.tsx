@@ -12,7 +12,7 @@ interface CurlProps {
   options?: string
 }
 
-export function curlLine({ path, method = 'GET', body, options }: Omit<CurlProps, 'says'>): string {
+function curlLine({ path, method = 'GET', body, options }: Omit<CurlProps, 'says'>): string {
   const json =
     body === undefined
       ? ''

@@ -17,7 +17,7 @@ interface Hour {
 }
 
 /** The last 24 hours, including those without attempts. */
-export function lastHours(stats: WebhookStats, now = Date.now()): Hour[] {
+function lastHours(stats: WebhookStats, now = Date.now()): Hour[] {
   const known = new Map(stats.hours.map((hour) => [Date.parse(hour.hour), hour]))
   const last = Math.floor(now / HOUR_MS) * HOUR_MS
   return Array.from({ length: HOURS }, (_, index) => {

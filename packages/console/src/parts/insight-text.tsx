@@ -26,7 +26,7 @@ function keepAddress(address: string): string {
   return CHART.test(address) || PICTURE.test(address) ? address : defaultUrlTransform(address)
 }
 
-export function textIn(node: ElementContent | Root): string {
+function textIn(node: ElementContent | Root): string {
   if (node.type === 'text') return node.value
   return 'children' in node ? node.children.map((child) => textIn(child as ElementContent)).join('') : ''
 }

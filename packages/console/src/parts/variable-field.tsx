@@ -22,7 +22,7 @@ const KINDS: Record<VariableView['type'], string> = {
 }
 
 /** The accepted values in words. */
-export function hintOf({ type, min, max, pattern, description }: VariableView): string {
+function hintOf({ type, min, max, pattern, description }: VariableView): string {
   const range =
     min !== null && max !== null
       ? `from ${textOf(min)} to ${textOf(max)}`

@@ -13,7 +13,7 @@ import { ChecksField, TextField } from './field.tsx'
 import { HeaderFields } from './header-fields.tsx'
 import { useRefresh } from './receiver-actions.tsx'
 
-export function WebhookFacts({ webhook }: { webhook: WebhookView }) {
+function WebhookFacts({ webhook }: { webhook: WebhookView }) {
   const { webhook_id, presence_name, user_id, events, headers, signature, public_key, retry_schedule } =
     webhook
   const rows: [string, string][] = [

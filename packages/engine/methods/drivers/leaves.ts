@@ -10,7 +10,7 @@ import type { Relation } from '../shared/method.ts'
 import type { Options } from './options.ts'
 import type { Side } from './sides.ts'
 
-export const MOST_LEAVES = 100_000
+const MOST_LEAVES = 100_000
 /** Leaves of earlier periods that travel. */
 const MOST_EARLIER = 300_000
 const KEPT = [200, 60, 25, 12, 6, 3]

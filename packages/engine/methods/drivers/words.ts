@@ -20,7 +20,7 @@ const isLevel = (before: number, after: number): boolean =>
   after === before || Math.abs(relativeOf(before, after) ?? 1) < LEVEL
 
 /** `country "DE" and channel "paid"`, by the labels of the columns. */
-export function whereInWords({ where }: Cause, labels: (column: string) => string): string {
+function whereInWords({ where }: Cause, labels: (column: string) => string): string {
   return enumeration(Object.entries(where).map(([column, value]) => `${labels(column)} ${quoted(value)}`))
 }
 

@@ -37,7 +37,7 @@ export interface Rules {
 }
 
 /** Whether a metric decides: those marked, or else the first. */
-export function primaries(metrics: readonly MetricUnits[]): boolean[] {
+function primaries(metrics: readonly MetricUnits[]): boolean[] {
   const marked = metrics.some(({ metric }) => metric.primary === true)
   return metrics.map(({ metric }, index) => (marked ? metric.primary === true : index === 0))
 }

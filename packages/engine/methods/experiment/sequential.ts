@@ -7,7 +7,7 @@
 import { normalUpperQuantile, studentTwoSided } from '../../numeric/distributions.ts'
 
 /** Units at which the intervals are narrowest. It must not depend on the data. */
-export const TUNED = 5000
+const TUNED = 5000
 const TUNED_ALPHA = 0.05
 
 const rate = (tuned: number): number => {

@@ -9,7 +9,7 @@ import { type GroupMoments, groupMoments } from '../shared/moments.ts'
 import { count } from '../shared/sentence.ts'
 import { double } from '../shared/sums.ts'
 
-export const MOST_GROUPS = 50
+const MOST_GROUPS = 50
 
 export interface Group extends GroupMoments {
   median: number

@@ -41,7 +41,7 @@ export interface PairRows {
   constant: boolean
 }
 
-export async function pairRows(
+async function pairRows(
   table: Relation,
   [x, y]: readonly [string, string],
   option: string,

@@ -206,7 +206,7 @@ const MOST_TABLES = 250_000
  * all tables in which it rejects are added up (Casagrande, Pike and Smith, Biometrics 34, 1978). Null where no difference
  * is found so often, or where the likely tables are too many.
  */
-export function fisherDetectable(a: Count, c: Count, confidence: number): number | null {
+function fisherDetectable(a: Count, c: Count, confidence: number): number | null {
   const base = Math.min(c.successes, c.n - c.successes) / c.n
   const alpha = 1 - confidence
   const pooled = Math.max(base, 1 / (a.n + c.n))

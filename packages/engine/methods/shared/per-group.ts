@@ -17,7 +17,7 @@ import { count } from './sentence.ts'
 const MOST = 100
 
 /** The option that asks for one outcome a group. */
-export function groupOption(options: TSchema): 'by' | 'each' {
+function groupOption(options: TSchema): 'by' | 'each' {
   const { properties = {} } = options as { properties?: object }
   return 'by' in properties ? 'each' : 'by'
 }

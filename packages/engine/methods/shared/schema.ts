@@ -47,7 +47,7 @@ export const analysisSchema = {
 }
 
 /** "a, b, points (time, value of each)": the fields of an outcome; `mark` may set names as code. */
-export function fieldList(fields: Fields, mark: (name: string) => string = (name) => name): string {
+function fieldList(fields: Fields, mark: (name: string) => string = (name) => name): string {
   return Object.entries(fields)
     .map(([name, schema]) => {
       const inside = insideOf(schema)

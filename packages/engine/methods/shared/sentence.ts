@@ -57,11 +57,6 @@ export function count(amount: number, one: string, many = `${one}s`): string {
   return `${grouped(amount, 0)} ${amount === 1 ? one : many}`
 }
 
-/** "Not enough data for a trend of x: 3 values, and 4 are needed." */
-export function tooFew(what: string, value: string, n: number, least: number): string {
-  return `Not enough data for ${what} ${value}: ${count(n, 'value')}, and ${least} are needed.`
-}
-
 /** A list of words as a sentence has it: "a", "a and b", "a, b and c". */
 export function enumeration(words: readonly string[]): string {
   if (words.length < 2) return words[0] ?? 'none'
