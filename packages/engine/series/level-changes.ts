@@ -25,6 +25,9 @@ export interface LevelChange {
   p: number
 }
 
+/** The strongest change of the rows from one to another, where p is below `alpha`; `whole` allows for a line. */
+type Strongest = (from: number, to: number, whole: boolean, alpha: number) => LevelChange | null
+
 /** The changes, ascending. */
 export function levelChanges(
   values: readonly number[],
@@ -34,17 +37,17 @@ export function levelChanges(
   const found: LevelChange[] = []
   const beside = seasons.flatMap(({ period }) => seasonColumns(rows, period))
   const rises = (judgeLine(values, rows, seasons)?.p ?? 1) < ALPHA
-  const strongest = (from: number, to: number, whole: boolean): LevelChange | null => {
+  const strongest: Strongest = (from, to, whole, alpha) => {
     const columns = beside.map((column) => column.slice(from, to))
     if (whole && rises) columns.push(lineColumn(rows))
     const part = values.slice(from, to)
     if (part.every((value) => value === part[0])) return null
-    const shift = strongestShift(part, columns)
+    const shift = strongestShift(part, columns, alpha)
     return shift && { index: from + shift.index, p: shift.p }
   }
   const search = (from: number, to: number, whole: boolean): void => {
     if (found.length >= MOST) return
-    const change = strongest(from, to, whole)
+    const change = strongest(from, to, whole, ALPHA)
     const best = change && change.p < ALPHA ? change : inParts(values, from, to, strongest)
     if (!best) return
     found.push(best)
@@ -60,7 +63,7 @@ function inParts(
   values: readonly number[],
   from: number,
   to: number,
-  strongest: (from: number, to: number, whole: boolean) => LevelChange | null,
+  strongest: Strongest,
 ): LevelChange | null {
   const length = to - from
   const parts = [2, 4].flatMap((share) => {
@@ -75,7 +78,7 @@ function inParts(
   let best: LevelChange | null = null
   for (const [start, end] of parts) {
     if (!mayStep(values.slice(start, end))) continue
-    const change = strongest(start, end, false)
+    const change = strongest(start, end, false, ALPHA_OF_PARTS / parts.length)
     if (change && change.p < (best?.p ?? 1)) best = change
   }
   if (!best) return null

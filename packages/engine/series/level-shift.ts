@@ -5,8 +5,8 @@
  * random walk each is a test of its own (both by simulation, docs/calibration.md). The test is made on the values and on
  * their normal scores, and the larger p holds: tails alone make no level.
  */
-import { fUpper, normalQuantile } from '../numeric/distributions.ts'
-import { ranks } from '../numeric/mann-kendall.ts'
+import { fUpper } from '../numeric/distributions.ts'
+import { normalScores } from './normal-scores.ts'
 import { factorAt, type Moments, momentsOf, persistences, WALK_WITHIN } from './persistent-regression.ts'
 
 export interface LevelShift {
@@ -23,18 +23,26 @@ const LEAST = 4
 /** Places that are looked at first in a long series. */
 const PLACES = 400
 const JUMPS = 50
+/** What is left of a step, and of the values, beside the other columns: below these shares it is rounding. */
+const SHARE = 1e-13
+const ROUNDING = 1e-20
 
-/** Null where there are too few rows. `base` holds the columns that explain the series otherwise, without a constant. */
+/**
+ * Null where there are too few rows, and where p is certainly not below `alpha`. `base` holds the columns that explain the
+ * series otherwise, without a constant.
+ */
 export function strongestShift(
   values: readonly number[],
   base: readonly (readonly number[])[],
+  alpha = Number.POSITIVE_INFINITY,
 ): LevelShift | null {
   const n = values.length
   const edge = Math.max(LEAST, Math.round(EDGE * n))
   if (n < 3 * edge || n < 2 * base.length + 8) return null
   const plain = search(values, base, edge)
+  if (!plain || plain.p >= alpha) return null
   const scored = search(normalScores(values), base, edge)
-  if (!plain || !scored) return null
+  if (!scored) return null
   const best = scored.p > plain.p ? scored : plain
   return { index: best.index, size: meanStep(values, best.index), p: Math.max(plain.p, scored.p) }
 }
@@ -51,27 +59,23 @@ function search(
   edge: number,
 ): { index: number; p: number } | null {
   const n = y.length
-  const ones = y.map(() => 1)
-  const columns = [ones, ...base, y]
+  const columns = [y.map(() => 1), ...base, y].map((column) => Float64Array.from(column))
   const moments = momentsOf(columns)
   const grid = persistences(n, false)
-  const best = grid.map((): Best => ({ f: 0, index: 0, likelihood: Number.NEGATIVE_INFINITY }))
   const sums = columns.map((column) => tails(column))
-  const look = (index: number): void => {
-    const widened = withStep(moments, columns, sums, index)
-    for (const [at, { a }] of grid.entries()) {
-      const factor = factorAt(widened, a)
-      if (factor) consider(best[at]!, factor, widened.size, n, a, index)
-    }
-  }
+  const scans = grid.map(({ a }) => scanOf(moments, columns, sums, a))
   const stride = Math.max(1, Math.floor(n / PLACES))
-  for (const index of candidates(y, edge, stride)) look(index)
+  const places = [...candidates(y, edge, stride)]
+  for (const scan of scans) scan?.look(places)
   if (stride > 1) {
-    const near = new Set(best.map(({ index }) => index))
-    for (const middle of near)
-      for (let index = middle - stride + 1; index < middle + stride; index++)
-        if (index >= edge && index <= n - edge) look(index)
+    const near = new Set(scans.flatMap((scan) => (scan ? [scan.best()] : [])))
+    const around = [...near].flatMap((middle) =>
+      Array.from({ length: 2 * stride - 1 }, (_, step) => middle - stride + 1 + step),
+    )
+    const inside = [...new Set(around)].filter((index) => index >= edge && index <= n - edge)
+    for (const scan of scans) scan?.look(inside)
   }
+  const best = scans.map((scan) => scan?.end() ?? { f: 0, index: 0, likelihood: Number.NEGATIVE_INFINITY })
   return combined(grid, best, n, n - 2 * edge + 1)
 }
 
@@ -81,73 +85,91 @@ function candidates(y: readonly number[], edge: number, stride: number): Iterabl
   const places = new Set<number>()
   for (let index = edge; index <= n - edge; index += stride) places.add(index)
   if (stride === 1) return places
-  const jumps = Array.from({ length: n - 2 * edge + 1 }, (_, at) => edge + at).toSorted(
-    (a, b) => Math.abs(y[b]! - y[b - 1]!) - Math.abs(y[a]! - y[a - 1]!),
+  const jumps = Float64Array.from({ length: n - 2 * edge + 1 }, (_, at) =>
+    Math.abs(y[edge + at]! - y[edge + at - 1]!),
   )
-  for (const index of jumps.slice(0, JUMPS)) places.add(index)
+  const least = jumps.toSorted().at(-JUMPS)!
+  let left = JUMPS
+  for (let at = 0; at < jumps.length && left > 0; at++) {
+    if (jumps[at]! < least) continue
+    places.add(edge + at)
+    left -= 1
+  }
   return places
 }
 
 /** Sums of a column from each row to the end. */
-function tails(column: readonly number[]): Float64Array {
+function tails(column: Float64Array): Float64Array {
   const sums = new Float64Array(column.length + 1)
   for (let row = column.length - 1; row >= 0; row--) sums[row] = sums[row + 1]! + column[row]!
   return sums
 }
 
-/** The moments with a step (0 before `index`, 1 from it on) as the last column before y. */
-function withStep(
-  moments: Moments,
-  columns: readonly (readonly number[])[],
-  sums: readonly Float64Array[],
-  index: number,
-): Moments {
-  const old = moments.size
-  const size = old + 1
-  const n = columns[0]!.length
-  const make = (): Float64Array => new Float64Array(size * size)
-  const wide: Moments = { size, same: make(), neighbours: make(), before: make(), first: make() }
-  const kinds = ['same', 'neighbours', 'before', 'first'] as const
-  const row = (column: number): number => (column < old - 1 ? column : column + 1)
-  for (const kind of kinds)
-    for (let i = 0; i < old; i++)
-      for (let j = 0; j <= i; j++) wide[kind][row(i) * size + row(j)] = moments[kind][i * old + j]!
-  const step = old - 1
-  const put = (column: number, same: number, neighbours: number, before: number): void => {
-    const [i, j] = column > step ? [column, step] : [step, column]
-    wide.same[i * size + j] = same
-    wide.neighbours[i * size + j] = neighbours
-    wide.before[i * size + j] = before
-  }
-  for (const [place, column] of columns.entries()) {
-    const sum = sums[place]!
-    const last = column[n - 1]!
-    // Sums over rows: of this column at the step's rows, of its neighbours on either side.
-    put(row(place), sum[index]!, sum[index + 1]! + sum[index - 1]! - last, sum[index]! - last)
-  }
-  put(step, n - index, 2 * (n - index - 1), n - index - 1)
-  return wide
+interface Scan {
+  look(places: readonly number[]): void
+  /** The place that fits best so far. */
+  best(): number
+  end(): Best
 }
 
-function consider(
-  best: Best,
-  factor: Float64Array,
-  width: number,
-  n: number,
+/**
+ * The places of a step (0 before `index`, 1 from it on) at one persistence. The factor of the other columns is made once; the
+ * products of the step with each column come from that column's sums. Null where the columns depend on each other.
+ */
+function scanOf(
+  moments: Moments,
+  columns: readonly Float64Array[],
+  sums: readonly Float64Array[],
   a: number,
-  index: number,
-): void {
+): Scan | null {
+  const factor = factorAt(moments, a)
+  if (!factor) return null
+  const width = moments.size
   const size = width - 1
-  const df = n - size
-  const rest = factor[width * width - 1]! ** 2 / df
-  const f = factor[size * width + size - 1]! ** 2 / rest
-  if (f <= best.f) return
+  const n = columns[0]!.length
+  const ends = Float64Array.from(columns, (column) => (a * a - a) * column[n - 1]!)
+  const products = new Float64Array(width)
+  let explained = 0
+  let best = 0
+  const look = (index: number): void => {
+    // Of the step with itself, then beside the other columns.
+    const whole = n - index + (a * a - 2 * a) * (n - index - 1)
+    let own = whole
+    for (let i = 0; i < width; i++) {
+      const sum = sums[i]!
+      let rest = (1 + a * a) * sum[index]! - a * (sum[index + 1]! + sum[index - 1]!) - ends[i]!
+      for (let j = 0; j < i; j++) rest -= factor[i * width + j]! * products[j]!
+      if (i < size) {
+        rest /= factor[i * width + i]!
+        own -= rest * rest
+      }
+      products[i] = rest
+    }
+    const gain = own > SHARE * whole ? products[size]! ** 2 / own : 0
+    if (gain > explained) {
+      explained = gain
+      best = index
+    }
+  }
+  return {
+    look(places) {
+      for (const index of places) look(index)
+    },
+    best: () => best,
+    end: () => ({ index: best, ...fitWith(factor, width, explained, n, a) }),
+  }
+}
+
+/** F of a step that explains so much, and the likelihood. The step itself is left out: its size depends on where it stands. */
+function fitWith(factor: Float64Array, width: number, explained: number, n: number, a: number) {
+  const size = width - 1
+  const df = n - width
+  let total = 0
   let logs = 0
-  // The step itself is left out: its size depends on where it stands.
-  for (let column = 0; column < size - 1; column++) logs += 2 * Math.log(factor[column * width + column]!)
-  best.f = f
-  best.index = index
-  best.likelihood = -0.5 * (df * Math.log(rest) + logs - Math.log(1 - a * a))
+  for (let j = 0; j < width; j++) total += factor[size * width + j]! ** 2
+  for (let j = 0; j < size; j++) logs += 2 * Math.log(factor[j * width + j]!)
+  const rest = Math.max(ROUNDING * total, factor[width * width - 1]! ** 2 - explained) / df
+  return { f: explained / rest, likelihood: -0.5 * (df * Math.log(rest) + logs - Math.log(1 - a * a)) }
 }
 
 function combined(
@@ -173,17 +195,6 @@ function combined(
   const walk = top - best.at(-1)!.likelihood <= WALK_WITHIN
   const index = best.find(({ likelihood }) => likelihood === top)!.index
   return { index, p: walk ? Math.max(sum / whole, last) : sum / whole }
-}
-
-/** Normal scores of Blom (1958): what the ranks would be if the values were normal. */
-export function normalScores(values: readonly number[]): number[] {
-  const n = values.length
-  const known = new Map<number, number>()
-  return ranks(values).map((rank) => {
-    const score = known.get(rank) ?? normalQuantile((rank - 0.375) / (n + 0.25))
-    known.set(rank, score)
-    return score
-  })
 }
 
 function meanStep(values: readonly number[], index: number): number {

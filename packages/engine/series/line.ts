@@ -1,5 +1,5 @@
 /** Whether a series rises or falls: its line beside its seasons, under errors as persistent as a random walk. */
-import { normalScores } from './level-shift.ts'
+import { normalScores } from './normal-scores.ts'
 import { type PersistentFit, persistentRegression } from './persistent-regression.ts'
 import { lineColumn, seasonColumns } from './seasons.ts'
 

@@ -60,12 +60,13 @@ export interface Moments {
 export function momentsOf(columns: readonly ArrayLike<number>[]): Moments {
   const size = columns.length
   const n = columns[0]!.length
+  const packed = columns.map((column) => Float64Array.from(column))
   const empty = (): Float64Array => new Float64Array(size * size)
   const moments: Moments = { size, same: empty(), neighbours: empty(), before: empty(), first: empty() }
   for (let i = 0; i < size; i++) {
     for (let j = 0; j <= i; j++) {
-      const left = columns[i]!
-      const right = columns[j]!
+      const left = packed[i]!
+      const right = packed[j]!
       let same = 0
       let crossed = 0
       for (let row = 1; row < n; row++) {
