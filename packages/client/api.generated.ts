@@ -543,22 +543,22 @@ export type Insight = {
   charts: Record<string, unknown>[]
   analyses: Record<string, {
     /** One sentence without statistics */
-    headline?: string
-    grade?: 'firm' | 'likely' | 'unclear' | 'withheld'
-    blockers?: {
+    headline: string
+    grade: 'firm' | 'likely' | 'unclear' | 'withheld'
+    blockers: {
       /** A code of docs/verdicts.md, such as days_missing */
       code: string
       /** A sentence for the reader */
       says: string
     }[]
-    caveats?: {
+    caveats: {
       /** A code of docs/verdicts.md, such as days_missing */
       code: string
       /** A sentence for the reader */
       says: string
     }[]
     /** The statistics in one sentence */
-    evidence?: string
+    evidence: string
     /** The headline, then what blockers and caveats say */
     summary: string
     n: number
@@ -721,22 +721,22 @@ export type Preview = {
   charts: Record<string, unknown>[]
   analyses: Record<string, {
     /** One sentence without statistics */
-    headline?: string
-    grade?: 'firm' | 'likely' | 'unclear' | 'withheld'
-    blockers?: {
+    headline: string
+    grade: 'firm' | 'likely' | 'unclear' | 'withheld'
+    blockers: {
       /** A code of docs/verdicts.md, such as days_missing */
       code: string
       /** A sentence for the reader */
       says: string
     }[]
-    caveats?: {
+    caveats: {
       /** A code of docs/verdicts.md, such as days_missing */
       code: string
       /** A sentence for the reader */
       says: string
     }[]
     /** The statistics in one sentence */
-    evidence?: string
+    evidence: string
     /** The headline, then what blockers and caveats say */
     summary: string
     n: number

@@ -67,11 +67,9 @@ export interface Verdict {
 }
 
 /** An outcome: the result of one method, for Liquid and JSON. It holds no NaN and no infinity: null means unknown. */
-export interface Outcome extends Partial<Verdict> {
-  summary: string
+export interface Outcome extends Verdict {
   n: number
   method: string
-  notes: string[]
   [field: string]: unknown
 }
 
@@ -187,11 +185,11 @@ const DoubtView = Type.Object({
 /** What every outcome holds; each method adds its own fields. */
 const OutcomeView = Type.Object(
   {
-    headline: Type.Optional(Type.String({ description: 'One sentence without statistics' })),
-    grade: Type.Optional(Type.Enum([...GRADES])),
-    blockers: Type.Optional(Type.Array(DoubtView)),
-    caveats: Type.Optional(Type.Array(DoubtView)),
-    evidence: Type.Optional(Type.String({ description: 'The statistics in one sentence' })),
+    headline: Type.String({ description: 'One sentence without statistics' }),
+    grade: Type.Enum([...GRADES]),
+    blockers: Type.Array(DoubtView),
+    caveats: Type.Array(DoubtView),
+    evidence: Type.String({ description: 'The statistics in one sentence' }),
     summary: Type.String({ description: 'The headline, then what blockers and caveats say' }),
     n: Type.Integer(),
     method: Type.String(),

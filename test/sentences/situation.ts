@@ -33,11 +33,11 @@ export async function tell(situation: Situation): Promise<Told> {
     meanings,
     extent: () => Promise.resolve({ periods: [], columns: [], ...extent }),
   })
-  const doubts = [...(outcome.blockers ?? []), ...(outcome.caveats ?? [])]
+  const doubts = [...outcome.blockers, ...outcome.caveats]
   return {
-    grade: outcome.grade ?? '',
+    grade: outcome.grade,
     codes: doubts.map(({ code }) => code),
-    headline: outcome.headline ?? '',
+    headline: outcome.headline,
     summary: outcome.summary,
   }
 }

@@ -127,8 +127,8 @@ async function ofBoth(table: Relation, given: Options, context: MethodContext): 
     effect: (found.effect as string | null) ?? null,
     effect_size: of('effect_size'),
     n: found.n,
-    doubts: [...found.blockers!, ...found.caveats!],
-    claim: () => found.headline!,
+    doubts: [...found.blockers, ...found.caveats],
+    claim: () => found.headline,
   }
 }
 

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { compare } from './compare.ts'
 import { outcomeOf, relation } from './relation-fixture.ts'
 
-const codes = (outcome: { caveats?: { code: string }[]; blockers?: { code: string }[] }): string[] =>
-  [...outcome.blockers!, ...outcome.caveats!].map(({ code }) => code)
+const codes = (outcome: { caveats: { code: string }[]; blockers: { code: string }[] }): string[] =>
+  [...outcome.blockers, ...outcome.caveats].map(({ code }) => code)
 const daily = (value: string, where = 'true', days = 140) =>
   relation(
     `select date '2024-01-01' + k::int as t, cast(${value} as double) as v from range(${days}) r(k) where ${where}`,
@@ -64,11 +64,11 @@ test('a usual swing is called usual, and one far beyond the earlier ones is not'
     )
   const usual = await outcomeOf(compare, await months('103'), asked)
   assert.equal(usual.grade, 'unclear')
-  assert.match(usual.headline!, /A swing this large is not unusual here\.$/)
+  assert.match(usual.headline, /A swing this large is not unusual here\.$/)
   const fallen = await outcomeOf(compare, await months('20'), asked)
   assert.equal(fallen.grade, 'firm')
   assert.match(
-    fallen.headline!,
+    fallen.headline,
     /^V fell to 20 in December 2022 from 1\d\d in November 2022, down \d\d %: more than usual\.$/,
   )
 })
@@ -77,7 +77,7 @@ test('the sign of a headline is a word, and no headline holds a statistic', asyn
   for (const value of ['k * -3.0 - 50', '100 - k * k', 'case when k < 100 then 5 else -200 end', '0']) {
     for (const period of ['week', 'month']) {
       const { headline } = await outcomeOf(compare, await daily(value), { ...asked, period })
-      assert.doesNotMatch(headline!, /[-+−]\d|z =|p =|n =/, headline)
+      assert.doesNotMatch(headline, /[-+−]\d|z =|p =|n =/, headline)
     }
   }
 })

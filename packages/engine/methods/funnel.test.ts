@@ -29,12 +29,12 @@ test('entries whose window is not over are left out, and said', async () => {
   assert.deepEqual(counts(found), [91, 50])
   assert.equal(found.unfinished, 9)
   assert.deepEqual(
-    found.caveats!.map(({ code }) => code),
+    found.caveats.map(({ code }) => code),
     ['period_partial'],
   )
   const young = await ask(rows, { window: 5000 })
   assert.deepEqual(
-    young.blockers!.map(({ code }) => code),
+    young.blockers.map(({ code }) => code),
     ['too_few'],
   )
 })
@@ -46,7 +46,7 @@ test('a step that never occurs withholds the answer and names the nearest spelli
   assert.equal(found.headline, 'The step "chekout" never occurs in the data. Did you mean "checkout"?')
   assert.doesNotMatch(found.summary, /pass/)
   const far = await ask(rows, { steps: ['visit', 'paid'] })
-  assert.match(far.headline!, /The column "e" has "checkout" and "visit"\./)
+  assert.match(far.headline, /The column "e" has "checkout" and "visit"\./)
 })
 
 test('the largest loss is named where it is more than chance', async () => {
@@ -55,7 +55,7 @@ test('the largest loss is named where it is more than chance', async () => {
      union all select u, 2, 'c' from range(${third}) r(u)`
   const steps = ['a', 'b', 'c']
   const clear = await ask(rows(90, 20), { steps })
-  assert.match(clear.headline!, /the hardest step is clearly from "b" to "c", which 22 % pass\.$/)
+  assert.match(clear.headline, /the hardest step is clearly from "b" to "c", which 22 % pass\.$/)
   const even = await ask(rows(50, 26), { steps })
   assert.equal(even.headline, 'Of 100 that entered at "a", 26 % reached "c".')
 })

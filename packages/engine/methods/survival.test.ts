@@ -307,7 +307,7 @@ test('no headline holds a raw column name, a statistic or a sign, nor does what 
       for (const options of asked[name]!) {
         const outcome = await outcomeOf(method, table, renamed(options) as Record<string, unknown>)
         assert.deepEqual(headlineFaults(outcome), [], name)
-        for (const { says } of [...(outcome.blockers ?? []), ...(outcome.caveats ?? [])])
+        for (const { says } of [...outcome.blockers, ...outcome.caveats])
           assert.doesNotMatch(
             says.replaceAll(/"[^"]*"/gu, ''),
             /\b(z|p|F|n) [=<>]|p-value|\b[a-z]+_[a-z]+\b/u,

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import type { Cell, Column, ColumnType, Lineage, Outcome, Table } from '@assay/model/insight'
 import type { Template } from '@assay/model/template'
 import { parseTemplate } from '../reading/parse.ts'
+import { verdict } from '../verdicts/verdict.ts'
 import { type RenderResult, renderTemplate } from './render.ts'
 
 export function table(types: Record<string, ColumnType>, rows: Cell[][], total = rows.length): Table {
@@ -11,7 +12,8 @@ export function table(types: Record<string, ColumnType>, rows: Cell[][], total =
 }
 
 export function outcome(fields: Record<string, unknown>): Outcome {
-  return { summary: 'A summary.', n: 3, method: 'some method', notes: [], ...fields }
+  const told = verdict({ headline: 'A summary.', grade: 'firm', evidence: 'n = 3 rows.' })
+  return { ...told, n: 3, method: 'some method', ...fields }
 }
 
 export const RUN = { started_at: '2024-03-15T12:00:00.000Z', time_zone: 'UTC' }

@@ -22,7 +22,6 @@ const RULES: [RegExp, string][] = [
 
 /** What is wrong with the headline of an outcome; an empty list where nothing is. */
 export function headlineFaults({ headline, grade }: Outcome): string[] {
-  if (headline === undefined) return []
   const found: string[] = []
   if (!/^[\p{Lu}\d"€$£¥]/u.test(headline) || !/[.)]$/u.test(headline)) found.push('not a sentence')
   const unquoted = headline.replaceAll(/"[^"]*"/gu, '"..."')

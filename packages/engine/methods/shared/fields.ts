@@ -54,11 +54,11 @@ const doubts = list(object({ code: Type.Enum(CODE_NAMES), says: Type.String() })
 /** What every outcome holds. */
 export const COMMON: Fields = {
   summary: Type.String(),
-  headline: Type.Optional(Type.String()),
-  grade: Type.Optional(Type.Enum([...GRADES])),
-  blockers: Type.Optional(doubts),
-  caveats: Type.Optional(doubts),
-  evidence: Type.Optional(Type.String()),
+  headline: Type.String(),
+  grade: Type.Enum([...GRADES]),
+  blockers: doubts,
+  caveats: doubts,
+  evidence: Type.String(),
   n: Type.Integer(),
   method: Type.String(),
   notes: list(Type.String()),

@@ -55,7 +55,7 @@ test('leaves a single test alone and corrects several', () => {
   assert.equal('p_adjusted' in found.c!, false)
   assert.equal('p_adjusted' in found.d!, false)
   assert.deepEqual(
-    found.a!.caveats!.map(({ code }) => code),
+    found.a!.caveats.map(({ code }) => code),
     ['many_tests'],
   )
   assert.equal(

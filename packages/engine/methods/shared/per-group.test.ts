@@ -62,7 +62,7 @@ test('tests of many groups of noise are corrected, so that none is claimed by ch
   assert.ok(Math.min(...groups.map(({ p }) => p)) < 0.05, 'chance alone makes one look like a finding')
   assert.equal(outcome.grade, 'unclear')
   assert.equal(outcome.headline, 'None of the 40 values of seg gives a clear answer.')
-  assert.ok(outcome.caveats!.some(({ code }) => code === 'many_tests'))
+  assert.ok(outcome.caveats.some(({ code }) => code === 'many_tests'))
 })
 
 test('too many groups are refused with what to do, and none is an answer', async () => {
@@ -72,5 +72,5 @@ test('too many groups are refused with what to do, and none is an answer', async
     (error) => error instanceof MethodError && /more than 100 different values/.test(error.message),
   )
   const none = await outcomeOf(METHODS.describe!, await rows('null::varchar'), { value: 'v', by: 'seg' })
-  assert.deepEqual([none.grade, none.blockers![0]!.code], ['withheld', 'too_few'])
+  assert.deepEqual([none.grade, none.blockers[0]!.code], ['withheld', 'too_few'])
 })

@@ -78,7 +78,7 @@ type Group = Outcome & { by: string }
 const ORDER: Grade[] = ['firm', 'likely', 'unclear', 'withheld']
 
 function overAll(method: Method, label: string, groups: readonly Group[], left: number): Outcome {
-  const grades = groups.map((group) => group.grade ?? 'unclear')
+  const grades = groups.map(({ grade }) => grade)
   const best = ORDER.find((grade) => grades.includes(grade)) ?? 'unclear'
   const n = groups.reduce((sum, group) => sum + group.n, 0)
   const tests = groups.flatMap((group) => (typeof group.p_adjusted === 'number' ? [group.p_adjusted] : []))
@@ -99,7 +99,7 @@ function headline(label: string, groups: readonly Group[], best: Grade): string 
   if (sure.length === 0) return `None of the ${all} gives a clear answer.`
   const tested = groups.some((group) => typeof group.p === 'number' || typeof group.p_adjusted === 'number')
   const first = sure.find((group) => group.grade === best) ?? sure[0]!
-  const told = first.headline ?? first.summary
+  const told = first.headline
   if (!tested && sure.length === groups.length) return `${all}, each for itself; ${quoted(first.by)}: ${told}`
   return `${sure.length} of ${all} ${sure.length === 1 ? 'gives' : 'give'} a clear or probable answer; ${quoted(first.by)}: ${told}`
 }
@@ -109,7 +109,7 @@ function doubtsOf(label: string, groups: readonly Group[], tests: number, left: 
   const withheld = groups.filter((group) => group.grade === 'withheld')
   if (groups.length === 0) found.push(doubt('too_few', `No row has a value of ${label}.`))
   if (withheld.length > 0) {
-    const code = withheld[0]!.blockers?.[0]?.code === 'constant' ? 'constant' : 'too_few'
+    const code = withheld[0]!.blockers[0]?.code === 'constant' ? 'constant' : 'too_few'
     const names = withheld.slice(0, 3).map((group) => quoted(group.by))
     const more = withheld.length > 3 ? ` and ${withheld.length - 3} more` : ''
     found.push(doubt(code, `For ${names.join(', ')}${more} no answer can be given.`))
