@@ -5,9 +5,9 @@
  * averaged by their restricted likelihood, the line at the cost of AIC at each persistence. So the intervals of eight values are as wide as eight values make
  * them, and neither the line nor the random walk is taken as known.
  */
-import { studentLower, studentUpperQuantile } from '../numeric/distributions.ts'
 import { type PersistentCoefficients, persistentFits } from '../series/persistent-fits.ts'
-import { type Ahead, around } from './prediction.ts'
+import { momentsOf, NORMAL, quantilesOf } from './mixture.ts'
+import type { Ahead } from './prediction.ts'
 
 interface Part {
   weight: number
@@ -95,7 +95,8 @@ export function aheadOfLine(
   const dfs = parts.map(({ fit }) => fit.df)
   const known = SOUGHT.filter((step) => step <= horizon)
   if (known.at(-1) !== horizon) known.push(horizon)
-  const sought = known.map((ahead) => quantilesOf(steps[ahead - 1]!, weights, dfs))
+  let before = NORMAL
+  const sought = known.map((ahead) => (before = quantilesOf(steps[ahead - 1]!, weights, dfs, before)))
   return steps.map((step, index) => {
     const { mean, sd } = momentsOf(step, weights)
     let right = known.findIndex((ahead) => ahead >= index + 1)
@@ -139,51 +140,4 @@ function stepOf(
     unsure += solved[place]! ** 2
   }
   return { middle, scale: Math.sqrt(variance * (wander + unsure)) }
-}
-
-interface Mixture {
-  middles: readonly number[]
-  scales: readonly number[]
-}
-
-function momentsOf({ middles, scales }: Mixture, weights: readonly number[]): { mean: number; sd: number } {
-  let mean = 0
-  for (const [part, weight] of weights.entries()) mean += weight * middles[part]!
-  let variance = 0
-  for (const [part, weight] of weights.entries())
-    variance += weight * (scales[part]! ** 2 + (middles[part]! - mean) ** 2)
-  return { mean, sd: Math.sqrt(variance) }
-}
-
-/** Quantiles of a mixture of Student distributions, as distances from its mean in standard deviations; by bisection. */
-function quantilesOf(mixture: Mixture, weights: readonly number[], dfs: readonly number[]): Ahead {
-  const { mean, sd } = momentsOf(mixture, weights)
-  if (!(sd > 0)) return around(0, 0, 0, 0)
-  const below = (at: number): number => {
-    let sum = 0
-    for (const [part, weight] of weights.entries()) {
-      const scale = mixture.scales[part]!
-      const gap = mean + sd * at - mixture.middles[part]!
-      sum += weight * (scale > 0 ? studentLower(gap / scale, dfs[part]!) : gap >= 0 ? 1 : 0)
-    }
-    return sum
-  }
-  const quantile = (p: number): number => {
-    const wide = 1 + 4 * studentUpperQuantile(0.025, Math.min(...dfs))
-    let low = -wide
-    let high = wide
-    for (let step = 0; step < 34; step++) {
-      const middle = (low + high) / 2
-      if (below(middle) < p) low = middle
-      else high = middle
-    }
-    return (low + high) / 2
-  }
-  return {
-    value: quantile(0.5),
-    low_80: quantile(0.1),
-    high_80: quantile(0.9),
-    low_95: quantile(0.025),
-    high_95: quantile(0.975),
-  }
 }
