@@ -10,6 +10,7 @@
  */
 import type { Doubt } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
+import { leftOut } from '../verdicts/common-doubts.ts'
 import { opening } from '../verdicts/measure.ts'
 import { doubt, verdict } from '../verdicts/verdict.ts'
 import { amount, quoted } from '../verdicts/words.ts'
@@ -108,7 +109,7 @@ export const abTest: Method = {
       headline: usable ? headline(told) : '',
       grade: lowest(comparisons, given.confidence),
       evidence: usable ? evidence(told) : `${count(total(arms), 'row')}.`,
-      doubts: [...stops, ...leftOut(seen, given), ...(usable ? caveats(told, seen.kurtosis) : [])],
+      doubts: [...stops, ...rowsOf(seen, given), ...(usable ? caveats(told, seen.kurtosis) : [])],
       mild: mildOf(seen, comparisons),
     })
     const methods = [...new Set(comparisons.map((comparison) => comparison.test))].join('; ')
@@ -233,16 +234,10 @@ function mildOf(seen: Observations, comparisons: readonly Comparison[]) {
   ]
 }
 
-function leftOut(seen: Observations, { unit }: Options): Doubt[] {
-  const found: Doubt[] = []
+function rowsOf(seen: Observations, { unit }: Options): Doubt[] {
   const n = Object.values(seen.split).reduce((sum, units) => sum + units, 0)
-  if (seen.left > 0)
-    found.push(
-      doubt(
-        'rows_left_out',
-        `${count(seen.left, unit === undefined ? 'row' : 'unit')} without a group or a value left out.`,
-      ),
-    )
+  const one = unit === undefined ? 'row' : 'unit'
+  const found = leftOut(seen.left, 'without a group or a value', one)
   if (seen.rows !== null && seen.rows > n && seen.across === 0)
     found.push(
       doubt(

@@ -14,9 +14,10 @@ import type { Time } from '../series/load.ts'
 import { type ReadSeries, readSeries, SERIES_OPTIONS } from '../series/read.ts'
 import { seasonColumns } from '../series/seasons.ts'
 import { findSpikes, type Spike } from '../series/spikes.ts'
+import { allAlike, seasonTooLong, tooFew } from '../verdicts/common-doubts.ts'
 import { opening } from '../verdicts/measure.ts'
 import { timeInWords } from '../verdicts/times.ts'
-import { doubt, gradeOf, verdict } from '../verdicts/verdict.ts'
+import { gradeOf, verdict } from '../verdicts/verdict.ts'
 import { amount } from '../verdicts/words.ts'
 import { seriesColumns } from './shared/columns.ts'
 import { diagnosis as diagnosisField, moment, number, rowsWith } from './shared/fields.ts'
@@ -138,20 +139,11 @@ export const anomalies: Method = {
 
 function stopOf({ period }: Options, { series, grid, measure }: ReadSeries): Doubt | null {
   const n = series.values.length
-  const name = opening(measure.label)
-  if (n < LEAST)
-    return doubt(
-      'too_few',
-      `There ${n === 1 ? 'is' : 'are'} ${count(n, 'value')} of ${measure.label}; to tell what is usual takes at least ${LEAST}.`,
-    )
-  if (series.values.every((value) => value === series.values[0]))
-    return doubt('constant', `Every value of ${measure.label} is the same.`)
+  if (n < LEAST) return tooFew(n, measure.label, 'to tell what is usual takes', LEAST)
+  if (series.values.every((value) => value === series.values[0])) return allAlike(measure.label)
   const steps = grid.values.length
   if (typeof period === 'number' && steps < 2 * period)
-    return doubt(
-      'too_few',
-      `${name} has ${count(steps, 'step')}; a season of ${period} needs at least ${Math.ceil(2 * period)}. Give a shorter period, or none.`,
-    )
+    return seasonTooLong(steps, measure.label, period, 2 * period)
   return null
 }
 

@@ -9,6 +9,7 @@ import Type, { type Static } from 'typebox'
 import { fUpper } from '../numeric/distributions.ts'
 import { exactSum } from '../numeric/sum.ts'
 import { classicAnova, gamesHowell, type Sample, tukey, welchAnova } from '../numeric/tests/means.ts'
+import { leftOut } from '../verdicts/common-doubts.ts'
 import { type Meanings, measureOf, opening } from '../verdicts/measure.ts'
 import { doubt, gradeOf, verdict } from '../verdicts/verdict.ts'
 import { amount, CERTAINTY, quoted } from '../verdicts/words.ts'
@@ -84,15 +85,7 @@ export const anova: Method = {
       sd: one.n > 1 ? finite(Math.sqrt(one.squares / (one.n - 1)) * unit) : null,
     }))
     const label = measureOf(meanings, value).label
-    const lost =
-      left === 0
-        ? []
-        : [
-            doubt(
-              'rows_left_out',
-              `${count(left, 'row')} without a group or a number ${left === 1 ? 'is' : 'are'} left out.`,
-            ),
-          ]
+    const lost = leftOut(left, 'without a group or a number')
     const stop = stopOf(grouped, n, label)
     if (stop) {
       const told = verdict({

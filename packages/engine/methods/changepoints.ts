@@ -13,8 +13,9 @@ import { exactSum } from '../numeric/sum.ts'
 import type { Time } from '../series/load.ts'
 import { type ReadSeries, readSeries, SERIES_OPTIONS } from '../series/read.ts'
 import { atTime, spanOf } from '../series/spans.ts'
+import { allAlike, tooFew } from '../verdicts/common-doubts.ts'
 import { opening } from '../verdicts/measure.ts'
-import { doubt, gradeOf, verdict } from '../verdicts/verdict.ts'
+import { gradeOf, verdict } from '../verdicts/verdict.ts'
 import { amount, CERTAINTY } from '../verdicts/words.ts'
 import { seriesColumns } from './shared/columns.ts'
 import { diagnosis, integer, moment, number, pAdjusted, rowsWith } from './shared/fields.ts'
@@ -90,14 +91,8 @@ export const changepoints: Method = {
 
 function stopOf({ series, measure }: ReadSeries): Doubt | null {
   const n = series.values.length
-  if (n < LEAST)
-    return doubt(
-      'too_few',
-      `There ${n === 1 ? 'is' : 'are'} ${count(n, 'value')} of ${measure.label}; a change of level needs at least ${LEAST}.`,
-    )
-  if (series.values.every((value) => value === series.values[0]))
-    return doubt('constant', `Every value of ${measure.label} is the same.`)
-  return null
+  if (n < LEAST) return tooFew(n, measure.label, 'a change of level needs', LEAST)
+  return series.values.every((value) => value === series.values[0]) ? allAlike(measure.label) : null
 }
 
 /** The standard deviation of the values about the level of their part. */

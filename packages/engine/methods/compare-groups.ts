@@ -7,6 +7,7 @@
  */
 import type { Doubt, Grade } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
+import { leftOut } from '../verdicts/common-doubts.ts'
 import { type Measure, measureOf, opening } from '../verdicts/measure.ts'
 import { doubt, gradeOf, verdict } from '../verdicts/verdict.ts'
 import { amount, CERTAINTY, changeOf, quoted } from '../verdicts/words.ts'
@@ -104,7 +105,7 @@ export const compareGroups: Method = {
       headline: (grade) => headline(grade, rows, { what, tested, measure }),
       grade: gradeOf(tested.p),
       evidence: `${evidence(given, answer)}${reason === null ? '' : ` ${reason}`}`,
-      doubts: [...answer.doubts, ...leftOut(rows)],
+      doubts: [...answer.doubts, ...leftOutOf(rows)],
     })
     const { name, ...fields } = tested
     return {
@@ -198,18 +199,12 @@ async function pairedAnswer(table: Relation, given: Options, rows: GroupRows): P
     const says = `Only ${count(blocks.n, 'unit')} of ${given.paired} ${blocks.n === 1 ? 'has' : 'have'} values in every group, and two are needed.`
     return { tested: NOTHING, choice: null, doubts: [doubt('too_few', says)], n: blocks.n }
   }
-  const left = blocks.left === 0 ? [] : [leftUnits(blocks.left)]
+  const left = leftOut(blocks.left, 'without a value in every group', 'unit')
   if (blocks.names.length > 2)
     return { tested: await compareBlocks(blocks), choice: null, doubts: left, n: blocks.n }
   const { tested, choice } = await comparePairs(blocks, test, confidence)
   return { tested, choice, doubts: left, n: blocks.n }
 }
-
-const leftUnits = (left: number): Doubt =>
-  doubt(
-    'rows_left_out',
-    `${count(left, 'unit')} without a value in every group ${left === 1 ? 'is' : 'are'} left out.`,
-  )
 
 async function spreadDoubt(rows: GroupRows): Promise<Doubt[]> {
   const { p } = await distances(rows, 'median(v)')
@@ -231,13 +226,8 @@ function manyPairs({ groups }: GroupRows): Doubt[] {
   return [doubt('many_tests', says)]
 }
 
-function leftOut({ left, single }: GroupRows): Doubt[] {
-  const parts = [
-    ...(left > 0 ? [`${count(left, 'row')} without a group or a number`] : []),
-    ...(single > 0 ? [`${count(single, 'group')} of a single value`] : []),
-  ]
-  if (parts.length === 0) return []
-  return [doubt('rows_left_out', `${parts.join(' and ')} ${left + single === 1 ? 'is' : 'are'} left out.`)]
+function leftOutOf({ left, single }: GroupRows): Doubt[] {
+  return [...leftOut(left, 'without a group or a number'), ...leftOut(single, 'of a single value', 'group')]
 }
 
 function listed(group: Group, unit: number) {

@@ -12,6 +12,7 @@
 import type { Doubt } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
 import { studentUpperQuantile } from '../numeric/distributions.ts'
+import { allAlike } from '../verdicts/common-doubts.ts'
 import { type Measure, measureOf } from '../verdicts/measure.ts'
 import { doubt, verdict } from '../verdicts/verdict.ts'
 import { amount } from '../verdicts/words.ts'
@@ -268,8 +269,7 @@ function doubtsOf({ label }: Measure, described: Description): Doubt[] {
   if (n === 0) found.push(doubt('too_few', `There are no values of ${label}.`))
   else if (n < 10)
     found.push(doubt('too_few', `There ${n === 1 ? 'is' : 'are'} only ${count(n, 'value')} of ${label}.`))
-  if (n > 1 && described.min === described.max)
-    found.push(doubt('constant', `Every value of ${label} is the same.`))
+  if (n > 1 && described.min === described.max) found.push(allAlike(label))
   const left = nulls + not_finite
   if (left > 0)
     found.push(

@@ -9,6 +9,7 @@
  */
 import type { Doubt } from '@assay/model/insight'
 import Type from 'typebox'
+import { leftOut } from '../verdicts/common-doubts.ts'
 import { readable } from '../verdicts/measure.ts'
 import { doubt, verdict } from '../verdicts/verdict.ts'
 import { amount, changeOf, quoted } from '../verdicts/words.ts'
@@ -185,9 +186,7 @@ function mildOf(units: Units, tested: boolean) {
 }
 
 function rowsOf({ unit }: Options, units: Units, n: number): Doubt[] {
-  const found: Doubt[] = []
-  if (units.left > 0)
-    found.push(doubt('rows_left_out', `${count(units.left, 'row')} without a unit or an arm left out.`))
+  const found = leftOut(units.left, 'without a unit or an arm')
   if (units.rows > n && units.across === 0)
     found.push(
       doubt(

@@ -15,6 +15,7 @@ import type { EtsParameters } from '../numeric/ets.ts'
 import { unitNamed } from '../series/grid.ts'
 import type { Time } from '../series/load.ts'
 import { type ReadSeries, readSeries, SERIES_OPTIONS } from '../series/read.ts'
+import { seasonTooLong, tooFew } from '../verdicts/common-doubts.ts'
 import { opening } from '../verdicts/measure.ts'
 import { timeInWords } from '../verdicts/times.ts'
 import { doubt, type Finding, verdict } from '../verdicts/verdict.ts'
@@ -174,16 +175,10 @@ export const forecast: Method = {
 
 function stopOf({ period }: Options, { series, grid, measure }: ReadSeries): Doubt | null {
   const n = series.values.length
-  const name = opening(measure.label)
-  if (n < LEAST)
-    return doubt('too_few', `${name} has ${count(n, 'value')}; a forecast needs at least ${LEAST}.`)
+  if (n < LEAST) return tooFew(n, measure.label, 'a forecast needs', LEAST)
   const longest = typeof period === 'number' ? period : Array.isArray(period) ? Math.max(...period) : 0
   const steps = grid.values.length
-  if (steps < 2 * longest)
-    return doubt(
-      'too_few',
-      `${name} has ${count(steps, 'step')}; a season of ${longest} needs at least ${Math.ceil(2 * longest)}. Give a shorter period, or none.`,
-    )
+  if (steps < 2 * longest) return seasonTooLong(steps, measure.label, longest, 2 * longest)
   return null
 }
 

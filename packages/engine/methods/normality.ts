@@ -13,6 +13,7 @@ import { bootstrapDistance } from '../numeric/tests/bootstrap-fit.ts'
 import { andersonDarling, dagostinoPearson, distance, lilliefors } from '../numeric/tests/edf.ts'
 import { kolmogorovUpper } from '../numeric/tests/kolmogorov.ts'
 import { SHAPIRO_MOST, shapiroWilk } from '../numeric/tests/shapiro-wilk.ts'
+import { allAlike, leftOut, tooFew } from '../verdicts/common-doubts.ts'
 import { measureOf, opening } from '../verdicts/measure.ts'
 import { doubt, gradeOf, verdict } from '../verdicts/verdict.ts'
 import { CERTAINTY } from '../verdicts/words.ts'
@@ -107,12 +108,8 @@ function checkOptions({ distribution, test, mean, sd }: Options): void {
 }
 
 function stopOf({ n, constant }: Shape, label: string): Doubt | null {
-  if (n < LEAST)
-    return doubt(
-      'too_few',
-      `There ${n === 1 ? 'is' : 'are'} ${count(n, 'value')} of ${label}; to judge a distribution takes at least ${LEAST}.`,
-    )
-  return constant ? doubt('constant', `Every value of ${label} is the same.`) : null
+  if (n < LEAST) return tooFew(n, label, 'to judge a distribution takes', LEAST)
+  return constant ? allAlike(label) : null
 }
 
 async function answerOf(given: Options, shape: Shape): Promise<Answer> {
@@ -184,11 +181,7 @@ async function otherFit(distribution: 'uniform' | 'exponential' | 'gamma', shape
 }
 
 function doubtsOf({ n, left, kurtosis }: Shape, label: string): Doubt[] {
-  const found: Doubt[] = []
-  if (left > 0)
-    found.push(
-      doubt('rows_left_out', `${count(left, 'row')} without a number ${left === 1 ? 'is' : 'are'} left out.`),
-    )
+  const found = leftOut(left, 'without a number')
   if (kurtosis !== null && kurtosis > 3 && n >= 20)
     found.push(doubt('tails_heavy', `A few values of ${label} are far larger or smaller than the rest.`))
   return found

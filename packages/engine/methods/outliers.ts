@@ -4,10 +4,10 @@
  * the quartiles (Exploratory Data Analysis, 1977), or by z scores beyond 3. Order statistics are taken inside DuckDB; the
  * farthest `max` rows are fetched. For values in time, `anomalies` allows for trend and season.
  */
-import type { Doubt } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
+import { allAlike, leftOut, tooFew } from '../verdicts/common-doubts.ts'
 import { measureOf } from '../verdicts/measure.ts'
-import { doubt, verdict } from '../verdicts/verdict.ts'
+import { verdict } from '../verdicts/verdict.ts'
 import { amount, quoted } from '../verdicts/words.ts'
 import { cellSql, columnOf, numberSql } from './shared/columns.ts'
 import { cell, integer, number, rowsWith, text } from './shared/fields.ts'
@@ -80,22 +80,11 @@ export const outliers: Method = {
     const measure = measureOf(meanings, given.value)
     const stop =
       shape.n < LEAST
-        ? doubt(
-            'too_few',
-            `There ${shape.n === 1 ? 'is' : 'are'} ${count(shape.n, 'value')} of ${measure.label}; to tell which stand apart takes at least ${LEAST}.`,
-          )
+        ? tooFew(shape.n, measure.label, 'to tell which stand apart takes', LEAST)
         : shape.constant
-          ? doubt('constant', `Every value of ${measure.label} is the same.`)
+          ? allAlike(measure.label)
           : null
-    const left: Doubt[] =
-      shape.left > 0
-        ? [
-            doubt(
-              'rows_left_out',
-              `${count(shape.left, 'row')} without a number ${shape.left === 1 ? 'is' : 'are'} left out.`,
-            ),
-          ]
-        : []
+    const left = leftOut(shape.left, 'without a number')
     if (stop) {
       const told = verdict({
         headline: '',

@@ -8,6 +8,7 @@
  */
 import type { Doubt, Outcome } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
+import { leftOut } from '../verdicts/common-doubts.ts'
 import { type Measure, measureOf, opening } from '../verdicts/measure.ts'
 import { doubt, verdict } from '../verdicts/verdict.ts'
 import { amount, brief, quoted, shareOf } from '../verdicts/words.ts'
@@ -42,8 +43,7 @@ export const pareto: Method = {
     )
     const n = range!.n as number
     const left = (range!.total as number) - n
-    const doubts =
-      left > 0 ? [doubt('rows_left_out', `${count(left, 'row')} without a finite value left out.`)] : []
+    const doubts = leftOut(left, 'without a finite value')
     const [measure, segment] = [value, by].map((name) => measureOf(context.meanings, name)) as [
       Measure,
       Measure,

@@ -10,6 +10,7 @@
  */
 import type { Doubt, Grade } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
+import { leftOut } from '../verdicts/common-doubts.ts'
 import { type Meanings, type Measure, measureOf, opening } from '../verdicts/measure.ts'
 import { doubt, gradeOf, verdict } from '../verdicts/verdict.ts'
 import { brief, CERTAINTY, changeOf, shareOf } from '../verdicts/words.ts'
@@ -102,15 +103,7 @@ export const regression: Method = {
     const n = design.response.length
     const width = terms.length + (intercept ? 1 : 0)
     const measure = measureOf(meanings, y)
-    const left =
-      design.left === 0
-        ? []
-        : [
-            doubt(
-              'rows_left_out',
-              `${count(design.left, 'row')} without a number in every column ${design.left === 1 ? 'is' : 'are'} left out.`,
-            ),
-          ]
+    const left = leftOut(design.left, 'without a number in every column')
     const stop = stopOf(design.response, n, width, measure.label)
     const fitted = stop ? null : (family === 'gaussian' ? fitGaussian : fitGeneral)(design, terms, given)
     const model = fitted === null || typeof fitted === 'string' ? null : fitted

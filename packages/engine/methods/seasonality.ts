@@ -17,7 +17,8 @@ import { type Grid, stepName } from '../series/grid.ts'
 import { type ReadSeries, readSeries, SERIES_OPTIONS } from '../series/read.ts'
 import { testSeason } from '../series/seasons.ts'
 import { spanOf } from '../series/spans.ts'
-import { doubt, gradeOf, LIKELY, verdict } from '../verdicts/verdict.ts'
+import { allAlike, seasonTooLong, tooFew } from '../verdicts/common-doubts.ts'
+import { gradeOf, LIKELY, verdict } from '../verdicts/verdict.ts'
 import { changeOf } from '../verdicts/words.ts'
 import { seriesColumns } from './shared/columns.ts'
 import { diagnosis, integer, moment, number, pAdjusted, rowsWith, text } from './shared/fields.ts'
@@ -102,26 +103,15 @@ export const seasonality: Method = {
 
 function stopOf({ series, grid, measure }: ReadSeries, wanted: Options['period']): Doubt | null {
   const n = series.values.length
-  if (n > 1 && series.values.every((value) => value === series.values[0]))
-    return doubt('constant', `Every value of ${measure.label} is the same.`)
+  if (n > 1 && series.values.every((value) => value === series.values[0])) return allAlike(measure.label)
   const steps = grid.values.length
   if (wanted !== 'auto') {
     const least = 2 * wanted + 1
-    return steps < least
-      ? doubt(
-          'too_few',
-          `There are ${count(steps, 'step')} of ${measure.label}; a season of ${wanted} needs at least ${least}.`,
-        )
-      : null
+    return steps < least ? seasonTooLong(steps, measure.label, wanted, least) : null
   }
   const shortest = Math.min(...calendarSeasons(grid.step).map((period) => Math.ceil(2 * period)))
   const least = Number.isFinite(shortest) ? Math.max(LEAST, shortest) : LEAST
-  return steps < least
-    ? doubt(
-        'too_few',
-        `There ${steps === 1 ? 'is' : 'are'} ${count(steps, 'value')} of ${measure.label}; two whole seasons need at least ${least}.`,
-      )
-    : null
+  return steps < least ? tooFew(steps, measure.label, 'two whole seasons need', least) : null
 }
 
 function rowsOf({ series, grid }: ReadSeries, parts: Decomposition) {

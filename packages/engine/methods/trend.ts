@@ -18,8 +18,9 @@ import { judgeLine } from '../series/line.ts'
 import type { Series } from '../series/load.ts'
 import { type ReadSeries, readSeries, SERIES_OPTIONS } from '../series/read.ts'
 import { spanOf } from '../series/spans.ts'
+import { allAlike, seasonTooLong, tooFew } from '../verdicts/common-doubts.ts'
 import { opening } from '../verdicts/measure.ts'
-import { doubt, gradeOf, LIKELY, verdict } from '../verdicts/verdict.ts'
+import { gradeOf, LIKELY, verdict } from '../verdicts/verdict.ts'
 import { CERTAINTY, changeOf } from '../verdicts/words.ts'
 import { seriesColumns } from './shared/columns.ts'
 import { diagnosis, integer, number, pAdjusted, text } from './shared/fields.ts'
@@ -138,19 +139,11 @@ function numberStep(positions: readonly number[]): string {
 /** What forbids any claim. */
 function stopOf({ period }: Options, { series, grid, measure }: ReadSeries): Doubt | null {
   const n = series.values.length
-  if (n < LEAST)
-    return doubt(
-      'too_few',
-      `There ${n === 1 ? 'is' : 'are'} ${count(n, 'value')} of ${measure.label}; a trend needs at least ${LEAST}.`,
-    )
-  if (series.values.every((value) => value === series.values[0]))
-    return doubt('constant', `Every value of ${measure.label} is the same.`)
+  if (n < LEAST) return tooFew(n, measure.label, 'a trend needs', LEAST)
+  if (series.values.every((value) => value === series.values[0])) return allAlike(measure.label)
   const steps = grid.values.length
   if (typeof period === 'number' && steps < 2 * period)
-    return doubt(
-      'too_few',
-      `There are ${count(steps, 'step')} of ${measure.label}; a season of ${period} needs at least ${2 * period}.`,
-    )
+    return seasonTooLong(steps, measure.label, period, 2 * period)
   return null
 }
 

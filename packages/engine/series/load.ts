@@ -7,6 +7,7 @@ import { cellSql, isNumeric, isZoned, numberSql, timeColumn } from '../methods/s
 import { MethodError, quote, type Relation } from '../methods/shared/method.ts'
 import { count } from '../methods/shared/sentence.ts'
 import { powerAbove } from '../methods/shared/sums.ts'
+import { leftOut } from '../verdicts/common-doubts.ts'
 import { doubt } from '../verdicts/verdict.ts'
 
 export const MAX_POINTS = 50_000
@@ -65,14 +66,7 @@ export async function loadSeries(
   const rows = await table.query(
     `select any_value(label) as time, pos, favg(v / ${unit.toExponential()}::double) as value from ${source} where ${keep} group by pos order by pos`,
   )
-  const doubts: Doubt[] = []
-  if (left > 0)
-    doubts.push(
-      doubt(
-        'rows_left_out',
-        `${count(left, 'row')} without a time or a number ${left === 1 ? 'is' : 'are'} left out.`,
-      ),
-    )
+  const doubts = leftOut(left, 'without a time or a number')
   if (n > distinct) {
     const shared = n - distinct
     doubts.push(

@@ -1,10 +1,11 @@
 /** What `experiment` says: headline, evidence and caveats. */
 import type { Doubt, Grade } from '@assay/model/insight'
+import { leftOut } from '../../verdicts/common-doubts.ts'
 import { type Meanings, type Measure, measureOf, opening, readable } from '../../verdicts/measure.ts'
 import { doubt } from '../../verdicts/verdict.ts'
 import { amount, brief, CERTAINTY, changeOf, quoted, shareOf } from '../../verdicts/words.ts'
 import { plural } from '../ab-test/words.ts'
-import { count, figure, probability, signed } from '../shared/sentence.ts'
+import { figure, probability, signed } from '../shared/sentence.ts'
 import type { Judged } from './results.ts'
 
 export interface Power {
@@ -136,6 +137,6 @@ export function caveatsOfAll(told: Told): Doubt[] {
           ),
         ]
       : []),
-    ...(left > 0 ? [doubt('rows_left_out', `${count(left, 'unit')} without a value left out.`)] : []),
+    ...leftOut(left, 'without a value', 'unit'),
   ]
 }

@@ -2,8 +2,6 @@
 import type { Doubt } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
 import { type Meanings, measureOf } from '../../verdicts/measure.ts'
-import { doubt } from '../../verdicts/verdict.ts'
-import { count } from '../shared/sentence.ts'
 
 export const NUMBERS = ['pearson', 'spearman', 'kendall', 'partial', 'partial_spearman'] as const
 export const CATEGORIES = ['chi_square', 'fisher', 'cochran_mantel_haenszel'] as const
@@ -78,13 +76,3 @@ export const strength = (size: number): string =>
       : size < 0.5
         ? ' to a fair degree'
         : ' to a high degree'
-
-export function leftOut(left: number): Doubt[] {
-  if (left === 0) return []
-  return [
-    doubt(
-      'rows_left_out',
-      `${count(left, 'row')} without a value in every column ${left === 1 ? 'is' : 'are'} left out.`,
-    ),
-  ]
-}

@@ -2,12 +2,13 @@
 import type { Doubt } from '@assay/model/insight'
 import { chiSquare, cochranMantelHaenszel, commonOdds } from '../../numeric/tests/contingency.ts'
 import { fisherExact } from '../../numeric/tests/fisher.ts'
+import { leftOut } from '../../verdicts/common-doubts.ts'
 import { type Meanings, measureOf, NO_MEANINGS, opening } from '../../verdicts/measure.ts'
 import { doubt, gradeOf } from '../../verdicts/verdict.ts'
 import { quoted } from '../../verdicts/words.ts'
 import type { Relation } from '../shared/method.ts'
 import { count, finite } from '../shared/sentence.ts'
-import { type Answer, labels, leftOut, NOTHING, type Options, strength } from './answer.ts'
+import { type Answer, labels, NOTHING, type Options, strength } from './answer.ts'
 import { type Tabled, tabled } from './counts.ts'
 
 export async function ofCategories(table: Relation, given: Options, meanings: Meanings): Promise<Answer> {
@@ -15,7 +16,7 @@ export async function ofCategories(table: Relation, given: Options, meanings: Me
   const [x, y] = labels(given, meanings)
   const whole = chiSquare(found.counts)
   const counts = cellsOf(found)
-  const left = leftOut(found.left)
+  const left = leftOut(found.left, 'without a value in every column')
   const common = { ...NOTHING, kind: 'categories' as const, n: found.n, counts }
   if (found.n === 0 || !whole) {
     const flat = found.n < 2 ? null : found.rows.length < 2 ? x : y

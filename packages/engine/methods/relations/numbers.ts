@@ -1,6 +1,7 @@
 /** association of two numbers: Pearson, Spearman, Kendall, and with controls partial correlation. */
 import type { Doubt } from '@assay/model/insight'
 import { SHAPIRO_MOST } from '../../numeric/tests/shapiro-wilk.ts'
+import { leftOut } from '../../verdicts/common-doubts.ts'
 import { type Meanings, measureOf, NO_MEANINGS, opening } from '../../verdicts/measure.ts'
 import { doubt } from '../../verdicts/verdict.ts'
 import { shapeCheck } from '../groups/choose.ts'
@@ -8,7 +9,7 @@ import { columnOf, groupSql } from '../shared/columns.ts'
 import type { Relation } from '../shared/method.ts'
 import { count, finite } from '../shared/sentence.ts'
 import { readShape } from '../shared/shape.ts'
-import { type Answer, labels, leftOut, NOTHING, type Options, strength } from './answer.ts'
+import { type Answer, labels, NOTHING, type Options, strength } from './answer.ts'
 import { alikeNeighbours, LEAST_PAIRS, pairOf, partialOf, tauOf } from './pair.ts'
 import { seriesOrder } from './series-order.ts'
 
@@ -18,7 +19,7 @@ export async function ofNumbers(table: Relation, given: Options, meanings: Meani
   const pair = await pairOf(table, [given.x, given.y], { option: 'x', order })
   const common = { ...NOTHING, kind: 'numbers' as const, n: pair.n }
   const [total] = await table.query(`select count(*) as n from ${table.relation}`)
-  const left = leftOut((total!.n as number) - pair.n)
+  const left = leftOut((total!.n as number) - pair.n, 'without a value in every column')
   if (pair.pearson === null) {
     const stop =
       pair.n < LEAST_PAIRS

@@ -5,6 +5,7 @@
  */
 import type { Doubt, Grade, Outcome } from '@assay/model/insight'
 import Type, { type TSchema } from 'typebox'
+import { leftOut } from '../../verdicts/common-doubts.ts'
 import { measureOf } from '../../verdicts/measure.ts'
 import { doubt, verdict } from '../../verdicts/verdict.ts'
 import { quoted } from '../../verdicts/words.ts'
@@ -118,12 +119,5 @@ function doubtsOf(label: string, groups: readonly Group[], tests: number, left: 
     found.push(
       doubt('many_tests', `The ${tests} values are tested together, and their certainty allows for that.`),
     )
-  if (left > 0)
-    found.push(
-      doubt(
-        'rows_left_out',
-        `${count(left, 'row')} without a value of ${label} ${left === 1 ? 'is' : 'are'} left out.`,
-      ),
-    )
-  return found
+  return [...found, ...leftOut(left, `without a value of ${label}`)]
 }
