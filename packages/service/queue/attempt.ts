@@ -184,7 +184,7 @@ async function settle(settlement: Settlement, hold: Hold, options: AttemptOption
 
 /**
  * Runs the attempt and returns the function that settles it. The slot is free when the analysis has ended, so that the next
- * claim shares the commit of the outcome. Settling rejects only if not even a loss can be written; then the node must end.
+ * claim shares the commit of the outcome. Settling rejects if not even a loss can be written.
  */
 export async function runAttempt(
   claimed: ClaimedJob,

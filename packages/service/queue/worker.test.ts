@@ -69,6 +69,8 @@ async function setUp({ concurrency = 1, drainMs = 1000, slots = Infinity } = {})
   const kept = await openStore({ url: '', home, clock, publicUrl: null })
   /** Methods named here throw as if the store were away. */
   const away = new Set<keyof Store>()
+  /** Methods named here throw an error that nobody foresaw. */
+  const broken = new Set<keyof Store>()
   /** Of these the answer is lost: what they do is done. */
   const lost = new Set<keyof Store>()
   const store = new Proxy(kept, {
@@ -77,6 +79,7 @@ async function setUp({ concurrency = 1, drainMs = 1000, slots = Infinity } = {})
       if (typeof method !== 'function') return method
       return (...input: never[]) => {
         if (away.has(name)) return Promise.reject(new AppError('store_unavailable', 'The store is away.'))
+        if (broken.has(name)) return Promise.reject(new Error('cache lookup failed for relation 1259'))
         const answer = (method as (...input: never[]) => unknown)(...input)
         if (!lost.has(name)) return answer
         return Promise.resolve(answer).then(() => {
@@ -106,7 +109,7 @@ async function setUp({ concurrency = 1, drainMs = 1000, slots = Infinity } = {})
   const control = new AbortController()
   const running = worker.run(control.signal)
   const state = async (assignment_id: string) => (await kept.getJob({ workspace_id, assignment_id }))!
-  return { store: kept, clock, away, lost, runs, running, stop: () => control.abort(), state }
+  return { store: kept, clock, away, broken, lost, runs, running, stop: () => control.abort(), state }
 }
 
 async function enqueue(store: Store): Promise<string> {
@@ -301,6 +304,22 @@ test('writes what was found once the store is back', async () => {
   assert.equal((await state(id)).job_status, 'executing')
   away.clear()
   await until(async () => (await state(id)).job_status === 'completed', clock)
+  stop()
+  await running
+  await store.close()
+})
+
+test('a database that refuses an outcome for a reason nobody foresaw ends no node, and the job runs again', async () => {
+  const { store, clock, broken, runs, state, stop, running } = await setUp()
+  for (const method of ['completeJob', 'loseJob'] as const) broken.add(method)
+  const id = await enqueue(store)
+  await until(() => runs.length === 1)
+  runs[0]!.end(DONE)
+  await until(() => runs.length === 2, clock)
+  broken.clear()
+  runs[1]!.end(DONE)
+  await until(async () => (await state(id)).job_status === 'completed', clock)
+  assert.equal((await state(id)).losses, 0)
   stop()
   await running
   await store.close()

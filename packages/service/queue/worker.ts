@@ -108,11 +108,16 @@ export function createWorker(options: WorkerOptions): Service {
   )
   const mayClaim = (): boolean => lease.holds() && settling.size <= options.concurrency
 
-  async function work(
-    claimed: ClaimedJob,
-    giveUp: AbortSignal,
-    onBroken: (error: unknown) => void,
-  ): Promise<void> {
+  /** Whatever the store says of one job, the node goes on: the job is given back before the next claim. */
+  function unsettled({ assignment_id, attempt }: Lease, error: unknown): void {
+    log.error(
+      { assignment_id, attempt, err: error },
+      'an attempt could not be settled, its job is given back',
+    )
+    claimSafely.doubt()
+  }
+
+  async function work(claimed: ClaimedJob, giveUp: AbortSignal): Promise<void> {
     const { assignment_id, attempt, workspace_id } = claimed.job
     const hold = lease.hold({ assignment_id, attempt, node_id }, workspace_id)
     running.add(hold)
@@ -121,15 +126,14 @@ export function createWorker(options: WorkerOptions): Service {
     try {
       const settle = await runAttempt(claimed, hold, { ...options, source, giveUp })
       const settled: Promise<void> = settle()
-        .catch(onBroken)
+        .catch((error: unknown) => unsettled(hold.lease, error))
         .finally(() => {
           open.delete(hold.lease)
           settling.delete(settled)
         })
       settling.add(settled)
     } catch (error) {
-      open.delete(hold.lease)
-      throw error
+      unsettled(hold.lease, error)
     } finally {
       running.delete(hold)
       lease.drop(hold)
@@ -141,21 +145,21 @@ export function createWorker(options: WorkerOptions): Service {
     async run(signal) {
       const drained = new AbortController()
       const finished = new AbortController()
-      const broken = Promise.withResolvers<never>()
       const loop = runLoop<ClaimedJob>(
         {
           concurrency: options.concurrency,
           pollMs: POLL_MS,
           clock,
           claim: async (limit) => (mayClaim() ? claimSafely(limit) : []),
-          work: (claimed) => work(claimed, drained.signal, broken.reject).catch(broken.reject),
+          work: (claimed) => work(claimed, drained.signal),
           subscribe: (wake) => store.subscribe((hint) => listen(options, hint, wake)),
           onError: (error) => log.warn({ err: error }, 'jobs could not be claimed'),
         },
         signal,
       )
       void drain(options, running, signal, drained, finished.signal)
-      await Promise.race([loop.then(() => Promise.all(settling)), broken.promise])
+      await loop
+      await Promise.all(settling)
       finished.abort()
     },
   }

@@ -19,6 +19,13 @@ export interface LoopOptions<Item> {
   onError(error: unknown): void
 }
 
+/** A claim that first gives back what is in doubt. */
+export interface DoubtingClaim<Item> {
+  (limit: number): Promise<Item[]>
+  /** The next call gives back what the store holds for this node and the node does not know. */
+  doubt(): void
+}
+
 /**
  * Makes a claim that releases unknown items first. A claim that fails may have succeeded although its answer was lost, so the
  * next call gives those items back before it claims.
@@ -26,15 +33,24 @@ export interface LoopOptions<Item> {
 export function doubting<Item>(
   claim: (limit: number) => Promise<Item[]>,
   giveBack: () => Promise<unknown>,
-): (limit: number) => Promise<Item[]> {
-  let inDoubt = false
-  return async (limit) => {
-    if (inDoubt) await giveBack()
-    inDoubt = true
+): DoubtingClaim<Item> {
+  let doubts = 0
+  const claimSafely = async (limit: number): Promise<Item[]> => {
+    if (doubts > 0) {
+      const known = doubts
+      await giveBack()
+      doubts -= known
+    }
+    doubts += 1
     const items = await claim(limit)
-    inDoubt = false
+    doubts -= 1
     return items
   }
+  return Object.assign(claimSafely, {
+    doubt: () => {
+      doubts += 1
+    },
+  })
 }
 
 export async function runLoop<Item>(options: LoopOptions<Item>, signal: AbortSignal): Promise<void> {

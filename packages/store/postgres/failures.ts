@@ -4,6 +4,7 @@ import { AppError } from '@assay/model/errors'
 /** A database that cannot serve now, by SQLSTATE or its class: why, in words that tell clients nothing of the inside. */
 const UNUSABLE: Record<string, string> = {
   '08': 'its connections break',
+  '0A000': 'it is a standby, or cannot do what this service asks for',
   '25006': 'it takes no writes',
   '25P03': 'it gave up waiting for this service',
   '28': 'it does not let this service in',
@@ -25,6 +26,8 @@ const REPEATABLE = new Set(['40001', '40P01'])
 const BROKEN =
   /connection terminated|connection ended|timeout (exceeded|expired)|read timeout|not queryable|client was closed|after calling end/i
 const SQLSTATE = /^[0-9A-Z]{5}$/
+/** The function of PostgreSQL that refuses a plan whose columns changed. A standby that recovers refuses writes with the same SQLSTATE. */
+const OTHER_COLUMNS = 'RevalidateCachedQuery'
 
 export function unavailable(detail: string, cause?: unknown): AppError {
   return new AppError('store_unavailable', detail, { retryAfter: 5, cause })
@@ -54,7 +57,9 @@ export function isLockTimeout(error: unknown): boolean {
  * on, or another version has migrated the schema. It is known before the statement does anything.
  */
 export function isUnprepared(error: unknown): boolean {
-  return isFromDatabase(error) && ['26000', '42P05', '0A000'].includes(codeOf(error))
+  if (!isFromDatabase(error)) return false
+  if (codeOf(error) === '0A000') return (error as { routine?: unknown }).routine === OTHER_COLUMNS
+  return ['26000', '42P05'].includes(codeOf(error))
 }
 
 /** The connection broke, or could not be made. */

@@ -4,8 +4,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from 'pg'
 import { type Migration, type Migrator, migrate, readMigrations, requireMigration } from '../migrate.ts'
 import type { Reader, Routine } from '../rows.ts'
+import { statement } from '../statement.ts'
 import { clientConfig, FIRST_WORD_MS } from './connection.ts'
-import { isLockTimeout, isRepeatable, translate } from './failures.ts'
+import { isLockTimeout, isRepeatable, translate, unavailable } from './failures.ts'
 
 export const MIGRATIONS = path.join(import.meta.dirname, 'migrations')
 
@@ -121,9 +122,13 @@ export async function migratePostgres(url: string, folder = MIGRATIONS): Promise
 
 const NEWEST = readMigrations(MIGRATIONS).at(-1)!.number
 
-/** Throws `store_unavailable` where the schema is older than this program. */
-export function requireSchema(from: Reader): Routine<void> {
-  return requireMigration(from, NEWEST)
+const RECOVERING = statement('SELECT 1 WHERE pg_is_in_recovery()')
+
+/** Throws `store_unavailable` where the schema is older than this program, and on a standby. */
+export function* requireSchema(from: Reader): Routine<void> {
+  yield* requireMigration(from, NEWEST)
+  if (yield* from.find(RECOVERING))
+    throw unavailable('The database takes no writes: it is a standby that has not been promoted.')
 }
 
 const TABLES = `

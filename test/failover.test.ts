@@ -1,0 +1,117 @@
+/** A PostgreSQL that fails over: its primary dies, a streaming standby answers before it is promoted, then takes over. */
+import assert from 'node:assert/strict'
+import { after, before, suite, test } from 'node:test'
+import { type Client, createClient } from '@assay/client'
+import { Client as PostgresClient } from 'pg'
+import { missingPostgres, type Postgres, startOwnPostgres } from './postgres.ts'
+import { type Proxy, startProxy } from './proxy.ts'
+import { eventually, isAlive, type Service, startService, temporaryFolder } from './service.ts'
+
+const TOKEN = 'assay-failover-test-token'
+const DATABASE = 'assay_failover'
+const missing = await missingPostgres()
+const { folder, remove } = temporaryFolder()
+
+const SLOW = `---
+title: Slow
+---
+\`\`\`sql pairs
+select count(*) as n from range(20000) a, range(20000) b where (a.range * b.range) % 7 = 3
+\`\`\`
+# {{ pairs | first: "n" }}
+`
+
+async function ask(url: string, sql: string): Promise<Record<string, unknown>[]> {
+  const client = new PostgresClient({ connectionString: url })
+  await client.connect()
+  try {
+    return (await client.query<Record<string, unknown>>(sql)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+/** Analysis processes of the node that work now. */
+async function busy(url: string): Promise<number> {
+  const metrics = await (await fetch(`${url}/metrics`)).text()
+  return Number(/^assay_analysis_children\{state="busy"\} (\d+)$/m.exec(metrics)?.[1])
+}
+
+suite('a failover of PostgreSQL', {
+  skip: process.env.ASSAY_TEST_POSTGRES ? 'the server is not ours' : (missing ?? false),
+}, () => {
+  let primary: Postgres
+  let standby: Postgres
+  let way: Proxy
+  let node: Service
+  let client: Client
+
+  before(async () => {
+    primary = await startOwnPostgres()
+    const url = await primary.createDatabase(DATABASE)
+    standby = await primary.standby!()
+    // A commit is answered when the standby has it, so that no accepted job is lost with the primary.
+    await ask(url, `ALTER SYSTEM SET synchronous_standby_names = '*'`)
+    await ask(url, 'SELECT pg_reload_conf()')
+    await eventually(
+      async () => (await ask(url, `SELECT sync_state FROM pg_stat_replication`))[0]?.sync_state === 'sync',
+      'the standby is synchronous',
+    )
+    way = await startProxy({ host: '127.0.0.1', port: primary.port! })
+    node = await startService({
+      home: folder,
+      wrapped: false,
+      env: {
+        ASSAY_STORE: `postgres://postgres@127.0.0.1:${way.port}/${DATABASE}`,
+        ASSAY_SECRET_KEY: '11'.repeat(32),
+        ASSAY_TOKEN: TOKEN,
+        ASSAY_LEASE: '10s',
+      },
+    })
+    client = createClient({ url: node.url, token: TOKEN })
+  })
+  after(async () => {
+    node?.signal('SIGTERM')
+    await node?.exited
+    await way?.close()
+    await standby?.stop()
+    remove()
+  })
+
+  test('ends no node, loses no accepted job, and is told by /readyz until a standby is promoted', async () => {
+    await client.templates.put('slow', SLOW)
+    const jobs: string[] = []
+    for (let count = 0; count < 3; count += 1) {
+      const id = await client.jobs.create({ template_id: 'slow' })
+      await client.jobs.run(id)
+      jobs.push(id)
+    }
+    await eventually(async () => (await client.jobs.status(jobs[0]!)).job_status === 'executing', 'one runs')
+
+    way.redirect({ host: '127.0.0.1', port: standby.port! })
+    await primary.stop()
+    await eventually(async () => (await fetch(`${node.url}/readyz`)).status === 503, 'the node is not ready')
+    // The standby answers now and takes no writes. The analysis ends, and its outcome cannot be written.
+    await eventually(async () => (await busy(node.url)) === 0, 'the analysis has ended')
+    const once = createClient({ url: node.url, token: TOKEN, retries: 0 })
+    await assert.rejects(once.jobs.create({ template_id: 'slow' }), {
+      status: 503,
+      code: 'store_unavailable',
+    })
+    const unready = await fetch(`${node.url}/readyz`)
+    assert.equal(unready.status, 503)
+    assert.match(await unready.text(), /standby/)
+
+    await standby.promote()
+    await eventually(
+      async () => (await fetch(`${node.url}/readyz`)).status === 200,
+      'the node is ready again',
+    )
+    for (const id of jobs)
+      await eventually(
+        async () => (await client.jobs.status(id)).job_status === 'completed',
+        `the job ${id} ends`,
+      )
+    assert.ok(isAlive(node.server), 'the node never ended')
+  })
+})
