@@ -3,10 +3,11 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { METHODS } from '../../packages/engine/methods/catalog.ts'
 import { columnsOf, outcomeOf } from '../../packages/engine/methods/relation-fixture.ts'
-import { compareRates, fisher } from '../../packages/engine/methods/shared/arms.ts'
+import { compareRates } from '../../packages/engine/methods/shared/arms.ts'
 import { type EtsState, etsFilter, etsForecast, fitForm } from '../../packages/engine/numeric/ets.ts'
 import { generalisedEsd } from '../../packages/engine/numeric/outliers.ts'
 import { stl, stlOptions } from '../../packages/engine/numeric/stl.ts'
+import { fisherTwoByTwo } from '../../packages/engine/numeric/tests/fisher.ts'
 import { experimentFigures } from './experiments.ts'
 import { type Figure, figures } from './figure.ts'
 
@@ -92,11 +93,11 @@ async function tests(): Promise<Figure[]> {
       {
         'p, convictions': [
           published.fisher_convictions![0] ?? (published.fisher_convictions as unknown as number),
-          fisher({ n: 12, successes: 2 }, { n: 18, successes: 15 }),
+          fisherTwoByTwo({ n: 12, successes: 2 }, { n: 18, successes: 15 }),
         ],
         'p, tea': [
           published.fisher_tea![0] ?? (published.fisher_tea as unknown as number),
-          fisher({ n: 4, successes: 3 }, { n: 4, successes: 1 }),
+          fisherTwoByTwo({ n: 4, successes: 3 }, { n: 4, successes: 1 }),
         ],
       },
     ),

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Outcome } from '@assay/model/insight'
 import * as fc from 'fast-check'
+import { fisherTwoByTwo } from '../numeric/tests/fisher.ts'
 import type { Meanings } from '../verdicts/measure.ts'
 import { abTest } from './ab-test.ts'
 import { columnsOf, outcomeOf, relation } from './relation-fixture.ts'
-import { type Comparison, compareRates, fisher } from './shared/arms.ts'
+import { type Comparison, compareRates } from './shared/arms.ts'
 
 const codes = (outcome: Outcome) => ({
   blockers: outcome.blockers.map(({ code }) => code),
@@ -221,7 +222,7 @@ test("Fisher's detectable difference is found four times in five, by adding up a
   let power = 0
   for (let x = 0; x <= n; x++)
     for (let y = 0; y <= n; y++)
-      if (fisher({ n, successes: x }, { n, successes: y }) <= 0.05)
+      if (fisherTwoByTwo({ n, successes: x }, { n, successes: y }) <= 0.05)
         power += chance(x, 0.1 + detectable!) * chance(y, 0.1)
   assert.ok(Math.abs(power - 0.8) < 1e-3, String(power))
 })

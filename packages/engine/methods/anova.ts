@@ -8,12 +8,12 @@ import type { Doubt, Grade } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
 import { fUpper } from '../numeric/distributions.ts'
 import { exactSum } from '../numeric/sum.ts'
-import { classicAnova, gamesHowell, type Sample, tukey, welchAnova } from '../numeric/tests/means.ts'
+import { classicAnova, gamesHowell, tukey, welchAnova } from '../numeric/tests/means.ts'
 import { leftOut } from '../verdicts/common-doubts.ts'
 import { type Meanings, measureOf, opening } from '../verdicts/measure.ts'
 import { doubt, gradeOf, verdict } from '../verdicts/verdict.ts'
 import { amount, CERTAINTY, quoted } from '../verdicts/words.ts'
-import { MOST_PAIRED } from './groups/level.ts'
+import { MOST_PAIRED, type Pair, pairsOf, sampleOf } from './groups/level.ts'
 import { groupedColumns, groupSql, numberSql } from './shared/columns.ts'
 import { cell, integer, number, object, pAdjusted, rowsWith, text } from './shared/fields.ts'
 import type { Method, Relation } from './shared/method.ts'
@@ -126,14 +126,7 @@ interface Judged {
   test: 'classic' | 'welch'
   reason: string | null
   welch: { f: number | null; df_between: number | null; df_within: number | null; p: number | null }
-  pairs: {
-    a: string
-    b: string
-    estimate: number | null
-    low: number | null
-    high: number | null
-    p_adjusted: number | null
-  }[]
+  pairs: Pair[]
   grade: Grade
   p: number | null
 }
@@ -144,7 +137,7 @@ function judge(
   unequal: number | null,
   classicP: number | null,
 ): Judged {
-  const samples = groups.map((group): Sample => ({ n: group.n, mean: group.offset, squares: group.squares }))
+  const samples = groups.map(sampleOf)
   const able = samples.every((one) => one.n > 1 && one.squares > 0)
   const found = able ? welchAnova(samples) : null
   const welch = found
@@ -171,14 +164,7 @@ function judge(
     groups.length > MOST_PAIRED || (test === 'classic' && !(classicP !== null))
       ? []
       : (test === 'welch' ? gamesHowell : tukey)(samples, 0.95)
-  const pairs = compared.map((one) => ({
-    a: groups[one.a]!.group,
-    b: groups[one.b]!.group,
-    estimate: finite(one.difference * unit),
-    low: finite(one.low * unit),
-    high: finite(one.high * unit),
-    p_adjusted: finite(one.p),
-  }))
+  const pairs = pairsOf(groups, unit, compared)
   // Groups that never vary but differ do differ.
   const apart = samples.every((one) => one.squares === 0)
   const p = test === 'welch' ? welch.p : apart ? 0 : classicP

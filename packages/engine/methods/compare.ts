@@ -15,6 +15,7 @@ import { chanceOfLastChange, LEAST_CHANGES } from '../series/change.ts'
 import { diagnose } from '../series/diagnosis.ts'
 import { gridOf } from '../series/grid.ts'
 import type { Series } from '../series/load.ts'
+import { SERIES_OPTIONS } from '../series/read.ts'
 import { type Measure, measureOf, opening } from '../verdicts/measure.ts'
 import { periodInWords } from '../verdicts/times.ts'
 import { doubt, gradeOf, verdict } from '../verdicts/verdict.ts'
@@ -28,20 +29,11 @@ import { powerAbove } from './shared/sums.ts'
 
 const Options = Type.Object(
   {
-    time: Type.String(),
-    value: Type.String(),
+    ...SERIES_OPTIONS,
     period: Period,
     aggregate: Type.Enum(['sum', 'mean'], {
       default: 'sum',
       description: 'What a period is: the sum of its values, or their mean.',
-    }),
-    partial: Type.Enum(['leave_out', 'keep'], {
-      default: 'leave_out',
-      description: 'An unfinished period: left out, or counted as it is.',
-    }),
-    missing: Type.Enum(['gap', 'zero'], {
-      default: 'gap',
-      description: 'A day without a row: unknown, or zero.',
     }),
   },
   { additionalProperties: false },
@@ -220,7 +212,7 @@ function judge(given: Options, complete: readonly Bucket[], pair: Pair): Judged 
   const history = Math.max(0, values.length - 2)
   const positive = values.every((value) => value > 0)
   const p = chanceOfLastChange(
-    positive && prefersLog(values) ? values.map(Math.log) : values,
+    positive && stepsAreRelative(values) ? values.map(Math.log) : values,
     seasonsIn(given.period),
   )
   const changes = values.slice(1).map((value, index) => value - values[index]!)
@@ -246,8 +238,11 @@ function neighbours(complete: readonly Bucket[]): Bucket[] {
   return run
 }
 
-/** Relative steps vary less over time than absolute ones. */
-function prefersLog(values: readonly number[]): boolean {
+/**
+ * Whether steps are judged on logarithms. `diagnosis.log_scale` speaks of the days within periods; of periods there are too
+ * few for its test, so a range of more than three times decides.
+ */
+function stepsAreRelative(values: readonly number[]): boolean {
   const half = Math.floor(values.length / 2)
   return half >= LEAST_CHANGES && Math.max(...values) > 3 * Math.min(...values)
 }

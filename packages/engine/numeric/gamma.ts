@@ -126,3 +126,8 @@ export function erfc(x: number): number {
   const { lower, upper } = gammaTails(0.5, x * x)
   return x >= 0 ? upper : 1 + lower
 }
+
+/** The logarithm of the number of ways to choose k of n. */
+export function logChoose(n: number, k: number): number {
+  return logGamma(n + 1) - logGamma(k + 1) - logGamma(n - k + 1)
+}

@@ -9,7 +9,7 @@ import {
   studentTwoSided,
   studentUpperQuantile,
 } from '../../numeric/distributions.ts'
-import { fisher } from '../shared/arms.ts'
+import { fisherTwoByTwo } from '../../numeric/tests/fisher.ts'
 import { anytimeP, anytimeReach, normalOf } from './sequential.ts'
 
 /** Of the units of one arm: columns are the value, or numerator and denominator, and then the covariate where there is one. */
@@ -98,7 +98,7 @@ export function effectOf(control: Level, arm: Level, looks: Looks): Effect | nul
 
 /** Two groups of constants that differ: p is that of all ways to deal the units to two groups (Fisher). */
 function constants(control: Level, arm: Level, estimate: number, looks: Looks): Effect {
-  const once = fisher({ n: arm.n, successes: arm.n }, { n: control.n, successes: 0 })
+  const once = fisherTwoByTwo({ n: arm.n, successes: arm.n }, { n: control.n, successes: 0 })
   const n = control.n + arm.n
   const p = looks === 'fixed' ? once : anytimeP(n, normalUpperQuantile(Math.max(once, 1e-300) / 2))
   return { estimate, error: 0, df: n - 2, once, p }

@@ -41,7 +41,11 @@ export interface Tested {
   pairs: Pair[]
 }
 
-const sampleOf = (group: Group): Sample => ({ n: group.n, mean: group.offset, squares: group.squares })
+export const sampleOf = (group: Pick<Group, 'n' | 'offset' | 'squares'>): Sample => ({
+  n: group.n,
+  mean: group.offset,
+  squares: group.squares,
+})
 
 /** Means over `unit`; the zero of `offset` is the first group's mean. */
 export function compareMeansOf(rows: GroupRows, test: string, confidence: number): Tested {
@@ -64,19 +68,24 @@ export function compareMeansOf(rows: GroupRows, test: string, confidence: number
     df_within: finite(found.df_within),
     p: finite(found.p),
     ...effects,
-    pairs: differences.map((one) => pairOf(groups, unit, one)),
+    pairs: pairsOf(groups, unit, differences),
   }
 }
 
-function pairOf(groups: readonly Group[], unit: number, one: PairedDifference): Pair {
-  return {
+/** Differences of means over `unit`, with the names of their groups. */
+export function pairsOf(
+  groups: readonly { group: string }[],
+  unit: number,
+  differences: readonly PairedDifference[],
+): Pair[] {
+  return differences.map((one) => ({
     a: groups[one.a]!.group,
     b: groups[one.b]!.group,
     estimate: finite(one.difference * unit),
     low: finite(one.low * unit),
     high: finite(one.high * unit),
     p_adjusted: finite(one.p),
-  }
+  }))
 }
 
 function twoMeans(rows: GroupRows, test: string, confidence: number): Tested {

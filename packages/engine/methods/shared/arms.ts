@@ -11,7 +11,8 @@ import {
   studentTwoSided,
   studentUpperQuantile,
 } from '../../numeric/distributions.ts'
-import { logGamma } from '../../numeric/gamma.ts'
+import { logChoose } from '../../numeric/gamma.ts'
+import { type Count, fisherTwoByTwo } from '../../numeric/tests/fisher.ts'
 import { finite } from './sentence.ts'
 
 const POWER = 0.8
@@ -85,7 +86,7 @@ export function compareMeans(control: Arm, arm: Arm, confidence: number): Compar
  */
 function constants(nothing: Comparison, control: Arm, arm: Arm, estimate: number | null): Comparison {
   const same = arm.mean === control.mean
-  const p = same ? 1 : fisher({ n: arm.n, successes: arm.n }, { n: control.n, successes: 0 })
+  const p = same ? 1 : fisherTwoByTwo({ n: arm.n, successes: arm.n }, { n: control.n, successes: 0 })
   return { ...nothing, estimate, low: estimate, high: estimate, p, test: 'exact permutation test' }
 }
 
@@ -116,7 +117,7 @@ export function testRates(a: Count, c: Count, test: string): { p: number; exact:
   const least = Math.min(pooled, 1 - pooled) * Math.min(a.n, c.n)
   const exact = test === 'fisher' || (test === 'auto' && least < 5)
   const error = Math.sqrt(pooled * (1 - pooled) * (1 / a.n + 1 / c.n))
-  if (exact) return { p: fisher(a, c), exact, error }
+  if (exact) return { p: fisherTwoByTwo(a, c), exact, error }
   const z = (a.successes / a.n - c.successes / c.n) / error
   return { p: error > 0 ? normalTwoSided(z) : 1, exact, error }
 }
@@ -170,32 +171,6 @@ export function wilson(successes: number, n: number, z: number): { low: number; 
     low: successes === 0 ? 0 : Math.max(0, center - half),
     high: successes === n ? 1 : Math.min(1, center + half),
   }
-}
-
-export interface Count {
-  n: number
-  successes: number
-}
-
-/** Fisher's two-sided p: sums the tables of the same margins that are at most as likely as the observed one (within 1e-7, as R does). */
-export function fisher(a: Count, c: Count): number {
-  const successes = a.successes + c.successes
-  const from = Math.max(0, successes - c.n)
-  const to = Math.min(successes, a.n)
-  const chances: number[] = []
-  for (let k = from; k <= to; k++) {
-    chances.push(logChoose(a.n, k) + logChoose(c.n, successes - k))
-  }
-  const seen = chances[a.successes - from]! + 1e-7
-  const peak = chances.reduce((most, chance) => Math.max(most, chance), Number.NEGATIVE_INFINITY)
-  let within = 0
-  let total = 0
-  for (const chance of chances) {
-    const weight = Math.exp(chance - peak)
-    total += weight
-    if (chance <= seen) within += weight
-  }
-  return Math.min(1, within / total)
 }
 
 /** Tables that are enumerated at most; beyond, the normal approximation is as good. */
@@ -274,8 +249,4 @@ function binomial(n: number, rate: number, most: number): number[] {
     if (rate >= 1) return k === n ? 1 : 0
     return Math.exp(logChoose(n, k) + k * Math.log(rate) + (n - k) * Math.log1p(-rate))
   })
-}
-
-function logChoose(n: number, k: number): number {
-  return logGamma(n + 1) - logGamma(k + 1) - logGamma(n - k + 1)
 }

@@ -3,7 +3,7 @@
  * the one seen, within 1e-7 as R's fisher.test takes it (Freeman and Halton, Biometrika 38, 1951). Tables are counted one by
  * one, at most 200,000 of them.
  */
-import { logGamma } from '../gamma.ts'
+import { logChoose, logGamma } from '../gamma.ts'
 import { exactSum } from '../sum.ts'
 import type { Counts } from './contingency.ts'
 
@@ -19,6 +19,26 @@ export function fisherExact(counts: Counts): number | null {
   const weights: number[] = []
   const whole = fill(rows, columns, { weights, weightOf })
   if (!whole) return null
+  return shareAtMost(weights, seen)
+}
+
+export interface Count {
+  n: number
+  successes: number
+}
+
+/** The same for the successes of two groups, of any size: the tables of these margins are those of one count. */
+export function fisherTwoByTwo(a: Count, b: Count): number {
+  const successes = a.successes + b.successes
+  const from = Math.max(0, successes - b.n)
+  const weights: number[] = []
+  for (let k = from; k <= Math.min(successes, a.n); k++)
+    weights.push(logChoose(a.n, k) + logChoose(b.n, successes - k))
+  return shareAtMost(weights, weights[a.successes - from]! + 1e-7)
+}
+
+/** The share of the tables, by their log weights, that weigh at most `seen`. */
+function shareAtMost(weights: readonly number[], seen: number): number {
   const peak = weights.reduce((most, weight) => Math.max(most, weight), Number.NEGATIVE_INFINITY)
   let within = 0
   let total = 0
