@@ -9,6 +9,7 @@
  */
 import { normalUpperQuantile, studentUpper } from '../numeric/distributions.ts'
 import { logGamma } from '../numeric/gamma.ts'
+import { nth } from '../numeric/median.ts'
 import type { Leaves } from './leaves.ts'
 
 export interface Scores {
@@ -128,14 +129,13 @@ function fewLeaves(noise: Noise, { s, x }: Scores, order: Int32Array, known: boo
 
 /** The scale of sizes: their median, or where that is 0 a higher quantile. */
 function scaleOf(sizes: Float64Array): number {
-  sizes.sort()
   for (const [share, z] of [
     [0.5, MEDIAN],
     [0.75, 1.1503],
     [0.9, 1.6449],
     [0.99, 2.5758],
   ] as const) {
-    const value = sizes[Math.floor(share * (sizes.length - 1))]!
+    const value = nth(sizes, Math.floor(share * (sizes.length - 1)))
     if (value > 0) return value / z
   }
   return 0
@@ -173,11 +173,13 @@ function twoParts(rows: readonly { r: number; x: number }[]): { tau2: number; ph
 function withTails(noise: Noise, { s, x }: Scores, order: Int32Array): void {
   const { centre } = noise
   const sized = (sign: number): Float64Array => {
-    const side = order.filter((leaf) => (s[leaf]! - centre) * sign > 0)
-    return Float64Array.from(
-      side,
-      (leaf) => Math.abs(s[leaf]! - centre) / Math.sqrt(varianceOf(noise, x[leaf]!)),
-    )
+    const sizes = new Float64Array(order.length)
+    let side = 0
+    for (const leaf of order) {
+      const away = (s[leaf]! - centre) * sign
+      if (away > 0) sizes[side++] = away / Math.sqrt(varianceOf(noise, x[leaf]!))
+    }
+    return sizes.subarray(0, side)
   }
   const below = sized(-1)
   const above = sized(1)
@@ -186,9 +188,8 @@ function withTails(noise: Noise, { s, x }: Scores, order: Int32Array): void {
   const all = new Float64Array(below.length + above.length)
   for (let row = 0; row < below.length; row++) all[row] = below[row]! / noise.sides.below
   for (let row = 0; row < above.length; row++) all[below.length + row] = above[row]! / noise.sides.above
-  all.sort()
   const far = all.length >= 2000 ? 0.995 : all.length >= 200 ? 0.98 : 0.95
-  const seen = all[Math.floor(far * (all.length - 1))]! / MEDIAN
+  const seen = nth(all, Math.floor(far * (all.length - 1))) / MEDIAN
   noise.df = degrees(seen, far)
 }
 

@@ -223,7 +223,9 @@ function isNameless(
   leaf: number,
   nameless: readonly number[],
 ): boolean {
-  return attributes.some((attribute) => leaves.codes[attribute]![leaf] === (nameless[attribute] ?? -1))
+  for (const attribute of attributes)
+    if (leaves.codes[attribute]![leaf] === (nameless[attribute] ?? -1)) return true
+  return false
 }
 
 function causeOf(leaves: Leaves, state: State, candidate: Candidate): FoundCause {

@@ -1,7 +1,7 @@
 /** What is ordinary at one point of the search: the scores of the leaves that no cause has claimed, their noise, and their spread. */
 import { median } from '../numeric/median.ts'
 import type { Cuboid, Leaves } from './leaves.ts'
-import { fitNoise, type Noise, type Scores, scoresOf, standard, varianceOf } from './noise.ts'
+import { fitNoise, type Noise, type Scores, type Standard, scoresOf, standard, varianceOf } from './noise.ts'
 
 /** Elements of a cuboid that can show a spread between them. */
 export const LEAST_ELEMENTS = 6
@@ -53,28 +53,36 @@ export function stateOf(
   const known = leaves.variances !== null
   const all = history.length === 0 ? scores : together(scores, free, history)
   const noise = fitNoise(all, history.length === 0 ? free : freeOf(all, null), known, centre)
-  const { logDensity } = standard(noise)
+  const judge = standard(noise)
   const ordinary = new Float64Array(s.length)
-  for (const leaf of free) ordinary[leaf] = Math.log(Math.exp(logDensity(s[leaf]!, x[leaf]!)) + FLOOR)
-  const past = history.map((one) => pullsOf(one, freeOf(one, null), noise))
-  return { factor, scores, noise, claimed, ordinary, past, ...pullsOf(scores, free, noise) }
+  for (const leaf of free) ordinary[leaf] = Math.log(Math.exp(judge.logDensity(s[leaf]!, x[leaf]!)) + FLOOR)
+  const past = history.map((one) => pullsOf(one, freeOf(one, null), noise, judge))
+  return { factor, scores, noise, claimed, ordinary, past, ...pullsOf(scores, free, noise, judge) }
 }
 
 function freeOf({ s }: Scores, claimed: Uint8Array | null): Int32Array {
-  return Int32Array.from(s.keys()).filter((leaf) => !claimed?.[leaf] && !Number.isNaN(s[leaf]!))
+  const free = new Int32Array(s.length)
+  let n = 0
+  for (let leaf = 0; leaf < s.length; leaf++)
+    if (!claimed?.[leaf] && !Number.isNaN(s[leaf]!)) free[n++] = leaf
+  return free.subarray(0, n)
 }
 
 function together(scores: Scores, free: Int32Array, history: readonly Scores[]): Scores {
-  const join = (name: 's' | 'x'): Float64Array =>
-    Float64Array.from([
-      ...free.values().map((leaf) => scores[name][leaf]!),
-      ...history.flatMap((one) => [...one[name]]),
-    ])
+  const join = (name: 's' | 'x'): Float64Array => {
+    const all = new Float64Array(free.length + history.reduce((sum, one) => sum + one.s.length, 0))
+    for (const [at, leaf] of free.entries()) all[at] = scores[name][leaf]!
+    let at = free.length
+    for (const one of history) {
+      all.set(one[name], at)
+      at += one.s.length
+    }
+    return all
+  }
   return { s: join('s'), x: join('x') }
 }
 
-function pullsOf({ s, x }: Scores, free: Int32Array, noise: Noise): Pulls {
-  const { z } = standard(noise)
+function pullsOf({ s, x }: Scores, free: Int32Array, noise: Noise, { z }: Standard): Pulls {
   const pulls = new Float64Array(s.length)
   const weights = new Float64Array(s.length)
   const calm = new Float64Array(s.length)
@@ -113,15 +121,23 @@ function centreOf({ s }: Scores, free: Int32Array): number {
   let reach = 0.05
   const all = Float64Array.from(free, (leaf) => s[leaf]!)
   for (let round = 0; round < 25; round++) {
-    const near = all.filter((value) => Math.abs(value - centre) <= reach)
+    const near = within(all, centre, reach)
     if (near.length < 50) return nearest === 40 ? 0 : centre
     const next = median(near)
-    const wider = Math.max(0.001, 1.8 * 1.4826 * median(near.map((value) => Math.abs(value - next))))
+    for (const [at, value] of near.entries()) near[at] = Math.abs(value - next)
+    const wider = Math.max(0.001, 1.8 * 1.4826 * median(near))
     if (Math.abs(next - centre) < 1e-6 && Math.abs(wider / reach - 1) < 1e-3) break
     centre = next
     reach = wider
   }
   return centre
+}
+
+function within(values: Float64Array, centre: number, reach: number): Float64Array {
+  const near = new Float64Array(values.length)
+  let n = 0
+  for (const value of values) if (Math.abs(value - centre) <= reach) near[n++] = value
+  return near.subarray(0, n)
 }
 
 /** The factor by which most leaves moved, by size; null where there are too few to tell. */

@@ -75,7 +75,7 @@ export const IN_ANALYSES: readonly Mistake[] = [
   [
     analysis('method: drivers\nof: daily\nvalue: amount\nby: [kind]'),
     '2',
-    /drivers needs either time, or split/,
+    /drivers needs either time, or split, or expected/,
   ],
   [
     analysis('method: drivers\nof: daily\nnumerator: amount\nby: [kind]\ntime: day'),

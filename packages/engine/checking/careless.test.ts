@@ -48,6 +48,13 @@ test('a template without a mistake has no fault', async () => {
   assert.deepEqual(await errorsOf(`${SETTINGS}{{ daily.size }}\n`, LINES), [])
 })
 
+test('each way to say what drivers compares with has no fault', async () => {
+  const base = '```analysis why\nmethod: drivers\nof: daily\nvalue: amount\nby: [kind]\n'
+  const ways = ['time: day', 'split: { column: kind, before: x, after: y }', 'expected: n']
+  for (const way of ways)
+    assert.deepEqual(await errorsOf(`${SETTINGS}${base}${way}\n\`\`\`\n{{ why.summary }}\n`, LINES), [], way)
+})
+
 test('mistakes in SQL are found where they stand, with what to write instead', async () => {
   for (const mistake of IN_SQL) await assertFound(mistake, SETTINGS + mistake[0], LINES)
 })

@@ -31,7 +31,7 @@ export const drivers: Method = {
   options: Options,
   either: [
     [['value'], ['numerator', 'denominator']],
-    [['time'], ['split']],
+    [['time'], ['split'], ['expected']],
   ],
   columns(options) {
     const { value, numerator, denominator, expected, by, time, split } = options as Options

@@ -1,7 +1,35 @@
-/** The middle value; sorts in place. NaN of none. */
+/** The middle value; moves values in place. NaN of none. */
 export function median(values: Float64Array): number {
-  values.sort()
-  const half = values.length >> 1
-  if (values.length === 0) return Number.NaN
-  return values.length % 2 === 1 ? values[half]! : (values[half - 1]! + values[half]!) / 2
+  const n = values.length
+  if (n === 0) return Number.NaN
+  const half = n >> 1
+  const upper = nth(values, half)
+  if (n % 2 === 1) return upper
+  let lower = -Infinity
+  for (let at = 0; at < half; at++) if (values[at]! > lower) lower = values[at]!
+  return (lower + upper) / 2
 }
+
+/** The value that sorting would put at `place`; those before it are no larger. In place, in linear time (Hoare's selection). */
+export function nth(values: Float64Array, place: number): number {
+  let [low, high] = [0, values.length - 1]
+  while (low < high) {
+    const pivot = middleOf(values[low]!, values[(low + high) >> 1]!, values[high]!)
+    let [i, j] = [low, high]
+    while (i <= j) {
+      while (values[i]! < pivot) i += 1
+      while (values[j]! > pivot) j -= 1
+      if (i > j) break
+      const held = values[i]!
+      values[i++] = values[j]!
+      values[j--] = held
+    }
+    if (place <= j) high = j
+    else if (place >= i) low = i
+    else break
+  }
+  return values[place]!
+}
+
+const middleOf = (a: number, b: number, c: number): number =>
+  Math.max(Math.min(a, b), Math.min(Math.max(a, b), c))

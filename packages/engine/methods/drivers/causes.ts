@@ -5,7 +5,9 @@ import { type Found, type FoundCause, searchCauses } from '../../causes/search.t
 import { exactSum } from '../../numeric/sum.ts'
 import { partsOfRatio } from '../shared/decomposition.ts'
 import { finite } from '../shared/sentence.ts'
-import { leavesOfRate, leavesOfSum, type Sums, type Table } from './leaves.ts'
+import { leavesOfRate, leavesOfSum } from './leaf-noise.ts'
+import type { Sums } from './leaf-rows.ts'
+import type { Earlier, Table } from './leaves.ts'
 import type { Options } from './options.ts'
 import type { Sides } from './sides.ts'
 
@@ -43,12 +45,6 @@ const Q = 0.01
 const NORMAL_95 = 1.959963984540054
 /** A change below this share of what moved inside it is the remainder of a cancellation. */
 const CANCELS = 0.25
-
-interface Earlier {
-  before: Sums
-  after: Sums
-  days: [number, number]
-}
 
 export function causesOf(table: Table, options: Options, sides: Sides, history: readonly Earlier[]): Causes {
   const ratio = options.denominator !== undefined

@@ -1,0 +1,102 @@
+/** What the rows of leaves say of their values and of their noise. */
+import type { Leaves } from '../../causes/leaves.ts'
+import type { Sums } from './leaf-rows.ts'
+import type { Table } from './leaves.ts'
+import type { Options } from './options.ts'
+
+/** The values of both sides, over days where periods differ, with the variances that the rows tell. */
+export function leavesOfSum(
+  { codes, names }: Pick<Table, 'codes' | 'names'>,
+  sums: { before: Sums; after: Sums },
+  options: Options,
+  days: [number, number],
+): Leaves {
+  const sizes = names.map((list) => list.length)
+  const { before, after } = sums
+  if (options.expected !== undefined)
+    return { codes, sizes, before: before.bottom, after: before.top, variances: null }
+  const noise = varianceOfSums(before, after)
+  const over = (values: Float64Array, by: number): Float64Array => values.map((value) => value / by)
+  return {
+    codes,
+    sizes,
+    before: over(before.top, days[0]),
+    after: over(after.top, days[1]),
+    variances: noise && { before: over(noise.before, days[0] ** 2), after: over(noise.after, days[1] ** 2) },
+  }
+}
+
+/**
+ * What the rows tell of the noise of their sum. Where rows come as events, their number is by chance, too: the variance is the
+ * sum of squares (a compound Poisson sum). Where both sides have the same rows, one for each day, say, it is that of the values
+ * around their mean. Of single rows nothing is known.
+ */
+function varianceOfSums(before: Sums, after: Sums): { before: Float64Array; after: Float64Array } | null {
+  const n = before.rows.length
+  let [single, alike, ratio] = [0, 0, 0]
+  const most = { before: Math.max(...sample(before.rows)), after: Math.max(...sample(after.rows)) }
+  ratio = most.before > 0 ? most.after / most.before : 1
+  for (let leaf = 0; leaf < n; leaf++) {
+    if (before.rows[leaf]! <= 1 && after.rows[leaf]! <= 1) single += 1
+    if (Math.abs(after.rows[leaf]! - ratio * before.rows[leaf]!) < 0.5) alike += 1
+  }
+  const ones = most.before <= 1 && most.after <= 1
+  if (ones && !isCounts(before, after)) return null
+  if (single > 0.9 * n && !isCounts(before, after)) return null
+  const grid = alike > 0.9 * n && !ones
+  const of = ({ rows, top, top2 }: Sums): Float64Array =>
+    top2.map((squares, leaf) => {
+      const count = rows[leaf]!
+      if (ones) return Math.abs(top[leaf]!)
+      if (!grid || count < 2) return squares
+      return Math.max(0, ((squares - (top[leaf]! * top[leaf]!) / count) * count) / (count - 1))
+    })
+  return { before: of(before), after: of(after) }
+}
+
+function sample(values: Float64Array): Float64Array {
+  const stride = Math.max(1, Math.floor(values.length / 5000))
+  return values.filter((_, index) => index % stride === 0)
+}
+
+/** Whole numbers from 0 on: rows that are counts already have the noise of counts. */
+function isCounts(before: Sums, after: Sums): boolean {
+  const whole = (values: Float64Array): boolean =>
+    values.every((value) => value >= 0 && Number.isInteger(value))
+  return whole(before.top) && whole(after.top)
+}
+
+/**
+ * The numerators that the rates of before make of the later denominators, beside those that came. The variance of a ratio's numerator is that
+ * of top - rate * bottom over its rows.
+ */
+export function leavesOfRate(
+  { codes, names }: Pick<Table, 'codes' | 'names'>,
+  sums: { before: Sums; after: Sums },
+): Leaves {
+  const sizes = names.map((list) => list.length)
+  const { before, after } = sums
+  const n = before.rows.length
+  const [expected, came] = [new Float64Array(n), new Float64Array(n)]
+  const [v0, v1] = [new Float64Array(n), new Float64Array(n)]
+  for (let leaf = 0; leaf < n; leaf++) {
+    const [b0, b1] = [before.bottom[leaf]!, after.bottom[leaf]!]
+    if (!(b0 > 0 && b1 > 0)) continue
+    const rate = (before.top[leaf]! + after.top[leaf]!) / (b0 + b1)
+    const variance = (side: Sums): number => {
+      const rows = side.rows[leaf]!
+      const spread = side.top2[leaf]! - 2 * rate * side.product[leaf]! + rate * rate * side.bottom2[leaf]!
+      // Rows of many units each: those of a share have the noise of their units.
+      const units =
+        rate >= 0 && rate <= 1 ? rate * (1 - rate) * side.bottom[leaf]! : Math.abs(side.top[leaf]!)
+      return rows >= 5 && side.bottom[leaf]! <= rows * 1.0000001
+        ? spread
+        : Math.max(units, rows >= 10 ? spread : 0)
+    }
+    expected[leaf] = (before.top[leaf]! / b0) * b1
+    came[leaf] = after.top[leaf]!
+    v0[leaf] = variance(before) * (b1 / b0) ** 2
+    v1[leaf] = variance(after)
+  }
+  return { codes, sizes, before: expected, after: came, variances: { before: v0, after: v1 } }
+}
