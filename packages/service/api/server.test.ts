@@ -245,7 +245,7 @@ test('asks for the metrics token where one is set', async (t) => {
     workspaceRateLimit: null,
     maxQueued: null,
     maxRunning: null,
-    trustProxy: false,
+    trustProxy: null,
     metricsToken: 'a-metrics-token-of-16',
     publicUrl: null,
     smtpUrl: null,

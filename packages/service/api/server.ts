@@ -126,7 +126,7 @@ function createServer({ config, log }: ApiDependencies): FastifyInstance {
     return503OnClosing: false,
     genReqId: () => uuidv7(),
     requestIdHeader: false,
-    trustProxy: config.trustProxy && ((_address, hop) => hop === 0),
+    trustProxy: config.trustProxy ?? false,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 2048 },
     frameworkErrors: (error, request, reply) => {
       reply.header('x-request-id', request.id)

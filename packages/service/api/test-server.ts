@@ -104,7 +104,7 @@ export async function openTestServer(
       workspaceRateLimit: null,
       maxQueued: null,
       maxRunning: null,
-      trustProxy: false,
+      trustProxy: null,
       metricsToken: null,
       publicUrl: null,
       smtpUrl: null,

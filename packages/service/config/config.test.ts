@@ -31,7 +31,10 @@ test('tells every bad value at once, by the name that bore it', () => {
     faults.map((fault) => fault.split(':')[0]),
     ['ASSAY_PORT', 'ASSAY_ROLES', 'ASSAY_TRUST_PROXY', 'ASSAY_SECRET_KEY', 'ASSAY_MAX_TIMEOUT'],
   )
-  assert.equal(faults[2], 'ASSAY_TRUST_PROXY: "yes" is not usable, it must be one of true, false.')
+  assert.equal(
+    faults[2],
+    'ASSAY_TRUST_PROXY: "yes" is not usable, it must be true, false, or addresses of proxies such as 10.0.0.0/8,fd00::/8 ("yes" is none).',
+  )
   assert.doesNotMatch(faults.join(), /geheim/)
 })
 

@@ -3,6 +3,7 @@
  * Each setting is an environment variable (ASSAY_PORT) and a flag (--port); a flag wins.
  */
 import path from 'node:path'
+import { parseProxies } from '@assay/net/proxies'
 import { parseCollector, parseCollectorHeaders } from './collector.ts'
 import {
   cap,
@@ -26,7 +27,6 @@ import {
   store,
   text,
   token,
-  yesOrNo,
 } from './values.ts'
 
 export { type MailServer, parseDuration, parseSize, ROLES, type Role } from './values.ts'
@@ -124,8 +124,8 @@ const ROWS = {
     cap,
   ),
   trustProxy: setting(
-    "true behind one reverse proxy: the last address of X-Forwarded-For is the client's, for the limit of logins",
-    yesOrNo,
+    'Reverse proxies whose X-Forwarded-For is believed, for limits by address and the audit trail: addresses and ranges (10.0.0.0/8), or true for whatever connects',
+    parseProxies,
     'false',
   ),
   metricsToken: secret('Bearer token that /metrics requires; empty: none', token),

@@ -147,8 +147,5 @@ export function filesLocation(value: string): string | null {
     throw new Error('must be a folder or s3://BUCKET/PREFIX')
   return value
 }
-export function yesOrNo(value: string): boolean {
-  return oneOf('true', 'false')(value) === 'true'
-}
 export const rate = orNull(integer(1, 1_000_000))
 export const cap = orNull(integer(0, 1_000_000_000))

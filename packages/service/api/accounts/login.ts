@@ -12,6 +12,7 @@ import type { Store } from '@assay/store/store'
 import Type from 'typebox'
 import { hashToken, newToken, verifyPassword } from '../../runtime/secrets.ts'
 import { rateHeaders } from '../http/auth.ts'
+import { addressOf } from '../http/client-address.ts'
 import { operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
 
@@ -81,13 +82,13 @@ export const login = operation({
   async handle({ services, body, request, reply }) {
     const { store, clock } = services
     const { username, password } = body
-    const buckets = bucketsOf(request.ip, username)
+    const buckets = bucketsOf(addressOf(request), username)
     await attempt(store, buckets)
     const user = await store.findUser(username)
     const record = {
       action: 'session.begin',
       fields: [],
-      address: request.ip,
+      address: addressOf(request),
       request_id: request.id,
     } as const
     if (!(await verifyPassword(password, user?.password_hash ?? null)) || !user) {

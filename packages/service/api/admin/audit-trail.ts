@@ -11,6 +11,7 @@ import type { Principal } from '@assay/model/token'
 import type { Store } from '@assay/store/store'
 import type { FastifyRequest } from 'fastify'
 import type { Logger } from '../../runtime/log.ts'
+import { addressOf } from '../http/client-address.ts'
 
 const FLUSH_MS = 1000
 /** Most records in memory while the store cannot be reached. Older ones are dropped, and the log says how many. */
@@ -110,7 +111,7 @@ function auditRecord(action: AuditAction, call: AuditedCall): NewAuditRecord {
     action,
     object_id: object ?? (id === '' ? null : id),
     fields: action.endsWith('.change') ? Object.keys(body ?? {}).toSorted() : [],
-    address: request.ip,
+    address: addressOf(request),
     request_id: request.id,
   }
 }

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { FakeClock } from '@assay/model/clock'
 import { uuidv7 } from '@assay/model/ids'
 import type { Principal } from '@assay/model/token'
+import { parseProxies } from '@assay/net/proxies'
 import { hashPassword, hashToken } from '../../runtime/secrets.ts'
 import { openTestServer } from '../test-server.ts'
 import { createRequestLimits, createTokenCache } from './auth.ts'
@@ -133,7 +134,7 @@ test('limits the requests of each token where a limit is set', async (t) => {
     workspaceRateLimit: null,
     maxQueued: null,
     maxRunning: null,
-    trustProxy: false,
+    trustProxy: null,
     metricsToken: null,
     publicUrl: null,
     smtpUrl: null,
@@ -259,7 +260,7 @@ test('takes a form and nothing else to log in', async (t) => {
 })
 
 test('counts logins by the last address of X-Forwarded-For behind a proxy, and never without one', async (t) => {
-  for (const trustProxy of [true, false]) {
+  for (const trustProxy of [parseProxies('true'), parseProxies('127.0.0.0/8'), null]) {
     const config = {
       host: '127.0.0.1',
       port: 0,

@@ -11,6 +11,7 @@ import Type from 'typebox'
 import { hashToken } from '../../runtime/secrets.ts'
 import { linkRecord } from '../admin/audit-trail.ts'
 import type { Services } from '../dependencies.ts'
+import { addressOf } from '../http/client-address.ts'
 import { type Call, operation } from '../http/operation.ts'
 import type { Page } from '../jobs/page-renderings.ts'
 
@@ -68,7 +69,7 @@ export const openLink = operation({
     },
   },
   async handle({ services, params, request, reply }: Call<{ secret: string }>) {
-    const { allowed, reset } = services.readers.take(request.ip)
+    const { allowed, reset } = services.readers.take(addressOf(request))
     if (!allowed) return sendPlain(reply.header('retry-after', String(reset)), 429, BUSY)
     const opened = await openedBy(services, params.secret)
     if (!opened) return sendPlain(reply, 404, GONE)

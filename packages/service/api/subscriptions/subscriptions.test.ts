@@ -18,7 +18,7 @@ async function opened(t: Parameters<typeof openTestServer>[0]): Promise<TestServ
     workspaceRateLimit: null,
     maxQueued: null,
     maxRunning: null,
-    trustProxy: false,
+    trustProxy: null,
     metricsToken: null,
     publicUrl: null,
     smtpUrl: SERVER,

@@ -11,6 +11,7 @@ import Type from 'typebox'
 import { openTarget, sealTarget } from '../../webhooks/target.ts'
 import { linkRecord } from '../admin/audit-trail.ts'
 import type { Services } from '../dependencies.ts'
+import { addressOf } from '../http/client-address.ts'
 import { type Call, operation } from '../http/operation.ts'
 
 const HEADERS = {
@@ -95,7 +96,7 @@ export const unsubscribePage = operation({
   query: ANY,
   replies,
   handle({ services, params, request, reply }) {
-    const { allowed, reset } = services.readers.take(request.ip)
+    const { allowed, reset } = services.readers.take(addressOf(request))
     if (!allowed) return busy(reply, reset)
     if (!readerOf(services, params.token)) return unknown(reply)
     const sentence = 'Press the button to get no more mail of this subscription.'
@@ -118,7 +119,7 @@ export const unsubscribe = operation({
   idempotent: false,
   replies,
   async handle({ services, params, request, reply }) {
-    const { allowed, reset } = services.readers.take(request.ip)
+    const { allowed, reset } = services.readers.take(addressOf(request))
     if (!allowed) return busy(reply, reset)
     const reader = readerOf(services, params.token)
     if (!reader) return unknown(reply)

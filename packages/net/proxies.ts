@@ -1,0 +1,57 @@
+/** The proxies before the service, and the client's address behind them. Pure. */
+import { isIP } from 'node:net'
+import ipaddr from 'ipaddr.js'
+
+/** Whether the sender of a request is a proxy to believe. `hop` counts from the service: 0 is the connection itself. */
+export type TrustedProxies = (address: string, hop: number) => boolean
+
+/** "1.2.3.4:5678" -> "1.2.3.4", "[::1]:80" -> "::1", "::ffff:1.2.3.4" -> "1.2.3.4". Null: the text is no address. */
+export function bareAddress(text: string): string | null {
+  const trimmed = text.trim()
+  const [, host = trimmed] =
+    /^\[([^\]]+)\](?::\d+)?$/.exec(trimmed) ?? /^(\d+(?:\.\d+){3}):\d+$/.exec(trimmed) ?? []
+  return isIP(host) === 0 || host.includes('%') ? null : ipaddr.process(host).toString()
+}
+
+/** One address or range: "10.0.0.5", "10.0.0.0/8", "fd00::/8". Throws an Error whose message says what it must be. */
+function parseRange(text: string): ReturnType<typeof ipaddr.parseCIDR> {
+  const [address = '', bits, ...rest] = text.split('/')
+  const bare = isIP(address) === 0 ? null : bareAddress(address)
+  const most = bare !== null && isIP(bare) === 4 ? 32 : 128
+  const width = bits === undefined ? most : Number(bits)
+  if (bare === null || rest.length > 0 || !/^\d{1,3}$/.test(String(bits ?? most)) || width > most)
+    throw new Error(
+      `must be true, false, or addresses of proxies such as 10.0.0.0/8,fd00::/8 (${JSON.stringify(text)} is none)`,
+    )
+  return [ipaddr.parse(bare), width]
+}
+
+/**
+ * "false" -> null. "true": the connection alone, whatever its address. Otherwise addresses and ranges of the proxies, divided by
+ * commas: every hop is compared with them. Throws an Error whose message says what the text must be.
+ */
+export function parseProxies(text: string): TrustedProxies | null {
+  if (text === 'false') return null
+  if (text === 'true') return (_address, hop) => hop === 0
+  const ranges = text.split(',').map((part) => parseRange(part.trim()))
+  return (address) => {
+    const bare = bareAddress(address)
+    if (bare === null) return false
+    const parsed = ipaddr.parse(bare)
+    return ranges.some(([base, bits]) => base.kind() === parsed.kind() && parsed.match(base, bits))
+  }
+}
+
+/**
+ * The client's address: the farthest of `hops` (the connection first) that can be read, up to the first that cannot. What a
+ * client wrote into X-Forwarded-For itself is no address of a trusted proxy, so it ends the list.
+ */
+export function clientAddress(hops: readonly string[]): string {
+  let client = hops[0] ?? ''
+  for (const hop of hops) {
+    const bare = bareAddress(hop)
+    if (bare === null) break
+    client = bare
+  }
+  return client
+}
