@@ -3,8 +3,8 @@
  * times are run late, and the next due time. It reads only the store's time, so every node computes the same.
  */
 import Type, { type Static } from 'typebox'
-import { timesAfter } from './cron.ts'
 import { nullable } from './schema.ts'
+import { timesAfter } from './time/cron.ts'
 
 export const MISSED = ['skip', 'once', 'all'] as const
 export const OVERLAPS = ['skip', 'queue'] as const

@@ -1,6 +1,6 @@
 /** Token buckets that all processes share. */
 import assert from 'node:assert/strict'
-import type { Bucket } from '../contract/allowances.ts'
+import type { Bucket } from '../contract/workspaces/allowances.ts'
 import { type ConformanceTests, DAY, SECOND } from './given.ts'
 
 const bucket = (key: string, over: Partial<Bucket> = {}): Bucket => ({

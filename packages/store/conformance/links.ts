@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { uuidv7 } from '@assay/model/ids'
 import { LINKS_MOST } from '@assay/model/link'
-import type { NewLink } from '../contract/links.ts'
+import type { NewLink } from '../contract/workspaces/links.ts'
 import type { Store } from '../store.ts'
 import {
   at,

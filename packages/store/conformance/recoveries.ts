@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { EventType } from '@assay/model/event'
 import { uuidv7 } from '@assay/model/ids'
-import type { Retention } from '../contract/retention.ts'
+import type { Retention } from '../contract/workspaces/retention.ts'
 import type { IdempotencyStart, Store } from '../store.ts'
 import {
   addWebhook,

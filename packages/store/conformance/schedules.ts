@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { uuidv7 } from '@assay/model/ids'
 import type { Schedule } from '@assay/model/schedule'
-import type { ClaimedSchedule, NewSchedule } from '../contract/schedules.ts'
+import type { ClaimedSchedule, NewSchedule } from '../contract/jobs/schedules.ts'
 import type { Store } from '../store.ts'
 import {
   addWebhook,

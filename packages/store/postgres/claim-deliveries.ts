@@ -5,14 +5,14 @@
  */
 import { type Event, eventText } from '@assay/model/event'
 import { MAX_IN_FLIGHT } from '@assay/model/webhook'
-import type { ClaimedDelivery } from '../contract/deliveries.ts'
+import type { ClaimedDelivery } from '../contract/webhooks/deliveries.ts'
 import { requireNode } from '../nouns/jobs/nodes.ts'
 import { afterClaim, claimAt, mayRun } from '../nouns/webhooks/sending-state.ts'
 import { writeStates } from '../nouns/webhooks/states.ts'
 import type { Routine } from '../rows.ts'
 import { statement } from '../statement.ts'
 import type { Input } from '../store.ts'
-import { WEBHOOK, WEBHOOKS, type WebhookRow } from '../tables/webhooks.ts'
+import { WEBHOOK, WEBHOOKS, type WebhookRow } from '../tables/webhooks/webhooks.ts'
 import type { Transaction } from './connection.ts'
 
 // Level by level: an index range over (in_flight, claim_at) would read all that wait for a later time. While nothing waits

@@ -3,7 +3,7 @@
  * keeps the caps of a workspace exact. It goes by the highest priority at the head of a queue, then the workspace with the
  * fewest running, then the oldest.
  */
-import type { ClaimedJob } from '../contract/jobs.ts'
+import type { ClaimedJob } from '../contract/jobs/jobs.ts'
 import { claimed, type OwnedJob, shown } from '../nouns/jobs/job-move.ts'
 import { writeMoves } from '../nouns/jobs/moves.ts'
 import { requireNode } from '../nouns/jobs/nodes.ts'

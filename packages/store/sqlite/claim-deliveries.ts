@@ -5,14 +5,14 @@
  * Turns move on in memory, and a webhook's row is written once.
  */
 import { type Event, eventText } from '@assay/model/event'
-import type { ClaimedDelivery } from '../contract/deliveries.ts'
+import type { ClaimedDelivery } from '../contract/webhooks/deliveries.ts'
 import { requireNode } from '../nouns/jobs/nodes.ts'
 import { afterClaim, claimAt, mayRun } from '../nouns/webhooks/sending-state.ts'
 import { writeStates } from '../nouns/webhooks/states.ts'
 import type { Routine, Transaction, Writer } from '../rows.ts'
 import { statement } from '../statement.ts'
 import type { Input } from '../store.ts'
-import { WEBHOOK, WEBHOOKS, type WebhookRow } from '../tables/webhooks.ts'
+import { WEBHOOK, WEBHOOKS, type WebhookRow } from '../tables/webhooks/webhooks.ts'
 
 const LEVEL = WEBHOOKS.select(
   'WHERE claim_at IS NOT NULL AND in_flight = :level AND claim_at <= :at ORDER BY claim_at LIMIT :most',

@@ -2,16 +2,16 @@
  * A claim reads the counts of the workspaces, which one writer keeps exact: the highest priority at the head of a queue, then
  * the workspace with the fewest running (of those below their cap), then the oldest.
  */
-import type { ClaimedJob } from '../contract/jobs.ts'
+import type { ClaimedJob } from '../contract/jobs/jobs.ts'
 import { claimed as claimedBy, type OwnedJob, shown } from '../nouns/jobs/job-move.ts'
 import { writeMoves } from '../nouns/jobs/moves.ts'
 import { requireNode } from '../nouns/jobs/nodes.ts'
 import type { Routine, Transaction } from '../rows.ts'
 import { statement } from '../statement.ts'
 import type { Input } from '../store.ts'
-import { WORKSPACES } from '../tables/accounts.ts'
-import { JOBS } from '../tables/jobs.ts'
+import { JOBS } from '../tables/jobs/jobs.ts'
 import { by } from '../tables/table.ts'
+import { WORKSPACES } from '../tables/workspaces/accounts.ts'
 
 const NEXT_WORKSPACE = statement<{ workspace_id: string }>(
   `SELECT workspace_id FROM job_counts WHERE head_priority IS NOT NULL AND active + executing < coalesce(

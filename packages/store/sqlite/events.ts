@@ -3,7 +3,7 @@ import { uuidv7 } from '@assay/model/ids'
 import { addDeliveries, insertEvent } from '../nouns/webhooks/deliveries.ts'
 import { lockWebhooks } from '../nouns/webhooks/states.ts'
 import type { NewEvent, Routine, Transaction } from '../rows.ts'
-import { WEBHOOK_EVENTS } from '../tables/webhooks.ts'
+import { WEBHOOK_EVENTS } from '../tables/webhooks/webhooks.ts'
 
 /** `notifies` of webhook.ts as a query: `webhook_events` holds what it says of each enabled webhook. */
 const subscribed = (also: string) =>

@@ -10,7 +10,7 @@ import { conformance, type Harness } from '../conformance/conformance.ts'
 import { NODE, outcome, send } from '../conformance/given.ts'
 import { type Fill, STEP_TESTS } from '../conformance/steps.ts'
 import { openStore } from '../open.ts'
-import { NODES } from '../tables/nodes.ts'
+import { NODES } from '../tables/jobs/nodes.ts'
 
 // Notes how SQLite runs each statement that the suite makes it prepare.
 const plans = new Map<string, string[]>()

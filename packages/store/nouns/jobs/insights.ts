@@ -3,7 +3,7 @@ import type { Insight, InsightData, InsightHead } from '@assay/model/insight'
 import type { Reader, Routine } from '../../rows.ts'
 import { statement } from '../../statement.ts'
 import type { Input } from '../../store.ts'
-import { INSIGHTS } from '../../tables/jobs.ts'
+import { INSIGHTS } from '../../tables/jobs/jobs.ts'
 import { by } from '../../tables/table.ts'
 
 const HEAD = ['template_id', 'template_version', 'title', 'markdown', 'charts', 'chart_form'] as const

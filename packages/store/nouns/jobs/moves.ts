@@ -6,7 +6,7 @@
 import { eventTypeOf, jobEventData } from '@assay/model/event'
 import type { JobStatus } from '@assay/model/job'
 import type { NewEvent, Routine, Transaction, Writer } from '../../rows.ts'
-import { JOBS } from '../../tables/jobs.ts'
+import { JOBS } from '../../tables/jobs/jobs.ts'
 import { type Change, type JobChange, moved, type OwnedJob } from './job-move.ts'
 
 // In the order of their ids, so that no two wait for each other.

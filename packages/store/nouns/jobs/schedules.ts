@@ -14,13 +14,13 @@ import {
   scheduleFailedData,
 } from '@assay/model/schedule'
 import type { TemplateSource } from '@assay/model/template'
+import { CLAIM_MS, type ClaimedSchedule, type NewSchedule } from '../../contract/jobs/schedules.ts'
 import type { Page } from '../../contract/page.ts'
-import { CLAIM_MS, type ClaimedSchedule, type NewSchedule } from '../../contract/schedules.ts'
 import { listOf } from '../../list.ts'
 import type { Reader, Routine, Transaction, Writer } from '../../rows.ts'
 import { statement } from '../../statement.ts'
 import type { Input } from '../../store.ts'
-import { SCHEDULES } from '../../tables/schedules.ts'
+import { SCHEDULES } from '../../tables/jobs/schedules.ts'
 import { by } from '../../tables/table.ts'
 import { createJob, queueJob } from './jobs.ts'
 

@@ -1,6 +1,6 @@
 /** What workers report of jobs that they hold. Fenced by attempt and owner: a lost lease writes nothing. */
 import type { Routine, Transaction } from '../../rows.ts'
-import { INSIGHTS, type InsightRow } from '../../tables/jobs.ts'
+import { INSIGHTS, type InsightRow } from '../../tables/jobs/jobs.ts'
 import { type JobChange, type Settle, settled } from './job-move.ts'
 import { lockJobs, writeMoves } from './moves.ts'
 

@@ -5,7 +5,7 @@ import { decodeCursor, encodeCursor } from '../../cursor.ts'
 import type { Reader, Routine } from '../../rows.ts'
 import type { Statement } from '../../statement.ts'
 import type { Input } from '../../store.ts'
-import { EVENTS, type EventRow } from '../../tables/events.ts'
+import { EVENTS, type EventRow } from '../../tables/webhooks/events.ts'
 
 type Order = Input<'listEvents'>['order']
 type Listed = Omit<EventRow, 'workspace_id'>

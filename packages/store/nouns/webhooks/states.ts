@@ -5,8 +5,8 @@
 import type { CLOSED } from '@assay/model/webhook'
 import type { Routine, Writer } from '../../rows.ts'
 import { both, type Statement, type Text } from '../../statement.ts'
-import { DELIVERIES } from '../../tables/deliveries.ts'
-import { WEBHOOKS, type WebhookRow } from '../../tables/webhooks.ts'
+import { DELIVERIES } from '../../tables/webhooks/deliveries.ts'
+import { WEBHOOKS, type WebhookRow } from '../../tables/webhooks/webhooks.ts'
 import { asOf, claimAt } from './sending-state.ts'
 
 const STATE = [

@@ -2,7 +2,7 @@
 import type { Routine, Transaction, Writer } from '../../rows.ts'
 import { statement } from '../../statement.ts'
 import type { Input } from '../../store.ts'
-import { DELIVERIES, type DeliveryRow } from '../../tables/deliveries.ts'
+import { DELIVERIES, type DeliveryRow } from '../../tables/webhooks/deliveries.ts'
 import { canceled, givenBack } from './delivery-move.ts'
 import { lockOfJobs, lockOfNode, lockState, refreshFreed, refreshStates } from './states.ts'
 

@@ -12,14 +12,14 @@ import {
   type Webhook,
 } from '@assay/model/webhook'
 import type { Page } from '../../contract/page.ts'
-import type { NewWebhook } from '../../contract/webhooks.ts'
+import type { NewWebhook } from '../../contract/webhooks/webhooks.ts'
 import { listOf } from '../../list.ts'
 import type { Reader, Routine, Transaction, Writer } from '../../rows.ts'
 import { statement } from '../../statement.ts'
 import { STEP } from '../../steps.ts'
 import type { Counts, Input } from '../../store.ts'
 import { by } from '../../tables/table.ts'
-import { WEBHOOK, WEBHOOK_EVENTS, WEBHOOKS, type WebhookEventRow } from '../../tables/webhooks.ts'
+import { WEBHOOK, WEBHOOK_EVENTS, WEBHOOKS, type WebhookEventRow } from '../../tables/webhooks/webhooks.ts'
 import { refreshWebhook } from './states.ts'
 import { deleteDeliveries, makeDue } from './waiting.ts'
 

@@ -12,8 +12,8 @@ import type { Page, PageQuery } from '../../contract/page.ts'
 import { listOf } from '../../list.ts'
 import type { Reader, Routine, Writer } from '../../rows.ts'
 import type { Input } from '../../store.ts'
-import { TOKENS, USERS, type UserRow, WORKSPACES } from '../../tables/accounts.ts'
 import { by } from '../../tables/table.ts'
+import { TOKENS, USERS, type UserRow, WORKSPACES } from '../../tables/workspaces/accounts.ts'
 
 const WORKSPACE = WORKSPACES.except('deleted_at')
 const OPEN = 'WHERE workspace_id = :workspace_id AND deleted_at IS NULL'

@@ -1,6 +1,6 @@
 /** What a token bucket holds after a while: pure, shared by both stores. */
 import { iso } from '@assay/model/clock'
-import type { Allowance, Bucket } from '../../contract/allowances.ts'
+import type { Allowance, Bucket } from '../../contract/workspaces/allowances.ts'
 
 /** As it is stored. */
 export interface Level {

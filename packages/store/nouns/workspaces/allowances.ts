@@ -1,8 +1,8 @@
 /** Token buckets that outlive the process and are shared by all nodes. */
 
-import type { Allowance, Bucket } from '../../contract/allowances.ts'
+import type { Allowance, Bucket } from '../../contract/workspaces/allowances.ts'
 import type { Routine, Writer } from '../../rows.ts'
-import { ALLOWANCES, type AllowanceRow } from '../../tables/allowances.ts'
+import { ALLOWANCES, type AllowanceRow } from '../../tables/workspaces/allowances.ts'
 import { allowanceOf, fullAt, levelAt } from './allowance.ts'
 
 // A full bucket is inserted where there is none, so that the row can be locked.

@@ -6,7 +6,7 @@ import { listOf } from '../../list.ts'
 import type { Reader, Routine, Writer } from '../../rows.ts'
 import { statement } from '../../statement.ts'
 import type { Input } from '../../store.ts'
-import { AUDIT } from '../../tables/audit.ts'
+import { AUDIT } from '../../tables/workspaces/audit.ts'
 
 /** They come with the traffic, and are not in the index of actions, so that it costs their records nothing. */
 const FREQUENT: readonly AuditAction[] = ['job.create', 'job.run', 'result.read', 'link.open']

@@ -5,8 +5,8 @@ import type { Page } from '../../contract/page.ts'
 import { listOf } from '../../list.ts'
 import type { Reader, Routine, Writer } from '../../rows.ts'
 import type { Input } from '../../store.ts'
-import { CONNECTIONS } from '../../tables/connections.ts'
 import { by } from '../../tables/table.ts'
+import { CONNECTIONS } from '../../tables/workspaces/connections.ts'
 
 const OF_NAME = by('workspace_id', 'name')
 const FIND = CONNECTIONS.select(OF_NAME)

@@ -1,10 +1,10 @@
 /** Idempotency keys: the first answer is kept for a day; a key left open by a dead process is taken over. */
 import { iso } from '@assay/model/clock'
-import type { IdempotencyStart } from '../../contract/idempotency.ts'
+import type { IdempotencyStart } from '../../contract/workspaces/idempotency.ts'
 import type { Routine, Writer } from '../../rows.ts'
 import type { Input } from '../../store.ts'
-import { IDEMPOTENCY_KEYS, type IdempotencyRow } from '../../tables/idempotency-keys.ts'
 import { by } from '../../tables/table.ts'
+import { IDEMPOTENCY_KEYS, type IdempotencyRow } from '../../tables/workspaces/idempotency-keys.ts'
 
 export const KEEP_KEYS_MS = 86_400_000
 /** A request that has been under way for so long has lost its process. */

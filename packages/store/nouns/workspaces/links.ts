@@ -7,8 +7,8 @@ import { listOf } from '../../list.ts'
 import type { Reader, Routine, Writer } from '../../rows.ts'
 import { statement } from '../../statement.ts'
 import type { Input } from '../../store.ts'
-import { LINKS } from '../../tables/links.ts'
 import { by } from '../../tables/table.ts'
+import { LINKS } from '../../tables/workspaces/links.ts'
 
 const SHOWN = LINKS.except('workspace_id', 'link_hash')
 const LIST = listOf(LINKS, { columns: SHOWN, id: 'link_id', indexed: [['workspace_id', 'insight_id']] })

@@ -1,8 +1,8 @@
 /** What language models answered. */
-import type { NarrativeKey } from '../../contract/narratives.ts'
+import type { NarrativeKey } from '../../contract/workspaces/narratives.ts'
 import type { Reader, Routine, Writer } from '../../rows.ts'
-import { NARRATIVES } from '../../tables/narratives.ts'
 import { by } from '../../tables/table.ts'
+import { NARRATIVES } from '../../tables/workspaces/narratives.ts'
 
 const FIND = NARRATIVES.select(by('workspace_id', 'hash'), ['text'])
 const INSERT = NARRATIVES.insert(NARRATIVES.columns, 'ON CONFLICT DO NOTHING')

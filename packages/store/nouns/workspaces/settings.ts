@@ -1,7 +1,7 @@
 /** Values that are set once for the whole store. */
 import type { Routine, Writer } from '../../rows.ts'
-import { SETTINGS } from '../../tables/settings.ts'
 import { by } from '../../tables/table.ts'
+import { SETTINGS } from '../../tables/workspaces/settings.ts'
 
 const INSERT = SETTINGS.insert(SETTINGS.columns, 'ON CONFLICT DO NOTHING')
 const FIND = SETTINGS.select(by('key'))

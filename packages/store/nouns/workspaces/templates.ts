@@ -1,10 +1,10 @@
 /** Templates that were put into a workspace, and the versions that jobs were created with. */
 import type { TemplateSource } from '@assay/model/template'
-import type { StoredTemplate } from '../../contract/templates.ts'
+import type { StoredTemplate } from '../../contract/workspaces/templates.ts'
 import type { Reader, Routine, Writer } from '../../rows.ts'
 import type { Input } from '../../store.ts'
 import { by } from '../../tables/table.ts'
-import { TEMPLATE_VERSIONS, TEMPLATES } from '../../tables/templates.ts'
+import { TEMPLATE_VERSIONS, TEMPLATES } from '../../tables/workspaces/templates.ts'
 
 const OF_ID = by('workspace_id', 'template_id')
 const FIND = TEMPLATES.select(OF_ID)

@@ -1,0 +1,122 @@
+/** assay token, user: who may do what. */
+import type { Client } from '@assay/client'
+import { SCOPES, type Scope } from '@assay/model/token'
+import { allPages, clientCommand, eachCommand, listCommand, showCommand } from '../../client-command.ts'
+import type { Call } from '../../command.ts'
+import { EXIT, ExitError } from '../../exit.ts'
+import { choicesOption, durationOption, JSON_OPTION, text, texts, WORKSPACE } from '../../options.ts'
+import { out, printJson, say } from '../../print.ts'
+import { readSecret } from '../../secret-input.ts'
+
+const SCOPE = texts('SCOPE', `${SCOPES.join(', ')}; repeat for more`)
+
+const workspaceOf = (call: Call) => ({ workspace_id: call.text('workspace') })
+const scopesOf = (call: Call, otherwise: Scope): Scope[] =>
+  choicesOption(call, 'scope', SCOPES) ?? [otherwise]
+
+function expiry(call: Call): string | undefined {
+  const duration = durationOption(call, 'expires')
+  return duration === undefined ? undefined : new Date(Date.now() + duration).toISOString()
+}
+
+const listUsers = (client: Client, call: Call) =>
+  allPages((page) => client.users.list({ ...page, ...workspaceOf(call) }))
+const listTokens = (client: Client, call: Call) =>
+  allPages((page) => client.tokens.list({ ...page, ...workspaceOf(call) }))
+
+const USER_ERASE = clientCommand(
+  {
+    name: 'user erase',
+    operands: 'ID',
+    summary: 'Erase all jobs of a user, with insights, events and deliveries',
+    options: { json: JSON_OPTION, workspace: WORKSPACE },
+  },
+  async (client, call) => {
+    const user_id = call.operands[0]!
+    const total = { jobs: 0, events: 0 }
+    for (let cursor: string | null | undefined; cursor !== null; ) {
+      const step = await client.users.eraseJobs(user_id, { ...workspaceOf(call), cursor })
+      total.jobs += step.jobs
+      total.events += step.events
+      cursor = step.next_cursor
+      if (cursor !== null && step.jobs + step.events > 0)
+        say(`${total.jobs} jobs and ${total.events} events are erased ...`)
+    }
+    if (total.jobs + total.events === 0) {
+      const known = [...(await listUsers(client, call)), ...(await listTokens(client, call))]
+      if (!known.some((one) => one.user_id === user_id))
+        throw new ExitError(
+          EXIT.notFound,
+          `Nothing of the user ${JSON.stringify(user_id)} was found: "assay user list" shows the ids.`,
+        )
+    }
+    if (call.on('json')) printJson(total)
+    else out(`${total.jobs} jobs and ${total.events} events were erased.\n`)
+  },
+)
+
+export const ACCOUNTS = [
+  showCommand(
+    {
+      name: 'token create',
+      operands: '[NAME]',
+      summary: 'Make a token and print it, this once',
+      options: {
+        scope: SCOPE,
+        expires: text('DURATION', 'Valid for so long, e.g. 30d (default: until deleted)'),
+        workspace: WORKSPACE,
+        user: text('ID', 'The user it belongs to (default: who makes it)'),
+      },
+    },
+    (client, call) =>
+      client.tokens.create({
+        name: call.operands[0] ?? 'command line',
+        scopes: scopesOf(call, 'admin'),
+        expires_at: expiry(call),
+        user_id: call.text('user'),
+        ...workspaceOf(call),
+      }),
+    ({ token }) => `${token}\n`,
+  ),
+  listCommand(
+    { name: 'token list', summary: 'List the tokens of the workspace', options: { workspace: WORKSPACE } },
+    ['TOKEN', 'NAME', 'SCOPES', 'USER', 'EXPIRES', 'CREATED'],
+    listTokens,
+    (one) => [one.token_id, one.name, one.scopes.join(','), one.user_id, one.expires_at, one.created_at],
+  ),
+  eachCommand(
+    {
+      name: 'token delete',
+      summary: 'Delete tokens: they stop working at once',
+      options: { workspace: WORKSPACE },
+    },
+    (client, id, call) => client.tokens.delete(id, workspaceOf(call)),
+  ),
+  showCommand(
+    {
+      name: 'user create',
+      operands: 'NAME',
+      summary: 'Make a user; the password is read from standard input',
+      options: { scope: SCOPE, workspace: WORKSPACE },
+    },
+    async (client, call) =>
+      client.users.create({
+        username: call.operands[0]!,
+        password: await readSecret('The password'),
+        scopes: scopesOf(call, 'analyst'),
+        ...workspaceOf(call),
+      }),
+    ({ user_id }) => `${user_id}\n`,
+  ),
+  listCommand(
+    { name: 'user list', summary: 'List the users of the workspace', options: { workspace: WORKSPACE } },
+    ['USER', 'NAME', 'SCOPES', 'CREATED'],
+    listUsers,
+    (user) => [user.user_id, user.username, user.scopes.join(','), user.created_at],
+  ),
+  eachCommand(
+    { name: 'user delete', summary: 'Delete users with their tokens', options: { workspace: WORKSPACE } },
+    (client, id, call) => client.users.delete(id, workspaceOf(call)),
+  ),
+  USER_ERASE,
+]

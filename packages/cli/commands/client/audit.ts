@@ -1,0 +1,35 @@
+/** assay audit: who did what. */
+import { ACTIONS } from '@assay/model/audit'
+import { pageCommand } from '../../client-command.ts'
+import { choiceOption, LIMIT, limitOption, text, WORKSPACE } from '../../options.ts'
+
+export const AUDIT = pageCommand(
+  {
+    name: 'audit',
+    summary: 'Show who did what, newest first',
+    details: `Actions: ${ACTIONS.join(', ')}.`,
+    options: {
+      action: text('ACTION', 'Only this one'),
+      user: text('ID', 'Only what this user did'),
+      object: text('ID', 'Only what was done to this'),
+      since: text('TIME', 'RFC 3339, such as 2026-01-31T12:00:00Z'),
+      until: text('TIME', 'RFC 3339'),
+      workspace: WORKSPACE,
+      limit: LIMIT,
+      cursor: text('CURSOR', 'The next_cursor of an earlier list'),
+    },
+  },
+  ['AT', 'ACTION', 'OBJECT', 'USER', 'FROM', 'FIELDS'],
+  (client, call) =>
+    client.audit({
+      limit: limitOption(call),
+      action: choiceOption(call, 'action', ACTIONS),
+      user_id: call.text('user'),
+      object_id: call.text('object'),
+      created_after: call.text('since'),
+      created_before: call.text('until'),
+      workspace_id: call.text('workspace'),
+      cursor: call.text('cursor'),
+    }),
+  (one) => [one.created_at, one.action, one.object_id, one.user_id, one.address, one.fields.join(',')],
+)

@@ -1,0 +1,75 @@
+/** assay subscriptions: events told to people, by mail or in a chat. */
+import type { SubscriptionView } from '@assay/client'
+import { SUBSCRIPTION_KINDS } from '@assay/model/subscription'
+import { allPages, listCommand, showCommand } from '../../client-command.ts'
+import type { Call } from '../../command.ts'
+import { UsageError } from '../../exit.ts'
+import { choiceOption, eventsOption, flag, secondsOption, text, texts } from '../../options.ts'
+import { readSecret } from '../../secret-input.ts'
+import { deliveryCommands } from './deliveries.ts'
+
+const OPTIONS = {
+  user: text('TEXT', 'Its user_id (default: who makes it)'),
+  presence: text('TEXT', 'Its presence_name (default: default)'),
+  event: texts('TYPE', 'An event type, or * (default: the three ends)'),
+  description: text('TEXT', 'A note for people'),
+  'link-for': text('DURATION', 'The link opens the page for so long (default: 7d)'),
+  'no-link': flag('No link in the messages'),
+  skipped: flag('Tell of runs that their condition skipped, too'),
+}
+
+/** The address of a chat is a secret, so it is no operand. */
+async function targetOf(call: Call) {
+  const [word, ...to] = call.operands
+  const kind = SUBSCRIPTION_KINDS.find((one) => one === word)
+  if (!kind)
+    throw new UsageError(`There are ${SUBSCRIPTION_KINDS.join(' and ')}, not ${JSON.stringify(word)}.`)
+  if ((kind === 'email') !== to.length > 0)
+    throw new UsageError('email takes addresses; slack takes none, its own is read from standard input.')
+  return kind === 'email' ? { kind, to } : { kind, url: (await readSecret('The address of the chat')).trim() }
+}
+
+const whereOf = ({ kind, to, url }: SubscriptionView): string =>
+  kind === 'email' ? to.join(', ') : (url ?? '')
+
+export const SUBSCRIPTIONS = [
+  showCommand(
+    {
+      name: 'subscriptions create',
+      operands: 'KIND [ADDRESS...]',
+      summary: 'Tell people of events: email ADDRESS..., or slack with its address on standard input',
+      options: OPTIONS,
+    },
+    async (client, call) =>
+      client.subscriptions.create({
+        ...(await targetOf(call)),
+        link_expires_in: call.on('no-link') ? null : secondsOption(call, 'link-for'),
+        include_skipped: call.on('skipped'),
+        user_id: call.text('user'),
+        presence_name: call.text('presence'),
+        events: eventsOption(call),
+        description: call.text('description'),
+      }),
+    ({ subscription_id }) => `${subscription_id}\n`,
+  ),
+  listCommand(
+    {
+      name: 'subscriptions list',
+      summary: 'List the subscriptions',
+      options: { kind: text('KIND', SUBSCRIPTION_KINDS.join(', ')) },
+    },
+    ['SUBSCRIPTION', 'KIND', 'STATUS', 'PRESENCE', 'TO'],
+    (client, call) => {
+      const kind = choiceOption(call, 'kind', SUBSCRIPTION_KINDS)
+      return allPages((page) => client.subscriptions.list({ ...page, kind }))
+    },
+    (one) => [
+      one.subscription_id,
+      one.kind,
+      one.disabled_reason ? `disabled: ${one.disabled_reason}` : one.status,
+      one.presence_name,
+      whereOf(one),
+    ],
+  ),
+  ...deliveryCommands('subscriptions', 'Send a test message now and show what came back'),
+]

@@ -1,0 +1,43 @@
+/** assay check: the faults of templates, without running them. */
+
+import type { Fault } from '@assay/model/template'
+import { resolveConfig } from '@assay/service/config/config'
+import type { Command } from '../../command.ts'
+import { EXIT } from '../../exit.ts'
+import { JSON_OPTION } from '../../options.ts'
+import { out, printJson, say } from '../../print.ts'
+
+/** "report.md:12:3: error: There is no column x. It has a, b." */
+export function faultLine(file: string, { line, column, severity, message, remedy, partial }: Fault): string {
+  const where = partial === null ? file : `${file} (partial ${partial})`
+  return `${where}:${line}:${column}: ${severity}: ${message} ${remedy}`.trimEnd()
+}
+
+export const CHECK: Command = {
+  name: 'check',
+  operands: 'FILE...',
+  summary: 'Find the faults of templates without running them',
+  details: 'Prints FILE:LINE:COLUMN, what is wrong and what to do. Ends with 1 where there is an error.',
+  options: { json: JSON_OPTION },
+  async run(call) {
+    const { config } = resolveConfig(call.environment, call.settings)
+    const { silentLog } = await import('@assay/service/runtime/log')
+    const { withPool } = await import('../../local-pool.ts')
+    const found: { file: string; faults: Fault[] }[] = []
+    await withPool(config, silentLog, async (pool) => {
+      const { localConnections, localRoots, readTemplate } = await import('../../local-template.ts')
+      const roots = await localRoots(config)
+      for (const file of call.operands) {
+        const { source } = await readTemplate(file)
+        const connections = await localConnections(config, call.environment, source)
+        const faults = await pool.check({ kind: 'check', template: source, roots }, { connections })
+        found.push({ file, faults })
+      }
+    })
+    if (call.on('json')) printJson(found)
+    else for (const { file, faults } of found) for (const fault of faults) out(`${faultLine(file, fault)}\n`)
+    const errors = found.flatMap(({ faults }) => faults).filter(({ severity }) => severity === 'error').length
+    if (!call.on('json')) say(errors === 0 ? `${found.length} checked, no errors.` : `${errors} errors.`)
+    return errors === 0 ? EXIT.ok : EXIT.failed
+  },
+}

@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { findCommand, parseCall } from '../../command.ts'
+import { UsageError } from '../../exit.ts'
+import { PLAN } from './plan.ts'
+
+const plan = (...args: string[]) =>
+  PLAN.run(parseCall(findCommand([PLAN], ['plan'])!, args, {}, new AbortController().signal))
+
+test('a plan without an effect, or with one that leaves the shares, says what to write', async () => {
+  await assert.rejects(
+    plan('--rate', '12%'),
+    (error) => error instanceof UsageError && /--effect 0\.01/.test(error.message),
+  )
+  await assert.rejects(plan('--rate', '0.9', '--effect', '0.2'), /must lie between 0 and 1/)
+  await assert.rejects(plan('--effect', '1'), /either --rate/)
+  await assert.rejects(plan('--sd', 'wide', '--effect', '1'), /"wide" is none/)
+})

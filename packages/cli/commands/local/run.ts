@@ -1,0 +1,215 @@
+/**
+ * assay run: a template on this machine, without a service, in the same sandbox: progress on stderr, the insight on
+ * stdout.
+ */
+import { spawn } from 'node:child_process'
+import { existsSync, watch } from 'node:fs'
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Parsed } from '@assay/engine/reading/parse'
+import type { Pool } from '@assay/engine/run/pool'
+import { systemClock } from '@assay/model/clock'
+import { CHART_FORMS, type ChartForm, type Findings } from '@assay/model/insight'
+import type { TemplateSource } from '@assay/model/template'
+import { type Config, resolveConfig } from '@assay/service/config/config'
+import type { Call, Command } from '../../command.ts'
+import { EXIT, ExitError, UsageError } from '../../exit.ts'
+import { choiceOption, flag, pairsOption, text, texts } from '../../options.ts'
+import { out, progressLine, say } from '../../print.ts'
+import { faultLine } from './check.ts'
+
+const FORMATS = ['markdown', 'json', 'html'] as const
+type Format = (typeof FORMATS)[number]
+
+interface Found {
+  file: string
+  source: TemplateSource
+  parsed: Parsed
+}
+
+/** A file, or the id of a template in ASSAY_TEMPLATES or among the shipped ones. */
+async function fileOf(given: string, config: Config): Promise<string> {
+  if (existsSync(given)) return given
+  const { createCatalog } = await import('@assay/engine/reading/catalog')
+  const { templatesFolder } = await import('@assay/engine/reading/samples')
+  const entry = createCatalog({ shipped: templatesFolder, folders: config.templates }).get(given)
+  if (entry) return entry.file
+  throw new ExitError(
+    EXIT.notFound,
+    `${given} is neither a file nor the id of a template: "assay templates list" and the folder templates/ show them.`,
+  )
+}
+
+async function load(given: string, config: Config): Promise<Found> {
+  const file = await fileOf(given, config)
+  const { readTemplate } = await import('../../local-template.ts')
+  const { source, parsed } = await readTemplate(file)
+  for (const fault of parsed.faults) say(faultLine(file, fault))
+  const broken = parsed.faults.some(({ severity }) => severity === 'error')
+  if (broken || !parsed.template) throw new ExitError(EXIT.failed, `${file} has faults.`)
+  return { file, source, parsed }
+}
+
+async function variablesOf({ parsed }: Found, call: Call): Promise<Record<string, unknown>> {
+  const { convertVariables } = await import('@assay/engine/values/variables')
+  const { values, errors } = convertVariables(parsed.template!.variables, pairsOption(call, 'var'))
+  if (errors.length === 0) return values
+  const lines = errors.map(
+    ({ path, message }) => `  ${path.replace('payload.template_vars.', '')} ${message}`,
+  )
+  throw new UsageError(`The variables do not fit:\n${lines.join('\n')}`)
+}
+
+async function analyse(found: Found, call: Call, config: Config, pool: Pool): Promise<Findings> {
+  const { localConnections, localRoots } = await import('../../local-template.ts')
+  const variables = await variablesOf(found, call)
+  const connections = await localConnections(config, call.environment, found.source)
+  const line = progressLine()
+  line.show('executing', { percent: 0, step: 0, steps: 0, label: '' })
+  const task = {
+    kind: 'run' as const,
+    template: found.source,
+    variables,
+    started_at: new Date(systemClock.now()).toISOString(),
+    roots: await localRoots(config),
+  }
+  const result = await pool.run(task, {
+    workspace_id: 'command line',
+    signal: call.signal,
+    connections,
+    onProgress: (progress) => line.show('executing', progress),
+  })
+  if (result.status === 'done') line.show('completed', { percent: 100, step: 0, steps: 0, label: '' })
+  line.end()
+  switch (result.status) {
+    case 'done':
+      if (result.findings.skipped)
+        say('deliver_if is false: a service would complete the job and notify nobody.')
+      return result.findings
+    case 'failed':
+      throw new ExitError(EXIT.failed, `${result.error.code}: ${result.error.detail}`)
+    case 'crashed':
+      throw new ExitError(EXIT.failed, `The analysis process ended: ${result.detail}`)
+    case 'stopped':
+      throw new ExitError(EXIT.interrupted, 'Interrupted.')
+  }
+}
+
+async function render(
+  findings: Findings,
+  format: Format,
+  form: ChartForm | undefined,
+  pool: Pool,
+): Promise<string> {
+  const { fillCharts } = await import('@assay/engine/charts/charts')
+  const { skipped: _, chart_form, ...insight } = findings
+  const wanted = form ?? chart_form
+  const drawn = findings.charts.length > 0 && (format !== 'markdown' || wanted === 'image')
+  const specs = drawn ? findings.charts.map(({ spec }) => spec) : []
+  const svgs = drawn ? await pool.draw({ kind: 'draw', specs }, { workspace_id: 'command line' }) : []
+  if (format === 'html') {
+    const { insightPage } = await import('@assay/engine/pages/insight-page')
+    const created_at = findings.lineage.started_at
+    return insightPage({ ...insight, insight_id: '', created_at }, svgs)
+  }
+  const markdown = fillCharts(findings.markdown, findings.charts, wanted, svgs)
+  if (format === 'markdown') return markdown
+  const charts = insight.charts.map((chart, index) => ({ ...chart, svg: svgs[index] ?? null }))
+  return `${JSON.stringify({ ...insight, markdown, charts }, null, 2)}\n`
+}
+
+function openInBrowser(url: string): Promise<void> {
+  const [program, ...args] =
+    process.platform === 'darwin'
+      ? ['open', url]
+      : process.platform === 'win32'
+        ? ['cmd', '/c', 'start', '', url]
+        : ['xdg-open', url]
+  const child = spawn(program, args, { stdio: 'ignore', detached: true })
+  child.unref()
+  return new Promise((resolve) => {
+    child.on('spawn', resolve)
+    child.on('error', () => {
+      say(`There is no ${program} here: open it yourself.`)
+      resolve()
+    })
+  })
+}
+
+/** Resolves with the next change of a Markdown file in the folder (or its partials), or when the signal is aborted. */
+function nextChange(folder: string, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const watchers = [folder, path.join(folder, 'partials')]
+      .filter((each) => existsSync(each))
+      .map((each) =>
+        watch(each, (_event, name) => {
+          if (name === null || name.endsWith('.md')) setTimeout(finish, 100)
+        }),
+      )
+    const finish = (): void => {
+      for (const watcher of watchers) watcher.close()
+      resolve()
+    }
+    signal.addEventListener('abort', finish, { once: true })
+  })
+}
+
+/** In watch mode the page loads itself again. */
+const REFRESH = '<meta http-equiv="refresh" content="2">'
+
+export const RUN: Command = {
+  name: 'run',
+  operands: 'FILE|TEMPLATE',
+  summary: 'Run a template here, without a service, and print the insight',
+  details:
+    'The sandbox and limits are those of the service. "file:" sources read below --data (ASSAY_DATA);\n' +
+    'sample/... names the data that ship.',
+  options: {
+    var: texts('NAME=VALUE', 'A variable; repeat it for more'),
+    format: text('FORM', 'markdown (default), json or html'),
+    charts: text('FORM', CHART_FORMS.join(', ')),
+    open: flag('Show it in the browser instead of printing it'),
+    watch: flag('Run again at each save until Ctrl-C'),
+  },
+  listens: true,
+  async run(call) {
+    const { config } = resolveConfig(call.environment, call.settings)
+    const format = choiceOption(call, 'format', FORMATS) ?? 'markdown'
+    const form = choiceOption(call, 'charts', CHART_FORMS)
+    const { createLog } = await import('@assay/service/runtime/log')
+    const { withPool } = await import('../../local-pool.ts')
+    const log = createLog({ level: 'error', format: 'text' })
+    const [given] = call.operands
+    const page = call.on('open')
+      ? path.join(await mkdtemp(path.join(tmpdir(), 'assay-page-')), 'insight.html')
+      : null
+    let opened = false
+    const once = async (pool: Pool): Promise<void> => {
+      const findings = await analyse(await load(given!, config), call, config, pool)
+      const text = await render(findings, page ? 'html' : format, form, pool)
+      if (page === null) return out(text)
+      await writeFile(page, call.on('watch') ? text.replace('<head>', `<head>${REFRESH}`) : text)
+      if (!opened) await openInBrowser(pathToFileURL(page).href)
+      opened = true
+      say(page)
+    }
+    return withPool(config, log, async (pool) => {
+      if (!call.on('watch')) {
+        await once(pool)
+        return EXIT.ok
+      }
+      const folder = path.dirname(await fileOf(given!, config))
+      while (!call.signal.aborted) {
+        const changed = nextChange(folder, call.signal)
+        await once(pool).catch((error: unknown) => {
+          if (!(error instanceof ExitError || error instanceof UsageError)) throw error
+          say(error.message)
+        })
+        await changed
+      }
+      return EXIT.ok
+    })
+  },
+}

@@ -1,0 +1,115 @@
+/**
+ * A subscription: sends events to people by mail or chat. It is stored as a webhook of another kind, with the same
+ * deliveries, retries, breaker and statistics; only the target and the text differ.
+ */
+import Type, { type Static } from 'typebox'
+import { EVENT_TYPES } from '../event.ts'
+import { nullable } from '../schema.ts'
+import {
+  breakerView,
+  RETRY_SCHEDULE,
+  subscribedEvents,
+  WEBHOOK_STATUSES,
+  type Webhook,
+  type WebhookKind,
+  WebhookView,
+} from './webhook.ts'
+
+export const SUBSCRIPTION_KINDS = ['email', 'slack'] as const satisfies readonly WebhookKind[]
+export type SubscriptionKind = (typeof SUBSCRIPTION_KINDS)[number]
+
+export const RECIPIENTS_MOST = 50
+
+/** The target, which is stored sealed. `link_expires_in`: seconds that the link in a message is valid; null: no link. */
+export interface Target {
+  to: string[]
+  url: string | null
+  link_expires_in: number | null
+}
+
+/** The context a target is sealed with (`SecretBox`). */
+export function targetContext(webhook_id: string): string {
+  return `webhook:${webhook_id}:target`
+}
+
+/** The context of the token in an unsubscribe address, which holds `[workspace_id, webhook_id, recipient]`. */
+export const UNSUBSCRIBE_CONTEXT = 'unsubscribe'
+
+export const SubscriptionView = Type.Object(
+  {
+    subscription_id: Type.String({ format: 'uuid' }),
+    kind: Type.Enum([...SUBSCRIPTION_KINDS]),
+    to: Type.Array(Type.String(), { description: 'The addresses that get the mail; empty for a chat' }),
+    url: nullable(Type.String({ description: 'The host of a chat; the rest of the address is hidden' })),
+    link_expires_in: nullable(
+      Type.Integer({ description: 'Seconds that the link in a message is valid; null: no link' }),
+    ),
+    include_skipped: Type.Boolean({
+      description: 'Whether events of jobs that were skipped by their condition are sent',
+    }),
+    user_id: Type.String(),
+    presence_name: Type.String(),
+    events: Type.Array(Type.Enum([...EVENT_TYPES]), { description: 'The event types that it sends' }),
+    description: nullable(Type.String()),
+    retry_schedule: Type.Array(Type.Number(), { description: 'Seconds between tries' }),
+    max_in_flight: nullable(Type.Integer()),
+    rate_per_second: nullable(Type.Number()),
+    status: Type.Enum([...WEBHOOK_STATUSES]),
+    disabled_reason: nullable(Type.String()),
+    failing_since: nullable(Type.String({ format: 'date-time' })),
+    failing_reason: WebhookView.properties.failing_reason,
+    breaker: WebhookView.properties.breaker,
+    created_at: Type.String({ format: 'date-time' }),
+    updated_at: Type.String({ format: 'date-time' }),
+  },
+  { title: 'Subscription' },
+)
+export type SubscriptionView = Static<typeof SubscriptionView>
+
+/** The address of a chat without its secret part: anyone who has the whole address can post there. */
+export function hiddenUrl(url: string, fingerprint: string): string {
+  return `${new URL(url).origin}/•••• ${fingerprint}`
+}
+
+/** `now`: milliseconds since 1970. */
+export function subscriptionView(webhook: Webhook, target: Target, now: number): SubscriptionView {
+  return {
+    subscription_id: webhook.webhook_id,
+    kind: webhook.kind as SubscriptionKind,
+    to: target.to,
+    url: webhook.kind === 'slack' ? webhook.url : null,
+    link_expires_in: target.link_expires_in,
+    include_skipped: webhook.tells_skipped,
+    user_id: webhook.user_id,
+    presence_name: webhook.presence_name,
+    events: subscribedEvents(webhook),
+    description: webhook.description,
+    retry_schedule: webhook.retry_schedule ?? [...RETRY_SCHEDULE],
+    max_in_flight: webhook.max_in_flight,
+    rate_per_second: webhook.rate_per_second,
+    status: webhook.status,
+    disabled_reason: webhook.disabled_reason,
+    failing_since: webhook.failing_since,
+    failing_reason: webhook.failing_reason,
+    breaker: breakerView(webhook, now),
+    created_at: webhook.created_at,
+    updated_at: webhook.updated_at,
+  }
+}
+
+/** The pattern of the HTML standard (https://html.spec.whatwg.org/#valid-e-mail-address) with the lengths of RFC 5321. */
+const ADDRESS =
+  /^[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$/
+
+/** Whether the text is one plain address: no name, no list, no line break that could start another header. */
+export function isMailAddress(text: string): boolean {
+  return text.length <= 254 && ADDRESS.test(text)
+}
+
+/** Reads "Name <address>" or an address; null for anything else. */
+export function parseMailbox(text: string): { name: string; address: string } | null {
+  const match = /^(?:"?([^"<>\r\n]*?)"?\s*<([^<>\s]+)>|([^<>\s]+))$/.exec(text.trim())
+  const address = match?.[2] ?? match?.[3]
+  if (address === undefined || !isMailAddress(address)) return null
+  return { name: match?.[1] ?? '', address }
+}

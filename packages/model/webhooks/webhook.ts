@@ -1,0 +1,354 @@
+/**
+ * A webhook: an address that gets events, the types it gets, and its health. This file holds the rules: which events it
+ * gets, when it is disabled, when the breaker opens. Mail and chat are webhooks of another kind (see subscription.ts).
+ */
+import Type, { type Static } from 'typebox'
+import { AppError } from '../errors.ts'
+import {
+  ENDING_EVENTS,
+  EVENT_TYPES,
+  type EventType,
+  type FailingEventData,
+  type TriedDelivery,
+} from '../event.ts'
+import { nullable } from '../schema.ts'
+
+export const WEBHOOK_STATUSES = ['enabled', 'disabled'] as const
+export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number]
+
+const WEBHOOK_KINDS = ['webhook', 'email', 'slack'] as const
+export type WebhookKind = (typeof WEBHOOK_KINDS)[number]
+
+/**
+ * A header value as the store keeps it: sealed, with a fingerprint (the first 8 hex digits of its SHA-256) for people to
+ * compare. A value declared public is also kept as plain text.
+ */
+export interface SealedHeader {
+  name: string
+  sealed: string
+  fingerprint: string
+  public_value?: string
+}
+
+/** A signing key as the store keeps it. `expires_at` is null for the present key; an older key signs until then. */
+export interface SealedSecret {
+  sealed: string
+  expires_at: string | null
+}
+
+export const SIGNATURES = ['v1', 'v1a'] as const
+export type SignatureVersion = (typeof SIGNATURES)[number]
+
+/** Seconds between tries, each with 20 % jitter. The first try is immediate. */
+export const RETRY_SCHEDULE: readonly number[] = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400]
+
+/** The health of a webhook. All fields are null after a success. */
+export interface Health {
+  /** The time since which every attempt has failed. */
+  failing_since: string | null
+  /** Class and detail of the last error. */
+  failing_reason: string | null
+  /** When `webhook.failing` was sent; once for each period of failure. */
+  warned_at: string | null
+}
+
+export interface Webhook extends Health {
+  webhook_id: string
+  workspace_id: string
+  kind: WebhookKind
+  /** The sealed target of a subscription (see subscription.ts); null for the kind `webhook`. */
+  target: string | null
+  /** For a subscription the part of its target that is no secret. */
+  url: string
+  headers: SealedHeader[]
+  user_id: string
+  presence_name: string
+  /** As given. Null means the three types that end a job, `*` all types. */
+  events: (EventType | '*')[] | null
+  description: string | null
+  signature: SignatureVersion
+  /** Newest first. */
+  secrets: SealedSecret[]
+  public_key: string | null
+  retry_schedule: number[] | null
+  max_in_flight: number | null
+  rate_per_second: number | null
+  status: WebhookStatus
+  disabled_reason: string | null
+  /** Whether it gets events of jobs that were skipped by their condition. */
+  tells_skipped: boolean
+  /** The breaker. */
+  failures: number
+  open_until: string | null
+  created_at: string
+  updated_at: string
+}
+
+const BREAKER_STATES = ['closed', 'open', 'half_open'] as const
+
+/** A webhook as the API answers it. Only creation and rotation add a secret, as `signing_secret`. */
+export const WebhookView = Type.Object(
+  {
+    webhook_id: Type.String({ format: 'uuid' }),
+    url: Type.String(),
+    headers: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        value: Type.String({ description: 'Hidden, •••• and a fingerprint, unless it is public' }),
+        public: Type.Boolean(),
+      }),
+    ),
+    user_id: Type.String(),
+    presence_name: Type.String(),
+    events: Type.Array(Type.Enum([...EVENT_TYPES]), { description: 'The event types that it receives' }),
+    description: nullable(Type.String()),
+    signature: Type.Enum([...SIGNATURES]),
+    public_key: nullable(Type.String()),
+    retry_schedule: Type.Array(Type.Number(), { description: 'Seconds between tries' }),
+    max_in_flight: nullable(Type.Integer()),
+    rate_per_second: nullable(Type.Number()),
+    status: Type.Enum([...WEBHOOK_STATUSES]),
+    disabled_reason: nullable(Type.String()),
+    failing_since: nullable(
+      Type.String({ format: 'date-time', description: 'The time since which every attempt has failed' }),
+    ),
+    failing_reason: nullable(Type.String({ description: 'Class and detail of the last error' })),
+    breaker: Type.Object(
+      {
+        state: Type.Enum([...BREAKER_STATES], {
+          description:
+            'closed: deliveries go out. open: nothing is sent before `until`. half_open: one at a time, until one succeeds',
+        }),
+        failures: Type.Integer({
+          minimum: 0,
+          description: 'Failed attempts in a row',
+        }),
+        until: nullable(Type.String({ format: 'date-time' })),
+      },
+      {
+        description:
+          'Sending stops for a while after five failures in a row, or at the request of the receiver',
+      },
+    ),
+    created_at: Type.String({ format: 'date-time' }),
+    updated_at: Type.String({ format: 'date-time' }),
+  },
+  { title: 'Webhook' },
+)
+export type WebhookView = Static<typeof WebhookView>
+
+/** The context a header value is sealed with (`SecretBox`): it opens for this webhook and this name only. */
+export function headerContext(webhook_id: string, name: string): string {
+  return `webhook:${webhook_id}:header:${name.toLowerCase()}`
+}
+
+export function secretContext(webhook_id: string): string {
+  return `webhook:${webhook_id}:secret`
+}
+
+export const HEADERS_MOST = 50
+
+/** `sealed` null removes the header of this name, whatever its case. */
+export interface HeaderChange {
+  name: string
+  sealed: SealedHeader | null
+}
+
+/** The headers after a change by name. Headers not named stay; a null change removes all. Throws `invalid` if too many. */
+export function changedHeaders(
+  present: readonly SealedHeader[],
+  change: readonly HeaderChange[] | null,
+): SealedHeader[] {
+  const changed = new Map(
+    change === null ? [] : present.map((header) => [header.name.toLowerCase(), header] as const),
+  )
+  for (const { name, sealed } of change ?? []) {
+    if (sealed === null) changed.delete(name.toLowerCase())
+    else changed.set(name.toLowerCase(), sealed)
+  }
+  if (changed.size <= HEADERS_MOST) return [...changed.values()]
+  const message = `would be ${changed.size} with those that it has: at most ${HEADERS_MOST} may be kept`
+  throw new AppError('invalid', `headers: ${message}. Remove some with null.`, {
+    errors: [{ path: 'headers', message }],
+  })
+}
+
+/** The most secrets that sign at once: each adds a signature to every request, and receivers limit their headers. */
+const SECRETS_MOST = 5
+
+/** The secrets after a rotation, newest first. Older ones sign for at most the overlap; 0 removes a leaked one at once. */
+export function rotatedSecrets(
+  present: readonly SealedSecret[],
+  rotation: { sealed: string; overlap_ms: number },
+  now: number,
+): SealedSecret[] {
+  const until = new Date(now + rotation.overlap_ms).toISOString()
+  const older = present
+    .map(({ sealed, expires_at }) => ({
+      sealed,
+      expires_at: expires_at === null || expires_at > until ? until : expires_at,
+    }))
+    .filter((secret) => Date.parse(secret.expires_at) > now)
+  return [{ sealed: rotation.sealed, expires_at: null }, ...older].slice(0, SECRETS_MOST)
+}
+
+/** The value of a public header, the fingerprint of any other. */
+export function shownValue(header: SealedHeader): string {
+  return header.public_value ?? `•••• ${header.fingerprint}`
+}
+
+/** `now`: milliseconds since 1970. */
+export function webhookView(webhook: Webhook, now: number): WebhookView {
+  return {
+    webhook_id: webhook.webhook_id,
+    url: webhook.url,
+    headers: webhook.headers.map((header) => ({
+      name: header.name,
+      value: shownValue(header),
+      public: header.public_value !== undefined,
+    })),
+    user_id: webhook.user_id,
+    presence_name: webhook.presence_name,
+    events: subscribedEvents(webhook),
+    description: webhook.description,
+    signature: webhook.signature,
+    public_key: webhook.public_key,
+    retry_schedule: webhook.retry_schedule ?? [...RETRY_SCHEDULE],
+    max_in_flight: webhook.max_in_flight,
+    rate_per_second: webhook.rate_per_second,
+    status: webhook.status,
+    disabled_reason: webhook.disabled_reason,
+    failing_since: webhook.failing_since,
+    failing_reason: webhook.failing_reason,
+    breaker: breakerView(webhook, now),
+    created_at: webhook.created_at,
+    updated_at: webhook.updated_at,
+  }
+}
+
+function isEventType(name: string): name is EventType {
+  return (EVENT_TYPES as readonly string[]).includes(name)
+}
+
+/**
+ * The event types that a webhook gets. If its `presence_name` is the name of an event type it gets only that type, and only
+ * if `events` does not exclude it.
+ */
+export function subscribedEvents(webhook: Pick<Webhook, 'presence_name' | 'events'>): EventType[] {
+  const named =
+    webhook.events === null || webhook.events.includes('*') ? EVENT_TYPES : webhook.events.filter(isEventType)
+  if (isEventType(webhook.presence_name)) {
+    const only = webhook.presence_name
+    return named.includes(only) ? [only] : []
+  }
+  return webhook.events === null ? [...ENDING_EVENTS] : [...named]
+}
+
+/**
+ * Whether a webhook gets a job's event. A job with a `presence_name` notifies the webhooks with the same name; a job
+ * without one notifies all webhooks of its workspace. A job skipped by its condition notifies those with `tells_skipped`.
+ */
+export function notifies(
+  webhook: Pick<Webhook, 'presence_name' | 'events' | 'status'> & Partial<Pick<Webhook, 'tells_skipped'>>,
+  event: EventType,
+  job: { presence_name: string | null; skipped: string | null },
+): boolean {
+  if (webhook.status !== 'enabled' || (job.skipped !== null && webhook.tells_skipped !== true)) return false
+  if (job.presence_name !== null && job.presence_name !== webhook.presence_name) return false
+  return subscribedEvents(webhook).includes(event)
+}
+
+/** The most requests at a time to one webhook, unless it sets its own number. */
+export const MAX_IN_FLIGHT = 8
+
+export const HEALTHY: Health = { failing_since: null, failing_reason: null, warned_at: null }
+
+export function healthAfter(
+  health: Health,
+  delivered: boolean,
+  error: { class: string; detail: string } | null,
+  at: string,
+): Health {
+  if (delivered) return HEALTHY
+  const { failing_since, failing_reason, warned_at } = health
+  return {
+    failing_since: failing_since ?? at,
+    failing_reason: error === null ? failing_reason : `${error.class}: ${error.detail}`,
+    warned_at,
+  }
+}
+
+const DAY_MS = 86_400_000
+/** A webhook is disabled after this many days without a success. */
+const FAILING_DAYS_MAX = 5
+/** `webhook.failing` is sent once after this many days without a success. */
+const FAILING_DAYS_TO_WARN = 1
+
+function failsFor(days: number, { failing_since }: Pick<Webhook, 'failing_since'>, now: number): boolean {
+  return failing_since !== null && now - Date.parse(failing_since) >= days * DAY_MS
+}
+
+export function failsForTooLong(webhook: Pick<Webhook, 'failing_since'>, now: number): boolean {
+  return failsFor(FAILING_DAYS_MAX, webhook, now)
+}
+
+/** Whether `webhook.failing` must be sent now. */
+export function isWarningDue(webhook: Pick<Webhook, 'failing_since' | 'warned_at'>, now: number): boolean {
+  return webhook.warned_at === null && failsFor(FAILING_DAYS_TO_WARN, webhook, now)
+}
+
+/** The data of the event `webhook.failing`. The webhook must be failing. */
+export function failingData(
+  { webhook_id, url, failing_since, failing_reason }: Pick<Webhook, 'webhook_id' | 'url'> & Health,
+  delivery: TriedDelivery,
+): FailingEventData {
+  const disabled_from = new Date(Date.parse(failing_since!) + FAILING_DAYS_MAX * DAY_MS).toISOString()
+  return {
+    webhook_id,
+    url,
+    failing_since: failing_since!,
+    failing_reason: failing_reason!,
+    disabled_from,
+    delivery,
+  }
+}
+
+/**
+ * The circuit breaker of a webhook. It is closed while `failures` (failed attempts in a row, of any delivery) is below 5.
+ * Then it is open until `open_until`. After that one probe at a time is sent: success closes the breaker, failure opens it
+ * for twice as long. A receiver's Retry-After moves `open_until`, too.
+ */
+export interface Breaker {
+  failures: number
+  open_until: string | null
+}
+
+export const CLOSED: Breaker = { failures: 0, open_until: null }
+const FAILURES_TO_OPEN = 5
+const OPEN_MS_FIRST = 30_000
+const OPEN_MS_MOST = 300_000
+
+export function breakerView(breaker: Breaker, now: number): WebhookView['breaker'] {
+  const held = breaker.open_until !== null && Date.parse(breaker.open_until) > now
+  const state = held ? 'open' : isOpen(breaker) ? 'half_open' : 'closed'
+  return { state, failures: breaker.failures, until: held ? breaker.open_until : null }
+}
+
+export function isOpen(breaker: Breaker): boolean {
+  return breaker.failures >= FAILURES_TO_OPEN
+}
+
+/**
+ * The breaker after an attempt. `holdMs` is the pause that the receiver asked for. An attempt that started before the
+ * breaker opened is no probe: its failure can only lengthen the pause, and its success does not end a requested pause.
+ */
+export function breakerAfter(breaker: Breaker, delivered: boolean, now: number, holdMs = 0): Breaker {
+  const until = breaker.open_until === null ? 0 : Date.parse(breaker.open_until)
+  const held = now < until
+  if (delivered) return held && !isOpen(breaker) ? { ...breaker, failures: 0 } : CLOSED
+  const failures = held ? breaker.failures : breaker.failures + 1
+  const opens = !held && failures >= FAILURES_TO_OPEN
+  const openMs = opens ? Math.min(OPEN_MS_FIRST * 2 ** (failures - FAILURES_TO_OPEN), OPEN_MS_MOST) : 0
+  const next = Math.max(until, now + openMs, now + holdMs)
+  return { failures, open_until: next > now ? new Date(next).toISOString() : null }
+}

@@ -1,0 +1,96 @@
+/** What the store promises of jobs and their insights. */
+import type { Findings, Insight, InsightData, InsightHead } from '@assay/model/insight'
+import type { Job, JobError, JobStatus } from '@assay/model/job'
+import type { TemplateSource } from '@assay/model/template'
+import type { Page, PageQuery } from '../page.ts'
+
+export interface NewJob {
+  assignment_id: string
+  workspace_id: string
+  user_id: string
+  /** Kept with the job (once for each version). */
+  template: TemplateSource
+  variables: Record<string, unknown>
+  presence_name: string | null
+  priority: number
+  metadata: Record<string, string>
+  schedule_id?: string | null
+  scheduled_for?: string | null
+  batch_id?: string | null
+}
+
+/** What fences a settle: only the present owner of the present attempt may write. */
+export interface Lease {
+  assignment_id: string
+  attempt: number
+  node_id: string
+}
+
+export interface ClaimedJob {
+  job: Job
+  /** The workspace's data folder; null: it has none of its own. */
+  data_folder: string | null
+}
+
+export interface JobStore {
+  /** A draft. Where the id exists in the workspace it answers with the job as it is. */
+  createJob(input: NewJob): Promise<Job>
+  /**
+   * draft -> queued. A job that is queued, active or executing is answered as it is; `job_final`, `not_found`,
+   * `queue_full` where the workspace has as many queued as it may.
+   */
+  queueJob(input: { workspace_id: string; assignment_id: string }): Promise<Job>
+  getJob(input: { workspace_id: string; assignment_id: string }): Promise<Job | null>
+  /** Newest first. */
+  listJobs(
+    query: PageQuery & {
+      workspace_id: string
+      job_status?: JobStatus | undefined
+      template_id?: string | undefined
+      schedule_id?: string | undefined
+      batch_id?: string | undefined
+      created_after?: string | undefined
+      created_before?: string | undefined
+    },
+  ): Promise<Page<Job>>
+  /** Any unfinished job -> canceled (`canceled_by_user`). A canceled one is answered as it is; `job_final` if completed. */
+  cancelJob(input: { workspace_id: string; assignment_id: string }): Promise<Job>
+  /** With its insight, its deliveries' attempts and bodies. `job_unfinished`, `not_found`. */
+  deleteJob(input: { workspace_id: string; assignment_id: string }): Promise<void>
+  /**
+   * queued -> active for the node: higher priority first, then workspaces with the fewest running, then the oldest. Of a
+   * workspace never more than may run at once.
+   * `conflict` where the node is not registered (it was reaped).
+   */
+  claimJobs(input: { node_id: string; limit: number }): Promise<ClaimedJob[]>
+  /** active -> executing. False: the lease is lost, stop. */
+  startJob(lease: Lease): Promise<boolean>
+  /**
+   * executing -> completed with its insight, event and deliveries, or nothing. False: the lease is lost. One that ended
+   * before its start was marked is completed from active: it began `ran_ms` before now, and that move is written, too.
+   */
+  completeJob(
+    input: Lease & { insight_id: string; findings: Findings; ran_ms?: number | undefined },
+  ): Promise<boolean>
+  /** active or executing -> canceled with the error; `ran_ms` as above. False: the lease is lost. */
+  failJob(input: Lease & { error: JobError; ran_ms?: number | undefined }): Promise<boolean>
+  /** The attempt's child died: back to queued with a loss, the third ends the job (`worker_lost`). False: lease lost. */
+  loseJob(lease: Lease): Promise<boolean>
+  /** active or executing -> queued without a loss: the node is draining. */
+  releaseJobs(leases: Lease[]): Promise<void>
+  getInsight(input: { workspace_id: string; insight_id: string }): Promise<Insight | null>
+  /** The insight without its data: what its page and its Markdown need. */
+  getInsightHead(input: { workspace_id: string; insight_id: string }): Promise<InsightHead | null>
+  /** The data of the insight as stored texts, so that a large table is neither parsed nor written again. */
+  getInsightData(input: { workspace_id: string; insight_id: string }): Promise<InsightData | null>
+  /**
+   * All of them or none, as drafts or (`run`) queued. A job whose id exists in the workspace is answered as it is.
+   * `queue_full` where the workspace may not have so many queued.
+   */
+  createJobs(input: { jobs: NewJob[]; run: boolean }): Promise<Job[]>
+  /** How many jobs of the batch are in each state; empty where there is none. */
+  countBatch(input: {
+    workspace_id: string
+    batch_id: string
+  }): Promise<{ job_status: JobStatus; count: number }[]>
+}

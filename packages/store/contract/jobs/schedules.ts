@@ -1,0 +1,74 @@
+/** What the store promises of schedules. */
+import type { Job } from '@assay/model/job'
+import type { Plan, Schedule, ScheduleError } from '@assay/model/schedule'
+import type { TemplateSource } from '@assay/model/template'
+import type { Page, PageQuery } from '../page.ts'
+
+/** Whoever claims a schedule is given so long to settle it before another may claim it. */
+export const CLAIM_MS = 15_000
+
+export type NewSchedule = Omit<
+  Schedule,
+  'counts' | 'last_run' | 'last_error' | 'next_due_at' | 'revision' | 'created_at' | 'updated_at'
+>
+
+export type SchedulePatch = Partial<Omit<NewSchedule, 'schedule_id' | 'workspace_id' | 'user_id'>>
+
+interface ScheduleKey {
+  workspace_id: string
+  schedule_id: string
+}
+
+export interface ClaimedSchedule {
+  schedule: Schedule
+  plan: Plan
+}
+
+export interface ScheduleSettlement {
+  schedule_id: string
+  /** Of the claimed schedule: where it has changed or has been settled since, nothing is written. */
+  revision: number
+  plan: Plan
+  /** What each job is made of, or why none can be; null where the plan has no time. */
+  outcome: { template: TemplateSource; variables: Record<string, unknown> } | { error: ScheduleFault } | null
+}
+
+export type ScheduleFault = Pick<ScheduleError, 'code' | 'detail' | 'errors'>
+
+export interface ScheduleStore {
+  /** Due from now on. Where the id exists in the workspace it answers with the schedule as it is. */
+  createSchedule(input: NewSchedule): Promise<Schedule>
+  getSchedule(key: ScheduleKey): Promise<Schedule | null>
+  /** Newest first. */
+  listSchedules(
+    query: PageQuery & {
+      workspace_id: string
+      template_id?: string | undefined
+      user_id?: string | undefined
+      paused?: boolean | undefined
+    },
+  ): Promise<Page<Schedule>>
+  /** Null: not there. Where the cron expression, its zone, its bounds or the pause change, it is due after now. */
+  updateSchedule(input: ScheduleKey & { patch: SchedulePatch }): Promise<Schedule | null>
+  /** Its jobs stay. False: not there. */
+  deleteSchedule(key: ScheduleKey): Promise<boolean>
+  /**
+   * Schedules that are due, the longest due first, each with what is to be done now. Who claims is given a quarter of a
+   * minute before another may: settling is fenced by the revision, so that no claim can make a run twice.
+   */
+  claimSchedules(input: { limit: number }): Promise<ClaimedSchedule[]>
+  /**
+   * Makes and queues a job for each time of the plan, under an id that schedule and time determine, counts what was
+   * missed or failed (with a `schedule.failed` event), and moves to the next due time, all or nothing. Of a schedule that
+   * skips on overlap a time is passed over while one of its jobs has not ended. False: it was settled by another.
+   */
+  settleSchedule(input: ScheduleSettlement): Promise<boolean>
+  /** A job of the schedule now, whether it is paused or not. Where the id exists it is answered as it is. Null: not there. */
+  runSchedule(
+    input: ScheduleKey & {
+      assignment_id: string
+      template: TemplateSource
+      variables: Record<string, unknown>
+    },
+  ): Promise<Job | null>
+}

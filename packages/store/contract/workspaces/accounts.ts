@@ -1,0 +1,27 @@
+/** What the store promises of workspaces, users and tokens. Every store has the default workspace from its first start. */
+import type { Principal, Token, User, Workspace, WorkspaceCaps, WorkspacePatch } from '@assay/model/token'
+import type { Page, PageQuery } from '../page.ts'
+
+export interface AccountStore {
+  /** `name_taken` where the id exists. */
+  createWorkspace(
+    input: Pick<Workspace, 'workspace_id' | 'name' | 'data_folder'> & Partial<WorkspaceCaps>,
+  ): Promise<Workspace>
+  /** Null: not there. */
+  updateWorkspace(input: { workspace_id: string; patch: WorkspacePatch }): Promise<Workspace | null>
+  getWorkspace(workspace_id: string): Promise<Workspace | null>
+  listWorkspaces(query: PageQuery): Promise<Page<Workspace>>
+  /** With all that is in it, unseen from the first step; `conflict` for the default one and for one with unfinished jobs. False: not there. */
+  deleteWorkspace(workspace_id: string): Promise<boolean>
+  /** `name_taken` where the username exists (usernames are unique in the whole service: login names no workspace). */
+  createUser(input: Omit<User, 'created_at'> & { password_hash: string | null }): Promise<User>
+  findUser(username: string): Promise<(User & { password_hash: string | null }) | null>
+  listUsers(query: PageQuery & { workspace_id: string }): Promise<Page<User>>
+  /** With its tokens. False: not there. */
+  deleteUser(input: { workspace_id: string; user_id: string }): Promise<boolean>
+  createToken(input: Omit<Token, 'created_at'> & { token_hash: string }): Promise<Token>
+  /** The hot path of every request: null where there is none or it has expired. */
+  findToken(token_hash: string): Promise<Principal | null>
+  listTokens(query: PageQuery & { workspace_id: string }): Promise<Page<Token>>
+  deleteToken(input: { workspace_id: string; token_id: string }): Promise<boolean>
+}

@@ -1,0 +1,19 @@
+/** Connections in the store. Their secrets are sealed before they come here. */
+import type { Connection, ConnectionPatch } from '@assay/model/connection'
+import type { Page, PageQuery } from '../page.ts'
+
+export interface ConnectionStore {
+  /** `name_taken` where the workspace has one of this name. */
+  createConnection(input: Omit<Connection, 'created_at' | 'updated_at'>): Promise<Connection>
+  getConnection(input: { workspace_id: string; name: string }): Promise<Connection | null>
+  /** Newest first. */
+  listConnections(query: PageQuery & { workspace_id: string }): Promise<Page<Connection>>
+  /** Null: not there. */
+  updateConnection(input: {
+    workspace_id: string
+    name: string
+    patch: ConnectionPatch
+  }): Promise<Connection | null>
+  /** False: not there. Jobs that read over it fail from then on. */
+  deleteConnection(input: { workspace_id: string; name: string }): Promise<boolean>
+}

@@ -1,0 +1,31 @@
+/** Links to the pages of insights: the part of the contract that both databases keep for them. */
+import type { Link } from '@assay/model/link'
+import type { Page, PageQuery } from '../page.ts'
+
+export interface NewLink {
+  link_id: string
+  workspace_id: string
+  insight_id: string
+  user_id: string
+  label: string | null
+  /** From now, in milliseconds. */
+  lifetime_ms: number
+  /** `hashToken` of its secret. */
+  link_hash: string
+}
+
+export interface LinkStore {
+  /**
+   * Where the id exists for the same insight its hash and its end are replaced (a repeat after a crash). `not_found`
+   * where the insight is not there, `conflict` where it has LINKS_MOST that have not expired.
+   */
+  createLink(input: NewLink): Promise<Link>
+  /** What a reader's secret opens: null where there is none, it was revoked, or it has expired. */
+  findLink(link_hash: string): Promise<(Link & { workspace_id: string }) | null>
+  /** Newest first; expired ones are kept as long as events. */
+  listLinks(query: PageQuery & { workspace_id: string; insight_id: string }): Promise<Page<Link>>
+  /** False: not there. */
+  deleteLink(input: { workspace_id: string; insight_id: string; link_id: string }): Promise<boolean>
+  /** Adds to what was counted before; links that are gone are passed over. */
+  countOpenings(openings: { link_id: string; count: number; at: string }[]): Promise<void>
+}

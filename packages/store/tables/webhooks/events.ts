@@ -1,0 +1,30 @@
+/** The columns of events. */
+import type { Event } from '@assay/model/event'
+import { Table } from '../table.ts'
+
+export interface EventRow extends Event {
+  seq: number
+  /** The transaction that wrote it (PostgreSQL): `seq` does not tell the order of the commits there. */
+  xid: string
+  workspace_id: string
+}
+
+export const EVENTS = new Table<EventRow>(
+  'events',
+  ['seq'],
+  {
+    seq: 'bigint',
+    xid: 'text',
+    event_id: 'text',
+    workspace_id: 'text',
+    type: 'text',
+    timestamp: 'time',
+    data: 'json',
+  },
+  { only: { postgres: ['xid'] } },
+)
+
+/** The job that an event tells of. */
+export function assignmentOf({ data }: EventRow): string | null {
+  return (data as { assignment_id?: string }).assignment_id ?? null
+}

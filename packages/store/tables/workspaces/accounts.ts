@@ -1,0 +1,49 @@
+/** The columns of workspaces, users and tokens. */
+import type { Token, User, Workspace } from '@assay/model/token'
+import { Table } from '../table.ts'
+
+export interface WorkspaceRow extends Workspace {
+  /** Since then it is being deleted, and nobody sees it. */
+  deleted_at: string | null
+}
+
+export const WORKSPACES = new Table<WorkspaceRow>('workspaces', ['workspace_id'], {
+  workspace_id: 'text',
+  name: 'text',
+  data_folder: 'text?',
+  max_queued: 'integer?',
+  max_running: 'integer?',
+  rate_limit: 'integer?',
+  max_file_bytes: 'bigint?',
+  max_files_bytes: 'bigint?',
+  created_at: 'time',
+  deleted_at: 'time?',
+})
+
+export interface UserRow extends User {
+  password_hash: string | null
+}
+
+export const USERS = new Table<UserRow>('users', ['workspace_id', 'user_id'], {
+  user_id: 'text',
+  workspace_id: 'text',
+  username: 'text',
+  password_hash: 'text?',
+  scopes: 'json',
+  created_at: 'time',
+})
+
+export interface TokenRow extends Token {
+  token_hash: string
+}
+
+export const TOKENS = new Table<TokenRow>('tokens', ['token_id'], {
+  token_id: 'text',
+  token_hash: 'text',
+  workspace_id: 'text',
+  user_id: 'text',
+  name: 'text',
+  scopes: 'json',
+  expires_at: 'time?',
+  created_at: 'time',
+})
