@@ -120,3 +120,11 @@ export const SESSION_COLUMNS: ReadonlySet<string> = new Set(
     session_user system_user today user
   `),
 )
+
+/** Those of them that ask the clock. */
+export const CLOCK_COLUMNS: ReadonlySet<string> = new Set(
+  names(`
+    current_date current_localtime current_localtimestamp current_time current_timestamp get_current_timestamp
+    localtime localtimestamp now today
+  `),
+)

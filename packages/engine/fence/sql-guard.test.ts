@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { array, assert as assertProperty, asyncProperty, constantFrom } from 'fast-check'
 import { openEngine, seal } from '../duckdb/duckdb.ts'
+import { sessionFault } from '../run/plan.ts'
 import { ESCAPES } from './sql-escapes-fixture.ts'
 import { createGuard } from './sql-guard.ts'
 
@@ -121,6 +122,39 @@ test('names asking the clock are reported with their place, for the engine to we
       ['user', 2, 17],
     ],
   )
+})
+
+test('a name of the clock is a column only where a relation of the same FROM, or around it, has that column', async () => {
+  const columns = (name: string) => (name === 'flights' ? [{ name: 'current_date' }, { name: 'User' }] : [])
+  const asks = async (sql: string): Promise<string | null> => {
+    const verdict = await guard.judge(sql, NAMES)
+    assert.ok(verdict.ok, sql)
+    return sessionFault(verdict.session, columns)?.remedy ?? null
+  }
+  for (const sql of [
+    'select current_date from flights',
+    'select f.current_date from "Airports", flights f where current_date > b',
+    'select a from flights where exists (select 1 from "Airports" where b = current_date)',
+    'with t as (select current_date, user from flights) select user, count(*) from t group by user',
+  ])
+    assert.equal(await asks(sql), null, sql)
+  for (const sql of [
+    'with t as (select current_date) select t.* from t, flights',
+    'from flights cross join (select 1 from "Airports" where current_date > b)',
+    'select (with t as (select current_date) from t) from flights',
+    'select 1 from "Airports" union select current_date union select a from flights',
+    'select current_date from flights f(a, b)',
+    'select current_date from "Airports" semi join flights on a = b',
+    'with flights as (select 1) select current_date from flights',
+  ])
+    assert.match((await asks(sql)) ?? 'passed', /with its table: t\.current_date/, sql)
+})
+
+test('a cast or a structure of JSON may name the types of DuckDB in any spelling', async () => {
+  await reads("select 'a'::JSON, 1::\"Integer\", null::struct(a json[], b decimal(10, 2)), 'a'::enum('a')")
+  await reads(`select from_json('{}', '{"a": ["DECIMAL(10, 2)"], "b": {"c": "varchar[]"}}')`)
+  const { message } = await refusal("select json_transform('{}', '{' || '}')")
+  assert.match(message, /structure of json_transform\(\) is not text/)
 })
 
 test('places are counted in characters, whatever stands before them', async () => {

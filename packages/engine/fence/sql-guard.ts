@@ -8,10 +8,11 @@ import { type Engine, readTable } from '../duckdb/duckdb.ts'
 import {
   ALLOWED_FUNCTIONS,
   ALLOWED_TABLE_FUNCTIONS,
+  CLOCK_COLUMNS,
   LEAST_ARGUMENTS,
   SESSION_COLUMNS,
 } from './sql-functions.ts'
-import { ALLOWED_EXPRESSIONS, ALLOWED_NODES } from './sql-nodes.ts'
+import { ALLOWED_EXPRESSIONS, ALLOWED_NODES, ALLOWED_TYPES } from './sql-nodes.ts'
 import { unknownFunction } from './unknown-functions.ts'
 
 /** Line and column count from 1, within the SQL. */
@@ -22,13 +23,20 @@ export interface SqlFault {
   column: number
 }
 
+/** A column whose name DuckDB answers from the clock or the session if no relation in its scope has such a column. */
+export interface SessionName {
+  name: string
+  /** The sources and blocks that must have such a column: for names of the clock those of the same FROM, else all that are read. */
+  among: string[]
+  fault: SqlFault
+}
+
 export type Judgement =
   | {
       ok: true
       /** The sources and blocks that it reads. */
       reads: string[]
-      /** Columns whose names DuckDB answers from the clock or the session if no relation has such a column. */
-      session: { name: string; fault: SqlFault }[]
+      session: SessionName[]
     }
   | { ok: false; fault: SqlFault }
 
@@ -44,6 +52,10 @@ const AGGREGATES_BY_NAME = new Set([
   'array_aggr',
   'array_aggregate',
 ])
+/** Their second argument names types in JSON, which DuckDB looks up in its catalog. */
+const BY_STRUCTURE = new Set(['from_json', 'from_json_strict', 'json_transform', 'json_transform_strict'])
+/** A type with its numbers and brackets. */
+const NAMED_TYPE = /^\s*(\w+)\s*(\([\d\s,]*\))?\s*(\[\d*\])*\s*$/
 const DEPTH_MAX = 2_000
 
 interface TreeNode {
@@ -56,7 +68,9 @@ interface TreeNode {
 /** What the walk over a tree collects. */
 interface Collected {
   reads: Set<string>
-  session: { name: string; at: number }[]
+  session: { name: string; at: number; among: readonly string[] | null }[]
+  /** The sources and blocks whose columns are in scope by their bare names. Those of tables within FROM are left out. */
+  inScope: readonly string[]
 }
 
 class Refusal extends Error {
@@ -129,8 +143,21 @@ function expression(node: TreeNode, scope: Scope, found: Collected, at: number, 
   if (kind === 'CONSTANT') return
   if (kind === 'FUNCTION' || kind === 'WINDOW') functionCall(node, at)
   if (kind === 'COLUMN_REF') columnReference(node, found, at)
-  const { cast_type: _castType, ...rest } = node
+  const { cast_type: cast, ...rest } = node
+  typeNames(cast, at, depth)
   children(rest, scope, found, at, depth)
+}
+
+/** Refuses a type that only a catalog can know, wherever it stands within a type. */
+function typeNames(value: unknown, at: number, depth: number): void {
+  if (depth > DEPTH_MAX) refuse('The type is nested too deeply.', 'Name a flatter type.', at)
+  if (value === null || typeof value !== 'object') return
+  const { type, catalog, schema, name } = value as TreeNode
+  if (type === 'UNBOUND_TYPE_INFO' && (catalog || schema || !ALLOWED_TYPES.has(fold(String(name))))) {
+    const full = [catalog, schema, name].filter(Boolean).join('.')
+    refuse(`There is no type ${JSON.stringify(full)}.`, 'Name a type of DuckDB, such as varchar or date.', at)
+  }
+  for (const one of Object.values(value)) typeNames(one, at, depth + 1)
 }
 
 function functionCall(node: TreeNode, at: number): void {
@@ -141,6 +168,7 @@ function functionCall(node: TreeNode, at: number): void {
   if (given.length < (LEAST_ARGUMENTS.get(name) ?? 0)) {
     refuse(`${name}() with one argument asks the clock.`, 'Name both times.', at)
   }
+  if (BY_STRUCTURE.has(name)) structure(given[1], name, at)
   if (AGGREGATES_BY_NAME.has(name)) {
     const inner = (given[1]?.value as { value?: unknown } | undefined)?.value
     if (typeof inner !== 'string' || !ALLOWED_FUNCTIONS.has(fold(inner))) {
@@ -149,10 +177,53 @@ function functionCall(node: TreeNode, at: number): void {
   }
 }
 
+/** Refuses a structure for JSON that names a type which only a catalog can know. */
+function structure(given: TreeNode | undefined, name: string, at: number): void {
+  const text = (given?.value as { value?: unknown } | undefined)?.value
+  const remedy = `Write it as JSON text, such as '{"a": "integer", "b": ["varchar"]}'.`
+  if (given === undefined) return
+  if (typeof text !== 'string') refuse(`The structure of ${name}() is not text.`, remedy, at)
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(text)
+  } catch {
+    refuse(`The structure of ${name}() is not JSON.`, remedy, at)
+  }
+  const leaves = (value: unknown): unknown[] =>
+    value !== null && typeof value === 'object' ? Object.values(value).flatMap(leaves) : [value]
+  for (const leaf of leaves(parsed)) {
+    const type = NAMED_TYPE.exec(String(leaf))?.[1]
+    if (type === undefined || !ALLOWED_TYPES.has(fold(type))) {
+      refuse(`The structure of ${name}() names no type ${JSON.stringify(leaf)}.`, remedy, at)
+    }
+  }
+}
+
 function columnReference(node: TreeNode, found: Collected, at: number): void {
   const parts = node.column_names as string[]
   const name = fold(parts[0] ?? '')
-  if (parts.length === 1 && SESSION_COLUMNS.has(name)) found.session.push({ name, at })
+  if (parts.length !== 1 || !SESSION_COLUMNS.has(name)) return
+  found.session.push({ name, at, among: CLOCK_COLUMNS.has(name) ? found.inScope : null })
+}
+
+/** The sources and blocks that a FROM names itself, whose columns keep their names. */
+function namedByFrom(from: TreeNode | null | undefined, scope: Scope): string[] {
+  if (from?.type === 'JOIN') {
+    const { left, right, join_type: kind } = from as { left: TreeNode; right: TreeNode; join_type?: string }
+    const both = [left, ...(kind && ['SEMI', 'ANTI'].includes(kind) ? [] : [right])]
+    return both.flatMap((side) => namedByFrom(side, scope))
+  }
+  if (from?.type !== 'BASE_TABLE' || (from.column_name_alias as unknown[]).length > 0) return []
+  const relation = scope.get(fold(String(from.table_name)))
+  return relation === null || relation === undefined ? [] : [relation]
+}
+
+/** Walks with other columns in scope. */
+function within(found: Collected, inScope: readonly string[], visit: () => void): void {
+  const before = found.inScope
+  found.inScope = inScope
+  visit()
+  found.inScope = before
 }
 
 /** A query node, a table or a modifier. */
@@ -169,10 +240,24 @@ function part(node: TreeNode, scope: Scope, found: Collected, at: number, depth:
       at,
     )
   }
+  for (const { pivot_enum: values } of (node.pivots ?? []) as TreeNode[]) {
+    if (values)
+      refuse(
+        `PIVOT takes its values from the type ${JSON.stringify(values)}.`,
+        "List the values: IN ('a', 'b').",
+        at,
+      )
+  }
   if (type === 'BASE_TABLE') return baseTable(node, scope, found, at)
   if (type === 'TABLE_FUNCTION') return tableFunction(node, scope, found, at, depth)
   const { cte_map: ctes, expected_types: _types, ...rest } = node
   const inner = ctes ? withTables(ctes as TreeNode, scope, found, at, depth) : scope
+  if (type === 'SELECT_NODE') {
+    const { from_table: from, ...others } = rest as TreeNode & { from_table?: TreeNode }
+    within(found, [], () => walk(from, inner, found, at, depth + 1))
+    const columns = [...found.inScope, ...namedByFrom(from, inner)]
+    return within(found, columns, () => children(others, inner, found, at, depth))
+  }
   if (type !== 'RECURSIVE_CTE_NODE') return children(rest, inner, found, at, depth)
   // Only the recursive part sees the table itself.
   const { right, ...once } = rest
@@ -184,7 +269,8 @@ function part(node: TreeNode, scope: Scope, found: Collected, at: number, depth:
 function withTables(ctes: TreeNode, scope: Scope, found: Collected, at: number, depth: number): Scope {
   let inner = scope
   for (const { key, value } of (ctes.map ?? []) as { key: string; value: TreeNode }[]) {
-    walk(value, inner, found, at, depth + 1)
+    const before = inner
+    within(found, [], () => walk(value, before, found, at, depth + 1))
     inner = named(inner, key, at)
   }
   return inner
@@ -237,7 +323,7 @@ type Judged = Extract<Judgement, { ok: true }> | (Extract<Judgement, { ok: false
 
 /** Judges a parse tree. */
 function judgeTree(sql: string, tree: TreeNode, names: readonly string[]): Judged {
-  const found: Collected = { reads: new Set(), session: [] }
+  const found: Collected = { reads: new Set(), session: [], inScope: [] }
   try {
     if (tree.error === true) {
       const at = Number(tree.position ?? 0)
@@ -255,11 +341,12 @@ function judgeTree(sql: string, tree: TreeNode, names: readonly string[]): Judge
     const { message, remedy, call } = error
     return { ok: false, fault: { message, remedy, ...position(sql, error.at) }, call }
   }
-  const session = found.session.map(({ name, at }) => ({
+  const session = found.session.map(({ name, at, among }) => ({
     name,
+    among: [...(among ?? found.reads)],
     fault: {
       message: `${name} asks the clock or the session: results must repeat.`,
-      remedy: 'Use a variable, or the name of a column that the sources have.',
+      remedy: `Use a variable, or the name of a column that the sources have, with its table: t.${name}.`,
       ...position(sql, at),
     },
   }))
@@ -272,10 +359,16 @@ const KEPT_CHARACTERS = 20_000
 
 const PARSE = 'select json_serialize_sql($sql::varchar)'
 
+let listed: Set<string> | undefined
+
+/** Whether DuckDB has a function of this name. The first call lists them, which takes 5 ms. */
 async function exists(engine: Engine, name: string): Promise<boolean> {
-  const sql = 'select count(*) from duckdb_functions() where lower(function_name) = $name::varchar'
-  const { rows } = await readTable(engine, sql, { name: { value: name, type: VARCHAR } }, 1)
-  return Number(rows[0]![0]) > 0
+  if (!listed) {
+    const sql = 'select distinct lower(function_name) from duckdb_functions()'
+    const { rows } = await readTable(engine, sql, {}, 100_000)
+    listed = new Set(rows.map(([one]) => one as string))
+  }
+  return listed.has(name)
 }
 
 const passed = new Map<string, Judgement>()

@@ -30,3 +30,14 @@ export const ALLOWED_NODES: ReadonlySet<string> = new Set(
   DISTINCT_MODIFIER LIMIT_MODIFIER LIMIT_PERCENT_MODIFIER ORDER_MODIFIER
   ASCENDING DESCENDING ORDER_DEFAULT`.split(/\s+/),
 )
+
+/** The names of DuckDB's own types that its parser leaves to the catalog, in lower case (duckdb_types()). */
+export const ALLOWED_TYPES: ReadonlySet<string> = new Set(
+  `array bignum binary bit bitstring blob bool boolean bpchar bytea char date datetime dec decimal double enum float
+  float4 float8 geometry guid hugeint int int1 int128 int16 int2 int32 int4 int64 int8 integer integral interval json
+  list logical long map null numeric nvarchar oid real short signed smallint string struct text time timestamp
+  timestamp_ms timestamp_ns timestamp_s timestamp_us timestamptz timetz time_ns tinyint ubigint uhugeint uint128 uint16
+  uint32 uint64 uint8 uinteger union usmallint utinyint uuid varbinary varchar variant varint bigint`.split(
+    /\s+/,
+  ),
+)

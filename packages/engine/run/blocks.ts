@@ -65,8 +65,8 @@ export async function runBlocks(run: BlockRun): Promise<BlockResults> {
 
 async function runSql(run: BlockRun, block: SqlBlock): Promise<Table> {
   const { engine, plan, limits } = run
-  const { sql, names, reads, session } = plan.sql.get(block.name)!
-  const fault = sessionFault(session, reads, (name) => run.columns.get(name) ?? [])
+  const { sql, names, session } = plan.sql.get(block.name)!
+  const fault = sessionFault(session, (name) => run.columns.get(name) ?? [])
   if (fault) throw new TemplateFault(blockFault(block, fault))
   const bindings = bindNames(run, names)
   const characters = limits.output_bytes

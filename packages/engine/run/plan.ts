@@ -4,7 +4,7 @@
  */
 import type { SqlBlock, Template } from '@assay/model/template'
 import { sqlFaults } from '../checking/blocks.ts'
-import type { Guard, Judgement, SqlFault } from '../fence/sql-guard.ts'
+import type { Guard, SessionName, SqlFault } from '../fence/sql-guard.ts'
 import { makeFault, TemplateFault } from '../language/fault.ts'
 import { bindSql } from '../language/sql-clauses.ts'
 
@@ -13,7 +13,7 @@ export interface PlannedSql {
   /** The `$names` to bind. */
   names: string[]
   reads: string[]
-  session: { name: string; fault: SqlFault }[]
+  session: SessionName[]
 }
 
 export interface Plan {
@@ -58,13 +58,12 @@ export function blockFault(block: SqlBlock, fault: SqlFault): ReturnType<typeof 
   return makeFault('sql_refused', place, `SQL block "${block.name}": ${fault.message}`, fault.remedy)
 }
 
-/** The first name that DuckDB would answer from the clock or the session, since no relation has a column of that name. */
+/** The first name that DuckDB would answer from the clock or the session, since no relation in its scope has such a column. */
 export function sessionFault(
-  session: Extract<Judgement, { ok: true }>['session'],
-  reads: string[],
+  session: readonly SessionName[],
   columnsOf: (relation: string) => readonly { name: string }[],
 ): SqlFault | null {
-  if (session.length === 0) return null
-  const known = new Set(reads.flatMap((name) => columnsOf(name).map((column) => column.name.toLowerCase())))
-  return session.find(({ name }) => !known.has(name))?.fault ?? null
+  const known = ({ name, among }: SessionName): boolean =>
+    among.some((relation) => columnsOf(relation).some((column) => column.name.toLowerCase() === name))
+  return session.find((one) => !known(one))?.fault ?? null
 }

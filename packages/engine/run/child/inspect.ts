@@ -156,7 +156,7 @@ async function bindBlock(
   const verdict = await guard.judge(bound.sql, names)
   if (!verdict.ok) return { faults: [blockFault(block, verdict.fault)] }
   if (verdict.reads.some((name) => !columns.has(name))) return { columns: null }
-  const session = sessionFault(verdict.session, verdict.reads, (name) => columns.get(name) ?? [])
+  const session = sessionFault(verdict.session, (name) => columns.get(name) ?? [])
   if (session) return { faults: [blockFault(block, session)] }
   const bindings: Bindings = {}
   for (const name of bound.names) {
