@@ -3,9 +3,11 @@
  * the errors is averaged over as in persistent-regression.ts, at each value with the place that fits best there. The p value
  * is corrected for the search: near white noise the places are close to each other's copies (4 ln n + 4 of them count), in a
  * random walk each is a test of its own (both by simulation, docs/calibration.md). The test is made on the values and on
- * their normal scores, and the larger p holds: tails alone make no level.
+ * their normal scores, and the larger p holds: tails alone make no level. What is found so must hold with the values weighed
+ * by their spread as well (even-weights.ts): where the spread grows, chance alone makes levels.
  */
 import { fUpper } from '../numeric/distributions.ts'
+import { evenWeights } from './even-weights.ts'
 import { normalScores } from './normal-scores.ts'
 import { factorAt, type Moments, momentsOf, persistences, WALK_WITHIN } from './persistent-regression.ts'
 
@@ -20,6 +22,8 @@ export interface LevelShift {
 /** The least share of the rows on either side. */
 const EDGE = 0.05
 const LEAST = 4
+/** From this p value on a change is not told. */
+const TOLD = 0.05
 /** Places that are looked at first in a long series. */
 const PLACES = 400
 const JUMPS = 50
@@ -44,7 +48,11 @@ export function strongestShift(
   const scored = search(normalScores(values), base, edge)
   if (!scored) return null
   const best = scored.p > plain.p ? scored : plain
-  return { index: best.index, size: meanStep(values, best.index), p: Math.max(plain.p, scored.p) }
+  const { index } = best
+  const shift = { index, size: meanStep(values, index), p: best.p }
+  if (best.p > TOLD) return shift
+  const even = search(values, base, edge, evenWeights(values, base, index))
+  return { ...shift, p: Math.max(best.p, even?.p ?? 1) }
 }
 
 interface Best {
@@ -57,13 +65,16 @@ function search(
   y: readonly number[],
   base: readonly (readonly number[])[],
   edge: number,
+  weights: Float64Array = new Float64Array(y.length).fill(1),
 ): { index: number; p: number } | null {
   const n = y.length
-  const columns = [y.map(() => 1), ...base, y].map((column) => Float64Array.from(column))
+  const columns = [y.map(() => 1), ...base, y].map((column) =>
+    Float64Array.from(column, (value, row) => value * weights[row]!),
+  )
   const moments = momentsOf(columns)
   const grid = persistences(n, false)
-  const sums = columns.map((column) => tails(column))
-  const scans = grid.map(({ a }) => scanOf(moments, columns, sums, a))
+  const sums = sumsOf(columns, weights)
+  const scans = grid.map(({ a }) => scanOf(moments, sums, n, a))
   const stride = Math.max(1, Math.floor(n / PLACES))
   const places = [...candidates(y, edge, stride)]
   for (const scan of scans) scan?.look(places)
@@ -98,11 +109,35 @@ function candidates(y: readonly number[], edge: number, stride: number): Iterabl
   return places
 }
 
-/** Sums of a column from each row to the end. */
-function tails(column: Float64Array): Float64Array {
-  const sums = new Float64Array(column.length + 1)
-  for (let row = column.length - 1; row >= 0; row--) sums[row] = sums[row + 1]! + column[row]!
-  return sums
+/** Products of a step at each row with each column: of the same rows, of neighbours on either side, of the last row. */
+interface Sums {
+  same: Float64Array[]
+  neighbours: Float64Array[]
+  last: Float64Array
+  /** Of the step with itself. */
+  own: { same: Float64Array; neighbours: Float64Array; last: number }
+}
+
+function sumsOf(columns: readonly Float64Array[], weights: Float64Array): Sums {
+  const n = weights.length
+  const fromEnd = (term: (row: number) => number): Float64Array => {
+    const sums = new Float64Array(n + 1)
+    for (let row = n - 1; row >= 0; row--) sums[row] = sums[row + 1]! + term(row)
+    return sums
+  }
+  const at = (column: Float64Array, row: number): number => (row >= 0 && row < n ? column[row]! : 0)
+  return {
+    same: columns.map((column) => fromEnd((row) => weights[row]! * column[row]!)),
+    neighbours: columns.map((column) =>
+      fromEnd((row) => weights[row]! * (at(column, row - 1) + at(column, row + 1))),
+    ),
+    last: Float64Array.from(columns, (column) => weights[n - 1]! * column[n - 1]!),
+    own: {
+      same: fromEnd((row) => weights[row]! ** 2),
+      neighbours: fromEnd((row) => 2 * weights[row]! * at(weights, row + 1)),
+      last: weights[n - 1]! ** 2,
+    },
+  }
 }
 
 interface Scan {
@@ -116,36 +151,30 @@ interface Scan {
  * The places of a step (0 before `index`, 1 from it on) at one persistence. The factor of the other columns is made once; the
  * products of the step with each column come from that column's sums. Null where the columns depend on each other.
  */
-function scanOf(
-  moments: Moments,
-  columns: readonly Float64Array[],
-  sums: readonly Float64Array[],
-  a: number,
-): Scan | null {
+function scanOf(moments: Moments, sums: Sums, n: number, a: number): Scan | null {
   const factor = factorAt(moments, a)
   if (!factor) return null
   const width = moments.size
   const size = width - 1
-  const n = columns[0]!.length
-  const ends = Float64Array.from(columns, (column) => (a * a - a) * column[n - 1]!)
+  const { same, neighbours, last, own } = sums
+  const square = 1 + a * a
   const products = new Float64Array(width)
   let explained = 0
   let best = 0
   const look = (index: number): void => {
     // Of the step with itself, then beside the other columns.
-    const whole = n - index + (a * a - 2 * a) * (n - index - 1)
-    let own = whole
+    const whole = square * own.same[index]! - a * own.neighbours[index]! - a * a * own.last
+    let left = whole
     for (let i = 0; i < width; i++) {
-      const sum = sums[i]!
-      let rest = (1 + a * a) * sum[index]! - a * (sum[index + 1]! + sum[index - 1]!) - ends[i]!
+      let rest = square * same[i]![index]! - a * neighbours[i]![index]! - a * a * last[i]!
       for (let j = 0; j < i; j++) rest -= factor[i * width + j]! * products[j]!
       if (i < size) {
         rest /= factor[i * width + i]!
-        own -= rest * rest
+        left -= rest * rest
       }
       products[i] = rest
     }
-    const gain = own > SHARE * whole ? products[size]! ** 2 / own : 0
+    const gain = left > SHARE * whole ? products[size]! ** 2 / left : 0
     if (gain > explained) {
       explained = gain
       best = index

@@ -42,7 +42,7 @@ export function persistences(n: number, fine = true): Persistence[] {
   const ratio = fine ? 1.3 : 1.6
   const grid: Persistence[] = []
   for (let index = 0; index < 1.8 / step - 0.5; index++) grid.push({ a: -0.9 + index * step, weight: step })
-  const nearest = Math.min(NEAREST, 0.2 / n)
+  const nearest = Math.min(NEAREST, 0.05 / n)
   for (let gap = 0.1; gap > nearest; gap /= ratio) grid.push({ a: 1 - gap, weight: 0.1 * Math.log(ratio) })
   grid.at(-1)!.weight += 0.4
   return grid

@@ -105,3 +105,19 @@ test('levels that hide each other in the whole are found in its parts', () => {
   for (const [nth, at] of [30, 60].entries()) assert.ok(Math.abs(found[nth]!.index - at) <= 2)
   assert.deepEqual(levelChanges(rows.map(even), rows, []), [])
 })
+
+test('a spread that grows or jumps makes no level, and a level in it is found all the same', () => {
+  const spreads = [(row: number) => 1 + row / 50, (row: number) => (row < 50 ? 1 : 3)]
+  for (const spread of spreads) {
+    let chance = 0
+    let found = 0
+    for (let seed = 1; seed <= 100; seed++) {
+      const values = noise(100, seed * 7919).map((value, row) => value * spread(row))
+      if (levelChanges(values, rowsOf(100), []).length > 0) chance += 1
+      const shifted = values.map((value, row) => value + (row < 50 ? 0 : 6))
+      if (levelChanges(shifted, rowsOf(100), []).length > 0) found += 1
+    }
+    assert.ok(chance <= 8, `${chance} of 100 series of noise have a change of level`)
+    assert.ok(found >= 90, `${found} of 100 changes are found`)
+  }
+})

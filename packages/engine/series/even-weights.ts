@@ -1,0 +1,36 @@
+/** Weights that make the noise of a series even where its spread changes along it. */
+import { dot, residualsOf } from './residuals.ts'
+import { medianOf } from './tails.ts'
+
+/** Rows on either side that tell the spread at a row: at least so many, and a share of all. */
+const LEAST = 8
+const SHARE = 0.125
+/** Sizes count up to so many medians, so that one outlier is no spread. */
+const WINSOR = 4
+
+/**
+ * One over the spread at each row: the mean size of the innovations about it, of the residuals beside `base` and a step at
+ * `index`.
+ */
+export function evenWeights(
+  values: readonly number[],
+  base: readonly (readonly number[])[],
+  index: number,
+): Float64Array {
+  const n = values.length
+  const step = values.map((_, row) => (row < index ? 0 : 1))
+  const { left } = residualsOf(values, [values.map(() => 1), ...base, step])
+  const neighbours = dot(left.subarray(1), left.subarray(0, n - 1))
+  const persistence = Math.max(0, neighbours / (dot(left, left) || 1))
+  const sizes = left.map((value, row) => Math.abs(row === 0 ? value : value - persistence * left[row - 1]!))
+  const most = WINSOR * medianOf(sizes)
+  const sums = new Float64Array(n + 1)
+  for (let row = 0; row < n; row++) sums[row + 1] = sums[row]! + Math.min(sizes[row]!, most)
+  if (!(sums[n]! > 0)) return new Float64Array(n).fill(1)
+  const reach = Math.max(LEAST, Math.round(SHARE * n))
+  const mean = sums[n]! / n
+  return Float64Array.from({ length: n }, (_, row) => {
+    const [from, to] = [Math.max(0, row - reach), Math.min(n, row + reach + 1)]
+    return mean / Math.max(0.05 * mean, (sums[to]! - sums[from]!) / (to - from))
+  })
+}
