@@ -195,6 +195,15 @@ test('files have at most 500 lines and a median of about 120', () => {
   assert.ok(median <= 160, `the median is ${median} lines`)
 })
 
+test('a folder holds at most 16 source files', () => {
+  const counts = new Map<string, number>()
+  for (const file of production) counts.set(path.dirname(file), (counts.get(path.dirname(file)) ?? 0) + 1)
+  assert.deepEqual(
+    [...counts].filter(([, files]) => files > 16),
+    [],
+  )
+})
+
 test('functions have at most 70 lines', () => {
   assert.deepEqual(
     [...production, ...console_].flatMap((file) => longFunctions(file, 70)),

@@ -3,7 +3,7 @@ import { generalisedEsd } from '../../packages/engine/numeric/outliers.ts'
 import { calendarSeasons } from '../../packages/engine/series/calendar-seasons.ts'
 import { levelChanges } from '../../packages/engine/series/level-changes.ts'
 import { findSeasons, seasonColumns } from '../../packages/engine/series/seasons.ts'
-import { findSpikes } from '../../packages/engine/series/spikes.ts'
+import { findSpikes } from '../../packages/engine/series/spikes/spikes.ts'
 import { EFFECTS, PROCESSES, type Process, randomFrom, STEPS } from './processes.ts'
 
 const ALPHA = 0.05

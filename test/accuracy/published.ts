@@ -6,7 +6,7 @@ import { columnsOf, outcomeOf } from '../../packages/engine/methods/relation-fix
 import { compareRates } from '../../packages/engine/methods/shared/arms.ts'
 import { type EtsState, etsFilter, etsForecast, fitForm } from '../../packages/engine/numeric/ets.ts'
 import { generalisedEsd } from '../../packages/engine/numeric/outliers.ts'
-import { stl, stlOptions } from '../../packages/engine/numeric/stl.ts'
+import { stl, stlOptions } from '../../packages/engine/numeric/smoothing/stl.ts'
 import { fisherTwoByTwo } from '../../packages/engine/numeric/tests/fisher.ts'
 import { experimentFigures } from './experiments.ts'
 import { type Figure, figures } from './figure.ts'

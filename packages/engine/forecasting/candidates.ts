@@ -2,7 +2,7 @@
  * The models of one series on one scale: the line with persistent errors, exponential smoothing, theta, and means of them. Each can
  * forecast from any later end of the values without seeing what comes after.
  */
-import { persistentFits } from '../series/persistent-fits.ts'
+import { persistentFits } from '../series/persistence/persistent-fits.ts'
 import { at, type Column, seasonDesign } from './design.ts'
 import { type Smoothing, smoothing, theta } from './exponential.ts'
 import { aheadOfLine, coefficientsOf, fitLine, type LineFit } from './line.ts'

@@ -1,5 +1,5 @@
 /** The columns that explain a series beside its constant and line: seasons of any period, changes of level, known days. */
-import { persistentFits } from '../series/persistent-fits.ts'
+import { persistentFits } from '../series/persistence/persistent-fits.ts'
 
 /** A column by the step at which it is asked. */
 export type Column = (row: number) => number

@@ -7,7 +7,7 @@
  * the conformal factor: the quantile of the errors in units of the model's own interval (Vovk, Gammerman and Shafer 2005,
  * with the errors of all horizons together).
  */
-import { persistentFits } from '../series/persistent-fits.ts'
+import { persistentFits } from '../series/persistence/persistent-fits.ts'
 import { type Candidates, candidatesOf, type Known } from './candidates.ts'
 import { at, type Column, seasonDesign } from './design.ts'
 import { aheadOfIntermittent } from './intermittent.ts'

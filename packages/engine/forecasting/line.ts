@@ -1,11 +1,11 @@
 /**
- * Forecasts by regression with persistent errors (series/persistent-fits.ts): a constant, perhaps a line, seasons as
+ * Forecasts by regression with persistent errors (series/persistence/persistent-fits.ts): a constant, perhaps a line, seasons as
  * harmonics of any period, changes of level and known days. Each persistence from -0.9 to a random walk, with and without the
  * line, gives a Student distribution of each step ahead that allows for the uncertainty of all coefficients; they are
  * averaged by their restricted likelihood, the line at the cost of AIC at each persistence. So the intervals of eight values are as wide as eight values make
  * them, and neither the line nor the random walk is taken as known.
  */
-import { type PersistentCoefficients, persistentFits } from '../series/persistent-fits.ts'
+import { type PersistentCoefficients, persistentFits } from '../series/persistence/persistent-fits.ts'
 import { momentsOf, NORMAL, quantilesOf } from './mixture.ts'
 import type { Ahead } from './prediction.ts'
 

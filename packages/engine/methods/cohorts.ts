@@ -14,8 +14,8 @@ import { testRates, wilson } from './shared/arms.ts'
 import { columnOf } from './shared/columns.ts'
 import { integer, number, rowsWith, text } from './shared/fields.ts'
 import { type Method, quote, type Relation } from './shared/method.ts'
-import { type Bucket, completePeriods, Period } from './shared/periods.ts'
 import { count, figure, percent, probability } from './shared/sentence.ts'
+import { type Bucket, completePeriods, Period } from './shared/time/periods.ts'
 
 const Options = Type.Object(
   { id: Type.String(), time: Type.String(), every: Period },

@@ -4,8 +4,8 @@ import path from 'node:path'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { inversions, mannKendall, ranks } from './mann-kendall.ts'
-import { stl } from './stl.ts'
-import { superSmooth } from './super-smoother.ts'
+import { stl } from './smoothing/stl.ts'
+import { superSmooth } from './smoothing/super-smoother.ts'
 import { theilSen } from './theil-sen.ts'
 
 interface StlFixture {

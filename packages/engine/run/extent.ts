@@ -5,8 +5,8 @@
 import { dayNumber, isDay } from '@assay/model/dates'
 import type { Column } from '@assay/model/insight'
 import { type Engine, identifier, readTable } from '../duckdb/duckdb.ts'
-import { dueDays } from '../methods/shared/due.ts'
 import type { Extent } from '../methods/shared/method.ts'
+import { dueDays } from '../methods/shared/time/due.ts'
 import type { Plan } from './plan.ts'
 
 /** The days that are read to learn how far apart they lie. */

@@ -7,7 +7,7 @@
  * Simulated false claims at 5 %: docs/calibration.md, `compare`.
  */
 import { studentTwoSided } from '../numeric/distributions.ts'
-import { fitTails } from './student-fit.ts'
+import { fitTails } from './spikes/student-fit.ts'
 
 /** Degrees of freedom and prior weights: few changes do not show heavy tails, so these weigh more. */
 const TAILS: readonly [df: number, weight: number][] = [

@@ -6,7 +6,7 @@ import { type FoundSeason, seasonsOf } from './calendar-seasons.ts'
 import { type Grid, stepName } from './grid.ts'
 import { type LevelChange, levelChanges } from './level-changes.ts'
 import type { Series, Time } from './load.ts'
-import { dot, residualsOf } from './residuals.ts'
+import { dot, residualsOf } from './persistence/residuals.ts'
 import { lineColumn, seasonColumns } from './seasons.ts'
 
 export interface Diagnosis {

@@ -1,6 +1,6 @@
 /** Weights that make the noise of a series even where its spread changes along it. */
-import { dot, residualsOf } from './residuals.ts'
-import { medianOf } from './tails.ts'
+import { dot, residualsOf } from './persistence/residuals.ts'
+import { medianOf } from './spikes/tails.ts'
 
 /** Rows on either side that tell the spread at a row: at least so many, and a share of all. */
 const LEAST = 8

@@ -8,7 +8,7 @@
 import { strongestShift } from './level-shift.ts'
 import { judgeLine } from './line.ts'
 import { lineColumn, seasonColumns } from './seasons.ts'
-import { medianOf } from './tails.ts'
+import { medianOf } from './spikes/tails.ts'
 
 const ALPHA = 0.05
 /** Of all parts together. */

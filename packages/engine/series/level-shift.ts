@@ -8,8 +8,14 @@
  */
 import { fUpper } from '../numeric/distributions.ts'
 import { evenWeights } from './even-weights.ts'
-import { normalScores } from './normal-scores.ts'
-import { factorAt, type Moments, momentsOf, persistences, WALK_WITHIN } from './persistent-regression.ts'
+import { normalScores } from './persistence/normal-scores.ts'
+import {
+  factorAt,
+  type Moments,
+  momentsOf,
+  persistences,
+  WALK_WITHIN,
+} from './persistence/persistent-regression.ts'
 
 export interface LevelShift {
   /** Rows before the change. */

@@ -1,6 +1,6 @@
 /** Whether a series rises or falls: its line beside its seasons, under errors as persistent as a random walk. */
-import { normalScores } from './normal-scores.ts'
-import { type PersistentFit, persistentRegression } from './persistent-regression.ts'
+import { normalScores } from './persistence/normal-scores.ts'
+import { type PersistentFit, persistentRegression } from './persistence/persistent-regression.ts'
 import { lineColumn, seasonColumns } from './seasons.ts'
 
 const ALPHA = 0.05

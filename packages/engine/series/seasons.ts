@@ -4,8 +4,8 @@
  * then. The errors may be as persistent as a random walk (persistent-regression.ts). Two whole cycles are needed.
  */
 import { strongestShift } from './level-shift.ts'
-import { persistentRegression } from './persistent-regression.ts'
-import { dot, residualsOf } from './residuals.ts'
+import { persistentRegression } from './persistence/persistent-regression.ts'
+import { dot, residualsOf } from './persistence/residuals.ts'
 
 export interface Season {
   /** Steps; of the calendar's year not whole (365.25 days, 52.18 weeks). */

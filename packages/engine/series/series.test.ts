@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { levelChanges } from './level-changes.ts'
 import { strongestShift } from './level-shift.ts'
-import { persistentRegression } from './persistent-regression.ts'
+import { persistentRegression } from './persistence/persistent-regression.ts'
 import { findSeasons, lineColumn } from './seasons.ts'
 
 const rowsOf = (n: number): number[] => Array.from({ length: n }, (_, row) => row)

@@ -1,7 +1,7 @@
 /** The options of drivers. */
 import Type, { type Static } from 'typebox'
 import { MethodError } from '../shared/method.ts'
-import { Period } from '../shared/periods.ts'
+import { Period } from '../shared/time/periods.ts'
 
 export const Options = Type.Object(
   {

@@ -7,8 +7,8 @@ import { doubt } from '../../verdicts/verdict.ts'
 import { quoted } from '../../verdicts/words.ts'
 import { columnOf, isNumeric, isZoned, numberSql, timeColumn } from '../shared/columns.ts'
 import { type MethodContext, quote, type Relation } from '../shared/method.ts'
-import { type Bucket, completePeriods } from '../shared/periods.ts'
 import { count } from '../shared/sentence.ts'
+import { type Bucket, completePeriods } from '../shared/time/periods.ts'
 import type { Options } from './options.ts'
 
 export interface Side {

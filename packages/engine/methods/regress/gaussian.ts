@@ -5,7 +5,7 @@ import { type DesignColumn, leastSquares, powerColumn } from '../../numeric/leas
 import { hc3Errors } from '../../numeric/models/model-checks.ts'
 import { orthonormal } from '../../numeric/models/orthonormal.ts'
 import { exactSum } from '../../numeric/sum.ts'
-import { persistentRegression } from '../../series/persistent-regression.ts'
+import { persistentRegression } from '../../series/persistence/persistent-regression.ts'
 import { finite } from '../shared/sentence.ts'
 import { checksOf, isAlike } from './checks.ts'
 import type { Design, NamedTerm } from './design.ts'

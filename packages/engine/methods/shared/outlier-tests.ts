@@ -1,8 +1,8 @@
 /** The outlier tests of others, for `anomalies` with `test: esd` and `test: fences`: both assume normal values. */
 import { exactMean } from '../../numeric/exact.ts'
 import { type EsdStep, generalisedEsd } from '../../numeric/outliers.ts'
-import { stl, stlOptions } from '../../numeric/stl.ts'
-import { superSmooth } from '../../numeric/super-smoother.ts'
+import { stl, stlOptions } from '../../numeric/smoothing/stl.ts'
+import { superSmooth } from '../../numeric/smoothing/super-smoother.ts'
 
 export interface Outliers {
   method: string

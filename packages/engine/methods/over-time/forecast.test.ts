@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Outcome } from '@assay/model/insight'
-import { METHODS } from './catalog.ts'
-import { columnsOf, outcomeOf, relation } from './relation-fixture.ts'
+import { METHODS } from '../catalog.ts'
+import { columnsOf, outcomeOf, relation } from '../relation-fixture.ts'
 
 interface Coded {
   code: string
@@ -75,7 +75,7 @@ test('each period given is modelled or refused: one, several, none and one that 
   assert.deepEqual((await ask('none')).periods, [])
   const refused = await ask(600)
   assert.equal(refused.grade, 'withheld')
-  assert.match(refused.headline as string, /a season of 600 needs at least 1200/)
+  assert.match(refused.headline, /a season of 600 needs at least 1200/)
   const auto = await ask('auto')
   assert.equal((auto.periods as number[]).length, 2)
 })

@@ -9,8 +9,8 @@ import {
   normalUpperQuantile,
   studentTwoSided,
   studentUpperQuantile,
-} from '../numeric/distributions.ts'
-import { logGamma } from '../numeric/gamma.ts'
+} from '../../numeric/distributions.ts'
+import { logGamma } from '../../numeric/gamma.ts'
 
 /** Degrees of freedom and prior weight; heavy tails weigh more, for few values hardly show them. */
 const TAILS: readonly [df: number, weight: number][] = [

@@ -2,28 +2,28 @@
  * anomalies: the values of a series that stand out from what the others lead one to expect.
  *
  * `auto`: each value beside its seasons, levels and neighbours, judged by the tails of the residuals themselves
- * (series/spikes.ts), so that neither heavy tails nor counts nor a wandering level make an anomaly. `esd` (Rosner 1983)
+ * (series/spikes/spikes.ts), so that neither heavy tails nor counts nor a wandering level make an anomaly. `esd` (Rosner 1983)
  * and `fences` (as R's forecast::tsoutliers) are the tests of others, which assume independent normal values.
  * The series travels (at most 50,000 times).
  */
 import type { Doubt } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
-import type { FoundSeason } from '../series/calendar-seasons.ts'
-import { unitNamed } from '../series/grid.ts'
-import type { Time } from '../series/load.ts'
-import { type ReadSeries, readSeries, SERIES_OPTIONS } from '../series/read.ts'
-import { seasonColumns } from '../series/seasons.ts'
-import { findSpikes, type Spike } from '../series/spikes.ts'
-import { allAlike, seasonTooLong, tooFew } from '../verdicts/common-doubts.ts'
-import { opening } from '../verdicts/measure.ts'
-import { timeInWords } from '../verdicts/times.ts'
-import { gradeOf, verdict } from '../verdicts/verdict.ts'
-import { amount } from '../verdicts/words.ts'
-import { seriesColumns } from './shared/columns.ts'
-import { diagnosis as diagnosisField, moment, number, rowsWith } from './shared/fields.ts'
-import type { Method } from './shared/method.ts'
-import { beyondFences, byEsd, type Outliers } from './shared/outlier-tests.ts'
-import { count, finite, probability } from './shared/sentence.ts'
+import type { FoundSeason } from '../../series/calendar-seasons.ts'
+import { unitNamed } from '../../series/grid.ts'
+import type { Time } from '../../series/load.ts'
+import { type ReadSeries, readSeries, SERIES_OPTIONS } from '../../series/read.ts'
+import { seasonColumns } from '../../series/seasons.ts'
+import { findSpikes, type Spike } from '../../series/spikes/spikes.ts'
+import { allAlike, seasonTooLong, tooFew } from '../../verdicts/common-doubts.ts'
+import { opening } from '../../verdicts/measure.ts'
+import { timeInWords } from '../../verdicts/times.ts'
+import { gradeOf, verdict } from '../../verdicts/verdict.ts'
+import { amount } from '../../verdicts/words.ts'
+import { seriesColumns } from '../shared/columns.ts'
+import { diagnosis as diagnosisField, moment, number, rowsWith } from '../shared/fields.ts'
+import type { Method } from '../shared/method.ts'
+import { beyondFences, byEsd, type Outliers } from '../shared/outlier-tests.ts'
+import { count, finite, probability } from '../shared/sentence.ts'
 
 const Options = Type.Object(
   {

@@ -5,27 +5,27 @@
  * they are compared per day that has data; two weeks on the weekdays that both have. Whether the change is unusual is judged
  * by the earlier changes (series/change.ts); at least 8 are needed. `relative` is the change compared (per day where periods
  * differ) as a share of the value before: it is given where both have one sign and the base is no less than a hundredth of the
- * largest period. One row for each period and day is fetched (shared/periods.ts).
+ * largest period. One row for each period and day is fetched (shared/time/periods.ts).
  */
 import type { Doubt, Grade } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
-import { exactMean, variance } from '../numeric/exact.ts'
-import { calendarSeasons } from '../series/calendar-seasons.ts'
-import { chanceOfLastChange, LEAST_CHANGES } from '../series/change.ts'
-import { diagnose } from '../series/diagnosis.ts'
-import { gridOf } from '../series/grid.ts'
-import type { Series } from '../series/load.ts'
-import { SERIES_OPTIONS } from '../series/read.ts'
-import { type Measure, measureOf, opening } from '../verdicts/measure.ts'
-import { periodInWords } from '../verdicts/times.ts'
-import { doubt, gradeOf, verdict } from '../verdicts/verdict.ts'
-import { amount, changeOf, shareOf } from '../verdicts/words.ts'
-import { numberSql, seriesColumns } from './shared/columns.ts'
-import { diagnosis as diagnosisField, number, pAdjusted, text } from './shared/fields.ts'
-import type { Method } from './shared/method.ts'
-import { type Bucket, completePeriods, Period, type Periods } from './shared/periods.ts'
-import { count, figure, finite, probability, signed } from './shared/sentence.ts'
-import { powerAbove } from './shared/sums.ts'
+import { exactMean, variance } from '../../numeric/exact.ts'
+import { calendarSeasons } from '../../series/calendar-seasons.ts'
+import { chanceOfLastChange, LEAST_CHANGES } from '../../series/change.ts'
+import { diagnose } from '../../series/diagnosis.ts'
+import { gridOf } from '../../series/grid.ts'
+import type { Series } from '../../series/load.ts'
+import { SERIES_OPTIONS } from '../../series/read.ts'
+import { type Measure, measureOf, opening } from '../../verdicts/measure.ts'
+import { periodInWords } from '../../verdicts/times.ts'
+import { doubt, gradeOf, verdict } from '../../verdicts/verdict.ts'
+import { amount, changeOf, shareOf } from '../../verdicts/words.ts'
+import { numberSql, seriesColumns } from '../shared/columns.ts'
+import { diagnosis as diagnosisField, number, pAdjusted, text } from '../shared/fields.ts'
+import type { Method } from '../shared/method.ts'
+import { count, figure, finite, probability, signed } from '../shared/sentence.ts'
+import { powerAbove } from '../shared/sums.ts'
+import { type Bucket, completePeriods, Period, type Periods } from '../shared/time/periods.ts'
 
 const Options = Type.Object(
   {

@@ -2,7 +2,7 @@
  * trend: whether a series rises or falls, and by how much a step.
  *
  * `auto`: a line beside the seasons that the series shows, with errors as persistent as a random walk
- * (series/persistent-regression.ts). Beside errors that are no random walk, the normal scores are tested
+ * (series/persistence/persistent-regression.ts). Beside errors that are no random walk, the normal scores are tested
  * too, and the larger p holds.
  * A trend that a random walk would show as well is none. `original`, `hamed_rao` and `seasonal` are the Mann-Kendall tests
  * (numeric/mann-kendall.ts) with the slope of Theil and Sen (numeric/theil-sen.ts): they assume values that are
@@ -10,22 +10,22 @@
  */
 import type { Doubt, Grade } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
-import { hamedRao, type MannKendall, mannKendall, seasonalMannKendall } from '../numeric/mann-kendall.ts'
-import { theilSen } from '../numeric/theil-sen.ts'
-import type { FoundSeason } from '../series/calendar-seasons.ts'
-import { type Grid, stepName } from '../series/grid.ts'
-import { judgeLine } from '../series/line.ts'
-import type { Series } from '../series/load.ts'
-import { type ReadSeries, readSeries, SERIES_OPTIONS } from '../series/read.ts'
-import { spanOf } from '../series/spans.ts'
-import { allAlike, seasonTooLong, tooFew } from '../verdicts/common-doubts.ts'
-import { opening } from '../verdicts/measure.ts'
-import { gradeOf, LIKELY, verdict } from '../verdicts/verdict.ts'
-import { CERTAINTY, changeOf } from '../verdicts/words.ts'
-import { seriesColumns } from './shared/columns.ts'
-import { diagnosis, integer, number, pAdjusted, text } from './shared/fields.ts'
-import type { Method } from './shared/method.ts'
-import { count, finite, probability, signed } from './shared/sentence.ts'
+import { hamedRao, type MannKendall, mannKendall, seasonalMannKendall } from '../../numeric/mann-kendall.ts'
+import { theilSen } from '../../numeric/theil-sen.ts'
+import type { FoundSeason } from '../../series/calendar-seasons.ts'
+import { type Grid, stepName } from '../../series/grid.ts'
+import { judgeLine } from '../../series/line.ts'
+import type { Series } from '../../series/load.ts'
+import { type ReadSeries, readSeries, SERIES_OPTIONS } from '../../series/read.ts'
+import { spanOf } from '../../series/spans.ts'
+import { allAlike, seasonTooLong, tooFew } from '../../verdicts/common-doubts.ts'
+import { opening } from '../../verdicts/measure.ts'
+import { gradeOf, LIKELY, verdict } from '../../verdicts/verdict.ts'
+import { CERTAINTY, changeOf } from '../../verdicts/words.ts'
+import { seriesColumns } from '../shared/columns.ts'
+import { diagnosis, integer, number, pAdjusted, text } from '../shared/fields.ts'
+import type { Method } from '../shared/method.ts'
+import { count, finite, probability, signed } from '../shared/sentence.ts'
 
 const Options = Type.Object(
   {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { outcomeOf, relation } from '../relation-fixture.ts'
 import { compare } from './compare.ts'
-import { outcomeOf, relation } from './relation-fixture.ts'
 
 const codes = (outcome: { caveats: { code: string }[]; blockers: { code: string }[] }): string[] =>
   [...outcome.blockers, ...outcome.caveats].map(({ code }) => code)

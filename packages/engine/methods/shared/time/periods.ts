@@ -1,6 +1,6 @@
 /**
  * The periods of a relation: calendar periods in the template's zone, or steps of a number. A period is complete when no
- * further row is due in it: the usual distance between days with rows (shared/due.ts), counted from the last of them, leads
+ * further row is due in it: the usual distance between days with rows (due.ts), counted from the last of them, leads
  * beyond its end, and that end has passed. One row for each period is fetched (at most 10,000), and one for each day (at most
  * 50,000).
  */
@@ -8,12 +8,12 @@
 import { dayInZone, dayNumber, dayText, periodAfter, periodLabel } from '@assay/model/dates'
 import type { Doubt } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
-import { opening } from '../../verdicts/measure.ts'
-import { dayInWords, periodInWords } from '../../verdicts/times.ts'
-import { doubt } from '../../verdicts/verdict.ts'
-import { isNumeric, isZoned, timeColumn } from './columns.ts'
+import { opening } from '../../../verdicts/measure.ts'
+import { dayInWords, periodInWords } from '../../../verdicts/times.ts'
+import { doubt } from '../../../verdicts/verdict.ts'
+import { isNumeric, isZoned, timeColumn } from '../columns.ts'
+import { type MethodContext, MethodError, quote, type Relation } from '../method.ts'
 import { type Due, dueDays } from './due.ts'
-import { type MethodContext, MethodError, quote, type Relation } from './method.ts'
 
 export const Period = Type.Union(
   [Type.Enum(['day', 'week', 'month', 'quarter', 'year']), Type.Number({ exclusiveMinimum: 0 })],

@@ -7,9 +7,9 @@
  * (as 1, 1/4, 1/9, ...), so that the chance of any false alarm is alpha. Tests that assume normal values raise a false alarm
  * in 91 to 99 % of log-normal series.
  */
-import { gammaTails } from '../numeric/gamma.ts'
+import { gammaTails } from '../../numeric/gamma.ts'
+import { persistentFits } from '../persistence/persistent-fits.ts'
 import { fitLevelNoise, residualsOf } from './level-and-noise.ts'
-import { persistentFits } from './persistent-fits.ts'
 import { medianOf, type Tails, tailsOf } from './tails.ts'
 
 export interface Spike {

@@ -1,5 +1,5 @@
 /** Normal scores of Blom (1958): what the ranks of values would be if the values were normal. */
-import { ranks } from '../numeric/mann-kendall.ts'
+import { ranks } from '../../numeric/mann-kendall.ts'
 
 export function normalScores(values: readonly number[]): number[] {
   const n = values.length

@@ -9,7 +9,7 @@
  *
  * Cost: one pass over the series for each pair of columns, then a small Cholesky factor for each `a`.
  */
-import { fUpper, studentTwoSided } from '../numeric/distributions.ts'
+import { fUpper, studentTwoSided } from '../../numeric/distributions.ts'
 
 export interface PersistentFit {
   /** The chance of an F this large over the tested columns, if they explain nothing. */

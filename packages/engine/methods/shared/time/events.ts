@@ -1,9 +1,9 @@
 /** Known days of a forecast: a column that says on which past and coming days something happens. */
-import type { Column } from '../../forecasting/design.ts'
-import type { Grid } from '../../series/grid.ts'
-import { loadSeries } from '../../series/load.ts'
-import { columnOf, isNumeric } from './columns.ts'
-import { MethodError, quote, type Relation } from './method.ts'
+import type { Column } from '../../../forecasting/design.ts'
+import type { Grid } from '../../../series/grid.ts'
+import { loadSeries } from '../../../series/load.ts'
+import { columnOf, isNumeric } from '../columns.ts'
+import { MethodError, quote, type Relation } from '../method.ts'
 
 export interface EventDays {
   name: string

@@ -1,5 +1,5 @@
 /** Location and scale of Student's t with known degrees of freedom, normal where these are infinite. */
-import { logGamma } from '../numeric/gamma.ts'
+import { logGamma } from '../../numeric/gamma.ts'
 import { medianOf } from './tails.ts'
 
 const ROUNDS = 12

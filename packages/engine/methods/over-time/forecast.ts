@@ -8,20 +8,19 @@
  */
 import type { Doubt } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
-import { type Column, stepAt } from '../forecasting/design.ts'
-import { type Backtest, type Forecast, forecastSeries } from '../forecasting/forecast-series.ts'
-import type { Ahead } from '../forecasting/prediction.ts'
-import type { EtsParameters } from '../numeric/ets.ts'
-import { unitNamed } from '../series/grid.ts'
-import type { Time } from '../series/load.ts'
-import { type ReadSeries, readSeries, SERIES_OPTIONS } from '../series/read.ts'
-import { seasonTooLong, tooFew } from '../verdicts/common-doubts.ts'
-import { opening } from '../verdicts/measure.ts'
-import { timeInWords } from '../verdicts/times.ts'
-import { doubt, type Finding, verdict } from '../verdicts/verdict.ts'
-import { amount } from '../verdicts/words.ts'
-import { seriesColumns } from './shared/columns.ts'
-import { loadEvents } from './shared/events.ts'
+import { type Column, stepAt } from '../../forecasting/design.ts'
+import { type Backtest, type Forecast, forecastSeries } from '../../forecasting/forecast-series.ts'
+import type { Ahead } from '../../forecasting/prediction.ts'
+import type { EtsParameters } from '../../numeric/ets.ts'
+import { unitNamed } from '../../series/grid.ts'
+import type { Time } from '../../series/load.ts'
+import { type ReadSeries, readSeries, SERIES_OPTIONS } from '../../series/read.ts'
+import { seasonTooLong, tooFew } from '../../verdicts/common-doubts.ts'
+import { opening } from '../../verdicts/measure.ts'
+import { timeInWords } from '../../verdicts/times.ts'
+import { doubt, type Finding, verdict } from '../../verdicts/verdict.ts'
+import { amount } from '../../verdicts/words.ts'
+import { seriesColumns } from '../shared/columns.ts'
 import {
   diagnosis as diagnosisField,
   integer,
@@ -30,9 +29,10 @@ import {
   object,
   rowsWith,
   text,
-} from './shared/fields.ts'
-import type { Method } from './shared/method.ts'
-import { count, figure, finite } from './shared/sentence.ts'
+} from '../shared/fields.ts'
+import type { Method } from '../shared/method.ts'
+import { count, figure, finite } from '../shared/sentence.ts'
+import { loadEvents } from '../shared/time/events.ts'
 
 const Period = Type.Number({ minimum: 2 })
 const Options = Type.Object(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { seasonColumns } from '../seasons.ts'
 import { fitLevelNoise, residualsOf } from './level-and-noise.ts'
-import { seasonColumns } from './seasons.ts'
 import { findSpikes } from './spikes.ts'
 
 const rowsOf = (n: number): number[] => Array.from({ length: n }, (_, row) => row)

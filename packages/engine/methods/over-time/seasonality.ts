@@ -1,7 +1,7 @@
 /**
  * seasonality: how long a season lasts, how strong it is, and its shape.
  *
- * STL (numeric/stl.ts) on even steps. The period is one that the calendar suggests (12 months, 7 days, a year, ...) and the
+ * STL (numeric/smoothing/stl.ts) on even steps. The period is one that the calendar suggests (12 months, 7 days, a year, ...) and the
  * values show beside errors as persistent as a random walk (series/seasons.ts); of several the strongest. Strength is max(0, 1 - var(R) /
  * var(S + R)) (Wang, Smith and Hyndman 2006); `pattern` is the mean seasonal part by place in the season, 1 for the first
  * row's. The whole series is fetched (at most 50,000 times).
@@ -10,20 +10,20 @@
 import { MONTHS, WEEKDAYS } from '@assay/model/dates'
 import type { Doubt, Grade } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
-import { exactMean, variance } from '../numeric/exact.ts'
-import { type Decomposition, stl, stlOptions } from '../numeric/stl.ts'
-import { calendarSeasons } from '../series/calendar-seasons.ts'
-import { type Grid, stepName } from '../series/grid.ts'
-import { type ReadSeries, readSeries, SERIES_OPTIONS } from '../series/read.ts'
-import { testSeason } from '../series/seasons.ts'
-import { spanOf } from '../series/spans.ts'
-import { allAlike, seasonTooLong, tooFew } from '../verdicts/common-doubts.ts'
-import { gradeOf, LIKELY, verdict } from '../verdicts/verdict.ts'
-import { changeOf } from '../verdicts/words.ts'
-import { seriesColumns } from './shared/columns.ts'
-import { diagnosis, integer, moment, number, pAdjusted, rowsWith, text } from './shared/fields.ts'
-import type { Method } from './shared/method.ts'
-import { count, finite, probability } from './shared/sentence.ts'
+import { exactMean, variance } from '../../numeric/exact.ts'
+import { type Decomposition, stl, stlOptions } from '../../numeric/smoothing/stl.ts'
+import { calendarSeasons } from '../../series/calendar-seasons.ts'
+import { type Grid, stepName } from '../../series/grid.ts'
+import { type ReadSeries, readSeries, SERIES_OPTIONS } from '../../series/read.ts'
+import { testSeason } from '../../series/seasons.ts'
+import { spanOf } from '../../series/spans.ts'
+import { allAlike, seasonTooLong, tooFew } from '../../verdicts/common-doubts.ts'
+import { gradeOf, LIKELY, verdict } from '../../verdicts/verdict.ts'
+import { changeOf } from '../../verdicts/words.ts'
+import { seriesColumns } from '../shared/columns.ts'
+import { diagnosis, integer, moment, number, pAdjusted, rowsWith, text } from '../shared/fields.ts'
+import type { Method } from '../shared/method.ts'
+import { count, finite, probability } from '../shared/sentence.ts'
 
 const Options = Type.Object(
   {
