@@ -111,7 +111,7 @@ test('says who holds the home when a second service wants it', async () => {
   await (await start(home)).stop()
 })
 
-test('a folder of data that is not there and a target that cannot be stop the start', async () => {
+test('a folder or a mail server that is not there stops the start', async () => {
   const home = await newHome()
   const wrong = (flags: Partial<Record<SettingName, string>>, message: RegExp) =>
     assert.rejects(start(home, flags), (error: unknown) => {
@@ -127,7 +127,16 @@ test('a folder of data that is not there and a target that cannot be stop the st
     /^ASSAY_HOME: .*file is no folder .* may write to \(EEXIST\)/,
   )
   await wrong({ home: path.join(home, 'file', 'below') }, /^ASSAY_HOME: .*\(ENOTDIR\)/)
-  await wrong({ webhookTargets: 'public,10.0.0.0/99' }, /^ASSAY_WEBHOOK_TARGETS: .*10\.0\.0\.0\/99/)
+  await wrong(
+    { home: '/proc/assay-home' },
+    /^ASSAY_HOME: \/proc\/assay-home is no folder that this process may write to/,
+  )
+  await wrong(
+    { smtpUrl: 'smtp://mail.invalid', mailFrom: 'assay@example.com' },
+    /^ASSAY_SMTP_URL: there is no host mail\.invalid; name the mail server\.$/,
+  )
+  // A folder whose parents are missing is made.
+  await (await start(path.join(home, 'a', 'b', 'c'))).stop()
 })
 
 test('says that the port is taken', async (context) => {

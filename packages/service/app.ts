@@ -11,7 +11,15 @@ import { createApi } from './api/server.ts'
 import { ensureAdmin, ensureToken } from './app/accounts.ts'
 import { poolOf } from './app/pool.ts'
 import { sendersOf } from './app/senders.ts'
-import { checkFolders, connectionBook, keepOf, listenError, openSecrets, targetsOf } from './app/settings.ts'
+import {
+  checkFolders,
+  checkMailServer,
+  connectionBook,
+  keepOf,
+  listenError,
+  openSecrets,
+  targetsOf,
+} from './app/settings.ts'
 import type { Config, describeConfig } from './config/config.ts'
 import { openFiles } from './files/open.ts'
 import { createLease } from './queue/lease.ts'
@@ -152,6 +160,7 @@ async function runToEnd(services: Service[], signal: AbortSignal, log: Logger, s
 export async function startApp(options: AppOptions): Promise<App> {
   const { config, clock = systemClock, log = silentLog } = options
   await checkFolders(config)
+  await checkMailServer(config)
   const store = await openStore({
     url: config.store,
     home: config.home,

@@ -2,7 +2,7 @@
 import type { Pool } from '@assay/engine/run/pool'
 import type { SubscriptionKind } from '@assay/model/subscription'
 import type { Guard } from '@assay/net/guard'
-import { type Config, ConfigError } from '../config/config.ts'
+import type { Config } from '../config/config.ts'
 import type { SecretBox } from '../runtime/secrets.ts'
 import type { SenderOptions, Senders } from '../webhooks/senders/senders.ts'
 
@@ -15,8 +15,6 @@ export function sendersOf(
   pool: Pool | null,
   shared: Pick<SenderOptions, 'store' | 'targets' | 'log' | 'version'> & { secrets: SecretBox },
 ) {
-  if (server !== null && from === null)
-    throw new ConfigError('ASSAY_MAIL_FROM: set the address of the sender, which ASSAY_SMTP_URL requires.')
   const noPool = (): Promise<never> => Promise.reject(new Error('This node has no pool.'))
   const draw: Pool['draw'] = (task, options) => pool?.draw(task, { ...options, patient: true }) ?? noPool()
   const render: Pool['render'] = (task, options) =>

@@ -1,4 +1,5 @@
 /** Applies settings at the start. A setting that cannot be used throws a ConfigError with a sentence for the operator. */
+import { lookup } from 'node:dns/promises'
 import { stat } from 'node:fs/promises'
 import { parseTargets, type Targets } from '@assay/net/target'
 import type { Store } from '@assay/store/store'
@@ -24,16 +25,7 @@ function webhookTargets(config: Config, store: Store): readonly string[] {
 }
 
 export function targetsOf(config: Config, store: Store): Targets {
-  try {
-    parseTargets(config.sourceTargets ?? [])
-  } catch (error) {
-    throw new ConfigError(`ASSAY_SOURCE_TARGETS: ${(error as Error).message}`, { cause: error })
-  }
-  try {
-    return parseTargets(webhookTargets(config, store))
-  } catch (error) {
-    throw new ConfigError(`ASSAY_WEBHOOK_TARGETS: ${(error as Error).message}`, { cause: error })
-  }
+  return parseTargets(webhookTargets(config, store))
 }
 
 export async function connectionBook(
@@ -42,11 +34,6 @@ export async function connectionBook(
   secrets: SecretBox,
 ): Promise<ConnectionRegistry> {
   const targets = config.connectionTargets
-  try {
-    parseTargets(targets ?? [])
-  } catch (error) {
-    throw new ConfigError(`ASSAY_CONNECTION_TARGETS: ${(error as Error).message}`, { cause: error })
-  }
   const file = config.connections
   return openConnections({ store, secrets, file, targets, environment: process.env }).catch(
     (error: unknown) => {
@@ -72,6 +59,17 @@ export async function checkFolders({ data, templates, home }: Config): Promise<v
     const { code = 'unknown' } = error as NodeJS.ErrnoException
     throw new ConfigError(`ASSAY_HOME: ${home} is no folder that this process may write to (${code}).`)
   }
+}
+
+/** Checks that the mail server has an address. Throws ConfigError if its name does not exist; a resolver that is away proves nothing. */
+export async function checkMailServer({ smtpUrl }: Config): Promise<void> {
+  if (smtpUrl === null) return
+  await lookup(smtpUrl.host).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOTFOUND') return
+    throw new ConfigError(`ASSAY_SMTP_URL: there is no host ${smtpUrl.host}; name the mail server.`, {
+      cause: error,
+    })
+  })
 }
 
 /**

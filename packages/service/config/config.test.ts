@@ -82,7 +82,7 @@ test('says where traces go and with which headers', () => {
   for (const given of ['c:4318', 'ftp://c', 'http://c/?key=1'])
     assert.equal(faultsOf({ ASSAY_TRACES: given }).length, 1)
   const headers = (ASSAY_TRACES_HEADERS: string) =>
-    resolveConfig({ ASSAY_TRACES_HEADERS }).config.tracesHeaders
+    resolveConfig({ ASSAY_TRACES: 'http://c:4318', ASSAY_TRACES_HEADERS }).config.tracesHeaders
   assert.deepEqual(headers(''), {})
   assert.deepEqual(headers('Authorization=Bearer%20abc%3D%3D, x-team=a=7 '), {
     authorization: 'Bearer abc==',

@@ -5,27 +5,31 @@
 import path from 'node:path'
 import { parseProxies } from '@assay/net/proxies'
 import { parseCollector, parseCollectorHeaders } from './collector.ts'
+import { RULES } from './rules.ts'
+import { readSecretFiles } from './secret-files.ts'
 import {
   cap,
   durationFrom,
   filesLocation,
   folder,
   folders,
+  hostName,
   integer,
-  list,
+  lasting,
   mailbox,
   mailServer,
+  modelName,
   oneOf,
   optional,
   orNull,
-  parseDuration,
-  parseSize,
   publicUrl,
   rate,
+  region,
   roles,
   secretKeys,
+  sizeFrom,
   store,
-  text,
+  targetList,
   token,
 } from './values.ts'
 
@@ -54,7 +58,7 @@ function setting<T>(doc: string, parse: Row<T>['parse'], fallback = '', secret =
 const secret = <T>(doc: string, parse: Row<T>['parse']): Row<T> => setting(doc, parse, '', true)
 
 const ROWS = {
-  host: setting('Address to listen on', text, '127.0.0.1'),
+  host: setting('Address to listen on', hostName, '127.0.0.1'),
   port: setting('Port to listen on; 0 takes a free one', integer(0, 65_535), '8080'),
   home: setting('Folder of the state: database, key, lock', (value) => path.resolve(value), './.assay'),
   store: secret('sqlite:PATH or postgres://...; empty: assay.db in the home', store),
@@ -71,21 +75,29 @@ const ROWS = {
     filesLocation,
   ),
   filesEndpoint: setting("Address of the bucket's service where it is not Amazon's", publicUrl),
-  filesRegion: setting('Region of the bucket', text, 'us-east-1'),
+  filesRegion: setting('Region of the bucket', region, 'us-east-1'),
   filesAccessKey: setting('Id of the key to the bucket', optional),
   filesSecretKey: secret('The key to the bucket', optional),
-  maxFile: setting('The largest file that may be uploaded', parseSize, '2GB'),
-  filesQuota: setting('The most bytes that the uploads of a workspace may have together', parseSize, '20GB'),
+  maxFile: setting('The largest file that may be uploaded', sizeFrom('1KB'), '2GB'),
+  filesQuota: setting(
+    'The most bytes that the uploads of a workspace may have together',
+    sizeFrom('1KB'),
+    '20GB',
+  ),
   sourceTargets: setting(
     'Where file: https://... may go without a connection: public, CIDRs, hosts; empty: nowhere',
-    list,
+    targetList,
   ),
-  sourceCache: setting('The most bytes that copies of fetched files may have in the home', parseSize, '5GB'),
+  sourceCache: setting(
+    'The most bytes that copies of fetched files may have in the home',
+    sizeFrom('1KB'),
+    '5GB',
+  ),
   roles: setting('What this node does', roles, 'api,worker,dispatcher'),
   workers: setting('Analyses at a time; empty: one for each core', orNull(integer(1, 256))),
   webhookTargets: setting(
     'Where webhooks may go: public, loopback, CIDRs, hosts; empty: public, and loopback where the service is only tried out',
-    list,
+    targetList,
   ),
   connections: setting(
     'File of connections (YAML or JSON), which can then not be changed over HTTP; empty: they are kept in the store',
@@ -93,7 +105,7 @@ const ROWS = {
   ),
   connectionTargets: setting(
     'Where connections may go: public, private, loopback, CIDRs, hosts; empty: all three for the default workspace, public for others',
-    list,
+    targetList,
   ),
   publicUrl: setting(
     'The address under which clients reach the service; makes result_url absolute',
@@ -108,7 +120,7 @@ const ROWS = {
     'A language model for {% narrate %}: an endpoint that speaks OpenAI, without /chat/completions; empty: none',
     publicUrl,
   ),
-  narrateModel: setting('The model to ask at ASSAY_NARRATE_URL', text),
+  narrateModel: setting('The model to ask at ASSAY_NARRATE_URL', modelName),
   narrateKey: secret('The key of ASSAY_NARRATE_URL; empty: none', optional),
   rateLimit: setting('Requests a second for each token, on each node; empty: no limit', rate),
   workspaceRateLimit: setting(
@@ -147,33 +159,37 @@ const ROWS = {
     'info',
   ),
   logFormat: setting('json or text; empty: text on a terminal', oneOf('', 'json', 'text')),
-  maxTimeout: setting('The most that limits.timeout may ask for', parseDuration, '15m'),
-  maxMemory: setting('The most that limits.memory may ask for', parseSize, '4GB'),
+  maxTimeout: setting('The most that limits.timeout may ask for', lasting, '15m'),
+  maxMemory: setting('The most that limits.memory may ask for', sizeFrom('32MB'), '4GB'),
   maxThreads: setting('The most that limits.threads may ask for', integer(1, 256), '4'),
   maxRows: setting('The most that limits.rows may ask for', integer(1, 10_000_000), '100000'),
-  maxOutput: setting('The most that limits.output may ask for', parseSize, '50MB'),
+  maxOutput: setting('The most that limits.output may ask for', sizeFrom('1KB'), '50MB'),
   keepJobs: setting(
     'How long finished jobs are kept, with their insights, links and deliveries',
-    parseDuration,
+    lasting,
     '30d',
   ),
-  keepDrafts: setting('How long jobs that were created and never run are kept', parseDuration, '30d'),
+  keepDrafts: setting('How long jobs that were created and never run are kept', lasting, '30d'),
   keepEvents: setting(
     'How long events are kept, and ended deliveries with them at the latest',
-    parseDuration,
+    lasting,
     '30d',
   ),
   keepDeliveries: setting(
     'How long ended deliveries are kept with what was sent and answered; empty: as long as events',
-    orNull(parseDuration),
+    orNull(lasting),
   ),
   lease: setting(
     'How long a node that is silent keeps its jobs and deliveries before others take them over; from 3s to 10m, the same on every node',
     durationFrom(3000, 600_000),
     '30s',
   ),
-  keepAudit: setting('How long the audit trail is kept', parseDuration, '365d'),
-  drain: setting('How long running jobs may finish when the service is told to stop', parseDuration, '10s'),
+  keepAudit: setting('How long the audit trail is kept', lasting, '365d'),
+  drain: setting(
+    'How long running jobs may finish when the service is told to stop',
+    durationFrom(0, 86_400_000),
+    '10s',
+  ),
   linger: setting(
     'How long a node that is told to stop still answers, with /readyz at 503, so that load balancers leave it first; at most 5m',
     durationFrom(0, 300_000),
@@ -229,15 +245,23 @@ export interface Resolved {
   given: Record<SettingName, string>
 }
 
-/** `flags` by setting name. Throws ConfigError with every fault at once. */
+const SECRETS = Object.values(SETTINGS).flatMap(({ env, secret: hidden }) => (hidden ? [env] : []))
+
+/** What is wrong with values that are each usable. */
+function conflicts(config: Config, bearers: Record<SettingName, string>): string[] {
+  return RULES.flatMap(({ name, broken, remedy }) => (broken(config) ? [`${bearers[name]}: ${remedy}.`] : []))
+}
+
+/** `flags` by setting name. A secret may stand in the file that ASSAY_..._FILE names. Throws ConfigError with every fault at once. */
 export function resolveConfig(
-  environment: NodeJS.ProcessEnv,
+  variables: NodeJS.ProcessEnv,
   flags: Partial<Record<SettingName, string>> = {},
 ): Resolved {
+  const { environment, faults } = readSecretFiles(variables, SECRETS)
   const config: Record<string, unknown> = {}
   const origin: Record<string, string> = {}
   const given = {} as Record<SettingName, string>
-  const faults: string[] = []
+  const bearers = {} as Record<SettingName, string>
   for (const [name, row] of Object.entries(SETTINGS) as [SettingName, Setting<unknown>][]) {
     const flag = flags[name]
     const variable = environment[row.env]
@@ -245,12 +269,12 @@ export function resolveConfig(
     origin[name] =
       flag !== undefined ? 'flag' : variable === undefined || variable === '' ? 'default' : 'environment'
     given[name] = value
+    bearers[name] = flag !== undefined ? flagOf(name) : row.env
     try {
       config[name] = row.parse(value)
     } catch (error) {
       const shown = row.secret ? 'its value' : JSON.stringify(value.replace(/\/\/[^@/]*@/, '//••••@'))
-      const bearer = flag !== undefined ? flagOf(name) : row.env
-      faults.push(`${bearer}: ${shown} is not usable, it ${(error as Error).message}.`)
+      faults.push(`${bearers[name]}: ${shown} is not usable, it ${(error as Error).message}.`)
     }
   }
   for (const variable of Object.keys(environment)) {
@@ -259,6 +283,7 @@ export function resolveConfig(
       faults.push(unknown(variable))
     }
   }
+  if (faults.length === 0) faults.push(...conflicts(config as unknown as Config, bearers))
   if (faults.length > 0) throw new ConfigError(faults.join('\n'))
   return {
     config: config as unknown as Config,

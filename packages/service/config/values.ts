@@ -1,10 +1,25 @@
 /** Parsers of settings. Each returns the value of a text, or throws an Error whose message says what it must be ("must be ..."). */
+import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import path from 'node:path'
 import { bytes, milliseconds } from '@assay/model/quantity'
 import { parseMailbox } from '@assay/model/subscription'
+import { parseTargets } from '@assay/net/target'
 
-export const text = (value: string): string => value
+const plain =
+  (what: string, shape: RegExp) =>
+  (value: string): string => {
+    if (value !== '' && !shape.test(value)) throw new Error(`must be ${what}`)
+    return value
+  }
+
+/** An address or a name to listen on. */
+export const hostName = plain(
+  'an address or a name of this machine, without http:// and without a port',
+  /^([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*(%\w+)?)$/,
+)
+export const region = plain('the name of a region, such as eu-central-1', /^[a-z0-9-]{1,40}$/)
+export const modelName = plain('the name of a model, without white space', /^[\x21-\x7e]{1,200}$/)
 
 export function integer(least: number, most: number): (value: string) => number {
   return (value) => {
@@ -29,6 +44,16 @@ export function parseDuration(value: string): number {
   return duration
 }
 
+/** 100 years: longer than any time that can be meant. */
+const LONGEST_MS = 36_500 * 86_400_000
+
+/** A time that something is kept or may take. None at all cannot be meant. */
+export function lasting(value: string): number {
+  const ms = parseDuration(value)
+  if (ms < 1000 || ms > LONGEST_MS) throw new Error('must be from 1s to 36500d')
+  return ms
+}
+
 export function durationFrom(least: number, most: number): (value: string) => number {
   return (value) => {
     const ms = parseDuration(value)
@@ -44,17 +69,71 @@ export function parseSize(value: string): number {
   return Math.floor(size)
 }
 
+export function sizeFrom(least: string): (value: string) => number {
+  return (value) => {
+    const size = parseSize(value)
+    if (size < parseSize(least) || !Number.isSafeInteger(size))
+      throw new Error(`must be at least ${least} and below 9000TB`)
+    return size
+  }
+}
+
 export const ROLES = ['api', 'worker', 'dispatcher'] as const
 export type Role = (typeof ROLES)[number]
 
 export function roles(value: string): Role[] {
   const list = value.split(',').map((part) => part.trim())
+  if (new Set(list).size < list.length) throw new Error('must name each role once')
   return list.map(oneOf(...ROLES))
 }
 
 export function store(value: string): string {
-  if (value === '' || /^sqlite:./.test(value) || /^postgres(ql)?:\/\//.test(value)) return value
-  throw new Error('must be sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE')
+  if (value === '' || /^sqlite:./.test(value)) return value
+  if (!/^postgres(ql)?:\/\//.test(value))
+    throw new Error('must be sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE')
+  vetPostgresUrl(value)
+  return value
+}
+
+const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full']
+
+function vetPostgresUrl(value: string): void {
+  if (/^[^/]*\/\/[^/?]*,/.test(value))
+    throw new Error('must name one host: put a proxy such as HAProxy or PgBouncer before several servers')
+  if (!URL.canParse(value) || !isDecodable(value))
+    throw new Error('must be an address that can be read: percent-encode the password')
+  const { pathname, searchParams, hash } = new URL(value)
+  if (hash !== '') throw new Error('must hold no "#": percent-encode the password')
+  if (pathname.length < 2) throw new Error('must name the database: postgres://USER:PASSWORD@HOST/DATABASE')
+  const mode = searchParams.get('sslmode')
+  if (mode !== null && !SSL_MODES.includes(mode))
+    throw new Error(`must have an sslmode of ${SSL_MODES.join(', ')}`)
+  for (const name of ['sslrootcert', 'sslcert', 'sslkey']) {
+    const file = searchParams.get(name)
+    if (file !== null && !isFile(file))
+      throw new Error(`must name a file in ${name} that this process can read`)
+  }
+  if (mode === 'verify-ca' && !searchParams.has('sslrootcert'))
+    throw new Error(
+      'must name the certificate of the authority in sslrootcert, which sslmode=verify-ca requires',
+    )
+}
+
+function isDecodable(value: string): boolean {
+  try {
+    decodeURIComponent(value)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function isFile(file: string): boolean {
+  try {
+    return readFileSync(file).length > 0
+  } catch {
+    return false
+  }
 }
 
 export function publicUrl(value: string): string | null {
@@ -62,6 +141,7 @@ export function publicUrl(value: string): string | null {
   const url = URL.canParse(value) ? new URL(value) : undefined
   if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash)
     throw new Error('must be an http or https address without a query')
+  if (url.username !== '' || url.password !== '') throw new Error('must hold no name and no password')
   return value.replace(/\/+$/, '')
 }
 
@@ -135,11 +215,24 @@ export const list = (value: string): string[] | null =>
         .split(',')
         .map((part) => part.trim())
         .filter(Boolean)
+/** Targets of outgoing requests; null: none are named. */
+export const targetList = (value: string): string[] | null => {
+  const found = list(value)
+  for (const target of found ?? [])
+    try {
+      parseTargets([target])
+    } catch {
+      throw new Error(
+        `must list public, loopback, private, ranges such as 10.0.0.0/8, addresses or host names; ${JSON.stringify(target)} is none of them`,
+      )
+    }
+  return found
+}
 /** Reads the text unless it is empty: then null. */
 export function orNull<T>(parse: (value: string) => T): (value: string) => T | null {
   return (value) => (value === '' ? null : parse(value))
 }
-export const optional = orNull(text)
+export const optional = orNull((value: string) => value)
 
 export function filesLocation(value: string): string | null {
   if (!value.startsWith('s3:')) return folder(value)

@@ -6,8 +6,23 @@ import path from 'node:path'
 
 /** Makes the folder of the home. Throws if this process cannot write to it. */
 export async function makeHome(home: string): Promise<void> {
-  await mkdir(home, { recursive: true, mode: 0o700 })
+  await makeFolder(home)
   await access(home, constants.W_OK | constants.X_OK)
+}
+
+/** Makes the folder and those above it, one by one. Node's recursive mkdir never ends in a folder such as /proc that takes none. */
+async function makeFolder(folder: string): Promise<void> {
+  const about = async (file: string) => stat(file).catch(() => null)
+  try {
+    await mkdir(folder, { mode: 0o700 })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST' && (await about(folder))?.isDirectory()) return
+    const parent = path.dirname(folder)
+    if (code !== 'ENOENT' || (await about(parent)) !== null) throw error
+    await makeFolder(parent)
+    await makeFolder(folder)
+  }
 }
 
 /**

@@ -1,0 +1,90 @@
+/** Rules over several settings: combinations that cannot be meant. */
+import type { Config, SettingName } from './config.ts'
+
+interface Rule {
+  /** The setting to change. */
+  name: SettingName
+  broken(config: Config): boolean
+  /** What to do. */
+  remedy: string
+}
+
+const isBucket = ({ files }: Config): boolean => files?.startsWith('s3:') === true
+
+export const RULES: readonly Rule[] = [
+  {
+    name: 'filesAccessKey',
+    broken: (config) => isBucket(config) && config.filesAccessKey === null,
+    remedy: 'set the id of the key to the bucket of ASSAY_FILES',
+  },
+  {
+    name: 'filesSecretKey',
+    broken: (config) => isBucket(config) && config.filesSecretKey === null,
+    remedy: 'set the key to the bucket of ASSAY_FILES',
+  },
+  {
+    name: 'filesEndpoint',
+    broken: (config) => !isBucket(config) && config.filesEndpoint !== null,
+    remedy: 'set ASSAY_FILES to s3://BUCKET/PREFIX, or leave this out',
+  },
+  {
+    name: 'filesAccessKey',
+    broken: (config) => !isBucket(config) && config.filesAccessKey !== null,
+    remedy: 'set ASSAY_FILES to s3://BUCKET/PREFIX, or leave this out',
+  },
+  {
+    name: 'filesSecretKey',
+    broken: (config) => !isBucket(config) && config.filesSecretKey !== null,
+    remedy: 'set ASSAY_FILES to s3://BUCKET/PREFIX, or leave this out',
+  },
+  {
+    name: 'filesQuota',
+    broken: ({ filesQuota, maxFile }) => filesQuota < maxFile,
+    remedy: 'set at least as much as ASSAY_MAX_FILE, or the largest file never fits',
+  },
+  {
+    name: 'mailFrom',
+    broken: ({ smtpUrl, mailFrom }) => smtpUrl !== null && mailFrom === null,
+    remedy: 'set the address of the sender, which ASSAY_SMTP_URL requires',
+  },
+  {
+    name: 'mailFrom',
+    broken: ({ smtpUrl, mailFrom }) => smtpUrl === null && mailFrom !== null,
+    remedy: 'set ASSAY_SMTP_URL to the mail server, or leave this out',
+  },
+  {
+    name: 'narrateModel',
+    broken: ({ narrateUrl, narrateModel }) => narrateUrl !== null && narrateModel === '',
+    remedy: 'set the model to ask at ASSAY_NARRATE_URL',
+  },
+  {
+    name: 'narrateModel',
+    broken: ({ narrateUrl, narrateModel }) => narrateUrl === null && narrateModel !== '',
+    remedy: 'set ASSAY_NARRATE_URL to the endpoint of the model, or leave this out',
+  },
+  {
+    name: 'narrateKey',
+    broken: ({ narrateUrl, narrateKey }) => narrateUrl === null && narrateKey !== null,
+    remedy: 'set ASSAY_NARRATE_URL to the endpoint of the key, or leave this out',
+  },
+  {
+    name: 'tracesHeaders',
+    broken: ({ traces, tracesHeaders }) => traces === null && Object.keys(tracesHeaders).length > 0,
+    remedy: 'set ASSAY_TRACES to the collector, or leave this out',
+  },
+  {
+    name: 'secretKey',
+    broken: ({ secretKey }) => new Set(secretKey.map((key) => key.toString('hex'))).size < secretKey.length,
+    remedy: 'name each key once',
+  },
+  {
+    name: 'keepDeliveries',
+    broken: ({ keepDeliveries, keepEvents }) => keepDeliveries !== null && keepDeliveries > keepEvents,
+    remedy: 'set at most as much as ASSAY_KEEP_EVENTS: deliveries end with their events',
+  },
+  {
+    name: 'maxOutput',
+    broken: ({ maxOutput, maxMemory }) => maxOutput > maxMemory,
+    remedy: 'set at most as much as ASSAY_MAX_MEMORY: an output is made in that memory',
+  },
+]
