@@ -120,10 +120,15 @@ const types = new TypeOverrides()
 types.setTypeParser(TIMESTAMPTZ, toIso)
 types.setTypeParser(BIGINT, Number)
 
+/** The driver reads `sslmode` as PostgreSQL's own programs do only if it is told to. */
+function withOwnSslModes(url: string): string {
+  return url.includes('sslmode=') ? `${url}&uselibpqcompat=true` : url
+}
+
 /** Its own type parsers, and no other global setting of the driver. */
 export function clientConfig(url: string): ClientConfig {
   return {
-    connectionString: url,
+    connectionString: withOwnSslModes(url),
     application_name: 'assay',
     connectionTimeoutMillis: CONNECT_MS,
     keepAlive: true,

@@ -69,8 +69,24 @@ export function isBroken(error: unknown): boolean {
   return 'syscall' in error || /^E[A-Z]+$/.test(codeOf(error)) || BROKEN.test(error.message)
 }
 
+/** Why TLS to the database cannot begin, and what to do; null: the error is another. */
+function tlsFault(error: unknown): string | null {
+  if (!(error instanceof Error) || isFromDatabase(error)) return null
+  if (/does not support SSL/.test(error.message))
+    return 'The database has no TLS, which sslmode in ASSAY_STORE requires: switch "ssl" on in PostgreSQL, or set sslmode=disable.'
+  const code = codeOf(error)
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return 'The certificate of the database is for another host: write the name that it holds into ASSAY_STORE, or set sslmode=verify-ca.'
+  if (code === 'CERT_HAS_EXPIRED') return 'The certificate of the database has expired: renew it.'
+  return /CERT|SIGNATURE|^ERR_TLS/.test(code)
+    ? `The certificate of the database is not trusted (${code}): name the file of its authority in sslrootcert of ASSAY_STORE.`
+    : null
+}
+
 /** The errors that mean something to a client, as AppErrors; others as they are. */
 export function translate(error: unknown): unknown {
+  const tls = tlsFault(error)
+  if (tls !== null) return unavailable(tls, error)
   if (isBroken(error)) return unavailable('The database cannot be reached: try again in a moment.', error)
   if (!isFromDatabase(error)) return error
   const code = codeOf(error)
