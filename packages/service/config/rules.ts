@@ -1,5 +1,5 @@
 /** Rules over several settings: combinations that cannot be meant. */
-import type { Config, SettingName } from './config.ts'
+import type { Config, SettingName } from './settings.ts'
 
 interface Rule {
   /** The setting to change. */

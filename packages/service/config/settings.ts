@@ -1,0 +1,210 @@
+/**
+ * Every setting, in one table. A row says how the setting is parsed, explained and shown; docs/config.md is generated from it.
+ * Each setting is an environment variable (ASSAY_PORT) and a flag (--port).
+ */
+import path from 'node:path'
+import { parseProxies } from '@assay/net/proxies'
+import { parseCollector, parseCollectorHeaders } from './collector.ts'
+import {
+  cap,
+  durationFrom,
+  filesLocation,
+  folder,
+  folders,
+  hostName,
+  integer,
+  lasting,
+  mailbox,
+  mailServer,
+  modelName,
+  oneOf,
+  optional,
+  orNull,
+  publicUrl,
+  rate,
+  region,
+  roles,
+  secretKeys,
+  sizeFrom,
+  store,
+  targetList,
+  token,
+} from './values.ts'
+
+export interface Setting<T> {
+  env: string
+  /** Shown by --help and docs/config.md. */
+  doc: string
+  /** As text, for the docs. */
+  fallback: string
+  secret: boolean
+  parse(text: string): T
+}
+
+type Row<T> = Omit<Setting<T>, 'env'>
+
+function setting<T>(doc: string, parse: Row<T>['parse'], fallback = '', secret = false): Row<T> {
+  return { doc, parse, fallback, secret }
+}
+
+/** A setting whose value is shown to nobody. It has no default. */
+const secret = <T>(doc: string, parse: Row<T>['parse']): Row<T> => setting(doc, parse, '', true)
+
+const ROWS = {
+  host: setting('Address to listen on', hostName, '127.0.0.1'),
+  port: setting('Port to listen on; 0 takes a free one', integer(0, 65_535), '8080'),
+  home: setting('Folder of the state: database, key, lock', (value) => path.resolve(value), './.assay'),
+  store: secret('sqlite:PATH or postgres://...; empty: assay.db in the home', store),
+  storeConnections: setting(
+    'Connections to PostgreSQL that requests and work share on this node; a few more are for leases, claims and hints',
+    integer(4, 200),
+    '10',
+  ),
+  token: secret('Admin token of a fresh server; empty: the first start makes and prints one', token),
+  templates: setting(`Template folders beside the shipped one, divided by "${path.delimiter}"`, folders),
+  data: setting('Folder that file: sources read; empty: the sample data', folder),
+  files: setting(
+    'Folder of uploads (on several nodes one that they share) or s3://BUCKET/PREFIX; empty: files in the home',
+    filesLocation,
+  ),
+  filesEndpoint: setting("Address of the bucket's service where it is not Amazon's", publicUrl),
+  filesRegion: setting('Region of the bucket', region, 'us-east-1'),
+  filesAccessKey: setting('Id of the key to the bucket', optional),
+  filesSecretKey: secret('The key to the bucket', optional),
+  maxFile: setting('The largest file that may be uploaded', sizeFrom('1KB'), '2GB'),
+  filesQuota: setting(
+    'The most bytes that the uploads of a workspace may have together',
+    sizeFrom('1KB'),
+    '20GB',
+  ),
+  sourceTargets: setting(
+    'Where file: https://... may go without a connection: public, CIDRs, hosts; empty: nowhere',
+    targetList,
+  ),
+  sourceCache: setting(
+    'The most bytes that copies of fetched files may have in the home',
+    sizeFrom('1KB'),
+    '5GB',
+  ),
+  roles: setting('What this node does', roles, 'api,worker,dispatcher'),
+  workers: setting('Analyses at a time; empty: one for each core', orNull(integer(1, 256))),
+  webhookTargets: setting(
+    'Where webhooks may go: public, loopback, CIDRs, hosts; empty: public, and loopback where the service is only tried out',
+    targetList,
+  ),
+  connections: setting(
+    'File of connections (YAML or JSON), which can then not be changed over HTTP; empty: they are kept in the store',
+    folder,
+  ),
+  connectionTargets: setting(
+    'Where connections may go: public, private, loopback, CIDRs, hosts; empty: all three for the default workspace, public for others',
+    targetList,
+  ),
+  publicUrl: setting(
+    'The address under which clients reach the service; makes result_url absolute',
+    publicUrl,
+  ),
+  smtpUrl: secret(
+    'The mail server: smtp://USER:PASSWORD@HOST:587 (STARTTLS) or smtps://...:465; "?tls=off" allows it in clear; empty: no mail',
+    mailServer,
+  ),
+  mailFrom: setting('The sender of mail: Assay <assay@example.com>; required with ASSAY_SMTP_URL', mailbox),
+  narrateUrl: setting(
+    'A language model for {% narrate %}: an endpoint that speaks OpenAI, without /chat/completions; empty: none',
+    publicUrl,
+  ),
+  narrateModel: setting('The model to ask at ASSAY_NARRATE_URL', modelName),
+  narrateKey: secret('The key of ASSAY_NARRATE_URL; empty: none', optional),
+  rateLimit: setting('Requests a second for each token, on each node; empty: no limit', rate),
+  workspaceRateLimit: setting(
+    'Requests a second for each workspace, on each node, unless it has a limit of its own; empty: no limit',
+    rate,
+  ),
+  maxQueued: setting(
+    'Jobs that a workspace may have queued, unless it has a cap of its own; empty: no limit',
+    cap,
+  ),
+  maxRunning: setting(
+    'Jobs of a workspace that may run at a time on all nodes, unless it has a cap of its own; empty: no limit',
+    cap,
+  ),
+  trustProxy: setting(
+    'Reverse proxies whose X-Forwarded-For is believed, for limits by address and the audit trail: addresses and ranges (10.0.0.0/8), or true for whatever connects',
+    parseProxies,
+    'false',
+  ),
+  metricsToken: secret('Bearer token that /metrics requires; empty: none', token),
+  traces: setting(
+    'Where traces are sent by OTLP over HTTP, such as http://collector:4318; empty: nothing is traced',
+    parseCollector,
+  ),
+  tracesHeaders: secret(
+    'Headers that ASSAY_TRACES requires: NAME=VALUE,NAME=VALUE, values percent-encoded',
+    parseCollectorHeaders,
+  ),
+  secretKey: secret(
+    '32 bytes as hex or base64 that seal secrets; a list allows rotation; empty: a file in the home',
+    secretKeys,
+  ),
+  logLevel: setting(
+    'debug, info, warn, error or silent',
+    oneOf('debug', 'info', 'warn', 'error', 'silent'),
+    'info',
+  ),
+  logFormat: setting('json or text; empty: text on a terminal', oneOf('', 'json', 'text')),
+  maxTimeout: setting('The most that limits.timeout may ask for', lasting, '15m'),
+  maxMemory: setting('The most that limits.memory may ask for', sizeFrom('32MB'), '4GB'),
+  maxThreads: setting('The most that limits.threads may ask for', integer(1, 256), '4'),
+  maxRows: setting('The most that limits.rows may ask for', integer(1, 10_000_000), '100000'),
+  maxOutput: setting('The most that limits.output may ask for', sizeFrom('1KB'), '50MB'),
+  keepJobs: setting(
+    'How long finished jobs are kept, with their insights, links and deliveries',
+    lasting,
+    '30d',
+  ),
+  keepDrafts: setting('How long jobs that were created and never run are kept', lasting, '30d'),
+  keepEvents: setting(
+    'How long events are kept, and ended deliveries with them at the latest',
+    lasting,
+    '30d',
+  ),
+  keepDeliveries: setting(
+    'How long ended deliveries are kept with what was sent and answered; empty: as long as events',
+    orNull(lasting),
+  ),
+  lease: setting(
+    'How long a node that is silent keeps its jobs and deliveries before others take them over; from 3s to 10m, the same on every node',
+    durationFrom(3000, 600_000),
+    '30s',
+  ),
+  keepAudit: setting('How long the audit trail is kept', lasting, '365d'),
+  drain: setting(
+    'How long running jobs may finish when the service is told to stop',
+    durationFrom(0, 86_400_000),
+    '10s',
+  ),
+  linger: setting(
+    'How long a node that is told to stop still answers, with /readyz at 503, so that load balancers leave it first; at most 5m',
+    durationFrom(0, 300_000),
+    '0s',
+  ),
+} as const satisfies Record<string, Row<unknown>>
+
+export type SettingName = keyof typeof ROWS
+export type Config = { -readonly [Name in SettingName]: ReturnType<(typeof ROWS)[Name]['parse']> }
+
+/** The words of a name such as storeConnections, each behind `between`. */
+const spaced = (name: string, between: string): string =>
+  name.replace(/[A-Z]/g, (letter) => `${between}${letter.toLowerCase()}`)
+
+/** Each setting with its environment variable: storeConnections is ASSAY_STORE_CONNECTIONS. */
+export const SETTINGS = Object.fromEntries(
+  Object.entries(ROWS).map(([name, row]) => [
+    name,
+    { ...row, env: `ASSAY_${spaced(name, '_').toUpperCase()}` },
+  ]),
+) as Record<SettingName, Setting<unknown>>
+
+export function flagOf(name: SettingName): string {
+  return `--${spaced(name, '-')}`
+}
