@@ -14,8 +14,8 @@ const codes = (outcome: Outcome) => ({
 })
 const ask = async (sql: string, options: Record<string, unknown>, meanings: Meanings = new Map()) =>
   outcomeOf(abTest, await relation(sql), { group: 'g', ...options }, undefined, { meanings })
-const meaning = (label: string, unit: string | null = null) =>
-  ({ label, unit, fmt: null, good: 'up', target: null }) as const
+const meaning = (label: string, unit: string | null = null, good: 'up' | 'down' = 'up') =>
+  ({ label, unit, fmt: null, good, target: null }) as const
 
 /** `n` rows, the first `split` of them in group a, of which `of_a` succeeded; `of_b` of the others. */
 const counts = (a: number, ofA: number, b: number, ofB: number) =>
@@ -33,15 +33,15 @@ test('the headline names the measure, the direction, the size and how sure it is
   const fell = await told(counts(44_700, 8502, 45_489, 8279))
   assert.equal(
     fell.headline,
-    'Next-day retention is clearly lower with "b" than with "a", by 0.82 points: 18.2 % against 19 %.',
+    'Next-day retention is clearly lower with "b" than with "a", for the worse, by 0.82 points: 18.2 % against 19 %.',
   )
   assert.equal(fell.grade, 'firm')
   const probably = await told(counts(1000, 200, 1000, 240))
   assert.match(
     probably.headline,
-    /^Next-day retention is probably higher with "b" than with "a", by 4 points/,
+    /^Next-day retention is probably higher with "b" than with "a", for the better, by 4 points/,
   )
-  const delay: Meanings = new Map([['v', meaning('delay', 'minutes')]])
+  const delay: Meanings = new Map([['v', meaning('delay', 'minutes', 'down')]])
   const { headline } = await ask(
     "select if(k % 2 = 0, 'old', 'new') as g, 20 - 5 * (k % 2) + k % 7 as v from range(400) r(k)",
     { value: 'v', control: 'old' },
@@ -49,7 +49,7 @@ test('the headline names the measure, the direction, the size and how sure it is
   )
   assert.equal(
     headline,
-    'Average delay is clearly lower with "new" than with "old", by 5.02 minutes: 18 minutes against 23 minutes.',
+    'The average of delay is clearly lower with "new" than with "old", for the better, by 5.02 minutes: 18 against 23 minutes.',
   )
 })
 
@@ -112,7 +112,7 @@ test('a unit in two groups withholds the result', async () => {
     { value: 'v', unit: 'u' },
   )
   assert.deepEqual(codes(found).blockers, ['unit_repeated'])
-  assert.match(found.headline, /^1 u is in more than one group/)
+  assert.match(found.headline, /^1 unit is in more than one group/)
 })
 
 test('one row that makes the difference is named', async () => {
@@ -135,7 +135,10 @@ test('constants that differ do differ, equal ones cannot, and six rows are too f
     `select if(k % 2 = 0, 'a', 'b') as g, ${v} as v from range(${n}) r(k)`
   const differ = await ask(pair('1 + k % 2', 2000), { value: 'v' })
   assert.equal(differ.grade, 'firm')
-  assert.equal(differ.headline, 'Average v is clearly higher with "b" than with "a", by 1: 2 against 1.')
+  assert.equal(
+    differ.headline,
+    'The average of v is clearly higher with "b" than with "a", by 1: 2 against 1.',
+  )
   const same = await ask(pair('7', 2000), { value: 'v' })
   assert.deepEqual(codes(same).blockers, ['constant'])
   assert.match(same.headline, /all values are 7/)
@@ -161,7 +164,7 @@ test('several arms are counted, corrected together, and the farthest is named', 
   const all = await ask(sql, { value: 'v' })
   assert.match(
     all.headline,
-    /^All the other 2 groups clearly differ from "control" by average v; the farthest, "arm 2", has 23 against/,
+    /^Both other groups clearly differ from "control" in the average of v; the farthest is "arm 2", 20 higher: 23 against/,
   )
   assert.deepEqual(codes(all).caveats, ['many_tests'])
   const same = "select ['control', 'b', 'c'][1 + k % 3] as g, k * 7919 % 101 as v from range(300) r(k)"

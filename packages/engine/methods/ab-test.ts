@@ -12,16 +12,17 @@ import type { Doubt } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
 import { leftOut } from '../verdicts/common-doubts.ts'
 import { opening } from '../verdicts/measure.ts'
+import { nounsOf } from '../verdicts/nouns.ts'
 import { doubt, verdict } from '../verdicts/verdict.ts'
 import { amount, quoted } from '../verdicts/words.ts'
 import { gradeAt } from './ab-test/influence.ts'
 import { type Observations, type ObservedArm, observe } from './ab-test/observations.ts'
-import { caveats, evidence, headline, measured, plural, type Told } from './ab-test/words.ts'
+import { caveats, evidence, headline, measured, type Told } from './ab-test/words.ts'
 import { type Comparison, compareMeans, compareRates } from './shared/arms.ts'
 import { integer, number, pAdjusted, rowsWith, text, whereGiven } from './shared/fields.ts'
 import { type Method, MethodError } from './shared/method.ts'
 import { holm } from './shared/multiplicity.ts'
-import { count, enumeration } from './shared/sentence.ts'
+import { count, enumeration, thereAre } from './shared/sentence.ts'
 import { Shares, splitDoubt, splitOf } from './shared/split.ts'
 
 const Options = Type.Object(
@@ -97,19 +98,19 @@ export const abTest: Method = {
     const randomised = given.planned !== 'none'
     const split = splitOf(seen.split, given.planned === 'none' ? undefined : given.planned)
     const control = controlOf(arms, given.control)
-    const what = given.unit ?? 'row'
+    const nouns = given.unit === undefined ? ROWS : nounsOf(given.unit)
     const comparisons = control ? compareAll(seen, control, given) : []
     const measure = measured(context.meanings, given.success ?? given.value!, rates)
     const told: Told | null = control
-      ? { ...given, measure, rates, randomised, control, arms, comparisons, what }
+      ? { ...given, measure, rates, randomised, control, arms, comparisons, nouns }
       : null
-    const stops = [...(randomised ? splitDoubt(split, plural(what)) : []), ...stopsOf(given, seen, told)]
+    const stops = [...(randomised ? splitDoubt(split, nouns) : []), ...stopsOf(given, seen, nouns, told)]
     const usable = told !== null && comparisons.length > 0
     const outcome = verdict({
-      headline: usable ? headline(told) : '',
+      headline: usable ? (grade) => headline(told, grade) : '',
       grade: lowest(comparisons, given.confidence),
       evidence: usable ? evidence(told) : `${count(total(arms), 'row')}.`,
-      doubts: [...stops, ...rowsOf(seen, given), ...(usable ? caveats(told, seen.kurtosis) : [])],
+      doubts: [...stops, ...rowsOf(seen, nouns), ...(usable ? caveats(told, seen.kurtosis) : [])],
       mild: mildOf(seen, comparisons),
     })
     const methods = [...new Set(comparisons.map((comparison) => comparison.test))].join('; ')
@@ -129,6 +130,8 @@ export const abTest: Method = {
     }
   },
 }
+
+const ROWS = { one: 'row', many: 'rows' }
 
 const total = (arms: readonly ObservedArm[]): number => arms.reduce((sum, arm) => sum + arm.n, 0)
 
@@ -175,24 +178,23 @@ function lowest(comparisons: readonly Comparison[], confidence: number) {
 }
 
 /** What forbids any claim, beside the split. */
-function stopsOf(given: Options, seen: Observations, told: Told | null): Doubt[] {
+function stopsOf(
+  given: Options,
+  seen: Observations,
+  { one, many }: Told['nouns'],
+  told: Told | null,
+): Doubt[] {
   const { arms, across } = seen
-  const what = given.unit ?? 'row'
   const stops: Doubt[] = []
   if (across > 0)
     stops.push(
       doubt(
         'unit_repeated',
-        `${count(across, plural(what).replace(/s$/u, ''), plural(what))} ${across === 1 ? 'is' : 'are'} in more than one group, so nobody can say which version they saw. Mend the assignment before reading any result.`,
+        `${count(across, one, many)} ${across === 1 ? 'is' : 'are'} in more than one group, so nobody can say which version they saw. Mend the assignment before reading any result.`,
       ),
     )
   if (arms.length < 2)
-    stops.push(
-      doubt(
-        'too_few',
-        `There ${arms.length === 1 ? 'is' : 'are'} ${count(arms.length, 'group')} with values; a test needs at least two.`,
-      ),
-    )
+    stops.push(doubt('too_few', `${thereAre(arms.length, 'group')} with values; a test needs at least two.`))
   else if (!told)
     stops.push(
       doubt(
@@ -201,9 +203,7 @@ function stopsOf(given: Options, seen: Observations, told: Told | null): Doubt[]
       ),
     )
   else if (told.comparisons.every(({ p }) => p === null))
-    stops.push(
-      doubt('too_few', `The groups have fewer than two ${plural(what)} each; a test needs at least two.`),
-    )
+    stops.push(doubt('too_few', `The groups have fewer than two ${many} each; a test needs at least two.`))
   else if (arms.every(({ min, max }) => min === arms[0]!.min && max === arms[0]!.min))
     stops.push(
       doubt(
@@ -234,15 +234,14 @@ function mildOf(seen: Observations, comparisons: readonly Comparison[]) {
   ]
 }
 
-function rowsOf(seen: Observations, { unit }: Options): Doubt[] {
+function rowsOf(seen: Observations, { one, many }: Told['nouns']): Doubt[] {
   const n = Object.values(seen.split).reduce((sum, units) => sum + units, 0)
-  const one = unit === undefined ? 'row' : 'unit'
-  const found = leftOut(seen.left, 'without a group or a value', one)
+  const found = leftOut(seen.left, 'without a group or a value', { one, many })
   if (seen.rows !== null && seen.rows > n && seen.across === 0)
     found.push(
       doubt(
         'unit_repeated',
-        `${count(seen.rows, 'row')} belong to ${count(n, plural(unit!), plural(unit!))}; each counts once, with the mean of its rows.`,
+        `${count(seen.rows, 'row')} belong to ${count(n, one, many)}; each counts once, with the mean of its rows.`,
       ),
     )
   return found

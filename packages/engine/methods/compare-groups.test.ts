@@ -96,7 +96,10 @@ test('pairs are compared within their units', async () => {
   const ranks = await ask({ before, after }, { paired: 'u', test: 'signed_rank' })
   close(ranks.p, 0.0390625)
   const lacking = await ask({ before, after: after.slice(2) }, { paired: 'u' })
-  assert.deepEqual([lacking.n, lacking.caveats.map(({ code }) => code)], [7, ['rows_left_out']])
+  assert.deepEqual(
+    [lacking.n, lacking.caveats.map(({ code }) => code)],
+    [7, ['one_row_decides', 'rows_left_out']],
+  )
 })
 
 test('spread and distribution are compared where they are asked for', async () => {
@@ -138,4 +141,50 @@ test('options that do not go together are refused with what to write', async () 
     outcomeOf(compareGroups, many, { value: 'v', group: 'g' }),
     /60 groups, and at most 50/,
   )
+})
+
+test('one row that makes the difference is named, for averages, within units and for ranks', async () => {
+  const random = noise(11)
+  const values = (n: number) => Array.from({ length: n }, () => 10 + random())
+  const [calm, whale] = [values(400), [...values(399), 90_000]]
+  const means = await ask({ calm, whale }, { test: 'welch' })
+  assert.deepEqual(
+    means.caveats.filter(({ code }) => code === 'one_row_decides').map(({ says }) => says),
+    ['Without one single row of "whale", at 90,000, the difference would point the other way.'],
+  )
+  const three = await ask({ calm, other: values(400), whale: [...values(399).map((v) => v + 0.3), 90] })
+  const codes = ({ caveats }: typeof three) => caveats.map(({ code }) => code)
+  assert.ok(!codes(await ask({ calm, other: values(400) })).includes('one_row_decides'))
+  const before = values(12)
+  const after = before.map((value, index) => value + 0.1 + 0.01 * random() + (index === 3 ? 500 : 0))
+  const paired = await ask({ before, after }, { paired: 'u', test: 'paired_t' })
+  assert.match(
+    paired.caveats.find(({ code }) => code === 'one_row_decides')!.says,
+    /^Without one single unit, which changed by 500, the difference would be 0\.[01]\d* in place of 41\.8\.$/,
+  )
+  const ranks = await ask({ a: [1, 2, 3, 4], b: [5, 6, 7, 8] }, { test: 'mann_whitney' })
+  assert.equal(ranks.grade, 'likely')
+  assert.match(
+    ranks.caveats[0]!.says,
+    /there would be no clear difference in place of a probable difference\.$/,
+  )
+})
+
+test('two values a group say nothing of their spread, and few values carry a warning', async () => {
+  const spread = await ask({ a: [1, 2], b: [1, 9] }, { what: 'spread' })
+  assert.deepEqual([spread.grade, spread.blockers[0]!.code], ['withheld', 'too_few'])
+  const few = await ask({ a: [1, 1.1, 0.9], b: [100, 101, 99] })
+  assert.deepEqual([few.grade, few.caveats[0]!.code], ['firm', 'too_few'])
+  assert.match(
+    few.headline,
+    /^There is clearly a difference in v: "b" is higher than "a", by about 99 on average \(100 against 1\)\.$/,
+  )
+})
+
+test('a difference that is certain but tiny shows that both sides are alike', async () => {
+  const random = noise(5)
+  const values = (more: number) => Array.from({ length: 40_000 }, () => 100 + more + random())
+  const found = await ask({ a: values(0), b: values(0.05) })
+  assert.equal(found.grade, 'firm')
+  assert.match(found.headline, /by about 0\.0\d+ on average; both are about 100\.$/)
 })

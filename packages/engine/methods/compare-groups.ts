@@ -5,22 +5,25 @@
  * ranks; it says which and why. Spread goes by Brown and Forsythe. Sources stand beside the numbers in numeric/tests/. Sums,
  * ranks and medians are taken inside DuckDB; at most 20,000 values are fetched, and only to test their shape or for exact p.
  */
-import type { Doubt, Grade } from '@assay/model/insight'
+import type { Doubt } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
-import { leftOut } from '../verdicts/common-doubts.ts'
+import { FEW, fewRows, leftOut } from '../verdicts/common-doubts.ts'
 import { type Measure, measureOf, opening } from '../verdicts/measure.ts'
+import { nounsOf } from '../verdicts/nouns.ts'
 import { doubt, gradeOf, verdict } from '../verdicts/verdict.ts'
-import { amount, CERTAINTY, changeOf, quoted } from '../verdicts/words.ts'
+import { quoted } from '../verdicts/words.ts'
 import { type Choice, chooseByShape } from './groups/choose.ts'
 import { compareDistributions } from './groups/distribution.ts'
+import { oneRowDecides, pairDecides } from './groups/influence.ts'
 import { compareMeansOf, compareRanks, MOST_PAIRED, type Tested } from './groups/level.ts'
 import { compareBlocks, comparePairs, readBlocks } from './groups/paired.ts'
 import { type Group, type GroupRows, readGroups } from './groups/rows.ts'
 import { compareSpread, distances } from './groups/spread.ts'
+import { evidence, headline } from './groups/words.ts'
 import { numberSql } from './shared/columns.ts'
 import { cell, integer, number, pAdjusted, rowsWith, text } from './shared/fields.ts'
 import { type Method, MethodError, type Relation } from './shared/method.ts'
-import { count, figure, finite, probability } from './shared/sentence.ts'
+import { count, finite } from './shared/sentence.ts'
 
 const LEVEL = ['welch', 'student', 'mann_whitney', 'welch_anova', 'anova', 'kruskal_wallis'] as const
 const PAIRED = ['paired_t', 'signed_rank', 'friedman'] as const
@@ -43,7 +46,10 @@ const Options = Type.Object(
   { additionalProperties: false },
 )
 type Options = Static<typeof Options>
-type What = Options['what']
+export type What = Options['what']
+
+/** Two values lie equally far from their middle, whatever they are: they show no spread. */
+const LEAST_SPREAD = 3
 
 const NOTHING: Tested = {
   test: 'none',
@@ -95,17 +101,18 @@ export const compareGroups: Method = {
     const what = whatOf(given)
     const rows = await readGroups(table, given.value, given.group)
     const measure = measureOf(meanings, given.value)
-    const stop = stopOf(given, rows, measure.label)
+    const stop = stopOf(given, what, rows, measure.label)
     const answer = stop
       ? { tested: NOTHING, choice: null, doubts: [stop], n: rows.n }
-      : await answerOf(table, given, what, rows)
+      : await answerOf(table, given, { what, measure }, rows)
     const { tested, choice } = answer
     const reason = choice ? `It was chosen because ${choice.because}.` : null
     const told = verdict({
       headline: (grade) => headline(grade, rows, { what, tested, measure }),
       grade: gradeOf(tested.p),
-      evidence: `${evidence(given, answer)}${reason === null ? '' : ` ${reason}`}`,
+      evidence: `${evidence(measure, measureOf(meanings, given.group), answer)}${reason === null ? '' : ` ${reason}`}`,
       doubts: [...answer.doubts, ...leftOutOf(rows)],
+      mild: tested.p === null ? [] : ['too_few'],
     })
     const { name, ...fields } = tested
     return {
@@ -147,11 +154,16 @@ function whatOf({ what, test, paired }: Options): What {
   return asked
 }
 
-function stopOf({ value, test }: Options, { groups, n }: GroupRows, name: string): Doubt | null {
+function stopOf({ value, test }: Options, what: What, { groups, n }: GroupRows, name: string): Doubt | null {
   if (groups.length < 2) {
-    const says = `There is not enough to compare ${name}: ${count(groups.length, 'group')} of two values or more, and two are needed.`
+    const says = `There is not enough to compare ${name}: two groups of two values or more are needed, and there ${groups.length === 1 ? 'is one' : 'are none'}.`
     return doubt('too_few', says)
   }
+  if (what === 'spread' && groups.some((group) => group.n < LEAST_SPREAD))
+    return doubt(
+      'too_few',
+      `To compare how widely ${name} varies, each group needs at least ${LEAST_SPREAD} values; ${quoted(groups.find((group) => group.n < LEAST_SPREAD)!.group)} has two.`,
+    )
   if (TWO.has(test) && groups.length > 2)
     throw new MethodError(
       `test: ${test} compares two groups, and ${value} has ${groups.length}. Filter them in SQL, or write test: auto.`,
@@ -164,9 +176,14 @@ function stopOf({ value, test }: Options, { groups, n }: GroupRows, name: string
   return null
 }
 
-async function answerOf(table: Relation, given: Options, what: What, rows: GroupRows): Promise<Answer> {
+async function answerOf(
+  table: Relation,
+  given: Options,
+  { what, measure }: { what: What; measure: Measure },
+  rows: GroupRows,
+): Promise<Answer> {
   const { test, confidence } = given
-  if (given.paired !== undefined) return pairedAnswer(table, given, rows)
+  if (given.paired !== undefined) return pairedAnswer(table, given, rows, measure)
   const flat = rows.groups.some((group) => group.squares === 0)
   if (what === 'distribution')
     return { tested: await compareDistributions(rows), choice: null, doubts: manyPairs(rows), n: rows.n }
@@ -177,17 +194,29 @@ async function answerOf(table: Relation, given: Options, what: What, rows: Group
   const choice = test === 'auto' ? await chooseByShape(rows) : null
   const ranks = ['mann_whitney', 'kruskal_wallis'].includes(test) || (choice && !choice.means)
   const doubts = [...(await spreadDoubt(rows)), ...manyPairs(rows)]
+  const decided = (tested: Tested): Promise<Doubt[]> => oneRowDecides(rows, tested, { measure, confidence })
   // Where a group never varies its mean has no error: only ranks can judge.
-  if (ranks || flat) return { tested: await compareRanks(rows), choice, doubts, n: rows.n }
+  if (ranks || flat) {
+    const tested = await compareRanks(rows)
+    return { tested, choice, doubts: [...(await decided(tested)), ...doubts], n: rows.n }
+  }
   const two = rows.groups.length === 2
   const means = test === 'auto' ? (two ? 'welch' : 'welch_anova') : two ? twoOf(test) : test
   const tested = compareMeansOf(rows, means, confidence)
-  return { tested, choice, doubts, n: rows.n }
+  const least = Math.min(...rows.groups.map(({ n }) => n))
+  const small = least < FEW ? [fewRows(least, { one: 'row', many: 'rows' })] : []
+  return { tested, choice, doubts: [...(await decided(tested)), ...small, ...doubts], n: rows.n }
 }
 
 const twoOf = (test: string): string => (['student', 'anova'].includes(test) ? 'student' : 'welch')
 
-async function pairedAnswer(table: Relation, given: Options, rows: GroupRows): Promise<Answer> {
+async function pairedAnswer(
+  table: Relation,
+  given: Options,
+  rows: GroupRows,
+  measure: Measure,
+): Promise<Answer> {
+  const nouns = nounsOf(given.paired!)
   const { test, confidence, group } = given
   if (test === 'friedman' && rows.groups.length < 3)
     throw new MethodError(
@@ -196,17 +225,19 @@ async function pairedAnswer(table: Relation, given: Options, rows: GroupRows): P
   const value = numberSql(table, 'value', given.value)
   const blocks = await readBlocks(rows, { value, unit: given.paired!, group })
   if (blocks.n < 2) {
-    const says = `Only ${count(blocks.n, 'unit')} of ${given.paired} ${blocks.n === 1 ? 'has' : 'have'} values in every group, and two are needed.`
+    const says = `${blocks.n === 0 ? 'No' : 'Only one'} ${nouns.one} has values in every group, and two are needed.`
     return { tested: NOTHING, choice: null, doubts: [doubt('too_few', says)], n: blocks.n }
   }
-  const left = leftOut(blocks.left, 'without a value in every group', 'unit')
+  const left = leftOut(blocks.left, 'without a value in every group', nouns)
   if (blocks.names.length > 2)
     return { tested: await compareBlocks(blocks), choice: null, doubts: left, n: blocks.n }
-  const { tested, choice } = await comparePairs(blocks, test, confidence)
-  return { tested, choice, doubts: left, n: blocks.n }
+  const { tested, choice, ends } = await comparePairs(blocks, test, confidence)
+  const decided = pairDecides(ends, { nouns, measure, confidence })
+  return { tested, choice, doubts: [...decided, ...left], n: blocks.n }
 }
 
 async function spreadDoubt(rows: GroupRows): Promise<Doubt[]> {
+  if (rows.groups.some(({ n }) => n < LEAST_SPREAD)) return []
   const { p } = await distances(rows, 'median(v)')
   if (!(p < 0.01)) return []
   return [
@@ -227,7 +258,10 @@ function manyPairs({ groups }: GroupRows): Doubt[] {
 }
 
 function leftOutOf({ left, single }: GroupRows): Doubt[] {
-  return [...leftOut(left, 'without a group or a number'), ...leftOut(single, 'of a single value', 'group')]
+  return [
+    ...leftOut(left, 'without a group or a number'),
+    ...leftOut(single, 'of a single value', { one: 'group', many: 'groups' }),
+  ]
 }
 
 function listed(group: Group, unit: number) {
@@ -238,78 +272,4 @@ function listed(group: Group, unit: number) {
     median: finite(group.median * unit),
     sd: finite(Math.sqrt(group.squares / (group.n - 1)) * unit),
   }
-}
-
-/** "Delay is clearly higher in "A" than in "B", by about 3 minutes." */
-function headline(
-  grade: Grade,
-  rows: GroupRows,
-  { what, tested, measure }: { what: What; tested: Tested; measure: Measure },
-): string {
-  const name = opening(measure.label)
-  const two = rows.groups.length === 2
-  const between = two
-    ? `between ${quoted(rows.groups[0]!.group)} and ${quoted(rows.groups[1]!.group)}`
-    : `between the ${rows.groups.length} groups`
-  const sure = CERTAINTY[grade]
-  if (grade === 'unclear') {
-    const asked = {
-      level: `${measure.label} `,
-      spread: `how widely ${measure.label} varies `,
-      distribution: `how ${measure.label} is distributed `,
-    }
-    return `No clear difference in ${asked[what]}${between}.`
-  }
-  if (what === 'distribution') return `${name} is ${sure} distributed differently ${between}.`
-  const { high, low } = extremes(rows, what, tested)
-  const [up, down] = [quoted(high.group), quoted(low.group)]
-  if (what === 'spread')
-    return two
-      ? `${name} ${sure} varies more in ${up} than in ${down}.`
-      : `${name} ${sure} varies more in some groups than in others: most in ${up}, least in ${down}.`
-  const byMean = ['welch', 'student', 'welch_anova', 'anova', 'paired_t'].includes(tested.test)
-  const of = (group: Group): number => (byMean ? group.mean : group.median) * rows.unit
-  const size = Math.abs(of(high) - of(low)) / 10
-  if (two) {
-    const pair = tested.pairs[0]!
-    const gap = byMean && pair.estimate !== null ? Math.abs(pair.estimate) : 10 * size
-    const half = pair.low === null || pair.high === null ? null : (pair.high - pair.low) / 2
-    if (byMean)
-      return `There is ${sure} a difference in ${measure.label}: ${up} is higher than ${down}, by about ${changeOf(gap, measure, half)} on average.`
-    const middle =
-      size > 0
-        ? `; the middle value is ${amount(of(high), measure, size)} against ${amount(of(low), measure, size)}`
-        : ''
-    return `There is ${sure} a difference in ${measure.label}: ${up} is higher than ${down}${middle}.`
-  }
-  const kind = byMean ? 'on average ' : 'middle value '
-  return `There is ${sure} a difference in ${measure.label} ${between}: highest in ${up} (${kind}${amount(of(high), measure, size)}), lowest in ${down} (${amount(of(low), measure, size)}).`
-}
-
-/** The highest and the lowest group in what the test compares. */
-function extremes(rows: GroupRows, what: What, tested: Tested): { high: Group; low: Group } {
-  const [first, second] = rows.groups as [Group, Group]
-  if (rows.groups.length === 2 && what === 'level') {
-    const up =
-      tested.test === 'mann_whitney'
-        ? (tested.effect_size ?? 0.5) > 0.5
-        : (tested.pairs[0]!.estimate ?? 0) > 0
-    return up ? { high: first, low: second } : { high: second, low: first }
-  }
-  const ranks = ['kruskal_wallis', 'friedman'].includes(tested.test)
-  const of = (group: Group): number =>
-    what === 'spread' ? group.squares / (group.n - 1) : ranks ? group.median : group.offset
-  const ordered = rows.groups.toSorted((a, b) => of(b) - of(a))
-  return { high: ordered[0]!, low: ordered.at(-1)! }
-}
-
-function evidence({ value, group }: Options, { tested, n }: Answer): string {
-  if (tested.p === null && tested.pairs.length === 0) return `${count(n, 'value')} of ${value} by ${group}.`
-  const df = [tested.df, tested.df_within].filter((one) => one !== null).map((one) => figure(one))
-  const degrees = df.length === 0 ? '' : ` (${df.join(' and ')} degrees of freedom)`
-  const statistic = tested.statistic === null ? '' : `: statistic ${figure(tested.statistic)}${degrees}`
-  const differing = tested.pairs.filter((pair) => (pair.p_adjusted ?? 1) <= 0.05).length
-  const pairs =
-    tested.pairs.length > 1 ? `; ${differing} of ${count(tested.pairs.length, 'pair')} differ at 5 %` : ''
-  return `${opening(tested.name)} of ${value} by ${group}${statistic}, ${probability(tested.p)}${pairs}, n = ${count(n, 'value')}.`
 }

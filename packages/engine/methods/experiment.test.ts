@@ -132,7 +132,10 @@ test('sequential looks cost width, and say the days that are left', async () => 
   // 8 variances over the square of the difference, times (1.96 + 0.84) squared over 2.
   assert.ok(Math.abs(power.needed_n / ((4 * 7.849 * 0.21) / 0.03 ** 2) - 1) < 0.02, String(power.needed_n))
   assert.equal(power.days_left, Math.ceil((power.needed_n - 2000) / 100))
-  assert.match(fixed.headline, /it needs about [\d,]+ us in all, [\d,]+ more days at the traffic so far\.$/)
+  assert.match(
+    fixed.headline,
+    /it needs about [\d,]+ units in all, [\d,]+ more days at the traffic so far\.$/,
+  )
 })
 
 test('values above the cap count as the cap', async () => {

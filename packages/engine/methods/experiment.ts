@@ -10,12 +10,11 @@
 import type { Doubt } from '@assay/model/insight'
 import Type from 'typebox'
 import { leftOut } from '../verdicts/common-doubts.ts'
-import { readable } from '../verdicts/measure.ts'
+import { nounsOf } from '../verdicts/nouns.ts'
 import { doubt, verdict } from '../verdicts/verdict.ts'
-import { amount, changeOf, quoted } from '../verdicts/words.ts'
+import { quoted } from '../verdicts/words.ts'
 import { decisive } from './ab-test/influence.ts'
 import type { ObservedArm } from './ab-test/observations.ts'
-import { plural } from './ab-test/words.ts'
 import { reachOf } from './experiment/effects.ts'
 import {
   checkMetrics,
@@ -28,6 +27,7 @@ import { type Judged, judge, type Result } from './experiment/results.ts'
 import { extremesOf, type Units, unitsOf } from './experiment/units.ts'
 import {
   caveatsOfAll,
+  decides,
   evidence,
   gradeOfAll,
   headline,
@@ -90,11 +90,11 @@ export const experiment: Method = {
       power,
       sequential: given.looks === 'sequential',
     }
-    const stops = [...splitDoubt(split, plural(given.unit)), ...stopsOf(given, units, control, judged)]
+    const stops = [...splitDoubt(split, nounsOf(given.unit)), ...stopsOf(given, units, control, judged)]
     const tested = judged.some(({ effect, primary }) => effect !== null && primary)
     const n = Object.values(units.seen).reduce((sum, size) => sum + size, 0)
     const outcome = verdict({
-      headline: tested ? headline(told) : '',
+      headline: tested ? (grade) => headline(told, grade) : '',
       grade: gradeOfAll(judged),
       evidence: judged.length > 0 ? evidence(told) : `${count(n, 'unit')}.`,
       doubts: [
@@ -144,13 +144,13 @@ function controlOf(names: readonly string[], wanted: string | undefined): string
 
 function stopsOf(given: Options, units: Units, control: string | null, judged: readonly Judged[]): Doubt[] {
   const names = Object.keys(units.seen)
-  const who = plural(given.unit)
+  const { one, many } = nounsOf(given.unit)
   const stops: Doubt[] = []
   if (units.across > 0)
     stops.push(
       doubt(
         'unit_repeated',
-        `${count(units.across, who, who)} stand in more than one arm, so nobody can say which version they saw. Mend the assignment before reading any result.`,
+        `${count(units.across, one, many)} ${units.across === 1 ? 'stands' : 'stand'} in more than one arm, so nobody can say which version they saw. Mend the assignment before reading any result.`,
       ),
     )
   if (names.length < 2)
@@ -171,8 +171,8 @@ function stopsOf(given: Options, units: Units, control: string | null, judged: r
     const varies = judged.some(({ primary, control: from, arm }) => primary && from.n > 1 && arm.n > 1)
     stops.push(
       varies
-        ? doubt('constant', `The main metric is the same for all ${who}: there is nothing to compare.`)
-        : doubt('too_few', `The main metric has values of fewer than two ${who} in an arm.`),
+        ? doubt('constant', `The main metric is the same for all ${many}: there is nothing to compare.`)
+        : doubt('too_few', `The main metric has values of fewer than two ${many} in an arm.`),
     )
   }
   return stops
@@ -186,12 +186,13 @@ function mildOf(units: Units, tested: boolean) {
 }
 
 function rowsOf({ unit }: Options, units: Units, n: number): Doubt[] {
+  const { one, many } = nounsOf(unit)
   const found = leftOut(units.left, 'without a unit or an arm')
   if (units.rows > n && units.across === 0)
     found.push(
       doubt(
         'unit_repeated',
-        `${count(units.rows, 'row')} belong to ${count(n, plural(unit), plural(unit))}; each counts once.`,
+        `${count(units.rows, 'row')} belong to ${count(n, one, many)}; each counts once.`,
       ),
     )
   return found
@@ -222,6 +223,7 @@ function powerOfAll(judged: readonly Judged[], units: Units, given: Options): Po
 /** For each primary metric: whether one unit decides, and whether a few weigh most. */
 async function influence(table: Relation, units: Units, told: Told): Promise<Doubt[]> {
   const found: Doubt[] = []
+  const nouns = nounsOf(told.unit)
   const seen = new Set<string>()
   for (const one of told.judged) {
     const { metric, arm } = one.result
@@ -244,18 +246,12 @@ async function influence(table: Relation, units: Units, told: Told): Promise<Dou
       'welch',
       told.confidence,
     )
-    if (unit)
-      found.push(
-        doubt(
-          'one_row_decides',
-          `Without a single ${readable(told.unit)} of ${quoted(unit.arm)}, at ${amount(unit.value, measure)}, ${measure.label} would differ by ${changeOf(unit.after, measure)} in place of ${changeOf(unit.before, measure)}${unit.what === 'grade' ? ', and the answer would be less or more sure' : ''}.`,
-        ),
-      )
+    if (unit) found.push(doubt('one_row_decides', decides({ measure, nouns }, unit)))
     if (kurtosis !== null && kurtosis > 3)
       found.push(
         doubt(
           'tails_heavy',
-          `A few ${plural(told.unit)} weigh most in ${measure.label}; \`winsorise: 0.99\` caps them.`,
+          `A few ${nouns.many} weigh most in ${measure.label}; \`winsorise: 0.99\` caps them.`,
         ),
       )
   }

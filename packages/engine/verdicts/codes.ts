@@ -65,7 +65,7 @@ export const CODES = {
   one_row_decides: {
     kind: 'caveat',
     rule: 'Without the most influential unit the grade or the direction changes, or the estimate changes by more than half.',
-    threshold: 'one unit that moves the estimate by a tenth of its standard error',
+    threshold: 'one unit that moves the estimate by half of its standard error, or changes the grade',
     reason: 'The result is about that unit, not about the whole.',
   },
   period_partial: {

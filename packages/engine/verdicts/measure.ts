@@ -47,6 +47,11 @@ export function readable(name: string): string {
   return text === '' ? name : text
 }
 
+/** "the average of delay"; a label that says average already stays as it is. */
+export function averageOf({ label }: Measure): string {
+  return /^(?:the )?(?:average|mean)\b/iu.test(label) ? label : `the average of ${label}`
+}
+
 /** With a capital, to begin a sentence. */
 export function opening(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)

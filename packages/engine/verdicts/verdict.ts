@@ -56,7 +56,8 @@ export function verdict(finding: Finding): Verdict {
   const first = blockers[0]
   const shown = first ? first.says : typeof headline === 'string' ? headline : headline(grade)
   const notes = [...new Set([...blockers, ...caveats].map(({ says }) => says))]
-  const rest = first ? notes.filter((says) => says !== first.says) : notes
+  // What the headline says already is not said again.
+  const rest = notes.filter((says) => !shown.includes(says))
   const told: Told = {
     [FINDING]: finding,
     headline: shown,

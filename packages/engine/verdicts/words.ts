@@ -4,6 +4,7 @@
  */
 import type { Grade } from '@assay/model/insight'
 import type { Measure } from './measure.ts'
+import { singular } from './nouns.ts'
 
 const SIGNIFICANT = 3
 const SIZES: [number, string][] = [
@@ -77,11 +78,34 @@ function withUnit(size: number, measure: Measure, step?: number | null): string 
   const currency = CURRENCIES[(measure.unit ?? measure.fmt ?? '').toLowerCase().replace(/\d?[kmb]?$/u, '')]
   if (currency) return `${currency}${text}`
   if (measure.unit === null) return text
-  return `${text} ${text === '1' ? singular(measure.unit) : measure.unit}`
+  return `${text} ${text === '1' ? oneOf(measure.unit) : measure.unit}`
 }
 
-function singular(unit: string): string {
-  return /^\p{Ll}{3,}[^s]s$/u.test(unit) ? unit.slice(0, -1) : unit
+const oneOf = (unit: string): string => (/^\p{Ll}{4,}$/u.test(unit) ? singular(unit) : unit)
+
+/** Two values of a measure with their unit once: "8.4 to 9.4 minutes", "€20 to €23", "41.5 to 46.7 %". */
+export function both(
+  [first, second]: readonly [number | null, number | null],
+  measure: Measure,
+  { joined = 'to', step = null }: { joined?: string; step?: number | null } = {},
+): string {
+  const [from, to] = [amount(first, measure, step), amount(second, measure, step)]
+  const unit = isShare(measure) ? '%' : measure.unit
+  const end = unit === null ? '' : ` ${unit}`
+  const shared = end !== '' && from.endsWith(end) && to.endsWith(end)
+  return `${shared ? from.slice(0, -end.length) : from} ${joined} ${to}`
+}
+
+/** "25.8 against 22.3 minutes", "44.2 % against 44.8 %"; "both are about 100" where three digits do not tell them apart. */
+export function against(
+  [value, base]: readonly [number | null, number | null],
+  measure: Measure,
+): { same: boolean; text: string } {
+  const [left, right] = [amount(value, measure), amount(base, measure)]
+  if (left === right) return { same: true, text: `both are about ${left}` }
+  const whole = isShare(measure) || measure.unit === '%'
+  const text = whole ? `${left} against ${right}` : both([value, base], measure, { joined: 'against' })
+  return { same: false, text }
 }
 
 /** A share of a whole or of a change, as a percentage without sign: 0.834 is "83 %". Above ten times, "12 times". */

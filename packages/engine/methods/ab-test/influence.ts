@@ -13,7 +13,7 @@ export function gradeAt(p: number | null, confidence: number): Exclude<Grade, 'w
 }
 
 /** A change counts from this part of the standard error on: beside a difference near zero every row would decide. */
-const LEAST = 0.1
+const LEAST = 0.5
 
 export interface Decisive {
   /** The arm whose observation it is. */
@@ -22,7 +22,7 @@ export interface Decisive {
   /** The difference with and without it. */
   before: number
   after: number
-  grades: [before: string, after: string]
+  grades: [before: Grade, after: Grade]
   /** What changes most: the direction, the size by more than half, or the grade alone. */
   what: 'direction' | 'size' | 'grade'
 }

@@ -1,8 +1,9 @@
 /** What `ab_test` says: headline, evidence and doubts. */
-import type { Doubt } from '@assay/model/insight'
-import { type Meanings, type Measure, measureOf, opening, readable } from '../../verdicts/measure.ts'
-import { doubt } from '../../verdicts/verdict.ts'
-import { amount, CERTAINTY, changeOf, quoted } from '../../verdicts/words.ts'
+import type { Doubt, Grade } from '@assay/model/insight'
+import { FEW, fewRows } from '../../verdicts/common-doubts.ts'
+import { averageOf, type Meanings, type Measure, measureOf, opening } from '../../verdicts/measure.ts'
+import { doubt, lesser } from '../../verdicts/verdict.ts'
+import { against, amount, CERTAINTY, changeOf, quoted } from '../../verdicts/words.ts'
 import type { Comparison } from '../shared/arms.ts'
 import { count, enumeration, figure, probability, signed } from '../shared/sentence.ts'
 import { type Decisive, decisive, gradeAt } from './influence.ts'
@@ -19,69 +20,79 @@ export interface Told {
   control: ObservedArm
   arms: readonly ObservedArm[]
   comparisons: readonly Comparison[]
-  /** What an observation is: "row", or the readable name of the unit. */
-  what: string
+  /** What an observation is called: "row" and "rows", or after the unit. */
+  nouns: { one: string; many: string }
 }
 
-/** The measure with the name that a sentence gives it: "average delay", "the rate of returned"; a label of the template as it is. */
+/** The measure with the name that a sentence gives it: "the average of delay", "the rate of returned"; a label of a rate as it is. */
 export function measured(meanings: Meanings, name: string, rates: boolean): Measure {
   const measure = measureOf(meanings, name)
-  if (!rates) return { ...measure, label: `average ${measure.label}` }
+  if (!rates) return { ...measure, label: averageOf(measure) }
   const named = meanings.get(name.toLowerCase())?.label
   const fmt = measure.fmt?.startsWith('pct') ? measure.fmt : 'pct1'
   return { ...measure, unit: null, fmt, label: named ? measure.label : `the rate of ${measure.label}` }
 }
 
-export const plural = (what: string): string =>
-  readable(what).endsWith('s') ? readable(what) : `${readable(what)}s`
-
 const levelOf = (arm: ObservedArm): number | null => arm.rate ?? arm.mean
 
-export function headline(told: Told): string {
+/** No surer than `most`, which a correction over the whole report may set. */
+export function headline(told: Told, most: Grade): string {
   const { comparisons, measure } = told
   const [only] = comparisons
-  if (comparisons.length === 1) return oneArm(told, only!)
-  const sure = comparisons.filter(({ p_adjusted }) => gradeAt(p_adjusted, told.confidence) !== 'unclear')
-  const others = `the other ${comparisons.length} groups`
+  if (comparisons.length === 1) return oneArm(told, only!, most)
+  const gradeFor = (p: number | null): Grade => lesser(most, gradeAt(p, told.confidence))
+  const sure = comparisons.filter(({ p_adjusted }) => gradeFor(p_adjusted) !== 'unclear')
+  const [two, base] = [comparisons.length === 2, quoted(told.control.name)]
   if (sure.length === 0) {
     const who = told.randomised ? 'The test' : 'The data'
-    return `${who} cannot tell any of ${others} from ${quoted(told.control.name)} by ${measure.label}.`
+    const others = two ? 'either of the two other groups' : `any of the ${comparisons.length} other groups`
+    return `${who} cannot tell ${others} from ${base} in ${measure.label}.`
   }
   const far = sure.toSorted((a, b) => Math.abs(b.estimate!) - Math.abs(a.estimate!))[0]!
-  if (sure.length === 1) return oneArm(told, far)
-  const grade = gradeAt(Math.max(...sure.map(({ p_adjusted }) => p_adjusted!)), told.confidence)
-  const all = sure.length === comparisons.length ? `All ${others}` : `${sure.length} of ${others}`
+  if (sure.length === 1) return oneArm(told, far, most)
+  const grade = gradeFor(Math.max(...sure.map(({ p_adjusted }) => p_adjusted!)))
+  const all = two
+    ? 'Both other groups'
+    : `${sure.length === comparisons.length ? 'All' : `${sure.length} of the`} ${comparisons.length} other groups`
+  const { same, text } = levels(told, far)
   return (
-    `${all} ${CERTAINTY[grade]} differ from ${quoted(told.control.name)} by ${measure.label}; the farthest, ` +
-    `${quoted(far.arm)}, ${told.randomised ? 'has' : 'shows'} ${levels(told, far)}${association(told)}.`
+    `${all} ${CERTAINTY[grade]} differ from ${base} in ${measure.label}; the farthest is ${quoted(far.arm)}, ` +
+    `${changeOf(far.estimate!, measure)} ${far.estimate! > 0 ? 'higher' : 'lower'}${same ? '; ' : ': '}${text}${association(told)}.`
   )
 }
 
-function oneArm(told: Told, found: Comparison): string {
+function oneArm(told: Told, found: Comparison, most: Grade): string {
   const { measure, control, randomised } = told
-  const grade = gradeAt(found.p_adjusted, told.confidence)
+  const grade = lesser(most, gradeAt(found.p_adjusted, told.confidence))
   const [arm, base] = [quoted(found.arm), quoted(control.name)]
+  const { same, text } = levels(told, found)
   if (grade === 'unclear') {
     return randomised
-      ? `The test cannot tell whether ${arm} changed ${measure.label}: ${levels(told, found)} for ${base}.`
-      : `The data cannot tell whether ${measure.label} differs between ${arm} and ${base}: ${levels(told, found)}.`
+      ? `The test cannot tell whether ${arm} changed ${measure.label}: ${text}${same ? '' : ` for ${base}`}.`
+      : `The data cannot tell whether ${measure.label} differs between ${arm} and ${base}: ${text}.`
   }
   const way = found.estimate! > 0 ? 'higher' : 'lower'
   const size = changeOf(found.estimate!, measure)
   const place = randomised ? 'with' : 'among'
   return (
-    `${opening(measure.label)} is ${CERTAINTY[grade]} ${way} ${place} ${arm} than ${place} ${base}, ` +
-    `by ${size}: ${levels(told, found)}${association(told)}.`
+    `${opening(measure.label)} is ${CERTAINTY[grade]} ${way} ${place} ${arm} than ${place} ${base}${randomised ? better(measure, found.estimate!) : ''}, ` +
+    `by ${size}${same ? '; ' : ': '}${text}${association(told)}.`
   )
 }
 
 const association = ({ randomised }: Told): string =>
   randomised ? '' : '; the groups were not drawn by chance, so this is an association and no proof of a cause'
 
+/** ", for the better" where the template says which direction is good. */
+export function better({ good }: Measure, change: number): string {
+  if (good === 'none') return ''
+  return change > 0 === (good === 'up') ? ', for the better' : ', for the worse'
+}
+
 /** "44.2 % against 44.8 %". */
-function levels({ arms, control, measure }: Told, found: Comparison): string {
+function levels({ arms, control, measure }: Told, found: Comparison): { same: boolean; text: string } {
   const arm = arms.find(({ name }) => name === found.arm)!
-  return `${amount(levelOf(arm), measure)} against ${amount(levelOf(control), measure)}`
+  return against([levelOf(arm), levelOf(control)], measure)
 }
 
 export function evidence(told: Told): string {
@@ -90,8 +101,7 @@ export function evidence(told: Told): string {
   const more = comparisons.length > 3 ? `; and ${count(comparisons.length - 3, 'further group')}` : ''
   const level = levelOf(control)
   const base = rates && level !== null ? `${figure(level * 100)} %` : figure(level)
-  const what = rates ? `rate of ${measure.name}` : `mean of ${measure.name}`
-  return `Difference of the ${what} from ${quoted(control.name)} (${base}, n = ${figure(control.n)}): ${shown.join('; ')}${more}.`
+  return `Difference of ${measure.label} from ${quoted(control.name)} (${base}, n = ${figure(control.n)}): ${shown.join('; ')}${more}.`
 }
 
 /** "b" +1.8 points (95 % interval +1.3 to +2.3; pooled z test, p = 0.01, n = 20; 0.7 points would be found 4 times in 5). */
@@ -117,7 +127,7 @@ function difference({ rates, arms, comparisons, confidence }: Told, found: Compa
 
 /** What a reader must know of the comparisons. */
 export function caveats(told: Told, kurtosis: number | null): Doubt[] {
-  const { arms, control, comparisons, test } = told
+  const { arms, control, comparisons, test, rates } = told
   const found: Doubt[] = []
   for (const comparison of comparisons) {
     const arm = arms.find(({ name }) => name === comparison.arm)!
@@ -126,10 +136,7 @@ export function caveats(told: Told, kurtosis: number | null): Doubt[] {
   }
   if (kurtosis !== null && kurtosis > 3)
     found.push(
-      doubt(
-        'tails_heavy',
-        `A few ${plural(told.what)} lie far from the rest, and the averages lean on them.`,
-      ),
+      doubt('tails_heavy', `A few ${told.nouns.many} lie far from the rest, and the averages lean on them.`),
     )
   const known = comparisons.filter(({ p }) => p !== null).length
   if (known > 1)
@@ -140,18 +147,21 @@ export function caveats(told: Told, kurtosis: number | null): Doubt[] {
       ),
     )
   const small = arms.filter(({ n }) => n < 2)
+  const least = Math.min(...arms.filter(({ n }) => n > 1).map(({ n }) => n))
+  const varied = arms.some(({ min, max }) => min !== max)
+  if (!rates && varied && known > 0 && least < FEW) found.push(fewRows(least, told.nouns))
   if (known > 0 && small.length > 0)
     found.push(
       doubt(
         'too_few',
-        `${enumeration(small.slice(0, 5).map(({ name }) => quoted(name)))} ${small.length === 1 ? 'has' : 'have'} fewer than two ${plural(told.what)}: too few to compare.`,
+        `${enumeration(small.slice(0, 5).map(({ name }) => quoted(name)))} ${small.length === 1 ? 'has' : 'have'} fewer than two ${told.nouns.many}: too few to compare.`,
       ),
     )
   return found
 }
 
 function decides(told: Told, { arm }: Comparison, one: Decisive): string {
-  const { measure, rates, what } = told
+  const { measure, rates, nouns } = told
   const value = rates ? '' : `, at ${amount(one.value, measure)},`
   const versus = told.comparisons.length > 1 ? ` of ${quoted(arm)} from ${quoted(told.control.name)}` : ''
   const sizes = [one.after, one.before].map((size) => changeOf(size, measure))
@@ -165,5 +175,5 @@ function decides(told: Told, { arm }: Comparison, one: Decisive): string {
     size: `would be ${sizes[0]} in place of ${sizes[1]}`,
     grade: `would give ${says[one.grades[1]]} in place of ${says[one.grades[0]]}`,
   }[one.what]
-  return `Without one single ${readable(what)} of ${quoted(one.arm)}${value} the difference${versus} ${change}.`
+  return `Without one single ${nouns.one} of ${quoted(one.arm)}${value} the difference${versus} ${change}.`
 }

@@ -2,9 +2,11 @@
 import type { Doubt, Grade } from '@assay/model/insight'
 import { leftOut } from '../../verdicts/common-doubts.ts'
 import { type Meanings, type Measure, measureOf, opening, readable } from '../../verdicts/measure.ts'
-import { doubt } from '../../verdicts/verdict.ts'
-import { amount, brief, CERTAINTY, changeOf, quoted, shareOf } from '../../verdicts/words.ts'
-import { plural } from '../ab-test/words.ts'
+import { nounsOf } from '../../verdicts/nouns.ts'
+import { doubt, lesser } from '../../verdicts/verdict.ts'
+import { against, amount, brief, CERTAINTY, changeOf, quoted, shareOf } from '../../verdicts/words.ts'
+import type { Decisive } from '../ab-test/influence.ts'
+import { better } from '../ab-test/words.ts'
 import { figure, probability, signed } from '../shared/sentence.ts'
 import type { Judged } from './results.ts'
 
@@ -35,11 +37,10 @@ export function measureOfMetric(meanings: Meanings, { units }: Judged): Measure 
   return { ...measure, good: metric.good ?? measure.good }
 }
 
-const sure = ({ result }: Judged): boolean => result.grade === 'firm' || result.grade === 'likely'
-
-export function headline(told: Told): string {
+/** No surer than `most`, which a correction over the whole report may set. */
+export function headline(told: Told, most: Grade): string {
   const primary = told.judged.filter((one) => one.primary && one.effect)
-  const found = primary.filter(sure)
+  const found = primary.filter(({ result }) => ['firm', 'likely'].includes(lesser(most, result.grade)))
   const [only] = primary
   if (found.length === 0) {
     const what =
@@ -51,29 +52,23 @@ export function headline(told: Told): string {
   const far = found.toSorted((a, b) => Math.abs(zOf(b)) - Math.abs(zOf(a)))[0]!
   const rest =
     primary.length === 1 ? '' : `; ${found.length} of ${primary.length} main comparisons found a difference`
-  return `${opening(change(told, far))}${rest}.`
+  return `${opening(change(told, far, most))}${rest}.`
 }
 
 const zOf = ({ effect }: Judged): number => effect!.estimate / (effect!.error || 1)
 
 /** "revenue is clearly higher with "b", by 0.4 EUR: 12.3 EUR against 11.9 EUR for "a"". */
-function change(told: Told, judged: Judged): string {
+function change(told: Told, judged: Judged, most: Grade): string {
   const { result, units } = judged
   const measure = measureOfMetric(told.meanings, judged)
   const way = result.estimate! > 0 ? 'higher' : 'lower'
-  const better =
-    measure.good === 'none'
-      ? ''
-      : result.estimate! > 0 === (measure.good === 'up')
-        ? ', for the better'
-        : ', for the worse'
   const least = units.metric.minimum_effect
   const small =
     least !== undefined && Math.abs(result.estimate!) < least
       ? `, less than the ${changeOf(least, measure)} that matter`
       : ''
   return (
-    `${measure.label} is ${CERTAINTY[result.grade]} ${way} with ${quoted(result.arm)}${better}, ` +
+    `${measure.label} is ${CERTAINTY[lesser(most, result.grade)]} ${way} with ${quoted(result.arm)}${better(measure, result.estimate!)}, ` +
     `by ${changeOf(result.estimate!, measure)}${small}: ${levels(told, judged)}`
   )
 }
@@ -82,7 +77,8 @@ function change(told: Told, judged: Judged): string {
 function levels({ meanings, control }: Told, judged: Judged): string {
   const measure = measureOfMetric(meanings, judged)
   const { control_value, estimate } = judged.result
-  return `${amount(control_value! + estimate!, measure)} against ${amount(control_value, measure)} for ${quoted(control)}`
+  const { same, text } = against([control_value! + estimate!, control_value], measure)
+  return same ? text : `${text} for ${quoted(control)}`
 }
 
 function ahead({ power, unit }: Told): string {
@@ -91,7 +87,7 @@ function ahead({ power, unit }: Told): string {
     power.days_left === null
       ? ''
       : `, ${power.days_left === 1 ? 'one more day' : `${brief(power.days_left)} more days`} at the traffic so far`
-  return `; it needs about ${brief(power.needed_n)} ${plural(unit)} in all${days}`
+  return `; it needs about ${brief(power.needed_n)} ${nounsOf(unit).many} in all${days}`
 }
 
 export function evidence(told: Told): string {
@@ -137,6 +133,23 @@ export function caveatsOfAll(told: Told): Doubt[] {
           ),
         ]
       : []),
-    ...leftOut(left, 'without a value', 'unit'),
+    ...leftOut(left, 'without a value', nounsOf(told.unit)),
   ]
 }
+
+/** "Without a single user of "b", at 90,000, revenue would differ by 0.1 in place of 90." */
+export function decides(
+  { measure, nouns }: { measure: Measure; nouns: { one: string } },
+  { arm, value, before, after, what, grades }: Decisive,
+): string {
+  const sizes = [after, before].map((size) => changeOf(size, measure))
+  const change =
+    what === 'direction'
+      ? 'would differ the other way'
+      : `would differ by ${sizes[0]} in place of ${sizes[1]}`
+  const sure =
+    grades[0] === grades[1] ? '' : `, and the answer would be ${surer(grades) ? 'surer' : 'less sure'}`
+  return `Without a single ${nouns.one} of ${quoted(arm)}, at ${amount(value, measure)}, ${measure.label} ${change}${sure}.`
+}
+
+const surer = ([before, after]: Decisive['grades']): boolean => lesser(before, after) === before

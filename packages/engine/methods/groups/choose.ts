@@ -38,9 +38,14 @@ export async function chooseByShape(rows: GroupRows): Promise<Choice> {
       : 'every group is normal or large enough for its mean to be'
     return { means: true, checks, because }
   }
-  const which =
-    odd.length === 1 ? `the values of ${quoted(odd[0]!.group)} are` : `the values of ${odd.length} groups are`
-  return { means: false, checks, because: `${which} far from normal, and too few to average that out` }
+  const seen = odd.filter(({ p }) => p !== null)
+  const named = ({ group }: ShapeCheck): string => quoted(group)
+  const which = odd.length === 1 ? named(odd[0]!) : `${odd.length} groups`
+  const because =
+    seen.length === 0
+      ? `the values of ${which} are too few or too skewed to trust an average`
+      : `the values of ${which} are far from normal, and too few to average that out`
+  return { means: false, checks, because }
 }
 
 export function shapeCheck(

@@ -4,7 +4,7 @@
  * 5,000 differences are fetched, to test their shape; sums and ranks are taken inside DuckDB.
  */
 
-import { pairsOf } from '../../numeric/tests/means.ts'
+import { pairsOf, type Sample } from '../../numeric/tests/means.ts'
 import { pairedT } from '../../numeric/tests/paired.ts'
 import { friedman, signedRank } from '../../numeric/tests/ranks.ts'
 import { groupSql } from '../shared/columns.ts'
@@ -56,7 +56,7 @@ export async function comparePairs(
   blocks: Blocks,
   test: string,
   confidence: number,
-): Promise<{ tested: Tested; choice: Choice | null }> {
+): Promise<{ tested: Tested; choice: Choice | null; ends: Ends | null }> {
   const differences = await differencesOf(blocks, 0, 1)
   const choice = test === 'auto' ? await chooseByDifferences(differences) : null
   const means = choice ? choice.means : test === 'paired_t'
@@ -73,7 +73,7 @@ export async function comparePairs(
       p: finite(found.p),
       pairs: [{ ...pair, ...limits, p_adjusted: finite(found.p) }],
     }
-    return { tested: { ...NOTHING, ...tested }, choice }
+    return { tested: { ...NOTHING, ...tested }, choice, ends: await endsOf(differences, unit) }
   }
   const ranked = await signedRanks(differences)
   const tested = {
@@ -85,10 +85,27 @@ export async function comparePairs(
     effect_size: ranked.biserial,
     pairs: [{ ...pair, low: null, high: null, p_adjusted: finite(ranked.p) }],
   }
-  return { tested: { ...NOTHING, ...tested }, choice }
+  return { tested: { ...NOTHING, ...tested }, choice, ends: null }
 }
 
 const NOTHING = { df: null, df_within: null, effect: null, effect_size: null }
+
+/** The differences that a t test was made of, and the least and the largest. */
+export interface Ends {
+  sample: Sample
+  low: number
+  high: number
+}
+
+async function endsOf({ table, from, sample }: Differences, unit: number): Promise<Ends> {
+  const [row] = await table.query(`select min(d) as low, max(d) as high from ${from}`)
+  const { n, mean, squares } = sample
+  return {
+    sample: { n, mean: mean * unit, squares: squares * unit * unit },
+    low: (row!.low as number) * unit,
+    high: (row!.high as number) * unit,
+  }
+}
 
 interface Differences {
   table: Relation

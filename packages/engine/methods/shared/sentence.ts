@@ -57,6 +57,12 @@ export function count(amount: number, one: string, many = `${one}s`): string {
   return `${grouped(amount, 0)} ${amount === 1 ? one : many}`
 }
 
+/** "There is 1 value", "There are no values", "There are 3 values". */
+export function thereAre(amount: number, one: string, many = `${one}s`): string {
+  if (amount === 0) return `There are no ${many}`
+  return `There ${amount === 1 ? 'is' : 'are'} ${count(amount, one, many)}`
+}
+
 /** A list of words as a sentence has it: "a", "a and b", "a, b and c". */
 export function enumeration(words: readonly string[]): string {
   if (words.length < 2) return words[0] ?? 'none'

@@ -42,12 +42,12 @@ export function splitOf(seen: Record<string, number>, given?: Shares): Split {
 }
 
 /** The blocker of a broken split. */
-export function splitDoubt(split: Split, what: string): Doubt[] {
+export function splitDoubt(split: Split, { one, many }: { one: string; many: string }): Doubt[] {
   if (split.p === null || split.p >= BROKEN) return []
   const arms = Object.keys(split.planned)
   const named = arms.slice(0, 5).map((arm) => {
     const planned = brief(100 * split.planned[arm]!)
-    return `${count(split.seen[arm]!, what, what)} in ${quoted(arm)} where ${planned} % were planned`
+    return `${count(split.seen[arm]!, one, many)} in ${quoted(arm)} where ${planned} % were planned`
   })
   const more = arms.length > 5 ? [`${arms.length - 5} more`] : []
   return [

@@ -1,0 +1,91 @@
+/** What compare_groups says: headline and evidence. */
+import type { Grade } from '@assay/model/insight'
+import { type Measure, opening } from '../../verdicts/measure.ts'
+import { against, amount, CERTAINTY, changeOf, quoted } from '../../verdicts/words.ts'
+import { count, figure, probability } from '../shared/sentence.ts'
+import type { Tested } from './level.ts'
+import type { Group, GroupRows } from './rows.ts'
+
+type What = 'level' | 'spread' | 'distribution'
+
+/** "Delay is clearly higher in "A" than in "B", by about 3 minutes." */
+export function headline(
+  grade: Grade,
+  rows: GroupRows,
+  { what, tested, measure }: { what: What; tested: Tested; measure: Measure },
+): string {
+  const name = opening(measure.label)
+  const two = rows.groups.length === 2
+  const between = two
+    ? `between ${quoted(rows.groups[0]!.group)} and ${quoted(rows.groups[1]!.group)}`
+    : `between the ${rows.groups.length} groups`
+  const sure = CERTAINTY[grade]
+  if (grade === 'unclear') {
+    const asked = {
+      level: `${measure.label} `,
+      spread: `how widely ${measure.label} varies `,
+      distribution: `how ${measure.label} is distributed `,
+    }
+    return `No clear difference in ${asked[what]}${between}.`
+  }
+  if (what === 'distribution') return `${name} is ${sure} distributed differently ${between}.`
+  const { high, low } = extremes(rows, what, tested)
+  const [up, down] = [quoted(high.group), quoted(low.group)]
+  if (what === 'spread')
+    return two
+      ? `${name} ${sure} varies more in ${up} than in ${down}.`
+      : `${name} ${sure} varies more in some groups than in others: most in ${up}, least in ${down}.`
+  const byMean = ['welch', 'student', 'welch_anova', 'anova', 'paired_t'].includes(tested.test)
+  const of = (group: Group): number => (byMean ? group.mean : group.median) * rows.unit
+  const size = Math.abs(of(high) - of(low)) / 10
+  if (two) {
+    const pair = tested.pairs[0]!
+    const gap = byMean && pair.estimate !== null ? Math.abs(pair.estimate) : 10 * size
+    const half = pair.low === null || pair.high === null ? null : (pair.high - pair.low) / 2
+    const { same, text } = against([of(high), of(low)], measure)
+    if (byMean)
+      return `There is ${sure} a difference in ${measure.label}: ${up} is higher than ${down}, by about ${changeOf(gap, measure, half)} on average${tested.test === 'paired_t' ? '' : same ? `; ${text}` : ` (${text})`}.`
+    const middle =
+      of(high) > of(low) && tested.test !== 'signed_rank'
+        ? `; the middle value is ${amount(of(high), measure, size)} against ${amount(of(low), measure, size)}`
+        : ''
+    return `There is ${sure} a difference in ${measure.label}: ${up} is higher than ${down}${middle}.`
+  }
+  const kind = byMean ? 'on average ' : 'middle value '
+  return `There is ${sure} a difference in ${measure.label} ${between}: highest in ${up} (${kind}${amount(of(high), measure, size)}), lowest in ${down} (${amount(of(low), measure, size)}).`
+}
+
+/** The highest and the lowest group in what the test compares. */
+function extremes(rows: GroupRows, what: What, tested: Tested): { high: Group; low: Group } {
+  const [first, second] = rows.groups as [Group, Group]
+  if (rows.groups.length === 2 && what === 'level') {
+    const up =
+      tested.test === 'mann_whitney'
+        ? (tested.effect_size ?? 0.5) > 0.5
+        : tested.test === 'signed_rank'
+          ? (tested.effect_size ?? 0) > 0
+          : (tested.pairs[0]!.estimate ?? 0) > 0
+    return up ? { high: first, low: second } : { high: second, low: first }
+  }
+  const ranks = ['kruskal_wallis', 'friedman'].includes(tested.test)
+  const of = (group: Group): number =>
+    what === 'spread' ? group.squares / (group.n - 1) : ranks ? group.median : group.offset
+  const ordered = rows.groups.toSorted((a, b) => of(b) - of(a))
+  return { high: ordered[0]!, low: ordered.at(-1)! }
+}
+
+export function evidence(
+  value: Measure,
+  group: Measure,
+  { tested, n }: { tested: Tested; n: number },
+): string {
+  if (tested.p === null && tested.pairs.length === 0)
+    return `${count(n, 'value')} of ${value.label} by ${group.label}.`
+  const df = [tested.df, tested.df_within].filter((one) => one !== null).map((one) => figure(one))
+  const degrees = df.length === 0 ? '' : ` (${df.join(' and ')} degrees of freedom)`
+  const statistic = tested.statistic === null ? '' : `: statistic ${figure(tested.statistic)}${degrees}`
+  const differing = tested.pairs.filter((pair) => (pair.p_adjusted ?? 1) <= 0.05).length
+  const pairs =
+    tested.pairs.length > 1 ? `; ${differing} of ${count(tested.pairs.length, 'pair')} differ at 5 %` : ''
+  return `${opening(tested.name)} of ${value.label} by ${group.label}${statistic}, ${probability(tested.p)}${pairs}, n = ${count(n, 'value')}.`
+}

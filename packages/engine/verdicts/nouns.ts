@@ -1,0 +1,50 @@
+/** One and many of a noun: "1 week", "3 weeks", "1 person", "3 people", "2 series". */
+import { readable } from './measure.ts'
+
+const IRREGULAR: Record<string, string> = {
+  child: 'children',
+  foot: 'feet',
+  man: 'men',
+  mouse: 'mice',
+  person: 'people',
+  tooth: 'teeth',
+  woman: 'women',
+}
+const SINGULAR = Object.fromEntries(Object.entries(IRREGULAR).map(([one, many]) => [many, one]))
+/** Nouns with one form for both. */
+const UNCHANGED = new Set(['data', 'percent', 'series', 'sheep', 'species', 'staff', 'traffic'])
+
+/** The last word of the phrase is changed: "user account" is "user accounts". A plural stays as it is. */
+function plural(phrase: string): string {
+  return lastWord(phrase, (word) => {
+    if (UNCHANGED.has(word) || word in SINGULAR) return word
+    if (IRREGULAR[word] !== undefined) return IRREGULAR[word]
+    if (/(?:[^aeious]s|[aeo]s)$/u.test(word)) return word
+    if (word.endsWith('is')) return `${word.slice(0, -2)}es`
+    if (/(?:s|x|z|ch|sh)$/u.test(word)) return `${word}es`
+    return /[^aeiou]y$/u.test(word) ? `${word.slice(0, -1)}ies` : `${word}s`
+  })
+}
+
+/** The last word of the phrase is changed: "opening hours" is "opening hour". What is no plural stays as it is. */
+export function singular(phrase: string): string {
+  return lastWord(phrase, (word) => {
+    if (UNCHANGED.has(word)) return word
+    if (SINGULAR[word] !== undefined) return SINGULAR[word]
+    if (/[^aeiou]ies$/u.test(word) && word.length > 4) return `${word.slice(0, -3)}y`
+    if (/(?:ss|x|z|ch|sh|us)es$/u.test(word)) return word.slice(0, -2)
+    return /(?:ss|us|is)$/u.test(word) || !/\p{L}{2}s$/u.test(word) ? word : word.slice(0, -1)
+  })
+}
+
+/** What the rows of a column that identifies are called: `user_id` is "user" and "users", `u` is "unit" and "units". */
+export function nounsOf(column: string): { one: string; many: string } {
+  const bare = readable(column).replace(/ (?:id|key|uuid|guid)$/iu, '')
+  const one = bare.length < 2 ? 'unit' : singular(bare)
+  return { one, many: plural(one) }
+}
+
+function lastWord(phrase: string, change: (word: string) => string): string {
+  const [, before = '', word = ''] = /^(.*?)(\p{L}*)$/su.exec(phrase) ?? []
+  return word === '' ? phrase : before + change(word)
+}
