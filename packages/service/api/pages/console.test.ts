@@ -23,6 +23,23 @@ test('answers every address of the console by the same page, and shadows nothing
   assert.equal((await ask('GET', '/healthz', { token: null })).json().status, 'ok')
 })
 
+test('a client with a wrong base address is told so, and gets no page', async (t) => {
+  const { ask } = await openTestServer(t)
+  const answers = [
+    await ask('GET', '/jobs/templates'),
+    await ask('GET', '/jobs/status?assignment_id=0198', {
+      token: null,
+      headers: { accept: 'application/json' },
+    }),
+  ]
+  for (const answer of answers) {
+    assert.deepEqual([answer.status, answer.json().code], [404, 'not_found'])
+    assert.match(answer.json().detail, /below \/v1alpha: check the base address/)
+  }
+  const browser = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
+  assert.equal((await ask('GET', '/jobs/0198', { token: null, headers: browser })).status, 200)
+})
+
 test('serves the files of the console packed, tagged by their bytes, and for ever', async (t) => {
   const { ask } = await openTestServer(t)
   const page = await ask('GET', '/', { token: null })

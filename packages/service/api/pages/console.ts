@@ -4,9 +4,11 @@
  * not built, a start page says how to build it.
  */
 import { readdir, readFile } from 'node:fs/promises'
+import type { IncomingHttpHeaders } from 'node:http'
 import path from 'node:path'
-import { notFound } from '@assay/model/errors'
+import { AppError, notFound } from '@assay/model/errors'
 import Type from 'typebox'
+import { preferred } from '../http/negotiate.ts'
 import { type Call, operation } from '../http/operation.ts'
 import { type Asset, assetOf, isAsset, sendAsset } from './assets.ts'
 import { startPage } from './pages.ts'
@@ -83,6 +85,14 @@ export const SECTIONS = [
 /** Accepts any parameters, which the script of the page reads. */
 const ANY = Type.Object({}, { additionalProperties: true })
 
+const WRONG_ADDRESS =
+  'This is an address of the console, which answers pages. The interface is below /v1alpha: check the base address of the client.'
+
+/** Whether the one who asks is a client of the interface with a wrong base address: a browser sends no token, and takes HTML. */
+function isProgram({ authorization, accept }: IncomingHttpHeaders): boolean {
+  return authorization !== undefined || preferred(accept, ['text/html', 'application/json']) !== 'text/html'
+}
+
 export const consolePage = operation({
   name: 'consolePage',
   tag: 'Pages',
@@ -92,7 +102,9 @@ export const consolePage = operation({
   params: ANY,
   query: ANY,
   replies,
+  errors: ['not_found'],
   async handle(call) {
+    if (isProgram(call.request.headers)) throw new AppError('not_found', WRONG_ADDRESS)
     const page = (await builtFiles())?.get('index.html')
     if (!page) return startPage(call)
     call.reply.header('cross-origin-opener-policy', 'same-origin')
