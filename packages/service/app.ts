@@ -129,6 +129,7 @@ async function buildServices(options: AppOptions, store: Store, services: Servic
   if (roles.includes('worker') && pool) {
     const { data, drain: drainMs } = config
     const sample = sampleFiles()
+    metrics.workers.set(concurrency)
     services.push(createWorker({ ...base, pool, lease, sample, data, files, concurrency, drainMs }))
   }
   const lingerMs = config.linger

@@ -1,5 +1,6 @@
 /** Every metric that /metrics shows, in one place. Names end in their unit; labels are closed lists or workspace ids. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { VERSION } from './version.ts'
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
 
@@ -52,7 +53,10 @@ function queueMetrics({ gauge, counter, histogram }: Makers) {
 }
 
 function nodeMetrics({ gauge, histogram }: Makers) {
+  const build = gauge('build_info', 'Always 1; the labels tell the version and its Node', ['version', 'node'])
+  build.set({ version: VERSION, node: process.versions.node }, 1)
   return {
+    workers: gauge('workers', 'Analyses that this node may run at a time; 0 without the role worker'),
     httpRequests: histogram('http_request_duration_seconds', 'Time to answer, by route and status', [
       'method',
       'route',

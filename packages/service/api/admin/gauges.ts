@@ -5,7 +5,7 @@
 import { statfs } from 'node:fs/promises'
 import type { Clock } from '@assay/model/clock'
 import { AppError } from '@assay/model/errors'
-import { JOB_STATUSES } from '@assay/model/job'
+import { UNFINISHED } from '@assay/model/job'
 import type { Counts, Store } from '@assay/store/store'
 import type { Logger } from '../../runtime/log.ts'
 import type { Metrics } from '../../runtime/metrics.ts'
@@ -78,7 +78,7 @@ function setJobs({ metrics, clock }: GaugeDependencies, rows: Row[]): void {
   metrics.jobs.reset()
   metrics.workspaceJobs.reset()
   metrics.workspaceOldestQueued.reset()
-  for (const job_status of JOB_STATUSES) metrics.jobs.set({ job_status }, 0)
+  for (const job_status of UNFINISHED) metrics.jobs.set({ job_status }, 0)
   for (const { workspace_id: id, job_status, count, oldest_at } of rows) {
     const workspace_id = named.has(id) ? id : OTHERS
     metrics.jobs.inc({ job_status }, count)

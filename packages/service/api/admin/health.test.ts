@@ -112,6 +112,12 @@ test('tells the queues of the largest workspaces by name, and of the rest togeth
   const { text } = await ask('GET', '/metrics')
   assert.match(text, /^assay_jobs\{job_status="queued"\} 43$/m)
   assert.match(text, /^assay_jobs\{job_status="executing"\} 0$/m)
+  assert.doesNotMatch(
+    text,
+    /^assay_jobs\{job_status="completed"\}/m,
+    'finished jobs are not counted, so none are told',
+  )
+  assert.match(text, /^assay_build_info\{version="\d+\.\d+\.\d+",node="\d+\.\d+\.\d+"\} 1$/m)
   assert.match(text, /^assay_queue_oldest_seconds 30$/m)
   assert.match(text, /^assay_workspace_jobs\{workspace_id="team-7",job_status="queued"\} 2$/m)
   assert.match(text, /^assay_workspace_jobs\{workspace_id="\(others\)",job_status="queued"\} 3$/m)
