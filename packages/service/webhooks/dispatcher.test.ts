@@ -34,14 +34,19 @@ async function receive(mode: Mode = modes.ok()): Promise<Receiver> {
   return receiver
 }
 
-/** Turns the clock in steps until the work is done: what sleeps between is woken, what happens on sockets is awaited. */
-async function turning<T>(clock: FakeClock, stepMs: number, work: Promise<T>): Promise<T> {
+/** Moves the clock on in steps until the work is done, and so wakes what sleeps. It stands still while `busy` says so. */
+async function turning<T>(
+  clock: FakeClock,
+  stepMs: number,
+  work: Promise<T>,
+  busy = () => false,
+): Promise<T> {
   const state = { done: false }
   const finished = work.finally(() => {
     state.done = true
   })
   while (!state.done) {
-    clock.advance(stepMs)
+    if (!busy()) clock.advance(stepMs)
     await new Promise((resolve) => setImmediate(resolve))
   }
   return finished
@@ -371,9 +376,34 @@ test('410 disables the webhook, and what waits for it stays', async () => {
   assert.deepEqual([said.type, said.data.webhook_id], ['webhook.disabled', webhook.webhook_id])
 })
 
+/**
+ * A store that counts claims under way, and deliveries that are claimed and not yet recorded. While one is on a socket a clock in large steps
+ * has to stand still: an attempt of a few milliseconds would last days of it.
+ */
+function counting(flying: { deliveries: number }) {
+  const ended = async <T>(count: number, work: Promise<T>): Promise<T> => {
+    const value = await work
+    flying.deliveries -= count
+    return value
+  }
+  return (store: Store): Store => ({
+    ...store,
+    async claimDeliveries(input) {
+      flying.deliveries += 1
+      const claimed = await ended(1, store.claimDeliveries(input))
+      flying.deliveries += claimed.length
+      return claimed
+    },
+    recordAttempt: (outcome) => ended(1, store.recordAttempt(outcome)),
+    recordAttempts: (outcomes) => ended(outcomes.length, store.recordAttempts(outcomes)),
+    releaseDeliveries: (claims) => ended(claims.length, store.releaseDeliveries(claims)),
+  })
+}
+
 test('a day without a success is told, five disable the webhook, each once; what waited can be sent once it is enabled', async () => {
   const clock = new FakeClock(Date.now())
-  const started = await station({ clock })
+  const flying = { deliveries: 0 }
+  const started = await station({ clock, between: counting(flying) })
   const { store, register, send, attempted } = started
   const [away, listening] = [await receive(modes.status(503)), await receive()]
   // Tried every twelve hours, for longer than five days.
@@ -386,7 +416,7 @@ test('a day without a success is told, five disable the webhook, each once; what
   const first = await attempted(delivery_id, 1)
   const other = await send(webhook)
   const next = async (): Promise<{ type: string; data: Record<string, string> }> =>
-    JSON.parse((await turning(clock, 600_000, listening.next())).body.toString())
+    JSON.parse((await turning(clock, 600_000, listening.next(), () => flying.deliveries > 0)).body.toString())
   const warned = await next()
   assert.deepEqual([warned.type, warned.data.webhook_id], ['webhook.failing', webhook.webhook_id])
   assert.match(warned.data.failing_reason!, /^http_status: The receiver answered 503/)
