@@ -18,7 +18,7 @@ const {
 
 let now = Number(begin)
 let turned = Promise.withResolvers<void>()
-/** Who sleeps is woken by the next turn; a short wait besides, so that nobody spins. */
+/** A sleeper wakes when the clock moves on, or after a short wait, so that no loop spins. */
 const clock: Clock = {
   now: () => now,
   monotonic: systemClock.monotonic,

@@ -38,7 +38,7 @@ const WORDS: readonly Word[] = [
   {
     pattern: /\b(?:interface|type|class) Given\b/,
     example: 'interface Given {',
-    files: code.filter((file) => /^packages\/(?:engine\/methods|model|console)\//.test(file)),
+    files: code,
     instead: 'Name the type after what it holds: the options of a method are `Options`.',
   },
   {
@@ -54,7 +54,8 @@ const WORDS: readonly Word[] = [
     instead: 'A task gets files through `FileAccess`, and acquires connections through `ConnectionAccess`.',
   },
   {
-    pattern: /\bturns? of the event loop\b|\b(?:const|let|function) turns?\b/,
+    pattern:
+      /\bturns? of the event loop\b|\bthe (?:next|same|present) turn\b|\b(?:const|let|function) turns?\b/,
     example: 'in one turn of the event loop',
     files: [...prose, ...code.filter((file) => !/^(?:bench|proofs)\/|^test\/(?:fuzz|takeover)/.test(file))],
     instead: 'Write "pass of the event loop"; a turn is one of the measurements that the bench alternates.',
@@ -71,10 +72,29 @@ const WORDS: readonly Word[] = [
     instead: 'Say slot (of a webhook), position (in a text), config (of a bucket) or path.',
   },
   {
-    pattern: /^(?:export )?(?:interface|type|class) (?:Taken|Lane|Turn|Session)\b/,
+    pattern: /^(?:export )?(?:interface|type|class) (?:Taken|Lane|Line|Turn|Session)\b/,
     example: 'interface Taken {',
-    files: code.filter((file) => !/^bench\/|^packages\/store\/postgres\/connection\.ts$/.test(file)),
-    instead: 'Name the type after what it holds; a session is one of PostgreSQL.',
+    files: code.filter((file) => !file.startsWith('bench/')),
+    instead: 'Name the type after what it holds: a session is one of a database, a line is a line of text.',
+  },
+  {
+    pattern: /\b(?:FROM|INTO|UPDATE|JOIN|TABLE|ON) subscriptions\b/,
+    example: 'SELECT webhook_id FROM subscriptions',
+    files: code,
+    instead: 'A subscription is a row of `webhooks`; `webhook_events` says which events a webhook gets.',
+  },
+  {
+    pattern: /from '[^']*\/(?:calendar|rest)\.ts'/,
+    example: "import { rest } from './rest.ts'",
+    files: code,
+    instead: 'The calendar of dates is model/time/dates.ts; name another file after what it does.',
+  },
+  {
+    pattern: /\beverything\b.* from '[^']*\/accounts\.ts'/,
+    example: "import { everything } from './accounts.ts'",
+    files: code,
+    instead:
+      'accounts.ts holds commands of workspaces, users and tokens; the paging of lists has a file of its own.',
   },
   {
     pattern: /(?:^|\/)harness(?:-[a-z]+)?\.ts'/,
@@ -111,7 +131,9 @@ test('no word has a second meaning', () => {
       .flatMap((file) =>
         read(file)
           .split('\n')
-          .flatMap((line, index) => (pattern.test(line) ? [`${file}:${index + 1}: ${instead}`] : [])),
+          // With the next line, so that a break between two words hides nothing.
+          .map((line, index, lines) => `${line} ${(lines[index + 1] ?? '').replace(/^[\s*/#-]+/, '')}`)
+          .flatMap((text, index) => (pattern.test(text) ? [`${file}:${index + 1}: ${instead}`] : [])),
       )
   })
   assert.deepEqual(faults, [])

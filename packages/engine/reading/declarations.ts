@@ -7,7 +7,7 @@ import { PatternWork } from '../values/pattern.ts'
 import { compareValues, convertValue, type Rules } from '../values/variable-values.ts'
 import type { YamlReading } from './yaml-reading.ts'
 
-type Given = Record<string, unknown>
+type Mapping = Record<string, unknown>
 type Refuse = (key: string | null, code: string, message: string, remedy: string) => void
 
 const ORDERED: VariableType[] = ['integer', 'number', 'date', 'timestamp']
@@ -25,7 +25,7 @@ const ONLY_FOR: Record<string, readonly VariableType[]> = {
 
 /** `sources`: the names that `of` and `until` may use. The schema has validated the shape. */
 export function readVariables(
-  given: Record<string, Given>,
+  given: Record<string, Mapping>,
   sources: string[],
   yaml: YamlReading,
   faults: Fault[],
@@ -48,7 +48,7 @@ export function readVariables(
   })
 }
 
-function plainVariable(name: string, declared: Given, line: number): Variable {
+function plainVariable(name: string, declared: Mapping, line: number): Variable {
   const type = declared.type as VariableType
   return {
     name,
@@ -68,7 +68,7 @@ function plainVariable(name: string, declared: Given, line: number): Variable {
   }
 }
 
-function checkKeys(variable: Variable, declared: Given, sources: string[], refuse: Refuse): void {
+function checkKeys(variable: Variable, declared: Mapping, sources: string[], refuse: Refuse): void {
   for (const [key, types] of Object.entries(ONLY_FOR)) {
     if (declared[key] !== undefined && !types.includes(variable.type)) {
       refuse(key, 'bad_value', `${key} means nothing for ${variable.type}.`, `It is for ${types.join(', ')}.`)
@@ -101,7 +101,7 @@ function checkPattern(variable: Variable, work: PatternWork, refuse: Refuse): vo
 }
 
 /** Converts `min`, `max`, `enum` and `default` in this order: a default must satisfy the other rules. */
-function convertRules(variable: Variable, declared: Given, work: PatternWork, refuse: Refuse): void {
+function convertRules(variable: Variable, declared: Mapping, work: PatternWork, refuse: Refuse): void {
   const free: Rules = {
     type: variable.items ?? variable.type,
     items: null,

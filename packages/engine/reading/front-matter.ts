@@ -26,16 +26,16 @@ export interface FrontMatter extends TemplateSettings {
   title: { text: string; line: number } | null
 }
 
-type Given = Record<string, unknown>
+type Mapping = Record<string, unknown>
 
 /** The front matter begins on line 2. Settings are null if it does not fit the schema. */
 export function readFrontMatter(text: string | null): { settings: FrontMatter | null; faults: Fault[] } {
   const yaml = readYaml(text ?? '', 2)
   if (yaml.faults.length > 0) return { settings: null, faults: yaml.faults }
-  const given = (yaml.value ?? {}) as Given
+  const given = (yaml.value ?? {}) as Mapping
   const faults = schemaFaults(frontMatterSchema, given, 'the front matter', yaml.position)
   if (faults.length > 0) return { settings: null, faults }
-  const sources = readSources((given.sources ?? {}) as Record<string, Given>, yaml, faults)
+  const sources = readSources((given.sources ?? {}) as Record<string, Mapping>, yaml, faults)
   const names = sources.map((source) => source.name)
   const settings: FrontMatter = {
     id: (given.id as string | undefined) ?? null,
@@ -43,23 +43,23 @@ export function readFrontMatter(text: string | null): { settings: FrontMatter | 
       given.title === undefined ? null : { text: given.title as string, line: yaml.position(['title']).line },
     description: (given.description as string | undefined)?.trim() ?? null,
     tags: (given.tags as string[] | undefined) ?? [],
-    variables: readVariables((given.variables ?? {}) as Record<string, Given>, names, yaml, faults),
+    variables: readVariables((given.variables ?? {}) as Record<string, Mapping>, names, yaml, faults),
     sources,
     time_zone: readTimeZone(given.time_zone, yaml, faults),
-    limits: readLimits((given.limits ?? {}) as Given, yaml, faults),
+    limits: readLimits((given.limits ?? {}) as Mapping, yaml, faults),
     charts: (given.charts as ChartForm | undefined) ?? 'mermaid',
     deliver_if:
       given.deliver_if === undefined
         ? null
         : { expression: given.deliver_if as string, line: yaml.position(['deliver_if']).line },
     lineage: given.lineage !== 'none',
-    columns: readMeanings((given.columns ?? {}) as Record<string, Given>, yaml, faults),
+    columns: readMeanings((given.columns ?? {}) as Record<string, Mapping>, yaml, faults),
   }
   return { settings, faults }
 }
 
 function readMeanings(
-  given: Record<string, Given>,
+  given: Record<string, Mapping>,
   yaml: YamlReading,
   faults: Fault[],
 ): Map<string, ColumnMeaning> {
@@ -87,7 +87,7 @@ function readMeanings(
   return meanings
 }
 
-function readSources(given: Record<string, Given>, yaml: YamlReading, faults: Fault[]): Source[] {
+function readSources(given: Record<string, Mapping>, yaml: YamlReading, faults: Fault[]): Source[] {
   return Object.entries(given).map(([name, declared]) => {
     if (RESERVED.has(name)) {
       const position = yaml.position(['sources', name], 'key')
@@ -130,7 +130,7 @@ function fileFault(file: string, connected: boolean): string | null {
 }
 
 /** A source has a file, or a query over a connection. */
-function checkSourceKeys(declared: Given, position: Position, faults: Fault[]): void {
+function checkSourceKeys(declared: Mapping, position: Position, faults: Fault[]): void {
   const { file, query } = declared
   if (file !== undefined && query !== undefined) {
     const message = 'A source has either "file" or "query".'
@@ -152,7 +152,7 @@ function readTimeZone(given: unknown, yaml: YamlReading, faults: Fault[]): strin
   return 'UTC'
 }
 
-function readLimits(given: Given, yaml: YamlReading, faults: Fault[]): Limits {
+function readLimits(given: Mapping, yaml: YamlReading, faults: Fault[]): Limits {
   const read = (key: string, fallback: number, reader: (value: unknown) => number | null, help: string) => {
     if (given[key] === undefined) return fallback
     const value = reader(given[key])

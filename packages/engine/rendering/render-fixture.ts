@@ -43,7 +43,7 @@ export function parsed(source: string, partials: Record<string, string> = {}): T
   return template!
 }
 
-export interface Given {
+export interface Inputs {
   vars?: Record<string, unknown>
   blocks?: Record<string, Table | Outcome>
   partials?: Record<string, string>
@@ -52,7 +52,7 @@ export interface Given {
 }
 
 /** Renders a body without the lineage section. */
-export function render(body: string, given: Given = {}): RenderResult {
+export function render(body: string, given: Inputs = {}): RenderResult {
   const template = parsed(`---\nlineage: none\n${given.settings ?? ''}\n---\n${body}`, given.partials)
   return renderTemplate(template, {
     vars: given.vars ?? {},
@@ -63,6 +63,6 @@ export function render(body: string, given: Given = {}): RenderResult {
 }
 
 /** The Markdown of a body, without its last line break. */
-export function markdown(body: string, given: Given = {}): string {
+export function markdown(body: string, given: Inputs = {}): string {
   return render(body, given).markdown.replace(/\n$/, '')
 }

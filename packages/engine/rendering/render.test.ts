@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { chartPlaceholder } from '@assay/model/insight'
 import { renderTemplate, renderText, TemplateFault } from './render.ts'
-import { type Given, lineageOf, markdown, outcome, parsed, RUN, render, table } from './render-fixture.ts'
+import { type Inputs, lineageOf, markdown, outcome, parsed, RUN, render, table } from './render-fixture.ts'
 
 const daily = table({ day: 'timestamp', n: 'integer', delay: 'number' }, [
   ['2001-04-01T00:00:00', 5, 1.25],
@@ -13,7 +13,7 @@ const odd = outcome({ points: [{ time: '2001-04-03T00:00:00', value: -3.5, score
 const blocks = { daily, odd }
 
 /** The fault that rendering throws; its lines count from the first of the body. */
-function faultOf(body: string, given: Given = { blocks }) {
+function faultOf(body: string, given: Inputs = { blocks }) {
   try {
     render(body, given)
   } catch (error) {

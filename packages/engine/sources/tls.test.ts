@@ -29,14 +29,14 @@ interface TlsServer {
   stop(): Promise<void>
 }
 
-interface Place {
+interface KeyFiles {
   cert: string
   /** Files that hold the certificate and its key. */
   files: { cert: string; key: string }
   folder: string
 }
 
-function place(): Place {
+function keyFiles(): KeyFiles {
   const folder = mkdtempSync(path.join(tmpdir(), 'assay-tls-'))
   const { cert, key } = selfSigned(['DNS:localhost'])
   const files = { cert: path.join(folder, 'cert.pem'), key: path.join(folder, 'key.pem') }
@@ -48,7 +48,7 @@ function place(): Place {
 const NOBODY = 65_534
 
 async function postgres(): Promise<TlsServer> {
-  const { cert, files, folder } = place()
+  const { cert, files, folder } = keyFiles()
   if (process.getuid?.() === 0)
     for (const file of [folder, ...Object.values(files)]) chownSync(file, NOBODY, NOBODY)
   const server = await startOwnPostgres({ ssl: 'on', ssl_cert_file: files.cert, ssl_key_file: files.key })
@@ -67,7 +67,7 @@ async function postgres(): Promise<TlsServer> {
 }
 
 async function mariadb(): Promise<TlsServer> {
-  const { cert, files, folder } = place()
+  const { cert, files, folder } = keyFiles()
   const data = path.join(folder, 'data')
   const user = process.getuid?.() === 0 ? ['--user=root'] : []
   const common = ['--no-defaults', `--datadir=${data}`, ...user]

@@ -48,7 +48,7 @@ test('a task acquires what its template names, of its own workspace, and nothing
   assert.deepEqual(await withheld.acquire('a', never), { refused: 'No.' })
 })
 
-test('only so many queries run over a connection at a time; an ended task frees its places', async (t) => {
+test('only so many queries run over a connection at a time; an ended task frees its share', async (t) => {
   const book = await fileBook(t)
   const to = { workspace_id: 'default', template: templateNaming('a') }
   const [first, second] = [book.accessFor(to), book.accessFor(to)]

@@ -35,9 +35,9 @@ export interface FileConnection {
 const KEYS = ['kind', 'description', 'options', 'secrets', 'limits', 'workspaces']
 const REFERENCE = /^(env:[A-Za-z_][A-Za-z0-9_]*|file:.+)$/
 
-type Given = Record<string, unknown>
+type Entries = Record<string, unknown>
 
-function isMap(value: unknown): value is Given {
+function isMap(value: unknown): value is Entries {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
@@ -80,10 +80,10 @@ function readConnection(
   const maps = { options: given.options ?? {}, secrets: given.secrets ?? {}, limits: given.limits ?? {} }
   for (const [key, value] of Object.entries(maps)) if (!isMap(value)) faults.push(`${key} must be a map`)
   if (faults.length > 0) return { connection: null, faults }
-  const { options, errors } = readOptions(kind, maps.options as Given)
-  const { limits, errors: limitErrors } = readLimits(maps.limits as Given)
+  const { options, errors } = readOptions(kind, maps.options as Entries)
+  const { limits, errors: limitErrors } = readLimits(maps.limits as Entries)
   faults.push(...[...errors, ...limitErrors].map(({ path: at, message }) => `${at} ${message}`))
-  faults.push(...secretFaultsOf(kind, maps.secrets as Given))
+  faults.push(...secretFaultsOf(kind, maps.secrets as Entries))
   const workspaces = (given.workspaces ?? [DEFAULT_WORKSPACE]) as unknown
   if (!Array.isArray(workspaces) || !workspaces.every((one) => typeof one === 'string'))
     faults.push('workspaces must be a list of their ids')
@@ -106,7 +106,7 @@ function readConnection(
 }
 
 /** Faults of references. A message never holds the value, which may be a secret in the wrong place. */
-function secretFaultsOf(kind: ConnectionKind, given: Given): string[] {
+function secretFaultsOf(kind: ConnectionKind, given: Entries): string[] {
   const known = Object.keys(KINDS[kind].secrets)
   return Object.entries(given).flatMap(([name, value]) => {
     if (!known.includes(name)) return [`secrets.${name} is no secret of ${kind}`]

@@ -185,7 +185,7 @@ test('a job that ends within moments has its start written with its end, at the 
   await store.close()
 })
 
-test('a job that waits for a place is not executing until it has one', async () => {
+test('a job that waits for an analysis process is not executing until it has one', async () => {
   const { store, clock, runs, state, stop, running } = await setUp({ slots: 0 })
   const id = await enqueue(store)
   await until(() => runs.length === 1)

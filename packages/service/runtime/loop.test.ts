@@ -40,7 +40,7 @@ async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setImmediate(resolve))
 }
 
-test('works on as many at a time as it may, and claims for a place that came free', async () => {
+test('works on as many at a time as it may, and claims for a slot that came free', async () => {
   const { queue, running, claims, wake, control, done, clock } = bench()
   await until(() => clock.sleeping === 1)
   queue.push('a', 'b', 'c')
@@ -109,7 +109,7 @@ test('a failed claim is reported, and tried again after the poll', async () => {
   assert.equal(errors.length, 1)
 })
 
-test('failed work is reported and takes no place with it', async () => {
+test('failed work is reported and takes no slot with it', async () => {
   const worked: string[] = []
   const { queue, errors, control, done, clock, wake } = bench({
     concurrency: 1,

@@ -234,7 +234,7 @@ test('while the store is behind a run waits with what it has claimed: nothing is
     async recordAttempts(outcomes) {
       given.outcomes += outcomes.length
       given.told()
-      // Of one place four outcomes may be unwritten; by then one more is on its way.
+      // Of one slot four outcomes may be unwritten; by then one more is on its way.
       if (given.outcomes === 1 + 4 + 1) behind.resolve()
       if (given.outcomes > 1) await written.promise
       return store.recordAttempts(outcomes)

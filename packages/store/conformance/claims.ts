@@ -289,7 +289,7 @@ export const claimTests: ConformanceTests = {
     assert.deepEqual(await claimIds(store, 1), [])
   },
 
-  'gives a job back without a loss while the node drains, and to its old place': async ({
+  'gives a job back without a loss while the node drains, and to its old position': async ({
     store,
     elapse,
   }) => {

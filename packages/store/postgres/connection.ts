@@ -180,8 +180,8 @@ function createPool(config: ClientConfig, max: number, patience = PATIENCE_MS): 
   return pool
 }
 
-/** The connections of one purpose, and how a transaction begins on them. */
-class Line {
+/** The pool of one purpose, and how a transaction begins on it. */
+class PurposePool {
   readonly beginning: string
   readonly #create: () => Pool
   #pool: Pool
@@ -192,7 +192,7 @@ class Line {
     this.beginning = beginning
   }
 
-  get pool(): Pool {
+  get current(): Pool {
     return this.#pool
   }
 
@@ -227,7 +227,7 @@ export interface ConnectOptions extends Context {
 class Transactions {
   readonly #options: ConnectOptions
   readonly #tell: (hints: Hint[]) => void
-  /** On the lines whose statements are few and frequent; false once a pooler has lost one. */
+  /** For pools whose statements are few and frequent; false once a pooler has lost one. */
   #prepares = true
 
   constructor(options: ConnectOptions, tell: (hints: Hint[]) => void) {
@@ -235,8 +235,8 @@ class Transactions {
     this.#tell = tell
   }
 
-  async #once<T>(line: Line, work: Work<T>, pool: Pool, client: PoolClient, begun: Begun): Promise<T> {
-    const prepares = this.#prepares && line.beginning === CONTROL
+  async #once<T>(pool: PurposePool, work: Work<T>, from: Pool, client: PoolClient, begun: Begun): Promise<T> {
+    const prepares = this.#prepares && pool.beginning === CONTROL
     // Of statements in a pipeline only the first that fails says why: those behind it are refused with it.
     let failed: unknown
     const ask: Ask = async (text, values) => {
@@ -288,7 +288,7 @@ class Transactions {
       return value
     } catch (thrown) {
       const error = failed ?? thrown
-      line.note(pool, error)
+      pool.note(from, error)
       const sound =
         !isBroken(error) &&
         !isUnprepared(error) &&
@@ -302,21 +302,21 @@ class Transactions {
   }
 
   /** `atOnce`: the work asks for something before it needs the time, so it is not held up by the beginning. */
-  async run<T>(line: Line, work: Work<T>, atOnce = false): Promise<T> {
+  async run<T>(pool: PurposePool, work: Work<T>, atOnce = false): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
-      const { pool } = line
-      const client = await pool.connect()
-      const begun = begin(client, line.beginning)
+      const connections = pool.current
+      const client = await connections.connect()
+      const begun = begin(client, pool.beginning)
       try {
         const begins: Work<T> = async (tx) => {
           await begun.at
           return work(tx)
         }
-        return await this.#once(line, atOnce ? work : begins, pool, client, begun)
+        return await this.#once(pool, atOnce ? work : begins, connections, client, begun)
       } catch (error) {
         // A connection that broke while it was idle is known by the first word on it: nothing has been written yet.
         if (begun.now === null && isBroken(error)) {
-          if (attempt > pool.options.max) throw error
+          if (attempt > connections.options.max) throw error
         } else if (this.#prepares && isUnprepared(error)) this.#prepares = false
         else if (!isRepeatable(error) || attempt >= TRIES) throw error
         else await delay(10 * attempt * (1 + Math.random()))
@@ -326,13 +326,13 @@ class Transactions {
 }
 
 /** A read changes nothing: if the connection broke under it, it is asked once more on another. */
-function readingFrom(line: Line): Reader {
+function readingFrom(pool: PurposePool): Reader {
   async function ask(sql: string, values: unknown[], again = true): Promise<Answer> {
-    const { pool } = line
+    const connections = pool.current
     try {
-      return await pool.query<QueryResultRow>(sql, values)
+      return await connections.query<QueryResultRow>(sql, values)
     } catch (error) {
-      line.note(pool, error)
+      pool.note(connections, error)
       // A database that is silent is not asked to be silent for as long again.
       if (!again || !isBroken(error) || /timeout/i.test((error as Error).message)) throw error
       return ask(sql, values, false)
@@ -345,12 +345,12 @@ export function connect(options: ConnectOptions): Connection {
   const config = clientConfig(options.url)
   const size = options.size ?? POOL_SIZE
   const readers = Math.max(1, Math.floor(size / 2))
-  const reads = new Line(() => createPool(config, readers), BEGIN)
-  const writes = new Line(() => createPool(config, Math.max(1, size - readers)), BEGIN)
-  const control = new Line(() => createPool(config, CONTROL_SIZE, CONNECT_MS), CONTROL)
-  const lines = [reads, writes, control]
+  const reads = new PurposePool(() => createPool(config, readers), BEGIN)
+  const writes = new PurposePool(() => createPool(config, Math.max(1, size - readers)), BEGIN)
+  const control = new PurposePool(() => createPool(config, CONTROL_SIZE, CONNECT_MS), CONTROL)
+  const pools = [reads, writes, control]
   const reading = readingFrom(reads)
-  const hints = createHints({ connection: config, send: (sql, values) => reads.pool.query(sql, values) })
+  const hints = createHints({ connection: config, send: (sql, values) => reads.current.query(sql, values) })
   const transactions = new Transactions(options, hints.tell)
   let closed = false
 
@@ -362,7 +362,7 @@ export function connect(options: ConnectOptions): Connection {
       throw translate(error)
     }
   }
-  const sum = (of: (pool: Pool) => number): number => of(reads.pool) + of(writes.pool)
+  const sum = (of: (pool: Pool) => number): number => of(reads.current) + of(writes.current)
 
   return {
     read: (work) => guarded(() => work(reading)),
@@ -380,7 +380,7 @@ export function connect(options: ConnectOptions): Connection {
       if (closed) return
       closed = true
       await hints.close()
-      await Promise.all(lines.map(({ pool }) => pool.end()))
+      await Promise.all(pools.map(({ current }) => current.end()))
     },
   }
 }

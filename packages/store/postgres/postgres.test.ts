@@ -84,7 +84,7 @@ suite('the store on PostgreSQL', { skip: missing ?? false }, () => {
     async (webhook, count, waitMs) => {
       await send(store, webhook)
       await withClient(url, (client) => client.query(COPY_DELIVERY, [webhook.webhook_id, count - 1, waitMs]))
-      // Its turn is worked out anew.
+      // Its sending state is worked out anew.
       await store.updateWebhook({ ...webhook, patch: { description: 'filled' } })
     }
   for (const [title, run] of Object.entries(STEP_TESTS))

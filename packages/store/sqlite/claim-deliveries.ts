@@ -2,7 +2,7 @@
  * A claim of deliveries goes over the webhooks that may be claimed, by (in_flight, claim_at): first those with none in
  * flight, then those with one ..., and takes one delivery of each. It reads on as it takes, which costs one process
  * nothing: what a claim costs depends on what it takes, not on how many webhooks there are or how many deliveries wait.
- * Turns move on in memory, and a webhook's row is written once.
+ * The sending state moves on in memory, and a webhook's row is written once.
  */
 import { type Event, eventText } from '@assay/model/event'
 import type { ClaimedDelivery } from '../contract/webhooks/deliveries.ts'

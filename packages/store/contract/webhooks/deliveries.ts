@@ -69,7 +69,7 @@ export interface DeliveryStore {
     runs?: ReadonlyMap<string, number>
   }): Promise<ClaimedDelivery[]>
   /**
-   * Fenced by node and attempt. False: it was taken over, nothing is written. All that are given in one turn of the
+   * Fenced by node and attempt. False: it was taken over, nothing is written. All that are given in one pass of the
    * event loop are one transaction, and a claim that is asked for after them finds the slots that they free.
    */
   recordAttempt(outcome: AttemptOutcome): Promise<boolean>

@@ -15,7 +15,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Log } from './log.ts'
 
-/** More than these in one commit would hold up the event loop: the rest follows in the next turn. */
+/** More than these in one commit would hold up the event loop: the rest follows in its next pass. */
 const BATCH_MOST = 500
 
 type Work = (inputs: unknown[]) => unknown[]
@@ -190,7 +190,7 @@ class Committer implements GroupCommit {
     })
   }
 
-  /** In the next turn: what the present one brings besides goes into the same commit. */
+  /** In the next pass of the event loop: what this pass still brings goes into the same commit. */
   #schedule(): void {
     if (this.#scheduled || this.#syncing || this.#waiting.length === 0) return
     this.#scheduled = true
