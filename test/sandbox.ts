@@ -18,7 +18,7 @@ fences stand behind each other, each held by tests (paths below \`packages/engin
 | The engine opens the files of the sources and nothing else, by path; then its configuration is locked | \`sources/files/file.test.ts\` |
 | A path never leaves the data folder: not by \`..\`, not by a link, not by a pattern | \`sources/files/file.test.ts\` |
 | Analyses run in a process of their own, without secrets in its environment, for one workspace | \`run/pool/pool.test.ts\` |
-| Before the lock, and before any SQL of the template, that process may dial one address: that of the connection which a source names. Its parent lends it the secrets of this connection only, and every address is judged first | \`../service/connections/connection-registry.test.ts\`, \`sources/conformance.ts\` |
+| That process dials nobody: its parent judges each address, dials it and hands the socket over, for the connection which a source names and for nothing else. It lends the secrets of this connection only | \`run/socket-requests.test.ts\`, \`../service/connections/connection-registry.test.ts\`, \`sources/conformance.ts\` |
 | That process has a bounded data segment and a temporary folder of its own, and is killed at the deadline | \`run/pool/pool.test.ts\`, \`fence/fence.test.ts\` |
 | What comes from data is escaped in the report: it becomes no element, loads nothing, forges no chart | \`printing/escape.test.ts\` |
 

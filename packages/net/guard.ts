@@ -40,7 +40,14 @@ export interface GuardOptions {
   mostOpen?: number
   /** Certificates to trust in place of the usual ones (PEM). */
   ca?: string[]
+  /** Opens the connection in place of the guard, with a target that it vets itself. It may reject with BlockedError. */
+  open?: OpenPlain
 }
+
+/** Opens a plain connection to a host. */
+export type OpenPlain = (host: string, port: number) => Promise<Socket>
+
+type Settings = Required<Omit<GuardOptions, 'open'>> & Pick<GuardOptions, 'open'>
 
 /**
  * The time of connecting for one request. Pass a new one as the request's `opaque`; the guard fills it in. All `phases` are
@@ -72,11 +79,7 @@ function portOf({ protocol, port }: Target): number {
 }
 
 /** The vetted addresses of a target. Throws BlockedError if any is forbidden. */
-async function vettedAddresses(
-  target: Target,
-  made: ConnectPhases,
-  options: Required<GuardOptions>,
-): Promise<string[]> {
+async function vettedAddresses(target: Target, made: ConnectPhases, options: Settings): Promise<string[]> {
   const host = target.hostname
   let addresses = [host]
   if (isIP(host) === 0) {
@@ -98,7 +101,7 @@ async function vettedAddresses(
 
 type Dial = (target: Target, address: string, timeout: number, made: ConnectPhases) => Promise<Socket>
 
-function createDial(options: Required<GuardOptions>, sockets: Set<Socket>): Dial {
+function createDial(options: Settings, sockets: Set<Socket>): Dial {
   const connector = buildConnector({
     allowH2: false,
     timeout: options.connectTimeout,
@@ -135,12 +138,42 @@ function createDial(options: Required<GuardOptions>, sockets: Set<Socket>): Dial
     })
 }
 
+/** Secures a connection that another has opened; the name is verified as ever. */
+function createSecure({ connectTimeout, ca }: Settings) {
+  const connector = buildConnector({
+    allowH2: false,
+    timeout: connectTimeout,
+    ...(ca.length > 0 ? { ca } : {}),
+  })
+  return (target: Target, httpSocket: Socket): Promise<Socket> => {
+    if (target.protocol !== 'https:') return Promise.resolve(httpSocket)
+    const servername = isIP(target.hostname) === 0 ? { servername: target.hostname } : {}
+    return new Promise((resolve, reject) => {
+      connector({ ...target, ...servername, httpSocket }, (error, connected) => {
+        if (error) reject(error)
+        else resolve(connected)
+      })
+    })
+  }
+}
+
 /** Connects to a vetted address of the target, trying several in sequence. */
-function createConnect(options: Required<GuardOptions>, sockets: Set<Socket>) {
+function createConnect(options: Settings, sockets: Set<Socket>) {
+  const secure = createSecure(options)
   const dial = createDial(options, sockets)
 
   async function connect(target: Target, made: ConnectPhases): Promise<Socket> {
     Object.assign(made, NO_PHASES)
+    if (options.open) {
+      const started = performance.now()
+      const opened = await options.open(target.hostname, portOf(target))
+      made.connect = performance.now() - started
+      sockets.add(opened)
+      opened.once('close', () => sockets.delete(opened))
+      const socket = await secure(target, opened)
+      if (target.protocol === 'https:') made.tls = performance.now() - started - made.connect
+      return socket
+    }
     const addresses = await vettedAddresses(target, made, options)
     let failure: unknown
     for (const address of addresses) {
@@ -166,7 +199,7 @@ function createConnect(options: Required<GuardOptions>, sockets: Set<Socket>) {
 }
 
 export function createGuard(given: GuardOptions): Guard {
-  const options: Required<GuardOptions> = {
+  const options: Settings = {
     resolve: createResolver(),
     connectTimeout: 10_000,
     idleTimeout: 15_000,

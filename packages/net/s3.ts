@@ -125,6 +125,15 @@ export function createBucket(
   return new SignedBucket(config, guard.dispatcher, now)
 }
 
+/** The address of a bucket, without a slash at its end. */
+export function addressOfBucket(config: BucketConfig): string {
+  const url = endpointOf(config)
+  const path = url.pathname.replace(/\/+$/, '')
+  return config.path_style
+    ? `${url.origin}${path}/${config.bucket}`
+    : `${url.protocol}//${config.bucket}.${url.host}${path}`
+}
+
 class SignedBucket implements Bucket {
   readonly #config: BucketConfig
   readonly #dispatcher: Dispatcher
@@ -136,11 +145,7 @@ class SignedBucket implements Bucket {
     this.#config = config
     this.#now = now
     this.#dispatcher = dispatcher
-    const url = endpointOf(config)
-    const path = url.pathname.replace(/\/+$/, '')
-    this.#base = config.path_style
-      ? `${url.origin}${path}/${config.bucket}`
-      : `${url.protocol}//${config.bucket}.${url.host}${path}`
+    this.#base = addressOfBucket(config)
   }
 
   #datetime(): string {

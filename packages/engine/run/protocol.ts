@@ -111,12 +111,22 @@ export interface NarrationRequest {
   prompt: string
 }
 
+/** Why a socket could not be opened. */
+export interface DialFailure {
+  /** `blocked`: the target is not allowed. `unresolved`: the name has no address. */
+  kind: 'blocked' | 'unresolved' | 'failed'
+  message: string
+  code: string
+}
+
 export type ToChild =
   /** `temp_folder`: for this task alone, not created yet; the parent removes it after the task. */
   | { type: 'task'; id: number; task: Task; temp_folder: string }
   | { type: 'cancel'; id: number }
   | { type: 'acquired'; id: number; name: string; acquired: Acquired }
   | { type: 'narrated'; id: number; narrated: Narrated[] }
+  /** The socket comes along with the message unless it failed. */
+  | { type: 'dialed'; id: number; call: number; failure: DialFailure | null }
 
 export type FromChild =
   /** The process is loaded, its memory is bounded and an engine is open. */
@@ -127,6 +137,8 @@ export type FromChild =
   /** `acquire`: a source needs this connection. `release`: the source has been read. */
   | { type: 'acquire'; id: number; name: string }
   | { type: 'release'; id: number; name: string }
+  /** Asks for a socket; `connection`: the one for which it is wanted, or null. Answered by `dialed` with the same `call`. */
+  | { type: 'dial'; id: number; call: number; connection: string | null; host: string; port: number }
   /** Answered by `narrated`, one answer per request. */
   | { type: 'narrate'; id: number; requests: NarrationRequest[] }
   | { type: 'result'; id: number; result: Results[Task['kind']] }

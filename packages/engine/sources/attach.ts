@@ -71,7 +71,7 @@ async function filesOf(source: Source, file: string, options: AttachOptions): Pr
   return resolveFiles(file, roots, async (name) => {
     const { fetchFiles, offeredFiles } = await fetching()
     return fetchFiles(
-      { targets: uploads?.targets ?? [], timeout_ms: null, bytes: Number.MAX_SAFE_INTEGER },
+      { connection: null, targets: uploads?.targets ?? [], timeout_ms: null, bytes: Number.MAX_SAFE_INTEGER },
       () => {
         if (uploads?.fault !== undefined) throw new SourceError(uploads.fault)
         return Promise.resolve(offeredFiles(uploads?.offered ?? [], name))
@@ -90,7 +90,7 @@ async function fetchAddress(file: string, options: RemoteOptions): Promise<Sourc
   const { fetchFiles } = await fetching()
   const { plainAddress } = await import('./remote/https.ts')
   return fetchFiles(
-    { targets, timeout_ms: null, bytes },
+    { connection: null, targets, timeout_ms: null, bytes },
     () => Promise.resolve([plainAddress(file, bytes)]),
     options,
   )

@@ -1,55 +1,50 @@
-/**
- * Connects to the host of a connection. Every address of its name must be allowed, and only a checked address is dialed;
- * TLS verifies the name.
- */
-import { lookup } from 'node:dns/promises'
-import { isIP, Socket } from 'node:net'
+/** Connects to the host of a connection, over a socket that was vetted and dialed for it; TLS verifies the name. */
+import { isIP, type Socket } from 'node:net'
 import type { OpenConnection } from '@assay/model/connection'
-import { parseTargets, vetAddress } from '@assay/net/target'
+import { BlockedError, ResolveError } from '@assay/net/guard'
+import { openSocket } from './sockets.ts'
 import { SourceError } from './source.ts'
 
 export const CONNECT_TIMEOUT_MS = 10_000
 
-/** Errors after which the next address of the name is tried. */
-const UNREACHED = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT', 'EADDRNOTAVAIL'])
-
 export interface Dialed {
-  address: string
-  port: number
+  socket: Socket
   /** Undefined for plain text. */
   tls: { servername?: string; rejectUnauthorized: boolean; ca?: string } | undefined
 }
 
-/** Tries the addresses of the connection's `host` in turn until one answers. */
-export async function dial<Made>(
-  connection: OpenConnection,
-  connect: (dialed: Dialed) => Promise<Made>,
-): Promise<Made> {
-  const port = Number(connection.options.port)
-  const tls = tlsOptions(connection)
-  let failure: unknown
-  for (const address of await vettedAddresses(connection, port)) {
-    try {
-      return await connect({ address, port, tls })
-    } catch (error) {
-      failure = error
-      if (!UNREACHED.has((error as NodeJS.ErrnoException).code ?? '')) break
-    }
+/** Opens a socket to the `host` and `port` of the connection. */
+export async function dial(connection: OpenConnection): Promise<Dialed> {
+  const { options, name, targets } = connection
+  const host = String(options.host).toLowerCase()
+  try {
+    const socket = await openSocket({ connection: name, host, port: Number(options.port), targets })
+    return { socket: dialedAlready(socket, String(options.host)), tls: tlsOptions(connection) }
+  } catch (error) {
+    throw explained(error, name, host)
   }
-  throw failure
 }
 
-async function vettedAddresses({ options, name, targets }: OpenConnection, port: number): Promise<string[]> {
-  const host = String(options.host).toLowerCase()
-  const allowed = parseTargets(targets)
-  const found = isIP(host) === 0 ? await lookup(host, { all: true }).catch(() => []) : [{ address: host }]
-  const addresses = found.map(({ address }) => address)
-  if (addresses.length === 0)
-    throw new SourceError(`The connection "${name}" cannot be made: the host ${host} has no address.`)
-  if (addresses.every((one) => vetAddress(one, host, port, allowed))) return addresses
-  throw new SourceError(
-    `The connection "${name}" cannot be made: this service may not reach ${host}; an operator can open it with ASSAY_CONNECTION_TARGETS.`,
-  )
+function explained(error: unknown, name: string, host: string): unknown {
+  if (error instanceof ResolveError)
+    return new SourceError(`The connection "${name}" cannot be made: the host ${host} has no address.`)
+  if (error instanceof BlockedError)
+    return new SourceError(
+      `The connection "${name}" cannot be made: this service may not reach ${host}; an operator can open it with ASSAY_CONNECTION_TARGETS.`,
+    )
+  const { code, message } = error as NodeJS.ErrnoException
+  return code === undefined
+    ? error
+    : Object.assign(new SourceError(`The connection "${name}" cannot be made: ${message}.`), { code })
+}
+
+/** For libraries that call `connect` themselves. Node verifies a certificate for an address by the socket's `_host`. */
+function dialedAlready(socket: Socket, host: string): Socket {
+  const connect = (): Socket => {
+    process.nextTick(() => socket.emit('connect'))
+    return socket
+  }
+  return Object.assign(socket, { _host: host, connect })
 }
 
 function tlsOptions({ options }: OpenConnection): Dialed['tls'] {
@@ -62,14 +57,16 @@ function tlsOptions({ options }: OpenConnection): Dialed['tls'] {
   }
 }
 
-/** Sends bytes and waits until the other side closes the connection, for at most `wait_ms`. */
-export function sendAndWait(address: string, port: number, bytes: Buffer, wait_ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    const socket = new Socket()
+/** Sends bytes over a socket of its own and waits until the other side closes it, for at most `wait_ms`. Never rejects. */
+export async function sendAndWait(connection: OpenConnection, bytes: Buffer, wait_ms: number): Promise<void> {
+  const dialed = await dial(connection).catch(() => null)
+  if (dialed === null) return
+  const { socket } = dialed
+  await new Promise<void>((resolve) => {
     socket.setTimeout(wait_ms, () => socket.destroy())
     socket.once('error', () => undefined)
     socket.once('close', () => resolve())
-    socket.connect(port, address, () => socket.write(bytes))
+    socket.write(bytes)
     socket.resume()
   })
 }

@@ -3,9 +3,11 @@
  * that it is ready, then does one task at a time. Its environment holds no secrets, and it ends with its parent.
  */
 import { flushCompileCache } from 'node:module'
+import type { Socket } from 'node:net'
 import { DEFAULT_LIMITS } from '@assay/model/template'
 import { type Engine, openEngine, queryPercent } from '../../duckdb/duckdb.ts'
 import { createFence } from '../../fence/fence.ts'
+import { openSocketsWith } from '../../sources/sockets.ts'
 import { type ConnectionRequests, createConnectionRequests } from '../connection-requests.ts'
 import { createNarrationClient, type NarrationClient } from '../narration-requests.ts'
 import {
@@ -18,6 +20,7 @@ import {
   type ToChild,
 } from '../protocol.ts'
 import { runTask } from '../run.ts'
+import { createSocketRequests } from '../socket-requests.ts'
 import { createReporter } from './progress-reporter.ts'
 import { checkTask, describeTask, probeTask } from './small-tasks.ts'
 import { warmUp } from './warm-up.ts'
@@ -45,6 +48,8 @@ const MEMORY_EXCEEDED: RunResult = {
 }
 
 let current: CurrentTask | null = null
+const sockets = createSocketRequests(send, () => current?.id ?? 0)
+openSocketsWith(sockets.open)
 
 function send(message: FromChild, sent?: () => void): void {
   if (process.connected) process.send?.(message, undefined, undefined, () => sent?.())
@@ -162,8 +167,10 @@ async function take({ id, task, temp_folder }: Extract<ToChild, { type: 'task' }
 process.on('disconnect', die)
 // Ctrl-C and a service manager signal the whole process group; the parent decides how tasks end.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
-process.on('message', (message: ToChild) => {
+process.on('message', (message: ToChild, handle: unknown) => {
   if (message.type === 'task') void take(message)
+  else if (message.type === 'dialed')
+    sockets.receive(message.call, message.failure, handle as Socket | undefined)
   else if (current?.id !== message.id) return
   else if (message.type === 'acquired') current.requests.receive(message.name, message.acquired)
   else if (message.type === 'narrated') current.narrating.receive(message.narrated)

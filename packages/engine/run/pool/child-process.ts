@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { Readable } from 'node:stream'
 import type { Clock } from '@assay/model/clock'
+import type { OpenConnection } from '@assay/model/connection'
 import type { Progress } from '@assay/model/job'
 import type { ConnectionAccess } from '../connection-requests.ts'
 import type { Narrator } from '../narration-requests.ts'
@@ -23,6 +24,7 @@ import {
   type Task,
   type ToChild,
 } from '../protocol.ts'
+import { dialFor } from '../socket-requests.ts'
 
 /** How a task ended. `died`: the process ended by itself; `memory`: it reported a failed allocation. */
 export type Ending<Kind extends Task['kind']> =
@@ -120,6 +122,9 @@ export function startProcess(options: ProcessOptions): AnalysisProcess {
 
 interface Running {
   id: number
+  task: Task
+  /** The connections that the task has asked for and was given. */
+  acquired: Map<string, OpenConnection>
   onProgress: ((progress: Progress) => void) | undefined
   onStarted(timeoutMs: number): void
   connections: ConnectionAccess | undefined
@@ -178,16 +183,35 @@ class ForkedProcess implements AnalysisProcess {
     else if (message.type === 'started') running.onStarted(message.timeout_ms)
     else if (message.type === 'acquire') void this.#acquire(message.name, running)
     else if (message.type === 'release') running.connections?.release(message.name)
+    else if (message.type === 'dial') void this.#dial(message, running)
     else if (message.type === 'narrate') void this.#narrate(message.requests, running)
     else if (message.type === 'result') running.settle({ kind: 'result', result: message.result })
     else running.settle({ kind: 'fault', message: message.message })
   }
 
-  async #acquire(name: string, { id, connections, over }: Running): Promise<void> {
+  async #acquire(name: string, { id, connections, over, acquired: own }: Running): Promise<void> {
     const acquired = (await connections?.acquire(name, over)) ?? {
       refused: `There is no connection "${name}" here.`,
     }
+    if ('connection' in acquired) own.set(name, acquired.connection)
     if (!over.aborted) this.#send({ type: 'acquired', id, name, acquired })
+  }
+
+  async #dial(
+    message: Extract<FromChild, { type: 'dial' }>,
+    { id, task, acquired, over }: Running,
+  ): Promise<void> {
+    const dialed = await dialFor(message, task, acquired)
+    const { call } = message
+    if ('failure' in dialed) {
+      if (!over.aborted) this.#send({ type: 'dialed', id, call, failure: dialed.failure })
+    } else if (over.aborted || !this.#process.connected) dialed.socket.destroy()
+    else
+      this.#process.send(
+        { type: 'dialed', id, call, failure: null } satisfies ToChild,
+        dialed.socket,
+        () => undefined,
+      )
   }
 
   async #narrate(requests: NarrationRequest[], { id, over, left }: Running): Promise<void> {
@@ -254,6 +278,8 @@ class ForkedProcess implements AnalysisProcess {
         const left = (): number => Math.max(0, ends - clock.monotonic())
         this.#running = {
           id,
+          task,
+          acquired: new Map(),
           onProgress,
           onStarted: expire,
           connections,

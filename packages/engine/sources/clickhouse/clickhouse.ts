@@ -15,6 +15,7 @@ import type { SqlSyntax } from '../../language/sql-clauses.ts'
 import { CONNECT_TIMEOUT_MS } from '../dial.ts'
 import type { JsonBatch, Kind, OpenOptions, ProbeOptions, Reader, RemoteColumn } from '../kind.ts'
 import { requireSelect } from '../rows/only-select.ts'
+import { openSocket } from '../sockets.ts'
 import { SourceError, sameName } from '../source.ts'
 import { columnOf } from './types.ts'
 
@@ -82,6 +83,8 @@ class Client {
     this.#guard = createGuard({
       targets: parseTargets(connection.targets),
       connectTimeout: CONNECT_TIMEOUT_MS,
+      open: (host, port) =>
+        openSocket({ connection: connection.name, host, port, targets: connection.targets }),
       ...(typeof ca === 'string' ? { ca: [ca] } : {}),
     })
   }

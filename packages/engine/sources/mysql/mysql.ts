@@ -4,7 +4,6 @@
  * is killed, the server ends the query at its own deadline.
  */
 import { once } from 'node:events'
-import { connect as connectSocket } from 'node:net'
 import type { OpenConnection } from '@assay/model/connection'
 import mysql, { type Connection } from 'mysql2'
 import type { Parameter, Plain } from '../../language/remote-query.ts'
@@ -47,7 +46,6 @@ export const mysqlKind: Kind = {
 
 interface MysqlConnection {
   connection: Connection
-  dialed: Dialed
   version: string
   mariadb: boolean
 }
@@ -58,13 +56,12 @@ interface Inner {
   _handshakePacket?: { serverVersion?: string }
 }
 
-function configOf({ options, secrets }: OpenConnection, { address, port, tls }: Dialed) {
+function configOf({ options, secrets }: OpenConnection, { socket, tls }: Dialed) {
   const host = String(options.host)
   return {
     // The name to verify. For an address Node verifies the socket's `_host` instead.
     host,
-    stream: () =>
-      Object.assign(connectSocket({ host: address, port, noDelay: true, keepAlive: true }), { _host: host }),
+    stream: () => socket,
     user: String(options.user),
     password: secrets.password ?? '',
     database: String(options.database),
@@ -84,30 +81,27 @@ function configOf({ options, secrets }: OpenConnection, { address, port, tls }: 
   }
 }
 
-function connect({ connection, signal }: ProbeOptions): Promise<MysqlConnection> {
-  return dial(connection, async (dialed) => {
-    const made = mysql.createConnection(configOf(connection, dialed))
-    const abort = (): void => made.destroy()
-    signal.addEventListener('abort', abort, { once: true })
-    try {
-      await new Promise<void>((resolve, reject) => {
-        made.on('error', reject)
-        made.connect((error) => (error ? reject(error) : resolve()))
-      })
-      const version = (made as unknown as Inner)._handshakePacket?.serverVersion ?? ''
-      return {
-        connection: made,
-        dialed,
-        version: version.replace(/^5\.5\.5-/, ''),
-        mariadb: /mariadb/i.test(version),
-      }
-    } catch (error) {
-      made.destroy()
-      throw explained(error, connection)
-    } finally {
-      signal.removeEventListener('abort', abort)
+async function connect({ connection, signal }: ProbeOptions): Promise<MysqlConnection> {
+  const made = mysql.createConnection(configOf(connection, await dial(connection)))
+  const abort = (): void => made.destroy()
+  signal.addEventListener('abort', abort, { once: true })
+  try {
+    await new Promise<void>((resolve, reject) => {
+      made.on('error', reject)
+      made.connect((error) => (error ? reject(error) : resolve()))
+    })
+    const version = (made as unknown as Inner)._handshakePacket?.serverVersion ?? ''
+    return {
+      connection: made,
+      version: version.replace(/^5\.5\.5-/, ''),
+      mariadb: /mariadb/i.test(version),
     }
-  })
+  } catch (error) {
+    made.destroy()
+    throw explained(error, connection)
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
 }
 
 interface ServerError extends Error {
@@ -228,8 +222,9 @@ class MysqlReader implements Reader {
 
   /** Ends the query over a second connection; waits for at most KILL_MS. */
   async #kill(): Promise<void> {
-    const { connection, dialed } = this.#session
-    const { threadId } = connection as unknown as Inner
+    const { threadId } = this.#session.connection as unknown as Inner
+    const dialed = await dial(this.#options.connection).catch(() => null)
+    if (dialed === null) return
     const killer = mysql.createConnection(configOf(this.#options.connection, dialed))
     killer.on('error', () => undefined)
     await Promise.race([

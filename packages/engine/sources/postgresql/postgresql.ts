@@ -61,27 +61,24 @@ export const postgresql: Kind = {
 
 interface PostgresConnection {
   client: Client
-  dialed: Dialed
 }
 
-function connect(options: ProbeOptions): Promise<PostgresConnection> {
-  return dial(options.connection, async (dialed) => {
-    const client = new Client(configOf(options, dialed))
-    client.on('error', () => undefined)
-    const abort = (): void => void client.end().catch(() => undefined)
-    options.signal.addEventListener('abort', abort, { once: true })
-    try {
-      await client.connect()
-      // Servers before 14, or not on Linux, do not know this setting.
-      await client.query("set client_connection_check_interval = '1s'").catch(() => undefined)
-      return { client, dialed }
-    } catch (error) {
-      void client.end().catch(() => undefined)
-      throw explained(error, options.connection)
-    } finally {
-      options.signal.removeEventListener('abort', abort)
-    }
-  })
+async function connect(options: ProbeOptions): Promise<PostgresConnection> {
+  const client = new Client(configOf(options, await dial(options.connection)))
+  client.on('error', () => undefined)
+  const abort = (): void => void client.end().catch(() => undefined)
+  options.signal.addEventListener('abort', abort, { once: true })
+  try {
+    await client.connect()
+    // Servers before 14, or not on Linux, do not know this setting.
+    await client.query("set client_connection_check_interval = '1s'").catch(() => undefined)
+    return { client }
+  } catch (error) {
+    void client.end().catch(() => undefined)
+    throw explained(error, options.connection)
+  } finally {
+    options.signal.removeEventListener('abort', abort)
+  }
 }
 
 function configOf({ connection, time_zone, timeout_ms }: ProbeOptions, dialed: Dialed) {
@@ -97,8 +94,9 @@ function configOf({ connection, time_zone, timeout_ms }: ProbeOptions, dialed: D
     extra_float_digits: '1',
   }
   return {
-    host: dialed.address,
-    port: dialed.port,
+    host: String(options.host),
+    port: Number(options.port),
+    stream: () => dialed.socket,
     database: String(options.database),
     user: String(options.user),
     // Never undefined: the library would read a password file.
@@ -207,14 +205,14 @@ class PostgresReader implements Reader {
   }
 
   #cancel(): Promise<void> {
-    const { client, dialed } = this.#session
+    const { client } = this.#session
     const { processID, secretKey } = client as unknown as { processID: number; secretKey: number }
     const request = Buffer.alloc(16)
     request.writeInt32BE(16, 0)
     request.writeInt32BE(80_877_102, 4)
     request.writeInt32BE(processID, 8)
     request.writeInt32BE(secretKey, 12)
-    return sendAndWait(dialed.address, dialed.port, request, CANCEL_MS)
+    return sendAndWait(this.#options.connection, request, CANCEL_MS)
   }
 
   async close(): Promise<void> {

@@ -21,6 +21,7 @@ import { createGuard, type Guard } from '@assay/net/guard'
 import { parseTargets } from '@assay/net/target'
 import type { SourceFile } from '../files/source-file.ts'
 import type { Probe } from '../kind.ts'
+import { openSocket } from '../sockets.ts'
 import { SourceError } from '../source.ts'
 
 /** A file to download; `shown` is its name in lineage and errors. */
@@ -37,6 +38,8 @@ export interface RemoteOptions {
 
 /** The allowed targets, time and size of downloads. */
 export interface Reach {
+  /** Null: an address of a template, or uploads in a bucket. */
+  connection: string | null
   targets: readonly string[]
   ca?: string | undefined
   /** Null: the job's time limit only. */
@@ -53,16 +56,20 @@ export interface FileKind {
   probe(connection: OpenConnection, guard: Guard, signal: AbortSignal): Promise<string>
 }
 
-export function reachOf({ targets, options, limits }: OpenConnection): Reach {
+export function reachOf({ name, targets, options, limits }: OpenConnection): Reach {
   const ca = typeof options.ca === 'string' ? options.ca : undefined
-  return { targets, ca, timeout_ms: limits.timeout_seconds * 1000, bytes: limits.bytes }
+  return { connection: name, targets, ca, timeout_ms: limits.timeout_seconds * 1000, bytes: limits.bytes }
 }
 
 /** Calls `use` with a guard and closes the guard afterwards. */
-async function withGuard<T>(reach: Reach, use: (guard: Guard) => Promise<T>): Promise<T> {
+async function withGuard<T>(
+  { connection, targets, ca }: Reach,
+  use: (guard: Guard) => Promise<T>,
+): Promise<T> {
   const guard = createGuard({
-    targets: parseTargets(reach.targets),
-    ...(reach.ca === undefined ? {} : { ca: [reach.ca] }),
+    targets: parseTargets(targets),
+    open: (host, port) => openSocket({ connection, host, port, targets }),
+    ...(ca === undefined ? {} : { ca: [ca] }),
   })
   try {
     return await use(guard)

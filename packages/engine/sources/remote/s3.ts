@@ -1,28 +1,29 @@
 /** Files of a bucket, over a connection of the kind `s3`: one key, or all keys that match a pattern. */
 import type { OpenConnection } from '@assay/model/connection'
 import type { Guard } from '@assay/net/guard'
-import { type Bucket, BucketError, createBucket } from '@assay/net/s3'
+import { type Bucket, type BucketConfig, BucketError, createBucket } from '@assay/net/s3'
 import { vetPath } from '../../values/file-path.ts'
 import { SourceError } from '../source.ts'
 import { type FileKind, pick, prefixOf } from './remote.ts'
 
 const KEYS_MOST = 10_000
 
-function bucketOf({ options, secrets }: OpenConnection, guard: Guard): Bucket {
+/** The bucket of a connection. */
+export function configOfBucket({ options, secrets }: OpenConnection): BucketConfig {
   const endpoint = typeof options.endpoint === 'string' ? options.endpoint : null
-  return createBucket(
-    {
-      endpoint,
-      region: String(options.region ?? 'us-east-1'),
-      bucket: String(options.bucket),
-      access_key: secrets.access_key ?? null,
-      secret_key: secrets.secret_key ?? null,
-      session_token: secrets.session_token ?? null,
-      path_style: options.path_style === undefined ? endpoint !== null : options.path_style === true,
-    },
-    guard,
-  )
+  return {
+    endpoint,
+    region: String(options.region ?? 'us-east-1'),
+    bucket: String(options.bucket),
+    access_key: secrets.access_key ?? null,
+    secret_key: secrets.secret_key ?? null,
+    session_token: secrets.session_token ?? null,
+    path_style: options.path_style === undefined ? endpoint !== null : options.path_style === true,
+  }
 }
+
+const bucketOf = (connection: OpenConnection, guard: Guard): Bucket =>
+  createBucket(configOfBucket(connection), guard)
 
 function explained(error: unknown, name: string): unknown {
   return error instanceof BucketError ? new SourceError(`The connection "${name}": ${error.message}`) : error

@@ -1,0 +1,108 @@
+/**
+ * Requests of an analysis process for sockets. It has no way to the network. The parent decides by what it knows itself of the
+ * task, not by what the process says: a connection that the task has acquired leads to its own host, and an address of a
+ * template, or uploads in a bucket, to where the operator allows.
+ */
+import type { Socket } from 'node:net'
+import type { OpenConnection } from '@assay/model/connection'
+import { dialVetted } from '@assay/net/dial'
+import { BlockedError, ResolveError } from '@assay/net/guard'
+import { parseTargets } from '@assay/net/target'
+import type { OpenSocket } from '../sources/sockets.ts'
+import type { DialFailure, FromChild, Task } from './protocol.ts'
+
+type DialMessage = Extract<FromChild, { type: 'dial' }>
+
+function failureOf(error: unknown): DialFailure {
+  const { message, code = 'EFAILED' } = error as NodeJS.ErrnoException
+  if (error instanceof BlockedError) return { kind: 'blocked', message, code }
+  return { kind: error instanceof ResolveError ? 'unresolved' : 'failed', message, code }
+}
+
+function errorOf({ kind, message, code }: DialFailure): Error {
+  if (kind === 'blocked') return new BlockedError(message)
+  return kind === 'unresolved' ? new ResolveError(code) : Object.assign(new Error(message), { code })
+}
+
+const BLOCKED = 'The host is not one that this service may reach.'
+
+/** Loaded on demand: most services have no bucket. */
+async function bucketAddress(connection: OpenConnection): Promise<string> {
+  const { addressOfBucket } = await import('@assay/net/s3')
+  const { configOfBucket } = await import('../sources/remote/s3.ts')
+  return addressOfBucket(configOfBucket(connection))
+}
+
+/** The host and port of a connection: of `host` and `port`, of `url`, or of a bucket. */
+async function leadsTo(connection: OpenConnection, host: string, port: number): Promise<boolean> {
+  const { options, kind } = connection
+  if (options.host !== undefined)
+    return host === String(options.host).toLowerCase() && port === Number(options.port)
+  const url = new URL(kind === 's3' ? await bucketAddress(connection) : String(options.url))
+  const own = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port)
+  return host === url.hostname.replace(/^\[|\]$/g, '').toLowerCase() && port === own
+}
+
+/** The targets that a task may reach there. `acquired`: the connections that it has asked for. */
+async function targetsOf(
+  { connection: name, host, port }: DialMessage,
+  task: Task,
+  acquired: ReadonlyMap<string, OpenConnection>,
+): Promise<readonly string[]> {
+  if (name !== null) {
+    const connection =
+      acquired.get(name) ?? (task.kind === 'probe' && task.connection.name === name ? task.connection : null)
+    if (!connection || !(await leadsTo(connection, host, port))) throw new BlockedError(BLOCKED)
+    return connection.targets
+  }
+  if (!('roots' in task)) throw new BlockedError(BLOCKED)
+  return [...(task.roots.remote?.targets ?? []), ...(task.roots.uploads?.targets ?? [])]
+}
+
+/** The parent's side. Never rejects. */
+export async function dialFor(
+  message: DialMessage,
+  task: Task,
+  acquired: ReadonlyMap<string, OpenConnection>,
+): Promise<{ socket: Socket } | { failure: DialFailure }> {
+  const host = message.host.toLowerCase()
+  try {
+    const targets = await targetsOf({ ...message, host }, task, acquired)
+    const { port } = message
+    return { socket: await dialVetted({ host, port, targets: parseTargets(targets) }) }
+  } catch (error) {
+    return { failure: failureOf(error) }
+  }
+}
+
+/** The analysis process's side. */
+export interface SocketRequests {
+  open: OpenSocket
+  receive(call: number, failure: DialFailure | null, socket: Socket | undefined): void
+}
+
+/** `taskId` gives the id of the present task. */
+export function createSocketRequests(
+  send: (message: FromChild) => void,
+  taskId: () => number,
+): SocketRequests {
+  const waiting = new Map<number, { resolve(socket: Socket): void; reject(error: Error): void }>()
+  let calls = 0
+  return {
+    open({ connection, host, port }) {
+      const { promise, resolve, reject } = Promise.withResolvers<Socket>()
+      calls += 1
+      waiting.set(calls, { resolve, reject })
+      send({ type: 'dial', id: taskId(), call: calls, connection, host, port })
+      return promise
+    },
+    receive(call, failure, socket) {
+      const waits = waiting.get(call)
+      waiting.delete(call)
+      if (!waits) socket?.destroy()
+      else if (failure) waits.reject(errorOf(failure))
+      else if (socket) waits.resolve(socket)
+      else waits.reject(Object.assign(new Error('The connection was closed.'), { code: 'ECONNRESET' }))
+    },
+  }
+}
