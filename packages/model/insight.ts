@@ -80,7 +80,19 @@ export type ChartForm = (typeof CHART_FORMS)[number]
 export const READ_CHART_FORMS = [...CHART_FORMS, 'link'] as const
 export type ReadChartForm = (typeof READ_CHART_FORMS)[number]
 
-export const CHART_TYPES = ['line', 'bar', 'area', 'point', 'pie', 'histogram'] as const
+export const CHART_TYPES = [
+  'line',
+  'bar',
+  'area',
+  'point',
+  'pie',
+  'histogram',
+  'forecast',
+  'interval',
+  'waterfall',
+  'heatmap',
+  'funnel',
+] as const
 export type ChartType = (typeof CHART_TYPES)[number]
 
 /** A chart: its columns (enough for mermaid and text) and its Vega-Lite specification. */
@@ -92,6 +104,8 @@ export interface Chart {
   x: string
   y: string[]
   series: string | null
+  /** The column with one panel for each value. */
+  by?: string | null
   /** A Vega-Lite 6 specification with the rows inside. */
   spec: Record<string, unknown>
 }

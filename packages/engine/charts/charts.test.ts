@@ -4,8 +4,10 @@ import { type Chart, chartPlaceholder, type ReadChartForm } from '@assay/model/i
 import * as fc from 'fast-check'
 import { tableRows } from '../values/rows.ts'
 import type { Row } from '../values/value.ts'
+import { chartLeftOut, chartPoints } from './chart-values.ts'
 import { fillCharts } from './charts.ts'
-import { type ChartOptions, chartLeftOut, chartPoints, MAX_POINTS, makeChart } from './spec.ts'
+import { type ChartOptions, MAX_POINTS } from './points.ts'
+import { makeChart } from './spec.ts'
 
 const rows: Row[] = ['a', 'b', 'c'].map((k, index) => ({ k, n: index * 2 - 1, day: `2024-01-0${index + 1}` }))
 
@@ -19,9 +21,9 @@ const fill = (one: Chart, form: ReadChartForm, svgs?: string[]): string =>
 test('mermaid draws single series, with its numbers under it', () => {
   assert.equal(
     fill(chart({}), 'mermaid'),
-    'a\n\n```mermaid\nxychart-beta\n    title "T"\n    x-axis "day" ["2024-01-01", "2024-01-02", "2024-01-03"]\n    y-axis "n"\n    line [-1, 1, 3]\n```\n\n*3 values, lowest -1 (2024-01-01), highest 3 (2024-01-03), last 3 (2024-01-03).*\n\nb\n',
+    'a\n\n```mermaid\nxychart-beta\n    title "T"\n    x-axis "Day" ["2024-01-01", "2024-01-02", "2024-01-03"]\n    y-axis "N"\n    line [-1, 1, 3]\n```\n\n*3 values, lowest -1 (2024-01-01), highest 3 (2024-01-03), last 3 (2024-01-03).*\n\nb\n',
   )
-  assert.match(fill(chart({ type: 'bar', x: 'k' }), 'mermaid'), /y-axis "n" -1 --> 3\n {4}bar \[-1, 1, 3\]/)
+  assert.match(fill(chart({ type: 'bar', x: 'k' }), 'mermaid'), /y-axis "N" -1 --> 3\n {4}bar \[-1, 1, 3\]/)
   const slices = rows.map((row) => ({ ...row, n: 5 }))
   assert.match(fill(chart({ type: 'pie', x: 'k' }, slices), 'mermaid'), /pie showData title T\n {4}"a" : 5/)
 })
@@ -64,7 +66,7 @@ test('an image is inline, and text where there is none', () => {
 
 test('a link names the chart, for readers that draw it themselves', () => {
   assert.equal(fill(chart({ title: 'a] b' }), 'link'), 'a\n\n![a\\] b](chart:chart-1)\n\nb\n')
-  assert.equal(fill(chart({ title: '' }), 'link'), 'a\n\n![Chart of n](chart:chart-1)\n\nb\n')
+  assert.equal(fill(chart({ title: '' }), 'link'), 'a\n\n![Chart of N](chart:chart-1)\n\nb\n')
 })
 
 test('none leaves no trace', () => {
@@ -146,11 +148,15 @@ test('years bear no separators, short labels stand upright, many series differ i
     ]),
     total: 12,
   })
+  type Encoding = Record<'x' | 'y' | 'color', { axis?: object; scale?: object }>
   const encoding = (given: Partial<ChartOptions>) =>
-    chart(given, data).spec.encoding as Record<'x' | 'color', { axis?: object; scale?: object }>
-  assert.deepEqual(encoding({ x: 'year' }).x.axis, { format: 'd' })
-  assert.equal(encoding({ x: 'n' }).x.axis, undefined)
-  assert.deepEqual(encoding({ x: 'name', type: 'bar' }).x.axis, { labelAngle: 0, labelLimit: 320 })
-  assert.deepEqual(encoding({ x: 'long', type: 'bar' }).x.axis, { labelAngle: -40, labelLimit: 320 })
+    (chart(given, data).spec.layer as { encoding: Encoding }[])[0]!.encoding
+  assert.deepEqual(encoding({ x: 'year' }).x.axis, { tickCount: 8, format: 'd' })
+  assert.deepEqual(encoding({ x: 'n' }).x.axis, { tickCount: 8 })
+  const few = data.slice(0, 4)
+  const named = (chart({ x: 'name', type: 'bar' }, few).spec.layer as { encoding: Encoding }[])[0]!.encoding
+  assert.deepEqual(named.x.axis, { labelAngle: 0, labelLimit: 320 })
+  // Names that are too long for a line stand beside bars that lie on their side.
+  assert.equal((encoding({ x: 'long', type: 'bar' }).y as { field?: string }).field, 'x')
   assert.deepEqual(encoding({ x: 'year', series: 'name' }).color.scale, { scheme: 'tableau20' })
 })

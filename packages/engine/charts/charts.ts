@@ -4,9 +4,10 @@
  */
 import { CHART_PLACEHOLDER, type Chart, type ReadChartForm } from '@assay/model/insight'
 import { escapeMarkdown } from '../printing/escape.ts'
-import { mermaidChart } from './mermaid.ts'
-import { chartNumbers } from './numbers.ts'
-import { textChart } from './text.ts'
+import { mermaidChart } from './forms/mermaid.ts'
+import { chartNumbers } from './forms/numbers.ts'
+import { textChart } from './forms/text.ts'
+import { chartName } from './labels.ts'
 
 /** `svgs`: one for each chart, for the form `image`; a chart without one becomes text. */
 export function fillCharts(
@@ -31,9 +32,15 @@ function chartMarkdown(chart: Chart, form: Exclude<ReadChartForm, 'none'>, svg: 
 
 function image(chart: Chart, svg: string | undefined): string | null {
   if (svg === undefined || svg === '') return null
-  return `![${altOf(chart)}](data:image/svg+xml;base64,${Buffer.from(svg).toString('base64')})`
+  const drawing = Buffer.from(withoutPlaces(svg)).toString('base64')
+  return `![${altOf(chart)}](data:image/svg+xml;base64,${drawing})`
 }
 
 function altOf(chart: Chart): string {
-  return escapeMarkdown(chart.title === '' ? `Chart of ${chart.y.join(', ') || chart.x}` : chart.title)
+  return escapeMarkdown(chartName(chart))
+}
+
+/** The drawing without the places of its values, which only a page uses. */
+function withoutPlaces(svg: string): string {
+  return svg.replace(/ data-(?:places|panels)="[\d., -]*"/g, '')
 }

@@ -147,6 +147,42 @@ test('charts and tables are checked for what they need', () => {
   ])
 })
 
+test('each type of chart is held to what it takes, at the place of the argument', () => {
+  const faults = (chart: string): string[] =>
+    check(`{% chart ${chart} %}`).map(({ column, code, message }) => `${column} ${code} ${message}`)
+  assert.deepEqual(faults('daily, type: "heatmap", x: "day", y: "n"'), [
+    '1 missing_argument A heatmap needs series, the column of its rows.',
+  ])
+  assert.deepEqual(faults('daily, type: "interval", x: "carrier", y: "n", low: "n", high: "carrier"'), [
+    '73 wrong_type "carrier" is text, not a number.',
+  ])
+  assert.match(
+    faults('daily, type: "interval", x: "carrier", y: "n"').join(),
+    /no column "low".*no column "high"/,
+  )
+  assert.deepEqual(faults('daily, type: "funnel", x: "day", y: "n", by: "carrier"'), [
+    '55 bad_value A chart of type "funnel" takes no by.',
+  ])
+  assert.deepEqual(faults('daily, type: "waterfall", x: "carrier", y: "n", from: daily[0].carrier'), [
+    '64 wrong_type from is text, not a number.',
+  ])
+  assert.match(
+    faults('daily, type: "line", x: "n", y: "delay", events: vars.top').join(),
+    /events needs rows/,
+  )
+  const other = inspection.blocks.daily!.filter(({ name }) => name !== 'day')
+  const given = { inspection: { ...inspection, blocks: { daily: inspection.blocks.daily!, marks: other } } }
+  const marks = '```sql marks\nselect 1\n```\n'
+  assert.match(
+    check(`${marks}{% chart daily, type: "line", x: "day", y: "n", events: marks %}`, given)[0]!.message,
+    /marks has no column for the place of an event/,
+  )
+  assert.deepEqual(
+    check(`${marks}{% chart daily, type: "line", x: "carrier", y: "n", events: marks %}`, given),
+    [],
+  )
+})
+
 test('analyses are held against their method, their block and its columns', () => {
   const block = (text: string): string => `\`\`\`analysis odd\n${text}\n\`\`\``
   assert.deepEqual(places(block('method: anomaly\nof: daily')), ['2:1 unknown_method'])

@@ -1,12 +1,12 @@
 /** Judges the statements of a body or a partial in order, with the names that each one adds. */
-import { CHART_TYPES } from '@assay/model/insight'
 import type { Fault, Template } from '@assay/model/template'
-import type { Expression, Literal, NamedArgument } from '../language/expressions.ts'
 import { makeFault } from '../language/fault.ts'
 import { type Prose, readProse, type Statement } from '../language/statements.ts'
 import { suggest } from '../values/near.ts'
+import { argument, positionOf, requireRows, textOf, textsOf } from './arguments.ts'
+import { judgeChart } from './chart.ts'
 import { type Judge, judgeColumn, judgeExpression, judgeFormat } from './expressions.ts'
-import { NUMERIC, object, rowOf, type Static, scalar, UNKNOWN, withArticle } from './static-values.ts'
+import { object, rowOf, type Static, scalar, UNKNOWN, withArticle } from './static-values.ts'
 
 export interface ProseContext {
   template: Template
@@ -85,7 +85,7 @@ function judgeStatement(statement: Statement, judge: Judge, around: Surroundings
       judgeTable(statement, values[0] ?? UNKNOWN, judge)
       break
     case 'chart':
-      judgeChart(statement, values[0] ?? UNKNOWN, judge)
+      judgeChart(statement, values[0] ?? UNKNOWN, { judge, named, template: around.context.template })
       break
     case 'fact':
       judgeFormat(values[0] ?? UNKNOWN, textOf(statement, 'fmt'), positionOf(statement, 'fmt'), judge)
@@ -128,60 +128,6 @@ function judgePrinted(value: Static, statement: Statement, judge: Judge): void {
   }
 }
 
-const argument = (statement: Statement, name: string): NamedArgument | undefined =>
-  statement.named.find((one) => one.name === name)
-
-function literal(expression: Expression | undefined): Literal['value'] {
-  const operand = expression?.operands[0]
-  return operand?.kind === 'literal' && expression!.filters.length === 0 ? operand.value : null
-}
-
-function textOf(statement: Statement, name: string): string | null {
-  const value = literal(argument(statement, name)?.value)
-  return typeof value === 'string' ? value : null
-}
-
-function positionOf(statement: Statement, name: string): { offset: number; given: boolean } {
-  const found = argument(statement, name)
-  return { offset: found?.value.begin ?? statement.begin, given: true }
-}
-
-/** The literal texts of an option: a text, the texts of a list, or the keys of a map with their values. */
-function textsOf(
-  statement: Statement,
-  name: string,
-): { text: string; offset: number; value?: string | null }[] {
-  const expression = argument(statement, name)?.value
-  const operand = expression?.operands[0]
-  if (operand?.kind === 'literal' && typeof operand.value === 'string') {
-    return [{ text: operand.value, offset: operand.begin }]
-  }
-  if (operand?.kind === 'list') {
-    return operand.items.flatMap((item) => {
-      const value = literal(item)
-      return typeof value === 'string' ? [{ text: value, offset: item.begin }] : []
-    })
-  }
-  if (operand?.kind !== 'map') return []
-  return operand.entries.map((entry) => {
-    const value = literal(entry.value)
-    return { text: entry.name, offset: entry.begin, value: typeof value === 'string' ? value : null }
-  })
-}
-
-function requireRows(statement: Statement, value: Static, judge: Judge): void {
-  if (value.kind === 'scalar' || (value.kind === 'object' && !value.open)) {
-    const what = value.kind === 'scalar' ? withArticle(value.type) : value.name
-    const remedy = 'Name an SQL block, or a list of an analysis such as X.points.'
-    judge.report(
-      'wrong_type',
-      statement.expressions[0]!.begin,
-      `${statement.tag} needs rows, not ${what}.`,
-      remedy,
-    )
-  }
-}
-
 function judgeTable(statement: Statement, rows: Static, judge: Judge): void {
   requireRows(statement, rows, judge)
   for (const { text, offset } of textsOf(statement, 'columns')) judgeColumn(rows, text, offset, judge)
@@ -203,46 +149,6 @@ function judgeTable(statement: Statement, rows: Static, judge: Judge): void {
       }
     }
   }
-}
-
-function judgeChart(statement: Statement, rows: Static, judge: Judge): void {
-  requireRows(statement, rows, judge)
-  const type = textOf(statement, 'type') ?? 'line'
-  const report = (code: string, name: string, message: string, remedy: string): void =>
-    judge.report(code, positionOf(statement, name).offset, message, remedy)
-  if (!(CHART_TYPES as readonly string[]).includes(type)) {
-    report(
-      'bad_value',
-      'type',
-      `There is no chart of type ${JSON.stringify(type)}.`,
-      suggest(type, CHART_TYPES),
-    )
-  }
-  if (!argument(statement, 'x')) report('missing_argument', 'x', 'A chart needs x.', 'Write x: "COLUMN".')
-  const histogram = type === 'histogram'
-  if (!argument(statement, 'y') && !histogram) {
-    report('missing_argument', 'y', 'A chart needs y.', 'Write y: "COLUMN".')
-  }
-  if (argument(statement, 'y') && histogram) {
-    report('bad_value', 'y', 'A histogram counts the rows by x.', 'Remove y.')
-  }
-  const ys = textsOf(statement, 'y')
-  if (ys.length > 1 && (argument(statement, 'series') || type === 'pie')) {
-    report('bad_value', 'y', 'y may only name one column here.', 'Remove the others.')
-  }
-  for (const { text, offset } of ys) numberColumn(rows, text, offset, judge)
-  for (const { text, offset } of textsOf(statement, 'x')) {
-    if (histogram) numberColumn(rows, text, offset, judge)
-    else judgeColumn(rows, text, offset, judge)
-  }
-  for (const { text, offset } of textsOf(statement, 'series')) judgeColumn(rows, text, offset, judge)
-}
-
-function numberColumn(rows: Static, column: string, offset: number, judge: Judge): void {
-  const type = judgeColumn(rows, column, offset, judge)
-  if (type === null || NUMERIC.has(type)) return
-  const message = `${JSON.stringify(column)} is ${withArticle(type)}, not a number.`
-  judge.report('wrong_type', offset, message, 'Choose another column, or cast it in SQL.')
 }
 
 function judgeSqlTag(statement: Statement, template: Template, judge: Judge): void {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { chartPlaceholder, type Insight } from '@assay/model/insight'
+import { guardSvg } from '../charts/drawing/svg-guard.ts'
 import { makeChart } from '../charts/spec.ts'
-import { guardSvg } from '../charts/svg-guard.ts'
 import { insightPage, plainInsightPage } from './insight-page.ts'
 
 const chart = makeChart('chart-1', [{ k: 'a', n: 1 }], {
@@ -23,7 +23,10 @@ function page(markdown: string, svgs: string[] = []): string {
     charts: [chart],
     created_at: '2024-01-01T00:00:00.000Z',
   } as unknown as Insight
-  return insightPage(insight, svgs)
+  return insightPage(
+    insight,
+    svgs.map((wide) => ({ wide, narrow: '' })),
+  )
 }
 
 test('a page stands alone: no script, no address that is loaded, and a policy that says so', () => {
@@ -58,7 +61,7 @@ test('charts stand where they belong, with their numbers; without a drawing as t
   const drawn = page(`a\n\n${chartPlaceholder('chart-1')}\n\nb`, ['<svg width="1"></svg>'])
   assert.match(
     drawn,
-    /<p>a<\/p>\n<figure class="chart"><div role="img" aria-label="A &#60;chart&#62;"><svg width="1"><\/svg><\/div><figcaption>a: 1\.<\/figcaption><\/figure>\n\n<p>b<\/p>/,
+    /<p>a<\/p>\n<figure class="chart" data-mode="across" data-tips="[^"]+"><div class="drawing wide" role="img" aria-label="A &#60;chart&#62;"><svg width="1"><\/svg><\/div><figcaption>a: 1\.<\/figcaption><\/figure>\n\n<p>b<\/p>/,
   )
   assert.match(
     page(chartPlaceholder('chart-1')),

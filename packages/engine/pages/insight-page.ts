@@ -7,10 +7,9 @@ import { createHash } from 'node:crypto'
 import type { Chart, PageInsight } from '@assay/model/insight'
 import MarkdownIt from 'markdown-it'
 import { fillCharts } from '../charts/charts.ts'
-import { chartNumbers } from '../charts/numbers.ts'
-import { guardSvg } from '../charts/svg-guard.ts'
-import { textChart } from '../charts/text.ts'
 import { formatCount } from '../printing/format.ts'
+import { chartFigure, type Drawing } from './chart-figure.ts'
+import { escapeHtml } from './html.ts'
 import { cutLongPages } from './page-cuts.ts'
 import { PAGE_STYLE } from './page-style.ts'
 
@@ -20,10 +19,6 @@ export const INSIGHT_PAGE_POLICY = `default-src 'none'; style-src 'sha256-${styl
 
 const LINK = /^(https?:|mailto:|#)/i
 const PICTURE = /^data:image\/(png|gif|jpeg|webp);base64,[A-Za-z0-9+/=]+$/i
-
-export function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`)
-}
 
 function createMarkdown() {
   const markdown = new MarkdownIt({ html: false, linkify: false, typographer: false })
@@ -84,10 +79,10 @@ export function insightBody(
     })
 }
 
-/** `svgs`: one for each chart of the insight; a chart without one is shown as text. */
-export function insightPage(insight: PageInsight, svgs: string[]): string {
+/** `drawings`: one for each chart of the insight; a chart without one is shown as text. */
+export function insightPage(insight: PageInsight, drawings: readonly Drawing[]): string {
   const filled = insightBody(insight.markdown, insight.charts, (chart, index) =>
-    chartFigure(chart, svgs[index]),
+    chartFigure(chart, drawings[index]),
   )
   const title = escapeHtml(insight.title)
   const heading = /<h1[ >]/.test(filled) ? '' : `<h1>${title}</h1>\n`
@@ -155,20 +150,6 @@ ${body}
 </body>
 </html>
 `
-}
-
-/** The text for readers who see no drawing. */
-export function textFigure(chart: Chart): string {
-  const text = textChart(chart).split('\n').slice(1, -1).join('\n')
-  return `<figure class="chart"><pre tabindex="0">${escapeHtml(text)}</pre></figure>\n`
-}
-
-function chartFigure(chart: Chart, svg: string | undefined): string {
-  if (svg === undefined || svg === '') return textFigure(chart)
-  const numbers = chartNumbers(chart)
-  const label = escapeHtml(chart.title === '' ? numbers : chart.title)
-  const drawing = guardSvg(svg, chart.id)
-  return `<figure class="chart"><div role="img" aria-label="${label}">${drawing}</div><figcaption>${escapeHtml(numbers)}</figcaption></figure>\n`
 }
 
 function footer(insight: PageInsight): string {

@@ -5,9 +5,11 @@
  */
 import type { Chart, Fact, Insight } from '@assay/model/insight'
 import { fillCharts } from '../charts/charts.ts'
-import { chartNumbers } from '../charts/numbers.ts'
+import { chartNumbers } from '../charts/forms/numbers.ts'
+import { chartName } from '../charts/labels.ts'
 import { withoutLineage } from '../printing/lineage-section.ts'
-import { escapeHtml, textFigure } from './insight-page.ts'
+import { textFigure } from './chart-figure.ts'
+import { escapeHtml } from './html.ts'
 
 /** The content of a message, by mail or chat. */
 export interface Message {
@@ -74,7 +76,7 @@ export function mailFigures(cids: ReadonlyMap<string, string>) {
     const cid = cids.get(chart.id)
     if (cid === undefined) return textFigure(chart)
     const numbers = escapeHtml(chartNumbers(chart))
-    const alt = chart.title === '' ? numbers : escapeHtml(chart.title)
+    const alt = escapeHtml(chartName(chart))
     return `<figure><img src="cid:${cid}" alt="${alt}" width="720"><figcaption>${numbers}</figcaption></figure>\n`
   }
 }

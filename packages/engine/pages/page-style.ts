@@ -1,4 +1,6 @@
 /** The one style sheet of an insight's page: reads well on a screen, in the dark, on paper, and needs nothing from elsewhere. */
+import { DARK_CHART } from '../charts/marks/look.ts'
+
 export const PAGE_STYLE = `
 :root {
   color-scheme: light dark;
@@ -6,6 +8,7 @@ export const PAGE_STYLE = `
 }
 @media (prefers-color-scheme: dark) {
   :root { --text: #e6e8ea; --soft: #9aa4ad; --page: #14171a; --line: #31373d; --shade: #1d2226; --link: #7db7f5; }
+  :root { ${DARK_CHART} }
 }
 * { box-sizing: border-box; }
 html { font-size: 17px; -webkit-text-size-adjust: 100%; }
@@ -34,8 +37,10 @@ th, td { padding: 0.38em 0.9em 0.38em 0; text-align: left; vertical-align: top; 
 th { border-bottom: 2px solid var(--line); font-weight: 600; }
 .right { text-align: right; }
 .center { text-align: center; }
-figure.chart { margin: 1.6em 0; }
-figure.chart svg { display: block; width: 100%; max-width: 46rem; height: auto; background: #ffffff; border-radius: 6px; }
+figure.chart { margin: 1.8em 0; container-type: inline-size; position: relative; }
+.drawing svg { display: block; width: 100%; height: auto; }
+.drawing.narrow { display: none; }
+@container (max-width: 520px) { .drawing.wide:not(:last-of-type) { display: none; } .drawing.narrow { display: block; } }
 figcaption { color: var(--soft); font-size: 0.84rem; margin-top: 0.4em; }
 footer { color: var(--soft); font-size: 0.84rem; border-top: 1px solid var(--line); margin-top: 3rem; padding-top: 1rem; }
 @media print {

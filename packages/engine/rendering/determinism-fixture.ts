@@ -1,7 +1,7 @@
 /** Run by determinism.test.ts in processes of their own: everything that a template can print, to standard output. */
 import type { Chart } from '@assay/model/insight'
 import { fillCharts } from '../charts/charts.ts'
-import { drawChart } from '../charts/draw.ts'
+import { drawChart } from '../charts/drawing/draw.ts'
 import { insightPage } from '../pages/insight-page.ts'
 import { resolvePeriod } from '../values/period.ts'
 import { renderTemplate } from './render.ts'

@@ -47,7 +47,7 @@ export function renderTemplate(template: Template, context: RenderContext): Rend
   const globals = globalsOf(template, context)
   const { partials } = template
   const outcomes = [...context.blocks.values()].filter((block): block is Outcome => 'summary' in block)
-  const tags = templateTags(template, collected, outcomes)
+  const tags = templateTags({ template, blocks: context.blocks }, collected, outcomes)
   const interpreter = new Interpreter({
     globals,
     tags,

@@ -1,58 +1,27 @@
 /** The tags of reports: `table`, `chart`, `fact`, `doubts`, `narrate` and `sql`. Each checks its arguments and gives Markdown. */
-import {
-  CHART_TYPES,
-  type Chart,
-  type ChartType,
-  chartPlaceholder,
-  type Fact,
-  type Outcome,
-} from '@assay/model/insight'
+
+import { type Chart, type Fact, type Outcome } from '@assay/model/insight'
 import type { Template } from '@assay/model/template'
-import { makeChart } from '../charts/spec.ts'
 import type { Expression } from '../language/expressions.ts'
 import { OffsetFault } from '../language/fault.ts'
 import type { Tag } from '../language/interpreter.ts'
-import type { Statement } from '../language/statements.ts'
-import { escapeMarkdown, fenced, plainLine } from '../printing/escape.ts'
+import { escapeMarkdown, fenced } from '../printing/escape.ts'
 import { formatCount, formatValue } from '../printing/format.ts'
 import { cutData, type Narration, narrationPlaceholder } from '../printing/narrative.ts'
 import { printText } from '../printing/print.ts'
 import { type Align, markdownTable, type TableOptions } from '../printing/tables.ts'
 import { suggest } from '../values/near.ts'
 import { isRows } from '../values/rows.ts'
-import { isPlainObject, Markdown, type Row, toCell, ValueError } from '../values/value.ts'
+import { isPlainObject, Markdown, toCell, ValueError } from '../values/value.ts'
 import { type Meanings, titleOf } from '../verdicts/measure.ts'
+import { chartTag, type Ran } from './chart-tag.ts'
+import { optionsOf, rowsOf, standalone, text, texts, type Values } from './tag-values.ts'
 
 /** The charts, facts and narrations that the tags of a text record. */
 export interface Collected {
   charts: Chart[]
   facts: Fact[]
   narrations: Narration[]
-}
-
-/** The options of a tag by name. */
-type Values = Map<string, unknown>
-
-function optionsOf({ named }: Statement, valueOf: (expression: Expression) => unknown): Values {
-  return new Map(named.map(({ name, value }) => [name, valueOf(value)]))
-}
-
-function rowsOf(value: unknown, tag: string): Row[] {
-  if (isRows(value) || (Array.isArray(value) && value.length === 0)) return value
-  throw new ValueError(`${tag} needs rows.`, 'Name an SQL block, or a list of an analysis such as X.points.')
-}
-
-function text(values: Values, name: string): string | null {
-  const value = values.get(name) ?? null
-  if (value === null || typeof value === 'string') return value
-  throw new ValueError(`${name} must be text.`, `Write ${name}: "...".`)
-}
-
-function texts(values: Values, name: string): string[] {
-  const value = values.get(name) ?? null
-  const list = value === null ? [] : Array.isArray(value) ? value : [value]
-  if (list.every((item) => typeof item === 'string')) return list
-  throw new ValueError(`${name} must be a column or a list of columns.`, `Write ${name}: ["a", "b"].`)
 }
 
 /** An option that is a text for all columns (under "") or a map by column. */
@@ -94,41 +63,10 @@ function tableOptions(values: Values, meanings: Meanings): TableOptions {
   return options
 }
 
-/** Tables and charts are set between empty lines. */
-const standalone = (markdown: string): string => `\n\n${markdown}\n\n`
-
 function tableTag(meanings: Meanings): Tag {
   return (statement, valueOf) => {
     const rows = rowsOf(valueOf(statement.expressions[0]!), 'table')
     return standalone(markdownTable(rows, tableOptions(optionsOf(statement, valueOf), meanings), meanings))
-  }
-}
-
-function chartTag(charts: Chart[], meanings: Meanings): Tag {
-  return (statement, valueOf) => {
-    const rows = rowsOf(valueOf(statement.expressions[0]!), 'chart')
-    const values = optionsOf(statement, valueOf)
-    const type = text(values, 'type') ?? 'line'
-    if (!CHART_TYPES.includes(type as ChartType)) {
-      throw new ValueError(`There is no chart of type ${JSON.stringify(type)}.`, suggest(type, CHART_TYPES))
-    }
-    const x = text(values, 'x')
-    const y = texts(values, 'y')
-    if (x === null) throw new ValueError('A chart needs x.', 'Write x: "column".')
-    if (y.length === 0 && type !== 'histogram') {
-      throw new ValueError('A chart needs y.', 'Write y: "column".')
-    }
-    if (y.length > 0 && type === 'histogram') {
-      throw new ValueError('A histogram counts the rows by x.', 'Remove y.')
-    }
-    const series = text(values, 'series')
-    if (y.length > 1 && (series !== null || type === 'pie')) {
-      throw new ValueError(`y may only name one column here.`, 'Remove the others.')
-    }
-    const title = plainLine(text(values, 'title') ?? '')
-    const id = `chart-${charts.length + 1}`
-    charts.push(makeChart(id, rows, { type: type as ChartType, x, y, series, title }, meanings))
-    return standalone(chartPlaceholder(id))
   }
 }
 
@@ -222,13 +160,14 @@ function summaryOf(name: string, value: unknown): string {
 }
 
 export function templateTags(
-  template: Template,
+  ran: Ran,
   collected: Collected,
   outcomes: readonly Outcome[],
 ): Record<string, Tag> {
+  const { template } = ran
   return {
     table: tableTag(template.columns),
-    chart: chartTag(collected.charts, template.columns),
+    chart: chartTag(collected.charts, ran),
     fact: factTag(collected.facts),
     narrate: narrateTag(collected.narrations),
     doubts: doubtsTag(outcomes),

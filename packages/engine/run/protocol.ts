@@ -2,11 +2,13 @@
  * The tasks of an analysis process, their results, and the messages between it and its parent: JSON over the IPC channel
  * of fork(). A process does one task at a time; `cancel` interrupts it, and the parent kills a process that does not stop.
  */
+
 import type { OpenConnection } from '@assay/model/connection'
 import type { JobErrorCode } from '@assay/model/errors'
 import type { Chart, Column, Findings, PageInsight } from '@assay/model/insight'
 import type { Progress } from '@assay/model/job'
 import type { Fault, Limits, TemplateSource } from '@assay/model/template'
+import type { Drawing } from '../pages/chart-figure.ts'
 import type { Narrated } from '../printing/narrative.ts'
 import type { Roots } from '../sources/roots.ts'
 
@@ -45,8 +47,8 @@ export interface DrawTask {
   kind: 'draw'
   /** Vega-Lite specifications. */
   specs: Record<string, unknown>[]
-  /** `svg` by default; `png` comes as base64. */
-  form?: 'svg' | 'png'
+  /** `svg` by default; `png` comes as base64; `pages` is a wide and a narrow SVG for each specification, one after the other. */
+  form?: 'svg' | 'png' | 'pages'
 }
 
 /** Renders an insight as HTML: a page, or the body of a mail whose charts are the attached pictures named in `cids`. */
@@ -55,7 +57,7 @@ export type RenderTask = { kind: 'render' } & (
       form: 'page'
       insight: PageInsight
       /** One per chart; a chart without one is shown as text. */
-      svgs: string[]
+      drawings: Drawing[]
     }
   | { form: 'mail'; markdown: string; charts: Chart[]; cids: Record<string, string> }
 )

@@ -108,11 +108,14 @@ async function render(
   const wanted = form ?? chart_form
   const drawn = findings.charts.length > 0 && (format !== 'markdown' || wanted === 'image')
   const specs = drawn ? findings.charts.map(({ spec }) => spec) : []
-  const svgs = drawn ? await pool.draw({ kind: 'draw', specs }, { workspace_id: 'command line' }) : []
+  const { drawingsOf } = await import('@assay/engine/pages/chart-figure')
+  const task = { kind: 'draw', form: 'pages', specs } as const
+  const drawings = drawn ? drawingsOf(await pool.draw(task, { workspace_id: 'command line' })) : []
+  const svgs = drawings.map(({ wide }) => wide)
   if (format === 'html') {
     const { insightPage } = await import('@assay/engine/pages/insight-page')
     const created_at = findings.lineage.started_at
-    return insightPage({ ...insight, insight_id: '', created_at }, svgs)
+    return insightPage({ ...insight, insight_id: '', created_at }, drawings)
   }
   const markdown = fillCharts(findings.markdown, findings.charts, wanted, svgs)
   if (format === 'markdown') return markdown

@@ -11,7 +11,6 @@ import { expressionInterpreter } from 'vega-interpreter'
 const CATEGORIES = Array.from({ length: 8 }, (_, index) => `var(--series-${index + 1})`)
 const QUIET = 'var(--quiet)'
 const LINE = 'var(--line)'
-const HEIGHT = 300
 
 const CONFIG: Config = {
   background: 'transparent',
@@ -37,25 +36,11 @@ const CONFIG: Config = {
   range: { category: CATEGORIES, ramp: ['var(--ramp-low)', 'var(--ramp-high)'] },
 }
 
-/** If both axes are continuous, a drag moves the view and shift with the wheel zooms; a plain wheel scrolls the page. */
-const MOVES = {
-  params: [
-    {
-      name: 'view_of_x',
-      select: { type: 'interval', encodings: ['x'], zoom: 'wheel![event.shiftKey]' },
-      bind: 'scales',
-    },
-  ],
-}
-
 function specOf(chart: Chart): VisualizationSpec {
   const { title: _, ...spec } = chart.spec
-  const { encoding } = spec as { encoding?: { x?: { type?: string } } }
-  const continuous = encoding?.x?.type === 'temporal' || encoding?.x?.type === 'quantitative'
-  const moves = continuous && (chart.type === 'line' || chart.type === 'point') ? MOVES : {}
   const size =
     chart.type === 'pie' ? {} : { width: 'container', autosize: { type: 'fit', contains: 'padding' } }
-  return { ...spec, ...size, height: HEIGHT, ...moves } as unknown as VisualizationSpec
+  return { ...spec, ...size } as unknown as VisualizationSpec
 }
 
 function rowsOf(value: unknown): [string, string][] {

@@ -122,10 +122,12 @@ async function perform(
       return probeTask(task, mine.stop.signal)
     case 'draw': {
       // Vega is 77 packages: only the first drawing loads it.
-      const { drawChart } = await import('../../charts/draw.ts')
-      const svgs = await Promise.all(task.specs.map((spec) => drawChart(spec)))
+      const { drawChart } = await import('../../charts/drawing/draw.ts')
+      const sizes = task.form === 'pages' ? (['wide', 'narrow'] as const) : (['wide'] as const)
+      const drawn = task.specs.flatMap((spec) => sizes.map((size) => drawChart(spec, size)))
+      const svgs = await Promise.all(drawn)
       if (task.form !== 'png') return svgs
-      const { drawPicture } = await import('../../charts/picture.ts')
+      const { drawPicture } = await import('../../charts/drawing/picture.ts')
       return Promise.all(svgs.map(async (svg) => (await drawPicture(svg)).toString('base64')))
     }
     case 'render': {

@@ -10,6 +10,6 @@ import type { RenderTask } from '../protocol.ts'
 export const RENDER_MS = 10_000
 
 export function renderTask(task: RenderTask): string {
-  if (task.form === 'page') return insightPage(task.insight, task.svgs)
+  if (task.form === 'page') return insightPage(task.insight, task.drawings)
   return insightBody(task.markdown, task.charts, mailFigures(new Map(Object.entries(task.cids))))
 }

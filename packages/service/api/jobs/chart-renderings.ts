@@ -2,6 +2,7 @@
  * The charts of an insight as SVG, drawn in an analysis process. They are cached, because an insight never changes. Requests for
  * the same insight at the same time share one drawing.
  */
+import { type Drawing, drawingsOf } from '@assay/engine/pages/chart-figure'
 import type { Pool } from '@assay/engine/run/pool'
 import type { Clock } from '@assay/model/clock'
 import { AppError } from '@assay/model/errors'
@@ -13,23 +14,23 @@ type Charted = Pick<Insight, 'insight_id' | 'charts'>
 
 export interface ChartRenderings {
   /**
-   * One SVG for each chart, cached if the insight has an id. Empty if they cannot be drawn now: readers then get the charts as
+   * A wide and a narrow SVG for each chart, cached if the insight has an id. Empty if they cannot be drawn now: readers then get the charts as
    * text. Rejects with `workspace_busy`.
    */
-  of(insight: Charted, workspace_id: string): Promise<string[]>
+  of(insight: Charted, workspace_id: string): Promise<Drawing[]>
 }
 
 export function createChartRenderings(pool: Pick<Pool, 'draw'>, clock: Clock, log: Logger): ChartRenderings {
-  const kept = createSharedCache<string[]>(() => clock.monotonic())
+  const kept = createSharedCache<Drawing[]>(() => clock.monotonic())
 
-  async function draw({ insight_id, charts }: Charted, workspace_id: string): Promise<Made<string[]>> {
+  async function draw({ insight_id, charts }: Charted, workspace_id: string): Promise<Made<Drawing[]>> {
     try {
       const svgs = await pool.draw(
-        { kind: 'draw', specs: charts.map((chart) => chart.spec) },
+        { kind: 'draw', form: 'pages', specs: charts.map((chart) => chart.spec) },
         { workspace_id },
       )
       const size = svgs.reduce((sum, svg) => sum + svg.length, 0)
-      return { value: svgs, size, keep_ms: Number.POSITIVE_INFINITY }
+      return { value: drawingsOf(svgs), size, keep_ms: Number.POSITIVE_INFINITY }
     } catch (error) {
       if (error instanceof AppError) throw error
       log.warn({ err: error, insight_id }, 'the charts of an insight could not be drawn')

@@ -3,6 +3,7 @@
  * for the same page at the same time share one rendering. A page that cannot be rendered is answered as plain Markdown.
  */
 
+import type { Drawing } from '@assay/engine/pages/chart-figure'
 import { plainInsightPage } from '@assay/engine/pages/insight-page'
 import type { Pool } from '@assay/engine/run/pool'
 import type { Clock } from '@assay/model/clock'
@@ -39,7 +40,7 @@ export function createPageRenderings(
   /** Null: no page within WAIT_MS. */
   async function rendered(
     insight: PageInsight,
-    svgs: string[],
+    drawn: Drawing[],
     workspace_id: string,
   ): Promise<string | null> {
     const { insight_id, template_id, template_version, title, markdown, charts, created_at } = insight
@@ -48,7 +49,7 @@ export function createPageRenderings(
     void clock.sleep(WAIT_MS, over.signal).then(() => tooLong.abort())
     try {
       return await pool.render(
-        { kind: 'render', form: 'page', insight: shown, svgs },
+        { kind: 'render', form: 'page', insight: shown, drawings: drawn },
         { workspace_id, signal: tooLong.signal },
       )
     } catch (error) {
@@ -65,10 +66,10 @@ export function createPageRenderings(
   }
 
   async function make(insight: PageInsight, workspace_id: string): Promise<Made<Page>> {
-    const svgs = await drawings.of(insight, workspace_id)
-    const whole = svgs.length === insight.charts.length
+    const drawn = await drawings.of(insight, workspace_id)
+    const whole = drawn.length === insight.charts.length
     try {
-      const html = await rendered(insight, svgs, workspace_id)
+      const html = await rendered(insight, drawn, workspace_id)
       if (html === null) return plain(insight, 0)
       return { value: { html, whole }, size: html.length, keep_ms: whole ? Number.POSITIVE_INFINITY : 0 }
     } catch (error) {

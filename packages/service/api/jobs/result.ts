@@ -4,6 +4,7 @@
  */
 
 import { fillCharts } from '@assay/engine/charts/charts'
+import type { Drawing } from '@assay/engine/pages/chart-figure'
 import { AppError, notFound } from '@assay/model/errors'
 import {
   type Findings,
@@ -64,17 +65,22 @@ async function render(
     return html
   }
   const drawn = media === 'application/json' || form === 'image'
-  const svgs = drawn ? await services.charts.of(head, principal.workspace_id) : []
+  const drawings = drawn ? await services.charts.of(head, principal.workspace_id) : []
+  const svgs = drawings.map(({ wide }) => wide)
   if (drawn && svgs.length < head.charts.length) reply.removeHeader('etag')
   const markdown = fillCharts(head.markdown, head.charts, form, svgs)
-  return media === 'text/markdown' ? markdown : insightJson(head, markdown, svgs, await data())
+  return media === 'text/markdown' ? markdown : insightJson(head, markdown, drawings, await data())
 }
 
 /** The JSON of an `InsightView`, or of a `PreviewView` if the insight has no id. The data are JSON already and are not parsed. */
-function insightJson(head: InsightHead, markdown: string, svgs: string[], data: InsightData): string {
+function insightJson(head: InsightHead, markdown: string, drawings: Drawing[], data: InsightData): string {
   const { chart_form: _, insight_id, assignment_id, ...view } = head
   const ids = insight_id === '' ? {} : { insight_id, assignment_id }
-  const charts = head.charts.map((chart, index) => ({ ...chart, svg: svgs[index] ?? null }))
+  const charts = head.charts.map((chart, index) => ({
+    ...chart,
+    svg: drawings[index]?.wide ?? null,
+    svg_narrow: drawings[index]?.narrow ?? null,
+  }))
   const { tables, analyses, facts, lineage } = data
   const text = JSON.stringify({ ...ids, ...view, markdown, charts })
   return `${text.slice(0, -1)},"tables":${tables},"analyses":${analyses},"facts":${facts},"lineage":${lineage}}`

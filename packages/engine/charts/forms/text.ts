@@ -1,33 +1,53 @@
 /** Charts as Unicode in a fence: sparklines for lines, bars for categories, a grid for points. For terminals and e-mails. */
+
 import type { Chart } from '@assay/model/insight'
-import { fenced, plainLine } from '../printing/escape.ts'
-import { textWidth } from '../printing/tables.ts'
-import { chartNumbers, seriesOf, shortNumber, shortX } from './numbers.ts'
-import { chartLeftOut, chartPoints, chartXKind, type Point } from './spec.ts'
+import { fenced, plainLine } from '../../printing/escape.ts'
+import { textWidth } from '../../printing/tables.ts'
+import { chartLabels, chartLeftOut, chartPoints, chartXKind, type Point } from '../chart-values.ts'
+import { funnelText, shortX } from '../labels.ts'
+
+import { chartNumbers, numberText, seriesOf } from './numbers.ts'
+import { clip, heatmapText, intervalsText, padded, stepsText } from './text-forms.ts'
 
 const SPARKS = '▁▂▃▄▅▆▇█'
 const SPARK_WIDTH = 60
 const BAR_WIDTH = 40
 const MOST_BARS = 40
-const LABEL_WIDTH = 28
 
 export function textChart(chart: Chart): string {
   const points = chartPoints(chart)
   const lines = chart.title === '' ? [] : [plainLine(chart.title)]
   // Bars show their numbers beside them.
-  const listed = areBars(chart, points) && chartLeftOut(chart) === 0
-  lines.push(...drawing(chart, points), ...(listed ? [] : [plainLine(chartNumbers(chart))]))
+  const listed = areBars(chart, points) && chartLeftOut(chart) === 0 && !chart.by
+  lines.push(...panels(chart, points), ...(listed ? [] : [plainLine(chartNumbers(chart))]))
   return fenced(lines.join('\n'), 'text')
 }
 
+/** A drawing for each panel, below its name. */
+function panels(chart: Chart, points: Point[]): string[] {
+  if (!chart.by) return drawing(chart, points)
+  const names = [...new Set(points.map(({ by }) => by))]
+  return names.flatMap((name) => [
+    `${clip(name ?? '')}:`,
+    ...drawing(
+      chart,
+      points.filter(({ by }) => by === name),
+    ),
+  ])
+}
+
 function areBars(chart: Chart, points: Point[]): boolean {
-  const categories = chart.type === 'bar' || chart.type === 'pie' || chart.type === 'histogram'
+  const categories = ['bar', 'pie', 'histogram', 'funnel'].includes(chart.type)
   const drawn = categories || (chartXKind(chart) === 'text' && chart.type !== 'point')
   return drawn && points.length <= MOST_BARS && points.some((point) => point.y !== null)
 }
 
 function drawing(chart: Chart, points: Point[]): string[] {
   if (!points.some((point) => point.y !== null)) return []
+  if (chart.type === 'waterfall') return stepsText(chart, points)
+  if (chart.type === 'interval') return intervalsText(chart, points)
+  if (chart.type === 'heatmap') return heatmapText(points)
+  if (chart.type === 'forecast') return [forecastLine(points)]
   if (chart.type === 'point' && chartXKind(chart) !== 'text') return grid(points)
   if (areBars(chart, points)) return bars(chart, points)
   const series = seriesOf(points)
@@ -58,11 +78,22 @@ function sparkline(values: (number | null)[]): string {
     .join('')
 }
 
+/** What is known, a bar, and what is expected. */
+function forecastLine(points: Point[]): string {
+  const line = sparkline(points.map(({ y }) => y))
+  const known = points.filter(({ part }) => part === 'history').length
+  const end = Math.round((known / points.length) * line.length)
+  return known === 0 ? line : `${line.slice(0, end)}│${line.slice(end)}`
+}
+
 function bars(chart: Chart, points: Point[]): string[] {
   const name = (point: Point): string => {
     const x = chart.type === 'histogram' ? `${shortX(point.x)} to ${shortX(point.x2 ?? 0)}` : shortX(point.x)
     return clip(point.series === undefined ? x : `${x}, ${point.series}`)
   }
+  const first = points[0]!.y ?? 0
+  const ending = (point: Point): string =>
+    chart.type === 'funnel' ? funnelText(chartLabels(chart).y, point.y, first) : numberText(chart, point.y)
   const width = Math.max(...points.map((point) => textWidth(name(point))))
   const longest = Math.max(...points.map((point) => Math.abs(point.y ?? 0))) || 1
   return points.map((point) => {
@@ -70,7 +101,7 @@ function bars(chart: Chart, points: Point[]): string[] {
     const eighths = Math.round((Math.abs(point.y) / longest) * BAR_WIDTH * 8)
     const full = (point.y < 0 ? '░' : '█').repeat(Math.floor(eighths / 8))
     const part = eighths % 8 === 0 || point.y < 0 ? '' : '▏▎▍▌▋▊▉'[(eighths % 8) - 1]!
-    return `${padded(name(point), width)} ${full}${part} ${shortNumber(point.y)}`
+    return `${padded(name(point), width)} ${full}${part} ${ending(point)}`
   })
 }
 
@@ -90,13 +121,4 @@ function grid(points: Point[]): string[] {
   for (const [x, y] of known) counts[rows - 1 - cell(y, ys, rows)]![cell(x, xs, columns)]!++
   const sign = (count: number): string => (count === 0 ? ' ' : count === 1 ? '·' : count < 5 ? '•' : '●')
   return counts.map((row) => `│${row.map(sign).join('').trimEnd()}`).concat(`└${'─'.repeat(columns)}`)
-}
-
-function clip(text: string): string {
-  const line = plainLine(text)
-  return line.length > LABEL_WIDTH ? `${line.slice(0, LABEL_WIDTH - 1)}…` : line
-}
-
-function padded(text: string, width: number): string {
-  return text + ' '.repeat(Math.max(0, width - textWidth(text)))
 }

@@ -3,6 +3,7 @@
  * are Vega's, but their titles and labels come from data. Ids get the chart's prefix, so that two charts on a page do not
  * share clip paths.
  */
+import { PROPERTY_OF_COLOR } from '../marks/look.ts'
 
 const TAGS = new Set(
   'svg g path rect line circle ellipse polygon polyline text tspan title desc defs clipPath linearGradient radialGradient stop'.split(
@@ -15,11 +16,17 @@ const ATTRIBUTES = new Set(
     'fill fill-opacity fill-rule stroke stroke-width stroke-opacity stroke-dasharray stroke-dashoffset stroke-linecap ' +
     'stroke-linejoin stroke-miterlimit opacity font-family font-size font-style font-weight text-anchor ' +
     'dominant-baseline clip-path clip-rule id gradientUnits gradientTransform stop-color stop-opacity ' +
-    'pointer-events xmlns aria-hidden aria-label aria-roledescription'
+    'data-places data-panels pointer-events xmlns aria-hidden aria-label aria-roledescription'
   ).split(' '),
 )
 const TAG = /<(\/?)([A-Za-z][A-Za-z0-9]*)((?:\s+[A-Za-z_:][\w:.-]*="[^"<]*")*)\s*(\/?)>/y
 const ATTRIBUTE = /\s+([A-Za-z_:][\w:.-]*)="([^"<]*)"/g
+
+/** Colours that are the page's own in the dark and on paper. */
+function inPage(value: string): string {
+  const property = PROPERTY_OF_COLOR.get(value)
+  return property === undefined ? value : `var(${property}, ${value})`
+}
 
 /** `prefix` is put before each id; it holds letters, digits and "-" only. */
 export function guardSvg(svg: string, prefix: string): string {
@@ -55,7 +62,8 @@ function keptAttributes(attributes: string, prefix: string): string {
     // A paint may only refer to a definition of the same drawing.
     const inner = text.replace(/url\(\s*#([\w-]+)\s*\)/g, (_, id) => `url(#${prefix}-${String(id)})`)
     if (/url\(/i.test(inner.replaceAll(`url(#${prefix}-`, ''))) continue
-    kept += ` ${name}="${inner}"`
+    const shown = name === 'fill' || name === 'stroke' ? inPage(inner) : inner
+    kept += ` ${name}="${shown}"`
   }
   return kept
 }

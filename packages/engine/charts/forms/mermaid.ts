@@ -3,18 +3,22 @@
  * versions know. Null where mermaid cannot draw it well: it has no legend, no missing values, no exponents, no scatter, and
  * its categories overlap beyond two dozen.
  */
+
 import type { Chart } from '@assay/model/insight'
-import { plainLine } from '../printing/escape.ts'
-import { seriesOf, shortX } from './numbers.ts'
-import { axisTitle, chartPoints, type Point } from './spec.ts'
+import { plainLine } from '../../printing/escape.ts'
+import { chartLabels, chartPoints, type Point } from '../chart-values.ts'
+import { shortX, titleText } from '../labels.ts'
+
+import { seriesOf } from './numbers.ts'
 
 const MOST_CATEGORIES = 24
+const DRAWN: readonly Chart['type'][] = ['line', 'area', 'bar', 'histogram', 'pie', 'funnel']
 const MOST_SLICES = 12
 
 export function mermaidChart(chart: Chart): string | null {
   const points = chartPoints(chart)
   if (points.length === 0 || points.some((point) => point.y === null || point.x === null)) return null
-  if (seriesOf(points).length > 1 || chart.type === 'point') return null
+  if (seriesOf(points).length > 1 || chart.by || !DRAWN.includes(chart.type)) return null
   const lines = chart.type === 'pie' ? pie(chart, points) : xychart(chart, points)
   return lines && ['```mermaid', ...lines, '```'].join('\n')
 }
@@ -54,19 +58,19 @@ function pie(chart: Chart, points: Point[]): string[] | null {
 function xychart(chart: Chart, points: Point[]): string[] | null {
   const values = plainNumbers(points)
   if (!values || points.length > MOST_CATEGORIES) return null
-  const bars = chart.type === 'bar' || chart.type === 'histogram'
+  const bars = chart.type === 'bar' || chart.type === 'histogram' || chart.type === 'funnel'
   const name = (point: Point): string =>
     chart.type === 'histogram' ? `${shortX(point.x)} to ${shortX(point.x2 ?? 0)}` : shortX(point.x)
   const range = axisRange(
     points.map((point) => point.y!),
     bars || chart.type === 'area',
   )
-  const yName = axisTitle(chart, 'y') ?? chart.y[0] ?? ''
+  const { x, y } = chartLabels(chart)
   return [
     'xychart-beta',
     ...(chart.title === '' ? [] : [`    title ${label(chart.title, 120)}`]),
-    `    x-axis ${label(axisTitle(chart, 'x') ?? chart.x)} [${points.map((point) => label(name(point))).join(', ')}]`,
-    `    y-axis ${label(yName)}${range}`,
+    `    x-axis ${label(x ? titleText(x) : chart.x)} [${points.map((point) => label(name(point))).join(', ')}]`,
+    `    y-axis ${label(y ? titleText(y) : (chart.y[0] ?? ''))}${range}`,
     `    ${bars ? 'bar' : 'line'} [${values.join(', ')}]`,
   ]
 }

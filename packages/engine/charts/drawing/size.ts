@@ -1,0 +1,79 @@
+/** One specification as two drawings: for a page, and for a phone, where there are fewer ticks but no smaller letters. */
+import { type Label } from '../chart-values.ts'
+import { titleText } from '../labels.ts'
+import { LOOK, NARROW, WIDE } from '../marks/look.ts'
+
+type Spec = Record<string, unknown>
+
+const isSpec = (value: unknown): value is Spec =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** A specification of the width, with the look of all charts where it has none. */
+export function fitted(given: Spec, size: 'wide' | 'narrow'): Spec {
+  const narrow = size === 'narrow'
+  const width = narrow ? NARROW : WIDE
+  const config = { ...LOOK, ...(isSpec(given.config) ? given.config : {}) }
+  const spec: Spec = { ...given, config: narrow ? withColumns(config) : config }
+  const title: Spec = typeof given.title === 'string' ? { title: wrapped(given.title, narrow ? 40 : 88) } : {}
+  if (isSpec(spec.facet)) {
+    // The axes of panels have no room for a title.
+    const subtitle = subtitleOf(given)
+    if (subtitle !== null) title.title = { text: title.title ?? '', subtitle }
+    const inner = isSpec(given.spec) ? given.spec : {}
+    const panel = narrow ? { ...inner, width: NARROW - 80, height: 130 } : inner
+    return { ...spec, ...title, columns: narrow ? 1 : given.columns, spec: narrow ? relaxed(panel) : panel }
+  }
+  const sized = { ...spec, ...title, width, autosize: { type: 'fit-x', contains: 'padding' } }
+  return narrow ? (relaxed(sized) as Spec) : sized
+}
+
+function subtitleOf({ usermeta }: Spec): string | null {
+  const label = (usermeta as { labels?: { y?: Label } } | undefined)?.labels?.y
+  return label ? titleText(label) : null
+}
+
+function withColumns(config: Spec): Spec {
+  const legend = isSpec(config.legend) ? config.legend : {}
+  return { ...config, legend: { ...legend, columns: 2, labelLimit: 130 } }
+}
+
+/** Half the ticks, and names of at most about 20 letters. */
+function relaxed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(relaxed)
+  if (!isSpec(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => {
+      if (key === 'data') return [key, item]
+      if (key === 'tickCount' && typeof item === 'number') return [key, Math.min(4, item)]
+      if ((key === 'labelLimit' || key === 'limit') && typeof item === 'number')
+        return [key, Math.min(item, 130)]
+      return [key, relaxed(item)]
+    }),
+  )
+}
+
+function wrapped(text: string, letters: number): string | string[] {
+  if (text.length <= letters) return text
+  const lines = ['']
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1)!
+    if (line !== '' && line.length + word.length >= letters) lines.push(word)
+    else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`
+  }
+  return lines
+}
+
+const THIN = /[iljtfrI.,:;'|!()[\]\s-]/
+const BROAD = /[mwMW@%]/
+
+/** The width of a text in pixels: the mean widths of letters in common fonts without serifs, and a little more. */
+export function textWidthOf(text: string, size: number): number {
+  let width = 0
+  for (const letter of text) {
+    if (THIN.test(letter)) width += 0.34
+    else if (BROAD.test(letter)) width += 0.9
+    else if (/[\u2e80-\uffff\u{10000}-\u{1ffff}]/u.test(letter)) width += 1
+    else width += /\p{Lu}/u.test(letter) ? 0.7 : 0.58
+  }
+  return Math.ceil(width * size)
+}

@@ -1,0 +1,81 @@
+/** What readers see of a chart's columns and values: titles of axes, numbers with their format and unit, times. */
+import type { Chart } from '@assay/model/insight'
+import { formatValue } from '../printing/format.ts'
+import { printNumber } from '../printing/print.ts'
+import { type Meanings, measureOf, opening } from '../verdicts/measure.ts'
+import { chartLabels, type Label, type Point } from './chart-values.ts'
+
+/** Without a label the name is made readable: "late_share" is "Late share". */
+export function labelOf(meanings: Meanings, name: string): Label {
+  const { label, unit, fmt } = measureOf(meanings, name)
+  return { title: opening(label), unit, fmt }
+}
+
+/** The title, or what the chart shows of what. */
+export function chartName(chart: Chart): string {
+  if (chart.title !== '') return chart.title
+  const { x, y } = chartLabels(chart)
+  return `Chart of ${y?.title || chart.y.join(', ') || (x?.title ?? chart.x)}`
+}
+
+/** "Delay (minutes)". */
+export function titleText({ title, unit }: Label): string {
+  return unit === null ? title : `${title} (${unit})`
+}
+
+/** A number as a sentence shows it: "25.2%", "9,180 a day". */
+export function valueText(label: Label | undefined, value: number | null): string {
+  if (value === null) return 'none'
+  const text = label?.fmt ? formatValue(value, label.fmt) : printNumber(value)
+  return label?.unit ? `${text} ${label.unit}` : text
+}
+
+/** "2001-04-01T00:00:00Z" becomes its date; other times lose seconds that are zero. */
+export function shortX(x: Point['x']): string {
+  if (typeof x === 'number') return printNumber(x)
+  return (x ?? 'none').replace(/^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2})(:00(?:\.0+)?)?Z$/, (_, day, time) =>
+    time === '00:00' ? String(day) : `${day} ${time}`,
+  )
+}
+
+/** A place on the x axis as a sentence shows it. */
+export function xText(chart: Chart, { x, x2 }: Point): string {
+  const label = chartLabels(chart).x
+  const shown = (value: Point['x']): string => {
+    if (value === null || !label?.fmt) return shortX(value)
+    try {
+      return formatValue(typeof value === 'string' ? value.replace(/Z$/, '') : value, label.fmt)
+    } catch {
+      return shortX(value)
+    }
+  }
+  return x2 === undefined ? shown(x) : `${shown(x)} to ${shown(x2)}`
+}
+
+const CURRENCY = /^(usd|aud|brl|cad|chf|cny|eur|gbp|inr|jpy|krw|ngn|rub|sek)/
+
+/** The numbers along an axis: percent where the format says so, large ones in thousands, millions and billions. */
+export function axisNumbers({ fmt }: Label, values: readonly (number | null)[]): Record<string, unknown> {
+  if (fmt?.startsWith('pct')) return { format: '~%' }
+  const most = values.reduce<number>((high, value) => Math.max(high, Math.abs(value ?? 0)), 0)
+  const sign = fmt && CURRENCY.test(fmt) ? currencySign(fmt) : ''
+  const [power, word] = most >= 2e9 ? [1e9, 'B'] : most >= 2e6 ? [1e6, 'M'] : [1, '']
+  if (power === 1 && sign === '') return {}
+  return { labelExpr: `'${sign}' + format(datum.value / ${power}, ',~f') + '${word}'` }
+}
+
+function currencySign(fmt: string): string {
+  return formatValue(0, fmt).replace(/[\d.,kmMb-]+$/, '')
+}
+
+/** "+120", "-35", and totals without a sign. */
+export function stepText(label: Label | undefined, { y, part }: Point): string {
+  const text = valueText(label && { ...label, unit: null }, y)
+  return part === 'total' || (y ?? 0) <= 0 ? text : `+${text}`
+}
+
+/** "1,204 (45%)": a step and its part of the first step. */
+export function funnelText(label: Label | undefined, y: number | null, first: number): string {
+  const text = valueText(label && { ...label, unit: null, fmt: label.fmt ?? 'num0' }, y)
+  return y === null || first <= 0 ? text : `${text} (${Math.round((100 * y) / first)}%)`
+}

@@ -1,0 +1,207 @@
+/** The marks of each type of chart as Vega-Lite, over the points of points.ts. */
+
+import type { ChartType } from '@assay/model/insight'
+import { type ChartEvent, type Point } from '../chart-values.ts'
+import { titleText, valueText } from '../labels.ts'
+
+import { CONTEXT, INK, QUIET } from './look.ts'
+import {
+  across,
+  colored,
+  HEIGHT,
+  isBar,
+  liesOnSide,
+  NAMED_AT_END,
+  namesOf,
+  type Plot,
+  ROW,
+  rowName,
+  rowsDown,
+  type Spec,
+  seriesNames,
+  typeOfX,
+  xAxis,
+  yAxis,
+} from './scales.ts'
+import { forecast, funnel, heatmap, intervals, waterfall } from './steps.ts'
+
+/** The part of the specification that draws: a mark with its encoding, layers, or panels of them. */
+export function layersOf(plot: Plot): Spec {
+  const size = { width: plot.width, height: heightOf(plot) }
+  const { type } = plot
+  if (type === 'pie') return { ...size, ...pie(plot) }
+  const layer = [
+    ...marksOf(plot),
+    ...(type === 'waterfall' || type === 'funnel' || type === 'heatmap' ? [] : marks(plot)),
+  ]
+  if (!plot.by) return { ...size, layer }
+  const field = { field: 'by', type: 'nominal', sort: null, header: { title: null } }
+  return { facet: field, columns: 3, spacing: 24, spec: { width: 200, height: 150, layer } }
+}
+
+function marksOf(plot: Plot): Spec[] {
+  const makers: Record<Exclude<ChartType, 'pie'>, (plot: Plot) => Spec[]> = {
+    line: lines,
+    area: lines,
+    point: lines,
+    bar: bars,
+    histogram: bins,
+    forecast,
+    interval: intervals,
+    waterfall,
+    heatmap,
+    funnel,
+  }
+  return makers[plot.type as Exclude<ChartType, 'pie'>](plot)
+}
+
+function heightOf({ type, points, kept }: Plot): number {
+  if (type === 'waterfall' || type === 'interval' || type === 'funnel' || liesOnSide(type, kept.x, points)) {
+    const rows = new Set(points.map(rowName)).size
+    return Math.max(2, rows) * ROW
+  }
+  if (type === 'heatmap') return Math.max(3, new Set(points.map(({ series }) => series)).size) * 26
+  return type === 'pie' ? 260 : HEIGHT
+}
+
+function lines(plot: Plot): Spec[] {
+  const { type, points, by } = plot
+  const names = seriesNames(points)
+  const atEnd = type === 'line' && names.length > 1 && names.length <= NAMED_AT_END && !by
+  const dotted = type === 'line' && points.length <= 60
+  const mark =
+    type === 'line'
+      ? { type: 'line', ...(dotted ? { point: { size: 28, filled: true } } : {}) }
+      : type === 'area'
+        ? { type: 'area', opacity: 0.75, line: true }
+        : { type: 'point', filled: true, size: 36, opacity: 0.65 }
+  const encoding = { x: xAxis(plot), y: yAxis(plot, type === 'area'), ...colored(plot, !atEnd) }
+  return [{ mark, encoding }, ...(atEnd ? [endNames(plot, names)] : [])]
+}
+
+/** The name of each line beside its last value, moved apart where two would touch. */
+function endNames(plot: Plot, names: string[]): Spec {
+  const ends = names.flatMap((name) => {
+    const last = plot.points.findLast((point) => point.series === name && point.y !== null)
+    return last ? [{ x: last.x, y: last.y!, series: name }] : []
+  })
+  const known = plot.points.flatMap(({ y }) => (y === null ? [] : [y]))
+  const [low, high] = [
+    known.reduce((a, b) => Math.min(a, b), Infinity),
+    known.reduce((a, b) => Math.max(a, b), -Infinity),
+  ]
+  const apart = ((high - low) * 16) / HEIGHT
+  const ordered = ends.toSorted((a, b) => a.y - b.y)
+  for (const [index, end] of ordered.entries()) {
+    const below = ordered[index - 1]
+    if (below && end.y - below.y < apart) end.y = below.y + apart
+  }
+  return {
+    data: { values: ordered },
+    mark: { type: 'text', align: 'right', dx: 0, dy: -9, fontWeight: 600, limit: 160 },
+    encoding: {
+      x: { field: 'x', type: typeOfX(plot) },
+      y: { field: 'y', type: 'quantitative' },
+      text: { field: 'series' },
+      color: { field: 'series', type: 'nominal', sort: null, legend: null },
+    },
+  }
+}
+
+function bars(plot: Plot): Spec[] {
+  const { points, kept } = plot
+  const grouped = seriesNames(points).length > 0
+  const mark = { type: 'bar', cornerRadiusEnd: 2 }
+  if (liesOnSide(plot.type, kept.x, points)) {
+    const offset = grouped ? { yOffset: { field: 'series', sort: null } } : {}
+    return [
+      {
+        mark,
+        encoding: {
+          y: rowsDown('x', namesOf(plot.points)),
+          x: across(plot, true),
+          ...colored(plot, true),
+          ...offset,
+        },
+      },
+    ]
+  }
+  const offset = grouped && isBar('bar', points) ? { xOffset: { field: 'series', sort: null } } : {}
+  return [{ mark, encoding: { x: xAxis(plot), y: yAxis(plot, true), ...colored(plot, true), ...offset } }]
+}
+
+function bins(plot: Plot): Spec[] {
+  const x = {
+    field: 'x',
+    type: 'quantitative',
+    title: titleText(plot.kept.labels.x),
+    bin: { binned: true },
+    axis: { tickCount: 8 },
+  }
+  return [{ mark: { type: 'bar' }, encoding: { x, x2: { field: 'x2' }, y: yAxis(plot, true) } }]
+}
+
+function pie({ kept }: Plot): Spec {
+  return {
+    mark: { type: 'arc', innerRadius: 60 },
+    encoding: {
+      theta: { field: 'y', type: 'quantitative', stack: true },
+      color: { field: 'x', type: 'nominal', sort: null, title: titleText(kept.labels.x) },
+      order: { field: 'y', type: 'quantitative', sort: 'descending' },
+    },
+  }
+}
+
+/** The line of the target and those of the events, above the other marks. */
+function marks(plot: Plot): Spec[] {
+  const { target, events, labels } = plot.kept
+  const onSide = plot.type === 'interval' || liesOnSide(plot.type, plot.kept.x, plot.points)
+  const value = onSide ? 'x' : 'y'
+  const layers: Spec[] = []
+  if (target !== undefined) {
+    const data = { values: [{ target, text: `Target ${valueText(labels.y, target)}` }] }
+    const at = { [value]: { field: 'target', type: 'quantitative' } }
+    layers.push({ data, mark: { type: 'rule', color: INK, strokeDash: [2, 3] }, encoding: at })
+    const text = onSide
+      ? { align: 'left', dx: 4, baseline: 'top', y: 0 }
+      : { align: 'left', dx: 4, dy: -6, x: 0 }
+    if (!plot.by) {
+      layers.push({
+        data,
+        mark: { type: 'text', color: INK, ...text },
+        encoding: { ...at, text: { field: 'text' } },
+      })
+    }
+  }
+  if (events && !onSide && !plot.by) layers.push(...eventMarks(plot, events))
+  return layers
+}
+
+/** The names of neighbours stand on three lines; those on the right stand left of their line. */
+function eventMarks(plot: Plot, events: ChartEvent[]): Spec[] {
+  const x = { field: 'x', type: typeOfX(plot) }
+  const places = plot.points.map((point) => placeOf(point.x))
+  const [first, last] = [Math.min(...places), Math.max(...places)]
+  const late = (event: ChartEvent): boolean => placeOf(event.x) > first + 0.7 * (last - first)
+  const rule = {
+    data: { values: events },
+    mark: { type: 'rule', color: CONTEXT, strokeWidth: 1 },
+    encoding: { x },
+  }
+  const names = events.map((event, index) => ({
+    data: { values: [event] },
+    mark: {
+      type: 'text',
+      align: late(event) ? 'right' : 'left',
+      baseline: 'top',
+      color: QUIET,
+      dx: late(event) ? -4 : 4,
+      y: 2 + (index % 3) * 15,
+      limit: 150,
+    },
+    encoding: { x, text: { field: 'label' } },
+  }))
+  return [rule, ...names.filter((_, index) => events[index]!.label !== '')]
+}
+
+const placeOf = (x: Point['x']): number => (typeof x === 'number' ? x : Date.parse(String(x)))

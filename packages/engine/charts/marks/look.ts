@@ -1,0 +1,110 @@
+/**
+ * How every chart looks: one type scale, one grid, and colours that mean something. Blue is what the chart is about, grey is
+ * context, vermilion is what is bad. The colours are those of Okabe and Ito (Color Universal Design, 2008), which readers
+ * with any colour vision tell apart, darkened where they would be too pale for a line on white.
+ */
+
+export const INK = '#1c2024'
+export const QUIET = '#59616a'
+export const AXIS = '#c5cbd1'
+export const GRID = '#e6e9ec'
+export const PAGE = '#ffffff'
+export const ACCENT = '#0072b2'
+export const BAD = '#d55e00'
+export const GOOD = '#00805f'
+export const CONTEXT = '#8a939c'
+
+export const SERIES = [ACCENT, BAD, GOOD, '#a8518a', '#8f6a00', '#3d93c9', '#7a4b2a', CONTEXT]
+
+/** The custom property that stands for each colour in a page, so that a dark page needs no second drawing. */
+export const PROPERTY_OF_COLOR: ReadonlyMap<string, string> = new Map([
+  [INK, '--chart-ink'],
+  [QUIET, '--chart-quiet'],
+  [AXIS, '--chart-axis'],
+  [GRID, '--chart-grid'],
+  [PAGE, '--chart-page'],
+  ...SERIES.map((color, index): [string, string] => [color, `--chart-${index + 1}`]),
+])
+
+/** The same colours on a dark page, as declarations. */
+export const DARK_CHART = [
+  '--chart-ink: #e6e8ea; --chart-quiet: #a3acb5; --chart-axis: #4a525a; --chart-grid: #2a3036; --chart-page: #14171a;',
+  '--chart-1: #56b4e9; --chart-2: #f5935a; --chart-3: #3fc89b; --chart-4: #e3a0cd; --chart-5: #d9b64a;',
+  '--chart-6: #9ad2f5; --chart-7: #d6a07c; --chart-8: #7d8790;',
+].join(' ')
+
+/** Letters in pixels. A narrow drawing is shown at 328 of its 340 pixels on a phone of 360: 12 are 11.6 there. */
+const LETTERS = 12
+
+/** Vega without a canvas assumes 8 pixels a letter, which is too much; this cuts labels at about 40 letters. */
+export const LABEL_LIMIT = 320
+
+export const LOOK = {
+  font: 'system-ui, sans-serif',
+  background: PAGE,
+  view: { stroke: null },
+  padding: { left: 4, top: 6, right: 12, bottom: 4 },
+  axis: {
+    labelColor: QUIET,
+    titleColor: QUIET,
+    gridColor: GRID,
+    domainColor: AXIS,
+    tickColor: AXIS,
+    labelFontSize: LETTERS,
+    titleFontSize: LETTERS,
+    titleFontWeight: 'normal',
+    labelPadding: 5,
+    titlePadding: 8,
+    labelOverlap: 'parity',
+  },
+  axisX: { grid: false, tickSize: 4 },
+  axisY: { domain: false, ticks: false },
+  title: {
+    anchor: 'start',
+    subtitleColor: QUIET,
+    subtitleFontSize: LETTERS,
+    subtitlePadding: 6,
+    color: INK,
+    fontSize: 14,
+    fontWeight: 600,
+    lineHeight: 18,
+    offset: 12,
+    frame: 'bounds',
+  },
+  legend: {
+    orient: 'bottom',
+    direction: 'horizontal',
+    columns: 4,
+    labelColor: INK,
+    titleColor: QUIET,
+    labelFontSize: LETTERS,
+    titleFontSize: LETTERS,
+    titleFontWeight: 'normal',
+    labelLimit: LABEL_LIMIT,
+    symbolStrokeWidth: 2,
+  },
+  header: {
+    labelColor: INK,
+    labelFontSize: LETTERS,
+    labelFontWeight: 600,
+    labelAnchor: 'start',
+    title: null,
+  },
+  mark: { color: ACCENT },
+  arc: { stroke: PAGE, strokeWidth: 1 },
+  line: { strokeWidth: 2, strokeCap: 'round', strokeJoin: 'round' },
+  text: { color: INK, fontSize: LETTERS },
+  range: { category: SERIES },
+}
+
+/** The title sits above the axis, where it needs no room beside the numbers. */
+export const TITLE_ABOVE = {
+  titleAngle: 0,
+  titleAlign: 'left',
+  titleBaseline: 'bottom',
+  titleX: 0,
+  titleY: -8,
+}
+
+export const WIDE = 720
+export const NARROW = 340

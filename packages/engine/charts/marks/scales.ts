@@ -1,0 +1,144 @@
+/** The axes, names and colours that the types of charts share. */
+
+import type { ChartType } from '@assay/model/insight'
+import { type Kept, type Point, type XKind } from '../chart-values.ts'
+import { axisNumbers, shortX, titleText } from '../labels.ts'
+import type { ChartOptions } from '../points.ts'
+import { INK, LABEL_LIMIT, TITLE_ABOVE } from './look.ts'
+
+export type Spec = Record<string, unknown>
+
+export interface Plot extends ChartOptions {
+  points: Point[]
+  kept: Kept
+  good: 'up' | 'down' | 'none'
+  width: number
+}
+
+/** Bars beside names that do not fit below them lie on their side. */
+const LETTERS_BELOW = 45
+export const HEIGHT = 300
+export const ROW = 30
+/** More series than these have a legend in place of a name at the end of each line. */
+export const NAMED_AT_END = 4
+export const MOST_BARS = 40
+
+export const rowName = (point: Point): string =>
+  point.series === undefined ? shortX(point.x) : `${shortX(point.x)}, ${point.series}`
+
+/** Whether the categories of bars are listed from the top down. */
+export function liesOnSide(type: ChartType, kind: XKind, points: Point[]): boolean {
+  if (type !== 'bar' || kind !== 'text') return false
+  const names = [...new Set(points.map(({ x }) => shortX(x)))]
+  return names.length <= MOST_BARS && names.reduce((sum, name) => sum + name.length + 2, 0) > LETTERS_BELOW
+}
+
+export const namesOf = (points: Point[]): string[] => points.map(({ x }) => String(x))
+
+export const valuesOf = (points: Point[]): (number | null)[] =>
+  points.flatMap(({ y, low, high }) => [y, low ?? null, high ?? null])
+
+export function yAxis(plot: Plot, zero: boolean): Spec {
+  const { y } = plot.kept.labels
+  return {
+    field: 'y',
+    type: 'quantitative',
+    title: plot.by ? null : titleText(y) || null,
+    axis: { ...TITLE_ABOVE, ...axisNumbers(y, valuesOf(plot.points)), tickCount: 5 },
+    scale: { zero, nice: true },
+  }
+}
+
+/** The same numbers along the bottom. */
+export function across(plot: Plot, zero: boolean, scale: Spec = {}): Spec {
+  const { y } = plot.kept.labels
+  const axis = { ...axisNumbers(y, valuesOf(plot.points)), tickCount: 5, grid: true, domain: false }
+  return { field: 'y', type: 'quantitative', title: titleText(y) || null, axis, scale: { zero, ...scale } }
+}
+
+export function rowsDown(field: string, names: string[]): Spec {
+  return {
+    field,
+    type: 'nominal',
+    sort: null,
+    scale: { domain: [...new Set(names)] },
+    title: null,
+    axis: { labelLimit: 200, labelColor: INK, ticks: false, domain: false },
+  }
+}
+
+export function xAxis({ kept, points, type, x }: Plot): Spec {
+  const title = titleText(kept.labels.x)
+  if (kept.x === 'text' || isBar(type, points)) {
+    const names = [...new Set(points.map((point) => shortX(point.x)))]
+    const letters = names.reduce((sum, name) => sum + name.length + 2, 0)
+    const ordered = kept.x !== 'text'
+    const angle = letters <= 90 || ordered ? 0 : -40
+    const axis = {
+      labelAngle: angle,
+      labelLimit: LABEL_LIMIT,
+      ...(ordered && letters > LETTERS_BELOW ? thinned(names) : {}),
+    }
+    return { field: 'x', type: 'ordinal', sort: null, title, axis }
+  }
+  // A title says nothing that dates do not say, unless the template gave the column a name.
+  const named = title.toLowerCase() !== x.toLowerCase().replaceAll('_', ' ')
+  if (kept.x === 'time')
+    return {
+      field: 'x',
+      type: 'temporal',
+      title: named ? title : null,
+      scale: { type: 'utc' },
+      axis: { tickCount: 6 },
+    }
+  const years = points.every((point) => isYear(point.x))
+  return {
+    field: 'x',
+    type: 'quantitative',
+    title,
+    axis: { tickCount: 8, ...(years ? { format: 'd' } : {}) },
+    scale: { zero: false, nice: !years },
+  }
+}
+
+/** Every n-th name, so that about ten are left. */
+function thinned(names: string[]): Spec {
+  const each = Math.ceil(names.length / 10)
+  return {
+    values: names
+      .filter((_, index) => index % each === 0)
+      .map((name) => (/^-?\d+(\.\d+)?$/.test(name) ? Number(name) : name)),
+  }
+}
+
+export const isBar = (type: ChartType, points: Point[]): boolean =>
+  type === 'bar' && new Set(points.map(({ x }) => x)).size <= MOST_BARS
+
+/** Whole numbers that look like years get no separators. */
+export function isYear(x: Point['x']): boolean {
+  return typeof x === 'number' && Number.isInteger(x) && x >= 1000 && x < 3000
+}
+
+export const seriesNames = (points: Point[]): string[] => [
+  ...new Set(points.flatMap(({ series }) => (series === undefined ? [] : [series]))),
+]
+
+export function colored(plot: Plot, legend: boolean): Spec {
+  const names = seriesNames(plot.points)
+  if (names.length === 0) return {}
+  const title = plot.kept.labels.series ? titleText(plot.kept.labels.series) : null
+  const scheme = names.length > 8 ? { scale: { scheme: 'tableau20' } } : {}
+  return {
+    color: {
+      field: 'series',
+      type: 'nominal',
+      sort: null,
+      title,
+      ...scheme,
+      ...(legend ? {} : { legend: null }),
+    },
+  }
+}
+
+export const typeOfX = ({ kept, type, points }: Plot): string =>
+  kept.x === 'text' || isBar(type, points) ? 'ordinal' : kept.x === 'time' ? 'temporal' : 'quantitative'

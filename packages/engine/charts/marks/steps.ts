@@ -1,0 +1,170 @@
+/** The marks of forecasts, intervals, waterfalls, heatmaps and funnels. */
+import { isKnown } from '../chart-values.ts'
+import { axisNumbers, funnelText, stepText, titleText } from '../labels.ts'
+import { zeroIsNear } from '../points.ts'
+import { ACCENT, AXIS, BAD, CONTEXT, GOOD, GRID, INK, QUIET, TITLE_ABOVE } from './look.ts'
+import {
+  across,
+  namesOf,
+  type Plot,
+  rowName,
+  rowsDown,
+  type Spec,
+  seriesNames,
+  valuesOf,
+  xAxis,
+  yAxis,
+} from './scales.ts'
+
+export const only = (...parts: string[]): Spec[] => [{ filter: { field: 'part', oneOf: parts } }]
+
+/** What is known in grey, what is expected dashed in blue, within its bands of 95 and 80 %. */
+export function forecast(plot: Plot): Spec[] {
+  const [x, y] = [xAxis(plot), yAxis(plot, false)]
+  const band = (low: string, high: string, opacity: number): Spec => ({
+    transform: [...only('joint', 'ahead'), { filter: `isValid(datum.${low})` }],
+    mark: { type: 'area', color: ACCENT, opacity },
+    encoding: { x, y: { ...y, field: low }, y2: { field: high } },
+  })
+  const inner = plot.points.some(({ low_80, part }) => part === 'ahead' && isKnown(low_80))
+  return [
+    band('low', 'high', 0.16),
+    ...(inner ? [band('low_80', 'high_80', 0.2)] : []),
+    { transform: only('history'), mark: { type: 'line', color: QUIET }, encoding: { x, y } },
+    {
+      transform: only('joint', 'ahead'),
+      mark: { type: 'line', color: ACCENT, strokeDash: [5, 4] },
+      encoding: { x, y },
+    },
+  ]
+}
+
+/** Zero is drawn where it is near, and then intervals that hold it are grey: they may be nothing. */
+export function intervals(plot: Plot): Spec[] {
+  const edges = plot.points.flatMap(({ low, high }) => [low, high].filter((edge) => isKnown(edge)))
+  const zero = zeroIsNear(edges)
+  const withRows = plot.points.map((point) => ({ ...point, row: rowName(point) }))
+  const clear = 'datum.low > 0 || datum.high < 0'
+  const color = zero ? { condition: { test: clear, value: ACCENT }, value: CONTEXT } : { value: ACCENT }
+  const x = across(plot, zero)
+  const transform = [
+    { calculate: plot.series === null ? 'datum.x' : "datum.x + ', ' + datum.series", as: 'row' },
+  ]
+  const y = rowsDown(
+    'row',
+    withRows.map(({ row }) => row),
+  )
+  return [
+    ...(zero
+      ? [
+          {
+            data: { values: [{}] },
+            mark: { type: 'rule', color: AXIS, strokeWidth: 1.5 },
+            encoding: { x: { datum: 0 } },
+          },
+        ]
+      : []),
+    {
+      transform,
+      mark: { type: 'rule', strokeWidth: 2.5 },
+      encoding: { y, x: { ...x, field: 'low' }, x2: { field: 'high' }, color },
+    },
+    { transform, mark: { type: 'point', filled: true, size: 80, opacity: 1 }, encoding: { y, x, color } },
+  ]
+}
+
+/** Totals are marks and steps are bars between them, so that the axis need not begin at zero and small steps stay visible. */
+export function waterfall(plot: Plot): Spec[] {
+  const [up, down] = plot.good === 'up' ? [GOOD, BAD] : plot.good === 'down' ? [BAD, GOOD] : [ACCENT, BAD]
+  const y = rowsDown('x', namesOf(plot.points))
+  const levels = plot.points.flatMap(({ low, high }) => [low ?? 0, high ?? 0])
+  const [least, most] = [Math.min(...levels), Math.max(...levels)]
+  // Room for the number beside the longest bar.
+  const room = {
+    domainMin: least - (most - least) * 0.04,
+    domainMax: most + (most - least || 1) * 0.22,
+    nice: false,
+  }
+  const x = { ...across(plot, false, room), field: 'low' }
+  const color = {
+    condition: [
+      { test: "datum.part == 'rest'", value: CONTEXT },
+      { test: "datum.part == 'up'", value: up },
+    ],
+    value: down,
+  }
+  const { y: label } = plot.kept.labels
+  const texts = plot.points.map((point) => ({
+    x: point.x,
+    at: Math.max(point.low!, point.high!),
+    text: stepText(label, point),
+  }))
+  return [
+    {
+      transform: only('up', 'down', 'rest'),
+      mark: { type: 'bar', height: { band: 0.62 } },
+      encoding: { y, x, x2: { field: 'high' }, color },
+    },
+    {
+      transform: only('total'),
+      mark: { type: 'tick', color: INK, thickness: 3, height: { band: 0.8 } },
+      encoding: { y, x },
+    },
+    {
+      data: { values: texts },
+      mark: { type: 'text', align: 'left', dx: 7 },
+      encoding: { y, x: { field: 'at', type: 'quantitative' }, text: { field: 'text' } },
+    },
+  ]
+}
+
+/** Shade is opacity of one colour, which a dark page can turn around. */
+export function heatmap(plot: Plot): Spec[] {
+  const { y, series } = plot.kept.labels
+  const opacity = {
+    field: 'y',
+    type: 'quantitative',
+    title: titleText(y),
+    scale: { range: [0.06, 1], zero: false },
+    legend: { symbolType: 'square', symbolSize: 160, ...axisNumbers(y, valuesOf(plot.points)) },
+  }
+  return [
+    {
+      mark: { type: 'rect', color: ACCENT, stroke: GRID, strokeWidth: 0.5 },
+      encoding: {
+        x: {
+          field: 'x',
+          type: 'ordinal',
+          sort: null,
+          title: titleText(plot.kept.labels.x),
+          axis: { labelAngle: 0 },
+        },
+        y: {
+          ...rowsDown('series', seriesNames(plot.points)),
+          title: series ? titleText(series) : null,
+          axis: { ...TITLE_ABOVE, ticks: false, domain: false },
+        },
+        opacity,
+      },
+    },
+  ]
+}
+
+/** Each step as a bar, with what is left of the first step. */
+export function funnel(plot: Plot): Spec[] {
+  const first = plot.points[0]?.y ?? 0
+  const texts = plot.points.map(({ x, y }) => ({ x, y, text: funnelText(plot.kept.labels.y, y, first) }))
+  const y = rowsDown('x', namesOf(plot.points))
+  const longest = Math.max(...texts.map(({ text }) => text.length))
+  const most = Math.max(...plot.points.map((point) => point.y ?? 0), 0) || 1
+  const x = across(plot, true, { domainMax: most * (1 + longest * 0.05), nice: false })
+  const encoding = { y, x: { ...x, axis: null } }
+  return [
+    { mark: { type: 'bar', cornerRadiusEnd: 2, height: { band: 0.75 } }, encoding },
+    {
+      data: { values: texts },
+      mark: { type: 'text', align: 'left', dx: 7 },
+      encoding: { ...encoding, text: { field: 'text' } },
+    },
+  ]
+}

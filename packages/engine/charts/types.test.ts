@@ -1,0 +1,172 @@
+/** The types of charts beyond lines and bars, in each form, and the drawing of all on a page and on a phone. */
+
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import type { Chart } from '@assay/model/insight'
+import type { Row } from '../values/value.ts'
+import { chartEvents, chartPoints } from './chart-values.ts'
+import { fillCharts } from './charts.ts'
+import { drawChart } from './drawing/draw.ts'
+import { chartTips } from './forms/tips.ts'
+import { type ChartOptions } from './points.ts'
+import { makeChart } from './spec.ts'
+
+const meanings = new Map([
+  ['late_share', { label: 'late flights', unit: null, fmt: 'pct1', good: 'down' as const, target: 0.2 }],
+  ['amount', { label: 'sales', unit: 'EUR', fmt: 'num0', good: 'up' as const, target: null }],
+])
+
+function chart(rows: Row[], given: Partial<ChartOptions>): Chart {
+  const options: ChartOptions = { type: 'line', x: 'x', y: ['y'], series: null, title: 'T', ...given }
+  return makeChart('chart-1', rows, options, meanings)
+}
+
+const inText = (one: Chart): string => fillCharts('\u2063chart:chart-1\u2063', [one], 'text')
+
+const CAUSES: Row[] = [
+  { where: { country: 'Germany', channel: 'paid search' }, amount: -830 },
+  { where: { country: 'France' }, amount: -120 },
+  { where: { channel: 'newsletter' }, amount: 240 },
+]
+const waterfall = chart(CAUSES, { type: 'waterfall', x: 'where', y: ['amount'], from: 10800, to: 10000 })
+
+test('a waterfall begins and ends at the totals, and says what its steps leave', () => {
+  const points = chartPoints(waterfall)
+  assert.deepEqual(
+    points.map(({ x, y, part }) => [x, y, part]),
+    [
+      ['Before', 10800, 'total'],
+      ['Germany, paid search', -830, 'down'],
+      ['France', -120, 'down'],
+      ['newsletter', 240, 'up'],
+      ['Everything else', -90, 'rest'],
+      ['After', 10000, 'total'],
+    ],
+  )
+  for (const [index, { low }] of points.slice(1, -1).entries()) assert.equal(low, points[index]!.high)
+  assert.match(inText(waterfall), /Everything else +░+ +-90\n/)
+  assert.deepEqual(chartTips(waterfall).tips[3], ['newsletter', 'Up', '+240'])
+  const whole = chart(CAUSES, { type: 'waterfall', x: 'where', y: ['amount'] })
+  assert.deepEqual(chartPoints(whole).at(-1), { x: 'Total', y: -710, low: -710, high: -710, part: 'total' })
+})
+
+const EFFECTS: Row[] = [
+  { arm: 'a', y: 0.02, low: 0.01, high: 0.03 },
+  { arm: 'b', y: 0, low: -0.01, high: 0.01 },
+]
+const intervals = chart(EFFECTS, { type: 'interval', x: 'arm', low: 'low', high: 'high' })
+
+test('intervals show zero where it is near', () => {
+  assert.match(inText(intervals), /a +┆ +├─+●─+┤ 0\.02 \(0\.01 to 0\.03\)\nb +├─+●─+┤ +0 \(-0\.01 to 0\.01\)/)
+  const far = EFFECTS.map((row) => ({ arm: row.arm, y: 100, low: 99, high: 101 }))
+  assert.doesNotMatch(inText(chart(far, { type: 'interval', x: 'arm', low: 'low', high: 'high' })), /┆/)
+})
+
+const month = (index: number): string =>
+  `20${String(20 + Math.floor(index / 12))}-${String(1 + (index % 12)).padStart(2, '0')}-01`
+const HISTORY: Row[] = Array.from({ length: 48 }, (_, index) => ({
+  month: month(index),
+  amount: 100 + index,
+}))
+const AHEAD: Row[] = Array.from({ length: 6 }, (_, index) => {
+  const value = 150 + index
+  return {
+    time: month(48 + index),
+    value,
+    low_80: value - 5,
+    high_80: value + 5,
+    low_95: value - 9,
+    high_95: value + 9,
+  }
+})
+const forecast = chart(AHEAD, {
+  type: 'forecast',
+  x: 'time',
+  y: ['value'],
+  history: { rows: HISTORY, x: 'month', y: 'amount' },
+})
+
+test('a forecast shows what is known before it, with the label and format of what is known', () => {
+  const points = chartPoints(forecast)
+  assert.deepEqual(
+    ['history', 'ahead', 'joint'].map((part) => points.filter((point) => point.part === part).length),
+    [36, 6, 0],
+  )
+  assert.match(inText(forecast), /│/)
+  assert.match(
+    inText(forecast),
+    /Known until 2023-12-01: 147 EUR; expected 2024-01-01: 150 EUR \(141 to 159\); 2024-06-01: 155 EUR/,
+  )
+  assert.deepEqual(chartTips(forecast).tips.at(-1), [
+    '2024-06-01',
+    'Expected, 95% interval',
+    '155 EUR (146 to 164)',
+  ])
+})
+
+const HEAT: Row[] = ['Mon', 'Tue'].flatMap((day, index) =>
+  [6, 7, 8].map((hour) => ({ day, hour, late_share: 0.1 * (index + hour - 5) })),
+)
+const heatmap = chart(HEAT, { type: 'heatmap', x: 'hour', series: 'day', y: ['late_share'] })
+
+test('a heatmap shades a row for each series', () => {
+  assert.match(inText(heatmap), /Mon ░░▒▒▓▓\nTue ▒▒▓▓██\n/)
+  assert.match(inText(heatmap), /6 cells, lowest 10\.0% \(6, Mon\), highest 40\.0% \(8, Tue\)/)
+})
+
+const funnel = chart(
+  [
+    { x: 'Visited', y: 1000 },
+    { x: 'Paid', y: 130 },
+  ],
+  { type: 'funnel' },
+)
+
+test('a funnel says what is left of the first step', () => {
+  assert.match(inText(funnel), /Paid +█+▎ 130 \(13%\)/)
+})
+
+const DAYS: Row[] = Array.from({ length: 10 }, (_, index) => ({
+  x: `2024-01-${String(index + 1).padStart(2, '0')}`,
+  late_share: index / 40,
+  by: index % 2 === 0 ? 'even' : 'odd',
+}))
+const marked = chart(DAYS, {
+  y: ['late_share'],
+  events: [
+    { date: '2024-01-03', label: 'Strike' },
+    { date: '2023-01-03', label: 'before the chart' },
+  ],
+})
+const panels = chart(DAYS, { y: ['late_share'], by: 'by' })
+
+test('target and events are drawn and said; an event without a place is refused', () => {
+  assert.deepEqual(chartEvents(marked), [{ x: '2024-01-03', label: 'Strike' }])
+  assert.match(inText(marked), /last 22\.5% \(2024-01-10\)\. Target: 20\.0%\. Events: 2024-01-03 Strike\.\n/)
+  assert.throws(() => chart(DAYS, { y: ['late_share'], events: [{ label: 'x' }] }), /An event needs a place/)
+})
+
+test('small multiples are drawn by panel in text', () => {
+  assert.match(inText(panels), /even:\n[▁-█]{5}\nodd:\n[▁-█]{5}\n/)
+})
+
+const ALL = { waterfall, intervals, forecast, heatmap, funnel, marked, panels }
+
+test('every type is drawn for a page and for a phone, each value has a place, and no letter is below 12 pixels', async () => {
+  for (const [name, one] of Object.entries(ALL)) {
+    for (const [size, widest] of [
+      ['wide', 760],
+      ['narrow', 345],
+    ] as const) {
+      const svg = await drawChart(one.spec, size)
+      const width = Number(/viewBox="0 0 ([\d.]+)/.exec(svg)![1])
+      assert.ok(width <= widest, `${name} is ${width} wide`)
+      const sizes = [...svg.matchAll(/font-size="([\d.]+)px"/g)].map(([, px]) => Number(px))
+      assert.ok(sizes.length > 0 && sizes.every((px) => px >= 12), `${name}: ${sizes.join(' ')}`)
+      const places = /data-places="([^"]*)"/.exec(svg)![1]!.split(' ')
+      const values = (one.spec.data as { values: unknown[] }).values.length
+      assert.equal(places.length, values, name)
+      assert.doesNotMatch(svg, /late_share|low_95|>undefined|NaN/, name)
+    }
+  }
+})
