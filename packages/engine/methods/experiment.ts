@@ -35,7 +35,7 @@ import {
   type Power,
   type Told,
 } from './experiment/words.ts'
-import { integer, number, object, rowsWith, text } from './shared/fields.ts'
+import { integer, number, object, pAdjusted, rowsWith, text } from './shared/fields.ts'
 import type { Method, Relation } from './shared/method.ts'
 import { count, enumeration, finite } from './shared/sentence.ts'
 import { splitDoubt, splitOf } from './shared/split.ts'
@@ -72,6 +72,7 @@ export const experiment: Method = {
       grade: text,
     }),
     power: object({ now: number, needed_n: integer, days_left: integer }),
+    p_adjusted: pAdjusted,
   },
   async run(table, options, context) {
     const given = options as Options

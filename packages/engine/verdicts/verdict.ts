@@ -71,14 +71,30 @@ export function verdict(finding: Finding): Verdict {
   return told
 }
 
+/** By how much a correction raised the primary p-value: to `p`, which is `factor` of what it was. */
+export interface Correction {
+  p: number
+  factor: number
+}
+
+/** How an outcome that holds others tells them again after a correction. JSON does not hold it. */
+const AGAIN = Symbol('again')
+type Again = (correction: Correction, more: Doubt) => Outcome
+
+/** The outcome, whose parts `again` judges anew when it is corrected. */
+export function judgedAgain(outcome: Outcome, again: Again): Outcome {
+  return Object.assign(outcome, { [AGAIN]: again })
+}
+
 /**
  * The outcome with a grade no higher than its corrected p-value allows, and one more caveat. Outcomes without a verdict are
  * returned as they are.
  */
-export function regraded(outcome: Outcome, p: number, more: Doubt): Outcome {
-  const finding = (outcome as Partial<Told>)[FINDING]
+export function regraded(outcome: Outcome, correction: Correction, more: Doubt | null): Outcome {
+  const { [FINDING]: finding, [AGAIN]: again } = outcome as Partial<Told> & { [AGAIN]?: Again }
+  if (again && more) return again(correction, more)
   if (!finding) return outcome
-  const grade = lesser(finding.grade, gradeOf(p))
-  const told = verdict({ ...finding, grade, doubts: [...(finding.doubts ?? []), more] })
+  const grade = lesser(finding.grade, gradeOf(correction.p))
+  const told = verdict({ ...finding, grade, doubts: [...(finding.doubts ?? []), ...(more ? [more] : [])] })
   return { ...outcome, ...told, ...(grade === 'unclear' ? finding.unfound : {}) }
 }

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Outcome } from '@assay/model/insight'
 import { gradeOf, verdict } from '../../verdicts/verdict.ts'
-import { adjustAcross, benjaminiHochberg, holm } from './multiplicity.ts'
+import { METHODS } from '../catalog.ts'
+import { outcomeOf, relation } from '../relation-fixture.ts'
+import { adjustAcross, benjaminiHochberg, chanceOf, holm } from './multiplicity.ts'
 
 const near = (found: readonly number[], expected: readonly number[]) => {
   assert.equal(found.length, expected.length)
@@ -86,4 +88,42 @@ test("takes the least adjusted p-value of a test's own parts", () => {
   })
   assert.equal(found.a!.p_adjusted, 0.04)
   assert.equal(found.b!.p_adjusted, 0.04)
+})
+
+test('counts an experiment and the groups of `by`, and judges each group again', async () => {
+  const noise =
+    'sqrt(-2 * ln((hash(k) % 9973 + 1) / 9974.0)) * cos(6.2831853 * (hash(k + 7) % 9973) / 9973.0)'
+  const units = await relation(
+    `select k as unit, if(k % 2 = 0, 'a', 'b') as arm, if(k % 4 < 2, 'DE', 'FR') as country, ${noise} + 0.34 * (k % 2) as v from range(600) r(k)`,
+  )
+  const whole = { unit: 'unit', arm: 'arm', metrics: [{ name: 'revenue', value: 'v' }] }
+  const experiment = await outcomeOf(METHODS.experiment!, units, whole)
+  const grouped = await outcomeOf(METHODS.compare_groups!, units, { value: 'v', group: 'arm', by: 'country' })
+  const alone = adjustAcross({ experiment })
+  assert.equal(alone.experiment, experiment)
+  const found = adjustAcross({ experiment, grouped, other: outcome({ p: 0.9 }) })
+  const [result] = experiment.results as { q: number }[]
+  assert.equal(found.experiment!.p_adjusted, holm([result!.q, chanceOf(grouped)!, 0.9])[0])
+  assert.match(found.experiment!.summary, /This report makes 4 tests/)
+  const before = (grouped.groups as { p_adjusted: number }[]).map((group) => group.p_adjusted)
+  const after = (found.grouped!.groups as { p_adjusted: number; grade: string }[]).map((group) => group)
+  const factor = (found.grouped!.p_adjusted as number) / Math.min(...before)
+  assert.ok(factor > 1)
+  for (const [index, group] of after.entries()) {
+    assert.equal(group.p_adjusted, Math.min(1, before[index]! * factor))
+    assert.equal(group.grade, gradeOf(group.p_adjusted))
+  }
+  assert.match(found.grouped!.summary, /This report makes 4 tests/)
+})
+
+test('an experiment whose answer does not survive the correction says so', async () => {
+  const units = await relation(
+    `select k as unit, if(k % 2 = 0, 'a', 'b') as arm, (k * 7919 % 1009) / 1009.0 + 0.06 * (k % 2) as v from range(400) r(k)`,
+  )
+  const whole = { unit: 'unit', arm: 'arm', metrics: [{ name: 'revenue', value: 'v' }] }
+  const experiment = await outcomeOf(METHODS.experiment!, units, whole)
+  const { grade, headline } = adjustAcross({ experiment, b: outcome({ p: 0.8 }), c: outcome({ p: 0.9 }) })
+    .experiment!
+  assert.deepEqual([experiment.grade, grade], ['likely', 'unclear'])
+  assert.match(headline, /^The experiment cannot tell whether "b" changed revenue/)
 })

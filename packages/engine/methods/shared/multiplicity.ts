@@ -32,34 +32,61 @@ export function benjaminiHochberg(values: readonly number[]): number[] {
 /**
  * Corrects for several tests inside one insight: Holm over the primary p-value of each outcome that has one. Where there
  * are two or more, each gets `p_adjusted`, the caveat `many_tests`, and a grade no higher than that p-value allows.
- * The primary p-value is `p`, or the least adjusted p-value among `comparisons` or `pairs` (their own correction makes
- * that a test of "none differs").
+ * The primary p-value is `p`, or the least adjusted p-value among `comparisons`, `pairs`, the primary `results` of an
+ * experiment, or the `groups` of `by` (their own correction makes that a test of "none differs"). `family` names what is
+ * tested together.
  */
-export function adjustAcross(outcomes: Record<string, Outcome>): Record<string, Outcome> {
+export function adjustAcross(
+  outcomes: Record<string, Outcome>,
+  family = (tests: number) => `This report makes ${tests} tests, and the certainty of each allows for that.`,
+): Record<string, Outcome> {
   const tests = Object.entries(outcomes).flatMap(([name, outcome]) => {
-    const p = primary(outcome)
-    return p === null ? [] : [{ name, p }]
+    const p = chanceOf(outcome)
+    return p === null ? [] : [{ name, p, made: groupsOf(outcome) ? primary(outcome).length : 1 }]
   })
   if (tests.length < 2) return outcomes
   const adjusted = holm(tests.map((test) => test.p))
   const result = { ...outcomes }
-  const says = `This report makes ${tests.length} tests, and the certainty of each allows for that.`
-  for (const [index, { name }] of tests.entries()) {
+  const says = family(tests.reduce((sum, { made }) => sum + made, 0))
+  for (const [index, { name, p }] of tests.entries()) {
     const p_adjusted = adjusted[index]!
-    result[name] = { ...regraded(outcomes[name]!, p_adjusted, doubt('many_tests', says)), p_adjusted }
+    const correction = { p: p_adjusted, factor: p > 0 ? p_adjusted / p : tests.length }
+    result[name] = { ...regraded(outcomes[name]!, correction, doubt('many_tests', says)), p_adjusted }
   }
   return result
 }
 
-function primary(outcome: Outcome): number | null {
-  if (typeof outcome.p === 'number') return outcome.p
-  const parts = [outcome.comparisons, outcome.pairs].find(Array.isArray) as
-    | { p_adjusted?: unknown }[]
-    | undefined
-  const values = (parts ?? []).flatMap((part) =>
-    typeof part.p_adjusted === 'number' ? [part.p_adjusted] : [],
-  )
+/** The primary p-value; null for an outcome that makes no test. */
+export function chanceOf(outcome: Outcome): number | null {
+  const values = primary(outcome)
   return values.length === 0 ? null : Math.min(...values)
+}
+
+interface Part {
+  p_adjusted?: unknown
+  q?: unknown
+  primary?: unknown
+}
+
+/** The p-values of which the least is the outcome's own. */
+function primary(outcome: Outcome): number[] {
+  if (typeof outcome.p_adjusted === 'number') return [outcome.p_adjusted]
+  if (typeof outcome.p === 'number') return [outcome.p]
+  const groups = groupsOf(outcome)
+  if (groups) return groups.flatMap(primary)
+  const parts = [outcome.comparisons, outcome.pairs].find(Array.isArray) as Part[] | undefined
+  const results = Array.isArray(outcome.results) ? (outcome.results as Part[]) : []
+  return [
+    ...(parts ?? []).map((part) => part.p_adjusted),
+    ...results.filter((part) => part.primary === true).map((part) => part.q),
+  ].filter((value) => typeof value === 'number')
+}
+
+/** One outcome for each value of a column, as `by` gives them. */
+function groupsOf({ groups }: Outcome): Outcome[] | null {
+  if (!Array.isArray(groups)) return null
+  const found = groups as Partial<Outcome>[]
+  return found.every((group) => 'by' in group && 'grade' in group) ? (found as Outcome[]) : null
 }
 
 function ranked(values: readonly number[]): number[] {

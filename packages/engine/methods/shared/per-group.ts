@@ -7,12 +7,12 @@ import type { Doubt, Grade, Outcome } from '@assay/model/insight'
 import Type, { type TSchema } from 'typebox'
 import { leftOut } from '../../verdicts/common-doubts.ts'
 import { measureOf } from '../../verdicts/measure.ts'
-import { doubt, verdict } from '../../verdicts/verdict.ts'
+import { doubt, judgedAgain, regraded, verdict } from '../../verdicts/verdict.ts'
 import { quoted } from '../../verdicts/words.ts'
 import { columnOf, groupSql } from './columns.ts'
 import { groupedOutcome } from './fields.ts'
 import { type Method, type MethodContext, MethodError, type Relation } from './method.ts'
-import { adjustAcross } from './multiplicity.ts'
+import { adjustAcross, chanceOf } from './multiplicity.ts'
 import { count } from './sentence.ts'
 
 const MOST = 100
@@ -68,17 +68,28 @@ async function runGroups(
     const relation = `(select * from ${table.relation} where ${name} = '${value}')`
     outcomes[`g${index}`] = await method.run({ ...table, relation }, options, context)
   }
-  const adjusted = Object.values(adjustAcross(outcomes))
+  const together = (tests: number) =>
+    `The ${tests} values are tested together, and their certainty allows for that.`
+  const adjusted = Object.values(adjustAcross(outcomes, together))
   const groups = named.map((row, index) => ({ by: row.g as string, ...adjusted[index]! }))
-  const left = found.find((row) => row.g === null)?.n as number | undefined
-  return overAll(method, measureOf(context.meanings, column).label, groups, left ?? 0)
+  const left = (found.find((row) => row.g === null)?.n as number | undefined) ?? 0
+  return overAll({ method, label: measureOf(context.meanings, column).label, left }, groups)
 }
 
 type Group = Outcome & { by: string }
 
+interface Whole {
+  method: Method
+  /** Of the column that tells the groups. */
+  label: string
+  /** Rows without a group. */
+  left: number
+}
+
 const ORDER: Grade[] = ['firm', 'likely', 'unclear', 'withheld']
 
-function overAll(method: Method, label: string, groups: readonly Group[], left: number): Outcome {
+function overAll(whole: Whole, groups: readonly Group[], more: Doubt[] = []): Outcome {
+  const { method, label, left } = whole
   const grades = groups.map(({ grade }) => grade)
   const best = ORDER.find((grade) => grades.includes(grade)) ?? 'unclear'
   const n = groups.reduce((sum, group) => sum + group.n, 0)
@@ -87,22 +98,34 @@ function overAll(method: Method, label: string, groups: readonly Group[], left: 
     headline: headline(label, groups, best),
     grade: best === 'withheld' ? 'unclear' : best,
     evidence: `${method.name} for each of ${count(groups.length, 'value')} of ${label}${tests.length > 1 ? ', p corrected over them after Holm' : ''}, n = ${count(n, 'row')}.`,
-    doubts: doubtsOf(label, groups, tests.length, left),
+    doubts: [...doubtsOf(label, groups, tests.length, left), ...more],
     mild: best === 'withheld' || groups.length === 0 ? [] : ['too_few', 'constant'],
   })
-  return { ...told, n, method: groups[0]?.method ?? method.name, groups }
+  const outcome = { ...told, n, method: groups[0]?.method ?? method.name, groups }
+  // A correction over the whole report raises the p of each group by the same factor.
+  return judgedAgain(outcome, ({ factor }, doubted) => {
+    const again = groups.map((group): Group => {
+      const p = chanceOf(group)
+      if (p === null) return group
+      const p_adjusted = Math.min(1, p * factor)
+      return { ...group, ...regraded(group, { p: p_adjusted, factor }, null), p_adjusted }
+    })
+    return overAll(whole, again, [doubted])
+  })
 }
 
-/** "3 of 12 values of carrier give a clear or probable answer. "AA": Delay clearly rose." */
+/** "3 of 12 values of carrier give a clear answer; "AA": Delay clearly rose." */
 function headline(label: string, groups: readonly Group[], best: Grade): string {
   const sure = groups.filter((group) => group.grade === 'firm' || group.grade === 'likely')
   const all = count(groups.length, `value of ${label}`, `values of ${label}`)
   if (sure.length === 0) return `None of the ${all} gives a clear answer.`
-  const tested = groups.some((group) => typeof group.p === 'number' || typeof group.p_adjusted === 'number')
+  const tested = groups.some((group) => chanceOf(group) !== null)
   const first = sure.find((group) => group.grade === best) ?? sure[0]!
-  const told = first.headline
-  if (!tested && sure.length === groups.length) return `${all}, each for itself; ${quoted(first.by)}: ${told}`
-  return `${sure.length} of ${all} ${sure.length === 1 ? 'gives' : 'give'} a clear or probable answer; ${quoted(first.by)}: ${told}`
+  const told = `${quoted(first.by)}: ${first.headline}`
+  if (!tested && sure.length === groups.length) return `${all}, each for itself; ${told}`
+  const answer = sure.every(({ grade }) => grade === 'firm') ? 'a clear answer' : 'a clear or probable answer'
+  const which = sure.length === groups.length && sure.length > 1 ? `All ${all}` : `${sure.length} of ${all}`
+  return `${which} ${sure.length === 1 ? 'gives' : 'give'} ${answer}; ${told}`
 }
 
 function doubtsOf(label: string, groups: readonly Group[], tests: number, left: number): Doubt[] {
@@ -113,7 +136,8 @@ function doubtsOf(label: string, groups: readonly Group[], tests: number, left: 
     const code = withheld[0]!.blockers[0]?.code === 'constant' ? 'constant' : 'too_few'
     const names = withheld.slice(0, 3).map((group) => quoted(group.by))
     const more = withheld.length > 3 ? ` and ${withheld.length - 3} more` : ''
-    found.push(doubt(code, `For ${names.join(', ')}${more} no answer can be given.`))
+    const why = withheld.length === 1 ? ` ${withheld[0]!.headline}` : ''
+    found.push(doubt(code, `For ${names.join(', ')}${more} no answer can be given.${why}`))
   }
   if (tests > 1)
     found.push(
