@@ -17,6 +17,12 @@ const trend: Situation[] = [
       { is: 'noise alone', method: 'trend', options, columns, sql: at('1') },
     ]
   }),
+  {
+    is: 'a walk that ends far from where it began',
+    method: 'trend',
+    options: orders,
+    sql: `select t, 500 + sum(orders) over (order by t) as orders from (${series('orders', `40 * ${NOISE}`)})`,
+  },
   { is: 'three values', method: 'trend', options: orders, sql: series('orders', 'i', { n: 3 }) },
   { is: 'one value throughout', method: 'trend', options: orders, sql: series('orders', '7') },
   {

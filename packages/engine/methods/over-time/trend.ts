@@ -21,7 +21,7 @@ import { spanOf } from '../../series/spans.ts'
 import { allAlike, seasonTooLong, tooFew } from '../../verdicts/common-doubts.ts'
 import { opening } from '../../verdicts/measure.ts'
 import { gradeOf, LIKELY, verdict } from '../../verdicts/verdict.ts'
-import { CERTAINTY, changeOf } from '../../verdicts/words.ts'
+import { against, both, CERTAINTY, changeOf } from '../../verdicts/words.ts'
 import { seriesColumns } from '../shared/columns.ts'
 import { diagnosis, integer, number, pAdjusted, text } from '../shared/fields.ts'
 import type { Method } from '../shared/method.ts'
@@ -42,6 +42,8 @@ type Options = Static<typeof Options>
 type Test = 'original' | 'hamed_rao' | 'seasonal'
 
 const LEAST = 4
+/** The persistence from which a series is said to wander: half of a shock is left after three steps. */
+const WANDERS = 0.8
 const NAMES: Record<Test, string> = {
   original: 'Mann-Kendall',
   hamed_rao: 'Mann-Kendall with the Hamed-Rao correction for autocorrelation',
@@ -231,18 +233,28 @@ function tested(test: Test, values: readonly number[], seasons: number[] | null,
 }
 
 /** "Revenue clearly rises, by about 12 EUR a month." */
-function headline(
-  { measure, grid, series }: ReadSeries,
-  found: Found & { per: string },
-  grade: Grade,
-): string {
+function headline(read: ReadSeries, found: Found & { per: string }, grade: Grade): string {
+  const { measure, grid, series } = read
   const name = opening(measure.label)
   const span = spanOf(series, grid)
-  if (grade === 'unclear') return `No clear rise or fall in ${measure.label} ${span}.`
+  if (grade === 'unclear')
+    return wandering(read, found) ?? `No clear rise or fall in ${measure.label} ${span}.`
   const verb = found.direction === 'increasing' ? 'rose' : 'fell'
   const half = found.low === null || found.high === null ? null : (found.high - found.low) / 2
   const rate = `about ${changeOf(found.slope ?? 0, measure, half)} a ${found.per}`
   return `${name} ${CERTAINTY[grade]} ${verb} ${span}, by ${rate}.`
+}
+
+/**
+ * A series whose values carry over may go far without a trend: "no rise or fall" would be read as "no change". It is told
+ * where it began and ended. Null: it does not wander, or ends where it began.
+ */
+function wandering({ measure, grid, series }: ReadSeries, { persistence, period }: Found): string | null {
+  if ((persistence ?? 0) < WANDERS || period !== null) return null
+  const ends = [series.values[0]! * series.unit, series.values.at(-1)! * series.unit] as const
+  if (against(ends, measure).same) return null
+  const moved = `${measure.label} moved from ${both(ends, measure)}`
+  return `${opening(spanOf(series, grid))} ${moved}, without a steady rise or fall.`
 }
 
 function evidence(value: string, n: number, name: string, found: Found & { per: string }): string {
