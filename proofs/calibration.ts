@@ -1,6 +1,6 @@
 /**
- * How often a method claims what is not there, and how often it finds what is: simulated series with known truth, through
- * the rules by which the methods over time decide. `--series N` of each process and length (1,000), `--anomalies N` and
+ * Counts false claims and found effects on simulated series whose truth is known, with the rules by which the methods over
+ * time decide. `--series N` of each process and length (1,000), `--anomalies N` and
  * `--coverage N` likewise for these methods; 0 leaves a part out. `--longest N` bounds the lengths of forecasts. `--write 1`
  * writes what was run into docs/calibration.md. `--shard K --shards N` runs every Nth process.
  */
@@ -30,7 +30,7 @@ export interface Cell {
   series: number
   /** False claims; null where a claim does not count. */
   false_claims: Record<Method, number | null>
-  /** Series in which the season that is there was found; null where there is none, or not two cycles of it. */
+  /** Series whose season was found; null where there is none, or less than two cycles of it. */
   found: number | null
 }
 

@@ -10,7 +10,7 @@ import type { Proof } from './main.ts'
 
 export interface Score {
   instances: number
-  /** Causes that were planted and named, named only, planted only. */
+  /** Numbers of causes: planted and named, named only, planted only. */
   right: number
   wrong: number
   missed: number

@@ -1,9 +1,9 @@
 /**
- * Chaos under load: everything that may happen to a node, its children, its clock, its disk, its database and the network
- * between, one after another and at once, while clients create, run, wait, cancel and delete and receivers fail. What
- * they saw is kept as a history, which must be that of a service to which nothing ever happened (test/history.ts), and
- * after the last fault everything must end without a hand. On PostgreSQL several nodes of mixed roles, each behind a TCP
- * proxy of its own; on SQLite the one process. The faults are drawn from the seed (chaos/faults.ts).
+ * Faults under load. Nodes, their child processes, clocks, disks, database and network fail, one after another and at the
+ * same time, while clients create, run, wait, cancel and delete jobs and receivers fail. The answers and messages are kept
+ * as a history. test/history.ts checks that it could come from a service without faults. After the last fault every job
+ * and delivery must end without help. On PostgreSQL there are several nodes of mixed roles, each behind its own TCP proxy;
+ * on SQLite there is one process. The faults are drawn from the seed (chaos/faults.ts).
  */
 import { mkdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -33,7 +33,7 @@ import type { Proof } from './main.ts'
 export interface ChaosOptions {
   store: 'sqlite' | 'postgres'
   faults: number
-  /** Of PostgreSQL; SQLite has one. */
+  /** Nodes on PostgreSQL; SQLite has one. */
   nodes: number
   seed: number
   leaseMs: number
@@ -42,13 +42,13 @@ export interface ChaosOptions {
   /** Unfinished jobs that are kept open. */
   jobs: number
   clients: number
-  /** Milliseconds that a clock is set off by at the most. On SQLite what was due waits until that time comes again. */
+  /** The most milliseconds by which a clock is set wrong. On SQLite, work that was due waits until the clock reaches that time again. */
   clockMs: number
   /** Everything must end within this time. */
   drainMs: number
   /** Faults that are left out. */
   without?: FaultKind[]
-  /** A PostgreSQL of its own, whatever ASSAY_TEST_POSTGRES says: one that may be killed. */
+  /** Starts a PostgreSQL of its own, also where ASSAY_TEST_POSTGRES is set: the run kills it. */
   own: boolean
   log(line: string): void
 }
@@ -115,9 +115,9 @@ async function onPostgres(options: ChaosOptions, folder: string): Promise<Ground
   const env = { ...settings(leaseMs), ASSAY_SECRET_KEY: 'a1'.repeat(32), ASSAY_WORKERS: '1' }
   const nodes: ChaosNode[] = []
   for (let index = 0; index < count; index += 1) {
-    // With fewer than six the last ones do everything, and of two both.
+    // With fewer than six nodes the last ones have every role; of two nodes both have.
     const roles = index >= count - 1 || count < 3 ? ROLES.at(-1)! : ROLES[index % ROLES.length]!
-    // A worker needs nobody but its database: it can be put behind a link of its own.
+    // A worker connects to its database only, so it can have a network link of its own.
     const apart = roles === 'worker' && typeof namespace === 'object' ? namespace : null
     const proxy = await startProxy(target, 0, apart?.outside)
     url.hostname = apart?.outside ?? target.host
@@ -168,7 +168,7 @@ function apis(nodes: ChaosNode[]): string[] {
   return nodes.filter(({ roles }) => roles.includes('api')).map(({ url }) => url)
 }
 
-/** Everything works again, or should. */
+/** Waits until every node works again. */
 function healAll({ nodes, receivers }: World): void {
   for (const node of nodes) {
     node.proxy?.mend()
@@ -178,7 +178,7 @@ function healAll({ nodes, receivers }: World): void {
   receivers.mend()
 }
 
-/** Answers what was broken, each with the story of its job. */
+/** Returns the broken promises, each with the history of its job. */
 async function judge(load: Load, world: World, options: ChaosOptions, report: ChaosReport): Promise<void> {
   const begun = performance.now()
   const stuck = await drain(load, world.nodes, world.receivers.webhooks, options.drainMs)
@@ -271,7 +271,7 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
     )
     const ended = new AbortController()
     try {
-      // Some work is there before the faults, however fast they come.
+      // Work begins before the first fault.
       for (let count = 0; count < FIRST_JOBS; count++) await load.submit(() => false)
       const pressing = load.press(() => over)
       const plan = planFaults(faults, weights, pauseMs, random)
@@ -285,7 +285,7 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
       await judge(load, world, options, report)
       report.starts = nodes.reduce((sum, node) => sum + node.starts, 0)
     } catch (error) {
-      // What stands still is a broken promise, too: where, is in the last words of the nodes.
+      // Work that stands still is a broken promise, too. The last log lines of the nodes tell where.
       report.violations.push(String(error))
       for (const node of nodes) for (const line of lastWords(node)) log(line)
     } finally {

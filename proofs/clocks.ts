@@ -1,4 +1,4 @@
-/** An insight is the same bytes at any clock: each shipped template, run at many clocks, gives its golden Markdown. */
+/** Runs each shipped template at many clocks: its Markdown must be the golden one, byte for byte. */
 import { clockDifferences, withPool } from '../test/gallery.ts'
 import type { Proof } from './main.ts'
 

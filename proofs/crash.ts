@@ -44,7 +44,7 @@ type Victim = (typeof VICTIMS)[number]
 const TOKEN = 'assay-crash-proof-token'
 const HOOK: Subscription = { receiver: 'hook', events: null, presence_name: 'proof' }
 const CLIENTS = 6
-/** After the start: most kills come soon, some when the service has long been busy. */
+/** Milliseconds from the start to the kill: mostly short, sometimes long. */
 const LATEST_KILL_MS = 4000
 
 /** Work of a few milliseconds to a few hundred; `parts` of zero fails. */
@@ -100,7 +100,7 @@ function createLoad(client: Client, random: () => number, begin: number) {
   const open = new Set<string>()
   let created = 0
 
-  /** Keeps the answer with its span. A refusal is kept by nobody; a service that is away is for the caller to bear. */
+  /** Keeps the answer with its time span. Refusals are not kept. If the service is unreachable, the call throws. */
   async function record<T>(ask: () => Promise<T>, entry: (answer: T) => object): Promise<T> {
     const begun = Date.now() - begin
     const answer = await ask()
@@ -300,7 +300,7 @@ export async function crash({ rounds, jobs, seed, log }: CrashOptions): Promise<
     })
     pressing = press(load, jobs, random, () => over)
     for (let round = 1; round <= rounds; round += 1) {
-      // Where all are too slow the jobs end as fast as they are made: then so many have gone through.
+      // On a slow machine jobs end as fast as they are made: the total of ended jobs counts instead.
       const enough = load.created() + 2 * jobs
       await eventually(
         () => load.open.size >= jobs || load.created() >= enough,

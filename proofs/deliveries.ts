@@ -1,7 +1,7 @@
 /**
- * How fast deliveries are made: from a backlog, beside a bare loop of the same HTTP client over as many connections to
- * the same receivers, in the same run; and how long one takes from the commit to its arrival while nothing else
- * happens. The rates are printed: they are those of this machine at this moment.
+ * Measures deliveries a second from a backlog, beside a bare loop of the same HTTP client over as many connections to the
+ * same receivers in the same run. Also measures the time of one delivery from the commit to its arrival on an idle service.
+ * Prints the figures of this machine.
  */
 
 import { MAX_IN_FLIGHT, type Webhook } from '@assay/model/webhook'
@@ -14,7 +14,7 @@ import type { Proof } from './main.ts'
 export interface DeliveriesOptions {
   webhooks: number
   deliveries: number
-  /** How often each rate is taken: the best counts. */
+  /** How often each rate is measured; the best counts. */
   rounds: number
   /** As ASSAY_STORE; an SQLite of its own unless given. */
   url?: string
@@ -60,7 +60,7 @@ async function bareRate(
   return rate
 }
 
-/** The backlog is made while nothing is claimed, then let go. */
+/** Makes the backlog while nothing is claimed, then starts the dispatcher. */
 async function deliveryRate(
   station: Station,
   hooks: Webhook[],

@@ -34,7 +34,7 @@ export interface FuzzReport {
 
 const TOKEN = 'fuzz-admin-token-0123456789'
 const CONCURRENCY = 8
-/** What is asked less often, because each asks an analysis process or a password hash. */
+/** Operations that are asked less often, because each needs an analysis process or a password hash. */
 const SELDOM: Record<string, number> = {
   previewTemplate: 40,
   checkTemplate: 20,
@@ -57,12 +57,12 @@ const PATIENCE_MS = 3000
 /** However slow the machine is. */
 const LEAST_REQUESTS = 250
 
-/** Signing out revokes the token of the request: with the one of all others the rest would be answered with 401. */
+/** Signing out revokes the token of its request, so it gets a token of its own. */
 function tokenOf(operation: string): string {
   return operation === 'logout' ? `${TOKEN}-of-nobody` : TOKEN
 }
 
-/** Streams and waits are left after a while; that the service survives it is part of the proof. */
+/** Streams and waits are cut off after a while. The service must survive that. */
 function send(
   agent: Agent,
   url: URL,
@@ -158,7 +158,7 @@ const REMEMBERED: Record<string, string> = {
   next_cursor: 'cursor',
 }
 
-/** Ids of what was made, so that later requests meet them. The first token's is never among them: it must last. */
+/** Ids of what was made, for later requests. The first token's id is left out: it must stay valid. */
 function remember(known: Known, { operation }: FuzzRequest, { status, headers, text }: Answer): void {
   if (status >= 300 || !String(headers['content-type']).startsWith('application/json')) return
   const keep = (name: string, value: string): void => {
@@ -218,7 +218,7 @@ async function openService(): Promise<{ service: Service; known: Known; close():
   }
 }
 
-/** As many requests as wanted, or as fit into `limitMs`. */
+/** Sends the wanted number of requests, or as many as fit into `limitMs`. */
 export async function fuzz({ requests, seed, log, limitMs = Infinity }: FuzzOptions): Promise<FuzzReport> {
   const { service, known, close } = await openService()
   const report: FuzzReport = {

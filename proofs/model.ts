@@ -28,7 +28,7 @@ export interface ModelReport {
 const ADMIN = 'model-admin-token-0123456789'
 const TEMPLATE = '---\ntitle: Model\n---\n# Model\n'
 
-/** A command whose things are still to be chosen: the n-th of those that there are. */
+/** A command whose objects are chosen when it runs: `nth` of those that exist then. */
 type Wish = { name: Command['name']; n: number; flag: boolean }
 
 const NAMES: readonly Command['name'][] = [
@@ -41,7 +41,7 @@ const wish: fc.Arbitrary<Wish> = fc.record({
   flag: fc.boolean(),
 })
 
-/** Null: there is nothing yet that it could be done to. */
+/** Null if no object exists that the command applies to. */
 function commandOf({ name, n, flag }: Wish, { jobs, webhooks }: Model): Command | null {
   const pick = (things: object): string | undefined => {
     const ids = Object.keys(things)
@@ -66,7 +66,7 @@ function commandOf({ name, n, flag }: Wish, { jobs, webhooks }: Model): Command 
     }
     default: {
       const id = pick(webhooks)
-      // Only what was sent can be sent again.
+      // Only a delivery that was sent can be sent again.
       const state = id === undefined ? undefined : webhooks[id]
       if (id === undefined || (name === 'redeliver' && (state === 'gone' || state?.deliveries === 0)))
         return null
@@ -156,7 +156,7 @@ async function perform(ask: Ask, command: Command, target: string): Promise<Answ
 
 interface World {
   url: string
-  /** Where the webhooks go. */
+  /** The address of the webhooks. */
   target: string
   requests: number
 }
@@ -166,7 +166,7 @@ interface Client {
   ask: Ask
 }
 
-/** However slow the machine is. */
+/** A limit for hanging requests only: a busy machine is slow. */
 const LEAST_RUNS = 3
 
 let workspaces = 0
@@ -220,7 +220,7 @@ async function runInTurn({ ask, world }: Client, wishes: Wish[]): Promise<Model>
   return state.model
 }
 
-/** What comes before is done in turn; then each client does its own, all clients at once. */
+/** Runs the first commands one after another; then all clients at once, each its own commands. */
 async function runAtOnce(client: Client, before: Wish[], clients: Wish[][]): Promise<void> {
   const { ask, world } = client
   const model = await runInTurn(client, before)
@@ -230,7 +230,7 @@ async function runAtOnce(client: Client, before: Wish[], clients: Wish[][]): Pro
     clients.map(async (wishes) => {
       for (const one of wishes) {
         const command = commandOf(one, model)
-        // What is sent again was listed by a request of its own: two moments are no one step.
+        // A replay lists first and sends afterwards: these are two steps.
         if (command === null || command.name === 'redeliver') continue
         world.requests += 1
         order += 1
@@ -257,7 +257,7 @@ const BEGIN: Wish[] = [
 async function check(options: ModelOptions, world: World): Promise<ModelReport> {
   const report: ModelReport = { sequential: 0, parallel: 0, requests: 0, violations: [] }
   const settings = { seed: options.seed, numRuns: options.runs }
-  /** False: the time is up, for shrinking, too. */
+  /** False once the time is up, also while fast-check shrinks. */
   const timekeeper = (): ((done: number) => boolean) => {
     const end = performance.now() + options.limitMs / 2
     return (done) => done < LEAST_RUNS || performance.now() < end

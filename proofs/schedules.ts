@@ -39,7 +39,7 @@ export interface ScheduleReport {
   turns: number
 }
 
-/** Lines whose due times are simple enough to be told by a clock on the wall: "HH:MM" of some days, or each N hours. */
+/** Expressions whose due times a wall clock gives directly: "HH:MM" on some days, or every N hours. */
 interface Plan {
   cron: string
   zone: string
@@ -136,10 +136,10 @@ async function end({ child }: Node): Promise<void> {
 /** A database whose clock is the proof's. */
 export interface World {
   name: string
-  /** How many processes, and what each is told. */
+  /** The number of processes, and the settings of each. */
   nodes: Record<string, string>[]
   turn(at: number): Promise<void>
-  /** A store to look at what was made; null while a node holds the home. */
+  /** A store that reads what was made; null while a node holds the home. */
   look<T>(work: (store: Store) => Promise<T>, at: number): Promise<T>
   close(): Promise<void>
 }
@@ -290,13 +290,13 @@ export async function simulate(world: World, options: ScheduleOptions): Promise<
   }
   let nodes = await Promise.all(world.nodes.map((environment) => startNode(environment, begin)))
   for (const due of turns) {
-    // Up to four minutes late, as a node that was busy: still in time.
+    // Up to four minutes late, as on a busy node: still in time.
     const at = due + Math.floor(random() * 4 * MINUTE)
     await world.turn(at)
     if (random() < kills) {
       const victim = Math.floor(random() * nodes.length)
       const settled = nodes.map((node) => node.settle(at))
-      // At any moment between the claim and after the commit.
+      // At any moment from the claim until after the commit.
       await new Promise((resolve) => setTimeout(resolve, random() * 12))
       await end(nodes[victim]!)
       await Promise.all(settled)

@@ -1,8 +1,7 @@
 /**
- * A storm of webhooks: many receivers, some of which hang and some of which answer 500, and a steady stream of events.
- * Two promises. Bad receivers do not slow the good ones down: the same stream runs without the bad ones, before and
- * after, and latencies are compared. And every event reaches its receiver, under one webhook-id and signed, whatever
- * happens meanwhile: the store is cut off, the dispatcher dies.
+ * Many receivers under a steady stream of events; some hang and some answer 500. Two promises are checked. Bad receivers do
+ * not slow good ones: the same stream runs before and after without the bad ones, and latencies are compared. Every event
+ * reaches its receiver, signed and under one webhook-id, although the store is cut off and the dispatcher dies meanwhile.
  */
 
 import { systemClock } from '@assay/model/clock'
@@ -31,7 +30,7 @@ import { randomFrom } from './crash.ts'
 import type { Proof } from './main.ts'
 
 const ALL: Kind[] = ['good', 'hangs', 'fails']
-/** Seconds of the stream, to the good receivers alone, before it is measured: a service has been running when a storm comes. */
+/** Seconds of the stream to the good receivers before the measurement: a warm service is measured. */
 const WARM_S = 2
 
 export interface StormOptions {
@@ -97,7 +96,7 @@ interface World {
   ledger: ReturnType<typeof createLedger>
   /** Cuts the store off from the dispatcher, or lets it back. */
   cut(off: boolean): void
-  /** The dispatcher stops to be heard, its node is given up, another takes over. */
+  /** The dispatcher falls silent, its lease ends, and another takes over. */
   killDispatcher(): Promise<void>
   close(): Promise<void>
 }
@@ -250,7 +249,7 @@ function latencyOf(world: World, happened: Map<string, Happened>): Latency {
   return { p50_ms: at(0.5), p99_ms: at(0.99) }
 }
 
-/** What is not as promised once all has calmed down. */
+/** The broken promises, read after all deliveries have ended. */
 async function reconcile(world: World, happened: Map<string, Happened>): Promise<string[]> {
   const { ledger, hooks, station } = world
   await ledger.update()
@@ -269,7 +268,7 @@ async function reconcile(world: World, happened: Map<string, Happened>): Promise
   return broken
 }
 
-/** Bad receivers come to their senses; enabling a webhook anew makes what waits due. */
+/** Bad receivers answer well from now on; enabling a webhook again makes its waiting deliveries due. */
 async function comeToSenses({ station, hooks, receivers }: World): Promise<void> {
   receivers.recover()
   for (const [nth, { webhook }] of hooks.entries()) {

@@ -16,7 +16,7 @@ const root = path.dirname(import.meta.dirname)
 const missing = ['bash', 'curl', 'jq'].filter((tool) => spawnSync(tool, ['--version']).error !== undefined)
 const skip = missing.length > 0 ? `not on this machine: ${missing.join(', ')}` : false
 
-/** The Node that runs this before all others: `node` is then no wrapper around it, half of what a short command takes. */
+/** Puts the Node that runs this first in PATH: a wrapper in its place doubles the time of a short command. */
 const PINNED = `${path.dirname(process.execPath)}${path.delimiter}${process.env.PATH}`
 
 /** Runs scripts in a folder that looks like the clone, with a home and a port of their own. */
@@ -62,7 +62,7 @@ const TOKEN = 'docs-test-token-0123456789'
 const SERVE =
   'node bin/assay.js serve > serve.log 2>&1 &\nuntil curl -sf http://127.0.0.1:8080/readyz > /dev/null; do kill -0 $!; sleep 0.1; done'
 
-/** Much of the time is spent waiting: for a service to start, for a line to be read. */
+/** Blocks run at the same time, because they mostly wait. */
 describe('what is pasted', { concurrency: 3 }, () => {
   test("the README's service starts and its workflow ends in the insight", { skip }, async () => {
     const [demo, start, workflow, offline, tests] = shellBlocks(path.join(root, 'README.md'))

@@ -31,7 +31,7 @@ async function ask(url: string, sql: string): Promise<Record<string, unknown>[]>
   }
 }
 
-/** Analysis processes of the node that work now. */
+/** The node's analysis processes that run a task now. */
 async function busy(url: string): Promise<number> {
   const metrics = await (await fetch(`${url}/metrics`)).text()
   return Number(/^assay_analysis_children\{state="busy"\} (\d+)$/m.exec(metrics)?.[1])

@@ -1,13 +1,13 @@
 /**
- * A port of the loopback that stays free until its server is started, and while that is down between two starts. So it is
- * none of the ports that the system assigns: those begin at 32768 (Linux) or 49152, and a test that listens on port 0, or
- * only connects to somewhere, could be given it meanwhile. Each process begins at another place.
+ * A loopback port that stays free until its server starts, and between two starts of it. It lies below the ports that the
+ * system assigns (from 32768 on Linux, else 49152): those may be given to any test that listens on port 0 or connects.
+ * Each process begins its search at another port.
  */
 import { createServer } from 'node:net'
 
 const FIRST = 20_000
 const COUNT = 12_000
-/** More than a file asks for. */
+/** Ports of one process: more than a test file needs. */
 const OF_ONE_PROCESS = 64
 
 let asked = 0

@@ -166,7 +166,7 @@ function object(schema: JsonSchema, document: Document, known: Known): fc.Arbitr
   return fc.record(Object.fromEntries(fields), { requiredKeys: schema.required ?? [], noNullPrototype: true })
 }
 
-/** An object is no text. */
+/** Objects are not allowed in a path or query. */
 function nameOf(hostile: unknown): string {
   return typeof hostile === 'string' ? hostile.slice(0, 50) : typeof hostile
 }

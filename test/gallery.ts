@@ -20,7 +20,7 @@ export const STARTED_AT = '2024-06-01T12:00:00.000Z'
 export const goldenFolder = path.join(import.meta.dirname, 'golden')
 export const roots: Roots = { sample: sampleFiles(), data: null }
 
-/** Beside each template with its defaults: what else is kept. */
+/** Further forms of a template that are kept beside the one with its defaults. */
 const FORMS: Record<string, { template_id: string; variables: Record<string, unknown> }> = {
   'ab-test.aspirin': {
     template_id: 'ab-test',
@@ -50,7 +50,7 @@ const FORMS: Record<string, { template_id: string; variables: Record<string, unk
   },
 }
 
-/** What leaves a template with little or nothing to say: it must say so. */
+/** Variables that leave a template with little or no data: it must say so. */
 const SPARSE: [template_id: string, variables: Record<string, unknown>][] = [
   ['ab-test', { outcome: 'nothing' }],
   ['ab-test', { experiment: 'aspirin_1989' }],

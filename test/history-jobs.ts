@@ -29,7 +29,7 @@ export function endFaults({ id, seen, canceled, deleted }: JobStory): string[] {
 function backwardFaults(id: string, seen: Of<'seen'>[]): string[] {
   const faults: string[] = []
   const inOrder = seen.toSorted((a, b) => a.begun - b.begun)
-  // The furthest state whose answer had come before the present question was asked.
+  // The furthest state that was answered before this request was sent.
   const answers = seen.toSorted((a, b) => a.ended - b.ended)
   let next = 0
   let furthest = Number.NEGATIVE_INFINITY
@@ -68,7 +68,7 @@ export function sharedInsightFaults(insights: Of<'insight'>[]): string[] {
     .map(([insight_id]) => `The insight ${insight_id} belongs to more than one job.`)
 }
 
-/** The whole way of a job as the service remembers it: one attempt is given back before the next begins, one end. */
+/** The moves of a job as the service kept them: each attempt is given back before the next begins, and there is one end. */
 export function moveFaults(story: JobStory): string[] {
   const { id, moves, seen } = story
   if (moves === null) return []
@@ -96,7 +96,7 @@ export function moveFaults(story: JobStory): string[] {
 
 const ENDING = new Set(['completed', 'failed'])
 
-/** No two attempts took effect: of all that nodes say they wrote, one ended the job, and each gave back its own once. */
+/** At most one attempt ended the job, by what the nodes logged, and each attempt was given back at most once. */
 export function attemptFaults(story: JobStory): string[] {
   const { id, settled } = story
   const end = endOf(story)

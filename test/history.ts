@@ -1,8 +1,8 @@
 /**
- * What clients and receivers saw of a service, and whether it can be true of one that keeps its promises. Each entry
- * is one answer or one message, with the span in which it came about (milliseconds of one monotonic clock): where one
- * span ends before another begins, the first happened before the second. What is read at the end (`kept`, `moves`,
- * `event`, `insight`) is the service's own memory, which must agree with what was seen while it was made.
+ * Checks whether a history could come from a service that keeps its promises. Each entry is one answer or one message with
+ * its time span, in milliseconds of one monotonic clock. Where one span ends before another begins, the first happened
+ * before the second. Entries that are read at the end (`kept`, `moves`, `event`, `insight`) are the service's own records,
+ * which must agree with the answers.
  */
 
 import type { JobStatus, JobView } from '@assay/model/job'
@@ -18,7 +18,7 @@ interface Span {
 export type Entry = Span &
   (
     | {
-        /** One request for a creation, whatever came of it. Each creation has a key of its own, sent with it or not. */
+        /** One request to create, answered or not. Each creation has its own key, which may or may not be sent. */
         kind: 'asked'
         key: string
         presence_name: string | null
@@ -27,14 +27,14 @@ export type Entry = Span &
     | { kind: 'ran'; assignment_id: string }
     /** A cancel that was answered with `canceled` by a person. */
     | { kind: 'canceled'; assignment_id: string }
-    /** A request to delete, whatever came of it, and one that was answered with yes. */
+    /** A request to delete, answered or not, and one that succeeded. */
     | { kind: 'deleting'; assignment_id: string }
     | { kind: 'deleted'; assignment_id: string }
     /** A 404. */
     | { kind: 'missing'; assignment_id: string }
     | { kind: 'seen'; assignment_id: string; job: SeenJob }
     | { kind: 'insight'; assignment_id: string; insight_id: string; digest: string }
-    /** What a node says that it wrote of an attempt. */
+    /** What a node logged that it wrote of an attempt. */
     | { kind: 'settled'; assignment_id: string; attempt: number; node: string; outcome: string }
     /** From the list of jobs, read whole at the end; the key is the one that it was asked for with. */
     | { kind: 'kept'; assignment_id: string; key: string }
@@ -112,7 +112,7 @@ export interface JobStory {
   events: Of<'event'>[]
   received: Of<'received'>[]
   canceled: boolean
-  /** Somebody asked to delete it: what was not read or sent until then may be gone. */
+  /** A request to delete it was sent: what was not read or delivered before may be gone. */
   deleted: boolean
   presence_name: string | null
 }
@@ -168,7 +168,7 @@ function storyTeller(entries: Entry[]): (id: string) => JobStory {
   })
 }
 
-/** One creation, however often it was asked for and whatever became of the answers, is one job. */
+/** One creation is one job, however often it was requested and whether or not its answers arrived. */
 function keyFaults(created: Of<'created'>[], kept: Of<'kept'>[], asked: Of<'asked'>[]): string[] {
   const made = [...created, ...kept]
   const byKey = groupBy(made, (entry) => entry.key)
@@ -188,7 +188,7 @@ function keyFaults(created: Of<'created'>[], kept: Of<'kept'>[], asked: Of<'aske
   ]
 }
 
-/** Nothing is seen of a job before somebody asked for it. */
+/** No answer shows a job before a request to create it was sent. */
 function originFaults(entries: Known[], asked: Of<'asked'>[]): string[] {
   const firstAsked = new Map<string, number>()
   for (const { key, begun } of asked) firstAsked.set(key, Math.min(begun, firstAsked.get(key) ?? begun))
@@ -204,7 +204,7 @@ function originFaults(entries: Known[], asked: Of<'asked'>[]): string[] {
   })
 }
 
-/** What was accepted is there until somebody asks to delete it, and no longer once that was answered. */
+/** An accepted job exists until a request to delete it is sent, and no longer once that has succeeded. */
 function lossFaults(entries: Entry[]): string[] {
   const asks = groupBy(pick(entries, 'deleting'), (entry) => entry.assignment_id)
   const deletedAt = new Map(pick(entries, 'deleted').map((entry) => [entry.assignment_id, entry.ended]))
@@ -216,7 +216,7 @@ function lossFaults(entries: Entry[]): string[] {
     ...pick(entries, 'missing')
       .filter(({ assignment_id, ended }) => !mayBeGone(assignment_id, ended))
       .map(({ assignment_id }) => `${assignment_id} was accepted and could not be found.`),
-    // Without any the list was not read.
+    // Without entries the list was not read.
     ...(kept.length === 0 ? [] : pick(entries, 'created'))
       .filter(({ assignment_id }) => !there.has(assignment_id) && !asks.has(assignment_id))
       .map(({ assignment_id }) => `${assignment_id} was accepted and is not in the list of jobs.`),

@@ -49,9 +49,9 @@ const sendToMode = async (mode: Mode): Promise<FullDelivery> => sendTo(await rec
 interface Expected {
   status: FullDelivery['status']
   code: number | null
-  /** The class of the error, and what is said of it; null: it was delivered. */
+  /** The class of the error and its message; null if it was delivered. */
   error: [string, RegExp] | null
-  /** What is kept of the answer; null: there was none. */
+  /** What is kept of the answer; null without one. */
   body: RegExp | null
   truncated?: boolean
 }
@@ -84,7 +84,7 @@ describe('a receiver', { concurrency: true }, () => {
       body: null,
     })
     const { duration_ms, phases } = delivery.attempts[0]!
-    // Not much later, where a busy machine lets it.
+    // Not much later, as far as a busy machine allows.
     assert.ok(duration_ms >= 14_900 && duration_ms < 30_000, `${duration_ms}`)
     assert.equal(phases.first_byte, null)
   })

@@ -23,13 +23,13 @@ import { missingPostgres, type Postgres, startPostgres } from './postgres.ts'
 const onPostgres = process.env.ASSAY_TEST_STORE === 'postgres'
 const missing = onPostgres ? await missingPostgres() : null
 
-/** In every text of the victim's that can bear one. */
+/** A mark that every text of the victim holds. */
 const MARK = 'only-for-the-victim'
 
 type Ids = Record<string, string>
 
 interface Case {
-  /** What another workspace's admin is answered. `own`: anything that shows and changes nothing of the victim's. */
+  /** The answer to another workspace's admin. `own`: any answer that shows and changes nothing of the victim's. */
   stranger: number | 'own' | 'open'
   /** Values of the path's parameters, where they are not the victim's ids of the same name. */
   params?: Ids
@@ -233,7 +233,7 @@ async function fill({ ask, store, complete, token }: TestServer): Promise<Ids> {
     path: 'secret.csv',
     template_id: 'secret',
     workspace_id: 'victim',
-    // Nothing that a token opens.
+    // No token gives access to it.
     name: 'their-connection',
     file: 'x',
     secret: 'x',
@@ -314,7 +314,7 @@ function rowsOfPostgres(url: string): Promise<string> {
   })
 }
 
-/** What was there before or is there now, and not both. */
+/** Rows that were removed or added. */
 function difference(before: string, after: string): string[] {
   const [old, now] = [before.split('\n'), after.split('\n')]
   return [...old.filter((row) => !now.includes(row)), ...now.filter((row) => !old.includes(row))]
@@ -345,7 +345,7 @@ function ask(world: World, route: Route, given: Case, token: string | null): Pro
   })
 }
 
-/** Lets time pass until it is done. */
+/** Advances the clock until the work is done. */
 async function passing<T>(clock: FakeClock, work: Promise<T>): Promise<T> {
   const over = new AbortController()
   const done = work.finally(() => over.abort())
@@ -356,7 +356,7 @@ async function passing<T>(clock: FakeClock, work: Promise<T>): Promise<T> {
   return done
 }
 
-/** Nothing of the victim's in it but what the request itself named. */
+/** The answer holds nothing of the victim's but what the request itself named. */
 function assertBlind(route: Route, answer: Answer, of: Ids): void {
   const { name } = route.operation
   assert.doesNotMatch(answer.text, new RegExp(`${MARK}(?!")`), `${name} shows a text of another workspace`)
@@ -434,7 +434,7 @@ suite(`isolation on ${onPostgres ? 'PostgreSQL' : 'SQLite'}`, { skip: missing ??
   test('the same requests reach what they name where the token is of the workspace', async (t) => {
     const clock = new FakeClock(Date.now())
     const world = await openWorld(t, clock)
-    // What others hang on goes last.
+    // Objects that others refer to are deleted last.
     const rank = ({ method, path: at }: Route): number => (method === 'DELETE' ? 1000 - at.length : 0)
     for (const route of scoped.toSorted((a, b) => rank(a) - rank(b))) {
       const given = caseOf(route, world.of)
@@ -446,7 +446,7 @@ suite(`isolation on ${onPostgres ? 'PostgreSQL' : 'SQLite'}`, { skip: missing ??
   })
 })
 
-/** Made by others than the API, or answered by what this test does not run. */
+/** Tables that the API does not write, or whose operation this test does not run. */
 const UNREACHED = ['listChoices', 'changeConnection', 'deleteConnection', 'testConnection']
 /** They wait for an attempt, which nobody makes here. */
 const TRIALS = ['testWebhook', 'testSubscription']

@@ -10,7 +10,7 @@ import { readMigrations } from '../packages/store/migrate.ts'
 import { TABLES_OF_WORKSPACE } from '../packages/store/nouns/workspaces/erasure.ts'
 
 const FOLDER = path.join(import.meta.dirname, '..', 'packages', 'store', 'postgres', 'migrations')
-/** Said in a migration that takes away what the version before does not use any more. */
+/** The mark of a migration that drops what the version before no longer uses. */
 const CONTRACT = /^-- contract: \S.{20,}/m
 
 const STRICTER: [RegExp, string][] = [
@@ -36,7 +36,7 @@ const statementsOf = (sql: string): string[] =>
     .split(';')
     .map((statement) => statement.replaceAll(/\s+/g, ' ').trim())
 
-/** Each that the version before could not bear, as a sentence. */
+/** Changes that break the version before, each as a sentence. */
 function breaks(sql: string): string[] {
   if (CONTRACT.test(sql)) return []
   const statements = statementsOf(sql)

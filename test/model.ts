@@ -1,12 +1,12 @@
 /**
- * What the API promises, as a pure model: which answers a request may get in which state, and the state after it. Answers
- * of requests that ran at once are right where some serial order of them explains them all, in which each comes after those
- * that had been answered before it was asked.
+ * The API as a pure model: which answers a request may get in a state, and the state after it. Answers of concurrent
+ * requests are right if some serial order explains them all. In that order a request comes after every request that was
+ * answered before it was sent.
  */
 
 const RANKS = ['draft', 'queued', 'active', 'executing', 'completed'] as const
 
-/** The earliest state that a job may be in by now (its worker moves it on), or what nothing moves any more. */
+/** The earliest state that a job may be in (its worker moves it on), or its final state. */
 type JobState = (typeof RANKS)[number] | 'canceled' | 'gone'
 
 interface WebhookState {
@@ -63,7 +63,7 @@ function canceled(model: Model, id: string): Model {
 const isOk = ({ status }: Answer): boolean => status >= 200 && status < 300
 const rank = (state: string): number => RANKS.indexOf(state as (typeof RANKS)[number])
 
-/** The job as it was seen: not behind what was known of it, and canceled only where somebody did it. */
+/** The job in an answer: its state is not behind the known one, and it is canceled only where a request did that. */
 function seen(model: Model, id: string, state: string): Model | null {
   const known = model.jobs[id]
   if (known === undefined || known === 'gone') return null
@@ -81,7 +81,7 @@ function completed(model: Model, id: string): Model | null {
 
 function created(model: Model, { note, key }: { note: string; key?: string }, answer: Answer): Model | null {
   const first = key === undefined ? undefined : model.keys[key]
-  // The first with the key is still under way: this one did nothing.
+  // The first request with the key is still running: this one had no effect.
   if (answer.code === 'idempotency_in_progress') return key === undefined ? null : model
   if (first && first.note !== note) return answer.code === 'idempotency_mismatch' ? model : null
   if (!isOk(answer) || answer.id === undefined) return null

@@ -1,4 +1,4 @@
-/** `assay move`: a home that was killed at work goes on, on PostgreSQL, with everything in it. */
+/** `assay move`: a home whose service was killed goes on with all its data on PostgreSQL. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'

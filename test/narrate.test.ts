@@ -1,4 +1,4 @@
-/** `{% narrate %}` through the whole service, beside an endpoint that speaks as a language model's does. */
+/** `{% narrate %}` through the whole service, with an endpoint that answers as a language model's does. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -119,9 +119,9 @@ suite('nodes on one PostgreSQL', { skip: missing ?? false }, () => {
     await eventually(async () => (await statusOf(long)) === 'executing', 'it runs')
     const begun = performance.now()
     assert.equal((await client.jobs.cancel(long)).job_status, 'canceled')
-    // The worker has one place: what comes next waits for it.
+    // The worker runs one job at a time: the next one waits.
     assert.equal((await client.jobs.wait(await run('nile-flow'))).job_status, 'completed')
-    // Renewals, which also bring back what to stop, are minutes apart: the hint has arrived.
+    // Lease renewals also return jobs to stop, but are minutes apart: so the hint has arrived.
     assert.ok(performance.now() - begun < 60_000, `${performance.now() - begun} ms`)
   })
 

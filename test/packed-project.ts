@@ -1,4 +1,4 @@
-/** A project of somebody else's that has our packages installed, packed as "npm run pack" packs them. */
+/** Another project with our packages installed, packed as by "npm run pack". */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -32,7 +32,7 @@ export function installPacked(names: string[], folder: string): void {
   writeFileSync(path.join(folder, 'package.json'), '{"type": "module"}')
 }
 
-/** Compiles TypeScript files of the project as strictly as can be; returns what the compiler says. */
+/** Compiles TypeScript files of the project under the strictest options; returns the compiler's output. */
 export function compileStrictly(folder: string, files: string[]): string {
   const compilerOptions = { strict: true, target: 'es2023', module: 'nodenext', types: ['node'] }
   writeFileSync(path.join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }))

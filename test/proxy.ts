@@ -1,6 +1,6 @@
 /**
- * A TCP proxy for tests, which fails as networks do: it resets, it refuses, or it goes on accepting and never says
- * another word, so that neither side learns that the other is gone (a half-open connection).
+ * A TCP proxy for tests that fails as networks do: it resets, it refuses, or it accepts and forwards nothing more, so that
+ * neither side learns that the other is gone (a half-open connection).
  */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
@@ -11,9 +11,9 @@ export interface Target {
 
 export interface Proxy {
   port: number
-  /** Connections that it carries now, the silenced ones among them. */
+  /** Open connections, including the frozen ones. */
   open(): number
-  /** Those of this moment stay open and carry nothing more, for ever. New ones are carried. */
+  /** Freezes the present connections: they stay open and forward nothing more. New ones are forwarded. */
   freeze(): void
   /** The connection that asks for this next is frozen when it has asked. */
   freezeAfter(text: string): void
@@ -21,14 +21,14 @@ export interface Proxy {
   silence(): void
   /** Resets all, and new ones until `mend`. */
   cut(): void
-  /** New connections are carried again. Silenced ones stay silent. */
+  /** New connections are forwarded again. Frozen ones stay frozen. */
   mend(): void
-  /** New connections are carried to another server. */
+  /** New connections are forwarded to another server. */
   redirect(target: Target): void
   close(): Promise<void>
 }
 
-/** How long the far side of a silenced connection hears nothing of its end. */
+/** Milliseconds after which the far side of a frozen connection is closed. */
 const UNHEARD_MS = 20_000
 
 interface Pair {

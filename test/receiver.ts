@@ -20,7 +20,7 @@ export interface Arrival {
   body: Buffer
   /** Milliseconds since 1970. */
   at: number
-  /** Which of the connections brought it, from 1. */
+  /** The number of its connection, from 1. */
   connection: number
 }
 
@@ -36,7 +36,7 @@ export interface Receiver {
   /** Connections made so far, and those open now. */
   connections(): number
   open(): number
-  /** The next arrival that was not yet given out. */
+  /** Resolves with the next arrival that no earlier call returned. */
   next(): Promise<Arrival>
   answer(mode: Mode): void
   /** Waits until no connection is open. */
@@ -220,7 +220,7 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
   }
 }
 
-/** Counts who connects, and answers as the inside would, were it reached. */
+/** A trap in place of an internal service: counts connections and answers them. */
 export async function startTrap(
   host = '127.0.0.1',
 ): Promise<{ port: number; connections(): number; close(): Promise<void> }> {

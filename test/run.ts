@@ -11,7 +11,7 @@ import { spec } from 'node:test/reporters'
 /** Only a guard against a test that hangs: a busy machine may be slow. */
 const LIMIT_MS = 600_000
 const SLOWEST = 15
-/** What took the most of the processor, the most first: at the end one of them would run alone. */
+/** The files that take the most processor time, longest first: started last, one of them would run alone. */
 const COSTLIEST = [
   'test/docs.test.ts',
   'test/cli.test.ts',
@@ -46,7 +46,7 @@ const folder = mkdtempSync(path.join(tmpdir(), 'assay-run-'))
 chmodSync(folder, 0o755)
 process.env.ASSAY_TEST_FOLDER = folder
 process.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }))
-// Who ends the run ends its files.
+// A signal to the run ends its test files.
 const ended = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => ended.abort())
 const stream = run({

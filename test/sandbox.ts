@@ -1,4 +1,4 @@
-/** docs/sandbox.md: every known way out of an SQL block, and what it got from the engine in use. */
+/** docs/sandbox.md: every known way out of an SQL block, and the engine's answer to it. */
 import { type Engine, openEngine, readTable, seal } from '../packages/engine/duckdb/duckdb.ts'
 import { ESCAPES } from '../packages/engine/fence/sql-escapes-fixture.ts'
 import { ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS } from '../packages/engine/fence/sql-functions.ts'
@@ -49,7 +49,7 @@ async function listOf(engine: Engine, sql: string): Promise<string[]> {
 
 const named = (names: Iterable<string>): string => [...names].map((name) => `\`${cell(name)}\``).join(', ')
 
-/** What the engine says it has, against the lists. */
+/** The engine's functions and settings beside our lists. */
 async function inventory(engine: Engine): Promise<string[]> {
   const functions = (types: string) =>
     listOf(

@@ -1,6 +1,6 @@
 /**
- * A node of the proof of schedules: the real store and the real scheduler, in a process that can be killed. The time comes
- * from the parent; at each turn it works until nothing more is due, and says so.
+ * A node of the proof of schedules: the real store and the real scheduler in a process that can be killed. The parent sets
+ * the clock. After each step of it the node works until nothing more is due, and reports that.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Clock, systemClock } from '@assay/model/clock'
@@ -30,7 +30,7 @@ const store = await openStore({ url, home, clock, publicUrl: null })
 
 /** Claimed and not yet settled. */
 const claims = { underWay: 0 }
-/** The schedulers whose claim, begun after the turn, found nothing. */
+/** Schedulers whose last claim began after the step and found nothing. */
 let idle = new Set<object>()
 
 function watched(): SchedulerOptions['store'] {

@@ -12,7 +12,7 @@ export const assay = path.join(root, 'bin', 'assay.js')
 
 export interface Service {
   url: string
-  /** The one that was started, and the one that serves below it (the same where there is no wrapper). */
+  /** The process that was started, and the one that serves (the same without a wrapper). */
   wrapper: number
   server: number
   /** What it printed on stdout, and said on stderr. */
@@ -53,8 +53,8 @@ function serverOf(home: string): number {
 }
 
 /**
- * Starts it and answers when it is ready. Throws with what it said where it ends before. It runs one job at a time where
- * `env` does not say otherwise: each further one is a process whose start takes a third of that of the service.
+ * Starts the service and resolves when it is ready. Throws with its output if it ends before. It runs one job at a time
+ * unless `env` says otherwise: each further analysis process adds a third to the start of the service.
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { home, port = 0, env = {}, wrapped = true, args = [] } = options
@@ -102,7 +102,7 @@ export function isAlive(pid: number): boolean {
   } catch {
     return false
   }
-  // A zombie that nobody has waited for yet is dead.
+  // A zombie process counts as dead.
   return !/^\d+ \(.*\) Z/.test(statOf(pid))
 }
 

@@ -50,10 +50,10 @@ export function runShell(
         // What the commands left in the background ends with them.
         process.kill(-shell.pid!, 'SIGTERM')
       } catch {
-        // Nothing was left.
+        // No process was left.
       }
     })
-    // All has been read once nobody holds the other end any more.
+    // All output has been read once no process holds the other end.
     shell.on('close', (code) => {
       const outputs = output.split(mark).map((part) => part.trim())
       eventually(() => membersOf(shell.pid!).length === 0, 'what they left in the background ends').then(

@@ -1,7 +1,7 @@
 /**
- * Preloaded into a service under test (NODE_OPTIONS=--import): its wall clock, `Date`, is off by the milliseconds that
- * stand in the file ASSAY_TEST_CLOCK, read anew on SIGUSR2. `performance.now` and timers go on as they are, as they do
- * where somebody sets the clock of a machine.
+ * Preloaded into a service under test (NODE_OPTIONS=--import). It shifts the wall clock, `Date`, by the milliseconds in the
+ * file ASSAY_TEST_CLOCK, which is read again on SIGUSR2. `performance.now` and timers are not shifted, as when the clock of
+ * a machine is set.
  */
 import { readFileSync } from 'node:fs'
 

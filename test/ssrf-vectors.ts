@@ -1,5 +1,5 @@
 /**
- * The addresses of the inside in every form that the guards of others are tested with (stripe/smokescreen, svix, convoy,
+ * Internal addresses in every form that other guards are tested with (stripe/smokescreen, svix, convoy,
  * doyensec/safeurl, request-filtering-agent, ssrf-req-filter), and those that none of them is tested with.
  */
 

@@ -1,7 +1,7 @@
 /**
- * The receivers of the storm in a process of their own (proofs/storm.ts): all behind one port, each at /N. A tenth
- * hangs and a tenth answers 500, until they are told to come to their senses. What arrives is verified and handed over when
- * asked for; what comes to /lean/N is only counted. (Apart from the sender, because a busy event loop accepts one connection a turn.)
+ * The receivers of proofs/storm.ts in a process of their own: all behind one port, each at /N. A tenth hangs and a tenth
+ * answers 500 until they are told to answer well. Arrivals are verified and handed over on request; arrivals at /lean/N are
+ * only counted. They run apart from the sender, because a busy event loop accepts one connection in each pass.
  */
 import { fork } from 'node:child_process'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
@@ -22,7 +22,7 @@ export interface StormArrival {
   presence_name: string
   /** Milliseconds since 1970, with fractions. */
   at: number
-  /** Why it is not genuine; null: it is. */
+  /** Why the signature is not valid; null if it is. */
   fault: string | null
 }
 

@@ -1,7 +1,6 @@
 /**
- * Nodes that die, are cut off, are told to stop and are replaced, on one PostgreSQL: who goes on with their work, and
- * when. The lease is the shortest that may be set, so that the times can be awaited; ASSAY_TEST_LEASE=30 takes the one
- * that is set without a word, in seconds.
+ * Nodes on one PostgreSQL die, are cut off, are told to stop and are replaced. The tests check which node goes on with their
+ * work, and when. The lease is the shortest that may be set; ASSAY_TEST_LEASE=30 uses the default, in seconds.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -17,7 +16,7 @@ import { descendants, eventually, temporaryFolder } from './service.ts'
 
 const TOKEN = 'assay-takeover-test-token'
 const LEASE_MS = Number(process.env.ASSAY_TEST_LEASE ?? 3) * 1000
-/** The most time after the end of a lease: the lease's length again, or, on a slow machine, twice the start of a node. */
+/** The longest time from the end of a lease to a takeover: the lease's length again, or twice the start time of a node on a slow machine. */
 let slackMs = LEASE_MS
 /** A busy machine may take long to ask a node whether it is ready. */
 const LINGER_MS = 2000
@@ -241,7 +240,7 @@ function ticksOf(node: ChaosNode): number {
     .reduce((sum, ticks) => sum + ticks, 0)
 }
 
-/** When the node says that it stopped its attempt, for want of its lease. */
+/** When the node logged that it stopped its attempt because it had lost its lease. */
 function lapseIn(node: ChaosNode, id: string): string | null {
   for (const line of readFileSync(node.logFile, 'utf8').split('\n')) {
     if (!line.includes(id) || !line.includes('"stopped":"lapsed"')) continue

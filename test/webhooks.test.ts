@@ -1,4 +1,4 @@
-/** Webhooks through the whole service: nobody is led to the inside, and a receiver's life from registration to recovery. */
+/** Webhooks through the whole service: no request reaches an internal address, and a receiver from registration to recovery. */
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { type Client, ClientError, createClient } from '@assay/client'

@@ -1,4 +1,4 @@
-/** How many values to come lie in the 95 % intervals of forecasts, on simulated series. */
+/** How many future values lie in the 95 % intervals of forecasts, on simulated series. */
 import { forecastSeries } from '../../packages/engine/forecasting/forecast-series.ts'
 import { calendarSeasons } from '../../packages/engine/series/calendar-seasons.ts'
 import { findSeasons } from '../../packages/engine/series/seasons.ts'
@@ -10,7 +10,7 @@ export interface Covered {
   process: string
   n: number
   series: number
-  /** Shares of the values to come. */
+  /** Shares of the future values. */
   within_95: number
   within_80: number
 }

@@ -50,13 +50,13 @@ export const STEPS = {
   month: { unit: 'months', size: 1 },
 } as const
 
-/** What a process really holds. */
+/** What a process contains. */
 export interface Process {
   name: string
   /** `month` steps by the calendar. */
   step: keyof typeof STEPS
   make(random: Random, n: number): number[]
-  /** The period of a season that is there, in steps; null: none is. */
+  /** The period of the season in steps; null without one. */
   season: number | null
   /** Whether a finding of the method is neither true nor false here and does not count. */
   uncounted?: readonly string[]
@@ -144,7 +144,7 @@ export const PROCESSES: readonly Process[] = [
   },
 ]
 
-/** What a method must find where it is there, by its size in standard deviations of the noise. */
+/** Effects that a method should find, by their size in standard deviations of the noise. */
 export const EFFECTS: Record<
   'shift' | 'spike' | 'slope',
   (random: Random, n: number, size: number) => number[]

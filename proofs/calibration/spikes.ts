@@ -19,7 +19,7 @@ export interface Alarms {
   statistics: number[]
 }
 
-/** As the method does: beside the seasons and changes of level that are found. */
+/** Looks for spikes as the method does: beside the seasons and changes of level that it finds. */
 function alarmOf(values: readonly number[], rows: readonly number[], process: Process): boolean {
   const seasons = findSeasons(values, rows, calendarSeasons(STEPS[process.step]))
   const levels = levelChanges(values, rows, seasons).slice(0, Math.floor(values.length / VALUES_A_LEVEL))

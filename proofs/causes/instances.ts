@@ -81,7 +81,7 @@ export function instanceOf(setting: Setting, random: Random, planted = true): In
 
 function plant(leaves: Leaves, setting: Setting, noise: number, random: Random): Where[] {
   const sum = (values: Float64Array): number => values.reduce((total, value) => total + value, 0)
-  // The causes move the sum the way in which it strays already.
+  // The causes move the sum in the direction of its noise.
   const [from, to] =
     sum(leaves.after) > sum(leaves.before) ? [leaves.after, leaves.before] : [leaves.before, leaves.after]
   const properties = Array.from({ length: whole(random, setting.causes) }, () => ({

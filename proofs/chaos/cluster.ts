@@ -1,7 +1,7 @@
 /**
- * What is put under stress: nodes as processes of their own, each with a keeper that starts it again when it has died
- * (what systemd does), and with its own way to the database. A node that ends by itself after it was ready has broken a
- * promise; one that cannot start while its database is away has not.
+ * The nodes under test, each a process with a keeper that restarts it after its death, as systemd does, and with its own
+ * connection to the database. A node that ends by itself after it was ready breaks a promise. A node that cannot start
+ * while its database is unreachable does not.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
@@ -23,11 +23,11 @@ export interface NodeOptions {
   /** Its folder: home, log, clock. */
   folder: string
   env: Record<string, string>
-  /** Its way to the database, where there is one. */
+  /** The proxy in front of its database; absent on SQLite. */
   proxy: Proxy | null
   /** The command line of another version. */
   program?: string
-  /** The network it lives in, if that is its own. */
+  /** Its network namespace, if it has its own. */
   namespace?: Namespace
 }
 
@@ -40,7 +40,7 @@ export interface ChaosNode {
   readonly folder: string
   readonly home: string
   readonly logFile: string
-  /** One fault at a time that takes it away. */
+  /** The fault that now makes it unavailable; at most one. */
   busy: boolean
   ready(): boolean
   pid(): number | null
@@ -50,7 +50,7 @@ export interface ChaosNode {
   signal(name: NodeJS.Signals): boolean
   /** Milliseconds that its wall clock is off by, from now on. */
   shiftClock(ms: number): void
-  /** What was wrong with how it ended. */
+  /** Faults in how it ended. */
   faults: string[]
   starts: number
   /** Ends it, SIGTERM unless another is given, and does not start it again. */
@@ -141,7 +141,7 @@ export function keepNode(options: NodeOptions): ChaosNode {
     },
     shiftClock(ms) {
       writeFileSync(clock, String(ms))
-      // Before it is ready the signal would end it; it reads the file by itself then.
+      // A signal before it is ready would end it. It reads the file at its start anyway.
       if (node.ready()) node.signal('SIGUSR2')
     },
     async close(signal = 'SIGTERM') {

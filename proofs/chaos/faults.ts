@@ -1,7 +1,7 @@
 /**
- * The faults. The plan is drawn from the seed before anything begins: kind, victim, length and the pause after it,
- * so that the same seed makes the same faults in the same order; when each meets what work is for the machine to say.
- * Faults last, and the next begins meanwhile; a node bears one at a time, and half of them are left alone.
+ * The faults. The plan is drawn from the seed before the run: kind, victim, length and the pause after it. The same seed
+ * makes the same faults in the same order; which work each one hits depends on the machine. Faults overlap. A node has at
+ * most one at a time, and half of the nodes have none.
  */
 import { execFileSync } from 'node:child_process'
 import { closeSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
@@ -37,10 +37,10 @@ const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 /** Longer than a lease, in every case. */
 const beyond = (leaseMs: number, length: number): number => leaseMs * (1.1 + length * 0.6)
 const around = (leaseMs: number, length: number): number => leaseMs * (0.2 + length * 1.4)
-/** A node that was taken away works again after this long at the most. */
+/** The longest time in milliseconds after which an unavailable node works again. */
 const BACK_MS = 240_000
 
-/** Taking something away for a while. */
+/** A fault that makes something unavailable for a while. */
 function during(
   begin: (world: World, node: ChaosNode) => void,
   end: (node: ChaosNode) => void,
@@ -109,7 +109,7 @@ const ACTS = {
 
 export type FaultKind = keyof typeof ACTS
 
-/** These take the whole node away: half of the nodes are left alone. */
+/** Kinds that make a whole node unavailable: half of the nodes have none of them. */
 const WHOLE = new Set<FaultKind>([
   'kill -9 of a node',
   'SIGTERM to a node',
@@ -156,7 +156,7 @@ function tryKill(pid: number): void {
   }
 }
 
-/** `kinds` that there are; `pauseMs` on average. */
+/** `kinds` are drawn from; `pauseMs` is the average pause. */
 export function planFaults(
   count: number,
   weights: Partial<Record<FaultKind, number>>,
@@ -211,7 +211,7 @@ export async function inflict(
     underWay.add(done)
     if ((index + 1) % 20 === 0) log(`${index + 1} of ${plan.length} faults, the last: ${line}`)
     await sleep(pauseMs)
-    // PostgreSQL is started again before anything else is taken away, else nothing would get done.
+    // PostgreSQL is up again before the next fault: otherwise no work would get done.
     if (kind === 'kill -9 of PostgreSQL') await done
   }
   await Promise.all(underWay)
@@ -219,7 +219,7 @@ export async function inflict(
   return { counts, journal }
 }
 
-/** The one that is drawn, once it runs and no fault that takes a node away holds it; with `most` once so many are free. */
+/** Resolves with the drawn node once it runs and has no such fault; with `most`, once that many nodes are free. */
 async function pickNode(
   nodes: ChaosNode[],
   drawn: ChaosNode[],
@@ -261,7 +261,7 @@ export function mountSmallDisk(folder: string, megabytes: number): SmallDisk | n
         const chunk = Buffer.alloc(bsize)
         for (let block = 0; block < bavail + 8; block += 1) writeSync(file, chunk)
       } catch {
-        // It is full now: that is what was wanted.
+        // The disk is full, as intended.
       } finally {
         closeSync(file)
       }

@@ -1,6 +1,6 @@
 /**
- * Many clients at once, each asking whichever node comes first to mind and giving up on one that does not answer: they
- * create with a key and without, run, wait, look, list, cancel and delete, and remember every answer with its span.
+ * Many clients at once. Each asks a random node and gives up on one that does not answer. They create jobs with a key and
+ * without, run, wait, read, list, cancel and delete, and keep every answer with the time span of its request.
  */
 import { createHash } from 'node:crypto'
 import { type Client, ClientError, createClient } from '@assay/client'
@@ -38,7 +38,7 @@ export const digestOf = (content: string | Buffer): string =>
 /** A node that was stopped takes connections and never answers. */
 const PATIENCE_MS = 5000
 const WAIT_SECONDS = 5
-/** Whatever happens to a node, another answers within this time: far more than the faults take, on a busy machine. */
+/** Some node answers within this time, in milliseconds. Faults are far shorter, also on a busy machine. */
 const ANSWER_MS = 240_000
 
 function impatientClient(url: string, token: string): Client {
@@ -89,13 +89,13 @@ export interface Load {
   seen(job: JobView): object
   run(client: Client, assignment_id: string): Promise<void>
   submit(stop: () => boolean, template_id?: string): Promise<void>
-  /** Until told to stop. */
+  /** Runs until it is told to stop. */
   press(stop: () => boolean): Promise<void>
 }
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** The answer is not known, or the service says that it cannot say: asked again, elsewhere. */
+/** The answer was lost, or is an error of the service: the client asks another node again. */
 function isUnsure(error: unknown): boolean {
   if (!(error instanceof ClientError)) return false
   return [0, 429, 502, 503].includes(error.status) || error.code === 'idempotency_in_progress'
@@ -206,7 +206,7 @@ export function createLoad({ urls, token, random, begin, jobs, clients: count }:
       return record(call, (assignment_id) => ({ kind: 'created', key, assignment_id }))
     }
     if (keyed) return insist((client) => ask(() => client.jobs.create(input, { idempotencyKey: key })), stop)
-    // Without a key nobody can ask twice: what became of it shows in the list.
+    // Without a key the request cannot be repeated. The list shows whether the job was made.
     return ask(() => createBare(anyOf(urls), token, input)).catch((error: unknown) => {
       if (isUnsure(error)) return undefined
       throw error

@@ -9,10 +9,10 @@ import { digestOf, type Load } from './load.ts'
 const AT_ONCE = 8
 /** Longer than PostgreSQL keeps a transaction of a silent node. */
 const GIVEN_UP_MS = 60_000
-/** Told last: nothing is seen after it. */
+/** Recorded last: no answer is later. */
 const LAST = Number.MAX_SAFE_INTEGER
 
-/** Polls; false where it does not come to pass in time. */
+/** Polls until the condition holds; false if it does not in time. */
 async function comesToPass(holds: () => Promise<boolean> | boolean, ms: number): Promise<boolean> {
   const end = performance.now() + ms
   while (!(await holds())) {
@@ -32,7 +32,7 @@ export async function forEachOf<T>(items: Iterable<T>, work: (item: T) => Promis
 
 export interface Stuck {
   what: string
-  /** Whose story is told. */
+  /** The jobs whose histories are printed. */
   assignment_id: string | null
 }
 
@@ -96,8 +96,8 @@ async function readJobs(load: Load): Promise<void> {
 }
 
 /**
- * Forward, until there is nothing more. What a transaction under way may come before is shown when that has ended: one of
- * a node that was cut off lasts until the database has given it up.
+ * Reads forward to the end. Events that an open transaction may precede appear once it has ended: a transaction of a node
+ * that was cut off lasts until the database ends it.
  */
 async function readEvents(load: Load, finished: Set<string>): Promise<void> {
   let cursor: string | undefined
@@ -129,7 +129,7 @@ async function readEvents(load: Load, finished: Set<string>): Promise<void> {
   }
 }
 
-/** A node that was told to stop is to be asked no more, and says so by a closed port. */
+/** A node that was told to stop closes its port and is not asked again. */
 async function readStream(url: string, token: string, assignment_id: string): Promise<string> {
   const headers = { authorization: `Bearer ${token}`, accept: 'text/event-stream', 'last-event-id': '0' }
   try {
@@ -143,7 +143,7 @@ async function readStream(url: string, token: string, assignment_id: string): Pr
   }
 }
 
-/** The stream of a job that has ended is the whole of its moves. */
+/** The event stream of a job that has ended holds all of its moves. */
 async function readMoves(load: Load, urls: string[], token: string, assignment_id: string): Promise<void> {
   let asked = 0
   const text = await load.insist(() => readStream(urls[asked++ % urls.length]!, token, assignment_id))

@@ -1,4 +1,4 @@
-/** Four receivers as there are: good, slow, failing now and then, and one that vanishes from the network and comes back. */
+/** Four receivers: a good one, a slow one, one that fails now and then, and one that leaves the network and returns. */
 import type { Client } from '@assay/client'
 import { ENDING_EVENTS } from '@assay/model/event'
 import { verify } from '@assay/model/signature'
@@ -6,7 +6,7 @@ import type { Entry, Subscription } from '../../test/history.ts'
 import { type Proxy, startProxy } from '../../test/proxy.ts'
 import { type Arrival, type Mode, modes, type Receiver, startReceiver } from '../../test/receiver.ts'
 
-/** Failing ones are asked again soon: the run must not wait for hours. */
+/** Short retry schedule: the run must not wait for hours. */
 const SCHEDULE = [1, 2, 3, 5, 10].flatMap((seconds) => Array<number>(4).fill(seconds))
 
 export const PRESENCE = 'chaos'
@@ -78,7 +78,7 @@ export async function startReceivers(
     const receiver = await startReceiver({ mode })
     if (name === 'vanishing') proxy = await startProxy({ host: '127.0.0.1', port: receiver.port })
     const url = name === 'vanishing' ? `http://127.0.0.1:${proxy!.port}` : receiver.url
-    // One name is that of some jobs: they are told to this webhook alone.
+    // Some jobs bear this name: only this webhook gets their events.
     const presence_name = name === 'slow' ? PRESENCE : `only-${name}`
     const events = name === 'good' ? (['*'] as const) : ENDING_EVENTS
     const webhook = await client.webhooks.create({

@@ -34,8 +34,8 @@ const VERSION = devDependencies['@sparticuz/chromium']
 const UNPACK = "import chromium from '@sparticuz/chromium'; await chromium.executablePath()"
 
 /**
- * Unpacked once on a machine, in a folder that is there whole or not at all: the package unpacks into one that all share,
- * where a test that starts meanwhile would find half a program.
+ * Unpacks Chromium once on a machine, into a folder that appears whole. The package's own folder is shared: a test that
+ * starts meanwhile would find half a program there.
  */
 async function unpacked(): Promise<string> {
   const place = path.join(tmpdir(), `assay-chromium-${VERSION}-${process.getuid?.() ?? ''}`)
@@ -45,7 +45,7 @@ async function unpacked(): Promise<string> {
       cwd: ROOT,
       env: { ...process.env, TMPDIR: made },
     })
-    // Another was faster.
+    // Another process was faster.
     await rename(made, place).catch(() => rm(made, { recursive: true, force: true }))
   }
   return path.join(place, 'chromium')
@@ -56,7 +56,7 @@ export async function openBrowser(): Promise<Browser> {
   return launcher.launch({ executablePath, headless: true, args: FLAGS, timeout: PATIENCE_MS })
 }
 
-/** A page, and all that it said or asked where it should have been silent. */
+/** A page, and the faults that it reported. */
 export interface Watched {
   page: Page
   context: BrowserContext

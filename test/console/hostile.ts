@@ -1,4 +1,4 @@
-/** A template that prints all that a page must not take from a text: scripts, handlers, links that run, pictures that tell. */
+/** A template that prints what a page must not accept from data: scripts, event handlers, script links, tracking pictures. */
 export const HOSTILE = `---
 title: "<img src=x onerror='ran=1'> hostile"
 description: "<script>ran=1</script>"

@@ -1,4 +1,4 @@
-/** A link as its maker has it at the insight, and as its reader has it: a browser without a token that asks for the page alone. */
+/** A link as its maker sees it at the insight, and as its reader opens it: in a browser without a token. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openPage } from './browser.ts'

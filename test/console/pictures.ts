@@ -96,7 +96,7 @@ async function fillSubscriptions(api: Api): Promise<void> {
 interface Picture {
   address: string
   height: number
-  /** What is done on the page before it is taken. */
+  /** Steps on the page before the picture is taken. */
   act?(page: Page): Promise<unknown>
 }
 

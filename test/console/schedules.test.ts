@@ -40,7 +40,7 @@ test('foretells due times while a line is typed, tells each fault beside its fie
     cron: '0 18 L * *',
     time_zone: 'Europe/Berlin',
   })
-  // Those of the line before stay until these have come.
+  // The due times of the expression before stay until the new ones arrive.
   const shown = (): Promise<(string | null)[]> =>
     dueTimes()
       .locator('time')

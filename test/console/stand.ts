@@ -13,13 +13,13 @@ export interface Stand {
   watched: Watched
   /** A folder for what a test writes. */
   folder: string
-  /** The browser had nothing to complain of since the last look. */
+  /** Asserts that the browser reported no fault since the last call. */
   assertSilent(allowed?: RegExp[]): void
   /** A page that is signed in with a token of the scope. */
   openAs(scope: 'viewer' | 'analyst'): Promise<Watched>
 }
 
-/** To be called once, at the top of a test file; what it answers is filled before the first test. */
+/** Call it once at the top of a test file. Its result is filled before the first test. */
 export function stand(env: Record<string, string> = {}): Stand {
   const home = temporaryFolder()
   const made = { folder: home.folder } as Stand

@@ -20,7 +20,7 @@ interface Violation {
 }
 
 export async function assertAccessible(page: Page, what: string): Promise<void> {
-  // By the debugger, which the policy of the page does not bind.
+  // Through the debugger, to which the page's policy does not apply.
   const found = await page.evaluate(
     `${axe}; axe.run(document, { runOnly: ${JSON.stringify(RULES)}, resultTypes: ['violations'] }).then((result) => result.violations)`,
   )
@@ -42,7 +42,7 @@ export async function runJob(url: string, template_id: string, template_vars = {
   return api.jobs.wait(assignment_id)
 }
 
-/** The page has come to rest: nothing says that it is loading, and nothing is on its way. */
+/** Waits until the page shows no loading mark and no request is open. */
 export async function settle(page: Page): Promise<void> {
   await page.waitForLoadState('networkidle')
   await page.waitForFunction(() => document.querySelector('.waiting') === null)
@@ -53,7 +53,7 @@ export const button = (page: Page, name: string | RegExp) =>
 export const link = (page: Page, name: string | RegExp) =>
   page.getByRole('link', { name, exact: typeof name === 'string' })
 
-/** The browser had nothing to complain of since the last look. */
+/** Asserts that the browser reported no fault since the last call. */
 export function assertSilent({ complaints }: Watched, allowed: RegExp[] = []): void {
   assert.deepEqual(
     complaints.splice(0).filter((text) => !allowed.some((pattern) => pattern.test(text))),

@@ -1,4 +1,4 @@
-/** A webhook's headers and its health in the console: a value that is no secret is shown, why it fails stands on its page. */
+/** A webhook's headers and health in the console: its page shows values that are not secret, and why it fails. */
 import assert from 'node:assert/strict'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,4 +1,4 @@
-/** A machine started with a wrong clock; when that was set right, every webhook waited until the wrong time came again. */
+/** A machine starts with a clock that is ahead and is then corrected. Webhooks must not wait until the wrong time is reached. */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
