@@ -8,6 +8,7 @@ import { silentLog } from '@assay/service/runtime/log'
 import { createMetrics } from '@assay/service/runtime/metrics'
 import { openStore } from '@assay/store/open'
 import { createScheduler, type SchedulerOptions } from '../packages/service/schedules/scheduler.ts'
+import { createTemplateReader } from '../packages/service/templates/template-reader.ts'
 
 const {
   SIMULATED_AT: begin,
@@ -62,8 +63,11 @@ async function settle(at: number): Promise<void> {
   while (claims.underWay > 0 || idle.size < Number(schedulers)) await delay(2)
 }
 
+/** The templates are short: they are read here. */
+const noPool = (): Promise<never> => Promise.reject(new Error('There is no pool.'))
+const templates = createTemplateReader({ read: noPool, convert: noPool })
 for (let count = 0; count < Number(schedulers); count += 1) {
-  const parts = { clock, log: silentLog, metrics: createMetrics(), catalog: { get: () => null } }
+  const parts = { templates, clock, log: silentLog, metrics: createMetrics(), catalog: { get: () => null } }
   void createScheduler({ ...parts, store: watched() }).run(new AbortController().signal)
 }
 process.on('message', ({ at }: { at: number }) => void settle(at).then(() => process.send?.('idle')))

@@ -1,6 +1,7 @@
 /** A template as a file on this machine, with the partials beside it, and what it may read here. */
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
+import { connectionsOf } from '@assay/engine/reading/lookup'
 import { type Parsed, parseTemplate } from '@assay/engine/reading/parse'
 import { reachablePartials, templateVersion } from '@assay/engine/reading/partials'
 import type { ConnectionAccess } from '@assay/engine/run/connection-requests'
@@ -70,5 +71,5 @@ export async function localConnections(
       throw new ConfigError(`ASSAY_CONNECTIONS: ${error.message}`, { cause: error })
     },
   )
-  return book.accessFor({ workspace_id: DEFAULT_WORKSPACE, template })
+  return book.accessFor({ workspace_id: DEFAULT_WORKSPACE, names: async () => connectionsOf(template) })
 }

@@ -17,6 +17,9 @@ export const AUDIT_ACTIONS = {
   'link.open': 'link_id',
   'template.put': 'template_id',
   'template.delete': 'template_id',
+  'template.preview': 'version',
+  'template.check': 'version',
+  'template.choices': 'template_id',
   'schedule.create': 'schedule_id',
   'schedule.change': 'schedule_id',
   'schedule.delete': 'schedule_id',
@@ -24,6 +27,7 @@ export const AUDIT_ACTIONS = {
   'connection.create': 'name',
   'connection.change': 'name',
   'connection.delete': 'name',
+  'connection.test': 'name',
   'file.put': 'path',
   'file.read': 'path',
   'file.delete': 'path',
@@ -63,6 +67,7 @@ export const NOTED: readonly AuditAction[] = [
   'file.put',
   'file.read',
   'file.delete',
+  'connection.test',
 ]
 
 export const ACTIONS = Object.keys(AUDIT_ACTIONS) as AuditAction[]
@@ -76,7 +81,8 @@ export const AuditRecord = Type.Object(
       Type.String({ description: 'The id of the object, of the kind that the action names' }),
     ),
     fields: Type.Array(Type.String(), {
-      description: 'The names of the fields that a change set',
+      description:
+        'The names of the fields that a change set; of a preview, a check and choices the sources that were read',
     }),
     user_id: nullable(Type.String({ description: 'The user; null before a user is known' })),
     token_id: nullable(Type.String({ format: 'uuid', description: 'The token that was used' })),

@@ -32,6 +32,7 @@ import { openTraces } from './runtime/open-traces.ts'
 import { type Service, supervise, untilStopped } from './runtime/service.ts'
 import { VERSION } from './runtime/version.ts'
 import { createScheduler } from './schedules/scheduler.ts'
+import { createTemplateReader } from './templates/template-reader.ts'
 import { createDispatcher } from './webhooks/dispatcher.ts'
 
 export interface AppOptions {
@@ -122,7 +123,8 @@ async function buildServices(options: AppOptions, store: Store, services: Servic
   const keeping = { keep: keepOf(config), keepAuditMs: config.keepAudit, leaseMs: config.lease }
   services.push(lease, createReaper({ ...base, ...keeping }))
   const catalog = catalogOf(config, log)
-  if (catalog) services.push(createScheduler({ store, catalog, clock, log, metrics }))
+  const templates = pool && createTemplateReader(pool)
+  if (catalog && templates) services.push(createScheduler({ store, catalog, templates, clock, log, metrics }))
   const senders = sendersOf(config, pool, base)
   if (roles.includes('dispatcher'))
     services.push(createDispatcher({ ...base, drainMs: config.drain, holds: lease.holds, senders }))

@@ -2,13 +2,22 @@
 import type { Fault, Origin, Template, TemplateSource, TemplateView } from '@assay/model/template'
 import type { Catalog } from './catalog.ts'
 import { templateVersion } from './partials.ts'
-import { parsedTemplate, templateSource, templateView } from './template-cache.ts'
+import { connectionNames, parsedTemplate, templateSource, templateView } from './template-cache.ts'
+
+/** What the service needs of a template beside its source. */
+export type TemplateHead = Pick<Template, 'template_id' | 'variables' | 'sources'>
 
 export interface FoundTemplate {
   origin: Origin
-  template: Template
+  template: TemplateHead
   source: TemplateSource
   view: TemplateView
+}
+
+/** `faults`: errors and warnings. `found`: null if the template cannot be read at all; a job needs one without errors. */
+export interface ReadHead {
+  found: FoundTemplate | null
+  faults: Fault[]
 }
 
 /** A source without partials. */
@@ -16,28 +25,58 @@ export function sourceOf(template_id: string, source: string): TemplateSource {
   return { template_id, version: templateVersion(source, {}), source, partials: {} }
 }
 
-export function foundTemplate(template: Template): FoundTemplate {
+/** Reads a template. Its time grows with the source: up to 300 ms of the processor. */
+export function readHead(source: TemplateSource): ReadHead {
+  const { template, faults } = parsedTemplate(source)
+  if (!template) return { found: null, faults }
+  const { template_id, variables, sources } = template
   const view = templateView(template, 'workspace')
-  return { origin: 'workspace', template, source: templateSource(template), view }
+  return {
+    found: {
+      origin: 'workspace',
+      template: { template_id, variables, sources },
+      source: templateSource(template),
+      view,
+    },
+    faults,
+  }
 }
 
-/** Parses a source. Gives its errors, without warnings, if it has any. */
-export function readTemplate(template_id: string, source: string): Template | { faults: Fault[] } {
-  const { template, faults } = parsedTemplate(sourceOf(template_id, source))
-  const errors = faults.filter((fault) => fault.severity === 'error')
-  return template && errors.length === 0 ? template : { faults: errors }
+export const errorsOf = (faults: readonly Fault[]): Fault[] =>
+  faults.filter(({ severity }) => severity === 'error')
+
+const SHOWN_SOURCES = 50
+const SHOWN_LETTERS = 200
+
+/** What the sources of a template read, each once: `file:PATH` or `connection:NAME`. */
+export function readsOf({ sources }: Pick<Template, 'sources'>): string[] {
+  const reads = sources.map(({ connection, file }) =>
+    connection ? `connection:${connection.name}` : `file:${file ?? ''}`,
+  )
+  return [...new Set(reads.map((name) => name.slice(0, SHOWN_LETTERS)))].toSorted().slice(0, SHOWN_SOURCES)
 }
 
-/** Null if there is none. `faults` if an uploaded one can no longer be read. `stored` reads the uploaded source. */
+/** The names of the connections of its sources, each once; none where it cannot be read. */
+export function connectionsOf(source: TemplateSource): string[] {
+  const { template } = parsedTemplate(source)
+  return template ? connectionNames(template) : []
+}
+
+/**
+ * Null if there is none. `faults` if an uploaded one can no longer be read. `stored` gives the uploaded source, `read` reads
+ * it.
+ */
 export async function findTemplate(
   catalog: Pick<Catalog, 'get'>,
   template_id: string,
   stored: () => Promise<{ source: string } | null>,
+  read: (source: TemplateSource) => Promise<ReadHead> | ReadHead = readHead,
 ): Promise<FoundTemplate | { faults: Fault[] } | null> {
   const entry = catalog.get(template_id)
   if (entry) return entry
   const put = await stored()
   if (!put) return null
-  const read = readTemplate(template_id, put.source)
-  return 'faults' in read ? read : foundTemplate(read)
+  const { found, faults } = await read(sourceOf(template_id, put.source))
+  const errors = errorsOf(faults)
+  return found && errors.length === 0 ? found : { faults: errors }
 }

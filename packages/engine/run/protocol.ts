@@ -7,10 +7,12 @@ import type { OpenConnection } from '@assay/model/connection'
 import type { JobErrorCode } from '@assay/model/errors'
 import type { Chart, Column, Findings, PageInsight } from '@assay/model/insight'
 import type { Progress } from '@assay/model/job'
-import type { Fault, Limits, TemplateSource } from '@assay/model/template'
+import type { Fault, Limits, TemplateSource, Variable } from '@assay/model/template'
 import type { Drawing } from '../pages/chart-figure.ts'
 import type { Narrated } from '../printing/narrative.ts'
+import type { ReadHead } from '../reading/lookup.ts'
 import type { Roots } from '../sources/roots.ts'
+import type { ConvertedVariables } from '../values/variables.ts'
 
 export type { Roots } from '../sources/roots.ts'
 
@@ -43,6 +45,19 @@ export interface DescribeTask {
   roots: Roots
 }
 
+/** Reads templates that a client wrote: what the service shows and needs of each. */
+export interface ReadTask {
+  kind: 'read'
+  templates: TemplateSource[]
+}
+
+/** Converts the values of variables, by patterns that take long. One set of values for each item. */
+export interface ConvertTask {
+  kind: 'convert'
+  variables: Variable[]
+  items: Record<string, unknown>[]
+}
+
 export interface DrawTask {
   kind: 'draw'
   /** Vega-Lite specifications. */
@@ -69,7 +84,15 @@ export interface ProbeTask {
   roots: Roots
 }
 
-export type Task = RunTask | CheckTask | DescribeTask | DrawTask | RenderTask | ProbeTask
+export type Task =
+  | RunTask
+  | CheckTask
+  | DescribeTask
+  | DrawTask
+  | RenderTask
+  | ProbeTask
+  | ReadTask
+  | ConvertTask
 
 /** `detail` is a sentence and holds no secret. */
 export type Probed = { ok: true; server: string; read_only: string } | { ok: false; detail: string }
@@ -102,6 +125,8 @@ export interface Results {
   draw: string[]
   render: string
   probe: Probed
+  read: ReadHead[]
+  convert: ConvertedVariables[]
 }
 
 /** The requested connection, or the reason for the refusal as a sentence. */

@@ -3,6 +3,7 @@
 import type { Catalog } from '@assay/engine/reading/catalog'
 import { sampleFiles } from '@assay/engine/reading/samples'
 import type { Pool } from '@assay/engine/run/pool'
+import { createTemplateReader } from '../templates/template-reader.ts'
 import { createAuditTrail } from './admin/audit-trail.ts'
 import { createGauges } from './admin/gauges.ts'
 import type { ApiDependencies, Services } from './dependencies.ts'
@@ -34,6 +35,7 @@ export function createServices(
     ...given,
     pool,
     catalog,
+    templates: createTemplateReader(pool),
     tokens: createTokenCache(store, clock),
     audit: createAuditTrail(store, given),
     changes: createChanges(store, clock),

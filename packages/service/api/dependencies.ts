@@ -12,6 +12,7 @@ import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { SecretBox } from '../runtime/secrets.ts'
 import type { Traces } from '../runtime/traces.ts'
+import type { TemplateReader } from '../templates/template-reader.ts'
 import type { AuditTrail } from './admin/audit-trail.ts'
 import type { NodeHealth } from './admin/gauges.ts'
 import type { RequestLimits, TokenCache } from './http/auth.ts'
@@ -68,6 +69,7 @@ export interface ApiDependencies {
 export interface Services extends ApiDependencies {
   pool: Pool
   catalog: Catalog
+  templates: TemplateReader
   tokens: TokenCache
   audit: AuditTrail
   changes: Changes

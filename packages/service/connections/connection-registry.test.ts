@@ -3,7 +3,6 @@ import { writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
-import { templateVersion } from '@assay/engine/reading/partials'
 import { openConnections } from './connection-registry.ts'
 
 async function fileBook(t: { name: string }) {
@@ -25,32 +24,26 @@ async function fileBook(t: { name: string }) {
   })
 }
 
-function templateNaming(...names: string[]) {
-  const sources = names.map((name) => `  ${name}_rows: { connection: ${name}, query: select 1 }\n`).join('')
-  const source = `---\nsources:\n${sources}---\n# A\n`
-  return { template_id: 't', version: templateVersion(source, {}), source, partials: {} }
-}
-
 const never = new AbortController().signal
 
 test('a task acquires what its template names, of its own workspace, and nothing else', async (t) => {
   const book = await fileBook(t)
-  const connections = book.accessFor({ workspace_id: 'default', template: templateNaming('a', 'b') })
+  const connections = book.accessFor({ workspace_id: 'default', names: async () => ['a', 'b'] })
   const acquired = await connections.acquire('a', never)
   assert.ok('connection' in acquired)
   assert.deepEqual(acquired.connection.secrets, { password: 'open sesame' })
   assert.deepEqual(await connections.acquire('b', never), {
     refused: 'There is no connection "b" in this workspace: an admin adds it.',
   })
-  const other = book.accessFor({ workspace_id: 'default', template: templateNaming('b') })
+  const other = book.accessFor({ workspace_id: 'default', names: async () => ['b'] })
   assert.deepEqual(await other.acquire('a', never), { refused: 'The template names no connection "a".' })
-  const withheld = book.accessFor({ workspace_id: 'default', template: templateNaming('a'), withheld: 'No.' })
+  const withheld = book.accessFor({ workspace_id: 'default', names: async () => ['a'], withheld: 'No.' })
   assert.deepEqual(await withheld.acquire('a', never), { refused: 'No.' })
 })
 
 test('only so many queries run over a connection at a time; an ended task frees its share', async (t) => {
   const book = await fileBook(t)
-  const to = { workspace_id: 'default', template: templateNaming('a') }
+  const to = { workspace_id: 'default', names: async () => ['a'] }
   const [first, second] = [book.accessFor(to), book.accessFor(to)]
   assert.ok('connection' in (await first.acquire('a', never)))
   let acquired = false

@@ -4,7 +4,6 @@
  * the queries under way, so that no connection has more of them on this node than its limit.
  */
 import path from 'node:path'
-import { connectionNames, parsedTemplate } from '@assay/engine/reading/template-cache'
 import type { ConnectionAccess } from '@assay/engine/run/connection-requests'
 import {
   type Connection,
@@ -12,7 +11,6 @@ import {
   connectionContext,
   type OpenConnection,
 } from '@assay/model/connection'
-import type { TemplateSource } from '@assay/model/template'
 import { DEFAULT_WORKSPACE } from '@assay/model/token'
 import { KeyedSemaphore } from '@assay/net/semaphore'
 import type { Store } from '@assay/store/store'
@@ -40,7 +38,8 @@ export interface RegistryOptions {
 
 export interface AccessOptions {
   workspace_id: string
-  template: TemplateSource
+  /** The connections that the template names. */
+  names(): Promise<readonly string[]>
   /** Why the template gets no connection, whatever it names. */
   withheld?: string | undefined
 }
@@ -136,21 +135,17 @@ function fileView({ name, kind, description, options, secrets, limits }: FileCon
 type Open = ConnectionRegistry['open']
 
 function accessFor(
-  { workspace_id, template, withheld }: AccessOptions,
+  { workspace_id, names, withheld }: AccessOptions,
   open: Open,
   queries: KeyedSemaphore,
   isEmpty: boolean,
 ): ConnectionAccess {
   const held = new Map<string, () => void>()
-  const names = (): string[] => {
-    const parsed = parsedTemplate(template).template
-    return parsed ? connectionNames(parsed) : []
-  }
 
   async function find(name: string): Promise<OpenConnection | string> {
     if (withheld !== undefined) return withheld
     // An analysis process that a template has compromised may ask for another connection.
-    if (!names().includes(name)) return `The template names no connection "${name}".`
+    if (!(await names()).includes(name)) return `The template names no connection "${name}".`
     if (isEmpty)
       return `The connection "${name}" is not known here: name a file of connections (ASSAY_CONNECTIONS).`
     try {

@@ -31,13 +31,10 @@ class Every implements Check {
 }
 
 function newlines(bytes: Buffer): { count: number; last: number } {
+  // A loop: a call of indexOf for each line took a second for a file of 8 MB of empty lines.
   let count = 0
-  let last = -1
-  for (let at = bytes.indexOf(0x0a); at >= 0; at = bytes.indexOf(0x0a, at + 1)) {
-    count += 1
-    last = at
-  }
-  return { count, last }
+  for (let at = 0; at < bytes.length; at += 1) if (bytes[at] === 0x0a) count += 1
+  return { count, last: bytes.lastIndexOf(0x0a) }
 }
 
 /** The number of bytes at the end that begin an incomplete UTF-8 character. */

@@ -16,6 +16,7 @@ import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import { isStoreAway, whileStoreIsAway } from '../runtime/store-retry.ts'
 import type { Traces } from '../runtime/traces.ts'
+import type { TemplateReader } from '../templates/template-reader.ts'
 import type { Hold, NodeLease } from './lease.ts'
 import { type Settlement, settlementOf } from './outcome.ts'
 import { type AttemptTrace, traceAttempt } from './trace.ts'
@@ -33,6 +34,7 @@ export interface AttemptOptions {
   /** The data folder of the default workspace. Other workspaces have their own. */
   data: string | null
   connections: Pick<ConnectionRegistry, 'accessFor'>
+  templates: TemplateReader
   /** The uploads of workspaces. */
   files?: FileAccess
   clock: Clock
@@ -80,7 +82,7 @@ async function analyse(
   options: AttemptOptions,
   trace: AttemptTrace | null,
 ): Promise<RunResult> {
-  const { pool, clock, giveUp } = options
+  const { pool, clock, giveUp, templates } = options
   const { job } = claimed
   const template = await whileStoreIsAway(
     () => options.source({ template_id: job.template_id, version: job.template_version }),
@@ -113,7 +115,10 @@ async function analyse(
           // Awaited below, once the analysis has ended.
           starting.catch(() => undefined)
         },
-        connections: options.connections.accessFor({ workspace_id: job.workspace_id, template }),
+        connections: options.connections.accessFor({
+          workspace_id: job.workspace_id,
+          names: async () => (await templates.read(template, job.workspace_id)).found?.view.connections ?? [],
+        }),
         onProgress: (progress) => {
           hold.progress = progress
           trace?.step(progress)

@@ -15,6 +15,7 @@ import { doubting, runLoop } from '../runtime/loop.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { Service } from '../runtime/service.ts'
 import type { Traces } from '../runtime/traces.ts'
+import { createTemplateReader } from '../templates/template-reader.ts'
 import { runAttempt } from './attempt.ts'
 import type { Hold, NodeLease } from './lease.ts'
 
@@ -102,6 +103,7 @@ export function createWorker(options: WorkerOptions): Service {
   /** Claimed jobs whose outcome is not written. */
   const open = new Set<Lease>()
   const source = versionCache(store)
+  const templates = createTemplateReader(options.pool)
   const claimSafely = doubting(
     (limit) => claim(options, limit),
     () => store.giveBackUnknown({ node_id, jobs: [...open] }),
@@ -124,7 +126,7 @@ export function createWorker(options: WorkerOptions): Service {
     open.add(hold.lease)
     if (giveUp.aborted) hold.stop('draining')
     try {
-      const settle = await runAttempt(claimed, hold, { ...options, source, giveUp })
+      const settle = await runAttempt(claimed, hold, { ...options, source, templates, giveUp })
       const settled: Promise<void> = settle()
         .catch((error: unknown) => unsettled(hold.lease, error))
         .finally(() => {

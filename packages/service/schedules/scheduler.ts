@@ -6,7 +6,6 @@
 
 import type { Catalog } from '@assay/engine/reading/catalog'
 import { findTemplate } from '@assay/engine/reading/lookup'
-import { convertVariables } from '@assay/engine/values/variables'
 import type { Clock } from '@assay/model/clock'
 import { AppError, notFound } from '@assay/model/errors'
 import type { Schedule } from '@assay/model/schedule'
@@ -16,6 +15,7 @@ import type { Logger } from '../runtime/log.ts'
 import { runLoop } from '../runtime/loop.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { Service } from '../runtime/service.ts'
+import type { TemplateReader } from '../templates/template-reader.ts'
 
 const POLL_MS = 1000
 const CONCURRENCY = 4
@@ -23,6 +23,7 @@ const CONCURRENCY = 4
 export interface SchedulerOptions {
   store: Pick<Store, 'claimSchedules' | 'settleSchedule' | 'getTemplate'>
   catalog: Pick<Catalog, 'get'>
+  templates: TemplateReader
   clock: Clock
   log: Logger
   metrics: Metrics
@@ -34,18 +35,21 @@ function fault(code: string, detail: string, errors: ScheduleFault['errors'] = [
 
 /** The template and the variables of its jobs, or why none can be created. */
 async function materialOf(
-  { store, catalog }: SchedulerOptions,
+  { store, catalog, templates }: SchedulerOptions,
   { workspace_id, template_id, variables }: Schedule,
 ): Promise<NonNullable<ScheduleSettlement['outcome']>> {
-  const found = await findTemplate(catalog, template_id, () =>
-    store.getTemplate({ workspace_id, template_id }),
+  const found = await findTemplate(
+    catalog,
+    template_id,
+    () => store.getTemplate({ workspace_id, template_id }),
+    (source) => templates.read(source, workspace_id),
   )
   if (!found) return fault('not_found', notFound('template', template_id).message)
   if ('faults' in found) {
     const errors = found.faults.map(({ line, message }) => ({ path: `template:${line}`, message }))
     return fault('invalid', 'The template cannot be read any more: put it again.', errors)
   }
-  const converted = convertVariables(found.template.variables, variables)
+  const converted = (await templates.convert(found, [variables], workspace_id))[0]!
   if (converted.errors.length === 0) return { template: found.source, variables: converted.values }
   const errors = converted.errors.map(({ path, message }) => ({
     path: path.replace(/^payload\./, ''),

@@ -22,7 +22,7 @@ import {
 import { runTask } from '../run.ts'
 import { createSocketRequests } from '../socket-requests.ts'
 import { createReporter } from './progress-reporter.ts'
-import { checkTask, describeTask, probeTask } from './small-tasks.ts'
+import { checkTask, convertTask, describeTask, probeTask, readTask } from './small-tasks.ts'
 import { warmUp } from './warm-up.ts'
 
 interface CurrentTask {
@@ -120,6 +120,10 @@ async function perform(
       return describeTask(task, inspection(mine, engine, tempFolder))
     case 'probe':
       return probeTask(task, mine.stop.signal)
+    case 'read':
+      return readTask(task)
+    case 'convert':
+      return convertTask(task)
     case 'draw': {
       // Vega is 77 packages: only the first drawing loads it.
       const { drawChart } = await import('../../charts/drawing/draw.ts')

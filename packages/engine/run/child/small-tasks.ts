@@ -4,11 +4,22 @@ import type { Fault, Template } from '@assay/model/template'
 import { checkTemplate } from '../../checking/check.ts'
 import { sortFaults } from '../../language/fault.ts'
 import { METHODS } from '../../methods/catalog.ts'
+import { type ReadHead, readHead } from '../../reading/lookup.ts'
 import { parseTemplate } from '../../reading/parse.ts'
 import { listFiles } from '../../sources/files/files.ts'
 import { fileKindOf, kindOf } from '../../sources/kinds.ts'
 import { SourceError } from '../../sources/source.ts'
-import type { CheckTask, DescribeTask, Description, Probed, ProbeTask } from '../protocol.ts'
+import { PatternWork } from '../../values/pattern.ts'
+import { type ConvertedVariables, convertVariables } from '../../values/variables.ts'
+import type {
+  CheckTask,
+  ConvertTask,
+  DescribeTask,
+  Description,
+  Probed,
+  ProbeTask,
+  ReadTask,
+} from '../protocol.ts'
 import { type InspectOptions, inspectSources, inspectTemplate } from './inspect.ts'
 
 export async function checkTask(task: CheckTask, options: Omit<InspectOptions, 'roots'>): Promise<Fault[]> {
@@ -32,6 +43,20 @@ export async function describeTask(
   const { template } = parseTemplate(task.template)
   const sources = template ? await inspectSources(template, { ...options, roots: task.roots }) : {}
   return { sources, files: await listFiles(task.roots) }
+}
+
+/** The sources come back as they went: the reader of the answer has them. */
+export function readTask({ templates }: ReadTask): ReadHead[] {
+  return templates.map((template) => {
+    const { found, faults } = readHead(template)
+    return { found: found && { ...found, source: { ...found.source, source: '', partials: {} } }, faults }
+  })
+}
+
+/** All items share one bound on the work of their patterns. */
+export function convertTask({ variables, items }: ConvertTask): ConvertedVariables[] {
+  const work = new PatternWork()
+  return items.map((given) => convertVariables(variables, given, work))
 }
 
 const PROBE_MS = 15_000

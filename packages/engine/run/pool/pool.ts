@@ -18,11 +18,13 @@ import type { Narrator } from '../narration-requests.ts'
 import type {
   Caps,
   CheckTask,
+  ConvertTask,
   DescribeTask,
   Description,
   DrawTask,
   Probed,
   ProbeTask,
+  ReadTask,
   RenderTask,
   Results,
   RunResult,
@@ -103,13 +105,15 @@ export interface Pool {
   run(task: Omit<RunTask, 'caps'>, options: RunOptions): Promise<RunResult>
   /** Like run(), behind all waiting jobs. Rejects with `workspace_busy` if too many previews of the workspace wait. */
   preview(task: Omit<RunTask, 'caps'>, options: PreviewOptions): Promise<RunResult>
-  /** These five reject with TaskError, or with `workspace_busy`. */
+  /** These seven reject with TaskError, or with `workspace_busy`. */
   check(task: CheckTask, options?: SmallTaskOptions): Promise<Fault[]>
   describe(task: DescribeTask, options?: SmallTaskOptions): Promise<Description>
   draw(task: DrawTask, options?: SmallTaskOptions): Promise<string[]>
   /** Renders HTML within its own time limit. */
   render(task: RenderTask, options?: SmallTaskOptions): Promise<string>
   probe(task: ProbeTask, options?: SmallTaskOptions): Promise<Probed>
+  read(task: ReadTask, options?: SmallTaskOptions): Promise<Results['read']>
+  convert(task: ConvertTask, options?: SmallTaskOptions): Promise<Results['convert']>
   stats(): PoolStats
   /** Kills every process; running tasks end as `stopped`. */
   stop(): Promise<void>
@@ -225,6 +229,14 @@ class ProcessPool implements Pool {
     return this.#smallTask<'probe'>(task, options)
   }
 
+  read(task: ReadTask, options?: SmallTaskOptions): Promise<Results['read']> {
+    return this.#smallTask<'read'>(task, options)
+  }
+
+  convert(task: ConvertTask, options?: SmallTaskOptions): Promise<Results['convert']> {
+    return this.#smallTask<'convert'>(task, options)
+  }
+
   async #smallTask<Kind extends Task['kind']>(
     task: Task,
     { workspace_id = NOBODY, ...options }: SmallTaskOptions = {},
@@ -324,7 +336,7 @@ class ProcessPool implements Pool {
 
   #timeoutOf({ kind }: Task): number {
     if (kind === 'run') return this.#options.caps.timeout_ms
-    return kind === 'check' ? CHECK_TIMEOUT_MS : SMALL_TIMEOUT_MS
+    return kind === 'check' || kind === 'read' ? CHECK_TIMEOUT_MS : SMALL_TIMEOUT_MS
   }
 
   /** After a task: replaces a worn-out process, and keeps one unused process warm. */

@@ -17,7 +17,14 @@ const FLUSH_MS = 1000
 /** Most records in memory while the store cannot be reached. Older ones are dropped, and the log says how many. */
 const NOTES_MOST = 10_000
 
-const READINGS: readonly AuditAction[] = ['result.read', 'link.open', 'file.read']
+const READINGS: readonly AuditAction[] = [
+  'result.read',
+  'link.open',
+  'file.read',
+  'template.preview',
+  'template.check',
+  'template.choices',
+]
 
 /** The parts of a call that a record is made of. */
 export interface AuditedCall {

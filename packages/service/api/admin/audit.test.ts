@@ -106,6 +106,31 @@ test('a change names its fields and never what they hold', async (t) => {
   assert.doesNotMatch(JSON.stringify(await trail(opened)), /hidden/)
 })
 
+test('whoever reads data without a job is recorded, with the sources that were read', async (t) => {
+  const opened = await openTestServer(t, { pool: 'real' })
+  const { ask, tokens } = opened
+  const source =
+    '---\nsources:\n  b: { file: sample/us-births.csv }\nvariables:\n  c: { type: column, of: b }\n---\n# A\n'
+  const body = { source: source.replace(/variables:[^-]*/, ''), template_vars: {} }
+  const token = tokens.analyst
+  assert.equal((await ask('POST', '/v1alpha/jobs/templates/preview', { body, token })).status, 200)
+  const markdown = { type: 'text/markdown', body: source }
+  assert.equal((await ask('POST', '/v1alpha/jobs/templates/check', { ...markdown, token })).status, 200)
+  assert.equal((await ask('PUT', '/v1alpha/jobs/templates/t', markdown)).status, 201)
+  const choices = await ask('GET', '/v1alpha/jobs/templates/t/choices?variable=c', { token: tokens.viewer })
+  assert.equal(choices.status, 200, choices.text)
+  const records = (await trail(opened)).filter(({ action }) => /preview|check|choices/.test(action))
+  assert.deepEqual(
+    records.map(({ action, user_id, fields }) => `${action} ${user_id} ${fields.join()}`).toSorted(),
+    [
+      'template.check ada file:sample/us-births.csv',
+      'template.choices ada file:sample/us-births.csv',
+      'template.preview ada file:sample/us-births.csv',
+    ],
+  )
+  assert.ok(records.every(({ object_id }) => object_id !== null))
+})
+
 test('what is refused or not found leaves no record', async (t) => {
   const opened = await openTestServer(t)
   const { ask, tokens } = opened

@@ -257,7 +257,7 @@ const Tested = Type.Object({
 
 export const testConnection = operation({
   name: 'testConnection',
-  audit: null,
+  audit: 'connection.test',
   tag: 'Connections',
   summary: 'Try a connection',
   description:

@@ -20,6 +20,11 @@ function refusal(type: BodyType, request: FastifyRequest, bytes: Buffer): AppErr
     return new AppError('unsupported_media_type', `Send the body with "Content-Type: ${wanted}".`)
   if (!isUtf8(bytes))
     return new AppError('bad_json', 'The body is not UTF-8: encode it so and send it again.')
+  if (type === 'application/json' && hasTooMany(bytes))
+    return new AppError(
+      'payload_too_large',
+      `The body has too many values and keys, or a number of more than ${DIGITS_MOST} digits: a body has at most ${VALUES_MOST} values, where a key counts as ${KEY_VALUES}. Divide it over several requests.`,
+    )
   return null
 }
 
@@ -28,6 +33,40 @@ function parseForm(text: string): Record<string, unknown> {
   const fields = Object.create(null) as Record<string, unknown>
   for (const [name, value] of new URLSearchParams(text)) fields[name] = name in fields ? [] : value
   return fields
+}
+
+/** The most values of one JSON body. Reading them takes about 50 ms of the thread that answers every request. */
+const VALUES_MOST = 200_000
+/** A key takes as long as so many values. */
+const KEY_VALUES = 6
+/** A longer number takes a tenth of a second to read, and no number needs so many digits. */
+const DIGITS_MOST = 1000
+const [QUOTE, COMMA, COLON, BRACE, BRACKET, BACKSLASH] = [0x22, 0x2c, 0x3a, 0x7b, 0x5b, 0x5c]
+const [ZERO, NINE] = [0x30, 0x39]
+
+/** Where the text that begins before `from` ends. */
+function endOfText(bytes: Buffer, from: number): number {
+  for (let end = bytes.indexOf(QUOTE, from); end >= 0; end = bytes.indexOf(QUOTE, end + 1)) {
+    let before = end
+    while (bytes[before - 1] === BACKSLASH) before -= 1
+    if ((end - before) % 2 === 0) return end
+  }
+  return bytes.length
+}
+
+/** Whether JSON has more values and keys than it may, or a longer number, by one pass over its bytes. */
+export function hasTooMany(bytes: Buffer): boolean {
+  let values = 0
+  let digits = 0
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at]!
+    digits = byte >= ZERO && byte <= NINE ? digits + 1 : 0
+    if (byte === QUOTE) at = endOfText(bytes, at + 1)
+    else if (byte === COLON) values += KEY_VALUES
+    else if (byte === COMMA || byte === BRACE || byte === BRACKET) values += 1
+    if (values > VALUES_MOST || digits > DIGITS_MOST) return true
+  }
+  return false
 }
 
 function parseJson(text: string): unknown {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AppError } from '@assay/model/errors'
 import { uuidv7 } from '@assay/model/ids'
+import { hashToken, newToken } from '../../runtime/secrets.ts'
 import { openTestServer } from '../test-server.ts'
 
 const JOB = { payload: { type: 'template', template_id: 'hello', template_vars: { who: 'Ada' } } }
@@ -36,6 +37,27 @@ test('refuses the key with another body, and takes it in another workspace or fo
     headers: key('a'),
   })
   assert.equal(check.status, 201)
+})
+
+test('a key of one user is not that of another, who gets no answer of theirs', async (t) => {
+  const { ask, tokens, store } = await openTestServer(t)
+  const body = { url: 'http://127.0.0.1:1/', user_id: 'a', presence_name: 'b' }
+  const first = await ask('POST', '/v1alpha/webhooks/', { body, headers: key('same') })
+  const secret = newToken()
+  await store.createToken({
+    token_id: uuidv7(),
+    workspace_id: 'default',
+    user_id: 'mallory',
+    name: 'n',
+    scopes: ['analyst'],
+    expires_at: null,
+    token_hash: hashToken(secret),
+  })
+  const other = await ask('POST', '/v1alpha/webhooks/', { body, headers: key('same'), token: secret })
+  assert.notEqual(other.json().webhook_id, first.json().webhook_id)
+  assert.notEqual(other.json().signing_secret, first.json().signing_secret)
+  const again = await ask('POST', '/v1alpha/webhooks/', { body, headers: key('same'), token: tokens.analyst })
+  assert.equal(again.text, first.text, 'the same user with another token')
 })
 
 test('replays secrets, locations and refusals, which the store keeps sealed', async (t) => {

@@ -1,5 +1,5 @@
 /**
- * `Idempotency-Key` on a POST. The first request with a key is carried out; a repeat gets the same status, headers and bytes.
+ * `Idempotency-Key` on a POST, of one user. The first request with a key is carried out; a repeat gets the same status, headers and bytes.
  * The key is stored before the operation runs, with the id of what the operation creates, so that a repeat after a crash
  * creates nothing twice. Answers are stored sealed, because one may hold a secret. Not stored are 429 and 5xx (a repeat
  * runs again, under the same id) and refusals of a body that was not read (400, 413, 415).
@@ -48,7 +48,9 @@ function keyOf(request: FastifyRequest): IdempotencyKey | null {
   if (typeof key !== 'string' || !/^[\x21-\x7e]{1,255}$/.test(key))
     throw invalid([{ path: 'Idempotency-Key', message: 'must be 1 to 255 visible ASCII characters' }])
   const path = request.url.split('?')[0]!.replace(/\/+$/, '')
-  return { workspace_id: request.principal.workspace_id, method: request.method, path, key }
+  const { workspace_id, user_id } = request.principal
+  // Another caller's key is another key: the answer may hold a secret.
+  return { workspace_id, method: request.method, path, key: `${user_id} ${key}` }
 }
 
 interface Parts {

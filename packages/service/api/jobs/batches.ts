@@ -1,14 +1,14 @@
 /** Many jobs in one call: one template, many sets of variables, each with its own id or its own faults. */
 
 import type { FoundTemplate } from '@assay/engine/reading/lookup'
-import { PatternWork } from '@assay/engine/values/pattern'
-import { convertVariables } from '@assay/engine/values/variables'
 import { type FieldError, notFound } from '@assay/model/errors'
 import { uuidFor } from '@assay/model/ids'
 import { JOB_STATUSES, type JobStatus } from '@assay/model/job'
+import type { Principal } from '@assay/model/token'
 import type { NewJob } from '@assay/store/store'
 import Type, { type Static } from 'typebox'
 import { Id, Name } from '../http/fields.ts'
+import type { Services } from '../dependencies.ts'
 import { operation } from '../http/operation.ts'
 import { requireTemplate } from '../templates/template-lookup.ts'
 import { Metadata } from './jobs.ts'
@@ -50,15 +50,18 @@ const Outcome = Type.Object({
 const CheckInput = Type.Pick(BatchInput, ['template_id', 'items'])
 
 /** Converts the variables of each item, or finds their faults. */
-function* convertItems(
-  { template }: Pick<FoundTemplate, 'template'>,
+async function convertItems(
+  { templates }: Services,
+  { workspace_id }: Principal,
+  template: Pick<FoundTemplate, 'template'>,
   items: readonly Static<typeof Item>[],
-): Generator<{ index: number; item: Static<typeof Item>; values: NewJob['variables']; errors: ItemFault[] }> {
-  const work = new PatternWork()
-  for (const [index, item] of items.entries()) {
-    const { values, errors } = convertVariables(template.variables, item.template_vars ?? {}, work)
-    yield { index, item, values, errors: shown(errors, index) }
-  }
+): Promise<{ index: number; item: Static<typeof Item>; values: NewJob['variables']; errors: ItemFault[] }[]> {
+  const given = items.map(({ template_vars }) => template_vars ?? {})
+  const converted = await templates.convert(template, given, workspace_id)
+  return items.map((item, index) => {
+    const { values, errors } = converted[index]!
+    return { index, item, values, errors: shown(errors, index) }
+  })
 }
 
 export const checkJobs = operation({
@@ -86,7 +89,8 @@ export const checkJobs = operation({
   errors: ['not_found'],
   async handle({ services, principal, body }) {
     const template = await requireTemplate(services, principal, body.template_id)
-    const items = [...convertItems(template, body.items)].map(({ index, errors }) => ({ index, errors }))
+    const converted = await convertItems(services, principal, template, body.items)
+    const items = converted.map(({ index, errors }) => ({ index, errors }))
     const refused = items.filter(({ errors }) => errors.length > 0).length
     return { accepted: items.length - refused, refused, items }
   },
@@ -120,10 +124,11 @@ export const createJobs = operation({
   async handle({ services, principal, body, id, request }) {
     const { workspace_id, user_id } = principal
     const template = await requireTemplate(services, principal, body.template_id)
+    const converted = await convertItems(services, principal, template, body.items)
     const at = Number.parseInt(id.replace('-', '').slice(0, 12), 16)
     const jobs: NewJob[] = []
     const items: Static<typeof Outcome>[] = []
-    for (const { index, item, values, errors } of convertItems(template, body.items)) {
+    for (const { index, item, values, errors } of converted) {
       if (errors.length > 0) items.push({ index, assignment_id: null, errors })
       else {
         const assignment_id = uuidFor(at, `${id} ${index}`, index)

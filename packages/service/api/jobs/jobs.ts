@@ -69,7 +69,7 @@ export const createJob = operation({
   async handle({ services, principal, body, id, request, reply }) {
     const { template_id, template_vars = {}, presence_name, priority, metadata } = body.payload
     const template = await requireTemplate(services, principal, template_id)
-    const variables = variablesOf(template, template_vars)
+    const variables = await variablesOf(services, principal, template, template_vars)
     const { assignment_id } = await services.store.createJob({
       assignment_id: id,
       workspace_id: principal.workspace_id,

@@ -7,7 +7,12 @@ import { type Client, createClient } from '@assay/client'
 import type { McpHttpHandler } from '@modelcontextprotocol/server'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
+import { AppError } from '@assay/model/errors'
 import { operation } from '../http/operation.ts'
+import { hasMany } from '../http/validate.ts'
+
+/** The library of the protocol takes 5 microseconds of the thread that answers every request for each value. */
+const PARTS_MOST = 10_000
 
 /** A client whose requests go to the server that `request` came to, as if its sender had made them. */
 function clientOf(request: FastifyRequest): Client {
@@ -60,7 +65,13 @@ export const mcp = operation({
   idempotent: false,
   streams: true,
   hidden: true,
+  errors: ['payload_too_large'],
   async handle({ body, request, reply, signal }) {
+    if (hasMany(body, PARTS_MOST))
+      throw new AppError(
+        'payload_too_large',
+        `A call of an agent has at most ${PARTS_MOST} values and keys: divide it.`,
+      )
     const handler = await handlerFor(request)
     const asked = new Request(`http://assay${request.url}`, {
       method: 'POST',

@@ -126,7 +126,7 @@ async function check(
   if (faults.length > 0) throw invalid(faults)
   if (before && runsAsBefore(schedule, before)) return
   const template = await requireTemplate(services, principal, schedule.template_id)
-  variablesOf(template, schedule.variables, 'template_vars')
+  await variablesOf(services, principal, template, schedule.variables, 'template_vars')
 }
 
 async function requireSchedule({ services, principal, params }: Call<Static<typeof SchedulePath>>) {
@@ -307,7 +307,7 @@ export const runScheduleNow = operation({
     const { services, principal, id, request, reply } = call
     const { schedule_id, workspace_id, template_id, variables: given } = await requireSchedule(call)
     const template = await requireTemplate(services, principal, template_id)
-    const variables = variablesOf(template, given, 'template_vars')
+    const variables = await variablesOf(services, principal, template, given, 'template_vars')
     const input = { workspace_id, schedule_id, assignment_id: id, template: template.source, variables }
     const job = await services.store.runSchedule(input)
     if (!job) throw notFound('schedule', schedule_id)

@@ -1,20 +1,13 @@
 /** Finds and parses the template of an id, from the template folders or the workspace, and converts values of its variables. */
 
-import { type FoundTemplate, findTemplate, foundTemplate, readTemplate } from '@assay/engine/reading/lookup'
+import { errorsOf, type FoundTemplate, findTemplate, sourceOf } from '@assay/engine/reading/lookup'
 import type { ConnectionAccess } from '@assay/engine/run/connection-requests'
 import type { Roots } from '@assay/engine/run/protocol'
-import { convertVariables } from '@assay/engine/values/variables'
 import { notFound } from '@assay/model/errors'
-import { type Fault, faultToFieldError, type Template, type TemplateSource } from '@assay/model/template'
+import { type Fault, faultToFieldError } from '@assay/model/template'
 import { DEFAULT_WORKSPACE, includesScope, type Principal } from '@assay/model/token'
 import type { Services } from '../dependencies.ts'
 import { invalid } from '../http/validate.ts'
-
-/** A template of the workspace, for lists; null: this version of the program cannot parse it. */
-export function storedTemplate(template_id: string, source: string): FoundTemplate | null {
-  const read = readTemplate(template_id, source)
-  return 'faults' in read ? null : foundTemplate(read)
-}
 
 function refuse(faults: Fault[]): never {
   throw invalid(faults.map(faultToFieldError))
@@ -22,30 +15,42 @@ function refuse(faults: Fault[]): never {
 
 /** The template of an id. Throws a 404 for an unknown one, and a 422 with the faults for a stored one that no longer parses. */
 export async function requireTemplate(
-  { catalog, store }: Pick<Services, 'catalog' | 'store'>,
+  { catalog, store, templates }: Pick<Services, 'catalog' | 'store' | 'templates'>,
   { workspace_id }: Principal,
   template_id: string,
 ): Promise<FoundTemplate> {
-  const found = await findTemplate(catalog, template_id, () =>
-    store.getTemplate({ workspace_id, template_id }),
+  const found = await findTemplate(
+    catalog,
+    template_id,
+    () => store.getTemplate({ workspace_id, template_id }),
+    (source) => templates.read(source, workspace_id),
   )
   if (!found) throw notFound('template', template_id)
   return 'faults' in found ? refuse(found.faults) : found
 }
 
-/** Parses a source from a client. Throws a 422 with the faults, each with line and column. */
-export function readSource(template_id: string, source: string): Template {
-  const read = readTemplate(template_id, source)
-  return 'faults' in read ? refuse(read.faults) : read
+/** Reads a source from a client. Throws a 422 with the faults, each with line and column. */
+export async function readSource(
+  { templates }: Pick<Services, 'templates'>,
+  { workspace_id }: Principal,
+  template_id: string,
+  source: string,
+): Promise<FoundTemplate> {
+  const { found, faults } = await templates.read(sourceOf(template_id, source), workspace_id)
+  const errors = errorsOf(faults)
+  return found && errors.length === 0 ? found : refuse(errors)
 }
 
 /** Converts the values of variables. Throws a 422 with every fault. `at`: the path of the values in the body. */
-export function variablesOf(
-  { template }: Pick<FoundTemplate, 'template'>,
+export async function variablesOf(
+  { templates }: Pick<Services, 'templates'>,
+  { workspace_id }: Principal,
+  template: Pick<FoundTemplate, 'template'>,
   given: Record<string, unknown>,
   at = 'payload.template_vars',
-): Record<string, unknown> {
-  const { values, errors } = convertVariables(template.variables, given)
+): Promise<Record<string, unknown>> {
+  const [converted] = await templates.convert(template, [given], workspace_id)
+  const { values, errors } = converted!
   if (errors.length === 0) return values
   throw invalid(errors.map((error) => ({ ...error, path: error.path.replace('payload.template_vars', at) })))
 }
@@ -65,12 +70,12 @@ export async function rootsOf(services: Services, { workspace_id }: Principal): 
 export function connectionsFor(
   { connections }: Pick<Services, 'connections'>,
   { workspace_id, scopes }: Principal,
-  template: TemplateSource,
+  { view }: Pick<FoundTemplate, 'view'>,
   draft: boolean,
 ): ConnectionAccess {
   const withheld =
     draft && !includesScope(scopes, 'admin')
       ? "A draft reads over a connection only with an admin's token: use one, or have an admin put the template."
       : undefined
-  return connections.accessFor({ workspace_id, template, withheld })
+  return connections.accessFor({ workspace_id, names: async () => view.connections, withheld })
 }

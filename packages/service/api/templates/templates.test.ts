@@ -134,7 +134,7 @@ test('refuses a template with faults, each with line, column and what to do', as
 })
 
 test('a pattern that takes no bounded time is refused where it is put, and where it is stored already', async (t) => {
-  const { ask, store } = await openTestServer(t)
+  const { ask, store } = await openTestServer(t, { pool: 'real' })
   const url = '/v1alpha/jobs/templates/ahead'
   const body = '---\nvariables:\n  v: { type: string, pattern: "^(?=a)a+$" }\n---\n# x\n'
   const put = await ask('PUT', url, { body, type: MARKDOWN })
@@ -151,7 +151,7 @@ test('a pattern that takes no bounded time is refused where it is put, and where
 })
 
 test('all items of a batch share one bound on the work of patterns', async (t) => {
-  const { ask } = await openTestServer(t)
+  const { ask } = await openTestServer(t, { pool: 'real' })
   const body = '---\nvariables:\n  v: { type: string, pattern: "^[ab]{500}" }\n---\n# x\n'
   await ask('PUT', '/v1alpha/jobs/templates/long', { body, type: MARKDOWN })
   const items = Array.from({ length: 100 }, () => ({ template_vars: { v: 'ab'.repeat(1000) } }))
@@ -293,8 +293,8 @@ test("a workspace's previews wait for each other, a job of another goes first, a
   assert.match(still.json().detail, /\(max_running: 0\)/)
 })
 
-test('refuses a template of more blocks than are read, without asking the pool', async (t) => {
-  const { ask } = await openTestServer(t)
+test('refuses a template of more blocks than are read', async (t) => {
+  const { ask } = await openTestServer(t, { pool: 'real' })
   const body = Array.from({ length: 5_000 }, (_, index) => `\`\`\`sql b${index}\nselect 1\n\`\`\`\n`).join('')
   const checked = await ask('POST', '/v1alpha/jobs/templates/check', { body, type: MARKDOWN })
   assert.deepEqual(

@@ -1,7 +1,6 @@
 /** Operations on templates: list, read, put, delete, check, preview, and the possible values of a variable. */
 
-import { foundTemplate, sourceOf } from '@assay/engine/reading/lookup'
-import { parsedTemplate, templateSource } from '@assay/engine/reading/template-cache'
+import { type FoundTemplate, readsOf, sourceOf } from '@assay/engine/reading/lookup'
 import { TaskError } from '@assay/engine/run/pool'
 import type { Description, RunResult } from '@assay/engine/run/protocol'
 import { iso } from '@assay/model/clock'
@@ -13,14 +12,7 @@ import type { Services } from '../dependencies.ts'
 import { type Call, operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
 import { INSIGHT_MEDIA, PreviewView, sendFindings } from '../jobs/result.ts'
-import {
-  connectionsFor,
-  readSource,
-  requireTemplate,
-  rootsOf,
-  storedTemplate,
-  variablesOf,
-} from './template-lookup.ts'
+import { connectionsFor, readSource, requireTemplate, rootsOf, variablesOf } from './template-lookup.ts'
 
 const TemplatePath = Type.Object({ template_id: Type.String({ pattern: TEMPLATE_ID }) })
 const Source = Type.String({ minLength: 1, description: 'The Markdown of a template' })
@@ -35,9 +27,13 @@ async function allTemplates({
 }: Pick<Call, 'services' | 'principal'>): Promise<TemplateView[]> {
   const files = services.catalog.list().map((entry) => entry.view)
   const known = new Set(files.map((view) => view.template_id))
-  const put = (await services.store.listTemplates(principal.workspace_id))
-    .filter((stored) => !known.has(stored.template_id))
-    .map((stored) => storedTemplate(stored.template_id, stored.source)?.view)
+  const { workspace_id } = principal
+  const stored = (await services.store.listTemplates(workspace_id))
+    .filter(({ template_id }) => !known.has(template_id))
+    .map(({ template_id, source }) => sourceOf(template_id, source))
+  // One that this version of the program cannot read is not listed.
+  const put = (await services.templates.readAll(stored, workspace_id))
+    .map((found) => found?.view)
     .filter((view) => view !== undefined)
   return [...files, ...put].toSorted((a, b) => (a.template_id < b.template_id ? -1 : 1))
 }
@@ -111,7 +107,7 @@ export const putTemplate = operation({
   async handle({ services, principal, params, body, reply }) {
     const { template_id } = params
     requireOwn(services, template_id)
-    const template = readSource(template_id, body)
+    const { template, view } = await readSource(services, principal, template_id, body)
     if (template.template_id !== template_id)
       throw invalid([
         {
@@ -122,7 +118,7 @@ export const putTemplate = operation({
     const { workspace_id, user_id } = principal
     const isNew = await services.store.putTemplate({ workspace_id, template_id, source: body, user_id })
     if (isNew) reply.code(201).header('location', `/v1alpha/jobs/templates/${template_id}`)
-    return foundTemplate(template).view
+    return view
   },
 })
 
@@ -146,6 +142,17 @@ export const deleteTemplate = operation({
   },
 })
 
+/** Records who reads the sources of a template without a job: before they are read, however that ends. */
+function noteReading(
+  call: Call,
+  action: 'template.preview' | 'template.check' | 'template.choices',
+  { template, source }: FoundTemplate,
+): void {
+  const { audit } = call.services
+  const object_id = action === 'template.choices' ? template.template_id : source.version
+  audit.note({ ...audit.record(action, call), object_id, fields: readsOf(template) })
+}
+
 /** Throws a failed task of the pool as `preview_failed`: neither the request nor the service is at fault. */
 function notTried(error: unknown): never {
   if (error instanceof TaskError) throw new AppError('preview_failed', error.message, { cause: error })
@@ -155,6 +162,7 @@ function notTried(error: unknown): never {
 export const checkTemplate = operation({
   name: 'checkTemplate',
   tag: 'Templates',
+  // Noted by hand before the columns are read.
   audit: null,
   summary: 'Find the faults of a template without running it',
   scope: 'analyst',
@@ -167,19 +175,21 @@ export const checkTemplate = operation({
     },
   },
   errors: ['preview_failed', 'workspace_busy'],
-  async handle({ services, principal, body, signal }) {
+  async handle(call) {
+    const { services, principal, body, signal } = call
     const template = sourceOf('draft', body)
-    const { template: parsed, faults } = parsedTemplate(template)
-    if (parsed === null) return { faults, variables: [] }
-    const roots = await rootsOf(services, principal)
     const { workspace_id } = principal
+    const { found: read, faults } = await services.templates.read(template, workspace_id)
+    if (read === null) return { faults, variables: [] }
+    noteReading(call, 'template.check', read)
+    const roots = await rootsOf(services, principal)
     const found = await services.pool
       .check(
         { kind: 'check', template, roots },
-        { workspace_id, signal: signal(), connections: connectionsFor(services, principal, template, true) },
+        { workspace_id, signal: signal(), connections: connectionsFor(services, principal, read, true) },
       )
       .catch(notTried)
-    return { faults: found, variables: foundTemplate(parsed).view.variables }
+    return { faults: found, variables: read.view.variables }
   },
 })
 
@@ -199,6 +209,7 @@ function findingsOf(result: RunResult): Findings {
 export const previewTemplate = operation({
   name: 'previewTemplate',
   tag: 'Templates',
+  // Noted by hand before the sources are read.
   audit: null,
   summary: 'Run a template without storing anything',
   description: 'Answers like the result of a job. Faults of the template are a 422 with line and column.',
@@ -212,10 +223,11 @@ export const previewTemplate = operation({
   errors: ['preview_failed', 'not_acceptable', 'stopping', 'workspace_busy'],
   async handle(call) {
     const { services, principal, body, signal } = call
-    const template = readSource('draft', body.source)
-    const variables = variablesOf({ template }, body.template_vars ?? {}, 'template_vars')
+    const draft = await readSource(services, principal, 'draft', body.source)
+    const given = body.template_vars ?? {}
+    const variables = await variablesOf(services, principal, draft, given, 'template_vars')
+    noteReading(call, 'template.preview', draft)
     const started_at = iso(services.clock.now())
-    const draft = templateSource(template)
     const connections = connectionsFor(services, principal, draft, true)
     const { workspace_id } = principal
     const own = await services.store.getWorkspace(workspace_id)
@@ -223,7 +235,7 @@ export const previewTemplate = operation({
     const result = await services.pool.preview(
       {
         kind: 'run',
-        template: draft,
+        template: draft.source,
         variables,
         started_at,
         roots: await rootsOf(services, principal),
@@ -264,8 +276,10 @@ export const listChoices = operation({
     },
   },
   errors: ['not_found', 'preview_failed', 'workspace_busy'],
-  async handle({ services, principal, params, query, signal }) {
-    const { template, source } = await requireTemplate(services, principal, params.template_id)
+  async handle(call) {
+    const { services, principal, params, query, signal } = call
+    const found = await requireTemplate(services, principal, params.template_id)
+    const { template, source } = found
     const variable = template.variables.find(({ name }) => name === query.variable)
     if (!variable) throw invalid([{ path: 'variable', message: 'is no variable of the template' }])
     if (variable.enum) return { choices: variable.enum }
@@ -273,8 +287,9 @@ export const listChoices = operation({
     const kind = variable.type === 'list' ? variable.items : variable.type
     if (kind !== 'column' && kind !== 'file') return { choices: [] }
     const { workspace_id } = principal
+    noteReading(call, 'template.choices', found)
     const task = { kind: 'describe' as const, template: source, roots: await rootsOf(services, principal) }
-    const connections = connectionsFor(services, principal, source, false)
+    const connections = connectionsFor(services, principal, found, false)
     const description = await services.pool
       .describe(task, { workspace_id, signal: signal(), connections })
       .catch(notTried)

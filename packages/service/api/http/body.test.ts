@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { hasTooMany } from './body.ts'
+
+const tooMany = (text: string): boolean => hasTooMany(Buffer.from(text))
+
+test('bodies that people and programs send pass: texts of any length, and a thousand items of thirty values', () => {
+  const item = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`v${index}`, index]))
+  assert.equal(tooMany(JSON.stringify({ items: Array.from({ length: 900 }, () => item) })), false)
+  for (const text of [',', '"', '\\', '{', ':', '9', '\\"'])
+    assert.equal(tooMany(JSON.stringify({ source: text.repeat(900_000) })), false, text)
+})
+
+test('a body of very many values, keys or digits is too much, wherever they stand', () => {
+  assert.equal(tooMany(`[${'1,'.repeat(200_001)}1]`), true)
+  assert.equal(tooMany(`{"a":"\\\\","b":[${'{},'.repeat(110_000)}1]}`), true)
+  assert.equal(tooMany('{"a":'.repeat(40_000)), true)
+  assert.equal(tooMany(`[${'9'.repeat(1001)}]`), true)
+})
