@@ -149,6 +149,8 @@ export const JOB_ERRORS = {
   source_unavailable:
     'A data source is missing or cannot be read: the detail says which file or connection, and why.',
   memory_exceeded: 'The analysis needed more memory than limits.memory: raise it, or aggregate earlier.',
+  limit_exceeded:
+    'The analysis needed more room on disk than it may have: aggregate or filter earlier, or ask the operator for a larger ASSAY_MAX_SPILL.',
   output_too_large: 'The insight is larger than limits.output: limit the rows that tables and charts show.',
   timed_out: 'The analysis took longer than limits.timeout: raise it, or read less.',
   worker_lost:

@@ -1,6 +1,7 @@
 /** Starts the service from its settings. Only this file knows every part. */
 import { rm } from 'node:fs/promises'
 import { availableParallelism, hostname } from 'node:os'
+import path from 'node:path'
 import { createCatalog } from '@assay/engine/reading/catalog'
 import { sampleFiles, templatesFolder } from '@assay/engine/reading/samples'
 import { type Clock, systemClock } from '@assay/model/clock'
@@ -110,7 +111,7 @@ async function buildServices(options: AppOptions, store: Store, services: Servic
   const { base, firstToken } = await openBase(options, store)
   const { clock, log, metrics, traces, node_id } = base
   if (traces) services.push(untilStopped('traces', () => traces.close(Math.min(config.drain, FLUSH_MS))))
-  const tempRoot = await workFolder(home)
+  const tempRoot = await workFolder(config.spill ?? path.join(home, 'tmp'))
   services.push(untilStopped('work folder', () => rm(tempRoot, { recursive: true, force: true })))
   const concurrency = config.workers ?? availableParallelism()
   const pool = poolOf(config, { store, clock, log, metrics, size: concurrency, tempRoot })
@@ -145,6 +146,7 @@ async function buildServices(options: AppOptions, store: Store, services: Servic
     roles,
     lease,
     home,
+    spill: tempRoot,
     lingerMs,
   })
   services.push(untilStopped('api', () => api.close()))
@@ -169,7 +171,11 @@ export async function startApp(options: AppOptions): Promise<App> {
     home: config.home,
     clock,
     publicUrl: config.publicUrl,
-    caps: { max_queued: config.maxQueued, max_running: config.maxRunning },
+    caps: {
+      max_queued: config.maxQueued,
+      max_running: config.maxRunning,
+      max_drafts: config.maxDrafts,
+    },
     connections: config.storeConnections,
     failed: (error) => log.fatal({ err: error }, 'the database is not used any more: restart the service'),
   })

@@ -81,7 +81,7 @@ const WRITES = {
   createConnection: connections.createConnection,
   updateConnection: connections.updateConnection,
   deleteConnection: connections.deleteConnection,
-  createJob: jobs.createJob,
+  createJob: jobs.createDraft,
   createJobs: jobs.createJobs,
   queueJob: jobs.queueJob,
   cancelJob: jobs.cancelJob,

@@ -41,6 +41,7 @@ export const REMEDIES: Record<string, string> = {
   template_invalid: 'Open the template in the editor: it marks each fault with its line.',
   source_unavailable: 'Check that the file lies below the data folder and can be read, then run again.',
   memory_exceeded: 'Raise limits.memory in the template, or aggregate earlier in its SQL.',
+  limit_exceeded: 'Aggregate or filter earlier in its SQL, so that less is written to disk.',
   output_too_large: 'Limit the rows that its tables and charts show.',
   timed_out: 'Raise limits.timeout in the template, or read less data.',
   worker_lost: 'Look at the logs of the workers and at the memory of their machine, then run again.',

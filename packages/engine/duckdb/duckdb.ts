@@ -32,7 +32,7 @@ export interface Bound {
 }
 export type Bindings = Record<string, Bound>
 
-/** Disk space for spilling, as a multiple of the job's memory. */
+/** Disk space for spilling, as a multiple of the job's memory, where no smaller share of the disk is given. */
 const SPILL_FACTOR = 16
 
 /** Engines open with the default limits, since each setting that arm() changes costs 0.1 ms. */
@@ -75,19 +75,18 @@ export interface Arms {
   memory_bytes: number
   threads: number
   temp_folder: string
+  /** The most bytes that may be spilled; null or absent: a multiple of the memory. */
+  spill_bytes?: number | null
   time_zone: string
 }
 
 /** Sets the job's limits and time zone. Called once per engine. */
 export async function arm(engine: Engine, arms: Arms): Promise<void> {
-  const { memory_bytes, threads, temp_folder, time_zone } = arms
+  const { memory_bytes, threads, temp_folder, spill_bytes, time_zone } = arms
   const settings = [`set temp_directory = ${literal(temp_folder)}`]
-  if (memory_bytes !== OPENED_BYTES) {
-    settings.push(
-      `set memory_limit = '${memory_bytes}B'`,
-      `set max_temp_directory_size = '${memory_bytes * SPILL_FACTOR}B'`,
-    )
-  }
+  if (memory_bytes !== OPENED_BYTES) settings.push(`set memory_limit = '${memory_bytes}B'`)
+  const spill = Math.min(memory_bytes * SPILL_FACTOR, spill_bytes ?? Number.POSITIVE_INFINITY)
+  if (spill !== OPENED_BYTES * SPILL_FACTOR) settings.push(`set max_temp_directory_size = '${spill}B'`)
   if (threads !== OPENED_THREADS) settings.push(`set threads = ${threads}`)
   if (time_zone !== (await openedZone(engine))) settings.push(`set TimeZone = ${literal(time_zone)}`)
   await engine.connection.run(settings.join(';'))

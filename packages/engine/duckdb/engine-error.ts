@@ -3,19 +3,22 @@
 export type EngineFailure =
   | { kind: 'interrupted' }
   | { kind: 'memory' }
+  /** No room on disk for what does not fit into memory. */
+  | { kind: 'spill' }
   /** `line` and `column` count from 1 within the statement; null if DuckDB names none. */
   | { kind: 'refused'; reason: string; line: number | null; column: number | null }
 
 const REASON_MAX = 600
 /** Messages of failed allocations; they differ by where it failed. */
-const MEMORY =
-  /^Out of Memory Error|bad allocation|std::bad_alloc|failed to allocate|max_temp_directory_size|could not allocate/i
+const MEMORY = /^Out of Memory Error|bad allocation|std::bad_alloc|failed to allocate|could not allocate/i
+const SPILL = /max_temp_directory_size|No space left on device|ENOSPC/i
 
 /** Null if the error is not DuckDB's. */
 export function engineFailure(error: unknown): EngineFailure | null {
   if (!(error instanceof Error) || error.constructor !== Error) return null
   const { message } = error
   if (message.startsWith('INTERRUPT Error')) return { kind: 'interrupted' }
+  if (SPILL.test(message)) return { kind: 'spill' }
   if (MEMORY.test(message)) return { kind: 'memory' }
   // "LINE 2: the line", then a caret below it. A long line is cut at its start, with dots, which makes the caret useless.
   const place = /^(LINE (\d+): )(.*)\n( *)\^/m.exec(message)

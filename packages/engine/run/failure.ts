@@ -41,7 +41,13 @@ export function failAt(where: Whereabouts, error: unknown): never {
   if (failure.kind === 'memory') {
     throw new TaskFailure(
       'memory_exceeded',
-      `${where.what}, line ${where.line}, needed more memory or temporary space than limits.memory allows.`,
+      `${where.what}, line ${where.line}, needed more memory than limits.memory allows.`,
+    )
+  }
+  if (failure.kind === 'spill') {
+    throw new TaskFailure(
+      'limit_exceeded',
+      `${where.what}, line ${where.line}, needed more room on disk than one analysis may have.`,
     )
   }
   const line = where.line + (failure.line ?? 1) - 1
@@ -61,6 +67,9 @@ export function resultOf(error: unknown): RunResult {
   if (failure?.kind === 'interrupted') return { status: 'stopped' }
   if (failure?.kind === 'memory') {
     return failed('memory_exceeded', 'The analysis needed more memory than limits.memory allows.')
+  }
+  if (failure?.kind === 'spill') {
+    return failed('limit_exceeded', 'The analysis needed more room on disk than one analysis may have.')
   }
   if (failure) return failed('analysis_failed', failure.reason)
   throw error

@@ -148,7 +148,7 @@ export interface DialFailure {
 
 export type ToChild =
   /** `temp_folder`: for this task alone, not created yet; the parent removes it after the task. */
-  | { type: 'task'; id: number; task: Task; temp_folder: string }
+  | { type: 'task'; id: number; task: Task; temp_folder: string; spill_bytes: number | null }
   | { type: 'cancel'; id: number }
   | { type: 'acquired'; id: number; name: string; acquired: Acquired }
   | { type: 'narrated'; id: number; narrated: Narrated[] }

@@ -27,6 +27,7 @@ export interface RunContext {
   engine: Engine
   /** For this job alone; not created yet. */
   temp_folder: string
+  spill_bytes?: number | null
   /** Called when the template is read: its limits apply from then on. */
   onStarted(limits: Limits): Promise<void>
   onProgress(progress: Progress): void
@@ -52,9 +53,9 @@ async function findings(task: RunTask, context: RunContext): Promise<Findings> {
   const template = { ...parsed, limits }
   await context.onStarted(limits)
   const progress = stepper(template, context)
-  const { engine, temp_folder, acquire, signal } = context
+  const { engine, temp_folder, spill_bytes = null, acquire, signal } = context
   const plan = await makePlan(template, task.variables, createGuard(engine))
-  await arm(engine, { ...limits, temp_folder, time_zone: template.time_zone })
+  await arm(engine, { ...limits, temp_folder, spill_bytes, time_zone: template.time_zone })
   const options = { roots: task.roots, readers: plan.readers, peek: false, acquire, signal, temp_folder }
   const periods = new Periods(template, task, engine)
   const sources = await attachSources(engine, template, { ...options, periods }, (name) =>

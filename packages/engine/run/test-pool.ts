@@ -44,7 +44,13 @@ export interface TestPool {
 }
 
 export async function openTestPool(
-  options: { size?: number; single?: boolean; files?: Record<string, string | Buffer>; clock?: Clock } = {},
+  options: {
+    size?: number
+    single?: boolean
+    files?: Record<string, string | Buffer>
+    clock?: Clock
+    spillBytes?: number
+  } = {},
 ): Promise<TestPool> {
   const home = await mkdtemp(path.join(tmpdir(), 'assay-analysis-'))
   const data = path.join(home, 'data')
@@ -55,8 +61,9 @@ export async function openTestPool(
     await mkdir(path.dirname(path.join(data, name)), { recursive: true })
     await writeFile(path.join(data, name), content)
   }
-  const { size = 1, single = false, clock = systemClock } = options
-  const pool = createPool({ size, single, clock, caps: CAPS, tempRoot })
+  const { size = 1, single = false, clock = systemClock, spillBytes } = options
+  const spill = spillBytes === undefined ? {} : { spillBytes }
+  const pool = createPool({ size, single, clock, caps: CAPS, tempRoot, ...spill })
   const roots: Roots = { sample: sampleFiles(), data }
   return {
     pool,

@@ -9,6 +9,7 @@ import { createGauges } from './admin/gauges.ts'
 import type { ApiDependencies, Services } from './dependencies.ts'
 import { createRequestLimits, createTokenCache } from './http/auth.ts'
 import { createIdempotency } from './http/idempotency.ts'
+import { createOpenRequests } from './http/open-requests.ts'
 import { createRateLimiter } from './http/rate-limiter.ts'
 import { createChanges } from './jobs/changes.ts'
 import { createChartRenderings } from './jobs/chart-renderings.ts'
@@ -30,6 +31,7 @@ export function createServices(
   const pool = given.pool as Pool
   const catalog = given.catalog as Catalog
   const charts = createChartRenderings(pool, clock, log)
+  const open = createOpenRequests(config.maxStreams)
   let document: string | undefined
   return {
     ...given,
@@ -44,9 +46,10 @@ export function createServices(
     pages: createPageRenderings({ pool, clock, log }, charts),
     idempotency: createIdempotency({ ...given, stopping: signals.stopping }),
     requests: createRequestLimits(clock, config),
+    open,
     readers: createRateLimiter(clock, READERS),
     linkViews: createViewCounter(store, clock, log),
-    updateGauges: createGauges(given),
+    updateGauges: createGauges({ ...given, open }),
     openapi: () => (document ??= openapiText()),
     ...signals,
   }

@@ -17,6 +17,7 @@ import type { AuditTrail } from './admin/audit-trail.ts'
 import type { NodeHealth } from './admin/gauges.ts'
 import type { RequestLimits, TokenCache } from './http/auth.ts'
 import type { Idempotency } from './http/idempotency.ts'
+import type { OpenRequests } from './http/open-requests.ts'
 import type { RateLimiter } from './http/rate-limiter.ts'
 import type { Changes } from './jobs/changes.ts'
 import type { ChartRenderings } from './jobs/chart-renderings.ts'
@@ -33,6 +34,10 @@ export interface ApiDependencies {
     | 'workspaceRateLimit'
     | 'maxQueued'
     | 'maxRunning'
+    | 'maxStreams'
+    | 'maxDrafts'
+    | 'maxSpill'
+    | 'filesQuota'
     | 'trustProxy'
     | 'metricsToken'
     | 'publicUrl'
@@ -61,6 +66,8 @@ export interface ApiDependencies {
   lease?: NodeHealth
   /** The folder of the state, whose disk is measured. */
   home?: string
+  /** The folder for what analyses spill. */
+  spill?: string
   /** Milliseconds for which the server still answers after `close` is called (default 0). */
   lingerMs?: number
 }
@@ -79,6 +86,7 @@ export interface Services extends ApiDependencies {
   /** The shipped tables: name and absolute path. */
   sample: Record<string, string>
   requests: RequestLimits
+  open: OpenRequests
   /** Limits readers of links by address. */
   readers: RateLimiter
   linkViews: ViewCounter

@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import { FakeClock } from '@assay/model/clock'
 import { ERRORS } from '@assay/model/errors'
-import { openTestServer } from './test-server.ts'
+import { openTestServer, TEST_CAPS } from './test-server.ts'
 
 /** Sends bytes as they are and answers with all that comes back until the connection ends. */
 async function raw(address: string, text: string): Promise<string> {
@@ -238,6 +238,7 @@ test('serves health alone on a node without the role api', async (t) => {
 
 test('asks for the metrics token where one is set', async (t) => {
   const config = {
+    ...TEST_CAPS,
     host: '127.0.0.1',
     port: 0,
     data: null,

@@ -60,6 +60,9 @@ interface Asked {
   headers?: Record<string, string>
 }
 
+/** The caps of the settings in tests. */
+export const TEST_CAPS = { maxStreams: 400, maxDrafts: null, maxSpill: 1e9, filesQuota: 3e6 }
+
 export interface TestServer {
   api: Api
   store: Store
@@ -97,6 +100,7 @@ export async function openTestServer(
   const secrets = new SecretBox([Buffer.alloc(32, 7)])
   const parts: ApiDependencies = {
     config: {
+      ...TEST_CAPS,
       host: '127.0.0.1',
       port: 0,
       data: null,

@@ -18,6 +18,7 @@ export function poolOf(
   return createPool({
     ...rest,
     caps: capsOf(config),
+    spillBytes: config.maxSpill,
     narrator: narratorOf(config, { cache: store, onFailure }),
   })
 }

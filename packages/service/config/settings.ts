@@ -128,6 +128,18 @@ const ROWS = {
     'Jobs of a workspace that may run at a time on all nodes, unless it has a cap of its own; empty: no limit',
     cap,
   ),
+  maxDrafts: setting('Jobs that a workspace may have created and not run; empty: no limit', cap, '10000'),
+  maxStreams: setting(
+    'Live streams and waiting status requests of a workspace on each node; half of them for one token',
+    integer(2, 100_000),
+    '400',
+  ),
+  maxSpill: setting(
+    'The most bytes that all analyses of this node together may write to disk while they run; each has an equal share',
+    parseSize,
+    '20GB',
+  ),
+  spill: setting('Folder for what analyses write to disk while they run; empty: tmp in the home', folder),
   trustProxy: setting(
     'Reverse proxies whose X-Forwarded-For is believed, for limits by address and the audit trail: addresses and ranges (10.0.0.0/8), or true for whatever connects',
     parseProxies,

@@ -53,7 +53,7 @@ test('the work folder of a process that died goes, that of a living or distant o
     `elsewhere-${dead}-abcdef`,
   ]
   for (const name of names) mkdirSync(path.join(root, name, 'spilled'), { recursive: true })
-  const own = await workFolder(home)
+  const own = await workFolder(root)
   assert.ok(existsSync(own))
   assert.deepEqual(new Set(readdirSync(root)), new Set([names[2], names[3], path.basename(own)]))
 })

@@ -63,9 +63,9 @@ async function readKey(file: string): Promise<Buffer | null> {
   return Buffer.from(text.trim(), 'hex')
 }
 
-/** The folder for what analyses spill. Processes that share a home have one each. */
-export function workFolder(home: string): Promise<string> {
-  return processFolder(path.join(home, 'tmp'))
+/** The folder for what analyses spill. Processes that share `root` have one each. */
+export function workFolder(root: string): Promise<string> {
+  return processFolder(root)
 }
 
 const OLD_MS = 86_400_000

@@ -71,6 +71,23 @@ function nodeMetrics({ gauge, histogram }: Makers) {
       'Connections of this node to PostgreSQL by state (waiting: requested and not yet there)',
       ['state'],
     ),
+    workspaceOpen: gauge(
+      'workspace_open_requests',
+      'Live streams and waiting status requests on this node by workspace: those with the most, the rest as (others)',
+      ['workspace_id'],
+    ),
+    workspaceTasks: gauge(
+      'workspace_tasks',
+      'Tasks of the analysis processes of this node by workspace, queue (job, preview, small) and state: the same way',
+      ['workspace_id', 'queue', 'state'],
+    ),
+    workspaceTaskSeconds: gauge(
+      'workspace_task_seconds_total',
+      'Time that the analysis processes of this node have worked for a workspace: the same way',
+      ['workspace_id'],
+    ),
+    caps: gauge('cap', 'The caps of each workspace that has none of its own, by name', ['cap']),
+    spilled: gauge('spilled_bytes', 'Bytes on disk that the analyses of this node have spilled'),
     diskFree: gauge('disk_free_bytes', 'Free space on the disk that holds the home of this node'),
   }
 }

@@ -93,9 +93,9 @@ export const capTests: ConformanceTests = {
     const claimed = await store.claimJobs({ node_id: NODE, limit: 10 })
     assert.deepEqual(
       claimed.map(({ job }) => job.workspace_id),
-      [WORKSPACE, WORKSPACE, workspace_id],
+      [WORKSPACE, workspace_id, WORKSPACE],
     )
-    assert.equal(claimed[2]?.job.assignment_id, other.assignment_id)
+    assert.equal(claimed[1]?.job.assignment_id, other.assignment_id)
     assert.deepEqual(await store.claimJobs({ node_id: NODE, limit: 10 }), [])
     const [{ job }] = claimed as [(typeof claimed)[0]]
     const lease = { assignment_id: job.assignment_id, attempt: job.attempt, node_id: NODE }
@@ -128,10 +128,33 @@ export const capTests: ConformanceTests = {
     await claim(store)
   },
 
+  'creates no more drafts than the settings allow; one that is run or canceled makes room': async ({
+    store,
+    reopen,
+  }) => {
+    const own = await otherWorkspace(store)
+    const capped = await reopen({ max_queued: null, max_running: null, max_drafts: 2 })
+    const first = await capped.createJob(jobInput())
+    const second = await capped.createJob(jobInput())
+    await assert.rejects(capped.createJob(jobInput()), (error) => {
+      assert.ok(error instanceof AppError && error.code === 'workspace_busy')
+      assert.match(error.message, /2 drafts \(max_drafts\)/)
+      return (error.retryAfter ?? 0) > 0
+    })
+    await capped.createJob(jobInput({ workspace_id: own }))
+    await refuses(capped.createJobs({ jobs: [jobInput()], run: false }), 'workspace_busy')
+    assert.equal((await capped.createJobs({ jobs: [jobInput(), jobInput()], run: true })).length, 2)
+    await capped.queueJob(first)
+    await capped.createJob(jobInput())
+    await refuses(capped.createJob(jobInput()), 'workspace_busy')
+    await capped.cancelJob(second)
+    await capped.createJob(jobInput())
+  },
+
   'holds every workspace to the settings that has no caps of its own': async ({ store, reopen }) => {
     const own = await otherWorkspace(store)
     await cap(store, { max_queued: 3, max_running: 3 }, own)
-    const capped = await reopen({ max_queued: 2, max_running: 1 })
+    const capped = await reopen({ max_queued: 2, max_running: 1, max_drafts: null })
     await register(capped)
     for (const [workspace_id, most] of [
       [WORKSPACE, 2],

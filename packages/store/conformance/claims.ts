@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { AppError } from '@assay/model/errors'
 import { uuidv7 } from '@assay/model/ids'
 import type { JobStatus } from '@assay/model/job'
-import type { Hint, Lease, Store } from '../store.ts'
+import type { ClaimedJob, Hint, Lease, Store } from '../store.ts'
 import {
   addWebhook,
   type ConformanceTests,
@@ -111,13 +111,42 @@ export const claimTests: ConformanceTests = {
     assert.equal(next?.job.workspace_id, 'a')
   },
 
-  'a higher priority goes before fairness between workspaces': async ({ store }) => {
+  'a higher priority goes first in its own workspace, and before no other workspace': async ({ store }) => {
     await otherWorkspace(store, 'busy')
     await register(store)
     await execute(store, { workspace_id: 'busy' })
-    await queueNew(store)
-    const urgent = await queueNew(store, { workspace_id: 'busy', priority: 1 })
-    assert.deepEqual(await claimIds(store, 1), [urgent.assignment_id])
+    const calm = await queueNew(store)
+    const later = await queueNew(store, { workspace_id: 'busy' })
+    const urgent = await queueNew(store, { workspace_id: 'busy', priority: 100 })
+    assert.deepEqual(await claimIds(store, 3), [
+      calm.assignment_id,
+      urgent.assignment_id,
+      later.assignment_id,
+    ])
+  },
+
+  'serves the workspaces in turn, however long the queue of one is, one job at a time': async ({
+    store,
+    elapse,
+  }) => {
+    await otherWorkspace(store, 'busy')
+    await otherWorkspace(store, 'calm')
+    await register(store)
+    for (let index = 0; index < 6; index += 1) await queueNew(store, { workspace_id: 'busy', priority: 50 })
+    const served: string[] = []
+    const next = async (): Promise<void> => {
+      const [{ job }] = (await store.claimJobs({ node_id: NODE, limit: 1 })) as [ClaimedJob]
+      const { assignment_id, attempt, workspace_id } = job
+      served.push(workspace_id)
+      const lease = { assignment_id, attempt, node_id: NODE }
+      assert.ok(await store.failJob({ ...lease, error: { code: 'timed_out', detail: 'x' } }))
+      await elapse(SECOND)
+    }
+    await next()
+    for (const workspace_id of ['calm', WORKSPACE, 'calm', WORKSPACE]) await queueNew(store, { workspace_id })
+    for (let index = 0; index < 6; index += 1) await next()
+    // Who was never served comes first; nobody comes twice while another waits.
+    assert.deepEqual(served.slice(0, 7), ['busy', 'calm', WORKSPACE, 'busy', 'calm', WORKSPACE, 'busy'])
   },
 
   'never claims a job twice, however many ask at once': async ({ store }) => {

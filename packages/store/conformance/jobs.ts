@@ -177,10 +177,10 @@ export const jobTests: ConformanceTests = {
     const first = await queueNew(store, { priority: -1 })
     await elapse(SECOND)
     await queueNew(store)
-    await queueNew(store, { workspace_id })
     await store.createJob(jobInput({ workspace_id }))
     await completeNew(store)
     await execute(store)
+    await queueNew(store, { workspace_id })
     const { jobs } = await store.counts()
     const rows = jobs.map((row) => `${row.workspace_id} ${row.job_status} ${row.count}`)
     assert.deepEqual(rows.toSorted(), [

@@ -1,7 +1,7 @@
 /**
  * A claim of jobs by many nodes at once: SKIP LOCKED passes over what others claim, and an advisory lock of the transaction
- * keeps the caps of a workspace exact. It goes by the highest priority at the head of a queue, then the workspace with the
- * fewest running, then the oldest.
+ * keeps the caps of a workspace exact. It goes by the workspace with the fewest running, then the one that was served longest
+ * ago, then the oldest. Priority orders the queue of a workspace.
  */
 import type { ClaimedJob } from '../contract/jobs/jobs.ts'
 import { claimed, type OwnedJob, shown } from '../nouns/jobs/job-move.ts'
@@ -52,14 +52,15 @@ const CLAIM = statement<Candidate>(`
   open AS MATERIALIZED (
     SELECT * FROM (
       SELECT workspace_id, priority, queued_at, data_folder, coalesce(running.count, 0) AS running,
+        (SELECT coalesce(max(served), 0) FROM job_counts WHERE job_counts.workspace_id = heads.workspace_id) AS served,
         CASE WHEN coalesce(max_running, :cap::int) IS NULL THEN :most::bigint
           WHEN workspace_id = ANY (:locked::text[]) THEN coalesce(max_running, :cap::int) - coalesce(running.count, 0)
           ELSE 0 END AS room
       FROM heads JOIN workspaces USING (workspace_id) LEFT JOIN running USING (workspace_id)) AS waiting
-    WHERE room > 0 ORDER BY priority DESC, running, queued_at LIMIT :most),
+    WHERE room > 0 ORDER BY running, served, queued_at LIMIT :most),
   chosen AS MATERIALIZED (
     SELECT waiting.assignment_id, data_folder, count(*) OVER () AS candidates,
-      row_number() OVER (ORDER BY waiting.priority DESC, running + waiting.nth, waiting.queued_at,
+      row_number() OVER (ORDER BY running + waiting.nth, served, waiting.queued_at,
         waiting.assignment_id) AS nth
     FROM open CROSS JOIN LATERAL (
       SELECT assignment_id, priority, queued_at,

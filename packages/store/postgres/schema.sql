@@ -143,6 +143,7 @@ CREATE TABLE job_counts (
   part bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
   draft bigint NOT NULL DEFAULT 0,
   queued bigint NOT NULL DEFAULT 0,
+  served bigint NOT NULL DEFAULT 0,
   PRIMARY KEY (workspace_id, part),
   FOREIGN KEY (workspace_id) REFERENCES workspaces(workspace_id) ON DELETE CASCADE
 ) WITH (fillfactor=50, autovacuum_vacuum_scale_factor=0.01);
@@ -438,12 +439,14 @@ CREATE OR REPLACE FUNCTION count_jobs_of(workspace text, drafts bigint, waiting 
  RETURNS void
  LANGUAGE plpgsql
 AS $function$
+DECLARE
+  now_us CONSTANT bigint := CASE WHEN waiting < 0 THEN extract(epoch FROM clock_timestamp()) * 1000000 ELSE 0 END;
 BEGIN
-  UPDATE job_counts SET draft = draft + drafts, queued = queued + waiting
+  UPDATE job_counts SET draft = draft + drafts, queued = queued + waiting, served = greatest(served, now_us)
   WHERE workspace_id = workspace AND part = (
     SELECT part FROM job_counts WHERE workspace_id = workspace LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED);
   IF NOT FOUND THEN
-    INSERT INTO job_counts (workspace_id, draft, queued) VALUES (workspace, drafts, waiting);
+    INSERT INTO job_counts (workspace_id, draft, queued, served) VALUES (workspace, drafts, waiting, now_us);
   END IF;
 END $function$;
 

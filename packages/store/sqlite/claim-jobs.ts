@@ -1,6 +1,6 @@
 /**
- * A claim reads the counts of the workspaces, which one writer keeps exact: the highest priority at the head of a queue, then
- * the workspace with the fewest running (of those below their cap), then the oldest.
+ * A claim reads the counts of the workspaces, which one writer keeps exact: the workspace with the fewest running (of those
+ * below their cap), then the one that was served longest ago, then the oldest. Priority orders the queue of a workspace.
  */
 import type { ClaimedJob } from '../contract/jobs/jobs.ts'
 import { claimed as claimedBy, type OwnedJob, shown } from '../nouns/jobs/job-move.ts'
@@ -14,9 +14,9 @@ import { by } from '../tables/table.ts'
 import { WORKSPACES } from '../tables/workspaces/accounts.ts'
 
 const NEXT_WORKSPACE = statement<{ workspace_id: string }>(
-  `SELECT workspace_id FROM job_counts WHERE head_priority IS NOT NULL AND active + executing < coalesce(
+  `SELECT workspace_id FROM job_counts WHERE head_queued_at IS NOT NULL AND active + executing < coalesce(
     (SELECT max_running FROM workspaces WHERE workspaces.workspace_id = job_counts.workspace_id), :max_running, 1e9)
-  ORDER BY head_priority DESC, active + executing, head_queued_at LIMIT 1`,
+  ORDER BY active + executing, served, head_queued_at LIMIT 1`,
 )
 const HEAD = JOBS.select(
   `WHERE workspace_id = :workspace_id AND job_status = 'queued'

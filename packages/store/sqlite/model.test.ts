@@ -136,10 +136,10 @@ const LANE_DRIFT = `
       (SELECT count(*) FROM jobs j WHERE j.workspace_id = job_counts.workspace_id AND job_status = 'queued') AS waiting,
       (SELECT count(*) FROM jobs j WHERE j.workspace_id = job_counts.workspace_id AND job_status = 'active') AS actives,
       (SELECT count(*) FROM jobs j WHERE j.workspace_id = job_counts.workspace_id AND job_status = 'executing') AS running,
-      (SELECT max(priority) FROM jobs j WHERE j.workspace_id = job_counts.workspace_id AND job_status = 'queued') AS head
+      (SELECT count(*) > 0 FROM jobs j WHERE j.workspace_id = job_counts.workspace_id AND job_status = 'queued') AS head
     FROM job_counts)
   WHERE draft <> drafts OR queued <> waiting OR active <> actives OR executing <> running
-    OR head_priority IS NOT head`
+    OR (head_queued_at IS NOT NULL) <> head`
 const OWNER_DRIFT = `
   SELECT assignment_id FROM jobs WHERE (owner IS NULL) = (job_status IN ('active', 'executing'))
     OR (job_status = 'completed') <> (insight_id IN (SELECT insight_id FROM insights) IS TRUE)

@@ -10,9 +10,11 @@ import { writeEvents } from './events.ts'
 const COUNT_DRAFT = statement(
   'INSERT INTO job_counts (workspace_id, draft) VALUES (:workspace_id, 1) ON CONFLICT DO UPDATE SET draft = draft + 1',
 )
-const HEAD = `(head_priority, head_queued_at) = (
-  SELECT priority, queued_at FROM jobs WHERE jobs.workspace_id = job_counts.workspace_id AND job_status = 'queued'
+const HEAD = `head_queued_at = (
+  SELECT queued_at FROM jobs WHERE jobs.workspace_id = job_counts.workspace_id AND job_status = 'queued'
   ORDER BY priority DESC, queued_at, assignment_id LIMIT 1)`
+
+const SERVED = 'served = (SELECT max(served) FROM job_counts) + 1'
 
 /** By the move: few, each made once. */
 const counts = new Map<string, Statement>()
@@ -24,6 +26,7 @@ function countOf(from: JobStatus, to: JobStatus | null): Statement {
   const changes = [`${from} = ${from} - 1`]
   if (to !== null && !isFinal(to)) changes.push(`${to} = ${to} + 1`)
   if (from === 'queued' || to === 'queued') changes.push(HEAD)
+  if (from === 'queued' && to === 'active') changes.push(SERVED)
   const made = statement(`UPDATE job_counts SET ${changes.join(', ')} WHERE workspace_id = :workspace_id`)
   counts.set(key, made)
   return made

@@ -136,12 +136,15 @@ CREATE TABLE job_counts (
   queued INTEGER NOT NULL DEFAULT 0,
   active INTEGER NOT NULL DEFAULT 0,
   executing INTEGER NOT NULL DEFAULT 0,
-  head_priority INTEGER,
-  head_queued_at TEXT
+  head_queued_at TEXT,
+  -- Rises with each claim: the workspace that was served last has the highest.
+  served INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
-CREATE INDEX job_counts_claimable ON job_counts (head_priority DESC, active + executing, head_queued_at)
-  WHERE head_priority IS NOT NULL;
+CREATE INDEX job_counts_claimable ON job_counts (active + executing, served, head_queued_at)
+  WHERE head_queued_at IS NOT NULL;
+
+CREATE INDEX job_counts_served ON job_counts (served);
 
 CREATE TRIGGER jobs_of_deleted BEFORE INSERT ON jobs
 WHEN EXISTS (SELECT 1 FROM workspaces WHERE workspace_id = NEW.workspace_id AND deleted_at IS NOT NULL)

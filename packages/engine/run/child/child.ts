@@ -36,6 +36,10 @@ interface CurrentTask {
   stopping: NodeJS.Timeout | undefined
 }
 
+type TaskMessage = Extract<ToChild, { type: 'task' }>
+/** Where a task may spill, and how much. */
+type Room = Pick<TaskMessage, 'temp_folder' | 'spill_bytes'>
+
 /** An interrupt between two queries has no effect, so it is repeated. */
 const INTERRUPT_MS = 20
 
@@ -77,7 +81,12 @@ const loaded = load()
 /** The engine of the next task, opened ahead. */
 let next: Promise<Engine> = loaded
 
-async function run(task: RunTask, mine: CurrentTask, engine: Engine, tempFolder: string): Promise<RunResult> {
+async function run(
+  task: RunTask,
+  mine: CurrentTask,
+  engine: Engine,
+  { temp_folder, spill_bytes }: Room,
+): Promise<RunResult> {
   const { id } = mine
   const reporter = createReporter(
     (progress) => send({ type: 'progress', id, progress }),
@@ -86,7 +95,8 @@ async function run(task: RunTask, mine: CurrentTask, engine: Engine, tempFolder:
   try {
     return await runTask(task, {
       engine,
-      temp_folder: tempFolder,
+      temp_folder,
+      spill_bytes,
       onStarted: async (limits) => {
         send({ type: 'started', id, timeout_ms: limits.timeout_ms })
         await fence.set(limits.memory_bytes)
@@ -101,23 +111,23 @@ async function run(task: RunTask, mine: CurrentTask, engine: Engine, tempFolder:
   }
 }
 
-function inspection({ requests, stop }: CurrentTask, engine: Engine, temp_folder: string) {
-  return { engine, temp_folder, acquire: requests.acquire, signal: stop.signal }
+function inspection({ requests, stop }: CurrentTask, engine: Engine, { temp_folder, spill_bytes }: Room) {
+  return { engine, temp_folder, spill_bytes, acquire: requests.acquire, signal: stop.signal }
 }
 
 async function perform(
   task: Task,
   mine: CurrentTask,
   engine: Engine,
-  tempFolder: string,
+  room: Room,
 ): Promise<Results[Task['kind']]> {
   switch (task.kind) {
     case 'run':
-      return run(task, mine, engine, tempFolder)
+      return run(task, mine, engine, room)
     case 'check':
-      return checkTask(task, inspection(mine, engine, tempFolder))
+      return checkTask(task, inspection(mine, engine, room))
     case 'describe':
-      return describeTask(task, inspection(mine, engine, tempFolder))
+      return describeTask(task, inspection(mine, engine, room))
     case 'probe':
       return probeTask(task, mine.stop.signal)
     case 'read':
@@ -145,7 +155,7 @@ async function perform(
   }
 }
 
-async function take({ id, task, temp_folder }: Extract<ToChild, { type: 'task' }>): Promise<void> {
+async function take({ id, task, ...room }: TaskMessage): Promise<void> {
   const requests = createConnectionRequests(id, send)
   const narrating = createNarrationClient(id, send)
   const mine: CurrentTask = {
@@ -160,7 +170,7 @@ async function take({ id, task, temp_folder }: Extract<ToChild, { type: 'task' }
   const engine = await next
   mine.engine = engine
   try {
-    send({ type: 'result', id, result: await perform(task, mine, engine, temp_folder) })
+    send({ type: 'result', id, result: await perform(task, mine, engine, room) })
   } catch (error) {
     send({ type: 'fault', id, message: (error as Error).stack ?? String(error) })
   }

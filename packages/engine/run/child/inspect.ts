@@ -38,6 +38,7 @@ export interface InspectOptions {
   engine: Engine
   roots: Roots
   temp_folder: string
+  spill_bytes?: number | null
   acquire: Acquire
   signal: AbortSignal
 }
@@ -48,10 +49,10 @@ const NO_READERS = new Map<string, number>()
 
 export async function inspectSources(
   template: Template,
-  { engine, roots, temp_folder, acquire, signal }: InspectOptions,
+  { engine, roots, temp_folder, spill_bytes = null, acquire, signal }: InspectOptions,
 ): Promise<Inspected['sources']> {
   const { memory_bytes, threads } = template.limits
-  await arm(engine, { memory_bytes, threads, temp_folder, time_zone: template.time_zone })
+  await arm(engine, { memory_bytes, threads, temp_folder, spill_bytes, time_zone: template.time_zone })
   const vars = sampleVariables(template)
   const sources: Inspected['sources'] = {}
   const paths: string[] = []

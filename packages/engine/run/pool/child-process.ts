@@ -62,6 +62,8 @@ export interface AnalysisProcess {
 export interface ProcessOptions {
   clock: Clock
   tempRoot: string
+  /** Bytes that a task may spill to disk; null: a multiple of its memory. */
+  spill_bytes: number | null
   /** Skips the warm-up: ready sooner, slower in its first task. */
   cold: boolean
   /** Asks the language model; undefined: the operator has named none. */
@@ -243,7 +245,7 @@ class ForkedProcess implements AnalysisProcess {
   }
 
   async perform<T extends Task>(task: T, options: TaskOptions): Promise<Ending<T['kind']>> {
-    const { clock, tempRoot } = this.#options
+    const { clock, tempRoot, spill_bytes } = this.#options
     this.tasks += 1
     const id = this.tasks
     this.#enter('busy')
@@ -289,7 +291,7 @@ class ForkedProcess implements AnalysisProcess {
         }
         expire(options.timeout_ms)
         options.signal?.addEventListener('abort', cancel, { once: true })
-        this.#send({ type: 'task', id, task, temp_folder: folder })
+        this.#send({ type: 'task', id, task, temp_folder: folder, spill_bytes })
         if (options.signal?.aborted) cancel()
       })
       return (reason ?? ending) as Ending<T['kind']>

@@ -17,6 +17,11 @@ export class FairQueue<Item> {
     return this.#waiting.get(owner)?.length ?? 0
   }
 
+  /** How many items of each owner wait. */
+  counts(): [owner: string, waiting: number][] {
+    return [...this.#waiting].map(([owner, items]) => [owner, items.length])
+  }
+
   add(owner: string, item: Item): void {
     const own = this.#waiting.get(owner)
     if (own) own.push(item)

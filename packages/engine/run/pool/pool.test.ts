@@ -363,6 +363,20 @@ test('data larger than the memory of the job spill to its own folder, which is r
   while ((await bench.leftovers()).length > 0) await systemClock.sleep(5)
 })
 
+test('an analysis that fills its room on disk ends alone, with limit_exceeded', async () => {
+  const small = await openTestPool({ spillBytes: 40_000_000 })
+  try {
+    const sql = 'select i, md5(i::varchar) as m from range(4000000) t(i) order by m'
+    const full = await small.run(sqlTemplate(sql, 'limits: { memory: 150MB, rows: 1 }'))
+    assert.ok(full.status === 'failed', JSON.stringify(full))
+    assert.equal(full.error.code, 'limit_exceeded', full.error.detail)
+    assert.equal((await small.run(sqlTemplate('select 1 as a'))).status, 'done')
+    while ((await small.leftovers()).length > 0) await systemClock.sleep(5)
+  } finally {
+    await small.close()
+  }
+})
+
 /** A single analysis process, forked as child-process.ts does it, once it is ready. */
 async function loneChild(env: Record<string, string>, execArgv: string[] = []): Promise<ChildProcess> {
   const entry = path.join(import.meta.dirname, '../child/child.ts')

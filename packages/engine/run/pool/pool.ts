@@ -32,7 +32,7 @@ import type {
   Task,
 } from '../protocol.ts'
 import { type AnalysisProcess, type Ending, startProcess } from './child-process.ts'
-import { type Schedulable, Scheduler } from './scheduler.ts'
+import { type Schedulable, Scheduler, type Usage } from './scheduler.ts'
 
 /** The log that the pool writes to. */
 export interface PoolLog {
@@ -58,6 +58,8 @@ export interface PoolOptions {
   /** A folder that this pool alone uses. Each job gets a subfolder, removed when the job ends. By default a new folder. */
   tempRoot?: string
   metrics?: PoolMetrics
+  /** Bytes that all tasks together may spill to disk; without it only the factor of a job's memory counts. */
+  spillBytes?: number
   /** For one job: starts one process at once, does not warm it up, and keeps no other ready. */
   single?: boolean
   /** Answers the requests of templates to a language model. */
@@ -98,6 +100,9 @@ export interface PoolStats {
   /** Memory of all processes; 0 on systems that do not report it. */
   resident_bytes: number
   children: { pid: number | undefined; state: string; owner: string | null; tasks: number }[]
+  usage: Usage[]
+  /** Milliseconds that processes have worked for each owner, of those that had work last. */
+  worked: ReadonlyMap<string, number>
 }
 
 export interface Pool {
@@ -132,6 +137,8 @@ const SMALL_TIMEOUT_MS = 30_000
 /** A check reads columns only, and a template's blocks are bounded: the largest takes a second or two. */
 const CHECK_TIMEOUT_MS = 15_000
 const NOBODY = '(none)'
+/** Owners whose time is kept. */
+const OWNERS_MOST = 1000
 
 interface QueuedTask extends Schedulable {
   task: Task
@@ -157,6 +164,7 @@ class ProcessPool implements Pool {
   /** The most recently used last. */
   #children: AnalysisProcess[] = []
   readonly #scheduler: Scheduler<QueuedTask>
+  readonly #worked = new Map<string, number>()
   #stopping = false
   #watching = false
   readonly #stopped = new AbortController()
@@ -312,6 +320,7 @@ class ProcessPool implements Pool {
 
   async #perform(waiting: QueuedTask, child: AnalysisProcess): Promise<void> {
     waiting.onBegin?.()
+    const began = this.#options.clock.monotonic()
     this.#children = [...this.#children.filter((one) => one !== child), child]
     const ending = await child
       .perform(waiting.task, {
@@ -323,6 +332,7 @@ class ProcessPool implements Pool {
       .catch((error: unknown): Ending<Task['kind']> => ({ kind: 'fault', message: (error as Error).message }))
       .then((ended): Ending<Task['kind']> => (this.#stopping ? { kind: 'stopped' } : ended))
     this.#scheduler.end(waiting)
+    this.#note(waiting.owner, this.#options.clock.monotonic() - began)
     if (ending.kind === 'fault' || ending.kind === 'died') {
       this.#options.log.error(
         { pid: child.pid, task: waiting.task.kind, ending },
@@ -332,6 +342,13 @@ class ProcessPool implements Pool {
     waiting.resolve(ending)
     this.#renew(child, ending)
     this.#dispatch()
+  }
+
+  #note(owner: string, ms: number): void {
+    const before = this.#worked.get(owner) ?? 0
+    this.#worked.delete(owner)
+    this.#worked.set(owner, before + ms)
+    if (this.#worked.size > OWNERS_MOST) this.#worked.delete(this.#worked.keys().next().value!)
   }
 
   #timeoutOf({ kind }: Task): number {
@@ -368,11 +385,12 @@ class ProcessPool implements Pool {
   }
 
   #start(): AnalysisProcess {
-    const { clock, tempRoot, log, narrator, single = false } = this.#options
+    const { clock, tempRoot, log, narrator, spillBytes, size, single = false } = this.#options
     const child: AnalysisProcess = startProcess({
       clock,
       tempRoot,
       cold: single,
+      spill_bytes: spillBytes === undefined ? null : Math.floor(spillBytes / (size + 1)),
       narrator,
       onState: () => this.#onState(child),
       onOutput: (text) => log.warn({ pid: child.pid, text }, 'an analysis process printed'),
@@ -424,7 +442,15 @@ class ProcessPool implements Pool {
       resident += child.residentBytes()
     }
     const children = this.#children.map(({ pid, state, owner, tasks }) => ({ pid, state, owner, tasks }))
-    return { states, waiting: this.#scheduler.waiting, resident_bytes: resident, children }
+    const usage = this.#scheduler.usage()
+    return {
+      states,
+      waiting: this.#scheduler.waiting,
+      resident_bytes: resident,
+      children,
+      usage,
+      worked: this.#worked,
+    }
   }
 
   async stop(): Promise<void> {

@@ -10,6 +10,15 @@ import { FairQueue } from './fair-queue.ts'
 
 export type QueueName = 'job' | 'preview' | 'small'
 
+const QUEUES: readonly QueueName[] = ['job', 'preview', 'small']
+
+export interface Usage {
+  owner: string
+  queue: QueueName
+  state: 'running' | 'waiting'
+  count: number
+}
+
 export interface Schedulable {
   queue: QueueName
   /** The workspace. */
@@ -41,8 +50,12 @@ export class Scheduler<Item extends Schedulable> {
     small: new FairQueue(),
   }
   readonly #running: Record<QueueName, number> = { job: 0, preview: 0, small: 0 }
-  /** Running previews of each owner. */
-  readonly #previews = new Map<string, number>()
+  /** Running items of each owner, by queue. */
+  readonly #owners: Record<QueueName, Map<string, number>> = {
+    job: new Map(),
+    preview: new Map(),
+    small: new Map(),
+  }
 
   constructor(size: number) {
     this.#size = size
@@ -50,6 +63,21 @@ export class Scheduler<Item extends Schedulable> {
 
   get waiting(): number {
     return Object.values(this.#queues).reduce((sum, queue) => sum + queue.length, 0)
+  }
+
+  /** What runs and waits, by owner and queue. */
+  usage(): Usage[] {
+    return QUEUES.flatMap((queue) => [
+      ...[...this.#owners[queue]].map(([owner, count]) => ({
+        owner,
+        queue,
+        state: 'running' as const,
+        count,
+      })),
+      ...this.#queues[queue]
+        .counts()
+        .map(([owner, count]) => ({ owner, queue, state: 'waiting' as const, count })),
+    ])
   }
 
   /** Throws `workspace_busy` if the owner may not queue another item of this kind. Jobs are always admitted. */
@@ -82,7 +110,7 @@ export class Scheduler<Item extends Schedulable> {
 
   /** The item to run next; null if none may run now. It waits until `begin`. */
   next(): Item | null {
-    for (const name of ['job', 'preview', 'small'] as const) {
+    for (const name of QUEUES) {
       const found = this.#queues[name].next((item) =>
         this.#canRun(name, item.max_running ?? null, item.owner),
       )
@@ -107,15 +135,16 @@ export class Scheduler<Item extends Schedulable> {
     if (job + preview >= this.#size) return false
     if (queue === 'job') return true
     return (
-      preview < Math.max(1, this.#size - 1) && (this.#previews.get(owner) ?? 0) < (max_running ?? Infinity)
+      preview < Math.max(1, this.#size - 1) &&
+      (this.#owners.preview.get(owner) ?? 0) < (max_running ?? Infinity)
     )
   }
 
   #count({ queue, owner }: Item, by: 1 | -1): void {
     this.#running[queue] += by
-    if (queue !== 'preview') return
-    const left = (this.#previews.get(owner) ?? 0) + by
-    if (left === 0) this.#previews.delete(owner)
-    else this.#previews.set(owner, left)
+    const owners = this.#owners[queue]
+    const left = (owners.get(owner) ?? 0) + by
+    if (left === 0) owners.delete(owner)
+    else owners.set(owner, left)
   }
 }

@@ -2,13 +2,17 @@
  * Sets the gauges of the store and of this node when /metrics is read. The store is counted at most once in five seconds. After
  * two seconds without its answer the other metrics are answered without its counts.
  */
-import { statfs } from 'node:fs/promises'
+import { readdir, stat, statfs } from 'node:fs/promises'
+import path from 'node:path'
+import type { Pool } from '@assay/engine/run/pool'
 import type { Clock } from '@assay/model/clock'
 import { AppError } from '@assay/model/errors'
 import { UNFINISHED } from '@assay/model/job'
 import type { Counts, Store } from '@assay/store/store'
 import type { Logger } from '../../runtime/log.ts'
 import type { Metrics } from '../../runtime/metrics.ts'
+import type { ApiDependencies } from '../dependencies.ts'
+import type { OpenRequests } from '../http/open-requests.ts'
 
 const KEPT_MS = 5000
 const PATIENCE_MS = 2000
@@ -31,6 +35,10 @@ interface GaugeDependencies {
   log: Logger
   lease?: NodeHealth
   home?: string
+  spill?: string
+  pool: Pick<Pool, 'stats'> | null
+  open: OpenRequests
+  config: ApiDependencies['config']
 }
 
 export interface Disk {
@@ -111,7 +119,53 @@ function clearStore({ metrics }: GaugeDependencies): void {
     metrics[gauge].reset()
 }
 
-async function setNode({ metrics, store, lease, home }: GaugeDependencies): Promise<void> {
+/** Bytes of the files in a folder and the folders of it. */
+async function bytesIn(folder: string): Promise<number> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
+  const sizes = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) =>
+      stat(path.join(entry.parentPath, entry.name)).then(
+        ({ size }) => size,
+        () => 0,
+      ),
+    )
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
+}
+
+/** Names the workspaces with the most by themselves, and the others as one. */
+function namedOf(counts: Iterable<readonly [string, number]>): (workspace_id: string) => string {
+  const most = [...counts].toSorted((a, b) => b[1] - a[1]).slice(0, WORKSPACES_MOST)
+  const names = new Set(most.map(([name]) => name))
+  return (workspace_id) => (names.has(workspace_id) ? workspace_id : OTHERS)
+}
+
+function setShares({ metrics, pool, open, config }: GaugeDependencies): void {
+  const { workspaceOpen, workspaceTasks, workspaceTaskSeconds, caps } = metrics
+  for (const gauge of [workspaceOpen, workspaceTasks, workspaceTaskSeconds]) gauge.reset()
+  const ofOpen = namedOf(open.counts())
+  for (const [id, count] of open.counts()) workspaceOpen.inc({ workspace_id: ofOpen(id) }, count)
+  const { usage = [], worked = new Map<string, number>() } = pool?.stats() ?? {}
+  const ofWork = namedOf(worked)
+  for (const { owner, queue, state, count } of usage)
+    workspaceTasks.inc({ workspace_id: ofWork(owner), queue, state }, count)
+  for (const [id, ms] of worked) workspaceTaskSeconds.inc({ workspace_id: ofWork(id) }, ms / 1000)
+  const { maxQueued, maxRunning, maxDrafts, maxStreams, maxSpill, filesQuota } = config
+  const all = {
+    max_queued: maxQueued,
+    max_running: maxRunning,
+    max_drafts: maxDrafts,
+    max_streams: maxStreams,
+    max_spill: maxSpill,
+    max_files_bytes: filesQuota,
+  }
+  for (const [cap, value] of Object.entries(all)) if (value !== null) caps.set({ cap }, value)
+}
+
+async function setNode(given: GaugeDependencies): Promise<void> {
+  const { metrics, store, lease, home, spill } = given
+  setShares(given)
+  if (spill !== undefined) metrics.spilled.set(await bytesIn(spill))
   const connections = store.connections()
   for (const [state, count] of Object.entries(connections ?? {}))
     metrics.storeConnections.set({ state }, count)

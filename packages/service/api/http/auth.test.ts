@@ -5,7 +5,7 @@ import { uuidv7 } from '@assay/model/ids'
 import type { Principal } from '@assay/model/token'
 import { parseProxies } from '@assay/net/proxies'
 import { hashPassword, hashToken } from '../../runtime/secrets.ts'
-import { openTestServer } from '../test-server.ts'
+import { openTestServer, TEST_CAPS } from '../test-server.ts'
 import { createRequestLimits, createTokenCache } from './auth.ts'
 
 const FORM = 'application/x-www-form-urlencoded'
@@ -127,6 +127,7 @@ test('keeps a found token for two seconds', async () => {
 test('limits the requests of each token where a limit is set', async (t) => {
   const clock = new FakeClock()
   const config = {
+    ...TEST_CAPS,
     host: '127.0.0.1',
     port: 0,
     data: null,
@@ -262,6 +263,7 @@ test('takes a form and nothing else to log in', async (t) => {
 test('counts logins by the last address of X-Forwarded-For behind a proxy, and never without one', async (t) => {
   for (const trustProxy of [parseProxies('true'), parseProxies('127.0.0.0/8'), null]) {
     const config = {
+      ...TEST_CAPS,
       host: '127.0.0.1',
       port: 0,
       data: null,

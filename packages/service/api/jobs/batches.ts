@@ -7,8 +7,8 @@ import { JOB_STATUSES, type JobStatus } from '@assay/model/job'
 import type { Principal } from '@assay/model/token'
 import type { NewJob } from '@assay/store/store'
 import Type, { type Static } from 'typebox'
-import { Id, Name } from '../http/fields.ts'
 import type { Services } from '../dependencies.ts'
+import { Id, Name } from '../http/fields.ts'
 import { operation } from '../http/operation.ts'
 import { requireTemplate } from '../templates/template-lookup.ts'
 import { Metadata } from './jobs.ts'
@@ -120,7 +120,7 @@ export const createJobs = operation({
       ),
     },
   },
-  errors: ['not_found', 'queue_full'],
+  errors: ['not_found', 'queue_full', 'workspace_busy'],
   async handle({ services, principal, body, id, request }) {
     const { workspace_id, user_id } = principal
     const template = await requireTemplate(services, principal, body.template_id)

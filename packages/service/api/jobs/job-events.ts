@@ -113,7 +113,7 @@ export const jobEvents = operation({
     200: { description: 'The stream', media: ['text/event-stream'] },
     204: { description: 'The job has ended and the client has seen its end: do not reconnect' },
   },
-  errors: ['not_found'],
+  errors: ['not_found', 'workspace_busy'],
   async handle({ services, principal, query, signal, request, reply }) {
     const seen = lastEventId(request.headers['last-event-id'])
     const { authorization = '' } = request.headers
@@ -123,11 +123,15 @@ export const jobEvents = operation({
         ? services.store.getJob({ workspace_id: principal.workspace_id, assignment_id: job.assignment_id })
         : null
     if (seen !== null && seen >= job.moves.length && isFinal(job.job_status)) return reply.code(204).send()
+    const gone = signal()
+    const close = services.open.open(principal)
+    reply.raw.once('close', close)
+    if (gone.aborted) close()
     const watch = { job, seen: seen === null ? null : Math.min(seen, job.moves.length), look }
     return reply
       .type('text/event-stream; charset=utf-8')
       .header('cache-control', 'no-store')
       .header('x-accel-buffering', 'no')
-      .send(Readable.from(liveEvents(services, watch, signal()), { objectMode: false }))
+      .send(Readable.from(liveEvents(services, watch, gone), { objectMode: false }))
   },
 })

@@ -65,7 +65,7 @@ export const createJob = operation({
   replies: {
     200: { description: 'The assignment id', schema: Type.String({ format: 'uuid' }), media: ['text/plain'] },
   },
-  errors: ['not_found', 'queue_full'],
+  errors: ['not_found', 'queue_full', 'workspace_busy'],
   async handle({ services, principal, body, id, request, reply }) {
     const { template_id, template_vars = {}, presence_name, priority, metadata } = body.payload
     const template = await requireTemplate(services, principal, template_id)
@@ -143,7 +143,7 @@ export const jobStatus = operation({
     ),
   }),
   replies: { 200: { description: 'The job', schema: JobView } },
-  errors: ['not_found'],
+  errors: ['not_found', 'workspace_busy'],
   async handle({ services, principal, query, signal }) {
     const { assignment_id, wait = 0 } = query
     let job = await requireJob(services, principal, assignment_id)
@@ -152,7 +152,9 @@ export const jobStatus = operation({
         job = await requireJob(services, principal, assignment_id)
         return isFinal(job.job_status) || undefined
       }
-      await services.changes.until(jobKey(assignment_id), look, Math.min(wait, ANSWERED_BY) * 1000, signal())
+      const close = services.open.open(principal)
+      const until = Math.min(wait, ANSWERED_BY) * 1000
+      await services.changes.until(jobKey(assignment_id), look, until, signal()).finally(close)
     }
     return jobView(job)
   },

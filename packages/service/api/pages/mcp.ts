@@ -4,10 +4,10 @@
  */
 import { Readable } from 'node:stream'
 import { type Client, createClient } from '@assay/client'
+import { AppError } from '@assay/model/errors'
 import type { McpHttpHandler } from '@modelcontextprotocol/server'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
-import { AppError } from '@assay/model/errors'
 import { operation } from '../http/operation.ts'
 import { hasMany } from '../http/validate.ts'
 

@@ -4,13 +4,14 @@ import { test } from 'node:test'
 import { type Target, targetContext, UNSUBSCRIBE_CONTEXT } from '@assay/model/subscription'
 import { DEFAULT_WORKSPACE as workspace_id } from '@assay/model/token'
 import { fingerprint } from '../../runtime/secrets.ts'
-import { type Json, openTestServer, type TestServer } from '../test-server.ts'
+import { type Json, openTestServer, TEST_CAPS, type TestServer } from '../test-server.ts'
 
 const SERVER = { host: 'mail.example', port: 587, secure: false, tls: true, user: null, password: '' }
 const SLACK = 'http://127.0.0.1:9/services/T01234567/B01234567/s3cr3ts3cr3t'
 
 async function opened(t: Parameters<typeof openTestServer>[0]): Promise<TestServer> {
   const config = {
+    ...TEST_CAPS,
     host: '127.0.0.1',
     port: 0,
     data: null,

@@ -1,7 +1,7 @@
 /** Jobs as people handle them: create, run, read, list, cancel, delete. What workers report of them is in settles.ts. */
 import { AppError, notFound } from '@assay/model/errors'
 import { HELD, isFinal, type Job, type JobStatus } from '@assay/model/job'
-import { queueFull } from '../../caps.ts'
+import { draftsFull, queueFull } from '../../caps.ts'
 import type { NewJob } from '../../contract/jobs/jobs.ts'
 import type { Page } from '../../contract/page.ts'
 import { listOf } from '../../list.ts'
@@ -48,6 +48,10 @@ const REACHED_CAP = statement<{ reached: number | null }>({
   postgres: 'SELECT reached_queue_cap(:workspace_id, :max_queued, 1) AS reached',
 })
 
+const DRAFTS = statement<{ drafts: number }>(
+  'SELECT coalesce(sum(draft), 0) AS drafts FROM job_counts WHERE workspace_id = :workspace_id',
+)
+
 interface Key {
   workspace_id: string
   assignment_id: string
@@ -76,6 +80,20 @@ export function* createJob(tx: Transaction, { template, ...input }: NewJob): Rou
   return job
 }
 
+/** Throws where the workspace would have more drafts than it may. Those that are made at the same time may all be the last. */
+function* admitDrafts(tx: Transaction, workspace_id: string, more: number): Routine<void> {
+  const { max_drafts } = tx.caps
+  if (max_drafts === null) return
+  const found = yield* tx.find(DRAFTS, { workspace_id })
+  if (Number(found?.drafts ?? 0) + more > max_drafts) throw draftsFull(max_drafts)
+}
+
+/** A draft, if the workspace may have one more. */
+export function* createDraft(tx: Transaction, input: NewJob): Routine<Job> {
+  yield* admitDrafts(tx, input.workspace_id, 1)
+  return yield* createJob(tx, input)
+}
+
 export function* queueJob(tx: Transaction, key: Key): Routine<Job> {
   const job = yield* lockJob(tx, key)
   if (isFinal(job.job_status))
@@ -93,6 +111,7 @@ export function* queueJob(tx: Transaction, key: Key): Routine<Job> {
 /** All or none. Drafts, or queued. */
 export function* createJobs(tx: Transaction, { jobs, run }: Input<'createJobs'>): Routine<Job[]> {
   const made: Job[] = []
+  if (!run && jobs[0]) yield* admitDrafts(tx, jobs[0].workspace_id, jobs.length)
   for (const input of jobs) {
     const job = yield* createJob(tx, input)
     made.push(run && job.job_status === 'draft' ? yield* queueJob(tx, job) : job)

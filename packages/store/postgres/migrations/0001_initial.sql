@@ -390,16 +390,20 @@ CREATE TABLE job_counts (
   part bigint GENERATED ALWAYS AS IDENTITY,
   draft bigint NOT NULL DEFAULT 0,
   queued bigint NOT NULL DEFAULT 0,
+  -- When jobs last left the queue, in microseconds: a claim serves the workspace that was served longest ago.
+  served bigint NOT NULL DEFAULT 0,
   PRIMARY KEY (workspace_id, part)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01);
 
 CREATE FUNCTION count_jobs_of(workspace text, drafts bigint, waiting bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  now_us CONSTANT bigint := CASE WHEN waiting < 0 THEN extract(epoch FROM clock_timestamp()) * 1000000 ELSE 0 END;
 BEGIN
-  UPDATE job_counts SET draft = draft + drafts, queued = queued + waiting
+  UPDATE job_counts SET draft = draft + drafts, queued = queued + waiting, served = greatest(served, now_us)
   WHERE workspace_id = workspace AND part = (
     SELECT part FROM job_counts WHERE workspace_id = workspace LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED);
   IF NOT FOUND THEN
-    INSERT INTO job_counts (workspace_id, draft, queued) VALUES (workspace, drafts, waiting);
+    INSERT INTO job_counts (workspace_id, draft, queued, served) VALUES (workspace, drafts, waiting, now_us);
   END IF;
 END $$;
 

@@ -54,8 +54,9 @@ export interface JobCountRow {
   queued: number
   active: number
   executing: number
-  head_priority: number | null
   head_queued_at: string | null
+  /** When a job of it was last claimed: a number that rises. */
+  served: number
 }
 
 export const JOB_COUNTS = new Table<JobCountRow>(
@@ -68,8 +69,8 @@ export const JOB_COUNTS = new Table<JobCountRow>(
     queued: 'bigint',
     active: 'bigint',
     executing: 'bigint',
-    head_priority: 'integer?',
     head_queued_at: 'time?',
+    served: 'bigint',
   },
-  { only: { sqlite: ['active', 'executing', 'head_priority', 'head_queued_at'], postgres: ['part'] } },
+  { only: { sqlite: ['active', 'executing', 'head_queued_at'], postgres: ['part'] } },
 )
