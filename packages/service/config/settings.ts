@@ -136,7 +136,7 @@ const ROWS = {
   ),
   maxSpill: setting(
     'The most bytes that all analyses of this node together may write to disk while they run; each has an equal share',
-    parseSize,
+    sizeFrom('100MB'),
     '20GB',
   ),
   spill: setting('Folder for what analyses write to disk while they run; empty: tmp in the home', folder),

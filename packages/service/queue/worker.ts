@@ -102,8 +102,7 @@ export function createWorker(options: WorkerOptions): Service {
   const settling = new Set<Promise<void>>()
   /** Claimed jobs whose outcome is not written. */
   const open = new Set<Lease>()
-  const source = versionCache(store)
-  const templates = createTemplateReader(options.pool)
+  const reading = { source: versionCache(store), templates: createTemplateReader(options.pool) }
   const claimSafely = doubting(
     (limit) => claim(options, limit),
     () => store.giveBackUnknown({ node_id, jobs: [...open] }),
@@ -126,7 +125,7 @@ export function createWorker(options: WorkerOptions): Service {
     open.add(hold.lease)
     if (giveUp.aborted) hold.stop('draining')
     try {
-      const settle = await runAttempt(claimed, hold, { ...options, source, templates, giveUp })
+      const settle = await runAttempt(claimed, hold, { ...options, ...reading, giveUp })
       const settled: Promise<void> = settle()
         .catch((error: unknown) => unsettled(hold.lease, error))
         .finally(() => {

@@ -9,9 +9,9 @@ import type { Clock } from '@assay/model/clock'
 import { AppError } from '@assay/model/errors'
 import { UNFINISHED } from '@assay/model/job'
 import type { Counts, Store } from '@assay/store/store'
+import type { Config } from '../../config/config.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { Metrics } from '../../runtime/metrics.ts'
-import type { ApiDependencies } from '../dependencies.ts'
 import type { OpenRequests } from '../http/open-requests.ts'
 
 const KEPT_MS = 5000
@@ -38,7 +38,7 @@ interface GaugeDependencies {
   spill?: string
   pool: Pick<Pool, 'stats'> | null
   open: OpenRequests
-  config: ApiDependencies['config']
+  config: Pick<Config, 'maxQueued' | 'maxRunning' | 'maxDrafts' | 'maxStreams' | 'maxSpill' | 'filesQuota'>
 }
 
 export interface Disk {

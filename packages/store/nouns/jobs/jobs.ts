@@ -85,7 +85,7 @@ function* admitDrafts(tx: Transaction, workspace_id: string, more: number): Rout
   const { max_drafts } = tx.caps
   if (max_drafts === null) return
   const found = yield* tx.find(DRAFTS, { workspace_id })
-  if (Number(found?.drafts ?? 0) + more > max_drafts) throw draftsFull(max_drafts)
+  if ((found?.drafts ?? 0) + more > max_drafts) throw draftsFull(max_drafts)
 }
 
 /** A draft, if the workspace may have one more. */
