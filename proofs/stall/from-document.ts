@@ -17,7 +17,7 @@ export interface Entry {
 }
 
 /** Values that fit, by the name of their field: ids of what exists. */
-export type Given = Readonly<Record<string, unknown>>
+export type Fitting = Readonly<Record<string, unknown>>
 
 /** Just under the largest body, as JSON or Markdown. */
 export const BODY_MOST = 900_000
@@ -40,7 +40,7 @@ const typeOf = (schema: JsonSchema): string | undefined =>
   [schema.type].flat().find((type) => type !== 'null')
 
 /** The least that fits: required fields only. */
-function least(given: JsonSchema, name: string, known: Given, document: Document): unknown {
+function least(given: JsonSchema, name: string, known: Fitting, document: Document): unknown {
   const schema = resolved(given, document)
   if (schema.const !== undefined) return schema.const
   if (name in known) return known[name]
@@ -113,7 +113,7 @@ function turns(seed: number): () => string {
 
 function bodyEntries(
   { operation, path, method }: Described,
-  known: Given,
+  known: Fitting,
   document: Document,
   turn: () => string,
   target: (over?: Record<string, string>) => string,
@@ -146,7 +146,7 @@ function bodyEntries(
   })
 }
 
-function entriesOf(described: Described, known: Given, document: Document, turn: () => string): Entry[] {
+function entriesOf(described: Described, known: Fitting, document: Document, turn: () => string): Entry[] {
   const { path, method, operation } = described
   const parameters = operation.parameters.filter(({ $ref }) => $ref === undefined)
   const values = Object.fromEntries(
@@ -183,7 +183,7 @@ function entriesOf(described: Described, known: Given, document: Document, turn:
 /** Signing out ends the token of the run. */
 const LEFT_OUT = ['logout']
 
-export function entriesFromDocument(document: Document, known: Given, seed: number): Entry[] {
+export function entriesFromDocument(document: Document, known: Fitting, seed: number): Entry[] {
   const turn = turns(seed)
   return Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods)
