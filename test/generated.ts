@@ -13,6 +13,7 @@ import { openapiText } from '../packages/service/api/openapi.ts'
 import { sqliteSchema } from '../packages/store/sqlite/schema.ts'
 import { backtestScores, forecastsPage } from './accuracy/backtest.ts'
 import { accuracyTable } from './accuracy/table.ts'
+import { answerScript } from './answer-script.ts'
 import { sandboxPage } from './sandbox.ts'
 import { sentencesPage } from './sentences/page.ts'
 
@@ -124,6 +125,7 @@ export const GENERATED: Record<string, () => string | Promise<string>> = {
   'docs/accuracy.md': accuracyTable,
   'docs/forecasts.md': async () => forecastsPage(await backtestScores()),
   'docs/sandbox.md': sandboxPage,
+  'packages/engine/pages/answer.generated.ts': answerScript,
   'docs/templates.md': templatesGuide,
   'docs/template.schema.json': () => `${JSON.stringify(frontMatterSchema, null, 2)}\n`,
   'docs/analysis.schema.json': () => `${JSON.stringify(analysisSchema, null, 2)}\n`,

@@ -4,7 +4,8 @@ import type { Chart, Fact, InsightView, Lineage, Outcome, Table } from '@assay/m
 import { useQuery } from '@tanstack/react-query'
 import { api } from './api.ts'
 
-export type DrawnChart = Chart & { svg: string | null }
+/** `figure` is the HTML of the page: drawings, the text of each value, and the numbers below. */
+export type DrawnChart = Chart & { svg: string | null; figure: string }
 
 export interface Insight extends Omit<InsightView, 'tables' | 'charts' | 'analyses' | 'facts' | 'lineage'> {
   tables: Record<string, Table>

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import test from 'node:test'
 import { chartPlaceholder, type Insight } from '@assay/model/insight'
 import { guardSvg } from '../charts/drawing/svg-guard.ts'
@@ -29,7 +30,7 @@ function page(markdown: string, svgs: string[] = []): string {
   )
 }
 
-test('a page stands alone: no script, no address that is loaded, and a policy that says so', () => {
+test('a page stands alone: no script but its own, no address that is loaded, and a policy that says so', () => {
   const html = page(
     `Text <script>alert(1)</script> <img src=x onerror=y> ![p](https://evil.example/p.png) ![q](data:text/html,x)
 [j](javascript:alert(1)) [d](data:text/html,x) [v](vbscript:x) [ok](https://a.example) [m](mailto:a@b.c)
@@ -40,9 +41,9 @@ test('a page stands alone: no script, no address that is loaded, and a policy th
   )
   assert.match(
     html,
-    /content="default-src 'none'; style-src 'sha256-[^']+'; img-src data:; base-uri 'none'; form-action 'none'"/,
+    /content="default-src 'none'; script-src 'sha256-[^']+'; style-src 'sha256-[^']+'; img-src data:; base-uri 'none'; form-action 'none'"/,
   )
-  const body = html.slice(html.indexOf('<main>'))
+  const body = html.slice(html.indexOf('<main>'), html.indexOf('</main>'))
   assert.ok(!/<(script|img|iframe|style|image|link|object|embed)\b/i.test(body), body)
   assert.ok(!/<[^>]+\son\w+=/i.test(body))
   assert.deepEqual(
@@ -50,6 +51,22 @@ test('a page stands alone: no script, no address that is loaded, and a policy th
     ['https://evil.example/p.png', 'https://a.example', 'mailto:a@b.c'],
   )
   assert.match(body, /<rect width="1"\/>/)
+})
+
+test('the only script is the one that the policy names, and a page without charts has none', () => {
+  const html = page(`a\n\n${chartPlaceholder('chart-1')}`, ['<svg></svg>'])
+  const scripts = [...html.matchAll(/<script>([\s\S]*?)<\/script>/g)].map((match) => match[1]!)
+  assert.equal(scripts.length, 1)
+  const hash = createHash('sha256').update(scripts[0]!).digest('base64')
+  assert.ok(html.includes(`script-src 'sha256-${hash}'`))
+})
+
+test('how it was computed is folded, whatever the text before says', () => {
+  const html = page('# T\n\n## How this was computed\n\nby hand\n\n## How this was computed\n\nselect 1')
+  assert.match(
+    html,
+    /<p>by hand<\/p>\s*<details class="computed"><summary>How this was computed<\/summary>\s*<p>select 1<\/p>\s*<\/details>/,
+  )
 })
 
 test('the title is text, and stands over a text without a heading of its own', () => {

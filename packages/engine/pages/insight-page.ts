@@ -1,6 +1,6 @@
 /**
- * An insight as one self-contained HTML page: it loads nothing from other hosts and runs no script, and a policy in the page
- * enforces both. HTML in the Markdown is escaped. Pictures of other hosts become links, because loading one would reveal the
+ * An insight as one self-contained HTML page: it loads nothing from other hosts and runs no script but its own, and a policy in
+ * the page enforces both. HTML in the Markdown is escaped. Pictures of other hosts become links, because loading one would reveal the
  * reader.
  */
 import { createHash } from 'node:crypto'
@@ -8,14 +8,17 @@ import type { Chart, PageInsight } from '@assay/model/insight'
 import MarkdownIt from 'markdown-it'
 import { fillCharts } from '../charts/charts.ts'
 import { formatCount } from '../printing/format.ts'
+import { LINEAGE_HEADING } from '../printing/lineage-section.ts'
+import { ANSWER } from './answer.generated.ts'
 import { chartFigure, type Drawing } from './chart-figure.ts'
 import { escapeHtml } from './html.ts'
 import { cutLongPages } from './page-cuts.ts'
 import { PAGE_STYLE } from './page-style.ts'
 
-const styleHash = createHash('sha256').update(PAGE_STYLE).digest('base64')
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64')
+const SCRIPT = `${ANSWER}\nanswerCharts(document)\n`
 /** The policy, also sent as a header: browsers apply both. */
-export const INSIGHT_PAGE_POLICY = `default-src 'none'; style-src 'sha256-${styleHash}'; img-src data:; base-uri 'none'; form-action 'none'`
+export const INSIGHT_PAGE_POLICY = `default-src 'none'; script-src 'sha256-${hashOf(SCRIPT)}'; style-src 'sha256-${hashOf(PAGE_STYLE)}'; img-src data:; base-uri 'none'; form-action 'none'`
 
 const LINK = /^(https?:|mailto:|#)/i
 const PICTURE = /^data:image\/(png|gif|jpeg|webp);base64,[A-Za-z0-9+/=]+$/i
@@ -89,9 +92,20 @@ export function insightPage(insight: PageInsight, drawings: readonly Drawing[]):
   return wholePage(
     title,
     `<main>
-${heading}${filled}</main>
+${heading}${folded(filled)}</main>
 ${footer(insight)}`,
+    INSIGHT_PAGE_POLICY,
+    insight.charts.length > 0 ? SCRIPT : '',
   )
+}
+
+/** Folds "How this was computed", which is more than half of a page. */
+function folded(body: string): string {
+  const heading = `<h2>${LINEAGE_HEADING}</h2>`
+  const start = body.lastIndexOf(heading)
+  if (start < 0) return body
+  const computed = body.slice(start + heading.length)
+  return `${body.slice(0, start)}<details class="computed"><summary>${LINEAGE_HEADING}</summary>${computed}</details>\n`
 }
 
 /** The most of an insight's Markdown that is shown unrendered. */
@@ -133,7 +147,7 @@ ${below}</main>`,
   )
 }
 
-function wholePage(title: string, body: string, policy = INSIGHT_PAGE_POLICY): string {
+function wholePage(title: string, body: string, policy = INSIGHT_PAGE_POLICY, script = ''): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -147,7 +161,7 @@ function wholePage(title: string, body: string, policy = INSIGHT_PAGE_POLICY): s
 </head>
 <body>
 ${body}
-</body>
+${script === '' ? '' : `<script>${script}</script>\n`}</body>
 </html>
 `
 }

@@ -37,10 +37,25 @@ th, td { padding: 0.38em 0.9em 0.38em 0; text-align: left; vertical-align: top; 
 th { border-bottom: 2px solid var(--line); font-weight: 600; }
 .right { text-align: right; }
 .center { text-align: center; }
+details.computed { margin-top: 3rem; border-top: 1px solid var(--line); padding-top: 1rem; }
+summary { cursor: pointer; font-weight: 600; color: var(--soft); }
 figure.chart { margin: 1.8em 0; container-type: inline-size; position: relative; }
 .drawing svg { display: block; width: 100%; height: auto; }
 .drawing.narrow { display: none; }
-@container (max-width: 520px) { .drawing.wide:not(:last-of-type) { display: none; } .drawing.narrow { display: block; } }
+figure.chart { --chart-page: var(--page); }
+.drawing { touch-action: pan-y; }
+.drawing:focus-visible { outline: 2px solid var(--link); outline-offset: 4px; border-radius: 2px; }
+.chart-marks { pointer-events: none; }
+.chart-marks line { stroke: var(--soft); stroke-width: 1; }
+.chart-marks circle { fill: var(--page); stroke: var(--text); stroke-width: 2; }
+.chart-tip {
+  position: fixed; z-index: 9; pointer-events: none; max-width: 17rem; padding: 0.4rem 0.7rem; font-size: 0.8rem; line-height: 1.45;
+  background: var(--page); border: 1px solid var(--line); border-radius: 6px; box-shadow: 0 4px 16px rgb(0 0 0 / 18%);
+}
+.chart-tip[hidden] { display: none; }
+.chart-tip div { display: flex; gap: 1rem; justify-content: space-between; }
+.chart-tip span { color: var(--soft); }
+@container (max-width: 520px) { .drawing.wide:has(+ .narrow) { display: none; } .drawing.narrow { display: block; } }
 figcaption { color: var(--soft); font-size: 0.84rem; margin-top: 0.4em; }
 footer { color: var(--soft); font-size: 0.84rem; border-top: 1px solid var(--line); margin-top: 3rem; padding-top: 1rem; }
 @media print {

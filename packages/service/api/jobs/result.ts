@@ -4,7 +4,7 @@
  */
 
 import { fillCharts } from '@assay/engine/charts/charts'
-import type { Drawing } from '@assay/engine/pages/chart-figure'
+import { chartFigure, type Drawing } from '@assay/engine/pages/chart-figure'
 import { AppError, notFound } from '@assay/model/errors'
 import {
   type Findings,
@@ -79,7 +79,7 @@ function insightJson(head: InsightHead, markdown: string, drawings: Drawing[], d
   const charts = head.charts.map((chart, index) => ({
     ...chart,
     svg: drawings[index]?.wide ?? null,
-    svg_narrow: drawings[index]?.narrow ?? null,
+    figure: chartFigure(chart, drawings[index]),
   }))
   const { tables, analyses, facts, lineage } = data
   const text = JSON.stringify({ ...ids, ...view, markdown, charts })
