@@ -22,5 +22,5 @@ test('axes and series of a chart are titled by the columns of the front matter',
     })
     return fillCharts(markdown, charts, 'mermaid')
   }
-  assert.match(drawn('"delay"'), /x-axis "day" .*\n {4}y-axis "Arrival delay \(minutes\)"/)
+  assert.match(drawn('"delay"'), /x-axis "Day" .*\n {4}y-axis "Arrival delay \(minutes\)"/)
 })
