@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cronFault } from '@assay/model/cron'
-import { cronWords } from '../../packages/console/src/cron.ts'
+import { cronWords } from '../../packages/console/src/words/cron.ts'
 
 const WORDS = {
   '@daily': 'every day at 00:00',

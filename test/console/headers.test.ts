@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { draftsOf, headerChanges, NEW_HEADER, rowFaults } from '../../packages/console/src/headers.ts'
-import { metadataFault, metadataOf, metadataRows } from '../../packages/console/src/metadata.ts'
+import { draftsOf, headerChanges, NEW_HEADER, rowFaults } from '../../packages/console/src/drafts/headers.ts'
+import { metadataFault, metadataOf, metadataRows } from '../../packages/console/src/drafts/metadata.ts'
 
 const PRESENT = [
   { name: 'X-Team', value: 'reports', public: true },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { VariableView } from '@assay/model/template'
 import * as fc from 'fast-check'
-import { readSets, SETS_MOST } from '../../packages/console/src/variable-sets.ts'
+import { readSets, SETS_MOST } from '../../packages/console/src/drafts/variable-sets.ts'
 
 const variable = (name: string, type: VariableView['type']) => ({ name, type }) as VariableView
 const VARIABLES = [variable('origin', 'string'), variable('arms', 'list')]

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import type { Attempt } from '@assay/model/delivery'
 import type { JobView } from '@assay/model/job'
 import type { WebhookView } from '@assay/model/webhook'
-import { ago, duration } from '../../packages/console/src/durations.ts'
-import { whyDelivery, whyNone as whyNoneAt } from '../../packages/console/src/why.ts'
+import { ago, duration } from '../../packages/console/src/words/durations.ts'
+import { whyDelivery, whyNone as whyNoneAt } from '../../packages/console/src/words/why.ts'
 
 const NOW = Date.parse('2026-01-31T12:00:00.000Z')
 

@@ -129,23 +129,23 @@ const insight = createRoute({
 const schedules = createRoute({
   getParentRoute: () => shell,
   path: '/schedules',
-  component: lazyRouteComponent(() => import('./pages/schedules.tsx'), 'SchedulesPage'),
+  component: lazyRouteComponent(() => import('./pages/schedules/schedules.tsx'), 'SchedulesPage'),
 })
 const newSchedule = createRoute({
   getParentRoute: () => shell,
   path: '/schedules/new',
   validateSearch: (search: Search): { template?: string } => ({ template: text(search.template) }),
-  component: lazyRouteComponent(() => import('./pages/schedule-form.tsx'), 'NewSchedulePage'),
+  component: lazyRouteComponent(() => import('./pages/schedules/schedule-form.tsx'), 'NewSchedulePage'),
 })
 const schedule = createRoute({
   getParentRoute: () => shell,
   path: '/schedules/$schedule_id',
-  component: lazyRouteComponent(() => import('./pages/schedule.tsx'), 'SchedulePage'),
+  component: lazyRouteComponent(() => import('./pages/schedules/schedule.tsx'), 'SchedulePage'),
 })
 const editSchedule = createRoute({
   getParentRoute: () => shell,
   path: '/schedules/$schedule_id/edit',
-  component: lazyRouteComponent(() => import('./pages/schedule-form.tsx'), 'EditSchedulePage'),
+  component: lazyRouteComponent(() => import('./pages/schedules/schedule-form.tsx'), 'EditSchedulePage'),
 })
 
 const files = createRoute({
@@ -158,12 +158,12 @@ const files = createRoute({
 const webhooks = createRoute({
   getParentRoute: () => shell,
   path: '/webhooks',
-  component: lazyRouteComponent(() => import('./pages/webhooks.tsx'), 'WebhooksPage'),
+  component: lazyRouteComponent(() => import('./pages/receivers/webhooks.tsx'), 'WebhooksPage'),
 })
 const newWebhook = createRoute({
   getParentRoute: () => shell,
   path: '/webhooks/new',
-  component: lazyRouteComponent(() => import('./pages/new-webhook.tsx'), 'NewWebhookPage'),
+  component: lazyRouteComponent(() => import('./pages/receivers/new-webhook.tsx'), 'NewWebhookPage'),
 })
 const webhook = createRoute({
   getParentRoute: () => shell,
@@ -172,23 +172,26 @@ const webhook = createRoute({
     status: oneOf(search.status, DELIVERY_STATUSES),
     job: text(search.job),
   }),
-  component: lazyRouteComponent(() => import('./pages/webhook.tsx'), 'WebhookPage'),
+  component: lazyRouteComponent(() => import('./pages/receivers/webhook.tsx'), 'WebhookPage'),
 })
 const delivery = createRoute({
   getParentRoute: () => shell,
   path: '/webhooks/$webhook_id/deliveries/$delivery_id',
-  component: lazyRouteComponent(() => import('./pages/delivery.tsx'), 'DeliveryPage'),
+  component: lazyRouteComponent(() => import('./pages/receivers/delivery.tsx'), 'DeliveryPage'),
 })
 
 const subscriptions = createRoute({
   getParentRoute: () => shell,
   path: '/subscriptions',
-  component: lazyRouteComponent(() => import('./pages/subscriptions.tsx'), 'SubscriptionsPage'),
+  component: lazyRouteComponent(() => import('./pages/receivers/subscriptions.tsx'), 'SubscriptionsPage'),
 })
 const newSubscription = createRoute({
   getParentRoute: () => shell,
   path: '/subscriptions/new',
-  component: lazyRouteComponent(() => import('./pages/new-subscription.tsx'), 'NewSubscriptionPage'),
+  component: lazyRouteComponent(
+    () => import('./pages/receivers/new-subscription.tsx'),
+    'NewSubscriptionPage',
+  ),
 })
 const subscription = createRoute({
   getParentRoute: () => shell,
@@ -197,48 +200,48 @@ const subscription = createRoute({
     status: oneOf(search.status, DELIVERY_STATUSES),
     job: text(search.job),
   }),
-  component: lazyRouteComponent(() => import('./pages/subscription.tsx'), 'SubscriptionPage'),
+  component: lazyRouteComponent(() => import('./pages/receivers/subscription.tsx'), 'SubscriptionPage'),
 })
 const subscriptionDelivery = createRoute({
   getParentRoute: () => shell,
   path: '/subscriptions/$subscription_id/deliveries/$delivery_id',
-  component: lazyRouteComponent(() => import('./pages/delivery.tsx'), 'SubscriptionDeliveryPage'),
+  component: lazyRouteComponent(() => import('./pages/receivers/delivery.tsx'), 'SubscriptionDeliveryPage'),
 })
 
 const system = createRoute({
   getParentRoute: () => shell,
   path: '/system',
-  component: lazyRouteComponent(() => import('./pages/system.tsx'), 'SystemPage'),
+  component: lazyRouteComponent(() => import('./pages/admin/system.tsx'), 'SystemPage'),
 })
 const nodes = createRoute({
   getParentRoute: () => system,
   path: '/',
-  component: lazyRouteComponent(() => import('./pages/nodes.tsx'), 'NodesPage'),
+  component: lazyRouteComponent(() => import('./pages/admin/nodes.tsx'), 'NodesPage'),
 })
 const tokens = createRoute({
   getParentRoute: () => system,
   path: '/tokens',
-  component: lazyRouteComponent(() => import('./pages/tokens.tsx'), 'TokensPage'),
+  component: lazyRouteComponent(() => import('./pages/admin/tokens.tsx'), 'TokensPage'),
 })
 const connections = createRoute({
   getParentRoute: () => system,
   path: '/connections',
-  component: lazyRouteComponent(() => import('./pages/connections.tsx'), 'ConnectionsPage'),
+  component: lazyRouteComponent(() => import('./pages/connections/connections.tsx'), 'ConnectionsPage'),
 })
 const newConnection = createRoute({
   getParentRoute: () => shell,
   path: '/system/connections/new',
-  component: lazyRouteComponent(() => import('./pages/new-connection.tsx'), 'NewConnectionPage'),
+  component: lazyRouteComponent(() => import('./pages/connections/new-connection.tsx'), 'NewConnectionPage'),
 })
 const connection = createRoute({
   getParentRoute: () => shell,
   path: '/system/connections/$name',
-  component: lazyRouteComponent(() => import('./pages/connection.tsx'), 'ConnectionPage'),
+  component: lazyRouteComponent(() => import('./pages/connections/connection.tsx'), 'ConnectionPage'),
 })
 const users = createRoute({
   getParentRoute: () => system,
   path: '/users',
-  component: lazyRouteComponent(() => import('./pages/users.tsx'), 'UsersPage'),
+  component: lazyRouteComponent(() => import('./pages/admin/users.tsx'), 'UsersPage'),
 })
 const audit = createRoute({
   getParentRoute: () => system,
@@ -250,17 +253,17 @@ const audit = createRoute({
     after: text(search.after),
     before: text(search.before),
   }),
-  component: lazyRouteComponent(() => import('./pages/audit.tsx'), 'AuditPage'),
+  component: lazyRouteComponent(() => import('./pages/admin/audit.tsx'), 'AuditPage'),
 })
 const eventTypes = createRoute({
   getParentRoute: () => system,
   path: '/events',
-  component: lazyRouteComponent(() => import('./pages/event-types.tsx'), 'EventTypesPage'),
+  component: lazyRouteComponent(() => import('./pages/receivers/event-types.tsx'), 'EventTypesPage'),
 })
 const settings = createRoute({
   getParentRoute: () => system,
   path: '/settings',
-  component: lazyRouteComponent(() => import('./pages/settings.tsx'), 'SettingsPage'),
+  component: lazyRouteComponent(() => import('./pages/admin/settings.tsx'), 'SettingsPage'),
 })
 
 const routeTree = root.addChildren([

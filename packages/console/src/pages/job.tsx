@@ -3,19 +3,19 @@
 import type { JobView } from '@assay/model/job'
 import { Link, useParams } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
-import { between } from '../durations.ts'
 import { hasEnded, useLiveJob } from '../live.ts'
 import { JOB_WORDS, REMEDIES } from '../names.ts'
-import { NamedValues } from '../parts/fact-list.tsx'
 import { Fault } from '../parts/fault.tsx'
-import { JobActions } from '../parts/job-actions.tsx'
+import { JobActions } from '../parts/jobs/job-actions.tsx'
+import { NamedValues } from '../parts/lists/fact-list.tsx'
 import { Loaded, Page } from '../parts/page.tsx'
-import { ScheduleName } from '../parts/schedule-name.tsx'
+import { ScheduleName } from '../parts/schedules/schedule-name.tsx'
 import { Copy, State, Time } from '../parts/show.tsx'
 import { UserName } from '../parts/user-name.tsx'
+import { between } from '../words/durations.ts'
 
 const InsightReader = lazy(() =>
-  import('../parts/insight.tsx').then(({ InsightReader }) => ({ default: InsightReader })),
+  import('../parts/insight/insight.tsx').then(({ InsightReader }) => ({ default: InsightReader })),
 )
 
 function Progress({ job }: { job: JobView }) {

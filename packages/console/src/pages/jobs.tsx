@@ -2,12 +2,12 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { api } from '../api.ts'
 import { JOB_STATUSES } from '../names.ts'
-import { BatchProgress } from '../parts/batch-progress.tsx'
 import { SelectField, TextField } from '../parts/field.tsx'
-import { JobTable } from '../parts/job-table.tsx'
+import { BatchProgress } from '../parts/jobs/batch-progress.tsx'
+import { JobTable } from '../parts/jobs/job-table.tsx'
+import { Paged, usePaged } from '../parts/lists/paged.tsx'
 import { Empty, Page } from '../parts/page.tsx'
-import { Paged, usePaged } from '../parts/paged.tsx'
-import { ScheduleName } from '../parts/schedule-name.tsx'
+import { ScheduleName } from '../parts/schedules/schedule-name.tsx'
 
 const REFRESH_MS = 5_000
 

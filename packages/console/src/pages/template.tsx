@@ -6,13 +6,15 @@ import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { lazy, Suspense, useState } from 'react'
 import { api, useMay } from '../api.ts'
 import { Confirm } from '../parts/dialog.tsx'
+import { RunForm } from '../parts/jobs/run-form.tsx'
 import { Loaded, Page } from '../parts/page.tsx'
-import { RunForm } from '../parts/run-form.tsx'
 
 const SourceView = lazy(() =>
-  import('../parts/editor.tsx').then(({ SourceView }) => ({ default: SourceView })),
+  import('../parts/text/editor.tsx').then(({ SourceView }) => ({ default: SourceView })),
 )
-const BulkForm = lazy(() => import('../parts/bulk-form.tsx').then(({ BulkForm }) => ({ default: BulkForm })))
+const BulkForm = lazy(() =>
+  import('../parts/jobs/bulk-form.tsx').then(({ BulkForm }) => ({ default: BulkForm })),
+)
 type Whole = TemplateView & { source: string }
 
 const ORIGINS = {

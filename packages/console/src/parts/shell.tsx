@@ -4,9 +4,9 @@ import type { Scope } from '@assay/model/token'
 import { Link, type LinkProps, Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import { queryClient, signOut, useMay, useMe } from '../api.ts'
+import { pageUploads } from '../files/uploads.ts'
 import { useToken } from '../session.ts'
 import { chooseTheme, chosenTheme, THEMES } from '../theme.ts'
-import { pageUploads } from '../uploads.ts'
 import { Menu, MenuChoice, MenuItem } from './menu.tsx'
 
 const THEME_WORDS = { system: 'As the system', light: 'Light', dark: 'Dark' } as const

@@ -3,7 +3,7 @@
 import type { DeliveryStatus } from '@assay/model/delivery'
 import type { JobStatus } from '@assay/model/job'
 import { useState } from 'react'
-import { ago } from '../durations.ts'
+import { ago } from '../words/durations.ts'
 
 const moment = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
 export function Time({ at, exact = false }: { at: string | null; exact?: boolean }) {

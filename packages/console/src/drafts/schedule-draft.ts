@@ -1,0 +1,99 @@
+/** Converts a schedule between its form, where every value is text, and the service. Pure but for the reader's time zone. */
+import type { ScheduleInput } from '@assay/client'
+import type { ScheduleView } from '@assay/model/schedule'
+import type { VariableView } from '@assay/model/template'
+import { firstValues, sentValues, textOf, type Values } from '../values.ts'
+import { instantOf, localInput, ownZone } from '../words/zones.ts'
+import { type MetadataRow, metadataOf, metadataRows } from './metadata.ts'
+
+export interface ScheduleDraft {
+  name: string
+  template_id: string
+  /** Only the changed values: another template keeps the values of variables that it shares. */
+  values: Values
+  cron: string
+  time_zone: string
+  starts_at: string
+  ends_at: string
+  missed: NonNullable<ScheduleInput['missed']>
+  missed_limit: string
+  overlap: NonNullable<ScheduleInput['overlap']>
+  paused: boolean
+  presence_name: string
+  priority: string
+  metadata: MetadataRow[]
+}
+
+const FIRST_MISSED = 10
+
+export function firstDraft(template_id: string, schedule?: ScheduleView): ScheduleDraft {
+  return {
+    name: schedule?.name ?? '',
+    template_id: schedule?.template_id ?? template_id,
+    values: {},
+    cron: schedule?.cron ?? '',
+    time_zone: schedule?.time_zone ?? ownZone(),
+    starts_at: localInput(schedule?.starts_at ?? null),
+    ends_at: localInput(schedule?.ends_at ?? null),
+    missed: schedule?.missed ?? 'skip',
+    missed_limit: String(schedule?.missed_limit ?? FIRST_MISSED),
+    overlap: schedule?.overlap ?? 'queue',
+    paused: schedule?.paused ?? false,
+    presence_name: schedule?.presence_name ?? '',
+    priority: String(schedule?.priority ?? 0),
+    metadata: metadataRows(schedule?.metadata),
+  }
+}
+
+/** The values in the form: the changed ones, else the schedule's, else the template's. */
+export function shownValues(
+  draft: ScheduleDraft,
+  variables: readonly VariableView[],
+  schedule?: ScheduleView,
+): Values {
+  return { ...firstValues(variables, schedule?.template_vars), ...draft.values }
+}
+
+/** Leaves out values equal to the template's default, so that the schedule follows a changed default. */
+function givenValues(
+  draft: ScheduleDraft,
+  variables: readonly VariableView[],
+  schedule?: ScheduleView,
+): Record<string, unknown> {
+  const shown = shownValues(draft, variables, schedule)
+  const own = variables.filter(
+    ({ name, default: fallback }) =>
+      shown[name] !== textOf(fallback) || Object.hasOwn(schedule?.template_vars ?? {}, name),
+  )
+  return sentValues(own, shown)
+}
+
+/** A minutes field shows less than a schedule may hold, so an untouched value is kept unchanged. */
+function boundOf(value: string, before: string | null): string | null {
+  return value === localInput(before) ? before : instantOf(value)
+}
+
+export function scheduleInput(
+  draft: ScheduleDraft,
+  variables: readonly VariableView[],
+  schedule?: ScheduleView,
+): ScheduleInput {
+  const { template_id, cron, missed, overlap, paused } = draft
+  return {
+    name: draft.name.trim(),
+    template_id,
+    template_vars: givenValues(draft, variables, schedule),
+    cron: cron.trim(),
+    time_zone: draft.time_zone.trim(),
+    starts_at: boundOf(draft.starts_at, schedule?.starts_at ?? null),
+    ends_at: boundOf(draft.ends_at, schedule?.ends_at ?? null),
+    missed,
+    // The field exists only for this value.
+    ...(missed === 'all' ? { missed_limit: Number(draft.missed_limit) } : {}),
+    overlap,
+    paused,
+    presence_name: draft.presence_name.trim() || null,
+    priority: Number(draft.priority),
+    metadata: metadataOf(draft.metadata),
+  }
+}

@@ -1,0 +1,77 @@
+/**
+ * Uploads a file with progress. This one request uses XMLHttpRequest, because `fetch` reports no progress of a request
+ * body. A file of the same name is replaced only on request.
+ */
+import { ClientError, type NewFile, type Problem } from '@assay/client'
+import { api } from '../api.ts'
+import { token } from '../session.ts'
+
+export interface UploadOptions {
+  /** If false, the upload is refused if a file of that name exists. */
+  replace: boolean
+  signal: AbortSignal
+  /** From 0 to 1; at 1 the service still reads the file. */
+  onProgress(share: number): void
+}
+
+/** The name in the service's normal form. */
+export function uploadPath(folder: string, name: string): string {
+  const names = folder
+    .trim()
+    .replace(/^uploads\//, '')
+    .split('/')
+    .filter(Boolean)
+  return [...names, name].join('/').normalize('NFC')
+}
+
+function answerOf(request: XMLHttpRequest): NewFile {
+  const body = JSON.parse(request.responseText) as unknown
+  if (request.status < 300) return body as NewFile
+  const problem = body as Problem
+  throw new ClientError(problem.detail, request.status, problem.code, problem)
+}
+
+const BROKEN = 'The connection broke before the file had come: nothing of it is kept. Send it again.'
+
+function send(path: string, file: Blob, { replace, signal, onProgress }: UploadOptions): Promise<NewFile> {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest()
+    request.open('PUT', `/v1alpha/files/${path.split('/').map(encodeURIComponent).join('/')}`)
+    request.setRequestHeader('authorization', `Bearer ${token() ?? ''}`)
+    request.setRequestHeader('content-type', 'application/octet-stream')
+    if (!replace) request.setRequestHeader('if-none-match', '*')
+    request.upload.addEventListener('progress', ({ loaded, total }) =>
+      onProgress(loaded / Math.max(total, 1)),
+    )
+    request.upload.addEventListener('load', () => onProgress(1))
+    request.addEventListener('load', () => {
+      try {
+        resolve(answerOf(request))
+      } catch (error) {
+        reject(
+          error instanceof ClientError
+            ? error
+            : new ClientError(BROKEN, request.status, 'internal', null, error),
+        )
+      }
+    })
+    request.addEventListener('error', () => reject(new ClientError(BROKEN, 0, 'unreachable', null)))
+    request.addEventListener('abort', () => reject(signal.reason as Error))
+    signal.addEventListener('abort', () => request.abort(), { once: true })
+    request.send(file)
+  })
+}
+
+/** Whether a file of that name exists; checked before the upload, to save sending it. */
+async function isThere(path: string): Promise<boolean> {
+  const { items } = await api().files.list({ prefix: path, limit: 1 })
+  return items[0]?.path === path
+}
+
+export async function uploadFile(path: string, file: Blob, options: UploadOptions): Promise<NewFile> {
+  options.signal.throwIfAborted()
+  if (!options.replace && (await isThere(path)))
+    throw new ClientError(`${JSON.stringify(path)} is there already.`, 412, 'precondition_failed', null)
+  options.signal.throwIfAborted()
+  return send(path, file, options)
+}

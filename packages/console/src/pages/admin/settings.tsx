@@ -1,0 +1,48 @@
+/** The settings of this node as they were resolved; secrets are hidden by the service. */
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { api } from '../../api.ts'
+import { TextField } from '../../parts/field.tsx'
+import { ListTable } from '../../parts/lists/list-table.tsx'
+import { Loaded } from '../../parts/page.tsx'
+
+export function SettingsPage() {
+  const [words, setWords] = useState('')
+  const query = useQuery({ queryKey: ['settings'], queryFn: () => api().settings() })
+  return (
+    <section>
+      <h2>Settings</h2>
+      <p className="small">
+        Of the node that answered. They are set by environment variables or flags when it starts.
+      </p>
+      <div className="filters">
+        <TextField
+          label="Search"
+          type="search"
+          value={words}
+          onChange={({ target }) => setWords(target.value)}
+        />
+      </div>
+      <Loaded query={query}>
+        {({ items }) => (
+          <ListTable columns={['Setting', 'Value', 'From', 'What it does']}>
+            {items
+              .filter(({ env, doc }) => `${env} ${doc}`.toLowerCase().includes(words.toLowerCase()))
+              .map(({ env, value, origin, doc }) => (
+                <tr key={env}>
+                  <td>
+                    <code>{env}</code>
+                  </td>
+                  <td>
+                    <code>{value}</code>
+                  </td>
+                  <td>{origin}</td>
+                  <td className="small">{doc}</td>
+                </tr>
+              ))}
+          </ListTable>
+        )}
+      </Loaded>
+    </section>
+  )
+}

@@ -1,0 +1,31 @@
+/** The operator's pages: nodes and queue, connections, tokens, users, the audit trail, event types, settings. */
+import { Link, Outlet } from '@tanstack/react-router'
+import { ForAdmins } from '../../parts/for-admins.tsx'
+import { Page } from '../../parts/page.tsx'
+
+const PARTS = [
+  ['/system', 'Nodes and queue'],
+  ['/system/connections', 'Connections'],
+  ['/system/tokens', 'Tokens'],
+  ['/system/users', 'Users'],
+  ['/system/audit', 'Audit trail'],
+  ['/system/events', 'Event types'],
+  ['/system/settings', 'Settings'],
+] as const
+
+export function SystemPage() {
+  return (
+    <Page title="System" wide actions={<a href="/docs">API reference</a>}>
+      <nav className="tabs" aria-label="Parts of the system">
+        {PARTS.map(([to, name]) => (
+          <Link key={to} to={to} activeOptions={{ exact: true }}>
+            {name}
+          </Link>
+        ))}
+      </nav>
+      <ForAdmins>
+        <Outlet />
+      </ForAdmins>
+    </Page>
+  )
+}

@@ -1,0 +1,120 @@
+/** Tokens: made here and shown once, listed, revoked. */
+
+import type { Scope, Token } from '@assay/model/token'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { api, faultsOf } from '../../api.ts'
+import { AskFirst } from '../../parts/ask-first.tsx'
+import { NewForm } from '../../parts/editing.tsx'
+import { SelectField, TextField } from '../../parts/field.tsx'
+import { ListTable } from '../../parts/lists/list-table.tsx'
+import { Paged, usePaged } from '../../parts/lists/paged.tsx'
+import { Empty } from '../../parts/page.tsx'
+import { Secret, Time } from '../../parts/show.tsx'
+import { UserName } from '../../parts/user-name.tsx'
+
+export const SCOPE_OPTIONS = [
+  { value: 'viewer', label: 'viewer: reads' },
+  { value: 'analyst', label: 'analyst: also runs jobs and webhooks' },
+  { value: 'admin', label: 'admin: also manages' },
+]
+
+function NewToken() {
+  const cache = useQueryClient()
+  const [name, setName] = useState('')
+  const [scope, setScope] = useState('analyst')
+  const [expires, setExpires] = useState('')
+  const create = useMutation({
+    mutationFn: () =>
+      api().tokens.create({
+        name: name.trim(),
+        scopes: [scope as Scope],
+        ...(expires === '' ? {} : { expires_at: new Date(`${expires}T23:59:59`).toISOString() }),
+      }),
+    onSuccess: async () => {
+      setName('')
+      await cache.invalidateQueries({ queryKey: ['tokens'] })
+    },
+  })
+  const faults = faultsOf(create.error)
+  return (
+    <>
+      <NewForm
+        create={create}
+        shown={Object.keys(faults).length > 0}
+        action="Create a token"
+        onSubmit={() => create.mutate()}
+      >
+        <TextField
+          label="Name"
+          required
+          value={name}
+          fault={faults.name}
+          onChange={({ target }) => setName(target.value)}
+        />
+        <SelectField
+          label="Scope"
+          options={SCOPE_OPTIONS}
+          value={scope}
+          onChange={({ target }) => setScope(target.value)}
+        />
+        <TextField
+          label="Last day, if it ends"
+          type="date"
+          value={expires}
+          fault={faults.expires_at}
+          onChange={({ target }) => setExpires(target.value)}
+        />
+      </NewForm>
+      {create.data && <Secret label={`The token “${create.data.name}”`} value={create.data.token} />}
+    </>
+  )
+}
+
+function Revoke({ token: { token_id, name } }: { token: Token }) {
+  const cache = useQueryClient()
+  return (
+    <AskFirst
+      quiet
+      label="Revoke"
+      of={name}
+      title={`Revoke “${name}”?`}
+      description="Whoever uses it is refused at once."
+      action="Revoke the token"
+      act={() => api().tokens.delete(token_id)}
+      onDone={() => cache.invalidateQueries({ queryKey: ['tokens'] })}
+    />
+  )
+}
+
+export function TokensPage() {
+  const query = usePaged(['tokens'], (cursor) => api().tokens.list(cursor ? { cursor } : {}))
+  return (
+    <section>
+      <h2>Tokens</h2>
+      <NewToken />
+      <Paged query={query} empty={<Empty title="No token">Create one above.</Empty>}>
+        {(tokens) => (
+          <ListTable columns={['Name', 'Scopes', 'User', 'Made', 'Ends', 'Action']}>
+            {tokens.map((token) => (
+              <tr key={token.token_id}>
+                <td>{token.name}</td>
+                <td>{token.scopes.join(', ')}</td>
+                <td>
+                  <UserName user_id={token.user_id} />
+                </td>
+                <td>
+                  <Time at={token.created_at} />
+                </td>
+                <td>{token.expires_at === null ? 'never' : <Time at={token.expires_at} />}</td>
+                <td>
+                  <Revoke token={token} />
+                </td>
+              </tr>
+            ))}
+          </ListTable>
+        )}
+      </Paged>
+    </section>
+  )
+}

@@ -1,0 +1,113 @@
+/** Users: people who sign in with a password. */
+
+import type { Scope, User } from '@assay/model/token'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { api, faultsOf } from '../../api.ts'
+import { AskFirst } from '../../parts/ask-first.tsx'
+import { NewForm } from '../../parts/editing.tsx'
+import { SelectField, TextField } from '../../parts/field.tsx'
+import { ListTable } from '../../parts/lists/list-table.tsx'
+import { Paged, usePaged } from '../../parts/lists/paged.tsx'
+import { Empty } from '../../parts/page.tsx'
+import { Time } from '../../parts/show.tsx'
+import { SCOPE_OPTIONS } from './tokens.tsx'
+
+function NewUser() {
+  const cache = useQueryClient()
+  const [username, setUsername] = useState('')
+  const [password, setPassword] = useState('')
+  const [scope, setScope] = useState('analyst')
+  const create = useMutation({
+    mutationFn: () => api().users.create({ username: username.trim(), password, scopes: [scope as Scope] }),
+    onSuccess: async () => {
+      setUsername('')
+      setPassword('')
+      await cache.invalidateQueries({ queryKey: ['users'] })
+    },
+  })
+  const faults = faultsOf(create.error)
+  return (
+    <>
+      <NewForm
+        create={create}
+        shown={Object.keys(faults).length > 0}
+        action="Create a user"
+        onSubmit={() => create.mutate()}
+      >
+        <TextField
+          label="User"
+          required
+          autoComplete="off"
+          value={username}
+          fault={faults.username}
+          onChange={({ target }) => setUsername(target.value)}
+        />
+        <TextField
+          label="Password, 8 characters or more"
+          type="password"
+          autoComplete="new-password"
+          required
+          value={password}
+          fault={faults.password}
+          onChange={({ target }) => setPassword(target.value)}
+        />
+        <SelectField
+          label="Scope"
+          options={SCOPE_OPTIONS}
+          value={scope}
+          onChange={({ target }) => setScope(target.value)}
+        />
+      </NewForm>
+      {create.data && (
+        <p className="secret" role="status">
+          {create.data.username} can sign in now.
+        </p>
+      )}
+    </>
+  )
+}
+
+function Remove({ user: { user_id, username } }: { user: User }) {
+  const cache = useQueryClient()
+  return (
+    <AskFirst
+      quiet
+      label="Delete"
+      of={username}
+      title={`Delete the user “${username}”?`}
+      description="The user’s tokens are revoked. Jobs and webhooks stay."
+      action="Delete the user"
+      act={() => api().users.delete(user_id)}
+      onDone={() => cache.invalidateQueries({ queryKey: ['users'] })}
+    />
+  )
+}
+
+export function UsersPage() {
+  const query = usePaged(['users'], (cursor) => api().users.list(cursor ? { cursor } : {}))
+  return (
+    <section>
+      <h2>Users</h2>
+      <NewUser />
+      <Paged query={query} empty={<Empty title="No user">Create one above.</Empty>}>
+        {(users) => (
+          <ListTable columns={['User', 'Scopes', 'Made', 'Action']}>
+            {users.map((user) => (
+              <tr key={user.user_id}>
+                <td>{user.username}</td>
+                <td>{user.scopes.join(', ')}</td>
+                <td>
+                  <Time at={user.created_at} />
+                </td>
+                <td>
+                  <Remove user={user} />
+                </td>
+              </tr>
+            ))}
+          </ListTable>
+        )}
+      </Paged>
+    </section>
+  )
+}

@@ -1,0 +1,67 @@
+/** Creates a subscription by mail or chat. */
+
+import type { SubscriptionKind } from '@assay/model/subscription'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { Link, useNavigate } from '@tanstack/react-router'
+import { type FormEvent, useState } from 'react'
+import { api, faultsOf, useMay } from '../../api.ts'
+import { useDraft } from '../../drafts/draft.ts'
+import { Fault } from '../../parts/fault.tsx'
+import { SelectField } from '../../parts/field.tsx'
+import { Page } from '../../parts/page.tsx'
+import {
+  areShown,
+  FIRST_DRAFT,
+  inputOf,
+  type SubscriptionDraft,
+  SubscriptionFields,
+} from '../../parts/receivers/subscription-form.tsx'
+
+const KINDS: { value: SubscriptionKind; label: string }[] = [
+  { value: 'email', label: 'by mail' },
+  { value: 'slack', label: 'in a chat that takes Slack’s incoming webhooks' },
+]
+
+export function NewSubscriptionPage() {
+  const cache = useQueryClient()
+  const navigate = useNavigate()
+  const analyst = useMay('analyst')
+  const [draft, change, forget] = useDraft<SubscriptionDraft>('subscription', () => FIRST_DRAFT)
+  const [url, setUrl] = useState('')
+  const create = useMutation({
+    mutationFn: () => api().subscriptions.create(inputOf(draft, url)),
+    onSuccess: async ({ subscription_id }) => {
+      forget()
+      await cache.invalidateQueries({ queryKey: ['subscriptions'] })
+      await navigate({ to: '/subscriptions/$subscription_id', params: { subscription_id }, search: {} })
+    },
+  })
+  const faults = faultsOf(create.error)
+  const submit = (event: FormEvent): void => {
+    event.preventDefault()
+    create.mutate()
+  }
+  return (
+    <Page title="New subscription" trail={<Link to="/subscriptions">Subscriptions</Link>}>
+      <form className="run-form" onSubmit={submit} noValidate>
+        <SelectField
+          label="People are told"
+          options={KINDS}
+          value={draft.kind}
+          onChange={({ target }) => {
+            create.reset()
+            change({ ...draft, kind: KINDS.find(({ value }) => value === target.value)!.value })
+          }}
+        />
+        <SubscriptionFields draft={draft} change={change} url={url} setUrl={setUrl} faults={faults} />
+        {create.isError && !areShown(faults) && <Fault error={create.error} />}
+        <div className="actions">
+          <button type="submit" className="button primary" disabled={create.isPending || !analyst}>
+            Create
+          </button>
+          {!analyst && <span className="small">Your token may only read.</span>}
+        </div>
+      </form>
+    </Page>
+  )
+}

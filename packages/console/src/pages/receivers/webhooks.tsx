@@ -1,0 +1,66 @@
+/** The webhooks of the workspace: address, events and health of each. */
+
+import type { WebhookView } from '@assay/model/webhook'
+import { Link } from '@tanstack/react-router'
+import { api, useMay } from '../../api.ts'
+import { ListTable } from '../../parts/lists/list-table.tsx'
+import { Paged, usePaged } from '../../parts/lists/paged.tsx'
+import { Empty, Page } from '../../parts/page.tsx'
+import { HealthWord } from '../../parts/receivers/health.tsx'
+
+function WebhookRow({ webhook }: { webhook: WebhookView }) {
+  const { webhook_id, url, description, presence_name, events } = webhook
+  return (
+    <tr>
+      <td>
+        <Link to="/webhooks/$webhook_id" params={{ webhook_id }} search={{}}>
+          {url}
+        </Link>
+        {description !== null && <div className="small">{description}</div>}
+      </td>
+      <td>
+        <HealthWord {...webhook} />
+      </td>
+      <td>{presence_name}</td>
+      <td className="small">{events.join(', ') || 'none'}</td>
+    </tr>
+  )
+}
+
+export function WebhooksPage() {
+  const analyst = useMay('analyst')
+  const query = usePaged(['webhooks'], (cursor) => api().webhooks.list({ cursor, limit: 50 }))
+  const create = (
+    <Link className="button" to="/webhooks/new">
+      New webhook
+    </Link>
+  )
+  return (
+    <Page
+      title="Webhooks"
+      wide
+      lead={<p>Addresses that are told, by a signed request, what became of jobs.</p>}
+      actions={analyst && create}
+    >
+      <Paged
+        query={query}
+        empty={
+          <Empty title="Nobody is told yet">
+            <p>
+              A webhook sends each ended job to an address of yours, so that nothing need ask again and again.
+            </p>
+            {analyst && create}
+          </Empty>
+        }
+      >
+        {(webhooks) => (
+          <ListTable columns={['Address', 'State', 'Presence name', 'Events']}>
+            {webhooks.map((webhook) => (
+              <WebhookRow key={webhook.webhook_id} webhook={webhook} />
+            ))}
+          </ListTable>
+        )}
+      </Paged>
+    </Page>
+  )
+}

@@ -1,0 +1,135 @@
+/** Uploads: files that are dropped or chosen, sent one after another, each with its progress and faults. */
+
+import { ClientError, type NewFile } from '@assay/client'
+import { type DragEvent, useId, useState, useSyncExternalStore } from 'react'
+import { isGoing, type Upload, type Uploads } from '../../files/uploads.ts'
+import { size } from '../../words/durations.ts'
+import { Fault } from '../fault.tsx'
+import { Copy } from '../show.tsx'
+
+/** The formats of packages/model/file.ts. */
+const ENDINGS = '.csv,.tsv,.json,.ndjson,.jsonl,.parquet,.gz'
+
+function isTaken(error: unknown): boolean {
+  return error instanceof ClientError && error.code === 'precondition_failed'
+}
+
+function Made({ file }: { file: NewFile }) {
+  return (
+    <p className="small">
+      ✓ {size(file.bytes)}, {file.columns.length} columns:{' '}
+      {file.columns.map(({ name, type }) => `${name} ${type}`).join(', ')}. A template names it{' '}
+      <code>{file.file}</code> <Copy text={file.file} label="Copy the name" />
+    </p>
+  )
+}
+
+interface UploadRowProps {
+  upload: Upload
+  onCancel(): void
+  onReplace(): void
+  onForget(): void
+}
+
+function UploadRow({ upload, onCancel, onReplace, onForget }: UploadRowProps) {
+  const { path, file, stage, share, error, made } = upload
+  const going = isGoing(upload)
+  const percent = Math.floor(share * 100)
+  return (
+    <li className="upload">
+      <div className="upload-head">
+        <strong>{path}</strong>
+        <span className="small" role="status">
+          {stage === 'waiting' && 'waits'}
+          {stage === 'sending' && (share < 1 ? `${percent} % of ${size(file.size)}` : 'the service reads it')}
+          {stage === 'made' && 'uploaded'}
+          {stage === 'canceled' && 'canceled: nothing of it is kept'}
+          {stage === 'failed' && 'not taken'}
+        </span>
+        <button
+          type="button"
+          className="button quiet small"
+          aria-label={going ? `Cancel ${path}` : `Put away ${path}`}
+          onClick={going ? onCancel : onForget}
+        >
+          {going ? 'Cancel' : 'Put away'}
+        </button>
+      </div>
+      {stage === 'sending' && (
+        <progress max={100} {...(share < 1 ? { value: percent } : {})} aria-label={`Upload of ${path}`} />
+      )}
+      {made && <Made file={made} />}
+      {stage === 'failed' &&
+        (isTaken(error) ? (
+          <p className="notice">
+            A file of this name is there. Jobs that run later would read the new one.{' '}
+            <button type="button" className="button small" onClick={onReplace}>
+              Replace {path}
+            </button>
+          </p>
+        ) : (
+          <Fault error={error} />
+        ))}
+    </li>
+  )
+}
+
+interface UploaderProps {
+  uploads: Uploads
+  folder: string
+}
+
+export function Uploader({ uploads, folder }: UploaderProps) {
+  const id = useId()
+  const [over, setOver] = useState(false)
+  const shown = useSyncExternalStore(uploads.subscribe, uploads.list)
+  const drop = (event: DragEvent): void => {
+    event.preventDefault()
+    setOver(false)
+    uploads.add(folder, event.dataTransfer.files)
+  }
+  return (
+    <>
+      <fieldset
+        className={over ? 'drop over' : 'drop'}
+        onDragOver={(event) => {
+          event.preventDefault()
+          setOver(true)
+        }}
+        onDragLeave={() => setOver(false)}
+        onDrop={drop}
+      >
+        <legend>Upload</legend>
+        <label htmlFor={id}>Drop files here, or choose them</label>
+        <input
+          id={id}
+          type="file"
+          multiple
+          accept={ENDINGS}
+          aria-describedby={`${id}h`}
+          onChange={({ target }) => {
+            uploads.add(folder, target.files ?? [])
+            // Resets the input, so that the same file can be chosen again after a correction.
+            target.value = ''
+          }}
+        />
+        <div className="hint" id={`${id}h`}>
+          CSV, TSV, JSON, NDJSON (also .gz) or Parquet. Each is checked as it comes in.
+        </div>
+      </fieldset>
+      {shown.length > 0 && (
+        <ul className="uploads" aria-label="Uploads">
+          {shown.map((upload) => (
+            <UploadRow
+              key={upload.id}
+              upload={upload}
+              onCancel={() => uploads.cancel(upload)}
+              onReplace={() => uploads.replace(upload)}
+              onForget={() => uploads.forget(upload)}
+            />
+          ))}
+        </ul>
+      )}
+    </>
+  )
+}

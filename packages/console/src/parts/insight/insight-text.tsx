@@ -1,0 +1,161 @@
+/**
+ * The Markdown of an insight. HTML in it stays text; the rest is sanitised; links lead to the web or into the page;
+ * pictures of other hosts become links, because loading one would reveal the reader; `chart:` pictures are charts.
+ */
+import type { Element, ElementContent, Root } from 'hast'
+import { type ComponentProps, memo } from 'react'
+import Markdown, { type Components, defaultUrlTransform, type ExtraProps } from 'react-markdown'
+import rehypeSanitize, { defaultSchema } from 'rehype-sanitize'
+import remarkGfm from 'remark-gfm'
+import type { Insight } from '../../insights.ts'
+import { ChartFigure } from '../chart.tsx'
+import { InsightContext, useInsightContext } from '../insight-context.ts'
+import { Code } from '../text/code.tsx'
+import { SortedTable } from './sorted-table.tsx'
+
+const PICTURE = /^data:image\/(png|gif|jpeg|webp);base64,[A-Za-z0-9+/=]+$/i
+const CHART = /^chart:([a-z0-9_-]+)$/
+const COMPUTED = 'How this was computed'
+
+const SCHEMA = {
+  ...defaultSchema,
+  protocols: { ...defaultSchema.protocols, src: ['http', 'https', 'data', 'chart'] },
+}
+
+function keepAddress(address: string): string {
+  return CHART.test(address) || PICTURE.test(address) ? address : defaultUrlTransform(address)
+}
+
+function textIn(node: ElementContent | Root): string {
+  if (node.type === 'text') return node.value
+  return 'children' in node ? node.children.map((child) => textIn(child as ElementContent)).join('') : ''
+}
+
+function propertyText(node: Element, name: string): string {
+  const value = node.properties[name]
+  return Array.isArray(value) ? value.join(' ') : typeof value === 'string' ? value : ''
+}
+
+const isHeading = (node: { type: string }, name: string): node is Element =>
+  node.type === 'element' && (node as Element).tagName === name
+
+/** Leaves out the title and "How this was computed", which the page shows in its own form. */
+function withoutFrame() {
+  return (tree: Root): void => {
+    const nodes = tree.children
+    const first = nodes.findIndex(({ type }) => type === 'element')
+    if (first >= 0 && isHeading(nodes[first]!, 'h1')) nodes.splice(first, 1)
+    const last = nodes.findLastIndex((node) => isHeading(node, 'h2'))
+    if (last >= 0 && textIn(nodes[last] as Element) === COMPUTED) nodes.splice(last)
+  }
+}
+
+/** Gives headings ids to link to, after sanitising, so that no text can choose an id. */
+function withAnchors(prefix: string) {
+  return () =>
+    (tree: Root): void => {
+      let count = 0
+      for (const node of tree.children) {
+        if (node.type !== 'element' || !/^h[1-6]$/.test(node.tagName)) continue
+        count += 1
+        const words =
+          textIn(node)
+            .toLowerCase()
+            .match(/[\p{L}\p{N}]+/gu) ?? []
+        node.properties.id = `${prefix}-${count}-${words.slice(0, 6).join('-')}`
+      }
+    }
+}
+
+const NUMBERS = /(?<![\w.,-])[+\-−]?\d[\d,]*(?:\.\d+)?%?(?![\w-]|[.,]\d)/g
+/** Elements whose numbers are not traced. */
+const APART = new Set(['table', 'code', 'pre', 'a'])
+
+function splitNumbers(text: string): ElementContent[] {
+  const parts: ElementContent[] = []
+  let from = 0
+  for (const { 0: number, index } of text.matchAll(NUMBERS)) {
+    if (index > from) parts.push({ type: 'text', value: text.slice(from, index) })
+    const children: ElementContent[] = [{ type: 'text', value: number }]
+    parts.push({ type: 'element', tagName: 'span', properties: { className: ['number'] }, children })
+    from = index + number.length
+  }
+  if (from < text.length) parts.push({ type: 'text', value: text.slice(from) })
+  return parts
+}
+
+/** Makes numbers in running text clickable; the click shows where the number comes from. */
+function withNumbers() {
+  const mark = (node: Element): void => {
+    node.children = node.children.flatMap((child) => {
+      if (child.type === 'element' && !APART.has(child.tagName)) mark(child)
+      return child.type === 'text' ? splitNumbers(child.value) : [child]
+    })
+  }
+  return (tree: Root): void => {
+    for (const node of tree.children) if (node.type === 'element' && !APART.has(node.tagName)) mark(node)
+  }
+}
+
+function Picture({ src: address = '', alt = '' }: ComponentProps<'img'> & ExtraProps) {
+  const insight = useInsightContext()
+  const id = CHART.exec(address)?.[1]
+  const chart = insight?.charts.find((candidate) => candidate.id === id)
+  if (chart) return <ChartFigure chart={chart} />
+  if (PICTURE.test(address)) return <img src={address} alt={alt} />
+  return (
+    <a href={address} rel="noreferrer noopener nofollow">
+      {alt === '' ? 'Picture' : alt} ({address})
+    </a>
+  )
+}
+
+/** A chart is a figure, which HTML forbids inside a paragraph. */
+function Paragraph({ node, children }: ComponentProps<'p'> & ExtraProps) {
+  const only = node?.children.length === 1 ? node.children[0] : undefined
+  const chart = only?.type === 'element' && CHART.test(propertyText(only, 'src'))
+  return chart ? <>{children}</> : <p>{children}</p>
+}
+
+function Fenced({ node, children }: ComponentProps<'pre'> & ExtraProps) {
+  const code = node?.children[0]
+  if (code?.type !== 'element') return <pre>{children}</pre>
+  const language = /language-(\w+)/.exec(propertyText(code, 'className'))?.[1]
+  return <Code text={textIn(code).replace(/\n$/, '')} language={language} />
+}
+
+function Anchor({ href, children }: ComponentProps<'a'> & ExtraProps) {
+  return (
+    <a href={href} rel="noreferrer noopener nofollow">
+      {children}
+    </a>
+  )
+}
+
+const COMPONENTS: Components = {
+  img: Picture,
+  p: Paragraph,
+  pre: Fenced,
+  a: Anchor,
+  table: SortedTable,
+}
+
+export const InsightText = memo(function InsightText({ insight }: { insight: Insight }) {
+  return (
+    <InsightContext value={insight}>
+      <Markdown
+        remarkPlugins={[remarkGfm]}
+        rehypePlugins={[
+          [rehypeSanitize, SCHEMA],
+          withoutFrame,
+          withNumbers,
+          withAnchors(`part-${insight.insight_id.slice(-6)}`),
+        ]}
+        components={COMPONENTS}
+        urlTransform={keepAddress}
+      >
+        {insight.markdown}
+      </Markdown>
+    </InsightContext>
+  )
+})

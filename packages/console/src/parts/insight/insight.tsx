@@ -1,0 +1,90 @@
+/** An insight: contents, text with charts and tables, and its lineage. */
+import { Link } from '@tanstack/react-router'
+import { type MouseEvent, type ReactNode, useEffect, useRef, useState } from 'react'
+import { type Insight, useInsight } from '../../insights.ts'
+import { Loaded } from '../page.tsx'
+import { InsightText } from './insight-text.tsx'
+import { LineageSection } from './lineage.tsx'
+import { clickedNumber, Trace } from './tracing.tsx'
+
+interface Heading {
+  id: string
+  text: string
+}
+
+/** The rendered headings, from which the contents are built. */
+function useContents(insight: Insight) {
+  const article = useRef<HTMLElement>(null)
+  const [headings, setHeadings] = useState<Heading[]>([])
+  useEffect(() => {
+    const found = [...(article.current?.querySelectorAll<HTMLElement>('h2[id]') ?? [])]
+    setHeadings(found.map(({ id, textContent }) => ({ id, text: textContent ?? '' })))
+  }, [insight])
+  return { article, headings }
+}
+
+function Contents({ headings }: { headings: Heading[] }) {
+  if (headings.length < 2) return null
+  return (
+    <nav className="contents" aria-label="Contents">
+      <p className="contents-title">Contents</p>
+      <ul>
+        {headings.map(({ id, text }) => (
+          <li key={id}>
+            <a href={`#${id}`}>{text}</a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  )
+}
+
+/** `head` is shown above the text; it is the title as a heading. */
+export function InsightArticle({ insight, head }: { insight: Insight; head: ReactNode }) {
+  const { article, headings } = useContents(insight)
+  const [number, setNumber] = useState('')
+  const trace = (event: MouseEvent): void => {
+    const clicked = clickedNumber(event)
+    if (clicked === null) return
+    setNumber(clicked)
+    article.current?.querySelector('.trace')?.scrollIntoView({ block: 'center' })
+  }
+  return (
+    <div className="reader">
+      <Contents headings={headings} />
+      <article className="insight" ref={article} onClick={trace}>
+        {head}
+        <InsightText insight={insight} />
+        <LineageSection insight={insight}>
+          <Trace insight={insight} number={number} onChange={setNumber} />
+        </LineageSection>
+      </article>
+    </div>
+  )
+}
+
+export function InsightReader({ insight_id, linked = false }: { insight_id: string; linked?: boolean }) {
+  const query = useInsight(insight_id)
+  return (
+    <Loaded query={query}>
+      {(insight) => (
+        <InsightArticle
+          insight={insight}
+          head={
+            <header className="insight-head">
+              <h2 className="insight-title">
+                {linked ? (
+                  <Link to="/insights/$insight_id" params={{ insight_id }} search={{}}>
+                    {insight.title}
+                  </Link>
+                ) : (
+                  insight.title
+                )}
+              </h2>
+            </header>
+          }
+        />
+      )}
+    </Loaded>
+  )
+}

@@ -1,0 +1,151 @@
+/** The lineage of an insight: variables, sources, and each block with its SQL and rows. */
+
+import type { BlockLineage, SourceLineage } from '@assay/model/insight'
+import { type ReactNode, useState } from 'react'
+import { blockAnchor, type Insight } from '../../insights.ts'
+import { textOf } from '../../values.ts'
+import { duration } from '../../words/durations.ts'
+import { Rows } from '../rows.tsx'
+import { Time } from '../show.tsx'
+import { Code } from '../text/code.tsx'
+
+const count = (value: number): string => value.toLocaleString('en')
+
+function valueText(value: unknown): string {
+  const label = (value as { label?: unknown } | null)?.label
+  return typeof label === 'string' ? label : textOf(value) || 'not given'
+}
+
+function Plain({ label, heads, children }: { label: string; heads: string[]; children: ReactNode }) {
+  return (
+    <figure className="table">
+      <div className="scroll" role="group" aria-label={label} tabIndex={0}>
+        <table>
+          <thead>
+            <tr>
+              {heads.map((head) => (
+                <th scope="col" key={head}>
+                  {head}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>{children}</tbody>
+        </table>
+      </div>
+    </figure>
+  )
+}
+
+function Sources({ sources }: { sources: SourceLineage[] }) {
+  return (
+    <Plain label="Sources" heads={['Source', 'File', 'Rows', 'Bytes', 'Fingerprint']}>
+      {sources.flatMap(({ name, files, rows, remote }) => [
+        ...(remote
+          ? [
+              <tr key={name}>
+                <td>
+                  <code>{name}</code>
+                </td>
+                <td title={remote.query}>
+                  connection <code>{remote.connection}</code>
+                </td>
+                <td className="right">{rows === null ? '' : count(rows)}</td>
+                <td className="right">{count(remote.bytes)}</td>
+                <td />
+              </tr>,
+            ]
+          : []),
+        ...files.map((file) => (
+          <tr key={`${name}${file.path}`}>
+            <td>
+              <code>{name}</code>
+            </td>
+            <td>{file.path}</td>
+            <td className="right">{rows === null ? '' : count(rows)}</td>
+            <td className="right">{count(file.bytes)}</td>
+            <td>
+              <code title={file.fingerprint}>{file.fingerprint.slice(0, 26)}…</code>
+            </td>
+          </tr>
+        )),
+      ])}
+    </Plain>
+  )
+}
+
+function BlockDetails({ insight, block }: { insight: Insight; block: BlockLineage }) {
+  const [opened, setOpened] = useState(false)
+  const table = insight.tables[block.name]
+  const outcome = insight.analyses[block.name]
+  return (
+    <details
+      className="block"
+      id={blockAnchor(insight.insight_id, block.name)}
+      onToggle={({ currentTarget }) => setOpened(opened || currentTarget.open)}
+    >
+      <summary>
+        <code>{block.name}</code>
+        <span className="small">
+          {outcome ? `analysis: ${outcome.method}` : `SQL, ${count(block.rows ?? 0)} rows`} ·{' '}
+          {duration(block.elapsed_ms)}
+        </span>
+      </summary>
+      {opened && (
+        <>
+          {block.sql !== null && <Code text={block.sql.trim()} language="sql" />}
+          {table && <Rows table={table} label={`Rows of ${block.name}`} />}
+          {outcome && <Code text={JSON.stringify(outcome, null, 2)} />}
+        </>
+      )}
+    </details>
+  )
+}
+
+/** `children` are shown below the heading. */
+export function LineageSection({ insight, children }: { insight: Insight; children?: ReactNode }) {
+  const { lineage, facts, insight_id } = insight
+  const variables = Object.entries(lineage.variables)
+  return (
+    <section className="computed">
+      <h2 id={`computed-${insight_id.slice(-6)}`}>How this was computed</h2>
+      <p>
+        Template <code>{lineage.template_id}</code>, version <code>{lineage.template_version}</code>; Assay{' '}
+        {lineage.assay_version} on {lineage.engine}; started <Time at={lineage.started_at} exact />, took{' '}
+        {duration(lineage.elapsed_ms)}; periods in {lineage.time_zone}.
+      </p>
+      {children}
+      {variables.length > 0 && (
+        <Plain label="Variables" heads={['Variable', 'Value']}>
+          {variables.map(([name, value]) => (
+            <tr key={name}>
+              <td>
+                <code>{name}</code>
+              </td>
+              <td>{valueText(value)}</td>
+            </tr>
+          ))}
+        </Plain>
+      )}
+      {facts.length > 0 && (
+        <Plain label="Facts" heads={['Fact', 'As shown', 'Exact value']}>
+          {facts.map(({ name, text, value }) => (
+            <tr key={name}>
+              <td>
+                <code>{name}</code>
+              </td>
+              <td>{text}</td>
+              <td>{textOf(value)}</td>
+            </tr>
+          ))}
+        </Plain>
+      )}
+      <Sources sources={lineage.sources} />
+      <h3>Blocks</h3>
+      <p className="small">In the order of the template. Open one for its SQL and its rows.</p>
+      {lineage.blocks.map((block) => (
+        <BlockDetails key={block.name} insight={insight} block={block} />
+      ))}
+    </section>
+  )
+}

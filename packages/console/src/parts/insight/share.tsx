@@ -1,0 +1,167 @@
+/** The links of an insight for readers without a token: create, copy once, count of openings, revoke. */
+
+import type { NewLink } from '@assay/client'
+import type { Link } from '@assay/model/link'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { api, faultsOf, useMay } from '../../api.ts'
+import { LINK_LIFETIMES } from '../../names.ts'
+import { AskFirst } from '../ask-first.tsx'
+import { Dialog } from '../dialog.tsx'
+import { NewForm } from '../editing.tsx'
+import { SelectField, TextField } from '../field.tsx'
+import { ListTable } from '../lists/list-table.tsx'
+import { Paged, usePaged } from '../lists/paged.tsx'
+import { Empty } from '../page.tsx'
+import { Secret, Time } from '../show.tsx'
+import { Curl } from '../text/curl.tsx'
+import { UserName } from '../user-name.tsx'
+
+const WEEK_SECONDS = 7 * 86_400
+const REFRESH_MS = 5_000
+
+const keyOf = (insight_id: string) => ['links', insight_id]
+
+/** If the service has no public address, the address by which this browser reached it. */
+const wholeAddress = ({ url }: NewLink): string => new URL(url, location.origin).href
+
+function NewLinkForm({ insight_id }: { insight_id: string }) {
+  const cache = useQueryClient()
+  const [lifetime, setLifetime] = useState(String(WEEK_SECONDS))
+  const [label, setLabel] = useState('')
+  const create = useMutation({
+    mutationFn: () =>
+      api().links.create(insight_id, {
+        expires_in: Number(lifetime),
+        ...(label.trim() === '' ? {} : { label: label.trim() }),
+      }),
+    onSuccess: async () => {
+      setLabel('')
+      await cache.invalidateQueries({ queryKey: keyOf(insight_id) })
+    },
+  })
+  const faults = faultsOf(create.error)
+  return (
+    <>
+      <NewForm
+        create={create}
+        shown={Object.keys(faults).length > 0}
+        action="Make a link"
+        onSubmit={() => create.mutate()}
+      >
+        <SelectField
+          label="Opens it for"
+          options={LINK_LIFETIMES}
+          value={lifetime}
+          fault={faults.expires_in}
+          onChange={({ target }) => setLifetime(target.value)}
+        />
+        <TextField
+          label="Note, for you"
+          placeholder="for the board"
+          value={label}
+          fault={faults.label}
+          onChange={({ target }) => setLabel(target.value)}
+        />
+      </NewForm>
+      {create.data && <Secret label="The link" value={wholeAddress(create.data)} />}
+    </>
+  )
+}
+
+function Row({ link, revocable }: { link: Link; revocable: boolean }) {
+  const { link_id, insight_id, label, expires_at, opened_count, last_opened_at } = link
+  const cache = useQueryClient()
+  const expired = Date.parse(expires_at) <= Date.now()
+  return (
+    <tr>
+      <td>{label ?? 'without a note'}</td>
+      <td>
+        {expired ? <span className="state state-canceled">✕ expired</span> : 'ends'} <Time at={expires_at} />
+      </td>
+      <td>
+        {opened_count === 0 ? (
+          'never opened'
+        ) : (
+          <>
+            opened {opened_count} {opened_count === 1 ? 'time' : 'times'}, last <Time at={last_opened_at} />
+          </>
+        )}
+      </td>
+      <td>
+        <UserName user_id={link.user_id} />, <Time at={link.created_at} />
+      </td>
+      {revocable && (
+        <td>
+          <AskFirst
+            quiet
+            label="Revoke"
+            of={label ?? 'the link without a note'}
+            title="Revoke this link?"
+            description="The next who opens it finds nothing. It leaves the list, and cannot be had back."
+            action="Revoke the link"
+            act={() => api().links.delete(insight_id, link_id)}
+            onDone={() => cache.invalidateQueries({ queryKey: keyOf(insight_id) })}
+          />
+        </td>
+      )}
+    </tr>
+  )
+}
+
+function Links({ insight_id }: { insight_id: string }) {
+  const analyst = useMay('analyst')
+  const query = usePaged(
+    keyOf(insight_id),
+    (cursor) => api().links.list(insight_id, cursor ? { cursor } : {}),
+    REFRESH_MS,
+  )
+  return (
+    <Paged
+      query={query}
+      empty={
+        <Empty title="No link opens it">
+          {analyst ? 'Make one above.' : 'Who may run jobs can make one.'}
+          {analyst && (
+            <Curl method="POST" path={`/insights/${insight_id}/links`} body={{ expires_in: WEEK_SECONDS }} />
+          )}
+        </Empty>
+      }
+    >
+      {(links) => (
+        <ListTable columns={['Note', 'Ends', 'Opened', 'Made by', analyst && 'Action']}>
+          {links.map((link) => (
+            <Row key={link.link_id} link={link} revocable={analyst} />
+          ))}
+        </ListTable>
+      )}
+    </Paged>
+  )
+}
+
+export function Share({ insight_id }: { insight_id: string }) {
+  const [open, setOpen] = useState(false)
+  const analyst = useMay('analyst')
+  return (
+    <>
+      <button type="button" className="button" onClick={() => setOpen(true)}>
+        Share
+      </button>
+      <Dialog
+        wide
+        title="Share this insight"
+        description="Who has a link reads this one page, without a token, until it ends or is revoked. Programs that look ahead, such as those of chats, count as openings, too."
+        open={open}
+        onClose={() => setOpen(false)}
+      >
+        {analyst && <NewLinkForm insight_id={insight_id} />}
+        <Links insight_id={insight_id} />
+        <div className="actions">
+          <button type="button" className="button quiet" onClick={() => setOpen(false)}>
+            Close
+          </button>
+        </div>
+      </Dialog>
+    </>
+  )
+}

@@ -1,0 +1,245 @@
+/** Creates many jobs of one template in one call, from rows that are pasted or read from a file and checked first. */
+
+import type { BatchInput, BatchView } from '@assay/client'
+import type { TemplateView } from '@assay/model/template'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { type FormEvent, useMemo, useState } from 'react'
+import { api, faultsOf } from '../../api.ts'
+import { useDraft } from '../../drafts/draft.ts'
+import { readSets, SETS_MOST, type VariableSets } from '../../drafts/variable-sets.ts'
+import { useSettled } from '../../settled.ts'
+import { Fault } from '../fault.tsx'
+import { CheckField, Field, TextField } from '../field.tsx'
+import { Copy, ShortId } from '../show.tsx'
+import { Curl } from '../text/curl.tsx'
+import { BatchProgress } from './batch-progress.tsx'
+import { FIRST_JOB, type JobDraft, JobFields, jobSettings } from './job-fields.tsx'
+import { SetTable } from './set-table.tsx'
+
+const CHECK_AFTER_MS = 400
+/** The largest body, less its other fields. */
+const TEXT_MOST = 8_000_000
+
+interface Draft extends JobDraft {
+  text: string
+  run: boolean
+}
+
+const FIRST: Draft = { text: '', run: true, ...FIRST_JOB }
+
+const itemsOf = ({ sets }: VariableSets): BatchInput['items'] =>
+  sets.map((template_vars) => ({ template_vars }))
+const jobs = (count: number): string => (count === 1 ? 'one job' : `${count.toLocaleString('en')} jobs`)
+const rows = (count: number): string => (count === 1 ? 'one row' : `${count.toLocaleString('en')} rows`)
+
+const NOTHING: VariableSets = { columns: [], sets: [] }
+
+/** The rows of the text, and the service's check of each once typing has paused. */
+function useSets({ template_id, version, variables }: TemplateView, text: string) {
+  const settled = useSettled(text, CHECK_AFTER_MS)
+  const parsed = useMemo(() => readSets(settled, variables), [settled, variables])
+  const read = 'fault' in parsed ? NOTHING : parsed
+  const check = useQuery({
+    queryKey: ['check of sets', template_id, version, settled],
+    queryFn: () => api().jobs.checkMany({ template_id, items: itemsOf(read) }),
+    enabled: read.sets.length > 0,
+    gcTime: 0,
+  })
+  const fault = 'fault' in parsed ? parsed.fault : undefined
+  return { read, check, fault, fitting: settled === text ? check.data?.accepted : undefined }
+}
+
+interface TextProps {
+  template: TemplateView
+  text: string
+  fault: string | undefined
+  onChange(text: string): void
+}
+
+function TextFields({ template, text, fault, onChange }: TextProps) {
+  const [refused, setRefused] = useState<string | undefined>()
+  const names = template.variables.map(({ name }) => name).join(',')
+  const read = async (file: File | undefined): Promise<void> => {
+    if (!file) return
+    const large = file.size > TEXT_MOST
+    setRefused(large ? 'It is larger than one call takes (8 MB): divide it.' : undefined)
+    if (!large) onChange(await file.text())
+  }
+  return (
+    <>
+      <Field
+        label="Sets of variables"
+        hint={
+          <>
+            One row each, at most {SETS_MOST.toLocaleString('en')}. Cells may be pasted from a spreadsheet; an
+            empty one leaves the default. JSON is taken, too: a list of objects. The first row names the
+            variables: <code>{names || 'there are none'}</code>{' '}
+            {names && <Copy text={names} label="Copy the names" />}
+          </>
+        }
+        fault={fault}
+      >
+        {(parts) => (
+          <textarea
+            className="input sets-text"
+            {...parts}
+            rows={8}
+            spellCheck={false}
+            value={text}
+            onChange={({ target }) => onChange(target.value)}
+          />
+        )}
+      </Field>
+      <TextField
+        label="Or from a file"
+        type="file"
+        accept=".csv,.tsv,.txt,.json,.ndjson,.jsonl"
+        fault={refused}
+        onChange={({ target }) => {
+          void read(target.files?.[0])
+          // Resets the input, so that the same file can be chosen again after a correction.
+          target.value = ''
+        }}
+      />
+    </>
+  )
+}
+
+function Made({ batch, read, onAgain }: { batch: BatchView; read: VariableSets; onAgain(): void }) {
+  const ids = batch.items.map(({ assignment_id }) => assignment_id)
+  return (
+    <>
+      <h2>
+        {batch.created === 0 ? 'No job was made' : `${jobs(batch.created)} made`}
+        {batch.refused > 0 && `, ${rows(batch.refused)} refused`}
+      </h2>
+      {batch.created > 0 && (
+        <>
+          <BatchProgress batch_id={batch.batch_id} />
+          <p>
+            <Link to="/jobs" search={{ batch: batch.batch_id }}>
+              All jobs of this call
+            </Link>
+          </p>
+        </>
+      )}
+      <SetTable
+        label="What became of each row"
+        {...read}
+        faults={batch.items.map(({ errors }) => errors)}
+        good={(index) => (
+          <Link to="/jobs/$assignment_id" params={{ assignment_id: ids[index]! }}>
+            job <ShortId id={ids[index]!} />
+          </Link>
+        )}
+      />
+      <button type="button" className="button" onClick={onAgain}>
+        Make more
+      </button>
+    </>
+  )
+}
+
+function verdict(refused: number, all: number): string {
+  if (refused === 0) return all === 1 ? 'The row fits.' : `All ${rows(all)} fit.`
+  if (all === 1) return 'The row does not fit: mend it.'
+  if (refused === 1) return `One of ${rows(all)} does not fit: mend it, or it is left out.`
+  return `${refused.toLocaleString('en')} of ${rows(all)} do not fit: mend them, or they are left out.`
+}
+
+function Preview({ check, read }: Pick<ReturnType<typeof useSets>, 'check' | 'read'>) {
+  const { data, error } = check
+  if (error) return <Fault error={error} onRetry={() => void check.refetch()} />
+  return (
+    <>
+      <p role="status">
+        {data === undefined ? 'Each row is checked…' : verdict(data.refused, read.sets.length)}
+      </p>
+      <SetTable
+        label="Preview of the rows"
+        {...read}
+        faults={data?.items.map(({ errors }) => errors) ?? []}
+        good={() => (data === undefined ? '…' : '✓ fits')}
+      />
+    </>
+  )
+}
+
+function useMake(template_id: string, onMade: () => void) {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: async ({ read, draft }: { read: VariableSets; draft: Draft }) => {
+      const input = { template_id, items: itemsOf(read), run: draft.run, ...jobSettings(draft) }
+      return { read, batch: await api().jobs.createMany(input) }
+    },
+    onSuccess: async () => {
+      onMade()
+      await cache.invalidateQueries({ queryKey: ['jobs'] })
+    },
+  })
+}
+
+export function BulkForm({ template }: { template: TemplateView }) {
+  const { template_id } = template
+  const [draft, change, forget] = useDraft<Draft>(`bulk.${template_id}`, () => FIRST)
+  const { read, check, fault, fitting } = useSets(template, draft.text)
+  const make = useMake(template_id, forget)
+  const faults = faultsOf(make.error)
+  const submit = (event: FormEvent): void => {
+    event.preventDefault()
+    make.mutate({ read, draft })
+  }
+  if (make.data) {
+    const again = (): void => {
+      change(FIRST)
+      make.reset()
+    }
+    return <Made {...make.data} onAgain={again} />
+  }
+  return (
+    <form onSubmit={submit} noValidate>
+      <div className="run-form">
+        <TextFields
+          template={template}
+          text={draft.text}
+          fault={fault}
+          onChange={(text) => change({ ...draft, text })}
+        />
+        <CheckField
+          label="Run them at once"
+          hint="Else they are drafts, each to be run by hand."
+          checked={draft.run}
+          onChange={({ target }) => change({ ...draft, run: target.checked })}
+        />
+        <JobFields draft={draft} faults={faults} onChange={(more) => change({ ...draft, ...more })} />
+      </div>
+      {read.sets.length > 0 && <Preview check={check} read={read} />}
+      {make.isError && <Fault error={make.error} />}
+      <div className="actions">
+        <button
+          type="submit"
+          className="button primary"
+          disabled={make.isPending || fitting === undefined || fitting === 0}
+        >
+          {make.isPending ? 'Making them…' : fitting ? `Create ${jobs(fitting)}` : 'Create'}
+        </button>
+      </div>
+      {read.sets.length === 0 && (
+        <Curl
+          path="/jobs/bulk"
+          body={{
+            template_id,
+            run: true,
+            items: [{ template_vars: exampleOf(template) }, { template_vars: {} }],
+          }}
+        />
+      )}
+    </form>
+  )
+}
+
+function exampleOf({ variables }: TemplateView): Record<string, unknown> {
+  const [first] = variables.filter((variable) => variable.default !== null)
+  return first ? { [first.name]: first.default } : {}
+}

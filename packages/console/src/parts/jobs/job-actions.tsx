@@ -1,0 +1,97 @@
+/** The actions of a job in its state: run, cancel, run again with the same or other variables, delete. */
+
+import type { JobView } from '@assay/model/job'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { Link, useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { api, useMay } from '../../api.ts'
+import { hasEnded } from '../../live.ts'
+import { Confirm } from '../dialog.tsx'
+import { Fault } from '../fault.tsx'
+
+function useActs({ assignment_id, template_id, template_vars, presence_name, metadata }: JobView) {
+  const cache = useQueryClient()
+  const navigate = useNavigate()
+  const keep = (job: JobView): void => {
+    cache.setQueryData(['job', job.assignment_id], job)
+    void cache.invalidateQueries({ queryKey: ['jobs'] })
+  }
+  const run = useMutation({ mutationFn: () => api().jobs.run(assignment_id), onSuccess: keep })
+  const cancel = useMutation({ mutationFn: () => api().jobs.cancel(assignment_id), onSuccess: keep })
+  const again = useMutation({
+    mutationFn: async () => {
+      const presence = presence_name === null ? {} : { presence_name }
+      const id = await api().jobs.create({ template_id, template_vars, metadata, ...presence })
+      return api().jobs.run(id)
+    },
+    onSuccess: async (job) => {
+      keep(job)
+      await navigate({ to: '/jobs/$assignment_id', params: { assignment_id: job.assignment_id } })
+    },
+  })
+  const remove = useMutation({
+    mutationFn: () => api().jobs.delete(assignment_id),
+    onSuccess: async () => {
+      await navigate({ to: '/jobs', search: {} })
+      cache.removeQueries({ queryKey: ['job', assignment_id] })
+      await cache.invalidateQueries({ queryKey: ['jobs'] })
+    },
+  })
+  return { run, cancel, again, remove }
+}
+
+export function JobActions({ job }: { job: JobView }) {
+  const { run, cancel, again, remove } = useActs(job)
+  const [asking, setAsking] = useState(false)
+  const analyst = useMay('analyst')
+  const ended = hasEnded(job.job_status)
+  const failed = [run, cancel, again].find(({ isError }) => isError)
+  if (!analyst) return null
+  return (
+    <>
+      {job.job_status === 'draft' && (
+        <button
+          type="button"
+          className="button primary"
+          disabled={run.isPending}
+          onClick={() => run.mutate()}
+        >
+          Run
+        </button>
+      )}
+      {!ended && (
+        <button type="button" className="button" disabled={cancel.isPending} onClick={() => cancel.mutate()}>
+          Cancel
+        </button>
+      )}
+      {ended && (
+        <>
+          <button type="button" className="button" disabled={again.isPending} onClick={() => again.mutate()}>
+            Run again
+          </button>
+          <Link
+            className="button"
+            to="/templates/$template_id"
+            params={{ template_id: job.template_id }}
+            search={{ job: job.assignment_id }}
+          >
+            Change and run
+          </Link>
+          <button type="button" className="button quiet" onClick={() => setAsking(true)}>
+            Delete
+          </button>
+        </>
+      )}
+      {failed && <Fault error={failed.error} />}
+      <Confirm
+        title="Delete this job?"
+        description="Its insight and what was sent about it go, too. Links to them will lead nowhere."
+        action="Delete the job"
+        open={asking}
+        request={remove}
+        onClose={() => setAsking(false)}
+        onConfirm={() => remove.mutate()}
+      />
+    </>
+  )
+}

@@ -1,0 +1,88 @@
+/** The form that runs a template: its variables and the options of a job. A refusal is shown beside its field. */
+
+import type { JobInput } from '@assay/client'
+import type { JobView } from '@assay/model/job'
+import type { TemplateView } from '@assay/model/template'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { type FormEvent, useRef } from 'react'
+import { api, faultsOf, useMay } from '../../api.ts'
+import { useDraft } from '../../drafts/draft.ts'
+import { metadataRows } from '../../drafts/metadata.ts'
+import { firstValues, sentValues, type Values } from '../../values.ts'
+import { Fault } from '../fault.tsx'
+import { FIRST_JOB, isOfJobFields, type JobDraft, JobFields, jobSettings } from './job-fields.tsx'
+import { byVariable, focusFault, VariableFields } from './variable-fields.tsx'
+
+interface Draft extends JobDraft {
+  values: Values
+}
+
+const PATH = 'payload.template_vars.'
+
+function inputOf({ template_id, variables }: TemplateView, draft: Draft): JobInput {
+  return {
+    template_id,
+    template_vars: sentValues(variables, draft.values),
+    ...jobSettings(draft),
+  }
+}
+
+/** Creates and runs a job. The idempotency key belongs to this submit, so a retry creates no second job. */
+function useRun(template: TemplateView, onCreated: () => void) {
+  const cache = useQueryClient()
+  const navigate = useNavigate()
+  return useMutation({
+    mutationFn: async (draft: Draft) => {
+      const assignment_id = await api().jobs.create(inputOf(template, draft))
+      return api().jobs.run(assignment_id)
+    },
+    onSuccess: async (job) => {
+      onCreated()
+      cache.setQueryData(['job', job.assignment_id], job)
+      await navigate({ to: '/jobs/$assignment_id', params: { assignment_id: job.assignment_id } })
+    },
+  })
+}
+
+export function RunForm({ template, earlier }: { template: TemplateView; earlier: JobView | undefined }) {
+  const { template_id, variables, version } = template
+  const form = useRef<HTMLFormElement>(null)
+  const name = `run.${template_id}.${version}.${earlier?.assignment_id ?? ''}`
+  const [draft, change, forget] = useDraft<Draft>(name, () => ({
+    values: firstValues(variables, earlier?.template_vars),
+    ...FIRST_JOB,
+    presence_name: earlier?.presence_name ?? '',
+    metadata: metadataRows(earlier?.metadata),
+  }))
+  const run = useRun(template, forget)
+  const analyst = useMay('analyst')
+  const faults = byVariable(faultsOf(run.error, PATH))
+  const others = faultsOf(run.error, 'payload.')
+  const shown =
+    Object.keys(faults).some((path) => variables.some((variable) => variable.name === path)) ||
+    Object.keys(others).some(isOfJobFields)
+  const submit = (event: FormEvent): void => {
+    event.preventDefault()
+    run.mutate(draft, { onError: () => focusFault(form.current) })
+  }
+  return (
+    <form className="run-form" ref={form} onSubmit={submit} noValidate>
+      {variables.length === 0 && <p>It has no variables: run it as it is.</p>}
+      <VariableFields
+        template={template}
+        values={draft.values}
+        faults={faults}
+        onChange={(variable, value) => change({ ...draft, values: { ...draft.values, [variable]: value } })}
+      />
+      <JobFields draft={draft} faults={others} onChange={(more) => change({ ...draft, ...more })} />
+      {run.isError && !shown && <Fault error={run.error} />}
+      <div className="actions">
+        <button type="submit" className="button primary" disabled={run.isPending || !analyst}>
+          {run.isPending ? 'Starting…' : 'Run'}
+        </button>
+        {!analyst && <span className="small">Your token may only read.</span>}
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,35 @@
+/** The fields of all variables of a template, each with its fault. */
+import type { VariableView } from '@assay/model/template'
+import type { Values } from '../../values.ts'
+import { VariableField } from './variable-field.tsx'
+
+/** A fault of a list's item ("arms.0") is shown at the list. */
+export function byVariable(faults: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(faults).map(([path, message]) => [path.split('.')[0]!, message]))
+}
+
+/** Moves the focus to the first field with a fault after a refusal. */
+export function focusFault(form: HTMLFormElement | null): void {
+  setTimeout(() => form?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus())
+}
+
+interface VariableFieldsProps {
+  template: { template_id: string; variables: readonly VariableView[] }
+  values: Values
+  /** By variable. */
+  faults: Record<string, string>
+  onChange(name: string, value: string): void
+}
+
+export function VariableFields({ template, values, faults, onChange }: VariableFieldsProps) {
+  return template.variables.map((variable) => (
+    <VariableField
+      key={variable.name}
+      template_id={template.template_id}
+      variable={variable}
+      value={values[variable.name] ?? ''}
+      fault={faults[variable.name]}
+      onChange={(value) => onChange(variable.name, value)}
+    />
+  ))
+}

@@ -1,0 +1,32 @@
+/** The settings of an object: its id, to copy, and the rest by name. */
+import { textOf } from '../../values.ts'
+import { Copy } from '../show.tsx'
+
+export function FactList({ noun, id, rows }: { noun: string; id: string; rows: [string, string][] }) {
+  return (
+    <dl>
+      <dt>{noun}</dt>
+      <dd>
+        <code>{id}</code> <Copy text={id} />
+      </dd>
+      {rows.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+/** Variables or metadata by name, as entries of a `dl`. */
+export function NamedValues({ values }: { values: readonly (readonly [string, unknown])[] }) {
+  return values.map(([name, value]) => (
+    <div key={name}>
+      <dt>
+        <code>{name}</code>
+      </dt>
+      <dd>{textOf(value) || 'not given'}</dd>
+    </div>
+  ))
+}

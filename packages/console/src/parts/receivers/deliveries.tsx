@@ -1,0 +1,113 @@
+/** The deliveries of a webhook or subscription, newest first. */
+
+import type { DeliveryStatus, DeliveryView } from '@assay/model/delivery'
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { DELIVERY_STATUSES } from '../../names.ts'
+import { callsOf, REFRESH_MS, type Receiver } from '../../receivers.ts'
+import { SelectField } from '../field.tsx'
+import { ListTable } from '../lists/list-table.tsx'
+import { Paged, usePaged } from '../lists/paged.tsx'
+import { Empty } from '../page.tsx'
+import { ShortId, State, Time } from '../show.tsx'
+
+interface LinkProps {
+  receiver: Receiver
+  delivery_id: string
+  children: ReactNode
+}
+
+export function DeliveryLink({ receiver: { noun, id }, delivery_id, children }: LinkProps) {
+  return noun === 'webhook' ? (
+    <Link to="/webhooks/$webhook_id/deliveries/$delivery_id" params={{ webhook_id: id, delivery_id }}>
+      {children}
+    </Link>
+  ) : (
+    <Link
+      to="/subscriptions/$subscription_id/deliveries/$delivery_id"
+      params={{ subscription_id: id, delivery_id }}
+    >
+      {children}
+    </Link>
+  )
+}
+
+function DeliveryRow({ receiver, delivery }: { receiver: Receiver; delivery: DeliveryView }) {
+  const { delivery_id, assignment_id } = delivery
+  return (
+    <tr>
+      <td>
+        <DeliveryLink receiver={receiver} delivery_id={delivery_id}>
+          {delivery.event_type}
+        </DeliveryLink>
+      </td>
+      <td>
+        <State status={delivery.status} />
+      </td>
+      <td>
+        <Time at={delivery.created_at} />
+      </td>
+      <td>
+        {delivery.attempt_count} {delivery.attempt_count === 1 ? 'try' : 'tries'}
+        {delivery.status === 'pending' && delivery.next_attempt_at !== null && (
+          <>
+            , next <Time at={delivery.next_attempt_at} />
+          </>
+        )}
+      </td>
+      <td>
+        {assignment_id !== null && (
+          <Link to="/jobs/$assignment_id" params={{ assignment_id }}>
+            job <ShortId id={assignment_id} />
+          </Link>
+        )}
+      </td>
+    </tr>
+  )
+}
+
+export function Deliveries(props: {
+  receiver: Receiver
+  status: DeliveryStatus | undefined
+  onStatus(status: DeliveryStatus | undefined): void
+}) {
+  const { receiver, status, onStatus } = props
+  const filter = status === undefined ? {} : { status }
+  const query = usePaged(
+    ['deliveries', receiver.id, 'list', status],
+    (cursor) => callsOf(receiver).deliveries(receiver.id, { ...filter, ...(cursor ? { cursor } : {}) }),
+    REFRESH_MS,
+  )
+  return (
+    <section>
+      <h2>Deliveries</h2>
+      <div className="filters">
+        <SelectField
+          label="State"
+          value={status ?? ''}
+          onChange={({ target }) => onStatus(DELIVERY_STATUSES.find((name) => name === target.value))}
+          options={[
+            { value: '', label: 'Any' },
+            ...DELIVERY_STATUSES.map((name) => ({ value: name, label: name })),
+          ]}
+        />
+      </div>
+      <Paged
+        query={query}
+        empty={
+          <Empty title="Nothing was sent">
+            <p>Send a test, or run a job: its end is told here.</p>
+          </Empty>
+        }
+      >
+        {(deliveries) => (
+          <ListTable columns={['Event', 'State', 'Made', 'Tries', 'Of']}>
+            {deliveries.map((delivery) => (
+              <DeliveryRow key={delivery.delivery_id} receiver={receiver} delivery={delivery} />
+            ))}
+          </ListTable>
+        )}
+      </Paged>
+    </section>
+  )
+}

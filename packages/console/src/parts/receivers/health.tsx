@@ -1,0 +1,46 @@
+/** The health of a webhook or subscription: one phrase, and for a failing one the fate of its deliveries. */
+import type { ReceiverView } from '../../receivers.ts'
+import { Time } from '../show.tsx'
+
+type Told = Pick<ReceiverView, 'status' | 'failing_since' | 'failing_reason' | 'disabled_reason'>
+
+export function HealthWord({ status, failing_since }: Pick<Told, 'status' | 'failing_since'>) {
+  if (status === 'disabled') return <span className="state state-failed">✕ disabled</span>
+  if (failing_since !== null)
+    return (
+      <span className="state state-failed">
+        ▲ failing since <Time at={failing_since} />
+      </span>
+    )
+  return <span className="state state-delivered">✓ enabled</span>
+}
+
+/** The error of the last failed attempt, "class: detail", with the class as code. */
+function Reason({ reason }: { reason: string | null }) {
+  if (reason === null) return null
+  const [name, ...detail] = reason.split(': ')
+  return (
+    <>
+      Last: <code>{name}</code>
+      {detail.length > 0 && <>, {detail.join(': ')}</>}
+      {!/[.!?]$/.test(reason) && '.'}
+    </>
+  )
+}
+
+export function HealthNotice({ status, failing_since, failing_reason, disabled_reason }: Told) {
+  if (status === 'disabled')
+    return (
+      <p className="notice" role="status">
+        It is disabled{disabled_reason === null ? '' : `: ${disabled_reason}`}. Deliveries wait until it is
+        enabled; new events are not kept for it. <Reason reason={failing_reason} />
+      </p>
+    )
+  if (failing_since === null) return null
+  return (
+    <p className="notice" role="status">
+      Every attempt has failed since <Time at={failing_since} exact />. <Reason reason={failing_reason} />{' '}
+      After five days of that it is disabled. A delivery below shows what was sent and answered.
+    </p>
+  )
+}

@@ -1,0 +1,194 @@
+/**
+ * The form of a subscription, for a new one and for a change. The address of a chat is a secret: it is kept neither in the
+ * tab's storage nor shown again, and a change without it leaves it as it is.
+ */
+import type { SubscriptionInput } from '@assay/client'
+import type { EventType } from '@assay/model/event'
+import type { SubscriptionKind, SubscriptionView } from '@assay/model/subscription'
+import { EVENT_TYPES, LINK_LIFETIMES } from '../../names.ts'
+import { duration } from '../../words/durations.ts'
+import { CheckField, ChecksField, Field, SelectField, TextField } from '../field.tsx'
+
+export const KIND_WORDS: Record<SubscriptionKind, string> = { email: 'Mail', slack: 'Chat' }
+
+export interface SubscriptionDraft {
+  kind: SubscriptionKind
+  /** One reader on each line. */
+  to: string
+  presence_name: string
+  events: EventType[]
+  include_skipped: boolean
+  /** Seconds; empty: no link. */
+  link: string
+  description: string
+}
+
+export const FIRST_DRAFT: SubscriptionDraft = {
+  kind: 'email',
+  to: '',
+  presence_name: 'default',
+  events: ['job.completed', 'job.failed', 'job.canceled'],
+  include_skipped: false,
+  link: '604800',
+  description: '',
+}
+
+export function draftOf(subscription: SubscriptionView): SubscriptionDraft {
+  const { kind, to, presence_name, events, include_skipped, link_expires_in, description } = subscription
+  return {
+    kind,
+    to: to.join('\n'),
+    presence_name,
+    events,
+    include_skipped,
+    link: link_expires_in === null ? '' : String(link_expires_in),
+    description: description ?? '',
+  }
+}
+
+const readersOf = ({ to }: SubscriptionDraft): string[] =>
+  to
+    .split(/[\n,;]/)
+    .map((reader) => reader.trim())
+    .filter(Boolean)
+
+/** An empty `url` keeps the chat's address. */
+export function inputOf(draft: SubscriptionDraft, url: string): SubscriptionInput {
+  const { kind, presence_name, events, include_skipped, link, description } = draft
+  return {
+    kind,
+    ...(kind === 'email' ? { to: readersOf(draft) } : {}),
+    ...(kind === 'slack' && url.trim() !== '' ? { url: url.trim() } : {}),
+    ...(presence_name.trim() === '' ? {} : { presence_name: presence_name.trim() }),
+    events,
+    include_skipped,
+    link_expires_in: link === '' ? null : Number(link),
+    description: description.trim() === '' ? null : description.trim(),
+  }
+}
+
+/** The faults of the list of readers, each with its address. */
+function readersFault(draft: SubscriptionDraft, faults: Record<string, string>): string | undefined {
+  const readers = readersOf(draft)
+  const each = Object.entries(faults).flatMap(([path, message]) => {
+    const index = /^to\.(\d+)$/.exec(path)?.[1]
+    return index === undefined ? [] : [`“${readers[Number(index)]}” ${message}`]
+  })
+  return each.length > 0 ? each.join('; ') : faults.to
+}
+
+const FIELDS = ['kind', 'to', 'url', 'presence_name', 'events', 'link_expires_in', 'description']
+
+/** Whether every fault of a refusal has a field in this form. */
+export function areShown(faults: Record<string, string>): boolean {
+  const paths = Object.keys(faults)
+  return paths.length > 0 && paths.every((path) => FIELDS.includes(path.split('.')[0]!))
+}
+
+interface FieldsProps {
+  draft: SubscriptionDraft
+  change(draft: SubscriptionDraft): void
+  url: string
+  setUrl(url: string): void
+  faults: Record<string, string>
+  /** The present address of an existing subscription, hidden. */
+  present?: string | null
+}
+
+function TargetField({ draft, change, url, setUrl, faults, present }: FieldsProps) {
+  if (draft.kind === 'email')
+    return (
+      <Field
+        label="Readers"
+        hint="One address a line, 50 at most. Each gets a mail of her own, and can take herself off the list."
+        required
+        fault={readersFault(draft, faults)}
+      >
+        {(parts) => (
+          <textarea
+            className="input"
+            {...parts}
+            aria-required
+            rows={3}
+            spellCheck={false}
+            placeholder="ada@example.com"
+            value={draft.to}
+            onChange={({ target }) => change({ ...draft, to: target.value })}
+          />
+        )}
+      </Field>
+    )
+  return (
+    <TextField
+      label="Address of the incoming webhook"
+      hint={
+        present
+          ? `Set: ${present}. Type another to replace it, or leave it empty.`
+          : 'As Slack, Mattermost or Rocket.Chat gives it. Kept encrypted, never shown again.'
+      }
+      type="password"
+      autoComplete="off"
+      required={!present}
+      placeholder="https://hooks.slack.com/services/…"
+      fault={faults.url}
+      value={url}
+      onChange={({ target }) => setUrl(target.value)}
+    />
+  )
+}
+
+/** "seven days" for the seconds of a week. */
+export function lifetimeWords(seconds: number): string {
+  const listed = LINK_LIFETIMES.find(({ value }) => value === String(seconds))
+  return listed?.label ?? duration(seconds * 1000)
+}
+
+function linkOptions(link: string) {
+  const listed = LINK_LIFETIMES.map(({ value, label }) => ({ value, label: `that opens for ${label}` }))
+  const known = link === '' || listed.some(({ value }) => value === link)
+  const own = known ? [] : [{ value: link, label: `that opens for ${lifetimeWords(Number(link))}` }]
+  return [{ value: '', label: 'no link' }, ...listed, ...own]
+}
+
+export function SubscriptionFields(props: FieldsProps) {
+  const { draft, change, faults } = props
+  return (
+    <>
+      <TargetField {...props} />
+      <TextField
+        label="Presence name"
+        hint="Jobs created with this presence name are told here; jobs without one are told to all."
+        fault={faults.presence_name}
+        value={draft.presence_name}
+        onChange={({ target }) => change({ ...draft, presence_name: target.value })}
+      />
+      <ChecksField
+        legend="Events"
+        options={EVENT_TYPES.map((type) => ({ value: type, label: type }))}
+        chosen={draft.events}
+        fault={faults.events}
+        onChange={(events) => change({ ...draft, events })}
+      />
+      <CheckField
+        label="Also runs that their condition skipped"
+        hint="In a line: that it ran, and that there was nothing to tell."
+        checked={draft.include_skipped}
+        onChange={({ target }) => change({ ...draft, include_skipped: target.checked })}
+      />
+      <SelectField
+        label="A link to the page in each message"
+        hint="For readers without a token. It takes a service that knows its public address (ASSAY_PUBLIC_URL)."
+        options={linkOptions(draft.link)}
+        value={draft.link}
+        fault={faults.link_expires_in}
+        onChange={({ target }) => change({ ...draft, link: target.value })}
+      />
+      <TextField
+        label="Description"
+        fault={faults.description}
+        value={draft.description}
+        onChange={({ target }) => change({ ...draft, description: target.value })}
+      />
+    </>
+  )
+}

@@ -1,0 +1,74 @@
+/** The settings of a subscription, and the form that changes them. */
+
+import type { SubscriptionView } from '@assay/model/subscription'
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import { api, faultsOf } from '../../api.ts'
+import { triesOf } from '../../words/durations.ts'
+import { ChangeForm, Editable } from '../editing.tsx'
+import { FactList } from '../lists/fact-list.tsx'
+import { useRefresh } from './receiver-actions.tsx'
+import {
+  areShown,
+  draftOf,
+  inputOf,
+  KIND_WORDS,
+  lifetimeWords,
+  SubscriptionFields,
+} from './subscription-form.tsx'
+
+function Facts({ subscription }: { subscription: SubscriptionView }) {
+  const { subscription_id, kind, to, url, link_expires_in, max_in_flight, rate_per_second } = subscription
+  const rows: [string, string][] = [
+    ['By', KIND_WORDS[kind]],
+    ['Goes to', kind === 'email' ? to.join(', ') || 'nobody any more' : (url ?? '')],
+    ['Presence name', subscription.presence_name],
+    ['User', subscription.user_id],
+    ['Events', subscription.events.join(', ') || 'none'],
+    ['Skipped runs', subscription.include_skipped ? 'told, in a line' : 'not told'],
+    ['Link to the page', link_expires_in === null ? 'none' : `opens for ${lifetimeWords(link_expires_in)}`],
+    ['Tries', triesOf(subscription.retry_schedule)],
+    ['At a time', max_in_flight === null ? 'the usual 8' : String(max_in_flight)],
+    ['A second at most', rate_per_second === null ? 'no limit' : String(rate_per_second)],
+  ]
+  return <FactList noun="Subscription" id={subscription_id} rows={rows} />
+}
+
+function EditForm({ subscription, onDone }: { subscription: SubscriptionView; onDone(): void }) {
+  const { subscription_id } = subscription
+  const refresh = useRefresh({ noun: 'subscription', id: subscription_id })
+  const [draft, change] = useState(() => draftOf(subscription))
+  const [url, setUrl] = useState('')
+  const save = useMutation({
+    mutationFn: () => {
+      const { kind: _kind, ...patch } = inputOf(draft, url)
+      return api().subscriptions.update(subscription_id, patch)
+    },
+    onSuccess: async () => {
+      await refresh()
+      onDone()
+    },
+  })
+  const faults = faultsOf(save.error)
+  return (
+    <ChangeForm save={save} shown={areShown(faults)} onSubmit={() => save.mutate()} onDone={onDone}>
+      <SubscriptionFields
+        draft={draft}
+        change={change}
+        url={url}
+        setUrl={setUrl}
+        faults={faults}
+        present={subscription.url}
+      />
+    </ChangeForm>
+  )
+}
+
+export function SubscriptionSettings(props: { subscription: SubscriptionView; editable: boolean }) {
+  const { subscription, editable } = props
+  return (
+    <Editable editable={editable} form={(onDone) => <EditForm subscription={subscription} onDone={onDone} />}>
+      <Facts subscription={subscription} />
+    </Editable>
+  )
+}

@@ -1,0 +1,70 @@
+/** A schedule in words: its rhythm and its last run. */
+
+import { ClientError } from '@assay/client'
+import type { ScheduleView } from '@assay/model/schedule'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { api } from '../../api.ts'
+import { hasEnded } from '../../live.ts'
+import { cronWords } from '../../words/cron.ts'
+import { momentIn } from '../../words/zones.ts'
+import { State, Time } from '../show.tsx'
+
+const REFRESH_MS = 5_000
+
+/** The expression in words if that is short, the expression, and its time zone. */
+export function Rhythm({ schedule: { cron, time_zone } }: { schedule: ScheduleView }) {
+  const words = cronWords(cron)
+  return (
+    <>
+      {words !== null && <div className="sentence">{words}</div>}
+      <div className={words === null ? undefined : 'small'}>
+        <code>{cron}</code> {time_zone}
+      </div>
+    </>
+  )
+}
+
+/** A due time in the schedule's time zone. */
+export function DueTime({ at, time_zone }: { at: string; time_zone: string }) {
+  return (
+    <time dateTime={at} title={at}>
+      {momentIn(time_zone, at)}
+    </time>
+  )
+}
+
+/** Whether the last due time failed and no job was created since. */
+export function failedLast({ last_error, last_run }: ScheduleView): boolean {
+  return last_error !== null && (last_run === null || last_run.created_at < last_error.at)
+}
+
+export function ScheduleState({ schedule }: { schedule: ScheduleView }) {
+  if (schedule.paused) return <span className="state">Ⅱ paused</span>
+  if (schedule.next_due_at === null) return <span className="state">■ ended</span>
+  if (failedLast(schedule))
+    return <span className="state state-failed">▲ {schedule.last_error!.code} the last time</span>
+  return <span className="state state-completed">✓ goes on</span>
+}
+
+export function LastRun({ schedule: { last_run } }: { schedule: ScheduleView }) {
+  const assignment_id = last_run?.assignment_id
+  const { data, error } = useQuery({
+    queryKey: ['job', assignment_id],
+    queryFn: () => api().jobs.status(assignment_id!),
+    enabled: assignment_id !== undefined,
+    refetchInterval: ({ state: { data } }) => (data && !hasEnded(data.job_status) ? REFRESH_MS : false),
+  })
+  if (!last_run || assignment_id === undefined) return <>not run yet</>
+  if (error instanceof ClientError && error.status === 404)
+    return (
+      <>
+        <Time at={last_run.created_at} /> (its job was deleted)
+      </>
+    )
+  return (
+    <Link to="/jobs/$assignment_id" params={{ assignment_id }}>
+      {data && <State status={data.job_status} />} <Time at={last_run.created_at} />
+    </Link>
+  )
+}
