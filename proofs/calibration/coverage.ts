@@ -1,10 +1,14 @@
 /** How many future values lie in the 95 % intervals of forecasts, on simulated series. */
+import { stepAt } from '../../packages/engine/forecasting/design.ts'
 import { forecastSeries } from '../../packages/engine/forecasting/forecast-series.ts'
 import { calendarSeasons } from '../../packages/engine/series/calendar-seasons.ts'
+import { levelChanges } from '../../packages/engine/series/level-changes.ts'
 import { findSeasons } from '../../packages/engine/series/seasons.ts'
 import { normal, PROCESSES, type Process, type Random, randomFrom, STEPS } from './processes.ts'
 
 const HORIZON = 12
+/** As the method does. */
+const VALUES_A_LEVEL = 20
 
 export interface Covered {
   process: string
@@ -70,7 +74,9 @@ export function runCoverage(process: Process, n: number, series: number, seed: n
       observed: values.map(() => true),
       periods: seasons.map(({ period }) => period),
       columns: [],
-      levels: [],
+      levels: levelChanges(values, rows, seasons)
+        .slice(-Math.floor(n / VALUES_A_LEVEL) || n)
+        .map(({ index }) => stepAt(index)),
       horizon: HORIZON,
       counts,
       sparse: 2 * values.filter((value) => value === 0).length > n,

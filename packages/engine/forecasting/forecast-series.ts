@@ -15,7 +15,7 @@ import { type Ahead, around, mapped, widened } from './prediction.ts'
 
 export interface Question extends Known {
   horizon: number
-  /** Changes of level that the series seems to have; they are kept where the backtest errs less with them. */
+  /** Changes of level that the series seems to have; they are kept where the backtest errs no more with them. */
   levels: readonly Column[]
   /** Whole numbers from 0 on. */
   counts: boolean
@@ -49,7 +49,9 @@ const ORIGINS = 12
 const LEAST = 6
 /** A mean of models, or another one, must err less than the first by so much to be preferred. */
 const CLEARLY = 0.9
-const LEVELS_HELP = 0.98
+/** How little a level must err beside the series without it: of few values the backtest says less than the test that found it. */
+const LEVELS_ERR = { few: 1.02, many: 1 }
+const FEW = 60
 const PREFERRED = ['ets', 'both', 'three', 'line']
 
 export function forecastSeries(question: Question): Forecast {
@@ -83,7 +85,7 @@ export function forecastSeries(question: Question): Forecast {
   }
 }
 
-/** The series without its changes of level, or with them where that errs less on its own past. */
+/** The series without its changes of level, or with them where that errs no more on its own past. */
 function withLevels(
   question: Question,
   plain: Known,
@@ -93,7 +95,8 @@ function withLevels(
   if (question.levels.length === 0) return { known: plain, test }
   const levelled = { ...plain, columns: [...plain.columns, ...question.levels] }
   const other = backtest(question, levelled, back)
-  if (test && !(other && other.result.mase < LEVELS_HELP * test.result.mase)) return { known: plain, test }
+  const most = plain.values.length < FEW ? LEVELS_ERR.few : LEVELS_ERR.many
+  if (test && !(other && other.result.mase < most * test.result.mase)) return { known: plain, test }
   return { known: levelled, test: other }
 }
 

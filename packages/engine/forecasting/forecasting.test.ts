@@ -87,7 +87,11 @@ test('a random walk with a drift and counts have intervals that hold', () => {
     let level = 0
     return normals(72, seed).map((value) => (level += 0.5 + value))
   }
-  assert.ok(coverage(walk, 60) > 0.85)
+  const ofWalks = coverage(walk, 36)
+  assert.ok(ofWalks > 0.85, String(ofWalks))
+  const growing = (seed: number): number[] => normals(48, seed).map((value, row) => value * (1 + row / 18))
+  const ofGrowing = coverage(growing, 36)
+  assert.ok(ofGrowing > 0.85, String(ofGrowing))
   const counts = (seed: number): number[] => {
     const next = uniform(seed)
     return rowsOf(72).map(() => {

@@ -22,10 +22,13 @@ export interface LineFit {
 }
 
 const NEGLIGIBLE = 1e-3
-/** Log likelihood that a line must gain (Akaike 1974). */
-const LINE_COST = 1
+/** Log likelihood that a line must gain as the last of so many parameters: AICc (Hurvich and Tsai, Biometrika 76, 1989). */
+function costOfLine(parameters: number, n: number): number {
+  const corrected = (k: number): number => (n * k) / Math.max(1, n - k - 1)
+  return corrected(parameters) - corrected(parameters - 1)
+}
 /** Prior weight of a random walk beside that of persistent-regression.ts: intervals of a walk that is not known as one come out too narrow. */
-const WALK = 3
+const WALK = 15
 /** Steps ahead at which quantiles are sought; those between have their share of the spread. */
 const SOUGHT = [1, 2, 3, 4, 6, 8, 12, 18, 24, 36, 52, 90, 180, 365, 1000]
 
@@ -47,7 +50,8 @@ export function fitLine(
       const without = at.get(fit.a)
       if (!without) continue
       const gain = Math.log((without.variance * without.df) / (fit.variance * fit.df))
-      const weight = Math.log(without.weight) + 0.5 * without.df * gain - LINE_COST
+      const weight =
+        Math.log(without.weight) + 0.5 * without.df * gain - costOfLine(columns.length + 3, values.length)
       parts.push({ weight, fit, line: true })
     }
   }

@@ -1,7 +1,8 @@
 /** Whether errors grow or shrink along a series: the line of their sizes (Glejser, JASA 64, 1969). */
 
-/** t statistics from which the spread is taken to change. */
-const CLEARLY = 2
+/** t statistics from which the spread is taken to shrink, and to grow: an interval that is too narrow is the worse fault. */
+const SHRINKS = 2
+const GROWS = 1.2
 /** Sizes count up to so many medians, so that one outlier makes no trend. */
 const WINSOR = 4
 /** The least spread beside the mean one, and the most beyond the end of the series beside that at its end. */
@@ -23,7 +24,7 @@ export function changingSpread(errors: readonly number[]): ((place: number) => n
   let squares = 0
   for (const [place, size] of clipped.entries()) squares += (size - mean - slope * (place - middle)) ** 2
   const error = Math.sqrt(squares / (n - 2) / ((n * (n * n - 1)) / 12))
-  if (!(Math.abs(slope) > CLEARLY * error)) return null
+  if (!(slope > GROWS * error || slope < -SHRINKS * error)) return null
   const at = (place: number): number => Math.max(LEAST * mean, mean + slope * (place - middle))
   let whole = 0
   for (let place = 0; place < n; place++) whole += at(place) ** 2

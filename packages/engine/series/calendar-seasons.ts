@@ -16,8 +16,21 @@ export function calendarSeasons(step: Step): number[] {
   return days.map((day) => day / step.size).filter((period) => period >= 2)
 }
 
+/** Off a whole number by at most this share counts as whole. */
+const WHOLE = 0.01
+const MOST_CYCLES = 4
+
+/** A week in steps of two days is 3.5 steps: two weeks are 7. */
+function wholeSteps(period: number): number {
+  for (let cycles = 1; cycles <= MOST_CYCLES; cycles++) {
+    const length = cycles * period
+    if (Math.abs(length - Math.round(length)) <= WHOLE * length) return Math.round(length)
+  }
+  return Math.round(period)
+}
+
 export interface FoundSeason extends Season {
-  /** Whole steps, for methods that need them. */
+  /** Whole steps, for methods that need them: of one cycle, or of the fewest that are whole. */
   steps: number
 }
 
@@ -28,7 +41,7 @@ export function seasonsOf(grid: Grid): FoundSeason[] {
   if (values.length < 8 || values.every((value) => value === values[0])) return []
   const candidates = calendarSeasons(grid.step)
   const found = candidates.length > 0 ? findSeasons(values, rows, candidates) : unnamedSeason(values, rows)
-  return found.map((season) => ({ ...season, steps: Math.round(season.period) }))
+  return found.map((season) => ({ ...season, steps: wholeSteps(season.period) }))
 }
 
 /** Where no calendar suggests a period: the lag whose autocorrelation peaks highest, corrected for the lags that were tried. */

@@ -7,6 +7,7 @@
  */
 import { strongestShift } from './level-shift.ts'
 import { judgeLine } from './line.ts'
+import { dot, residualsOf } from './persistence/residuals.ts'
 import { lineColumn, seasonColumns } from './seasons.ts'
 import { medianOf } from './spikes/tails.ts'
 
@@ -15,6 +16,8 @@ const ALPHA = 0.05
 const ALPHA_OF_PARTS = 0.01
 /** Fewer rows than this show no change among several. */
 const LEAST_PART = 20
+/** A share of the variance. */
+const ROUNDING = 1e-6
 /** The most changes that are looked for. */
 const MOST = 50
 
@@ -36,6 +39,7 @@ export function levelChanges(
 ): LevelChange[] {
   const found: LevelChange[] = []
   const beside = seasons.flatMap(({ period }) => seasonColumns(rows, period))
+  if (beside.length > 0 && isRounding(values, beside)) return []
   const rises = (judgeLine(values, rows, seasons)?.p ?? 1) < ALPHA
   const strongest: Strongest = (from, to, whole, alpha) => {
     const columns = beside.map((column) => column.slice(from, to))
@@ -56,6 +60,12 @@ export function levelChanges(
   }
   search(0, values.length, true)
   return found.toSorted((a, b) => a.index - b.index)
+}
+
+/** Whether hardly anything is left of the values beside their seasons: what moves then is rounding and a period that is not quite right. */
+function isRounding(values: readonly number[], beside: readonly (readonly number[])[]): boolean {
+  const before = residualsOf(values, [values.map(() => 1)], beside)
+  return dot(before.left, before.left) < ROUNDING * dot(before.beside, before.beside)
 }
 
 /** The strongest change of the overlapping parts, where it is more than chance over all of them. */

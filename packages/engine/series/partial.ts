@@ -19,8 +19,13 @@ export function endOf(step: Step, start: number): number | null {
   return null
 }
 
-/** How the period that begins on `start`, the last of its series, is cut off; null if it is whole. */
-export async function lastCut(step: Step, start: number, context: MethodContext): Promise<Cut | null> {
+/** How the period that begins on `start`, the last of a series from `begin` on, is cut off; null if it is whole. */
+export async function lastCut(
+  step: Step,
+  start: number,
+  begin: number,
+  context: MethodContext,
+): Promise<Cut | null> {
   const first = Math.floor(start)
   const end = endOf(step, first)
   if (end === null) return null
@@ -30,7 +35,13 @@ export async function lastCut(step: Step, start: number, context: MethodContext)
   const period = periods.map((one) => one.end).filter((day) => first < day && day < end)
   if (period.length > 0) return { until: Math.max(...period), end, by: 'period' }
   if (end - first < 2) return null
-  return dataCut(columns, first, end)
+  // A column that begins after the series is not the one that its times come from.
+  const since = endOf(step, Math.floor(begin)) ?? begin
+  return dataCut(
+    columns.filter((one) => one.first < since),
+    first,
+    end,
+  )
 }
 
 /** The data end inside the period, and the next row would be due inside it, too. */
@@ -41,15 +52,20 @@ function dataCut(columns: Extent['columns'], first: number, end: number): Cut | 
   return latest.last + latest.due < end ? { until: latest.last + 1, end, by: 'data' } : null
 }
 
-/** The day on which the data of the first period begin, if that is later than its start; null if it is whole. */
-export async function firstCut(step: Step, start: number, context: MethodContext): Promise<number | null> {
+/** The day on which the data of the first period begin, if that is later than its start; null if it is whole. `last` begins the last one. */
+export async function firstCut(
+  step: Step,
+  start: number,
+  last: number,
+  context: MethodContext,
+): Promise<number | null> {
   const first = Math.floor(start)
   const end = endOf(step, first)
   if (end === null || end - first < 2) return null
   const { periods, columns } = await context.extent()
   const period = periods.map((one) => one.start).find((day) => first < day && day < end)
   if (period !== undefined) return period
-  const within = columns.filter((one) => first <= one.first && one.first < end)
+  const within = columns.filter((one) => first <= one.first && one.first < end && one.last >= last)
   if (within.length === 0) return null
   const earliest = within.reduce((best, one) => (one.first < best.first ? one : best))
   return earliest.first - earliest.due >= first ? earliest.first : null

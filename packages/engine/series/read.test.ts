@@ -45,6 +45,14 @@ test('a last week in which the data end is left out and said; keep counts it', a
   assert.equal((await read(await weeks(), {}, { found: whole })).diagnosis.partial_last, false)
 })
 
+test('a column that does not cover the series, as the start of a price list, cuts no period', async () => {
+  const late = { first: dayNumber('2024-03-04'), last: dayNumber('2024-05-14'), due: 1 }
+  const early = { first: dayNumber('2024-01-03'), last: dayNumber('2024-03-04'), due: 1 }
+  const beside = await read(await weeks(), {}, { found: { columns: [late, early] } })
+  assert.equal(beside.diagnosis.partial_last, false)
+  assert.equal(beside.series.values.length, 20)
+})
+
 test('a period that the clock or the report cuts is partial; one that ends with it is whole', async () => {
   const now = '2024-05-15T12:00:00.000Z'
   assert.match((await read(await weeks(), {}, { now })).doubts[0]!.says, /is not over yet/)

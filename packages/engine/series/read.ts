@@ -89,8 +89,9 @@ async function withoutPartial(
   const { step } = gridOf(series)
   const doubts: Doubt[] = []
   let kept = series
-  const last = series.times.length === 0 ? null : await lastCut(step, series.positions.at(-1)!, context)
-  const first = series.times.length < 2 ? null : await firstCut(step, series.positions[0]!, context)
+  const [begin, end] = [series.positions[0]!, series.positions.at(-1)!]
+  const last = series.times.length === 0 ? null : await lastCut(step, end, begin, context)
+  const first = series.times.length < 2 ? null : await firstCut(step, begin, end, context)
   const keeps = options.partial === 'keep'
   if (last) {
     doubts.push(doubt('period_partial', lastSays(series, unitOf(step), last, keeps)))

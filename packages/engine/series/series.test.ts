@@ -121,3 +121,9 @@ test('a spread that grows or jumps makes no level, and a level in it is found al
     assert.ok(found >= 90, `${found} of 100 changes are found`)
   }
 })
+
+test('a wave whose period is a little off has no changes of level', () => {
+  const rows = rowsOf(1460)
+  const wave = rows.map((row) => Number((100 + 20 * Math.sin((2 * Math.PI * row) / 365.25)).toFixed(3)))
+  assert.deepEqual(levelChanges(wave, rows, [{ period: 365.2425 }]), [])
+})

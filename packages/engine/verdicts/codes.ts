@@ -161,9 +161,9 @@ export const CODES = {
   },
   history_short: {
     kind: 'caveat',
-    rule: 'There are too few earlier changes to say whether one is unusual.',
-    threshold: '8 earlier changes',
-    reason: 'The change itself stands; what is usual here is not known yet.',
+    rule: 'There are too few earlier changes to say whether one is unusual, or too few values for the range of a forecast.',
+    threshold: '8 earlier changes; 24 values of a forecast',
+    reason: 'The change and the forecast stand; what is usual here is not known yet.',
   },
   no_base: {
     kind: 'caveat',

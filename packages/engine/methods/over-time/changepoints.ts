@@ -10,6 +10,7 @@ import type { Doubt, Grade } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
 import { exactMean, squaredDeviations } from '../../numeric/exact.ts'
 import { exactSum } from '../../numeric/sum.ts'
+import { besideSeasons } from '../../series/beside-seasons.ts'
 import type { Time } from '../../series/load.ts'
 import { type ReadSeries, readSeries, SERIES_OPTIONS } from '../../series/read.ts'
 import { atTime, spanOf } from '../../series/spans.ts'
@@ -102,9 +103,12 @@ function noiseOf(values: readonly number[], changes: readonly number[]): number 
   return Math.sqrt(exactSum(squares) / Math.max(1, values.length - changes.length - 1))
 }
 
-function pointsOf({ series, changes }: ReadSeries): Point[] {
-  const bounds = [0, ...changes.map(({ index }) => index), series.values.length]
-  const means = bounds.slice(1).map((end, index) => exactMean(series.values.slice(bounds[index], end)))
+/** Levels are those beside the seasons: a change in midwinter is not the step from summer to winter. */
+function pointsOf({ series, rows, seasons, changes }: ReadSeries): Point[] {
+  const places = changes.map(({ index }) => index)
+  const values = besideSeasons(series.values, rows, seasons, places)
+  const bounds = [0, ...places, values.length]
+  const means = bounds.slice(1).map((end, index) => exactMean(values.slice(bounds[index], end)))
   return changes.map(({ index, p }, nth) => ({
     index,
     time: series.times[index]!,

@@ -105,3 +105,31 @@ test('too few values and constants are answered', async () => {
   const constant = await outcomeOf(METHODS.forecast!, flat, asked)
   assert.deepEqual([pointsOf(constant)[0]!.value, pointsOf(constant)[0]!.low_95], [5, 5])
 })
+
+test('a dozen values have a forecast that says how unsure its range is', async () => {
+  const values = (n: number) =>
+    relation(
+      `select date '2025-01-01' + k::int as t, 50 + k + (k * 7919 % 11) / 4 as v from range(${n}) r(k)`,
+    )
+  const told = async (n: number) => {
+    const outcome = await outcomeOf(METHODS.forecast!, await values(n), asked)
+    return { grade: outcome.grade, codes: (outcome.caveats as Coded[]).map(({ code }) => code) }
+  }
+  const few = await told(12)
+  assert.equal(few.grade, 'unclear')
+  assert.ok(few.codes.includes('history_short'))
+  assert.ok(!(await told(48)).codes.includes('history_short'))
+})
+
+test('one value far out at the end is left out of a forecast and named', async () => {
+  const table = await relation(
+    `select date '2025-01-01' + k::int as t, case when k = 119 then 500000 else 100 + (k * 7919 % 11) / 4 end as v from range(120) r(k)`,
+  )
+  const outcome = await outcomeOf(METHODS.forecast!, table, asked)
+  const [first] = pointsOf(outcome)
+  assert.ok(first!.low_95 > 90 && first!.high_95 < 110, JSON.stringify(first))
+  const told = (outcome.caveats as { code: string; says: string }[]).find(
+    ({ code }) => code === 'tails_heavy',
+  )
+  assert.match(told!.says, /30 April 2025, 500,000, stands far out and is left out/)
+})

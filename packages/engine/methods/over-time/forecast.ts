@@ -33,6 +33,7 @@ import {
 import type { Method } from '../shared/method.ts'
 import { count, figure, finite } from '../shared/sentence.ts'
 import { loadEvents } from '../shared/time/events.ts'
+import { type LeftOut, leftOutOf } from './left-out.ts'
 
 const Period = Type.Number({ minimum: 2 })
 const Options = Type.Object(
@@ -59,7 +60,7 @@ type Options = Static<typeof Options>
 
 const LEAST = 6
 const METHOD = 'models chosen by a backtest'
-/** A backtest of fewer origins decides nothing, and a share this small between two errors is chance. */
+/** A backtest of fewer origins or values decides nothing, and a share this small between two errors is chance. */
 const ORIGINS = 6
 const LEAST_TO_JUDGE = 24
 const CHANCE = 1.02
@@ -125,7 +126,7 @@ export const forecast: Method = {
   async run(table, options, context) {
     const given = options as Options
     const read = await readSeries(table, given, context)
-    const { series, grid, diagnosis, measure } = read
+    const { series, grid, diagnosis } = read
     const n = series.values.length
     const stop = stopOf(given, read)
     if (stop) {
@@ -138,12 +139,19 @@ export const forecast: Method = {
       ? await loadEvents(table, given.time, given.events, context.time_zone, grid, given.horizon)
       : []
     const unit = diagnosis.counts ? series.unit : 1
+    const levels = levelsOf(read)
+    const out = leftOutOf(
+      read,
+      events.map(({ column }) => column),
+      levels,
+    )
+    const expected = new Map(out.rows.map((row, place) => [row, out.expected[place]!]))
     const found = forecastSeries({
-      values: grid.values.map((value) => value * unit),
-      observed: grid.observed,
+      values: grid.values.map((value, row) => (expected.get(row) ?? value) * unit),
+      observed: grid.observed.map((seen, row) => seen && !expected.has(row)),
       periods,
       columns: events.map(({ column }) => column),
-      levels: levelsOf(read),
+      levels,
       horizon: given.horizon,
       counts: diagnosis.counts,
       sparse: isSparse(series.values),
@@ -151,7 +159,7 @@ export const forecast: Method = {
     const points = pointsOf(read, found.ahead, series.unit / unit)
     const told = verdict({
       ...finding(read, points, found),
-      doubts: [...doubtsOf(found, measure.label), ...read.doubts],
+      doubts: [...doubtsOf(found, read), ...withLeftOut(read, out)],
     })
     return {
       ...told,
@@ -212,14 +220,38 @@ function parametersOf({ candidates, model }: Forecast): EtsParameters | null {
   return model.includes('ETS') ? (candidates?.smoothing?.fit?.parameters ?? null) : null
 }
 
-function doubtsOf({ backtest }: Forecast, name: string): Doubt[] {
-  if (backtest === null || !isWorse(backtest)) return []
-  return [
-    doubt(
-      'not_forecastable',
-      `${opening(name)} cannot be forecast better than by repeating what was last seen: on its own past the forecast erred more.`,
-    ),
-  ]
+function doubtsOf({ backtest }: Forecast, { series, measure }: ReadSeries): Doubt[] {
+  const doubts: Doubt[] = []
+  if (backtest !== null && isWorse(backtest))
+    doubts.push(
+      doubt(
+        'not_forecastable',
+        `${opening(measure.label)} cannot be forecast better than by repeating what was last seen: on its own past the forecast erred more.`,
+      ),
+    )
+  const n = series.values.length
+  if (n < LEAST_TO_JUDGE)
+    doubts.push(
+      doubt(
+        'history_short',
+        `${count(n, 'value')} cannot tell a trend from a change of level, so the value may lie outside its range more often than one time in twenty.`,
+      ),
+    )
+  return doubts
+}
+
+/** The doubts of the series; heavy tails say which values are left out. */
+function withLeftOut({ doubts, series, grid, measure, diagnosis }: ReadSeries, out: LeftOut): Doubt[] {
+  if (out.rows.length === 0) return [...doubts]
+  const row = out.rows[0]!
+  const value = amount(grid.values[row]! * series.unit, measure)
+  const at = timeInWords(grid.times[row]!, unitNamed(diagnosis.step))
+  const others = out.rows.length > 1 ? `, as are ${out.rows.length - 1} more` : ''
+  const told = doubt(
+    'tails_heavy',
+    `The value of ${at}, ${value}, stands far out and is left out of what the forecast learns from${others}.`,
+  )
+  return [told, ...doubts.filter(({ code }) => code !== 'tails_heavy')]
 }
 
 function isWorse({ origins, known, mase, naive }: Backtest): boolean {
@@ -244,12 +276,13 @@ function finding(
   }
   const last = points.length > 1 ? `, and ${told(points.at(-1)!)}` : ''
   const { backtest } = found
+  const known = series.values.length
   const proof = backtest
     ? `; backtest from ${count(backtest.origins, 'origin')}: MASE ${figure(backtest.mase)}, of the naive forecast ${figure(backtest.naive)}, ${Math.round(100 * backtest.coverage)} % within the model's 95 % interval${backtest.widened > 1.005 ? `, which is widened by ${figure(backtest.widened)}` : ''}`
     : ''
   return {
     headline: `${opening(measure.label)} is expected to be ${told(points[0]!)}${last}.`,
-    grade: backtest && backtest.mase < backtest.naive ? 'likely' : 'unclear',
-    evidence: `${found.model} (n = ${count(series.values.length, 'value')}${proof}).`,
+    grade: backtest && known >= LEAST_TO_JUDGE && backtest.mase < backtest.naive ? 'likely' : 'unclear',
+    evidence: `${found.model} (n = ${count(known, 'value')}${proof}).`,
   }
 }

@@ -61,7 +61,7 @@ const NEAR_FARTHEST = 0.6
 const SUSPICIOUS = 4
 const FIRST_SHARE = 0.7
 /** Measured: at 5 % stated, 5 % of series with 3 degrees of freedom show one falsely, and fewer of all others. */
-const CAUTION = 1.4
+const CAUTION = 1.6
 /** Groups that are tried beyond the last one that stood out. */
 const BEYOND = 8
 const FARTHEST = 5

@@ -1,0 +1,43 @@
+/** Values that a forecast does not learn from: those that stand out far from what the others lead one to expect. */
+import type { Column } from '../../forecasting/design.ts'
+import type { ReadSeries } from '../../series/read.ts'
+import { seasonColumns } from '../../series/seasons.ts'
+import { findSpikes } from '../../series/spikes/spikes.ts'
+
+export interface LeftOut {
+  /** Steps of the grid. */
+  rows: number[]
+  /** What was expected there, over the series' unit. */
+  expected: number[]
+}
+
+const ALPHA = 0.01
+const MOST = 0.02
+
+/**
+ * Only where tails are heavy. What happens on a known day is no accident, and several values at the end may be a new
+ * level: both stay.
+ */
+export function leftOutOf(
+  { series, rows, seasons, diagnosis }: ReadSeries,
+  known: readonly Column[],
+  levels: readonly Column[],
+): LeftOut {
+  const none = { rows: [], expected: [] }
+  if (!diagnosis.heavy_tails || diagnosis.sparse) return none
+  const { values } = series
+  const beside = [
+    ...seasons.flatMap(({ period }) => seasonColumns(rows, period)),
+    ...levels.map((column) => rows.map(column)),
+  ]
+  const most = Math.max(1, Math.floor(MOST * values.length))
+  const { spikes } = findSpikes(values, rows, beside, most, ALPHA)
+  const out = new Set(spikes.map(({ index }) => index))
+  const n = values.length
+  let end = n
+  while (out.has(end - 1)) end -= 1
+  const kept = spikes.filter(
+    ({ index }) => (index < end || n - end === 1) && known.every((column) => column(rows[index]!) === 0),
+  )
+  return { rows: kept.map(({ index }) => rows[index]!), expected: kept.map(({ expected }) => expected) }
+}
