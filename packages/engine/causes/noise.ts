@@ -24,6 +24,8 @@ export interface Noise {
   centre: number
   tau2: number
   phi: number
+  /** Whether x is what the rows tell. */
+  known: boolean
   /** By how much the scale on each side differs from the common one. */
   sides: { below: number; above: number }
   /** Degrees of freedom of the tails; Infinity for normal ones. */
@@ -32,6 +34,8 @@ export interface Noise {
   sure: number
 }
 
+/** 1 over the events of a leaf; above, they are fewer than 20. */
+const FEW_EVENTS = 0.05
 /** Fewer leaves than this cannot show how noise depends on size. */
 const LEAST_FOR_SIZE = 30
 /** The same where the rows tell it, too. */
@@ -59,8 +63,12 @@ export function scoresOf(leaves: Leaves, factor: number): Scores {
   return { s, x }
 }
 
-/** The variance of the score of leaf `i` under `noise`. */
-export const varianceOf = (noise: Noise, x: number): number => noise.tau2 + noise.phi * x
+/**
+ * The variance of the score of a leaf under `noise`. Where the rows tell the noise and few of them make up the leaf, it is at least
+ * what they tell: how calm large leaves are says nothing of a leaf with two events.
+ */
+export const varianceOf = ({ tau2, phi, known }: Noise, x: number): number =>
+  tau2 + (known && x > FEW_EVENTS ? Math.max(1, phi) : phi) * x
 
 export function fitNoise(scores: Scores, free: Int32Array, known: boolean, centre: number): Noise {
   const { s, x } = scores
@@ -69,6 +77,7 @@ export function fitNoise(scores: Scores, free: Int32Array, known: boolean, centr
     centre,
     tau2: 0,
     phi: 0,
+    known,
     sides: { below: 1, above: 1 },
     df: Infinity,
     sure: Infinity,

@@ -49,7 +49,7 @@ test('a cause in a combination is named, and what moved with the whole is not', 
   assert.ok(Math.abs(cause!.expected / cause!.before - 0.84) < 0.06)
   assert.equal(outcome.grade, 'firm')
   assert.match(
-    String(outcome.headline),
+    outcome.headline ?? '',
     /^Revenue fell by \d+ % to .* a day in December 2025 .*came with country "DE" and channel "paid", down 8\d %; everything else fell by 1\d %\.$/,
   )
   // December has a day more than November: totals stay, causes are per day.
@@ -65,7 +65,7 @@ test('noise alone names no cause, month by month', async () => {
     const until = await relation(`select * from ${table.relation} where day < date '${now.slice(0, 10)}'`)
     const outcome = await ask(until, { value: 'revenue', by: ['country', 'channel'], time: 'day' }, now)
     named += causesOf(outcome).length
-    assert.match(String(outcome.headline), /ordinary noise|as strong as|was level/)
+    assert.match(outcome.headline ?? '', /ordinary noise|as strong as|was level/)
   }
   assert.equal(named, 0)
 })
@@ -92,7 +92,7 @@ test('a longer month, missing days and an unfinished month are no fall', async (
     "where d not between date '2024-02-10' and date '2024-02-14'",
   )
   const missing = await ask(gaps, options, '2024-03-05T00:00:00Z')
-  assert.match(String(missing.headline), /300 a day in both/)
+  assert.match(missing.headline ?? '', /300 a day in both/)
   assert.deepEqual(codes(missing), ['days_missing', 'periods_unequal'])
 
   const partial = await ask(await daily('2024-01-01', '2024-03-12'), options, '2024-03-25T00:00:00Z')
@@ -111,7 +111,7 @@ test('a week with missing days is compared on the weekdays that both weeks have'
     { value: 'v', by: ['region'], time: 'day', period: 'week' },
     '2024-03-04T00:00:00Z',
   )
-  assert.match(String(outcome.headline), /as strong as/)
+  assert.match(outcome.headline ?? '', /as strong as/)
   assert.ok(codes(outcome).includes('days_missing'))
   assert.deepEqual(causesOf(outcome), [])
 })
@@ -156,7 +156,7 @@ test('noise of counts in few segments names none of them', async () => {
   })
   const outcome = await ask(table, { value: 'v', by: ['g'], split: { column: 's', before: 'b', after: 'a' } })
   assert.deepEqual(causesOf(outcome), [])
-  assert.match(String(outcome.headline), /^V came to 291 .*a swing this small is ordinary noise\.$/)
+  assert.match(outcome.headline ?? '', /^V came to 291 .*a swing this small is ordinary noise\.$/)
 })
 
 test('an expected column is what rows are held against, to the depth asked for', async () => {
@@ -172,6 +172,97 @@ test('an expected column is what rows are held against, to the depth asked for',
   assert.ok(cause!.q <= 0.01 && cause!.share! > 0.8 && cause!.share! < 1.2)
   const shallow = await ask(table, { ...options, depth: 1 })
   for (const { where } of causesOf(shallow)) assert.equal(Object.keys(where).length, 1)
+})
+
+/** Orders a day with weekdays, a yearly wave and growth; `planted` is what happens to one combination from 1 December 2025 on. */
+const seasonal = (planted: string, seed: string): Promise<Relation> =>
+  relation(
+    `select day, country, channel, greatest(0, round(m + sqrt(m) * z))::int as orders, greatest(10, round(m)) as visits from (
+       select d::date as day, country, channel, w * k / 10.0 * (1 + 0.3 * sin(2 * pi() * dayofyear(d) / 365.25))
+           * (1 + 0.0003 * datediff('day', date '2023-01-01', d::date)) * case when dayofweek(d) in (0, 6) then 0.6 else 1.16 end
+           * case when d >= date '2025-12-01' and country = 'DE' and channel = 'paid' then ${planted} else 1 end as m,
+         list_sum(list_transform(range(12), q -> (hash(d, country, channel, q, '${seed}') % 10000) / 10000.0)) - 6 as z
+       from generate_series(date '2023-01-01', date '2025-12-31', interval 1 day) t(d),
+         (values ('DE', 400), ('US', 300), ('FR', 150), ('UK', 150), ('TV', 0.3)) c(country, w),
+         (values ('paid', 4), ('organic', 5), ('email', 1)) h(channel, k))`,
+  )
+const FORECAST = { value: 'orders', by: ['country', 'channel'], time: 'day', compare_with: 'forecast' }
+
+test('beside a forecast the season is no change, and what was planted is the cause', async () => {
+  const outcome = await ask(await seasonal('0.6', 'a'), FORECAST)
+  const [cause, ...more] = causesOf(outcome)
+  assert.deepEqual(more, [])
+  assert.deepEqual(cause!.where, { country: 'DE', channel: 'paid' })
+  assert.ok(Math.abs(cause!.after / cause!.before - 0.6) < 0.05)
+  assert.equal(outcome.before_label, 'forecast')
+  assert.match(
+    outcome.headline ?? '',
+    /^Orders came to .* in December 2025, \d % less than expected \(.*\): nearly all of the gap came with country "DE" and channel "paid", down \d\d %; everything else was as expected\.$/,
+  )
+  // Month against month, the season hides it.
+  const previous = await ask(await seasonal('0.6', 'a'), { ...FORECAST, compare_with: 'previous' })
+  assert.match(previous.headline ?? '', /^Orders rose by/)
+})
+
+test('beside a forecast nothing is named where nothing was planted, by the month, the week or the day', async () => {
+  for (const seed of ['a', 'b', 'c'])
+    for (const period of ['month', 'week', 'day']) {
+      const outcome = await ask(await seasonal('1', seed), { ...FORECAST, period })
+      assert.deepEqual(causesOf(outcome), [], `${seed}, ${period}`)
+    }
+})
+
+test('a ratio is held against its forecast, too', async () => {
+  const table = await seasonal('1', 'b')
+  const rates = `(select day, country, channel, visits, orders / visits * case when day >= date '2025-12-01' and country = 'US' then 0.7 else 1 end * visits as bought from ${table.relation})`
+  const options = { numerator: 'bought', denominator: 'visits', by: ['country', 'channel'], time: 'day' }
+  const columns = ['visits', 'bought'].map((name) => ({
+    name,
+    type: 'number' as const,
+    database_type: 'DOUBLE',
+  }))
+  const read = { ...table, relation: rates, columns: [...table.columns, ...columns] }
+  const outcome = await ask(read, { ...options, compare_with: 'forecast' })
+  assert.deepEqual(
+    causesOf(outcome).map(({ where }) => where),
+    [{ country: 'US' }],
+  )
+})
+
+test('too short a past is said, and a forecast needs time', async () => {
+  const table = await relation(
+    `select date '2025-11-01' + i::int as day, 'x' as kind, 1.0 * i as v from range(61) t(i)`,
+  )
+  const short = await ask(table, { value: 'v', by: ['kind'], time: 'day', compare_with: 'forecast' })
+  assert.equal(short.grade, 'withheld')
+  assert.match(short.summary, /a forecast needs at least 6 complete periods before the latest one/)
+  await assert.rejects(
+    ask(table, { value: 'v', by: ['kind'], expected: 'v', compare_with: 'forecast' }),
+    /compare_with: forecast needs `time`/,
+  )
+})
+
+test('two orders in a segment that had none are no cause beside large calm ones', async () => {
+  const outcome = await ask(await seasonal('1', 'a'), { ...FORECAST, compare_with: 'previous' })
+  assert.deepEqual(causesOf(outcome), [])
+})
+
+test('what another mix did is said first, with the segment that did most of it', async () => {
+  const table = await relation(
+    `select side, country, visits, round(visits * rate) as orders from (values ('a', 'DE', 60000, 0.08), ('a', 'US', 40000, 0.02),
+       ('b', 'DE', 30000, 0.08), ('b', 'US', 70000, 0.02)) t(side, country, visits, rate)`,
+  )
+  const outcome = await ask(table, {
+    numerator: 'orders',
+    denominator: 'visits',
+    by: ['country'],
+    split: { column: 'side', before: 'a', after: 'b' },
+  })
+  assert.match(
+    outcome.headline ?? '',
+    /nearly all of the fall came with another mix of country, in which "(DE" has a smaller|US" has a larger) share, and no rate stands out/,
+  )
+  assert.ok(Math.abs((outcome.mix as number) + (outcome.rate as number) - (outcome.change as number)) < 1e-12)
 })
 
 test("a ratio's cause is told by its effect on the ratio", async () => {
@@ -199,7 +290,7 @@ test('a period of the template that ends after the data is compared with nothing
   const options = { value: 'v', by: ['g'], split: { column: 's', before: 'b', after: 'a' } }
   const outcome = await outcomeOf(METHODS.drivers!, table, options, NOW, { extent })
   assert.match(
-    String(outcome.headline),
+    outcome.headline ?? '',
     /cannot be compared yet: the period ends on 31 January 2026, and the data end on 30 December 2025/,
   )
   assert.deepEqual([causesOf(outcome), codes(outcome), outcome.grade], [[], ['period_partial'], 'unclear'])

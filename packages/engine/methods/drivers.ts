@@ -13,13 +13,25 @@ import { exactSum } from '../numeric/sum.ts'
 import { measureOf } from '../verdicts/measure.ts'
 import { doubt, verdict } from '../verdicts/verdict.ts'
 import { type Causes, causesOf } from './drivers/causes.ts'
+import { expectationOf } from './drivers/expectation.ts'
 import { loadHistory, loadTable, type Table } from './drivers/leaves.ts'
 import { checkOptions, Options } from './drivers/options.ts'
-import { dimensionsOf, emptySide, MOST, OTHER, type Segment, segmentsOf, totals } from './drivers/segments.ts'
+import {
+  type Dimension,
+  dimensionsOf,
+  dimensionsOfLeaves,
+  emptySide,
+  MOST,
+  OTHER,
+  type Segment,
+  segmentsOf,
+  totals,
+} from './drivers/segments.ts'
 import { sidesOf } from './drivers/sides.ts'
-import { evidence, headline, relativeOf, restSays } from './drivers/words.ts'
+import { evidence, headline, type Mix, relativeOf, restSays } from './drivers/words.ts'
+import { partsOfRatio } from './shared/decomposition.ts'
 import { cell, number, rowsWith, text } from './shared/fields.ts'
-import type { Method, MethodContext } from './shared/method.ts'
+import type { Method, MethodContext, Relation } from './shared/method.ts'
 import { count, finite } from './shared/sentence.ts'
 
 const METHOD =
@@ -72,22 +84,22 @@ export const drivers: Method = {
     const asked = options as Options
     checkOptions(asked)
     const ratio = asked.denominator !== undefined
-    const sides = await sidesOf(table, asked, context)
-    if (typeof sides === 'string') return nothing(asked, context, 0, sides, [])
-    const { n, dimensions } = await dimensionsOf(table, asked, sides)
+    const loaded = await load(table, asked, context)
+    if (typeof loaded === 'string') return nothing(asked, context, 0, loaded, [])
+    const { sides, dimensions } = loaded
     const first = dimensions[0]!.ends
     const empty = emptySide(first, sides)
     if (empty)
       return nothing(
         asked,
         context,
-        n,
+        loaded.n,
         `there is ${ratio ? 'no denominator' : 'nothing'} in ${empty.named}`,
         sides.doubts,
       )
-    const leaves = await loadTable(table, asked, sides.before, sides.after)
-    const history = await loadHistory(table, asked, leaves, sides.history)
+    const { leaves, history } = await loaded.leaves()
     const found = causesOf(leaves, asked, sides, history)
+    if (loaded.error !== null) found.error = loaded.error
     const segments = segmentsOf(dimensions, ratio)
     const whole = totals(first, ratio)
     const ofFirst = segments.filter((segment) => segment.by === dimensions[0]!.by)
@@ -97,7 +109,7 @@ export const drivers: Method = {
       ...(sides.per_day ? { before_per_day: finite(found.before), after_per_day: finite(found.after) } : {}),
       causes: sides.unfinished === null ? found.causes : [],
       explained: sides.unfinished === null ? found.explained : null,
-      rest: restSays(found, measure(asked, context)),
+      rest: restSays(found, measure(asked, context), sides.expected),
       segments,
       mix: ratio ? finite(exactSum(ofFirst.map((segment) => segment.mix ?? 0))) : null,
       rate: ratio ? finite(exactSum(ofFirst.map((segment) => segment.rate ?? 0))) : null,
@@ -111,7 +123,7 @@ export const drivers: Method = {
         sides,
         found,
         (column) => measureOf(context.meanings, column).label,
-        fields.mix === null ? null : { part: fields.mix, by: dimensions[0]!.by },
+        fields.mix === null ? null : mixOf(fields.mix, dimensions[0]!),
       ),
       grade: found.causes.length > 0 && sides.unfinished === null ? 'firm' : 'unclear',
       evidence: evidence(nameOf(asked), leaves.n, sides, found),
@@ -119,6 +131,35 @@ export const drivers: Method = {
     })
     return { ...told, n: leaves.n, method: METHOD, ...fields }
   },
+}
+
+/** What is compared: sides, the change by one column at a time, and the leaves. A sentence where there is nothing to compare. */
+async function load(table: Relation, options: Options, context: MethodContext) {
+  if (options.compare_with === 'forecast') {
+    const known = await expectationOf(table, options, context)
+    if (typeof known === 'string') return known
+    const { table: leaves, sides, history, error } = known
+    const dimensions = dimensionsOfLeaves(leaves, options)
+    return { sides, dimensions, n: leaves.n, error, leaves: () => Promise.resolve({ leaves, history }) }
+  }
+  const sides = await sidesOf(table, options, context)
+  if (typeof sides === 'string') return sides
+  const { n, dimensions } = await dimensionsOf(table, options, sides)
+  const leaves = async () => {
+    const now = await loadTable(table, options, sides.before, sides.after)
+    return { leaves: now, history: await loadHistory(table, options, now, sides.history) }
+  }
+  return { sides, dimensions, n, error: null, leaves }
+}
+
+/** The segment whose share did most of what the mix did. */
+function mixOf(part: number, { by, ends, names }: Dimension): Mix {
+  const bottoms = [0, 1].map((side) => exactSum(ends.map(({ bottom }) => bottom[side]!)))
+  const rows = partsOfRatio(ends).map(({ mix }, index) => ({ mix: (mix ?? 0) * Math.sign(part), index }))
+  const { index } = rows.toSorted((a, b) => b.mix - a.mix)[0]!
+  const { bottom } = ends[index]!
+  const grew = bottom[1] / bottoms[1]! > bottom[0] / bottoms[0]!
+  return { part, by, segment: names[index]!, grew }
 }
 
 const nameOf = ({ value, numerator, denominator }: Options): string =>

@@ -5,8 +5,7 @@ import { type Found, type FoundCause, searchCauses } from '../../causes/search.t
 import { exactSum } from '../../numeric/sum.ts'
 import { partsOfRatio } from '../shared/decomposition.ts'
 import { finite } from '../shared/sentence.ts'
-import { leavesOfRate, leavesOfSum } from './leaf-noise.ts'
-import type { Sums } from './leaf-rows.ts'
+import { type Compared, leavesOfRate, leavesOfSum } from './leaf-noise.ts'
 import type { Earlier, Table } from './leaves.ts'
 import type { Options } from './options.ts'
 import type { Sides } from './sides.ts'
@@ -49,7 +48,7 @@ const CANCELS = 0.25
 export function causesOf(table: Table, options: Options, sides: Sides, history: readonly Earlier[]): Causes {
   const ratio = options.denominator !== undefined
   const days: [number, number] = sides.per_day ? [sides.before.days, sides.after.days] : [1, 1]
-  const make = (sums: { before: Sums; after: Sums }, over: [number, number]): Leaves =>
+  const make = (sums: Compared, over: [number, number]): Leaves =>
     ratio ? leavesOfRate(table, sums) : leavesOfSum(table, sums, options, over)
   const leaves = make(table, days)
   const found = searchCauses(leaves, {

@@ -4,15 +4,23 @@ import type { Sums } from './leaf-rows.ts'
 import type { Table } from './leaves.ts'
 import type { Options } from './options.ts'
 
+export interface Compared {
+  before: Sums
+  after: Sums
+  noise?: Float64Array
+}
+
 /** The values of both sides, over days where periods differ, with the variances that the rows tell. */
 export function leavesOfSum(
   { codes, names }: Pick<Table, 'codes' | 'names'>,
-  sums: { before: Sums; after: Sums },
+  sums: Compared,
   options: Options,
   days: [number, number],
 ): Leaves {
   const sizes = names.map((list) => list.length)
-  const { before, after } = sums
+  const { before, after, noise: known } = sums
+  if (known)
+    return { codes, sizes, before: before.top, after: after.top, variances: forecastVariances(known) }
   if (options.expected !== undefined)
     return { codes, sizes, before: before.bottom, after: before.top, variances: null }
   const noise = varianceOfSums(before, after)
@@ -25,6 +33,12 @@ export function leavesOfSum(
     variances: noise && { before: over(noise.before, days[0] ** 2), after: over(noise.after, days[1] ** 2) },
   }
 }
+
+/** The errors of a forecast hold the noise of what comes, too. */
+const forecastVariances = (noise: Float64Array): NonNullable<Leaves['variances']> => ({
+  before: new Float64Array(noise.length),
+  after: noise,
+})
 
 /**
  * What the rows tell of the noise of their sum. Where rows come as events, their number is by chance, too: the variance is the
@@ -70,10 +84,7 @@ function isCounts(before: Sums, after: Sums): boolean {
  * The numerators that the rates of before make of the later denominators, beside those that came. The variance of a ratio's numerator is that
  * of top - rate * bottom over its rows.
  */
-export function leavesOfRate(
-  { codes, names }: Pick<Table, 'codes' | 'names'>,
-  sums: { before: Sums; after: Sums },
-): Leaves {
+export function leavesOfRate({ codes, names }: Pick<Table, 'codes' | 'names'>, sums: Compared): Leaves {
   const sizes = names.map((list) => list.length)
   const { before, after } = sums
   const n = before.rows.length
@@ -98,5 +109,6 @@ export function leavesOfRate(
     v0[leaf] = variance(before) * (b1 / b0) ** 2
     v1[leaf] = variance(after)
   }
-  return { codes, sizes, before: expected, after: came, variances: { before: v0, after: v1 } }
+  const variances = sums.noise ? forecastVariances(sums.noise) : { before: v0, after: v1 }
+  return { codes, sizes, before: expected, after: came, variances }
 }

@@ -52,7 +52,7 @@ function neededFor({ expected, denominator }: Options): (keyof Sums)[] {
 }
 
 /** d0, d1, ...: the values; r0, r1, ...: whether the value is one of the rare ones put together; side, a and b. */
-function valuesSql(table: Relation, options: Options, sides: readonly Side[], kept: number | null): string {
+function valuesSql(table: Relation, options: Options, side: string, kept: number | null): string {
   const top = numberSql(
     table,
     options.value === undefined ? 'numerator' : 'value',
@@ -64,10 +64,6 @@ function valuesSql(table: Relation, options: Options, sides: readonly Side[], ke
       : options.expected === undefined
         ? '1::double'
         : numberSql(table, 'expected', options.expected)
-  const side =
-    options.expected !== undefined
-      ? '0'
-      : `case ${sides.map(({ where }, index) => `when ${where} then ${index}`).join(' ')} else -1 end`
   const each = (sql: (index: number) => string): string => options.by.map((_, index) => sql(index)).join(', ')
   const columns = each((index) => `${cellSql(columnOf(table, 'by', options.by[index]!))} as d${index}`)
   const rows = `select ${columns}, ${side} as side, ${top} as a, ${bottom} as b from ${table.relation}`
@@ -121,17 +117,21 @@ const partsOf = (attributes: number): number[][] =>
     ),
   )
 
-/** At most `most` rows, or null where there are more. */
+/** The number of the side that a row belongs to, in SQL; -1: none. */
+export const sideSql = (sides: readonly Side[]): string =>
+  `case ${sides.map(({ where }, index) => `when ${where} then ${index}`).join(' ')} else -1 end`
+
+/** At most `most` rows, or null where there are more. `side` is SQL: a number from 0 on, or -1 for no side. */
 export async function leafRows(
   table: Relation,
   options: Options,
-  sides: readonly Side[],
+  side: string,
   kept: number | null,
   most: number,
 ): Promise<LeafRows | null> {
   const attributes = options.by.length
   const needed = neededFor(options)
-  const sql = leavesSql(valuesSql(table, options, sides, kept), needed, attributes, most)
+  const sql = leavesSql(valuesSql(table, options, side, kept), needed, attributes, most)
   const found = await table.query(sql)
   const rows = found.filter((row) => (row.side as number) >= 0)
   if (rows.length > most) return null
@@ -148,7 +148,7 @@ export async function leafRows(
     )
   }
   const codes = options.by.map(() => new Int32Array(rows.length))
-  const side = Int32Array.from(rows, (row) => row.side as number)
+  const sides = Int32Array.from(rows, (row) => row.side as number)
   const sums = emptySums(rows.length)
   for (const name of needed) sums[name] = Float64Array.from(rows, (row) => row[name] as number)
   for (const [part, members] of partsOf(attributes).entries()) {
@@ -162,7 +162,7 @@ export async function leafRows(
       }
     }
   }
-  return { names, rare, codes, side, sums }
+  return { names, rare, codes, side: sides, sums }
 }
 
 /** The value as a cell of its column: names travel as text. */

@@ -4,7 +4,7 @@
  */
 import type { Cell } from '@assay/model/insight'
 import type { Relation } from '../shared/method.ts'
-import { emptySums, type LeafRows, leafRows, SUM_NAMES, type Sums } from './leaf-rows.ts'
+import { emptySums, type LeafRows, leafRows, SUM_NAMES, type Sums, sideSql } from './leaf-rows.ts'
 import type { Options } from './options.ts'
 import type { Side } from './sides.ts'
 
@@ -20,6 +20,8 @@ export interface Table {
   rare: number[]
   before: Sums
   after: Sums
+  /** Where `before` is a forecast, the variance of `after` around it. */
+  noise?: Float64Array
   /** How many values of each attribute were kept; null: all. */
   kept: number | null
   n: number
@@ -28,7 +30,40 @@ export interface Table {
 export interface Earlier {
   before: Sums
   after: Sums
+  /** Where `before` is a forecast, the variance of `after` around it. */
+  noise?: Float64Array
   days: [number, number]
+}
+
+/** The rows, with rare values put together where there are more than `most`. */
+export async function loadRows(
+  table: Relation,
+  options: Options,
+  side: string,
+  most: number,
+): Promise<{ rows: LeafRows; kept: number | null }> {
+  for (const kept of [null, ...KEPT]) {
+    const rows = await leafRows(table, options, side, kept, most)
+    if (rows) return { rows, kept }
+  }
+  throw new Error('drivers: one value of each column, the others together and none are more leaves than fit.')
+}
+
+/** The leaf of each row, and the codes of each leaf. */
+export function leavesOf({ names, codes, side }: LeafRows): { places: Int32Array; codes: Int32Array[] } {
+  const keyOf = keysOf(names.map((list) => list.length))
+  const leaves = new Map<number | string, number>()
+  const first: number[] = []
+  const places = side.map((_, row) => {
+    const key = keyOf(codes, row)
+    let leaf = leaves.get(key)
+    if (leaf === undefined) {
+      leaves.set(key, (leaf = leaves.size))
+      first.push(row)
+    }
+    return leaf
+  })
+  return { places, codes: codes.map((list) => Int32Array.from(first, (row) => list[row]!)) }
 }
 
 export async function loadTable(
@@ -37,34 +72,13 @@ export async function loadTable(
   before: Side,
   after: Side,
 ): Promise<Table> {
-  const sides = [before, after]
-  let kept: number | null = null
-  let rows = await leafRows(table, options, sides, kept, 2 * MOST_LEAVES)
-  for (const most of KEPT) {
-    if (rows) break
-    kept = most
-    rows = await leafRows(table, options, sides, kept, 2 * MOST_LEAVES)
-  }
-  if (!rows)
-    throw new Error(
-      'drivers: one value of each attribute, the others together and none are more leaves than fit.',
-    )
-  const keyOf = keysOf(rows.names.map((list) => list.length))
-  const leaves = new Map<number | string, number>()
-  const first: number[] = []
-  const places = rows.side.map((_, row) => {
-    const key = keyOf(rows.codes, row)
-    let leaf = leaves.get(key)
-    if (leaf === undefined) {
-      leaves.set(key, (leaf = leaves.size))
-      first.push(row)
-    }
-    return leaf
-  })
-  const sums = [emptySums(leaves.size), emptySums(leaves.size)] as const
+  const side = options.expected === undefined ? sideSql([before, after]) : '0'
+  const { rows, kept } = await loadRows(table, options, side, 2 * MOST_LEAVES)
+  const { places, codes } = leavesOf(rows)
+  const sums = [emptySums(codes[0]!.length), emptySums(codes[0]!.length)] as const
   for (const [row, leaf] of places.entries()) copy(rows.sums, row, sums[rows.side[row] as 0 | 1], leaf)
   return {
-    codes: rows.codes.map((codes) => Int32Array.from(first, (row) => codes[row]!)),
+    codes,
     names: rows.names,
     rare: rows.rare,
     before: sums[0],
@@ -99,7 +113,7 @@ export async function loadHistory(
   const sides = [
     ...new Map(shown.flatMap((pair) => [pair.before, pair.after]).map((side) => [side.where, side])).values(),
   ]
-  const rows = await leafRows(table, options, sides, null, 2 * MOST_EARLIER)
+  const rows = await leafRows(table, options, sideSql(sides), null, 2 * MOST_EARLIER)
   if (!rows) return []
   const sums = sumsBySide(now, rows, sides.length)
   const of = (side: Side): Sums => sums[sides.findIndex(({ where }) => where === side.where)]!

@@ -13,9 +13,10 @@ export const Options = Type.Object(
       Type.String({ description: 'Compare the latest complete period with an earlier one.' }),
     ),
     period: Period,
-    compare_with: Type.Enum(['previous', 'year_before'], {
+    compare_with: Type.Enum(['previous', 'year_before', 'forecast'], {
       default: 'previous',
-      description: 'With `time`: the period before, or the same one a year before.',
+      description:
+        'With `time`: the period before, the same one a year before, or what the past leads to expect.',
     }),
     split: Type.Optional(
       Type.Object(
@@ -53,6 +54,10 @@ export function checkOptions(options: Options): void {
     )
   if (expected !== undefined && ratio)
     throw new MethodError('expected: it goes with `value`; for a ratio compare two periods or two groups.')
+  if (compare_with === 'forecast' && time === undefined)
+    throw new MethodError(
+      'compare_with: forecast needs `time`: it learns from the periods before the latest.',
+    )
   if (compare_with === 'year_before' && (time === undefined || typeof period === 'number'))
     throw new MethodError('compare_with: year_before needs `time` with dates and a calendar `period`.')
 }

@@ -6,12 +6,14 @@
  * their shares (Bhagwan et al., Adtributor, NSDI 2014). Sums are exact and grouped in DuckDB; of each dimension the 200 segments that
  * matter most are fetched, and the others as one.
  */
+import type { Cell } from '@assay/model/insight'
 import { exactSum } from '../../numeric/sum.ts'
 import { columnOf, numberSql } from '../shared/columns.ts'
 import { type Ends, type Part, partsOfRatio, partsOfSum, surprise } from '../shared/decomposition.ts'
 import { quote, type Relation } from '../shared/method.ts'
 import { finite } from '../shared/sentence.ts'
 import { exactSumSql, powerAbove, readSum } from '../shared/sums.ts'
+import type { Table } from './leaves.ts'
 import type { Options } from './options.ts'
 import type { Sides } from './sides.ts'
 
@@ -43,6 +45,48 @@ export async function dimensionsOf(
     dimensions.push({ by, ...found, surprise: surprise(found.ends, options.denominator !== undefined) })
   }
   return { n, dimensions: dimensions.toSorted((a, b) => b.surprise - a.surprise) }
+}
+
+/** The same out of leaves, where one side is a forecast and no row holds it. */
+export function dimensionsOfLeaves(leaves: Table, options: Options): Dimension[] {
+  const ratio = options.denominator !== undefined
+  const dimensions = options.by.map((by, attribute): Dimension => {
+    const codes = leaves.codes[attribute]!
+    const all = leaves.names[attribute]!.map(
+      (name, code): Named => ({
+        name: code === leaves.rare[attribute] ? OTHER : textOf(name),
+        ends: { top: [0, 0], bottom: [0, 0] },
+      }),
+    )
+    for (const [leaf, code] of codes.entries())
+      for (const [side, sums] of [leaves.before, leaves.after].entries()) {
+        all[code]!.ends.top[side]! += sums.top[leaf]!
+        all[code]!.ends.bottom[side]! += ratio ? sums.bottom[leaf]! : sums.rows[leaf]!
+      }
+    const size = ({ ends: { top, bottom } }: Named): number =>
+      ratio ? bottom[0] + bottom[1] : Math.abs(top[1] - top[0])
+    const sorted = all.toSorted((a, b) => size(b) - size(a))
+    const rest = sorted.slice(MOST)
+    const sum = (part: 'top' | 'bottom', side: 0 | 1): number =>
+      exactSum(rest.map(({ ends }) => ends[part][side]))
+    const kept = sorted.slice(0, MOST)
+    if (rest.length > 0)
+      kept.push({
+        name: OTHER,
+        ends: { top: [sum('top', 0), sum('top', 1)], bottom: [sum('bottom', 0), sum('bottom', 1)] },
+      })
+    const ends = kept.map((one) => one.ends)
+    return { by, ends, names: kept.map(({ name }) => name), surprise: surprise(ends, ratio) }
+  })
+  return dimensions.toSorted((a, b) => b.surprise - a.surprise)
+}
+
+const textOf = (name: Cell): string | null =>
+  name === null ? null : typeof name === 'string' ? name : JSON.stringify(name)
+
+interface Named {
+  name: string | null
+  ends: Ends
 }
 
 /** The largest changes of each dimension first. */

@@ -28,6 +28,8 @@ export interface Sides {
   doubts: Doubt[]
   /** Earlier pairs of the same distance, latest first. */
   history: { before: Side; after: Side }[]
+  /** Where `before` is what was expected: by a column, or by a forecast. */
+  expected?: 'column' | 'forecast'
   /** What forbids a comparison, as the sentence in place of the headline. */
   unfinished: string | null
 }
@@ -44,7 +46,7 @@ export async function sidesOf(
   if (options.expected !== undefined) {
     const all = (label: string, named: string): Side => ({ where: 'true', label, named, days: 1 })
     const [before, after] = [all('expected', 'what was expected'), all('actual', 'what came')]
-    return { before, after, per_day: false, doubts: [], history: [], unfinished: null }
+    return { before, after, per_day: false, doubts: [], history: [], expected: 'column', unfinished: null }
   }
   if (options.split) return groups(table, options.split, context)
   return periods(table, options, context)

@@ -32,33 +32,36 @@ function moved(before: number | null, after: number | null, measure: Measure): s
   return `${after > before ? 'up' : 'down'} ${size}`
 }
 
+/** "in May 2026", "on 3 May 2026". */
+const within = ({ named }: Sides['after']): string =>
+  `${/^\d+ \p{L}+ \d+$/u.test(named) ? 'on' : 'in'} ${named}`
+
 export function headline(
   measure: Measure,
   sides: Sides,
   found: Causes,
   labels: (column: string) => string,
-  mix: { part: number; by: string } | null,
+  mix: Mix | null,
 ): string {
   if (sides.unfinished !== null) return sides.unfinished
+  if (sides.expected) return besideExpected(measure, sides, found, labels, mix)
   const { before, after, causes } = found
   const change = after - before
   const basis = sides.per_day ? ' a day' : ''
   const value = (one: number): string => `${amount(one, measure, change === 0 ? null : change)}${basis}`
   const name = opening(measure.label)
-  const [now, earlier] = [sides.after.named, sides.before.named]
+  const [now, earlier] = [within(sides.after), within(sides.before)]
   if (isLevel(before, after)) {
     const level =
       value(before) === value(after)
-        ? `${name} in ${now} was as strong as in ${earlier}: ${value(after)} in both`
-        : `${name} was level: ${value(after)} in ${now}, ${value(before)} in ${earlier}`
+        ? `${name} ${now} was as strong as ${earlier}: ${value(after)} in both`
+        : `${name} was level: ${value(after)} ${now}, ${value(before)} ${earlier}`
     if (causes.length === 0) return `${level}.`
     return `${level}; ${partsInWords(causes, measure, labels)}${causes.length > 1 ? ', which cancel' : ''}.`
   }
   const noun = change > 0 ? 'rise' : 'fall'
-  const mixed = mix !== null && mix.part / change > MOSTLY
-  const blend = mixed
-    ? `${quantity(mix.part / change)} the ${noun} came with another mix of ${labels(mix.by)}`
-    : ''
+  const blend = mixInWords(mix, change, noun, labels)
+  const mixed = blend !== ''
   if (causes.length === 0) {
     const small = found.error !== null && Math.abs(change) < 2 * found.error
     const why = mixed
@@ -66,13 +69,75 @@ export function headline(
       : small
         ? 'a swing this small is ordinary noise'
         : `the ${noun} is spread over all, and no part stands out of ordinary noise`
-    return `${name} came to ${value(after)} in ${now}, ${moved(before, after, measure)} from ${value(before)} in ${earlier}: ${why}.`
+    return `${name} came to ${value(after)} ${now}, ${moved(before, after, measure)} from ${value(before)} ${earlier}: ${why}.`
   }
   const verb = change > 0 ? 'rose' : 'fell'
   const said = relativeOf(before, after)
   const points = said === null || measure.fmt?.startsWith('pct') === true
   const size = points ? changeOf(change, measure) : shareOf(said)
-  return `${name} ${verb} by ${size} to ${value(after)} in ${now} from ${value(before)} in ${earlier}: ${mixed ? `${blend}; ` : ''}${causesInWords(found, measure, noun, labels)}; ${restInWords(found, measure)}.`
+  return `${name} ${verb} by ${size} to ${value(after)} ${now} from ${value(before)} ${earlier}: ${mixed ? `${blend}; ` : ''}${causesInWords(found, measure, noun, labels)}; ${restInWords(found, measure)}.`
+}
+
+/** What the mix did: the part of the change that came because the shares of segments moved, and the segment that did most of it. */
+export interface Mix {
+  part: number
+  by: string
+  segment: string | null
+  /** Whether that segment has a larger share than before. */
+  grew: boolean
+}
+
+/** "most of the fall came with another mix of country: \"US\" has a larger share"; nothing where rates did most. */
+function mixInWords(
+  mix: Mix | null,
+  change: number,
+  noun: string,
+  labels: (column: string) => string,
+): string {
+  if (mix === null || !(mix.part / change > MOSTLY)) return ''
+  const size = mix.grew ? 'larger' : 'smaller'
+  return `${quantity(mix.part / change)} the ${noun} came with another mix of ${labels(mix.by)}, in which ${quoted(mix.segment)} has a ${size} share`
+}
+
+/** "Revenue came to 80 in May 2026, 20 % less than expected (100): ...". */
+function besideExpected(
+  measure: Measure,
+  sides: Sides,
+  found: Causes,
+  labels: (column: string) => string,
+  mix: Mix | null,
+): string {
+  const { before, after, causes } = found
+  const change = after - before
+  const value = (one: number): string => amount(one, measure, change === 0 ? null : change)
+  const when = sides.expected === 'forecast' ? ` ${within(sides.after)}` : ''
+  const came = `${opening(measure.label)} came to ${value(after)}${when}`
+  if (isLevel(before, after)) {
+    const parts = causes.length === 0 ? '' : `; ${partsInWords(causes, measure, labels)}`
+    return `${came}, as expected${parts}${causes.length > 1 ? ', which cancel' : ''}.`
+  }
+  const relative = relativeOf(before, after)
+  const points = relative === null || measure.fmt?.startsWith('pct') === true
+  const size = points ? changeOf(change, measure) : shareOf(relative)
+  const told = `${came}, ${size} ${change > 0 ? 'more' : 'less'} than expected (${value(before)})`
+  const blend = mixInWords(mix, change, 'gap', labels)
+  if (causes.length > 0)
+    return `${told}: ${blend === '' ? '' : `${blend}; `}${causesInWords(found, measure, 'gap', labels)}; ${restBesideExpected(found, measure)}.`
+  const small = found.error !== null && Math.abs(change) < 2 * found.error
+  if (blend !== '') return `${told}: ${blend}, and no rate stands out of ordinary noise.`
+  return small
+    ? `${told}: a gap this small is ordinary noise.`
+    : `${told}: the gap is spread over all, and no part stands out of ordinary noise.`
+}
+
+/** "everything else was 3 % above". */
+function restBesideExpected({ rest }: Causes, measure: Measure): string {
+  if (rest === null || (rest.before === 0 && rest.after === 0)) return 'nothing else is left'
+  const { before, after } = rest
+  if (isLevel(before, after)) return 'everything else was as expected'
+  const relative = relativeOf(before, after)
+  const size = relative === null ? changeOf(after - before, measure) : shareOf(relative)
+  return `everything else was ${size} ${after > before ? 'above' : 'below'}`
 }
 
 function partsInWords(
@@ -129,9 +194,9 @@ function restInWords({ rest }: Causes, measure: Measure): string {
 }
 
 /** What is left beside the causes, as a sentence. */
-export function restSays(found: Causes, measure: Measure): string {
-  const what =
-    found.causes.length === 0 ? 'Nothing stands out of ordinary noise' : opening(restInWords(found, measure))
+export function restSays(found: Causes, measure: Measure, expected: Sides['expected']): string {
+  const rest = expected ? restBesideExpected(found, measure) : restInWords(found, measure)
+  const what = found.causes.length === 0 ? 'Nothing stands out of ordinary noise' : opening(rest)
   return found.causes.length === 0 ? `${what}.` : `${what}; nothing more stands out of ordinary noise.`
 }
 

@@ -73,9 +73,19 @@ export async function completePeriods(
       'period: a number goes with a number column; use day, week, month, quarter or year.',
     )
   }
-  const zone = context.time_zone.replaceAll("'", "''")
-  const local = isZoned(column) ? `timezone('${zone}', ${name})` : name
-  return calendarPeriods(table, local, { ...asked, period: asked.period }, context)
+  return calendarPeriods(
+    table,
+    localTime(table, asked.time, context.time_zone),
+    { ...asked, period: asked.period },
+    context,
+  )
+}
+
+/** SQL of the times as the clocks of the zone show them. */
+export function localTime(table: Relation, time: string, zone: string): string {
+  const column = timeColumn(table, time)
+  const name = quote(column.name)
+  return isZoned(column) ? `timezone('${zone.replaceAll("'", "''")}', ${name})` : name
 }
 
 /** The periods with rows, and the empty ones between them. */
