@@ -23,7 +23,7 @@ export function scoreOf(setting: Setting, instances: number, seed: number, plant
   const score = { instances, right: 0, wrong: 0, missed: 0, named: 0 }
   for (let index = 0; index < instances; index++) {
     const { leaves, truth } = instanceOf(setting, randomFrom(seed * 100_003 + index), planted)
-    const { causes } = searchCauses(leaves, { depth: setting.sizes.length, q: 0.01, factor: 1 })
+    const { causes } = searchCauses(leaves, { depth: setting.sizes.length, q: 0.005, factor: 1 })
     const should = new Set(truth.map(String))
     const is = new Set(causes.map(({ where }) => String(where)))
     const right = [...is].filter((name) => should.has(name)).length

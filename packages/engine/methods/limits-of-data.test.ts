@@ -45,6 +45,30 @@ test('a rise is told beside a cycle in yearly data and beside a year in monthly 
   assert.ok(Math.abs((monthly.slope as number) - 1) < 0.01, String(monthly.slope))
 })
 
+test('anomalies below the floors are not told, and that is not called chance', async () => {
+  const table = await relation(
+    `select date '2025-01-01' + i::int as day, 100 + (hash(i) % 1000) / 1000.0 + case i when 50 then 8 when 80 then 60 else 0 end as v from range(120) t(i)`,
+  )
+  const asked = { time: 'day', value: 'v' }
+  const told = async (at_least?: Record<string, number>) => {
+    const outcome = await outcomeOf(METHODS.anomalies!, table, at_least ? { ...asked, at_least } : asked)
+    return {
+      headline: outcome.headline,
+      times: (outcome.points as { time: string }[]).map(({ time }) => time),
+    }
+  }
+  assert.deepEqual((await told()).times, ['2025-02-20', '2025-03-22'])
+  assert.deepEqual((await told({ relative: 0.2 })).times, ['2025-03-22'])
+  assert.deepEqual((await told({ absolute: 20 })).times, ['2025-03-22'])
+  assert.deepEqual((await told({ relative: 0.05, absolute: 7 })).times, ['2025-02-20', '2025-03-22'])
+  const none = await told({ absolute: 100 })
+  assert.deepEqual(none.times, [])
+  assert.equal(
+    none.headline,
+    'No value of v lies as far from the usual as asked for; 2 values stand out by less.',
+  )
+})
+
 test('anomalies take seasons out, and refuse a season of which there are not two', async () => {
   const season =
     'case when k % 12 = 5 then 10 when k % 12 = 9 then -6 else 0 end + (k * k % 7) / 10 + case when k = 20 then 8 else 0 end'

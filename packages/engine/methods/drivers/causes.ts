@@ -40,7 +40,7 @@ export interface Causes {
   depth: number
 }
 
-const Q = 0.01
+const Q = 0.005
 const NORMAL_95 = 1.959963984540054
 /** A change below this share of what moved inside it is the remainder of a cancellation. */
 const CANCELS = 0.25

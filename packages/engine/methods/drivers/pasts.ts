@@ -1,5 +1,5 @@
 /** The pasts of leaves, in groups that are dense enough for a diagnosis, and what they lead to expect of a period. */
-import type { Calendar } from './expectation.ts'
+import type { Calendar } from './counted-days.ts'
 import { emptySums, type LeafRows, SUM_NAMES, type Sums } from './leaf-rows.ts'
 import { leavesOf } from './leaves.ts'
 import { type Next, oneAhead } from './one-ahead.ts'
@@ -20,7 +20,7 @@ interface Group {
   bottom: Float64Array
 }
 
-const MOST_SERIES = 60
+const MOST_SERIES = 40
 const LEAST = 6
 
 export class Pasts {

@@ -43,6 +43,23 @@ const Options = Type.Object(
       default: 0.05,
       description: 'The chance of any false alarm.',
     }),
+    at_least: Type.Optional(
+      Type.Object(
+        {
+          relative: Type.Optional(
+            Type.Number({ exclusiveMinimum: 0, description: 'A share of what was expected, as 0.2.' }),
+          ),
+          absolute: Type.Optional(
+            Type.Number({ exclusiveMinimum: 0, description: 'In the unit of the values.' }),
+          ),
+        },
+        {
+          additionalProperties: false,
+          description:
+            'How far a value must lie from what was expected to be told; both, where both are given.',
+        },
+      ),
+    ),
     max: Type.Optional(
       Type.Integer({
         minimum: 1,
@@ -80,6 +97,8 @@ interface Found {
   farthest: Point[]
   tested: Outliers['tested']
   p: number | null
+  /** Values that stand out by less than `at_least`. */
+  small?: number
 }
 
 const POINTS = rowsWith({
@@ -116,8 +135,9 @@ export const anomalies: Method = {
     }
     const periods = periodsOf(given, read.seasons)
     const most = given.max ?? Math.min(100, Math.max(1, Math.floor(n / 10)))
-    const found =
+    const all =
       given.test === 'auto' ? byTails(given, read, periods, most) : byTest(given, read, periods, most)
+    const found = aboveFloors(all, given)
     const told = verdict({
       headline: headline(read, found),
       grade: found.points.length === 0 ? 'unclear' : gradeOf(found.p),
@@ -151,6 +171,24 @@ function periodsOf({ period }: Options, seasons: readonly FoundSeason[]): number
   if (period === 'none') return []
   return period === 'auto' ? seasons.map((season) => season.period) : [period]
 }
+
+/** Without the points that are too small to matter; p is that of the ones that are left. */
+function aboveFloors(found: Found, { at_least: floors, test }: Options): Found {
+  if (floors === undefined) return found
+  const { relative = 0, absolute = 0 } = floors
+  const isLarge = ({ value, expected }: Point): boolean => {
+    if (value === null || expected === null) return true
+    const gap = Math.abs(value - expected)
+    return gap >= absolute && gap >= relative * Math.abs(expected)
+  }
+  const points = found.points.filter(isLarge)
+  const chances = points.flatMap(({ p }) => (p === null ? [] : [p]))
+  const p = chances.length === 0 || test === 'fences' ? null : Math.min(...chances)
+  const farthest = points.length > 0 ? points.toSorted(byScore) : found.farthest
+  return { ...found, points, farthest, p, small: found.points.length - points.length }
+}
+
+const byScore = (left: Point, right: Point): number => Math.abs(right.score ?? 0) - Math.abs(left.score ?? 0)
 
 function byTails(given: Options, read: ReadSeries, periods: readonly number[], most: number): Found {
   const { series, rows, diagnosis } = read
@@ -231,6 +269,8 @@ function headline({ measure, diagnosis }: ReadSeries, found: Found): string {
     low === high || low === null
       ? amount(farthest.expected, measure, width)
       : `${amount(low, measure, width)} to ${amount(high, measure, width)}`
+  if (points.length === 0 && (found.small ?? 0) > 0)
+    return `No value of ${measure.label} lies as far from the usual as asked for; ${count(found.small!, 'value')} ${found.small === 1 ? 'stands' : 'stand'} out by less.`
   if (points.length === 0)
     return `No value of ${measure.label} stands out for certain; the farthest, ${amount(value, measure, width)} ${preposition.toLowerCase()} ${when}, may be chance.`
   const told = `${preposition.toLowerCase()} ${when} ${measure.label} stood at ${amount(value, measure, width)}, ${above ? 'above' : 'below'} the usual ${usual}`
