@@ -2,12 +2,13 @@
  * The pool that checks and runs a template on this machine. It loads little, so that its process starts before the
  * template is read here.
  */
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createPool, type Pool } from '@assay/engine/run/pool'
 import { systemClock } from '@assay/model/clock'
 import { type Config, capsOf } from '@assay/service/config/config'
+import { foldersOf, vetJail } from '@assay/service/config/folders'
 import type { Logger } from '@assay/service/runtime/log'
 import { say } from './print.ts'
 
@@ -23,7 +24,23 @@ export async function withPool<T>(config: Config, log: Logger, use: (pool: Pool)
   const tempRoot = await mkdtemp(path.join(tmpdir(), 'assay-'))
   const caps = capsOf(config)
   const narrator = await localNarrator(config)
-  const pool = createPool({ size: 1, single: true, clock: systemClock, log, caps, tempRoot, narrator })
+  vetJail(config)
+  const folders = foldersOf(config)
+  // Copies of fetched files are kept in the home, as a service keeps them.
+  if ((config.sourceTargets ?? []).length > 0 || config.connections !== null)
+    for (const { path: folder, writable } of folders)
+      if (writable) await mkdir(folder, { recursive: true, mode: 0o700 })
+  const pool = createPool({
+    size: 1,
+    single: true,
+    clock: systemClock,
+    log,
+    caps,
+    tempRoot,
+    narrator,
+    jail: config.jail,
+    folders,
+  })
   try {
     return await use(pool)
   } finally {

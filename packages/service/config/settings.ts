@@ -82,7 +82,7 @@ const ROWS = {
     targetList,
   ),
   sourceCache: setting(
-    'The most bytes that copies of fetched files may have in the home',
+    'The most bytes that copies of fetched files of a workspace may have in the home',
     sizeFrom('1KB'),
     '5GB',
   ),
@@ -157,6 +157,11 @@ const ROWS = {
   secretKey: secret(
     '32 bytes as hex or base64 that seal secrets; a list allows rotation; empty: a file in the home',
     secretKeys,
+  ),
+  jail: setting(
+    'Walls around analysis processes by bubblewrap: auto where the machine has it, require to refuse the start without, or off',
+    oneOf('auto', 'require', 'off'),
+    'auto',
   ),
   logLevel: setting(
     'debug, info, warn, error or silent',

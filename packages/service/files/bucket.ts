@@ -2,6 +2,7 @@
  * Uploads in an S3-compatible bucket, under `PREFIX/WORKSPACE/PATH`. An upload arrives on this node's disk first, so that only
  * whole and sound files reach the bucket. Jobs get a signed address of each file, which expires, and never the keys.
  */
+
 import { rm } from 'node:fs/promises'
 import { AppError } from '@assay/model/errors'
 import {
@@ -37,6 +38,7 @@ import {
   vetConditions,
   vetQuota,
 } from './files.ts'
+import { ownCache } from './own-cache.ts'
 
 /** Seconds for which the signed address of a file works: longer than a job may wait and run. */
 const OFFERED_SECONDS = 6 * 3600
@@ -166,7 +168,7 @@ export class BucketFiles implements Files {
 
   async roots(workspace_id: string, needed: boolean): Promise<FileRoots> {
     const uploads = { folder: null, offered: [], targets: this.#targets }
-    const { remote } = this.#options
+    const remote = ownCache(this.#options.remote, workspace_id)
     if (!needed) return { uploads, remote }
     try {
       const offered = (await this.list(workspace_id)).map(async ({ path, bytes }) => ({

@@ -43,6 +43,7 @@ import {
   vetConditions,
   vetQuota,
 } from './files.ts'
+import { ownCache } from './own-cache.ts'
 import { storageError } from './receive.ts'
 
 /** The folder of uploads under way. No workspace can have this name. */
@@ -102,7 +103,10 @@ export class FolderFiles implements Files {
 
   roots(workspace_id: string): Promise<FileRoots> {
     const folder = path.join(this.#folder, workspace_id)
-    return Promise.resolve({ uploads: { folder, offered: [], targets: [] }, remote: this.#remote })
+    return Promise.resolve({
+      uploads: { folder, offered: [], targets: [] },
+      remote: ownCache(this.#remote, workspace_id),
+    })
   }
 
   arrive(workspace_id: string, path: string, bytes: number, limits: Limits): Promise<Arrival> {

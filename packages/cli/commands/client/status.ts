@@ -1,5 +1,6 @@
-/** assay status: the nodes and their leases, the backlog and its age, and failing webhooks. */
+/** assay status: the nodes and their leases, the walls of this machine, the backlog and its age, and failing webhooks. */
 import type { NodeView, QueueView } from '@assay/client'
+import { wallsHere } from '@assay/engine/run/jail'
 import { JOB_STATUSES, type JobStatus } from '@assay/model/job'
 import { clientCommand } from '../../client-command.ts'
 import { EXIT } from '../../exit.ts'
@@ -52,6 +53,10 @@ function print(url: string | null, nodes: NodeView[], queue: QueueView): void {
   const { due, waiting } = deliveries
   out(table(['DELIVERIES', 'COUNT'], Object.entries({ due, waiting })))
   out(`\n${table(['WEBHOOKS', 'COUNT'], Object.entries(webhooks))}`)
+  const { walls, missing } = wallsHere('auto')
+  out(
+    `\nWalls around analysis processes on this machine: ${walls.length > 0 ? walls.join(', ') : `none, as ${missing}`}.\n`,
+  )
   if (disk) out(`\n${size(disk.free_bytes)} of ${size(disk.total_bytes)} are free.\n`)
 }
 
@@ -66,7 +71,7 @@ export const STATUS = clientCommand(
     const queue = await client.queue()
     const url = served ? client.url : null
     const counts = Object.fromEntries(backlog(queue).map(({ state, count }) => [state, count]))
-    if (call.on('json')) printJson({ url, nodes, jobs: counts, queue })
+    if (call.on('json')) printJson({ url, nodes, jobs: counts, queue, jail: wallsHere('auto') })
     else print(url, nodes, queue)
     return served ? EXIT.ok : EXIT.unavailable
   },

@@ -3,9 +3,9 @@
  * is canceled, the process is asked to stop and is killed after GRACE_MS (DuckDB's interrupt is cooperative: a single
  * large call was measured to run on for a minute).
  */
-import { type ChildProcess, fork } from 'node:child_process'
+import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { getCompileCacheDir } from 'node:module'
 import { tmpdir } from 'node:os'
@@ -15,6 +15,8 @@ import type { Clock } from '@assay/model/clock'
 import type { OpenConnection } from '@assay/model/connection'
 import type { Progress } from '@assay/model/job'
 import type { ConnectionAccess } from '../connection-requests.ts'
+import { foldersOf, View } from '../jail/folders.ts'
+import { descendants, type Folder, narrow, walled } from '../jail/jail.ts'
 import type { Narrator } from '../narration-requests.ts'
 import {
   COLD,
@@ -52,6 +54,8 @@ export interface AnalysisProcess {
   readonly tasks: number
   /** When it became idle, by the clock's `monotonic`. */
   readonly idleSince: number
+  /** Whether it sees these folders; always without walls. */
+  sees(folders: readonly Folder[]): boolean
   /** 0 on systems that do not report it. */
   residentBytes(): number
   perform<T extends Task>(task: T, options: TaskOptions): Promise<Ending<T['kind']>>
@@ -66,6 +70,8 @@ export interface ProcessOptions {
   spill_bytes: number | null
   /** Skips the warm-up: ready sooner, slower in its first task. */
   cold: boolean
+  /** The folders that it may see behind walls, until the first task leaves it its own; null: no walls. */
+  folders: readonly Folder[] | null
   /** Asks the language model; undefined: the operator has named none. */
   narrator?: Narrator | undefined
   onState(): void
@@ -114,12 +120,24 @@ const MEMORY_SIGNS =
   /heap out of memory|std::bad_alloc|out of memory|Cannot allocate memory|allocation failed/i
 
 export function startProcess(options: ProcessOptions): AnalysisProcess {
-  const process_: ChildProcess = fork(ENTRY, options.cold ? [COLD] : [], {
-    env: environment(),
-    execArgv: [`--max-old-space-size=${HEAP_MB}`, `--max-semi-space-size=${SEMI_SPACE_MB}`, '--no-warnings'],
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  const execArgv = [
+    `--max-old-space-size=${HEAP_MB}`,
+    `--max-semi-space-size=${SEMI_SPACE_MB}`,
+    '--no-warnings',
+  ]
+  const given = options.cold ? [COLD] : []
+  const stdio: ('ignore' | 'pipe' | 'ipc')[] = ['ignore', 'pipe', 'pipe', 'ipc']
+  const env = environment()
+  if (options.folders === null)
+    return new ForkedProcess(fork(ENTRY, given, { env, execArgv, stdio }), options, null, options.tempRoot)
+  const temp = path.join(options.tempRoot, `process-${randomUUID()}`)
+  const view = new View(options.folders)
+  const [file, args] = walled([process.execPath, ...execArgv, ENTRY, ...given], {
+    folders: view.folders,
+    temp,
+    cache: env.NODE_COMPILE_CACHE!,
   })
-  return new ForkedProcess(process_, options)
+  return new ForkedProcess(spawn(file, args, { env, stdio }), options, view, temp)
 }
 
 interface Running {
@@ -146,8 +164,17 @@ class ForkedProcess implements AnalysisProcess {
   readonly #process: ChildProcess
   readonly #options: ProcessOptions
   #running: Running | null = null
+  /** What it sees; null: no walls. */
+  #view: View | null
+  /** It still sees the folders of all workspaces. */
+  #wide: boolean
+  readonly #temp: string
+  readonly #loaded = Promise.withResolvers<void>()
 
-  constructor(process_: ChildProcess, options: ProcessOptions) {
+  constructor(process_: ChildProcess, options: ProcessOptions, view: View | null, temp: string) {
+    this.#view = view
+    this.#wide = view !== null
+    this.#temp = temp
     this.#process = process_
     this.#options = options
     const errors = lastOf(process_.stderr, options.onOutput)
@@ -157,6 +184,8 @@ class ForkedProcess implements AnalysisProcess {
     this.ended = new Promise((resolve) => {
       process_.once('close', (code, signal) => {
         this.#enter('ended')
+        this.#loaded.resolve()
+        if (view !== null) void removeFolder(temp)
         this.#running?.settle(death(code, signal, errors()))
         resolve()
       })
@@ -176,6 +205,7 @@ class ForkedProcess implements AnalysisProcess {
 
   #receive(message: FromChild): void {
     if (message.type === 'ready') {
+      this.#loaded.resolve()
       if (this.state === 'starting') this.#enter('idle')
       return
     }
@@ -232,11 +262,28 @@ class ForkedProcess implements AnalysisProcess {
   }
 
   residentBytes(): number {
-    try {
-      return Number(readFileSync(`/proc/${this.pid}/statm`, 'latin1').split(' ')[1]) * PAGE_BYTES
-    } catch {
-      return 0
-    }
+    const all = this.#view === null ? [this.pid] : [this.pid, ...descendants(this.pid)]
+    return all.reduce<number>((sum, pid) => sum + residentOf(pid), 0)
+  }
+
+  sees(folders: readonly Folder[]): boolean {
+    return this.#view?.covers(folders) ?? true
+  }
+
+  /** Before the first task: takes the folders of others away. Resolves to the reason if that failed. */
+  async #narrow(task: Task): Promise<string | null> {
+    const view = this.#view
+    if (!this.#wide || view === null) return null
+    await this.#loaded.promise
+    const kept = foldersOf(task)
+    for (const { path: folder, writable } of kept) if (writable) makeFolder(folder)
+    this.#view = new View(kept)
+    this.#wide = false
+    if (view.isOnly(this.#view.folders)) return null
+    return narrow(this.pid!, view.folders, this.#view.folders).then(
+      () => null,
+      (error: unknown) => `Its folders could not be narrowed: ${(error as Error).message}`,
+    )
   }
 
   end(): void {
@@ -245,11 +292,23 @@ class ForkedProcess implements AnalysisProcess {
   }
 
   async perform<T extends Task>(task: T, options: TaskOptions): Promise<Ending<T['kind']>> {
-    const { clock, tempRoot, spill_bytes } = this.#options
+    if (this.#wide) {
+      this.#enter('busy')
+      const fault = await this.#narrow(task)
+      if (fault !== null) {
+        this.end()
+        return { kind: 'died', memory: false, detail: fault }
+      }
+    }
+    return this.#perform(task, options)
+  }
+
+  async #perform<T extends Task>(task: T, options: TaskOptions): Promise<Ending<T['kind']>> {
+    const { clock, spill_bytes } = this.#options
     this.tasks += 1
     const id = this.tasks
     this.#enter('busy')
-    const folder = path.join(tempRoot, `job-${randomUUID()}`)
+    const folder = path.join(this.#temp, `job-${randomUUID()}`)
     const over = new AbortController()
     let reason: Ending<Task['kind']> | null = null
     const stop = (why: Ending<Task['kind']>): void => {
@@ -304,6 +363,19 @@ class ForkedProcess implements AnalysisProcess {
       if (this.#process.connected) this.#enter('idle')
       void removeFolder(folder)
     }
+  }
+}
+
+/** Makes a folder in one that exists. */
+function makeFolder(folder: string): void {
+  if (existsSync(path.dirname(folder)) && !existsSync(folder)) mkdirSync(folder, { mode: 0o700 })
+}
+
+function residentOf(pid: number | undefined): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * PAGE_BYTES
+  } catch {
+    return 0
   }
 }
 

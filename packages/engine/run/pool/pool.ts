@@ -14,6 +14,8 @@ import type { JobErrorCode } from '@assay/model/errors'
 import type { Progress } from '@assay/model/job'
 import { DEFAULT_LIMITS, type Fault } from '@assay/model/template'
 import type { ConnectionAccess } from '../connection-requests.ts'
+import { foldersOf } from '../jail/folders.ts'
+import { type Folder, type JailMode, type JailReport, wallsHere } from '../jail/jail.ts'
 import type { Narrator } from '../narration-requests.ts'
 import type {
   Caps,
@@ -62,6 +64,10 @@ export interface PoolOptions {
   spillBytes?: number
   /** For one job: starts one process at once, does not warm it up, and keeps no other ready. */
   single?: boolean
+  /** Walls around each process: where the machine has them, required, or none. None unless given. */
+  jail?: JailMode
+  /** Folders that tasks will read, so that a process can be ready behind walls before its task is known. */
+  folders?: readonly Folder[]
   /** Answers the requests of templates to a language model. */
   narrator?: Narrator | undefined
 }
@@ -120,6 +126,8 @@ export interface Pool {
   read(task: ReadTask, options?: SmallTaskOptions): Promise<Results['read']>
   convert(task: ConvertTask, options?: SmallTaskOptions): Promise<Results['convert']>
   stats(): PoolStats
+  /** The walls around its processes. */
+  readonly jail: JailReport
   /** Kills every process; running tasks end as `stopped`. */
   stop(): Promise<void>
 }
@@ -160,6 +168,7 @@ export function createPool(options: PoolOptions = {}): Pool {
 const NO_LOG: PoolLog = { warn: () => undefined, error: () => undefined }
 
 class ProcessPool implements Pool {
+  readonly jail: JailReport
   readonly #options: PoolOptions & Required<Pick<PoolOptions, 'size' | 'clock' | 'log' | 'caps' | 'tempRoot'>>
   /** The most recently used last. */
   #children: AnalysisProcess[] = []
@@ -180,6 +189,7 @@ class ProcessPool implements Pool {
       caps: options.caps ?? DEFAULT_LIMITS,
       tempRoot: options.tempRoot ?? mkdtempSync(path.join(tmpdir(), 'assay-engine-')),
     }
+    this.jail = wallsHere(options.jail ?? 'off')
     this.#ownsTemp = options.tempRoot === undefined
     this.#scheduler = new Scheduler(this.#options.size)
     options.metrics?.measureChildren(() => this.#measure(options.metrics!))
@@ -286,7 +296,7 @@ class ProcessPool implements Pool {
   #dispatch(): void {
     while (!this.#stopping) {
       const waiting = this.#scheduler.next()
-      const child = waiting && this.#childFor(waiting.owner)
+      const child = waiting && this.#childFor(waiting)
       if (!waiting || !child) return
       this.#scheduler.begin(waiting)
       void this.#perform(waiting, child)
@@ -294,28 +304,27 @@ class ProcessPool implements Pool {
   }
 
   /** A free process of this owner, else an unused one, else a new one, which may replace one of another owner. */
-  #childFor(owner: string): AnalysisProcess | null {
+  #childFor({ owner, task }: QueuedTask): AnalysisProcess | null {
+    const wanted = foldersOf(task)
     const free = this.#children.filter(
       (child) => child.state === 'idle' || (child.state === 'starting' && child.tasks === 0),
     )
-    const own = free.findLast((child) => child.owner === owner)
+    const own = free.findLast((child) => child.owner === owner && child.sees(wanted))
+    const unused = free.filter((child) => child.owner === null && child.sees(wanted))
     const chosen =
-      own ??
-      free.find((child) => child.owner === null && child.state === 'idle') ??
-      free.find((child) => child.owner === null) ??
-      this.#replacement(free)
+      own ?? unused.find((child) => child.state === 'idle') ?? unused[0] ?? this.#replacement(free, wanted)
     if (chosen) chosen.owner = owner
     this.#keepOneReady()
     return chosen
   }
 
-  #replacement(free: AnalysisProcess[]): AnalysisProcess | null {
+  #replacement(free: AnalysisProcess[], wanted: readonly Folder[]): AnalysisProcess | null {
     if (this.#children.length > this.#options.size) {
       const oldest = free[0]
       if (!oldest) return null
       this.#remove(oldest)
     }
-    return this.#start()
+    return this.#start(wanted)
   }
 
   async #perform(waiting: QueuedTask, child: AnalysisProcess): Promise<void> {
@@ -384,13 +393,15 @@ class ProcessPool implements Pool {
     if (!ready && this.#children.length <= this.#options.size) this.#start()
   }
 
-  #start(): AnalysisProcess {
-    const { clock, tempRoot, log, narrator, spillBytes, size, single = false } = this.#options
+  /** `wanted`: folders that its task needs, where they are known. */
+  #start(wanted: readonly Folder[] = []): AnalysisProcess {
+    const { clock, tempRoot, log, narrator, spillBytes, size, single = false, folders = [] } = this.#options
     const child: AnalysisProcess = startProcess({
       clock,
       tempRoot,
       cold: single,
       spill_bytes: spillBytes === undefined ? null : Math.floor(spillBytes / (size + 1)),
+      folders: this.jail.walls.length > 0 ? [...folders, ...wanted] : null,
       narrator,
       onState: () => this.#onState(child),
       onOutput: (text) => log.warn({ pid: child.pid, text }, 'an analysis process printed'),

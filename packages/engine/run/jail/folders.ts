@@ -1,0 +1,42 @@
+/** Which folders a task reads, and whether a process that is walled in sees them. */
+import type { Task } from '../protocol.ts'
+import { type Folder, identityOf } from './jail.ts'
+
+/** The folders of the task's roots; copies of fetched files are also written. */
+export function foldersOf(task: Task): Folder[] {
+  if (!('roots' in task)) return []
+  const { data, uploads, remote } = task.roots
+  return [
+    ...(data === null ? [] : [{ path: data, writable: false }]),
+    ...(uploads?.folder ? [{ path: uploads.folder, writable: false }] : []),
+    ...(remote ? [{ path: remote.cache, writable: true }] : []),
+  ]
+}
+
+const within = (folder: string, other: string): boolean =>
+  folder === other || folder.startsWith(other.endsWith('/') ? other : `${other}/`)
+
+/** What a process sees: the folders, and what each was when it came to see them. */
+export class View {
+  readonly folders: readonly Folder[]
+  readonly #seen: ReadonlyMap<string, string | null>
+
+  constructor(folders: readonly Folder[]) {
+    this.folders = folders.filter(({ path }) => identityOf(path) !== null)
+    this.#seen = new Map(this.folders.map(({ path }) => [path, identityOf(path)]))
+  }
+
+  /** Whether all of `wanted` are seen, as they are now. A folder that does not exist is not missed. */
+  covers(wanted: readonly Folder[]): boolean {
+    return wanted.every(({ path, writable }) => {
+      if (identityOf(path) === null) return true
+      const holder = this.folders.find((one) => within(path, one.path) && (one.writable || !writable))
+      return holder !== undefined && this.#seen.get(holder.path) === identityOf(holder.path)
+    })
+  }
+
+  /** Whether it holds nothing but what is wanted. */
+  isOnly(wanted: readonly Folder[]): boolean {
+    return this.folders.every(({ path }) => wanted.some((one) => one.path === path))
+  }
+}

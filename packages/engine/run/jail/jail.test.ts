@@ -1,0 +1,188 @@
+/** The walls of an analysis process, where this machine has them; a test that needs them says so where it has not. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { text } from 'node:stream/consumers'
+import { after, test } from 'node:test'
+import { createPool } from '../pool/pool.ts'
+import { CAPS, findingsOf, STARTED_AT, templateOf } from '../test-pool.ts'
+import { View } from './folders.ts'
+import { type Folder, identityOf, narrow, walled, wallsHere } from './jail.ts'
+
+const { missing } = wallsHere('auto')
+const home = realpathSync(mkdtempSync(path.join(tmpdir(), 'assay-jail-')))
+after(() => rmSync(home, { recursive: true, force: true }))
+const folder = (name: string): string => {
+  const made = path.join(home, name)
+  mkdirSync(made, { recursive: true })
+  return made
+}
+const [data, uploads, mine, others] = ['data', 'uploads', 'uploads/mine', 'uploads/others'].map(folder) as [
+  string,
+  string,
+  string,
+  string,
+]
+writeFileSync(path.join(data, 'a.csv'), 'n\n1\n2\n')
+writeFileSync(path.join(mine, 'a.csv'), 'n\n3\n')
+writeFileSync(path.join(others, 'a.csv'), 'n\n4\n')
+for (const name of ['secret.key', 'assay.db', 'server.json'])
+  writeFileSync(path.join(home, name), `the ${name}`)
+
+interface Reached {
+  read: Record<string, string>
+  write: Record<string, unknown>
+  kill: Record<string, unknown>
+  dial: Record<string, string>
+  interfaces: string[]
+  environment: string[]
+  processes: string[]
+  parent: string
+  capabilities: string
+  privileges: string
+  mount: number
+  namespace: number
+  root: string[]
+}
+
+test('full control of a walled process reaches no file of the home, no token, no address and no other process', {
+  skip: missing ?? false,
+}, async () => {
+  const server = createServer((socket) => socket.end('inside')).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const temp = folder('temp')
+  const folders: Folder[] = [
+    { path: data, writable: false },
+    { path: mine, writable: false },
+  ]
+  const files = [
+    'secret.key',
+    'assay.db',
+    'server.json',
+    'data/a.csv',
+    'uploads/mine/a.csv',
+    'uploads/others/a.csv',
+  ].map((name) => path.join(home, name))
+  const given = {
+    files: [...files, '/etc/passwd', '/etc/shadow', `/proc/${process.pid}/environ`],
+    folders: [home, data, mine, temp, '/usr', path.join(import.meta.dirname)],
+    pids: [process.pid, process.ppid],
+    port: (server.address() as AddressInfo).port,
+  }
+  const [file, args] = walled(
+    [process.execPath, path.join(import.meta.dirname, 'attacker.ts'), JSON.stringify(given)],
+    { folders, temp, cache: folder('cache') },
+  )
+  process.env.ASSAY_TOKEN_OF_THE_TEST = 'a-token'
+  const child = spawn(file, args, { env: { TZ: 'UTC' }, stdio: ['ignore', 'pipe', 'pipe'] })
+  const [answer, complaint] = await Promise.all([text(child.stdout), text(child.stderr)])
+  delete process.env.ASSAY_TOKEN_OF_THE_TEST
+  server.close()
+  assert.notEqual(answer, '', complaint)
+  const reached = JSON.parse(answer) as Reached
+
+  const seen = Object.keys(reached.read).filter((one) => !reached.read[one]!.startsWith('no: '))
+  assert.deepEqual(seen, [files[3], files[4]], 'it reads the fenced files alone')
+  const written = Object.keys(reached.write).filter((one) => reached.write[one] === true)
+  assert.deepEqual(
+    written.filter((one) => existsSync(path.join(one, 'attack'))),
+    [temp],
+    'of what it writes only its temporary folder is of this machine',
+  )
+  for (const how of Object.values(reached.dial)) assert.match(how, /^no: /)
+  assert.deepEqual(
+    reached.interfaces.filter((name) => name !== 'lo'),
+    [],
+  )
+  for (const how of Object.values(reached.kill)) assert.match(String(how), /^no: ESRCH/)
+  for (const line of reached.processes) assert.match(line, /attacker|bwrap/, 'it sees no process but its own')
+  assert.deepEqual(
+    reached.environment.filter((name) => !['TZ', 'PWD'].includes(name)),
+    [],
+  )
+  assert.doesNotMatch(reached.parent, /token/i)
+  assert.equal(Number.parseInt(reached.capabilities, 16), 0)
+  assert.equal(reached.privileges, '1')
+  assert.notEqual(reached.mount, 0)
+  assert.notEqual(reached.namespace, 0)
+  for (const name of ['etc', 'home', 'root', 'var', 'run']) assert.ok(!reached.root.includes(name), name)
+})
+
+test('before its first task a process loses the folders of other workspaces, and keeps its own for reading', {
+  skip: missing ?? false,
+}, async () => {
+  const script = `process.stdin.once('data', () => {
+    const fs = require('node:fs')
+    const list = (one) => { try { return fs.readdirSync(one) } catch (error) { return error.code } }
+    process.stdout.write(JSON.stringify([list(${JSON.stringify(uploads)}), list(${JSON.stringify(mine)}), list(${JSON.stringify(data)})]))
+    process.exit()
+  }); process.stdout.write('.')`
+  const folders: Folder[] = [
+    { path: data, writable: false },
+    { path: uploads, writable: false },
+  ]
+  const [file, args] = walled([process.execPath, '-e', script], {
+    folders,
+    temp: folder('temp2'),
+    cache: folder('cache'),
+  })
+  const child = spawn(file, args, { env: {}, stdio: ['pipe', 'pipe', 'inherit'] })
+  await once(child.stdout, 'data')
+  await narrow(child.pid!, folders, [{ path: mine, writable: false }])
+  const answer = text(child.stdout)
+  child.stdin.write('go')
+  assert.deepEqual(JSON.parse(await answer), [['mine'], ['a.csv'], []])
+})
+
+test('a pool behind walls runs templates over samples, data and uploads, and gives each workspace a process of its own', {
+  skip: missing ?? false,
+}, async () => {
+  const folders: Folder[] = [
+    { path: data, writable: false },
+    { path: uploads, writable: false },
+  ]
+  const pool = createPool({ size: 1, caps: CAPS, tempRoot: folder('pool'), jail: 'require', folders })
+  const sum = async (file: string, workspace: string) => {
+    const template = templateOf(
+      `---\nsources:\n  s: { file: ${file} }\n---\n\`\`\`sql a\nselect sum(n)::integer as n from s\n\`\`\`\n\n{{ a | first: "n" }}\n`,
+    )
+    const roots = {
+      sample: {},
+      data,
+      uploads: { folder: path.join(uploads, workspace), offered: [], targets: [] },
+    }
+    const task = { kind: 'run' as const, template, variables: {}, started_at: STARTED_AT, roots }
+    return findingsOf(await pool.run(task, { workspace_id: workspace })).tables.a!.rows[0]![0]
+  }
+  try {
+    assert.equal(await sum('a.csv', 'mine'), 3)
+    assert.equal(await sum('uploads/a.csv', 'mine'), 3)
+    assert.equal(await sum('uploads/a.csv', 'others'), 4)
+    rmSync(mine, { recursive: true })
+    folder('uploads/mine')
+    writeFileSync(path.join(mine, 'a.csv'), 'n\n5\n')
+    assert.equal(await sum('uploads/a.csv', 'mine'), 5, 'a folder that was made anew is seen anew')
+    assert.ok(pool.stats().resident_bytes > 50e6, 'the memory behind the walls is counted')
+  } finally {
+    await pool.stop()
+  }
+})
+
+test('a view covers what lies in its folders as they are, and misses nothing that does not exist', () => {
+  const view = new View([{ path: uploads, writable: false }])
+  assert.ok(view.covers([{ path: mine, writable: false }]))
+  assert.ok(!view.covers([{ path: mine, writable: true }]))
+  assert.ok(!view.covers([{ path: data, writable: false }]))
+  assert.ok(view.covers([{ path: path.join(home, 'nothing'), writable: false }]))
+  assert.equal(identityOf(path.join(home, 'nothing')), null)
+})
+
+test('walls that are off are told as off, and required ones that cannot be had refuse with what to do', () => {
+  assert.deepEqual(wallsHere('off'), { walls: [], missing: 'ASSAY_JAIL is off' })
+  if (missing === null) assert.ok(wallsHere('require').walls.length >= 4)
+  else assert.throws(() => wallsHere('require'), /ASSAY_JAIL=require.*Install what is missing/)
+})
