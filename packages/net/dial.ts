@@ -3,9 +3,9 @@
  * socket is paused before it connects and nothing is read from it, so that it can be handed to another process.
  */
 import { isIP, Socket } from 'node:net'
-import { BlockedError, ResolveError } from './guard.ts'
 import { createResolver, type Resolve } from './resolve.ts'
 import { type Targets, vetAddress } from './target.ts'
+import { BlockedError, ResolveError } from './unreached.ts'
 
 const DIAL_MS = 10_000
 /** Most addresses of a name that are tried, in sequence. */

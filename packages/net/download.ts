@@ -8,7 +8,8 @@ import { createHash } from 'node:crypto'
 import { open, rm } from 'node:fs/promises'
 import { type Dispatcher, request } from 'undici'
 import type { FileCache } from './file-cache.ts'
-import { BlockedError, type Guard, ResolveError } from './guard.ts'
+import { type Guard } from './guard.ts'
+import { BlockedError, ResolveError } from './unreached.ts'
 
 export interface Wanted {
   url: string

@@ -6,16 +6,10 @@ import { after, describe, test } from 'node:test'
 import { request } from 'undici'
 import { modes, type Receiver, selfSigned, startReceiver, startTrap } from '../../test/receiver.ts'
 import { FORBIDDEN_ADDRESSES, FORBIDDEN_URLS } from '../../test/ssrf-vectors.ts'
-import {
-  BlockedError,
-  ConnectionReport,
-  createGuard,
-  type Guard,
-  type GuardOptions,
-  ResolveError,
-} from './guard.ts'
+import { ConnectionReport, createGuard, type Guard, type GuardOptions } from './guard.ts'
 import type { Resolve } from './resolve.ts'
 import { parseTargets } from './target.ts'
+import { BlockedError, ResolveError } from './unreached.ts'
 
 /** Loopback is the inside here, but for this one address: it stands for the public receiver. */
 const OUTSIDE = '127.0.0.2'

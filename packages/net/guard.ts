@@ -8,19 +8,7 @@ import { isIP, type Socket } from 'node:net'
 import { Agent, buildConnector, Client, type Dispatcher, Pool } from 'undici'
 import { createResolver, type Resolve } from './resolve.ts'
 import { type Targets, vetAddress } from './target.ts'
-
-/** The target is not allowed. The message reveals nothing of our network. */
-export class BlockedError extends Error {}
-
-/** The name has no address; `code` is the resolver's. */
-export class ResolveError extends Error {
-  readonly code: string
-
-  constructor(code: string, cause?: unknown) {
-    super(`The name could not be resolved (${code}).`, { cause })
-    this.code = code
-  }
-}
+import { BlockedError, ResolveError } from './unreached.ts'
 
 /** How long each step of connecting took, in milliseconds; null: not reached, or not needed. */
 export interface ConnectPhases {

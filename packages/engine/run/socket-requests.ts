@@ -6,8 +6,8 @@
 import type { Socket } from 'node:net'
 import type { OpenConnection } from '@assay/model/connection'
 import { dialVetted } from '@assay/net/dial'
-import { BlockedError, ResolveError } from '@assay/net/guard'
 import { parseTargets } from '@assay/net/target'
+import { BlockedError, ResolveError } from '@assay/net/unreached'
 import type { OpenSocket } from '../sources/sockets.ts'
 import type { DialFailure, FromChild, Task } from './protocol.ts'
 

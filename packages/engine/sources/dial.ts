@@ -1,7 +1,7 @@
 /** Connects to the host of a connection, over a socket that was vetted and dialed for it; TLS verifies the name. */
 import { isIP, type Socket } from 'node:net'
 import type { OpenConnection } from '@assay/model/connection'
-import { BlockedError, ResolveError } from '@assay/net/guard'
+import { BlockedError, ResolveError } from '@assay/net/unreached'
 import { openSocket } from './sockets.ts'
 import { SourceError } from './source.ts'
 

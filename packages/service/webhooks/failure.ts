@@ -1,6 +1,6 @@
 /** The class and the sentence of a failed exchange. Classes are a closed list; a sentence reveals nothing of our network. */
 import type { AttemptErrorClass } from '@assay/model/delivery'
-import { BlockedError, ResolveError } from '@assay/net/guard'
+import { BlockedError, ResolveError } from '@assay/net/unreached'
 import { DeadlineError, type Exchange } from './exchange.ts'
 
 export interface AttemptError {

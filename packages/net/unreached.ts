@@ -1,0 +1,14 @@
+/** Why a host was not reached. Apart from the guard, so that a process that only tells them loads no HTTP client. */
+
+/** The target is not allowed. The message reveals nothing of our network. */
+export class BlockedError extends Error {}
+
+/** The name has no address; `code` is the resolver's. */
+export class ResolveError extends Error {
+  readonly code: string
+
+  constructor(code: string, cause?: unknown) {
+    super(`The name could not be resolved (${code}).`, { cause })
+    this.code = code
+  }
+}
