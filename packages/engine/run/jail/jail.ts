@@ -52,8 +52,8 @@ function system(): string[] {
 }
 
 const BASE = [
-  ...['--unshare-all', '--uid', '0', '--gid', '0', '--die-with-parent', '--new-session', '--cap-drop', 'ALL'],
-  ...['--proc', '/proc', '--tmpfs', '/tmp', '--tmpfs', KEEP, '--chdir', '/'],
+  ...`--unshare-all --uid 0 --gid 0 --die-with-parent --new-session --cap-drop ALL`.split(' '),
+  ...`--proc /proc --tmpfs /tmp --tmpfs ${KEEP} --chdir /`.split(' '),
   ...['null', 'zero', 'urandom', 'random'].flatMap((name) => ['--dev-bind', `/dev/${name}`, `/dev/${name}`]),
 ]
 
