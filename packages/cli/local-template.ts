@@ -12,6 +12,7 @@ import { type Config, ConfigError } from '@assay/service/config/config'
 import { EXIT, ExitError } from './exit.ts'
 
 const TEMPLATE_ENDING = '.md'
+const METRIC_ENDING = '.yaml'
 
 async function readPartials(folder: string): Promise<Record<string, string>> {
   const names = await readdir(folder).catch(() => [])
@@ -21,6 +22,22 @@ async function readPartials(folder: string): Promise<Record<string, string>> {
     await readFile(path.join(folder, name), 'utf8'),
   ])
   return Object.fromEntries(await Promise.all(texts)) as Record<string, string>
+}
+
+/** The definitions in `metrics/` beside a template, and the shipped ones, as its partials. */
+export async function readMetrics(folder: string): Promise<Record<string, string>> {
+  const { createCatalog } = await import('@assay/engine/reading/catalog')
+  const { templatesFolder } = await import('@assay/engine/reading/samples')
+  const { metricPartial } = await import('@assay/engine/metrics/names')
+  const own = path.join(folder, 'metrics')
+  const names = (await readdir(own).catch(() => [])).filter((name) => name.endsWith(METRIC_ENDING)).toSorted()
+  const shipped = createCatalog({ shipped: templatesFolder, folders: [] }).metrics()
+  const partials = Object.fromEntries(
+    shipped.map(({ view, source }) => [metricPartial(view.metric_id), source]),
+  )
+  for (const name of names)
+    partials[metricPartial(path.basename(name, METRIC_ENDING))] = await readText(path.join(own, name))
+  return partials
 }
 
 /** Throws ExitError where the file cannot be read. */
@@ -39,10 +56,12 @@ export async function readText(file: string): Promise<string> {
 /** Throws ExitError where the file cannot be read. */
 export async function readTemplate(file: string): Promise<{ source: TemplateSource; parsed: Parsed }> {
   const text = await readText(file)
-  const all = await readPartials(path.join(path.dirname(file), 'partials'))
+  const folder = path.dirname(file)
+  const all = { ...(await readPartials(path.join(folder, 'partials'))), ...(await readMetrics(folder)) }
   const partials = reachablePartials(text, all)
   const template_id = path.basename(file, TEMPLATE_ENDING)
-  const parsed = parseTemplate({ template_id, source: text, partials })
+  // All are given, so that a fault can name the nearest metric.
+  const parsed = parseTemplate({ template_id, source: text, partials: all })
   return { source: { template_id, version: templateVersion(text, partials), source: text, partials }, parsed }
 }
 

@@ -3,6 +3,7 @@
  * (`chartPlaceholder(id)`); the reader chooses the form of the charts.
  */
 import Type, { type Static } from 'typebox'
+import type { MetricLineage } from './metric.ts'
 
 /** A value of a query as JSON: integers beyond 2^53 and decimals are strings, dates are in ISO form. */
 export type Cell = null | boolean | number | string | Cell[] | { [key: string]: Cell }
@@ -145,6 +146,8 @@ export interface Lineage {
   variables: Record<string, unknown>
   sources: SourceLineage[]
   blocks: BlockLineage[]
+  /** The metrics that it used, with their tests. */
+  metrics?: MetricLineage[]
   /** Text that a language model wrote: the blocks it describes, the model, the SHA-256 of the prompt. */
   narratives?: { blocks: string[]; model: string; prompt_sha256: string }[]
   elapsed_ms: number

@@ -5,6 +5,7 @@
 import Type, { type Static } from 'typebox'
 import type { FieldError } from './errors.ts'
 import type { ChartForm } from './insight.ts'
+import type { MetricInBlock } from './metric.ts'
 import { nullable } from './schema.ts'
 
 export const TEMPLATE_ID = '^[a-z0-9][a-z0-9_-]{0,127}$'
@@ -97,6 +98,8 @@ export interface SourceQuery {
   text: string
   /** The position in the template of an offset into `text`. */
   placeOf(offset: number): { line: number; column: number }
+  /** A metric: the query in the dialect of the connection's kind. */
+  textFor?: (kind: string) => string
 }
 
 /** A source: files of the data folder or a connection, or the rows of a query over a connection. */
@@ -136,6 +139,11 @@ export interface SqlBlock {
   sql: string
   /** The line of the first line of SQL in the source. */
   line: number
+  /** A fence `metric NAME`, of which `sql` is made: its metrics. */
+  metrics?: readonly MetricInBlock[]
+  /** The variable that lists the metrics, and the block and its sources for its values. */
+  metricsOf?: string
+  expand?: (values: Record<string, unknown>) => { block: SqlBlock; sources: Source[]; faults: Fault[] }
 }
 
 export interface AnalysisBlock {

@@ -92,6 +92,31 @@ export function sqlFaults(block: SqlBlock, template: Template): Fault[] {
     })
 }
 
+/** The columns that the metrics of a block name must exist. `columnsOf` gives null where they are not known. */
+export function metricFaults(
+  block: SqlBlock,
+  columnsOf: (relation: string) => readonly Column[] | null,
+): Fault[] {
+  return (block.metrics ?? []).flatMap(({ info, relation, columns, by }) => {
+    const known = relation === null ? null : columnsOf(relation)
+    if (known === null) return []
+    const names = known.map(({ name }) => name)
+    const lower = new Set(names.map((name) => name.toLowerCase()))
+    const asked = [...columns, ...by.map((column) => ({ column, key: 'by' }))]
+    return asked
+      .filter(({ column }) => !lower.has(column.toLowerCase()))
+      .map(({ column, key }) => {
+        const message = `The metric "${info.metric}": ${key} names the column ${JSON.stringify(column)}, which its source does not have.`
+        return makeFault(
+          'unknown_column',
+          { line: block.line, column: 1 },
+          message,
+          suggestAmong(column, names),
+        )
+      })
+  })
+}
+
 export function analysisFaults(
   block: AnalysisBlock,
   template: Template,

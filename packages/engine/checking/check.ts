@@ -14,6 +14,7 @@ import {
   columnsOf,
   type Inspection,
   type MethodTable,
+  metricFaults,
   sampleVars,
   sourceFaults,
   sqlFaults,
@@ -37,6 +38,7 @@ export function checkTemplate(template: Template, inspection: Inspection, method
   for (const block of template.blocks) {
     if (block.kind === 'sql') {
       faults.push(...sqlFaults(block, template))
+      faults.push(...metricFaults(block, (name) => columnsOf(inspection, name)))
       for (const name of sqlNames(block.sql).names) used.add(name)
     } else {
       faults.push(...analysisFaults(block, template, inspection, { methods, lines }))
@@ -117,6 +119,9 @@ function judgeFrontMatter(template: Template, context: ProseContext): void {
   }
 }
 
+/** The sources of metrics have names with a blank, and are read by the blocks that made them. */
+const isOfMetric = ({ name }: { name: string }): boolean => name.includes(' ')
+
 function unusedFaults(template: Template, used: Set<string>): Fault[] {
   const warning = { severity: 'warning' as const }
   const variables = template.variables
@@ -127,7 +132,7 @@ function unusedFaults(template: Template, used: Set<string>): Fault[] {
     })
   const read = readNames(template)
   const sources = template.sources
-    .filter((source) => !read.has(source.name.toLowerCase()))
+    .filter((source) => !isOfMetric(source) && !read.has(source.name.toLowerCase()))
     .map((source) => {
       const message = `The source "${source.name}" is never read.`
       return makeFault('unused_source', source, message, 'Read it in a block, or remove it.', warning)

@@ -6,6 +6,7 @@ import type { Fault, Template } from '@assay/model/template'
 import type { Expression, Operand } from '../language/expressions.ts'
 import { makeFault } from '../language/fault.ts'
 import { readProse, type Statement } from '../language/statements.ts'
+import { isMetricPartial } from '../metrics/names.ts'
 
 const TELLS = new Set(['summary', 'caveats', 'notes'])
 
@@ -15,7 +16,9 @@ export function headlineFaults(template: Template): Fault[] {
   const headlines: { name: string; fault: Fault }[] = []
   const texts: [string, string | null][] = [
     [template.body, null],
-    ...Object.entries(template.partials).map(([name, text]): [string, string] => [text, name]),
+    ...Object.entries(template.partials)
+      .filter(([name]) => !isMetricPartial(name))
+      .map(([name, text]): [string, string] => [text, name]),
   ]
   for (const [text, partial] of texts) {
     const prose = readProse(text, partial)

@@ -1,13 +1,13 @@
 /**
- * Takes the front matter and the fences `sql NAME` and `analysis NAME` out of a template before its prose is read. Empty
- * lines replace them, so line numbers stay those of the source. Other fences, and fences in Liquid's `comment` or `raw`,
- * are prose.
+ * Takes the front matter and the fences `sql NAME`, `metric NAME` and `analysis NAME` out of a template before its prose is
+ * read. Empty lines replace them, so line numbers stay those of the source. Other fences, and fences in Liquid's `comment`
+ * or `raw`, are prose.
  */
 import type { Fault } from '@assay/model/template'
 import { makeFault } from './fault.ts'
 
 export interface Fence {
-  kind: 'sql' | 'analysis'
+  kind: 'sql' | 'metric' | 'analysis'
   name: string
   text: string
   /** The line number of the first line of text. */
@@ -104,15 +104,15 @@ function closingLine(lines: string[], opening: number, mark: string): number {
   return -1
 }
 
-/** A fence marked `analysis` is always a block, one marked `sql` only if it has a name. */
+/** A fence marked `analysis` is always a block, one marked `sql` or `metric` only if it has a name. */
 function isBlockFence(info: string): boolean {
-  return /^(analysis(\s|$)|sql\s+\S)/.test(info.trim())
+  return /^(analysis(\s|$)|(?:sql|metric)\s+\S)/.test(info.trim())
 }
 
 function readInfo(opening: RegExpExecArray, index: number, faults: Fault[]): Fence | null {
   const info = opening[3]!
   if (!isBlockFence(info)) return null
-  const [kind, name, ...rest] = info.trim().split(/\s+/) as ['sql' | 'analysis', string | undefined]
+  const [kind, name, ...rest] = info.trim().split(/\s+/) as [Fence['kind'], string | undefined]
   const start = opening[0].indexOf(info)
   const position = {
     line: index + 1,

@@ -1,5 +1,6 @@
 /** The syntax faults of all Liquid in a template: body, partials, title, files, deliver_if. */
 import type { Fault, Template } from '@assay/model/template'
+import { isMetricPartial } from '../metrics/names.ts'
 import { suggest } from '../values/near.ts'
 import { Reader, ValueCount } from './expressions.ts'
 import { makeFault, OffsetFault, type Position, positionsIn } from './fault.ts'
@@ -50,7 +51,9 @@ function tagBound({ title, body, partials, sources, deliver_if }: Template): Fau
 }
 
 function namedTexts(partials: Record<string, string>): (readonly [text: string, partial: string])[] {
-  return Object.entries(partials).map(([name, text]) => [text, name])
+  return Object.entries(partials)
+    .filter(([name]) => !isMetricPartial(name))
+    .map(([name, text]) => [text, name])
 }
 
 function missingPartials(prose: Prose, partial: string | null, partials: Record<string, string>): Fault[] {

@@ -105,6 +105,8 @@ export async function outcomeOf(
     time_zone: 'UTC',
     block: 'test',
     meanings: NO_MEANINGS,
+    metrics: [],
+    relation: () => null,
     extent: () => Promise.resolve(NO_EXTENT),
   }
   return method.run(table, options, { ...context, ...more })

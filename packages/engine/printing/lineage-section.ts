@@ -3,6 +3,7 @@ import type { BlockLineage, Insight, Lineage, SourceLineage } from '@assay/model
 import type { Template } from '@assay/model/template'
 import { codeSpan, escapeMarkdown, fenced } from './escape.ts'
 import { formatCount } from './format.ts'
+import { metricSection } from './metric-section.ts'
 import { layOut } from './tables.ts'
 
 /** Messages end before this heading. */
@@ -15,6 +16,7 @@ export function lineageSection(template: Template, lineage: Lineage): string {
     const rows = variables.map(([name, value]) => [codeSpan(name), escapeMarkdown(variableText(value))])
     parts.push('### Variables', layOut(['Variable', 'Value'], rows, ['left', 'left']))
   }
+  parts.push(...metricSection(lineage))
   if (lineage.sources.length > 0) parts.push('### Sources')
   if (lineage.sources.some(({ files }) => files.length > 0)) parts.push(sources(lineage))
   parts.push(...lineage.sources.flatMap(queryText))

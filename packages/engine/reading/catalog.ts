@@ -1,12 +1,15 @@
 /**
- * The templates in folders: every `*.md` but README.md, with `partials/*.md` beside them. Changed files are read again. A
+ * The templates in folders: every `*.md` but README.md, with `partials/*.md` beside them, and the metrics `metrics/*.yaml`. Changed files are read again. A
  * known template costs a look at its own files, the list a look at the folders, each at most once a second. A file with
  * faults is not listed and cannot be run; `broken` holds it with its faults.
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
+import type { MetricView } from '@assay/model/metric'
 import type { Fault, Origin, Template, TemplateSource, TemplateView } from '@assay/model/template'
 import { makeFault } from '../language/fault.ts'
+import { metricView, readMetric } from '../metrics/definition.ts'
+import { metricPartial } from '../metrics/names.ts'
 import { parseTemplate } from './parse.ts'
 import { reachablePartials } from './partials.ts'
 import { templateSource, templateView } from './template-cache.ts'
@@ -25,10 +28,19 @@ export interface BrokenTemplate {
   faults: Fault[]
 }
 
+export interface CatalogMetric {
+  origin: Origin
+  file: string
+  source: string
+  view: MetricView
+}
+
 export interface Catalog {
   /** By id. */
   list(): CatalogEntry[]
   get(template_id: string): CatalogEntry | null
+  /** The metrics of all folders by name. */
+  metrics(): CatalogMetric[]
   /** Files that cannot be used, by file. */
   broken(): BrokenTemplate[]
 }
@@ -63,14 +75,23 @@ export function createCatalog(options: CatalogOptions): Catalog {
   ]
   let files = new Map<string, Loaded>()
   let byId = new Map<string, Loaded>()
+  let metrics = new Map<string, CatalogMetric>()
+  let brokenMetrics = new Map<string, BrokenTemplate>()
   let scannedAt = Number.NEGATIVE_INFINITY
 
   const scan = (): void => {
     if (now() - scannedAt < LOOK_AGAIN_MS) return
     const seen = new Map<string, Loaded>()
     const ids = new Map<string, Loaded>()
+    const found = metricsOf(folders)
+    for (const broken of found.broken.values()) {
+      const before = brokenMetrics.get(broken.file)
+      if (JSON.stringify(before) !== JSON.stringify(broken)) options.onBroken?.(broken)
+    }
+    metrics = found.metrics
+    brokenMetrics = found.broken
     for (const { folder, origin } of folders) {
-      const partials = readFolder(path.join(folder, 'partials'))
+      const partials = new Map([...readFolder(path.join(folder, 'partials')), ...asPartials(metrics)])
       for (const file of templateFiles(folder)) {
         const loaded = load(files.get(file), file, origin, partials)
         if (loaded.broken && loaded !== files.get(file)) options.onBroken?.(loaded.broken)
@@ -101,9 +122,14 @@ export function createCatalog(options: CatalogOptions): Catalog {
       scan()
       return byId.get(template_id)?.entry ?? null
     },
+    metrics() {
+      scan()
+      return [...metrics.values()].toSorted((a, b) => (a.view.metric_id < b.view.metric_id ? -1 : 1))
+    },
     broken() {
       scan()
-      return [...files.values()].flatMap((loaded) => (loaded.broken ? [loaded.broken] : []))
+      const templates = [...files.values()].flatMap((loaded) => (loaded.broken ? [loaded.broken] : []))
+      return [...templates, ...brokenMetrics.values()]
     },
   }
 }
@@ -112,10 +138,44 @@ function templateFiles(folder: string): string[] {
   return markdownFiles(folder).filter((file) => path.basename(file).toLowerCase() !== 'readme.md')
 }
 
+/** The metrics of the folders, and the files that are none. An earlier folder's go first. */
+function metricsOf(folders: readonly { folder: string; origin: Origin }[]): {
+  metrics: Map<string, CatalogMetric>
+  broken: Map<string, BrokenTemplate>
+} {
+  const metrics = new Map<string, CatalogMetric>()
+  const broken = new Map<string, BrokenTemplate>()
+  for (const { folder, origin } of folders) {
+    for (const file of filesIn(path.join(folder, 'metrics'), '.yaml')) {
+      const name = path.basename(file, '.yaml')
+      const read = readText(file)
+      const { metric, faults } =
+        'text' in read
+          ? readMetric(name, read.text)
+          : {
+              metric: null,
+              faults: [makeFault('unreadable', { line: 1, column: 1 }, read.reason, 'Save it as UTF-8.')],
+            }
+      if (!metric || !('text' in read)) broken.set(file, { template_id: name, file, faults })
+      else if (!metrics.has(name))
+        metrics.set(name, { origin, file, source: read.text, view: metricView(metric, origin) })
+    }
+  }
+  return { metrics, broken }
+}
+
+function asPartials(metrics: ReadonlyMap<string, CatalogMetric>): Partials {
+  return new Map(
+    [...metrics].map(([name, { file, source }]) => [metricPartial(name), { file, text: source }]),
+  )
+}
+
+const markdownFiles = (folder: string): string[] => filesIn(folder, '.md')
+
 /** A missing folder counts as empty: it may appear later. */
-function markdownFiles(folder: string): string[] {
+function filesIn(folder: string, ending: string): string[] {
   try {
-    const names = readdirSync(folder).filter((name) => name.endsWith('.md') && !name.startsWith('.'))
+    const names = readdirSync(folder).filter((name) => name.endsWith(ending) && !name.startsWith('.'))
     return names.toSorted().map((name) => path.join(folder, name))
   } catch {
     return []
@@ -166,7 +226,9 @@ function load(known: Loaded | undefined, file: string, origin: Origin, partials:
     return unchanged(known, { ...loaded, entry: null, broken: { template_id, file, faults } })
   }
   const { template, faults } = parseTemplate({ template_id, source: read.text, partials: texts })
-  if (template === null || faults.some((fault) => fault.severity === 'error')) {
+  // A metric may be a workspace's own: whoever runs the template looks for it there.
+  const isFault = ({ severity, code }: Fault): boolean => severity === 'error' && code !== 'unknown_metric'
+  if (template === null || faults.some(isFault)) {
     return unchanged(known, { ...loaded, entry: null, broken: { template_id, file, faults } })
   }
   const source = templateSource(template)

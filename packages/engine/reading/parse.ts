@@ -2,11 +2,20 @@
  * Parses the text of a template and finds every fault that shows without data. A text with faults still gives a Template
  * if its front matter can be read, so that check.ts can find more.
  */
-import { type AnalysisBlock, type Block, type Fault, TEMPLATE_ID, type Template } from '@assay/model/template'
+import {
+  type AnalysisBlock,
+  type Block,
+  type Fault,
+  type Source,
+  type SqlBlock,
+  TEMPLATE_ID,
+  type Template,
+} from '@assay/model/template'
 import { makeFault, positionsIn, sortFaults } from '../language/fault.ts'
 import { type Fence, splitTemplate } from '../language/fences.ts'
 import { liquidFaults, type Names } from '../language/liquid-in-blocks.ts'
 import { proseFaults } from '../language/prose-syntax.ts'
+import { readMetricFence } from '../metrics/use.ts'
 import { type FrontMatter, readFrontMatter } from './front-matter.ts'
 import { partialCycle, reachablePartials, templateVersion } from './partials.ts'
 import { analysisSchema } from './schema.ts'
@@ -50,9 +59,8 @@ export function parseTemplate(input: ParseInput): Parsed {
   faults.unshift(...pieces.faults)
   const names = namesOf(settings, pieces.fences)
   faults.push(...queryLiquid(settings, names))
-  const blocks = pieces.fences
-    .map((fence) => readBlock(fence, names, faults))
-    .filter((block) => block !== null)
+  const context: BlockContext = { names, settings, partials: input.partials, sources: [], faults }
+  const blocks = pieces.fences.map((fence) => readBlock(fence, context)).filter((block) => block !== null)
   if (settings) checkNames(settings, pieces.fences, faults)
   const cycle = partialCycle(partials)
   if (cycle !== null) {
@@ -61,7 +69,8 @@ export function parseTemplate(input: ParseInput): Parsed {
       makeFault('partial_cycle', { line: 1, column: 1 }, message, 'Break the circle.', { partial: cycle }),
     )
   }
-  const template = settings && assemble(input, settings, blocks, pieces.body, partials)
+  const template =
+    settings && assemble(input, withSources(settings, context.sources), blocks, pieces.body, partials)
   if (template) faults.push(...identityFaults(template), ...proseFaults(template))
   return { template, faults: sortFaults(faults) }
 }
@@ -76,9 +85,9 @@ function blockBound(fences: Fence[]): Fault | null {
   }
   let characters = 0
   for (const { kind, name, text, opening } of fences) {
-    if (kind === 'analysis') characters += text.length
+    if (kind !== 'sql') characters += text.length
     if (characters <= MAX_ANALYSES) continue
-    const message = `The analysis blocks up to "${name}" have more than ${MAX_ANALYSES} characters together.`
+    const message = `The analysis and metric blocks up to "${name}" have more than ${MAX_ANALYSES} characters together.`
     return makeFault('too_long', opening, message, `Keep long lists in a data file. ${divide}`)
   }
   return null
@@ -147,7 +156,7 @@ function checkNames(settings: FrontMatter, fences: Fence[], faults: Fault[]): vo
 }
 
 function namesOf(settings: FrontMatter | null, fences: Fence[]): Names {
-  const blocks = fences.filter(({ kind }) => kind === 'sql')
+  const blocks = fences.filter(({ kind }) => kind !== 'analysis')
   return {
     variables: new Set(settings?.variables.map(({ name }) => name)),
     relations: new Set([...(settings?.sources ?? []), ...blocks].map(({ name }) => name)),
@@ -160,21 +169,80 @@ function queryLiquid(settings: FrontMatter | null, names: Names): Fault[] {
   )
 }
 
-function readBlock(fence: Fence, names: Names, faults: Fault[]): Block | null {
+interface BlockContext {
+  names: Names
+  settings: FrontMatter | null
+  /** All that are known, so that a fault can name the nearest metric. */
+  partials: Record<string, string>
+  /** Those of the metrics. */
+  sources: Source[]
+  faults: Fault[]
+}
+
+/** A file that several blocks read is one source. */
+function withSources(settings: FrontMatter, more: readonly Source[]): FrontMatter {
+  const named = new Map([...settings.sources, ...more].toReversed().map((source) => [source.name, source]))
+  return { ...settings, sources: [...named.values()].toReversed() }
+}
+
+/** `template` with its metrics by the values of its variables. Gives the faults instead where there are any. */
+export function withMetricsOf(
+  template: Template,
+  values: Record<string, unknown>,
+): Template | { faults: Fault[] } {
+  const faults: Fault[] = []
+  const sources: Source[] = []
+  const blocks = template.blocks.map((block) => {
+    if (block.kind !== 'sql' || !block.expand) return block
+    const found = block.expand(values)
+    faults.push(...found.faults)
+    sources.push(...found.sources)
+    return found.block
+  })
+  if (faults.length > 0) return { faults }
+  const known = new Set(template.sources.map(({ name }) => name))
+  const more = new Map(sources.map((source) => [source.name, source]))
+  return {
+    ...template,
+    blocks,
+    sources: [...template.sources, ...[...more.values()].filter(({ name }) => !known.has(name))],
+  }
+}
+
+function readMetricBlock(fence: Fence, { settings, partials, sources, faults }: BlockContext): SqlBlock {
+  const variables = settings?.variables ?? []
+  const { variable, ...found } = readMetricFence(fence, partials, variables, null)
+  sources.push(...found.sources)
+  faults.push(...found.faults)
+  if (variable === null) return found.block
+  return {
+    ...found.block,
+    metricsOf: variable,
+    expand: (values) => readMetricFence(fence, partials, variables, values),
+  }
+}
+
+function readBlock(fence: Fence, context: BlockContext): Block | null {
+  const { names, faults } = context
   const positionOf = positionsIn(fence.text)
-  const liquid = liquidFaults(fence.text, fence.kind, names, (offset) => {
+  const liquid = liquidFaults(fence.text, fence.kind === 'sql' ? 'sql' : 'analysis', names, (offset) => {
     const { line, column } = positionOf(offset)
     return { line: fence.line + line - 1, column }
   })
   faults.push(...liquid)
   if (fence.text.trim() === '') {
     const message = `The block "${fence.name}" is empty.`
-    const remedy = fence.kind === 'sql' ? 'Write one SELECT.' : 'Write "method" and "of".'
+    const remedy = {
+      sql: 'Write one SELECT.',
+      metric: 'Write "metric: NAME".',
+      analysis: 'Write "method" and "of".',
+    }[fence.kind]
     faults.push(makeFault('empty_block', fence.opening, message, remedy))
     return null
   }
   if (fence.kind === 'sql') return { kind: 'sql', name: fence.name, sql: fence.text, line: fence.line }
-  return liquid.length > 0 ? null : readAnalysis(fence, faults)
+  if (liquid.length > 0) return null
+  return fence.kind === 'metric' ? readMetricBlock(fence, context) : readAnalysis(fence, faults)
 }
 
 function readAnalysis(fence: Fence, faults: Fault[]): AnalysisBlock | null {

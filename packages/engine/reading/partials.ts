@@ -1,6 +1,7 @@
 /** Finds the partials that a template can reach, and computes its version: a hash of its source and these partials. */
 import { createHash } from 'node:crypto'
 import { normaliseNewlines } from '../language/fences.ts'
+import { isMetricPartial, metricPartial, usedMetrics } from '../metrics/names.ts'
 
 const RENDER = /\{%-?\s*render\s+(?:"([^"]*)"|'([^']*)')/g
 
@@ -9,7 +10,7 @@ function renderedPartials(text: string): string[] {
   return [...text.matchAll(RENDER)].map((match) => (match[1] ?? match[2])!)
 }
 
-/** The `partials` that the source renders, directly or through others. */
+/** The `partials` that the source renders, directly or through others, and the definitions of the metrics that it uses. */
 export function reachablePartials(source: string, partials: Record<string, string>): Record<string, string> {
   const found = new Map<string, string>()
   const waiting = renderedPartials(source)
@@ -18,6 +19,9 @@ export function reachablePartials(source: string, partials: Record<string, strin
     found.set(name, partials[name]!)
     waiting.push(...renderedPartials(partials[name]!))
   }
+  const metrics = usedMetrics(source)
+  const names = metrics === 'any' ? Object.keys(partials).filter(isMetricPartial) : metrics.map(metricPartial)
+  for (const name of names) if (Object.hasOwn(partials, name)) found.set(name, partials[name]!)
   return Object.fromEntries([...found].toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }
 

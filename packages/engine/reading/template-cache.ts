@@ -1,5 +1,7 @@
 /** Keeps parsed templates by version: parsing takes milliseconds, and the same few templates are requested repeatedly. */
 import type { Origin, Template, TemplateSource, TemplateView } from '@assay/model/template'
+import { readMetric } from '../metrics/definition.ts'
+import { metricNames, metricPartial } from '../metrics/names.ts'
 import { type Parsed, parseTemplate } from './parse.ts'
 
 const MOST = 500
@@ -30,9 +32,17 @@ function plainTitle(title: string): string {
   return named.replace(/\s+/g, ' ').trim()
 }
 
-/** The names of the connections of its sources, each once. */
-export function connectionNames({ sources }: Template): string[] {
-  return [...new Set(sources.flatMap(({ connection }) => connection?.name ?? []))].toSorted()
+/** The names of the connections of its sources, each once; of all its metrics where a variable chooses among them. */
+export function connectionNames({ sources, blocks, partials }: Template): string[] {
+  const open = blocks.some((block) => block.kind === 'sql' && block.metricsOf !== undefined)
+  const ofMetrics = open
+    ? metricNames(partials).flatMap(
+        (name) => readMetric(name, partials[metricPartial(name)]!).metric?.source.connection ?? [],
+      )
+    : []
+  return [
+    ...new Set([...sources.flatMap(({ connection }) => connection?.name ?? []), ...ofMetrics]),
+  ].toSorted()
 }
 
 export function templateView(template: Template, origin: Origin): TemplateView {

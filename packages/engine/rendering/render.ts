@@ -13,6 +13,7 @@ import { METHODS } from '../methods/catalog.ts'
 import { type FieldSchema, outcomeSchema } from '../methods/shared/fields.ts'
 import { escapeMarkdown, plainLine } from '../printing/escape.ts'
 import { lineageSection } from '../printing/lineage-section.ts'
+import { withMetricNotice } from '../printing/metric-section.ts'
 import type { Narration } from '../printing/narrative.ts'
 import { printText } from '../printing/print.ts'
 import { outcomeObject, tableRows } from '../values/rows.ts'
@@ -55,7 +56,7 @@ export function renderTemplate(template: Template, context: RenderContext): Rend
     print: printMarkdown,
     onPrint: outputBound(template),
   })
-  const parts = [tidy(interpreter.render(template.body))]
+  const parts = [withMetricNotice(tidy(interpreter.render(template.body)), context.lineage)]
   if (template.lineage) parts.push(lineageSection(template, context.lineage))
   return {
     title: renderTitle(template, globals),

@@ -1,17 +1,27 @@
 /** Runs the blocks of a template in their order, each over the sources and the blocks before it. */
 import type { BlockLineage, Column, Outcome, Table } from '@assay/model/insight'
+import type { MetricInfo, MetricLineage } from '@assay/model/metric'
 import type { AnalysisBlock, Limits, SqlBlock, Template } from '@assay/model/template'
-import { columnFaults, type PositionOf, positionInBlock, referenceFaults } from '../checking/blocks.ts'
+import {
+  columnFaults,
+  metricFaults,
+  type PositionOf,
+  positionInBlock,
+  referenceFaults,
+} from '../checking/blocks.ts'
 import { bindPlain, bindVariable } from '../duckdb/bindings.ts'
 import { type Bindings, type Engine, identifier, keepTable, readTable } from '../duckdb/duckdb.ts'
 import { TemplateFault } from '../language/fault.ts'
 import { METHODS } from '../methods/catalog.ts'
 import type { Method, Relation } from '../methods/shared/method.ts'
 import { adjustAcross } from '../methods/shared/multiplicity.ts'
+import { metricsBehind, withMetricMeanings } from '../metrics/meaning.ts'
 import { bindOptions, withDefaults } from '../reading/options.ts'
 import { schemaFaults } from '../reading/schema-faults.ts'
+import { doubted } from '../verdicts/verdict.ts'
 import { Extents } from './extent.ts'
 import { failAt } from './failure.ts'
+import { MetricTests } from './metric-tests.ts'
 import { blockFault, type Plan, sessionFault } from './plan.ts'
 
 export interface BlockRun {
@@ -32,18 +42,21 @@ export interface BlockResults {
   tables: Record<string, Table>
   analyses: Record<string, Outcome>
   lineage: BlockLineage[]
+  metrics: MetricLineage[]
 }
 
 export async function runBlocks(run: BlockRun): Promise<BlockResults> {
   const tables: Record<string, Table> = {}
   const analyses: Record<string, Outcome> = {}
   const lineage: BlockLineage[] = []
+  const tests = new MetricTests(run.engine, run.started_at)
   const extents = new Extents({ ...run, time_zone: run.template.time_zone })
   for (const block of run.template.blocks) {
     run.onBlock(block.name)
     const began = performance.now()
     const elapsed = (): number => Math.round((performance.now() - began) * 10) / 10
     if (block.kind === 'sql') {
+      if (block.metrics) await tests.of(block)
       const table = await runSql(run, block)
       tables[block.name] = table
       run.columns.set(block.name, table.columns)
@@ -56,22 +69,24 @@ export async function runBlocks(run: BlockRun): Promise<BlockResults> {
         elapsed_ms: elapsed(),
       })
     } else {
-      analyses[block.name] = await runAnalysis(run, block, extents)
+      analyses[block.name] = await runAnalysis(run, block, extents, tests)
       lineage.push({ name: block.name, kind: 'analysis', sql: null, rows: null, elapsed_ms: elapsed() })
     }
   }
-  return { tables, analyses: adjustAcross(analyses), lineage }
+  return { tables, analyses: adjustAcross(analyses), lineage, metrics: tests.lineage }
 }
 
 async function runSql(run: BlockRun, block: SqlBlock): Promise<Table> {
   const { engine, plan, limits } = run
+  const [wrong] = metricFaults(block, (name) => run.columns.get(name) ?? null)
+  if (wrong) throw new TemplateFault(wrong)
   const { sql, names, session } = plan.sql.get(block.name)!
   const fault = sessionFault(session, (name) => run.columns.get(name) ?? [])
   if (fault) throw new TemplateFault(blockFault(block, fault))
   const bindings = bindNames(run, names)
   const characters = limits.output_bytes
   try {
-    if (!plan.readers.has(block.name))
+    if (!plan.readers.has(block.name) && !block.metrics)
       return await readTable(engine, sql, bindings, limits.rows, { characters })
     await keepTable(engine, block.name, sql, bindings)
     return await keptTable(engine, block.name, limits.rows, characters)
@@ -97,28 +112,51 @@ function bindNames(run: BlockRun, names: string[]): Bindings {
   return bindings
 }
 
-async function runAnalysis(run: BlockRun, block: AnalysisBlock, extents: Extents): Promise<Outcome> {
+async function runAnalysis(
+  run: BlockRun,
+  block: AnalysisBlock,
+  extents: Extents,
+  tests: MetricTests,
+): Promise<Outcome> {
   const where = { what: `Analysis "${block.name}"`, line: block.line }
   const positionOf = positionInBlock(block, run.template.source.split('\n'))
   const [unknown] = referenceFaults(block, run.template, METHODS, positionOf)
   if (unknown) throw new TemplateFault(unknown)
   const method = METHODS[block.method]!
   const columns = run.columns.get(block.of)!
-  const options = optionsOf(method, block, run.vars, positionOf)
+  const behind = metricsBehind(block.of, run.template, (name) => run.plan.sql.get(name)?.reads ?? [])
+  const infos = behind.flatMap(({ metrics = [] }) => metrics.map(({ info }) => info))
+  const options = optionsOf(method, withMissing(block, method, infos), run.vars, positionOf)
   const [fault] = columnFaults({ block, method, options, positionOf }, columns)
   if (fault) throw new TemplateFault(fault)
   const context = {
     now: run.started_at,
     time_zone: run.template.time_zone,
     block: block.name,
-    meanings: run.template.columns,
+    meanings: withMetricMeanings(run.template.columns, behind),
+    metrics: infos.map((info) => ({ info, doubts: tests.doubtsOf(info.metric) })),
+    relation: (name: string) =>
+      run.columns.has(name) ? relationOf(run.engine, name, run.columns.get(name)!) : null,
     extent: () => extents.of(block.of),
   }
   try {
-    return await method.run(relationOf(run.engine, block.of, columns), options, context)
+    const outcome = await method.run(relationOf(run.engine, block.of, columns), options, context)
+    if (method.judges_metrics) return outcome
+    return doubted(
+      outcome,
+      context.metrics.flatMap(({ doubts }) => doubts),
+    )
   } catch (error) {
     return failAt(where, error)
   }
+}
+
+/** The block with the `missing` that all its metrics ask for, where it names none. */
+function withMissing(block: AnalysisBlock, method: Method, infos: readonly MetricInfo[]): AnalysisBlock {
+  const properties = (method.options as { properties?: Record<string, unknown> }).properties ?? {}
+  const zero = infos.length > 0 && infos.every(({ missing }) => missing === 'zero')
+  if (!zero || !('missing' in properties) || block.options.missing !== undefined) return block
+  return { ...block, options: { ...block.options, missing: 'zero' } }
 }
 
 /** The block's options with defaults and variables filled in. Throws TemplateFault if they are invalid. */

@@ -7,8 +7,10 @@ import type { Limits, Template } from '@assay/model/template'
 import { arm, type Engine, engineVersion, seal } from '../duckdb/duckdb.ts'
 import { createGuard } from '../fence/sql-guard.ts'
 import { TemplateFault } from '../language/fault.ts'
+import { withMetricMeanings } from '../metrics/meaning.ts'
 import manifest from '../package.json' with { type: 'json' }
 import { narrationMarkdown, narrationPlaceholder } from '../printing/narrative.ts'
+import { withMetricsOf } from '../reading/parse.ts'
 import { parsedTemplate } from '../reading/template-cache.ts'
 import { renderTemplate } from '../rendering/render.ts'
 import { attachSources } from '../sources/attach.ts'
@@ -93,7 +95,10 @@ function readTemplate(task: RunTask): Template {
   const fault = faults.find(({ severity }) => severity === 'error')
   if (fault) throw new TemplateFault(fault)
   if (!template) throw new TaskFailure('template_invalid', 'The template cannot be read.')
-  return template
+  const whole = withMetricsOf(template, task.variables)
+  if ('faults' in whole) throw new TemplateFault(whole.faults[0]!)
+  const blocks = whole.blocks.filter((block) => block.kind === 'sql')
+  return { ...whole, columns: new Map(withMetricMeanings(whole.columns, blocks)) }
 }
 
 function capped(limits: Limits, caps: Caps): Limits {
@@ -136,6 +141,7 @@ async function lineageOf(template: Template, task: RunTask, computed: Computed):
     variables: computed.vars,
     sources: [...computed.sources.values()].map((source) => source.lineage),
     blocks: computed.results.lineage,
+    ...(computed.results.metrics.length > 0 ? { metrics: computed.results.metrics } : {}),
     elapsed_ms: Math.round((performance.now() - computed.began) * 10) / 10,
     peak_memory_bytes: peakMemory(),
     host: hostname(),

@@ -20,6 +20,8 @@ function read(
       time_zone: 'UTC',
       block: 'b',
       meanings: NO_MEANINGS,
+      metrics: [],
+      relation: () => null,
       extent: () => Promise.resolve({ periods: [], columns: [], ...found }),
       ...rest,
     },

@@ -46,7 +46,13 @@ async function readQuery(
   const kind = await kindOf(connection.kind)
   const [fault] = queryFaults(source, template, kind.dialect.syntax)
   if (fault) throw new TemplateFault(fault)
-  const query = bindQuery(source.query!.text, template.variables, vars, kind.dialect)
+  const written = source.query!
+  const query = bindQuery(
+    written.textFor?.(connection.kind) ?? written.text,
+    template.variables,
+    vars,
+    kind.dialect,
+  )
   const timeout_ms = connection.limits.timeout_seconds * 1000
   const timeout = AbortSignal.timeout(timeout_ms)
   const either = AbortSignal.any([signal, timeout])

@@ -86,6 +86,13 @@ export function judgedAgain(outcome: Outcome, again: Again): Outcome {
   return Object.assign(outcome, { [AGAIN]: again })
 }
 
+/** The outcome with more doubts. An outcome without a verdict is returned as it is. */
+export function doubted(outcome: Outcome, more: readonly Doubt[]): Outcome {
+  const finding = (outcome as Partial<Told>)[FINDING]
+  if (!finding || more.length === 0) return outcome
+  return { ...outcome, ...verdict({ ...finding, doubts: [...more, ...(finding.doubts ?? [])] }) }
+}
+
 /**
  * The outcome with a grade no higher than its corrected p-value allows, and one more caveat. Outcomes without a verdict are
  * returned as they are.

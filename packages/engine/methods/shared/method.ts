@@ -1,6 +1,7 @@
 /** What a method is: an analysis block's `method`. One file a method, listed in catalog.ts. */
 
-import type { Cell, Column, Outcome } from '@assay/model/insight'
+import type { Cell, Column, Doubt, Outcome } from '@assay/model/insight'
+import type { MetricInfo } from '@assay/model/metric'
 import type { TSchema } from 'typebox'
 import type { Meanings } from '../../verdicts/measure.ts'
 import type { Fields } from './fields.ts'
@@ -46,6 +47,8 @@ export interface Method {
   columns(options: Record<string, unknown>): { option: string; column: string; numeric: boolean }[]
   /** What the outcome holds beside summary, n, method and notes. */
   fields: Fields
+  /** The method tells the failed tests of metrics itself, one by one; else they stand against its whole outcome. */
+  judges_metrics?: boolean
   run(table: Relation, options: Record<string, unknown>, context: MethodContext): Promise<Outcome>
 }
 
@@ -57,6 +60,10 @@ export interface MethodContext {
   block: string
   /** What the template says of its columns. */
   meanings: Meanings
+  /** The metrics behind the relation, each with the tests that failed. */
+  metrics: readonly { info: MetricInfo; doubts: readonly Doubt[] }[]
+  /** Another source or block by its name, as far as it has run. */
+  relation(name: string): Relation | null
   /** The days between which the data behind the relation lie. */
   extent(): Promise<Extent>
 }

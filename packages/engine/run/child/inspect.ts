@@ -4,6 +4,7 @@
  */
 import type { Column } from '@assay/model/insight'
 import type { Fault, Source, SqlBlock, Template, Variable } from '@assay/model/template'
+import { metricFaults } from '../../checking/blocks.ts'
 import { bindVariable } from '../../duckdb/bindings.ts'
 import {
   arm,
@@ -101,7 +102,9 @@ export async function inspectTemplate(template: Template, options: InspectOption
       names,
       columns,
     })
-    if ('faults' in found) inspected.faults.push(...found.faults)
+    // checkTemplate tells the missing columns of a metric by its own names.
+    const told = metricFaults(block, (name) => columns.get(name) ?? null).length > 0
+    if ('faults' in found) inspected.faults.push(...(told ? [] : found.faults))
     else if (found.columns) {
       inspected.blocks[block.name] = found.columns
       columns.set(block.name, found.columns)

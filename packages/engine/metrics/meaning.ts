@@ -1,0 +1,37 @@
+/** What the column `value` of a metric's block is to a reader. */
+import type { MetricInfo } from '@assay/model/metric'
+import type { ColumnMeaning, SqlBlock, Template } from '@assay/model/template'
+import type { Meanings } from '../verdicts/measure.ts'
+
+/** The metrics that a relation is made of, at once or through SQL. */
+export function metricsBehind(
+  name: string,
+  template: Template,
+  readsOf: (block: string) => readonly string[],
+): SqlBlock[] {
+  const found = new Map<string, SqlBlock>()
+  const seen = new Set<string>()
+  const visit = (one: string): void => {
+    if (seen.has(one)) return
+    seen.add(one)
+    const block = template.blocks.find((each) => each.name === one)
+    if (block?.kind !== 'sql') return
+    if (block.metrics) found.set(one, block)
+    for (const read of readsOf(one)) visit(read)
+  }
+  visit(name)
+  return [...found.values()]
+}
+
+function meaningOf({ label, unit, fmt, good, target, time }: MetricInfo): ColumnMeaning {
+  // A target for a month says nothing of a day.
+  return { label, unit, fmt, good, target: target?.per === time.grain ? target.value : null }
+}
+
+/** The template's meanings, with that of `value` where one metric alone has it. What the template says itself goes first. */
+export function withMetricMeanings(meanings: Meanings, blocks: readonly SqlBlock[]): Meanings {
+  const infos = new Map(blocks.flatMap(({ metrics = [] }) => metrics.map(({ info }) => [info.metric, info])))
+  const [info] = infos.values()
+  if (infos.size !== 1 || !info || meanings.has('value')) return meanings
+  return new Map([...meanings, ['value', meaningOf(info)]])
+}

@@ -1,0 +1,146 @@
+/**
+ * The SQL of a metric. Over files the rows are a source of the template and the engine adds them up. Over a connection the
+ * database adds them up, and only the series and the answers of the tests come here.
+ */
+import type { Grain, MetricInfo } from '@assay/model/metric'
+import type { Metric } from './definition.ts'
+import type { Node } from './expression.ts'
+import { type Dialect, DUCKDB, printExpression } from './print.ts'
+
+/** What a template asks of a metric. */
+export interface Wanted {
+  by: string[]
+  grain: Grain
+  /** SQL of the days between which rows count, with `$name.start`; null for all. */
+  period: { start: string; end: string; optional: boolean } | null
+  where: Node | null
+}
+
+/** The time of a row in the metric's zone. */
+const LOCAL = 'time of the metric'
+
+/** Both readings have the type that they need, whatever the column is: a time without a zone is one of the metric's zone. */
+function localTime(column: string, zone: string): string {
+  const name = DUCKDB.identifier(column)
+  return `case when typeof(${name}) = 'TIMESTAMP WITH TIME ZONE' then timezone(${DUCKDB.text(zone)}, cast(${name} as timestamptz)) else cast(${name} as timestamp) end`
+}
+
+interface Pieces {
+  time: string
+  step: string
+  keys: string[]
+  values: string[]
+  conditions: string[]
+  period: string
+}
+
+function piecesOf(metric: Metric, wanted: Wanted, dialect: Dialect, time: string): Pieces {
+  const print = (node: Node): string => printExpression(node, dialect)
+  const values = [`${print(metric.value)} as ${dialect.identifier('value')}`]
+  if (metric.ratio)
+    values.push(
+      `${print(metric.ratio.numerator)} as ${dialect.identifier('numerator')}`,
+      `${print(metric.ratio.denominator)} as ${dialect.identifier('denominator')}`,
+    )
+  const conditions = [`${time} is not null`]
+  for (const condition of [metric.where, wanted.where]) if (condition) conditions.push(print(condition))
+  const { period } = wanted
+  const within = period ? ` and ${time} >= ${period.start} and ${time} < ${period.end}` : ''
+  return {
+    time,
+    step: dialect.step(time, wanted.grain),
+    keys: wanted.by.map((name) => dialect.identifier(name)),
+    values,
+    conditions,
+    period: period?.optional ? ` [[${within} ]]` : within,
+  }
+}
+
+/** The series of a metric whose rows are the relation, a source of the template. */
+export function fileSql(metric: Metric, relation: string, wanted: Wanted): string {
+  const local = DUCKDB.identifier(LOCAL)
+  const pieces = piecesOf(metric, wanted, DUCKDB, local)
+  const numbers = pieces.values.map((one) => one.replace(/ as ("[a-z]+")$/, '::double as $1'))
+  const from = `(select *, ${localTime(metric.time.column, metric.time.zone)} as ${local} from ${DUCKDB.identifier(relation)})`
+  const list = [`${pieces.step} as "time"`, ...pieces.keys, ...numbers].join(', ')
+  return `select ${list} from ${from} where ${pieces.conditions.join(' and ')}${pieces.period} group by all order by all`
+}
+
+function tableOf(metric: Metric, dialect: Dialect): string {
+  const { table, sql } = metric.source
+  if (sql !== null) return `(\n${sql.trim().replace(/;$/, '')}\n) ${dialect.identifier('rows_of_metric')}`
+  return table!
+    .split('.')
+    .map((part) => dialect.identifier(part))
+    .join('.')
+}
+
+/** The series of a metric over a connection, in the dialect of its database. */
+export function remoteSql(metric: Metric, wanted: Wanted, dialect: Dialect): string {
+  const pieces = piecesOf(metric, wanted, dialect, dialect.identifier(metric.time.column))
+  const keys = [pieces.step, ...pieces.keys]
+  const list = [`${pieces.step} as ${dialect.identifier('time')}`, ...pieces.keys, ...pieces.values].join(
+    ', ',
+  )
+  const where = `${pieces.conditions.join(' and ')}${pieces.period}`
+  return `select ${list} from ${tableOf(metric, dialect)} where ${where} group by ${keys.join(', ')} order by ${keys.join(', ')}`
+}
+
+/** The rows of a series that came from a database, with the types of one that is computed here. */
+export function receivedSql(metric: Metric, relation: string, wanted: Wanted): string {
+  const type = wanted.grain === 'hour' ? 'timestamp' : 'date'
+  const numbers = ['value', ...(metric.ratio ? ['numerator', 'denominator'] : [])]
+  const list = [
+    `cast("time" as ${type}) as "time"`,
+    ...wanted.by.map((name) => DUCKDB.identifier(name)),
+    ...numbers.map((name) => `cast("${name}" as double) as "${name}"`),
+  ]
+  return `select ${list.join(', ')} from ${DUCKDB.identifier(relation)} order by all`
+}
+
+/** One row: `n`, the number of rows; `newest`, the latest time; and for each other test how many rows fail it. Null without tests. */
+function testList(metric: MetricInfo, dialect: Dialect): string[] {
+  const name = (column: string): string => dialect.identifier(column)
+  return metric.tests.flatMap((test, index) => {
+    const as = ` as ${name(`test_${index}`)}`
+    switch (test.kind) {
+      case 'fresh':
+        return []
+      case 'not_null':
+        return [`sum(case when ${name(test.column)} is null then 1 else 0 end)${as}`]
+      case 'unique':
+        return [`count(${name(test.column)}) - count(distinct ${name(test.column)})${as}`]
+      case 'accepted': {
+        const values = test.values.map((value) =>
+          typeof value === 'string' ? dialect.text(value) : String(value),
+        )
+        const column = name(test.column)
+        return [
+          `sum(case when ${column} is not null and ${column} not in (${values.join(', ')}) then 1 else 0 end)${as}`,
+        ]
+      }
+    }
+  })
+}
+
+export function fileTests(metric: Metric, relation: string): string | null {
+  if (metric.tests.length === 0) return null
+  const local = localTime(metric.time.column, metric.time.zone)
+  const list = ['count(*) as n', `cast(max(${local}) as varchar) as newest`, ...testList(metric, DUCKDB)]
+  return `select ${list.join(', ')} from ${DUCKDB.identifier(relation)}`
+}
+
+export function remoteTests(metric: Metric, dialect: Dialect): string {
+  const newest = `max(${dialect.identifier(metric.time.column)})`
+  const list = [
+    `count(*) as ${dialect.identifier('n')}`,
+    `${newest} as ${dialect.identifier('newest')}`,
+    ...testList(metric, dialect),
+  ]
+  return `select ${list.join(', ')} from ${tableOf(metric, dialect)}`
+}
+
+export function receivedTests(metric: Metric, relation: string): string {
+  const local = localTime('newest', metric.time.zone)
+  return `select * replace (cast(${local} as varchar) as newest) from ${DUCKDB.identifier(relation)}`
+}

@@ -1,0 +1,33 @@
+/** The names of metrics: in the fences of a template, and among its partials, where their definitions stand. */
+import { splitTemplate } from '../language/fences.ts'
+
+const FOLDER = 'metrics/'
+const ENDING = '.yaml'
+
+export function metricPartial(name: string): string {
+  return `${FOLDER}${name}${ENDING}`
+}
+
+/** Whether a partial is the definition of a metric. */
+export function isMetricPartial(name: string): boolean {
+  return name.startsWith(FOLDER)
+}
+
+/** The names of the metrics among partials. */
+export function metricNames(partials: Record<string, string>): string[] {
+  return Object.keys(partials)
+    .filter((name) => name.startsWith(FOLDER))
+    .map((name) => name.slice(FOLDER.length, -ENDING.length))
+}
+
+const NAMED = /^[ \t{]*["']?metric["']?[ \t]*:[ \t]*["']?(\$?[a-z_][a-z0-9_]*)/m
+
+/** The metrics that the fences of a text name; `any` where a variable names them. */
+export function usedMetrics(text: string): string[] | 'any' {
+  if (!/^ {0,3}(?:`{3}|~{3})[`~]*[ \t]*metric[ \t]/m.test(text)) return []
+  const { fences } = splitTemplate(text)
+  const found = fences.flatMap(({ kind, text: options }) =>
+    kind === 'metric' ? (NAMED.exec(options)?.[1] ?? []) : [],
+  )
+  return found.some((name) => name.startsWith('$')) ? 'any' : [...new Set(found)]
+}

@@ -1,0 +1,98 @@
+/**
+ * A metric: one number over time, defined once and used by any template. The engine reads and computes it; the API lists
+ * it as `MetricView`.
+ */
+import Type, { type Static } from 'typebox'
+import { nullable } from './schema.ts'
+
+export const METRIC_ID = '^[a-z_][a-z0-9_]{0,62}$'
+
+/** The steps of a series, from fine to coarse. */
+export const GRAINS = ['hour', 'day', 'week', 'month', 'quarter', 'year'] as const
+export type Grain = (typeof GRAINS)[number]
+
+/**
+ * How values of several steps make one: `sum` adds them, `ratio` divides the sums of numerator and denominator, `minimum`
+ * and `maximum` take the extreme, `none` has no such rule (a count of distinct values).
+ */
+export const ADDING = ['sum', 'ratio', 'minimum', 'maximum', 'none'] as const
+export type Adding = (typeof ADDING)[number]
+
+export const MetricTarget = Type.Object({
+  value: Type.Number(),
+  per: Type.Enum([...GRAINS]),
+})
+export type MetricTarget = Static<typeof MetricTarget>
+
+export const MetricEvent = Type.Object({
+  date: Type.String({ description: 'YYYY-MM-DD' }),
+  label: Type.String(),
+})
+export type MetricEvent = Static<typeof MetricEvent>
+
+export const MetricView = Type.Object(
+  {
+    metric_id: Type.String({ pattern: METRIC_ID }),
+    label: Type.String(),
+    description: nullable(Type.String()),
+    version: Type.String({ description: 'The hash of its definition' }),
+    unit: nullable(Type.String()),
+    fmt: nullable(Type.String()),
+    good: Type.Enum(['up', 'down', 'none']),
+    grain: Type.Enum([...GRAINS], { description: 'The finest step of its series' }),
+    zone: Type.String(),
+    adding: Type.Enum([...ADDING], { description: 'How values of several steps make one' }),
+    dimensions: Type.Array(Type.String()),
+    target: nullable(MetricTarget),
+    tests: Type.Array(Type.String(), { description: 'What must hold of its data, in words' }),
+    events: Type.Array(MetricEvent),
+    origin: Type.Enum(['shipped', 'folder', 'workspace']),
+    connections: Type.Array(Type.String(), { description: 'The connection that it reads over, if any' }),
+  },
+  { title: 'Metric' },
+)
+export type MetricView = Static<typeof MetricView>
+
+/** What a run found of a metric that it used. Part of the lineage. */
+export interface MetricLineage {
+  metric: string
+  version: string
+  tests: { test: string; ok: boolean; found: string }[]
+}
+
+/** What must hold of the rows of a metric. */
+export type MetricTest =
+  | { kind: 'not_null' | 'unique'; column: string }
+  | { kind: 'fresh'; ms: number; text: string }
+  | { kind: 'accepted'; column: string; values: (string | number | boolean)[] }
+
+/** What a metric is to a reader and to the methods that read it. */
+export interface MetricInfo {
+  metric: string
+  version: string
+  label: string
+  description: string | null
+  unit: string | null
+  fmt: string | null
+  good: 'up' | 'down' | 'none'
+  /** What a step without rows means. */
+  missing: 'gap' | 'zero'
+  adding: Adding
+  target: MetricTarget | null
+  dimensions: string[]
+  events: MetricEvent[]
+  tests: MetricTest[]
+  time: { column: string; grain: Grain; zone: string }
+}
+
+/** A metric in a block: what it is, and the query whose one row tells of its tests (null: it has none). */
+export interface MetricInBlock {
+  info: MetricInfo
+  tests: string | null
+  /** The source that holds its rows; null where a database adds them up. */
+  relation: string | null
+  /** The columns of the source that its definition names, each with the key that names it. */
+  columns: { column: string; key: string }[]
+  /** Further columns that the block asks for. */
+  by: string[]
+}
