@@ -25,7 +25,7 @@ async function readPartials(folder: string): Promise<Record<string, string>> {
 }
 
 /** The definitions in `metrics/` beside a template, and the shipped ones, as its partials. */
-export async function readMetrics(folder: string): Promise<Record<string, string>> {
+async function readMetrics(folder: string): Promise<Record<string, string>> {
   const { createCatalog } = await import('@assay/engine/reading/catalog')
   const { templatesFolder } = await import('@assay/engine/reading/samples')
   const { metricPartial } = await import('@assay/engine/metrics/names')

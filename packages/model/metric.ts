@@ -15,7 +15,7 @@ export type Grain = (typeof GRAINS)[number]
  * How values of several steps make one: `sum` adds them, `ratio` divides the sums of numerator and denominator, `minimum`
  * and `maximum` take the extreme, `none` has no such rule (a count of distinct values).
  */
-export const ADDING = ['sum', 'ratio', 'minimum', 'maximum', 'none'] as const
+const ADDING = ['sum', 'ratio', 'minimum', 'maximum', 'none'] as const
 export type Adding = (typeof ADDING)[number]
 
 export const MetricTarget = Type.Object({

@@ -59,10 +59,10 @@ export interface MetricReading {
 type Given = Record<string, unknown>
 
 /** The longest definition that is read. */
-export const MAX_METRIC = 50_000
+const MAX_METRIC = 50_000
 
 /** The first 16 hex digits of the SHA-256 of a definition. */
-export function metricVersion(source: string): string {
+function metricVersion(source: string): string {
   return createHash('sha256').update(normaliseNewlines(source)).digest('hex').slice(0, 16)
 }
 
