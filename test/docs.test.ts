@@ -88,6 +88,7 @@ describe('what is pasted', { concurrency: 3 }, () => {
     'people',
     'api',
     'schedules',
+    'metrics',
     'webhooks',
     'operating',
     'agents',

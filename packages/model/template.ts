@@ -100,6 +100,8 @@ export interface SourceQuery {
   placeOf(offset: number): { line: number; column: number }
   /** A metric: the query in the dialect of the connection's kind. */
   textFor?: (kind: string) => string
+  /** The zone in which the database cuts days; the template's unless given. */
+  zone?: string
 }
 
 /** A source: files of the data folder or a connection, or the rows of a query over a connection. */

@@ -292,7 +292,7 @@ function overConnection(fence: Fence, metric: Metric, wanted: Wanted): Expanded 
     name,
     connection: { name: metric.source.connection!, ...position },
     file: null,
-    query: { text: textFor('postgresql'), placeOf: () => position, textFor },
+    query: { text: textFor('postgresql'), placeOf: () => position, textFor, zone: metric.time.zone },
     columns: {},
     ...position,
   })

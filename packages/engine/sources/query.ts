@@ -56,7 +56,7 @@ async function readQuery(
   const timeout_ms = connection.limits.timeout_seconds * 1000
   const timeout = AbortSignal.timeout(timeout_ms)
   const either = AbortSignal.any([signal, timeout])
-  const { time_zone } = template
+  const time_zone = written.zone ?? template.time_zone
   try {
     const reader = await kind.open({
       connection,

@@ -16,7 +16,7 @@ export function faultLine(file: string, { line, column, severity, message, remed
 export const CHECK: Command = {
   name: 'check',
   operands: 'FILE...',
-  summary: 'Find the faults of templates without running them',
+  summary: 'Find the faults of templates and metrics without running them',
   details: 'Prints FILE:LINE:COLUMN, what is wrong and what to do. Ends with 1 where there is an error.',
   options: { json: JSON_OPTION },
   async run(call) {
@@ -28,6 +28,12 @@ export const CHECK: Command = {
       const { localConnections, localRoots, readTemplate } = await import('../../local-template.ts')
       const roots = await localRoots(config)
       for (const file of call.operands) {
+        const { checkMetricFile, isMetricFile } = await import('../../local-metric.ts')
+        if (isMetricFile(file)) {
+          const { environment } = call
+          found.push({ file, faults: await checkMetricFile(file, { pool, roots, config, environment }) })
+          continue
+        }
         const { source } = await readTemplate(file)
         const connections = await localConnections(config, call.environment, source)
         const faults = await pool.check({ kind: 'check', template: source, roots }, { connections })
