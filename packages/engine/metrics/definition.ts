@@ -56,7 +56,7 @@ export interface MetricReading {
   faults: Fault[]
 }
 
-type Given = Record<string, unknown>
+type Fields = Record<string, unknown>
 
 /** The longest definition that is read. */
 const MAX_METRIC = 50_000
@@ -92,18 +92,18 @@ function read(name: string, source: string): MetricReading {
       ? [...yaml.faults]
       : schemaFaults(metricSchema, yaml.value ?? {}, 'the metric', yaml.position)
   if (faults.length > 0) return { metric: null, faults: sortFaults(faults) }
-  const given = yaml.value as Given
+  const given = yaml.value as Fields
   const reader = new Reader(given, yaml, faults)
   const metric = reader.metric(name, metricVersion(source))
   return { metric: faults.length > 0 ? null : metric, faults: sortFaults(faults) }
 }
 
 class Reader {
-  readonly #given: Given
+  readonly #given: Fields
   readonly #yaml: YamlReading
   readonly #faults: Fault[]
 
-  constructor(given: Given, yaml: YamlReading, faults: Fault[]) {
+  constructor(given: Fields, yaml: YamlReading, faults: Fault[]) {
     this.#given = given
     this.#yaml = yaml
     this.#faults = faults
@@ -236,7 +236,7 @@ class Reader {
   }
 
   #tests(): MetricTest[] {
-    const given = (this.#given.tests ?? []) as Given[]
+    const given = (this.#given.tests ?? []) as Fields[]
     return given.flatMap((test, index): MetricTest[] => {
       const [kind, of] = Object.entries(test)[0]!
       if (kind === 'accepted')
