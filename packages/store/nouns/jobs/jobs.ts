@@ -49,7 +49,7 @@ const REACHED_CAP = statement<{ reached: number | null }>({
 })
 
 const DRAFTS = statement<{ drafts: number }>(
-  'SELECT coalesce(sum(draft), 0) AS drafts FROM job_counts WHERE workspace_id = :workspace_id',
+  'SELECT CAST(coalesce(sum(draft), 0) AS bigint) AS drafts FROM job_counts WHERE workspace_id = :workspace_id',
 )
 
 interface Key {
