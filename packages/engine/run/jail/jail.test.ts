@@ -2,12 +2,22 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
+import { eventually } from '../../../../test/service.ts'
 import { createPool } from '../pool/pool.ts'
 import { CAPS, findingsOf, STARTED_AT, templateOf } from '../test-pool.ts'
 import { View } from './folders.ts'
@@ -185,4 +195,29 @@ test('walls that are off are told as off, and required ones that cannot be had r
   assert.deepEqual(wallsHere('off'), { walls: [], missing: 'ASSAY_JAIL is off' })
   if (missing === null) assert.ok(wallsHere('require').walls.length >= 4)
   else assert.throws(() => wallsHere('require'), /ASSAY_JAIL=require.*Install what is missing/)
+})
+
+/** Processes whose command line names the folder. */
+function naming(root: string): string[] {
+  return readdirSync('/proc').filter((pid) => {
+    if (!/^\d+$/.test(pid)) return false
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(root)
+    } catch {
+      return false
+    }
+  })
+}
+
+test('a pool that stops while walls are built ends at once and leaves no process', {
+  skip: missing ?? false,
+}, async () => {
+  const tempRoot = folder('stopped')
+  for (let round = 0; round < 30; round += 1) {
+    const pool = createPool({ jail: 'require', size: 1, tempRoot })
+    const until = performance.now() + round / 3
+    while (performance.now() < until) await new Promise((resolve) => setImmediate(resolve))
+    await pool.stop()
+  }
+  await eventually(() => naming(tempRoot).length === 0, 'every walled process has ended')
 })

@@ -182,12 +182,19 @@ class ForkedProcess implements AnalysisProcess {
     process_.on('message', (message) => this.#receive(message as FromChild))
     process_.on('error', () => this.end())
     this.ended = new Promise((resolve) => {
-      process_.once('close', (code, signal) => {
+      const finish = (code: number | null, signal: NodeJS.Signals | null): void => {
         this.#enter('ended')
         this.#loaded.resolve()
         if (view !== null) void removeFolder(temp)
         this.#running?.settle(death(code, signal, errors()))
         resolve()
+      }
+      process_.once('close', finish)
+      process_.once('exit', (code, signal) => {
+        if (this.state !== 'ended') return
+        process_.off('close', finish)
+        this.#letGo()
+        finish(code, signal)
       })
     })
   }
@@ -287,8 +294,19 @@ class ForkedProcess implements AnalysisProcess {
   }
 
   end(): void {
+    if (this.#view !== null) for (const pid of descendants(this.pid)) tryKill(pid)
     this.#process.kill('SIGKILL')
     this.#enter('ended')
+  }
+
+  /**
+   * What is below bubblewrap while it builds the walls outlives it, holds the pipes open, and ends when its channel closes.
+   * Nothing that it says is waited for.
+   */
+  #letGo(): void {
+    if (this.#process.connected) this.#process.disconnect()
+    this.#process.stdout?.destroy()
+    this.#process.stderr?.destroy()
   }
 
   async perform<T extends Task>(task: T, options: TaskOptions): Promise<Ending<T['kind']>> {
@@ -363,6 +381,14 @@ class ForkedProcess implements AnalysisProcess {
       if (this.#process.connected) this.#enter('idle')
       void removeFolder(folder)
     }
+  }
+}
+
+function tryKill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It has ended by itself.
   }
 }
 
