@@ -44,8 +44,8 @@ export async function tell(situation: Situation): Promise<Told> {
 
 /** Measures as readers have them: a name in the data, and what the template says of it. */
 export const MEASURES: { name: string; scale: number; columns: Record<string, Partial<ColumnMeaning>> }[] = [
-  { name: 'revenue', scale: 21_961.39, columns: { revenue: { label: 'Revenue', unit: 'EUR' } } },
-  { name: 'delay', scale: 8.923, columns: { delay: { label: 'Delay', unit: 'minutes' } } },
+  { name: 'revenue', scale: 21_961.39, columns: { revenue: { label: 'revenue', unit: 'EUR' } } },
+  { name: 'delay', scale: 8.923, columns: { delay: { label: 'delay', unit: 'minutes' } } },
   { name: 'late_share', scale: 0.4419, columns: { late_share: { fmt: 'pct1' } } },
   { name: 'orders', scale: 412, columns: {} },
   { name: 'page_views', scale: 4_130_000, columns: {} },

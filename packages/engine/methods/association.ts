@@ -7,7 +7,7 @@
  * in numeric/. Counts come as one row for each cell, at most 50 by 50; of numbers at most 20,000 are fetched, to test shapes.
  */
 import type { Grade, Outcome } from '@assay/model/insight'
-import { opening } from '../verdicts/measure.ts'
+import { type Meanings, measureOf, opening } from '../verdicts/measure.ts'
 import { gradeOf, verdict } from '../verdicts/verdict.ts'
 import { CERTAINTY } from '../verdicts/words.ts'
 import { compareGroups } from './compare-groups.ts'
@@ -58,7 +58,9 @@ export const association: Method = {
     const [x, y] = labels(given, context.meanings)
     const told = verdict({
       headline: (sure: Grade) =>
-        sure === 'unclear' ? `No clear link between ${x} and ${y}.` : answer.claim(CERTAINTY[sure]),
+        sure === 'unclear'
+          ? `No clear link between ${x} and ${y}${heldEqual(given, context.meanings)}.`
+          : answer.claim(CERTAINTY[sure]),
       grade: gradeOf(answer.p),
       evidence: evidence(given, answer),
       doubts: answer.doubts,
@@ -66,6 +68,12 @@ export const association: Method = {
     const { name, claim: _, doubts: __, ...fields } = answer
     return { ...told, method: name, ...fields }
   },
+}
+
+function heldEqual({ controls, strata }: Options, meanings: Meanings): string {
+  const name = (column: string): string => measureOf(meanings, column).label
+  if (strata !== undefined) return ` within ${name(strata)}`
+  return controls === undefined ? '' : ` with ${controls.map(name).join(' and ')} held equal`
 }
 
 async function kindOf(table: Relation, given: Options): Promise<Answer['kind']> {

@@ -8,7 +8,7 @@
  */
 import type { Doubt, Grade } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
-import { type Meanings, measureOf, NO_MEANINGS, opening } from '../verdicts/measure.ts'
+import { type Meanings, measureOf, opening } from '../verdicts/measure.ts'
 import { doubt, gradeOf, LIKELY, lesser, verdict } from '../verdicts/verdict.ts'
 import { CERTAINTY } from '../verdicts/words.ts'
 import {
@@ -105,7 +105,7 @@ export const correlation: Method = {
       headline: (grade) => headline(grade, tested, given, meanings),
       grade: gradeOf(tested.length === 0 ? null : Math.min(...adjusted)),
       evidence: evidence(tested, pairs.length, given),
-      doubts: [...doubtsOf(pairs, given), ...alikeNeighbours(found)],
+      doubts: [...doubtsOf(pairs, given, meanings), ...alikeNeighbours(found)],
       mild: tested.length > 0 ? ['too_few', 'constant'] : [],
     })
     return { ...told, n: Math.max(...pairs.map((pair) => pair.n)), method: NAMES[given.test], pairs }
@@ -158,8 +158,9 @@ function headline(grade: Grade, pairs: readonly Told[], given: Options, meanings
     sizeOf(best, given) > 0
       ? `${opening(name(best.x))} and ${name(best.y)} ${sure} rise together${held}`
       : `Higher ${name(best.x)} ${sure} goes with lower ${name(best.y)}${held}`
-  if (pairs.length === 1) return `${how}.`
-  return `${how}; this is the strongest of ${count(found.length, 'link')} in ${count(pairs.length, 'pair')}.`
+  const weak = Math.abs(sizeOf(best, given)) < 0.1 ? ', but weakly' : ''
+  if (pairs.length === 1) return `${how}${weak}.`
+  return `${how}${weak}; this is the strongest of ${count(found.length, 'link')} in ${count(pairs.length, 'pair')}.`
 }
 
 function evidence(pairs: readonly Told[], all: number, given: Options): string {
@@ -179,10 +180,10 @@ function coefficient(value: number | null): string {
   return value === null ? 'unknown' : value.toFixed(3).replace(/^-(?=0\.000$)/u, '')
 }
 
-function doubtsOf(pairs: readonly Told[], given: Options): Doubt[] {
+function doubtsOf(pairs: readonly Told[], given: Options, meanings: Meanings): Doubt[] {
   const found: Doubt[] = []
   for (const pair of pairs) {
-    const names = `${measureOf(NO_MEANINGS, pair.x).label} and ${measureOf(NO_MEANINGS, pair.y).label}`
+    const names = `${measureOf(meanings, pair.x).label} and ${measureOf(meanings, pair.y).label}`
     if (pair.pearson === null) {
       const few = pair.n < LEAST_PAIRS
       const why = few

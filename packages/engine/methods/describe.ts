@@ -12,10 +12,9 @@
 import type { Doubt } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
 import { studentUpperQuantile } from '../numeric/distributions.ts'
-import { allAlike } from '../verdicts/common-doubts.ts'
 import { type Measure, measureOf } from '../verdicts/measure.ts'
 import { doubt, verdict } from '../verdicts/verdict.ts'
-import { amount } from '../verdicts/words.ts'
+import { amount, both } from '../verdicts/words.ts'
 import { numberSql } from './shared/columns.ts'
 import { integer, number, perName, whereGiven } from './shared/fields.ts'
 import { type Method, MethodError, type Relation } from './shared/method.ts'
@@ -108,7 +107,7 @@ export const describe: Method = {
     const told = verdict({
       headline: all.map(([measure, described]) => sentence(measure, described)).join(' '),
       grade: 'firm',
-      evidence: all.map(([measure, described]) => evidence(measure.name, described)).join(' '),
+      evidence: all.map(([measure, described]) => evidence(measure.label, described)).join(' '),
       doubts: all.flatMap(([measure, described]) => doubtsOf(measure, described)),
       mild: empty < all.length ? ['constant', 'too_few'] : ['constant'],
     })
@@ -238,7 +237,7 @@ function sentence(measure: Measure, described: Description): string {
   if (n === 0) return `There are no values of ${label}.`
   if (n === 1) return `The only value of ${label} is ${amount(mean, measure)}.`
   if (described.min === described.max) return `Every value of ${label} is ${amount(mean, measure)}.`
-  const middle = `half of the values lie between ${amount(q1, measure)} and ${amount(q3, measure)}`
+  const middle = `half of the values lie between ${both([q1, q3], measure, { joined: 'and' })}`
   if (skewed(described)) return `The middle value of ${label} is ${amount(median, measure)}; ${middle}.`
   return `The average of ${label} is ${amount(mean, measure)}; ${middle}.`
 }
@@ -263,13 +262,13 @@ function place(value: number | null): string {
   return figure(value, value === null ? null : value / 100)
 }
 
-function doubtsOf({ label }: Measure, described: Description): Doubt[] {
+function doubtsOf(measure: Measure, described: Description): Doubt[] {
+  const { label } = measure
   const { n, nulls, not_finite, skewness, kurtosis, autocorrelation } = described
   const found: Doubt[] = []
-  if (n === 0) found.push(doubt('too_few', `There are no values of ${label}.`))
-  else if (n < 10)
-    found.push(doubt('too_few', `There ${n === 1 ? 'is' : 'are'} only ${count(n, 'value')} of ${label}.`))
-  if (n > 1 && described.min === described.max) found.push(allAlike(label))
+  if (n === 0 || n === 1) found.push(doubt('too_few', sentence(measure, described)))
+  else if (n < 10) found.push(doubt('too_few', `There are only ${count(n, 'value')} of ${label}.`))
+  if (n > 1 && described.min === described.max) found.push(doubt('constant', sentence(measure, described)))
   const left = nulls + not_finite
   if (left > 0)
     found.push(

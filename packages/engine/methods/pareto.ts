@@ -130,7 +130,7 @@ function headline(
   segments: number,
   rows: readonly { segment: string | null; cumulative: number; share: number }[],
 ): string {
-  const first = quoted(rows[0]!.segment)
+  const first = rows[0]!.segment === null ? `rows without ${by.label}` : quoted(rows[0]!.segment)
   if (segments === 1) return `All of ${measure.label} is in one ${by.label}, ${first}.`
   const least = rows.at(-1)!
   if (segments === rows.length && rows[0]!.share - least.share < 1e-9)
@@ -138,11 +138,13 @@ function headline(
   const enough = rows.findIndex((row) => row.cumulative >= 0.8) + 1
   const few = enough > 0 ? enough : rows.length
   const part = rows[few - 1]!.cumulative
+  if (few === 1)
+    return `Of ${brief(segments)} by ${by.label}, ${first} alone makes up ${shareOf(part)} of ${measure.label}.`
   return (
-    `By ${by.label}, ${brief(few)} of ${brief(segments)} ${few === 1 ? 'makes' : 'make'} up ` +
+    `By ${by.label}, ${brief(few)} of ${brief(segments)} make up ` +
     `${part >= 1 ? 'all' : shareOf(part)} of ${measure.label}; the largest, ${first}, has ${shareOf(rows[0]!.share)}.`
   )
 }
 
 const spread = (gini: number, hhi: number): string =>
-  `Gini ${gini.toFixed(2)}; as concentrated as ${figure(1 / hhi)} equal segments (HHI ${hhi.toFixed(3)})`
+  `Gini ${gini.toFixed(2)}; as concentrated as ${figure(1 / hhi)} of equal size (HHI ${hhi.toFixed(3)})`

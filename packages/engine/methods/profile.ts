@@ -101,7 +101,7 @@ function headline(n: number, columns: readonly ColumnProfile[], all: number): st
   const most = missing[0]
   if (!most) return `${size}; no value is missing.`
   const share = shareOf(most.nulls / n)
-  return `${size}; ${count(missing.length, 'column')} ${missing.length === 1 ? 'has' : 'have'} missing values, most of them ${quoted(most.name)} with ${share}.`
+  return `${size}; ${count(missing.length, 'column')} ${missing.length === 1 ? `has missing values: ${quoted(most.name)}` : `have missing values, most of them ${quoted(most.name)}`}, with ${share}.`
 }
 
 function evidence(n: number, columns: readonly ColumnProfile[]): string {

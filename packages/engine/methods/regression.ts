@@ -119,7 +119,10 @@ export const regression: Method = {
             ),
             ...model.doubts,
           ]
-        : [doubt('collinear', dependent(fitted as string, measure.label))]
+        : [
+            neverChanges(design.columns, terms, meanings) ??
+              doubt('collinear', dependent(fitted as string, measure.label)),
+          ]
     const told = verdict({
       headline: model
         ? (grade) => headline(grade, model, given, meanings)
@@ -179,6 +182,18 @@ function stopOf(response: readonly number[], n: number, width: number, label: st
   return response.every((value) => value === response[0])
     ? doubt('constant', `Every value of ${label} is the same: there is nothing to explain.`)
     : null
+}
+
+/** The first column that never changes, which explains nothing. */
+function neverChanges(
+  columns: readonly (readonly number[])[],
+  terms: readonly NamedTerm[],
+  meanings: Meanings,
+): Doubt | null {
+  const flat = terms.find((_, index) => columns[index]!.every((value) => value === columns[index]![0]))
+  if (!flat) return null
+  const { label } = measureOf(meanings, flat.column)
+  return doubt('constant', `Every value of ${label} is the same, so nothing can go with it.`)
 }
 
 function dependent(why: string, label: string): string {

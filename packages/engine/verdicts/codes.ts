@@ -167,9 +167,9 @@ export const CODES = {
   },
   no_base: {
     kind: 'caveat',
-    rule: 'The value before is near zero or has the other sign.',
+    rule: 'The value before is near zero, below zero or of the other sign.',
     threshold: 'a hundredth of the largest value',
-    reason: 'A percentage of almost nothing means nothing.',
+    reason: 'A percentage of almost nothing, or of a loss, means nothing.',
   },
   type_ambiguous: {
     kind: 'caveat',

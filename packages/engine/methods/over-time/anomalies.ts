@@ -9,16 +9,15 @@
 import type { Doubt } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
 import type { FoundSeason } from '../../series/calendar-seasons.ts'
-import { unitNamed } from '../../series/grid.ts'
 import type { Time } from '../../series/load.ts'
 import { type ReadSeries, readSeries, SERIES_OPTIONS } from '../../series/read.ts'
 import { seasonColumns } from '../../series/seasons.ts'
+import { atTime } from '../../series/spans.ts'
 import { findSpikes, type Spike } from '../../series/spikes/spikes.ts'
 import { allAlike, seasonTooLong, tooFew } from '../../verdicts/common-doubts.ts'
 import { opening } from '../../verdicts/measure.ts'
-import { timeInWords } from '../../verdicts/times.ts'
 import { gradeOf, verdict } from '../../verdicts/verdict.ts'
-import { amount } from '../../verdicts/words.ts'
+import { amount, both } from '../../verdicts/words.ts'
 import { seriesColumns } from '../shared/columns.ts'
 import { diagnosis as diagnosisField, moment, number, rowsWith } from '../shared/fields.ts'
 import type { Method } from '../shared/method.ts'
@@ -255,25 +254,23 @@ function byTest(given: Options, read: ReadSeries, periods: readonly number[], mo
 }
 
 /** "On 18 June 2001 revenue was 500, far above the usual 90 to 110." */
-function headline({ measure, diagnosis }: ReadSeries, found: Found): string {
-  const unit = unitNamed(diagnosis.step)
+function headline({ measure, grid }: ReadSeries, found: Found): string {
   const { points } = found
   const farthest = found.farthest[0]
   if (!farthest) return `No value of ${measure.label} stands out.`
-  const when = timeInWords(farthest.time, unit)
-  const preposition = unit === 'day' ? 'On' : unit === null ? 'At' : 'In'
+  const when = atTime(farthest.time, grid)
   const { value, low, high } = farthest
   const width = low === null || high === null ? null : (high - low) / 2
   const above = (farthest.score ?? 0) > 0
   const usual =
     low === high || low === null
       ? amount(farthest.expected, measure, width)
-      : `${amount(low, measure, width)} to ${amount(high, measure, width)}`
+      : both([low, high], measure, { step: width })
   if (points.length === 0 && (found.small ?? 0) > 0)
     return `No value of ${measure.label} lies as far from the usual as asked for; ${count(found.small!, 'value')} ${found.small === 1 ? 'stands' : 'stand'} out by less.`
   if (points.length === 0)
-    return `No value of ${measure.label} stands out for certain; the farthest, ${amount(value, measure, width)} ${preposition.toLowerCase()} ${when}, may be chance.`
-  const told = `${preposition.toLowerCase()} ${when} ${measure.label} stood at ${amount(value, measure, width)}, ${above ? 'above' : 'below'} the usual ${usual}`
+    return `No value of ${measure.label} stands out for certain; the farthest, ${amount(value, measure, width)} ${when}, may be chance.`
+  const told = `${when} ${measure.label} stood at ${amount(value, measure, width)}, ${above ? 'above' : 'below'} the usual ${usual}`
   if (points.length === 1) return `${opening(told)}.`
   return `${count(points.length, 'value')} of ${measure.label} stand out; ${told}.`
 }

@@ -17,7 +17,7 @@ import { atTime, spanOf } from '../../series/spans.ts'
 import { allAlike, tooFew } from '../../verdicts/common-doubts.ts'
 import { opening } from '../../verdicts/measure.ts'
 import { gradeOf, verdict } from '../../verdicts/verdict.ts'
-import { amount, CERTAINTY } from '../../verdicts/words.ts'
+import { both, CERTAINTY } from '../../verdicts/words.ts'
 import { seriesColumns } from '../shared/columns.ts'
 import { diagnosis, integer, moment, number, pAdjusted, rowsWith } from '../shared/fields.ts'
 import type { Method } from '../shared/method.ts'
@@ -69,7 +69,7 @@ export const changepoints: Method = {
       unfound: { points: [] },
       headline: (grade) => headline(read, points, grade),
       grade: gradeOf(p),
-      evidence: evidence(given.value, n, points),
+      evidence: evidence(read.measure.label, n, points),
       doubts: [...(stop ? [stop] : []), ...read.doubts],
     })
     const noise = stop
@@ -126,14 +126,13 @@ function headline({ series, grid, measure }: ReadSeries, points: readonly Point[
   const [largest] = bySize(points)
   if (!largest || grade === 'unclear')
     return `No clear change of level in ${measure.label} ${spanOf(series, grid)}.`
-  const from = amount(largest.before, measure, largest.change)
-  const to = amount(largest.after, measure, largest.change)
+  const step = largest.change
+  const levels = `from about ${both([largest.before, largest.after], measure, { joined: 'to about', step })}`
   const when = atTime(largest.time, grid)
   const name = opening(measure.label)
   const verb = (largest.change ?? 0) > 0 ? 'rose to a higher' : 'fell to a lower'
-  if (points.length === 1)
-    return `${name} ${CERTAINTY[grade]} ${verb} level ${when}: from about ${from} to about ${to}.`
-  return `${name} ${CERTAINTY[grade]} changed level ${points.length} times; the largest change came ${when}, from about ${from} to about ${to}.`
+  if (points.length === 1) return `${name} ${CERTAINTY[grade]} ${verb} level ${when}: ${levels}.`
+  return `${name} ${CERTAINTY[grade]} changed level ${points.length} times; the largest change came ${when}, ${levels}.`
 }
 
 function evidence(value: string, n: number, points: readonly Point[]): string {

@@ -16,7 +16,7 @@ import { diagnose } from '../../series/diagnosis.ts'
 import { gridOf } from '../../series/grid.ts'
 import type { Series } from '../../series/load.ts'
 import { SERIES_OPTIONS } from '../../series/read.ts'
-import { type Measure, measureOf, opening } from '../../verdicts/measure.ts'
+import { averageOf, type Measure, measureOf, opening } from '../../verdicts/measure.ts'
 import { periodInWords } from '../../verdicts/times.ts'
 import { doubt, gradeOf, verdict } from '../../verdicts/verdict.ts'
 import { amount, changeOf, shareOf } from '../../verdicts/words.ts'
@@ -81,7 +81,7 @@ export const compare: Method = {
     const told = verdict({
       headline: (grade) => headline(given, measure, pair, judged, grade),
       grade: judged.direction === 'none' ? 'unclear' : gradeOf(judged.p),
-      evidence: evidence(given, pair, judged),
+      evidence: evidence(measure, pair, judged),
       doubts: [...periods.doubts, ...doubtsOf(given, pair, judged)],
     })
     const { current, previous } = pair
@@ -220,7 +220,7 @@ function judge(given: Options, complete: readonly Bucket[], pair: Pair): Judged 
   const spread = earlier.length < LEAST_CHANGES ? 0 : Math.sqrt(variance(earlier))
   const change = pair.now - pair.before
   const relative = hasBase(complete, pair) ? finite(change / Math.abs(pair.before)) : null
-  const level = change === 0 || (relative !== null && Math.abs(relative) < LEVEL)
+  const level = change === 0 || Math.abs(change) < LEVEL * Math.min(Math.abs(pair.before), Math.abs(pair.now))
   return {
     direction: level ? 'none' : change > 0 ? 'increasing' : 'decreasing',
     relative,
@@ -261,7 +261,7 @@ function hasBase(complete: readonly Bucket[], { now, before, per_day }: Pair): b
   const largest = per_day
     ? Math.max(Math.abs(now), Math.abs(before))
     : Math.max(...complete.map(({ value }) => Math.abs(value)))
-  return before * Math.sign(now) >= 0 && Math.abs(before) > largest / 100
+  return before > 0 && now >= 0 && before > largest / 100
 }
 
 /** The diagnosis of the daily values, or of the periods where time is a number. */
@@ -301,7 +301,7 @@ function headline(given: Options, measure: Measure, pair: Pair, judged: Judged, 
   const change = pair.now - pair.before
   const basis = pair.per_day ? ' a day' : ''
   const [value, before] = [pair.now, pair.before].map((one) => `${amount(one, measure, change)}${basis}`)
-  const subject = given.aggregate === 'mean' ? `Average ${measure.label}` : opening(measure.label)
+  const subject = opening(given.aggregate === 'mean' ? averageOf(measure) : measure.label)
   if (judged.direction === 'none')
     return `${subject} stayed level: ${value} in ${now} and ${before === value ? 'as much' : before} in ${earlier}.`
   const size = judged.relative === null ? `by ${changeOf(change, measure)}` : shareOf(judged.relative)
@@ -315,10 +315,10 @@ function headline(given: Options, measure: Measure, pair: Pair, judged: Judged, 
   return `${subject} ${verb} to ${value} in ${now} from ${before} in ${earlier}, ${way} ${size}: ${sure}.`
 }
 
-function evidence(given: Options, pair: Pair, { z, p, history }: Judged): string {
+function evidence(measure: Measure, pair: Pair, { z, p, history }: Judged): string {
   const change = pair.now - pair.before
   const basis = pair.per_day ? ' a day with data' : ''
-  const values = `${given.value}: ${figure(pair.now, change / 10)} against ${figure(pair.before, change / 10)}${basis}, change ${signed(change, change / 10)}`
+  const values = `${measure.label}: ${figure(pair.now, change / 10)} against ${figure(pair.before, change / 10)}${basis}, change ${signed(change, change / 10)}`
   const judged =
     p === null ? '' : ` (z = ${signed(z)}, ${probability(p)}, from ${count(history, 'earlier change')})`
   return `${values}${judged}.`
@@ -358,7 +358,12 @@ function doubtsOf(given: Options, pair: Pair, { relative, p, history }: Judged):
       ),
     )
   if (relative === null && pair.before !== pair.now) {
-    const reason = pair.before * pair.now < 0 ? 'has the other sign' : 'is too near zero'
+    const reason =
+      pair.before * pair.now < 0
+        ? 'has the other sign'
+        : pair.before < 0
+          ? 'is below zero'
+          : 'is too near zero'
     doubts.push(doubt('no_base', `No percentage is given, since the value before ${reason}.`))
   }
   return doubts

@@ -15,11 +15,12 @@ import type { EtsParameters } from '../../numeric/ets.ts'
 import { unitNamed } from '../../series/grid.ts'
 import type { Time } from '../../series/load.ts'
 import { type ReadSeries, readSeries, SERIES_OPTIONS } from '../../series/read.ts'
+import { atTime } from '../../series/spans.ts'
 import { seasonTooLong, tooFew } from '../../verdicts/common-doubts.ts'
 import { opening } from '../../verdicts/measure.ts'
 import { timeInWords } from '../../verdicts/times.ts'
 import { doubt, type Finding, verdict } from '../../verdicts/verdict.ts'
-import { amount } from '../../verdicts/words.ts'
+import { amount, both } from '../../verdicts/words.ts'
 import { seriesColumns } from '../shared/columns.ts'
 import {
   diagnosis as diagnosisField,
@@ -259,20 +260,12 @@ function isWorse({ origins, known, mase, naive }: Backtest): boolean {
 }
 
 /** "Revenue is expected at 120 in June 2001, between 110 and 130 with 95 % confidence, and at ... " */
-function finding(
-  { measure, diagnosis, series }: ReadSeries,
-  points: readonly Point[],
-  found: Forecast,
-): Finding {
-  const unit = unitNamed(diagnosis.step)
+function finding({ measure, grid, series }: ReadSeries, points: readonly Point[], found: Forecast): Finding {
   const told = ({ time, value, low_95, high_95 }: Point): string => {
     const half = low_95 === null || high_95 === null ? null : (high_95 - low_95) / 2
-    const at = unit === 'day' ? 'on' : unit === null ? 'at' : 'in'
     const range =
-      low_95 === high_95
-        ? ''
-        : ` (most likely ${amount(low_95, measure, half)} to ${amount(high_95, measure, half)})`
-    return `${amount(value, measure, half)}${range} ${at} ${timeInWords(time, unit)}`
+      low_95 === high_95 ? '' : ` (most likely ${both([low_95, high_95], measure, { step: half })})`
+    return `${amount(value, measure, half)}${range} ${atTime(time, grid)}`
   }
   const last = points.length > 1 ? `, and ${told(points.at(-1)!)}` : ''
   const { backtest } = found

@@ -82,7 +82,7 @@ export const seasonality: Method = {
       headline: (grade) => headline(read, period, pattern, grade),
       // What `auto` finds is tested at 5 % over all candidates.
       grade: wanted === 'auto' && p !== null ? gradeOf(Math.min(p, LIKELY)) : gradeOf(p),
-      evidence: evidence(value, n, period, strength, p),
+      evidence: evidence(read.measure.label, n, period, strength, p),
       doubts: [...(stop ? [stop] : []), ...read.doubts],
       unfound: wanted === 'auto' ? { period: null, seasons: [] } : {},
     })

@@ -117,7 +117,7 @@ export const trend: Method = {
       unfound: { direction: 'none' },
       headline: (grade) => headline(read, fields, grade),
       grade: found.direction === 'none' ? 'unclear' : gradeOf(found.p),
-      evidence: evidence(given.value, n, name, fields),
+      evidence: evidence(read.measure.label, n, name, fields),
       doubts: read.doubts,
     })
     return {
