@@ -305,7 +305,7 @@ test('describe tells a median and quartiles to four digits, however wide the dat
     w: [1, 2, 2000, 2275.75, 3000, 6000, 9050],
   })
   const median = async (value: string): Promise<string | undefined> =>
-    /median ([\d,.]+\d),/.exec(String((await outcomeOf(METHODS.describe!, table, { value })).evidence))?.[1]
+    /median ([\d,.]+\d),/.exec((await outcomeOf(METHODS.describe!, table, { value })).evidence)?.[1]
   assert.equal(await median('v'), '22.75')
   assert.equal(await median('w'), '2,276')
 })
