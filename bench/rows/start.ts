@@ -1,6 +1,6 @@
 /** From the start of the command until it listens, beside bare Fastify; and what an install takes on disk. */
 import { execFile } from 'node:child_process'
-import { copyFile } from 'node:fs/promises'
+import { copyFile, mkdir, readdir } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { atMost, type Figure } from '../figure.ts'
@@ -56,7 +56,10 @@ async function sizeOf(folder: string): Promise<number> {
 
 async function installSize(): Promise<Figure> {
   return withFolder(async (folder) => {
-    for (const file of ['package.json', 'package-lock.json'])
+    const packages = (await readdir(path.join(ROOT, 'packages'))).map((name) => `packages/${name}`)
+    for (const name of packages) await mkdir(path.join(folder, name), { recursive: true })
+    const described = packages.map((name) => `${name}/package.json`)
+    for (const file of ['package.json', 'package-lock.json', ...described])
       await copyFile(path.join(ROOT, file), path.join(folder, file))
     const args = ['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund']
     await run('npm', args, { cwd: folder, env: environment() })
