@@ -2,6 +2,7 @@
  * The tests of the metrics that a run uses. Each metric is tested once, when the first block that uses it is run; what
  * fails is a blocker of every analysis that reads the block, at once or through SQL, and stands above the report.
  */
+import { clockInZone } from '@assay/model/dates'
 import type { Cell, Doubt } from '@assay/model/insight'
 import type { MetricInBlock, MetricInfo, MetricLineage, MetricTest } from '@assay/model/metric'
 import type { SqlBlock } from '@assay/model/template'
@@ -9,6 +10,7 @@ import { type Engine, readTable } from '../duckdb/duckdb.ts'
 import { testText } from '../metrics/definition.ts'
 import { opening } from '../verdicts/measure.ts'
 import { doubt } from '../verdicts/verdict.ts'
+import { quoted } from '../verdicts/words.ts'
 
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
@@ -23,11 +25,9 @@ export class MetricTests {
     this.#started = started_at
   }
 
-  /** What stands against the metrics of a block. */
-  async of({ metrics = [] }: SqlBlock): Promise<Doubt[]> {
-    const doubts: Doubt[] = []
-    for (const metric of metrics) doubts.push(...(await this.#test(metric)))
-    return doubts
+  /** Tests the metrics of a block that no earlier block used. */
+  async of({ metrics = [] }: SqlBlock): Promise<void> {
+    for (const metric of metrics) if (!this.#known.has(metric.info.metric)) await this.#test(metric)
   }
 
   /** Of one metric that was tested. */
@@ -35,17 +35,11 @@ export class MetricTests {
     return this.#known.get(metric)?.doubts ?? []
   }
 
-  all(): Doubt[] {
-    return [...this.#known.values()].flatMap(({ doubts }) => doubts)
-  }
-
   get lineage(): MetricLineage[] {
     return [...this.#known.values()].map(({ lineage }) => lineage)
   }
 
-  async #test({ info, tests }: MetricInBlock): Promise<Doubt[]> {
-    const known = this.#known.get(info.metric)
-    if (known) return known.doubts
+  async #test({ info, tests }: MetricInBlock): Promise<void> {
     const lineage: MetricLineage = { metric: info.metric, version: info.version, tests: [] }
     const doubts: Doubt[] = []
     if (tests !== null) {
@@ -58,7 +52,6 @@ export class MetricTests {
       }
     }
     this.#known.set(info.metric, { lineage, doubts })
-    return doubts
   }
 
   /** The sentence for the reader, or null if the test holds. */
@@ -87,7 +80,9 @@ export class MetricTests {
     const whole = /^00:00(:00(\.0+)?)?$/.test(clock)
     // A date stands for its whole day.
     const last = Date.parse(`${day}T${clock.slice(0, 8)}Z`) + (whole ? DAY_MS : 0)
-    const age = localNow(this.#started, info.time.zone) - last
+    // Both as the clock of the metric's zone shows them.
+    const now = Date.parse(`${clockInZone(this.#started, info.time.zone).replace(' ', 'T')}Z`)
+    const age = now - last
     if (!(age > test.ms)) return null
     const old =
       age >= 2 * DAY_MS
@@ -95,26 +90,4 @@ export class MetricTests {
         : `${Math.max(1, Math.floor(age / HOUR_MS))} hours`
     return `${label} must not be read as of now: the newest row is of ${whole ? day : `${day} ${clock.slice(0, 5)}`}, ${old} ago, and at most ${test.text} is allowed.`
   }
-}
-
-function quoted(text: string): string {
-  return `"${text}"`
-}
-
-/** The clock on the wall of a zone, as milliseconds that UTC would show so. */
-function localNow(instant: string, zone: string): number {
-  const parts = new Intl.DateTimeFormat('en-CA', {
-    timeZone: zone,
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: '2-digit',
-    day: '2-digit',
-    hour: '2-digit',
-    minute: '2-digit',
-    second: '2-digit',
-  }).formatToParts(new Date(instant))
-  const of = (type: string): string => parts.find((part) => part.type === type)?.value ?? '00'
-  return Date.parse(
-    `${of('year')}-${of('month')}-${of('day')}T${of('hour')}:${of('minute')}:${of('second')}Z`,
-  )
 }

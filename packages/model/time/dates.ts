@@ -117,19 +117,29 @@ export function periodLabel(start: number, unit: DateUnit): string {
   return unit === 'quarter' ? `Q${Math.ceil(month / 3)} ${year}` : year
 }
 
-/** The day that a clock in the zone shows at the instant (RFC 3339). */
-export function dayInZone(instant: string, timeZone: string): string {
+/** What a clock in the zone shows at the instant (RFC 3339): "2001-06-30 09:30:00". */
+export function clockInZone(instant: string, timeZone: string): string {
   const format = new Intl.DateTimeFormat('en-US', {
     timeZone,
     calendar: 'gregory',
     numberingSystem: 'latn',
+    hourCycle: 'h23',
     year: 'numeric',
     month: '2-digit',
     day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
   })
   const shown: Record<string, string> = {}
   for (const part of format.formatToParts(new Date(instant))) shown[part.type] = part.value
-  return `${shown.year!.padStart(4, '0')}-${shown.month}-${shown.day}`
+  const { year, month, day, hour, minute, second } = shown
+  return `${year!.padStart(4, '0')}-${month}-${day} ${hour}:${minute}:${second}`
+}
+
+/** The day that a clock in the zone shows at the instant (RFC 3339). */
+export function dayInZone(instant: string, timeZone: string): string {
+  return clockInZone(instant, timeZone).split(' ')[0]!
 }
 
 /** Whether there is such an IANA zone. Offsets ("+02:00") are none: they have no daylight saving to resolve. */
