@@ -82,13 +82,14 @@ export const login = operation({
   async handle({ services, body, request, reply }) {
     const { store, clock } = services
     const { username, password } = body
-    const buckets = bucketsOf(addressOf(request), username)
+    const address = addressOf(request)
+    const buckets = bucketsOf(address, username)
     await attempt(store, buckets)
     const user = await store.findUser(username)
     const record = {
       action: 'session.begin',
       fields: [],
-      address: addressOf(request),
+      address,
       request_id: request.id,
     } as const
     if (!(await verifyPassword(password, user?.password_hash ?? null)) || !user) {

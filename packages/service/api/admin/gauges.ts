@@ -69,26 +69,27 @@ export async function soon<T>(clock: Clock, work: Promise<T>): Promise<T> {
 
 type Row = Counts['jobs'][number]
 
-/** The workspaces with the most unfinished jobs. */
-function largest(rows: Row[]): Set<string> {
-  const totals = new Map<string, number>()
-  for (const { workspace_id, count } of rows)
-    totals.set(workspace_id, (totals.get(workspace_id) ?? 0) + count)
-  const names = [...totals].toSorted((a, b) => b[1] - a[1]).map(([name]) => name)
-  return new Set(names.length > WORKSPACES_MOST ? names.slice(0, WORKSPACES_MOST) : names)
+/** Names the workspaces with the most by themselves, and the others as one. */
+function namedOf(counts: Iterable<readonly [string, number]>): (workspace_id: string) => string {
+  const most = [...counts].toSorted((a, b) => b[1] - a[1]).slice(0, WORKSPACES_MOST)
+  const names = new Set(most.map(([name]) => name))
+  return (workspace_id) => (names.has(workspace_id) ? workspace_id : OTHERS)
 }
 
 function setJobs({ metrics, clock }: GaugeDependencies, rows: Row[]): void {
   const age = (at: string | null): number =>
     at === null ? 0 : Math.max(0, (clock.now() - Date.parse(at)) / 1000)
-  const named = largest(rows)
+  const totals = new Map<string, number>()
+  for (const { workspace_id, count } of rows)
+    totals.set(workspace_id, (totals.get(workspace_id) ?? 0) + count)
+  const shown = namedOf(totals)
   const oldest = new Map<string, number>()
   metrics.jobs.reset()
   metrics.workspaceJobs.reset()
   metrics.workspaceOldestQueued.reset()
   for (const job_status of UNFINISHED) metrics.jobs.set({ job_status }, 0)
   for (const { workspace_id: id, job_status, count, oldest_at } of rows) {
-    const workspace_id = named.has(id) ? id : OTHERS
+    const workspace_id = shown(id)
     metrics.jobs.inc({ job_status }, count)
     metrics.workspaceJobs.inc({ workspace_id, job_status }, count)
     if (job_status === 'queued')
@@ -131,13 +132,6 @@ async function bytesIn(folder: string): Promise<number> {
       ),
     )
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
-}
-
-/** Names the workspaces with the most by themselves, and the others as one. */
-function namedOf(counts: Iterable<readonly [string, number]>): (workspace_id: string) => string {
-  const most = [...counts].toSorted((a, b) => b[1] - a[1]).slice(0, WORKSPACES_MOST)
-  const names = new Set(most.map(([name]) => name))
-  return (workspace_id) => (names.has(workspace_id) ? workspace_id : OTHERS)
 }
 
 function setShares({ metrics, pool, open, config }: GaugeDependencies): void {
