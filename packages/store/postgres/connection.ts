@@ -122,7 +122,7 @@ types.setTypeParser(BIGINT, Number)
 
 /** The driver reads `sslmode` as PostgreSQL's own programs do only if it is told to. */
 function withOwnSslModes(url: string): string {
-  return url.includes('sslmode=') ? `${url}&uselibpqcompat=true` : url
+  return new URL(url).searchParams.has('sslmode') ? `${url}&uselibpqcompat=true` : url
 }
 
 /** Its own type parsers, and no other global setting of the driver. */
