@@ -197,6 +197,18 @@ test('walls that are off are told as off, and required ones that cannot be had r
   else assert.throws(() => wallsHere('require'), /ASSAY_JAIL=require.*Install what is missing/)
 })
 
+test('a task whose process never gets its walls ends when it is canceled', {
+  skip: missing ?? false,
+}, async () => {
+  const pool = createPool({ jail: 'require', size: 1, single: true, tempRoot: folder('never') })
+  for (const { pid } of pool.stats().children) process.kill(pid!, 'SIGSTOP')
+  const cancel = new AbortController()
+  const asked = pool.read({ kind: 'read', templates: [templateOf('# Report')] }, { signal: cancel.signal })
+  cancel.abort()
+  await assert.rejects(asked, /The read was stopped/)
+  await pool.stop()
+})
+
 /** Processes whose command line names the folder. */
 function naming(root: string): string[] {
   return readdirSync('/proc').filter((pid) => {

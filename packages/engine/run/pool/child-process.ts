@@ -312,13 +312,37 @@ class ForkedProcess implements AnalysisProcess {
   async perform<T extends Task>(task: T, options: TaskOptions): Promise<Ending<T['kind']>> {
     if (this.#wide) {
       this.#enter('busy')
-      const fault = await this.#narrow(task)
-      if (fault !== null) {
+      const ending = await this.#prepare(task, options)
+      if (ending !== null) {
         this.end()
-        return { kind: 'died', memory: false, detail: fault }
+        return ending
       }
     }
     return this.#perform(task, options)
+  }
+
+  /** Narrows what the process sees, until the deadline or a cancel. Null: the task may begin. */
+  async #prepare(
+    task: Task,
+    { timeout_ms, signal }: TaskOptions,
+  ): Promise<Exclude<Ending<Task['kind']>, { kind: 'result' }> | null> {
+    const over = new AbortController()
+    const late = this.#options.clock.sleep(timeout_ms, over.signal)
+    const canceled = new Promise<void>((resolve) => {
+      signal?.addEventListener('abort', () => resolve(), { once: true, signal: over.signal })
+      if (signal?.aborted) resolve()
+    })
+    try {
+      return await Promise.race([
+        this.#narrow(task).then((detail) =>
+          detail === null ? null : { kind: 'died' as const, memory: false, detail },
+        ),
+        late.then(() => ({ kind: 'timed_out' as const, after_ms: timeout_ms })),
+        canceled.then(() => ({ kind: 'stopped' as const })),
+      ])
+    } finally {
+      over.abort(OVER)
+    }
   }
 
   async #perform<T extends Task>(task: T, options: TaskOptions): Promise<Ending<T['kind']>> {
