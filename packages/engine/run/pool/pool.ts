@@ -1,8 +1,7 @@
 /**
  * The pool of analysis processes. Each process does one task at a time and is warm before a task comes.
  *
- * There are at most `size + 1` processes: `size` for jobs and previews, one more so that checks, descriptions and
- * drawings do not wait for a job to end. scheduler.ts decides what runs next. Processes are started on demand, with one
+ * scheduler.ts says how many processes there are, and what runs next. Processes are started on demand, with one
  * unused process ahead while there is room. A process serves one workspace only; it is replaced after many tasks or
  * when its memory has grown.
  */
@@ -34,7 +33,7 @@ import type {
   Task,
 } from '../protocol.ts'
 import { type AnalysisProcess, type Ending, startProcess } from './child-process.ts'
-import { type Schedulable, Scheduler, type Usage } from './scheduler.ts'
+import { processesOf, type Schedulable, Scheduler, type Usage } from './scheduler.ts'
 
 /** The log that the pool writes to. */
 export interface PoolLog {
@@ -319,7 +318,7 @@ class ProcessPool implements Pool {
   }
 
   #replacement(free: AnalysisProcess[], wanted: readonly Folder[]): AnalysisProcess | null {
-    if (this.#children.length > this.#options.size) {
+    if (this.#children.length >= processesOf(this.#options.size)) {
       const oldest = free[0]
       if (!oldest) return null
       this.#remove(oldest)
@@ -390,7 +389,7 @@ class ProcessPool implements Pool {
   #keepOneReady(): void {
     if (this.#stopping || this.#options.single) return
     const ready = this.#children.some(({ owner }) => owner === null)
-    if (!ready && this.#children.length <= this.#options.size) this.#start()
+    if (!ready && this.#children.length < processesOf(this.#options.size)) this.#start()
   }
 
   /** `wanted`: folders that its task needs, where they are known. */
@@ -400,7 +399,7 @@ class ProcessPool implements Pool {
       clock,
       tempRoot,
       cold: single,
-      spill_bytes: spillBytes === undefined ? null : Math.floor(spillBytes / (size + 1)),
+      spill_bytes: spillBytes === undefined ? null : Math.floor(spillBytes / processesOf(size)),
       folders: this.jail.walls.length > 0 ? [...folders, ...wanted] : null,
       narrator,
       onState: () => this.#onState(child),

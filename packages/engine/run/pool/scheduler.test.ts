@@ -68,11 +68,13 @@ test('no more previews of a workspace run than its max_running, and those of oth
   assert.deepEqual(names().slice(3), ['preview of guest'])
 })
 
-test('with one process for jobs, a job waits for one preview at most', () => {
+test('with one job at a time, a job does not wait for previews, which have a process of their own', () => {
   const { put, end, begun, names } = setUp(1)
-  put(preview('guest'), preview('guest'), job('mine'))
-  end(begun[0]!)
+  put(preview('guest'), preview('guest'), job('mine'), job('mine'))
   assert.deepEqual(names(), ['preview of guest', 'job of mine'])
+  end(begun[0]!)
+  end(begun[1]!)
+  assert.deepEqual(names().slice(2), ['preview of guest', 'job of mine'])
 })
 
 test('one small task can always run, and a second one only if another process stays free', () => {
@@ -94,7 +96,7 @@ test('a workspace has a bounded number waiting; the refusal names the cap, its v
   ] as const) {
     const { scheduler, put } = setUp(1)
     const most = MOST_QUEUED[make('').queue as 'preview' | 'small']
-    for (let count = 0; count <= most; count += 1) {
+    while (scheduler.waiting < most) {
       scheduler.admit(make('guest'))
       put(make('guest'))
     }

@@ -1,8 +1,8 @@
 /**
- * Admission and order of the pool's tasks, for `size + 1` processes.
- * - Jobs come first. Jobs and previews together use at most `size` processes.
- * - Previews leave one process to jobs if `size` is two or more, and run at most `max_running` at a time per workspace.
- * - One small task can always run; a second one only while another process stays free.
+ * Admission and order of the pool's tasks. `size` is the number of jobs at a time.
+ * - Jobs and previews share `size` processes, and two if `size` is one, so that one is always left to jobs. Jobs come first.
+ * - Previews run at most `max_running` at a time per workspace.
+ * - One process more is for small tasks: one can always run, a second one only while another process stays free.
  * - Within each queue the workspaces are served in turn (fair-queue.ts).
  */
 import { AppError } from '@assay/model/errors'
@@ -32,6 +32,12 @@ export const MOST_QUEUED = { preview: 8, small: 16 }
 
 const RETRY_SECONDS = 10
 const NAMES = { preview: 'previews', small: 'checks, descriptions, drawings and tests of connections' }
+
+/** Processes that jobs and previews share. */
+const sharedBy = (size: number): number => Math.max(2, size)
+
+/** The most processes of a pool that runs `size` jobs at a time. */
+export const processesOf = (size: number): number => sharedBy(size) + 1
 
 /** `cap`: its name in docs/operating.md. */
 function busy(queue: 'preview' | 'small', cap: string, most: number): AppError {
@@ -130,14 +136,12 @@ export class Scheduler<Item extends Schedulable> {
 
   #canRun(queue: QueueName, max_running: number | null, owner: string): boolean {
     const { job, preview, small } = this.#running
+    const shared = sharedBy(this.#size)
     if (queue === 'small')
-      return small === 0 || (this.#queues.job.length === 0 && job + preview + small < this.#size)
-    if (job + preview >= this.#size) return false
-    if (queue === 'job') return true
-    return (
-      preview < Math.max(1, this.#size - 1) &&
-      (this.#owners.preview.get(owner) ?? 0) < (max_running ?? Infinity)
-    )
+      return small === 0 || (this.#queues.job.length === 0 && job + preview + small < shared)
+    if (job + preview >= shared) return false
+    if (queue === 'job') return job < this.#size
+    return preview < shared - 1 && (this.#owners.preview.get(owner) ?? 0) < (max_running ?? Infinity)
   }
 
   #count({ queue, owner }: Item, by: 1 | -1): void {
