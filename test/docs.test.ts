@@ -89,6 +89,7 @@ describe('what is pasted', { concurrency: 3 }, () => {
     'api',
     'schedules',
     'metrics',
+    'testing',
     'webhooks',
     'operating',
     'agents',

@@ -20,6 +20,7 @@ import { TRIGGER } from './commands/client/trigger.ts'
 import { WEBHOOKS } from './commands/client/webhooks.ts'
 import { WORKSPACES } from './commands/client/workspaces.ts'
 import { CHECK } from './commands/local/check.ts'
+import { TEST } from './commands/local/check-results.ts'
 import { IMPORT_METRICS } from './commands/local/import-metrics.ts'
 import { NEW } from './commands/local/new.ts'
 import { PLAN } from './commands/local/plan.ts'
@@ -38,6 +39,7 @@ export const COMMANDS: readonly Command[] = [
   DEMO,
   RUN,
   CHECK,
+  TEST,
   IMPORT_METRICS,
   PLAN,
   NEW,

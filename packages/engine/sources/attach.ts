@@ -8,7 +8,7 @@ import { queryVariables } from '../language/remote-query.ts'
 import { renderText } from '../rendering/render.ts'
 import { isAddress } from '../values/file-path.ts'
 import { attachFile } from './files/file.ts'
-import { resolveFiles } from './files/files.ts'
+import { fixtureFiles, resolveFiles } from './files/files.ts'
 import type { SourceFile } from './files/source-file.ts'
 import { fileKindOf } from './kinds.ts'
 import { attachQuery } from './query.ts'
@@ -37,6 +37,13 @@ export async function attachSource(
 ): Promise<Attached> {
   const { roots, vars, readers, peek } = options
   const { name, line, columns } = source
+  const fixture = roots.fixtures?.sources[name]
+  if (fixture) {
+    const files = await fixtureFiles(roots.fixtures!.folder, fixture.file)
+    const declared = { ...columns, ...fixture.columns }
+    const given = { name, line, file: fixture.file, columns: declared, roots, readers: 0, peek }
+    return attachFile(engine, given, files)
+  }
   if (source.file === null) return attachQuery(engine, { ...options, source, template })
   const file = renderText(source.file, vars, { line, column: source.column })
   const files = await filesOf(source, file, options)

@@ -8,4 +8,6 @@ export interface Roots {
   data: string | null
   uploads?: Uploads
   remote?: RemoteRoots
+  /** Small tables of a test that take the place of sources, by the name of the source: files in one folder. */
+  fixtures?: { folder: string; sources: Record<string, { file: string; columns: Record<string, string> }> }
 }

@@ -5,11 +5,12 @@ import { type Folder, identityOf } from './jail.ts'
 /** The folders of the task's roots; copies of fetched files are also written. */
 export function foldersOf(task: Task): Folder[] {
   if (!('roots' in task)) return []
-  const { data, uploads, remote } = task.roots
+  const { data, uploads, remote, fixtures } = task.roots
   return [
     ...(data === null ? [] : [{ path: data, writable: false }]),
     ...(uploads?.folder ? [{ path: uploads.folder, writable: false }] : []),
     ...(remote ? [{ path: remote.cache, writable: true }] : []),
+    ...(fixtures ? [{ path: fixtures.folder, writable: false }] : []),
   ]
 }
 

@@ -30,6 +30,12 @@ export async function resolveFiles(
   return file.startsWith(UPLOADS) ? uploadedFiles(file, roots, fetchUploads) : dataFiles(file, roots)
 }
 
+/** A small table of a test. */
+export async function fixtureFiles(folder: string, name: string): Promise<SourceFile[]> {
+  const found = await regular(path.join(folder, name), name)
+  return found.kind === 'file' ? [found.file] : []
+}
+
 /** The workspace's uploads, else files of the data folder. */
 async function uploadedFiles(file: string, roots: Roots, fetchUploads: FetchUploads): Promise<SourceFile[]> {
   vetSteps(file)

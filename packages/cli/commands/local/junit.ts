@@ -1,0 +1,50 @@
+/** The results of tests as JUnit XML, which the services that build and test read. */
+
+export interface JunitCase {
+  name: string
+  /** What is wrong, one sentence each; empty: it passed. */
+  failures: readonly string[]
+  elapsed_ms: number
+}
+
+export interface JunitSuite {
+  /** The file. */
+  name: string
+  cases: readonly JunitCase[]
+}
+
+const ENTITIES: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  '\n': '&#10;',
+}
+
+/** XML 1.0 has no control characters but tab and line ends. */
+function attribute(text: string): string {
+  return text.replace(/[^\P{Cc}\t\n]/gu, ' ').replace(/[&<>"\n]/g, (one) => ENTITIES[one]!)
+}
+
+const seconds = (ms: number): string => (ms / 1000).toFixed(3)
+const total = (cases: readonly JunitCase[]): number => cases.reduce((sum, one) => sum + one.elapsed_ms, 0)
+const failed = (cases: readonly JunitCase[]): number =>
+  cases.filter(({ failures }) => failures.length > 0).length
+
+function caseXml(file: string, { name, failures, elapsed_ms }: JunitCase): string {
+  const open = `    <testcase classname="${attribute(file)}" name="${attribute(name)}" time="${seconds(elapsed_ms)}"`
+  if (failures.length === 0) return `${open}/>\n`
+  const message = attribute(failures.join('\n'))
+  return `${open}>\n      <failure message="${message}"/>\n    </testcase>\n`
+}
+
+export function junit(suites: readonly JunitSuite[]): string {
+  const all = suites.flatMap(({ cases }) => cases)
+  const numbers = (cases: readonly JunitCase[]): string =>
+    `tests="${cases.length}" failures="${failed(cases)}" errors="0" time="${seconds(total(cases))}"`
+  const inside = suites.map(
+    ({ name, cases }) =>
+      `  <testsuite name="${attribute(name)}" ${numbers(cases)}>\n${cases.map((one) => caseXml(name, one)).join('')}  </testsuite>\n`,
+  )
+  return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="assay" ${numbers(all)}>\n${inside.join('')}</testsuites>\n`
+}
