@@ -1,7 +1,9 @@
 /** The command line from end to end: real processes, a real service. */
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { after, before, test } from 'node:test'
 import { COMMANDS } from '../packages/cli/commands.ts'
@@ -410,10 +412,44 @@ test('works on a home that no service holds, and leaves it whole', async () => {
   assert.equal(await later.exited, 0)
 })
 
-test('the file that tells where the service is can be read by its owner only', () => {
-  assert.equal(statSync(path.join(home, 'server.json')).mode & 0o777, 0o600)
+test('the files of a home can be read by their owner only', () => {
   assert.equal(statSync(path.join(home, 'secret.key')).mode & 0o777, 0o600)
   assert.equal(statSync(home).mode & 0o777, 0o700)
+})
+
+test('a folder that came from a stranger is sent nothing, whatever its home says', async () => {
+  const asked: string[] = []
+  const receiver = createServer((request, response) => {
+    asked.push(`${request.url} ${request.headers.authorization}`)
+    response.end('{}')
+  })
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
+  try {
+    const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`
+    const strange = path.join(folder, 'strange')
+    mkdirSync(path.join(strange, '.assay'), { recursive: true })
+    const server = JSON.stringify({ url, pid: process.pid, token: 'a-token-of-the-stranger' })
+    writeFileSync(path.join(strange, '.assay', 'server.json'), server, { mode: 0o600 })
+    const env = { ASSAY_HOME: '.assay', ASSAY_TOKEN: 'a-token-that-is-secret' }
+    const { code } = await run(['jobs', 'list'], { cwd: strange, env })
+    assert.equal(code, 69)
+    assert.deepEqual(asked, [])
+  } finally {
+    receiver.close()
+  }
+})
+
+test("a partial that is a link out of its template's folder is refused and not shown", async () => {
+  const strange = path.join(folder, 'linked')
+  mkdirSync(path.join(strange, 'partials'), { recursive: true })
+  const secret = path.join(folder, 'secret.txt')
+  writeFileSync(secret, 'what nobody else may read')
+  symlinkSync(secret, path.join(strange, 'partials', 'secret.md'))
+  writeFileSync(path.join(strange, 'report.md'), '# Report\n\n{% include "secret" %}\n')
+  const refused = await run(['run', path.join(strange, 'report.md')])
+  assert.equal(refused.code, EXIT.failed)
+  assert.match(refused.err, /secret\.md is a link to a file outside of .*: put a copy of that file there/)
+  assert.doesNotMatch(refused.out + refused.err, /nobody else may read/)
 })
 
 test('a backup that was made while the service runs is a home of its own', async () => {

@@ -45,6 +45,8 @@ process.env.NODE_COMPILE_CACHE ??= path.join(tmpdir(), 'node-compile-cache')
 const folder = mkdtempSync(path.join(tmpdir(), 'assay-run-'))
 chmodSync(folder, 0o755)
 process.env.ASSAY_TEST_FOLDER = folder
+// Where services of the tests leave word for the command line.
+process.env.XDG_RUNTIME_DIR = folder
 process.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }))
 // A signal to the run ends its test files.
 const ended = new AbortController()

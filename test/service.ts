@@ -6,6 +6,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { readServerFile } from '../packages/cli/server-file.ts'
 
 const root = path.dirname(import.meta.dirname)
 export const assay = path.join(root, 'bin', 'assay.js')
@@ -49,7 +50,7 @@ function exitOf(child: ChildProcess): Promise<number | string> {
 
 /** Only a node that serves the API of its own store writes it: others have no wrapper here. */
 function serverOf(home: string): number {
-  return (JSON.parse(readFileSync(path.join(home, 'server.json'), 'utf8')) as { pid: number }).pid
+  return readServerFile(home, process.env)!.pid
 }
 
 /**

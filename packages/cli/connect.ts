@@ -57,9 +57,11 @@ export async function connect(call: Call, { alone = false } = {}): Promise<Conne
   const url = call.text('url') ?? call.environment.ASSAY_URL
   if (url) return remote(url, call)
   const { config } = resolveConfig(call.environment, call.settings)
-  const server = await findServer(config.home)
+  const server = await findServer(config.home, call.environment)
   if (server) {
-    const client = createClient({ url: server.url, token: config.token ?? server.token, retries: REPEATS })
+    // A token from the environment is for ASSAY_URL alone.
+    const token = call.settings.token ?? server.token
+    const client = createClient({ url: server.url, token, retries: REPEATS })
     return { client, served: true, close: nothing }
   }
   if (alone) return ownService(config, config.roles)

@@ -1,5 +1,5 @@
 /** A template as a file on this machine, with the partials beside it, and what it may read here. */
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir, readFile, realpath } from 'node:fs/promises'
 import path from 'node:path'
 import { connectionsOf } from '@assay/engine/reading/lookup'
 import { type Parsed, parseTemplate } from '@assay/engine/reading/parse'
@@ -14,13 +14,24 @@ import { EXIT, ExitError } from './exit.ts'
 const TEMPLATE_ENDING = '.md'
 const METRIC_ENDING = '.yaml'
 
-async function readPartials(folder: string): Promise<Record<string, string>> {
-  const names = await readdir(folder).catch(() => [])
-  const files = names.filter((name) => name.endsWith(TEMPLATE_ENDING)).toSorted()
-  const texts = files.map(async (name) => [
-    path.basename(name, TEMPLATE_ENDING),
-    await readFile(path.join(folder, name), 'utf8'),
-  ])
+/**
+ * The texts of a folder beside a template, by name without ending. A template may come from a stranger: a link in its folder
+ * must not bring in another file of this machine. Throws ExitError for a link that leaves the template's folder.
+ */
+async function readBeside(template: string, folder: string, ending: string): Promise<Record<string, string>> {
+  const own = path.join(template, folder)
+  const names = (await readdir(own).catch(() => [])).filter((name) => name.endsWith(ending)).toSorted()
+  const within = await realpath(template)
+  const texts = names.map(async (name) => {
+    const file = path.join(own, name)
+    const real = await realpath(file).catch(() => file)
+    if (path.relative(within, real).startsWith('..'))
+      throw new ExitError(
+        EXIT.failed,
+        `${file} is a link to a file outside of ${template}: put a copy of that file there.`,
+      )
+    return [path.basename(name, ending), await readText(real)]
+  })
   return Object.fromEntries(await Promise.all(texts)) as Record<string, string>
 }
 
@@ -29,14 +40,12 @@ async function readMetrics(folder: string): Promise<Record<string, string>> {
   const { createCatalog } = await import('@assay/engine/reading/catalog')
   const { templatesFolder } = await import('@assay/engine/reading/samples')
   const { metricPartial } = await import('@assay/engine/metrics/names')
-  const own = path.join(folder, 'metrics')
-  const names = (await readdir(own).catch(() => [])).filter((name) => name.endsWith(METRIC_ENDING)).toSorted()
   const shipped = createCatalog({ shipped: templatesFolder, folders: [] }).metrics()
   const partials = Object.fromEntries(
     shipped.map(({ view, source }) => [metricPartial(view.metric_id), source]),
   )
-  for (const name of names)
-    partials[metricPartial(path.basename(name, METRIC_ENDING))] = await readText(path.join(own, name))
+  const own = await readBeside(folder, 'metrics', METRIC_ENDING)
+  for (const [name, text] of Object.entries(own)) partials[metricPartial(name)] = text
   return partials
 }
 
@@ -57,7 +66,7 @@ export async function readText(file: string): Promise<string> {
 export async function readTemplate(file: string): Promise<{ source: TemplateSource; parsed: Parsed }> {
   const text = await readText(file)
   const folder = path.dirname(file)
-  const all = { ...(await readPartials(path.join(folder, 'partials'))), ...(await readMetrics(folder)) }
+  const all = { ...(await readBeside(folder, 'partials', TEMPLATE_ENDING)), ...(await readMetrics(folder)) }
   const partials = reachablePartials(text, all)
   const template_id = path.basename(file, TEMPLATE_ENDING)
   // All are given, so that a fault can name the nearest metric.

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { bar, progressLine, table } from './print.ts'
+import { bar, out, progressLine, table } from './print.ts'
 
 test('a table is as wide as its widest cells, and null is a dash', () => {
   assert.equal(
@@ -52,4 +52,14 @@ test('progress elsewhere is a line for each change of state or step', () => {
   line.show('executing', at(60, 2))
   line.end()
   assert.deepEqual(written, ['queued\n', 'executing 1 of 2: daily\n', 'executing 2 of 2: daily\n'])
+})
+
+test('a terminal gets what it would obey as codes, and a file gets every byte', () => {
+  const text = 'a\u001b]0;title\u0007 b\u009b31m c\rd\u202ee\r\n\tf 😀\n'
+  const terminal = stream(true)
+  out(text, terminal.target)
+  assert.deepEqual(terminal.written, ['a<1b>]0;title<07> b<9b>31m c<0d>d<202e>e\r\n\tf 😀\n'])
+  const file = stream(false)
+  out(text, file.target)
+  assert.deepEqual(file.written, [text])
 })

@@ -1,12 +1,27 @@
 /** What commands print: plain tables, JSON, and the progress of a job on stderr. */
 import type { JobStatus, Progress } from '@assay/model/job'
 
-export function out(text: string): void {
-  process.stdout.write(text)
+/** Everything that a terminal may obey, but for line ends and tabs: control characters, and marks that turn text around. */
+const OBEYED = /\r(?!\n)|(?![\t\n\r])[\p{Cc}\p{Bidi_Control}]/gu
+
+/** Text as a terminal shows it: each character that would be obeyed is written as its code, "<1b>". */
+export function visible(text: string): string {
+  return text.replaceAll(OBEYED, (mark) => `<${mark.codePointAt(0)!.toString(16).padStart(2, '0')}>`)
 }
 
-export function say(text: string): void {
-  process.stderr.write(`${text}\n`)
+type Output = Pick<NodeJS.WriteStream, 'isTTY' | 'write'>
+
+/** Insights, faults and answers bear the words of others. A terminal gets them as text; a file gets every byte. */
+function write(text: string, stream: Output): void {
+  stream.write(stream.isTTY ? visible(text) : text)
+}
+
+export function out(text: string, stream: Output = process.stdout): void {
+  write(text, stream)
+}
+
+export function say(text: string, stream: Output = process.stderr): void {
+  write(`${text}\n`, stream)
 }
 
 export function printJson(value: unknown): void {
@@ -51,7 +66,7 @@ export function progressLine(stream: NodeJS.WriteStream = process.stderr): Progr
     show(status, { percent, step, steps, label }) {
       const where = steps > 0 ? ` ${step} of ${steps}${label ? `: ${label}` : ''}` : ''
       if (stream.isTTY) {
-        const text = `${status.padEnd(9)} ${bar(status === 'completed' ? 100 : percent)}${where}`
+        const text = visible(`${status.padEnd(9)} ${bar(status === 'completed' ? 100 : percent)}${where}`)
         stream.write(`\r\x1b[K${text.slice(0, (stream.columns || 80) - 1)}`)
         drawn = true
         return
