@@ -3,14 +3,12 @@
  * whole and sound files reach the bucket. Jobs get a signed address of each file, which expires, and never the keys.
  */
 
-import { rm } from 'node:fs/promises'
 import { AppError } from '@assay/model/errors'
 import {
   type FileRoots,
   mediaTypeOf,
   type RemoteRoots,
   type StoredFile,
-  UPLOADS,
   vetUploadPath,
 } from '@assay/model/file'
 import { createGuard, type Guard } from '@assay/net/guard'
@@ -29,14 +27,17 @@ import { Arrivals } from './arrivals.ts'
 import {
   type Arrival,
   type ByteRange,
+  byPath,
   type Conditions,
   FILES_MOST,
   type Files,
   type Limits,
   type OpenFile,
+  removeStaging,
   type Staged,
+  storedFile,
   vetConditions,
-  vetQuota,
+  vetPut,
 } from './files.ts'
 import { ownCache } from './own-cache.ts'
 
@@ -108,7 +109,7 @@ export class BucketFiles implements Files {
     return objects
       .map((object) => viewOf(object, root))
       .filter((file) => vetUploadPath(file.path) === null)
-      .toSorted((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0))
+      .toSorted(byPath)
   }
 
   async find(workspace_id: string, path: string): Promise<StoredFile | null> {
@@ -131,9 +132,7 @@ export class BucketFiles implements Files {
   put(workspace_id: string, path: string, staged: Staged, conditions: Conditions, limits: Limits) {
     return this.#semaphore.run(workspace_id, 1, async () => {
       const present = await this.list(workspace_id)
-      const found = present.find((one) => one.path === path) ?? null
-      vetConditions(found, conditions)
-      vetQuota(present, path, staged.bytes, limits)
+      const found = vetPut(present, path, staged, conditions, limits)
       const headers = {
         'content-type': mediaTypeOf(path),
         // Other nodes may write at the same time. Buckets that support conditions check these.
@@ -184,15 +183,13 @@ export class BucketFiles implements Files {
   }
 
   async close(): Promise<void> {
-    const staging = await this.#staging?.catch(() => null)
-    if (staging) await rm(staging, { recursive: true, force: true })
+    await removeStaging(this.#staging)
     await this.#guard?.close()
   }
 }
 
 function viewOf({ key, bytes, etag, updated_at }: BucketObject, root: string): StoredFile {
-  const path = key.slice(root.length)
-  return { path, file: UPLOADS + path, bytes, media_type: mediaTypeOf(path), updated_at, etag }
+  return storedFile(key.slice(root.length), { bytes, updated_at, etag })
 }
 
 /** The headers of a read, which accepts only the content that was described. */

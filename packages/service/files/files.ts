@@ -2,9 +2,10 @@
  * The contract of the storage of uploads: a folder (shared by several nodes) or a bucket. Each workspace has its own files. A
  * file appears whole or not at all. A reader of a file that is being replaced reads the earlier content.
  */
+import { rm } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import { AppError } from '@assay/model/errors'
-import type { FileAccess, StoredFile } from '@assay/model/file'
+import { type FileAccess, mediaTypeOf, type StoredFile, UPLOADS } from '@assay/model/file'
 
 /** A whole and sound upload on this node's disk, synced, under a temporary name. */
 export interface Staged {
@@ -76,7 +77,18 @@ export interface Files extends FileAccess {
   close(): Promise<void>
 }
 
-/** Most files of a workspace. Each list reads all of them. */
+export const byPath = (a: StoredFile, b: StoredFile): number =>
+  a.path < b.path ? -1 : a.path > b.path ? 1 : 0
+
+/** Describes a file of a workspace as the API and templates name it. */
+export function storedFile(
+  path: string,
+  about: Pick<StoredFile, 'bytes' | 'updated_at' | 'etag'>,
+): StoredFile {
+  return { path, file: UPLOADS + path, media_type: mediaTypeOf(path), ...about }
+}
+
+/** The most files of a workspace. Each list reads all of them. */
 export const FILES_MOST = 10_000
 
 function names(header: string, etag: string): boolean {
@@ -116,4 +128,24 @@ export function vetQuota(
       `The other files of the workspace, with those that are coming in, have ${used} bytes of ${quota}, so ${bytes} more do not fit: delete some first.`,
     )
   return quota - used
+}
+
+/** Throws if the conditions or the quota do not allow the staged file at the path. Returns the file that it replaces. */
+export function vetPut(
+  present: readonly StoredFile[],
+  path: string,
+  staged: Staged,
+  conditions: Conditions,
+  limits: Limits,
+): StoredFile | null {
+  const found = present.find((file) => file.path === path) ?? null
+  vetConditions(found, conditions)
+  vetQuota(present, path, staged.bytes, limits)
+  return found
+}
+
+/** Removes the folder of uploads under way, if it was made. */
+export async function removeStaging(staging: Promise<string> | null): Promise<void> {
+  const folder = await staging?.catch(() => null)
+  if (folder) await rm(folder, { recursive: true, force: true })
 }

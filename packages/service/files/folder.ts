@@ -20,28 +20,24 @@ import {
 import path from 'node:path'
 import type { Readable } from 'node:stream'
 import { AppError } from '@assay/model/errors'
-import {
-  type FileRoots,
-  mediaTypeOf,
-  type RemoteRoots,
-  type StoredFile,
-  UPLOADS,
-  vetUploadPath,
-} from '@assay/model/file'
+import { type FileRoots, type RemoteRoots, type StoredFile, vetUploadPath } from '@assay/model/file'
 import { KeyedSemaphore } from '@assay/net/semaphore'
 import { processFolder } from '../runtime/home.ts'
 import { Arrivals } from './arrivals.ts'
 import {
   type Arrival,
   type ByteRange,
+  byPath,
   type Conditions,
   FILES_MOST,
   type Files,
   type Limits,
   type OpenFile,
+  removeStaging,
   type Staged,
+  storedFile,
   vetConditions,
-  vetQuota,
+  vetPut,
 } from './files.ts'
 import { ownCache } from './own-cache.ts'
 import { storageError } from './receive.ts'
@@ -60,18 +56,14 @@ interface About {
 
 /** Describes a file. Each content is a file of its own, so inode and time of change identify it. */
 function viewOf(file: string, { size, mtimeMs, mtimeNs, ino }: About): StoredFile {
-  return {
-    path: file,
-    file: UPLOADS + file,
+  return storedFile(file, {
     bytes: Number(size),
-    media_type: mediaTypeOf(file),
     updated_at: new Date(Number(mtimeMs)).toISOString(),
     etag: `"${mtimeNs.toString(36)}-${size.toString(36)}-${ino.toString(36)}"`,
-  }
+  })
 }
 
 const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? ''
-const byPath = (a: StoredFile, b: StoredFile): number => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0)
 
 export class FolderFiles implements Files {
   readonly #folder: string
@@ -163,9 +155,7 @@ export class FolderFiles implements Files {
   ): Promise<{ file: StoredFile; isNew: boolean }> {
     return this.#semaphore.run(workspace_id, 1, async () => {
       const present = await this.list(workspace_id)
-      const found = present.find((one) => one.path === file) ?? null
-      vetConditions(found, conditions)
-      vetQuota(present, file, staged.bytes, limits)
+      const found = vetPut(present, file, staged, conditions, limits)
       await this.#locate(workspace_id, file)
       const target = path.join(this.#folder, workspace_id, file)
       await this.#move(staged.file, target, conditions.noneMatch === '*')
@@ -200,8 +190,7 @@ export class FolderFiles implements Files {
   }
 
   async close(): Promise<void> {
-    const staging = await this.#staging?.catch(() => null)
-    if (staging) await rm(staging, { recursive: true, force: true })
+    await removeStaging(this.#staging)
   }
 
   /** The absolute path of a file. Null: its folder does not exist. Throws `conflict` if a link is part of the path. */
