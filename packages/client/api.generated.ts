@@ -195,8 +195,8 @@ export type ChangeWebhookRequest = {
   presence_name?: string | undefined
   /** Event types; `*`: all; absent: the three that end a job */
   events?: ('job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'webhook.failing' | 'webhook.disabled' | '*')[] | null | undefined
-  description?: string | null | undefined
   status?: 'enabled' | 'disabled' | undefined
+  description?: string | null | undefined
   /** Seconds between tries, each with a fifth of jitter; empty: a single try */
   retry_schedule?: number[] | null | undefined
   max_in_flight?: number | null | undefined
@@ -415,8 +415,8 @@ export type CreateWebhookRequest = {
   presence_name: string
   /** Event types; `*`: all; absent: the three that end a job */
   events?: ('job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'webhook.failing' | 'webhook.disabled' | '*')[] | undefined
-  description?: string | null | undefined
   signature?: 'v1' | 'v1a' | undefined
+  description?: string | null | undefined
   /** Seconds between tries, each with a fifth of jitter; empty: a single try */
   retry_schedule?: number[] | null | undefined
   max_in_flight?: number | null | undefined
@@ -929,7 +929,7 @@ export type Subscription = {
   include_skipped: boolean
   user_id: string
   presence_name: string
-  /** The event types that it sends */
+  /** The event types that it receives */
   events: ('job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'webhook.failing' | 'webhook.disabled')[]
   description: string | null
   /** Seconds between tries */
@@ -938,6 +938,7 @@ export type Subscription = {
   rate_per_second: number | null
   status: 'enabled' | 'disabled'
   disabled_reason: string | null
+  /** The time since which every attempt has failed */
   failing_since: string | null
   /** Class and detail of the last error */
   failing_reason: string | null
@@ -1113,13 +1114,13 @@ export type Webhook = {
     value: string
     public: boolean
   }[]
+  signature: 'v1' | 'v1a'
+  public_key: string | null
   user_id: string
   presence_name: string
   /** The event types that it receives */
   events: ('job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'webhook.failing' | 'webhook.disabled')[]
   description: string | null
-  signature: 'v1' | 'v1a'
-  public_key: string | null
   /** Seconds between tries */
   retry_schedule: number[]
   max_in_flight: number | null
@@ -1174,13 +1175,13 @@ export type WebhookWithSecret = {
     value: string
     public: boolean
   }[]
+  signature: 'v1' | 'v1a'
+  public_key: string | null
   user_id: string
   presence_name: string
   /** The event types that it receives */
   events: ('job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'webhook.failing' | 'webhook.disabled')[]
   description: string | null
-  signature: 'v1' | 'v1a'
-  public_key: string | null
   /** Seconds between tries */
   retry_schedule: number[]
   max_in_flight: number | null

@@ -3,17 +3,8 @@
  * deliveries, retries, breaker and statistics; only the target and the text differ.
  */
 import Type, { type Static } from 'typebox'
-import { EVENT_TYPES } from '../event.ts'
 import { nullable } from '../schema.ts'
-import {
-  breakerView,
-  RETRY_SCHEDULE,
-  subscribedEvents,
-  WEBHOOK_STATUSES,
-  type Webhook,
-  type WebhookKind,
-  WebhookView,
-} from './webhook.ts'
+import { ReceiverFields, receiverView, type Webhook, type WebhookKind } from './webhook.ts'
 
 export const SUBSCRIPTION_KINDS = ['email', 'slack'] as const satisfies readonly WebhookKind[]
 export type SubscriptionKind = (typeof SUBSCRIPTION_KINDS)[number]
@@ -47,20 +38,7 @@ export const SubscriptionView = Type.Object(
     include_skipped: Type.Boolean({
       description: 'Whether events of jobs that were skipped by their condition are sent',
     }),
-    user_id: Type.String(),
-    presence_name: Type.String(),
-    events: Type.Array(Type.Enum([...EVENT_TYPES]), { description: 'The event types that it sends' }),
-    description: nullable(Type.String()),
-    retry_schedule: Type.Array(Type.Number(), { description: 'Seconds between tries' }),
-    max_in_flight: nullable(Type.Integer()),
-    rate_per_second: nullable(Type.Number()),
-    status: Type.Enum([...WEBHOOK_STATUSES]),
-    disabled_reason: nullable(Type.String()),
-    failing_since: nullable(Type.String({ format: 'date-time' })),
-    failing_reason: WebhookView.properties.failing_reason,
-    breaker: WebhookView.properties.breaker,
-    created_at: Type.String({ format: 'date-time' }),
-    updated_at: Type.String({ format: 'date-time' }),
+    ...ReceiverFields,
   },
   { title: 'Subscription' },
 )
@@ -80,20 +58,7 @@ export function subscriptionView(webhook: Webhook, target: Target, now: number):
     url: webhook.kind === 'slack' ? webhook.url : null,
     link_expires_in: target.link_expires_in,
     include_skipped: webhook.tells_skipped,
-    user_id: webhook.user_id,
-    presence_name: webhook.presence_name,
-    events: subscribedEvents(webhook),
-    description: webhook.description,
-    retry_schedule: webhook.retry_schedule ?? [...RETRY_SCHEDULE],
-    max_in_flight: webhook.max_in_flight,
-    rate_per_second: webhook.rate_per_second,
-    status: webhook.status,
-    disabled_reason: webhook.disabled_reason,
-    failing_since: webhook.failing_since,
-    failing_reason: webhook.failing_reason,
-    breaker: breakerView(webhook, now),
-    created_at: webhook.created_at,
-    updated_at: webhook.updated_at,
+    ...receiverView(webhook, now),
   }
 }
 

@@ -86,6 +86,42 @@ export interface Webhook extends Health {
 
 const BREAKER_STATES = ['closed', 'open', 'half_open'] as const
 
+/** What the answers of a webhook and of a subscription share. */
+export const ReceiverFields = {
+  user_id: Type.String(),
+  presence_name: Type.String(),
+  events: Type.Array(Type.Enum([...EVENT_TYPES]), { description: 'The event types that it receives' }),
+  description: nullable(Type.String()),
+  retry_schedule: Type.Array(Type.Number(), { description: 'Seconds between tries' }),
+  max_in_flight: nullable(Type.Integer()),
+  rate_per_second: nullable(Type.Number()),
+  status: Type.Enum([...WEBHOOK_STATUSES]),
+  disabled_reason: nullable(Type.String()),
+  failing_since: nullable(
+    Type.String({ format: 'date-time', description: 'The time since which every attempt has failed' }),
+  ),
+  failing_reason: nullable(Type.String({ description: 'Class and detail of the last error' })),
+  breaker: Type.Object(
+    {
+      state: Type.Enum([...BREAKER_STATES], {
+        description:
+          'closed: deliveries go out. open: nothing is sent before `until`. half_open: one at a time, until one succeeds',
+      }),
+      failures: Type.Integer({
+        minimum: 0,
+        description: 'Failed attempts in a row',
+      }),
+      until: nullable(Type.String({ format: 'date-time' })),
+    },
+    {
+      description:
+        'Sending stops for a while after five failures in a row, or at the request of the receiver',
+    },
+  ),
+  created_at: Type.String({ format: 'date-time' }),
+  updated_at: Type.String({ format: 'date-time' }),
+}
+
 /** A webhook as the API answers it. Only creation and rotation add a secret, as `signing_secret`. */
 export const WebhookView = Type.Object(
   {
@@ -98,40 +134,9 @@ export const WebhookView = Type.Object(
         public: Type.Boolean(),
       }),
     ),
-    user_id: Type.String(),
-    presence_name: Type.String(),
-    events: Type.Array(Type.Enum([...EVENT_TYPES]), { description: 'The event types that it receives' }),
-    description: nullable(Type.String()),
     signature: Type.Enum([...SIGNATURES]),
     public_key: nullable(Type.String()),
-    retry_schedule: Type.Array(Type.Number(), { description: 'Seconds between tries' }),
-    max_in_flight: nullable(Type.Integer()),
-    rate_per_second: nullable(Type.Number()),
-    status: Type.Enum([...WEBHOOK_STATUSES]),
-    disabled_reason: nullable(Type.String()),
-    failing_since: nullable(
-      Type.String({ format: 'date-time', description: 'The time since which every attempt has failed' }),
-    ),
-    failing_reason: nullable(Type.String({ description: 'Class and detail of the last error' })),
-    breaker: Type.Object(
-      {
-        state: Type.Enum([...BREAKER_STATES], {
-          description:
-            'closed: deliveries go out. open: nothing is sent before `until`. half_open: one at a time, until one succeeds',
-        }),
-        failures: Type.Integer({
-          minimum: 0,
-          description: 'Failed attempts in a row',
-        }),
-        until: nullable(Type.String({ format: 'date-time' })),
-      },
-      {
-        description:
-          'Sending stops for a while after five failures in a row, or at the request of the receiver',
-      },
-    ),
-    created_at: Type.String({ format: 'date-time' }),
-    updated_at: Type.String({ format: 'date-time' }),
+    ...ReceiverFields,
   },
   { title: 'Webhook' },
 )
@@ -197,22 +202,13 @@ export function shownValue(header: SealedHeader): string {
   return header.public_value ?? `•••• ${header.fingerprint}`
 }
 
-/** `now`: milliseconds since 1970. */
-export function webhookView(webhook: Webhook, now: number): WebhookView {
+/** The values of `ReceiverFields`. `now`: milliseconds since 1970. */
+export function receiverView(webhook: Webhook, now: number): Pick<WebhookView, keyof typeof ReceiverFields> {
   return {
-    webhook_id: webhook.webhook_id,
-    url: webhook.url,
-    headers: webhook.headers.map((header) => ({
-      name: header.name,
-      value: shownValue(header),
-      public: header.public_value !== undefined,
-    })),
     user_id: webhook.user_id,
     presence_name: webhook.presence_name,
     events: subscribedEvents(webhook),
     description: webhook.description,
-    signature: webhook.signature,
-    public_key: webhook.public_key,
     retry_schedule: webhook.retry_schedule ?? [...RETRY_SCHEDULE],
     max_in_flight: webhook.max_in_flight,
     rate_per_second: webhook.rate_per_second,
@@ -223,6 +219,22 @@ export function webhookView(webhook: Webhook, now: number): WebhookView {
     breaker: breakerView(webhook, now),
     created_at: webhook.created_at,
     updated_at: webhook.updated_at,
+  }
+}
+
+/** `now`: milliseconds since 1970. */
+export function webhookView(webhook: Webhook, now: number): WebhookView {
+  return {
+    webhook_id: webhook.webhook_id,
+    url: webhook.url,
+    headers: webhook.headers.map((header) => ({
+      name: header.name,
+      value: shownValue(header),
+      public: header.public_value !== undefined,
+    })),
+    signature: webhook.signature,
+    public_key: webhook.public_key,
+    ...receiverView(webhook, now),
   }
 }
 

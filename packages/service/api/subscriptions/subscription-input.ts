@@ -12,7 +12,7 @@ import {
 import type { Targets } from '@assay/net/target'
 import Type, { type Static } from 'typebox'
 import { Name } from '../http/fields.ts'
-import { urlFaults, WebhookChange, WebhookInput } from '../webhooks/webhook-input.ts'
+import { PaceInput, urlFaults, WebhookChange, WebhookInput } from '../webhooks/webhook-input.ts'
 
 const To = Type.Array(Type.String({ minLength: 1, maxLength: 254 }), {
   minItems: 1,
@@ -37,7 +37,6 @@ const IncludeSkipped = Type.Boolean({
   description: 'Also sends a line for each run that its condition skipped',
 })
 
-const { description, retry_schedule, max_in_flight, rate_per_second } = WebhookInput.properties
 const { events, status } = WebhookChange.properties
 
 const shared = {
@@ -47,10 +46,7 @@ const shared = {
   include_skipped: Type.Optional(IncludeSkipped),
   user_id: Type.Optional(Name),
   presence_name: Type.Optional(Name),
-  description,
-  retry_schedule,
-  max_in_flight,
-  rate_per_second,
+  ...PaceInput,
 }
 
 export const SubscriptionInput = Type.Object({

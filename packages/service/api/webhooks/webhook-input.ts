@@ -41,6 +41,14 @@ const InFlight = Type.Integer({ minimum: 1, maximum: 1000 })
 /** Deliveries a second. The least is one in about 17 minutes: with less, deliveries would wait longer than they are tried. */
 const Rate = Type.Number({ minimum: 0.001, maximum: 10_000 })
 
+/** What a client may set of a webhook and of a subscription alike, in a creation and in a change. */
+export const PaceInput = {
+  description: Type.Optional(nullable(Description)),
+  retry_schedule: Type.Optional(nullable(Schedule)),
+  max_in_flight: Type.Optional(nullable(InFlight)),
+  rate_per_second: Type.Optional(nullable(Rate)),
+}
+
 export const WebhookInput = Type.Object({
   url: Url,
   headers: Type.Optional(
@@ -53,11 +61,8 @@ export const WebhookInput = Type.Object({
   user_id: Name,
   presence_name: Name,
   events: Type.Optional(Events),
-  description: Type.Optional(nullable(Description)),
   signature: Type.Optional(Type.Enum([...SIGNATURES])),
-  retry_schedule: Type.Optional(nullable(Schedule)),
-  max_in_flight: Type.Optional(nullable(InFlight)),
-  rate_per_second: Type.Optional(nullable(Rate)),
+  ...PaceInput,
 })
 export type WebhookInput = Static<typeof WebhookInput>
 
@@ -79,11 +84,8 @@ export const WebhookChange = Type.Object({
   user_id: Type.Optional(Name),
   presence_name: Type.Optional(Name),
   events: Type.Optional(nullable(Events)),
-  description: Type.Optional(nullable(Description)),
   status: Type.Optional(Type.Enum(['enabled', 'disabled'])),
-  retry_schedule: Type.Optional(nullable(Schedule)),
-  max_in_flight: Type.Optional(nullable(InFlight)),
-  rate_per_second: Type.Optional(nullable(Rate)),
+  ...PaceInput,
 })
 export type WebhookChange = Static<typeof WebhookChange>
 
