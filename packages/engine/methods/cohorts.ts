@@ -8,7 +8,7 @@
  */
 import Type, { type Static } from 'typebox'
 import { normalUpperQuantile } from '../numeric/distributions.ts'
-import { doubt, gradeOf, lesser, verdict } from '../verdicts/verdict.ts'
+import { doubt, gradeOf, lesser, stopped, verdict } from '../verdicts/verdict.ts'
 import { brief, CERTAINTY, quoted, shareOf } from '../verdicts/words.ts'
 import { testRates, wilson } from './shared/arms.ts'
 import { columnOf } from './shared/columns.ts'
@@ -56,8 +56,7 @@ export const cohorts: Method = {
     const listed = complete.slice(-MOST)
     if (listed.length < 2) {
       const says = `There ${listed.length === 1 ? 'is one complete period' : 'is no complete period'}; cohorts need at least two.`
-      const stop = [doubt('too_few', says), ...doubts]
-      const told = verdict({ headline: '', grade: 'unclear', evidence: says, doubts: stop })
+      const told = stopped(says, doubt('too_few', says), doubts)
       return { ...told, n: 0, method: METHOD, rows: [], curve: [] }
     }
     const rows = rowsOf(listed, await cellsOf(table, name, listed))

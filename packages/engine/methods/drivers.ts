@@ -11,7 +11,7 @@ import type { Doubt, Outcome } from '@assay/model/insight'
 import Type from 'typebox'
 import { exactSum } from '../numeric/sum.ts'
 import { measureOf } from '../verdicts/measure.ts'
-import { doubt, verdict } from '../verdicts/verdict.ts'
+import { doubt, stopped, verdict } from '../verdicts/verdict.ts'
 import { type Causes, causesOf } from './drivers/causes.ts'
 import { expectationOf } from './drivers/expectation.ts'
 import { loadHistory, loadTable, type Table } from './drivers/leaves.ts'
@@ -177,12 +177,7 @@ function measure(options: Options, context: MethodContext) {
 
 function nothing(options: Options, context: MethodContext, n: number, why: string, doubts: Doubt[]): Outcome {
   const says = `There is not enough data to say what moved ${measure(options, context).label}: ${why}.`
-  const told = verdict({
-    headline: '',
-    grade: 'unclear',
-    evidence: `${count(n, 'row')}.`,
-    doubts: [doubt('too_few', says), ...doubts],
-  })
+  const told = stopped(`${count(n, 'row')}.`, doubt('too_few', says), doubts)
   return {
     ...told,
     n,

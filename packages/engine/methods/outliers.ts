@@ -7,7 +7,7 @@
 import Type, { type Static } from 'typebox'
 import { allAlike, leftOut, tooFew } from '../verdicts/common-doubts.ts'
 import { measureOf } from '../verdicts/measure.ts'
-import { verdict } from '../verdicts/verdict.ts'
+import { stopped, verdict } from '../verdicts/verdict.ts'
 import { amount, quoted } from '../verdicts/words.ts'
 import { cellSql, columnOf, numberSql } from './shared/columns.ts'
 import { cell, integer, number, rowsWith, text } from './shared/fields.ts'
@@ -86,12 +86,7 @@ export const outliers: Method = {
           : null
     const left = leftOut(shape.left, 'without a number')
     if (stop) {
-      const told = verdict({
-        headline: '',
-        grade: 'unclear',
-        evidence: `${count(shape.n, 'value')}.`,
-        doubts: [stop, ...left],
-      })
+      const told = stopped(`${count(shape.n, 'value')}.`, stop, left)
       const nothing = { rule: null, reason: null, found: 0, low_fence: null, high_fence: null, points: [] }
       return { ...told, n: shape.n, method: 'outliers', ...nothing }
     }

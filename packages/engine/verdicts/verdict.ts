@@ -71,6 +71,11 @@ export function verdict(finding: Finding): Verdict {
   return told
 }
 
+/** The verdict where the data cannot answer at all: `stop` stands in place of the headline. */
+export function stopped(evidence: string, stop: Doubt, doubts: readonly Doubt[] = []): Verdict {
+  return verdict({ headline: stop.says, grade: 'unclear', evidence, doubts: [stop, ...doubts] })
+}
+
 /** By how much a correction raised the primary p-value: to `p`, which is `factor` of what it was. */
 export interface Correction {
   p: number

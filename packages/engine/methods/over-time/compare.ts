@@ -18,7 +18,7 @@ import type { Series } from '../../series/load.ts'
 import { SERIES_OPTIONS } from '../../series/read.ts'
 import { averageOf, type Measure, measureOf, opening } from '../../verdicts/measure.ts'
 import { periodInWords } from '../../verdicts/times.ts'
-import { doubt, gradeOf, verdict } from '../../verdicts/verdict.ts'
+import { doubt, gradeOf, stopped, verdict } from '../../verdicts/verdict.ts'
 import { amount, changeOf, shareOf } from '../../verdicts/words.ts'
 import { numberSql, seriesColumns } from '../shared/columns.ts'
 import { diagnosis as diagnosisField, number, pAdjusted, text } from '../shared/fields.ts'
@@ -72,8 +72,7 @@ export const compare: Method = {
     const diagnosis = diagnosisOf(given, periods, context.time_zone)
     const pair = pairOf(given, periods)
     if (typeof pair === 'string') {
-      const doubts = [doubt('too_few', pair), ...periods.doubts]
-      const told = verdict({ headline: '', grade: 'unclear', evidence: `${count(n, 'row')}.`, doubts })
+      const told = stopped(`${count(n, 'row')}.`, doubt('too_few', pair), periods.doubts)
       const last = periods.complete.at(-1)?.label ?? null
       return { ...told, n, method: METHOD, ...NOTHING, current_period: last, diagnosis }
     }

@@ -19,7 +19,7 @@ import { atTime } from '../../series/spans.ts'
 import { seasonTooLong, tooFew } from '../../verdicts/common-doubts.ts'
 import { opening } from '../../verdicts/measure.ts'
 import { timeInWords } from '../../verdicts/times.ts'
-import { doubt, type Finding, verdict } from '../../verdicts/verdict.ts'
+import { doubt, type Finding, stopped, verdict } from '../../verdicts/verdict.ts'
 import { amount, both } from '../../verdicts/words.ts'
 import { seriesColumns } from '../shared/columns.ts'
 import {
@@ -131,8 +131,7 @@ export const forecast: Method = {
     const n = series.values.length
     const stop = stopOf(given, read)
     if (stop) {
-      const evidence = `${count(n, 'value')}.`
-      const told = verdict({ headline: '', grade: 'unclear', evidence, doubts: [stop, ...read.doubts] })
+      const told = stopped(`${count(n, 'value')}.`, stop, read.doubts)
       return { ...told, n, method: METHOD, ...NOTHING, diagnosis }
     }
     const periods = periodsOf(given, read)

@@ -20,7 +20,7 @@ import { type ReadSeries, readSeries, SERIES_OPTIONS } from '../../series/read.t
 import { spanOf } from '../../series/spans.ts'
 import { allAlike, seasonTooLong, tooFew } from '../../verdicts/common-doubts.ts'
 import { opening } from '../../verdicts/measure.ts'
-import { gradeOf, LIKELY, verdict } from '../../verdicts/verdict.ts'
+import { gradeOf, LIKELY, stopped, verdict } from '../../verdicts/verdict.ts'
 import { against, both, CERTAINTY, changeOf } from '../../verdicts/words.ts'
 import { seriesColumns } from '../shared/columns.ts'
 import { diagnosis, integer, number, pAdjusted, text } from '../shared/fields.ts'
@@ -106,8 +106,7 @@ export const trend: Method = {
     const per = stepName(grid.step) ?? (series.kind === 'number' ? numberStep(series.positions) : 'day')
     const stop = stopOf(given, read)
     if (stop) {
-      const evidence = `${count(n, 'value')}.`
-      const told = verdict({ headline: '', grade: 'unclear', evidence, doubts: [stop, ...read.doubts] })
+      const told = stopped(`${count(n, 'value')}.`, stop, read.doubts)
       const slope = stop.code === 'constant' ? 0 : null
       return { ...told, n, method: LINE, ...NOTHING, slope, per, period: null, diagnosis }
     }
