@@ -18,10 +18,10 @@ test('shows each row with its fault as the service says it, before a job is made
   await page.getByText('period,origin,destination,top').waitFor()
   await assertAccessible(page, 'nothing given yet')
   await sets().fill('origin,top\nORD,3\n"SFO')
-  await page.getByText('Line 3: a quote is opened and never closed.').waitFor()
+  await page.getByText('Line 3: a quote is not closed.').waitFor()
   assert.equal(await sets().getAttribute('aria-invalid'), 'true')
   await sets().fill('origin\ttop\tcolour\nORD\t3\t\nnowhere\tmany\t\nSFO\t\tred\nJFK\t\t')
-  await page.getByText('2 of 4 rows do not fit: mend them, or they are left out.').waitFor()
+  await page.getByText('2 of 4 rows have faults: correct them, or no jobs are created from them.').waitFor()
   const checked = await apiOf(here.service.url).jobs.checkMany({
     template_id: 'flight-delays',
     items: [
@@ -47,12 +47,12 @@ test('shows each row with its fault as the service says it, before a job is made
 test('makes the jobs that fit, tells which were refused, follows them, and links to each', async () => {
   const { page } = here.watched
   await button(page, 'Create 2 jobs').click()
-  await page.getByRole('heading', { name: '2 jobs made, 2 rows refused' }).waitFor()
+  await page.getByRole('heading', { name: '2 jobs created, 2 rows refused' }).waitFor()
   await page.getByText(/^2 of the 2 jobs of one call have ended \(2 completed\)/).waitFor()
   await assertAccessible(page, 'what became of each row')
   await cells(3).first().getByRole('link').click()
   await page.getByRole('heading', { name: /^Flight delays from JFK/ }).waitFor()
-  await link(page, 'all of them').click()
+  await link(page, 'all jobs of the batch').click()
   await page.waitForURL(/\/jobs\?batch=/)
   await page.getByText(/^2 of the 2 jobs of one call/).waitFor()
   await page.locator('.list tbody tr').nth(1).waitFor()
@@ -69,12 +69,12 @@ test('reads a thousand sets from a file as drafts, and refuses one more', async 
   await page.goto('/templates/flight-delays?tab=many')
   await writeFile(file, many(1001))
   await page.getByLabel('Or from a file').setInputFiles(file)
-  await page.getByText(/It holds 1,001 sets; one call takes 1,000 at most/).waitFor()
+  await page.getByText(/It holds 1,001 sets; one call takes at most 1,000/).waitFor()
   await writeFile(file, many(1000))
   await page.getByLabel('Or from a file').setInputFiles(file)
-  await page.getByText('All 1,000 rows fit.').waitFor()
+  await page.getByText('All 1,000 rows are valid.').waitFor()
   await page.getByLabel('Run them at once').uncheck()
-  await page.getByText('Who is told, how soon it runs, metadata').click()
+  await page.getByText('Presence name, priority, metadata').click()
   await page.getByLabel('Priority').fill('1000')
   await button(page, 'Create 1,000 jobs').click()
   await page.locator('.run-form .field-fault').waitFor()
@@ -85,12 +85,12 @@ test('reads a thousand sets from a file as drafts, and refuses one more', async 
   await page.getByText('50 of 1,000 rows').waitFor()
   const [job] = (await apiOf(here.service.url).jobs.list({ job_status: 'draft', limit: 1 })).items
   assert.deepEqual([job?.template_vars.top, job?.presence_name], [50, null])
-  await button(page, 'Make more').click()
+  await button(page, 'Create more').click()
   assert.equal(await sets().inputValue(), '')
   here.assertSilent()
 })
 
-test('who may only read is not offered to make any', async () => {
+test('a viewer is not offered the creation of many jobs', async () => {
   const { page, context, complaints } = await here.openAs('viewer')
   await page.goto('/templates/flight-delays?tab=many')
   await button(page, 'Run').waitFor()

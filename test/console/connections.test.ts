@@ -53,7 +53,7 @@ test('says how the first is added, tells each fault beside its field, and tries 
 test('gives the lines that a template reads by, and tells which templates read over it before it is deleted', async () => {
   const { page } = stood.watched
   const api = apiOf(stood.service.url)
-  await page.getByText('No template reads over it.').waitFor()
+  await page.getByText('No template uses this connection.').waitFor()
   const lines = await page.locator('.code code').first().innerText()
   assert.match(lines, /^sources:\n {2}orders:\n {4}connection: shop\n/)
   await api.templates.put(
@@ -92,7 +92,7 @@ test('holds a secret only while it is typed, keeps it unless another is typed, a
   )
   assert.match(kept, /reader/)
   assert.doesNotMatch(kept, /s3cr3t/)
-  await page.getByText('Limits, over which no template goes').click()
+  await page.getByText('Limits that no template can raise').click()
   await page.getByLabel('rows').fill('0')
   await button(page, 'Add').click()
   await page.getByText('must be a whole number from 1').waitFor()
@@ -119,7 +119,7 @@ test('holds a secret only while it is typed, keeps it unless another is typed, a
   await button(page, 'Save').click()
   await button(page, 'Change').click()
   assert.notEqual(await secret(), first)
-  await page.getByLabel('Take password away').check()
+  await page.getByLabel('Remove password').check()
   await button(page, 'Save').click()
   await page.getByText('not set').waitFor()
   assert.equal(await secret(), undefined)
@@ -158,7 +158,7 @@ test('every page of connections is accessible and fits a phone; who is no admin 
 test('shows those of a settings file, which are tried but not changed', async () => {
   const { page } = configured.watched
   await page.goto('/system/connections')
-  await page.getByText('They come from the file that ASSAY_CONNECTIONS names').waitFor()
+  await page.getByText('The connections come from the file that ASSAY_CONNECTIONS names').waitFor()
   assert.equal(await link(page, 'New connection').count(), 0)
   await assertAccessible(page, 'connections of a file')
   await link(page, 'shop').click()

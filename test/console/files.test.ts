@@ -88,13 +88,13 @@ test('replaces a file of the same name only when that is asked for', async () =>
   const api = apiOf(here.service.url)
   await page.goto('/files')
   await chooser(page).setInputFiles(csv('all.csv', SALES.replaceAll('2024', '2025')))
-  await page.getByText('A file of this name is there.').waitFor()
+  await page.getByText('A file of this name exists.').waitFor()
   assert.equal(await (await api.files.read('all.csv')).text(), SALES)
   await assertAccessible(page, 'a file that is there already')
   await button(page, 'Replace all.csv').click()
   await page.getByText('uploaded', { exact: true }).waitFor()
   assert.match(await (await api.files.read('all.csv')).text(), /2025-01-01/)
-  await button(page, 'Put away all.csv').click()
+  await button(page, 'Dismiss all.csv').click()
   await page.getByRole('list', { name: 'Uploads' }).waitFor({ state: 'detached' })
   here.assertSilent()
 })
@@ -108,7 +108,7 @@ test('tells the fault of a file that is larger than what a connection holds, whi
     .getByText(/line 1, column 11/)
     .first()
     .waitFor()
-  await button(page, 'Put away large.json').click()
+  await button(page, 'Dismiss large.json').click()
   here.assertSilent([refusal(422)])
 })
 
@@ -144,7 +144,7 @@ test('shows how far an upload is, goes on while another page is looked at, and i
   await page.goBack()
   await going.waitFor()
   await button(page, 'Cancel slow.csv').click()
-  await page.getByText('canceled: nothing of it is kept').waitFor()
+  await page.getByText('canceled: nothing is stored').waitFor()
   await context.close()
   for (const socket of held) socket.destroy()
   proxy.close()
@@ -198,7 +198,7 @@ test('offers uploads where a template asks for a file, takes one in on the spot,
   here.assertSilent()
 })
 
-test('who may only read sees and downloads files, and can neither put in nor delete', async () => {
+test('a viewer sees and downloads files, and can neither put in nor delete', async () => {
   const { page, context, complaints } = await here.openAs('viewer')
   await page.goto('/files')
   await button(page, 'Download 2025/new.csv').waitFor()

@@ -55,7 +55,7 @@ test('a fault of what was sent stands at the row that it is of', () => {
 test('metadata is read from its rows: trimmed names, no empty rows, and the last of two of one name', () => {
   const rows = [...metadataRows({ team: 'ops' }), { name: ' team ', value: 'sales' }, { name: '', value: '' }]
   assert.deepEqual(metadataOf(rows), { team: 'sales' })
-  assert.equal(metadataFault(rows, 0), 'is given again in row 2, which counts')
+  assert.equal(metadataFault(rows, 0), 'stands again in row 2, whose value is used')
   assert.equal(metadataFault(rows, 1), undefined)
   assert.equal(metadataFault(rows, 2), undefined)
   assert.equal(metadataFault([{ name: ' ', value: 'x' }], 0), 'has no name')

@@ -102,7 +102,7 @@ interface Picture {
 
 async function share(page: Page): Promise<void> {
   await button(page, 'Share').click()
-  await page.getByLabel('Note, for you').fill('for the press')
+  await page.getByLabel('Note').fill('for the press')
   await button(page, 'Make a link').click()
   await page.locator('.secret code').waitFor()
 }

@@ -45,7 +45,7 @@ test('says of a delivery what happened, when it goes on, and what to do', () => 
   const waiting = delivery({ attempts: [refused], next_attempt_at: '2026-01-31T12:05:00.000Z' })
   const told = whyDelivery(waiting, webhook(), 'webhook', NOW)
   assert.match(told, /tried once without success and will be tried again in 5 minutes/)
-  assert.match(told, /refused, Nothing listens on port 9\. .*start the receiver/)
+  assert.match(told, /refused: Nothing listens on port 9\. .*start the receiver/)
   const off = webhook({ status: 'disabled', disabled_reason: 'It answered 410.' })
   assert.match(
     whyDelivery(waiting, off, 'webhook', NOW),
@@ -53,7 +53,7 @@ test('says of a delivery what happened, when it goes on, and what to do', () => 
   )
   assert.match(
     whyDelivery(delivery({ status: 'failed', attempts: [refused, refused] }), webhook(), 'webhook'),
-    /given up/,
+    /and has failed/,
   )
   assert.match(whyDelivery(delivery({}), webhook(), 'webhook'), /about to be sent for the first time/)
 })
@@ -61,7 +61,7 @@ test('says of a delivery what happened, when it goes on, and what to do', () => 
 test('says why a job has no delivery at a webhook, by the rules of linking', () => {
   assert.match(
     whyNone(job({ presence_name: 'others' }), webhook()),
-    /“others”, and this webhook bears “reports”/,
+    /“others”, and this webhook has “reports”/,
   )
   assert.match(whyNone(job({ skipped: 'condition' }), webhook()), /deliver_if was not met/)
   assert.match(whyNone(job({ job_status: 'draft' }), webhook()), /never run/)
@@ -69,13 +69,13 @@ test('says why a job has no delivery at a webhook, by the rules of linking', () 
   const failed = job({ job_status: 'canceled', error: { code: 'timed_out', detail: '' } })
   assert.match(
     whyNone(failed, webhook()),
-    /ended with job\.failed, and this webhook is told only of job\.completed/,
+    /ended with job\.failed, and this webhook gets only job\.completed/,
   )
   const canceled = job({ job_status: 'canceled', error: { code: 'canceled_by_user', detail: '' } })
   assert.match(whyNone(canceled, webhook()), /ended with job\.canceled/)
   assert.match(
     whyNone(job({ finished_at: '2025-12-31T00:00:00.000Z' }), webhook()),
-    /before this webhook was made/,
+    /before this webhook was created/,
   )
   assert.match(whyNone(job(), webhook({ status: 'disabled' })), /Enable it, then recover/)
 })
@@ -84,7 +84,7 @@ test('says of a subscription what is its own', () => {
   const chat = webhook({ status: 'disabled' })
   assert.match(whyNoneAt(job(), chat, 'subscription'), /^The subscription is disabled/)
   const skipped = job({ skipped: 'condition' })
-  assert.match(whyNoneAt(skipped, chat, 'subscription'), /leaves out what was skipped/)
+  assert.match(whyNoneAt(skipped, chat, 'subscription'), /leaves out skipped runs/)
   assert.doesNotMatch(whyNoneAt(skipped, { ...chat, include_skipped: true }, 'subscription'), /deliver_if/)
 })
 

@@ -39,8 +39,8 @@ export function placeOf({ options }: Pick<ConnectionView, 'options'>): string {
 
 export const LIMITS: Record<keyof ConnectionLimits, string> = {
   timeout_seconds: 'Seconds that one query may take',
-  rows: 'Rows that one query may give',
-  bytes: 'Bytes of values that one query may give',
+  rows: 'Rows that one query may return',
+  bytes: 'Bytes of values that one query may return',
   concurrent: 'Queries at a time, on each node',
 }
 const LIMIT_NAMES = Object.keys(LIMITS) as (keyof ConnectionLimits)[]

@@ -29,23 +29,25 @@ export const EVENT_TYPES = Object.keys(EVERY_EVENT) as EventType[]
 export const JOB_WORDS: Record<JobStatus, string> = {
   draft: 'Not run yet',
   queued: 'Waits for a worker',
-  active: 'Taken by a worker',
+  active: 'Claimed by a worker',
   executing: 'Running',
-  completed: 'It found something to read.',
-  canceled: 'It will not go on.',
+  completed: 'It has ended with an insight.',
+  canceled: 'It has ended without an insight.',
 }
 
 /** The remedy of each job error; the same list as docs/errors.md, in words for a reader of the job. */
 export const REMEDIES: Record<string, string> = {
-  analysis_failed: 'Open the template at the named block, correct it, and run again.',
-  template_invalid: 'Open the template in the editor: it marks each fault with its line.',
-  source_unavailable: 'Check that the file lies below the data folder and can be read, then run again.',
-  memory_exceeded: 'Raise limits.memory in the template, or aggregate earlier in its SQL.',
-  limit_exceeded: 'Aggregate or filter earlier in its SQL, so that less is written to disk.',
-  output_too_large: 'Limit the rows that its tables and charts show.',
+  analysis_failed: 'Open the template, correct the block that the error names, and run the job again.',
+  template_invalid: 'Open the template in the editor, which marks each fault with its line.',
+  source_unavailable:
+    'Check that the source that the error names exists and can be read, then run the job again.',
+  memory_exceeded: 'Raise limits.memory in the template, or aggregate earlier in its SQL blocks.',
+  limit_exceeded:
+    'Aggregate or filter earlier in the SQL blocks of the template, so that less is written to disk.',
+  output_too_large: 'Limit the rows that the tables and charts of the template show.',
   timed_out: 'Raise limits.timeout in the template, or read less data.',
-  worker_lost: 'Look at the logs of the workers and at the memory of their machine, then run again.',
-  canceled_by_user: 'Somebody canceled it. Run it again if it is still wanted.',
+  worker_lost: 'Look at the logs of the workers and at the memory of their machines, then run the job again.',
+  canceled_by_user: 'A person canceled the job. Run it again if its insight is still needed.',
 }
 
 /** The meaning of each error class for the owner of the receiver. */
@@ -53,13 +55,14 @@ export const ADVICE: Record<AttemptErrorClass, string> = {
   dns: 'The host name could not be found: check its spelling and its DNS record.',
   refused: 'Nothing listens at that address and port: start the receiver, or open its firewall.',
   reset: 'The connection was cut before an answer: look at the receiver’s log.',
-  tls: 'The certificate was not accepted: renew it, with its whole chain.',
-  timeout: 'There was no answer within 15 seconds: answer first and work afterwards.',
+  tls: 'The certificate of the receiver was not accepted: renew it, with its whole chain.',
+  timeout: 'The receiver did not answer within 15 seconds: answer first and work afterwards.',
   ssrf_blocked: 'The host leads to an address that webhooks may not reach here (ASSAY_WEBHOOK_TARGETS).',
-  http_status: 'Its answer and its own log tell more.',
-  smtp_status: 'The mail server refused it: its answer says why.',
-  response_invalid: 'What came back was no HTTP answer: check that the address leads to the receiver.',
-  request_invalid: 'Nothing could be sent: a stored header or secret cannot be used. Set it again.',
+  http_status: 'The answer and the log of the receiver say more.',
+  smtp_status: 'The mail server refused the mail: its answer says why.',
+  response_invalid: 'The answer was not HTTP: check that the address leads to the receiver.',
+  request_invalid:
+    'The request could not be made from a stored header or secret: set the headers and the secret again.',
 }
 
 /** Lifetimes of a link, in seconds. */

@@ -37,6 +37,6 @@ export function keysOf({ noun, id }: Receiver): string[][] {
 /** The target in a few words. */
 export function targetOf({ kind, to, url }: Pick<SubscriptionView, 'kind' | 'to' | 'url'>): string {
   if (kind === 'slack') return url ?? ''
-  if (to.length === 0) return 'nobody any more'
+  if (to.length === 0) return 'no reader'
   return to.length === 1 ? to[0]! : `${to[0]} and ${to.length - 1} more`
 }

@@ -22,5 +22,5 @@ export function metadataFault(rows: readonly MetadataRow[], index: number): stri
   const { name, value } = rows[index]!
   if (name.trim() === '') return value === '' ? undefined : 'has no name'
   const again = rows.findLastIndex((row) => row.name.trim() === name.trim())
-  return again > index ? `is given again in row ${again + 1}, which counts` : undefined
+  return again > index ? `stands again in row ${again + 1}, whose value is used` : undefined
 }

@@ -59,11 +59,11 @@ function dividerOf(text: string): string {
 
 function readTable(text: string): SetsOrFault {
   const rows = rowsOf(text, dividerOf(text))
-  if ('open' in rows) return { fault: `Line ${rows.open}: a quote is opened and never closed.` }
+  if ('open' in rows) return { fault: `Line ${rows.open}: a quote is not closed.` }
   const [head, ...body] = rows
   const columns = (head?.cells ?? []).map((name) => name.trim())
   if (columns.includes(''))
-    return { fault: 'The first row names the variables, and one of its names is empty.' }
+    return { fault: 'A name in the first row is empty: each cell of the first row names a variable.' }
   const twice = columns.find((name, index) => columns.indexOf(name) !== index)
   if (twice !== undefined) return { fault: `The first row names “${twice}” twice.` }
   const long = body.find(({ cells }) => cells.length > columns.length)
@@ -103,11 +103,11 @@ function readJson(text: string): SetsOrFault {
   try {
     value = parsed(text)
   } catch (error) {
-    return { fault: `It is no JSON: ${(error as Error).message}.` }
+    return { fault: `This is not JSON: ${(error as Error).message}.` }
   }
   const sets: unknown[] = Array.isArray(value) ? value : [value]
   const wrong = sets.findIndex((one) => !isSet(one))
-  if (wrong >= 0) return { fault: `Item ${wrong + 1} of the list is no object with the names of variables.` }
+  if (wrong >= 0) return { fault: `Item ${wrong + 1} of the list is not an object of variables by name.` }
   const columns = [...new Set((sets as object[]).flatMap((one) => Object.keys(one)))]
   return { columns, sets: sets as Record<string, unknown>[] }
 }
@@ -129,7 +129,7 @@ export function readSets(given: string, variables: readonly VariableView[]): Set
   const { columns, sets } = read
   if (sets.length > SETS_MOST)
     return {
-      fault: `It holds ${sets.length.toLocaleString('en')} sets; one call takes ${SETS_MOST.toLocaleString('en')} at most: divide it.`,
+      fault: `It holds ${sets.length.toLocaleString('en')} sets; one call takes at most ${SETS_MOST.toLocaleString('en')}: divide them.`,
     }
   return { columns, sets: sets.map((set) => typed(set, variables)) }
 }

@@ -31,7 +31,7 @@ function answerOf(request: XMLHttpRequest): NewFile {
   throw new ClientError(problem.detail, request.status, problem.code, problem)
 }
 
-const BROKEN = 'The connection broke before the file had come: nothing of it is kept. Send it again.'
+const BROKEN = 'The connection broke before the whole file arrived, and nothing was stored. Send it again.'
 
 function send(path: string, file: Blob, { replace, signal, onProgress }: UploadOptions): Promise<NewFile> {
   return new Promise((resolve, reject) => {
@@ -71,7 +71,7 @@ async function isThere(path: string): Promise<boolean> {
 export async function uploadFile(path: string, file: Blob, options: UploadOptions): Promise<NewFile> {
   options.signal.throwIfAborted()
   if (!options.replace && (await isThere(path)))
-    throw new ClientError(`${JSON.stringify(path)} is there already.`, 412, 'precondition_failed', null)
+    throw new ClientError(`${JSON.stringify(path)} exists already.`, 412, 'precondition_failed', null)
   options.signal.throwIfAborted()
   return send(path, file, options)
 }

@@ -97,12 +97,12 @@ function usePreview() {
 }
 
 function Preview({ preview }: { preview: ReturnType<typeof usePreview> }) {
-  if (preview.isPending) return <p className="waiting">Running it on the data…</p>
+  if (preview.isPending) return <p className="waiting">Running the template…</p>
   if (preview.isError) return <Fault error={preview.error} />
   if (!preview.data)
     return (
       <p className="small">
-        “Preview” runs it with its defaults and shows here what it finds. Nothing is kept.
+        “Preview” runs the template with its defaults and shows the insight here. Nothing is stored.
       </p>
     )
   return (
@@ -174,7 +174,7 @@ function DeskHead(props: {
       {!fixed && (
         <TextField
           label="Id"
-          hint="Small letters, digits, - and _; it is the template’s name in the API."
+          hint="Lower-case letters, digits, - and _. The API uses this id."
           required
           value={draft.template_id}
           onChange={({ target }) => onChange({ ...draft, template_id: target.value })}

@@ -45,7 +45,7 @@ function Delete({ file: { path, etag } }: { file: StoredFile }) {
       of={path}
       quiet
       title={`Delete ${path}?`}
-      description="Jobs that name it fail from then on, and one that reads it now may. Insights that were made of it stay."
+      description="Later jobs that read the file fail, and a job that is reading it may fail. Insights stay."
       action="Delete the file"
       // Deletes only the version that is shown, not one that was uploaded since.
       act={() => api().files.delete(path, { ifMatch: etag })}
@@ -169,7 +169,7 @@ function PutIn({ prefix }: { prefix: string }) {
     <section>
       <TextField
         label="Into the folder"
-        hint="Folders divided by “/”; left empty, none. It need not be there yet."
+        hint="Folders divided by “/”, or empty for none. Missing folders are created."
         placeholder="2024/sales"
         value={folder}
         onChange={({ target }) => setTyped(target.value)}
@@ -192,9 +192,7 @@ function NothingHere({ prefix, analyst }: { prefix: string; analyst: boolean }) 
     )
   return (
     <Empty title="No file was uploaded yet">
-      <p>
-        What is uploaded can be read at once: as a source of templates, and as the value of file variables.
-      </p>
+      <p>Templates can read an uploaded file at once: as a source, and as the value of a file variable.</p>
       {analyst && <Curl path="/files/2024/sales.csv" options="-T sales.csv" />}
     </Empty>
   )
@@ -213,7 +211,7 @@ export function FilesPage() {
       title="Files"
       wide
       trail={<Trail prefix={prefix} />}
-      lead={<p>Data of your own, which templates read as sources.</p>}
+      lead={<p>Your own data, which templates read as sources.</p>}
     >
       {analyst && <PutIn prefix={prefix} />}
       <div className="filters" role="search">

@@ -65,7 +65,7 @@ function Origin({ job: { schedule_id, scheduled_for, batch_id } }: { job: JobVie
   if (schedule_id !== null)
     return (
       <p>
-        Made by the schedule <ScheduleName schedule_id={schedule_id} />
+        Created by the schedule <ScheduleName schedule_id={schedule_id} />
         {scheduled_for === null ? (
           ', run by hand.'
         ) : (
@@ -78,9 +78,9 @@ function Origin({ job: { schedule_id, scheduled_for, batch_id } }: { job: JobVie
   if (batch_id === null) return null
   return (
     <p>
-      Made in one call with others:{' '}
+      Created in a batch:{' '}
       <Link to="/jobs" search={{ batch: batch_id }}>
-        all of them
+        all jobs of the batch
       </Link>
       .
     </p>
@@ -91,7 +91,7 @@ function WhyNot({ job }: { job: JobView }) {
   if (job.skipped !== null)
     return (
       <p className="notice">
-        It completed, and nobody was told: the template’s <code>deliver_if</code> was not met.
+        The job completed without a notification: the template’s <code>deliver_if</code> was not met.
       </p>
     )
   if (job.error === null) return null
@@ -115,7 +115,7 @@ function Details({ job }: { job: JobView }) {
   const metadata = Object.entries(job.metadata)
   return (
     <details className="facts">
-      <summary>What it was given</summary>
+      <summary>Variables and settings</summary>
       <dl>
         <dt>Job</dt>
         <dd>
@@ -134,7 +134,7 @@ function Details({ job }: { job: JobView }) {
           {between(job.queued_at, job.started_at)}, {between(job.started_at, job.finished_at)}
         </dd>
         <dt>Presence name</dt>
-        <dd>{job.presence_name ?? 'none: all webhooks are told'}</dd>
+        <dd>{job.presence_name ?? 'none: all webhooks and subscriptions are notified'}</dd>
         <NamedValues values={[...values, ...metadata]} />
       </dl>
     </details>

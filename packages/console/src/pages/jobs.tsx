@@ -6,6 +6,7 @@ import { SelectField, TextField } from '../parts/field.tsx'
 import { BatchProgress } from '../parts/jobs/batch-progress.tsx'
 import { JobTable } from '../parts/jobs/job-table.tsx'
 import { Paged, usePaged } from '../parts/lists/paged.tsx'
+import { WordFilter } from '../parts/lists/word-filter.tsx'
 import { Empty, Page } from '../parts/page.tsx'
 import { ScheduleName } from '../parts/schedules/schedule-name.tsx'
 
@@ -32,15 +33,11 @@ function Filters() {
           ...JOB_STATUSES.map((status) => ({ value: status, label: status })),
         ]}
       />
-      <TextField
+      <WordFilter
         label="Template"
-        defaultValue={search.template ?? ''}
-        key={search.template}
         placeholder="flight-delays"
-        onBlur={({ target }) => set('template', target.value.trim())}
-        onKeyDown={(event) => {
-          if (event.key === 'Enter') set('template', event.currentTarget.value.trim())
-        }}
+        value={search.template}
+        onChange={(template) => set('template', template)}
       />
       <TextField
         label="Created from"
@@ -66,7 +63,7 @@ function Origin() {
     <div className="notice">
       {schedule !== undefined && (
         <p>
-          Only jobs that the schedule <ScheduleName schedule_id={schedule} /> made.
+          Only jobs that the schedule <ScheduleName schedule_id={schedule} /> created.
         </p>
       )}
       {batch !== undefined && <BatchProgress batch_id={batch} />}
@@ -103,7 +100,7 @@ export function JobsPage() {
         empty={
           <Empty title="No job here">
             <p>
-              Take filters away, or <Link to="/templates">choose a template and run it</Link>.
+              Remove filters, or <Link to="/templates">choose a template and run it</Link>.
             </p>
           </Empty>
         }

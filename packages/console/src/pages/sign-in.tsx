@@ -34,7 +34,7 @@ function TokenFields() {
       type="password"
       autoComplete="off"
       required
-      hint="Printed by the first start of the service, or made by an admin."
+      hint="The first start of the service prints a token; an admin creates more."
     />
   )
 }
@@ -68,10 +68,10 @@ export function SignInPage() {
   return (
     <main className="sign-in" id="main">
       <h1>Assay</h1>
-      <p className="lead">Analysis from templates: run them, read what they found, see what was sent.</p>
+      <p className="lead">Run analysis templates, read their insights, and see what was sent.</p>
       {endedBy() === 'expired' && !entry.isError && (
         <p className="notice" role="status">
-          Your session has ended. Sign in to go on where you were.
+          Your session has ended. Sign in to continue on this page.
         </p>
       )}
       <div className="switch" role="group" aria-label="How to sign in">
@@ -89,7 +89,7 @@ export function SignInPage() {
         </button>
       </form>
       <p className="small">
-        The token is kept for this tab only. <a href="/docs">API reference</a>
+        This tab keeps the token until it is closed. <a href="/docs">API reference</a>
       </p>
     </main>
   )

@@ -41,7 +41,7 @@ function Delete({ template_id }: { template_id: string }) {
       </button>
       <Confirm
         title={`Delete ${template_id}?`}
-        description="Jobs that were created from it are not touched; no new one can be."
+        description="Jobs that were created from it stay. No new job can be created."
         action="Delete the template"
         open={asking}
         request={remove}
@@ -70,7 +70,7 @@ function Care({ template: { template_id, origin } }: { template: TemplateView })
   if (origin !== 'workspace')
     return (
       <Link className="button" to="/templates/new" search={{ from: template_id }}>
-        Write one like it
+        Copy and edit
       </Link>
     )
   return (

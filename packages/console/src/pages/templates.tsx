@@ -82,8 +82,8 @@ function Gallery({ views }: { views: TemplateView[] }) {
         {found.length} of {views.length} templates
       </p>
       {found.length === 0 ? (
-        <Empty title="No template speaks of that">
-          <p>Try fewer words, or take the tag away.</p>
+        <Empty title="No template fits these filters">
+          <p>Try fewer words, or remove the tag.</p>
         </Empty>
       ) : (
         <ul className="gallery">
@@ -103,7 +103,12 @@ export function TemplatesPage() {
     <Page
       title="Templates"
       wide
-      lead={<p>Each asks a question of data. Fill in its variables, run it, and read what it found.</p>}
+      lead={
+        <p>
+          Each template asks a question of data. Choose one, fill in its variables, run it, and read the
+          insight.
+        </p>
+      }
       actions={
         admin && (
           <Link className="button" to="/templates/new" search={{}}>

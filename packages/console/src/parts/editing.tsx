@@ -62,7 +62,7 @@ export function ChangeForm({ save, shown, onSubmit, onDone, children }: ChangeFo
           Save
         </button>
         <button type="button" className="button quiet" onClick={onDone}>
-          Leave it
+          Cancel
         </button>
       </div>
     </form>

@@ -54,9 +54,9 @@ export function PageFault({ error, reset }: ErrorComponentProps) {
 export function NotFound() {
   return (
     <main className="page" id="main">
-      <h1>There is nothing here</h1>
+      <h1>This page does not exist</h1>
       <p>
-        The address leads nowhere. <Link to="/templates">Go to the templates</Link>.
+        There is no page at this address. <Link to="/templates">Go to the templates</Link>.
       </p>
     </main>
   )

@@ -65,7 +65,7 @@ export function Secret({ label, value }: { label: string; value: string }) {
   return (
     <div className="secret" role="status">
       <p>
-        <strong>{label}.</strong> It is shown this once: keep it now.
+        <strong>{label}.</strong> It is shown only now: keep it.
       </p>
       <p>
         <code>{value}</code> <Copy text={value} />

@@ -13,7 +13,7 @@ function times(count: number): string {
 function lastFault({ error, status_code }: Attempt): string {
   if (error === null) return ''
   const what = status_code === null ? error.class : `${error.class} ${status_code}`
-  return ` The last time: ${what}, ${error.detail} ${ADVICE[error.class]}`
+  return ` The last attempt failed with ${what}: ${error.detail} ${ADVICE[error.class]}`
 }
 
 /** The sentence of an existing delivery. `attempts` oldest first. */
@@ -29,16 +29,16 @@ export function whyDelivery(
   const tried = attempts.length
   switch (status) {
     case 'delivered':
-      return `It arrived: the receiver answered ${last?.status_code ?? '2xx'} ${last ? ago(last.started_at, now) : ''}${tried > 1 ? `, at try ${tried}` : ''}.`
+      return `The delivery arrived: the receiver answered ${last?.status_code ?? '2xx'} ${last ? ago(last.started_at, now) : ''}${tried > 1 ? `, at attempt ${tried}` : ''}.`
     case 'canceled':
-      return `It was canceled before it arrived, by somebody or because its ${noun} was removed. Send it again if it is still wanted.`
+      return `The delivery was canceled before it arrived, by a person or because its ${noun} was deleted. Send it again if it is still needed.`
     case 'failed':
-      return `It was tried ${times(tried)}, as often as the schedule of the ${noun} says, and is given up.${fault} Then send it again.`
+      return `The delivery was tried ${times(tried)}, as often as the ${noun} allows, and has failed.${fault} Then send it again.`
     case 'pending':
       if (receiver?.status === 'disabled')
-        return `It waits because its ${noun} is disabled${receiver.disabled_reason === null ? '' : ` (${receiver.disabled_reason})`}. Enable it and it is sent at once.${fault}`
-      if (tried === 0) return 'It is about to be sent for the first time.'
-      return `It was tried ${times(tried)} without success and will be tried again ${next_attempt_at === null ? 'soon' : ago(next_attempt_at, now)}.${fault}`
+        return `The delivery waits because its ${noun} is disabled${receiver.disabled_reason === null ? '' : ` (${receiver.disabled_reason})`}. Enable the ${noun} to send it at once.${fault}`
+      if (tried === 0) return 'The delivery is about to be sent for the first time.'
+      return `The delivery was tried ${times(tried)} without success and will be tried again ${next_attempt_at === null ? 'soon' : ago(next_attempt_at, now)}.${fault}`
   }
 }
 
@@ -53,18 +53,17 @@ export function whyNone(job: JobView, receiver: ReceiverView, noun: Noun): strin
   const { presence_name, events, status, created_at, include_skipped = false } = receiver
   const ending = endingEvent(job)
   if (job.presence_name !== null && job.presence_name !== presence_name)
-    return `The job was created with the presence name “${job.presence_name}”, and this ${noun} bears “${presence_name}”: only ${noun}s of the job’s name are told.`
+    return `The job was created with the presence name “${job.presence_name}”, and this ${noun} has “${presence_name}”. A job notifies only the ${noun}s with its own presence name.`
   if (job.skipped !== null && !include_skipped)
-    return `The job completed, but its template’s deliver_if was not met, so ${noun === 'webhook' ? 'nobody was told' : 'it was not told here: the subscription leaves out what was skipped'}.`
-  if (job.job_status === 'draft')
-    return 'The job was created but never run: nothing has happened that could be told.'
+    return `The job completed, but its template’s deliver_if was not met. ${noun === 'webhook' ? 'No webhook gets an event of such a job' : 'This subscription leaves out skipped runs'}.`
+  if (job.job_status === 'draft') return 'The job was created and never run, so it has no event to send.'
   if (ending === null)
-    return `The job is still ${job.job_status}: its end will be told. ${events.includes('job.started') ? '' : `This ${noun} is not told of beginnings.`}`.trim()
+    return `The job is still ${job.job_status}: its event is sent when it ends. ${events.includes('job.started') ? '' : `This ${noun} does not get job.started.`}`.trim()
   if (!events.includes(ending))
-    return `The job ended with ${ending}, and this ${noun} is told only of ${events.join(', ') || 'nothing'}. Add the event to it.`
+    return `The job ended with ${ending}, and this ${noun} gets only ${events.join(', ') || 'no events'}. Add ${ending} to its events.`
   if (job.finished_at !== null && job.finished_at < created_at)
-    return `The job ended before this ${noun} was made. Recover with “events that were never sent” to send it now.`
+    return `The job ended before this ${noun} was created. Recover with “events that were never sent” to send it now.`
   if (status === 'disabled')
-    return `The ${noun} is disabled, and what happens meanwhile is not kept for it. Enable it, then recover with “events that were never sent”.`
-  return 'No delivery of this job is kept here. It may have happened while it was disabled, or been cleaned up since: recover with “events that were never sent”.'
+    return `The ${noun} is disabled, and no event is kept for it meanwhile. Enable it, then recover with “events that were never sent”.`
+  return 'No delivery of this job is kept for this ${noun}. It was disabled when the job ended, or the delivery was deleted since: recover with “events that were never sent”.'
 }

@@ -7,6 +7,7 @@ import { ACTION_WORDS, ACTIONS } from '../../audit.ts'
 import { SelectField, TextField } from '../../parts/field.tsx'
 import { ListTable } from '../../parts/lists/list-table.tsx'
 import { Paged, usePaged } from '../../parts/lists/paged.tsx'
+import { WordFilter } from '../../parts/lists/word-filter.tsx'
 import { Empty } from '../../parts/page.tsx'
 import { ShortId, Time } from '../../parts/show.tsx'
 import { Curl } from '../../parts/text/curl.tsx'
@@ -24,31 +25,6 @@ function useFilters() {
     void navigate({ search: (old) => ({ ...old, [name]: value || undefined }), replace: true })
   }
   return { search, set }
-}
-
-interface WordFilterProps {
-  label: string
-  placeholder: string
-  value: string | undefined
-  onChange(value: string): void
-}
-
-/** A filter that applies when the field is left or confirmed, not at every key. */
-function WordFilter({ label, placeholder, value, onChange }: WordFilterProps) {
-  return (
-    <TextField
-      label={label}
-      defaultValue={value ?? ''}
-      key={value}
-      placeholder={placeholder}
-      onBlur={({ target }) => {
-        if (target.value.trim() !== (value ?? '')) onChange(target.value.trim())
-      }}
-      onKeyDown={(event) => {
-        if (event.key === 'Enter') onChange(event.currentTarget.value.trim())
-      }}
-    />
-  )
 }
 
 function Filters() {
@@ -146,9 +122,9 @@ function Row({ record }: { record: AuditRecord }) {
         <Time at={created_at} exact />
       </td>
       <td>
-        {user_id === null ? 'nobody who was known' : <UserName user_id={user_id} />}
+        {user_id === null ? 'an unknown user' : <UserName user_id={user_id} />}
         <div className="small">
-          {user_id !== null && only({ user: user_id }, 'all of theirs', user_id)}
+          {user_id !== null && only({ user: user_id }, 'their records', user_id)}
           {token_id !== null && (
             <>
               {' '}
@@ -164,7 +140,7 @@ function Row({ record }: { record: AuditRecord }) {
       <td>
         <Thing record={record} />
         {object_id !== null && (
-          <div className="small">{only({ object: object_id }, 'all about it', object_id)}</div>
+          <div className="small">{only({ object: object_id }, 'its records', object_id)}</div>
         )}
       </td>
       <td>
@@ -198,18 +174,18 @@ export function AuditPage() {
     <section>
       <h2>Audit trail</h2>
       <p className="small">
-        All changes, and each reading of a result. What the service does by itself is not among them.
+        Every change, and every reading of a result. Actions of the service itself are not recorded.
       </p>
       <Filters />
       <Paged
         query={query}
         empty={
-          <Empty title="Nothing is recorded here">
+          <Empty title="No record fits these filters">
             <p>
               <Link to="/system/audit" search={{}}>
-                Take the filters away
+                Remove the filters
               </Link>
-              . Records are kept for as long as ASSAY_KEEP_AUDIT says.
+              . ASSAY_KEEP_AUDIT says how long records are kept.
             </p>
             <Curl path={asked === '' ? '/audit' : `/audit?${asked}`} />
           </Empty>

@@ -51,8 +51,8 @@ function Queue() {
               <strong>{deliveries.waiting}</strong> wait for their next try.
             </p>
             {jobs.length === 0 ? (
-              <Empty title="No job waits or runs">
-                <p>What is run appears here until it has ended.</p>
+              <Empty title="No job is unfinished">
+                <p>A job appears here from its start until its end.</p>
               </Empty>
             ) : (
               <ListTable columns={['Workspace', 'State', 'Jobs', 'Oldest']}>

@@ -13,7 +13,8 @@ export function SettingsPage() {
     <section>
       <h2>Settings</h2>
       <p className="small">
-        Of the node that answered. They are set by environment variables or flags when it starts.
+        These are the settings of the node that answered. Environment variables or flags set them when it
+        starts.
       </p>
       <div className="filters">
         <TextField

@@ -79,7 +79,7 @@ function Revoke({ token: { token_id, name } }: { token: Token }) {
       label="Revoke"
       of={name}
       title={`Revoke “${name}”?`}
-      description="Whoever uses it is refused at once."
+      description="Requests with this token are refused at once."
       action="Revoke the token"
       act={() => api().tokens.delete(token_id)}
       onDone={() => cache.invalidateQueries({ queryKey: ['tokens'] })}

@@ -41,7 +41,7 @@ function Facts({ connection }: { connection: ConnectionView }) {
       <dt>kept</dt>
       <dd>
         {origin === 'file' ? (
-          'in the file that ASSAY_CONNECTIONS names: change it there, and start the service again'
+          'in the file that ASSAY_CONNECTIONS names: change it there and restart the service'
         ) : (
           <>
             here, since <Time at={created_at} exact />, changed <Time at={updated_at} exact />
@@ -98,7 +98,7 @@ function UsedBy({ name }: { name: string }) {
     <Loaded query={query}>
       {(templates) => {
         const users = templates.filter(({ connections }) => connections.includes(name))
-        if (users.length === 0) return <p>No template reads over it.</p>
+        if (users.length === 0) return <p>No template uses this connection.</p>
         return (
           <>
             <p>{users.length === 1 ? 'This template reads' : 'These templates read'} over it:</p>
@@ -125,7 +125,7 @@ function Remove({ name }: { name: string }) {
     <AskFirst
       label="Delete"
       title={`Delete the connection “${name}”?`}
-      description="Its secrets go with it. Jobs that read over it fail from then on with source_unavailable."
+      description="Its secrets are deleted, too. Later jobs that read over it fail with source_unavailable."
       note={<UsedBy name={name} />}
       action="Delete the connection"
       act={() => api().connections.delete(name)}
@@ -143,10 +143,10 @@ function Whole({ connection }: { connection: ConnectionView }) {
       <ConnectionTest name={connection.name} />
       <h2>In a template</h2>
       <p>
-        The name is all that a template says of it.{' '}
+        A template holds only the name of the connection.{' '}
         {KINDS[connection.kind].reads === 'query'
-          ? 'The query is the database’s own SQL and runs there; $name is a variable of the template.'
-          : 'The file lies below the address of the connection.'}
+          ? 'The query is in the SQL of the database and runs there. $name is a variable of the template.'
+          : 'The path of the file is relative to the address of the connection.'}
       </p>
       <Code text={snippetOf(connection)} />
       <UsedBy name={connection.name} />

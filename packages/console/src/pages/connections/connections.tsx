@@ -47,7 +47,7 @@ const create = (
 function None() {
   return (
     <Empty title="No connection yet">
-      <p>A template reads over a connection what lies in a database, at a web server or in a bucket.</p>
+      <p>A template reads from a database, a web server or a bucket over a connection.</p>
       {create}
       <Curl
         method="POST"
@@ -73,8 +73,8 @@ export function ConnectionsPage() {
           <>
             {connections.some(({ origin }) => origin === 'file') ? (
               <p className="notice">
-                They come from the file that ASSAY_CONNECTIONS names: change them there, and start the service
-                again.
+                The connections come from the file that ASSAY_CONNECTIONS names: change them there and restart
+                the service.
               </p>
             ) : (
               <p>{create}</p>

@@ -40,7 +40,7 @@ function NewConnection() {
     <form className="run-form" onSubmit={submit} noValidate>
       <TextField
         label="Name"
-        hint="What templates say: small letters, digits, _ and -."
+        hint="Templates use this name: lower-case letters, digits, _ and -."
         required
         autoComplete="off"
         placeholder="warehouse"
@@ -78,7 +78,7 @@ export function NewConnectionPage() {
     <Page
       title="New connection"
       trail={<Link to="/system/connections">Connections</Link>}
-      lead={<p>Give a user that may only read. It is not tried until you test it.</p>}
+      lead={<p>Use a database user that can only read. The connection is tried only when you test it.</p>}
     >
       <ForAdmins>
         <NewConnection />

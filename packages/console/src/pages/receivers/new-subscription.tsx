@@ -4,7 +4,7 @@ import type { SubscriptionKind } from '@assay/model/subscription'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
-import { api, faultsOf, useMay } from '../../api.ts'
+import { api, faultsOf } from '../../api.ts'
 import { useDraft } from '../../drafts/draft.ts'
 import { Fault } from '../../parts/fault.tsx'
 import { SelectField } from '../../parts/field.tsx'
@@ -16,6 +16,7 @@ import {
   type SubscriptionDraft,
   SubscriptionFields,
 } from '../../parts/receivers/subscription-form.tsx'
+import { Submit } from '../../parts/submit.tsx'
 
 const KINDS: { value: SubscriptionKind; label: string }[] = [
   { value: 'email', label: 'by mail' },
@@ -25,7 +26,6 @@ const KINDS: { value: SubscriptionKind; label: string }[] = [
 export function NewSubscriptionPage() {
   const cache = useQueryClient()
   const navigate = useNavigate()
-  const analyst = useMay('analyst')
   const [draft, change, forget] = useDraft<SubscriptionDraft>('subscription', () => FIRST_DRAFT)
   const [url, setUrl] = useState('')
   const create = useMutation({
@@ -45,7 +45,7 @@ export function NewSubscriptionPage() {
     <Page title="New subscription" trail={<Link to="/subscriptions">Subscriptions</Link>}>
       <form className="run-form" onSubmit={submit} noValidate>
         <SelectField
-          label="People are told"
+          label="Send"
           options={KINDS}
           value={draft.kind}
           onChange={({ target }) => {
@@ -55,12 +55,7 @@ export function NewSubscriptionPage() {
         />
         <SubscriptionFields draft={draft} change={change} url={url} setUrl={setUrl} faults={faults} />
         {create.isError && !areShown(faults) && <Fault error={create.error} />}
-        <div className="actions">
-          <button type="submit" className="button primary" disabled={create.isPending || !analyst}>
-            Create
-          </button>
-          {!analyst && <span className="small">Your token may only read.</span>}
-        </div>
+        <Submit pending={create.isPending}>Create</Submit>
       </form>
     </Page>
   )

@@ -6,7 +6,7 @@ import type { SignatureVersion } from '@assay/model/webhook'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
-import { api, faultsOf, useMay, useMe } from '../../api.ts'
+import { api, faultsOf, useMe } from '../../api.ts'
 import { useDraft } from '../../drafts/draft.ts'
 import { type HeaderDraft, headerChanges, rowFaults } from '../../drafts/headers.ts'
 import { EVENT_TYPES } from '../../names.ts'
@@ -16,6 +16,7 @@ import { Page } from '../../parts/page.tsx'
 import { HeaderFields } from '../../parts/receivers/header-fields.tsx'
 import { SigningKey } from '../../parts/receivers/signing-key.tsx'
 import { TestDelivery } from '../../parts/receivers/test-delivery.tsx'
+import { Submit } from '../../parts/submit.tsx'
 
 interface Draft {
   url: string
@@ -86,7 +87,7 @@ function Fields({ draft, change, faults }: FormProps) {
       />
       <TextField
         label="Presence name"
-        hint="Jobs created with this presence name notify only webhooks that bear it; jobs without one notify all. The name of an event type narrows it to that event."
+        hint="A job with a presence name notifies only the webhooks with that name. A job without one notifies all. The name of an event type narrows the webhook to that event."
         required
         fault={faults.presence_name}
         value={draft.presence_name}
@@ -120,7 +121,6 @@ function Fields({ draft, change, faults }: FormProps) {
 
 export function NewWebhookPage() {
   const me = useMe().data
-  const analyst = useMay('analyst')
   const cache = useQueryClient()
   const [draft, change, forget] = useDraft<Draft>('webhook', () => FIRST)
   // Header values are secrets and are not kept in the tab's storage.
@@ -147,12 +147,7 @@ export function NewWebhookPage() {
           <Fields draft={draft} change={change} faults={faults} />
           <HeaderFields headers={headers} faults={rowFaults(faults, headers)} onChange={setHeaders} />
           {create.isError && !shown && <Fault error={create.error} />}
-          <div className="actions">
-            <button type="submit" className="button primary" disabled={create.isPending || !analyst}>
-              Create
-            </button>
-            {!analyst && <span className="small">Your token may only read.</span>}
-          </div>
+          <Submit pending={create.isPending}>Create</Submit>
         </form>
       )}
     </Page>

@@ -69,8 +69,8 @@ function Row({ subscription }: { subscription: SubscriptionView }) {
 
 function None({ analyst }: { analyst: boolean }) {
   return (
-    <Empty title="Nobody subscribes yet">
-      <p>A subscription sends what a job found to readers by mail, or to a chat.</p>
+    <Empty title="No subscription yet">
+      <p>A subscription sends the findings of a job to readers by mail or in a chat.</p>
       {analyst && (
         <>
           <Link className="button" to="/subscriptions/new">
@@ -94,7 +94,7 @@ export function SubscriptionsPage() {
     <Page
       title="Subscriptions"
       wide
-      lead={<p>People who are told what became of jobs, by mail or in a chat.</p>}
+      lead={<p>People who get events of jobs by mail or in a chat.</p>}
       actions={
         analyst && (
           <Link className="button" to="/subscriptions/new">

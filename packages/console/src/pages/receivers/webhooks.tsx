@@ -39,15 +39,15 @@ export function WebhooksPage() {
     <Page
       title="Webhooks"
       wide
-      lead={<p>Addresses that are told, by a signed request, what became of jobs.</p>}
+      lead={<p>Addresses that get events of jobs by signed HTTP requests.</p>}
       actions={analyst && create}
     >
       <Paged
         query={query}
         empty={
-          <Empty title="Nobody is told yet">
+          <Empty title="No webhook yet">
             <p>
-              A webhook sends each ended job to an address of yours, so that nothing need ask again and again.
+              A webhook sends an event to your address when a job ends, so that your systems need not poll.
             </p>
             {analyst && create}
           </Empty>

@@ -5,7 +5,7 @@ import type { TemplateView } from '@assay/model/template'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { type FormEvent, type ReactNode, useRef } from 'react'
-import { api, faultsOf, useMay } from '../../api.ts'
+import { api, faultsOf } from '../../api.ts'
 import { useDraft } from '../../drafts/draft.ts'
 import { firstDraft, type ScheduleDraft, scheduleInput, shownValues } from '../../drafts/schedule-draft.ts'
 import { Fault } from '../../parts/fault.tsx'
@@ -15,6 +15,7 @@ import { byVariable, focusFault, VariableFields } from '../../parts/jobs/variabl
 import { Loaded, Page } from '../../parts/page.tsx'
 import { useSchedule } from '../../parts/schedules/schedule-name.tsx'
 import { TimingFields } from '../../parts/schedules/timing-fields.tsx'
+import { Submit } from '../../parts/submit.tsx'
 
 const PATH = 'template_vars.'
 
@@ -50,7 +51,7 @@ function TemplateFields(props: PartProps & { templates: readonly TemplateView[];
         onChange={({ target }) => onChange({ template_id: target.value })}
         options={[
           { value: '', label: 'Choose one' },
-          ...(gone ? [{ value: draft.template_id, label: `${draft.template_id} (not there)` }] : []),
+          ...(gone ? [{ value: draft.template_id, label: `${draft.template_id} (deleted)` }] : []),
           ...known,
         ]}
       />
@@ -60,7 +61,7 @@ function TemplateFields(props: PartProps & { templates: readonly TemplateView[];
           <Loaded query={query}>
             {(template) => (
               <>
-                {template.variables.length === 0 && <p>It has none: it runs as it is.</p>}
+                {template.variables.length === 0 && <p>The template has no variables.</p>}
                 <VariableFields
                   template={template}
                   values={shownValues(draft, template.variables, schedule)}
@@ -86,20 +87,20 @@ function TroubleFields({ draft, faults, onChange }: PartProps) {
   return (
     <>
       <SelectField
-        label="What was missed"
-        hint="Due times that passed while the service was away for more than five minutes."
+        label="Missed due times"
+        hint="Due times that no node ran within five minutes."
         fault={faults.missed}
         value={draft.missed}
         onChange={({ target }) => onChange({ missed: target.value as ScheduleDraft['missed'] })}
         options={[
-          { value: 'skip', label: 'Leave it out' },
-          { value: 'once', label: 'Make up for it by one run, for the latest' },
-          { value: 'all', label: 'Make up for it by a run each' },
+          { value: 'skip', label: 'Do not run them' },
+          { value: 'once', label: 'One run, for the latest' },
+          { value: 'all', label: 'One run for each' },
         ]}
       />
       {draft.missed === 'all' && (
         <TextField
-          label="Runs that are made up for, at most"
+          label="Missed due times to run, at most"
           inputMode="numeric"
           fault={faults.missed_limit}
           value={draft.missed_limit}
@@ -107,13 +108,13 @@ function TroubleFields({ draft, faults, onChange }: PartProps) {
         />
       )}
       <SelectField
-        label="While an earlier run has not ended"
+        label="While an earlier job has not ended"
         fault={faults.overlap}
         value={draft.overlap}
         onChange={({ target }) => onChange({ overlap: target.value as ScheduleDraft['overlap'] })}
         options={[
-          { value: 'queue', label: 'Queue the next one all the same' },
-          { value: 'skip', label: 'Pass the due time over' },
+          { value: 'queue', label: 'Queue another job' },
+          { value: 'skip', label: 'Skip the due time' },
         ]}
       />
     </>
@@ -144,7 +145,6 @@ function useSave(schedule: ScheduleView | undefined, onSaved: () => void) {
 function ScheduleForm(props: { schedule?: ScheduleView; template_id?: string; leave: ReactNode }) {
   const { schedule, template_id = '', leave } = props
   const form = useRef<HTMLFormElement>(null)
-  const analyst = useMay('analyst')
   const key = schedule ? `${schedule.schedule_id}.${schedule.updated_at}` : `new.${template_id}`
   const [draft, change, forget] = useDraft(`schedule.${key}`, () => firstDraft(template_id, schedule))
   const templates = useQuery({ queryKey: ['templates'], queryFn: () => api().templates.list() })
@@ -176,18 +176,14 @@ function ScheduleForm(props: { schedule?: ScheduleView; template_id?: string; le
           <JobFields draft={draft} faults={faults} onChange={part.onChange} />
           <CheckField
             label="Paused"
-            hint="Nothing is due until it is resumed."
+            hint="A paused schedule has no due times until it is resumed."
             checked={draft.paused}
             onChange={({ target }) => part.onChange({ paused: target.checked })}
           />
           {save.isError && !shown && <Fault error={save.error} />}
-          <div className="actions">
-            <button type="submit" className="button primary" disabled={save.isPending || !analyst}>
-              {schedule ? 'Save' : 'Create'}
-            </button>
-            {leave}
-            {!analyst && <span className="small">Your token may only read.</span>}
-          </div>
+          <Submit pending={save.isPending} beside={leave}>
+            {schedule ? 'Save' : 'Create'}
+          </Submit>
         </form>
       )}
     </Loaded>
@@ -200,7 +196,7 @@ export function NewSchedulePage() {
     <Page
       title="New schedule"
       trail={<Link to="/schedules">Schedules</Link>}
-      lead={<p>Each due time makes an ordinary job, with an insight, events and deliveries.</p>}
+      lead={<p>Each due time creates an ordinary job, with an insight, events and deliveries.</p>}
     >
       <ScheduleForm key={template} template_id={template} leave={null} />
     </Page>

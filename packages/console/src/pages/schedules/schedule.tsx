@@ -17,13 +17,13 @@ const REFRESH_MS = 5_000
 const SHOWN_JOBS = 10
 
 const MISSED_WORDS = {
-  skip: () => 'are left out',
-  once: () => 'are made up for by one run, for the latest',
-  all: (limit: number) => `are made up for by a run each, the latest ${limit}`,
+  skip: () => 'not run',
+  once: () => 'one run, for the latest',
+  all: (limit: number) => `one run each, for the latest ${limit}`,
 } as const
 const OVERLAP_WORDS = {
-  queue: 'the next one is queued all the same',
-  skip: 'the due time is passed over',
+  queue: 'queue another job',
+  skip: 'skip the due time',
 } as const
 
 function Trouble({ schedule }: { schedule: ScheduleView }) {
@@ -49,10 +49,10 @@ function Trouble({ schedule }: { schedule: ScheduleView }) {
       )}
       <p>
         {known
-          ? 'Edit the schedule or its template until they fit each other again, then run it now.'
-          : 'Run it now if what was missed is still wanted, or let the schedule make up for it: edit what it does about missed runs.'}{' '}
+          ? 'Change the variables of the schedule or its template so that they fit, then run the schedule now.'
+          : 'Run the schedule now if the missed run is still needed. To run missed due times in future, edit the schedule and change “Missed due times”.'}{' '}
         {known && <a href={`/docs/errors#${last_error.code}`}>More about this error</a>}
-        {!paused && ' It goes on at its next due time.'}
+        {!paused && ' The schedule continues at its next due time.'}
       </p>
     </div>
   )
@@ -65,8 +65,8 @@ function Next({ schedule: { next_runs, paused, time_zone } }: { schedule: Schedu
       {next_runs.length === 0 ? (
         <p>
           {paused
-            ? 'It is paused: nothing is due until it is resumed, and nothing of the pause is made up for.'
-            : 'It has ended: no due time lies ahead.'}
+            ? 'The schedule is paused. It has no due time until it is resumed, and due times of the pause are not run later.'
+            : 'The schedule has ended: it has no more due times.'}
         </p>
       ) : (
         <ol className="due">
@@ -89,7 +89,7 @@ function Counts({ schedule: { counts } }: { schedule: ScheduleView }) {
     ['made into jobs', counts.made],
     ['failed', counts.failed],
     ['missed', counts.missed],
-    ['passed over: one still ran', counts.overlapped],
+    ['skipped: the earlier job had not ended', counts.overlapped],
   ]
   return (
     <section>
@@ -114,18 +114,18 @@ function Jobs({ schedule_id }: { schedule_id: string }) {
   )
   return (
     <section>
-      <h2>Jobs that it made</h2>
+      <h2>Its jobs</h2>
       <Paged
         query={query}
         empty={
           <Empty title="None yet">
-            <p>The first comes at the next due time, or when the schedule is run by hand.</p>
+            <p>The first job is created at the next due time, or when you run the schedule by hand.</p>
           </Empty>
         }
       >
         {(jobs) => (
           <>
-            <JobTable jobs={jobs} caption={`The latest, ${SHOWN_JOBS} at most.`} />
+            <JobTable jobs={jobs} caption={`The latest ${SHOWN_JOBS} jobs at most.`} />
             <p className="more">
               <Link to="/jobs" search={{ schedule: schedule_id }}>
                 All jobs of this schedule
@@ -159,18 +159,18 @@ function Settings({ schedule }: { schedule: ScheduleView }) {
         <NamedValues values={[...values, ...metadata]} />
         <dt>From, until</dt>
         <dd>
-          {starts_at === null ? 'its making' : <Time at={starts_at} exact />},{' '}
+          {starts_at === null ? 'its creation' : <Time at={starts_at} exact />},{' '}
           {ends_at === null ? 'for ever' : <Time at={ends_at} exact />}
         </dd>
         <dt>Missed due times</dt>
         <dd>{MISSED_WORDS[missed](missed_limit)}</dd>
-        <dt>While one still runs</dt>
+        <dt>While an earlier job has not ended</dt>
         <dd>{OVERLAP_WORDS[overlap]}</dd>
         <dt>Presence name</dt>
-        <dd>{schedule.presence_name ?? 'none: all webhooks are told'}</dd>
+        <dd>{schedule.presence_name ?? 'none: all webhooks and subscriptions are notified'}</dd>
         <dt>Priority</dt>
         <dd>{schedule.priority}</dd>
-        <dt>Made by</dt>
+        <dt>Created by</dt>
         <dd>
           <UserName user_id={schedule.user_id} />, <Time at={schedule.created_at} />
         </dd>

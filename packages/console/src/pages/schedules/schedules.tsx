@@ -35,7 +35,7 @@ function ScheduleRow({ schedule }: { schedule: ScheduleView }) {
       </td>
       <td>
         {next === undefined ? (
-          'nothing ahead'
+          'no more due times'
         ) : (
           <>
             <Time at={next} />
@@ -72,14 +72,14 @@ export function SchedulesPage() {
     <Page
       title="Schedules"
       wide
-      lead={<p>Templates that run by themselves, each by a clock in its own time zone.</p>}
+      lead={<p>Templates that run by cron expressions, each in its own time zone.</p>}
       actions={analyst && create}
     >
       <Paged
         query={query}
         empty={
-          <Empty title="Nothing runs by itself yet">
-            <p>A schedule makes an ordinary job of a template at each of its due times.</p>
+          <Empty title="No schedule yet">
+            <p>A schedule creates an ordinary job from a template at each due time.</p>
             {analyst && (
               <>
                 {create}

@@ -84,7 +84,7 @@ function SecretInput({ name, props }: { name: string; props: FieldsProps }) {
         hint={
           <>
             {KINDS[draft.kind].secrets[name]}.{' '}
-            {hidden ? `Set: ${hidden}. Type another to replace it.` : 'Kept encrypted, never shown again.'}
+            {hidden ? `Set: ${hidden}. Enter another to replace it.` : 'Stored encrypted, never shown again.'}
           </>
         }
         type="password"
@@ -98,7 +98,7 @@ function SecretInput({ name, props }: { name: string; props: FieldsProps }) {
         <CheckField
           label={
             <>
-              Take <code>{name}</code> away
+              Remove <code>{name}</code>
             </>
           }
           checked={removed}
@@ -121,7 +121,7 @@ function LimitFields({ draft, change, faults }: FieldsProps) {
   const faulty = Object.keys(faults).some((path) => path.startsWith('limits.'))
   return (
     <details open={faulty || undefined}>
-      <summary>Limits, over which no template goes</summary>
+      <summary>Limits that no template can raise</summary>
       {Object.entries(LIMITS).map(([name, doc]) => (
         <TextField
           key={name}
@@ -160,7 +160,7 @@ export function ConnectionFields(props: FieldsProps) {
       ))}
       <TextField
         label="Description"
-        hint="What is there, for people."
+        hint="A note for people."
         fault={faults.description}
         value={draft.description}
         onChange={({ target }) => change({ ...draft, description: target.value })}

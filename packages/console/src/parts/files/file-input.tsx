@@ -36,7 +36,7 @@ function UploadDialog({ onClose, onMade }: { onClose(): void; onMade(file: strin
   return (
     <Dialog
       title="Upload a file"
-      description="Once it is taken in it is chosen here, and listed under Files."
+      description="The uploaded file is chosen here and listed under Files."
       open
       onClose={close}
     >

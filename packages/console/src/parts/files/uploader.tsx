@@ -41,18 +41,19 @@ function UploadRow({ upload, onCancel, onReplace, onForget }: UploadRowProps) {
         <strong>{path}</strong>
         <span className="small" role="status">
           {stage === 'waiting' && 'waits'}
-          {stage === 'sending' && (share < 1 ? `${percent} % of ${size(file.size)}` : 'the service reads it')}
+          {stage === 'sending' &&
+            (share < 1 ? `${percent} % of ${size(file.size)}` : 'the service checks the file')}
           {stage === 'made' && 'uploaded'}
-          {stage === 'canceled' && 'canceled: nothing of it is kept'}
+          {stage === 'canceled' && 'canceled: nothing is stored'}
           {stage === 'failed' && 'not taken'}
         </span>
         <button
           type="button"
           className="button quiet small"
-          aria-label={going ? `Cancel ${path}` : `Put away ${path}`}
+          aria-label={going ? `Cancel ${path}` : `Dismiss ${path}`}
           onClick={going ? onCancel : onForget}
         >
-          {going ? 'Cancel' : 'Put away'}
+          {going ? 'Cancel' : 'Dismiss'}
         </button>
       </div>
       {stage === 'sending' && (
@@ -62,7 +63,7 @@ function UploadRow({ upload, onCancel, onReplace, onForget }: UploadRowProps) {
       {stage === 'failed' &&
         (isTaken(error) ? (
           <p className="notice">
-            A file of this name is there. Jobs that run later would read the new one.{' '}
+            A file of this name exists. Later jobs would read the new file.{' '}
             <button type="button" className="button small" onClick={onReplace}>
               Replace {path}
             </button>
@@ -114,7 +115,7 @@ export function Uploader({ uploads, folder }: UploaderProps) {
           }}
         />
         <div className="hint" id={`${id}h`}>
-          CSV, TSV, JSON, NDJSON (also .gz) or Parquet. Each is checked as it comes in.
+          CSV, TSV, JSON, NDJSON (also .gz) or Parquet. Each file is checked while it arrives.
         </div>
       </fieldset>
       {shown.length > 0 && (

@@ -29,7 +29,7 @@ export function differencesOf(insight: Insight, earlier: Insight): Difference[] 
 export function Differences({ insight, earlier }: { insight: Insight; earlier: Insight }) {
   const differences = differencesOf(insight, earlier)
   if (differences.length === 0)
-    return <p className="notice">Both were given the same, and every fact that they name is the same.</p>
+    return <p className="notice">Both runs have the same variables, and their facts are the same.</p>
   return (
     <figure className="table">
       <table>

@@ -8,9 +8,9 @@ import Markdown, { type Components, defaultUrlTransform, type ExtraProps } from 
 import rehypeSanitize, { defaultSchema } from 'rehype-sanitize'
 import remarkGfm from 'remark-gfm'
 import type { Insight } from '../../insights.ts'
-import { ChartFigure } from '../chart.tsx'
-import { InsightContext, useInsightContext } from '../insight-context.ts'
 import { Code } from '../text/code.tsx'
+import { ChartFigure } from './chart.tsx'
+import { InsightContext, useInsightContext } from './insight-context.ts'
 import { SortedTable } from './sorted-table.tsx'
 
 const PICTURE = /^data:image\/(png|gif|jpeg|webp);base64,[A-Za-z0-9+/=]+$/i

@@ -5,9 +5,9 @@ import { type ReactNode, useState } from 'react'
 import { blockAnchor, type Insight } from '../../insights.ts'
 import { textOf } from '../../values.ts'
 import { duration } from '../../words/durations.ts'
-import { Rows } from '../rows.tsx'
 import { Time } from '../show.tsx'
 import { Code } from '../text/code.tsx'
+import { Rows } from './rows.tsx'
 
 const count = (value: number): string => value.toLocaleString('en')
 

@@ -50,14 +50,14 @@ function NewLinkForm({ insight_id }: { insight_id: string }) {
         onSubmit={() => create.mutate()}
       >
         <SelectField
-          label="Opens it for"
+          label="Valid for"
           options={LINK_LIFETIMES}
           value={lifetime}
           fault={faults.expires_in}
           onChange={({ target }) => setLifetime(target.value)}
         />
         <TextField
-          label="Note, for you"
+          label="Note"
           placeholder="for the board"
           value={label}
           fault={faults.label}
@@ -98,7 +98,7 @@ function Row({ link, revocable }: { link: Link; revocable: boolean }) {
             label="Revoke"
             of={label ?? 'the link without a note'}
             title="Revoke this link?"
-            description="The next who opens it finds nothing. It leaves the list, and cannot be had back."
+            description="The link opens nothing any more and leaves the list. This cannot be undone."
             action="Revoke the link"
             act={() => api().links.delete(insight_id, link_id)}
             onDone={() => cache.invalidateQueries({ queryKey: keyOf(insight_id) })}
@@ -121,7 +121,7 @@ function Links({ insight_id }: { insight_id: string }) {
       query={query}
       empty={
         <Empty title="No link opens it">
-          {analyst ? 'Make one above.' : 'Who may run jobs can make one.'}
+          {analyst ? 'Create one above.' : 'A token with the scope analyst can create one.'}
           {analyst && (
             <Curl method="POST" path={`/insights/${insight_id}/links`} body={{ expires_in: WEEK_SECONDS }} />
           )}
@@ -150,7 +150,7 @@ export function Share({ insight_id }: { insight_id: string }) {
       <Dialog
         wide
         title="Share this insight"
-        description="Who has a link reads this one page, without a token, until it ends or is revoked. Programs that look ahead, such as those of chats, count as openings, too."
+        description="Anyone with a link reads this one page, without a token, until the link expires or is revoked. Previews by chat programs count as openings, too."
         open={open}
         onClose={() => setOpen(false)}
       >

@@ -10,8 +10,8 @@ import {
 } from 'react'
 import type { ExtraProps } from 'react-markdown'
 import { blockOfTable } from '../../insights.ts'
-import { BlockLink } from '../block-link.tsx'
-import { useInsightContext } from '../insight-context.ts'
+import { BlockLink } from './block-link.tsx'
+import { useInsightContext } from './insight-context.ts'
 import { compareCells, type Order, SortButton, turned } from './sorting.tsx'
 
 type Part = ReactElement<{ children?: ReactNode }>

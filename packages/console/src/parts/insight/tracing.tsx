@@ -2,8 +2,8 @@
 import type { MouseEvent } from 'react'
 import type { Insight } from '../../insights.ts'
 import { MOST_PLACES, type Place, traceNumber } from '../../trace.ts'
-import { BlockLink } from '../block-link.tsx'
 import { TextField } from '../field.tsx'
+import { BlockLink } from './block-link.tsx'
 
 /** The number that was clicked; null for anything else. */
 export function clickedNumber({ target }: MouseEvent): string | null {
@@ -40,12 +40,16 @@ interface TraceProps {
 
 function Places({ insight, number }: Omit<TraceProps, 'onChange'>) {
   const places = number.trim() === '' ? null : traceNumber(number, insight)
-  if (places === null) return number.trim() === '' ? null : <p>That is no number as the text shows them.</p>
+  if (places === null) return number.trim() === '' ? null : <p>This is not a number of the text.</p>
   if (places.length === 0)
-    return <p>No single cell shows it: the text computes it from several. Open the blocks below.</p>
+    return <p>No single cell holds this number: the text computes it from several. Open the blocks below.</p>
   return (
     <>
-      <p>{places.length === 1 ? 'One place shows it:' : 'Places that show it, the likeliest first:'}</p>
+      <p>
+        {places.length === 1
+          ? 'One place holds this number:'
+          : 'Places that hold this number, the likeliest first:'}
+      </p>
       <ul>
         {places.map((place) => (
           <PlaceItem key={`${place.kind}${place.block}${place.where}`} insight={insight} place={place} />
@@ -61,7 +65,7 @@ export function Trace({ insight, number, onChange }: TraceProps) {
     <div className="trace">
       <TextField
         label="Where does a number come from?"
-        hint="Click a number in the text, or type it as it stands there."
+        hint="Click a number in the text, or type it as the text shows it."
         placeholder="22.3%"
         value={number}
         onChange={({ target }) => onChange(target.value)}

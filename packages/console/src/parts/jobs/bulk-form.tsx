@@ -63,7 +63,7 @@ function TextFields({ template, text, fault, onChange }: TextProps) {
   const read = async (file: File | undefined): Promise<void> => {
     if (!file) return
     const large = file.size > TEXT_MOST
-    setRefused(large ? 'It is larger than one call takes (8 MB): divide it.' : undefined)
+    setRefused(large ? 'The file is larger than the 8 MB of one call: divide it.' : undefined)
     if (!large) onChange(await file.text())
   }
   return (
@@ -72,10 +72,9 @@ function TextFields({ template, text, fault, onChange }: TextProps) {
         label="Sets of variables"
         hint={
           <>
-            One row each, at most {SETS_MOST.toLocaleString('en')}. Cells may be pasted from a spreadsheet; an
-            empty one leaves the default. JSON is taken, too: a list of objects. The first row names the
-            variables: <code>{names || 'there are none'}</code>{' '}
-            {names && <Copy text={names} label="Copy the names" />}
+            One row for each job, at most {SETS_MOST.toLocaleString('en')}. Paste cells of a spreadsheet, CSV,
+            or JSON (a list of objects). An empty cell leaves the default. The first row names the variables:{' '}
+            <code>{names || 'there are none'}</code> {names && <Copy text={names} label="Copy the names" />}
           </>
         }
         fault={fault}
@@ -111,7 +110,7 @@ function Made({ batch, read, onAgain }: { batch: BatchView; read: VariableSets; 
   return (
     <>
       <h2>
-        {batch.created === 0 ? 'No job was made' : `${jobs(batch.created)} made`}
+        {batch.created === 0 ? 'No job was created' : `${jobs(batch.created)} created`}
         {batch.refused > 0 && `, ${rows(batch.refused)} refused`}
       </h2>
       {batch.created > 0 && (
@@ -125,7 +124,7 @@ function Made({ batch, read, onAgain }: { batch: BatchView; read: VariableSets; 
         </>
       )}
       <SetTable
-        label="What became of each row"
+        label="The result of each row"
         {...read}
         faults={batch.items.map(({ errors }) => errors)}
         good={(index) => (
@@ -135,17 +134,17 @@ function Made({ batch, read, onAgain }: { batch: BatchView; read: VariableSets; 
         )}
       />
       <button type="button" className="button" onClick={onAgain}>
-        Make more
+        Create more
       </button>
     </>
   )
 }
 
 function verdict(refused: number, all: number): string {
-  if (refused === 0) return all === 1 ? 'The row fits.' : `All ${rows(all)} fit.`
-  if (all === 1) return 'The row does not fit: mend it.'
-  if (refused === 1) return `One of ${rows(all)} does not fit: mend it, or it is left out.`
-  return `${refused.toLocaleString('en')} of ${rows(all)} do not fit: mend them, or they are left out.`
+  if (refused === 0) return all === 1 ? 'The row is valid.' : `All ${rows(all)} are valid.`
+  if (all === 1) return 'The row has a fault: correct it.'
+  if (refused === 1) return `One of ${rows(all)} has a fault: correct it, or no job is created from it.`
+  return `${refused.toLocaleString('en')} of ${rows(all)} have faults: correct them, or no jobs are created from them.`
 }
 
 function Preview({ check, read }: Pick<ReturnType<typeof useSets>, 'check' | 'read'>) {
@@ -154,13 +153,13 @@ function Preview({ check, read }: Pick<ReturnType<typeof useSets>, 'check' | 're
   return (
     <>
       <p role="status">
-        {data === undefined ? 'Each row is checked…' : verdict(data.refused, read.sets.length)}
+        {data === undefined ? 'Checking each row…' : verdict(data.refused, read.sets.length)}
       </p>
       <SetTable
         label="Preview of the rows"
         {...read}
         faults={data?.items.map(({ errors }) => errors) ?? []}
-        good={() => (data === undefined ? '…' : '✓ fits')}
+        good={() => (data === undefined ? '…' : '✓ valid')}
       />
     </>
   )
@@ -208,7 +207,7 @@ export function BulkForm({ template }: { template: TemplateView }) {
         />
         <CheckField
           label="Run them at once"
-          hint="Else they are drafts, each to be run by hand."
+          hint="Otherwise they stay drafts that you run one by one."
           checked={draft.run}
           onChange={({ target }) => change({ ...draft, run: target.checked })}
         />
@@ -222,7 +221,7 @@ export function BulkForm({ template }: { template: TemplateView }) {
           className="button primary"
           disabled={make.isPending || fitting === undefined || fitting === 0}
         >
-          {make.isPending ? 'Making them…' : fitting ? `Create ${jobs(fitting)}` : 'Create'}
+          {make.isPending ? 'Creating…' : fitting ? `Create ${jobs(fitting)}` : 'Create'}
         </button>
       </div>
       {read.sets.length === 0 && (

@@ -85,7 +85,7 @@ export function JobActions({ job }: { job: JobView }) {
       {failed && <Fault error={failed.error} />}
       <Confirm
         title="Delete this job?"
-        description="Its insight and what was sent about it go, too. Links to them will lead nowhere."
+        description="Its insight and its deliveries are deleted, too. Links to the insight open nothing any more."
         action="Delete the job"
         open={asking}
         request={remove}

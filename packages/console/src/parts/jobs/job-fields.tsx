@@ -39,10 +39,10 @@ interface JobFieldsProps {
 export function JobFields({ draft, faults, onChange }: JobFieldsProps) {
   return (
     <details open={draft.metadata.length > 0 || Object.keys(faults).some(isOfJobFields) || undefined}>
-      <summary>Who is told, how soon it runs, metadata</summary>
+      <summary>Presence name, priority, metadata</summary>
       <TextField
         label="Presence name"
-        hint="Only webhooks of this name are told; left empty, all are."
+        hint="Notifies only webhooks and subscriptions with this name; empty notifies all."
         fault={faults.presence_name}
         value={draft.presence_name}
         onChange={({ target }) => onChange({ presence_name: target.value })}

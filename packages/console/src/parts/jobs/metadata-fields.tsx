@@ -14,7 +14,7 @@ export function MetadataFields({ rows, faults, onChange }: MetadataProps) {
   return (
     <RowFields
       legend="Metadata"
-      hint="Names and texts of your own: the job bears them, and its events tell them."
+      hint="Your own names and texts, which the job and its events carry."
       fault={faults.metadata}
       rows={rows}
       fresh={{ name: '', value: '' }}

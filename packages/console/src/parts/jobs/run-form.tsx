@@ -6,11 +6,12 @@ import type { TemplateView } from '@assay/model/template'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useRef } from 'react'
-import { api, faultsOf, useMay } from '../../api.ts'
+import { api, faultsOf } from '../../api.ts'
 import { useDraft } from '../../drafts/draft.ts'
 import { metadataRows } from '../../drafts/metadata.ts'
 import { firstValues, sentValues, type Values } from '../../values.ts'
 import { Fault } from '../fault.tsx'
+import { Submit } from '../submit.tsx'
 import { FIRST_JOB, isOfJobFields, type JobDraft, JobFields, jobSettings } from './job-fields.tsx'
 import { byVariable, focusFault, VariableFields } from './variable-fields.tsx'
 
@@ -56,7 +57,6 @@ export function RunForm({ template, earlier }: { template: TemplateView; earlier
     metadata: metadataRows(earlier?.metadata),
   }))
   const run = useRun(template, forget)
-  const analyst = useMay('analyst')
   const faults = byVariable(faultsOf(run.error, PATH))
   const others = faultsOf(run.error, 'payload.')
   const shown =
@@ -68,7 +68,7 @@ export function RunForm({ template, earlier }: { template: TemplateView; earlier
   }
   return (
     <form className="run-form" ref={form} onSubmit={submit} noValidate>
-      {variables.length === 0 && <p>It has no variables: run it as it is.</p>}
+      {variables.length === 0 && <p>The template has no variables.</p>}
       <VariableFields
         template={template}
         values={draft.values}
@@ -77,12 +77,7 @@ export function RunForm({ template, earlier }: { template: TemplateView; earlier
       />
       <JobFields draft={draft} faults={others} onChange={(more) => change({ ...draft, ...more })} />
       {run.isError && !shown && <Fault error={run.error} />}
-      <div className="actions">
-        <button type="submit" className="button primary" disabled={run.isPending || !analyst}>
-          {run.isPending ? 'Starting…' : 'Run'}
-        </button>
-        {!analyst && <span className="small">Your token may only read.</span>}
-      </div>
+      <Submit pending={run.isPending}>{run.isPending ? 'Starting…' : 'Run'}</Submit>
     </form>
   )
 }

@@ -37,7 +37,7 @@ export function Paged<Item>({ query, empty, children }: PagedProps<Item>) {
   if (items.length === 0 && !query.hasNextPage) return <>{empty}</>
   return (
     <>
-      {items.length === 0 ? <p role="status">None among the newest yet.</p> : children(items)}
+      {items.length === 0 ? <p role="status">No match among the newest rows.</p> : children(items)}
       {query.hasNextPage && (
         <p className="more">
           <button

@@ -95,8 +95,8 @@ export function Deliveries(props: {
       <Paged
         query={query}
         empty={
-          <Empty title="Nothing was sent">
-            <p>Send a test, or run a job: its end is told here.</p>
+          <Empty title="No delivery yet">
+            <p>Send a test, or run a job.</p>
           </Empty>
         }
       >

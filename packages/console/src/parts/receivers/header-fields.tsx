@@ -14,7 +14,7 @@ export function HeaderFields({ headers, faults, onChange }: HeaderProps) {
   return (
     <RowFields
       legend="Headers"
-      hint="Sent with every request, such as an authorization. Values are kept encrypted and never shown again, unless they are no secret."
+      hint="Sent with every request. Values are stored encrypted and never shown again, unless you mark them as no secret."
       fault={faults.headers}
       rows={headers}
       fresh={NEW_HEADER}

@@ -32,15 +32,15 @@ export function HealthNotice({ status, failing_since, failing_reason, disabled_r
   if (status === 'disabled')
     return (
       <p className="notice" role="status">
-        It is disabled{disabled_reason === null ? '' : `: ${disabled_reason}`}. Deliveries wait until it is
-        enabled; new events are not kept for it. <Reason reason={failing_reason} />
+        Disabled{disabled_reason === null ? '' : `: ${disabled_reason}`}. Pending deliveries wait, and new
+        events are not kept. <Reason reason={failing_reason} />
       </p>
     )
   if (failing_since === null) return null
   return (
     <p className="notice" role="status">
       Every attempt has failed since <Time at={failing_since} exact />. <Reason reason={failing_reason} />{' '}
-      After five days of that it is disabled. A delivery below shows what was sent and answered.
+      Sending stops after five days of failures. A delivery below shows the request and the answer.
     </p>
   )
 }

@@ -61,14 +61,14 @@ export function ReceiverActions(props: {
       </button>
       <Menu label="More">
         {children}
-        <MenuItem onSelect={() => setAsked('cancel')}>Cancel what waits</MenuItem>
+        <MenuItem onSelect={() => setAsked('cancel')}>Cancel pending deliveries</MenuItem>
         <MenuItem onSelect={() => setAsked('delete')}>Delete</MenuItem>
       </Menu>
       {toggle.isError && <Fault error={toggle.error} />}
       <RecoverDialog receiver={receiver} open={asked === 'recover'} onClose={close} />
       <Confirm
-        title="Cancel what waits?"
-        description="Deliveries that have not arrived yet will not be tried again."
+        title="Cancel the pending deliveries?"
+        description="Pending deliveries are not tried again."
         action="Cancel them"
         open={asked === 'cancel'}
         request={cancel}
@@ -77,7 +77,7 @@ export function ReceiverActions(props: {
       />
       <Confirm
         title={`Delete this ${receiver.noun}?`}
-        description="Nobody will be told there any more, and its deliveries go, too."
+        description="It gets no more events, and its deliveries are deleted, too."
         action={`Delete the ${receiver.noun}`}
         open={asked === 'delete'}
         request={remove}

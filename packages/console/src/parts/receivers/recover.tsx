@@ -53,7 +53,7 @@ export function RecoverDialog(props: { receiver: Receiver; open: boolean; onClos
   return (
     <Dialog
       title="Recover"
-      description="Sends again what did not arrive since a time. Count first: nothing is sent by counting."
+      description="Sends all deliveries again that failed since a time. Counting sends nothing."
       open={open}
       onClose={close}
     >
@@ -65,7 +65,7 @@ export function RecoverDialog(props: { receiver: Receiver; open: boolean; onClos
       />
       <CheckField
         label="Also events that were never sent"
-        hint="From before it was made, or while it was off."
+        hint="Events from before it was created, or while it was disabled."
         checked={include_unsent}
         onChange={({ target }) => change(() => setUnsent(target.checked))}
       />
@@ -74,7 +74,7 @@ export function RecoverDialog(props: { receiver: Receiver; open: boolean; onClos
         {progress.data && (
           <p className="secret">
             {progress.data.status === 'completed' ? 'Done: ' : 'Under way: '}
-            {progress.data.done} of {progress.data.count} made anew.
+            {progress.data.done} of {progress.data.count} created again.
           </p>
         )}
       </div>

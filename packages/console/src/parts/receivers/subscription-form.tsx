@@ -100,7 +100,7 @@ function TargetField({ draft, change, url, setUrl, faults, present }: FieldsProp
     return (
       <Field
         label="Readers"
-        hint="One address a line, 50 at most. Each gets a mail of her own, and can take herself off the list."
+        hint="One address a line, at most 50. Each reader gets a separate mail and can unsubscribe."
         required
         fault={readersFault(draft, faults)}
       >
@@ -123,8 +123,8 @@ function TargetField({ draft, change, url, setUrl, faults, present }: FieldsProp
       label="Address of the incoming webhook"
       hint={
         present
-          ? `Set: ${present}. Type another to replace it, or leave it empty.`
-          : 'As Slack, Mattermost or Rocket.Chat gives it. Kept encrypted, never shown again.'
+          ? `Set: ${present}. Enter another to replace it, or leave this empty.`
+          : 'The address that Slack, Mattermost or Rocket.Chat shows. It is stored encrypted and never shown again.'
       }
       type="password"
       autoComplete="off"
@@ -157,7 +157,7 @@ export function SubscriptionFields(props: FieldsProps) {
       <TargetField {...props} />
       <TextField
         label="Presence name"
-        hint="Jobs created with this presence name are told here; jobs without one are told to all."
+        hint="A job with a presence name notifies the subscriptions with that name. A job without one notifies all."
         fault={faults.presence_name}
         value={draft.presence_name}
         onChange={({ target }) => change({ ...draft, presence_name: target.value })}
@@ -171,13 +171,13 @@ export function SubscriptionFields(props: FieldsProps) {
       />
       <CheckField
         label="Also runs that their condition skipped"
-        hint="In a line: that it ran, and that there was nothing to tell."
+        hint="Sends one line for each run whose deliver_if is not met."
         checked={draft.include_skipped}
         onChange={({ target }) => change({ ...draft, include_skipped: target.checked })}
       />
       <SelectField
         label="A link to the page in each message"
-        hint="For readers without a token. It takes a service that knows its public address (ASSAY_PUBLIC_URL)."
+        hint="For readers without a token. The operator must set ASSAY_PUBLIC_URL."
         options={linkOptions(draft.link)}
         value={draft.link}
         fault={faults.link_expires_in}

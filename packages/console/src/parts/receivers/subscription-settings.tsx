@@ -21,11 +21,11 @@ function Facts({ subscription }: { subscription: SubscriptionView }) {
   const { subscription_id, kind, to, url, link_expires_in, max_in_flight, rate_per_second } = subscription
   const rows: [string, string][] = [
     ['By', KIND_WORDS[kind]],
-    ['Goes to', kind === 'email' ? to.join(', ') || 'nobody any more' : (url ?? '')],
+    ['Goes to', kind === 'email' ? to.join(', ') || 'no reader' : (url ?? '')],
     ['Presence name', subscription.presence_name],
     ['User', subscription.user_id],
     ['Events', subscription.events.join(', ') || 'none'],
-    ['Skipped runs', subscription.include_skipped ? 'told, in a line' : 'not told'],
+    ['Skipped runs', subscription.include_skipped ? 'reported in one line' : 'not told'],
     ['Link to the page', link_expires_in === null ? 'none' : `opens for ${lifetimeWords(link_expires_in)}`],
     ['Tries', triesOf(subscription.retry_schedule)],
     ['At a time', max_in_flight === null ? 'the usual 8' : String(max_in_flight)],

@@ -23,7 +23,7 @@ function RotateDialog({ receiver, open, onClose }: { receiver: Receiver; open: b
   return (
     <Dialog
       title="Rotate the signing secret"
-      description="A new secret is made. For 24 hours both sign, so that receivers can change over."
+      description="Creates a new secret. Both secrets sign for 24 hours, so that receivers can change theirs."
       open={open}
       onClose={close}
     >

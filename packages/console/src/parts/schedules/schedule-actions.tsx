@@ -60,7 +60,7 @@ export function ScheduleActions({ schedule }: { schedule: ScheduleView }) {
       {failed && <Fault error={failed.error} />}
       <Confirm
         title={`Delete “${name}”?`}
-        description="It makes no job any more. The jobs that it made stay, with their insights."
+        description="The schedule creates no more jobs. Its jobs and their insights stay."
         action="Delete the schedule"
         open={asking}
         request={remove}

@@ -53,8 +53,8 @@ function DueTimes({ query, timing }: { query: ReturnType<typeof useDueTimes>; ti
         <strong>Next due</strong>
         {words !== null && !query.isError && `: ${words}`}
       </p>
-      {timing.cron.trim() === '' && <p className="small">Give a line to see when it comes.</p>}
-      {faulty && <p className="small">When the line is right, its next five due times stand here.</p>}
+      {timing.cron.trim() === '' && <p className="small">Enter a cron expression to see its due times.</p>}
+      {faulty && <p className="small">The next five due times appear here when the expression is valid.</p>}
       {query.isError && !faulty && <Fault error={query.error} onRetry={() => void query.refetch()} />}
       {!query.isError && query.data && timing.cron.trim() !== '' && (
         <ol className="due">
@@ -87,18 +87,18 @@ function BoundFields({ timing, faults, onChange }: TimingFieldsProps) {
         undefined
       }
     >
-      <summary>Not before, not after</summary>
+      <summary>Start and end</summary>
       <TextField
-        label="Not before"
-        hint={`By your own clock (${ownZone()}).`}
+        label="Starts at"
+        hint={`In your own time zone (${ownZone()}).`}
         type="datetime-local"
         fault={faults.starts_at}
         value={timing.starts_at}
         onChange={({ target }) => onChange({ starts_at: target.value })}
       />
       <TextField
-        label="Not after"
-        hint={`By your own clock (${ownZone()}).`}
+        label="Ends at"
+        hint={`In your own time zone (${ownZone()}).`}
         type="datetime-local"
         fault={faults.ends_at}
         value={timing.ends_at}
@@ -126,7 +126,7 @@ export function TimingFields({ timing, faults: refused, onChange }: TimingFields
         value={timing.cron}
         onChange={({ target }) => onChange({ cron: target.value })}
       />
-      <div className="tags" role="group" aria-label="Common lines">
+      <div className="tags" role="group" aria-label="Common times">
         {COMMON.map(([name, line]) => (
           <button key={line} type="button" className="tag" onClick={() => onChange({ cron: line })}>
             {name}
@@ -135,7 +135,7 @@ export function TimingFields({ timing, faults: refused, onChange }: TimingFields
       </div>
       <TextField
         label="Time zone"
-        hint="Whose clock the line goes by, also where clocks change."
+        hint="The expression is read in this zone, also when its clocks change."
         required
         list={zones}
         autoComplete="off"

@@ -1,7 +1,7 @@
 /** A chart as the shared page shows it, that answers the pointer and the keyboard, with a table of its numbers. */
 import { useEffect, useRef, useState } from 'react'
-import { answerCharts } from '../answer.ts'
-import type { DrawnChart } from '../insights.ts'
+import { answerCharts } from '../../answer.ts'
+import type { DrawnChart } from '../../insights.ts'
 import { BlockLink } from './block-link.tsx'
 import { useInsightContext } from './insight-context.ts'
 import { Rows } from './rows.tsx'

@@ -2,8 +2,8 @@
 
 import type { Cell, Column, Table } from '@assay/model/insight'
 import { useState } from 'react'
-import { compareCells, type Order, SortButton, turned } from './insight/sorting.tsx'
-import { PORTION, ShowMore } from './lists/show-more.tsx'
+import { PORTION, ShowMore } from '../lists/show-more.tsx'
+import { compareCells, type Order, SortButton, turned } from './sorting.tsx'
 
 const NUMERIC: readonly Column['type'][] = ['integer', 'number', 'decimal']
 

@@ -1,5 +1,5 @@
 /** A link to the block of a table or chart: opens it and moves the focus there. */
-import { blockAnchor } from '../insights.ts'
+import { blockAnchor } from '../../insights.ts'
 
 export function BlockLink({ insight_id, block }: { insight_id: string; block: string }) {
   const anchor = blockAnchor(insight_id, block)

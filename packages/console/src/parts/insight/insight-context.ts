@@ -1,6 +1,6 @@
 /** The shown insight, for the charts and tables in its text. */
 import { createContext, useContext } from 'react'
-import type { Insight } from '../insights.ts'
+import type { Insight } from '../../insights.ts'
 
 export const InsightContext = createContext<Insight | null>(null)
 
