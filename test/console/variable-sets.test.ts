@@ -40,7 +40,10 @@ test('says what is wrong with a text, and where', () => {
   assert.match(faultOf('[1]'), /^Item 1 of the list/)
   assert.match(faultOf('{"a": 1}\n{"a": }'), /^This is not JSON: line 2:/)
   assert.match(faultOf('[{"a": 1},'), /^This is not JSON/)
-  assert.match(faultOf(`origin\n${'ORD\n'.repeat(SETS_MOST + 1)}`), /1,001 sets; one call takes at most 1,000/)
+  assert.match(
+    faultOf(`origin\n${'ORD\n'.repeat(SETS_MOST + 1)}`),
+    /1,001 sets; one call takes at most 1,000/,
+  )
 })
 
 test('gives back every cell that was written by the rules of CSV, whatever stands in it', () => {
