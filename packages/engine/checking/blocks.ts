@@ -8,6 +8,7 @@ import { queryFaults } from '../language/remote-query.ts'
 import { offsetsOfNames, sqlNames } from '../language/sql-clauses.ts'
 import type { Fields } from '../methods/shared/fields.ts'
 import type { Either } from '../methods/shared/method.ts'
+import type { News } from '../methods/shared/news.ts'
 import { bindOptions, optionReferences, withDefaults } from '../reading/options.ts'
 import { schemaFaults } from '../reading/schema-faults.ts'
 import { suggest, suggestAmong } from '../values/near.ts'
@@ -25,6 +26,7 @@ export interface MethodShape {
   either?: readonly Either[]
   columns(options: Record<string, unknown>): { option: string; column: string; numeric: boolean }[]
   fields: Fields
+  news?: News
 }
 export type MethodTable = Readonly<Record<string, MethodShape>>
 

@@ -7,7 +7,7 @@ import { Reader } from '../language/expressions.ts'
 import { makeFault, OffsetFault, sortFaults } from '../language/fault.ts'
 import { queryVariables } from '../language/remote-query.ts'
 import { sqlNames } from '../language/sql-clauses.ts'
-import { outcomeSchema } from '../methods/shared/fields.ts'
+import { visibleSchema } from '../methods/shared/news.ts'
 import { bindOptions, optionReferences } from '../reading/options.ts'
 import {
   analysisFaults,
@@ -89,9 +89,8 @@ function outcomeOf(
   methods: MethodTable,
 ): Static {
   if (!Object.hasOwn(methods, block.method)) return UNKNOWN
-  const { fields } = methods[block.method]!
   const options = bindOptions(block.options, sampleVars(template, inspection))
-  return ofSchema(block.name, outcomeSchema(fields, options))
+  return ofSchema(block.name, visibleSchema(methods[block.method]!, options))
 }
 
 /** The title and paths see `vars` alone, `deliver_if` sees all. A title from a heading was judged with the body. */

@@ -14,6 +14,7 @@ import { measureOf } from '../verdicts/measure.ts'
 import { doubt, stopped, verdict } from '../verdicts/verdict.ts'
 import { type Causes, causesOf } from './drivers/causes.ts'
 import { expectationOf } from './drivers/expectation.ts'
+import { CAUSES } from './drivers/fields.ts'
 import { loadHistory, loadTable, type Table } from './drivers/leaves.ts'
 import { checkOptions, Options } from './drivers/options.ts'
 import {
@@ -30,7 +31,7 @@ import {
 import { sidesOf } from './drivers/sides.ts'
 import { evidence, headline, type Mix, relativeOf, restSays } from './drivers/words.ts'
 import { partsOfRatio } from './shared/decomposition.ts'
-import { cell, number, rowsWith, text } from './shared/fields.ts'
+import { number, rowsWith, text } from './shared/fields.ts'
 import type { Method, MethodContext, Relation } from './shared/method.ts'
 import { count, finite } from './shared/sentence.ts'
 
@@ -57,20 +58,13 @@ export const drivers: Method = {
       ...(split === undefined ? [] : [{ option: 'split', column: split.column, numeric: false }]),
     ]
   },
+  news: { lists: ['causes'], key: ['where'], of: 'after_label' },
   fields: {
     ...CHANGE,
     relative: number,
     before_per_day: Type.Optional(number),
     after_per_day: Type.Optional(number),
-    causes: rowsWith({
-      where: Type.Record(Type.String(), cell),
-      ...CHANGE,
-      expected: number,
-      share: number,
-      low: number,
-      high: number,
-      q: number,
-    }),
+    causes: CAUSES,
     explained: number,
     rest: text,
     segments: rowsWith({ by: text, segment: text, ...CHANGE, share: number, mix: number, rate: number }),

@@ -66,6 +66,7 @@ export const outliers: Method = {
       ...(label === undefined ? [] : [{ option: 'label', column: label, numeric: false }]),
     ]
   },
+  news: { lists: ['points'], key: ['label', 'value'] },
   fields: {
     rule: text,
     reason: text,

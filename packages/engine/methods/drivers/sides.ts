@@ -30,6 +30,10 @@ export interface Sides {
   history: { before: Side; after: Side }[]
   /** Where `before` is what was expected: by a column, or by a forecast. */
   expected?: 'column' | 'forecast'
+  /** In words: what is usual around what was expected. */
+  usual?: string
+  /** False where it has no parts to tell apart. */
+  parted?: boolean
   /** What forbids a comparison, as the sentence in place of the headline. */
   unfinished: string | null
 }

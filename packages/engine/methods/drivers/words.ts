@@ -32,9 +32,11 @@ function moved(before: number | null, after: number | null, measure: Measure): s
   return `${after > before ? 'up' : 'down'} ${size}`
 }
 
-/** "in May 2026", "on 3 May 2026". */
-const within = ({ named }: Sides['after']): string =>
-  `${/^\d+ \p{L}+ \d+$/u.test(named) ? 'on' : 'in'} ${named}`
+/** "in May 2026", "on 3 May 2026", "at 17". */
+function within({ named }: Sides['after']): string {
+  if (/^\d+ \p{L}+ \d+(?:, \d+:\d+)?$/u.test(named)) return `on ${named}`
+  return /^[1-2]\d{3}$|\p{L}/u.test(named) ? `in ${named}` : `at ${named}`
+}
 
 export function headline(
   measure: Measure,
@@ -119,7 +121,8 @@ function besideExpected(
   const relative = relativeOf(before, after)
   const points = relative === null || measure.fmt?.startsWith('pct') === true
   const size = points ? changeOf(change, measure) : shareOf(relative)
-  const told = `${came}, ${size} ${change > 0 ? 'more' : 'less'} than expected (${value(before)})`
+  const told = `${came}, ${size} ${change > 0 ? 'more' : 'less'} than expected (${value(before)}${sides.usual === undefined ? '' : `, usually ${sides.usual}`})`
+  if (sides.parted === false) return `${told}.`
   const blend = mixInWords(mix, change, 'gap', labels)
   if (causes.length > 0)
     return `${told}: ${blend === '' ? '' : `${blend}; `}${causesInWords(found, measure, 'gap', labels)}; ${restBesideExpected(found, measure)}.`

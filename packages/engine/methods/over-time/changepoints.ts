@@ -43,6 +43,7 @@ export const changepoints: Method = {
   name: 'changepoints',
   options: Options,
   columns: seriesColumns,
+  news: { lists: ['points'], key: ['time'] },
   fields: {
     points: rowsWith({
       index: integer,

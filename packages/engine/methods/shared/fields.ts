@@ -66,15 +66,20 @@ export const COMMON: Fields = {
 
 /**
  * The fields of a method that gives one outcome for each value of the column that `option` names: `groups` in place of its own.
- * Optional fields stay optional.
+ * Optional fields stay optional. `scan`: what the method gives where `option` is a list.
  */
-export function groupedOutcome(fields: Fields, option: string): Fields {
+export function groupedOutcome(fields: Fields, option: string, scan: Fields = {}): Fields {
   const groups = rowsWith({ by: Type.String(), ...COMMON, ...fields, p_adjusted: pAdjusted })
   const { groups: own, ...rest } = unlessGiven(option, fields)
+  const several = Object.keys(scan).length > 0
   const either = own
     ? { groups: Type.Unsafe({ ...fields.groups, groupedBy: option, grouped: groups }) }
-    : whereGiven(option, { groups })
-  return { ...rest, ...either }
+    : whereGiven(option, { groups: several ? Type.Optional(groups) : groups })
+  const scanned = Object.entries(scan).map(([name, schema]) => [
+    name,
+    name in fields ? Type.Optional(schema) : whereGiven(option, { [name]: Type.Optional(schema) })[name],
+  ])
+  return { ...rest, ...either, ...(Object.fromEntries(scanned) as Fields) }
 }
 
 /** The diagnosis of a series (series/diagnosis.ts), of the methods over time. */

@@ -5,6 +5,7 @@ import type { MetricInfo } from '@assay/model/metric'
 import type { TSchema } from 'typebox'
 import type { Meanings } from '../../verdicts/measure.ts'
 import type { Fields } from './fields.ts'
+import type { News } from './news.ts'
 
 /**
  * The rows that a method works on: a relation in DuckDB. Heavy work is SQL over `relation`; a method brings to
@@ -47,10 +48,23 @@ export interface Method {
   columns(options: Record<string, unknown>): { option: string; column: string; numeric: boolean }[]
   /** What the outcome holds beside summary, n, method and notes. */
   fields: Fields
+  /** What counts as a finding, for `new` in a template. */
+  news?: News
   /** The method tells the failed tests of metrics itself, one by one; else they stand against its whole outcome. */
   judges_metrics?: boolean
   run(table: Relation, options: Record<string, unknown>, context: MethodContext): Promise<Outcome>
+  /** What the method does where `by` is a list: one outcome over the segments of all these columns. */
+  scan?: Scan
 }
+
+export interface Scan {
+  /** What such an outcome holds beside summary, n, method and notes. */
+  fields: Fields
+  run(table: Relation, options: ScanOptions, context: MethodContext): Promise<Outcome>
+}
+
+/** The method's own options, and how many columns a segment may combine. */
+export type ScanOptions = Record<string, unknown> & { by: string[]; depth: number }
 
 export interface MethodContext {
   /** The job's start, RFC 3339. A method never asks another clock. */

@@ -2,6 +2,7 @@
  * `by: COLUMN` on every method (`each` where the method has a `by` of its own): one outcome for each value of the column, over the
  * rows that have it. The outcome holds them as `groups`, rows with `by` and the fields of the method, and a verdict over all.
  * Where the method tests, p is corrected over the groups after Holm. At most 100 groups; the method runs once for each.
+ * A method with `scan` takes a list of columns, too, and then gives one outcome over the segments of all.
  */
 import type { Doubt, Grade, Outcome } from '@assay/model/insight'
 import Type, { type TSchema } from 'typebox'
@@ -27,23 +28,59 @@ function groupOption(options: TSchema): 'by' | 'each' {
 export function perGroup(method: Method): Method {
   const option = groupOption(method.options)
   const { properties } = method.options as TSchema & { properties: Record<string, TSchema> }
-  const own = Type.Optional(Type.String({ description: 'One outcome for each value of this column.' }))
-  const options = Type.Object({ ...properties, [option]: own }, { additionalProperties: false })
-  const columnFor = (given: Record<string, unknown>) => given[option] as string | undefined
+  const options = Type.Object(
+    { ...properties, ...groupOptions(method, option) },
+    { additionalProperties: false },
+  )
+  const columnsFor = (given: Record<string, unknown>): string[] => [given[option] ?? []].flat() as string[]
   return {
     ...method,
     options,
     columns(given) {
-      const column = columnFor(given)
-      return [...method.columns(given), ...(column === undefined ? [] : [{ option, column, numeric: false }])]
+      const own = columnsFor(given).map((column) => ({ option, column, numeric: false }))
+      return [...method.columns(given), ...own]
     },
-    fields: groupedOutcome(method.fields, option),
+    fields: groupedOutcome(method.fields, option, method.scan?.fields),
     run(table, given, context) {
-      const column = columnFor(given)
-      const { [option]: _, ...plain } = given
-      if (column === undefined) return method.run(table, plain, context)
-      return runGroups(method, { table, column, option }, plain, context)
+      const { [option]: column, depth, ...plain } = given
+      if (method.scan && Array.isArray(column))
+        return method.scan.run(
+          table,
+          { ...plain, by: column as string[], depth: (depth as number | undefined) ?? column.length },
+          context,
+        )
+      if (method.scan && given.depth !== undefined)
+        throw new MethodError(`depth: it goes with a list of columns, as ${option}: [country, channel].`)
+      const rest = without(given, option)
+      if (column === undefined) return method.run(table, rest, context)
+      return runGroups(method, { table, column: column as string, option }, rest, context)
     },
+  }
+}
+
+function without(given: Record<string, unknown>, option: string): Record<string, unknown> {
+  const { [option]: _, ...plain } = given
+  return plain
+}
+
+function groupOptions({ scan }: Method, option: string): Record<string, TSchema> {
+  const one = Type.String({ description: 'One outcome for each value of this column.' })
+  if (!scan) return { [option]: Type.Optional(one) }
+  const several = Type.Array(Type.String(), {
+    minItems: 1,
+    maxItems: 10,
+    uniqueItems: true,
+    description: 'A list: one outcome over the whole and the segments of these columns.',
+  })
+  return {
+    [option]: Type.Optional(Type.Union([one, several])),
+    depth: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 10,
+        description: 'With a list: how many columns a segment may combine. Default: all.',
+      }),
+    ),
   }
 }
 

@@ -32,6 +32,14 @@ export interface Spikes {
   farthest: Spike[]
   /** The scale on which the residuals are likeliest. */
   scale: 'plain' | 'root' | 'logarithm'
+  /** The residuals on that scale; null where most values are the same. */
+  residuals: Residuals | null
+}
+
+export interface Residuals {
+  standardised: Float64Array
+  /** As `standardised`, of values one step nearer to what is expected. */
+  lenient: Float64Array
 }
 
 interface Scale {
@@ -42,13 +50,10 @@ interface Scale {
   slope(value: number): number
 }
 
-interface View {
+interface View extends Residuals {
   scale: Scale
   /** On the scale. */
   values: readonly number[]
-  standardised: Float64Array
-  /** As `standardised`, of values one step nearer to what is expected. */
-  lenient: Float64Array
   expected: Float64Array
   spread: Float64Array
   /** Log of the change of likelihood by the scale. */
@@ -90,6 +95,36 @@ export function findSpikes(
   return judgeViews(views, most, alpha)
 }
 
+/**
+ * Judges the residuals of several series as one set, each over its own median deviation: what their tails are, all tell together. The
+ * chance, for a place in one of them, of any value as far as it in all series where none stands out.
+ */
+export function judgeTogether(
+  series: readonly Residuals[],
+  most: number,
+  alpha: number,
+): (index: number, at: number) => number {
+  const scales = series.map(({ standardised }) => {
+    const center = medianOf(standardised)
+    return { center, spread: 1.4826 * medianOf(standardised.map((value) => Math.abs(value - center))) || 1 }
+  })
+  const joined = (name: keyof Residuals): Float64Array =>
+    Float64Array.from(
+      series.flatMap((one, index) =>
+        [...one[name]].map((value) => (value - scales[index]!.center) / scales[index]!.spread),
+      ),
+    )
+  const view = { standardised: joined('standardised'), lenient: joined('lenient'), jacobian: 0 }
+  const distance = view.standardised.map(Math.abs)
+  const order = [...distance.keys()].toSorted((i, j) => distance[j]! - distance[i]! || i - j)
+  const { chances } = judgeGroups([view], order, most, alpha)
+  const chance = new Map(chances.map((p, rank) => [order[rank]!, p]))
+  const starts = series.map((_, index) =>
+    series.slice(0, index).reduce((sum, one) => sum + one.standardised.length, 0),
+  )
+  return (index, at) => chance.get(starts[index]! + at) ?? 1
+}
+
 function judgeViews(views: readonly View[], most: number, alpha: number): Spikes {
   const none = new Set<number>()
   const likeliest = views
@@ -105,6 +140,7 @@ function judgeViews(views: readonly View[], most: number, alpha: number): Spikes
     spikes: ranked.slice(0, last),
     farthest: ranked.slice(0, Math.max(last, FARTHEST)),
     scale: likeliest.scale.name,
+    residuals: { standardised: likeliest.standardised, lenient: likeliest.lenient },
   }
 }
 
@@ -129,7 +165,7 @@ function besideOne(values: readonly number[], usual: number, most: number, alpha
     const { spikes, farthest, scale } = judgeViews(views, Math.min(most, Math.floor(own.length / 10)), alpha)
     const placed = (found: Spike[]): Spike[] =>
       found.map((spike) => ({ ...spike, index: others[spike.index]! }))
-    return { spikes: placed(spikes), farthest: placed(farthest), scale }
+    return { spikes: placed(spikes), farthest: placed(farthest), scale, residuals: null }
   }
   const p = (index: number): number => Math.max(others.length / n, rarity(values, values[index]!))
   const found = few ? others.filter((index) => p(index) <= alpha) : []
@@ -137,7 +173,7 @@ function besideOne(values: readonly number[], usual: number, most: number, alpha
     const score = Math.sign(values[index]! - usual) * MOST_SCORE
     return { index, expected: usual, low: usual, high: usual, score, p: p(index) }
   })
-  return { spikes, farthest: spikes, scale: 'plain' }
+  return { spikes, farthest: spikes, scale: 'plain', residuals: null }
 }
 
 /** The chance that one of so many counts is as large, by their mean; 0 for values that are no counts. */
@@ -150,8 +186,10 @@ function rarity(values: readonly number[], value: number): number {
 }
 
 /** The p value of each value, the farthest first, and how many of them stand out. */
+type Judged = Residuals & { jacobian: number }
+
 function judgeGroups(
-  views: readonly View[],
+  views: readonly Judged[],
   order: readonly number[],
   most: number,
   alpha: number,
@@ -169,7 +207,7 @@ function judgeGroups(
   return { last, chances }
 }
 
-function chanceOf(views: readonly View[], out: ReadonlySet<number>): number {
+function chanceOf(views: readonly Judged[], out: ReadonlySet<number>): number {
   const judged = views.map((view) => {
     const { p, likelihood } = tailsOf(view.standardised, out, view.lenient)
     return { p, likelihood: likelihood + view.jacobian }

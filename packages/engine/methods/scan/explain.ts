@@ -1,0 +1,139 @@
+/** Hands a finding to drivers: the value that came against the value that the anomaly was judged by, split over the leaves of its segment. */
+import type { Cell } from '@assay/model/insight'
+import { unitOf } from '../../series/grid.ts'
+import type { ReadSeries } from '../../series/read.ts'
+import { type Measure, measureOf } from '../../verdicts/measure.ts'
+import { timeInWords } from '../../verdicts/times.ts'
+import { both, quoted } from '../../verdicts/words.ts'
+import { type Cause, causesOf } from '../drivers/causes.ts'
+import type { Options as Drivers } from '../drivers/options.ts'
+import type { Side, Sides } from '../drivers/sides.ts'
+import { headline, restSays } from '../drivers/words.ts'
+import type { MethodContext } from '../shared/method.ts'
+import { enumeration } from '../shared/sentence.ts'
+import type { Scanned } from './load.ts'
+import type { Segment } from './segments.ts'
+import { expectAt, type Leaves } from './shares.ts'
+
+export interface Point {
+  value: number
+  expected: number
+  low: number
+  high: number
+}
+
+export interface Explained {
+  says: string
+  causes: Cause[]
+  explained: number | null
+  rest: string | null
+}
+
+const Z95 = 1.959963984540054
+
+/** `step` is that of the whole's grid; `usual` the steps without a finding. */
+export function explain(
+  scanned: Scanned,
+  { by, value, depth }: { by: readonly string[]; value: string; depth: number },
+  { segment, step, point, q }: { segment: Segment; step: number; point: Point; q: number },
+  usual: readonly number[],
+  context: MethodContext,
+): Explained {
+  const { whole } = scanned
+  const labels = (column: string): string => measureOf(context.meanings, column).label
+  const measure = ofSegment(measureOf(context.meanings, value), segment.where, labels)
+  const time = whole.grid.times[step]!
+  const after = sideOf(String(time), timeInWords(time, unitOf(whole.grid.step)))
+  const sides: Sides = {
+    before: sideOf('expected', 'what was expected'),
+    after,
+    per_day: false,
+    doubts: [],
+    history: [],
+    expected: 'forecast',
+    usual: both([point.low, point.high], measure, { step: (point.high - point.low) / 2 }),
+    unfinished: null,
+  }
+  const inside = leavesIn(scanned, segment)
+  const columns = by.flatMap((name, at) => (segment.codes[at] === -1 ? [{ name, at }] : []))
+  const season = Math.round(whole.seasons[0]?.period ?? 1)
+  const window = { usual, season: season <= MOST_SEASON ? season : 1 }
+  const error = (point.high - point.low) / 2 / Z95
+  const compared =
+    columns.length === 0 ? null : expectAt(inside.leaves, step, { value: point.expected, error }, window)
+  if (!compared) {
+    const says = headline(measure, { ...sides, parted: false }, alone(point), labels, null)
+    return { says, causes: itself(segment, point, q), explained: null, rest: null }
+  }
+  const names = columns.map(({ at }) => scanned.rows.names[at]!)
+  const codes = columns.map(({ at }) => Int32Array.from(inside.of, (leaf) => scanned.codes[at]![leaf]!))
+  const table = { codes, names, rare: columns.map(() => -1), kept: null, n: scanned.n, ...compared.now }
+  const options = { value, by: columns.map(({ name }) => name), depth } as Drivers
+  const found = causesOf(table, options, sides, compared.history)
+  return {
+    says: headline(measure, sides, found, labels, null),
+    causes:
+      found.causes.length === 0
+        ? itself(segment, point, q)
+        : found.causes.map((cause) => ({ ...cause, where: { ...segment.where, ...cause.where } })),
+    explained: found.explained,
+    rest: restSays(found, measure, sides.expected),
+  }
+}
+
+/** A segment in which no part stands out is a cause itself; the whole is none. */
+function itself({ where }: Segment, { value, expected, low, high }: Point, q: number): Cause[] {
+  if (Object.keys(where).length === 0) return []
+  const change = value - expected
+  const row = { before: expected, after: value, expected, change, share: change === 0 ? null : 1 }
+  return [{ where, ...row, low: value - high, high: value - low, q }]
+}
+
+/** A longer season has too few steps of the same place around. */
+const MOST_SEASON = 31
+
+const sideOf = (label: string, named: string): Side => ({ where: 'true', label, named, days: 1 })
+
+/** `Revenue of country "DE"`. */
+function ofSegment(
+  measure: Measure,
+  where: Record<string, Cell>,
+  labels: (column: string) => string,
+): Measure {
+  const parts = Object.entries(where).map(([column, value]) => `${labels(column)} ${quoted(value)}`)
+  return parts.length === 0 ? measure : { ...measure, label: `${measure.label} of ${enumeration(parts)}` }
+}
+
+/** The segment has no parts to tell apart, or too little is known of them. */
+const alone = ({ value, expected }: Point) => ({
+  causes: [],
+  explained: null,
+  rest: null,
+  before: expected,
+  after: value,
+  error: null,
+  cancelling: false,
+  searched: 0,
+  depth: 0,
+})
+
+/** The leaves of a segment, numbered anew; `of` is the number of each in the scan. */
+function leavesIn(scanned: Scanned, { codes, values }: Segment): { of: number[]; leaves: Leaves } {
+  const of = [...scanned.codes[0]!.keys()].filter((leaf) =>
+    codes.every((code, at) => code === -1 || scanned.codes[at]![leaf] === code),
+  )
+  const place = new Map(of.map((leaf, index) => [leaf, index]))
+  const rows = [...scanned.leaf.keys()].filter(
+    (row) => scanned.step[row]! >= 0 && place.has(scanned.leaf[row]!),
+  )
+  return {
+    of,
+    leaves: {
+      n: of.length,
+      leaf: Int32Array.from(rows, (row) => place.get(scanned.leaf[row]!)!),
+      step: Int32Array.from(rows, (row) => scanned.step[row]!),
+      value: Float64Array.from(rows, (row) => scanned.rows.sums.top[row]!),
+      total: values,
+    },
+  }
+}

@@ -1,0 +1,92 @@
+/** The rows of a scan: one value for each combination of values and time, and the series of the whole that they add up to. */
+import type { Series } from '../../series/load.ts'
+import { loadSeries } from '../../series/load.ts'
+import { type ReadSeries, readSeries, type SeriesOptions } from '../../series/read.ts'
+import { type LeafRows, leafRows } from '../drivers/leaf-rows.ts'
+import { leavesOf } from '../drivers/leaves.ts'
+import type { Options as Drivers } from '../drivers/options.ts'
+import { cellSql, columnOf, isNumeric, numberSql, timeColumn } from '../shared/columns.ts'
+import { type MethodContext, MethodError, quote, type Relation } from '../shared/method.ts'
+
+export interface Scanned {
+  /** The whole: the values of all rows of a time, added up. */
+  whole: ReadSeries
+  rows: LeafRows
+  /** The leaf of each row, and the step of the whole's grid; -1 where the step is left out. */
+  leaf: Int32Array
+  step: Int32Array
+  /** By attribute, for each leaf. */
+  codes: Int32Array[]
+  n: number
+}
+
+/** Combinations of values and times that travel. */
+const MOST_ROWS = 400_000
+
+export async function loadScan(
+  table: Relation,
+  options: SeriesOptions & { by: string[] },
+  context: MethodContext,
+): Promise<Scanned> {
+  const kept = addedUp(table, options)
+  const whole = await readSeries(addedUp(table, { ...options, by: [] }), options, context)
+  const all = await loadSeries(
+    addedUp(table, { ...options, by: [] }),
+    options.time,
+    options.value,
+    context.time_zone,
+  )
+  const side = `dense_rank() over (order by ${quote(timeColumn(table, options.time).name)}) - 1`
+  const asked = { by: options.by, value: options.value } as Drivers
+  const rows = await leafRows(kept, asked, side, null, MOST_ROWS)
+  if (!rows)
+    throw new MethodError(
+      `by: there are more than ${MOST_ROWS} combinations of ${options.by.join(', ')} and ${options.time}. Name fewer columns, or put rare values together in the SQL block.`,
+    )
+  const { places, codes } = leavesOf(rows)
+  const steps = stepsOf(all, whole)
+  const [count] = await table.query(`select count(*) as n from ${finite(table, options)}`)
+  return {
+    whole,
+    rows,
+    leaf: places,
+    step: Int32Array.from(rows.side, (rank) => steps[rank]!),
+    codes,
+    n: count!.n as number,
+  }
+}
+
+/** The step of the grid for each time of the data, in order. */
+function stepsOf({ positions }: Series, { grid }: ReadSeries): number[] {
+  const at = new Map(grid.positions.map((position, step) => [position, step]))
+  return positions.map((position) => at.get(position) ?? -1)
+}
+
+function finite(table: Relation, { time, value }: SeriesOptions): string {
+  const column = timeColumn(table, time)
+  const name = isNumeric(column) ? `cast(${quote(column.name)} as double)` : quote(column.name)
+  return `(select * from ${table.relation} where isfinite(${name}) and isfinite(${numberSql(table, 'value', value)}))`
+}
+
+/** One row for each time and combination of `by`. */
+function addedUp(table: Relation, options: SeriesOptions & { by: string[] }): Relation {
+  const time = timeColumn(table, options.time)
+  const by = options.by.map((name) => columnOf(table, 'by', name))
+  const value = columnOf(table, 'value', options.value)
+  const groups = by.map((column) => `${cellSql(column)} as ${quote(column.name)}`)
+  const names = [quote(time.name), ...groups]
+  const sum = `fsum(${numberSql(table, 'value', options.value)}) as ${quote(value.name)}`
+  return {
+    ...table,
+    relation: `(select ${names.join(', ')}, ${sum} from ${finite(table, options)} group by all)`,
+    columns: [
+      time,
+      ...by.map((column) =>
+        ['date', 'timestamp', 'other'].includes(column.type)
+          ? { ...column, type: 'text' as const, database_type: 'VARCHAR' }
+          : column,
+      ),
+      { name: value.name, type: 'number', database_type: 'DOUBLE' },
+    ],
+  }
+}

@@ -1,0 +1,198 @@
+/**
+ * anomalies with a list `by`: scans the whole and each segment, and explains what stands out.
+ *
+ * The values of a time are added up. The whole, each value of each column and, with `depth`, their combinations are judged as
+ * `anomalies` judges one series, and once more among the values of all of them (`judgeTogether`), which holds the chance of any
+ * false finding in the whole scan. What stands out at one time is one event. Its surest
+ * part (the whole, where that stands out) is handed to drivers: the value and interval by which it was judged are what its
+ * parts are compared with (shares.ts), so an anomaly and its explanation have one expectation. At most 400,000 rows travel.
+ */
+import type { Cell, Doubt, Outcome } from '@assay/model/insight'
+import Type from 'typebox'
+import { judgeTogether } from '../../series/spikes/spikes.ts'
+import { doubt, gradeOf, verdict } from '../../verdicts/verdict.ts'
+import { CAUSES } from '../drivers/fields.ts'
+import { findPoints, type Options, POINT, type Point, stopOf } from '../over-time/anomaly-points.ts'
+import { cell, diagnosis, integer, number, rowsWith, text } from '../shared/fields.ts'
+import { type MethodContext, MethodError, type Relation, type ScanOptions } from '../shared/method.ts'
+import { holm } from '../shared/multiplicity.ts'
+import { count } from '../shared/sentence.ts'
+import { type Explained, explain } from './explain.ts'
+import { loadScan, type Scanned } from './load.ts'
+import { MOST_SEGMENTS, type Segment, segmentsOf, seriesOf, wholeOf } from './segments.ts'
+import { evidence, headline } from './words.ts'
+
+export interface Finding extends Point {
+  where: Record<string, Cell>
+  p_adjusted: number
+  segment: Segment
+  step: number
+}
+
+export interface Event extends Finding, Explained {
+  /** How many segments, the whole among them, stand out at that time. */
+  segments: number
+}
+
+type Asked = Options & ScanOptions
+
+const METHOD =
+  'each segment beside its own seasons, levels and neighbours, judged by its own tails and by those of all together'
+/** Ways to stand out, which share alpha. */
+const WAYS = 2
+/** Events that are explained. */
+const MOST_EVENTS = 20
+
+const FINDING = { ...POINT, where: Type.Record(Type.String(), cell), p_adjusted: number }
+
+/** What the outcome of a scan holds. */
+export const EVENTS = {
+  findings: rowsWith(FINDING),
+  events: rowsWith({
+    ...FINDING,
+    segments: integer,
+    says: text,
+    causes: CAUSES,
+    explained: number,
+    rest: text,
+  }),
+  scanned: integer,
+  diagnosis,
+}
+
+export async function scan(table: Relation, given: ScanOptions, context: MethodContext): Promise<Outcome> {
+  const options = given as Asked
+  if (options.test !== 'auto')
+    throw new MethodError(
+      'test: a list in `by` goes with test: auto; esd and fences judge one series at a time.',
+    )
+  const { by } = options
+  const scanned = await loadScan(table, options, context)
+  const { whole } = scanned
+  const stop = stopOf(options, whole)
+  if (stop) return nothing(scanned, stop)
+  const { segments, left } = segmentsOf(scanned, by, options.depth)
+  const all = [wholeOf(whole, by), ...segments]
+  const findings = judged(all, scanned, options)
+  const events = eventsOf(findings, scanned, options, context)
+  const doubts = [...whole.doubts, ...doubtsOf(all.length, left)]
+  const p = findings.length === 0 ? null : Math.min(...findings.map(({ p_adjusted }) => p_adjusted))
+  const told = verdict({
+    headline: headline(whole, events, all.length),
+    grade: gradeOf(p),
+    evidence: evidence(findings.length, all.length, whole, p),
+    doubts,
+  })
+  return {
+    ...told,
+    n: scanned.n,
+    method: METHOD,
+    findings: findings.map(({ segment: _segment, step: _step, ...row }) => row),
+    events: events.map(({ segment: _segment, step: _step, ...row }) => row),
+    scanned: all.length,
+    diagnosis: whole.diagnosis,
+  }
+}
+
+/**
+ * What stands out anywhere at `alpha`, in order of time, the whole first. Two ways share alpha: by the tails of its own series, p
+ * corrected over all series after Holm; and among the values of all series by the tails that they have together, where
+ * its own series agrees. One sees what is rare for its series, the other what is rare anywhere.
+ */
+function judged(segments: readonly Segment[], { whole }: Scanned, options: Options): Finding[] {
+  const stepAt = new Map(whole.grid.times.map((time, step) => [time, step]))
+  const found = segments.flatMap((segment, index) => {
+    const read = index === 0 ? whole : seriesOf(segment, whole)
+    if (stopOf(options, read)) return []
+    const { points, residuals = null } = findPoints(options, read)
+    const placeOf = new Map(read.series.times.map((time, at) => [time, at]))
+    return [{ segment, points, residuals, placeOf, least: Math.min(1, ...points.map(({ p }) => p ?? 1)) }]
+  })
+  const corrected = holm(found.map(({ least }) => least))
+  const together = found.filter(({ residuals }) => residuals !== null)
+  const most = found.reduce((sum, { points }) => sum + points.length, 0)
+  const chance = judgeTogether(
+    together.map(({ residuals }) => residuals!),
+    most,
+    options.alpha,
+  )
+  const findings = found.flatMap((one, index) => {
+    const place = together.indexOf(one)
+    const factor = one.least > 0 ? corrected[index]! / one.least : found.length
+    return one.points.map((point): Finding => {
+      const own = point.p ?? 1
+      const among = place < 0 ? 1 : Math.max(own, chance(place, one.placeOf.get(point.time)!))
+      const p_adjusted = Math.min(1, WAYS * Math.min(own * factor, among))
+      const { segment } = one
+      return { ...point, where: segment.where, p_adjusted, segment, step: stepAt.get(point.time)! }
+    })
+  })
+  return findings
+    .filter(({ p_adjusted }) => p_adjusted <= options.alpha)
+    .toSorted((a, b) => a.step - b.step || sizeOf(b.where) - sizeOf(a.where) || a.p_adjusted - b.p_adjusted)
+}
+
+const sizeOf = (where: Record<string, Cell>): number => -Object.keys(where).length
+
+/** One for each time, the surest first. */
+function eventsOf(
+  findings: readonly Finding[],
+  scanned: Scanned,
+  options: Asked,
+  context: MethodContext,
+): Event[] {
+  const steps = new Set(findings.map(({ step }) => step))
+  const usual = scanned.whole.rows.filter((step) => !steps.has(step))
+  const gap = ({ value, expected }: Finding): number => Math.abs((value ?? 0) - (expected ?? 0))
+  const surest = [...Map.groupBy(findings, ({ step }) => step).values()].map((together) => {
+    const ofWhole = together.find(({ where }) => sizeOf(where) === 0)
+    const order = together.toSorted((a, b) => a.p_adjusted - b.p_adjusted || gap(b) - gap(a))
+    return { top: ofWhole ?? order[0]!, segments: together.length }
+  })
+  return surest
+    .toSorted((a, b) => a.top.p_adjusted - b.top.p_adjusted || gap(b.top) - gap(a.top))
+    .slice(0, MOST_EVENTS)
+    .map(({ top, segments }): Event => {
+      const point = {
+        value: top.value ?? 0,
+        expected: top.expected ?? 0,
+        low: top.low ?? 0,
+        high: top.high ?? 0,
+      }
+      const asked = { by: options.by, value: options.value, depth: options.by.length }
+      return {
+        ...top,
+        segments,
+        ...explain(scanned, asked, { ...top, point, q: top.p_adjusted }, usual, context),
+      }
+    })
+}
+
+function doubtsOf(tests: number, left: number): Doubt[] {
+  const doubts: Doubt[] = []
+  if (tests > 1)
+    doubts.push(
+      doubt(
+        'many_tests',
+        `${count(tests, 'series', 'series')} are tested together, and their certainty allows for that.`,
+      ),
+    )
+  if (left > 0)
+    doubts.push(
+      doubt(
+        'values_combined',
+        `${count(left, 'segment')} ${left === 1 ? 'is' : 'are'} too small or too rare to be scanned alone (something in half of the times, the ${MOST_SEGMENTS} largest).`,
+      ),
+    )
+  return doubts
+}
+
+function nothing({ whole, n }: Scanned, stop: Doubt): Outcome {
+  const told = verdict({
+    headline: '',
+    grade: 'unclear',
+    evidence: `${count(whole.series.values.length, 'value')}.`,
+    doubts: [stop, ...whole.doubts],
+  })
+  return { ...told, n, method: METHOD, findings: [], events: [], scanned: 0, diagnosis: whole.diagnosis }
+}

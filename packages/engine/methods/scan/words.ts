@@ -1,0 +1,31 @@
+/** What a scan says. */
+import type { ReadSeries } from '../../series/read.ts'
+import { atTime } from '../../series/spans.ts'
+import { count, enumeration, probability } from '../shared/sentence.ts'
+import type { Event } from './scan.ts'
+
+const MOST_TIMES = 3
+
+/** "Revenue came to 80 on 3 May 2026, 20 % less than expected (100, usually 90 to 110): ...". */
+export function headline({ measure, grid }: ReadSeries, events: readonly Event[], scanned: number): string {
+  const [first, ...others] = events
+  if (!first)
+    return scanned === 1
+      ? `No value of ${measure.label} stands out.`
+      : `No value of ${measure.label} stands out, neither of the whole nor of its ${count(scanned - 1, 'segment')}.`
+  if (others.length === 0) return first.says
+  const times = others.slice(0, MOST_TIMES).map(({ time }) => atTime(time, grid))
+  const more = others.length - times.length
+  const also = enumeration(more > 0 ? [...times, `at ${count(more, 'more time')}`] : times)
+  return `${first.says} Something stands out ${also}, too.`
+}
+
+export function evidence(
+  findings: number,
+  scanned: number,
+  { series }: ReadSeries,
+  p: number | null,
+): string {
+  const all = `${count(findings, 'value')} beyond what is usual in ${count(scanned, 'series', 'series')} of ${count(series.values.length, 'time')}`
+  return `${all} (by its own tails and by those of all${p === null ? '' : `, ${probability(p)}`}).`
+}

@@ -1,0 +1,63 @@
+/**
+ * What an outcome found that was not in the last insight that was delivered: `new` of an analysis in a template. A row of `news.list` is
+ * known by its values in `news.key`; all else of it, such as p, may differ from run to run.
+ */
+import type { Outcome } from '@assay/model/insight'
+import Type, { type TSchema } from 'typebox'
+import { type FieldSchema, type Fields, outcomeSchema } from './fields.ts'
+
+export interface News {
+  /** The list of what was found; the first of which the outcome has one. */
+  lists: readonly string[]
+  /** The values that tell its rows apart. */
+  key: readonly string[]
+  /** A value of the outcome that its rows share, such as the period. */
+  of?: string
+}
+
+type Row = Record<string, unknown>
+
+/** The rows that were found; `by` names the group where there are groups. */
+function foundIn({ lists }: News, outcome: Outcome): Row[] {
+  if (Array.isArray(outcome.groups))
+    return (outcome.groups as (Outcome & { by: string })[]).flatMap((group) =>
+      lists.flatMap((list) =>
+        ((group[list] as Row[] | undefined) ?? []).map((row) => ({ by: group.by, ...row })),
+      ),
+    )
+  const list = lists.find((name) => Array.isArray(outcome[name]))
+  return list === undefined ? [] : (outcome[list] as Row[])
+}
+
+/** `before`: the outcome of the same block in the last insight that was delivered; null: there is none, and all is new. */
+export function newIn(news: News, outcome: Outcome, before: Outcome | null): Row[] {
+  const nameOf = (row: Row, of: Outcome): string =>
+    JSON.stringify([
+      news.of === undefined ? null : of[news.of],
+      row.by ?? null,
+      ...news.key.map((key) => row[key] ?? null),
+    ])
+  const known = new Set(before === null ? [] : foundIn(news, before).map((row) => nameOf(row, before)))
+  return foundIn(news, outcome).filter((row) => !known.has(nameOf(row, outcome)))
+}
+
+/** The outcome as a template sees it. */
+export function visibleSchema(
+  { fields, news }: { fields: Fields; news?: News },
+  options: Record<string, unknown>,
+): TSchema {
+  const schema = outcomeSchema(fields, options)
+  if (!news) return schema
+  const { properties = {} } = schema as FieldSchema
+  const [list] = news.lists.flatMap((name) => properties[name] ?? [])
+  const { groups } = properties
+  const inGroups = news.lists.flatMap((name) => groups?.items?.properties?.[name]?.items ?? [])[0]
+  const grouped = inGroups && { ...inGroups, properties: { by: Type.String(), ...inGroups.properties } }
+  const items = (list?.items ?? grouped) as TSchema | undefined
+  return items
+    ? Type.Object(
+        { ...(properties as Record<string, TSchema>), new: Type.Array(items) },
+        { additionalProperties: false },
+      )
+    : schema
+}
