@@ -48,6 +48,7 @@ const READS = {
   getInsight: insights.getInsight,
   getInsightHead: insights.getInsightHead,
   getInsightData: insights.getInsightData,
+  lastDelivered: insights.lastDelivered,
   findLink: links.findLink,
   listLinks: links.listLinks,
   getNarrative: narratives.getNarrative,

@@ -8,10 +8,10 @@ import { queryFaults } from '../language/remote-query.ts'
 import { offsetsOfNames, sqlNames } from '../language/sql-clauses.ts'
 import type { Fields } from '../methods/shared/fields.ts'
 import type { Either } from '../methods/shared/method.ts'
-import type { News } from '../methods/shared/news.ts'
 import { bindOptions, optionReferences, withDefaults } from '../reading/options.ts'
 import { schemaFaults } from '../reading/schema-faults.ts'
 import { suggest, suggestAmong } from '../values/near.ts'
+import type { News } from '../values/news.ts'
 import { NUMERIC, withArticle } from './static-values.ts'
 
 /** The columns of the data. A missing block could not be prepared: its columns are not judged. */

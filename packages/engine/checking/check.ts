@@ -7,8 +7,8 @@ import { Reader } from '../language/expressions.ts'
 import { makeFault, OffsetFault, sortFaults } from '../language/fault.ts'
 import { queryVariables } from '../language/remote-query.ts'
 import { sqlNames } from '../language/sql-clauses.ts'
-import { visibleSchema } from '../methods/shared/news.ts'
 import { bindOptions, optionReferences } from '../reading/options.ts'
+import { visibleSchema } from '../values/news.ts'
 import {
   analysisFaults,
   columnsOf,

@@ -10,12 +10,12 @@ import { Reader } from '../language/expressions.ts'
 import { makeFault, OffsetFault, type Position, TemplateFault } from '../language/fault.ts'
 import { Interpreter } from '../language/interpreter.ts'
 import { METHODS } from '../methods/catalog.ts'
-import { type FieldSchema, outcomeSchema } from '../methods/shared/fields.ts'
 import { escapeMarkdown, plainLine } from '../printing/escape.ts'
 import { lineageSection } from '../printing/lineage-section.ts'
 import { withMetricNotice } from '../printing/metric-section.ts'
 import type { Narration } from '../printing/narrative.ts'
 import { printText } from '../printing/print.ts'
+import { newIn, visibleSchema } from '../values/news.ts'
 import { outcomeObject, tableRows } from '../values/rows.ts'
 import { Markdown, Rounded, type Row } from '../values/value.ts'
 import { type Collected, templateTags } from './tags.ts'
@@ -28,6 +28,8 @@ export interface RenderContext {
   run: { started_at: string; time_zone: string }
   blocks: Map<string, Table | Outcome>
   lineage: Lineage
+  /** The analyses of the last insight that was delivered, by block; null: there is none. */
+  delivered?: Record<string, Outcome> | null
 }
 
 export interface RenderResult {
@@ -88,17 +90,21 @@ function printMarkdown(value: unknown): string {
   return value instanceof Markdown ? value.toString() : escapeMarkdown(printText(value))
 }
 
-/** What the method of the analysis gives. */
-function schemaOf({ blocks }: Template, name: string): FieldSchema {
+/** The outcome as the method of the analysis describes it, with what is new in it. */
+function analysisOf({ blocks }: Template, name: string, outcome: Outcome, context: RenderContext): Row {
   const block = blocks.find((one) => one.name === name)
   const method = block?.kind === 'analysis' ? METHODS[block.method] : undefined
-  return method && block?.kind === 'analysis' ? outcomeSchema(method.fields, block.options) : {}
+  if (!method || block?.kind !== 'analysis') return outcomeObject(name, outcome)
+  const seen = method.news
+    ? { ...outcome, new: newIn(method.news, outcome, context.delivered?.[name] ?? null) }
+    : outcome
+  return outcomeObject(name, seen, visibleSchema(method, block.options))
 }
 
 function globalsOf(template: Template, context: RenderContext): Row {
   const blocks = [...context.blocks].map(([name, block]): [string, unknown] => [
     name,
-    'summary' in block ? outcomeObject(name, block, schemaOf(template, name)) : tableRows(name, block),
+    'summary' in block ? analysisOf(template, name, block, context) : tableRows(name, block),
   ])
   return { vars: asGiven(context.vars), run: context.run, ...Object.fromEntries(blocks) }
 }

@@ -5,7 +5,7 @@
 
 import type { OpenConnection } from '@assay/model/connection'
 import type { JobErrorCode } from '@assay/model/errors'
-import type { Chart, Column, Findings, PageInsight } from '@assay/model/insight'
+import type { Chart, Column, Findings, Outcome, PageInsight } from '@assay/model/insight'
 import type { Progress } from '@assay/model/job'
 import type { Fault, Limits, TemplateSource, Variable } from '@assay/model/template'
 import type { Drawing } from '../pages/chart-figure.ts'
@@ -28,6 +28,8 @@ export interface RunTask {
   variables: Record<string, unknown>
   /** The start of the job, RFC 3339; periods are counted from it. */
   started_at: string
+  /** The analyses of the last insight that was delivered, for `new`; null or absent: there is none. */
+  delivered?: Record<string, Outcome> | null
   roots: Roots
   caps: Caps
 }

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import type { Outcome } from '@assay/model/insight'
 import type { Fault } from '@assay/model/template'
 import type { RunResult } from './protocol.ts'
-import { findingsOf, openTestPool, sqlTemplate, templateOf } from './test-pool.ts'
+import { findingsOf, openTestPool, STARTED_AT, sqlTemplate, templateOf } from './test-pool.ts'
 
 const ROWS = Array.from({ length: 60 }, (_, day) => {
   const date = new Date(Date.UTC(2024, 0, 1 + day)).toISOString().slice(0, 10)
@@ -199,6 +200,35 @@ test('deliver_if is judged by the results', async () => {
   const template = (condition: string) => sqlTemplate('select 1 as n', `deliver_if: "${condition}"`)
   assert.equal(findingsOf(await bench.run(template('a.size > 0'))).skipped, null)
   assert.equal(findingsOf(await bench.run(template('a.size > 1'))).skipped, 'condition')
+})
+
+test('deliver_if can ask what is new since the last insight that was delivered', async () => {
+  const days = `select date '2026-01-01' + i::int as day, case when i in (20, 40) then 500 else 100 + (i * 7919) % 13 end as v from range(60) t(i)`
+  const source = `---\ntitle: T\ndeliver_if: odd.new.size > 0\n---\n\n\`\`\`sql a\n${days}\n\`\`\`\n\n\`\`\`analysis odd\nmethod: anomalies\nof: a\ntime: day\nvalue: v\n\`\`\`\n\n{% for point in odd.new %}New: {{ point.time }}.\n{% endfor %}\n`
+  const run = async (delivered: Record<string, Outcome> | null) =>
+    findingsOf(
+      await bench.pool.run(
+        {
+          kind: 'run',
+          template: templateOf(source),
+          variables: {},
+          started_at: STARTED_AT,
+          roots: bench.roots,
+          delivered,
+        },
+        { workspace_id: 'test' },
+      ),
+    )
+  const first = await run(null)
+  assert.equal(first.skipped, null)
+  assert.match(first.markdown, /New: 2026-01-21\.[^]*New: 2026-02-10\./u)
+  assert.equal((await run(first.analyses)).skipped, 'condition')
+  const { odd } = first.analyses
+  const earlier = { odd: { ...odd!, points: (odd!.points as object[]).slice(0, 1) } }
+  const next = await run(earlier)
+  assert.equal(next.skipped, null)
+  assert.doesNotMatch(next.markdown, /New: 2026-01-21/u)
+  assert.match(next.markdown, /New: 2026-02-10/u)
 })
 
 test('limits beyond the caps are capped', async () => {

@@ -84,7 +84,7 @@ async function findings(task: RunTask, context: RunContext): Promise<Findings> {
   progress('the text')
   const lineage = await lineageOf(template, task, { engine, vars, sources, results, began })
   try {
-    return await rendered(template, { vars, started_at, results, lineage, limits }, context)
+    return await rendered(template, { vars, task, results, lineage, limits }, context)
   } catch (error) {
     throw asChecked(error, template, columns)
   }
@@ -150,7 +150,7 @@ async function lineageOf(template: Template, task: RunTask, computed: Computed):
 
 interface Renderable {
   vars: Record<string, unknown>
-  started_at: string
+  task: RunTask
   results: BlockResults
   lineage: Lineage
   limits: Limits
@@ -161,15 +161,16 @@ async function rendered(
   given: Renderable,
   { narrate, signal }: RunContext,
 ): Promise<Findings> {
-  const { vars, started_at, results, lineage, limits } = given
+  const { vars, task, results, lineage, limits } = given
   const blocks = new Map<string, Table | Outcome>()
   for (const { name } of template.blocks) blocks.set(name, results.tables[name] ?? results.analyses[name]!)
-  const run = { started_at, time_zone: template.time_zone }
+  const run = { started_at: task.started_at, time_zone: template.time_zone }
   const { title, markdown, charts, facts, narrations, delivers } = renderTemplate(template, {
     vars,
     run,
     blocks,
     lineage,
+    delivered: task.delivered ?? null,
   })
   const answers = await narrate(narrations, signal)
   const written = answers.flatMap(({ lineage: one }) => one ?? [])

@@ -8,6 +8,8 @@ import type { Clock } from '@assay/model/clock'
 import { iso } from '@assay/model/clock'
 import { type FileAccess, UPLOADS } from '@assay/model/file'
 import { uuidv7 } from '@assay/model/ids'
+import type { Outcome } from '@assay/model/insight'
+import type { Job } from '@assay/model/job'
 import type { TemplateSource } from '@assay/model/template'
 import { DEFAULT_WORKSPACE } from '@assay/model/token'
 import type { ClaimedJob, Store } from '@assay/store/store'
@@ -76,6 +78,20 @@ async function rootsOf(
   return { sample, data: own, ...(await files?.roots(job.workspace_id, needed)) }
 }
 
+/** The analyses of the last insight that was delivered, where the template asks what is new. */
+async function deliveredBefore(
+  job: Job,
+  template: TemplateSource,
+  { store, clock, giveUp }: AttemptOptions,
+): Promise<Record<string, Outcome> | null> {
+  if (![template.source, ...Object.values(template.partials)].some((text) => text.includes('.new')))
+    return null
+  const { workspace_id, template_id, variables, presence_name, schedule_id } = job
+  const asked = { workspace_id, template_id, variables, presence_name, schedule_id }
+  const text = await whileStoreIsAway(() => store.lastDelivered(asked), { clock, giveUp })
+  return text === null ? null : (JSON.parse(text) as Record<string, Outcome>)
+}
+
 async function analyse(
   claimed: ClaimedJob,
   hold: Hold,
@@ -94,6 +110,7 @@ async function analyse(
   }
   if (hold.signal.aborted) return { status: 'stopped' }
   const roots = await rootsOf(claimed, template, options)
+  const delivered = await deliveredBefore(job, template, options)
   const done = new AbortController()
   const reporting = reportProgress(hold, done.signal, options)
   let starting: Promise<void> | undefined
@@ -104,6 +121,7 @@ async function analyse(
         template,
         variables: job.variables,
         started_at: job.moves.at(-1)?.at ?? iso(clock.now()),
+        delivered,
         roots,
       },
       {

@@ -112,9 +112,9 @@ async function setUp({ concurrency = 1, drainMs = 1000, slots = Infinity } = {})
   return { store: kept, clock, away, broken, lost, runs, running, stop: () => control.abort(), state }
 }
 
-async function enqueue(store: Store): Promise<string> {
+async function enqueue(store: Store, source = '# t'): Promise<string> {
   const assignment_id = uuidv7()
-  const template = { template_id: 't', version: 'v', source: '# t', partials: {} }
+  const template = { template_id: 't', version: source === '# t' ? 'v' : 'w', source, partials: {} }
   const rest = { variables: { a: 1 }, presence_name: null, priority: 0, metadata: {}, user_id: 'u' }
   await store.createJob({ assignment_id, workspace_id, template, ...rest })
   await store.queueJob({ workspace_id, assignment_id })
@@ -150,6 +150,40 @@ test('runs a queued job to its insight, with its version, variables and folders'
   )
   const insight = await store.getInsight({ workspace_id, insight_id: job.insight_id! })
   assert.equal(insight?.markdown, '# Found\n')
+  stop()
+  await running
+  await store.close()
+})
+
+test('a template that asks what is new gets the analyses that were delivered last, also after a lost attempt', async () => {
+  const { store, clock, runs, state, stop, running } = await setUp()
+  const ask = '{{ a.new.size }}'
+  const analyses = { a: { headline: 'One.' } }
+  const deliver = async (skipped: 'condition' | null): Promise<void> => {
+    const id = await enqueue(store, ask)
+    const before = runs.length
+    await until(() => runs.length === before + 1, clock)
+    runs.at(-1)!.end({ status: 'done', findings: { ...FINDINGS, analyses, skipped } as unknown as Findings })
+    await until(async () => (await state(id)).job_status === 'completed', clock)
+  }
+  await deliver('condition')
+  await deliver(null)
+  assert.deepEqual(
+    runs.map(({ task }) => task.delivered),
+    [null, null],
+  )
+  const id = await enqueue(store, ask)
+  await until(() => runs.length === 3, clock)
+  assert.deepEqual(runs[2]!.task.delivered, analyses)
+  runs[2]!.end({ status: 'crashed', detail: 'gone' })
+  await until(() => runs.length === 4, clock)
+  assert.deepEqual(runs[3]!.task.delivered, analyses)
+  runs[3]!.end(DONE)
+  await until(async () => (await state(id)).job_status === 'completed', clock)
+  await enqueue(store)
+  await until(() => runs.length === 5, clock)
+  assert.equal(runs[4]!.task.delivered, null)
+  runs[4]!.end(DONE)
   stop()
   await running
   await store.close()

@@ -1,13 +1,15 @@
-/** Kinds of webhook, sealed targets, and skipped runs for those that ask. */
+/** Kinds of webhook, sealed targets, skipped runs for those that ask, and what was delivered last. */
 import assert from 'node:assert/strict'
 import { uuidv7 } from '@assay/model/ids'
-import type { Store } from '../store.ts'
+import type { Findings } from '@assay/model/insight'
+import type { NewJob, Store } from '../store.ts'
 import {
   addWebhook,
   type ConformanceTests,
   claimAll,
   execute,
   findings,
+  jobInput,
   register,
   sorted,
   WORKSPACE,
@@ -63,4 +65,48 @@ export const subscriptionTests: ConformanceTests = {
     await finish(store, 'condition')
     assert.deepEqual(await claimAll(store), [])
   },
+
+  'knows the last insight that was delivered for a template, its variables and its schedule or presence':
+    async ({ store, elapse }) => {
+      await register(store)
+      const asked = { workspace_id: WORKSPACE, template_id: 'delays', schedule_id: null, presence_name: null }
+      const variables = jobInput().variables
+      const last = async (over: Partial<Parameters<Store['lastDelivered']>[0]> = {}) => {
+        const text = await store.lastDelivered({ ...asked, variables, ...over })
+        return text === null ? null : (JSON.parse(text) as Record<string, { headline: string }>).a!.headline
+      }
+      const done = async (
+        headline: string,
+        over: Partial<NewJob> = {},
+        skipped: 'condition' | null = null,
+      ) => {
+        const lease = await execute(store, over)
+        const analyses = { a: { headline } } as unknown as Findings['analyses']
+        const found = findings({ analyses, skipped })
+        assert.ok(await store.completeJob({ ...lease, insight_id: uuidv7(), findings: found }))
+        await elapse(1000)
+        return lease
+      }
+      assert.equal(await last(), null)
+      await done('first')
+      await done('skipped', {}, 'condition')
+      assert.equal(await last(), 'first')
+      const second = await done('second')
+      assert.equal(await last(), 'second')
+      assert.equal(await last({ variables: { ...variables, origin: 'ORD' } }), null)
+      assert.equal(await last({ presence_name: 'board' }), null)
+      assert.equal(await last({ workspace_id: 'other' }), null)
+      await done('of the board', { presence_name: 'board' })
+      assert.equal(await last({ presence_name: 'board' }), 'of the board')
+      const schedule_id = uuidv7()
+      assert.equal(await last({ schedule_id }), null)
+      await done('of the schedule', { schedule_id })
+      assert.equal(await last({ schedule_id }), 'of the schedule')
+      assert.equal(await last(), 'second')
+      // A job that died before its end changes nothing; one that is deleted gives way to the one before.
+      await execute(store)
+      assert.equal(await last(), 'second')
+      await store.deleteJob({ workspace_id: WORKSPACE, assignment_id: second.assignment_id })
+      assert.equal(await last(), 'first')
+    },
 }

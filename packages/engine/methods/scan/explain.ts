@@ -1,7 +1,6 @@
 /** Hands a finding to drivers: the value that came against the value that the anomaly was judged by, split over the leaves of its segment. */
 import type { Cell } from '@assay/model/insight'
 import { unitOf } from '../../series/grid.ts'
-import type { ReadSeries } from '../../series/read.ts'
 import { type Measure, measureOf } from '../../verdicts/measure.ts'
 import { timeInWords } from '../../verdicts/times.ts'
 import { both, quoted } from '../../verdicts/words.ts'

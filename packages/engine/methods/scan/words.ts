@@ -1,13 +1,19 @@
 /** What a scan says. */
+
+import type { Time } from '../../series/load.ts'
 import type { ReadSeries } from '../../series/read.ts'
 import { atTime } from '../../series/spans.ts'
 import { count, enumeration, probability } from '../shared/sentence.ts'
-import type { Event } from './scan.ts'
+
+interface Told {
+  time: Time
+  says: string
+}
 
 const MOST_TIMES = 3
 
 /** "Revenue came to 80 on 3 May 2026, 20 % less than expected (100, usually 90 to 110): ...". */
-export function headline({ measure, grid }: ReadSeries, events: readonly Event[], scanned: number): string {
+export function headline({ measure, grid }: ReadSeries, events: readonly Told[], scanned: number): string {
   const [first, ...others] = events
   if (!first)
     return scanned === 1

@@ -3,9 +3,9 @@
 import type { Cell, Column, Doubt, Outcome } from '@assay/model/insight'
 import type { MetricInfo } from '@assay/model/metric'
 import type { TSchema } from 'typebox'
+import type { News } from '../../values/news.ts'
 import type { Meanings } from '../../verdicts/measure.ts'
 import type { Fields } from './fields.ts'
-import type { News } from './news.ts'
 
 /**
  * The rows that a method works on: a relation in DuckDB. Heavy work is SQL over `relation`; a method brings to

@@ -81,6 +81,16 @@ export interface JobStore {
   getInsight(input: { workspace_id: string; insight_id: string }): Promise<Insight | null>
   /** The insight without its data: what its page and its Markdown need. */
   getInsightHead(input: { workspace_id: string; insight_id: string }): Promise<InsightHead | null>
+  /**
+   * The analyses (JSON text) of the latest insight that was delivered for the same template, variables, and schedule or, without a
+   * schedule, the same presence: its job is completed and `deliver_if` held. Null where there is none among the latest 5,000.
+   */
+  lastDelivered(
+    input: Pick<NewJob, 'workspace_id' | 'variables' | 'presence_name'> & {
+      template_id: string
+      schedule_id: string | null
+    },
+  ): Promise<string | null>
   /** The data of the insight as stored texts, so that a large table is neither parsed nor written again. */
   getInsightData(input: { workspace_id: string; insight_id: string }): Promise<InsightData | null>
   /**

@@ -1,7 +1,8 @@
 /** Insights, read in parts: no request parses a table that it does not show. */
 import type { Insight, InsightData, InsightHead } from '@assay/model/insight'
+import { LOOKED_AT_MOST } from '../../list.ts'
 import type { Reader, Routine } from '../../rows.ts'
-import { statement } from '../../statement.ts'
+import { both, statement } from '../../statement.ts'
 import type { Input } from '../../store.ts'
 import { INSIGHTS } from '../../tables/jobs/jobs.ts'
 import { by } from '../../tables/table.ts'
@@ -15,6 +16,27 @@ const texts = (names: readonly string[]): string =>
 const WHERE = 'FROM insights WHERE insight_id = :insight_id AND workspace_id = :workspace_id'
 
 const FIND = INSIGHTS.select(by('insight_id', 'workspace_id'))
+
+// The newest first, by the index of schedules or of templates. JSON is compared as PostgreSQL's jsonb; SQLite has the text that we wrote.
+const lastOf = (of: string, also: string) =>
+  statement<{ analyses: string }>(
+    both(
+      (database) => `SELECT CAST(body -> 'analyses' AS text) AS analyses FROM insights WHERE insight_id = (
+        SELECT insight_id FROM (
+          SELECT * FROM jobs WHERE workspace_id = :workspace_id AND ${of} = :${of}
+          ORDER BY created_at DESC, assignment_id DESC LIMIT ${LOOKED_AT_MOST}
+        ) AS latest
+        WHERE job_status = 'completed' AND skipped IS NULL AND insight_id IS NOT NULL AND ${also}
+          AND ${database === 'sqlite' ? 'variables = :variables' : 'CAST(variables AS jsonb) = CAST(:variables AS jsonb)'}
+        ORDER BY created_at DESC, assignment_id DESC LIMIT 1)`,
+    ),
+    { variables: 'json' },
+  )
+const LAST_OF_SCHEDULE = lastOf('schedule_id', 'template_id = :template_id')
+const LAST_OF_TEMPLATE = lastOf(
+  'template_id',
+  "schedule_id IS NULL AND coalesce(presence_name, '') = :presence_name",
+)
 
 type Ids = Pick<InsightHead, 'insight_id' | 'assignment_id' | 'created_at'>
 const FIND_HEAD = statement<Ids & Record<(typeof HEAD)[number], string>>(
@@ -39,4 +61,11 @@ export function* getInsightHead(from: Reader, input: Input<'getInsightHead'>): R
 
 export function* getInsightData(from: Reader, input: Input<'getInsightData'>): Routine<InsightData | null> {
   return (yield* from.find(FIND_DATA, input)) ?? null
+}
+
+export function* lastDelivered(from: Reader, input: Input<'lastDelivered'>): Routine<string | null> {
+  const presence_name = input.presence_name ?? ''
+  const last = input.schedule_id === null ? LAST_OF_TEMPLATE : LAST_OF_SCHEDULE
+  const row = yield* from.find(last, { ...input, presence_name })
+  return row?.analyses ?? null
 }

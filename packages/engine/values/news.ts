@@ -4,7 +4,7 @@
  */
 import type { Outcome } from '@assay/model/insight'
 import Type, { type TSchema } from 'typebox'
-import { type FieldSchema, type Fields, outcomeSchema } from './fields.ts'
+import { type FieldSchema, type Fields, outcomeSchema } from '../methods/shared/fields.ts'
 
 export interface News {
   /** The list of what was found; the first of which the outcome has one. */
@@ -53,7 +53,7 @@ export function visibleSchema(
   const { groups } = properties
   const inGroups = news.lists.flatMap((name) => groups?.items?.properties?.[name]?.items ?? [])[0]
   const grouped = inGroups && { ...inGroups, properties: { by: Type.String(), ...inGroups.properties } }
-  const items = (list?.items ?? grouped) as TSchema | undefined
+  const items = list?.items ?? grouped
   return items
     ? Type.Object(
         { ...(properties as Record<string, TSchema>), new: Type.Array(items) },
