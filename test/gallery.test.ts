@@ -46,6 +46,18 @@ test('there are at least twelve templates, each with a title, a description and 
   }
 })
 
+test('each template has at most 80 lines and ends with what the reader may do', () => {
+  for (const { source } of gallery()) {
+    const lines = source.source.trimEnd().split('\n')
+    assert.ok(lines.length <= 80, `${source.template_id} has ${lines.length} lines`)
+    assert.equal(
+      lines.findLast((line) => line.startsWith('## ')),
+      '## What next',
+      source.template_id,
+    )
+  }
+})
+
 test('together with the guide they use every method', () => {
   const guide = readFileSync(path.join(import.meta.dirname, '..', 'docs', 'templates.md'), 'utf8')
   const shown = [...guide.matchAll(/^method: (\w+)$/gm)].map((match) => match[1]!)

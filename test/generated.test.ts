@@ -3,7 +3,9 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
+import { CODE_NAMES } from '../packages/engine/verdicts/codes.ts'
 import { GENERATED } from './generated.ts'
+import { SITUATIONS, toldOf } from './sentences/page.ts'
 
 for (const [file, make] of Object.entries(GENERATED)) {
   test(`${file} is what "npm run gen" writes`, async () => {
@@ -11,3 +13,17 @@ for (const [file, make] of Object.entries(GENERATED)) {
     assert.equal(written, await make())
   })
 }
+
+test('no headline of a situation holds a statistic, a column name, a sign, a cause or more than three digits', async () => {
+  for (const situation of SITUATIONS)
+    assert.deepEqual((await toldOf(situation)).faults, [], `${situation.method}: ${situation.is}`)
+})
+
+test('every code of a verdict stands in a situation', async () => {
+  const told = await Promise.all(SITUATIONS.map(toldOf))
+  const shown = new Set(told.flatMap(({ codes }) => codes))
+  assert.deepEqual(
+    CODE_NAMES.filter((code) => !shown.has(code)),
+    [],
+  )
+})

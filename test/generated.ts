@@ -11,6 +11,7 @@ import { clientTypes } from '../packages/client/generate.ts'
 import { CODE_NAMES, CODES } from '../packages/engine/verdicts/codes.ts'
 import { openapiText } from '../packages/service/api/openapi.ts'
 import { sqliteSchema } from '../packages/store/sqlite/schema.ts'
+import { statqaSection } from '../proofs/statqa/page.ts'
 import { backtestScores, forecastsPage } from './accuracy/backtest.ts'
 import { accuracyTable } from './accuracy/table.ts'
 import { answerScript } from './answer-script.ts'
@@ -69,12 +70,12 @@ function configPage(): string {
   ].join('\n')
 }
 
-/** The guide to templates with its list of fields written anew. */
-function templatesGuide(): string {
-  const guide = readFileSync(path.join(import.meta.dirname, '../docs/templates.md'), 'utf8')
-  const [begin, end] = ['<!-- fields: written by "npm run gen" -->\n', '\n<!-- end of fields -->']
-  const from = guide.indexOf(begin) + begin.length
-  return `${guide.slice(0, from)}\n${fieldsSection()}\n${guide.slice(guide.indexOf(end))}`
+/** A page written by hand with the part between two marks written anew. */
+function withPart(file: string, name: string, part: string): string {
+  const page = readFileSync(path.join(import.meta.dirname, '..', file), 'utf8')
+  const begin = `<!-- ${name}: written by "npm run gen" -->\n`
+  const from = page.indexOf(begin) + begin.length
+  return `${page.slice(0, from)}\n${part}\n${page.slice(page.indexOf(`\n<!-- end of ${name} -->`))}`
 }
 
 function verdictsPage(): string {
@@ -126,7 +127,8 @@ export const GENERATED: Record<string, () => string | Promise<string>> = {
   'docs/forecasts.md': async () => forecastsPage(await backtestScores()),
   'docs/sandbox.md': sandboxPage,
   'packages/engine/pages/answer.generated.ts': answerScript,
-  'docs/templates.md': templatesGuide,
+  'docs/templates.md': () => withPart('docs/templates.md', 'fields', fieldsSection()),
+  'docs/tests.md': () => withPart('docs/tests.md', 'statqa', statqaSection()),
   'docs/template.schema.json': () => `${JSON.stringify(frontMatterSchema, null, 2)}\n`,
   'docs/analysis.schema.json': () => `${JSON.stringify(analysisSchema, null, 2)}\n`,
 }

@@ -1,10 +1,8 @@
-/** Situations of the methods over groups, paths and relations. */
-import { MEASURES, NOISE, type Situation } from './situation.ts'
+/** Situations of the methods over groups, paths and columns. */
+import { MEASURES, NOISE, rows, type Situation } from './situation.ts'
 
 const each = (make: (measure: (typeof MEASURES)[number]) => Situation[]): Situation[] =>
   MEASURES.flatMap(make)
-/** `n` rows; `i` is the row. */
-const rows = (select: string, n = 600): string => `select ${select} from range(${n}) r(i)`
 const ARM = `case i % 2 when 0 then 'old' else 'new' end as arm`
 const value = { group: 'arm', value: 'orders', control: 'old' }
 const success = { group: 'arm', success: 'paid', control: 'old' }
@@ -139,6 +137,31 @@ const paths: Situation[] = [
     options: { id: 'id', time: 't', every: 'month' },
     sql: `select i as id, date '2024-01-05' as t from range(30) r(i)`,
   },
+  {
+    is: 'a step that passes within a day',
+    method: 'funnel',
+    options: { ...funnelOptions, steps: ['visit', 'cart', 'paid'], window: '1 day' },
+    sql: funnelRows,
+  },
+  {
+    is: 'nobody reaches the end',
+    method: 'funnel',
+    options: { ...funnelOptions, steps: ['cart', 'visit', 'paid'] },
+    sql: funnelRows,
+  },
+  {
+    is: 'cohorts of which one does better',
+    method: 'cohorts',
+    options: { id: 'id', time: 't', every: 'month' },
+    sql: `select c * 1000 + i as id, date '2024-01-15' + (31 * (c + p))::int as t from range(6) k(c), range(200) r(i), range(3) q(p)
+      where p = 0 or (i * 7919) % 100 < 30 + case when c = 2 then 30 else 0 end`,
+  },
+  {
+    is: 'newcomers who never come back',
+    method: 'cohorts',
+    options: { id: 'id', time: 't', every: 'month' },
+    sql: `select i as id, date '2024-01-01' + (i % 180)::int as t from range(900) r(i)`,
+  },
 ]
 
 const shares: Situation[] = [
@@ -175,134 +198,17 @@ const shares: Situation[] = [
     options: { value: 'orders', by: 'shop' },
     sql: rows(`'Kiel' as shop, 5 as orders`, 0),
   },
-]
-
-const relations: Situation[] = [
   {
-    is: 'two numbers that rise together',
-    method: 'association',
-    options: { x: 'price', y: 'orders' },
-    sql: rows(`i % 50 as price, 2 * (i % 50) + 20 * ${NOISE} as orders`, 200),
-  },
-  {
-    is: 'two numbers without a relation',
-    method: 'association',
-    options: { x: 'price', y: 'orders' },
-    sql: rows(`i % 50 as price, 20 * ${NOISE} as orders`, 200),
-  },
-  {
-    is: 'two texts that go together',
-    method: 'association',
-    options: { x: 'shop', y: 'size' },
-    sql: rows(
-      `case i % 2 when 0 then 'Kiel' else 'Ulm' end as shop, case when i % 10 < 2 + 6 * (i % 2) then 'small' else 'large' end as size`,
-      400,
-    ),
-  },
-  {
-    is: 'two texts without a relation',
-    method: 'association',
-    options: { x: 'shop', y: 'size' },
-    sql: rows(
-      `case i % 2 when 0 then 'Kiel' else 'Ulm' end as shop, case when (i // 2) % 3 = 0 then 'small' else 'large' end as size`,
-      400,
-    ),
-  },
-  {
-    is: 'a text and a number',
-    method: 'association',
-    options: { x: 'shop', y: 'orders' },
-    sql: rows(
-      `case i % 2 when 0 then 'Kiel' else 'Ulm' end as shop, 10 * (i % 2) + 5 * ${NOISE} as orders`,
-      200,
-    ),
-  },
-  {
-    is: 'one value throughout',
-    method: 'association',
-    options: { x: 'price', y: 'orders' },
-    sql: rows('i as price, 5 as orders', 50),
-  },
-  {
-    is: 'three numbers, two of them together',
-    method: 'correlation',
-    options: { values: ['price', 'orders', 'noise'] },
-    sql: rows(`i % 50 as price, 2 * (i % 50) + 20 * ${NOISE} as orders, ((i * 31) % 17) as noise`, 200),
-  },
-  {
-    is: 'two numbers of which one falls',
-    method: 'correlation',
-    options: { values: ['price', 'orders'] },
-    sql: rows(`i % 50 as price, -2 * (i % 50) + 20 * ${NOISE} as orders`, 200),
-  },
-  {
-    is: 'three rows',
-    method: 'correlation',
-    options: { values: ['price', 'orders'] },
-    sql: rows('i as price, i * i as orders', 3),
-  },
-  ...each(({ name, scale, columns }) => [
-    {
-      is: 'a line',
-      method: 'regression',
-      options: { y: name, x: ['price'] },
-      columns,
-      sql: rows(
-        `((i * 31) % 53) as price, ${scale} * (1 + ((i * 31) % 53) / 50.0 + ${NOISE}) as ${name}`,
-        200,
-      ),
-    },
-  ]),
-  {
-    is: 'no relation',
-    method: 'regression',
-    options: { y: 'orders', x: ['price'] },
-    sql: rows(`((i * 31) % 53) as price, 10 * ${NOISE} as orders`, 200),
-  },
-  {
-    is: 'a curve taken for a line',
-    method: 'regression',
-    options: { y: 'orders', x: ['price'] },
-    sql: rows(`((i * 31) % 53) as price, pow((i * 31) % 53, 2) + 10 * ${NOISE} as orders`, 200),
-  },
-  {
-    is: 'two columns that say the same',
-    method: 'regression',
-    options: { y: 'orders', x: ['price', 'cost'] },
-    sql: rows(
-      `((i * 31) % 53) as price, ((i * 31) % 53) + 0.01 * ${NOISE} as cost, ((i * 31) % 53) + 10 * (((i * 7907) % 997) / 997.0) as orders`,
-      200,
-    ),
-  },
-  {
-    is: 'two rows',
-    method: 'regression',
-    options: { y: 'orders', x: ['price'] },
-    sql: rows('i as price, i as orders', 2),
-  },
-  {
-    is: 'three groups of which one is higher',
-    method: 'anova',
+    is: 'one shop has nearly all',
+    method: 'pareto',
     options: { value: 'orders', by: 'shop' },
-    sql: rows(
-      `case i % 3 when 0 then 'Kiel' when 1 then 'Ulm' else 'Jena' end as shop, 10 + ${NOISE} * 4 + 3 * (i % 3 = 2)::int as orders`,
-      150,
-    ),
+    sql: rows(`'shop ' || i as shop, case when i = 3 then 900 else 1 end as orders`, 40),
   },
   {
-    is: 'three groups alike',
-    method: 'anova',
+    is: 'nothing sold',
+    method: 'pareto',
     options: { value: 'orders', by: 'shop' },
-    sql: rows(
-      `case i % 3 when 0 then 'Kiel' when 1 then 'Ulm' else 'Jena' end as shop, 10 + ${NOISE} * 4 as orders`,
-      150,
-    ),
-  },
-  {
-    is: 'groups of one row',
-    method: 'anova',
-    options: { value: 'orders', by: 'shop' },
-    sql: rows(`'shop ' || i as shop, i as orders`, 3),
+    sql: rows(`'shop ' || i as shop, 0 as orders`, 10),
   },
 ]
 
@@ -352,13 +258,34 @@ const columns: Situation[] = [
   },
   { is: 'a table without gaps', method: 'profile', options: {}, sql: rows('i as id, i % 3 as kind', 21_961) },
   { is: 'a table without rows', method: 'profile', options: {}, sql: rows('i as id', 0) },
+  { is: 'five values', method: 'describe', options: { value: 'orders' }, sql: rows('i as orders', 5) },
+  {
+    is: 'a few very high values',
+    method: 'describe',
+    options: { value: 'orders' },
+    sql: rows('exp(i / 40.0) as orders', 300),
+  },
+  {
+    is: 'several columns',
+    method: 'describe',
+    options: { values: ['orders', 'visits'] },
+    sql: rows(`100 + 20 * ${NOISE} as orders, 900 + 100 * ${NOISE} as visits`),
+  },
+  {
+    is: 'three values far out',
+    method: 'outliers',
+    options: { value: 'orders', label: 'customer' },
+    sql: rows(
+      `'customer ' || i as customer, 100 + 10 * ${NOISE} + case when i % 40 = 9 then 90 else 0 end as orders`,
+      100,
+    ),
+  },
+  {
+    is: 'a table with an id and an empty column',
+    method: 'profile',
+    options: {},
+    sql: rows(`'id ' || i as id, null::varchar as nothing, i % 2 as half`),
+  },
 ]
 
-export const overGroups: Situation[] = [
-  ...abTest,
-  ...compareGroups,
-  ...paths,
-  ...shares,
-  ...relations,
-  ...columns,
-]
+export const overGroups: Situation[] = [...abTest, ...compareGroups, ...paths, ...shares, ...columns]

@@ -69,6 +69,24 @@ const trend: Situation[] = [
     sql: series('orders', `100 + i * 4 + ${NOISE} + case when i = 20 then 900 else 0 end`),
   },
   { is: 'no rows', method: 'trend', options: orders, sql: series('orders', 'i', { n: 0 }) },
+  {
+    is: 'days of which most have no orders',
+    method: 'trend',
+    options: orders,
+    sql: series('orders', 'case when (i * 7919) % 11 < 2 then 1 + i % 3 else 0 end', { step: 'day', n: 200 }),
+  },
+  {
+    is: 'two rows for each month',
+    method: 'trend',
+    options: orders,
+    sql: `select t, orders + s as orders from (${series('orders', `100 + i * 4 + ${NOISE}`)}), range(2) q(s)`,
+  },
+  {
+    is: 'times without an even step',
+    method: 'trend',
+    options: orders,
+    sql: `select timestamp '2024-01-01' + interval (i * i * 17 + i * 53) minute as t, 100 + i * 4 + ${NOISE} as orders from range(60) r(i)`,
+  },
 ]
 
 const compare: Situation[] = [

@@ -1,12 +1,16 @@
 /** docs/sentences.md: what each situation is told, as one table a method. */
 import { METHODS } from '../../packages/engine/methods/catalog.ts'
+import { changes } from './changes.ts'
 import { overGroups } from './groups.ts'
 import { overTime } from './over-time.ts'
-import { type Situation, tell } from './situation.ts'
+import { overRelations } from './relations.ts'
+import { type Situation, type Told, tell } from './situation.ts'
 
 /** In the order of the catalog. */
 export const SITUATIONS: readonly Situation[] = Object.keys(METHODS).flatMap((method) =>
-  [...overTime, ...overGroups].filter((situation) => situation.method === method),
+  [...overTime, ...overGroups, ...overRelations, ...changes].filter(
+    (situation) => situation.method === method,
+  ),
 )
 
 const cell = (text: string): string => text.replaceAll('|', '\\|')
@@ -17,6 +21,15 @@ function subject({ options, columns = {} }: Situation): string {
   return [given?.label ?? name ?? '', given?.unit ?? given?.fmt ?? '']
     .filter((part) => part !== '')
     .join(', ')
+}
+
+const told = new Map<Situation, Promise<Told>>()
+
+/** Each is run once in a process. */
+export function toldOf(situation: Situation): Promise<Told> {
+  const known = told.get(situation) ?? tell(situation)
+  told.set(situation, known)
+  return known
 }
 
 export async function sentencesPage(): Promise<string> {
@@ -40,7 +53,7 @@ export async function sentencesPage(): Promise<string> {
         '|---|---|---|---|---|',
       )
     }
-    const { grade, summary, codes } = await tell(situation)
+    const { grade, summary, codes } = await toldOf(situation)
     const shown = codes.map((code) => `\`${code}\``).join(', ')
     lines.push(`| ${situation.is} | ${subject(situation)} | ${grade} | ${cell(summary)} | ${shown} |`)
   }

@@ -1,8 +1,11 @@
 /** A situation that a method may meet, made in SQL, for docs/sentences.md. */
+import type { Outcome } from '@assay/model/insight'
 import type { ColumnMeaning } from '@assay/model/template'
 import { METHODS } from '../../packages/engine/methods/catalog.ts'
 import { outcomeOf, relation } from '../../packages/engine/methods/relation-fixture.ts'
 import type { Extent } from '../../packages/engine/methods/shared/method.ts'
+import { findingsOf, openTestPool, templateOf } from '../../packages/engine/run/test-pool.ts'
+import { headlineFaults } from '../../packages/engine/verdicts/headline-fixture.ts'
 
 export interface Situation {
   /** What is so in the data. */
@@ -12,33 +15,67 @@ export interface Situation {
   sql: string
   columns?: Record<string, Partial<ColumnMeaning>>
   time_zone?: string
+  /** In place of `sql`: a metric, and the file that it reads. The analysis reads its series as "time" and "value". */
+  metric?: { yaml: string; csv: string }
   extent?: Partial<Extent>
 }
 
 export interface Told {
   grade: string
   codes: string[]
-  headline: string
+  /** What is wrong with the headline, by the rules that hold for every headline. */
+  faults: string[]
   summary: string
 }
 
 const NOW = '2026-01-15T00:00:00.000Z'
 
 export async function tell(situation: Situation): Promise<Told> {
+  const outcome = situation.metric ? await outcomeOfMetric(situation) : await outcomeOfRows(situation)
+  const doubts = [...outcome.blockers, ...outcome.caveats]
+  return {
+    codes: doubts.map(({ code }) => code),
+    faults: headlineFaults(outcome),
+    grade: outcome.grade,
+    summary: outcome.summary,
+  }
+}
+
+function outcomeOfRows(situation: Situation): Promise<Outcome> {
   const { method, options, sql, columns = {}, time_zone = 'UTC', extent = {} } = situation
   const empty: ColumnMeaning = { label: null, unit: null, fmt: null, good: 'none', target: null }
   const meanings = new Map(Object.entries(columns).map(([name, given]) => [name, { ...empty, ...given }]))
-  const outcome = await outcomeOf(METHODS[method]!, await relation(sql), structuredClone(options), NOW, {
+  const more = {
     time_zone,
     meanings,
     extent: () => Promise.resolve({ periods: [], columns: [], ...extent }),
-  })
-  const doubts = [...outcome.blockers, ...outcome.caveats]
-  return {
-    grade: outcome.grade,
-    codes: doubts.map(({ code }) => code),
-    headline: outcome.headline,
-    summary: outcome.summary,
+  }
+  return relation(sql).then((table) =>
+    outcomeOf(METHODS[method]!, table, structuredClone(options), NOW, more),
+  )
+}
+
+/** A run of a template as a user writes it: only there are the tests of a metric made. */
+async function outcomeOfMetric({ method, options, metric }: Situation): Promise<Outcome> {
+  const bench = await openTestPool({ files: { 'orders.csv': metric!.csv } })
+  try {
+    const asked = Object.entries(options).map(([name, value]) => `${name}: ${String(value)}`)
+    const analysis = ['```analysis found', `method: ${method}`, 'of: series', ...asked, '```']
+    const text = [
+      '```metric series',
+      'metric: revenue',
+      '```',
+      '',
+      ...analysis,
+      '',
+      '# A report',
+      '',
+      '{{ found.summary }}',
+    ]
+    const source = templateOf(`${text.join('\n')}\n`, { 'metrics/revenue.yaml': metric!.yaml })
+    return findingsOf(await bench.run(source)).analyses.found!
+  } finally {
+    await bench.close()
   }
 }
 
@@ -62,3 +99,6 @@ export function series(
 ): string {
   return `select date '${from}' + interval (i) ${step} as t, cast(${value} as double) as ${name} from range(${n}) r(i) where ${where}`
 }
+
+/** `n` rows; `i` is the row. */
+export const rows = (select: string, n = 600): string => `select ${select} from range(${n}) r(i)`

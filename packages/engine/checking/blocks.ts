@@ -291,8 +291,8 @@ const SAMPLES: Record<Variable['type'], unknown> = {
   period: {
     start: '2024-01-01',
     end: '2024-02-01',
-    label: '2024-01-01 to 2024-01-31',
-    previous: { start: '2023-12-01', end: '2024-01-01', label: '2023-12-01 to 2023-12-31' },
+    label: 'January 2024',
+    previous: { start: '2023-12-01', end: '2024-01-01', label: 'December 2023' },
   },
   column: 'column',
   file: 'file',

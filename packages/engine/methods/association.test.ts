@@ -93,7 +93,7 @@ test('a link that vanishes within strata is not claimed', async () => {
   const within = await outcomeOf(association, table, { ...ask, strata: 's' })
   near(within.statistic, 1.5246066604434356)
   assert.deepEqual([within.test, within.grade], ['cochran_mantel_haenszel', 'unclear'])
-  assert.match(within.summary, /Without s the two columns do go together; within its values they do not\./)
+  assert.match(within.summary, /Over all rows x and y do go together; within the values of s they do not\./)
 })
 
 test('numbers take the coefficient that their shape allows', async () => {

@@ -164,15 +164,17 @@ function headline(curve: readonly Retention[], every: Period, found: Extremes | 
   const later = curve.at(-1)!
   const end =
     later.period > 1
-      ? `, and ${shareOf(later.rate)} were there ${later.period} ${unit}s after their first`
+      ? `; of the first ${brief(later.size)} newcomers ${someOf(later)} were there ${later.period} ${unit}s after`
       : ''
-  const start = `Of ${brief(next.size)} newcomers ${shareOf(next.rate)} came back in the next ${unit}${end}`
+  const start = `Of ${brief(next.size)} newcomers ${someOf(next)} came back in the next ${unit}${end}`
   if (!found?.named) return `${start}${found ? '; no cohort clearly stands out' : ''}.`
   return (
     `${start}; ${quoted(found.best.cohort)} ${CERTAINTY[gradeOf(found.p)]} did better (${shareOf(found.best.rate)}) than ` +
     `${quoted(found.worst.cohort)} (${shareOf(found.worst.rate)}).`
   )
 }
+
+const someOf = ({ rate }: Retention): string => (rate === 0 ? 'none' : shareOf(rate))
 
 function evidence(given: {
   id: string

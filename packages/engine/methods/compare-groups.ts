@@ -9,7 +9,7 @@ import type { Doubt } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
 import { FEW, fewRows, leftOut } from '../verdicts/common-doubts.ts'
 import { type Measure, measureOf, opening } from '../verdicts/measure.ts'
-import { nounsOf } from '../verdicts/nouns.ts'
+import { nounsOf, verbFor } from '../verdicts/nouns.ts'
 import { doubt, gradeOf, verdict } from '../verdicts/verdict.ts'
 import { quoted } from '../verdicts/words.ts'
 import { type Choice, chooseByShape } from './groups/choose.ts'
@@ -162,7 +162,7 @@ function stopOf({ value, test }: Options, what: What, { groups, n }: GroupRows, 
   if (what === 'spread' && groups.some((group) => group.n < LEAST_SPREAD))
     return doubt(
       'too_few',
-      `To compare how widely ${name} varies, each group needs at least ${LEAST_SPREAD} values; ${quoted(groups.find((group) => group.n < LEAST_SPREAD)!.group)} has two.`,
+      `To compare how widely ${name} ${verbFor(name, 'varies', 'vary')}, each group needs at least ${LEAST_SPREAD} values; ${quoted(groups.find((group) => group.n < LEAST_SPREAD)!.group)} has two.`,
     )
   if (TWO.has(test) && groups.length > 2)
     throw new MethodError(
@@ -171,7 +171,7 @@ function stopOf({ value, test }: Options, what: What, { groups, n }: GroupRows, 
   if (groups.every((group) => group.squares === 0 && group.offset === 0))
     return doubt(
       'constant',
-      `${opening(name)} is the same in all ${count(n, 'row')}: there is nothing to compare.`,
+      `${opening(name)} ${verbFor(name)} the same in all ${count(n, 'row')}: there is nothing to compare.`,
     )
   return null
 }

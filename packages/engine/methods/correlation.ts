@@ -9,6 +9,7 @@
 import type { Doubt, Grade } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
 import { type Meanings, measureOf, opening } from '../verdicts/measure.ts'
+import { verbFor } from '../verdicts/nouns.ts'
 import { doubt, gradeOf, LIKELY, lesser, verdict } from '../verdicts/verdict.ts'
 import { CERTAINTY } from '../verdicts/words.ts'
 import {
@@ -157,10 +158,13 @@ function headline(grade: Grade, pairs: readonly Told[], given: Options, meanings
   const how =
     sizeOf(best, given) > 0
       ? `${opening(name(best.x))} and ${name(best.y)} ${sure} rise together${held}`
-      : `Higher ${name(best.x)} ${sure} goes with lower ${name(best.y)}${held}`
+      : `Higher ${name(best.x)} ${sure} ${verbFor(name(best.x), 'goes', 'go')} with lower ${name(best.y)}${held}`
   const weak = Math.abs(sizeOf(best, given)) < 0.1 ? ', but weakly' : ''
   if (pairs.length === 1) return `${how}${weak}.`
-  return `${how}${weak}; this is the strongest of ${count(found.length, 'link')} in ${count(pairs.length, 'pair')}.`
+  const all = count(pairs.length, 'pair')
+  return found.length === 1
+    ? `${how}${weak}; no other of the ${all} shows a clear link.`
+    : `${how}${weak}; this is the strongest of ${found.length} links among ${all}.`
 }
 
 function evidence(pairs: readonly Told[], all: number, given: Options): string {

@@ -156,7 +156,7 @@ test('noise of counts in few segments names none of them', async () => {
   })
   const outcome = await ask(table, { value: 'v', by: ['g'], split: { column: 's', before: 'b', after: 'a' } })
   assert.deepEqual(causesOf(outcome), [])
-  assert.match(outcome.headline ?? '', /^V came to 291 .*a swing this small is ordinary noise\.$/)
+  assert.match(outcome.headline ?? '', /^V came to 291 .*a swing of this size is ordinary noise here\.$/)
 })
 
 test('an expected column is what rows are held against, to the depth asked for', async () => {

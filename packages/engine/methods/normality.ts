@@ -15,6 +15,7 @@ import { kolmogorovUpper } from '../numeric/tests/kolmogorov.ts'
 import { SHAPIRO_MOST, shapiroWilk } from '../numeric/tests/shapiro-wilk.ts'
 import { allAlike, leftOut, tooFew } from '../verdicts/common-doubts.ts'
 import { measureOf, opening } from '../verdicts/measure.ts'
+import { verbFor } from '../verdicts/nouns.ts'
 import { doubt, gradeOf, verdict } from '../verdicts/verdict.ts'
 import { CERTAINTY } from '../verdicts/words.ts'
 import { number, pAdjusted, text } from './shared/fields.ts'
@@ -189,23 +190,24 @@ function doubtsOf({ n, left, kurtosis }: Shape, label: string): Doubt[] {
 
 const NAMES = {
   normal: 'a normal distribution',
-  uniform: 'a uniform distribution between its smallest and largest value',
+  uniform: 'a uniform distribution',
   exponential: 'an exponential distribution',
   gamma: 'a gamma distribution',
 }
 
 function headline(grade: Grade, label: string, { distribution, mean }: Options, shape: Shape): string {
   const what = mean === undefined ? NAMES[distribution] : 'the normal distribution that was asked about'
-  if (grade === 'unclear') return `Nothing speaks against ${what} of ${label}.`
+  const ends = distribution === 'uniform' ? ' between the smallest and the largest value' : ''
+  if (grade === 'unclear') return `Nothing speaks against ${what} of ${label}${ends}.`
   const tail = distribution === 'normal' && mean === undefined ? `: ${departure(shape)}` : ''
-  return `${opening(label)} ${CERTAINTY[grade]} does not follow ${what}${tail}.`
+  return `${opening(label)} ${CERTAINTY[grade]} ${verbFor(label, 'does', 'do')} not follow ${what}${ends}${tail}.`
 }
 
 function departure({ skewness, kurtosis }: Shape): string {
   const side = (skewness ?? 0) > 0 ? 'high' : 'low'
   if (Math.abs(skewness ?? 0) > 0.5)
-    return `it reaches much farther towards ${side} values than the other way`
-  if ((kurtosis ?? 0) > 1) return 'very high and very low values are more frequent'
+    return `${side} values reach much farther out than ${side === 'high' ? 'low' : 'high'} ones`
+  if ((kurtosis ?? 0) > 1) return 'very high and very low values are too frequent'
   if ((kurtosis ?? 0) < -0.8) return 'values near the middle are too rare'
   return 'the departure is small'
 }

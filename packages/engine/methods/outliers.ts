@@ -117,7 +117,10 @@ export const outliers: Method = {
       const [first] = points
       if (!first) return `No value of ${measure.label} stands far apart from the others.`
       const which = first.label === null ? '' : ` (${quoted(first.label)})`
-      return `${count(found, 'value')} of ${measure.label} ${found === 1 ? 'stands' : 'stand'} far apart from the others; the farthest is ${amount(first.value, measure)}${which}.`
+      const far = `${amount(first.value, measure)}${which}`
+      return found === 1
+        ? `One value of ${measure.label} stands far apart from the others: ${far}.`
+        : `${count(found, 'value')} of ${measure.label} stand far apart from the others; the farthest is ${far}.`
     }
   },
 }

@@ -10,6 +10,7 @@ import type { Doubt, Outcome } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
 import { leftOut } from '../verdicts/common-doubts.ts'
 import { type Measure, measureOf, opening } from '../verdicts/measure.ts'
+import { verbFor } from '../verdicts/nouns.ts'
 import { doubt, verdict } from '../verdicts/verdict.ts'
 import { amount, brief, quoted, shareOf } from '../verdicts/words.ts'
 import { groupedColumns, groupSql, numberSql } from './shared/columns.ts'
@@ -74,7 +75,10 @@ export const pareto: Method = {
       )
     if (!(total > 0))
       return nothing('', [
-        doubt('constant', `${name} is zero for every ${segment.label}: nothing is concentrated.`),
+        doubt(
+          'constant',
+          `${name} ${verbFor(measure.label)} zero for every ${segment.label}: nothing is concentrated.`,
+        ),
       ])
     const { gini, hhi, rows } = await shares(table.query, sums, segments, whole!.size as number, unit)
     const top = [1, 5, 10, 20]
@@ -131,15 +135,16 @@ function headline(
   rows: readonly { segment: string | null; cumulative: number; share: number }[],
 ): string {
   const first = rows[0]!.segment === null ? `rows without ${by.label}` : quoted(rows[0]!.segment)
-  if (segments === 1) return `All of ${measure.label} is in one ${by.label}, ${first}.`
+  if (segments === 1)
+    return `All ${verbFor(measure.label, 'of ', '')}${measure.label} ${verbFor(measure.label)} in one ${by.label}, ${first}.`
   const least = rows.at(-1)!
   if (segments === rows.length && rows[0]!.share - least.share < 1e-9)
-    return `An even spread of ${measure.label}: each ${by.label} has ${shareOf(least.share)}.`
+    return `${opening(measure.label)} ${verbFor(measure.label)} spread evenly: each ${by.label} has ${shareOf(least.share)}.`
   const enough = rows.findIndex((row) => row.cumulative >= 0.8) + 1
   const few = enough > 0 ? enough : rows.length
   const part = rows[few - 1]!.cumulative
   if (few === 1)
-    return `Of ${brief(segments)} by ${by.label}, ${first} alone makes up ${shareOf(part)} of ${measure.label}.`
+    return `By ${by.label}, one of ${brief(segments)} makes up ${shareOf(part)} of ${measure.label}: ${first}.`
   return (
     `By ${by.label}, ${brief(few)} of ${brief(segments)} make up ` +
     `${part >= 1 ? 'all' : shareOf(part)} of ${measure.label}; the largest, ${first}, has ${shareOf(rows[0]!.share)}.`

@@ -27,7 +27,7 @@ test('slopes have intervals, and the sentence names rate and direction without a
   assert.equal(found.grade, 'firm')
   assert.match(
     found.headline,
-    /^Higher speed clearly goes with higher dist: one more of speed comes with about 3\.93 more\.$/,
+    /^Higher speed clearly goes with higher dist: each step of 1 in speed comes with about 3\.93 more\.$/,
   )
   const robust = await outcomeOf(regression, table, { y: 'dist', x: ['speed'], errors: 'hc3' })
   near((robust.coefficients as Row[])[1]!.std_error, 0.4275372191720981)
@@ -42,7 +42,7 @@ test('true or false is fitted by its odds, and complete separation is told', asy
   near(slope.low, -0.44430242846308565)
   assert.match(
     found.headline,
-    /^Higher t probably goes with lower fail: one more of t comes with 21 % lower odds\.$/,
+    /^Higher t probably goes with a lower rate of fail: each step of 1 in t comes with 21 % lower odds\.$/,
   )
   const apart = await columnsOf({ t: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], fail: [0, 0, 0, 0, 0, 1, 1, 1, 1, 1] })
   const told = await outcomeOf(regression, apart, { y: 'fail', x: ['t'], family: 'logistic' })

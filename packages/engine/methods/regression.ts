@@ -12,8 +12,9 @@ import type { Doubt, Grade } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
 import { leftOut } from '../verdicts/common-doubts.ts'
 import { type Meanings, type Measure, measureOf, opening } from '../verdicts/measure.ts'
+import { verbFor } from '../verdicts/nouns.ts'
 import { doubt, gradeOf, verdict } from '../verdicts/verdict.ts'
-import { brief, CERTAINTY, changeOf, shareOf } from '../verdicts/words.ts'
+import { amount, brief, CERTAINTY, changeOf, shareOf } from '../verdicts/words.ts'
 import { checkDoubts, NO_CHECKS } from './regress/checks.ts'
 import { type NamedTerm, readDesign } from './regress/design.ts'
 import { fitGaussian } from './regress/gaussian.ts'
@@ -235,11 +236,19 @@ function headline(grade: Grade, model: Modelled, given: Options, meanings: Meani
     given.x.some((term) => namedTerm(term).column === lead.column && namedTerm(term).power > 1)
   )
     return `There is ${CERTAINTY[grade]} a link between ${x.label} and ${measure.label}, along a curve${others}.`
-  return `Higher ${x.label} ${CERTAINTY[grade]} goes with ${up ? 'higher' : 'lower'} ${measure.label}${others}: ${rate(lead, given, measure, x)}.`
+  return `Higher ${x.label} ${CERTAINTY[grade]} ${verbFor(x.label, 'goes', 'go')} with ${response(given, measure, up)}${others}: ${rate(lead, given, measure, x)}.`
+}
+
+/** "higher revenue"; of true or false "a higher rate of paid". */
+function response({ family }: Options, { label }: Measure, up: boolean): string {
+  const way = up ? 'higher' : 'lower'
+  if (family !== 'logistic') return `${way} ${label}`
+  const bare = label.replace(/^the /u, '')
+  return `a ${way} ${/^(?:rate|share) /u.test(bare) ? bare : `rate of ${bare}`}`
 }
 
 function rate(lead: Coefficient, { family }: Options, measure: Measure, x: Measure): string {
-  const each = x.unit === null ? `one more of ${x.label}` : `one more of ${x.label} (in ${x.unit})`
+  const each = `each step of ${amount(1, x)} in ${x.label}`
   const estimate = lead.estimate ?? 0
   const more = estimate > 0 ? 'more' : 'less'
   if (family === 'gaussian') {
@@ -248,9 +257,7 @@ function rate(lead: Coefficient, { family }: Options, measure: Measure, x: Measu
   }
   const change = Math.expm1(estimate)
   const what =
-    family === 'logistic'
-      ? `${estimate > 0 ? 'higher' : 'lower'} odds`
-      : `${estimate > 0 ? 'higher' : 'lower'} counts`
+    family === 'logistic' ? `${estimate > 0 ? 'higher' : 'lower'} odds` : estimate > 0 ? 'more' : 'fewer'
   const size = change >= 1 ? `${brief(change + 1)} times` : shareOf(change)
   return change >= 1
     ? `${each} comes with ${size} the ${family === 'logistic' ? 'odds' : 'count'}`

@@ -15,7 +15,7 @@ test('a few that make up most are told as such, and sums of all rows are firm', 
   assert.equal(found.grade, 'firm')
   assert.equal(found.headline, 'By g, 2 of 10 make up 80 % of v; the largest, "c0", has 40 %.')
   const even = await share("select 'c' || k as g, 5 as v from range(4) r(k)")
-  assert.equal(even.headline, 'An even spread of v: each g has 25 %.')
+  assert.equal(even.headline, 'V is spread evenly: each g has 25 %.')
 })
 
 test('negative sums, one segment, zeros and nothing at all are each said', async () => {

@@ -126,8 +126,11 @@ test('a failed test is a blocker of all that reads the metric, stands above the 
     (analyses.d!.blockers ?? []).map(({ code }) => code),
     ['test_failed', 'test_failed', 'data_stale'],
   )
-  assert.match(analyses.d!.headline ?? '', /Revenue must not be read: 3 rows repeat a "country"/)
-  assert.match(markdown, /newest row is of 2026-01-13 08:00, 2 days ago, and at most 1d is allowed/)
+  assert.match(
+    analyses.d!.headline ?? '',
+    /Revenue must not be read: 3 rows repeat a value of "country", which/,
+  )
+  assert.match(markdown, /newest row is of 13 January 2026, 08:00, 2 days ago, and at most 1 day is allowed/)
   assert.deepEqual(
     lineage.metrics![0]!.tests.map(({ test: name, ok }) => [name, ok]),
     [

@@ -7,13 +7,16 @@ import type { Cell, Doubt } from '@assay/model/insight'
 import type { MetricInBlock, MetricInfo, MetricLineage, MetricTest } from '@assay/model/metric'
 import type { SqlBlock } from '@assay/model/template'
 import { type Engine, readTable } from '../duckdb/duckdb.ts'
+import { count } from '../methods/shared/sentence.ts'
 import { testText } from '../metrics/definition.ts'
 import { opening } from '../verdicts/measure.ts'
+import { timeInWords } from '../verdicts/times.ts'
 import { doubt } from '../verdicts/verdict.ts'
 import { quoted } from '../verdicts/words.ts'
 
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
+const MINUTE_MS = 60_000
 
 export class MetricTests {
   readonly #engine: Engine
@@ -66,9 +69,9 @@ export class MetricTests {
       case 'not_null':
         return `${label} must not be read: ${rows} ${verb} no ${quoted(test.column)}.`
       case 'unique':
-        return `${label} must not be read: ${rows} ${failing === 1 ? 'repeats' : 'repeat'} a ${quoted(test.column)} that must be unique.`
+        return `${label} must not be read: ${rows} ${failing === 1 ? 'repeats' : 'repeat'} a value of ${quoted(test.column)}, which must be unique.`
       case 'accepted':
-        return `${label} must not be read: ${rows} ${verb} a ${quoted(test.column)} other than ${test.values.map((value) => quoted(String(value))).join(', ')}.`
+        return `${label} must not be read: ${rows} ${verb} a value of ${quoted(test.column)} other than ${test.values.map((value) => quoted(String(value))).join(', ')}.`
     }
   }
 
@@ -88,6 +91,13 @@ export class MetricTests {
       age >= 2 * DAY_MS
         ? `${Math.floor(age / DAY_MS)} days`
         : `${Math.max(1, Math.floor(age / HOUR_MS))} hours`
-    return `${label} must not be read as of now: the newest row is of ${whole ? day : `${day} ${clock.slice(0, 5)}`}, ${old} ago, and at most ${test.text} is allowed.`
+    return `${label} must not be read as of now: the newest row is of ${timeInWords(`${day}T${whole ? '00:00' : clock.slice(0, 5)}`)}, ${old} ago, and at most ${spanInWords(test.ms)} is allowed.`
   }
+}
+
+/** "2 days", "36 hours": in whole days where they fit. */
+function spanInWords(ms: number): string {
+  const days = ms / DAY_MS
+  if (Number.isInteger(days)) return count(days, 'day')
+  return ms % HOUR_MS === 0 ? count(ms / HOUR_MS, 'hour') : count(Math.round(ms / MINUTE_MS), 'minute')
 }

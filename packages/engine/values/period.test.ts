@@ -19,8 +19,8 @@ test('both days of an absolute period belong to it', () => {
   assert.deepEqual(period, {
     start: '2001-04-01',
     end: '2001-07-01',
-    label: '2001-04-01 to 2001-06-30',
-    previous: { start: '2000-12-31', end: '2001-04-01', label: '2000-12-31 to 2001-03-31' },
+    label: 'April to June 2001',
+    previous: { start: '2000-12-31', end: '2001-04-01', label: '31 December 2000 to 31 March 2001' },
   })
 })
 
@@ -30,7 +30,20 @@ test('days, months, quarters and years are periods of their own', () => {
   assert.equal(span('2024-Q4'), '2024-10-01 2025-01-01')
   assert.equal(span('2023'), '2023-01-01 2024-01-01')
   assert.equal(span('2023-11..2024-Q1'), '2023-11-01 2024-04-01')
-  assert.equal(resolvePeriod('2024-02-29', at('2024-01-01T00:00:00Z')).label, '2024-02-29')
+})
+
+test('a period is labelled as a reader says it', () => {
+  const label = (text: string): string => resolvePeriod(text, at('2024-01-01T00:00:00Z')).label
+  assert.equal(label('2024-02-29'), '29 February 2024')
+  assert.equal(label('2001-06-18..2001-06-24'), '18 to 24 June 2001')
+  assert.equal(label('2001-06-18..2001-07-04'), '18 June to 4 July 2001')
+  assert.equal(label('2001-06-18..2002-01-02'), '18 June 2001 to 2 January 2002')
+  assert.equal(label('2024-02'), 'February 2024')
+  assert.equal(label('2024-02-01..2024-02-29'), 'February 2024')
+  assert.equal(label('2024-Q4'), 'October to December 2024')
+  assert.equal(label('2023-11..2024-Q1'), 'November 2023 to March 2024')
+  assert.equal(label('2023'), '2023')
+  assert.equal(label('2001-01-01..2003-12-31'), '2001 to 2003')
 })
 
 test('last_N units are complete ones: today and this month are left out', () => {

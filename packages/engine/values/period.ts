@@ -3,14 +3,14 @@
  * template's time zone, or from the latest day of the data. `last_N_UNITS` are complete units: the current one (today, this
  * month) is left out. `start` belongs to the period, `end` does not.
  */
-import { addDays, type DateUnit, dayInZone, daysBetween, isDay, startOf } from '@assay/model/dates'
+import { addDays, type DateUnit, dayInZone, daysBetween, isDay, MONTHS, startOf } from '@assay/model/dates'
 
 export interface Period {
   /** "2024-01-01" */
   start: string
   /** The day after the last one. */
   end: string
-  /** "2024-01-01 to 2024-03-31"; one day alone for a single day. */
+  /** In words: "January to March 2024", "18 to 24 June 2001". */
   label: string
   /** The same number of days, directly before. */
   previous: { start: string; end: string; label: string }
@@ -54,10 +54,27 @@ export function resolvePeriod(text: string, context: PeriodContext): Period {
   }
 }
 
+/** As a reader says it: "2001", "April to June 2001", "18 to 24 June 2001", "18 June to 4 July 2001". */
 export function periodLabel(start: string, end: string): string {
-  const last = addDays(end, -1)
-  return last === start ? start : `${start} to ${last}`
+  const [from, to] = [partsOf(start), partsOf(addDays(end, -1))]
+  const [whole, year, month] = [
+    from.day === 1 && end.endsWith('-01'),
+    from.year === to.year,
+    from.month === to.month,
+  ]
+  if (whole && start.endsWith('-01-01') && end.endsWith('-01-01'))
+    return year ? String(from.year) : `${from.year} to ${to.year}`
+  const last = whole ? `${to.month} ${to.year}` : `${to.day} ${to.month} ${to.year}`
+  if (year && month) return whole || from.day === to.day ? last : `${from.day} to ${last}`
+  const first = whole ? from.month : `${from.day} ${from.month}`
+  return `${first}${year ? '' : ` ${from.year}`} to ${last}`
 }
+
+const partsOf = (day: string) => ({
+  day: Number(day.slice(8)),
+  month: MONTHS[Number(day.slice(5, 7)) - 1]!,
+  year: Number(day.slice(0, 4)),
+})
 
 function dayOf(value: string, timeZone: string): string {
   const zoned = /(Z|[+-]\d{2}(:?\d{2})?)$/.test(value) && value.includes(':')

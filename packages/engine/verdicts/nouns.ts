@@ -12,7 +12,17 @@ const IRREGULAR: Record<string, string> = {
 }
 const SINGULAR = Object.fromEntries(Object.entries(IRREGULAR).map(([one, many]) => [many, one]))
 /** Nouns with one form for both. */
-const UNCHANGED = new Set(['data', 'percent', 'series', 'sheep', 'species', 'staff', 'traffic'])
+const UNCHANGED = new Set([
+  'data',
+  'gas',
+  'news',
+  'percent',
+  'series',
+  'sheep',
+  'species',
+  'staff',
+  'traffic',
+])
 
 /** The last word of the phrase is changed: "user account" is "user accounts". A plural stays as it is. */
 function plural(phrase: string): string {
@@ -42,6 +52,12 @@ export function nounsOf(column: string): { one: string; many: string } {
   const bare = readable(column).replace(/ (?:id|key|uuid|guid)$/iu, '')
   const one = bare.length < 2 ? 'unit' : singular(bare)
   return { one, many: plural(one) }
+}
+
+/** The verb that fits a label: "orders are", "the share of orders is". The noun before "of", "per" and the like decides. */
+export function verbFor(label: string, one = 'is', many = 'are'): string {
+  const [head = label] = label.toLowerCase().split(/ (?:of|per|in|for|from|to|at|by|with|a|an) /u)
+  return singular(head) === head ? one : many
 }
 
 function lastWord(phrase: string, change: (word: string) => string): string {

@@ -54,6 +54,9 @@ function grouped(text: string): string {
 
 const isShare = (measure: Measure): boolean => /^pct\d?$/u.test(measure.fmt ?? '')
 
+/** Whether values are percentages: their changes are told in points, since a percentage of a percentage misleads. */
+export const inPoints = (measure: Measure): boolean => isShare(measure) || measure.unit === '%'
+
 /** A value of a measure: "9 minutes", "€1,230", "44.2 %", "below zero by 3 degrees" is "-3 degrees". */
 export function amount(value: number | null, measure: Measure, step?: number | null): string {
   if (value === null || !Number.isFinite(value)) return 'unknown'
@@ -64,7 +67,7 @@ export function amount(value: number | null, measure: Measure, step?: number | n
 /** The size of a change, without direction: "19 minutes", "3.4 points" of a share. */
 export function changeOf(value: number, measure: Measure, step?: number | null): string {
   const size = Math.abs(value)
-  if (isShare(measure) || measure.unit === '%') {
+  if (inPoints(measure)) {
     const points = isShare(measure) ? size * 100 : size
     const text = brief(points, step && isShare(measure) ? step * 100 : step)
     return `${text} ${text === '1' ? 'point' : 'points'}`
@@ -103,8 +106,9 @@ export function against(
 ): { same: boolean; text: string } {
   const [left, right] = [amount(value, measure), amount(base, measure)]
   if (left === right) return { same: true, text: `both are about ${left}` }
-  const whole = isShare(measure) || measure.unit === '%'
-  const text = whole ? `${left} against ${right}` : both([value, base], measure, { joined: 'against' })
+  const text = inPoints(measure)
+    ? `${left} against ${right}`
+    : both([value, base], measure, { joined: 'against' })
   return { same: false, text }
 }
 

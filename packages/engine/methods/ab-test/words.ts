@@ -2,6 +2,7 @@
 import type { Doubt, Grade } from '@assay/model/insight'
 import { FEW, fewRows } from '../../verdicts/common-doubts.ts'
 import { averageOf, type Meanings, type Measure, measureOf, opening } from '../../verdicts/measure.ts'
+import { verbFor } from '../../verdicts/nouns.ts'
 import { doubt, lesser } from '../../verdicts/verdict.ts'
 import { against, amount, CERTAINTY, changeOf, quoted } from '../../verdicts/words.ts'
 import type { Comparison } from '../shared/arms.ts'
@@ -75,7 +76,7 @@ function oneArm(told: Told, found: Comparison, most: Grade): string {
   const size = changeOf(found.estimate!, measure)
   const place = randomised ? 'with' : 'among'
   return (
-    `${opening(measure.label)} is ${CERTAINTY[grade]} ${way} ${place} ${arm} than ${place} ${base}${randomised ? better(measure, found.estimate!) : ''}, ` +
+    `${opening(measure.label)} ${verbFor(measure.label)} ${CERTAINTY[grade]} ${way} ${place} ${arm} than ${place} ${base}${randomised ? better(measure, found.estimate!) : ''}, ` +
     `by ${size}${same ? '; ' : ': '}${text}${association(told)}.`
   )
 }

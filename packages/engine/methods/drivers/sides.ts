@@ -1,8 +1,8 @@
 /** The two sides that drivers compares: two groups, two periods, or what was expected and what came. */
-import { dayNumber, dayText, weekdayOf } from '@assay/model/dates'
+import { type DateUnit, dayNumber, dayText, isDay, weekdayOf } from '@assay/model/dates'
 import type { Doubt } from '@assay/model/insight'
 import { measureOf, opening } from '../../verdicts/measure.ts'
-import { dayInWords, periodInWords } from '../../verdicts/times.ts'
+import { dayInWords, periodInWords, timeInWords } from '../../verdicts/times.ts'
 import { doubt } from '../../verdicts/verdict.ts'
 import { quoted } from '../../verdicts/words.ts'
 import { columnOf, isNumeric, isZoned, numberSql, timeColumn } from '../shared/columns.ts'
@@ -40,6 +40,7 @@ export interface Sides {
 
 /** Earlier changes by which the noise of segments is known. */
 const MOST_HISTORY = 12
+const DATE_UNITS: readonly DateUnit[] = ['day', 'week', 'month', 'quarter', 'year']
 
 /** A sentence where there are no two sides. */
 export async function sidesOf(
@@ -65,7 +66,7 @@ async function groups(
   const side = (value: string | number | boolean): Side => ({
     where: `${column} = '${String(value).replaceAll("'", "''")}'`,
     label: `${split.column} ${String(value)}`,
-    named: `${measureOf(context.meanings, split.column).label} ${quoted(String(value))}`,
+    named: groupInWords(measureOf(context.meanings, split.column).label, String(value)),
     days: 1,
   })
   const { periods, columns } = await context.extent()
@@ -86,6 +87,13 @@ async function groups(
     history: [],
     unfinished,
   }
+}
+
+/** `arm "new"`, "February 2010" of a month, "period" left out of `"this period"`. */
+function groupInWords(label: string, value: string): string {
+  if (isDay(value))
+    return timeInWords(value, (DATE_UNITS as readonly string[]).includes(label) ? (label as DateUnit) : null)
+  return value.toLowerCase().includes(label.toLowerCase()) ? quoted(value) : `${label} ${quoted(value)}`
 }
 
 async function periods(table: Relation, options: Options, context: MethodContext): Promise<Sides | string> {

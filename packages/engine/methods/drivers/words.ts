@@ -1,6 +1,7 @@
 /** What drivers says: the change, what it came with, and what is left. */
 import { type Measure, opening } from '../../verdicts/measure.ts'
-import { amount, changeOf, quoted, shareOf } from '../../verdicts/words.ts'
+import { verbFor } from '../../verdicts/nouns.ts'
+import { amount, changeOf, inPoints, quoted, shareOf } from '../../verdicts/words.ts'
 import { count, enumeration, figure, signed } from '../shared/sentence.ts'
 import type { Cause, Causes } from './causes.ts'
 import type { Sides } from './sides.ts'
@@ -24,12 +25,16 @@ function whereInWords({ where }: Cause, labels: (column: string) => string): str
   return enumeration(Object.entries(where).map(([column, value]) => `${labels(column)} ${quoted(value)}`))
 }
 
+/** How much a value moved: "83 %", "3.4 points" of a share, "12 EUR" where the value before is no base. */
+function sizeOf(before: number, after: number, measure: Measure): string {
+  const relative = relativeOf(before, after)
+  return relative === null || inPoints(measure) ? changeOf(after - before, measure) : shareOf(relative)
+}
+
 /** "down 83 %", "up 12 EUR". */
 function moved(before: number | null, after: number | null, measure: Measure): string {
   if (before === null || after === null) return 'new'
-  const relative = relativeOf(before, after)
-  const size = relative === null ? changeOf(after - before, measure) : shareOf(relative)
-  return `${after > before ? 'up' : 'down'} ${size}`
+  return `${after > before ? 'up' : 'down'} ${sizeOf(before, after, measure)}`
 }
 
 /** "in May 2026", "on 3 May 2026", "at 17". */
@@ -52,12 +57,13 @@ export function headline(
   const basis = sides.per_day ? ' a day' : ''
   const value = (one: number): string => `${amount(one, measure, change === 0 ? null : change)}${basis}`
   const name = opening(measure.label)
+  const were = verbFor(measure.label, 'was', 'were')
   const [now, earlier] = [within(sides.after), within(sides.before)]
   if (isLevel(before, after)) {
     const level =
       value(before) === value(after)
-        ? `${name} ${now} was as strong as ${earlier}: ${value(after)} in both`
-        : `${name} was level: ${value(after)} ${now}, ${value(before)} ${earlier}`
+        ? `${name} ${now} ${were} as strong as ${earlier}: ${value(after)} in both`
+        : `${name} ${were} level: ${value(after)} ${now}, ${value(before)} ${earlier}`
     if (causes.length === 0) return `${level}.`
     return `${level}; ${partsInWords(causes, measure, labels)}${causes.length > 1 ? ', which cancel' : ''}.`
   }
@@ -69,14 +75,12 @@ export function headline(
     const why = mixed
       ? `${blend}, and no rate stands out of ordinary noise`
       : small
-        ? 'a swing this small is ordinary noise'
+        ? 'a swing of this size is ordinary noise here'
         : `the ${noun} is spread over all, and no part stands out of ordinary noise`
     return `${name} came to ${value(after)} ${now}, ${moved(before, after, measure)} from ${value(before)} ${earlier}: ${why}.`
   }
   const verb = change > 0 ? 'rose' : 'fell'
-  const said = relativeOf(before, after)
-  const points = said === null || measure.fmt?.startsWith('pct') === true
-  const size = points ? changeOf(change, measure) : shareOf(said)
+  const size = sizeOf(before, after, measure)
   return `${name} ${verb} by ${size} to ${value(after)} ${now} from ${value(before)} ${earlier}: ${mixed ? `${blend}; ` : ''}${causesInWords(found, measure, noun, labels)}; ${restInWords(found, measure)}.`
 }
 
@@ -118,10 +122,7 @@ function besideExpected(
     const parts = causes.length === 0 ? '' : `; ${partsInWords(causes, measure, labels)}`
     return `${came}, as expected${parts}${causes.length > 1 ? ', which cancel' : ''}.`
   }
-  const relative = relativeOf(before, after)
-  const points = relative === null || measure.fmt?.startsWith('pct') === true
-  const size = points ? changeOf(change, measure) : shareOf(relative)
-  const told = `${came}, ${size} ${change > 0 ? 'more' : 'less'} than expected (${value(before)}${sides.usual === undefined ? '' : `, usually ${sides.usual}`})`
+  const told = `${came}, ${sizeOf(before, after, measure)} ${change > 0 ? 'more' : 'less'} than expected (${value(before)}${sides.usual === undefined ? '' : `, usually ${sides.usual}`})`
   if (sides.parted === false) return `${told}.`
   const blend = mixInWords(mix, change, 'gap', labels)
   if (causes.length > 0)
@@ -129,7 +130,7 @@ function besideExpected(
   const small = found.error !== null && Math.abs(change) < 2 * found.error
   if (blend !== '') return `${told}: ${blend}, and no rate stands out of ordinary noise.`
   return small
-    ? `${told}: a gap this small is ordinary noise.`
+    ? `${told}: a gap of this size is ordinary noise here.`
     : `${told}: the gap is spread over all, and no part stands out of ordinary noise.`
 }
 
@@ -138,9 +139,7 @@ function restBesideExpected({ rest }: Causes, measure: Measure): string {
   if (rest === null || (rest.before === 0 && rest.after === 0)) return 'nothing else is left'
   const { before, after } = rest
   if (isLevel(before, after)) return 'everything else was as expected'
-  const relative = relativeOf(before, after)
-  const size = relative === null ? changeOf(after - before, measure) : shareOf(relative)
-  return `everything else was ${size} ${after > before ? 'above' : 'below'}`
+  return `everything else was ${sizeOf(before, after, measure)} ${after > before ? 'above' : 'below'}`
 }
 
 function partsInWords(
@@ -178,7 +177,7 @@ function causesInWords(
 }
 
 function quantity(share: number): string {
-  if (share > 1.1) return 'more than'
+  if (share > 1.1) return 'more than all of'
   if (share >= 0.9) return 'nearly all of'
   if (share >= 0.6) return 'most of'
   if (share >= 0.4) return 'about half of'
@@ -191,9 +190,7 @@ function restInWords({ rest }: Causes, measure: Measure): string {
   const { before, after } = rest
   if (before === 0 && after === 0) return 'nothing else is left'
   if (isLevel(before, after)) return 'everything else was level'
-  const relative = relativeOf(before, after)
-  const size = relative === null ? changeOf(after - before, measure) : shareOf(relative)
-  return `everything else ${after > before ? 'rose' : 'fell'} by ${size}`
+  return `everything else ${after > before ? 'rose' : 'fell'} by ${sizeOf(before, after, measure)}`
 }
 
 /** What is left beside the causes, as a sentence. */

@@ -2,7 +2,7 @@
 import type { Doubt, Grade } from '@assay/model/insight'
 import { leftOut } from '../../verdicts/common-doubts.ts'
 import { type Meanings, type Measure, measureOf, opening, readable } from '../../verdicts/measure.ts'
-import { nounsOf } from '../../verdicts/nouns.ts'
+import { nounsOf, verbFor } from '../../verdicts/nouns.ts'
 import { doubt, lesser } from '../../verdicts/verdict.ts'
 import { against, amount, brief, CERTAINTY, changeOf, quoted, shareOf } from '../../verdicts/words.ts'
 import type { Decisive } from '../ab-test/influence.ts'
@@ -68,7 +68,7 @@ function change(told: Told, judged: Judged, most: Grade): string {
       ? `, less than the ${changeOf(least, measure)} that matter`
       : ''
   return (
-    `${measure.label} is ${CERTAINTY[lesser(most, result.grade)]} ${way} with ${quoted(result.arm)}${better(measure, result.estimate!)}, ` +
+    `${measure.label} ${verbFor(measure.label)} ${CERTAINTY[lesser(most, result.grade)]} ${way} with ${quoted(result.arm)}${better(measure, result.estimate!)}, ` +
     `by ${changeOf(result.estimate!, measure)}${small}: ${levels(told, judged)}`
   )
 }

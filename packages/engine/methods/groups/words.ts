@@ -1,6 +1,7 @@
 /** What compare_groups says: headline and evidence. */
 import type { Grade } from '@assay/model/insight'
 import { type Measure, opening } from '../../verdicts/measure.ts'
+import { verbFor } from '../../verdicts/nouns.ts'
 import { against, amount, CERTAINTY, changeOf, quoted } from '../../verdicts/words.ts'
 import { count, figure, probability } from '../shared/sentence.ts'
 import type { Tested } from './level.ts'
@@ -15,6 +16,7 @@ export function headline(
   { what, tested, measure }: { what: What; tested: Tested; measure: Measure },
 ): string {
   const name = opening(measure.label)
+  const vary = verbFor(measure.label, 'varies', 'vary')
   const two = rows.groups.length === 2
   const between = two
     ? `between ${quoted(rows.groups[0]!.group)} and ${quoted(rows.groups[1]!.group)}`
@@ -23,18 +25,19 @@ export function headline(
   if (grade === 'unclear') {
     const asked = {
       level: `${measure.label} `,
-      spread: `how widely ${measure.label} varies `,
-      distribution: `how ${measure.label} is distributed `,
+      spread: `how widely ${measure.label} ${verbFor(measure.label, 'varies', 'vary')} `,
+      distribution: `how ${measure.label} ${verbFor(measure.label)} distributed `,
     }
     return `No clear difference in ${asked[what]}${between}.`
   }
-  if (what === 'distribution') return `${name} is ${sure} distributed differently ${between}.`
+  if (what === 'distribution')
+    return `${name} ${verbFor(measure.label)} ${sure} distributed differently ${between}.`
   const { high, low } = extremes(rows, what, tested)
   const [up, down] = [quoted(high.group), quoted(low.group)]
   if (what === 'spread')
     return two
-      ? `${name} ${sure} varies more in ${up} than in ${down}.`
-      : `${name} ${sure} varies more in some groups than in others: most in ${up}, least in ${down}.`
+      ? `${name} ${sure} ${vary} more in ${up} than in ${down}.`
+      : `${name} ${sure} ${vary} more in some groups than in others: most in ${up}, least in ${down}.`
   const byMean = ['welch', 'student', 'welch_anova', 'anova', 'paired_t'].includes(tested.test)
   const of = (group: Group): number => (byMean ? group.mean : group.median) * rows.unit
   const size = Math.abs(of(high) - of(low)) / 10

@@ -133,7 +133,7 @@ function headline({ series, grid, measure }: ReadSeries, points: readonly Point[
   const name = opening(measure.label)
   const verb = (largest.change ?? 0) > 0 ? 'rose to a higher' : 'fell to a lower'
   if (points.length === 1) return `${name} ${CERTAINTY[grade]} ${verb} level ${when}: ${levels}.`
-  return `${name} ${CERTAINTY[grade]} changed level ${points.length} times; the largest change came ${when}, ${levels}.`
+  return `${name} ${CERTAINTY[grade]} changed level ${points.length === 2 ? 'twice' : `${points.length} times`}; the largest change came ${when}, ${levels}.`
 }
 
 function evidence(value: string, n: number, points: readonly Point[]): string {

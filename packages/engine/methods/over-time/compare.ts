@@ -19,7 +19,7 @@ import { SERIES_OPTIONS } from '../../series/read.ts'
 import { averageOf, type Measure, measureOf, opening } from '../../verdicts/measure.ts'
 import { periodInWords } from '../../verdicts/times.ts'
 import { doubt, gradeOf, stopped, verdict } from '../../verdicts/verdict.ts'
-import { amount, changeOf, shareOf } from '../../verdicts/words.ts'
+import { amount, changeOf, inPoints, shareOf } from '../../verdicts/words.ts'
 import { numberSql, seriesColumns } from '../shared/columns.ts'
 import { diagnosis as diagnosisField, number, pAdjusted, text } from '../shared/fields.ts'
 import type { Method } from '../shared/method.ts'
@@ -303,7 +303,12 @@ function headline(given: Options, measure: Measure, pair: Pair, judged: Judged, 
   const subject = opening(given.aggregate === 'mean' ? averageOf(measure) : measure.label)
   if (judged.direction === 'none')
     return `${subject} stayed level: ${value} in ${now} and ${before === value ? 'as much' : before} in ${earlier}.`
-  const size = judged.relative === null ? `by ${changeOf(change, measure)}` : shareOf(judged.relative)
+  const size =
+    judged.relative === null
+      ? `by ${changeOf(change, measure)}`
+      : inPoints(measure)
+        ? changeOf(change, measure)
+        : shareOf(judged.relative)
   const way = change > 0 ? 'up' : 'down'
   if (grade === 'unclear') {
     const usual = judged.p === null ? '' : ' A swing this large is not unusual here.'

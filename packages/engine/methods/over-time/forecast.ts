@@ -18,6 +18,7 @@ import { type ReadSeries, readSeries, SERIES_OPTIONS } from '../../series/read.t
 import { atTime } from '../../series/spans.ts'
 import { seasonTooLong, tooFew } from '../../verdicts/common-doubts.ts'
 import { opening } from '../../verdicts/measure.ts'
+import { verbFor } from '../../verdicts/nouns.ts'
 import { timeInWords } from '../../verdicts/times.ts'
 import { doubt, type Finding, stopped, verdict } from '../../verdicts/verdict.ts'
 import { amount, both } from '../../verdicts/words.ts'
@@ -263,17 +264,21 @@ function finding({ measure, grid, series }: ReadSeries, points: readonly Point[]
   const told = ({ time, value, low_95, high_95 }: Point): string => {
     const half = low_95 === null || high_95 === null ? null : (high_95 - low_95) / 2
     const range =
-      low_95 === high_95 ? '' : ` (most likely ${both([low_95, high_95], measure, { step: half })})`
+      low_95 === high_95 ? '' : ` (very likely ${both([low_95, high_95], measure, { step: half })})`
     return `${amount(value, measure, half)}${range} ${atTime(time, grid)}`
   }
-  const last = points.length > 1 ? `, and ${told(points.at(-1)!)}` : ''
+  const far = points.at(-1)!
+  const level = ['value', 'low_95', 'high_95'].every(
+    (key) => points[0]![key as 'value'] === far[key as 'value'],
+  )
+  const last = points.length === 1 ? '' : `, and ${level ? `as much ${atTime(far.time, grid)}` : told(far)}`
   const { backtest } = found
   const known = series.values.length
   const proof = backtest
     ? `; backtest from ${count(backtest.origins, 'origin')}: MASE ${figure(backtest.mase)}, of the naive forecast ${figure(backtest.naive)}, ${Math.round(100 * backtest.coverage)} % within the model's 95 % interval${backtest.widened > 1.005 ? `, which is widened by ${figure(backtest.widened)}` : ''}`
     : ''
   return {
-    headline: `${opening(measure.label)} is expected to be ${told(points[0]!)}${last}.`,
+    headline: `${opening(measure.label)} ${verbFor(measure.label)} expected to be ${told(points[0]!)}${last}.`,
     grade: backtest && known >= LEAST_TO_JUDGE && backtest.mase < backtest.naive ? 'likely' : 'unclear',
     evidence: `${found.model} (n = ${count(known, 'value')}${proof}).`,
   }

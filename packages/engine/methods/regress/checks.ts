@@ -2,6 +2,7 @@
 import type { Doubt } from '@assay/model/insight'
 import { breuschPagan, lagOne, reset, varianceInflation } from '../../numeric/models/model-checks.ts'
 import { type Basis } from '../../numeric/models/orthonormal.ts'
+import { verbFor } from '../../verdicts/nouns.ts'
 import { doubt } from '../../verdicts/verdict.ts'
 import { finite } from '../shared/sentence.ts'
 
@@ -49,7 +50,7 @@ export function checkDoubts(checks: Checks, n: number, label: string, powers: bo
     found.push(
       doubt(
         'form_wrong',
-        `${label} does not follow a straight line; a power of a column or a logarithm may fit.`,
+        `${label} ${verbFor(label, 'does', 'do')} not follow a straight line; a power of a column or a logarithm may fit.`,
       ),
     )
   else if (checks.breusch_pagan_p !== null && checks.breusch_pagan_p < 0.01)

@@ -3,7 +3,7 @@ import type { Doubt } from '@assay/model/insight'
 import { chiSquare, cochranMantelHaenszel, commonOdds } from '../../numeric/tests/contingency.ts'
 import { fisherExact } from '../../numeric/tests/fisher.ts'
 import { leftOut } from '../../verdicts/common-doubts.ts'
-import { type Meanings, measureOf, NO_MEANINGS, opening } from '../../verdicts/measure.ts'
+import { type Meanings, measureOf, opening } from '../../verdicts/measure.ts'
 import { doubt, gradeOf } from '../../verdicts/verdict.ts'
 import { quoted } from '../../verdicts/words.ts'
 import type { Relation } from '../shared/method.ts'
@@ -32,7 +32,7 @@ export async function ofCategories(table: Relation, given: Options, meanings: Me
     `${opening(x)} and ${y} ${sure} go together${strength(whole.v)}${farthest(counts)}.`
   const effects = { effect: "Cramer's V", effect_size: finite(whole.v) }
   if (given.strata !== undefined)
-    return inStrata(given, found, { ...common, ...effects, doubts: left, claim })
+    return inStrata(given, found, { ...common, ...effects, doubts: left, claim }, meanings)
   const few = whole.least_expected < 1 || whole.thin > 0.2
   const asked = given.test === 'auto' ? (few ? 'fisher' : 'chi_square') : given.test
   const exact = asked === 'fisher' ? fisherExact(found.counts) : null
@@ -77,26 +77,22 @@ function sparseCells(thin: number): Doubt {
   )
 }
 
-function inStrata(given: Options, found: Tabled, common: Answer): Answer {
+function inStrata(given: Options, found: Tabled, common: Answer, meanings: Meanings): Answer {
+  const [x, y] = labels(given, meanings)
+  const within = measureOf(meanings, given.strata!).label
   const told = cochranMantelHaenszel(found.strata)
   if (!told) {
-    const stop = doubt('too_few', `No value of ${given.strata} holds two values of both columns.`)
+    const stop = doubt('too_few', `No value of ${within} holds two values of both columns.`)
     return { ...common, effect: null, effect_size: null, doubts: [stop, ...common.doubts] }
   }
   const two = found.rows.length === 2 && found.columns.length === 2
   const odds = two ? commonOdds(found.strata, 0.95) : null
   const differ = odds?.homogeneity && odds.homogeneity.p < 0.01
   const mixed = differ
-    ? [
-        doubt(
-          'form_wrong',
-          `The link differs between the values of ${given.strata}; read it for each of them.`,
-        ),
-      ]
+    ? [doubt('form_wrong', `The link differs between the values of ${within}; read it for each of them.`)]
     : []
   const crude = chiSquare(found.counts)!
   const reversed = gradeOf(told.p) === 'unclear' && gradeOf(crude.p) !== 'unclear'
-  const name = opening(measureOf(NO_MEANINGS, given.x).label)
   const tested: Answer = {
     ...common,
     test: 'cochran_mantel_haenszel',
@@ -114,11 +110,10 @@ function inStrata(given: Options, found: Tabled, common: Answer): Answer {
         }
       : { effect: null, effect_size: null }),
     doubts: [...mixed, ...common.doubts],
-    claim: (sure) =>
-      `${name} and ${measureOf(NO_MEANINGS, given.y).label} ${sure} go together also within ${measureOf(NO_MEANINGS, given.strata!).label}.`,
+    claim: (sure) => `${opening(x)} and ${y} ${sure} go together, also with ${within} held equal.`,
   }
   if (!reversed) return tested
-  const says = `Without ${given.strata} the two columns do go together; within its values they do not.`
+  const says = `Over all rows ${x} and ${y} do go together; within the values of ${within} they do not.`
   return { ...tested, doubts: [...tested.doubts, doubt('form_wrong', says)] }
 }
 

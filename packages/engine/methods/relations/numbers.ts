@@ -2,7 +2,8 @@
 import type { Doubt } from '@assay/model/insight'
 import { SHAPIRO_MOST } from '../../numeric/tests/shapiro-wilk.ts'
 import { leftOut } from '../../verdicts/common-doubts.ts'
-import { type Meanings, measureOf, NO_MEANINGS, opening } from '../../verdicts/measure.ts'
+import { type Meanings, measureOf, opening } from '../../verdicts/measure.ts'
+import { verbFor } from '../../verdicts/nouns.ts'
 import { doubt } from '../../verdicts/verdict.ts'
 import { shapeCheck } from '../groups/choose.ts'
 import { columnOf, groupSql } from '../shared/columns.ts'
@@ -34,7 +35,7 @@ export async function ofNumbers(table: Relation, given: Options, meanings: Meani
     given.test === 'auto'
       ? await chosen(table, given, pair.pearson, pair.spearman ?? 0)
       : { test: given.test, reason: null }
-  const ambiguous = given.as === 'auto' ? await codes(table, given) : []
+  const ambiguous = given.as === 'auto' ? await codes(table, given, meanings) : []
   const partial = given.controls !== undefined
   const doubts = [...alikeNeighbours([pair]), ...ambiguous, ...left]
   const found = partial
@@ -47,7 +48,7 @@ export async function ofNumbers(table: Relation, given: Options, meanings: Meani
   const claim = (sure: string) =>
     (r ?? 0) > 0
       ? `${opening(x)} and ${y} ${sure} rise together${strength(Math.abs(r ?? 0))}${beside}.`
-      : `Higher ${x} ${sure} goes with lower ${y}${strength(Math.abs(r ?? 0))}${beside}.`
+      : `Higher ${x} ${sure} ${verbFor(x, 'goes', 'go')} with lower ${y}${strength(Math.abs(r ?? 0))}${beside}.`
   const stop =
     found.p === null
       ? [
@@ -146,7 +147,7 @@ async function partialAnswer(table: Relation, given: Options, test: string): Pro
 }
 
 /** Whole numbers of few values may be codes. */
-async function codes(table: Relation, { x, y }: Options): Promise<Doubt[]> {
+async function codes(table: Relation, { x, y }: Options, meanings: Meanings): Promise<Doubt[]> {
   const found: Doubt[] = []
   for (const name of [x, y]) {
     const column = columnOf(table, 'x', name)
@@ -159,7 +160,7 @@ async function codes(table: Relation, { x, y }: Options): Promise<Doubt[]> {
       found.push(
         doubt(
           'type_ambiguous',
-          `${opening(measureOf(NO_MEANINGS, name).label)} holds only ${levels} different whole numbers and is read as an amount; if they are codes, write as: categories.`,
+          `${opening(measureOf(meanings, name).label)} holds only ${levels} different whole numbers and is read as an amount; if they are codes, write as: categories.`,
         ),
       )
   }

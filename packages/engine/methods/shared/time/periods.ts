@@ -103,9 +103,11 @@ function withEmpty(periods: readonly Bucket[], at: (start: number) => Bucket): B
   return filled
 }
 
-function numberLabel(start: number, width: number): string {
+/** Whole numbers end before the next period begins: "2010 to 2019"; others meet it: "0.5 to 1". */
+function numberLabel(start: number, width: number, whole: boolean): string {
   const plain = (value: number) => String(Number(value.toPrecision(15)))
-  return width === 1 ? plain(start) : `${plain(start)} to ${plain(start + width)}`
+  const ends = whole && Number.isInteger(start) && Number.isInteger(width)
+  return width === 1 ? plain(start) : `${plain(start)} to ${plain(start + width - (ends ? 1 : 0))}`
 }
 
 function keptSql(table: Relation, time: string, value: string, limits = 'isfinite(t)'): string {
@@ -180,6 +182,7 @@ async function numberPeriods(table: Relation, local: string, asked: Asked): Prom
      from ${kept} group by start order by start desc limit ${MOST}`,
   )
   const positions = times.map((row) => row.t as number)
+  const whole = positions.every(Number.isInteger)
   const gaps = positions.slice(1).map((time, index) => positions[index]! - time)
   const step = gaps.length === 0 ? width : Math.min(...gaps)
   const place = `floor(${local} / ${width}) * ${width}`
@@ -188,7 +191,7 @@ async function numberPeriods(table: Relation, local: string, asked: Asked): Prom
     return {
       start,
       end: start + width,
-      label: numberLabel(start, width),
+      label: numberLabel(start, width, whole),
       value,
       n,
       where: `${place} = ${from}`,
