@@ -76,7 +76,14 @@ const postgresql: Kind = {
       beside: 'COPY ... TO STDOUT by pg, thrown away',
       connection: {
         kind: 'postgresql',
-        options: { host: hostname, port: Number(port), database: name, user: username, tls: 'off' },
+        options: {
+          host: hostname,
+          port: Number(port),
+          database: name,
+          user: username,
+          tls: 'off',
+          privileged: 'accepted',
+        },
         secrets: { password: decodeURIComponent(password) || 'not-needed' },
       },
       source: `query: ${ROWS}`,
@@ -114,6 +121,7 @@ const mariadb: Kind = {
           database: url.pathname.slice(1),
           user: decodeURIComponent(url.username),
           tls: 'off',
+          privileged: 'accepted',
         },
         secrets: { password: decodeURIComponent(url.password) },
       },

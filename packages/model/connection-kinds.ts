@@ -35,6 +35,12 @@ const ca: OptionField = {
   max_length: 100_000,
   doc: 'Certificates to trust instead of the usual ones (PEM)',
 }
+const privileged: OptionField = {
+  type: 'text',
+  enum: ['refused', 'accepted'],
+  fallback: 'refused',
+  doc: 'refused (default): a user who can do more than read, such as a superuser, is refused; accepted: is not',
+}
 const server = (port: number): Record<string, OptionField> => ({
   host: { type: 'text', required: true, doc: 'Name or address of the server' },
   port: { type: 'port', fallback: port, doc: `Default ${port}` },
@@ -42,6 +48,7 @@ const server = (port: number): Record<string, OptionField> => ({
   user: { type: 'text', required: true, doc: 'A user that can only read' },
   tls,
   ca,
+  privileged,
 })
 
 export const CONNECTION_KINDS = ['postgresql', 'mysql', 'clickhouse', 'sqlite', 'http', 's3'] as const
@@ -72,6 +79,7 @@ export const KINDS: Record<ConnectionKind, Kind> = {
       database: { type: 'text', fallback: 'default', doc: 'Default: default' },
       user: { type: 'text', fallback: 'default', doc: 'Default: default' },
       ca,
+      privileged,
     },
     secrets: { password: "The user's password" },
   },

@@ -56,7 +56,7 @@ async function postgres(): Promise<TlsServer> {
     kind: 'postgresql',
     port: server.port!,
     cert,
-    options: { database: 'postgres', user: 'postgres' },
+    options: { database: 'postgres', user: 'postgres', privileged: 'accepted' },
     password: 'not-needed',
     cipher: 'select cipher from pg_stat_ssl where pid = pg_backend_pid()',
     async stop() {

@@ -28,7 +28,12 @@ interface Asked {
   headers: IncomingMessage['headers']
 }
 
-async function serve(t: TestContext, answer: (asked: Asked, response: ServerResponse) => void) {
+/** `grants`: what it answers to SHOW GRANTS, which is not counted as asked. */
+async function serve(
+  t: TestContext,
+  answer: (asked: Asked, response: ServerResponse) => void,
+  grants = 'GRANT SHOW, SELECT ON shop.* TO reader\n',
+) {
   const asked: Asked[] = []
   const server = createServer((request, response) => {
     let sql = ''
@@ -38,8 +43,11 @@ async function serve(t: TestContext, answer: (asked: Asked, response: ServerResp
     request.on('end', () => {
       const { searchParams: query } = new URL(request.url!, 'http://here')
       const one = { sql, query, headers: request.headers }
-      asked.push(one)
-      answer(one, response)
+      if (sql === 'SHOW GRANTS') response.end(grants)
+      else {
+        asked.push(one)
+        answer(one, response)
+      }
     })
   })
   server.listen(0, '127.0.0.1')
@@ -238,6 +246,28 @@ const TYPES: (TypeCase & { given: unknown })[] = [
     cell: 7,
   },
 ]
+
+test('a user who can reach other systems is refused, and is told of where that is accepted', async (t) => {
+  const { bench, connection, asked } = await serve(
+    t,
+    (_one, response) => response.end('["25.8.1","2"]\n'),
+    'GRANT SHOW, SELECT(a, b), S3 ON *.* TO reader\nGRANT READ ON URL TO reader\nGRANT analyst TO reader\n',
+  )
+  const accepted = { ...connection, options: { ...connection.options, privileged: 'accepted' } }
+  const result = await bench.run(queryTemplate('select 1'), {}, { connections: accessOf(connection) })
+  assert.ok(result.status === 'failed')
+  assert.match(
+    result.error.detail,
+    /The user "reader" of the connection "remote" can do more than read: it can reach other systems \(S3\), can reach other systems \(URL\)\. Use a user who can only read, or set the option privileged to accepted/,
+  )
+  assert.deepEqual(asked, [], 'the query was not sent')
+  const probe = (one: OpenConnection) =>
+    bench.pool.probe({ kind: 'probe', connection: one, roots: bench.roots })
+  assert.equal((await probe(connection)).ok, false)
+  const told = await probe(accepted)
+  assert.ok(told.ok)
+  assert.match(told.read_only, /which is accepted: it can reach other systems \(S3\)/)
+})
 
 test('the types of ClickHouse come as the table says', async (t) => {
   const { bench, connection, asked } = await serve(t, (asked, response) =>

@@ -14,9 +14,11 @@ import type { Parameter, Plain } from '../../language/remote-query.ts'
 import type { SqlSyntax } from '../../language/sql-clauses.ts'
 import { CONNECT_TIMEOUT_MS } from '../dial.ts'
 import type { JsonBatch, Kind, OpenOptions, ProbeOptions, Reader, RemoteColumn } from '../kind.ts'
+import { acceptedPrivileges, refusePrivileged } from '../privileges.ts'
 import { requireSelect } from '../rows/only-select.ts'
 import { openSocket } from '../sockets.ts'
 import { SourceError, sameName } from '../source.ts'
+import { privilegesOf } from './privileges.ts'
 import { columnOf } from './types.ts'
 
 /** Bytes of the lines that the engine reads at a time. */
@@ -52,6 +54,7 @@ export const clickhouse: Kind = {
   async probe(options) {
     const client = new Client(options)
     try {
+      const privileges = await refuseOrTell(client, options.connection)
       const body = await client.send(
         "select version(), toString(getSetting('readonly'))",
         'JSONCompactEachRow',
@@ -60,14 +63,23 @@ export const clickhouse: Kind = {
       return {
         server: `ClickHouse ${version}`,
         read_only:
-          readonly === '0'
+          (readonly === '0'
             ? 'The server does not hold this session to reading: give the user the right to read only.'
-            : `The server refuses writes in this session (readonly = ${readonly}).`,
+            : `The server refuses writes in this session (readonly = ${readonly}).`) +
+          acceptedPrivileges(privileges),
       }
     } finally {
       await client.close()
     }
   },
+}
+
+/** What the user can do beyond reading. Throws SourceError if that is not accepted. */
+async function refuseOrTell(client: Client, connection: OpenConnection): Promise<string[]> {
+  const body = await client.send('SHOW GRANTS', 'TabSeparatedRaw')
+  const privileges = privilegesOf((await body.text()).split('\n'))
+  refusePrivileged(connection, privileges)
+  return privileges
 }
 
 /** Requests to one server as one user. */
@@ -185,6 +197,7 @@ class ClickhouseReader implements Reader {
   async schema(): Promise<RemoteColumn[]> {
     const { query } = this.#options
     requireSelect(query.sql)
+    await refuseOrTell(this.#client, this.#options.connection)
     const body = await this.#send(
       `DESCRIBE TABLE (\n${query.sql.replace(/[;\s]+$/, '')}\n)`,
       'JSONCompactEachRow',

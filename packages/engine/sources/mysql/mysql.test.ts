@@ -154,6 +154,28 @@ suite('MySQL and MariaDB as sources', { skip: missing ?? false }, () => {
     a_bit: ['seq', 'bigint'],
   }
 
+  test('a user who may use the files of the server is refused', async () => {
+    const server = await start()
+    const bench = await openTestPool()
+    try {
+      await server.execute(`grant file on *.* to assay_source@'%'`)
+      await server.execute(`grant file on *.* to assay_source@'localhost'`)
+      const result = await bench.run(
+        queryTemplate('select 1 as v'),
+        {},
+        { connections: accessOf(server.connection) },
+      )
+      assert.ok(result.status === 'failed')
+      assert.match(
+        result.error.detail,
+        /it can read and write the server's files \(FILE\)\. Use a user who can only/,
+      )
+    } finally {
+      await server.close()
+      await bench.close()
+    }
+  })
+
   suite('the packed rows', () => {
     let server: Server
     let bench: TestPool

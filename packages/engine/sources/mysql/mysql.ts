@@ -10,8 +10,10 @@ import type { Parameter, Plain } from '../../language/remote-query.ts'
 import type { SqlSyntax } from '../../language/sql-clauses.ts'
 import { CONNECT_TIMEOUT_MS, type Dialed, dial } from '../dial.ts'
 import type { ColumnBatch, Kind, OpenOptions, ProbeOptions, Reader, RemoteColumn } from '../kind.ts'
+import { acceptedPrivileges, refusePrivileged } from '../privileges.ts'
 import { questionMarks, valuesOf } from '../rows/question-marks.ts'
 import { SourceError } from '../source.ts'
+import { privilegesOf } from './privileges.ts'
 import { type Command, Rows, type Wire } from './rows.ts'
 import { type Field, mapField } from './types.ts'
 
@@ -34,7 +36,7 @@ export const mysqlKind: Kind = {
       await begin(session, options)
       return {
         server: session.mariadb ? `MariaDB ${session.version.split('-')[0]}` : `MySQL ${session.version}`,
-        read_only: 'The server refuses writes in this session (START TRANSACTION READ ONLY).',
+        read_only: `The server refuses writes in this session (START TRANSACTION READ ONLY).${acceptedPrivileges(session.privileges)}`,
       }
     } catch (error) {
       throw explained(error, options.connection)
@@ -48,6 +50,8 @@ interface MysqlConnection {
   connection: Connection
   version: string
   mariadb: boolean
+  /** What its user can do beyond reading. */
+  privileges: string[]
 }
 
 /** Private parts of the library's connection. */
@@ -91,17 +95,34 @@ async function connect({ connection, signal }: ProbeOptions): Promise<MysqlConne
       made.connect((error) => (error ? reject(error) : resolve()))
     })
     const version = (made as unknown as Inner)._handshakePacket?.serverVersion ?? ''
-    return {
-      connection: made,
-      version: version.replace(/^5\.5\.5-/, ''),
-      mariadb: /mariadb/i.test(version),
-    }
+    const mariadb = /mariadb/i.test(version)
+    const privileges = privilegesOf(await grantsOf(made, mariadb))
+    refusePrivileged(connection, privileges)
+    return { connection: made, version: version.replace(/^5\.5\.5-/, ''), mariadb, privileges }
   } catch (error) {
     made.destroy()
     throw explained(error, connection)
   } finally {
     signal.removeEventListener('abort', abort)
   }
+}
+
+function rowsOf(connection: Connection, sql: string): Promise<string[]> {
+  return new Promise((resolve, reject) => {
+    connection.query<mysql.RowDataPacket[]>({ sql, rowsAsArray: true }, (error, rows) => {
+      if (error) reject(error)
+      else resolve(rows.map((row) => String((row as unknown as unknown[])[0])))
+    })
+  })
+}
+
+/** The lines of SHOW GRANTS. MariaDB adds those of the role by itself; MySQL gives them if it is told the roles. */
+async function grantsOf(connection: Connection, mariadb: boolean): Promise<string[]> {
+  const [roles = 'NONE'] = mariadb ? [] : await rowsOf(connection, 'select current_role()')
+  return rowsOf(
+    connection,
+    roles === 'NONE' ? 'show grants' : `show grants for current_user() using ${roles}`,
+  )
 }
 
 interface ServerError extends Error {

@@ -29,6 +29,8 @@ async function start(): Promise<Server> {
         database: pathname.slice(1),
         user: decodeURIComponent(username),
         tls: 'off',
+        // The superuser makes what the tests read.
+        privileged: 'accepted',
       },
       secrets: { password: decodeURIComponent(password) || 'not-needed' },
       limits: { ...CONNECTION_LIMITS, timeout_seconds: 60 },
@@ -152,6 +154,66 @@ suite('PostgreSQL as a source', { skip: missing ?? false }, () => {
       'select 1; delete from items',
     ],
     parameters: 'select $number as n, $text::text as t, $day as d, $flag as f, 2 = any($numbers) as x',
+  })
+
+  test('a role that can do more than read is refused with what it can do, and one that only reads is not', async () => {
+    const server = await start()
+    const bench = await openTestPool()
+    const rights: Record<string, RegExp | null> = {
+      '': null,
+      superuser: /: it is a superuser\./,
+      replication: /: it can replicate\./,
+      createrole: /: it can create and grant roles\./,
+      'in role pg_read_server_files': /: it can read the server's files\./,
+      'in role pg_execute_server_program': /: it can run programs on the server\./,
+      'noinherit in role rights_superuser': /: it can become a superuser/,
+    }
+    const names = ['rights_', ...Object.keys(rights).slice(1)].map((_, index) =>
+      index === 1 ? 'rights_superuser' : `rights_${index}`,
+    )
+    try {
+      for (const [index, [right, refusal]] of Object.entries(rights).entries()) {
+        const user = names[index]!
+        await server.execute(`create role ${user} login ${right} password 'a-password'`)
+        const options = { ...server.connection.options, user, privileged: 'refused' }
+        const connection = { ...server.connection, options, secrets: { password: 'a-password' } }
+        const result = await bench.run(
+          queryTemplate('select 1 as v'),
+          {},
+          { connections: accessOf(connection) },
+        )
+        const probed = await bench.pool.probe({ kind: 'probe', connection, roots: bench.roots })
+        if (refusal === null) {
+          assert.deepEqual(findingsOf(result).tables.b!.rows, [[1]])
+          assert.ok(probed.ok && !probed.read_only.includes('more than read'))
+          continue
+        }
+        assert.ok(result.status === 'failed' && !probed.ok, right)
+        assert.match(result.error.detail, refusal)
+        assert.match(probed.detail, refusal)
+      }
+      await server.execute("create role rights_function login password 'a-password'")
+      await server.execute(
+        'grant execute on function pg_read_file(text), pg_reload_conf() to rights_function',
+      )
+      const connection = {
+        ...server.connection,
+        options: { ...server.connection.options, user: 'rights_function' },
+        secrets: { password: 'a-password' },
+      }
+      const probed = await bench.pool.probe({ kind: 'probe', connection, roots: bench.roots })
+      assert.ok(probed.ok)
+      assert.match(
+        probed.read_only,
+        /which is accepted: it can call functions that use files, can call functions that control the server\.$/,
+      )
+    } finally {
+      await server.execute('drop owned by rights_function').catch(() => undefined)
+      for (const name of [...names.toReversed(), 'rights_function'])
+        await server.execute(`drop role if exists ${name}`)
+      await server.close()
+      await bench.close()
+    }
   })
 
   /** Each as `v`, and as the text that PostgreSQL prints as `t`; nulls among them. */

@@ -10,9 +10,11 @@ import type { Parameter } from '../../language/remote-query.ts'
 import { STANDARD_SYNTAX } from '../../language/sql-clauses.ts'
 import { CONNECT_TIMEOUT_MS, type Dialed, dial, sendAndWait } from '../dial.ts'
 import type { ColumnBatch, Kind, OpenOptions, ProbeOptions, Reader, RemoteColumn } from '../kind.ts'
+import { acceptedPrivileges, refusePrivileged } from '../privileges.ts'
 import { roomFor } from '../rows/columns.ts'
 import { SourceError } from '../source.ts'
 import { Portal } from './portal.ts'
+import { privilegesOf } from './privileges.ts'
 import { RowCollector } from './rows.ts'
 import { FIRST_OWN_OID, isJson, type Mapped, mapField } from './types.ts'
 
@@ -40,7 +42,7 @@ export const postgresql: Kind = {
     return new PostgresReader(session, options)
   },
   async probe(options) {
-    const { client } = await connect(options)
+    const { client, privileges } = await connect(options)
     try {
       const { rows } = await client.query<{ version: string; read_only: string }>(
         `select current_setting('server_version') as version, current_setting('transaction_read_only') as read_only`,
@@ -49,9 +51,10 @@ export const postgresql: Kind = {
       return {
         server,
         read_only:
-          rows[0]!.read_only === 'on'
+          (rows[0]!.read_only === 'on'
             ? 'The server refuses writes in this session (default_transaction_read_only).'
-            : 'The server does not hold this session to reading: give the user the right to read only.',
+            : 'The server does not hold this session to reading: give the user the right to read only.') +
+          acceptedPrivileges(privileges),
       }
     } finally {
       await client.end().catch(() => undefined)
@@ -61,6 +64,8 @@ export const postgresql: Kind = {
 
 interface PostgresConnection {
   client: Client
+  /** What its user can do beyond reading. */
+  privileges: string[]
 }
 
 async function connect(options: ProbeOptions): Promise<PostgresConnection> {
@@ -72,7 +77,9 @@ async function connect(options: ProbeOptions): Promise<PostgresConnection> {
     await client.connect()
     // Servers before 14, or not on Linux, do not know this setting.
     await client.query("set client_connection_check_interval = '1s'").catch(() => undefined)
-    return { client }
+    const privileges = await privilegesOf(client)
+    refusePrivileged(options.connection, privileges)
+    return { client, privileges }
   } catch (error) {
     void client.end().catch(() => undefined)
     throw explained(error, options.connection)

@@ -1,0 +1,32 @@
+/**
+ * What a user of MySQL or MariaDB can do in a read-only transaction beyond reading tables. The server itself refuses changes of
+ * tables there. Names: "Privileges Provided by MySQL" and MariaDB's "GRANT".
+ */
+
+const MEANINGS: Record<string, string> = {
+  'ALL PRIVILEGES': 'has all privileges on every database',
+  SUPER: 'can change the server (SUPER)',
+  FILE: "can read and write the server's files (FILE)",
+  'CREATE USER': 'can create users (CREATE USER)',
+  RELOAD: 'can flush the server (RELOAD)',
+  SHUTDOWN: 'can stop the server (SHUTDOWN)',
+  'REPLICATION SLAVE': 'can replicate (REPLICATION SLAVE)',
+  'REPLICATION SLAVE ADMIN': 'can control replication (REPLICATION SLAVE ADMIN)',
+  REPLICATION_SLAVE_ADMIN: 'can control replication (REPLICATION_SLAVE_ADMIN)',
+  'CONNECTION ADMIN': 'can end the sessions of others (CONNECTION ADMIN)',
+  CONNECTION_ADMIN: 'can end the sessions of others (CONNECTION_ADMIN)',
+  SYSTEM_VARIABLES_ADMIN: 'can change the settings of the server (SYSTEM_VARIABLES_ADMIN)',
+  'SET USER': 'can act as other users (SET USER)',
+}
+
+/** `grants`: the lines of SHOW GRANTS. Each entry of the result is a part of a sentence. */
+export function privilegesOf(grants: readonly string[]): string[] {
+  const found = new Set<string>()
+  for (const grant of grants) {
+    const [, names, on, rest] = /^GRANT (.+?) ON (\S+) TO (.*)$/s.exec(grant) ?? []
+    if (names === undefined) continue
+    if (on === '*.*') for (const name of names.split(', ')) if (MEANINGS[name]) found.add(MEANINGS[name])
+    if (/\bWITH GRANT OPTION\b/.test(rest!)) found.add('can grant its rights to others (GRANT OPTION)')
+  }
+  return [...found]
+}
