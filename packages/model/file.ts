@@ -34,26 +34,31 @@ const row = (name: FormatName, endings: RegExp, media_type: string): FileFormat 
   media_type,
 })
 
-/** The formats that can be read, recognized by the file's ending. Text formats may be compressed with gzip. */
+/** The formats that can be read, recognized by the file's ending. Text formats may be packed by gzip or Zstandard. */
 export const FILE_FORMATS: readonly FileFormat[] = [
-  row('csv', /\.csv(\.gz)?$/i, 'text/csv; charset=utf-8'),
-  row('tsv', /\.tsv(\.gz)?$/i, 'text/tab-separated-values; charset=utf-8'),
-  row('json', /\.json(\.gz)?$/i, 'application/json'),
-  row('ndjson', /\.(ndjson|jsonl)(\.gz)?$/i, 'application/x-ndjson'),
+  row('csv', /\.csv(\.(gz|zst))?$/i, 'text/csv; charset=utf-8'),
+  row('tsv', /\.tsv(\.(gz|zst))?$/i, 'text/tab-separated-values; charset=utf-8'),
+  row('json', /\.json(\.(gz|zst))?$/i, 'application/json'),
+  row('ndjson', /\.(ndjson|jsonl)(\.(gz|zst))?$/i, 'application/x-ndjson'),
   row('parquet', /\.parquet$/i, 'application/vnd.apache.parquet'),
 ]
 
-export const ENDINGS_SHOWN = `${FILE_FORMATS.map(({ name }) => `.${name}`).join(', ')}, text also in .gz`
+export const ENDINGS_SHOWN = `${FILE_FORMATS.map(({ name }) => `.${name}`).join(', ')}, text also in .gz and .zst`
 
 export function fileFormat(path: string): FileFormat | undefined {
   return FILE_FORMATS.find(({ endings }) => endings.test(path))
 }
 
-export const isPacked = (path: string): boolean => /\.gz$/i.test(path)
+export function packingOf(path: string): 'gz' | 'zst' | null {
+  const [, ending] = /\.(gz|zst)$/i.exec(path) ?? []
+  return (ending?.toLowerCase() as 'gz' | 'zst' | undefined) ?? null
+}
 
 /** The media type of the bytes as stored: a compressed file is sent compressed. */
 export function mediaTypeOf(path: string): string {
-  return isPacked(path) ? 'application/gzip' : (fileFormat(path)?.media_type ?? 'application/octet-stream')
+  const packing = packingOf(path)
+  if (packing !== null) return packing === 'gz' ? 'application/gzip' : 'application/zstd'
+  return fileFormat(path)?.media_type ?? 'application/octet-stream'
 }
 
 const DEPTH_MOST = 8

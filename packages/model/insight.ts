@@ -3,6 +3,7 @@
  * (`chartPlaceholder(id)`); the reader chooses the form of the charts.
  */
 import Type, { type Static } from 'typebox'
+import type { FoundDialect } from './files/dialect.ts'
 import type { MetricLineage } from './metric.ts'
 
 /** A value of a query as JSON: integers beyond 2^53 and decimals are strings, dates are in ISO form. */
@@ -123,6 +124,8 @@ export interface SourceLineage {
   files: { path: string; bytes: number; fingerprint: string; modified_at: string; etag?: string }[]
   rows: number | null
   format: string
+  /** For a table in text: how it was read. */
+  dialect?: FoundDialect
   /** For a query over a connection, which has no files: the query as it was sent, with placeholders for parameters. */
   remote?: { connection: string; kind: string; query: string; bytes: number; elapsed_ms: number }
 }

@@ -4,6 +4,7 @@
  */
 import Type, { type Static } from 'typebox'
 import type { FieldError } from './errors.ts'
+import type { Dialect } from './files/dialect.ts'
 import type { ChartForm } from './insight.ts'
 import type { MetricInBlock } from './metric.ts'
 import { nullable } from './schema.ts'
@@ -112,7 +113,10 @@ export interface Source {
   /** As written; may hold Liquid over `vars`. Null if there is a query. */
   file: string | null
   query: SourceQuery | null
+  /** Declared column types. */
   columns: Record<string, string>
+  /** How its files are written, as far as it is declared. */
+  dialect: Dialect
   /** The position of `file` or `query`. */
   line: number
   column: number

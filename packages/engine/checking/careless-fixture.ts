@@ -205,7 +205,7 @@ export const IN_FRONT_MATTER: readonly Mistake[] = [
   [
     'sources: { sales: { file: sales.csv, columns: { dy: date } } }',
     '2',
-    /"dy" do not exist.*what "sources" says/,
+    /names "dy", which it does not have.*what "sources" says/,
   ],
   ['sources: { sales: { file: sales.csv, columns: { day: dat } } }', '2', /dat/],
   ['sources: { Sales Data: { file: sales.csv } }', '2', /Sales Data/],

@@ -21,7 +21,7 @@ const day = (index: number): string => String(1 + (index % 28)).padStart(2, '0')
 const ROWS = Array.from(
   { length: 40 },
   (_, index) =>
-    `2024-01-${day(index)},${index % 2 ? 'x' : 'y'},${index}.5,${index % 7},${1 + (index % 12)}/${13 + (index % 15)}/2024`,
+    `2024-01-${day(index)},${index % 2 ? 'x' : 'y'},${index}.5,${index % 7},${13 + (index % 15)} Jan 2024`,
 )
 const bench = await openTestPool({
   files: { 'sales.csv': `day,kind,amount,n,us_day\n${ROWS.join('\n')}\n` },

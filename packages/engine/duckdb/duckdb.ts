@@ -33,7 +33,7 @@ export interface Bound {
 export type Bindings = Record<string, Bound>
 
 /** Disk space for spilling, as a multiple of the job's memory, where no smaller share of the disk is given. */
-const SPILL_FACTOR = 16
+export const SPILL_FACTOR = 16
 
 /** Engines open with the default limits, since each setting that arm() changes costs 0.1 ms. */
 const { memory_bytes: OPENED_BYTES, threads: OPENED_THREADS } = DEFAULT_LIMITS

@@ -1,4 +1,5 @@
 /** Classifies DuckDB's errors. The first words of a message name the kind; the line of the statement follows. */
+import { csvFault } from './csv-fault.ts'
 
 export type EngineFailure =
   | { kind: 'interrupted' }
@@ -23,10 +24,13 @@ export function engineFailure(error: unknown): EngineFailure | null {
   // "LINE 2: the line", then a caret below it. A long line is cut at its start, with dots, which makes the caret useless.
   const place = /^(LINE (\d+): )(.*)\n( *)\^/m.exec(message)
   const column = place && !place[3]!.startsWith('...') ? place[4]!.length - place[1]!.length + 1 : null
-  const reason = message
-    .split(/\n\s*\nLINE \d+:/)[0]!
-    .replace(/\s*\n\s*/g, ' ')
-    .trim()
+  const table = csvFault(message)
+  const reason =
+    table ??
+    message
+      .split(/\n\s*\nLINE \d+:/)[0]!
+      .replace(/\s*\n\s*/g, ' ')
+      .trim()
   return {
     kind: 'refused',
     reason: reason.slice(0, REASON_MAX),

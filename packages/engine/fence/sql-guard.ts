@@ -14,6 +14,7 @@ import {
 } from './sql-functions.ts'
 import { ALLOWED_EXPRESSIONS, ALLOWED_NODES, ALLOWED_TYPES } from './sql-nodes.ts'
 import { unknownFunction } from './unknown-functions.ts'
+import { type UsedNames, usedNames } from './used-names.ts'
 
 /** Line and column count from 1, within the SQL. */
 export interface SqlFault {
@@ -36,6 +37,8 @@ export type Judgement =
       ok: true
       /** The sources and blocks that it reads. */
       reads: string[]
+      /** The names of columns that it uses. */
+      uses: UsedNames
       session: SessionName[]
     }
   | { ok: false; fault: SqlFault }
@@ -350,7 +353,7 @@ function judgeTree(sql: string, tree: TreeNode, names: readonly string[]): Judge
       ...position(sql, at),
     },
   }))
-  return { ok: true, reads: [...found.reads], session }
+  return { ok: true, reads: [...found.reads], uses: usedNames(tree.statements), session }
 }
 
 /** Verdicts depend on the SQL and the names alone, so those that pass are kept. */

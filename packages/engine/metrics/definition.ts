@@ -1,6 +1,7 @@
 /** Reads the definition of a metric: one YAML file. Every fault has its position and says what to write instead. */
 import { createHash } from 'node:crypto'
 import { isDay, isTimeZone } from '@assay/model/dates'
+import type { Dialect } from '@assay/model/dialect'
 import type {
   Adding,
   Grain,
@@ -15,6 +16,7 @@ import type { ColumnMeaning, Fault, Origin } from '@assay/model/template'
 import { makeFault, type Position, sortFaults } from '../language/fault.ts'
 import { normaliseNewlines } from '../language/fences.ts'
 import { checkFormat } from '../printing/format.ts'
+import { dialectProperties, readDialect } from '../reading/dialect-schema.ts'
 import { readDuration } from '../reading/limits.ts'
 import { schemaFaults } from '../reading/schema-faults.ts'
 import { readYaml, type YamlReading } from '../reading/yaml-reading.ts'
@@ -37,6 +39,7 @@ export interface MetricSource {
   table: string | null
   sql: string | null
   columns: Record<string, string>
+  dialect: Dialect
 }
 
 export interface Metric extends MetricInfo {
@@ -148,7 +151,9 @@ class Reader {
   }
 
   #source(): MetricSource {
-    const { file, connection, table, sql, columns = {} } = this.#given.source as Partial<MetricSource>
+    const given = this.#given.source as Record<string, unknown>
+    const { file, connection, table, sql } = given as Partial<MetricSource>
+    const { columns, dialect } = readDialect(given)
     const named = [file, table, sql].filter((one) => one !== undefined).length
     if (named !== 1)
       this.#refuse(
@@ -162,14 +167,17 @@ class Reader {
       const fault = fileFault(file!, connection !== undefined)
       if (fault !== null)
         this.#refuse(['source', 'file'], fault, 'Name a file below the data folder, or sample/NAME.')
-    } else if (Object.keys(columns).length > 0)
-      this.#refuse(['source', 'columns'], '"columns" is for files.', 'Cast in "sql".')
+    } else {
+      const key = ['columns', ...Object.keys(dialectProperties)].find((one) => given[one] !== undefined)
+      if (key !== undefined) this.#refuse(['source', key], `"${key}" is for files.`, 'Cast in "sql".')
+    }
     return {
       file: file ?? null,
       connection: connection ?? null,
       table: table ?? null,
       sql: sql ?? null,
       columns,
+      dialect,
     }
   }
 

@@ -1,6 +1,7 @@
 /** The JSON Schemas of a metric's file and of a template's fence `metric NAME`. */
 import { CONNECTION_NAME } from '@assay/model/connection'
 import { GRAINS, METRIC_ID } from '@assay/model/metric'
+import { columnsSchema, dialectProperties } from '../reading/dialect-schema.ts'
 
 const text = (description: string) => ({ type: 'string', minLength: 1, description }) as const
 const column = text('A column of the source')
@@ -46,11 +47,8 @@ export const metricSchema = {
         connection: { type: 'string', pattern: CONNECTION_NAME, description: 'A connection by its name' },
         table: text('connection: a table, with its schema where it needs one'),
         sql: text("connection: one query in the database's own SQL, whose rows are read"),
-        columns: {
-          type: 'object',
-          description: "file: column types by name, in DuckDB's words, where detection errs",
-          additionalProperties: { type: 'string', minLength: 1 },
-        },
+        columns: columnsSchema,
+        ...dialectProperties,
       },
     },
     time: {

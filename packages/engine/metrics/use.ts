@@ -265,7 +265,7 @@ interface Expanded {
 
 /** Names with a blank: a template's own sources and blocks cannot have them. */
 function overFile(fence: Fence, metric: Metric, wanted: Wanted): Expanded {
-  const { columns } = metric.source
+  const { columns, dialect } = metric.source
   const bucket = metric.source.connection === null ? bucketPath(metric.source.file!) : null
   const { file, connection } = bucket ?? metric.source
   const name = `rows of ${metric.metric}`
@@ -276,6 +276,7 @@ function overFile(fence: Fence, metric: Metric, wanted: Wanted): Expanded {
     file,
     query: null,
     columns,
+    dialect,
     ...position,
   }
   return {
@@ -294,6 +295,7 @@ function overConnection(fence: Fence, metric: Metric, wanted: Wanted): Expanded 
     file: null,
     query: { text: textFor('postgresql'), placeOf: () => position, textFor, zone: metric.time.zone },
     columns: {},
+    dialect: {},
     ...position,
   })
   const series = `series of ${fence.name} ${metric.metric}`

@@ -16,6 +16,7 @@ import { checkFormat } from '../printing/format.ts'
 import { bucketPath, isAddress, vetAddressText, vetPath } from '../values/file-path.ts'
 import { ValueError } from '../values/value.ts'
 import { readVariables } from './declarations.ts'
+import { dialectProperties, readDialect } from './dialect-schema.ts'
 import { readDuration, readSize } from './limits.ts'
 import { frontMatterSchema } from './schema.ts'
 import { schemaFaults } from './schema-faults.ts'
@@ -96,7 +97,7 @@ function readSources(given: Record<string, Mapping>, yaml: YamlReading, faults: 
       )
     }
     const at = ['sources', name]
-    const columns = (declared.columns as Record<string, string> | undefined) ?? {}
+    const { columns, dialect } = readDialect(declared)
     const connection =
       declared.connection === undefined
         ? null
@@ -104,7 +105,7 @@ function readSources(given: Record<string, Mapping>, yaml: YamlReading, faults: 
     checkSourceKeys(declared, yaml.position(at, 'key'), faults)
     if (declared.query !== undefined) {
       const query = { text: declared.query as string, placeOf: yaml.positionInText([...at, 'query']) }
-      return { name, connection, file: null, query, columns, ...query.placeOf(0) }
+      return { name, connection, file: null, query, columns, dialect, ...query.placeOf(0) }
     }
     const written = (declared.file as string | undefined) ?? ''
     const position = yaml.position([...at, 'file'])
@@ -117,7 +118,7 @@ function readSources(given: Record<string, Mapping>, yaml: YamlReading, faults: 
       )
     }
     const over = bucket ? { name: bucket.connection, ...position } : connection
-    return { name, connection: over, file, query: null, columns, ...position }
+    return { name, connection: over, file, query: null, columns, dialect, ...position }
   })
 }
 
@@ -136,8 +137,11 @@ function checkSourceKeys(declared: Mapping, position: Position, faults: Fault[])
     const message = 'A source has either "file" or "query".'
     faults.push(makeFault('bad_value', position, message, 'Make two sources of it.'))
   }
-  if (query !== undefined && declared.columns !== undefined) {
-    const message = '"columns" is for files.'
+  const [forFiles] = ['columns', ...Object.keys(dialectProperties)].filter(
+    (key) => declared[key] !== undefined,
+  )
+  if (query !== undefined && forFiles !== undefined) {
+    const message = `"${forFiles}" is for files.`
     faults.push(makeFault('bad_value', position, message, 'Cast in the query.'))
   }
 }

@@ -62,6 +62,7 @@ body`)
       file: 'orders/*.csv',
       query: null,
       columns: { zip: 'varchar' },
+      dialect: {},
       line: 7,
       column: 19,
     },

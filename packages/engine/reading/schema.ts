@@ -5,6 +5,7 @@
 import { CONNECTION_NAME } from '@assay/model/connection'
 import { CHART_FORMS } from '@assay/model/insight'
 import { TEMPLATE_ID, VARIABLE_TYPES } from '@assay/model/template'
+import { columnsSchema, dialectProperties } from './dialect-schema.ts'
 
 const NAME = '^[a-z_][a-z0-9_]{0,62}$'
 const text = (description: string) => ({ type: 'string', minLength: 1, description }) as const
@@ -56,11 +57,8 @@ const source = {
       description: 'A connection by its name: the query is run there',
     },
     query: text("One query in the database's own SQL; $name is bound, [[ ... ]] is an optional clause"),
-    columns: {
-      type: 'object',
-      description: "Column types by name, in DuckDB's words, where detection errs",
-      additionalProperties: { type: 'string', minLength: 1 },
-    },
+    columns: columnsSchema,
+    ...dialectProperties,
   },
 } as const
 

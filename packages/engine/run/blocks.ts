@@ -1,5 +1,5 @@
 /** Runs the blocks of a template in their order, each over the sources and the blocks before it. */
-import type { BlockLineage, Column, Outcome, Table } from '@assay/model/insight'
+import type { BlockLineage, Column, Doubt, Outcome, Table } from '@assay/model/insight'
 import type { MetricInfo, MetricLineage } from '@assay/model/metric'
 import type { AnalysisBlock, Limits, SqlBlock, Template } from '@assay/model/template'
 import {
@@ -18,11 +18,13 @@ import { adjustAcross } from '../methods/shared/multiplicity.ts'
 import { metricsBehind, withMetricMeanings } from '../metrics/meaning.ts'
 import { bindOptions, withDefaults } from '../reading/options.ts'
 import { schemaFaults } from '../reading/schema-faults.ts'
+import type { Attached } from '../sources/source.ts'
 import { doubted } from '../verdicts/verdict.ts'
 import { Extents } from './extent.ts'
 import { failAt } from './failure.ts'
 import { MetricTests } from './metric-tests.ts'
 import { blockFault, type Plan, sessionFault } from './plan.ts'
+import { badRowsDoubt, profileDoubts } from './two-readings.ts'
 
 export interface BlockRun {
   engine: Engine
@@ -34,6 +36,7 @@ export interface BlockRun {
   started_at: string
   /** The columns of the sources, and of each block that has run. */
   columns: Map<string, readonly Column[]>
+  sources: ReadonlyMap<string, Attached>
   /** Called before each block; throws if the run was stopped. */
   onBlock(name: string): void
 }
@@ -140,7 +143,8 @@ async function runAnalysis(
     extent: () => extents.of(block.of),
   }
   try {
-    const outcome = await method.run(relationOf(run.engine, block.of, columns), options, context)
+    const found = await method.run(relationOf(run.engine, block.of, columns), options, context)
+    const outcome = doubted(found, doubtsOfData(run, block, columns))
     if (method.judges_metrics) return outcome
     return doubted(
       outcome,
@@ -149,6 +153,21 @@ async function runAnalysis(
   } catch (error) {
     return failAt(where, error)
   }
+}
+
+/** What the reading of the files behind an analysis leaves in doubt. */
+function doubtsOfData(run: BlockRun, block: AnalysisBlock, columns: readonly Column[]): Doubt[] {
+  const behind = [...run.sources].filter(([name]) => isBehind(run, block.of, name))
+  return behind.flatMap(([name, { lineage, readings = [] }]) => {
+    const left = badRowsDoubt(name, lineage.dialect?.bad_rows ?? 0)
+    return block.method === 'profile' ? [...left, ...profileDoubts(readings, columns)] : left
+  })
+}
+
+/** Whether a source or block reads a source, at once or through others. */
+function isBehind(run: BlockRun, name: string, source: string): boolean {
+  if (name === source) return true
+  return run.plan.sql.get(name)?.reads.some((read) => isBehind(run, read, source)) ?? false
 }
 
 /** The block with the `missing` that all its metrics ask for, where it names none. */

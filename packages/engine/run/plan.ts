@@ -5,6 +5,7 @@
 import type { SqlBlock, Template } from '@assay/model/template'
 import { sqlFaults } from '../checking/blocks.ts'
 import type { Guard, SessionName, SqlFault } from '../fence/sql-guard.ts'
+import type { UsedNames } from '../fence/used-names.ts'
 import { makeFault, TemplateFault } from '../language/fault.ts'
 import { bindSql } from '../language/sql-clauses.ts'
 
@@ -13,6 +14,7 @@ export interface PlannedSql {
   /** The `$names` to bind. */
   names: string[]
   reads: string[]
+  uses: UsedNames
   session: SessionName[]
 }
 
@@ -44,7 +46,7 @@ export async function makePlan(
       const bound = bindSql(block.sql, { vars, columnVars })
       const verdict = await guard.judge(bound.sql, names)
       if (!verdict.ok) throw new TemplateFault(blockFault(block, verdict.fault))
-      sql.set(block.name, { ...bound, reads: verdict.reads, session: verdict.session })
+      sql.set(block.name, { ...bound, reads: verdict.reads, uses: verdict.uses, session: verdict.session })
       reads = verdict.reads
       names.push(block.name)
     } else reads = [block.of]

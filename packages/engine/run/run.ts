@@ -10,19 +10,21 @@ import { TemplateFault } from '../language/fault.ts'
 import { withMetricMeanings } from '../metrics/meaning.ts'
 import manifest from '../package.json' with { type: 'json' }
 import { narrationMarkdown, narrationPlaceholder } from '../printing/narrative.ts'
+import { bindOptions } from '../reading/options.ts'
 import { withMetricsOf } from '../reading/parse.ts'
 import { parsedTemplate } from '../reading/template-cache.ts'
 import { renderTemplate } from '../rendering/render.ts'
 import { attachSources } from '../sources/attach.ts'
-import { type Acquire, type Attached, Stopped } from '../sources/source.ts'
+import { type Acquire, type Attached, SourceError, Stopped } from '../sources/source.ts'
 import { asChecked } from './as-checked.ts'
 import { type BlockResults, runBlocks } from './blocks.ts'
 import { resultOf, TaskFailure } from './failure.ts'
 
 import type { Narrate } from './narration-requests.ts'
 import { Periods } from './periods.ts'
-import { makePlan } from './plan.ts'
+import { makePlan, type Plan } from './plan.ts'
 import type { Caps, RunResult, RunTask } from './protocol.ts'
+import { type BlockUse, firstUse, namesInOptions, useSentence } from './two-readings.ts'
 
 /** What a run uses of its process. */
 export interface RunContext {
@@ -58,7 +60,15 @@ async function findings(task: RunTask, context: RunContext): Promise<Findings> {
   const { engine, temp_folder, spill_bytes = null, acquire, signal } = context
   const plan = await makePlan(template, task.variables, createGuard(engine))
   await arm(engine, { ...limits, temp_folder, spill_bytes, time_zone: template.time_zone })
-  const options = { roots: task.roots, readers: plan.readers, peek: false, acquire, signal, temp_folder }
+  const options = {
+    roots: task.roots,
+    readers: plan.readers,
+    peek: false,
+    acquire,
+    signal,
+    temp_folder,
+    spill_bytes,
+  }
   const periods = new Periods(template, task, engine)
   const sources = await attachSources(engine, template, { ...options, periods }, (name) =>
     progress(`source ${name}`),
@@ -67,6 +77,7 @@ async function findings(task: RunTask, context: RunContext): Promise<Findings> {
     engine,
     [...sources.values()].flatMap((source) => source.paths),
   )
+  stopAtTwoReadings(template, plan, task.variables, sources)
   const vars = await periods.resolve(sources)
   const columns = new Map<string, readonly Column[]>([...sources].map(([name, one]) => [name, one.columns]))
   const { started_at } = task
@@ -78,6 +89,7 @@ async function findings(task: RunTask, context: RunContext): Promise<Findings> {
     vars,
     started_at,
     columns,
+    sources,
     onBlock: progress,
   })
   for (const source of sources.values()) await source.verify()
@@ -99,6 +111,25 @@ function readTemplate(task: RunTask): Template {
   if ('faults' in whole) throw new TemplateFault(whole.faults[0]!)
   const blocks = whole.blocks.filter((block) => block.kind === 'sql')
   return { ...whole, columns: new Map(withMetricMeanings(whole.columns, blocks)) }
+}
+
+/** Throws SourceError where a block uses a column whose values can be read in two ways. */
+function stopAtTwoReadings(
+  template: Template,
+  plan: Plan,
+  vars: Record<string, unknown>,
+  sources: ReadonlyMap<string, Attached>,
+): void {
+  const readings = new Map([...sources].map(([name, { readings: found = [] }]) => [name, found]))
+  const blocks = template.blocks.map((block): BlockUse => {
+    if (block.kind === 'sql') return { block: block.name, ...plan.sql.get(block.name)! }
+    const uses = namesInOptions(block, bindOptions(block.options, vars))
+    return { block: block.name, reads: [block.of], uses }
+  })
+  const used = firstUse(template, blocks, readings)
+  if (!used) return
+  const { name, line } = used.source
+  throw new SourceError(`Source "${name}", line ${line}: ${useSentence(used)}`)
 }
 
 function capped(limits: Limits, caps: Caps): Limits {

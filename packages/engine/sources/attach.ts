@@ -3,7 +3,7 @@
  * source is attached after that source.
  */
 import type { Source, Template } from '@assay/model/template'
-import type { Engine } from '../duckdb/duckdb.ts'
+import { type Engine, SPILL_FACTOR } from '../duckdb/duckdb.ts'
 import { queryVariables } from '../language/remote-query.ts'
 import { renderText } from '../rendering/render.ts'
 import { isAddress } from '../values/file-path.ts'
@@ -26,6 +26,8 @@ export interface AttachOptions {
   signal: AbortSignal
   /** For this job alone; not created yet. */
   temp_folder: string
+  /** The most bytes that may be written there; null or absent: a multiple of the memory. */
+  spill_bytes?: number | null
   peek: boolean
 }
 
@@ -35,19 +37,20 @@ export async function attachSource(
   template: Template,
   options: AttachOptions,
 ): Promise<Attached> {
-  const { roots, vars, readers, peek } = options
-  const { name, line, columns } = source
+  const { roots, vars, readers, peek, temp_folder } = options
+  const { name, line, columns, dialect } = source
+  const spill_bytes = options.spill_bytes ?? template.limits.memory_bytes * SPILL_FACTOR
+  const common = { name, line, dialect, roots, peek, temp_folder, spill_bytes }
   const fixture = roots.fixtures?.sources[name]
   if (fixture) {
     const files = await fixtureFiles(roots.fixtures!.folder, fixture.file)
     const declared = { ...columns, ...fixture.columns }
-    const given = { name, line, file: fixture.file, columns: declared, roots, readers: 0, peek }
-    return attachFile(engine, given, files)
+    return attachFile(engine, { ...common, file: fixture.file, columns: declared, readers: 0 }, files)
   }
   if (source.file === null) return attachQuery(engine, { ...options, source, template })
   const file = renderText(source.file, vars, { line, column: source.column })
   const files = await filesOf(source, file, options)
-  const given = { name, line, file, columns, roots, readers: readers.get(name) ?? 0, peek }
+  const given = { ...common, file, columns, readers: readers.get(name) ?? 0 }
   return attachFile(engine, given, files)
 }
 

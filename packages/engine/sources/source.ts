@@ -1,11 +1,14 @@
 /** What the kinds of sources share: the result of attaching a source, its errors, and the use of a connection. */
 import type { OpenConnection } from '@assay/model/connection'
+import type { FoundColumn } from '@assay/model/dialect'
 import type { Column, SourceLineage } from '@assay/model/insight'
 
 /** A source whose rows are in the engine, under its name, as a table or as a view over `paths`. */
 export interface Attached {
   columns: Column[]
   lineage: SourceLineage
+  /** Columns of a text that are read in another way than by their plain values, or whose reading is in doubt. */
+  readings?: readonly FoundColumn[]
   /** The files that its view reads: they stay readable after the engine is sealed. */
   paths: string[]
   /** Rejects with SourceError if a file that the view reads has changed since it was attached. */

@@ -111,7 +111,7 @@ test('asks of NDJSON one value on each line', async () => {
   assert.equal((await verdict('a.jsonl', '{"a":1}\n{"a":\n2}'))!.line, 2)
 })
 
-test('takes text in UTF-8 in whatever pieces it comes, and says where it is none', async () => {
+test('takes text in whatever pieces it comes, and says where JSON is not UTF-8', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.string({ unit: 'grapheme' }).filter((text) => !text.includes('\0')),
@@ -122,18 +122,21 @@ test('takes text in UTF-8 in whatever pieces it comes, and says where it is none
     ),
   )
   for (const sizes of [[1], [2], [5], [100]]) {
-    const bad = Buffer.concat([Buffer.from('name\nä\nbö'), Buffer.from([0xe4]), Buffer.from('rz\n')])
-    assert.deepEqual(await verdict('a.csv', bad, sizes), {
+    const bad = Buffer.concat([Buffer.from('"name"\n"ä"\n"bö'), Buffer.from([0xe4]), Buffer.from('rz"\n')])
+    assert.equal(await verdict('a.csv', bad, sizes), null)
+    for (const mark of ['\uFEFF', ''])
+      assert.equal(await verdict('a.csv', Buffer.from(`${mark}name\nb\n`, 'utf16le'), sizes), null)
+    assert.deepEqual(await verdict('a.ndjson', bad, sizes), {
       message: 'is not UTF-8: save it in that encoding',
       line: 3,
-      column: 4,
+      column: 5,
     })
   }
   assert.match(
-    (await verdict('a.csv', Buffer.from([0x61, 0x0a, 0xc3])))!.message,
+    (await verdict('a.json', Buffer.from([0x22, 0x61, 0xc3])))!.message,
     /last character is cut off/,
   )
-  assert.match((await verdict('a.csv', Buffer.from('a\nb\n', 'utf16le')))!.message, /zero byte/)
+  assert.match((await verdict('a.csv', Buffer.from('name\na\0\n')))!.message, /zero byte/)
 })
 
 test('asks of a table in text a first row of names', async () => {

@@ -1,10 +1,10 @@
 /**
- * Checks an upload while its bytes arrive, and keeps none of them. Text must be UTF-8 without zero bytes. JSON must be valid. A
+ * Checks an upload while its bytes arrive, and keeps none of them. JSON must be UTF-8; a table may have another encoding, but no zero bytes outside UTF-16. JSON must be valid. A
  * table in text must begin with a row of names. Parquet must begin and end with its marks. A fault has line and column.
  */
 import { isUtf8 } from 'node:buffer'
-import { createGunzip, type Gunzip } from 'node:zlib'
-import { type FormatName, fileFormat, isPacked } from '@assay/model/file'
+import { createGunzip, createZstdDecompress, type Gunzip, type ZstdDecompress } from 'node:zlib'
+import { type FormatName, fileFormat, packingOf } from '@assay/model/file'
 import type { Check, CheckFault } from './check-fault.ts'
 import { HeaderCheck } from './header-check.ts'
 import { JsonCheck } from './json-check.ts'
@@ -60,15 +60,22 @@ function firstBad(bytes: Buffer): number {
 }
 
 class TextCheck implements Check {
+  /** False: the encoding of a table is found when it is read. */
+  readonly #utf8: boolean
   #rest = Buffer.alloc(0)
   #line = 1
   /** Bytes of the current line that were pushed before. */
   #column = 0
 
+  constructor(utf8: boolean) {
+    this.#utf8 = utf8
+  }
+
   push(given: Buffer): CheckFault | null {
     const bytes = this.#rest.length === 0 ? given : Buffer.concat([this.#rest, given])
     const whole = bytes.subarray(0, bytes.length - unfinished(bytes))
-    if (!isUtf8(whole)) return this.#faultAt(whole, firstBad(whole), 'is not UTF-8: save it in that encoding')
+    if (this.#utf8 && !isUtf8(whole))
+      return this.#faultAt(whole, firstBad(whole), 'is not UTF-8: save it in that encoding')
     const zero = whole.indexOf(0)
     if (zero >= 0) return this.#faultAt(whole, zero, 'is no text: it holds a zero byte')
     this.#rest = Buffer.from(bytes.subarray(whole.length))
@@ -77,7 +84,7 @@ class TextCheck implements Check {
   }
 
   end(): CheckFault | null {
-    if (this.#rest.length === 0) return null
+    if (this.#rest.length === 0 || !this.#utf8) return null
     return this.#faultAt(this.#rest, 0, 'is not UTF-8: its last character is cut off')
   }
 
@@ -90,6 +97,38 @@ class TextCheck implements Check {
   #faultAt(bytes: Buffer, at: number, message: string): CheckFault {
     this.#pass(bytes.subarray(0, at))
     return { message, line: this.#line, column: this.#column + 1 }
+  }
+}
+
+/** A table in UTF-16 holds zero bytes; it is judged when it is read. */
+class TableCheck implements Check {
+  readonly #check: Check
+  #begin: Buffer | null = Buffer.alloc(0)
+  #wide = false
+
+  constructor(separator: string | null) {
+    this.#check = new Every([new TextCheck(false), new HeaderCheck(separator)])
+  }
+
+  push(bytes: Buffer): CheckFault | null {
+    if (this.#begin === null) return this.#wide ? null : this.#check.push(bytes)
+    this.#begin = Buffer.concat([this.#begin, bytes])
+    return this.#begin.length < 4 ? null : this.#begun()
+  }
+
+  #begun(): CheckFault | null {
+    const begin = this.#begin!
+    this.#begin = null
+    const zeros = Array.from(begin.subarray(0, 4), (byte) => byte === 0)
+    const mark = begin.length > 1 ? begin.readUInt16BE(0) : 0
+    const alternate = zeros[0] !== zeros[1] && zeros[0] === zeros[2] && zeros[1] === zeros[3]
+    this.#wide = mark === 0xfffe || mark === 0xfeff || (begin.length > 3 && alternate)
+    return this.#wide ? null : this.#check.push(begin)
+  }
+
+  end(): CheckFault | null {
+    const fault = this.#begin === null ? null : this.#begun()
+    return fault ?? (this.#wide ? null : this.#check.end())
   }
 }
 
@@ -125,10 +164,10 @@ class ParquetCheck implements Check {
 }
 
 const CHECKS: Record<FormatName, () => Check> = {
-  csv: () => new Every([new TextCheck(), new HeaderCheck(null)]),
-  tsv: () => new Every([new TextCheck(), new HeaderCheck('\t')]),
-  json: () => new Every([new TextCheck(), new JsonCheck('json')]),
-  ndjson: () => new Every([new TextCheck(), new JsonCheck('ndjson')]),
+  csv: () => new TableCheck(null),
+  tsv: () => new TableCheck('\t'),
+  json: () => new Every([new TextCheck(true), new JsonCheck('json')]),
+  ndjson: () => new Every([new TextCheck(true), new JsonCheck('ndjson')]),
   parquet: () => new ParquetCheck(),
 }
 
@@ -143,7 +182,8 @@ export interface ArrivalCheck {
 /** The check for a path with a known ending. `most`: the bytes that a packed file may have when it is unpacked. */
 export function checkOf(path: string, most: number): ArrivalCheck {
   const check = CHECKS[fileFormat(path)!.name]()
-  if (isPacked(path)) return new PackedCheck(check, most)
+  const packing = packingOf(path)
+  if (packing !== null) return new PackedCheck(check, most, packing)
   return {
     push: (bytes) => Promise.resolve(check.push(bytes)),
     end: () => Promise.resolve(check.end()),
@@ -159,18 +199,20 @@ const RATIO_FREE = 10_000_000
 class PackedCheck implements ArrivalCheck {
   readonly #check: Check
   readonly #most: number
-  readonly #gunzip: Gunzip = createGunzip()
+  readonly #unpacking: Gunzip | ZstdDecompress
   readonly #broken = Promise.withResolvers<void>()
   #packed = 0
   #unpacked = 0
   #fault: CheckFault | null = null
 
-  constructor(check: Check, most: number) {
+  constructor(check: Check, most: number, packing: 'gz' | 'zst') {
     this.#check = check
     this.#most = most
-    this.#gunzip.on('data', (bytes: Buffer) => this.#take(bytes))
-    this.#gunzip.once('error', (error) => {
-      this.#fault ??= { message: `is no whole gzip file: ${error.message}` }
+    this.#unpacking = packing === 'gz' ? createGunzip() : createZstdDecompress()
+    this.#unpacking.on('data', (bytes: Buffer) => this.#take(bytes))
+    this.#unpacking.once('error', (error) => {
+      const what = packing === 'gz' ? 'gzip' : 'zstd'
+      this.#fault ??= { message: `is no whole ${what} file: ${error.message}` }
       this.#broken.resolve()
     })
   }
@@ -180,7 +222,7 @@ class PackedCheck implements ArrivalCheck {
     this.#unpacked += bytes.length
     this.#fault = this.#bound() ?? this.#check.push(bytes)
     if (!this.#fault) return
-    this.#gunzip.destroy()
+    this.#unpacking.destroy()
     this.#broken.resolve()
   }
 
@@ -197,7 +239,7 @@ class PackedCheck implements ArrivalCheck {
     if (this.#fault) return this.#fault
     this.#packed += bytes.length
     const taken = new Promise<void>((resolve) => {
-      this.#gunzip.write(bytes, () => resolve())
+      this.#unpacking.write(bytes, () => resolve())
     })
     await Promise.race([taken, this.#broken.promise])
     return this.#fault
@@ -206,14 +248,14 @@ class PackedCheck implements ArrivalCheck {
   async end(): Promise<CheckFault | null> {
     if (this.#fault) return this.#fault
     const ended = new Promise<void>((resolve) => {
-      this.#gunzip.once('end', resolve)
+      this.#unpacking.once('end', resolve)
     })
-    this.#gunzip.end()
+    this.#unpacking.end()
     await Promise.race([ended, this.#broken.promise])
     return this.#fault ?? this.#check.end()
   }
 
   close(): void {
-    this.#gunzip.destroy()
+    this.#unpacking.destroy()
   }
 }

@@ -49,9 +49,9 @@ export function tooLarge(most: number): AppError {
   )
 }
 
-/** The ending with ".gz" if packed, so that readers know the format of the staged file. */
+/** The ending with that of its packing, so that readers know the format of the staged file. */
 function endingOf(file: string): string {
-  return /(\.[a-z]+)(\.gz)?$/i.exec(file)?.[0].toLowerCase() ?? ''
+  return /(\.[a-z]+)(\.(?:gz|zst))?$/i.exec(file)?.[0].toLowerCase() ?? ''
 }
 
 export async function receive(stream: Readable, options: ReceiveOptions): Promise<Staged> {

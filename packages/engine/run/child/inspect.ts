@@ -2,6 +2,7 @@
  * Inspects a template without running it: the columns of its sources, and of each SQL block, which DuckDB binds with
  * `limit 0` so that no data are read. Variables take their default, or a sample value of their type.
  */
+import type { FoundDialect } from '@assay/model/dialect'
 import type { Column } from '@assay/model/insight'
 import type { Fault, Source, SqlBlock, Template, Variable } from '@assay/model/template'
 import { metricFaults } from '../../checking/blocks.ts'
@@ -17,18 +18,19 @@ import {
 } from '../../duckdb/duckdb.ts'
 import { engineFailure } from '../../duckdb/engine-error.ts'
 import { createGuard, type Guard } from '../../fence/sql-guard.ts'
-import { TemplateFault } from '../../language/fault.ts'
+import { makeFault, TemplateFault } from '../../language/fault.ts'
 import { bindSql } from '../../language/sql-clauses.ts'
+import { bindOptions } from '../../reading/options.ts'
 import { attachSource } from '../../sources/attach.ts'
-import type { Acquire } from '../../sources/source.ts'
-import { SourceError } from '../../sources/source.ts'
+import { type Acquire, type Attached, SourceError } from '../../sources/source.ts'
 import { resolvePeriod } from '../../values/period.ts'
 import { blockFault, columnVariables, sessionFault } from '../plan.ts'
 import type { Roots } from '../protocol.ts'
+import { type BlockUse, firstUse, namesInOptions, useSentence } from '../two-readings.ts'
 
 export interface Inspected {
   /** The columns of each source, or the reason why it cannot be read. One whose path waits for a variable is missing. */
-  sources: Record<string, { columns: Column[] } | { error: string }>
+  sources: Record<string, { columns: Column[]; dialect?: FoundDialect } | { error: string }>
   /** The columns of each SQL block that could be bound. */
   blocks: Record<string, Column[]>
   /** The statements that the guard or DuckDB refuses. */
@@ -60,9 +62,18 @@ export async function inspectSources(
   for (const source of template.sources) {
     if (waitsForVariable(source, template)) continue
     try {
-      const options = { roots, vars, readers: NO_READERS, acquire, signal, temp_folder, peek: true }
+      const options = {
+        roots,
+        vars,
+        readers: NO_READERS,
+        acquire,
+        signal,
+        temp_folder,
+        spill_bytes,
+        peek: true,
+      }
       const attached = await attachSource(engine, source, template, options)
-      sources[source.name] = { columns: attached.columns }
+      sources[source.name] = { columns: attached.columns, ...dialectOf(attached) }
       paths.push(...attached.paths)
     } catch (error) {
       // checkTemplate reports the faults of queries.
@@ -73,6 +84,10 @@ export async function inspectSources(
   }
   await seal(engine, paths)
   return sources
+}
+
+function dialectOf({ lineage }: Attached): { dialect?: FoundDialect } {
+  return lineage.dialect ? { dialect: lineage.dialect } : {}
 }
 
 /** A path that holds a variable without a value: what it will name is not known, and neither are the columns. */
@@ -92,6 +107,7 @@ export async function inspectTemplate(template: Template, options: InspectOption
   const guard = createGuard(options.engine)
   const samples = sampleVariables(template)
   const inspected: Inspected = { sources, blocks: {}, faults: [] }
+  const uses: BlockUse[] = []
   for (const block of template.blocks) {
     if (block.kind !== 'sql') continue
     const found = await inspectBlock(block, {
@@ -109,9 +125,36 @@ export async function inspectTemplate(template: Template, options: InspectOption
       inspected.blocks[block.name] = found.columns
       columns.set(block.name, found.columns)
     }
+    if ('use' in found && found.use) uses.push(found.use)
     names.push(block.name)
   }
+  for (const block of template.blocks)
+    if (block.kind === 'analysis')
+      uses.push({
+        block: block.name,
+        reads: [block.of],
+        uses: namesInOptions(block, bindOptions(block.options, samples)),
+      })
+  inspected.faults.push(...readingFaults(template, uses, sources))
   return inspected
+}
+
+/** A use of a column that can be read in two ways. */
+function readingFaults(template: Template, uses: BlockUse[], sources: Inspected['sources']): Fault[] {
+  const readings = new Map(
+    Object.entries(sources).map(([name, found]) => [
+      name,
+      'columns' in found ? (found.dialect?.columns ?? []) : [],
+    ]),
+  )
+  const order = template.blocks.map(({ name }) => name)
+  const inOrder = uses.toSorted((a, b) => order.indexOf(a.block) - order.indexOf(b.block))
+  const used = firstUse(template, inOrder, readings)
+  if (!used) return []
+  const { name, line, column } = used.source
+  const lines = used.doubt.readings.map(({ write }) => `"${write}"`).join(' or ')
+  const message = `${name}: ${useSentence(used)}`
+  return [makeFault('type_ambiguous', { line, column }, message, `Write ${lines} in the source.`)]
 }
 
 interface BlockContext {
@@ -124,7 +167,7 @@ interface BlockContext {
   columns: ReadonlyMap<string, Column[]>
 }
 
-type BlockInspection = { columns: Column[] | null } | { faults: Fault[] }
+type BlockInspection = { columns: Column[] | null; use?: BlockUse } | { faults: Fault[] }
 
 /** Binds the block with every variable set, then with every optional clause left out. */
 async function inspectBlock(block: SqlBlock, context: BlockContext): Promise<BlockInspection> {
@@ -175,7 +218,8 @@ async function bindBlock(
       `create or replace table ${table} as select * from (\n${bound.sql}\n) limit 0`,
       bindings,
     )
-    return { columns: await describeQuery(engine, `select * from ${table}`) }
+    const use = { block: block.name, reads: verdict.reads, uses: verdict.uses }
+    return { columns: await describeQuery(engine, `select * from ${table}`), use }
   } catch (error) {
     const failure = engineFailure(error)
     if (failure?.kind !== 'refused') throw error

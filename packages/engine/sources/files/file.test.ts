@@ -75,9 +75,12 @@ async function attach(
       line: 1,
       file: 'a.csv',
       columns: {},
+      dialect: {},
       roots,
       readers: 1,
       peek: false,
+      temp_folder: path.join(home, 'temp'),
+      spill_bytes: 1_000_000_000,
       ...given,
     }
     const attached = await attachFile(
@@ -200,8 +203,6 @@ test('the first row of a table in text names its columns, and no row below it is
       await rm(path.join(data, name))
     }
   }
-  const uneven =
-    '"odd.csv" cannot be read: its rows do not have the same number of columns, or a quote is not closed.'
   assert.deepEqual(await read('region,2023,2024\nnorth,1,2\n'), [
     ['region', '2023', '2024'],
     ['north', 1, 2],
@@ -237,13 +238,16 @@ test('the first row of a table in text names its columns, and no row below it is
     ['a', 'b'],
     [1, 2],
   ])
-  for (const text of [
-    'a,b\n1,2,3\n',
-    'a,b\n1,2\n3,4\n5,6,7\n8,9,10\n11,12,13\n',
-    'a,b\n1,2\n3,4\n\nsource: x, y, z\n',
-    'a,b\n#1,2,3\n4,5\n',
-  ])
-    assert.equal(await read(text), uneven, text)
+  for (const [text, line, row] of [
+    ['a,b\n1,2,3\n', 2, '1,2,3'],
+    ['a,b\n1,2\n3,4\n5,6,7\n8,9,10\n11,12,13\n', 4, '5,6,7'],
+    ['a,b\n1,2\n3,4\n\nsource: x, y, z\n', 5, 'source: x, y, z'],
+    ['a,b\n#1,2,3\n4,5\n', 2, '#1,2,3'],
+  ] as const)
+    assert.equal(
+      await read(text),
+      `"odd.csv" cannot be read: line ${line} has more than 2 values: "${row}". Correct it, or write "bad_rows: skip" in the source to leave such rows out and count them.`,
+    )
   assert.equal(
     await read(''),
     '"odd.csv" cannot be read: it is empty, and its first row must name the columns.',
@@ -251,15 +255,15 @@ test('the first row of a table in text names its columns, and no row below it is
   for (const text of ['a,b\n"1,2\n', 'a,b\r\n1,2\n3,4\r\n'])
     assert.match(
       (await read(text)) as string,
-      /a quote is not closed, or its lines do not all end in the same way/,
+      /a quote is not closed(: "|, or its lines do not all end in the same way)/,
     )
   assert.equal(
     await read('2023,2024\n1,2\n'),
-    '"odd.csv" cannot be read: its first row must name the columns, and holds numbers only.',
+    '"odd.csv" cannot be read: its first row must name the columns, and holds numbers only. If it holds values write "header: false" in the source, if these are names "header: true".',
   )
   assert.equal(
     await read(`a,b\n"${'x'.repeat(2_500_000)}",1\n`),
-    '"odd.csv" cannot be read: line 1: Maximum line size of 2000000 bytes exceeded. Actual Size:2500005 bytes.',
+    '"odd.csv" cannot be read: line 2: Maximum line size of 2000000 bytes exceeded. Actual Size:2500004 bytes.',
   )
 })
 

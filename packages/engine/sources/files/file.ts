@@ -3,21 +3,20 @@
  * 15 ms instead of 274 ms with loading). Text is loaded, or scanned if it is large and only one block reads it.
  */
 import { stat } from 'node:fs/promises'
+import type { Dialect, FoundDialect } from '@assay/model/dialect'
 import type { SourceLineage } from '@assay/model/insight'
 import { describeQuery, type Engine, execute, identifier, readTable } from '../../duckdb/duckdb.ts'
 import { engineFailure } from '../../duckdb/engine-error.ts'
 import type { Roots } from '../roots.ts'
 import { type Attached, SourceError } from '../source.ts'
+import { isMisfit, TextTable } from '../text/text-table.ts'
 import { commonFormat } from './files.ts'
 import { fingerprintParquet, fingerprintText } from './fingerprint.ts'
 import type { Format } from './formats.ts'
-import type { Beginning, SourceFile } from './source-file.ts'
-import { beginningOf, columnsFault, tableFault } from './text-table.ts'
+import type { SourceFile } from './source-file.ts'
 
 /** Larger text that only one block reads is scanned by that block instead of loaded. */
 const SCAN_BYTES = 64_000_000
-
-const NO_TABLE: Beginning = { blank: 0, quoted: false }
 
 /** A declared type: a name, at most two numbers, list brackets. It becomes part of a statement. */
 const TYPE = /^[A-Za-z_][A-Za-z0-9_ ]*(\(\s*\d+\s*(,\s*\d+\s*)?\))?(\[\d*\])*$/
@@ -30,11 +29,16 @@ export interface FileSource {
   file: string
   /** Declared column types. */
   columns: Record<string, string>
+  dialect: Dialect
   roots: Roots
   /** The number of blocks that read it: a large file that one block reads is scanned, all others are loaded. */
   readers: number
   /** Learns the columns only: nothing is loaded, hashed or counted. */
   peek: boolean
+  /** For this job alone; not created yet. */
+  temp_folder: string
+  /** The most bytes of a text that is written again in another encoding. */
+  spill_bytes: number
 }
 
 /** Attaches the files that a source names; `files` are the resolved ones. */
@@ -44,41 +48,105 @@ export async function attachFile(
   files: SourceFile[],
 ): Promise<Attached> {
   const format = commonFormat(files, attachment.file)
-  const beginning = format.table ? await beginningOf(files, attachment.file) : NO_TABLE
-  const query = select(format, files, attachment.columns, beginning)
-  const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
-  const load = format.text && !attachment.peek && !(attachment.readers === 1 && bytes > SCAN_BYTES)
-  const name = identifier(attachment.name)
+  vetTypes(attachment.columns)
   const lineage = attachment.peek ? unread(files) : fingerprinted(files, format)
   // The files are hashed while DuckDB reads them; awaited below.
   lineage.catch(() => undefined)
+  let opened: SourceFile[] = files
   try {
-    await execute(engine, `create ${load ? 'table' : 'view'} ${name} as ${query}`)
-    const columns = await describeQuery(engine, `select * from ${name}`)
-    const fault = format.table ? columnsFault(columns) : null
-    if (fault !== null) throw new SourceError(`${JSON.stringify(attachment.file)} cannot be read: ${fault}.`)
+    const made = await (format.table ? makeTextTable : makeTable)(engine, attachment, { files, format })
+    const { load, dialect } = made
+    opened = made.files
+    const columns = await describeQuery(engine, `select * from ${identifier(attachment.name)}`)
     const counted = !attachment.peek && (load || !format.text)
-    const rows = counted ? await countRows(engine, name, format, files) : null
+    const rows = counted ? await countRows(engine, identifier(attachment.name), format, files) : null
     return {
       columns,
-      lineage: { name: attachment.name, files: await lineage, rows, format: format.name },
-      paths: load ? [] : files.map((file) => file.real),
+      lineage: {
+        name: attachment.name,
+        files: await lineage,
+        rows,
+        format: format.name,
+        ...(dialect ? { dialect } : {}),
+      },
+      readings: dialect?.columns ?? [],
+      paths: load ? [] : opened.map((file) => file.real),
       verify: () => (load ? Promise.resolve() : verifyUnchanged(files)),
     }
   } catch (error) {
     const failure = engineFailure(error)
     if (failure?.kind !== 'refused') throw error
-    const reason = (format.table && tableFault(error as Error)) || failure.reason
-    throw new SourceError(unreadable(reason, attachment, files))
+    throw new SourceError(unreadable(failure.reason, attachment, [...files, ...opened]))
   }
 }
 
-function select(
-  format: Format,
-  files: SourceFile[],
-  types: Record<string, string>,
-  beginning: Beginning,
-): string {
+interface Made {
+  /** Whether it is a table; else a view. */
+  load: boolean
+  /** What the engine reads. */
+  files: SourceFile[]
+  dialect?: FoundDialect
+}
+
+interface Resolved {
+  files: SourceFile[]
+  format: Format
+}
+
+const isLoaded = ({ peek, readers }: FileSource, { text }: Format, files: readonly SourceFile[]): boolean =>
+  text && !peek && !(readers === 1 && files.reduce((sum, file) => sum + file.bytes, 0) > SCAN_BYTES)
+
+async function makeTable(engine: Engine, attachment: FileSource, { files, format }: Resolved): Promise<Made> {
+  const load = isLoaded(attachment, format, files)
+  const casts = Object.entries(attachment.columns).map(
+    ([column, type]) => `cast(${identifier(column)} as ${type}) as ${identifier(column)}`,
+  )
+  const replaced = casts.length === 0 ? '' : ` replace (${casts.join(', ')})`
+  const what = `${load ? 'table' : 'view'} ${identifier(attachment.name)}`
+  await execute(engine, `create ${what} as select *${replaced} from ${format.call(files)}`)
+  return { load, files }
+}
+
+async function makeTextTable(
+  engine: Engine,
+  attachment: FileSource,
+  { files, format }: Resolved,
+): Promise<Made> {
+  const { name, file, columns: types, dialect, temp_folder, spill_bytes, peek } = attachment
+  const text = await TextTable.open(engine, files, {
+    file,
+    dialect,
+    types,
+    temp_folder,
+    most_bytes: spill_bytes,
+  })
+  const skips = dialect.bad_rows === 'skip' && !peek
+  const load = skips || isLoaded(attachment, format, files)
+  // The name of a metric's source has blanks, which DuckDB does not take here.
+  const rejects = skips ? `bad_rows_${Buffer.from(name).toString('hex')}` : null
+  for (;;) {
+    try {
+      await execute(
+        engine,
+        `create or replace ${load ? 'table' : 'view'} ${identifier(name)} as ${text.query(rejects)}`,
+      )
+      break
+    } catch (error) {
+      if (await text.recode(error)) continue
+      if (!isMisfit(error) || !(await text.lookAtAll())) throw error
+    }
+  }
+  const found = text.found()
+  if (rejects !== null) found.bad_rows = await countBadRows(engine, rejects)
+  return { load, files: text.files, dialect: found }
+}
+
+async function countBadRows(engine: Engine, rejects: string): Promise<number> {
+  const sql = `select count(*) from (select distinct scan_id, file_id, line from ${identifier(rejects)})`
+  return Number((await readTable(engine, sql, {}, 1)).rows[0]![0])
+}
+
+function vetTypes(types: Record<string, string>): void {
   for (const [column, type] of Object.entries(types)) {
     if (!TYPE.test(type)) {
       throw new SourceError(
@@ -86,12 +154,6 @@ function select(
       )
     }
   }
-  const from = format.call(files, types, beginning)
-  if (format.table || Object.keys(types).length === 0) return `select * from ${from}`
-  const casts = Object.entries(types).map(
-    ([column, type]) => `cast(${identifier(column)} as ${type}) as ${identifier(column)}`,
-  )
-  return `select * replace (${casts.join(', ')}) from ${from}`
 }
 
 /** Called for loaded files and Parquet only: counting scanned text would read it twice. */

@@ -1,13 +1,12 @@
 /** The file formats and how DuckDB reads each. */
 import { type FormatName, fileFormat } from '@assay/model/file'
 import { literal } from '../../duckdb/duckdb.ts'
-import type { Beginning } from './source-file.ts'
 
 export interface Format {
   name: FormatName
   text: boolean
-  /** The call that reads `files`, with the declared types if the function takes them; otherwise they are cast afterwards. */
-  call(files: Files, types: Record<string, string>, beginning: Beginning): string
+  /** The call that reads `files`. */
+  call(files: Files): string
   /** A table in text, with a row of names. */
   table: boolean
   /** A query for the number of rows that is cheaper than counting. */
@@ -31,21 +30,9 @@ function bytesOf(files: Files): number {
   return files.reduce((sum, file) => sum + file.bytes, 0)
 }
 
-const QUOTE = `, quote = '"'`
-
-/** `options` adds the format's own options; `quoted`: the first name is quoted. */
-function csv(name: 'csv' | 'tsv', options: (quoted: boolean) => string): Format {
-  return {
-    name,
-    text: true,
-    table: true,
-    call(files, types, { blank, quoted }) {
-      const pairs = Object.entries(types).map(([column, type]) => `${literal(column)}: ${literal(type)}`)
-      const declared = pairs.length > 0 ? `, types = {${pairs.join(', ')}}` : ''
-      const sniff = bytesOf(files) <= SNIFF_WHOLE_BYTES ? ', sample_size = -1' : ''
-      return `read_csv(${list(files)}, header = true, skip = ${blank}, comment = ''${options(quoted)}${declared}${sniff}${several(files)})`
-    },
-  }
+/** The text is parsed as text/text-table.ts says. */
+function tableIn(name: 'csv' | 'tsv'): Format {
+  return { name, text: true, table: true, call: () => '' }
 }
 
 function json(name: 'json' | 'ndjson', options: string): Format {
@@ -62,9 +49,8 @@ function json(name: 'json' | 'ndjson', options: string): Format {
 }
 
 export const FORMATS: readonly Format[] = [
-  csv('csv', () => QUOTE),
-  // Few TSV files use quotes: without a quoted name DuckDB decides by the values.
-  csv('tsv', (quoted) => `, delim = '\\t'${quoted ? QUOTE : ''}`),
+  tableIn('csv'),
+  tableIn('tsv'),
   json('json', ''),
   json('ndjson', ", format = 'newline_delimited'"),
   {

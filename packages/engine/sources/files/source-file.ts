@@ -18,9 +18,3 @@ export interface SourceFile {
   /** Set if the name does not tell it. */
   format?: FormatName
 }
-
-/** How tables in text begin: blank lines before the row of names, and whether the first name is quoted. */
-export interface Beginning {
-  blank: number
-  quoted: boolean
-}

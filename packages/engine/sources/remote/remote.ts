@@ -10,8 +10,8 @@ import type { OpenConnection } from '@assay/model/connection'
 import {
   FILE_FORMATS,
   fileFormat,
-  isPacked,
   type OfferedFile,
+  packingOf,
   type RemoteRoots,
   UPLOADS,
 } from '@assay/model/file'
@@ -130,7 +130,8 @@ async function fetchOne(
 ): Promise<SourceFile> {
   const name = decodeURIComponent(new URL(file.url).pathname.split('/').at(-1) ?? '')
   await mkdir(temp_folder, { recursive: true, mode: 0o700 })
-  const into = path.join(temp_folder, `${randomUUID()}${isPacked(name) ? '.gz' : ''}`)
+  const packing = packingOf(name)
+  const into = path.join(temp_folder, `${randomUUID()}${packing === null ? '' : `.${packing}`}`)
   const cache = remote ? createFileCache(remote.cache, remote.cache_bytes) : null
   let fetched: Fetched
   try {

@@ -1,0 +1,42 @@
+/** The wording of what is wrong with a table in text. DuckDB's own messages quote whole lines and name the file of the machine. */
+
+const LINE_SHOWN = 80
+
+const shown = (line: string): string =>
+  JSON.stringify(line.length > LINE_SHOWN ? `${line.slice(0, LINE_SHOWN)}…` : line)
+
+const KNOWN =
+  /CSV Error on Line: (\d+)\nOriginal Line:([^]*?)\n((?:Expected Number|Value with|Error when|Invalid unicode|Maximum line)[^\n]*)(?:\n|$)/
+const ANY = /CSV Error on Line: (\d+)\nOriginal Line:([^]*?)\n([^\n]+)(?:\n|$)/
+
+/** Null if the message is not about a line of a text. */
+export function csvFault(message: string): string | null {
+  const place = KNOWN.exec(message) ?? ANY.exec(message)
+  if (!place) {
+    return message.includes('state machine reached an invalid state')
+      ? 'a quote is not closed, or its lines do not all end in the same way.'
+      : null
+  }
+  const line = place[1]!
+  const text = place[2]!.trim()
+  const width = /Expected Number of Columns: (\d+) Found: (\d+)/.exec(message)
+  if (width) {
+    const [, expected, found] = width
+    const much =
+      Number(found) > Number(expected)
+        ? `more than ${expected} ${expected === '1' ? 'value' : 'values'}`
+        : `${found} ${found === '1' ? 'value' : 'values'} where ${expected} are expected`
+    return `line ${line} has ${much}: ${shown(text)}. Correct it, or write "bad_rows: skip" in the source to leave such rows out and count them.`
+  }
+  if (message.includes('unterminated quote'))
+    return `line ${line}: a quote is not closed: ${shown(text)}. Correct it, or write the "quote" of the source.`
+  if (/not utf-8 encoded/i.test(message))
+    return `line ${line} is not UTF-8: write its "encoding" in the source, such as windows-1252.`
+  const value =
+    /Error when converting column "([^]*?)"\. Could not convert string "([^]*?)" to '([^']+)'/.exec(message)
+  if (value)
+    return `line ${line}, column ${JSON.stringify(value[1])}: ${shown(value[2]!)} is no ${value[3]}. Declare the column's type below "columns", or what stands for a missing value with "missing".`
+  return `line ${line}: ${place[3]!}`
+}
+
+export const isNotUtf8 = (message: string): boolean => /not utf-8 encoded|Invalid unicode/i.test(message)

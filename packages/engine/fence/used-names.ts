@@ -1,0 +1,93 @@
+/**
+ * The columns that a statement uses by their names. A plain `*` only hands them on. Where a name cannot be told, because columns are
+ * named by their places or by a pattern, every column counts as used.
+ */
+
+export interface UsedNames {
+  /** In lower case. */
+  names: ReadonlySet<string>
+  /** Any column may be used. */
+  all: boolean
+}
+
+interface Found {
+  names: Set<string>
+  all: boolean
+}
+
+type TreeNode = Record<string, unknown>
+
+/** `tree`: the statements of json_serialize_sql. */
+export function usedNames(tree: unknown): UsedNames {
+  const found: Found = { names: new Set(), all: false }
+  visit(tree, found)
+  return found
+}
+
+function visit(value: unknown, found: Found): void {
+  if (Array.isArray(value)) {
+    for (const one of value) visit(one, found)
+    return
+  }
+  if (value === null || typeof value !== 'object') return
+  const node = value as TreeNode
+  // ORDER BY ALL: what it orders by is judged with its SELECT.
+  if ((node.expression as TreeNode | undefined)?.class === 'STAR') return
+  note(node, found)
+  for (const one of Object.values(node)) visit(one, found)
+}
+
+const listOf = (value: unknown): TreeNode[] => (Array.isArray(value) ? value : [])
+const isFilled = (value: unknown): boolean => listOf(value).length > 0
+
+function note(node: TreeNode, found: Found): void {
+  if (node.class === 'COLUMN_REF') for (const name of texts(node.column_names)) found.names.add(name)
+  for (const name of texts(node.using_columns)) found.names.add(name)
+  if (node.class === 'STAR') {
+    // COLUMNS('...') names columns by a pattern.
+    if (node.columns === true || node.expr) found.all = true
+    for (const name of deepTexts(node.rename_list)) found.names.add(name)
+  }
+  if (node.type === 'PIVOT' || (node.type === 'JOIN' && node.ref_type === 'NATURAL')) found.all = true
+  if (node.type === 'BASE_TABLE' && isFilled(node.column_name_alias)) found.all = true
+  if (handsOn(node) && byPlaces(node)) found.all = true
+}
+
+/** Whether columns that are not named come out of it. */
+function handsOn(node: TreeNode): boolean {
+  if (node.type === 'SELECT_NODE') return listOf(node.select_list).some((one) => one.class === 'STAR')
+  return node.type !== 'BASE_TABLE' && Object.values(node).some((one) => hasStar(one))
+}
+
+function hasStar(value: unknown): boolean {
+  if (value === null || typeof value !== 'object') return false
+  return (value as TreeNode).class === 'STAR' || Object.values(value).some(hasStar)
+}
+
+/** Whether its columns are named by their places, or all are compared. */
+function byPlaces(node: TreeNode): boolean {
+  if (node.type === 'SET_OPERATION_NODE') return true
+  if (isFilled(node.column_name_alias) || (isFilled(node.aliases) && node.query !== undefined)) return true
+  if (node.type !== 'SELECT_NODE') return false
+  if (node.aggregate_handling === 'FORCE_AGGREGATES' || isPlaced(node.group_expressions)) return true
+  return listOf(node.modifiers).some(({ type, orders }) => type === 'DISTINCT_MODIFIER' || isPlaced(orders))
+}
+
+/** Orders or groups by the place of a column, or by all. */
+function isPlaced(list: unknown): boolean {
+  return listOf(list).some((one) => {
+    const { class: kind } = (one.expression ?? one) as TreeNode
+    return kind === 'STAR' || kind === 'CONSTANT' || kind === 'POSITIONAL_REFERENCE'
+  })
+}
+
+function texts(value: unknown): string[] {
+  return (Array.isArray(value) ? value : [])
+    .filter((one) => typeof one === 'string')
+    .map((one) => one.toLowerCase())
+}
+
+function deepTexts(value: unknown): string[] {
+  if (typeof value === 'string') return [value.toLowerCase()]
+  return value !== null && typeof value === 'object' ? Object.values(value).flatMap(deepTexts) : []
+}

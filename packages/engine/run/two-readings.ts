@@ -1,0 +1,111 @@
+/**
+ * Columns whose values can be read in two ways stay text, and nothing may be computed from them: a run that uses one stops with
+ * both readings and the line that settles it. A `*` may hand them on as text, and a profile tells of them.
+ */
+import type { ColumnDoubt, FoundColumn } from '@assay/model/dialect'
+import type { Doubt } from '@assay/model/insight'
+import type { AnalysisBlock, Source, Template } from '@assay/model/template'
+import type { UsedNames } from '../fence/used-names.ts'
+import { doubt } from '../verdicts/verdict.ts'
+
+export interface BlockUse {
+  block: string
+  /** The sources and blocks that it reads. */
+  reads: readonly string[]
+  uses: UsedNames
+}
+
+export interface UsedDoubt {
+  source: Source
+  column: string
+  doubt: ColumnDoubt
+  /** "SQL block "daily"", or the variable. */
+  user: string
+}
+
+type Readings = ReadonlyMap<string, readonly FoundColumn[]>
+
+/** The first use of a column of two readings. `readings`: of each source. */
+export function firstUse(
+  template: Template,
+  blocks: readonly BlockUse[],
+  readings: Readings,
+): UsedDoubt | null {
+  for (const source of template.sources) {
+    const open = (readings.get(source.name) ?? []).filter(({ doubt: one }) => one?.kind === 'two_readings')
+    for (const { name, doubt: found } of open) {
+      const user = userOf(template, blocks, source.name, name.toLowerCase())
+      if (user !== null) return { source, column: name, doubt: found!, user }
+    }
+  }
+  return null
+}
+
+function userOf(
+  template: Template,
+  blocks: readonly BlockUse[],
+  source: string,
+  column: string,
+): string | null {
+  const until = template.variables.find(
+    (one) =>
+      one.until?.slice(0, one.until.indexOf('.')) === source &&
+      one.until.toLowerCase().endsWith(`.${column}`),
+  )
+  if (until) return `The variable "${until.name}"`
+  const reached = new Set([source])
+  for (const { block, reads, uses } of blocks) {
+    if (!reads.some((name) => reached.has(name))) continue
+    reached.add(block)
+    const whole = [...reached].some(
+      (name) => uses.names.has(name.toLowerCase()) && name.toLowerCase() !== column,
+    )
+    if (uses.all || whole || uses.names.has(column)) return `The block "${block}"`
+  }
+  const prose = [template.body, ...Object.values(template.partials)].join('\n')
+  const word = column.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
+  return reached.size > 1 && new RegExp(`["'.]${word}(?!\\w)`, 'iu').test(prose) ? 'The text' : null
+}
+
+/** The names that an analysis uses: every text among its options. */
+export function namesInOptions({ method }: AnalysisBlock, options: Record<string, unknown>): UsedNames {
+  const names = new Set<string>()
+  const visit = (value: unknown): void => {
+    if (typeof value === 'string') names.add(value.toLowerCase())
+    else if (value !== null && typeof value === 'object')
+      for (const [key, one] of Object.entries(value)) {
+        names.add(key.toLowerCase())
+        visit(one)
+      }
+  }
+  for (const value of Object.values(options)) visit(value)
+  // A profile tells of each column what it is; others that name no column may read any.
+  return { names, all: method !== 'profile' && names.size === 0 }
+}
+
+export function useSentence({ column, doubt: { says }, user }: UsedDoubt): string {
+  return `${user} uses the column ${JSON.stringify(column)}, which can be read in more than one way. ${says} Write the right line in the source.`
+}
+
+/** What a profile tells of the columns of a source, or of a block that hands them on. `columns`: those that it has. */
+export function profileDoubts(
+  found: readonly FoundColumn[],
+  columns: readonly { name: string; type: string }[],
+): Doubt[] {
+  const has = (name: string): boolean =>
+    columns.some((column) => column.name.toLowerCase() === name.toLowerCase() && column.type === 'text')
+  return found.flatMap(({ name, doubt: one }) =>
+    one && has(name) ? [doubt('type_ambiguous', `"${name}": ${one.says}`)] : [],
+  )
+}
+
+export function badRowsDoubt(source: string, n: number): Doubt[] {
+  if (n === 0) return []
+  const rows = n === 1 ? '1 row' : `${n} rows`
+  return [
+    doubt(
+      'rows_left_out',
+      `${rows} of "${source}" with too many or too few values ${n === 1 ? 'is' : 'are'} left out.`,
+    ),
+  ]
+}

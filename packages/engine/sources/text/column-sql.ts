@@ -1,0 +1,172 @@
+/**
+ * The SQL that reads one column of a text by our own decision. Plain values are read by the engine as they are parsed. All others
+ * are read as text and converted here; a value that does not fit raises MISFIT and is never made null or rounded.
+ */
+import type { ColumnDialect } from '@assay/model/dialect'
+import { identifier, literal } from '../../duckdb/duckdb.ts'
+import type { Decision } from './tally.ts'
+import { type DateShape, dateFormat, MISSING_MARKS, numberPattern } from './values.ts'
+
+/** How the errors of these conversions begin. */
+export const MISFIT = 'A value does not fit'
+
+export interface ColumnSql {
+  /** The type with which the engine parses the column. */
+  parsed: string
+  /** The expression over the parsed column; null: as it is. */
+  sql: string | null
+}
+
+export interface ColumnContext {
+  name: string
+  declared: ColumnDialect
+  /** Whether some values are missing marks. */
+  marks: boolean
+  /** The type that the template declares. */
+  type: string | null
+  /** Whether every value has been seen: then whole numbers need no check. */
+  covered: boolean
+  /** Nothing is converted while it is parsed, so that a value that does not fit cannot count as a bad row. */
+  asText: boolean
+}
+
+const PLAIN: Record<string, string> = {
+  integer: 'BIGINT',
+  number: 'DOUBLE',
+  time: 'TIME',
+  boolean: 'BOOLEAN',
+}
+
+export function columnSql(decision: Decision, context: ColumnContext): ColumnSql {
+  const { name, declared, marks, type, covered, asText } = context
+  if (type !== null && isText(type)) return { parsed: type, sql: null }
+  if (decision.kind === 'text') {
+    // A declared date does not tell which of two it is.
+    if (decision.doubt?.kind === 'two_readings') return { parsed: 'VARCHAR', sql: null }
+    if (type !== null) return asText ? cast(name, type) : { parsed: type, sql: null }
+    if (declared.missing === undefined) return { parsed: 'VARCHAR', sql: null }
+    return { parsed: 'VARCHAR', sql: withMarks(context, textOf(name), null) }
+  }
+  const plain = plainType(decision)
+  if (plain !== null && !marks && !asText) {
+    if (type !== null) return { parsed: type, sql: null }
+    return plain === 'BIGINT' && !covered ? checkedInteger(name) : { parsed: plain, sql: null }
+  }
+  const text = textOf(name)
+  const { value, fits } = converted(decision, text)
+  const sql = withMarks(context, text, { value, fits })
+  return { parsed: 'VARCHAR', sql: type === null ? sql : `cast(${sql} as ${type})` }
+}
+
+export const isText = (type: string): boolean => /^(varchar|text|string|char|bpchar|nvarchar)\b/i.test(type)
+
+function cast(name: string, type: string): ColumnSql {
+  return { parsed: 'VARCHAR', sql: `cast(${identifier(name)} as ${type})` }
+}
+
+/** The text of a value without blanks around it. */
+function textOf(name: string): string {
+  return `trim(${identifier(name)}, ${literal(' \t\u00a0')})`
+}
+
+function plainType(decision: Decision): string | null {
+  if (decision.kind === 'integer') return decision.long ? 'HUGEINT' : 'BIGINT'
+  if (decision.kind === 'number') return decision.format === null ? 'DOUBLE' : null
+  if (decision.kind !== 'date') return PLAIN[decision.kind] ?? null
+  return decision.order === null ? isoType(decision.shapes) : null
+}
+
+function isoType(shapes: readonly DateShape[]): string {
+  if (shapes.some(({ zone }) => zone)) return 'TIMESTAMP WITH TIME ZONE'
+  return shapes.some(({ time }) => time !== '') ? 'TIMESTAMP' : 'DATE'
+}
+
+/** A cast to BIGINT would round 1.5 to 2. Doubles hold these numbers exactly and are parsed as fast. */
+function checkedInteger(name: string): ColumnSql {
+  const column = identifier(name)
+  const whole = `${column} = trunc(${column}) and abs(${column}) < 9e15`
+  return {
+    parsed: 'DOUBLE',
+    sql: `case when ${column} is null then null when ${whole} then cast(${column} as bigint) else error(${literal(`${MISFIT}: ${name}`)}) end`,
+  }
+}
+
+/** `read` null: what is no missing mark stays as it is. */
+function withMarks(
+  { name, declared }: ColumnContext,
+  text: string,
+  read: { value: string; fits: string } | null,
+): string {
+  const column = identifier(name)
+  const marks = ['', ...(declared.missing ?? MISSING_MARKS)].map(literal).join(', ')
+  const missing = `${column} is null or ${text} in (${marks})`
+  if (read === null) return `case when ${missing} then null else ${column} end`
+  const misfit = `error(${literal(`${MISFIT}: ${name}: `)} || ${column})`
+  return `case when ${missing} then null when ${read.fits} then ${read.value} else ${misfit} end`
+}
+
+/** `fits` and `value`: over the text `v`. */
+function converted(
+  decision: Exclude<Decision, { kind: 'text' }>,
+  v: string,
+): { value: string; fits: string } {
+  switch (decision.kind) {
+    case 'integer':
+      return {
+        value: `cast(${v} as ${decision.long ? 'hugeint' : 'bigint'})`,
+        fits: `regexp_full_match(${v}, '-?(0|[1-9][0-9]*)')`,
+      }
+    case 'number':
+      return numberSql(decision, v)
+    case 'date':
+      return dateSql(decision, v)
+    case 'time':
+      return { value: `cast(${v} as time)`, fits: `contains(${v}, ':')` }
+    default:
+      return {
+        value: `lower(${v}) in ('true', 'yes', 't', 'y')`,
+        fits: `lower(${v}) in ('true', 'false', 'yes', 'no', 't', 'f', 'y', 'n')`,
+      }
+  }
+}
+
+function numberSql(
+  { format, integer }: Extract<Decision, { kind: 'number' }>,
+  v: string,
+): { value: string; fits: string } {
+  const used = format ?? { decimal: '.' as const, groups: '' }
+  let text = v
+  for (const group of used.groups) text = `replace(${text}, ${literal(group)}, '')`
+  if (used.decimal === ',') text = `replace(${text}, ',', '.')`
+  const fits = `regexp_full_match(${v}, ${literal(numberPattern(used, integer))})`
+  const special = `lower(${v}) in ('nan', 'inf', '-inf', 'infinity', '-infinity')`
+  return integer
+    ? { value: `cast(${text} as bigint)`, fits }
+    : { value: `cast(${text} as double)`, fits: `(${fits} or ${special})` }
+}
+
+function dateSql(
+  { order, shapes }: Extract<Decision, { kind: 'date' }>,
+  v: string,
+): { value: string; fits: string } {
+  if (order === null)
+    return {
+      value: `cast(${v} as ${isoType(shapes)})`,
+      fits: `regexp_matches(${v}, '^[0-9]{4}[-/][0-9]{1,2}[-/][0-9]{1,2}')`,
+    }
+  if (order.includes('%')) {
+    const time = /%[HIMSfpT]/.test(order)
+    const parsed = `try_strptime(${v}, ${literal(order)})`
+    return { value: time ? parsed : `cast(${parsed} as date)`, fits: `${parsed} is not null` }
+  }
+  const formats = [...new Set(shapes.map((shape) => `${dateFormat(order, shape)}${shape.time}`))]
+  const parsed = `try_strptime(${v}, [${formats.map(literal).join(', ')}])`
+  const year = Math.max(...shapes.map((shape) => shape.year))
+  const form =
+    order === 'ymd' ? `^[0-9]{${year}}[-/.]` : `^[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{${year}}([ T]|$)`
+  const days = shapes.every(({ time }) => time === '')
+  return {
+    value: days ? `cast(${parsed} as date)` : parsed,
+    fits: `(regexp_matches(${v}, ${literal(form)}) and ${parsed} is not null)`,
+  }
+}

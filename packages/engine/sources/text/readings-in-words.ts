@@ -1,0 +1,56 @@
+/** A value of two readings, told so that a reader sees the difference: "1 February 2023", "1,234". */
+
+export type Order = 'dmy' | 'mdy' | 'ymd'
+
+const MONTHS = [
+  'January',
+  'February',
+  'March',
+  'April',
+  'May',
+  'June',
+  'July',
+  'August',
+  'September',
+  'October',
+  'November',
+  'December',
+]
+
+const NAMES: Record<Order, string> = { dmy: 'day first', mdy: 'month first', ymd: 'year first' }
+
+export function orderName(order: Order): string {
+  return NAMES[order]
+}
+
+export interface Day {
+  year: number
+  month: number
+  day: number
+}
+
+export function readDate(text: string, order: Order): Day {
+  const numbers = /^(\d+)\D(\d+)\D(\d+)/.exec(text)!.slice(1).map(Number)
+  const part = (name: string): number => numbers[order.indexOf(name)]!
+  const year = part('y')
+  // As strptime reads two digits.
+  return {
+    year: year >= 100 ? year : year >= 69 ? 1900 + year : 2000 + year,
+    month: part('m'),
+    day: part('d'),
+  }
+}
+
+export function dateInWords({ year, month, day }: Day): string {
+  return `${day} ${MONTHS[month - 1]} ${year}`
+}
+
+export function readNumber(text: string, decimal: '.' | ','): number {
+  const groups = decimal === '.' ? ',' : '.'
+  return Number(text.replaceAll(groups, '').replace(decimal, '.'))
+}
+
+/** With a comma between thousands, as the insight prints numbers. */
+export function shownNumber(value: number): string {
+  return value.toLocaleString('en-US', { maximumFractionDigits: 12 })
+}

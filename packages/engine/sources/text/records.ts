@@ -1,0 +1,128 @@
+/** Divides text into records and values as RFC 4180 does, for any separator and quote. It sees the beginning of a file only. */
+
+export interface Marks {
+  separator: string
+  /** Empty: values are not quoted. */
+  quote: string
+  /** What stands before a quote within a quoted value: the quote itself, or a backslash. */
+  escape: string
+}
+
+export interface TextRecord {
+  values: string[]
+  /** Whether a value was quoted. */
+  quoted: boolean[]
+  /** From 1. */
+  line: number
+}
+
+export interface Records {
+  records: TextRecord[]
+  /** A quote was opened and not closed, or text follows a closing quote. */
+  broken: boolean
+}
+
+/** `whole`: the text is the whole file, else its last record is left out, since it may be cut. */
+export function recordsOf(text: string, marks: Marks, whole: boolean, most = 1_000): Records {
+  const reader = new RecordReader(text, marks)
+  const records: TextRecord[] = []
+  while (!reader.ended && records.length < most) records.push(reader.next())
+  if (reader.ended && !whole && !reader.closed) records.pop()
+  return { records, broken: reader.broken && (whole || !reader.open) }
+}
+
+class RecordReader {
+  readonly #text: string
+  readonly #marks: Marks
+  #at = 0
+  #line = 1
+  broken = false
+  /** The text ended within a quoted value. */
+  open = false
+  /** The last record ended with a line break. */
+  closed = false
+
+  constructor(text: string, marks: Marks) {
+    this.#text = text
+    this.#marks = marks
+  }
+
+  get ended(): boolean {
+    return this.#at >= this.#text.length
+  }
+
+  next(): TextRecord {
+    const record: TextRecord = { values: [], quoted: [], line: this.#line }
+    this.closed = false
+    for (;;) {
+      const { quote } = this.#marks
+      const isQuoted = quote !== '' && this.#text[this.#at] === quote
+      record.values.push(isQuoted ? this.#quotedValue() : this.#plainValue())
+      record.quoted.push(isQuoted)
+      const { separator } = this.#marks
+      if (this.#text.startsWith(separator, this.#at)) {
+        this.#at += separator.length
+        if (!this.ended) continue
+        record.values.push('')
+        record.quoted.push(false)
+        return record
+      }
+      this.#lineBreak()
+      return record
+    }
+  }
+
+  #lineBreak(): void {
+    if (this.ended) return
+    this.closed = true
+    this.#line += 1
+    this.#at += this.#text.startsWith('\r\n', this.#at) ? 2 : 1
+  }
+
+  #plainValue(): string {
+    const from = this.#at
+    const text = this.#text
+    const { separator } = this.#marks
+    const first = separator[0]
+    for (; this.#at < text.length; this.#at += 1) {
+      const character = text[this.#at]
+      if (character === '\n' || character === '\r') break
+      if (character === first && text.startsWith(separator, this.#at)) break
+    }
+    return text.slice(from, this.#at)
+  }
+
+  #quotedValue(): string {
+    const { quote, escape, separator } = this.#marks
+    const text = this.#text
+    let value = ''
+    for (this.#at += 1; this.#at < text.length; this.#at += 1) {
+      const character = text[this.#at]!
+      if (character === escape && escape !== quote && this.#at + 1 < text.length) {
+        this.#at += 1
+        value += text[this.#at]
+      } else if (character === quote) {
+        if (escape !== quote || text[this.#at + 1] !== quote) {
+          this.#at += 1
+          const after = text[this.#at]
+          const ends = after === undefined || after === '\n' || after === '\r'
+          if (!ends && !text.startsWith(separator, this.#at)) {
+            this.broken = true
+            value += this.#plainValue()
+          }
+          return value
+        }
+        this.#at += 1
+        value += quote
+      } else {
+        if (character === '\n') this.#line += 1
+        value += character
+      }
+    }
+    this.broken = true
+    this.open = true
+    return value
+  }
+}
+
+export const isBlank = ({ values }: TextRecord): boolean => values.length === 1 && values[0]!.trim() === ''

@@ -1,0 +1,214 @@
+/**
+ * The shape of a table in text, by its beginning: separator, quote, lines above the names, and whether a row names the columns.
+ * Each separator is tried; the one that divides the rows evenly into values that mean something is taken (the measure of van den
+ * Burg, Nazabal and Sutton, "Wrangling messy CSV files by detecting row and type patterns", 2019, made simple).
+ */
+import type { Dialect, Sureness } from '@assay/model/dialect'
+import { SourceError } from '../source.ts'
+import { isBlank, type Marks, recordsOf, type TextRecord } from './records.ts'
+import { MISSING_MARKS, readingOf } from './values.ts'
+
+export interface Shape {
+  marks: Marks
+  names: string[]
+  header: boolean
+  /** Records above the first row of data, blank ones too: what the engine skips. */
+  above: number
+  /** Lines above the row of names, or above the first row. */
+  skipped: number
+  sure: { separator: Sureness; quote: Sureness; header: Sureness }
+}
+
+const USUAL = [',', ';', '\t', '|']
+const SELDOM = ['~', '^', '§', '¦', '\u001f', '\u0001']
+/** Lines above the names that are passed over without a word of the template. */
+const TITLES_MOST = 20
+const JUDGED = 200
+
+export interface Head {
+  /** Without a byte order mark. */
+  text: string
+  whole: boolean
+}
+
+/** `tabs`: the name of the file says that tabs separate. Throws SourceError where the shape cannot be told. */
+export function shapeOf(head: Head, declared: Dialect, tabs: boolean, shown: string): Shape {
+  const chosen = marksOf(head, declared, tabs)
+  const { records } = recordsOf(head.text, chosen.marks, head.whole)
+  if (records.every(isBlank)) throw unreadable(shown, 'it is empty, and its first row must name the columns.')
+  const from = firstRow(records, declared, shown)
+  const first = records[from]!
+  const rows = records.slice(from + 1).filter((record) => !isBlank(record))
+  const header = headerOf(first, rows, declared, shown)
+  const names = header.is ? namesOf(first.values) : first.values.map((_, index) => `column${index}`)
+  return {
+    marks: chosen.marks,
+    names,
+    header: header.is,
+    above: from + (header.is ? 1 : 0),
+    skipped: first.line - 1,
+    sure: { separator: chosen.separator, quote: chosen.quote, header: header.sure },
+  }
+}
+
+export function unreadable(shown: string, reason: string): SourceError {
+  return new SourceError(`${JSON.stringify(shown)} cannot be read: ${reason}`)
+}
+
+interface Chosen {
+  marks: Marks
+  separator: Sureness
+  quote: Sureness
+}
+
+function marksOf(head: Head, declared: Dialect, tabs: boolean): Chosen {
+  const quote = quoteOf(head, declared)
+  const asked = declared.separator
+  const found = asked ?? (tabs ? '\t' : null)
+  const candidates = found === null ? [USUAL, SELDOM] : [[found]]
+  for (const separators of candidates) {
+    const scored = separators
+      .map((separator) => scoreOf(head, { separator, quote: quote.is, escape: quote.is }, separators))
+      .toSorted((a, b) => b.score - a.score)
+    const [best, second] = scored
+    if (best!.score === 0) continue
+    const sure =
+      asked !== undefined ? 'declared' : (second?.score ?? 0) > best!.score / 2 ? 'likely' : 'settled'
+    return { marks: best!.marks, separator: sure, quote: quote.sure }
+  }
+  const marks = { separator: found ?? ',', quote: quote.is, escape: quote.is }
+  return { marks, separator: asked === undefined ? 'likely' : 'declared', quote: quote.sure }
+}
+
+/** Apostrophes quote only where values between them hold a separator, or most values stand between them. */
+function quoteOf({ text }: Head, declared: Dialect): { is: string; sure: Sureness } {
+  if (declared.quote !== undefined) return { is: declared.quote, sure: 'declared' }
+  const double = /(?:^|[,;\t|\n\r])"/.test(text)
+  if (double) return { is: '"', sure: 'settled' }
+  const single = text.match(/(?:^|[,;\t|\n\r])'[^'\n]*'(?=[,;\t|\n\r]|$)/g) ?? []
+  const values = text.match(/[,;\t|\n]/g)?.length ?? 0
+  const holds = single.some((value) => /[,;\t|]/.test(value.slice(2, -1)))
+  if (single.length > 1 && (holds || single.length > values / 4)) return { is: "'", sure: 'likely' }
+  return { is: '"', sure: 'likely' }
+}
+
+interface Scored {
+  marks: Marks
+  score: number
+}
+
+function scoreOf(head: Head, given: Marks, others: readonly string[]): Scored {
+  const marks = escapedBy(head, given)
+  const { records } = recordsOf(head.text, marks, head.whole, JUDGED)
+  const rows = records.filter((record) => !isBlank(record))
+  const widths = new Map<number, number>()
+  for (const { values } of rows) widths.set(values.length, (widths.get(values.length) ?? 0) + 1)
+  let [width, times] = [1, 0]
+  for (const [one, n] of widths) if (n > times || (n === times && one > width)) [width, times] = [one, n]
+  if (width === 1) {
+    // One even column beside rows that are divided: the header may be wider than rows that are broken.
+    return { marks, score: 0 }
+  }
+  const even = times / rows.length
+  const values = rows.filter((row) => row.values.length === width).flatMap((row) => row.values)
+  const known = values.filter((value) => means(value.trim(), marks, others)).length
+  return { marks, score: even * even * (known / values.length) * (1 - 1 / width) }
+}
+
+/** A backslash stands before quotes where doubled quotes leave the text broken and it does not. */
+function escapedBy(head: Head, marks: Marks): Marks {
+  if (marks.quote === '' || !head.text.includes(`\\${marks.quote}`)) return marks
+  const slashed = { ...marks, escape: '\\' }
+  const broken = recordsOf(head.text, marks, head.whole, JUDGED).broken
+  return broken && !recordsOf(head.text, slashed, head.whole, JUDGED).broken ? slashed : marks
+}
+
+function means(value: string, { separator }: Marks, others: readonly string[]): boolean {
+  if (value === '' || MISSING_MARKS.includes(value)) return true
+  if (readingOf(value).kind !== 'text') return true
+  return others.every((other) => other === separator || !value.includes(other))
+}
+
+/** The index of the record that names the columns, or of the first row. */
+function firstRow(records: readonly TextRecord[], { skip }: Dialect, shown: string): number {
+  if (skip !== undefined) {
+    const at = records.findIndex((record) => record.line > skip && !isBlank(record))
+    if (at < 0) throw unreadable(shown, `it has no row after the ${skip} lines of "skip".`)
+    return at
+  }
+  const begin = records.findIndex((record) => !isBlank(record))
+  let at = begin
+  for (let titles = 0; titles <= TITLES_MOST; titles += 1) {
+    const next = records.findIndex((record, index) => index > at && !isBlank(record))
+    if (next < 0 || !isTitle(records[at]!, records, next)) return at
+    at = next
+  }
+  return begin
+}
+
+/** A line with one text, above rows of several values of one width. */
+function isTitle(record: TextRecord, records: readonly TextRecord[], next: number): boolean {
+  const filled = record.values.filter((value) => value.trim() !== '')
+  if (filled.length !== 1 || record.values[0]!.trim() === '') return false
+  if (readingOf(filled[0]!.trim()).kind !== 'text') return false
+  const below = records.slice(next).filter((one) => !isBlank(one))
+  const width = below.at(-1)!.values.length
+  if (width < 2 || below.length < 2) return false
+  const even = below.filter(({ values }) => values.length === width).length
+  return (record.values.length === 1 || record.values.length === width) && even >= below.length / 2
+}
+
+const YEARS = { from: 1800, to: 2200 }
+
+function headerOf(
+  { values }: TextRecord,
+  rows: readonly TextRecord[],
+  { header }: Dialect,
+  shown: string,
+): { is: boolean; sure: Sureness } {
+  if (header !== undefined) return { is: header, sure: 'declared' }
+  const kinds = values.map((value) => kindOf(value))
+  if (!kinds.includes('text'))
+    throw unreadable(
+      shown,
+      'its first row must name the columns, and holds numbers only. If it holds values write "header: false" in the source, if these are names "header: true".',
+    )
+  const alike = kinds.flatMap((kind, index) => {
+    if (kind === 'text' || kind === 'empty' || rows.length === 0) return []
+    const below = rows.slice(0, JUDGED).map((row) => kindOf(row.values[index] ?? ''))
+    return below.every((one) => one === kind || one === 'empty') && below.includes(kind)
+      ? [values[index]!]
+      : []
+  })
+  const numbers = alike.map(Number)
+  const years = numbers.every((one) => Number.isInteger(one) && one >= YEARS.from && one <= YEARS.to)
+  const counted = numbers.length > 1 && numbers.every((one, at) => at === 0 || one === numbers[at - 1]! + 1)
+  if (alike.length > 0 && !years && !counted) return { is: false, sure: 'likely' }
+  return { is: true, sure: alike.length > 0 || rows.length === 0 ? 'likely' : 'settled' }
+}
+
+type Kind = 'text' | 'number' | 'date' | 'time' | 'empty'
+
+function kindOf(value: string): Kind {
+  const text = value.trim()
+  if (text === '' || MISSING_MARKS.includes(text)) return 'empty'
+  const { kind } = readingOf(text)
+  return kind === 'boolean' ? 'text' : kind
+}
+
+/** Names without blanks around them; an empty one is `columnN`, and a repeated one gets a number. */
+export function namesOf(values: readonly string[]): string[] {
+  const taken = new Set<string>()
+  const times = new Map<string, number>()
+  return values.map((value, index) => {
+    const name = value.trim() === '' ? `column${index}` : value.trim()
+    let free = name
+    while (taken.has(free.toLowerCase())) {
+      const n = (times.get(name.toLowerCase()) ?? 0) + 1
+      times.set(name.toLowerCase(), n)
+      free = `${name}_${n}`
+    }
+    taken.add(free.toLowerCase())
+    return free
+  })
+}

@@ -1,0 +1,267 @@
+/** Counts the readings that the values of one column allow, and decides how the column is read. */
+import type { ColumnDialect, ColumnDoubt, Sureness } from '@assay/model/dialect'
+import { dateInWords, type Order, orderName, readDate, readNumber, shownNumber } from './readings-in-words.ts'
+import {
+  type DateShape,
+  DMY,
+  MDY,
+  MISSING_MARKS,
+  NUMBER_FORMATS,
+  type NumberFormat,
+  type Reading,
+  readingOf,
+  YMD,
+} from './values.ts'
+
+export type Decision =
+  | { kind: 'text'; doubt: ColumnDoubt | null }
+  | { kind: 'integer'; long: boolean }
+  /** `format` null: plain numbers with a point. */
+  | { kind: 'number'; format: NumberFormat | null; integer: boolean; sure: Sureness }
+  /** `order` null: all values are in ISO form. */
+  | { kind: 'date'; order: string | null; shapes: DateShape[]; sure: Sureness }
+  | { kind: 'time' }
+  | { kind: 'boolean' }
+
+const POINT = 1
+const COMMA = 2
+const MIXED_SHARE = 0.9
+const UNFIT_KEPT = 5
+
+/** What is known of numbers from elsewhere: the template, or the other columns of the file. */
+export interface Evidence {
+  decimal: '.' | ',' | null
+  thousands: string | null
+  sure: Sureness
+}
+
+export class Tally {
+  readonly #declared: ColumnDialect
+  readonly #marks: ReadonlySet<string>
+  #n = 0
+  #numbers = 0
+  #dates = 0
+  #times = 0
+  #booleans = 0
+  #letters = new Set<string>()
+  #formats = 63
+  #marked = false
+  #fraction = false
+  #points = false
+  #commas = false
+  #exponents = false
+  #long = false
+  #orders = 7
+  #differs: string | null = null
+  #markedSample: string | null = null
+  #shapes = new Map<string, DateShape>()
+  /** Texts that fit nothing, with their counts; the first few. */
+  #unfit = new Map<string, number>()
+  /** Missing marks that occur, with their counts. */
+  readonly missing = new Map<string, number>()
+
+  constructor(declared: ColumnDialect) {
+    this.#declared = declared
+    this.#marks = new Set(declared.missing ?? MISSING_MARKS)
+  }
+
+  /** `times`: how often the value occurs. */
+  note(value: string, times = 1): void {
+    const text = value.trim()
+    if (text === '') return
+    if (this.#marks.has(text)) {
+      this.missing.set(text, (this.missing.get(text) ?? 0) + times)
+      return
+    }
+    this.#n += times
+    const reading = readingOf(text)
+    this.#count(reading, text, times)
+  }
+
+  #count(reading: Reading, text: string, times: number): void {
+    switch (reading.kind) {
+      case 'number':
+        this.#numbers += times
+        this.#formats &= reading.formats
+        if (reading.integer === null) this.#noteMarks(text)
+        if (reading.integer === 'long') this.#long = true
+        if (reading.marked) {
+          this.#marked = true
+          this.#markedSample ??= text
+        }
+        return
+      case 'date': {
+        this.#dates += times
+        this.#orders &= reading.orders
+        if (reading.differs) this.#differs ??= text
+        const { separator, year, time, zone } = reading.shape
+        this.#shapes.set([separator, year, time, zone].join(' '), reading.shape)
+        return
+      }
+      case 'time':
+        this.#times += times
+        return
+      case 'boolean':
+        this.#booleans += times
+        if (reading.letter) this.#letters.add(text.toLowerCase())
+        return
+      default:
+        if (this.#unfit.size < UNFIT_KEPT || this.#unfit.has(text))
+          this.#unfit.set(text, (this.#unfit.get(text) ?? 0) + times)
+    }
+  }
+
+  #noteMarks(text: string): void {
+    this.#fraction = true
+    if (text.includes('.')) this.#points = true
+    if (text.includes(',')) this.#commas = true
+    if (/[a-z]/i.test(text)) this.#exponents = true
+  }
+
+  /** The decimal mark that the values settle; null where they do not. */
+  get decimal(): '.' | ',' | null {
+    if (this.#n === 0 || this.#numbers < this.#n || !this.#marked) return null
+    const [point, comma] = [this.#fits('.'), this.#fits(',')]
+    return point === comma ? null : point ? '.' : ','
+  }
+
+  #fits(decimal: '.' | ','): boolean {
+    return NUMBER_FORMATS.some(
+      (format, index) => format.decimal === decimal && (this.#formats & (1 << index)) !== 0,
+    )
+  }
+
+  decide(evidence: Evidence): Decision {
+    const { dates } = this.#declared
+    if (this.#n === 0) return { kind: 'text', doubt: null }
+    if (dates !== undefined && dates.includes('%'))
+      return { kind: 'date', order: dates, shapes: [], sure: 'declared' }
+    if (this.#numbers === this.#n) return this.#asNumber(evidence)
+    if (this.#dates === this.#n) return this.#asDate()
+    if (this.#times === this.#n) return { kind: 'time' }
+    if (this.#booleans === this.#n) return this.#asBoolean()
+    return { kind: 'text', doubt: this.#almost() }
+  }
+
+  #asBoolean(): Decision {
+    const both = (a: string, b: string): boolean => this.#letters.has(a) === this.#letters.has(b)
+    return both('t', 'f') && both('y', 'n') ? { kind: 'boolean' } : { kind: 'text', doubt: null }
+  }
+
+  #asNumber({ decimal, thousands, sure }: Evidence): Decision {
+    if (!this.#fraction) return { kind: 'integer', long: this.#long }
+    const fitting = NUMBER_FORMATS.filter((format, index) => {
+      if ((this.#formats & (1 << index)) === 0) return false
+      if (decimal !== null && format.decimal !== decimal) return false
+      return thousands === null || thousands === '' || format.groups.includes(thousands)
+    })
+    if (fitting.length === 0) return { kind: 'text', doubt: this.#almost() }
+    const settled = decimal === null ? this.decimal : decimal
+    if (settled === null && this.#marked && (this.#formats & (POINT | COMMA)) === (POINT | COMMA))
+      return { kind: 'text', doubt: this.#twoNumbers() }
+    const format = fitting[0]!
+    return {
+      kind: 'number',
+      format: format === NUMBER_FORMATS[0] && !this.#commas ? null : format,
+      integer: !this.#exponents && !(format.decimal === '.' ? this.#points : this.#commas),
+      sure: decimal === null ? 'settled' : sure,
+    }
+  }
+
+  #asDate(): Decision {
+    const shapes = [...this.#shapes.values()]
+    const { dates } = this.#declared
+    if (this.#orders === 0) return { kind: 'text', doubt: this.#contrary() }
+    const iso =
+      this.#orders === YMD &&
+      shapes.every(({ separator, year, time }) => year === 4 && separator !== '.' && !time.includes('%p'))
+    const zones = new Set(shapes.map(({ zone }) => zone))
+    if (zones.size > 1 || (zones.has(true) && !iso)) return { kind: 'text', doubt: this.#contrary() }
+    if (iso) return { kind: 'date', order: null, shapes, sure: 'settled' }
+    const left = (
+      [
+        ['dmy', DMY],
+        ['mdy', MDY],
+        ['ymd', YMD],
+      ] as const
+    ).filter(([, bit]) => this.#orders & bit)
+    if (dates !== undefined) {
+      const fits = left.some(([name]) => name === dates)
+      return fits
+        ? { kind: 'date', order: dates, shapes, sure: 'declared' }
+        : { kind: 'text', doubt: this.#contrary() }
+    }
+    if (left.length > 1 && this.#differs !== null)
+      return { kind: 'text', doubt: this.#twoDates(left.map(([name]) => name)) }
+    return { kind: 'date', order: left[0]![0], shapes, sure: 'settled' }
+  }
+
+  #twoDates(orders: readonly Order[]): ColumnDoubt {
+    const sample = this.#differs!
+    const readings = orders.map((order) => ({
+      as: dateInWords(readDate(sample, order)),
+      write: `dates: ${order}`,
+    }))
+    const ways = orders.map(orderName).join(' or ')
+    return {
+      kind: 'two_readings',
+      sample,
+      readings,
+      says: `Every date fits ${orders.length === 2 ? 'two readings' : 'several readings'} (${ways}): ${told(sample, readings)}`,
+    }
+  }
+
+  #twoNumbers(): ColumnDoubt {
+    const sample = this.#markedSample!
+    const readings = (['.', ','] as const).map((decimal) => ({
+      as: shownNumber(readNumber(sample, decimal)),
+      write: `decimal: ${JSON.stringify(decimal)}`,
+    }))
+    return {
+      kind: 'two_readings',
+      sample,
+      readings,
+      says: `Every number fits two readings (a decimal mark or thousands): ${told(sample, readings)}`,
+    }
+  }
+
+  #contrary(): ColumnDoubt {
+    return {
+      kind: 'mixed',
+      sample: this.#differs ?? '',
+      readings: [],
+      says: 'Its dates follow no one order or form, so they stay text.',
+    }
+  }
+
+  /** A column of numbers or dates but for a few values. */
+  #almost(): ColumnDoubt | null {
+    const best = Math.max(this.#numbers, this.#dates, this.#times)
+    const others = this.#n - best
+    if (best === 0 || best / this.#n < MIXED_SHARE) return null
+    const what = best === this.#numbers ? 'numbers' : best === this.#dates ? 'dates' : 'times'
+    const [one = ''] = this.#unfit.keys()
+    // Codes with leading zeros are text, and rightly so.
+    if (/^0\d/.test(one)) return null
+    const remedy =
+      this.#unfit.size === 1 ? ` If it stands for a missing value, write missing: [${yamlText(one)}].` : ''
+    return {
+      kind: 'mixed',
+      sample: one,
+      readings: [],
+      says: `${best} of ${this.#n} values are ${what}, but ${others === 1 ? 'one is' : `${others} are`} not${one === '' ? '' : ` (such as ${JSON.stringify(shortened(one))})`}, so all stay text.${remedy}`,
+    }
+  }
+}
+
+function told(sample: string, readings: readonly { as: string; write: string }[]): string {
+  return `${JSON.stringify(sample)} is ${readings.map(({ as, write }) => `${as} (write ${write})`).join(', or ')}.`
+}
+
+const shortened = (text: string): string => (text.length > 40 ? `${text.slice(0, 40)}…` : text)
+
+function yamlText(text: string): string {
+  return /^[A-Za-z][A-Za-z0-9 ]*$/.test(text) && !/^(null|true|false|yes|no)$/i.test(text)
+    ? text
+    : JSON.stringify(text)
+}

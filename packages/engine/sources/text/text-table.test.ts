@@ -1,0 +1,254 @@
+import assert from 'node:assert/strict'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { after, test } from 'node:test'
+import { gzipSync, zstdCompressSync } from 'node:zlib'
+import type { Dialect, FoundDialect } from '@assay/model/dialect'
+import { openEngine, readTable } from '../../duckdb/duckdb.ts'
+import { attachFile } from '../files/file.ts'
+import { resolveFiles } from '../files/files.ts'
+import { SourceError } from '../source.ts'
+
+const home = await mkdtemp(path.join(tmpdir(), 'assay-text-'))
+after(() => rm(home, { recursive: true, force: true }))
+await mkdir(path.join(home, 'data'))
+const roots = { data: path.join(home, 'data'), sample: {} }
+
+interface Read {
+  types: string[]
+  rows: unknown[][]
+  total: number
+  dialect: FoundDialect
+}
+
+interface Declared {
+  dialect?: Dialect
+  columns?: Record<string, string>
+  name?: string
+}
+
+/** Reads a text as the source of a template does, and gives its first rows. */
+async function read(
+  text: string | Buffer,
+  { dialect = {}, columns = {}, name = 'a.csv' }: Declared = {},
+): Promise<Read> {
+  await writeFile(path.join(roots.data, name), text)
+  const engine = await openEngine()
+  try {
+    const files = await resolveFiles(name.replace(/\d(?=\.csv)/, '*'), roots)
+    const given = { name: 's', line: 1, file: name, columns, dialect, roots, readers: 2, peek: false }
+    const temp_folder = path.join(home, 'temp')
+    const attached = await attachFile(engine, { ...given, temp_folder, spill_bytes: 1e8 }, files)
+    const { rows, total } = await readTable(engine, 'select * from s', {}, 5)
+    const types = attached.columns.map((column) => `${column.name} ${column.database_type}`)
+    return { types, rows, total, dialect: attached.lineage.dialect! }
+  } finally {
+    engine.close()
+  }
+}
+
+async function refusal(text: string, given: Declared = {}): Promise<string> {
+  return read(text, given).then(
+    ({ types }) => assert.fail(`read as ${types.join(', ')}`),
+    (error: unknown) => {
+      assert.ok(error instanceof SourceError, String(error))
+      assert.ok(!error.message.includes(home), error.message)
+      return error.message
+    },
+  )
+}
+
+const columnOf = ({ dialect }: Read, name: string) => dialect.columns.find((one) => one.name === name)
+
+test('dates that one value settles are read in that order, whatever the month', async () => {
+  const us = await read('day,n\n10/1/2016,1\n9/30/2017,2\n')
+  assert.deepEqual(us.types, ['day DATE', 'n BIGINT'])
+  assert.deepEqual(us.rows, [
+    ['2016-10-01', 1],
+    ['2017-09-30', 2],
+  ])
+  assert.deepEqual(columnOf(us, 'day')?.dates, { is: 'mdy', sure: 'settled' })
+  const german = await read('day\n01.02.2023\n13.02.2023\n')
+  assert.deepEqual(german.rows, [['2023-02-01'], ['2023-02-13']])
+  const clock = await read('at\n10/1/2016 3:05\n9/30/2017 13:05\n')
+  assert.deepEqual(clock.rows, [['2016-10-01T03:05:00'], ['2017-09-30T13:05:00']])
+  const noon = await read('at\n12/31/2016 3:05 PM\n')
+  assert.deepEqual(noon.rows, [['2016-12-31T15:05:00']])
+  const short = await read('at\n25/12/99\n')
+  assert.deepEqual(short.rows, [['1999-12-25']])
+})
+
+test('dates and numbers of two readings stay text, with both readings and the lines that settle them', async () => {
+  const dates = await read('day\n01/02/2023\n03/02/2023\n')
+  assert.deepEqual(dates.types, ['day VARCHAR'])
+  assert.equal(
+    columnOf(dates, 'day')?.doubt?.says,
+    'Every date fits two readings (day first or month first): "01/02/2023" is 1 February 2023 (write dates: dmy), or 2 January 2023 (write dates: mdy).',
+  )
+  const numbers = await read('a;x\n1;1.234\n2;5.678\n')
+  assert.deepEqual(numbers.types, ['a BIGINT', 'x VARCHAR'])
+  assert.equal(
+    columnOf(numbers, 'x')?.doubt?.says,
+    'Every number fits two readings (a decimal mark or thousands): "1.234" is 1.234 (write decimal: "."), or 1,234 (write decimal: ",").',
+  )
+  assert.deepEqual((await read('x\n1.234\n', { dialect: { decimal: '.' } })).rows, [[1.234]])
+  assert.deepEqual((await read('x\n1.234\n', { dialect: { decimal: ',' } })).rows, [[1234]])
+  assert.deepEqual((await read('d\n01/02/2023\n', { dialect: { dates: 'dmy' } })).rows, [['2023-02-01']])
+  assert.deepEqual((await read('d\n01/02/2023\n', { columns: { d: 'date' } })).types, ['d VARCHAR'])
+  const own = { columns: { d: { dates: 'mdy' }, e: { dates: '%d %b %Y' } } }
+  assert.deepEqual((await read('d,e\n01/02/2023,4 Mar 2021\n', { dialect: own })).rows, [
+    ['2023-01-02', '2021-03-04'],
+  ])
+  assert.deepEqual((await read('day\n05/05/2023\n')).rows, [['2023-05-05']], 'both readings are one day')
+})
+
+test('marks of decimals and thousands are those that the values allow', async () => {
+  const rows = async (text: string): Promise<unknown[]> => (await read(text)).rows.map(([value]) => value)
+  assert.deepEqual(await rows('x;y\n1.234,5;a\n2;b\n'), [1234.5, 2])
+  assert.deepEqual(await rows('x,y\n"5,350,380",a\n"12,000",b\n'), [5350380, 12000])
+  assert.deepEqual(await rows("x\n1'234.5\n2\n"), [1234.5, 2])
+  assert.deepEqual(await rows('x;y\n1 234,5;a\n2;b\n'), [1234.5, 2])
+  assert.deepEqual(
+    await rows('x,y\n1.234,1.5\n5.678,2.25\n'),
+    [1.234, 5.678],
+    'another column settles the mark',
+  )
+  assert.deepEqual(await rows('x\n0.123\n0.456\n'), [0.123, 0.456])
+  assert.deepEqual(await rows('x\n007\n8\n'), ['007', '8'])
+  assert.deepEqual(await rows('x\n12345678901234567890\n1\n'), ['12345678901234567890', 1])
+})
+
+test('missing marks count as missing among numbers and dates, and are counted; in texts they stay', async () => {
+  const found = await read('n,d,t\nNA,null,NA\n5,2024-01-05,DE\n-,#N/A,null\n')
+  assert.deepEqual(found.types, ['n BIGINT', 'd DATE', 't VARCHAR'])
+  assert.deepEqual(found.rows, [
+    [null, null, 'NA'],
+    [5, '2024-01-05', 'DE'],
+    [null, null, 'null'],
+  ])
+  assert.deepEqual(columnOf(found, 'n')?.missing, [
+    { mark: 'NA', n: 1 },
+    { mark: '-', n: 1 },
+  ])
+  const declared = await read('n,t\nunknown,unknown\n5,x\n', { dialect: { missing: ['unknown'] } })
+  assert.deepEqual(declared.rows, [
+    [null, null],
+    [5, 'x'],
+  ])
+  const almost = await read(`n\n${'7\n'.repeat(99)}unknown\n`)
+  assert.match(
+    columnOf(almost, 'n')!.doubt!.says,
+    /99 of 100 values are numbers.* write missing: \[unknown\]/,
+  )
+})
+
+test('a value far below the sample changes the reading of its whole column and is never rounded', async () => {
+  const body = Array.from(
+    { length: 30_000 },
+    (_, row) => `${row + 1},0${1 + (row % 9)}/0${1 + (row % 8)}/2023`,
+  )
+  const typesOf = async (last: string): Promise<string[]> =>
+    (await read(`n,d\n${body.join('\n')}\n${last}\n`)).types
+  assert.deepEqual(await typesOf('1,01/01/2023'), ['n BIGINT', 'd VARCHAR'])
+  assert.deepEqual(await typesOf('1.5,25/12/2023'), ['n DOUBLE', 'd DATE'])
+  assert.deepEqual(await typesOf('007,12/25/2023'), ['n VARCHAR', 'd DATE'])
+  assert.deepEqual(await typesOf('NA,yesterday'), ['n BIGINT', 'd VARCHAR'])
+})
+
+test('encodings and packings are found', async () => {
+  const text = 'name;n\nZoë;1\n'
+  const utf16 = Buffer.from(`\uFEFF${text}`, 'utf16le')
+  for (const [bytes, encoding, name] of [
+    [Buffer.from(text), 'utf-8', 'a.csv'],
+    [Buffer.from(`\uFEFF${text}`), 'utf-8', 'a.csv'],
+    [Buffer.from(text, 'latin1'), 'windows-1252', 'a.csv'],
+    [utf16, 'utf-16le', 'a.csv'],
+    [Buffer.from(utf16).swap16(), 'utf-16be', 'a.csv'],
+    [gzipSync(Buffer.from(text, 'latin1')), 'windows-1252', 'b.csv.gz'],
+    [zstdCompressSync(text), 'utf-8', 'b.csv.zst'],
+  ] as const) {
+    const found = await read(bytes, { name })
+    assert.equal(found.dialect.encoding.is, encoding)
+    assert.deepEqual([found.types, found.rows], [['name VARCHAR', 'n BIGINT'], [['Zoë', 1]]], encoding)
+  }
+  const late = Buffer.from(`name,n\n${'abc,1\n'.repeat(60_000)}Zo\u00eb,2\n`, 'latin1')
+  assert.equal((await read(late)).dialect.encoding.is, 'windows-1252')
+  const polish = await read(Buffer.from([0x61, 0x0a, 0xb1, 0x0a]), { dialect: { encoding: 'iso-8859-2' } })
+  assert.deepEqual(polish.rows, [['ą']])
+  assert.match(
+    await refusal('a\n1\n', { dialect: { encoding: 'ebcdic' } }),
+    /no encoding "ebcdic": write a name/,
+  )
+})
+
+test('separators, quotes, titles and missing headers are found', async () => {
+  const shape = async (text: string, given: Declared = {}) => {
+    const { types, rows, dialect } = await read(text, given)
+    return [dialect.separator.is, dialect.quote.is, dialect.header.is, dialect.skipped, types, rows]
+  }
+  const plain = (separator: string, quote = '"') => [
+    separator,
+    quote,
+    true,
+    0,
+    ['a BIGINT', 'b VARCHAR'],
+    [
+      [1, 'x y'],
+      [2, 'z'],
+    ],
+  ]
+  for (const separator of [',', ';', '\t', '|', '~', '^'])
+    assert.deepEqual(await shape(`a${separator}b\n1${separator}x y\n2${separator}z\n`), plain(separator))
+  assert.deepEqual(await shape("a|b\n1|'x y'\n2|'z'\n"), plain('|', "'"))
+  assert.deepEqual((await shape('Sales of 2023\n\nregion,n\nnorth,1\nsouth,2\n')).slice(2, 5), [
+    true,
+    2,
+    ['region VARCHAR', 'n BIGINT'],
+  ])
+  assert.deepEqual((await shape('Alice,30\nBob,25\n')).slice(2, 5), [
+    false,
+    0,
+    ['column0 VARCHAR', 'column1 BIGINT'],
+  ])
+  assert.deepEqual((await shape('1,2\n3,4\n', { dialect: { header: false } })).at(-1), [
+    [1, 2],
+    [3, 4],
+  ])
+  assert.match(await refusal('1,2\n3,4\n'), /holds numbers only\. If it holds values write "header: false"/)
+  assert.deepEqual((await shape('x\ny z\na,b\n1,2\n', { dialect: { skip: 2 } })).slice(2, 5), [
+    true,
+    2,
+    ['a BIGINT', 'b BIGINT'],
+  ])
+})
+
+test('a bad row is told with its line and text, or left out and counted', async () => {
+  const text = 'a,b\n1,2\n3,4,5\n6,7\n8\n'
+  assert.equal(
+    await refusal(text),
+    '"a.csv" cannot be read: line 3 has more than 2 values: "3,4,5". Correct it, or write "bad_rows: skip" in the source to leave such rows out and count them.',
+  )
+  const { rows, dialect } = await read(text, { dialect: { bad_rows: 'skip' } })
+  assert.deepEqual(rows, [
+    [1, 2],
+    [6, 7],
+  ])
+  assert.equal(dialect.bad_rows, 2)
+  assert.match(
+    await refusal('a,b\n1,2\nx,3\n', { columns: { a: 'integer' } }),
+    /line 3, column "a": "x" is no INTEGER/,
+  )
+  assert.match(await refusal('a\n1\n', { columns: { b: 'integer' } }), /names "b", which it does not have/)
+})
+
+test('files of several shapes are read together by the names of their columns', async () => {
+  await writeFile(path.join(roots.data, 'many1.csv'), 'a,b\n1,x\n')
+  const { types, rows } = await read('b;a\ny;2\n', { name: 'many2.csv' })
+  assert.deepEqual(types, ['a BIGINT', 'b VARCHAR'])
+  assert.deepEqual(rows, [
+    [1, 'x'],
+    [2, 'y'],
+  ])
+  assert.equal(await readFile(path.join(roots.data, 'many1.csv'), 'utf8'), 'a,b\n1,x\n')
+})

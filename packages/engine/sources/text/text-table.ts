@@ -1,0 +1,347 @@
+/**
+ * A table in text, read by our own decision: where it begins and how it is divided (shape.ts), and how each column is read
+ * (tally.ts). DuckDB parses what is told and guesses nothing. The decision rests on a sample; every other value is checked while it
+ * is read, and where one does not fit, or two readings are left, all values of the column are looked at.
+ */
+import { randomUUID } from 'node:crypto'
+import { mkdir } from 'node:fs/promises'
+import path from 'node:path'
+import type { ColumnDialect, Dialect, FoundColumn, FoundDialect } from '@assay/model/dialect'
+import { isNotUtf8 } from '../../duckdb/csv-fault.ts'
+import { type Engine, identifier, literal, readTable } from '../../duckdb/duckdb.ts'
+import { suggest } from '../../values/near.ts'
+import type { SourceFile } from '../files/source-file.ts'
+import { SourceError } from '../source.ts'
+import { columnSql, isText, MISFIT } from './column-sql.ts'
+import { decoderOf, encodingOf, type FoundEncoding, headOf, WINDOWS, writeAsUtf8 } from './encoding.ts'
+import { type Shape, shapeOf } from './shape.ts'
+import { type Decision, type Evidence, Tally } from './tally.ts'
+
+export interface TextSource {
+  /** As written in the template. */
+  file: string
+  dialect: Dialect
+  /** Declared column types. */
+  types: Record<string, string>
+  /** For this job alone; not created yet. */
+  temp_folder: string
+  /** The most bytes of a text that is written again as UTF-8. */
+  most_bytes: number
+}
+
+const HEAD_BYTES = 262_144
+/** A table of many columns has long rows. */
+const HEAD_MOST = 8_388_608
+const SAMPLE_ROWS = 20_480
+const SAMPLE_LEAST = 200
+const SAMPLE_CELLS = 400_000
+const LINE_BYTES = 2_000_000
+
+interface Part {
+  file: SourceFile
+  encoding: FoundEncoding
+  shape: Shape
+}
+
+export class TextTable {
+  readonly #engine: Engine
+  readonly #source: TextSource
+  readonly #parts: Part[]
+  #columns: { name: string; decision: Decision; tally: Tally }[] = []
+  /** Whether every value has been seen. */
+  #covered = false
+  #looked = false
+
+  private constructor(engine: Engine, source: TextSource, parts: Part[]) {
+    this.#engine = engine
+    this.#source = source
+    this.#parts = parts
+  }
+
+  /** Reads the beginning of each file and a sample of the rows. Throws SourceError where the files cannot be read. */
+  static async open(engine: Engine, files: readonly SourceFile[], source: TextSource): Promise<TextTable> {
+    const parts: Part[] = []
+    for (const file of files) {
+      const part = await partOf(file, source, null)
+      if (part) parts.push(part)
+    }
+    if (parts.length === 0)
+      throw new SourceError(
+        `${JSON.stringify(source.file)} cannot be read: it is empty, and its first row must name the columns.`,
+      )
+    const table = new TextTable(engine, source, parts)
+    table.#vetColumns()
+    await table.#sampled()
+    return table
+  }
+
+  #vetColumns(): void {
+    const { file, types, dialect } = this.#source
+    const known = new Set(this.names.map((name) => name.toLowerCase()))
+    for (const name of [...Object.keys(types), ...Object.keys(dialect.columns ?? {})])
+      if (!known.has(name.toLowerCase()))
+        throw new SourceError(
+          `${JSON.stringify(file)} cannot be read: "columns" names ${JSON.stringify(name)}, which it does not have. ${suggest(name, this.names)}`,
+        )
+  }
+
+  /** The files that the engine reads: those of the source, or copies in UTF-8. */
+  get files(): SourceFile[] {
+    return this.#parts.map(({ file }) => file)
+  }
+
+  /** Looks at the sample; a file that turns out not to be UTF-8 is read again as Windows-1252. */
+  async #sampled(): Promise<void> {
+    try {
+      await this.#sample()
+    } catch (error) {
+      if (!(await this.recode(error))) throw error
+      await this.#sample()
+    }
+  }
+
+  /** Whether the error was one of the encoding, and the files are now read in another. */
+  async recode(error: unknown): Promise<boolean> {
+    if (!(error instanceof Error) || !isNotUtf8(error.message)) return false
+    if (this.#source.dialect.encoding !== undefined) return false
+    const plain = this.#parts.filter(({ encoding }) => encoding.is === 'utf-8')
+    if (plain.length === 0) return false
+    for (const part of plain) Object.assign(part, await partOf(part.file, this.#source, WINDOWS))
+    return true
+  }
+
+  async #sample(): Promise<void> {
+    const names = this.names
+    const { dialect } = this.#source
+    const rows = Math.min(SAMPLE_ROWS, Math.max(SAMPLE_LEAST, Math.floor(SAMPLE_CELLS / names.length)))
+    const tallies = names.map((name) => new Tally(this.#declaredFor(name)))
+    const found = await readTable(this.#engine, `select * from (${this.#text()}) limit ${rows}`, {}, rows)
+    for (const row of found.rows)
+      for (const [index, value] of row.entries()) if (value !== null) tallies[index]!.note(value as string)
+    this.#covered = found.total < rows
+    this.#columns = names.map((name, index) => {
+      const tally = tallies[index]!
+      return { name, tally, decision: { kind: 'text', doubt: null } }
+    })
+    this.#decide()
+    if (this.#covered) return
+    const open = this.#columns.filter(({ decision }) => decision.kind === 'text' && decision.doubt !== null)
+    if (open.length > 0) await this.#lookAt(open.map(({ name }) => name))
+    this.#decide()
+    if (dialect.bad_rows === undefined) await this.#checkCodes()
+  }
+
+  /** Reads all values of the columns that are no text, after one did not fit. False: that was done before. */
+  async lookAtAll(): Promise<boolean> {
+    if (this.#covered || this.#looked) return false
+    this.#looked = true
+    const read = this.#columns.filter(({ decision }) => decision.kind !== 'text').map(({ name }) => name)
+    this.#covered = await this.#lookAt(read)
+    this.#decide()
+    return true
+  }
+
+  /** False: a column has more values than were looked at. */
+  async #lookAt(names: readonly string[]): Promise<boolean> {
+    let all = true
+    for (const name of names) {
+      const tally = new Tally(this.#declaredFor(name))
+      const { rows } = await readTable(this.#engine, keysSql(name, this.#text()), {}, KEYS_MOST)
+      for (const [key, n] of rows) if (key !== null) tally.note(key as string, Number(n))
+      this.#columns.find((column) => column.name === name)!.tally = tally
+      all &&= rows.length < KEYS_MOST
+    }
+    return all
+  }
+
+  /** Of texts that are read as a whole: numbers with leading zeros below the sample are codes. */
+  async #checkCodes(): Promise<void> {
+    if (this.#bytes() > CHECKED_BYTES) return
+    const whole = this.#columns.filter(({ decision }) => decision.kind === 'integer').map(({ name }) => name)
+    if (whole.length === 0) return
+    const tests = whole.map(
+      (name) => `coalesce(bool_or(regexp_matches(${identifier(name)}, '^\\s*-?0[0-9]')), false)`,
+    )
+    const { rows } = await readTable(this.#engine, `select ${tests.join(', ')} from (${this.#text()})`, {}, 1)
+    const codes = whole.filter((_, index) => rows[0]![index] === true)
+    if (codes.length === 0) return
+    await this.#lookAt(codes)
+    this.#decide()
+  }
+
+  #bytes(): number {
+    return this.#parts.reduce((sum, { file }) => sum + file.bytes, 0)
+  }
+
+  #declaredFor(name: string): ColumnDialect {
+    const { dialect } = this.#source
+    const { dates, decimal, thousands, missing, columns = {} } = dialect
+    const own = Object.entries(columns).find(([key]) => key.toLowerCase() === name.toLowerCase())?.[1] ?? {}
+    const common = { dates, decimal, thousands, missing }
+    const given = Object.entries({ ...common, ...own }).filter(([, value]) => value !== undefined)
+    return Object.fromEntries(given) as ColumnDialect
+  }
+
+  #decide(): void {
+    const settled = new Set(this.#columns.flatMap(({ tally }) => tally.decimal ?? []))
+    const [only] = settled.size === 1 ? settled : [null]
+    for (const column of this.#columns) {
+      const { decimal = null, thousands = null } = this.#declaredFor(column.name)
+      const declared = decimal !== null || thousands !== null
+      const own = column.tally.decimal
+      const evidence: Evidence = declared
+        ? {
+            decimal: decimal ?? (thousands === '.' ? ',' : thousands === ',' ? '.' : null),
+            thousands,
+            sure: 'declared',
+          }
+        : { decimal: own === null ? (only ?? null) : null, thousands: null, sure: 'likely' }
+      column.decision = column.tally.decide(evidence)
+    }
+  }
+
+  get names(): string[] {
+    const names = new Map<string, string>()
+    for (const { shape } of this.#parts)
+      for (const name of shape.names) if (!names.has(name.toLowerCase())) names.set(name.toLowerCase(), name)
+    return [...names.values()]
+  }
+
+  /** All columns as text. */
+  #text(): string {
+    return this.#read(() => 'VARCHAR')
+  }
+
+  #read(typeOf: (name: string) => string, options = ''): string {
+    const groups = Map.groupBy(this.#parts, ({ shape }) =>
+      JSON.stringify([shape.marks, shape.names, shape.above]),
+    )
+    const calls = [...groups.values()].map((parts) => `select * from ${this.#call(parts, typeOf, options)}`)
+    return calls.join(' union all by name ')
+  }
+
+  #call(parts: readonly Part[], typeOf: (name: string) => string, options: string): string {
+    const { shape } = parts[0]!
+    const { separator, quote, escape } = shape.marks
+    const known = new Map(this.names.map((name) => [name.toLowerCase(), name]))
+    const columns = shape.names.map((name) => {
+      const own = known.get(name.toLowerCase())!
+      return `${literal(own)}: ${literal(typeOf(own))}`
+    })
+    const marks = `delim = ${literal(separator)}, quote = ${literal(quote)}, escape = ${literal(escape)}, comment = ''`
+    const bad = this.#source.dialect.bad_rows === 'skip' ? ', ignore_errors = true' : ''
+    const files = parts.map(({ file }) => literal(file.real)).join(', ')
+    return `read_csv([${files}], auto_detect = false, header = false, skip = ${shape.above}, ${marks}, max_line_size = ${LINE_BYTES}${bad}${options}, columns = {${columns.join(', ')}})`
+  }
+
+  #typeOf(name: string): string | null {
+    const lower = name.toLowerCase()
+    return Object.entries(this.#source.types).find(([key]) => key.toLowerCase() === lower)?.[1] ?? null
+  }
+
+  /** The query whose rows are the table. `rejects`: the name of the table of the rows that are left out. */
+  query(rejects: string | null): string {
+    const { dialect } = this.#source
+    const asText = dialect.bad_rows === 'skip'
+    const columns = this.#columns.map(({ name, decision, tally }) => ({
+      name,
+      ...columnSql(decision, {
+        name,
+        declared: this.#declaredFor(name),
+        marks: tally.missing.size > 0,
+        type: this.#typeOf(name),
+        covered: this.#covered,
+        asText,
+      }),
+    }))
+    const parsed = new Map(columns.map((column) => [column.name, column.parsed]))
+    const options =
+      rejects === null
+        ? ''
+        : `, store_rejects = true, rejects_table = ${literal(rejects)}, rejects_scan = ${literal(`${rejects}_scans`)}`
+    const from = this.#read((name) => parsed.get(name)!, options)
+    if (columns.every(({ sql }) => sql === null)) return from
+    const replaced = columns.flatMap(({ name, sql }) =>
+      sql === null ? [] : [`${sql} as ${identifier(name)}`],
+    )
+    return `select * replace (${replaced.join(', ')}) from (${from})`
+  }
+
+  /** How it is read, as far as it is known. */
+  found(): FoundDialect {
+    const { encoding, shape } = this.#parts[0]!
+    const { marks, sure } = shape
+    return {
+      encoding,
+      separator: { is: marks.separator, sure: sure.separator },
+      quote: { is: marks.quote, sure: sure.quote },
+      header: { is: shape.header, sure: sure.header },
+      skipped: shape.skipped,
+      columns: this.#columns.flatMap(({ name, decision, tally }) =>
+        foundColumn(name, decision, tally, this.#typeOf(name)),
+      ),
+    }
+  }
+}
+
+/** Up to this size all rows are looked at for codes with leading zeros. */
+const CHECKED_BYTES = 16_000_000
+/** Of more different values the first ones decide; the others are checked while they are read. */
+const KEYS_MOST = 200_000
+
+/** The different values of a column with their counts. Digits that do not matter are made alike, so that there are few. */
+function keysSql(name: string, text: string): string {
+  const column = identifier(name)
+  const day = `regexp_extract(${column}, '^\\s*[^ T]*')`
+  const key = `case when contains(${column}, ':') then ${day} || translate(substr(${column}, length(${day}) + 1), '123456789', '000000000')
+    when regexp_matches(${column}, '[-/.].*[-/.]') then ${column}
+    else translate(${column}, '12345678', '99999999') end`
+  return `select k, count(*) from (select ${key} as k from (${text})) group by k order by count(*) desc limit ${KEYS_MOST}`
+}
+
+async function partOf(
+  file: SourceFile,
+  { file: shown, dialect, temp_folder, most_bytes }: TextSource,
+  known: FoundEncoding | null,
+): Promise<Part | null> {
+  let head = await headOf(file, HEAD_BYTES)
+  if (head.bytes.length === 0) return null
+  const lines = head.bytes.toString('latin1').split('\n').length
+  if (!head.whole && lines < 10) head = await headOf(file, HEAD_MOST)
+  const declared = dialect.encoding
+  const encoding: FoundEncoding =
+    declared === undefined
+      ? (known ?? encodingOf(head.bytes, head.whole))
+      : { is: decoderOf(declared).encoding, sure: 'declared' }
+  const text = decoderOf(encoding.is).decode(head.bytes, { stream: !head.whole })
+  const tabs = /\.tsv(\.(gz|zst))?$/i.test(file.path) || file.format === 'tsv'
+  const shape = shapeOf({ text, whole: head.whole }, dialect, tabs, shown)
+  if (encoding.is === 'utf-8') return { file, encoding, shape }
+  await mkdir(temp_folder, { recursive: true, mode: 0o700 })
+  const real = path.join(temp_folder, `${randomUUID()}.utf8`)
+  await writeAsUtf8(file, encoding.is, real, most_bytes)
+  return { file: { ...file, real, modified_ns: null }, encoding, shape }
+}
+
+function foundColumn(name: string, decision: Decision, tally: Tally, type: string | null): FoundColumn[] {
+  const column: FoundColumn = { name }
+  if (type !== null && isText(type)) return []
+  if (decision.kind === 'text' && decision.doubt) column.doubt = decision.doubt
+  if (decision.kind === 'date' && decision.order !== null)
+    column.dates = { is: decision.order, sure: decision.sure }
+  if (decision.kind === 'number' && decision.format) {
+    const { decimal, groups } = decision.format
+    column.decimal = { is: decimal, sure: decision.sure }
+    if (groups !== '') column.thousands = { is: groups[0]!, sure: decision.sure }
+  }
+  if (decision.kind !== 'text' && tally.missing.size > 0)
+    column.missing = [...tally.missing].map(([mark, n]) => ({ mark, n }))
+  return Object.keys(column).length > 1 ? [column] : []
+}
+
+/** Whether reading failed because a value does not fit the decision. */
+export function isMisfit(error: unknown): boolean {
+  return (
+    error instanceof Error && (error.message.includes(MISFIT) || error.message.startsWith('Conversion Error'))
+  )
+}

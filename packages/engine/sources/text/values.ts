@@ -1,0 +1,187 @@
+/**
+ * The readings that a value allows: which formats of numbers it fits, which orders of a date, whether it is a time or a truth value.
+ * A column is read in the way that all its values allow (column-reading.ts).
+ */
+
+/** A way to write numbers. `groups`: the characters that may divide thousands; empty: none. */
+export interface NumberFormat {
+  decimal: '.' | ','
+  groups: string
+}
+
+const SPACES = ' \u00a0\u2009\u202f'
+const APOSTROPHES = "'’"
+
+/** In the order in which they are preferred where all give the same numbers. */
+export const NUMBER_FORMATS: readonly NumberFormat[] = [
+  { decimal: '.', groups: ',' },
+  { decimal: ',', groups: '.' },
+  { decimal: '.', groups: SPACES },
+  { decimal: ',', groups: SPACES },
+  { decimal: '.', groups: APOSTROPHES },
+  { decimal: ',', groups: APOSTROPHES },
+]
+
+const escaped = (characters: string): string => characters.replace(/[.\\\]^-]/g, '\\$&')
+
+/** The pattern of all numbers of a format, for JavaScript and for RE2. A number with a leading zero is a code, not a number. */
+export function numberPattern({ decimal, groups }: NumberFormat, integer = false): string {
+  const mark = decimal === '.' ? '\\.' : ','
+  const grouped = groups === '' ? '' : `|[1-9][0-9]{0,2}(?:[${escaped(groups)}][0-9]{3})+`
+  if (integer) return `-?(?:0|[1-9][0-9]*${grouped})`
+  return `-?(?:(?:0|[1-9][0-9]*${grouped})(?:${mark}[0-9]*)?(?:[eE][+-]?[0-9]+)?|${mark}[0-9]+(?:[eE][+-]?[0-9]+)?)`
+}
+
+const PATTERNS = NUMBER_FORMATS.map((format) => new RegExp(`^${numberPattern(format)}$`))
+const INTEGER = /^-?(?:0|[1-9][0-9]*)$/
+const NOT_FINITE = /^[+-]?(?:nan|inf(?:inity)?)$/i
+const SHORT_DIGITS = 18
+
+export const DMY = 1
+export const MDY = 2
+export const YMD = 4
+
+export interface DateShape {
+  separator: string
+  /** Digits of the year: 2 or 4. */
+  year: number
+  /** The time after the date: its separator and its format of strptime; empty: none. */
+  time: string
+  zone: boolean
+}
+
+export type Reading =
+  | { kind: 'number'; formats: number; integer: 'short' | 'long' | null; marked: boolean }
+  | { kind: 'date'; orders: number; differs: boolean; shape: DateShape }
+  | { kind: 'time' }
+  | { kind: 'boolean'; letter: boolean }
+  | { kind: 'text' }
+
+const TEXT: Reading = { kind: 'text' }
+const TIME: Reading = { kind: 'time' }
+const PLAIN: Reading = { kind: 'number', formats: 63, integer: 'short', marked: false }
+const LONG: Reading = { kind: 'number', formats: 63, integer: 'long', marked: false }
+const NAN: Reading = { kind: 'number', formats: 63, integer: null, marked: false }
+
+/** `text` without blanks around it, and not empty. */
+export function readingOf(text: string): Reading {
+  if (INTEGER.test(text)) return text.length <= SHORT_DIGITS ? PLAIN : LONG
+  const first = text.charCodeAt(0)
+  const last = text.charCodeAt(text.length - 1)
+  const digits = isDigit(first) || first === 45 || first === 46 || first === 44
+  if (!digits) return wordOf(text)
+  if (text.length > 60) return TEXT
+  if (isDigit(first)) {
+    const found = dateOf(text) ?? (TIMES.test(text) && timeOf(text) ? TIME : null)
+    if (found) return found
+  }
+  if (!isDigit(last) && last !== 46 && last !== 44) return TEXT
+  let formats = 0
+  for (const [index, pattern] of PATTERNS.entries()) if (pattern.test(text)) formats |= 1 << index
+  if (formats === 0) return TEXT
+  return { kind: 'number', formats, integer: null, marked: /[.,]/.test(text) }
+}
+
+const isDigit = (code: number): boolean => code >= 48 && code <= 57
+
+function wordOf(text: string): Reading {
+  if (text.length > 9) return TEXT
+  const word = text.toLowerCase()
+  if (word === 'true' || word === 'false' || word === 'yes' || word === 'no')
+    return { kind: 'boolean', letter: false }
+  if (word === 't' || word === 'f' || word === 'y' || word === 'n') return { kind: 'boolean', letter: true }
+  return NOT_FINITE.test(text) ? NAN : TEXT
+}
+
+const TIMES = /^(\d{1,2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?)?$/
+
+function timeOf(text: string): boolean {
+  const [, hour, minute, second = '0'] = TIMES.exec(text) ?? []
+  return Number(hour) < 24 && Number(minute) < 60 && Number(second) < 60
+}
+
+const DATES =
+  /^(\d{1,4})([-/.])(\d{1,2})\2(\d{1,4})(?:([T ])(\d{1,2}):(\d{2})(?::(\d{2})(\.\d{1,9})?)?( ?[AaPp][Mm])?( ?(?:Z|[+-]\d{2}(?::?\d{2})?))?)?$/
+
+function dateOf(text: string): Reading | null {
+  const match = DATES.exec(text)
+  if (!match) return null
+  const [, a, separator, b, c, gap = '', hour, minute, second, fraction, half, zone] = match
+  const [first, middle, last] = [Number(a), Number(b), Number(c)]
+  const year = a!.length === 4 || c!.length === 4 ? 4 : 2
+  const orders =
+    a!.length === 4
+      ? c!.length <= 2 && isDay(first, middle, last)
+        ? YMD
+        : 0
+      : a!.length > 2 || (c!.length !== 4 && c!.length !== 2)
+        ? 0
+        : ordersOf(first, middle, last, year)
+  if (orders === 0) return null
+  if (hour !== undefined) {
+    const most = half === undefined ? 23 : 12
+    if (Number(hour) > most || Number(minute) > 59 || Number(second ?? 0) > 59) return null
+  }
+  const seconds = second === undefined ? '' : `:%S${fraction === undefined ? '' : '.%f'}`
+  const clock = half === undefined ? '%H' : '%I'
+  const noon = half === undefined ? '' : half.startsWith(' ') ? ' %p' : '%p'
+  const time = hour === undefined ? '' : `${gap}${clock}:%M${seconds}${noon}`
+  const shape = { separator: separator!, year, time, zone: zone !== undefined }
+  const differs = year === 2 ? !(first === middle && middle === last) : first !== middle
+  return { kind: 'date', orders, differs: a!.length === 4 ? false : differs, shape }
+}
+
+/** As strptime reads two digits: from 69 on those of the last century. */
+const fullYear = (year: number): number => (year >= 100 ? year : year >= 69 ? 1900 + year : 2000 + year)
+
+function ordersOf(first: number, middle: number, last: number, year: number): number {
+  const y = fullYear(last)
+  let orders = 0
+  if (isDay(y, middle, first)) orders |= DMY
+  if (isDay(y, first, middle)) orders |= MDY
+  if (year === 2 && isDay(fullYear(first), middle, last)) orders |= YMD
+  return orders
+}
+
+const DAYS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+
+function isDay(year: number, month: number, day: number): boolean {
+  if (month < 1 || month > 12 || day < 1 || day > DAYS[month - 1]!) return false
+  return month !== 2 || day < 29 || (year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0))
+}
+
+/** The parts of a date order, such as `%d/%m/%Y`. */
+export function dateFormat(order: string, shape: Pick<DateShape, 'separator' | 'year'>): string {
+  const parts: Record<string, string> = { d: '%d', m: '%m', y: shape.year === 4 ? '%Y' : '%y' }
+  return Array.from(order, (part) => parts[part]).join(shape.separator)
+}
+
+/** What programs write where a value is missing. They count as missing only in columns of numbers, dates, times and truth values. */
+export const MISSING_MARKS: readonly string[] = [
+  'NA',
+  'N/A',
+  'n/a',
+  'na',
+  '#N/A',
+  '#NA',
+  '#N/A N/A',
+  'NULL',
+  'null',
+  'Null',
+  '(null)',
+  'None',
+  'none',
+  '\\N',
+  '-',
+  '--',
+  '–',
+  '—',
+  '?',
+  '.',
+  '#VALUE!',
+  '#REF!',
+  '#DIV/0!',
+  '#NUM!',
+  '#NAME?',
+  '<NA>',
+]

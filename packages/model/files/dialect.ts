@@ -1,0 +1,70 @@
+/**
+ * How a table in text is written: what the author of a source declares, and what the reader found in the file. Names are those
+ * that a template writes below its source.
+ */
+
+/** What can be declared for one column, or for all of a source. */
+export interface ColumnDialect {
+  /** `dmy`: the day first; `mdy`: the month first; `ymd`: the year first; or a format of strptime such as `%d %b %Y`. */
+  dates?: string
+  decimal?: '.' | ','
+  thousands?: string
+  /** The texts that mean that a value is missing. */
+  missing?: string[]
+}
+
+/** What can be declared for a source of files. */
+export interface Dialect extends ColumnDialect {
+  /** A label of the WHATWG encoding standard, such as windows-1252 or utf-16le. */
+  encoding?: string
+  separator?: string
+  /** The character around values that hold the separator; empty: none. */
+  quote?: string
+  /** Whether a row names the columns. Without one they are column0, column1, ... */
+  header?: boolean
+  /** Lines above the row of names, or above the first row. */
+  skip?: number
+  /** What becomes of a row that has too many or too few values: `refuse` (default) or `skip`. */
+  bad_rows?: 'refuse' | 'skip'
+  columns?: Record<string, ColumnDialect>
+}
+
+/** `declared`: by the template; `settled`: by the bytes or by a value that fits one reading only; `likely`: by what is usual. */
+export type Sureness = 'declared' | 'settled' | 'likely'
+
+/** How a file was read. */
+export interface FoundDialect {
+  encoding: { is: string; sure: Sureness }
+  separator: { is: string; sure: Sureness }
+  quote: { is: string; sure: Sureness }
+  header: { is: boolean; sure: Sureness }
+  /** Lines above the row of names. */
+  skipped: number
+  /** The columns that are read in another way than by their plain values. */
+  columns: FoundColumn[]
+  /** Rows that were left out, by `bad_rows: skip`. */
+  bad_rows?: number
+}
+
+export interface FoundColumn {
+  name: string
+  dates?: { is: string; sure: Sureness }
+  decimal?: { is: string; sure: Sureness }
+  thousands?: { is: string; sure: Sureness }
+  /** The texts that were read as missing values. */
+  missing?: { mark: string; n: number }[]
+  /** Two readings, or almost one: what a reader must know. */
+  doubt?: ColumnDoubt
+}
+
+/** A column whose values do not tell how to read them; it stays text. */
+export interface ColumnDoubt {
+  /** `two_readings`: every value fits both. `mixed`: a few values fit no reading of the others. */
+  kind: 'two_readings' | 'mixed'
+  /** A value as it is written. */
+  sample: string
+  /** What the sample is in each reading, and the line to write for it. */
+  readings: { as: string; write: string }[]
+  /** A whole sentence without the name of the source. */
+  says: string
+}
