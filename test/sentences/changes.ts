@@ -160,6 +160,15 @@ const drivers: Situation[] = [
     ),
   },
   {
+    is: 'a gap in one of four lands',
+    method: 'drivers',
+    options: { value: 'orders', expected: 'plan', by: ['land'] },
+    sql: rows(
+      `['DE', 'FR', 'US', 'JP'][1 + i % 4] as land, 100 as plan, (case when i % 4 = 2 then 60 else 100 end) + 4 * ${NOISE} as orders`,
+      80,
+    ),
+  },
+  {
     is: 'one month only',
     method: 'drivers',
     options: { ...why, value: 'orders' },

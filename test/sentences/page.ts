@@ -16,7 +16,10 @@ export const SITUATIONS: readonly Situation[] = Object.keys(METHODS).flatMap((me
 const cell = (text: string): string => text.replaceAll('|', '\\|')
 
 function subject({ options, columns = {} }: Situation): string {
-  const name = [options.value, options.y, options.success].find((one) => typeof one === 'string')
+  const [first] = (options.metrics ?? []) as { value?: string }[]
+  const name = [options.value, options.y, options.success, first?.value].find(
+    (one) => typeof one === 'string',
+  )
   const given = name === undefined ? undefined : columns[name]
   return [given?.label ?? name ?? '', given?.unit ?? given?.fmt ?? '']
     .filter((part) => part !== '')

@@ -9,6 +9,10 @@ import type { Sides } from './sides.ts'
 /** A change below this share of the value before is level. */
 const LEVEL = 0.005
 const MOST_NAMED = 2
+/** Fewer combinations than these have no usual spread by which one could stand out. */
+const LEAST_PARTS = 6
+/** The largest change, as a share of the value before, that so few parts may call noise. */
+const MOST_OF_FEW = 0.1
 /** Above this share of the change the mix is told first. */
 const MOSTLY = 0.5
 
@@ -71,12 +75,9 @@ export function headline(
   const blend = mixInWords(mix, change, noun, labels)
   const mixed = blend !== ''
   if (causes.length === 0) {
-    const small = found.error !== null && Math.abs(change) < 2 * found.error
     const why = mixed
       ? `${blend}, and no rate stands out of ordinary noise`
-      : small
-        ? 'a swing of this size is ordinary noise here'
-        : `the ${noun} is spread over all, and no part stands out of ordinary noise`
+      : spreadInWords(found, sides, { noun, swing: 'swing' })
     return `${name} came to ${value(after)} ${now}, ${moved(before, after, measure)} from ${value(before)} ${earlier}: ${why}.`
   }
   const verb = change > 0 ? 'rose' : 'fell'
@@ -127,11 +128,24 @@ function besideExpected(
   const blend = mixInWords(mix, change, 'gap', labels)
   if (causes.length > 0)
     return `${told}: ${blend === '' ? '' : `${blend}; `}${causesInWords(found, measure, 'gap', labels)}; ${restBesideExpected(found, measure)}.`
-  const small = found.error !== null && Math.abs(change) < 2 * found.error
   if (blend !== '') return `${told}: ${blend}, and no rate stands out of ordinary noise.`
+  return `${told}: ${spreadInWords(found, sides, { noun: 'gap', swing: 'gap' })}.`
+}
+
+/** Why no cause is named: of a few parts without earlier changes one cannot be told from noise, however far it moved. */
+function spreadInWords(
+  { before, after, error, searched }: Causes,
+  { history }: Sides,
+  { noun, swing }: { noun: string; swing: string },
+): string {
+  const change = Math.abs(after - before)
+  const small = error !== null && change < 2 * error
+  const few = searched < LEAST_PARTS && history.length === 0
+  if (few && !(small && change < MOST_OF_FEW * Math.abs(before)))
+    return 'the parts are too few to tell which of them stands out of ordinary noise'
   return small
-    ? `${told}: a gap of this size is ordinary noise here.`
-    : `${told}: the gap is spread over all, and no part stands out of ordinary noise.`
+    ? `a ${swing} of this size is ordinary noise here`
+    : `the ${noun} is spread over all, and no part stands out of ordinary noise`
 }
 
 /** "everything else was 3 % above". */

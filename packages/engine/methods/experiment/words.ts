@@ -92,12 +92,16 @@ function ahead({ power, unit }: Told): string {
 
 export function evidence(told: Told): string {
   const shown = told.judged.slice(0, 4).map((one) => {
-    const { metric, arm, estimate, low, high, q } = one.result
+    const { arm, estimate, low, high, q } = one.result
+    const measure = measureOfMetric(told.meanings, one)
+    const metric = measure.label
     if (!one.effect || low === null || high === null)
       return `${metric}, ${quoted(arm)}: too few units, or nothing varies`
-    const half = (high - low) / 2
+    const [scale, unit] = measure.fmt?.startsWith('pct') ? [100, ' points'] : [1, '']
+    const half = (scale * (high - low)) / 2
+    const shown = (value: number): string => signed(scale * value, half)
     const level = `${+(told.confidence * 100).toPrecision(4)} % ${told.sequential ? 'always-valid ' : ''}interval`
-    return `${metric}, ${quoted(arm)} ${signed(estimate, half)} (${level} ${signed(low, half)} to ${signed(high, half)}; ${probability(q)} adjusted, n = ${figure(one.arm.n)} and ${figure(one.control.n)})`
+    return `${metric}, ${quoted(arm)} ${shown(estimate!)}${unit} (${level} ${shown(low)} to ${shown(high)}; ${probability(q)} adjusted, n = ${figure(one.arm.n)} and ${figure(one.control.n)})`
   })
   const more = told.judged.length > 4 ? `; and ${told.judged.length - 4} more` : ''
   const { now } = told.power
