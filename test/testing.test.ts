@@ -153,3 +153,13 @@ test('the rows of a metric are replaced wherever it reads them, and the file may
   const { status, out, err } = run(at)
   assert.equal(status, 0, out + err)
 })
+
+test('a test reads no table and writes no Markdown outside of its folder', () => {
+  const at = write(
+    'outside',
+    `tests:\n  - { test: a, sources: { sold: { file: ../x.csv } }, expect: { title: Sold } }\n`,
+  )
+  assert.match(run(at).err, /\.\.\/x\.csv lies outside of the folder of the test/)
+  write('outside', `tests:\n  - { test: a, ${SOLD}, expect: { markdown: ../x.md } }\n`)
+  assert.match(run(at, '--update').err, /\.\.\/x\.md lies outside/)
+})

@@ -19,6 +19,7 @@ import { TEMPLATES } from './commands/client/templates.ts'
 import { TRIGGER } from './commands/client/trigger.ts'
 import { WEBHOOKS } from './commands/client/webhooks.ts'
 import { WORKSPACES } from './commands/client/workspaces.ts'
+import { BRIEF } from './commands/local/brief.ts'
 import { CHECK } from './commands/local/check.ts'
 import { TEST } from './commands/local/check-results.ts'
 import { IMPORT_METRICS } from './commands/local/import-metrics.ts'
@@ -38,6 +39,7 @@ export const COMMANDS: readonly Command[] = [
   SERVE,
   DEMO,
   RUN,
+  BRIEF,
   CHECK,
   TEST,
   IMPORT_METRICS,

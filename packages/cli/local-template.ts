@@ -21,7 +21,7 @@ const METRIC_ENDING = '.yaml'
 async function readBeside(template: string, folder: string, ending: string): Promise<Record<string, string>> {
   const own = path.join(template, folder)
   const names = (await readdir(own).catch(() => [])).filter((name) => name.endsWith(ending)).toSorted()
-  const within = await realpath(template)
+  const within = await realpath(template).catch(() => template)
   const texts = names.map(async (name) => {
     const file = path.join(own, name)
     const real = await realpath(file).catch(() => file)
@@ -35,8 +35,8 @@ async function readBeside(template: string, folder: string, ending: string): Pro
   return Object.fromEntries(await Promise.all(texts)) as Record<string, string>
 }
 
-/** The definitions in `metrics/` beside a template, and the shipped ones, as its partials. */
-async function readMetrics(folder: string): Promise<Record<string, string>> {
+/** The definitions in `metrics/` of the folders, an earlier one's first, and the shipped ones, as partials of a template. */
+async function readMetrics(folders: readonly string[]): Promise<Record<string, string>> {
   const { createCatalog } = await import('@assay/engine/reading/catalog')
   const { templatesFolder } = await import('@assay/engine/reading/samples')
   const { metricPartial } = await import('@assay/engine/metrics/names')
@@ -44,8 +44,11 @@ async function readMetrics(folder: string): Promise<Record<string, string>> {
   const partials = Object.fromEntries(
     shipped.map(({ view, source }) => [metricPartial(view.metric_id), source]),
   )
-  const own = await readBeside(folder, 'metrics', METRIC_ENDING)
-  for (const [name, text] of Object.entries(own)) partials[metricPartial(name)] = text
+  // The shipped ones give way to those of any folder, also for a shipped template.
+  for (const folder of folders.filter((one) => path.resolve(one) !== templatesFolder).toReversed()) {
+    const own = await readBeside(folder, 'metrics', METRIC_ENDING)
+    for (const [name, text] of Object.entries(own)) partials[metricPartial(name)] = text
+  }
   return partials
 }
 
@@ -62,11 +65,19 @@ export async function readText(file: string): Promise<string> {
   }
 }
 
-/** Throws ExitError where the file cannot be read. */
-export async function readTemplate(file: string): Promise<{ source: TemplateSource; parsed: Parsed }> {
+/**
+ * With the metrics beside it, then those of `folders`, then the shipped ones. Throws ExitError where the file cannot be read.
+ */
+export async function readTemplate(
+  file: string,
+  folders: readonly string[],
+): Promise<{ source: TemplateSource; parsed: Parsed }> {
   const text = await readText(file)
   const folder = path.dirname(file)
-  const all = { ...(await readBeside(folder, 'partials', TEMPLATE_ENDING)), ...(await readMetrics(folder)) }
+  const all = {
+    ...(await readBeside(folder, 'partials', TEMPLATE_ENDING)),
+    ...(await readMetrics([folder, ...folders])),
+  }
   const partials = reachablePartials(text, all)
   const template_id = path.basename(file, TEMPLATE_ENDING)
   // All are given, so that a fault can name the nearest metric.

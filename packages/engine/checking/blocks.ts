@@ -292,6 +292,7 @@ const SAMPLES: Record<Variable['type'], unknown> = {
     start: '2024-01-01',
     end: '2024-02-01',
     label: 'January 2024',
+    unit: 'month',
     previous: { start: '2023-12-01', end: '2024-01-01', label: 'December 2023' },
   },
   column: 'column',

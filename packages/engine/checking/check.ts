@@ -40,6 +40,7 @@ export function checkTemplate(template: Template, inspection: Inspection, method
       faults.push(...sqlFaults(block, template))
       faults.push(...metricFaults(block, (name) => columnsOf(inspection, name)))
       for (const name of sqlNames(block.sql).names) used.add(name)
+      if (block.metricsOf !== undefined) used.add(block.metricsOf)
     } else {
       faults.push(...analysisFaults(block, template, inspection, { methods, lines }))
       for (const { name } of optionReferences(block.options)) used.add(name)

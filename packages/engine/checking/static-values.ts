@@ -43,6 +43,7 @@ export function ofVariable(variable: Variable): Static {
   const days = { start: scalar('date'), end: scalar('date'), label: scalar('text') }
   return object(`vars.${variable.name}`, {
     ...days,
+    unit: scalar('text'),
     previous: object(`vars.${variable.name}.previous`, days),
   })
 }

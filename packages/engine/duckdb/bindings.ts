@@ -36,7 +36,7 @@ function micros(text: string): bigint {
   return BigInt(Date.parse(`${whole}Z`)) * 1000n + BigInt(fraction.padEnd(6, '0').slice(0, 6))
 }
 
-function span(period: Omit<Period, 'previous'>): Record<string, DuckDBValue> {
+function span(period: Pick<Period, 'start' | 'end' | 'label'>): Record<string, DuckDBValue> {
   return { start: day(period.start), end: day(period.end), label: period.label }
 }
 

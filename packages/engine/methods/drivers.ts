@@ -16,7 +16,8 @@ import { type Causes, causesOf } from './drivers/causes.ts'
 import { expectationOf } from './drivers/expectation.ts'
 import { CAUSES } from './drivers/fields.ts'
 import { loadHistory, loadTable, type Table } from './drivers/leaves.ts'
-import { checkOptions, Options } from './drivers/options.ts'
+import { ofMetric } from './drivers/of-metric.ts'
+import { Asked, checkOptions, type Options } from './drivers/options.ts'
 import {
   type Dimension,
   dimensionsOf,
@@ -41,19 +42,19 @@ const CHANGE = { before: number, after: number, change: number }
 
 export const drivers: Method = {
   name: 'drivers',
-  options: Options,
+  options: Asked,
   either: [
     [['value'], ['numerator', 'denominator']],
     [['time'], ['split'], ['expected']],
   ],
   columns(options) {
-    const { value, numerator, denominator, expected, by, time, split } = options as Options
+    const { value, numerator, denominator, expected, by, time, split } = options as Asked
     const numbers = { value, numerator, denominator, expected }
     return [
       ...Object.entries(numbers).flatMap(([option, column]) =>
         column === undefined ? [] : [{ option, column, numeric: true }],
       ),
-      ...by.map((column) => ({ option: 'by', column, numeric: false })),
+      ...(by === 'all' ? [] : by).map((column) => ({ option: 'by', column, numeric: false })),
       ...(time === undefined ? [] : [{ option: 'time', column: time, numeric: false }]),
       ...(split === undefined ? [] : [{ option: 'split', column: split.column, numeric: false }]),
     ]
@@ -75,7 +76,9 @@ export const drivers: Method = {
     after_label: text,
   },
   async run(table, options, context) {
-    const asked = options as Options
+    const given = options as Asked
+    const asked = ofMetric(given, context)
+    if (typeof asked === 'string') return nothing({ ...given, by: [] }, context, 0, asked, [])
     checkOptions(asked)
     const ratio = asked.denominator !== undefined
     const loaded = await load(table, asked, context)
@@ -165,6 +168,8 @@ function measure(options: Options, context: MethodContext) {
   const label = (column: string): string => measureOf(context.meanings, column).label
   const name = nameOf(options)
   const declared = context.meanings.get(name.toLowerCase())
+  const parts = numerator === 'numerator' && denominator === 'denominator'
+  if (parts && !declared && context.metrics.length === 1) return measureOf(context.meanings, 'value')
   const own = measureOf(context.meanings, name)
   return declared ? own : { ...own, label: `${label(numerator!)} per ${label(denominator!)}` }
 }

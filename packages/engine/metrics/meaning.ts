@@ -23,7 +23,8 @@ export function metricsBehind(
   return [...found.values()]
 }
 
-function meaningOf({ label, unit, fmt, good, target, time }: MetricInfo): ColumnMeaning {
+/** What the column `value` of a metric's block is. */
+export function meaningOf({ label, unit, fmt, good, target, time }: MetricInfo): ColumnMeaning {
   // A target for a month says nothing of a day.
   return { label, unit, fmt, good, target: target?.per === time.grain ? target.value : null }
 }

@@ -20,6 +20,7 @@ test('both days of an absolute period belong to it', () => {
     start: '2001-04-01',
     end: '2001-07-01',
     label: 'April to June 2001',
+    unit: 'quarter',
     previous: { start: '2000-12-31', end: '2001-04-01', label: '31 December 2000 to 31 March 2001' },
   })
 })

@@ -12,6 +12,8 @@ export interface Period {
   end: string
   /** In words: "January to March 2024", "18 to 24 June 2001". */
   label: string
+  /** "week" where it is one whole calendar week, and so on for day, month, quarter and year; else its length: "9 days". */
+  unit: string
   /** The same number of days, directly before. */
   previous: { start: string; end: string; label: string }
 }
@@ -50,8 +52,16 @@ export function resolvePeriod(text: string, context: PeriodContext): Period {
     start,
     end,
     label: periodLabel(start, end),
+    unit: unitOf(start, end),
     previous: { start: before, end: start, label: periodLabel(before, start) },
   }
+}
+
+const UNITS: readonly DateUnit[] = ['day', 'week', 'month', 'quarter', 'year']
+
+function unitOf(start: string, end: string): string {
+  const whole = UNITS.find((unit) => startOf(unit, start) === start && startOf(unit, start, 1) === end)
+  return whole ?? `${daysBetween(start, end)} days`
 }
 
 /** As a reader says it: "2001", "April to June 2001", "18 to 24 June 2001", "18 June to 4 July 2001". */

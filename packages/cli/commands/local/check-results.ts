@@ -1,6 +1,6 @@
 /** assay test: runs templates over small tables and holds the results against what their authors expect. */
 
-import { globSync } from 'node:fs'
+import { existsSync, globSync, realpathSync } from 'node:fs'
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -55,12 +55,19 @@ async function runFile(file: string, { pool, config, call, tables }: Suite): Pro
   }
   if (tests.faults.length > 0) return broken(tests.faults)
   const template = tests.template === null ? templateFileOf(file) : path.join(folder, tests.template)
-  const { source, parsed } = await readTemplate(template)
+  const { source, parsed } = await readTemplate(template, config.templates)
   const errors = parsed.faults.filter(({ severity }) => severity === 'error')
   if (errors.length > 0 || !parsed.template) return broken(errors, template)
   const unknown = nameFaults(tests, parsed.template)
   if (unknown.length > 0) return broken(unknown)
-  const beside = (name: string): string => path.join(folder, name)
+  // A test may come from a stranger: it reads and writes beside itself only.
+  const beside = (name: string): string => {
+    const found = path.resolve(folder, name)
+    const real = existsSync(found) ? realpathSync(found) : found
+    if (path.relative(existsSync(found) ? realpathSync(folder) : path.resolve(folder), real).startsWith('..'))
+      throw new ExitError(EXIT.failed, `${file}: ${name} lies outside of the folder of the test.`)
+    return found
+  }
   const run = {
     pool,
     folder: tables,

@@ -45,7 +45,7 @@ async function fileOf(given: string, config: Config): Promise<string> {
 async function load(given: string, config: Config): Promise<Found> {
   const file = await fileOf(given, config)
   const { readTemplate } = await import('../../local-template.ts')
-  const { source, parsed } = await readTemplate(file)
+  const { source, parsed } = await readTemplate(file, config.templates)
   for (const fault of parsed.faults) say(faultLine(file, fault))
   const broken = parsed.faults.some(({ severity }) => severity === 'error')
   if (broken || !parsed.template) throw new ExitError(EXIT.failed, `${file} has faults.`)

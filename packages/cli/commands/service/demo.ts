@@ -70,6 +70,17 @@ async function runJob(client: Client, signal: AbortSignal): Promise<string> {
   return assignment_id
 }
 
+/** A report without SQL: metrics by name, reviewed by a template that ships. */
+async function reviewMetrics(client: Client, signal: AbortSignal): Promise<void> {
+  step(7, 'POST /v1alpha/jobs/: the template "brief", over metrics that are defined once (templates/metrics)')
+  const assignment_id = await client.jobs.create({ template_id: 'brief', template_vars: {} })
+  await client.jobs.run(assignment_id)
+  const { insight_id } = await follow(client, assignment_id, signal)
+  if (insight_id === null) throw new ExitError(EXIT.failed, 'The review did not complete.')
+  const markdown = await client.jobs.markdown(insight_id)
+  out(`\n${markdown.slice(0, markdown.indexOf('## How this was computed')).trimEnd()}\n`)
+}
+
 async function workflow(client: Client, hook: Hook, signal: AbortSignal): Promise<number> {
   await listTemplates(client)
   step(2, `POST /v1alpha/webhooks/: ${hook.receiver.url} on this machine`)
@@ -89,6 +100,7 @@ async function workflow(client: Client, hook: Hook, signal: AbortSignal): Promis
     new Promise<never>((_, reject) => late.addEventListener('abort', () => reject(late.reason as Error))),
   ])
   out(`\n${describeRequest(received)}`)
+  await reviewMetrics(client, signal)
   return received.verified === true ? EXIT.ok : EXIT.failed
 }
 

@@ -43,6 +43,18 @@ export const Options = Type.Object(
 )
 export type Options = Static<typeof Options>
 
+/** As a template writes them. */
+export const Asked = Type.Object(
+  {
+    ...Options.properties,
+    by: Type.Union([Options.properties.by, Type.Enum(['all'])], {
+      description: 'Columns; all: the dimensions of the metric that is read.',
+    }),
+  },
+  { additionalProperties: false },
+)
+export type Asked = Static<typeof Asked>
+
 export function checkOptions(options: Options): void {
   const { value, numerator, denominator, time, split, expected, compare_with, period } = options
   const ratio = numerator !== undefined && denominator !== undefined

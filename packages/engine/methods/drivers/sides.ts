@@ -1,5 +1,5 @@
 /** The two sides that drivers compares: two groups, two periods, or what was expected and what came. */
-import { type DateUnit, dayNumber, dayText, isDay, weekdayOf } from '@assay/model/dates'
+import { type DateUnit, isDay, weekdayOf } from '@assay/model/dates'
 import type { Doubt } from '@assay/model/insight'
 import { measureOf, opening } from '../../verdicts/measure.ts'
 import { dayInWords, periodInWords, timeInWords } from '../../verdicts/times.ts'
@@ -8,7 +8,7 @@ import { quoted } from '../../verdicts/words.ts'
 import { columnOf, isNumeric, isZoned, numberSql, timeColumn } from '../shared/columns.ts'
 import { type MethodContext, quote, type Relation } from '../shared/method.ts'
 import { count } from '../shared/sentence.ts'
-import { type Bucket, completePeriods } from '../shared/time/periods.ts'
+import { type Bucket, completePeriods, yearBefore } from '../shared/time/periods.ts'
 import type { Options } from './options.ts'
 
 export interface Side {
@@ -145,11 +145,7 @@ async function periods(table: Relation, options: Options, context: MethodContext
 /** The period that `after` is compared with. */
 function partner(complete: readonly Bucket[], after: Bucket, options: Options): Bucket | undefined {
   if (options.compare_with !== 'year_before') return complete.find((bucket) => bucket.end === after.start)
-  if (typeof options.period === 'number') return undefined
-  if (options.period === 'week') return complete.find((bucket) => bucket.start === after.start - 364)
-  const text = dayText(after.start)
-  const start = dayNumber(`${String(Number(text.slice(0, 4)) - 1).padStart(4, '0')}${text.slice(4)}`)
-  return complete.find((bucket) => bucket.start === start)
+  return yearBefore(complete, after, options.period)
 }
 
 /** The weekdays (0 is Sunday) on which both weeks have data, where either misses some; null where none is missing. */

@@ -21,24 +21,27 @@ import { periodInWords } from '../../verdicts/times.ts'
 import { doubt, gradeOf, stopped, verdict } from '../../verdicts/verdict.ts'
 import { amount, changeOf, inPoints, shareOf } from '../../verdicts/words.ts'
 import { numberSql, seriesColumns } from '../shared/columns.ts'
-import { diagnosis as diagnosisField, number, pAdjusted, text } from '../shared/fields.ts'
-import type { Method } from '../shared/method.ts'
+import { diagnosis as diagnosisField, number, pAdjusted, rowsWith, text } from '../shared/fields.ts'
+import type { Method, MethodContext, Relation } from '../shared/method.ts'
 import { count, figure, finite, probability, signed } from '../shared/sentence.ts'
 import { powerAbove } from '../shared/sums.ts'
-import { type Bucket, completePeriods, Period, type Periods } from '../shared/time/periods.ts'
+import { type Bucket, completePeriods, Period, type Periods, yearBefore } from '../shared/time/periods.ts'
 
 const Options = Type.Object(
   {
     ...SERIES_OPTIONS,
     period: Period,
-    aggregate: Type.Enum(['sum', 'mean'], {
-      default: 'sum',
-      description: 'What a period is: the sum of its values, or their mean.',
+    aggregate: Type.Enum(['auto', 'sum', 'mean'], {
+      default: 'auto',
+      description:
+        'What a period is: the sum of its values, or their mean. auto: as the metric adds up, and the sum without one.',
     }),
   },
   { additionalProperties: false },
 )
-type Options = Static<typeof Options>
+type Asked = Static<typeof Options>
+/** `ratio`: the sums of numerator and denominator are divided. */
+type Options = Omit<Asked, 'aggregate'> & { aggregate: 'sum' | 'mean' | 'ratio' }
 
 const METHOD = 'complete periods; the change against earlier changes'
 /** A change below this share of the value before is level. */
@@ -61,13 +64,17 @@ export const compare: Method = {
     p_adjusted: pAdjusted,
     current_period: text,
     previous_period: text,
+    against: rowsWith({ what: text, period: text, value: number, relative: number, says: text }),
     diagnosis: diagnosisField,
   },
   async run(table, options, context) {
-    const given = options as Options
+    const given = withAggregate(options as Asked, table, context)
     const measure = measureOf(context.meanings, given.value)
     const value = numberSql(table, 'value', given.value)
-    const periods = await completePeriods(table, { ...given, value }, context)
+    const weight = given.aggregate === 'ratio' ? numberSql(table, 'denominator', 'denominator') : undefined
+    const aggregate = given.aggregate === 'sum' ? ('sum' as const) : ('mean' as const)
+    const asked = { ...given, aggregate, value, ...(weight === undefined ? {} : { weight }) }
+    const periods = await completePeriods(table, asked, context)
     const n = periods.complete.reduce((sum, bucket) => sum + bucket.n, 0)
     const diagnosis = diagnosisOf(given, periods, context.time_zone)
     const pair = pairOf(given, periods)
@@ -100,6 +107,7 @@ export const compare: Method = {
       p: judged.p,
       current_period: current.label,
       previous_period: previous.label,
+      against: againstOthers(given, measure, pair, periods, context),
       diagnosis,
     }
   },
@@ -117,6 +125,44 @@ const NOTHING = {
   p: null,
   current_period: null,
   previous_period: null,
+  against: [],
+}
+
+/** Values of a metric are put together as the metric says: of a ratio by its parts, of what cannot be added by their mean. */
+function withAggregate(asked: Asked, table: Relation, { metrics }: MethodContext): Options {
+  if (asked.aggregate !== 'auto') return { ...asked, aggregate: asked.aggregate }
+  const adding = metrics.length === 1 && asked.value === 'value' ? metrics[0]!.info.adding : 'sum'
+  const has = (name: string): boolean => table.columns.some((column) => column.name === name)
+  const ratio = adding === 'ratio' && has('denominator')
+  return { ...asked, aggregate: adding === 'sum' ? 'sum' : ratio ? 'ratio' : 'mean' }
+}
+
+/** The latest period beside the same one a year before, and beside the metric's target for such a period. */
+function againstOthers(
+  given: Options,
+  measure: Measure,
+  { current }: Pair,
+  { complete }: Periods,
+  { metrics }: MethodContext,
+) {
+  const row = (what: string, period: string | null, value: number, words: string) => {
+    const change = current.value - value
+    const share = value > 0 && current.value >= 0 ? finite(change / value) : null
+    const size = share === null || inPoints(measure) ? changeOf(change, measure) : shareOf(share)
+    const way = change === 0 ? 'as much now' : `now ${size} ${change > 0 ? 'more' : 'less'}`
+    const says = `${words}: ${amount(value, measure, change)}; ${way}.`
+    return { what, period, value: finite(value), relative: share, says }
+  }
+  const earlier = yearBefore(complete, current, given.period)
+  const target = metrics.length === 1 && given.value === 'value' ? metrics[0]!.info.target : null
+  return [
+    ...(earlier
+      ? [row('year_before', earlier.label, earlier.value, `A year before, in ${named(given, earlier)}`)]
+      : []),
+    ...(target && target.per === given.period
+      ? [row('target', null, target.value, `The target for a ${target.per}`)]
+      : []),
+  ]
 }
 
 interface Pair {
@@ -151,7 +197,7 @@ function pairOf(given: Options, { complete, days }: Periods): Pair | string {
     matched: null,
     missing: { now: missingIn(current), before: missingIn(previous) },
   }
-  if (given.aggregate === 'mean' || !current.days || !previous.days) return plain
+  if (given.aggregate !== 'sum' || !current.days || !previous.days) return plain
   const gaps = given.missing === 'gap' && plain.missing.now + plain.missing.before > 0
   if (gaps && given.period === 'week') {
     const matched = matchedWeekdays(current, previous, days)
@@ -171,7 +217,7 @@ function pairOf(given: Options, { complete, days }: Periods): Pair | string {
 const missingIn = ({ days }: Bucket): number => (days ? days.due - days.seen : 0)
 
 function perDay(given: Options, { value, days }: Bucket): number {
-  if (given.aggregate === 'mean' || !days) return value
+  if (given.aggregate !== 'sum' || !days) return value
   const due = given.missing === 'zero' ? days.due : days.seen
   return due === 0 ? 0 : value / due
 }
@@ -338,7 +384,7 @@ function doubtsOf(given: Options, pair: Pair, { relative, p, history }: Judged):
       ...(missing.before > 0 ? [`${missing.before} of ${previous.days!.due} days of ${before}`] : []),
     ].join(' and ')
     const basis =
-      given.aggregate === 'mean'
+      given.aggregate !== 'sum'
         ? ''
         : given.missing === 'zero'
           ? ' They count as zero (missing: zero).'

@@ -69,7 +69,8 @@ export const COMMON: Fields = {
  * Optional fields stay optional. `scan`: what the method gives where `option` is a list.
  */
 export function groupedOutcome(fields: Fields, option: string, scan: Fields = {}): Fields {
-  const groups = rowsWith({ by: Type.String(), ...COMMON, ...fields, p_adjusted: pAdjusted })
+  const ofMetric = { label: Type.Optional(Type.String()), fmt: Type.Optional(Type.String()) }
+  const groups = rowsWith({ by: Type.String(), ...ofMetric, ...COMMON, ...fields, p_adjusted: pAdjusted })
   const { groups: own, ...rest } = unlessGiven(option, fields)
   const several = Object.keys(scan).length > 0
   const either = own

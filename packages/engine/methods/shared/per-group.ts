@@ -6,9 +6,10 @@
  */
 import type { Doubt, Grade, Outcome } from '@assay/model/insight'
 import Type, { type TSchema } from 'typebox'
+import { meaningOf } from '../../metrics/meaning.ts'
 import { leftOut } from '../../verdicts/common-doubts.ts'
 import { measureOf } from '../../verdicts/measure.ts'
-import { doubt, judgedAgain, regraded, verdict } from '../../verdicts/verdict.ts'
+import { doubt, doubted, judgedAgain, regraded, verdict } from '../../verdicts/verdict.ts'
 import { quoted } from '../../verdicts/words.ts'
 import { columnOf, groupSql } from './columns.ts'
 import { groupedOutcome } from './fields.ts'
@@ -103,14 +104,43 @@ async function runGroups(
   for (const [index, row] of named.entries()) {
     const value = (row.g as string).replaceAll("'", "''")
     const relation = `(select * from ${table.relation} where ${name} = '${value}')`
-    outcomes[`g${index}`] = await method.run({ ...table, relation }, options, context)
+    const mine = ofMetric(context, column, row.g as string)
+    const outcome = await method.run({ ...table, relation }, options, mine)
+    const doubts = mine === context || method.judges_metrics ? [] : mine.metrics.flatMap((one) => one.doubts)
+    outcomes[`g${index}`] = doubted(outcome, doubts)
   }
   const together = (tests: number) =>
     `The ${tests} values are tested together, and their certainty allows for that.`
   const adjusted = Object.values(adjustAcross(outcomes, together))
-  const groups = named.map((row, index) => ({ by: row.g as string, ...adjusted[index]! }))
+  const groups = named.map((row, index) => ({
+    by: row.g as string,
+    ...labelled(context, column, row.g as string),
+    ...adjusted[index]!,
+  }))
   const left = (found.find((row) => row.g === null)?.n as number | undefined) ?? 0
   return overAll({ method, label: measureOf(context.meanings, column).label, left }, groups)
+}
+
+/** The column of a block over several metrics that names them. */
+const METRIC = 'metric'
+
+function metricNamed({ metrics }: MethodContext, column: string, name: string) {
+  return column === METRIC ? metrics.find(({ info }) => info.metric === name) : undefined
+}
+
+/** What the method is to know where a group is one metric: that metric alone, by its own label, unit and tests. */
+function ofMetric(context: MethodContext, column: string, name: string): MethodContext {
+  const found = metricNamed(context, column, name)
+  if (!found) return context
+  const meanings = context.meanings.has('value')
+    ? context.meanings
+    : new Map([...context.meanings, ['value', meaningOf(found.info)] as const])
+  return { ...context, metrics: [found], meanings }
+}
+
+function labelled(context: MethodContext, column: string, name: string): { label?: string; fmt?: string } {
+  const found = metricNamed(context, column, name)
+  return found ? { label: found.info.label, fmt: found.info.fmt ?? 'num2' } : {}
 }
 
 type Group = Outcome & { by: string }

@@ -54,6 +54,8 @@ export interface Asked {
   /** SQL of the values; rows with a value that is not finite are ignored. */
   value: string
   aggregate: 'sum' | 'mean'
+  /** SQL of weights: periods are weighted means, as of a ratio weighted by its denominator. */
+  weight?: string
   /** Whether an empty period between two others is listed with the value 0. */
   empty?: boolean
   /** Whether periods that are cut off are kept. */
@@ -79,6 +81,15 @@ export async function completePeriods(
     { ...asked, period: asked.period },
     context,
   )
+}
+
+/** The same period a year before: the same dates, or for weeks the same weekdays 52 weeks before. */
+export function yearBefore(periods: readonly Bucket[], of: Bucket, period: Period): Bucket | undefined {
+  if (typeof period === 'number' || !of.days) return undefined
+  if (period === 'week') return periods.find((bucket) => bucket.start === of.start - 364)
+  const text = dayText(of.start)
+  const year = String(Number(text.slice(0, 4)) - 1).padStart(4, '0')
+  return periods.find((bucket) => dayText(bucket.start) === `${year}${text.slice(4)}`)
 }
 
 /** SQL of the times as the clocks of the zone show them. */
@@ -110,8 +121,9 @@ function numberLabel(start: number, width: number, whole: boolean): string {
   return width === 1 ? plain(start) : `${plain(start)} to ${plain(start + width - (ends ? 1 : 0))}`
 }
 
-function keptSql(table: Relation, time: string, value: string, limits = 'isfinite(t)'): string {
-  return `(select t, v from (select ${time} as t, ${value} as v from ${table.relation}) where ${limits} and isfinite(v))`
+function keptSql(table: Relation, time: string, { value, weight }: Asked, limits = 'isfinite(t)'): string {
+  const weighted = weight === undefined ? '' : ' and isfinite(w) and w > 0'
+  return `(select t, v, w from (select ${time} as t, ${value} as v, ${weight ?? '1'} as w from ${table.relation}) where ${limits} and isfinite(v)${weighted})`
 }
 
 async function calendarPeriods(
@@ -122,7 +134,7 @@ async function calendarPeriods(
 ): Promise<Periods> {
   const unit = asked.period
   // Years of four digits only: others have no common text form.
-  const kept = keptSql(table, local, asked.value, "t >= date '0001-01-01' and t <= date '9999-12-31'")
+  const kept = keptSql(table, local, asked, "t >= date '0001-01-01' and t <= date '9999-12-31'")
   const daily = await table.query(
     `select cast(t as date)::varchar as day, ${aggregateSql(asked)} as value from ${kept} group by all order by day desc limit ${MOST_DAYS}`,
   )
@@ -174,7 +186,7 @@ function cutsOf(buckets: readonly Bucket[], due: Due, today: number): { bucket: 
 
 async function numberPeriods(table: Relation, local: string, asked: Asked): Promise<Periods> {
   const width = typeof asked.period === 'number' ? asked.period : 1
-  const kept = keptSql(table, local, asked.value)
+  const kept = keptSql(table, local, asked)
   const times = await table.query(`select distinct t from ${kept} order by t desc limit 400`)
   if (times.length === 0) return { complete: [], doubts: [], days: [] }
   const rows = await table.query(
@@ -217,5 +229,6 @@ async function numberPeriods(table: Relation, local: string, asked: Asked): Prom
 }
 
 function aggregateSql(asked: Asked): string {
+  if (asked.weight !== undefined) return 'fsum(v * w) / fsum(w)'
   return asked.aggregate === 'sum' ? 'fsum(v)' : 'favg(v)'
 }
