@@ -24,7 +24,12 @@ test('a connection is added, listed, changed and removed, and its secret never l
   assert.equal(created.status, 201, created.text)
   assert.equal(created.headers.location, '/v1alpha/connections/warehouse')
   assert.match(created.json().secrets.password, /^•••• [0-9a-f]{8}$/)
-  assert.deepEqual(created.json().options, { ...WAREHOUSE.options, port: 5432, tls: 'verify', privileged: 'refused' })
+  assert.deepEqual(created.json().options, {
+    ...WAREHOUSE.options,
+    port: 5432,
+    tls: 'verify',
+    privileged: 'refused',
+  })
   assert.equal(created.json().limits.concurrent, 4)
   const again = await ask('POST', '/v1alpha/connections', { body: WAREHOUSE })
   assert.deepEqual([again.status, again.json().code], [409, 'name_taken'])
