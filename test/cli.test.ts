@@ -180,12 +180,12 @@ test('exit codes tell a failed job from a refusal', async () => {
       /nowhere.md cannot be read: there is no such file/,
     ],
     [['templates', 'put', folder], 1, /cannot be read: it is a folder/],
-    [['files', 'rm', '..'], 4, /".." is no name/],
-    [['webhooks', 'listen', '--secret', 'bad'], 2, /--secret: A key starts with whsec_/],
+    [['files', 'rm', '..'], 4, /".." cannot be a name/],
+    [['webhooks', 'listen', '--secret', 'bad'], 2, /--secret: A key must start with whsec_/],
     [
       ['webhooks', 'trigger', 'job.failed', 'http://127.0.0.1:1', '--secret', 'bad'],
       2,
-      /--secret: A key starts/,
+      /--secret: A key must start/,
     ],
   ] as const) {
     const ended = await run([...args])
@@ -221,7 +221,7 @@ test('erasing says where nobody is known by the id, and is no fault where a user
   const unknown = await run(['user', 'erase', 'nobody'])
   assert.equal(unknown.code, 3)
   assert.equal(unknown.out, '')
-  assert.match(unknown.err, /Nothing of the user "nobody" was found.*assay user list/)
+  assert.match(unknown.err, /No data of the user "nobody" exists.*assay user list/)
   const user_id = (await ok(['user', 'create', 'eve'], { input: 'correct horse\n' })).trim()
   assert.equal(await ok(['user', 'erase', user_id]), '0 jobs and 0 events were erased.\n')
   await ok(['token', 'create', 'of a program', '--user', 'program-7'])

@@ -80,7 +80,7 @@ describe('a receiver', { concurrency: true }, () => {
     assertKept(delivery, {
       status: 'pending',
       code: null,
-      error: ['timeout', /^No answer in time/],
+      error: ['timeout', /^The receiver did not answer in time/],
       body: null,
     })
     const { duration_ms, phases } = delivery.attempts[0]!
@@ -91,7 +91,7 @@ describe('a receiver', { concurrency: true }, () => {
 
   test('that drips a byte a second is left at the same time, with what came', async () => {
     const delivery = await sendToMode(modes.drip(1000))
-    const error: Expected['error'] = ['timeout', /began and was not complete/]
+    const error: Expected['error'] = ['timeout', /began but was not complete/]
     assertKept(delivery, { status: 'pending', code: 200, error, body: /^\.{1,30}$/, truncated: true })
     assert.ok(delivery.attempts[0]!.duration_ms < 30_000)
   })

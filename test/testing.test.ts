@@ -102,15 +102,15 @@ test('unknown keys, names and patterns are faults with a line and the nearest na
     assert.equal(status, 1)
     return out
   }
-  assert.match(faults('tests:\n  - { tset: a, expect: {} }\n'), /:2:\d+: error: "tset" is no key .*"test"/)
-  assert.match(faults('tests:\n  - { test: a, expect: { fact: {} } }\n'), /"fact" is no key .*"facts"/)
+  assert.match(faults('tests:\n  - { tset: a, expect: {} }\n'), /:2:\d+: error: "tset" is not a key .*"test"/)
+  assert.match(faults('tests:\n  - { test: a, expect: { fact: {} } }\n'), /"fact" is not a key .*"facts"/)
   assert.match(
     faults(
       'tests:\n  - test: a\n    sources: { slod: [{ n: 1 }] }\n    expect: { rows: { bgi: 1 }, grades: { big: firm } }\n',
     ),
     /:3:\d+: .*no source "slod"\. Did you mean "sold"\?[\s\S]*:4:\d+: .*no block "bgi"\. Did you mean "big"\?|:4:\d+:.*[\s\S]*no source/,
   )
-  assert.match(faults('tests:\n  - { test: a, expect: { title: "(" } }\n'), /"\(" is no pattern/)
+  assert.match(faults('tests:\n  - { test: a, expect: { title: "(" } }\n'), /"\(" is not a pattern/)
   assert.match(
     faults('tests:\n  - { test: a, sources: { sold: { csv: a, file: b } }, expect: { title: a } }\n'),
     /exactly one of "rows", "csv" and "file"/,

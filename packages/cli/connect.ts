@@ -23,7 +23,7 @@ const nothing = async (): Promise<void> => undefined
 
 function remote(url: string, call: Call): Connection {
   const token = call.settings.token ?? call.environment.ASSAY_TOKEN
-  if (!URL.canParse(url)) throw new ConfigError(`ASSAY_URL: ${JSON.stringify(url)} is no address.`)
+  if (!URL.canParse(url)) throw new ConfigError(`ASSAY_URL: ${JSON.stringify(url)} is not an address.`)
   if (!token) throw new ConfigError('ASSAY_TOKEN: a service at ASSAY_URL needs a token.')
   return { client: createClient({ url, token, retries: REPEATS }), served: true, close: nothing }
 }

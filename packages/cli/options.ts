@@ -15,7 +15,7 @@ export const flag = (doc: string, short?: string): Option => ({
 })
 
 export const JSON_OPTION = flag('Print JSON for programs')
-export const LIMIT = text('N', 'At most so many, up to 200 (default 20)')
+export const LIMIT = text('N', 'Most rows, up to 200 (default 20)')
 export const WORKSPACE = text('ID', "The workspace (default: the token's own)")
 
 /** A whole number. */

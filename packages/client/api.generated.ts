@@ -147,7 +147,7 @@ export type ChangeScheduleRequest = {
   starts_at?: string | null | undefined
   /** RFC 3339, from 1970 to 9999 */
   ends_at?: string | null | undefined
-  /** What to do about due times that passed while no node ran. skip (default): nothing; once: one run for the latest; all: one run for each, up to `missed_limit` */
+  /** What to do about due times that no node ran within five minutes. skip (default): nothing; once: one run for the latest; all: one run for each, up to `missed_limit` */
   missed?: 'skip' | 'once' | 'all' | undefined
   /** Default 10 */
   missed_limit?: number | undefined
@@ -290,7 +290,7 @@ export type CreateConnectionRequest = {
   secrets?: Record<string, string | null> | undefined
   /** timeout_seconds, rows, bytes, concurrent */
   limits?: Record<string, unknown> | undefined
-  /** Another workspace, for an admin of the default one (default: the own) */
+  /** The workspace; only an admin of the default workspace may name another than its own */
   workspace_id?: string | undefined
 }
 
@@ -346,7 +346,7 @@ export type CreateScheduleRequest = {
   starts_at?: string | null | undefined
   /** RFC 3339, from 1970 to 9999 */
   ends_at?: string | null | undefined
-  /** What to do about due times that passed while no node ran. skip (default): nothing; once: one run for the latest; all: one run for each, up to `missed_limit` */
+  /** What to do about due times that no node ran within five minutes. skip (default): nothing; once: one run for the latest; all: one run for each, up to `missed_limit` */
   missed?: 'skip' | 'once' | 'all' | undefined
   /** Default 10 */
   missed_limit?: number | undefined
@@ -384,11 +384,11 @@ export type CreateTokenRequest = {
   name: string
   /** viewer reads, analyst also runs jobs and webhooks, admin also administers */
   scopes: ('viewer' | 'analyst' | 'admin')[]
-  /** The owner (default: the caller) */
+  /** The owner (default: the user of the request) */
   user_id?: string | undefined
   /** RFC 3339, from 1970 to 9999 */
   expires_at?: string | null | undefined
-  /** Another workspace, for an admin of the default one (default: the own) */
+  /** The workspace; only an admin of the default workspace may name another than its own */
   workspace_id?: string | undefined
 }
 
@@ -397,7 +397,7 @@ export type CreateUserRequest = {
   password?: string | undefined
   /** viewer reads, analyst also runs jobs and webhooks, admin also administers */
   scopes: ('viewer' | 'analyst' | 'admin')[]
-  /** Another workspace, for an admin of the default one (default: the own) */
+  /** The workspace; only an admin of the default workspace may name another than its own */
   workspace_id?: string | undefined
 }
 
@@ -1759,7 +1759,7 @@ export interface Operations {
   listConnections: {
     path: []
     query: {
-      /** Another workspace, for an admin of the default one (default: the own) */
+      /** The workspace; only an admin of the default workspace may name another than its own */
       workspace_id?: string | undefined
       /** The most items of a page (default 50) */
       limit?: number | undefined
@@ -1780,7 +1780,7 @@ export interface Operations {
   changeConnection: {
     path: [name: string]
     query: {
-      /** Another workspace, for an admin of the default one (default: the own) */
+      /** The workspace; only an admin of the default workspace may name another than its own */
       workspace_id?: string | undefined
     }
     body: ChangeConnectionRequest
@@ -1790,7 +1790,7 @@ export interface Operations {
   deleteConnection: {
     path: [name: string]
     query: {
-      /** Another workspace, for an admin of the default one (default: the own) */
+      /** The workspace; only an admin of the default workspace may name another than its own */
       workspace_id?: string | undefined
     }
     body: undefined
@@ -1800,7 +1800,7 @@ export interface Operations {
   testConnection: {
     path: [name: string]
     query: {
-      /** Another workspace, for an admin of the default one (default: the own) */
+      /** The workspace; only an admin of the default workspace may name another than its own */
       workspace_id?: string | undefined
     }
     body: undefined
@@ -1853,7 +1853,7 @@ export interface Operations {
   listTokens: {
     path: []
     query: {
-      /** Another workspace, for an admin of the default one (default: the own) */
+      /** The workspace; only an admin of the default workspace may name another than its own */
       workspace_id?: string | undefined
       /** The most items of a page (default 50) */
       limit?: number | undefined
@@ -1874,7 +1874,7 @@ export interface Operations {
   deleteToken: {
     path: [token_id: string]
     query: {
-      /** Another workspace, for an admin of the default one (default: the own) */
+      /** The workspace; only an admin of the default workspace may name another than its own */
       workspace_id?: string | undefined
     }
     body: undefined
@@ -1884,7 +1884,7 @@ export interface Operations {
   listUsers: {
     path: []
     query: {
-      /** Another workspace, for an admin of the default one (default: the own) */
+      /** The workspace; only an admin of the default workspace may name another than its own */
       workspace_id?: string | undefined
       /** The most items of a page (default 50) */
       limit?: number | undefined
@@ -1905,7 +1905,7 @@ export interface Operations {
   deleteUser: {
     path: [user_id: string]
     query: {
-      /** Another workspace, for an admin of the default one (default: the own) */
+      /** The workspace; only an admin of the default workspace may name another than its own */
       workspace_id?: string | undefined
     }
     body: undefined
@@ -1916,7 +1916,7 @@ export interface Operations {
     path: [user_id: string]
     query: {
       cursor?: string | undefined
-      /** Another workspace, for an admin of the default one (default: the own) */
+      /** The workspace; only an admin of the default workspace may name another than its own */
       workspace_id?: string | undefined
     }
     body: undefined
@@ -1966,7 +1966,7 @@ export interface Operations {
       created_after?: string | undefined
       /** RFC 3339, from 1970 to 9999 */
       created_before?: string | undefined
-      /** Another workspace, for an admin of the default one (default: the own) */
+      /** The workspace; only an admin of the default workspace may name another than its own */
       workspace_id?: string | undefined
       /** The most items of a page (default 50) */
       limit?: number | undefined

@@ -173,13 +173,13 @@ test('lists what is wrong with each field', async () => {
     { path: 'payload.a', message: 'must be text' },
     { path: 'payload.b', message: 'is not known' },
   ]
-  const problem = { ...PROBLEM, status: 422, title: 'The request does not fit', code: 'invalid', errors }
+  const problem = { ...PROBLEM, status: 422, title: 'The request is not valid', code: 'invalid', errors }
   const listener: RequestListener = (_request, response) => {
     response.writeHead(422, { 'content-type': 'application/problem+json' }).end(JSON.stringify(problem))
   }
   await against(listener, async (client) => {
     await assert.rejects(client.jobs.create({ template_id: 't' }), {
-      message: 'The request does not fit:\n  payload.a: must be text\n  payload.b: is not known',
+      message: 'The request is not valid:\n  payload.a: must be text\n  payload.b: is not known',
     })
   })
 })

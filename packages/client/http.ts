@@ -111,6 +111,6 @@ export type Send = ReturnType<typeof createSender>
 /** One name in a path. An empty one, "." and ".." would lead to another operation. */
 export function segment(name: string): string {
   if (/^\.{0,2}$/.test(name))
-    throw new ClientError(`${JSON.stringify(name)} is no name of anything.`, 0, 'invalid', null)
+    throw new ClientError(`${JSON.stringify(name)} cannot be a name.`, 0, 'invalid', null)
   return encodeURIComponent(name)
 }

@@ -189,7 +189,7 @@ export function readOptions(
   for (const name of Object.keys(given)) {
     if (Object.hasOwn(fields, name)) continue
     const known = Object.keys(fields).join(', ')
-    errors.push({ path: `options.${name}`, message: `is no option of ${kind}; there are ${known}` })
+    errors.push({ path: `options.${name}`, message: `is not an option of ${kind}; the options are ${known}` })
   }
   for (const [name, field] of Object.entries(fields)) {
     const value = given[name] ?? null
@@ -213,7 +213,7 @@ export function secretFaults(kind: ConnectionKind, given: Record<string, string 
     const path = `secrets.${name}`
     if (!known.includes(name)) {
       const there = known.length === 0 ? 'it has none' : `there is ${known.join(', ')}`
-      return [{ path, message: `is no secret of ${kind}; ${there}` }]
+      return [{ path, message: `is not a secret of ${kind}; ${there}` }]
     }
     if (value !== null && (value === '' || value.length > 10_000))
       return [{ path, message: 'must have 1 to 10000 characters' }]
@@ -232,7 +232,7 @@ export function readLimits(
     const range = Object.hasOwn(LIMIT_RANGE, name) ? LIMIT_RANGE[name as keyof ConnectionLimits] : null
     if (range === null) {
       const known = Object.keys(LIMIT_RANGE).join(', ')
-      errors.push({ path: `limits.${name}`, message: `is no limit; there are ${known}` })
+      errors.push({ path: `limits.${name}`, message: `is not a limit; the limits are ${known}` })
     } else if (!Number.isInteger(value) || Number(value) < range[0] || Number(value) > range[1]) {
       errors.push({
         path: `limits.${name}`,

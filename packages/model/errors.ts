@@ -36,7 +36,12 @@ export const ERRORS = {
   ),
   not_found: row(404, 'Not found', false, 'Check the id and that the token belongs to the same workspace.'),
   method_not_allowed: row(405, 'Method not allowed', false, 'Use one of the methods in the Allow header.'),
-  not_acceptable: row(406, 'No such format', false, 'Ask for text/markdown, text/html or application/json.'),
+  not_acceptable: row(
+    406,
+    'The format is not available',
+    false,
+    'Ask for text/markdown, text/html or application/json.',
+  ),
   request_timeout: row(
     408,
     'The request did not arrive in time',
@@ -105,7 +110,7 @@ export const ERRORS = {
     false,
     'Ask for a range within the file: Content-Range says how long it is.',
   ),
-  invalid: row(422, 'The request does not fit', false, 'Correct every fault listed under errors.'),
+  invalid: row(422, 'The request is not valid', false, 'Correct every fault listed under errors.'),
   preview_failed: row(
     422,
     'The template could not be previewed',
@@ -116,7 +121,7 @@ export const ERRORS = {
   queue_full: row(429, 'Too many jobs are queued', true, 'Wait until some of the queued jobs have ended.'),
   workspace_busy: row(
     429,
-    'The workspace has too much under way',
+    'Too many requests of the workspace are under way',
     true,
     'Repeat the request after the seconds in Retry-After; the detail names the cap and its value.',
   ),

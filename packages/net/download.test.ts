@@ -195,8 +195,8 @@ test('refusals of the server are told by their number', async () => {
   for (const [status, message] of [
     [404, /not found \(404\)/],
     [403, /rights \(403\)/],
-    [500, /answered with 500/],
-    [206, /answered with 206/],
+    [500, /answered with the status 500/],
+    [206, /answered with the status 206/],
   ] as const) {
     const { url } = await serve((_, response) => response.writeHead(status).end('x'))
     await refuses(fetchFile(url), message)

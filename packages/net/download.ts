@@ -108,10 +108,8 @@ async function follow(
     const location = header(response.headers, 'location')
     if (!REDIRECTS.includes(response.statusCode) || location === null) return response
     await response.body.dump()
-    if (hops === redirects)
-      throw new DownloadError(`leads on to another address more than ${redirects} times`)
-    if (!URL.canParse(location, next.href))
-      throw new DownloadError('leads on to something that is no address')
+    if (hops === redirects) throw new DownloadError(`redirects more than ${redirects} times`)
+    if (!URL.canParse(location, next.href)) throw new DownloadError('redirects to an invalid address')
     const target = new URL(location, next.href)
     const safe = target.protocol === 'https:' || (target.protocol === 'http:' && next.protocol === 'http:')
     if (
@@ -120,7 +118,7 @@ async function follow(
       target.password !== '' ||
       (!otherOrigins && target.origin !== first.origin)
     )
-      throw new DownloadError('leads on to an address that is not allowed')
+      throw new DownloadError('redirects to an address that is not allowed')
     next = target
   }
 }
@@ -138,9 +136,9 @@ async function receive(
   if (statusCode === 404 || statusCode === 410) return refuse(`was not found (${statusCode})`)
   if (statusCode === 401 || statusCode === 403)
     return refuse(`may not be read with these rights (${statusCode})`)
-  if (statusCode !== 200) return refuse(`was answered with ${statusCode}`)
+  if (statusCode !== 200) return refuse(`was answered with the status ${statusCode} instead of 200`)
   if (!['identity', ''].includes((header(headers, 'content-encoding') ?? '').toLowerCase()))
-    return refuse('was sent with a Content-Encoding, although none was asked for')
+    return refuse('was sent with a Content-Encoding, which is not supported')
   const tooLarge = `is larger than ${most} bytes`
   const said = header(headers, 'content-length')
   if (Number(said ?? 0) > most) return refuse(tooLarge)
@@ -173,12 +171,12 @@ async function receive(
 export function explained(error: unknown, signal: AbortSignal): unknown {
   if (error instanceof DownloadError || signal.aborted) return error
   if (error instanceof BlockedError)
-    return new DownloadError('lies at an address that sources may not reach', { cause: error })
+    return new DownloadError('has an address that sources may not reach', { cause: error })
   if (error instanceof ResolveError)
-    return new DownloadError(`has a host that is not known (${error.code})`, { cause: error })
+    return new DownloadError(`has a host name that cannot be resolved (${error.code})`, { cause: error })
   const { code } = error as NodeJS.ErrnoException
   if (code === 'ENOSPC' || code === 'EDQUOT')
-    return new DownloadError('finds no room on the disk', { cause: error })
+    return new DownloadError('does not fit on the disk', { cause: error })
   const broken =
     typeof code === 'string' &&
     /^(UND_ERR|ECONN|EHOST|ENET|EPIPE|EPROTO|ETIMEDOUT|EADDR|CERT|DEPTH|ERR_TLS|ERR_SSL|SELF|UNABLE)/.test(

@@ -111,7 +111,9 @@ function createDial(options: Settings, sockets: Set<Socket>): Dial {
       }) as unknown as Socket
       const timer = setTimeout(() => {
         socket.destroy(
-          Object.assign(new Error('No connection in time.'), { code: 'UND_ERR_CONNECT_TIMEOUT' }),
+          Object.assign(new Error('The connection was not made in time.'), {
+            code: 'UND_ERR_CONNECT_TIMEOUT',
+          }),
         )
       }, timeout)
       socket.once('connect', () => {

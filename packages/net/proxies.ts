@@ -5,7 +5,7 @@ import ipaddr from 'ipaddr.js'
 /** Whether the sender of a request is a proxy to believe. `hop` counts from the service: 0 is the connection itself. */
 export type TrustedProxies = (address: string, hop: number) => boolean
 
-/** "1.2.3.4:5678" -> "1.2.3.4", "[::1]:80" -> "::1", "::ffff:1.2.3.4" -> "1.2.3.4". Null: the text is no address. */
+/** "1.2.3.4:5678" -> "1.2.3.4", "[::1]:80" -> "::1", "::ffff:1.2.3.4" -> "1.2.3.4". Null: the text is not an address. */
 export function bareAddress(text: string): string | null {
   const trimmed = text.trim()
   const [, host = trimmed] =
@@ -21,7 +21,7 @@ function parseRange(text: string): ReturnType<typeof ipaddr.parseCIDR> {
   const width = bits === undefined ? most : Number(bits)
   if (bare === null || rest.length > 0 || !/^\d{1,3}$/.test(String(bits ?? most)) || width > most)
     throw new Error(
-      `must be true, false, or addresses of proxies such as 10.0.0.0/8,fd00::/8 (${JSON.stringify(text)} is none)`,
+      `must be true, false, or addresses of proxies such as 10.0.0.0/8,fd00::/8 (not ${JSON.stringify(text)})`,
     )
   return [ipaddr.parse(bare), width]
 }

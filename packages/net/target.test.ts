@@ -126,7 +126,7 @@ test('a bad entry is refused with a sentence', () => {
   const bad = `10.0.0.0/33 10.0.0/8 0x0a.0.0.0/8 fd00::/129 fd00::/ http://x * *. x..y x:0 x:70000 x:y 127.1 2130706433
     x/y [::1 x@y`
   for (const entry of ['', 'a b', ...bad.split(/\s+/)])
-    assert.throws(() => parseTargets([entry]), /is no target: write public/, entry)
+    assert.throws(() => parseTargets([entry]), /is not a target: write public/, entry)
   assert.deepEqual(parseTargets(['intern']).hosts, [{ name: 'intern', suffix: false, port: null }])
 })
 

@@ -195,7 +195,7 @@ export function parseTargets(list: readonly string[]): Targets {
         else targets.hosts.push(parseHostRule(entry))
       } catch (error) {
         throw new Error(
-          `${JSON.stringify(entry)} is no target: write public, loopback, private, a range such as 10.0.0.0/8, an address or a ` +
+          `${JSON.stringify(entry)} is not a target: write public, loopback, private, a range such as 10.0.0.0/8, an address or a ` +
             'host name with or without a port, or *.example.com.',
           { cause: error },
         )

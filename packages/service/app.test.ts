@@ -119,17 +119,17 @@ test('a folder or a mail server that is not there stops the start', async () => 
       assert.match(error.message, message)
       return true
     })
-  await wrong({ data: path.join(home, 'nowhere') }, /^ASSAY_DATA: .*nowhere is no folder/)
-  await wrong({ templates: path.join(home, 'nowhere') }, /^ASSAY_TEMPLATES: .*nowhere is no folder/)
+  await wrong({ data: path.join(home, 'nowhere') }, /^ASSAY_DATA: .*nowhere is not a folder/)
+  await wrong({ templates: path.join(home, 'nowhere') }, /^ASSAY_TEMPLATES: .*nowhere is not a folder/)
   await writeFile(path.join(home, 'file'), '')
   await wrong(
     { home: path.join(home, 'file') },
-    /^ASSAY_HOME: .*file is no folder .* may write to \(EEXIST\)/,
+    /^ASSAY_HOME: .*file is not a folder .* can write to \(EEXIST\)/,
   )
   await wrong({ home: path.join(home, 'file', 'below') }, /^ASSAY_HOME: .*\(ENOTDIR\)/)
   await wrong(
     { home: '/proc/assay-home' },
-    /^ASSAY_HOME: \/proc\/assay-home is no folder that this process may write to/,
+    /^ASSAY_HOME: \/proc\/assay-home is not a folder that this process can write to/,
   )
   await wrong(
     { smtpUrl: 'smtp://mail.invalid', mailFrom: 'assay@example.com' },

@@ -177,7 +177,8 @@ export async function startApp(options: AppOptions): Promise<App> {
       max_drafts: config.maxDrafts,
     },
     connections: config.storeConnections,
-    failed: (error) => log.fatal({ err: error }, 'the database is not used any more: restart the service'),
+    failed: (error) =>
+      log.fatal({ err: error }, 'the store stopped after a disk failure: restart the service'),
   })
   const services: Service[] = []
   try {

@@ -352,7 +352,7 @@ function fileEntries(): Entry[] {
     put('JSON of numbers', 'j.json', Buffer.from(`[${'1,'.repeat(3_000_000)}1]`)),
     put('lines of JSON', 'k.ndjson', Buffer.from('{}\n'.repeat(2_000_000))),
     put(
-      'no Parquet',
+      'not Parquet',
       'l.parquet',
       Buffer.concat([Buffer.from('PAR1'), Buffer.alloc(large, 0xff), Buffer.from('PAR1')]),
     ),

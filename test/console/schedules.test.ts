@@ -67,7 +67,7 @@ test('foretells due times while a line is typed, tells each fault beside its fie
   await assertAccessible(page, 'a schedule with metadata')
   here.assertSilent([refusal(422)])
   await button(page, 'Create').click()
-  await page.getByText(/cannot be all where overlap is skip/).waitFor()
+  await page.getByText(/cannot be all if overlap is skip/).waitFor()
   await page.getByLabel('While an earlier job has not ended').selectOption('queue')
   await button(page, 'Create').click()
   await page.getByRole('heading', { name: 'Delays of the month', level: 1 }).waitFor()

@@ -50,7 +50,7 @@ def _refusal(status, body):
 def _segment(name):
     """One name in a path. An empty one, "." and ".." would lead to another operation."""
     if name in ("", ".", ".."):
-        raise AssayError(f'"{name}" is no name of anything.', 0, "invalid")
+        raise AssayError(f'"{name}" cannot be a name.', 0, "invalid")
     return urllib.parse.quote(name, safe="")
 
 

@@ -134,7 +134,7 @@ function answerDrawing(drawing: HTMLElement, tips: Tip[], mode: string, tip: HTM
   }
 }
 
-/** The next stop for a key; -1 shows none, null is no key of a chart. */
+/** The next stop for a key; -1 shows none, null is not a key of a chart. */
 function keyed(key: string, shown: number, count: number): number | null {
   if (key === 'ArrowRight' || key === 'ArrowDown') return Math.min(count - 1, shown + 1)
   if (key === 'ArrowLeft' || key === 'ArrowUp') return shown < 0 ? count - 1 : Math.max(0, shown - 1)

@@ -217,7 +217,7 @@ export function eventsOf(options: ChartOptions, kind: XKind, points: Point[]): C
     const column = [options.x, 'date', 'time', 'at'].find((name) => (row[name] ?? null) !== null)
     if (column === undefined) {
       throw new ValueError(
-        'An event needs a place.',
+        'An event needs a position on the x axis.',
         `Give it a column ${JSON.stringify(options.x)} or "date", and a "label".`,
       )
     }

@@ -143,7 +143,10 @@ const panels = chart(DAYS, { y: ['late_share'], by: 'by' })
 test('target and events are drawn and said; an event without a place is refused', () => {
   assert.deepEqual(chartEvents(marked), [{ x: '2024-01-03', label: 'Strike' }])
   assert.match(inText(marked), /last 22\.5% \(2024-01-10\)\. Target: 20\.0%\. Events: 2024-01-03 Strike\.\n/)
-  assert.throws(() => chart(DAYS, { y: ['late_share'], events: [{ label: 'x' }] }), /An event needs a place/)
+  assert.throws(
+    () => chart(DAYS, { y: ['late_share'], events: [{ label: 'x' }] }),
+    /An event needs a position/,
+  )
 })
 
 test('small multiples are drawn by panel in text', () => {

@@ -175,7 +175,7 @@ test('each type of chart is held to what it takes, at the place of the argument'
   const marks = '```sql marks\nselect 1\n```\n'
   assert.match(
     check(`${marks}{% chart daily, type: "line", x: "day", y: "n", events: marks %}`, given)[0]!.message,
-    /marks has no column for the place of an event/,
+    /marks has no column for the position of an event/,
   )
   assert.deepEqual(
     check(`${marks}{% chart daily, type: "line", x: "carrier", y: "n", events: marks %}`, given),
@@ -247,7 +247,7 @@ test('the fields of an outcome are known down to its lists and maps', () => {
   const wrong: [prose: string, fault: RegExp][] = [
     [
       '{{ described.columns[0].mean }}',
-      /^22 described\.columns is no list and has no \[0\]\. Known: n, delay\.$/,
+      /^22 described\.columns is not a list and has no \[0\]\. Known: n, delay\.$/,
     ],
     ['{{ described.columns.dely.mean }}', /^22 .* has no "dely"\. Did you mean "delay"\? Known: n, delay\.$/],
     [
@@ -260,7 +260,7 @@ test('the fields of an outcome are known down to its lists and maps', () => {
       '{{ pairs.pairs[0].r }}',
       /^19 a row of pairs\.pairs has no "r"\. Known: x, y, n, pearson, spearman, kendall, low/,
     ],
-    ['{{ pairs[0].r }}', /^10 pairs is no list and has no \[0\]\. Known: .*pairs/],
+    ['{{ pairs[0].r }}', /^10 pairs is not a list and has no \[0\]\. Known: .*pairs/],
     ['{{ odd.points.first.valu }}', /^21 .*Did you mean "value"\? Known: time, value, expected/],
     ['{{ odd.points | sum: "scor" }}', /^22 odd\.points has no column "scor"\. Did you mean "score"\?/],
     ['{% table odd.points, columns: ["when"] %}', /^32 .*Known: time, value, expected/],

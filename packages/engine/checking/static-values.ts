@@ -109,7 +109,7 @@ export function fieldOf(value: Static, step: string | number): Static | { known:
       if (field) return field
       if (value.open || step === 'size') return UNKNOWN
       const what =
-        typeof step === 'number' ? `is no list and has no [${step}]` : `has no ${JSON.stringify(step)}`
+        typeof step === 'number' ? `is not a list and has no [${step}]` : `has no ${JSON.stringify(step)}`
       return { known: [...value.fields.keys()], message: `${value.name} ${what}.` }
     }
     case 'scalar':

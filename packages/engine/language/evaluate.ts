@@ -30,7 +30,12 @@ export function at<T>(offset: number, run: () => T): T {
       throw new OffsetFault(error.message, offset, error.remedy || 'Correct the template.', 'render_failed')
     }
     if (!(error instanceof RangeError)) throw error
-    throw new OffsetFault(`Rendering stopped: ${error.message}.`, offset, 'Compute less.', 'render_failed')
+    throw new OffsetFault(
+      `Rendering stopped: ${error.message}.`,
+      offset,
+      'Loop over fewer rows, or aggregate in SQL.',
+      'render_failed',
+    )
   }
 }
 

@@ -144,7 +144,7 @@ export class Reader {
 
   finish(): void {
     if (!this.atEnd()) {
-      this.fail(`${this.found()} is left over.`, 'Remove it, or put what joins it before it.')
+      this.fail(`${this.found()} is unexpected here.`, 'Remove it, or write an operator before it.')
     }
   }
 
@@ -265,7 +265,7 @@ export class Reader {
       operands.push(this.operand(!wide))
       const operator = wide ? this.match(OPERATOR) : null
       if (operator === null) break
-      if (operator === '<>') this.fail('"<>" is no operator.', 'Write !=.')
+      if (operator === '<>') this.fail('"<>" is not an operator.', 'Write !=.')
       operators.push(operator)
       if (this.atEnd()) this.fail('A value is missing at the end.', 'Add what the operator compares with.')
     }
@@ -333,7 +333,8 @@ export class Reader {
     const names = new Set<string>()
     while (!this.atEnd()) {
       const first = found.plain.length + found.named.length === 0
-      if (!first && !this.take(',')) this.fail(`${this.found()} is left over.`, 'Divide arguments by commas.')
+      if (!first && !this.take(','))
+        this.fail(`${this.found()} is unexpected here.`, 'Divide arguments by commas.')
       if (this.atEnd()) this.fail('An argument is missing after the comma.', 'Remove the comma.')
       const label = this.#label()
       const begin = label?.begin ?? this.position

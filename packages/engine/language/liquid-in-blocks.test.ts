@@ -55,7 +55,7 @@ test('Liquid in the options of an analysis and in the query of a source is a fau
   const block = '```analysis odd\nmethod: describe\nof: flights\nvalue: {{ vars.origin }}\n```'
   assert.match(
     faultsOf(block)[0]!,
-    /^4:8 .*an analysis block is no Liquid\. Write \$origin as the whole option/,
+    /^4:8 .*Liquid does not run in an analysis block\. Write \$origin as the whole option/,
   )
   const quoted = block.replace('{{ vars.origin }}', '"{{ vars.origin }}"')
   assert.match(faultsOf(quoted)[0]!, /^4:9 .*Write \$origin as the whole option/)

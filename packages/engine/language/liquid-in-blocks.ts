@@ -36,7 +36,7 @@ export function liquidFaults(
     // A struct of DuckDB such as {{'a': 1}: 2} begins with a quote.
     if (!LIQUID_STARTS.test(inside)) continue
     const where = kind === 'sql' ? 'SQL' : 'an analysis block'
-    const message = `${shown(text.slice(at, Math.min(end + 2, at + LONGEST_READ)))} is not filled in: ${where} is no Liquid.`
+    const message = `${shown(text.slice(at, Math.min(end + 2, at + LONGEST_READ)))} is not filled in: Liquid does not run in ${where}.`
     const remedy = mark === '{' ? remedyOfOutput(inside, kind, names) : remedyOfTag(inside, kind, names)
     faults.push(makeFault('liquid_in_block', placeOf(at), message, remedy))
     at = end + 1

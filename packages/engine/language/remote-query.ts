@@ -69,7 +69,7 @@ function nameFault(
 ): { code: string; message: string; remedy: string } | null {
   if (!variable) return { code: 'unknown_variable', message: `There is no variable $${name}.`, remedy: '' }
   if (variable.type === 'column') {
-    const message = `$${name} is a column: it is no value that a database can be given.`
+    const message = `$${name} is the name of a column, and a parameter of a query cannot be one.`
     return {
       code: 'wrong_type',
       message,
@@ -78,7 +78,7 @@ function nameFault(
   }
   if (variable.type !== 'period') return null
   if (variable.until?.split('.')[0] === source.name) {
-    const message = `$${name} is counted back from ${variable.until}, which this query has yet to read.`
+    const message = `$${name} is counted back from ${variable.until}, which this query itself reads.`
     return { code: 'circular_period', message, remedy: 'Name another source in "until".' }
   }
   let whole = false
@@ -86,7 +86,7 @@ function nameFault(
     if (found === name && !FIELD.test(rest)) whole = true
     return { text: '', taken: 0 }
   })
-  const message = `$${name} is a period: a database is given one of its days.`
+  const message = `$${name} is a period, and a query takes one of its days.`
   return whole ? { code: 'wrong_type', message, remedy: `Write $${name}.start or $${name}.end.` } : null
 }
 

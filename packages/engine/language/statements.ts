@@ -204,7 +204,7 @@ function close({ tag, begin }: Statement, open: Statement[], reader: Reader): vo
   const last = open.at(-1)
   if (last === undefined || `end${last.tag}` !== tag) {
     const remedy = last ? `Close {% ${last.tag} %} first.` : 'Remove it.'
-    reader.fail(`{% ${tag} %} closes nothing here.`, remedy, begin)
+    reader.fail(`{% ${tag} %} has no opening tag here.`, remedy, begin)
   }
   open.pop()
 }
@@ -233,7 +233,7 @@ function readFor(statement: Statement, reader: Reader): void {
     const begin = reader.position
     const name = ['reversed', 'limit', 'offset'].find((option) => reader.word(option))
     if (name === undefined) {
-      reader.fail(`${reader.found()} is left over.`, 'Loops take limit, offset, reversed.')
+      reader.fail(`${reader.found()} is unexpected here.`, 'Loops take limit, offset, reversed.')
     }
     if (name !== 'reversed' && !reader.take(':')) {
       reader.fail(`":" is missing after ${name}.`, `Write "${name}: 10".`)

@@ -254,7 +254,7 @@ class Reader {
       if (kind !== 'fresh') return [{ kind: kind as 'not_null' | 'unique', column: of as string }]
       const ms = readDuration(of)
       if (ms !== null) return [{ kind, ms, text: String(of) }]
-      this.#refuse(['tests', index, 'fresh'], `${JSON.stringify(of)} is no duration.`, 'Write 12h or 2d.')
+      this.#refuse(['tests', index, 'fresh'], `${JSON.stringify(of)} is not a duration.`, 'Write 12h or 2d.')
       return []
     })
   }
@@ -263,7 +263,7 @@ class Reader {
     const events = (this.#given.events ?? []) as MetricEvent[]
     for (const [index, { date }] of events.entries())
       if (!isDay(date))
-        this.#refuse(['events', index, 'date'], `${JSON.stringify(date)} is no day.`, 'Write 2026-03-01.')
+        this.#refuse(['events', index, 'date'], `${JSON.stringify(date)} is not a day.`, 'Write 2026-03-01.')
     return events.toSorted((a, b) => (a.date < b.date ? -1 : 1))
   }
 }

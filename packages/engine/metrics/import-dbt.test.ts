@@ -65,7 +65,7 @@ test('what cannot be taken over is listed with the reason, and the rest is taken
   assert.match(reasons.middle!, /"median" has no counterpart/)
   assert.match(reasons.odd!, /no function coalesce\(\)/)
   assert.match(reasons.lost!, /"nowhere" is not in this file/)
-  assert.match(reasons.large!, /no column of its model/)
+  assert.match(reasons.large!, /not a column of its model/)
   assert.match(reasons.when!, /cannot be read/)
   assert.match(reasons.running!, /"cumulative"/)
   assert.match(reasons.growth!, /offset_window/)
@@ -89,7 +89,7 @@ test('models of the latest form carry metrics that aggregate by themselves', () 
   assert.match(metrics[0]!.source, /value: sum\(amount\)\ndimensions:\n {2}- status/)
 })
 
-test('a file that is no YAML of dbt is refused with its line', () => {
+test('a file that is not YAML of dbt is refused with its line', () => {
   assert.throws(() => importDbt('metrics: [', TARGET), /^Error: line 1: /)
   assert.throws(() => importDbt('metrics: [ { label: x } ]', TARGET), /name/)
   assert.throws(() => importDbt('version: 2', TARGET), /no metrics in it/)

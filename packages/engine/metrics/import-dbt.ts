@@ -50,7 +50,7 @@ const SHAPE = {
   ),
 } as const
 
-/** Throws an Error with a sentence where the text is no YAML of dbt. */
+/** Throws an Error with a sentence where the text is not YAML of dbt. */
 export function importDbt(text: string, target: ImportTarget): Imported {
   const yaml = readYaml(text, 1)
   const [fault] =
@@ -204,7 +204,7 @@ class Importer {
     const value = expr.replaceAll(/[A-Za-z_]\w*/g, (word) => {
       const part = parts.find(({ name }) => name === word)
       if (!part)
-        throw new NotTaken(`its expression names ${JSON.stringify(word)}, which is none of its metrics`)
+        throw new NotTaken(`its expression names ${JSON.stringify(word)}, which is not one of its metrics`)
       return `(${part.text})`
     })
     return { value, measure }
@@ -267,7 +267,7 @@ function filterText(filter: string, model: Model): string {
     const name = path.split('__').at(-1)!
     const dimension = model.dimensions.find((one) => one.name === name)
     const column = dimension ? columnOf(dimension) : null
-    if (column === null) throw new NotTaken(`its filter names "${path}", which is no column of its model`)
+    if (column === null) throw new NotTaken(`its filter names "${path}", which is not a column of its model`)
     return column
   })
   if (/\{[{%]/.test(text)) throw new NotTaken(`its filter cannot be read: ${filter.slice(0, 100)}`)

@@ -175,7 +175,7 @@ test('a definition tells every fault at its place', () => {
     faults(METRIC.replace('metric: revenue', 'metric: sales'))[0]!,
     /^1:9 .*"sales" here and "revenue"/,
   )
-  assert.match(faults(METRIC.replace('unit', 'units'))[0]!, /"units" is no key of the metric.*unit/)
+  assert.match(faults(METRIC.replace('unit', 'units'))[0]!, /"units" is not a key of the metric.*unit/)
   assert.match(
     faults(METRIC.replace("status = 'paid'", "status like 'p%'"))[0]!,
     /^6:15 where: "like" cannot stand here/,
@@ -185,8 +185,8 @@ test('a definition tells every fault at its place', () => {
     faults(METRIC.replace('{ file: orders.csv }', '{ file: ../x.csv }'))[0]!,
     /must not hold "\.\."/,
   )
-  assert.match(faults(`${METRIC}tests: [ { fresh: soon } ]\n`)[0]!, /no duration/)
-  assert.match(faults(`${METRIC}events: [ { date: 2026-13-01, label: x } ]\n`)[0]!, /no day/)
+  assert.match(faults(`${METRIC}tests: [ { fresh: soon } ]\n`)[0]!, /not a duration/)
+  assert.match(faults(`${METRIC}events: [ { date: 2026-13-01, label: x } ]\n`)[0]!, /not a day/)
   assert.match(faults(`${METRIC}fmt: nonsense\n`)[0]!, /nonsense/)
   assert.match(
     faults(METRIC.replace('column: paid_at', 'column: paid_at, zone: Mars'))[0]!,

@@ -175,7 +175,7 @@ class UseReader {
       const name = text.slice(1)
       const variable = this.#variable(name, position)
       if (variable && variable.type !== 'period')
-        this.#refuse('wrong_type', position, `$${name} is no period.`, 'Declare it with "type: period".')
+        this.#refuse('wrong_type', position, `$${name} is not a period.`, 'Declare it with "type: period".')
       return { start: `$${name}.start`, end: `$${name}.end`, optional: true }
     }
     const [, start, end] = /^(\S{10})\.\.(\S{10})$/.exec(text) ?? []
@@ -186,7 +186,7 @@ class UseReader {
     this.#refuse(
       'bad_value',
       position,
-      `${JSON.stringify(text)} is no period of a metric block.`,
+      `${JSON.stringify(text)} is not a period of a metric block.`,
       'Write two days such as 2024-01-01..2024-03-31, or $NAME of a variable of the type period.',
     )
     return null

@@ -39,7 +39,7 @@ export const DATE_CODES: readonly string[] = [
 
 const TOKEN = /AM\/PM|yyyy|yy|mmmm|mmm|mm|mi|m|dddd|ddd|dd|d|hh|h|ss|s|[-/ ,.:]/gy
 
-/** Null if the code is no date pattern. `m` right after `h:` means minutes. */
+/** Null if the code is not a date pattern. `m` right after `h:` means minutes. */
 export function datePattern(code: string): string[] | null {
   const pattern = NAMED[code] ?? code
   const tokens = pattern.match(TOKEN) ?? []

@@ -71,7 +71,12 @@ function plainVariable(name: string, declared: Mapping, line: number): Variable 
 function checkKeys(variable: Variable, declared: Mapping, sources: string[], refuse: Refuse): void {
   for (const [key, types] of Object.entries(ONLY_FOR)) {
     if (declared[key] !== undefined && !types.includes(variable.type)) {
-      refuse(key, 'bad_value', `${key} means nothing for ${variable.type}.`, `It is for ${types.join(', ')}.`)
+      refuse(
+        key,
+        'bad_value',
+        `${key} cannot be used with the type ${variable.type}.`,
+        `It belongs to ${types.join(', ')}.`,
+      )
     }
   }
   if (variable.type === 'column' && variable.of === null) {
@@ -83,7 +88,12 @@ function checkKeys(variable: Variable, declared: Mapping, sources: string[], ref
     refuse(key, 'unknown_source', `there is no source ${JSON.stringify(source)}.`, suggest(source, sources))
   }
   if (variable.required && (declared.default ?? null) !== null) {
-    refuse('required', 'redundant_key', 'it has a default, so it is never missing.', 'Remove "required".')
+    refuse(
+      'required',
+      'redundant_key',
+      '"required" has no effect, because the variable has a default.',
+      'Remove "required".',
+    )
   }
 }
 

@@ -59,7 +59,7 @@ function toFault(error: ErrorObject, all: ErrorObject[], subject: string, positi
   const named = path.length === 0 ? capital(subject) : `"${path.join('.')}"`
   const params = error.params as Record<string, unknown>
   if (error.propertyName !== undefined) {
-    const message = `${JSON.stringify(error.propertyName)} is no usable name.`
+    const message = `${JSON.stringify(error.propertyName)} cannot be a name.`
     const remedy = 'Use lower-case letters, digits and underscores, a letter first.'
     return makeFault('bad_name', positionOf([...path, error.propertyName], 'key'), message, remedy)
   }
@@ -72,7 +72,7 @@ function toFault(error: ErrorObject, all: ErrorObject[], subject: string, positi
       return makeFault(
         'unknown_key',
         position,
-        `${JSON.stringify(key)} is no key of ${owner}.`,
+        `${JSON.stringify(key)} is not a key of ${owner}.`,
         suggest(key, known),
       )
     }

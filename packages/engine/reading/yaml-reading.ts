@@ -129,7 +129,12 @@ function boundFault(text: string, firstLine: number): Fault | null {
   const before = text.slice(0, offset).split('\n')
   const position = { line: firstLine + before.length - 1, column: before.at(-1)!.length + 1 }
   if (depth < 0) {
-    return makeFault('bad_yaml', position, `The bracket ${text[offset]} closes nothing.`, 'Remove it.')
+    return makeFault(
+      'bad_yaml',
+      position,
+      `The bracket ${text[offset]} has no opening bracket.`,
+      'Remove it.',
+    )
   }
   if (depth > MAX_DEPTH) {
     const message = `The YAML is nested too deeply: more than ${MAX_DEPTH} brackets are open here.`

@@ -260,7 +260,7 @@ test('the patterns that Liquid has for dates work as well', () => {
     'Tuesday, 5 March 2024, 14:07:09 / 2 PM',
   )
   assert.equal(markdown('{{ vars.t | date: "%d.%m.%y %H:%M is %b" }}', { vars }), '05.03.24 14:07 is Mar')
-  assert.match(faultOf('{{ vars.t | date: "%Q" }}', { vars }).message, /no date pattern/)
+  assert.match(faultOf('{{ vars.t | date: "%Q" }}', { vars }).message, /not a date pattern/)
 })
 
 test('what comes from data is escaped, once, unless raw says otherwise', () => {

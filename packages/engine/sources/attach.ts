@@ -95,7 +95,7 @@ async function fetchAddress(file: string, options: RemoteOptions): Promise<Sourc
   const { targets = [], file_bytes: bytes = 0 } = options.remote ?? {}
   if (targets.length === 0)
     throw new SourceError(
-      `${JSON.stringify(file.split('?')[0])} is not read: addresses are read where ASSAY_SOURCE_TARGETS allows them, or over a connection.`,
+      `${JSON.stringify(file.split('?')[0])} is not allowed: read the address over a connection, or ask the operator to add its host to ASSAY_SOURCE_TARGETS.`,
     )
   const { fetchFiles } = await fetching()
   const { plainAddress } = await import('./remote/https.ts')

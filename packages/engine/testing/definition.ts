@@ -92,10 +92,14 @@ function testOf(
   }
   for (const [path, pattern] of patternsOf(expect))
     if (regex(pattern) === null)
-      refuse(['expect', ...path], `${JSON.stringify(pattern)} is no pattern.`, 'Put \\ before ( ) [ ] * + ?')
+      refuse(
+        ['expect', ...path],
+        `${JSON.stringify(pattern)} is not a pattern.`,
+        'Put \\ before ( ) [ ] * + ?',
+      )
   const started = (given.started_at as string | undefined) ?? SOME_START
   if (Number.isNaN(Date.parse(started)) || !/^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:\d\d)$/.test(started))
-    refuse(['started_at'], `${JSON.stringify(started)} is no time.`, 'Write 2026-01-01T12:00:00Z.')
+    refuse(['started_at'], `${JSON.stringify(started)} is not a time.`, 'Write 2026-01-01T12:00:00Z.')
   if (expect.error !== undefined && Object.keys(expect).length > 1)
     refuse(['expect', 'error'], 'A run that fails has no result.', 'Expect either "error" or a result.')
   const fixtures = (kind: 'sources' | 'metrics'): Record<string, Fixture> =>

@@ -120,7 +120,7 @@ class Found {
     if ('missing' in value) return value.missing
     return Array.isArray(value.found)
       ? value.found.length
-      : `${path} is no list: name a block, or a list of an analysis.`
+      : `${path} is not a list: name a block, or a list of an analysis.`
   }
 
   value(path: string): { found: unknown } | { missing: string } {

@@ -166,7 +166,7 @@ class Translation {
   #property([whole, letter, name]: RegExpExecArray): string {
     if (readable(`\\p{${name}}`)) return `\\${letter}{${name}}`
     throw new Unreadable(
-      `${whole} is no property that can be read`,
+      `${whole} is not a supported property`,
       'Write a category by its short name (\\p{L}, \\p{Lu}, \\p{Nd}) or a script by its long one (\\p{Script=Greek}).',
     )
   }

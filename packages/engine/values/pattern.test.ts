@@ -81,7 +81,7 @@ test('what cannot be run in linear time is named, with what to write instead', (
   assert.match(faultOf('(?<!a)b'), /^\(\?<! at character 1 /)
   assert.match(faultOf('([ab])\\1'), /^\\1 at character 7 refers back to a group.*\(\?:aa\|bb\)/)
   assert.match(faultOf('(?<x>a)\\k<x>'), /^\\k<x> at character 8 refers back/)
-  assert.match(faultOf('\\p{Letter}'), /^\\p\{Letter\} is no property.*\\p\{L\}/)
+  assert.match(faultOf('\\p{Letter}'), /^\\p\{Letter\} is not a supported property.*\\p\{L\}/)
   assert.match(faultOf('[a\\ud800]'), /half of a character.*\\u\{1F600\}/)
   assert.match(faultOf('('), /Unterminated group.*ECMAScript/)
   assert.match(faultOf('x'.repeat(2001)), /2001 characters; 2000 is the most.*"enum"/)

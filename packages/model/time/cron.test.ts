@@ -218,8 +218,8 @@ test('each bad line gets a sentence that says what is wrong', () => {
     ['5/15 * * * *', /minute: a step takes a range or \*, such as 5-59\/15/],
     ['1.5 * * * *', /cannot be read/],
     ['0 0 31 2 *', /never comes/],
-    ['@reboot', /@reboot is no name: there are @yearly/],
-    ['@fortnightly', /is no name/],
+    ['@reboot', /@reboot is not a known name; the names are @yearly/],
+    ['@fortnightly', /is not a known name/],
     [`${'1,'.repeat(200)}1 * * * *`, /characters/],
     ['\u0000 * * * *', /cannot be read/],
   ]

@@ -90,7 +90,7 @@ export function cronFault(line: string): string | null {
   if (trimmed === '') return 'is empty: give five fields such as "0 7 * * MON-FRI", or a name such as @daily'
   if (trimmed.startsWith('@')) {
     const known = trimmed.toLowerCase() in NAMES
-    return known ? null : `${trimmed} is no name: there are ${Object.keys(NAMES).join(', ')}`
+    return known ? null : `${trimmed} is not a known name; the names are ${Object.keys(NAMES).join(', ')}`
   }
   const fault = faultOfFields(trimmed)
   if (fault !== null) return fault

@@ -63,7 +63,7 @@ export function isWeekend(day: number): boolean {
 /** Throws RangeError for a day beyond the years 0001 to 9999. */
 function textOf(day: number, what: string): string {
   const text = Number.isFinite(day) && Math.abs(day) < 1e8 ? dayText(day) : ''
-  if (!isDay(text)) throw new RangeError(`${what} is no day of the years 0001 to 9999`)
+  if (!isDay(text)) throw new RangeError(`${what} is not a day of the years 0001 to 9999`)
   return text
 }
 

@@ -50,19 +50,19 @@ export type Key =
 function decode(text: string, prefix: string): Buffer {
   const base64 = text.slice(prefix.length)
   if (base64 === '' || !/^[A-Za-z0-9+/]+={0,2}$/.test(base64))
-    throw new SignatureError('key_invalid', `A key that starts with ${prefix} goes on in base64.`)
+    throw new SignatureError('key_invalid', `A key must be ${prefix} followed by base64.`)
   return Buffer.from(base64, 'base64')
 }
 
 function publicKeyOf(raw: Buffer): KeyObject {
-  if (raw.length !== 32) throw new SignatureError('key_invalid', 'A key whpk_ holds 32 bytes.')
+  if (raw.length !== 32) throw new SignatureError('key_invalid', 'A whpk_ key must hold 32 bytes.')
   return createPublicKey({ key: Buffer.concat([PUBLIC_PREFIX, raw]), format: 'der', type: 'spki' })
 }
 
 /** `whsk_` holds the 32 bytes of the seed, with or without the 32 bytes of the public key after them. */
 function privateKeyOf(raw: Buffer): KeyObject {
   if (raw.length !== 32 && raw.length !== 64)
-    throw new SignatureError('key_invalid', 'A key whsk_ holds 32 or 64 bytes.')
+    throw new SignatureError('key_invalid', 'A whsk_ key must hold 32 or 64 bytes.')
   const der = Buffer.concat([PRIVATE_PREFIX, raw.subarray(0, 32)])
   return createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
 }
@@ -76,7 +76,7 @@ export function prepareKey(text: string): Key {
   }
   if (text.startsWith('whpk_'))
     return { version: 'v1a', privateKey: null, publicKey: publicKeyOf(decode(text, 'whpk_')) }
-  throw new SignatureError('key_invalid', 'A key starts with whsec_, whsk_ or whpk_.')
+  throw new SignatureError('key_invalid', 'A key must start with whsec_, whsk_ or whpk_.')
 }
 
 function toBytes(body: Uint8Array | string): Uint8Array {
@@ -152,7 +152,7 @@ function headerOf(headers: HeaderSource, name: string): string {
 
 function checkTimestamp(text: string, tolerance: number, now: number): number {
   if (!/^\d{1,15}$/.test(text))
-    throw new SignatureError('timestamp_invalid', 'The header webhook-timestamp holds no whole seconds.')
+    throw new SignatureError('timestamp_invalid', 'The header webhook-timestamp must hold whole seconds.')
   const timestamp = Number(text)
   const age = now / 1000 - timestamp
   if (age > tolerance) throw new SignatureError('timestamp_too_old', 'The request was signed too long ago.')
@@ -185,7 +185,10 @@ export function verify(input: VerifyInput): { id: string; timestamp: number } {
     .map((entry) => matches(key, content, Buffer.from(entry.slice(wanted.length), 'base64')))
     .includes(true)
   if (!fits || id.includes('.'))
-    throw new SignatureError('signature_mismatch', 'No signature fits the body and the key.')
+    throw new SignatureError(
+      'signature_mismatch',
+      'No signature in webhook-signature matches the body and the key.',
+    )
   return { id, timestamp }
 }
 

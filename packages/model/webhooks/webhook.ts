@@ -172,7 +172,7 @@ export function changedHeaders(
     else changed.set(name.toLowerCase(), sealed)
   }
   if (changed.size <= HEADERS_MOST) return [...changed.values()]
-  const message = `would be ${changed.size} with those that it has: at most ${HEADERS_MOST} may be kept`
+  const message = `would make ${changed.size} headers: a webhook has at most ${HEADERS_MOST}`
   throw new AppError('invalid', `headers: ${message}. Remove some with null.`, {
     errors: [{ path: 'headers', message }],
   })

@@ -29,7 +29,7 @@ export function poolOf(
     narrator: narratorOf(config, { cache: store, onFailure }),
   })
   const { walls, missing } = pool.jail
-  if (walls.length > 0) log.info({ walls }, 'analysis processes are walled in')
-  else log.warn({ missing }, 'analysis processes have no walls but their own process')
+  if (walls.length > 0) log.info({ walls }, 'analysis processes run behind walls')
+  else log.warn({ missing }, 'analysis processes run without walls')
   return pool
 }

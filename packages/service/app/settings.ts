@@ -13,15 +13,15 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host)
 }
 
-/** The targets of webhooks. A service that is only tried out on one machine may also send them to that machine. */
+/** The targets of webhooks. By default one node on SQLite that listens on loopback may also send to its own machine. */
 function webhookTargets(config: Config, store: Store): readonly string[] {
   if (config.webhookTargets) return config.webhookTargets
-  const triedOut =
+  const local =
     store.kind === 'sqlite' &&
     config.roles.length === 3 &&
     isLoopback(config.host) &&
     config.publicUrl === null
-  return triedOut ? ['public', 'loopback'] : ['public']
+  return local ? ['public', 'loopback'] : ['public']
 }
 
 export function targetsOf(config: Config, store: Store): Targets {
@@ -47,17 +47,19 @@ export async function connectionBook(
 export async function checkFolders({ data, templates, home }: Config): Promise<void> {
   const isFolder = async (folder: string) => (await stat(folder).catch(() => null))?.isDirectory() === true
   if (data !== null && !(await isFolder(data)))
-    throw new ConfigError(`ASSAY_DATA: ${data} is no folder; make it, or name the one that holds the data.`)
+    throw new ConfigError(
+      `ASSAY_DATA: ${data} is not a folder; create it, or name the folder that holds the data.`,
+    )
   for (const folder of templates)
     if (!(await isFolder(folder)))
       throw new ConfigError(
-        `ASSAY_TEMPLATES: ${folder} is no folder; make it, or name those that hold templates.`,
+        `ASSAY_TEMPLATES: ${folder} is not a folder; create it, or name the folders that hold templates.`,
       )
   try {
     await makeHome(home)
   } catch (error) {
     const { code = 'unknown' } = error as NodeJS.ErrnoException
-    throw new ConfigError(`ASSAY_HOME: ${home} is no folder that this process may write to (${code}).`)
+    throw new ConfigError(`ASSAY_HOME: ${home} is not a folder that this process can write to (${code}).`)
   }
 }
 
@@ -115,6 +117,6 @@ export function listenError(error: unknown, { host, port }: Config): unknown {
   if (code === 'EACCES')
     return new ConfigError(`ASSAY_PORT: ${port} needs rights that this process does not have.`)
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN')
-    return new ConfigError(`ASSAY_HOST: ${JSON.stringify(host)} is no address of this machine.`)
+    return new ConfigError(`ASSAY_HOST: ${JSON.stringify(host)} is not an address of this machine.`)
   return error
 }

@@ -33,7 +33,7 @@ test('tells every bad value at once, by the name that bore it', () => {
   )
   assert.equal(
     faults[2],
-    'ASSAY_TRUST_PROXY: "yes" is not usable, it must be true, false, or addresses of proxies such as 10.0.0.0/8,fd00::/8 ("yes" is none).',
+    'ASSAY_TRUST_PROXY: "yes" is not usable, it must be true, false, or addresses of proxies such as 10.0.0.0/8,fd00::/8 (not "yes").',
   )
   assert.doesNotMatch(faults.join(), /geheim/)
 })

@@ -25,7 +25,7 @@ export function readSecretFiles(given: NodeJS.ProcessEnv, secrets: readonly stri
       environment[name] = secret
     } catch (error) {
       const { code = 'unknown' } = error as NodeJS.ErrnoException
-      faults.push(`${variable}: ${file} is no file that this process can read (${code}).`)
+      faults.push(`${variable}: ${file} is not a file that this process can read (${code}).`)
     }
   }
   return { environment, faults }

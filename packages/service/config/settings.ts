@@ -89,7 +89,7 @@ const ROWS = {
   roles: setting('What this node does', roles, 'api,worker,dispatcher'),
   workers: setting('Analyses at a time; empty: one for each core', orNull(integer(1, 256))),
   webhookTargets: setting(
-    'Where webhooks may go: public, loopback, CIDRs, hosts; empty: public, and loopback where the service is only tried out',
+    'Where webhooks may go: public, loopback, CIDRs, hosts; empty: public, and loopback for one node on SQLite that listens on loopback without ASSAY_PUBLIC_URL',
     targetList,
   ),
   connections: setting(
@@ -110,7 +110,7 @@ const ROWS = {
   ),
   mailFrom: setting('The sender of mail: Assay <assay@example.com>; required with ASSAY_SMTP_URL', mailbox),
   narrateUrl: setting(
-    'A language model for {% narrate %}: an endpoint that speaks OpenAI, without /chat/completions; empty: none',
+    'A language model for {% narrate %}: the address of an endpoint with the chat completions of OpenAI, without /chat/completions; empty: none',
     publicUrl,
   ),
   narrateModel: setting('The model to ask at ASSAY_NARRATE_URL', modelName),
@@ -141,7 +141,7 @@ const ROWS = {
   ),
   spill: setting('Folder for what analyses write to disk while they run; empty: tmp in the home', folder),
   trustProxy: setting(
-    'Reverse proxies whose X-Forwarded-For is believed, for limits by address and the audit trail: addresses and ranges (10.0.0.0/8), or true for whatever connects',
+    'Reverse proxies whose X-Forwarded-For is believed, for limits by address and the audit trail: addresses and ranges (10.0.0.0/8), or true for every client',
     parseProxies,
     'false',
   ),
@@ -180,11 +180,7 @@ const ROWS = {
     '30d',
   ),
   keepDrafts: setting('How long jobs that were created and never run are kept', lasting, '30d'),
-  keepEvents: setting(
-    'How long events are kept, and ended deliveries with them at the latest',
-    lasting,
-    '30d',
-  ),
+  keepEvents: setting('How long events are kept; ended deliveries are kept at most as long', lasting, '30d'),
   keepDeliveries: setting(
     'How long ended deliveries are kept with what was sent and answered; empty: as long as events',
     orNull(lasting),

@@ -223,7 +223,7 @@ export const targetList = (value: string): string[] | null => {
       parseTargets([target])
     } catch {
       throw new Error(
-        `must list public, loopback, private, ranges such as 10.0.0.0/8, addresses or host names; ${JSON.stringify(target)} is none of them`,
+        `must list public, loopback, private, ranges such as 10.0.0.0/8, addresses or host names; ${JSON.stringify(target)} is not one of these`,
       )
     }
   return found

@@ -187,7 +187,10 @@ test('reads a secret from the file that its variable names, without the line bre
   const both = faultsOf({ ASSAY_TOKEN_FILE: file, ASSAY_TOKEN: 'another-of-sixteen' })
   assert.deepEqual(both, ['ASSAY_TOKEN_FILE: ASSAY_TOKEN is set, too; leave one of them out.'])
   const missing = faultsOf({ ASSAY_STORE_FILE: path.join(folder, 'none') })
-  assert.match(missing[0]!, /^ASSAY_STORE_FILE: .*none is no file that this process can read \(ENOENT\)\.$/)
+  assert.match(
+    missing[0]!,
+    /^ASSAY_STORE_FILE: .*none is not a file that this process can read \(ENOENT\)\.$/,
+  )
   writeFileSync(path.join(folder, 'empty'), '\n')
   assert.match(
     faultsOf({ ASSAY_SECRET_KEY_FILE: path.join(folder, 'empty') })[0]!,

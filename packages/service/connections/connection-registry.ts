@@ -170,7 +170,7 @@ function accessFor(
       const release = await queries.acquire(`${workspace_id}\n${name}`, concurrent, waiting)
       if (release === null)
         return {
-          refused: `The connection "${name}" has ${concurrent} queries under way, as many as it may at a time (limits.concurrent).`,
+          refused: `The connection "${name}" has ${concurrent} queries under way, the most that limits.concurrent allows.`,
         }
       if (signal.aborted) release()
       else held.set(name, release)

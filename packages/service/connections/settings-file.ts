@@ -50,7 +50,7 @@ export async function readSettingsFile(file: string): Promise<FileConnection[]> 
   try {
     whole = parse(text, { maxAliasCount: 20 })
   } catch (error) {
-    throw new SettingsFault(`${file} is no YAML: ${(error as Error).message.split('\n')[0]}`)
+    throw new SettingsFault(`${file} is not YAML: ${(error as Error).message.split('\n')[0]}`)
   }
   const faults: string[] = []
   if (!isMap(whole) || !isMap(whole.connections) || Object.keys(whole).length > 1)
@@ -76,7 +76,7 @@ function readConnection(
   const kind = given.kind as ConnectionKind
   if (!CONNECTION_KINDS.includes(kind)) return refuse(`kind must be one of ${CONNECTION_KINDS.join(', ')}`)
   for (const key of Object.keys(given))
-    if (!KEYS.includes(key)) faults.push(`${key} is no key; there are ${KEYS.join(', ')}`)
+    if (!KEYS.includes(key)) faults.push(`${key} is not a key; the keys are ${KEYS.join(', ')}`)
   const maps = { options: given.options ?? {}, secrets: given.secrets ?? {}, limits: given.limits ?? {} }
   for (const [key, value] of Object.entries(maps)) if (!isMap(value)) faults.push(`${key} must be a map`)
   if (faults.length > 0) return { connection: null, faults }
@@ -109,7 +109,7 @@ function readConnection(
 function secretFaultsOf(kind: ConnectionKind, given: Entries): string[] {
   const known = Object.keys(KINDS[kind].secrets)
   return Object.entries(given).flatMap(([name, value]) => {
-    if (!known.includes(name)) return [`secrets.${name} is no secret of ${kind}`]
+    if (!known.includes(name)) return [`secrets.${name} is not a secret of ${kind}`]
     if (typeof value === 'string' && REFERENCE.test(value)) return []
     return [`secrets.${name} must be a reference: env:NAME or file:PATH, never the secret itself`]
   })

@@ -1,6 +1,6 @@
 /** The contract of a check of an upload, and the fault that it finds. */
 
-/** `message` follows the name of the file: "is no JSON: ...". Line and column count from 1, the column in bytes. */
+/** `message` follows the name of the file: "is not JSON: ...". Line and column count from 1, the column in bytes. */
 export interface CheckFault {
   message: string
   line?: number

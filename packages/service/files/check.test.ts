@@ -93,7 +93,7 @@ test('agrees with JSON.parse on lists that were bent in one position', () => {
 
 test('says the line and column of a fault in JSON', async () => {
   assert.deepEqual(await verdict('a.json', '[1,\n {"a": tru }]', [3]), {
-    message: 'is no JSON: a value must stand here, not " "',
+    message: 'is not JSON: a value is expected, not " "',
     line: 2,
     column: 11,
   })
@@ -178,8 +178,11 @@ test('asks of Parquet its beginning and its end', async () => {
 test('unpacks what is packed on the way, and no more of it than is allowed', async () => {
   assert.equal(await verdict('a.csv.gz', gzipSync('a,b\n1,2\n'), [5]), null)
   assert.equal((await verdict('a.json.gz', gzipSync('[1,\n2,]'), [5]))!.line, 2)
-  assert.match((await verdict('a.csv.gz', 'a,b\n'))!.message, /no whole gzip/)
-  assert.match((await verdict('a.csv.gz', gzipSync('a,b\n1,2\n').subarray(0, -9)))!.message, /no whole gzip/)
+  assert.match((await verdict('a.csv.gz', 'a,b\n'))!.message, /not a whole gzip/)
+  assert.match(
+    (await verdict('a.csv.gz', gzipSync('a,b\n1,2\n').subarray(0, -9)))!.message,
+    /not a whole gzip/,
+  )
   const bomb = gzipSync(Buffer.alloc(50_000_000, 'a'))
   assert.match((await verdict('a.csv.gz', bomb, [1000], 500_000))!.message, /larger than 500000 bytes/)
 })

@@ -77,7 +77,7 @@ class TextCheck implements Check {
     if (this.#utf8 && !isUtf8(whole))
       return this.#faultAt(whole, firstBad(whole), 'is not UTF-8: save it in that encoding')
     const zero = whole.indexOf(0)
-    if (zero >= 0) return this.#faultAt(whole, zero, 'is no text: it holds a zero byte')
+    if (zero >= 0) return this.#faultAt(whole, zero, 'is not text: it holds a zero byte')
     this.#rest = Buffer.from(bytes.subarray(whole.length))
     this.#pass(whole)
     return null
@@ -147,7 +147,7 @@ class ParquetCheck implements Check {
       this.#head = Buffer.concat([this.#head, bytes.subarray(0, MAGIC.length - this.#head.length)])
       if (this.#head.length === MAGIC.length) {
         if (this.#head.equals(ENCRYPTED)) return { message: 'is encrypted: send it in clear' }
-        if (!this.#head.equals(MAGIC)) return { message: 'is no Parquet: it does not begin with "PAR1"' }
+        if (!this.#head.equals(MAGIC)) return { message: 'is not Parquet: it does not begin with "PAR1"' }
       }
     }
     const last = bytes.subarray(-TRAILER_BYTES)
@@ -156,7 +156,7 @@ class ParquetCheck implements Check {
   }
 
   end(): CheckFault | null {
-    const cut = { message: 'is no whole Parquet: it does not end with a footer and "PAR1"' }
+    const cut = { message: 'is not a whole Parquet file: it does not end with a footer and "PAR1"' }
     if (this.#bytes < MAGIC.length + TRAILER_BYTES || !this.#tail.subarray(4).equals(MAGIC)) return cut
     const footer = this.#tail.readUInt32LE(0)
     return footer === 0 || footer > this.#bytes - MAGIC.length - TRAILER_BYTES ? cut : null
@@ -212,7 +212,7 @@ class PackedCheck implements ArrivalCheck {
     this.#unpacking.on('data', (bytes: Buffer) => this.#take(bytes))
     this.#unpacking.once('error', (error) => {
       const what = packing === 'gz' ? 'gzip' : 'zstd'
-      this.#fault ??= { message: `is no whole ${what} file: ${error.message}` }
+      this.#fault ??= { message: `is not a whole ${what} file: ${error.message}` }
       this.#broken.resolve()
     })
   }

@@ -101,13 +101,13 @@ export function vetConditions(found: StoredFile | null, { match, noneMatch }: Co
     throw new AppError(
       'precondition_failed',
       found === null
-        ? 'There is no such file, and If-Match asks for one.'
+        ? 'The file does not exist, and If-Match requires it.'
         : `The file is not the one that If-Match names: it has the ETag ${found.etag} now.`,
     )
   if (noneMatch !== null && found !== null && names(noneMatch, found.etag))
     throw new AppError(
       'precondition_failed',
-      `The file is there, with the ETag ${found.etag}, and If-None-Match asks for none.`,
+      `The file exists with the ETag ${found.etag}, and If-None-Match requires that it does not.`,
     )
 }
 
@@ -125,7 +125,7 @@ export function vetQuota(
   if (used + bytes > quota)
     throw new AppError(
       'quota_exceeded',
-      `The other files of the workspace, with those that are coming in, have ${used} bytes of ${quota}, so ${bytes} more do not fit: delete some first.`,
+      `The other files of the workspace, with its uploads under way, have ${used} of ${quota} bytes, so ${bytes} more do not fit: delete some first.`,
     )
   return quota - used
 }

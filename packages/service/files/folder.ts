@@ -222,7 +222,7 @@ export class FolderFiles implements Files {
         if (code === 'EEXIST' && exclusive && (await lstat(target).catch(() => null))?.isFile())
           throw new AppError(
             'precondition_failed',
-            'The file was created meanwhile, and If-None-Match asks for none.',
+            'The file was created meanwhile, and If-None-Match requires that it does not exist.',
           )
         if (['EISDIR', 'ENOTDIR', 'EEXIST', 'ENOTEMPTY'].includes(code))
           throw new AppError(

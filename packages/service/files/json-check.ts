@@ -41,12 +41,12 @@ function shown(byte: number): string {
 }
 
 const WANTED: Record<Expecting, string> = {
-  [EXPECT.value]: 'a value must stand here',
-  [EXPECT.after]: '"," or the end of the object or list must stand here',
-  [EXPECT.firstKey]: 'a key in quotes or "}" must stand here',
-  [EXPECT.key]: 'a key in quotes must stand here',
-  [EXPECT.colon]: '":" must stand here',
-  [EXPECT.firstItem]: 'a value or "]" must stand here',
+  [EXPECT.value]: 'a value is expected',
+  [EXPECT.after]: '"," or the end of the object or list is expected',
+  [EXPECT.firstKey]: 'a key in quotes or "}" is expected',
+  [EXPECT.key]: 'a key in quotes is expected',
+  [EXPECT.colon]: '":" is expected',
+  [EXPECT.firstItem]: 'a value or "]" is expected',
 }
 
 export class JsonCheck implements Check {
@@ -104,9 +104,9 @@ export class JsonCheck implements Check {
       return { message: 'begins with a byte order mark, which JSON does not have: save it without one' }
     const wanted =
       this.#open.length === 0 && this.#expecting === EXPECT.after
-        ? 'a value must stand here'
+        ? 'a value is expected'
         : WANTED[this.#expecting]
-    return this.#fault(`is no JSON: ${wanted}, not ${shown(byte)}`, at)
+    return this.#fault(`is not JSON: ${wanted}, not ${shown(byte)}`, at)
   }
 
   /** Between tokens; answers with the place of the next byte. */
@@ -167,7 +167,7 @@ export class JsonCheck implements Check {
     if (this.#open.length === 0) {
       this.#onLine += 1
       if (this.#lines && this.#onLine > 1)
-        return this.#fault('is no NDJSON: each line may hold one value only', at)
+        return this.#fault('is not NDJSON: each line may hold one value only', at)
     }
     this.#token = token
     return next
@@ -175,7 +175,7 @@ export class JsonCheck implements Check {
 
   #newLine(at: number): CheckFault | null {
     if (this.#lines && this.#open.length > 0)
-      return this.#fault('is no NDJSON: a value may not go over several lines', at)
+      return this.#fault('is not NDJSON: a value may not go over several lines', at)
     this.#line += 1
     this.#lineStart = this.#offset + at + 1
     this.#onLine = 0
@@ -204,14 +204,14 @@ export class JsonCheck implements Check {
           if (token.key) this.#expecting = EXPECT.colon
           return at + 1
         } else if (byte < 0x20)
-          return this.#fault(`is no JSON: a text may not hold ${shown(byte)} as it is`, at)
+          return this.#fault(`is not JSON: a text may not hold ${shown(byte)} as it is`, at)
       } else if (token.escape === 1) {
         if (byte === 0x75) token.escape = 5
         else if ('"\\/bfnrt'.includes(String.fromCharCode(byte))) token.escape = 0
-        else return this.#fault(`is no JSON: a backslash may not stand before ${shown(byte)}`, at)
+        else return this.#fault(`is not JSON: a backslash may not stand before ${shown(byte)}`, at)
       } else {
         if (!isHex(byte))
-          return this.#fault(`is no JSON: "\\u" needs four hex digits, not ${shown(byte)}`, at)
+          return this.#fault(`is not JSON: "\\u" needs four hex digits, not ${shown(byte)}`, at)
         token.escape = token.escape === 2 ? 0 : token.escape - 1
       }
     }
@@ -230,7 +230,7 @@ export class JsonCheck implements Check {
   #endNumber(token: Extract<Token, { kind: 'number' }>, at: number): CheckFault | null {
     if (!NUMBER.test(token.text))
       return this.#fault(
-        `is no JSON: ${JSON.stringify(token.text.slice(0, 40))} is no number`,
+        `is not JSON: ${JSON.stringify(token.text.slice(0, 40))} is not a number`,
         at - token.text.length,
       )
     this.#ended()

@@ -221,7 +221,7 @@ export async function runAttempt(
   try {
     result = await analyse(claimed, hold, options, trace)
   } catch (error) {
-    if (!isStoreAway(error)) log.error({ ...hold.lease, err: error }, 'an attempt broke off')
+    if (!isStoreAway(error)) log.error({ ...hold.lease, err: error }, 'an attempt failed unexpectedly')
     result = isStoreAway(error) ? { status: 'stopped' } : { status: 'crashed', detail: String(error) }
   }
   const run_ms = clock.monotonic() - begun

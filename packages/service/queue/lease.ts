@@ -124,7 +124,7 @@ async function renewOrRegister(state: State): Promise<boolean> {
   }
   log.error(
     { node_id: node.node_id, jobs: state.holds.size },
-    'other nodes gave this node up: it registers again',
+    'other nodes took over the work of this node: it registers again',
   )
   state.until = Number.NEGATIVE_INFINITY
   stopAll(state, 'taken')

@@ -86,7 +86,7 @@ export function createReaper(options: ReaperOptions): Service {
           }
         } catch (error) {
           away = true
-          log.warn({ err: error }, 'the reaper could not work')
+          log.warn({ err: error }, 'lost nodes and old rows could not be cleared')
         }
       }
     },

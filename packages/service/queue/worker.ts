@@ -89,7 +89,8 @@ async function drain(
   finished: AbortSignal,
 ): Promise<void> {
   if (!signal.aborted) await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
-  if (running.size > 0) log.info({ jobs: running.size, drain_ms: drainMs }, 'jobs may finish')
+  if (running.size > 0)
+    log.info({ jobs: running.size, drain_ms: drainMs }, 'the node drains: running jobs may finish')
   await clock.sleep(drainMs, finished)
   drained.abort()
   for (const hold of running) hold.stop('draining')

@@ -86,7 +86,7 @@ class PostHandler implements Exchange, Dispatcher.DispatchHandler {
     this.#guard = guard
     this.#request = request
     this.#late = setTimeout(
-      () => this.#stop(new DeadlineError('No complete answer in time.')),
+      () => this.#stop(new DeadlineError('The answer was not complete in time.')),
       request.deadline,
     )
     request.signal?.addEventListener('abort', this.#abandon)

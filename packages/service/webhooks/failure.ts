@@ -30,10 +30,10 @@ function isTls(code: string, error: Error): boolean {
 }
 
 function phaseOf({ status, phases }: Exchange): string {
-  if (status !== null) return 'The answer began and was not complete in time.'
+  if (status !== null) return 'The answer began but was not complete in time.'
   if (phases.first_byte === null && phases.connect === null && phases.tls === null && phases.dns !== null)
-    return 'No connection in time.'
-  return 'No answer in time.'
+    return 'The connection was not made in time.'
+  return 'The receiver did not answer in time.'
 }
 
 /** The error of a failure below HTTP; null: there is none. */
@@ -46,10 +46,10 @@ function transportError(result: Exchange): AttemptError | null {
     return { class: 'dns', detail: `The name of the host could not be resolved (${failure.code}).` }
   if (failure instanceof DeadlineError) return { class: 'timeout', detail: phaseOf(result) }
   if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT')
-    return { class: 'timeout', detail: 'No connection in time.' }
+    return { class: 'timeout', detail: 'The connection was not made in time.' }
   if (REFUSED[code] !== undefined) return { class: 'refused', detail: REFUSED[code] }
   if (failure.name === 'HTTPParserError' || NO_HTTP.has(code))
-    return { class: 'response_invalid', detail: 'The answer is not HTTP that can be read.' }
+    return { class: 'response_invalid', detail: 'The answer is not valid HTTP.' }
   if (status !== null)
     return { class: 'response_invalid', detail: 'The connection ended before the answer was complete.' }
   if (isTls(code, failure))

@@ -91,7 +91,7 @@ export function translate(error: unknown): unknown {
   if (!isFromDatabase(error)) return error
   const code = codeOf(error)
   if (code === '23503')
-    return new AppError('not_found', 'The workspace, or what this belongs to, does not exist any more.', {
+    return new AppError('not_found', 'The workspace or the object does not exist any more.', {
       cause: error,
     })
   if (code === '23505')
@@ -107,7 +107,7 @@ export function translate(error: unknown): unknown {
       cause: error,
     })
   if (REPEATABLE.has(code))
-    return unavailable('Too many change the same at once: try again in a moment.', error)
+    return unavailable('Too many requests change the same row at once: try again in a moment.', error)
   const why = UNUSABLE[code] ?? UNUSABLE[code.slice(0, 2)]
   return why === undefined
     ? error

@@ -75,8 +75,8 @@ export function unavailable(detail: string, cause?: unknown): AppError {
 function diskFailed(error: unknown): AppError {
   const { code = 'unknown' } = error as NodeJS.ErrnoException
   return unavailable(
-    `The disk failed to keep what was written (${code}). Nothing is read or written any more: look at the disk, then ` +
-      'restart the service. All that was acknowledged is kept.',
+    `The disk failed to write (${code}). The store has stopped: check the disk, then ` +
+      'restart the service. Every acknowledged write is kept.',
     error,
   )
 }

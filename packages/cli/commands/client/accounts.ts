@@ -47,7 +47,7 @@ const USER_ERASE = clientCommand(
       if (!known.some((one) => one.user_id === user_id))
         throw new ExitError(
           EXIT.notFound,
-          `Nothing of the user ${JSON.stringify(user_id)} was found: "assay user list" shows the ids.`,
+          `No data of the user ${JSON.stringify(user_id)} exists: "assay user list" shows the ids.`,
         )
     }
     if (call.on('json')) printJson(total)
@@ -63,9 +63,9 @@ export const ACCOUNTS = [
       summary: 'Make a token and print it, this once',
       options: {
         scope: SCOPE,
-        expires: text('DURATION', 'Valid for so long, e.g. 30d (default: until deleted)'),
+        expires: text('DURATION', 'How long it is valid, e.g. 30d (default: until deleted)'),
         workspace: WORKSPACE,
-        user: text('ID', 'The user it belongs to (default: who makes it)'),
+        user: text('ID', 'The user it belongs to (default: the user of the request)'),
       },
     },
     (client, call) =>

@@ -9,9 +9,9 @@ export const AUDIT = pageCommand(
     summary: 'Show who did what, newest first',
     details: `Actions: ${ACTIONS.join(', ')}.`,
     options: {
-      action: text('ACTION', 'Only this one'),
-      user: text('ID', 'Only what this user did'),
-      object: text('ID', 'Only what was done to this'),
+      action: text('ACTION', 'Only this action'),
+      user: text('ID', 'Only actions of this user'),
+      object: text('ID', 'Only actions on this object'),
       since: text('TIME', 'RFC 3339, such as 2026-01-31T12:00:00Z'),
       until: text('TIME', 'RFC 3339'),
       workspace: WORKSPACE,

@@ -63,7 +63,7 @@ export const CONNECTIONS = [
           'A secret: read from standard input, or from env:NAME or file:PATH',
         ),
         limit: texts('NAME=NUMBER', 'timeout_seconds, rows, bytes, concurrent'),
-        description: text('TEXT', 'What is there'),
+        description: text('TEXT', 'A note for people'),
         workspace: WORKSPACE,
       },
     },

@@ -54,11 +54,11 @@ export function deliveryCommands(noun: 'webhooks' | 'subscriptions', testing: st
       ],
     ),
     eachCommand(
-      { name: `${noun} enable`, summary: `Switch ${noun} on again: what waits is sent` },
+      { name: `${noun} enable`, summary: `Switch ${noun} on again: pending deliveries are sent` },
       (client, id) => client[noun].update(id, { status: 'enabled' }),
     ),
     eachCommand(
-      { name: `${noun} disable`, summary: `Switch ${noun} off: what waits is kept` },
+      { name: `${noun} disable`, summary: `Switch ${noun} off: pending deliveries are kept` },
       (client, id) => client[noun].update(id, { status: 'disabled' }),
     ),
   ]

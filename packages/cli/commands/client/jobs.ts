@@ -128,7 +128,7 @@ const WAIT = clientCommand(
     name: 'jobs wait',
     operands: 'ID',
     summary: 'Wait until a job has ended: 0 completed, 1 canceled, 75 not in time',
-    options: { json: JSON_OPTION, timeout: text('SECONDS', 'Give up after so long (default: never)') },
+    options: { json: JSON_OPTION, timeout: text('SECONDS', 'Stop waiting after this time (default: never)') },
   },
   async (client, call, { served }) => {
     warnUnserved(served)

@@ -9,7 +9,7 @@ export const LINKS = [
       operands: 'INSIGHT',
       summary: 'Make a link to the page of an insight and print it, this once',
       options: {
-        expires: text('DURATION', 'Opens the page for so long (default: 7d)'),
+        expires: text('DURATION', 'How long it opens the page (default: 7d)'),
         label: text('TEXT', 'A note for people'),
       },
     },

@@ -20,7 +20,7 @@ const OPTIONS = {
   starts: text('TIME', 'Due from then on, RFC 3339'),
   ends: text('TIME', 'Due before then, RFC 3339'),
   missed: text('RULE', `${MISSED.join(', ')} (default: skip)`),
-  'missed-limit': text('N', 'How many "all" makes up for (default 10)'),
+  'missed-limit': text('N', 'Most missed times that "all" runs (default 10)'),
   overlap: text('RULE', `${OVERLAPS.join(', ')} (default: queue)`),
   paused: flag('Made, and not run until it is resumed'),
   ...JOB_OPTIONS,

@@ -9,13 +9,13 @@ import { readSecret } from '../../secret-input.ts'
 import { deliveryCommands } from './deliveries.ts'
 
 const OPTIONS = {
-  user: text('TEXT', 'Its user_id (default: who makes it)'),
+  user: text('TEXT', 'Its user_id (default: the user of the request)'),
   presence: text('TEXT', 'Its presence_name (default: default)'),
-  event: texts('TYPE', 'An event type, or * (default: the three ends)'),
+  event: texts('TYPE', 'An event type, or * (default: the three that end a job)'),
   description: text('TEXT', 'A note for people'),
-  'link-for': text('DURATION', 'The link opens the page for so long (default: 7d)'),
+  'link-for': text('DURATION', 'How long the link opens the page (default: 7d)'),
   'no-link': flag('No link in the messages'),
-  skipped: flag('Tell of runs that their condition skipped, too'),
+  skipped: flag('Also send events of skipped runs'),
 }
 
 /** The address of a chat is a secret, so it is no operand. */

@@ -25,7 +25,7 @@ export const TRIGGER: Command = {
     const type = EVENT_TYPES.find((one) => one === given)
     if (!type)
       throw new UsageError(`There is no event type ${JSON.stringify(given)}: ${EVENT_TYPES.join(', ')}.`)
-    if (!URL.canParse(url!)) throw new UsageError(`${JSON.stringify(url)} is no address.`)
+    if (!URL.canParse(url!)) throw new UsageError(`${JSON.stringify(url)} is not an address.`)
     const secret = call.text('secret') ?? `whsec_${randomBytes(32).toString('base64')}`
     const { CATALOGUE } = await import('@assay/service/api/webhooks/events')
     const now = new Date()

@@ -77,7 +77,7 @@ const RECOVER = clientCommand(
       until: text('TIME', 'A time, or how long ago (default: now)'),
       'include-unsent': flag('Also events that were never sent, e.g. from before the webhook existed'),
       event: texts('TYPE', 'Only this event type; repeat for more'),
-      'dry-run': flag('Only say how many there are'),
+      'dry-run': flag('Only count them'),
       wait: flag('End once all deliveries are made, and say how far it is'),
     },
   },
@@ -109,9 +109,9 @@ export const WEBHOOKS = [
         user: text('TEXT', 'Its user_id (default: admin)'),
         presence: text('TEXT', 'Its presence_name (default: default)'),
         header: texts('NAME:VALUE', 'Sent with every request'),
-        event: texts('TYPE', 'An event type, or * (default: the three ends)'),
+        event: texts('TYPE', 'An event type, or * (default: the three that end a job)'),
         description: text('TEXT', 'A note for people'),
-        retry: text('SECONDS', 'Between tries, divided by commas; "" for a single try'),
+        retry: text('SECONDS', 'Seconds between tries, divided by commas; "" for a single try'),
       },
     },
     (client, call) =>
@@ -173,7 +173,7 @@ export const WEBHOOKS = [
       name: 'webhooks rotate-secret',
       operands: 'ID',
       summary: 'Make a new signing secret and print it, this once; both sign for a while',
-      options: { overlap: text('SECONDS', 'How long the present one signs, too (default 86400)') },
+      options: { overlap: text('SECONDS', 'Seconds that the present secret still signs (default 86400)') },
     },
     (client, call) => {
       const overlap_seconds = numberOption(call, 'overlap', 0, 604_800)
@@ -182,7 +182,7 @@ export const WEBHOOKS = [
     ({ public_key, signing_secret }) => `${public_key ?? signing_secret}\n`,
   ),
   showCommand(
-    { name: 'webhooks cancel-pending', operands: 'ID', summary: 'Cancel the deliveries that wait' },
+    { name: 'webhooks cancel-pending', operands: 'ID', summary: 'Cancel the pending deliveries' },
     (client, call) => client.webhooks.cancelPending(call.operands[0]!),
     ({ count }) => `${count}\n`,
   ),

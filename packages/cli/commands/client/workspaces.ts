@@ -79,13 +79,13 @@ export const WORKSPACES = [
     {
       name: 'workspace change',
       operands: 'ID',
-      summary: 'Change a workspace: its name, its folder, what it may take of the service',
+      summary: 'Change a workspace: its name, its folder, its caps',
       options: { json: JSON_OPTION, ...OPTIONS },
     },
     async (client, call) => {
       const patch = patchOf(call)
       if (Object.values(patch).every((value) => value === undefined))
-        throw new UsageError('Say what to change: see --help.')
+        throw new UsageError('Name at least one option to change: see --help.')
       const workspace = await client.workspaces.change(call.operands[0]!, patch)
       if (call.on('json')) printJson(workspace)
     },

@@ -55,7 +55,7 @@ export const NEW: Command = {
   async run(call) {
     const id = call.operands[0]!.replace(/\.md$/, '')
     if (!new RegExp(TEMPLATE_ID).test(id))
-      throw new UsageError(`${JSON.stringify(id)} is no name for a template: use a-z, 0-9, - and _.`)
+      throw new UsageError(`${JSON.stringify(id)} cannot be the name of a template: use a-z, 0-9, - and _.`)
     const file = `${id}.md`
     const words = id.replaceAll(/[-_]+/g, ' ')
     const title = words[0]!.toUpperCase() + words.slice(1)

@@ -9,7 +9,7 @@ function numberOf(call: Call, name: string): number | null {
   const percent = given.endsWith('%')
   const value = Number(percent ? given.slice(0, -1) : given) / (percent ? 100 : 1)
   if (!Number.isFinite(value))
-    throw new UsageError(`--${name} takes a number, such as 0.12 or 12%; "${given}" is none.`)
+    throw new UsageError(`--${name} takes a number, such as 0.12 or 12%; "${given}" is not a number.`)
   return value
 }
 

@@ -46,7 +46,7 @@ export function size(bytes: number): string {
   return `${Number(shown.toPrecision(3)).toLocaleString('en')} ${units[unit]}`
 }
 
-/** The value of a datetime-local field, in the reader's zone, as RFC 3339; undefined if it is no time. */
+/** The value of a datetime-local field, in the reader's zone, as RFC 3339; undefined if it is not a time. */
 export function localMoment(text: string | undefined): string | undefined {
   const at = text === undefined ? Number.NaN : new Date(text).getTime()
   return Number.isNaN(at) ? undefined : new Date(at).toISOString()

@@ -30,7 +30,8 @@ const date: Filter = (value, [pattern = 'date']) => {
     throw new ValueError(`date needs a date, not ${shown(value)}.`, 'There is no "now": use run.started_at.')
   }
   const tokens = typeof pattern === 'string' ? (strftimePattern(pattern) ?? datePattern(pattern)) : null
-  if (!tokens) throw new ValueError(`${shown(pattern)} is no date pattern.`, 'Use one such as "d mmm yyyy".')
+  if (!tokens)
+    throw new ValueError(`${shown(pattern)} is not a date pattern.`, 'Use one such as "d mmm yyyy".')
   return formatMoment(moment, tokens)
 }
 

@@ -43,7 +43,7 @@ export const processesOf = (size: number): number => sharedBy(size) + 1
 function busy(queue: 'preview' | 'small', cap: string, most: number): AppError {
   return new AppError(
     'workspace_busy',
-    `The workspace has as many ${NAMES[queue]} on this node as it may (${cap}: ${most}): wait until one of them has ended.`,
+    `The workspace has too many ${NAMES[queue]} under way on this node (${cap}: ${most}): wait until one of them has ended.`,
     { retryAfter: RETRY_SECONDS },
   )
 }

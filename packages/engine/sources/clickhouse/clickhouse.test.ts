@@ -365,7 +365,7 @@ test('bytes that are no text end the job with what to do about them', async (t) 
   )
   const result = await bench.run(queryTemplate('select 1'), {}, { connections: accessOf(connection) })
   assert.ok(result.status === 'failed')
-  assert.match(result.error.detail, /bytes that are no UTF-8: give them as hex/)
+  assert.match(result.error.detail, /bytes that are not UTF-8: give them as hex/)
 })
 
 test('a value that the engine cannot hold, and rows in another form, end the job with what to do', async (t) => {

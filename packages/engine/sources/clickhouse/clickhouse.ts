@@ -293,7 +293,7 @@ function explained(reason: string, lines: Buffer, name: string): SourceError {
   if (fault) return fault
   if (/invalid UTF-8/i.test(reason))
     return new SourceError(
-      'The query gives bytes that are no UTF-8: give them as hex(...) or base64Encode(...).',
+      'The query gives bytes that are not UTF-8: give them as hex(...) or base64Encode(...).',
     )
   if (/Malformed JSON|Expected OBJECT/.test(reason))
     return new SourceError('The query gives rows in a form of its own: leave FORMAT out of it.')

@@ -95,7 +95,7 @@ async function dataFiles(file: string, roots: Roots): Promise<SourceFile[]> {
     )
   }
   if (exact.kind === 'other')
-    throw new SourceError(`${JSON.stringify(file)} is no file: name a file or a pattern.`)
+    throw new SourceError(`${JSON.stringify(file)} is not a file: name a file or a pattern.`)
   if (!GLOB.test(file)) {
     throw new SourceError(
       `There is no file ${JSON.stringify(file)} in the data folder: put it there, or correct the name.`,

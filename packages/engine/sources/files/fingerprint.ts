@@ -24,7 +24,7 @@ export async function fingerprintParquet(file: SourceFile): Promise<string> {
     await handle.read(trailer, 0, TRAILER_BYTES, Math.max(0, file.bytes - TRAILER_BYTES))
     const length = trailer.readUInt32LE(0)
     if (trailer.toString('latin1', 4) !== 'PAR1' || length + TRAILER_BYTES > file.bytes) {
-      throw new SourceError(`${JSON.stringify(file.path)} is no whole Parquet file: write it again.`)
+      throw new SourceError(`${JSON.stringify(file.path)} is not a whole Parquet file: write it again.`)
     }
     const footer = Buffer.alloc(length)
     await handle.read(footer, 0, length, file.bytes - TRAILER_BYTES - length)

@@ -17,7 +17,7 @@ const shownOf = (url: URL): string => url.origin + url.pathname
 
 /** A file at an address of a template. The host of `address` comes from the template's text, not from a variable. */
 export function plainAddress(address: string, most: number): RemoteFile {
-  if (!URL.canParse(address)) throw new SourceError(`${JSON.stringify(address)} is no address.`)
+  if (!URL.canParse(address)) throw new SourceError(`${JSON.stringify(address)} is not an address.`)
   const url = new URL(address)
   url.hash = ''
   return {
@@ -88,7 +88,7 @@ export const http: FileKind = {
     })
     await answer.body.dump()
     if (answer.statusCode === 401 || answer.statusCode === 403)
-      throw new SourceError(`The server does not take these secrets (${answer.statusCode}).`)
+      throw new SourceError(`The server refused these secrets (${answer.statusCode}).`)
     return `HTTP server that answers ${answer.statusCode}`
   },
 }

@@ -71,7 +71,7 @@ test('packed bytes are the bytes, whatever they are', async () => {
   )
 })
 
-test('bytes that are no UTF-8 are refused, or come as U+FFFD', async () => {
+test('bytes that are not UTF-8 are refused, or come as U+FFFD', async () => {
   const column = new PackedText(3)
   const bytes = Buffer.from('long enough to lie elsewhere \xff', 'latin1')
   assert.equal(column.setUtf8(0, bytes, 0, bytes.length), false)

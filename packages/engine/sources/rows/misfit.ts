@@ -9,6 +9,6 @@ export function misfit(column: RemoteColumn, value: string): SourceError {
   const shown = value.length > SHOWN ? `${value.slice(0, SHOWN)}…` : value
   const type = column.type.toString()
   return new SourceError(
-    `The column ${JSON.stringify(column.name)} holds ${JSON.stringify(shown)}, for which ${type} has no place: cast it in the query, for example to text.`,
+    `The column ${JSON.stringify(column.name)} holds ${JSON.stringify(shown)}, which ${type} cannot hold: cast it in the query, for example to text.`,
   )
 }

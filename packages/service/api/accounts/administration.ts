@@ -20,7 +20,7 @@ export const Scopes = Type.Array(Type.Enum([...SCOPES]), {
 export const OfWorkspace = Type.Optional(
   Type.String({
     pattern: '^[a-z0-9][a-z0-9_-]{0,62}$',
-    description: 'Another workspace, for an admin of the default one (default: the own)',
+    description: 'The workspace; only an admin of the default workspace may name another than its own',
   }),
 )
 

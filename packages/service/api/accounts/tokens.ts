@@ -34,7 +34,11 @@ export const createToken = operation({
     name: Name,
     scopes: Scopes,
     user_id: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 255, description: 'The owner (default: the caller)' }),
+      Type.String({
+        minLength: 1,
+        maxLength: 255,
+        description: 'The owner (default: the user of the request)',
+      }),
     ),
     expires_at: Type.Optional(Type.Union([Time, Type.Null()])),
     workspace_id: OfWorkspace,

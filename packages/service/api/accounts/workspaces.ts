@@ -13,7 +13,7 @@ export const listWorkspaces = operation({
   name: 'listWorkspaces',
   tag: 'Administration',
   summary: 'List workspaces, newest first',
-  description: 'An admin of the default workspace sees all, any other admin only the own.',
+  description: 'An admin of the default workspace sees all, any other admin only its own.',
   scope: 'admin',
   query: pageQuery({}),
   replies: { 200: { description: 'A page of workspaces', schema: pageOf(Workspace) } },

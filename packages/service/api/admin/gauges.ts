@@ -180,7 +180,7 @@ export function createGauges(given: GaugeDependencies): () => Promise<void> {
       counted = clock.monotonic()
     } catch (error) {
       clearStore(given)
-      log.warn({ err: error }, 'the store could not be counted')
+      log.warn({ err: error }, 'the counts for the metrics could not be read')
     } finally {
       counting = null
     }

@@ -172,7 +172,7 @@ test('a file with a secret in it is refused without saying the secret', async (t
     openConnections({ store: null, secrets: null, file, targets: null, environment: {} }),
     (error: Error) => {
       assert.match(error.message, /connections\.Bad/)
-      assert.match(error.message, /more is no key/)
+      assert.match(error.message, /more is not a key/)
       assert.ok(!error.message.includes(PASSWORD))
       return true
     },
@@ -231,7 +231,7 @@ test('a web server and a bucket are tried for real, and say what is wrong', asyn
       kind: 'http',
       options: { url },
       secrets: { token: 'another' },
-      says: /does not take these secrets \(401\)/,
+      says: /refused these secrets \(401\)/,
     },
     { kind: 'http', options: { url: 'http://127.0.0.1:9/' }, secrets: {}, says: /ECONNREFUSED/ },
     { kind: 's3', options, secrets: keys, says: 'Bucket assay' },

@@ -115,7 +115,7 @@ const BAD: [string, string, string | Buffer, RegExp, number | undefined][] = [
   ['a row of numbers for a header', 'a.csv', '1,2\n3,4\n', /no header/, 1],
   ['rows of several lengths', 'a.csv', 'a,b\n1,2\n1,2,3,4\n"x', /line 3 has more than 2 values/, undefined],
   ['JSON that is not UTF-8', 'a.json', Buffer.from('[\n"\xe4"]', 'latin1'), /not UTF-8/, 2],
-  ['no JSON', 'a.json', '[1,\n2,\n]', /no JSON: a value/, 3],
+  ['no JSON', 'a.json', '[1,\n2,\n]', /not JSON: a value/, 3],
   ['no NDJSON', 'a.ndjson', '{"a":1}\n{"a":1', /cut off/, 2],
   ['no Parquet', 'a.parquet', TABLE, /PAR1/, undefined],
   [

@@ -19,7 +19,7 @@ export interface OpenRequests {
 function busy(whose: string, most: number): AppError {
   return new AppError(
     'workspace_busy',
-    `${whose} has ${most} live streams and waiting requests open on this node, as many as it may (max_streams): close some, or ask without wait.`,
+    `${whose} has ${most} live streams and waiting requests open on this node, the most that max_streams allows: close some, or ask without wait.`,
     { retryAfter: RETRY_SECONDS },
   )
 }

@@ -104,7 +104,7 @@ test('one that has ended may still be renamed, and not be resumed', async (t) =>
   const resumed = await ask('PATCH', at, { body: { paused: false } })
   assert.deepEqual(
     [resumed.status, resumed.json().errors],
-    [422, [{ path: 'ends_at', message: 'lies before the first due time that is still to come' }]],
+    [422, [{ path: 'ends_at', message: 'lies before the next due time' }]],
   )
   const late = await ask('POST', AT, { body: { ...INPUT, starts_at: '9999-12-31T23:59:59Z' } })
   assert.deepEqual([late.status, late.json().errors[0].path], [422, 'starts_at'])

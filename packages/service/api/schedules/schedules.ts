@@ -55,7 +55,7 @@ const optional = {
   missed: Type.Optional(
     Type.Enum([...MISSED], {
       description:
-        'What to do about due times that passed while no node ran. skip (default): nothing; once: one run for the latest; all: one run for each, up to `missed_limit`',
+        'What to do about due times that no node ran within five minutes. skip (default): nothing; once: one run for the latest; all: one run for each, up to `missed_limit`',
     }),
   ),
   missed_limit: Type.Optional(
@@ -88,8 +88,8 @@ function timingFaults(timing: Timing, now: string): FieldError[] {
   if (starts_at !== null && ends_at !== null && ends_at <= starts_at)
     refuse('ends_at', 'must be after starts_at')
   else if (faults.length === 0 && dueTimes(timing, now, 1).length === 0) {
-    if (ends_at !== null) refuse('ends_at', 'lies before the first due time that is still to come')
-    else refuse('starts_at', 'lies after every due time that can be found')
+    if (ends_at !== null) refuse('ends_at', 'lies before the next due time')
+    else refuse('starts_at', 'leaves no due time: write an earlier start, or another cron expression')
   }
   return faults
 }
@@ -101,7 +101,7 @@ function faultsOf(schedule: NewSchedule, now: string, before: Schedule | null): 
   if (schedule.missed === 'all' && schedule.overlap === 'skip')
     faults.push({
       path: 'missed',
-      message: 'cannot be all where overlap is skip: runs that are made up for would skip each other',
+      message: 'cannot be all if overlap is skip: the missed runs would skip each other',
     })
   return faults
 }
@@ -255,7 +255,7 @@ export const changeSchedule = operation({
   audit: 'schedule.change',
   summary: 'Change, pause or resume a schedule',
   description:
-    'Fields that are left out stay. After a change of the cron expression, its zone, its bounds or the pause, the next due time is found from now; due times in a pause are not made up for.',
+    'Fields that are left out stay. After a change of the cron expression, its zone, its bounds or the pause, the next due time is found from now; due times in a pause are not run later.',
   scope: 'analyst',
   params: SchedulePath,
   body: ScheduleChange,

@@ -281,7 +281,7 @@ export const listChoices = operation({
     const found = await requireTemplate(services, principal, params.template_id)
     const { template, source } = found
     const variable = template.variables.find(({ name }) => name === query.variable)
-    if (!variable) throw invalid([{ path: 'variable', message: 'is no variable of the template' }])
+    if (!variable) throw invalid([{ path: 'variable', message: 'is not a variable of the template' }])
     if (variable.enum) return { choices: variable.enum }
     if (variable.type === 'boolean') return { choices: [true, false] }
     const kind = variable.type === 'list' ? variable.items : variable.type

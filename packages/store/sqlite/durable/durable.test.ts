@@ -58,7 +58,7 @@ async function syncing(): Promise<Done> {
 const isUnusable = (error: unknown): boolean =>
   error instanceof AppError &&
   error.code === 'store_unavailable' &&
-  /failed to keep.*EIO.*restart the service/.test(error.message)
+  /failed to write.*EIO.*restart the service/.test(error.message)
 
 test('nobody is told of a write before it is durable: not who wrote, not who reads, not who listens', async () => {
   const job = await store.createJob(jobInput())
