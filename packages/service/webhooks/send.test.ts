@@ -390,7 +390,12 @@ describe('a receiver', () => {
     const receiver = await receive()
     const answer = Promise.withResolvers<string[]>()
     const sender = senderOf({ resolve: () => answer.promise, deadline: 200 })
-    failing(await record(`http://hooks.test:${receiver.port}/`, sender), 'timeout', null, /not answer|not made/)
+    failing(
+      await record(`http://hooks.test:${receiver.port}/`, sender),
+      'timeout',
+      null,
+      /not answer|not made/,
+    )
     answer.resolve(['127.0.0.1'])
     while (receiver.connections() === 0) await new Promise((resolve) => setImmediate(resolve))
     assert.equal(receiver.arrivals.length, 0)

@@ -91,7 +91,7 @@ async function headOfPacked(
     }
   } catch {
     throw new SourceError(
-      `${JSON.stringify(path)} cannot be read: it is no whole ${packingOf(path) === 'gz' ? 'gzip' : 'zstd'} file.`,
+      `${JSON.stringify(path)} cannot be read: it is not a whole ${packingOf(path) === 'gz' ? 'gzip' : 'zstd'} file.`,
     )
   } finally {
     file.destroy()
