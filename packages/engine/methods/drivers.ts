@@ -120,7 +120,9 @@ export const drivers: Method = {
         sides,
         found,
         (column) => measureOf(context.meanings, column).label,
-        fields.mix === null ? null : mixOf(fields.mix, dimensions[0]!),
+        fields.mix === null || found.causes.some(({ kind }) => kind === 'mix')
+          ? null
+          : mixOf(fields.mix, dimensions[0]!),
       ),
       grade: found.causes.length > 0 && sides.unfinished === null ? 'firm' : 'unclear',
       evidence: evidence(nameOf(asked), leaves.n, sides, found),

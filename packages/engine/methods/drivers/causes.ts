@@ -3,15 +3,20 @@ import type { Cell } from '@assay/model/insight'
 import type { Leaves } from '../../causes/leaves.ts'
 import { type Found, type FoundCause, searchCauses } from '../../causes/search.ts'
 import { exactSum } from '../../numeric/sum.ts'
-import { partsOfRatio } from '../shared/decomposition.ts'
 import { finite } from '../shared/sentence.ts'
 import { type Compared, leavesOfRate, leavesOfSum } from './leaf-noise.ts'
 import type { Earlier, Table } from './leaves.ts'
+import { type Ends, effectsOf, endsOf, leavesOfMix } from './mix.ts'
 import type { Options } from './options.ts'
 import type { Sides } from './sides.ts'
 
 export interface Cause {
   where: Record<string, Cell>
+  /** Of a ratio: whether its rate moved, or its share of the denominator. */
+  kind?: 'rate' | 'mix'
+  /** Of a ratio: its share of the denominator. */
+  weight_before?: number | null
+  weight_after?: number | null
   before: number | null
   after: number | null
   /** What would have come, had it moved as everything else did. */
@@ -58,7 +63,21 @@ export function causesOf(table: Table, options: Options, sides: Sides, history: 
     history: history.map((past) => make(past, past.days)),
     nameless: table.rare,
   })
-  return ratio ? ofRatio(table, options, found) : ofSum(leaves, table, options, found)
+  return ratio
+    ? ofRatio(table, options, found, sharesThatMoved(table, options, history))
+    : ofSum(leaves, table, options, found)
+}
+
+/** The segments whose share of the denominator moved; beside a forecast the noise of shares is not known. */
+function sharesThatMoved(table: Table, options: Options, history: readonly Earlier[]): Found | null {
+  if (table.noise) return null
+  return searchCauses(leavesOfMix(table, table, options), {
+    depth: options.depth ?? options.by.length,
+    q: Q,
+    factor: null,
+    history: history.map((past) => leavesOfMix(table, past, options)),
+    nameless: table.rare,
+  })
 }
 
 const sumOver = (values: Float64Array, leaves: Int32Array): number =>
@@ -118,25 +137,16 @@ function cancels(whole: number, effects: readonly number[]): boolean {
   return effects.length > 1 && Math.abs(whole) < CANCELS * gross
 }
 
-function ofRatio(table: Table, options: Options, found: Found): Causes {
-  const all = Int32Array.from(table.before.rows.keys())
-  const ends = (leaves: Int32Array): { top: [number, number]; bottom: [number, number] } => ({
-    top: [sumOver(table.before.top, leaves), sumOver(table.after.top, leaves)],
-    bottom: [sumOver(table.before.bottom, leaves), sumOver(table.after.bottom, leaves)],
-  })
-  const whole = ends(all)
-  const rate = (end: typeof whole, side: 0 | 1): number => end.top[side] / end.bottom[side]
+function ofRatio(table: Table, options: Options, found: Found, shares: Found | null): Causes {
+  const all = [...table.before.rows.keys()]
+  const whole = endsOf(table, all)
+  const rate = ({ top, bottom }: Ends, side: 0 | 1): number => top[side] / bottom[side]
   const [before, after] = [rate(whole, 0), rate(whole, 1)]
-  const rows = found.causes.map((cause) => {
-    const own = ends(cause.leaves)
-    const rest = {
-      top: [whole.top[0] - own.top[0], whole.top[1] - own.top[1]] as [number, number],
-      bottom: [whole.bottom[0] - own.bottom[0], whole.bottom[1] - own.bottom[1]] as [number, number],
-    }
-    // The search was over rates: what the mix did stands in `mix` and in the segments.
-    const effect = partsOfRatio([own, rest])[0]!.rate ?? 0
-    return { cause, own, effect, error: cause.error / whole.bottom[1] }
-  })
+  const effects = effectsOf(table, shares?.causes ?? [], found.causes)
+  const rows = [
+    ...effects.rates.map((moved) => ({ ...moved, kind: 'rate' as const })),
+    ...effects.mixes.map((moved) => ({ ...moved, kind: 'mix' as const })),
+  ].map((row) => ({ ...row, own: endsOf(table, row.cause.leaves) }))
   const cancelling = cancels(
     after - before,
     rows.map(({ effect }) => effect),
@@ -144,8 +154,11 @@ function ofRatio(table: Table, options: Options, found: Found): Causes {
   const change = cancelling || after === before ? null : after - before
   const sorted = rows.toSorted((a, b) => Math.abs(b.effect) - Math.abs(a.effect))
   const causes = sorted.map(
-    ({ cause, own, effect, error }): Cause => ({
+    ({ cause, own, effect, error, kind }): Cause => ({
       where: whereOf(table, options, cause),
+      kind,
+      weight_before: finite(own.bottom[0] / whole.bottom[0]),
+      weight_after: finite(own.bottom[1] / whole.bottom[1]),
       before: finite(rate(own, 0)),
       after: finite(rate(own, 1)),
       expected: finite(rate(own, 0) * found.factor),
@@ -157,17 +170,23 @@ function ofRatio(table: Table, options: Options, found: Found): Causes {
     }),
   )
   const claimed = new Set(found.causes.flatMap(({ leaves }) => [...leaves]))
-  const left = ends(all.filter((leaf) => !claimed.has(leaf)))
+  const left = endsOf(
+    table,
+    all.filter((leaf) => !claimed.has(leaf)),
+  )
   const shown = left.bottom[0] > 0 && left.bottom[1] > 0
+  const explained = exactSum(rows.map(({ effect }) => effect))
+  // Where shares moved, what is left is what all other shares and rates did to the ratio.
+  const others = { before, after: after - explained }
   return {
     causes,
-    explained: change === null ? null : finite(exactSum(rows.map(({ effect }) => effect)) / change),
-    rest: shown ? { before: rate(left, 0), after: rate(left, 1) } : null,
+    explained: change === null ? null : finite(explained / change),
+    rest: effects.mixes.length > 0 ? others : shown ? { before: rate(left, 0), after: rate(left, 1) } : null,
     before,
     after,
     error: null,
     cancelling,
-    searched: found.searched,
+    searched: found.searched + (shares?.searched ?? 0),
     depth: found.depth,
   }
 }

@@ -1,9 +1,12 @@
 /** The causes of a change in an outcome. */
 import Type from 'typebox'
-import { cell, number, rowsWith } from '../shared/fields.ts'
+import { cell, number, rowsWith, text } from '../shared/fields.ts'
 
 export const CAUSES = rowsWith({
   where: Type.Record(Type.String(), cell),
+  kind: Type.Optional(text),
+  weight_before: Type.Optional(number),
+  weight_after: Type.Optional(number),
   before: number,
   after: number,
   change: number,

@@ -41,6 +41,15 @@ function moved(before: number | null, after: number | null, measure: Measure): s
   return `${after > before ? 'up' : 'down'} ${sizeOf(before, after, measure)}`
 }
 
+/** A rate that moved, or a share of the denominator: "whose share rose from 28 % to 36 %". */
+const movedInWords = (cause: Cause, measure: Measure): string =>
+  cause.kind === 'mix' ? `whose share ${shareMoved(cause)}` : moved(cause.before, cause.after, measure)
+
+function shareMoved({ weight_before, weight_after }: Cause): string {
+  const [before, after] = [weight_before ?? 0, weight_after ?? 0]
+  return `${after > before ? 'rose' : 'fell'} from ${shareOf(before)} to ${shareOf(after)}`
+}
+
 /** "in May 2026", "on 3 May 2026", "at 17". */
 function within({ named }: Sides['after']): string {
   if (/^\d+ \p{L}+ \d+(?:, \d+:\d+)?$/u.test(named)) return `on ${named}`
@@ -163,6 +172,8 @@ function partsInWords(
 ): string {
   const shown = causes.slice(0, MOST_NAMED).map((cause) => {
     const change = cause.change ?? 0
+    if (cause.kind === 'mix')
+      return `${whereInWords(cause, labels)}, whose share ${shareMoved(cause)}, made it ${change > 0 ? 'rise' : 'fall'} by ${changeOf(change, measure)}`
     return `${whereInWords(cause, labels)} ${change > 0 ? 'rose' : 'fell'} by ${changeOf(change, measure)}`
   })
   const more = causes.length - shown.length
@@ -182,7 +193,7 @@ function causesInWords(
   if (along.length === 0) return counter
   const shown = along
     .slice(0, MOST_NAMED)
-    .map((cause) => `${whereInWords(cause, labels)}, ${moved(cause.before, cause.after, measure)}`)
+    .map((cause) => `${whereInWords(cause, labels)}, ${movedInWords(cause, measure)}`)
   const more = along.length - shown.length
   const list = enumeration(more > 0 ? [...shown, `${more} more`] : shown)
   const share = along.reduce((sum, one) => sum + (one.share ?? 0), 0)

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { METHODS } from './catalog.ts'
+import type { Cause } from './drivers/causes.ts'
+import { outcomeOf, relation } from './relation-fixture.ts'
+
+/** Visits one by one in two periods; `visits` and `rate` are SQL over side, country and channel. */
+async function ratio(visits: string, rate: string, seed: number) {
+  const table = await relation(
+    `select side, country, channel, 1 as visits, (hash(side, country, channel, i, ${seed}) % 1000000 < 1000000 * (${rate}))::int as orders
+     from (select side, country, channel, unnest(range((${visits})::int + (hash(side, country, channel, ${seed}) % 41)::int - 20)) as i
+       from (values ('a'), ('b')) s(side), (values ('DE', 900), ('US', 700), ('FR', 500), ('UK', 400)) c(country, w),
+         (values ('paid', 2), ('free', 3), ('mail', 1)) h(channel, k))`,
+  )
+  const outcome = await outcomeOf(METHODS.drivers!, table, {
+    numerator: 'orders',
+    denominator: 'visits',
+    by: ['country', 'channel'],
+    split: { column: 'side', before: 'a', after: 'b' },
+  })
+  const [change, explained] = [outcome.change as number, outcome.explained as number]
+  return { headline: outcome.headline ?? '', causes: outcome.causes as Cause[], change, explained }
+}
+
+const RATE = "case country when 'US' then 0.3 else 0.1 end"
+const MORE_US = "w * k * case when side = 'b' and country = 'US' then 2 else 1 end"
+
+const named = ({ causes }: { causes: Cause[] }) => causes.map(({ where, kind }) => ({ ...where, kind }))
+
+test('a share that moved is a cause of a ratio, with its share before and after', async () => {
+  for (const seed of [1, 2, 3]) {
+    const outcome = await ratio(MORE_US, RATE, seed)
+    assert.deepEqual(named(outcome), [{ country: 'US', kind: 'mix' }])
+    const [cause] = outcome.causes
+    // 700 of 2,500 before, 1,400 of 3,200 after; the rates differ by 0.2.
+    assert.ok(Math.abs(cause!.weight_before! - 0.28) < 0.01)
+    assert.ok(Math.abs(cause!.weight_after! - 0.4375) < 0.01)
+    assert.ok(Math.abs(cause!.change! - 0.0315) < 0.004)
+    assert.ok(cause!.low! < 0.0315 && 0.0315 < cause!.high!)
+    assert.match(
+      outcome.headline,
+      /came with country "US", whose share rose from 28 % to 4\d %; everything else/u,
+    )
+  }
+})
+
+test('a rate that fell and a share that rose stand beside each other and add up with the rest', async () => {
+  const fall = `case when side = 'b' and country = 'DE' then 0.05 else ${RATE} end`
+  const outcome = await ratio(MORE_US, fall, 1)
+  assert.deepEqual(named(outcome), [
+    { country: 'US', kind: 'mix' },
+    { country: 'DE', kind: 'rate' },
+  ])
+  const sum = outcome.causes.reduce((all, { change }) => all + change!, 0)
+  assert.ok(Math.abs(sum / outcome.change - outcome.explained) < 1e-9)
+  assert.ok(Math.abs(sum - outcome.change) < 0.01)
+})
+
+test('a share that moved between segments of one rate is no cause, and noise names none', async () => {
+  for (const seed of [1, 2, 3]) {
+    assert.deepEqual(named(await ratio(MORE_US, '0.1', seed)), [])
+    assert.deepEqual(named(await ratio('w * k', RATE, seed)), [])
+  }
+})
+
+test('the parts are those of Kitagawa over two groups', async () => {
+  // 600 and 400 visits at rates 0.08 and 0.02, then 300 and 700 at 0.06 and 0.03: mix -0.3 * (0.07 - 0.025), rates 0.45 * -0.02 + 0.55 * 0.01.
+  const table = await relation(
+    `select * from (values ('b', 'DE', 60000, 4800), ('b', 'US', 40000, 800), ('a', 'DE', 30000, 1800), ('a', 'US', 70000, 2100)) t(side, country, visits, orders)`,
+  )
+  const options = {
+    numerator: 'orders',
+    denominator: 'visits',
+    by: ['country'],
+    split: { column: 'side', before: 'b', after: 'a' },
+  }
+  const outcome = await outcomeOf(METHODS.drivers!, table, options)
+  const near = (value: unknown, wanted: number): void =>
+    assert.ok(Math.abs((value as number) - wanted) < 1e-12, `${String(value)}, not ${wanted}`)
+  near(outcome.mix, -0.3 * 0.045)
+  near(outcome.rate, 0.45 * -0.02 + 0.55 * 0.01)
+  near(outcome.change, 0.039 - 0.056)
+})

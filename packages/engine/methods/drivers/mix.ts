@@ -1,0 +1,144 @@
+/**
+ * What moved a ratio because shares of its denominator moved (mix) and because rates moved inside them (rate). The segments whose shares
+ * moved, each a group of leaves, and the rest are the groups: mix = dw (mean r - mean r of the rest), and what is left of the change is
+ * the mean w times dr of each group. That is Kitagawa's decomposition (J. American Statistical Association 50, 1955) over these groups, with the
+ * rest as the base, so that a segment that grows is counted whole and what it displaces is not counted again. All parts add up to the
+ * change exactly.
+ */
+import type { Leaves } from '../../causes/leaves.ts'
+import type { FoundCause } from '../../causes/search.ts'
+import { exactSum } from '../../numeric/sum.ts'
+import { type Compared, leavesOfSum } from './leaf-noise.ts'
+import type { Sums } from './leaf-rows.ts'
+import type { Table } from './leaves.ts'
+import type { Options } from './options.ts'
+
+export interface Moved {
+  cause: FoundCause
+  effect: number
+  /** The standard error of the effect. */
+  error: number
+}
+
+export interface Ends {
+  top: [before: number, after: number]
+  bottom: [before: number, after: number]
+}
+
+/** A mix below this share of the change, or of all that rates did, is not told. */
+const LEAST = 0.1
+const NORMAL_95 = 1.959963984540054
+
+/** The denominators as leaves: what moved with all is no change of the mix. */
+export function leavesOfMix(table: Pick<Table, 'codes' | 'names'>, sums: Compared, options: Options): Leaves {
+  const side = ({ rows, bottom, bottom2 }: Sums): Sums => ({
+    rows,
+    top: bottom,
+    top2: bottom2,
+    bottom,
+    bottom2,
+    product: bottom2,
+  })
+  return leavesOfSum(table, { before: side(sums.before), after: side(sums.after) }, options, [1, 1])
+}
+
+/** The sums of some leaves on both sides. */
+export function endsOf(table: Table, leaves: Iterable<number>): Ends {
+  const all = [...leaves]
+  const of = (side: 'before' | 'after', name: 'top' | 'bottom'): number =>
+    exactSum(all.map((leaf) => table[side][name][leaf]!))
+  return {
+    top: [of('before', 'top'), of('after', 'top')],
+    bottom: [of('before', 'bottom'), of('after', 'bottom')],
+  }
+}
+
+/** The effects of shares that moved, those that matter, and of rates that moved, on the ratio. */
+export function effectsOf(
+  table: Table,
+  mixes: readonly FoundCause[],
+  rates: readonly FoundCause[],
+): { mixes: Moved[]; rates: Moved[] } {
+  const all = [...table.before.rows.keys()]
+  const whole = endsOf(table, all)
+  const change = rateOf(whole, 1) - rateOf(whole, 0)
+  const ofRates = (groups: readonly FoundCause[]): Moved[] => rateEffects(table, whole, groups, rates)
+  // Where they are all there is, the last is what the others displaced.
+  const moved = exactSum(mixes.map(({ leaves }) => leaves.length)) < all.length ? mixes : mixes.slice(0, -1)
+  const first = mixEffects(table, whole, moved)
+  const scale = Math.max(Math.abs(change), exactSum(ofRates(moved).map(({ effect }) => Math.abs(effect))))
+  const told = first.filter(
+    ({ effect, error }) => Math.abs(effect) >= LEAST * scale && Math.abs(effect) > NORMAL_95 * error,
+  )
+  const kept = told.map(({ cause }) => cause)
+  return {
+    mixes: kept.length === first.length ? first : mixEffects(table, whole, kept),
+    rates: ofRates(kept),
+  }
+}
+
+const rateOf = ({ top, bottom }: Ends, side: 0 | 1): number => top[side] / bottom[side]
+
+/** The mean of both rates, or the only one; null without any. */
+function meanRate(ends: Ends): number | null {
+  const rates = ([0, 1] as const).flatMap((side) => (ends.bottom[side] > 0 ? [rateOf(ends, side)] : []))
+  return rates.length === 0 ? null : rates.reduce((sum, rate) => sum + rate, 0) / rates.length
+}
+
+const weightsOf = (ends: Ends, whole: Ends): [number, number] => [
+  ends.bottom[0] / whole.bottom[0],
+  ends.bottom[1] / whole.bottom[1],
+]
+
+function mixEffects(table: Table, whole: Ends, groups: readonly FoundCause[]): Moved[] {
+  const taken = new Set(groups.flatMap(({ leaves }) => [...leaves]))
+  const rest = [...table.before.rows.keys()].filter((leaf) => !taken.has(leaf))
+  const base = meanRate(endsOf(table, rest)) ?? meanRate(whole)!
+  const baseError = errorOfRate(table, rest, base)
+  return groups.map((cause) => {
+    const ends = endsOf(table, cause.leaves)
+    const [before, after] = weightsOf(ends, whole)
+    const mean = meanRate(ends) ?? base
+    const [shift, gap] = [after - before, mean - base]
+    const ofRates = Math.hypot(errorOfRate(table, cause.leaves, mean), baseError)
+    const ofShares = cause.error / whole.bottom[1]
+    return { cause, effect: shift * gap, error: Math.hypot(gap * ofShares, shift * ofRates) }
+  })
+}
+
+/** The standard error of the rate of some leaves over both sides, by the spread of their rows. */
+function errorOfRate({ before, after }: Table, leaves: Iterable<number>, rate: number): number {
+  let [spread, bottom] = [0, 0]
+  for (const leaf of leaves)
+    for (const side of [before, after]) {
+      spread += side.top2[leaf]! - 2 * rate * side.product[leaf]! + rate * rate * side.bottom2[leaf]!
+      bottom += side.bottom[leaf]!
+    }
+  return bottom > 0 ? Math.sqrt(Math.max(0, spread)) / bottom : 0
+}
+
+/** Within each group, a rate that moved counts by its mean share of the group. */
+function rateEffects(
+  table: Table,
+  whole: Ends,
+  groups: readonly FoundCause[],
+  rates: readonly FoundCause[],
+): Moved[] {
+  const groupOf = new Map(groups.flatMap(({ leaves }, index) => [...leaves].map((leaf) => [leaf, index])))
+  const inGroup = Map.groupBy(table.before.rows.keys(), (leaf) => groupOf.get(leaf) ?? -1)
+  const weights = new Map(
+    [...inGroup].map(([group, leaves]) => [group, weightsOf(endsOf(table, leaves), whole)]),
+  )
+  return rates.map((cause) => {
+    const cells = Map.groupBy(cause.leaves, (leaf) => groupOf.get(leaf) ?? -1)
+    const effects = [...cells].map(([group, leaves]) => {
+      const ends = endsOf(table, leaves)
+      const own = weightsOf(ends, whole)
+      const of = weights.get(group)!
+      if (own.some((weight) => !(weight > 0))) return 0
+      const within = (own[0] / of[0] + own[1] / of[1]) / 2
+      return ((of[0] + of[1]) / 2) * within * (rateOf(ends, 1) - rateOf(ends, 0))
+    })
+    return { cause, effect: exactSum(effects), error: cause.error / whole.bottom[1] }
+  })
+}
