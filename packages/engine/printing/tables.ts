@@ -5,7 +5,7 @@
 import type { ColumnType } from '@assay/model/insight'
 import { suggest } from '../values/near.ts'
 import { rowsInfo } from '../values/rows.ts'
-import { Markdown, type Row, toCell, ValueError } from '../values/value.ts'
+import { isPlainObject, Markdown, type Row, toCell, ValueError } from '../values/value.ts'
 import { type Meanings, NO_MEANINGS, titleOf } from '../verdicts/measure.ts'
 import { escapeMarkdown } from './escape.ts'
 import { formatCount, formatValue } from './format.ts'
@@ -86,7 +86,17 @@ function cellText(value: unknown, fmt: string | null): string {
   if (fmt !== null) return escapeMarkdown(formatValue(toCell(value), fmt))
   const cell = toCell(value)
   const nested = typeof cell === 'object' && cell !== null
-  return escapeMarkdown(nested ? JSON.stringify(cell, shortNumber) : printText(value))
+  return escapeMarkdown(nested ? (selection(value) ?? JSON.stringify(cell, shortNumber)) : printText(value))
+}
+
+/** Values of columns, as the `where` of a cause: "country DE, channel paid"; the whole is "all". Null for what is nested deeper. */
+function selection(value: unknown): string | null {
+  if (!isPlainObject(value)) return null
+  const entries = Object.entries(value)
+  if (entries.some(([, one]) => typeof one === 'object' && one !== null)) return null
+  return entries.length === 0
+    ? 'all'
+    : entries.map(([name, one]) => `${name} ${one === null ? '(none)' : printText(one)}`).join(', ')
 }
 
 const shortNumber = (_key: string, value: unknown): unknown =>
