@@ -2,22 +2,25 @@
  * anova: one-way analysis of variance. F = (SSB / (k - 1)) / (SSW / (n - k)), Fisher (1925); eta squared (`r_squared`)
  * is SSB / (SSB + SSW). `test: auto` lets Welch's form decide where the groups spread differently (Brown-Forsythe, p below
  * 0.05) and says so; `f` and `p` are Fisher's, `welch` is Welch's. Pairs after Tukey or Games and Howell up to 12 groups. Sums
- * about shifts, exact (moments.ts). One row for each group is fetched, at most 10,000.
+ * about shifts, exact (moments.ts). Groups without any spread are judged by the orders of their values. One row for each group is fetched, at most 10,000.
  */
 import type { Doubt, Grade } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
 import { fUpper } from '../numeric/distributions.ts'
+import { logGamma } from '../numeric/gamma.ts'
 import { exactSum } from '../numeric/sum.ts'
 import { classicAnova, gamesHowell, tukey, welchAnova } from '../numeric/tests/means.ts'
 import { leftOut } from '../verdicts/common-doubts.ts'
 import { type Meanings, measureOf, opening } from '../verdicts/measure.ts'
 import { doubt, gradeOf, verdict } from '../verdicts/verdict.ts'
 import { amount, CERTAINTY, quoted } from '../verdicts/words.ts'
-import { MOST_PAIRED, type Pair, pairsOf, sampleOf } from './groups/level.ts'
+import { oneRowMoves } from './groups/influence.ts'
+import { compareMeansOf, MOST_PAIRED, type Pair, pairsOf, sampleOf } from './groups/level.ts'
+import { hiddenBetween } from './relations/hidden-group.ts'
 import { groupedColumns, groupSql, numberSql } from './shared/columns.ts'
 import { cell, integer, number, object, pAdjusted, rowsWith, text } from './shared/fields.ts'
 import type { Method, Relation } from './shared/method.ts'
-import { type Grouped, groupMoments } from './shared/moments.ts'
+import { type Grouped, type GroupMoments, groupMoments } from './shared/moments.ts'
 import { count, figure, finite, percent, probability } from './shared/sentence.ts'
 import { double } from './shared/sums.ts'
 
@@ -97,14 +100,22 @@ export const anova: Method = {
       const fields = groups.length < 2 || n <= groups.length ? NOTHING : fieldsOf(grouped, n)
       return { ...told, n, method: 'one-way analysis of variance', ...fields, ...NO_TEST, groups: listed }
     }
-    const fields = fieldsOf(grouped, n)
+    const alike = groups.every(({ low, high }) => low === high)
+    const fields = { ...fieldsOf(grouped, n), ...(alike ? { p: orderedByChance(groups) } : {}) }
     const unequal = await spreadP(table, group, numberSql(table, 'value', value), unit)
-    const judged = judge(grouped, test, unequal, fields.p)
+    const judged = judge(grouped, test, unequal, fields)
     const told = verdict({
       headline: headline(grouped, meanings, value),
       grade: judged.grade,
       evidence: evidence(value, by, n, fields, judged),
-      doubts: [...lost, ...doubtsOf(grouped, unequal, judged.pairs.length)],
+      doubts: [
+        ...(alike
+          ? [noSpread(label, judged.grade)]
+          : await lookedThrough(table, grouped, judged, options as Options, meanings)),
+        ...lost,
+        ...doubtsOf(grouped, unequal, judged.pairs.length),
+      ],
+      mild: ['constant'],
     })
     const { test: taken, reason, welch, pairs } = judged
     return { ...told, n, method: NAMES[taken], ...fields, test: taken, reason, welch, pairs, groups: listed }
@@ -135,7 +146,7 @@ function judge(
   { groups, unit }: Grouped,
   asked: Options['test'],
   unequal: number | null,
-  classicP: number | null,
+  classic: { f: number | null; p: number | null },
 ): Judged {
   const samples = groups.map(sampleOf)
   const able = samples.every((one) => one.n > 1 && one.squares > 0)
@@ -161,14 +172,61 @@ function judge(
         ? null
         : 'A group without spread leaves no other test of means.'
   const compared =
-    groups.length > MOST_PAIRED || (test === 'classic' && !(classicP !== null))
+    groups.length > MOST_PAIRED || (test === 'classic' && classic.f === null)
       ? []
       : (test === 'welch' ? gamesHowell : tukey)(samples, 0.95)
   const pairs = pairsOf(groups, unit, compared)
-  // Groups that never vary but differ do differ.
-  const apart = samples.every((one) => one.squares === 0)
-  const p = test === 'welch' ? welch.p : apart ? 0 : classicP
+  const p = test === 'welch' ? welch.p : classic.p
   return { test, reason, welch, pairs, grade: gradeOf(p), p }
+}
+
+/**
+ * The chance that values fall into groups without any spread if the groups are drawn from them at random (Fisher and Pitman's
+ * test by permutation, here in closed form; at most this where several groups have one value).
+ */
+function orderedByChance(groups: readonly GroupMoments[]): number {
+  const alike = Map.groupBy(groups, ({ low }) => low)
+  const sums = [...alike.values()].map((own) => own.reduce((sum, { n }) => sum + n, 0))
+  const n = sums.reduce((sum, one) => sum + one, 0)
+  const sizes = [...Map.groupBy(groups, (one) => one.n).values()]
+  // Ways to give the values to the groups: of different values only to groups of their size.
+  const ways =
+    alike.size === groups.length
+      ? sizes.reduce((sum, own) => sum + logGamma(own.length + 1), 0)
+      : groups.length * Math.log(alike.size)
+  const arranged = sums.reduce((sum, size) => sum + logGamma(size + 1), 0) - logGamma(n + 1)
+  return Math.min(1, Math.exp(ways + arranged))
+}
+
+function noSpread(label: string, grade: Grade): Doubt {
+  if (grade === 'unclear')
+    return doubt(
+      'too_few',
+      'Inside each group all values are the same, and the groups are too small to rule out chance.',
+    )
+  return doubt(
+    'constant',
+    `Inside each group every value of ${label} is the same, which measurements seldom are: check that the rows were measured one by one.`,
+  )
+}
+
+/** What one row decides, and of two groups what a further column hides. */
+async function lookedThrough(
+  table: Relation,
+  { groups, unit }: Grouped,
+  { test, grade }: Judged,
+  { value, by }: Options,
+  meanings: Meanings,
+): Promise<Doubt[]> {
+  const two = groups.length === 2
+  const name = test === 'welch' ? (two ? 'welch' : 'welch_anova') : two ? 'student' : 'anova'
+  const tested = compareMeansOf({ groups, unit }, name, 0.95)
+  const asked = { measure: measureOf(meanings, value), confidence: 0.95 }
+  const found = oneRowMoves({ groups, unit }, tested, asked)
+  if (!two || grade === 'unclear') return found
+  const strength = Math.sign(tested.pairs[0]!.estimate ?? 0) * Math.sqrt(tested.effect_size ?? 0)
+  const first = groups[0]!.group
+  return [...found, ...(await hiddenBetween(table, { value, by, first, strength }, meanings))]
 }
 
 /** Brown and Forsythe's p that the groups spread alike; null where it cannot be made. */
@@ -229,7 +287,7 @@ function evidence(
     fields.r_squared === null ? '' : `, ${percent(fields.r_squared)} of the variance explained`
   const statistic =
     shown.f === null
-      ? 'no variance within the groups'
+      ? `no variance within the groups, ${probability(p)} over all orders of the values`
       : `F(${shown.df_between}, ${figure(shown.df_within)}) = ${figure(shown.f)}, ${probability(p)}`
   return `${opening(NAMES[test])} of ${value} by ${by}: ${statistic}${explained}, n = ${count(n, 'row')}.${reason === null ? '' : ` ${reason}`}`
 }

@@ -17,7 +17,7 @@ import { ofNumbers } from './relations/numbers.ts'
 import { columnOf, groupSql, isNumeric } from './shared/columns.ts'
 import { cell, integer, number, pAdjusted, rowsWith, text } from './shared/fields.ts'
 import { type Method, type MethodContext, MethodError, type Relation } from './shared/method.ts'
-import { count, figure, probability } from './shared/sentence.ts'
+import { count, figure, probability, range } from './shared/sentence.ts'
 
 export const association: Method = {
   name: 'association',
@@ -146,7 +146,7 @@ function evidence({ x, y }: Options, answer: Answer): string {
   const interval =
     answer.low === null || answer.high === null
       ? ''
-      : ` (95 % interval ${figure(answer.low)} to ${figure(answer.high)}${answer.effect === "Cramer's V" ? ' of the odds ratio' : ''})`
+      : ` (95 % interval ${range(answer.low, answer.high)}${answer.effect === "Cramer's V" ? ' of the odds ratio' : ''})`
   const effect = answer.effect === null ? '' : `${answer.effect} ${figure(answer.effect_size)}${interval}, `
   const reason = answer.reason === null ? '' : ` ${answer.reason}`
   return `${opening(answer.name)} of ${x} and ${y}: ${statistic}${effect}${probability(answer.p)}, n = ${count(answer.n, 'row')}.${reason}`

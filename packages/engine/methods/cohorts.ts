@@ -14,7 +14,7 @@ import { testRates, wilson } from './shared/arms.ts'
 import { columnOf } from './shared/columns.ts'
 import { integer, number, rowsWith, text } from './shared/fields.ts'
 import { type Method, quote, type Relation } from './shared/method.ts'
-import { count, figure, percent, probability } from './shared/sentence.ts'
+import { count, figure, percent, probability, range } from './shared/sentence.ts'
 import { type Bucket, completePeriods, Period } from './shared/time/periods.ts'
 
 const Options = Type.Object(
@@ -187,7 +187,7 @@ function evidence(given: {
   const { id, n, listed, complete, curve, found } = given
   const next = curve[1]
   const told = next
-    ? `; ${next.retained} of ${figure(next.size)} in the next period (${percent(next.rate)}, 95 % interval ${percent(next.low)} to ${percent(next.high)})`
+    ? `; ${next.retained} of ${figure(next.size)} in the next period (${percent(next.rate)}, 95 % interval ${range(next.low, next.high, percent)})`
     : ''
   const pair = found
     ? `; ${quoted(found.best.cohort)} ${percent(found.best.rate)} beside ${quoted(found.worst.cohort)} ${percent(found.worst.rate)}, ${probability(found.p)} corrected for ${count(found.pairs, 'pair')}`

@@ -8,7 +8,7 @@
 import type { Doubt } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
 import { FEW, fewRows, leftOut } from '../verdicts/common-doubts.ts'
-import { type Measure, measureOf, opening } from '../verdicts/measure.ts'
+import { type Meanings, type Measure, measureOf, opening } from '../verdicts/measure.ts'
 import { nounsOf, verbFor } from '../verdicts/nouns.ts'
 import { doubt, gradeOf, verdict } from '../verdicts/verdict.ts'
 import { quoted } from '../verdicts/words.ts'
@@ -20,6 +20,7 @@ import { compareBlocks, comparePairs, readBlocks } from './groups/paired.ts'
 import { type Group, type GroupRows, readGroups } from './groups/rows.ts'
 import { compareSpread, distances } from './groups/spread.ts'
 import { evidence, headline } from './groups/words.ts'
+import { hiddenBetween } from './relations/hidden-group.ts'
 import { numberSql } from './shared/columns.ts'
 import { cell, integer, number, pAdjusted, rowsWith, text } from './shared/fields.ts'
 import { type Method, MethodError, type Relation } from './shared/method.ts'
@@ -105,13 +106,14 @@ export const compareGroups: Method = {
     const answer = stop
       ? { tested: NOTHING, choice: null, doubts: [stop], n: rows.n }
       : await answerOf(table, given, { what, measure }, rows)
+    const mixed = await hiddenBehind(table, given, answer, rows, meanings)
     const { tested, choice } = answer
     const reason = choice ? `It was chosen because ${choice.because}.` : null
     const told = verdict({
       headline: (grade) => headline(grade, rows, { what, tested, measure }),
       grade: gradeOf(tested.p),
       evidence: `${evidence(measure, measureOf(meanings, given.group), answer)}${reason === null ? '' : ` ${reason}`}`,
-      doubts: [...answer.doubts, ...leftOutOf(rows)],
+      doubts: [...mixed, ...answer.doubts, ...leftOutOf(rows)],
       mild: tested.p === null ? [] : ['too_few'],
     })
     const { name, ...fields } = tested
@@ -174,6 +176,21 @@ function stopOf({ value, test }: Options, what: What, { groups, n }: GroupRows, 
       `${opening(name)} ${verbFor(name)} the same in all ${count(n, 'row')}: there is nothing to compare.`,
     )
   return null
+}
+
+/** Whether the difference of two means is another within the values of a further column. */
+async function hiddenBehind(
+  table: Relation,
+  { value, group, paired }: Options,
+  { tested }: Answer,
+  { groups }: GroupRows,
+  meanings: Meanings,
+): Promise<Doubt[]> {
+  const estimate = tested.pairs[0]?.estimate ?? null
+  const means = ['welch', 'student'].includes(tested.test)
+  if (!means || paired !== undefined || estimate === null || gradeOf(tested.p) === 'unclear') return []
+  const strength = Math.sign(estimate) * Math.sqrt(tested.effect_size ?? 0)
+  return hiddenBetween(table, { value, by: group, first: groups[0]!.group, strength }, meanings)
 }
 
 async function answerOf(

@@ -12,20 +12,23 @@ import { type Meanings, measureOf, opening } from '../verdicts/measure.ts'
 import { verbFor } from '../verdicts/nouns.ts'
 import { doubt, gradeOf, LIKELY, lesser, verdict } from '../verdicts/verdict.ts'
 import { CERTAINTY } from '../verdicts/words.ts'
+import { hiddenGroup } from './relations/hidden-group.ts'
 import {
   alikeNeighbours,
   LEAST_PAIRS,
   MOST_KENDALL,
   type Pair,
+  pairDecides,
   pairOf,
   partialOf,
   tauOf,
 } from './relations/pair.ts'
-import { seriesOrder } from './relations/series-order.ts'
+import { type Order, seriesOrder } from './relations/series-order.ts'
+import { numberSql } from './shared/columns.ts'
 import { integer, number, pAdjusted, rowsWith, text, whereGiven } from './shared/fields.ts'
 import type { Method, Relation } from './shared/method.ts'
 import { benjaminiHochberg } from './shared/multiplicity.ts'
-import { count, finite, probability } from './shared/sentence.ts'
+import { count, finite, probability, range } from './shared/sentence.ts'
 
 const Options = Type.Object(
   {
@@ -46,7 +49,7 @@ const Options = Type.Object(
 )
 type Options = Static<typeof Options>
 
-interface Told extends Omit<Pair, 'spearman_p' | 'effective'> {
+interface Told extends Omit<Pair, 'spearman_p' | 'series' | 'worth' | 'ends'> {
   kendall: number | null
   p_adjusted: number | null
   partial?: number | null
@@ -95,7 +98,7 @@ export const correlation: Method = {
       for (const y of given.values.slice(index + 1)) {
         const pair = await pairOf(table, [x, y], { order })
         found.push(pair)
-        pairs.push(await toldOf(table, given, pair))
+        pairs.push(await toldOf(table, given, pair, order))
       }
     }
     const decides = (pair: Told) => (given.controls === undefined ? pair.p : (pair.partial_p ?? null))
@@ -106,7 +109,12 @@ export const correlation: Method = {
       headline: (grade) => headline(grade, tested, given, meanings),
       grade: gradeOf(tested.length === 0 ? null : Math.min(...adjusted)),
       evidence: evidence(tested, pairs.length, given),
-      doubts: [...doubtsOf(pairs, given, meanings), ...alikeNeighbours(found)],
+      doubts: [
+        ...oneRow(found, tested, given, meanings),
+        ...(await hidden(table, tested, given, meanings)),
+        ...doubtsOf(pairs, given, meanings),
+        ...alikeNeighbours(found),
+      ],
       mild: tested.length > 0 ? ['too_few', 'constant'] : [],
     })
     return { ...told, n: Math.max(...pairs.map((pair) => pair.n)), method: NAMES[given.test], pairs }
@@ -119,14 +127,14 @@ const NAMES = {
   kendall: "Kendall's tau-b beside Pearson and Spearman; p adjusted by Benjamini and Hochberg",
 }
 
-async function toldOf(table: Relation, { test, controls }: Options, pair: Pair): Promise<Told> {
-  const { spearman_p, effective: _, ...fields } = pair
+async function toldOf(table: Relation, { test, controls }: Options, pair: Pair, order: Order): Promise<Told> {
+  const { spearman_p, series: _, worth: __, ends: ___, ...fields } = pair
   const names = [pair.x, pair.y] as const
-  const tau = test === 'kendall' && pair.pearson !== null ? await tauOf(table, names) : { tau: null, p: null }
+  const tau = test === 'kendall' && pair.pearson !== null ? await tauOf(table, pair) : { tau: null, p: null }
   const p = test === 'kendall' ? tau.p : test === 'spearman' ? spearman_p : pair.p
   const told = { ...fields, kendall: tau.tau, p, p_adjusted: null }
   if (controls === undefined) return told
-  const { partial } = await partialOf(table, names, controls, { ranked: test === 'spearman' })
+  const { partial } = await partialOf(table, names, controls, { ranked: test === 'spearman', order })
   return {
     ...told,
     partial: finite(partial?.r ?? Number.NaN),
@@ -173,15 +181,48 @@ function evidence(pairs: readonly Told[], all: number, given: Options): string {
   const tau = best.kendall === null ? '' : `, tau ${coefficient(best.kendall)}`
   const partial = best.partial === undefined ? '' : `, partial ${coefficient(best.partial)}`
   return (
-    `Strongest pair ${best.x} and ${best.y}: r = ${coefficient(best.pearson)}, 95 % interval ${coefficient(best.low)} to ` +
-    `${coefficient(best.high)}, rank correlation ${coefficient(best.spearman)}${tau}${partial}, ` +
+    `Strongest pair ${best.x} and ${best.y}: r = ${coefficient(best.pearson)}, 95 % interval ${range(best.low, best.high, coefficient)}, ` +
+    `rank correlation ${coefficient(best.spearman)}${tau}${partial}, ` +
     `${probability(best.p_adjusted)}${pairs.length > 1 ? ' adjusted' : ''}, n = ${count(best.n, 'row')}.`
   )
 }
 
-/** To three decimals, as coefficients are printed. */
-function coefficient(value: number | null): string {
-  return value === null ? 'unknown' : value.toFixed(3).replace(/^-(?=0\.000$)/u, '')
+/** To three decimals, as coefficients are printed; to more where `resolution`, half an interval, asks for them. */
+function coefficient(value: number | null, resolution?: number): string {
+  const decimals = resolution ? Math.min(6, Math.max(3, 1 - Math.floor(Math.log10(resolution)))) : 3
+  return value === null ? 'unknown' : value.toFixed(decimals).replace(/^-(?=0\.0+$)/u, '')
+}
+
+/** What one row decides: of the links that are found, or of the only pair. */
+function oneRow(
+  found: readonly Pair[],
+  tested: readonly Told[],
+  given: Options,
+  meanings: Meanings,
+): Doubt[] {
+  if (given.test !== 'pearson' || given.controls !== undefined) return []
+  return tested.flatMap(({ x, y, p, p_adjusted }) => {
+    if (found.length > 1 && p_adjusted! > LIKELY) return []
+    const pair = found.find((one) => one.x === x && one.y === y)!
+    const factor = p === null || p === 0 ? 1 : p_adjusted! / p
+    return pairDecides(pair, [measureOf(meanings, x), measureOf(meanings, y)], factor)
+  })
+}
+
+/** Whether the strongest link is another within the values of a further column. */
+async function hidden(
+  table: Relation,
+  tested: readonly Told[],
+  given: Options,
+  meanings: Meanings,
+): Promise<Doubt[]> {
+  const best = strongest(
+    tested.filter(({ p_adjusted }) => p_adjusted! <= LIKELY),
+    given,
+  )
+  if (!best || given.controls !== undefined) return []
+  const [x, y] = [numberSql(table, 'values', best.x), numberSql(table, 'values', best.y)]
+  return hiddenGroup(table, { x, y, own: [best.x, best.y], r: sizeOf(best, given) }, meanings)
 }
 
 function doubtsOf(pairs: readonly Told[], given: Options, meanings: Meanings): Doubt[] {

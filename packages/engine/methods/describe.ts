@@ -237,7 +237,9 @@ function sentence(measure: Measure, described: Description): string {
   if (n === 0) return `There are no values of ${label}.`
   if (n === 1) return `The only value of ${label} is ${amount(mean, measure)}.`
   if (described.min === described.max) return `Every value of ${label} is ${amount(mean, measure)}.`
-  const middle = `half of the values lie between ${both([q1, q3], measure, { joined: 'and' })}`
+  const [from, to] = [amount(q1, measure), amount(q3, measure)]
+  const place = from === to ? `at about ${from}` : `between ${both([q1, q3], measure, { joined: 'and' })}`
+  const middle = `half of the values lie ${place}`
   if (skewed(described)) return `The middle value of ${label} is ${amount(median, measure)}; ${middle}.`
   return `The average of ${label} is ${amount(mean, measure)}; ${middle}.`
 }

@@ -30,7 +30,7 @@ import {
   totals,
 } from './drivers/segments.ts'
 import { sidesOf } from './drivers/sides.ts'
-import { evidence, headline, type Mix, relativeOf, restSays } from './drivers/words.ts'
+import { baseLacks, evidence, headline, type Mix, relativeOf, restSays } from './drivers/words.ts'
 import { partsOfRatio } from './shared/decomposition.ts'
 import { number, rowsWith, text } from './shared/fields.ts'
 import type { Method, MethodContext, Relation } from './shared/method.ts'
@@ -207,6 +207,9 @@ function doubtsOf(
   segments: readonly Segment[],
 ): Doubt[] {
   const doubts: Doubt[] = []
+  const lacks = baseLacks(found.before, found.after)
+  if (lacks !== null && found.before !== found.after)
+    doubts.push(doubt('no_base', `No percentage is given, since the value before ${lacks}.`))
   const smaller = Math.min(Math.abs(mix ?? 0), Math.abs(rate ?? 0))
   if (mix !== null && rate !== null && mix * rate < 0 && smaller > 0.05 * Math.abs(change ?? 0))
     doubts.push(

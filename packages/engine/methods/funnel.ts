@@ -11,13 +11,14 @@ import type { Doubt } from '@assay/model/insight'
 import Type, { type Static } from 'typebox'
 import { normalUpperQuantile } from '../numeric/distributions.ts'
 import { nearest } from '../values/near.ts'
+import { FEW } from '../verdicts/common-doubts.ts'
 import { doubt, gradeOf, verdict } from '../verdicts/verdict.ts'
 import { brief, CERTAINTY, quoted, shareOf } from '../verdicts/words.ts'
 import { testRates, wilson } from './shared/arms.ts'
 import { columnOf, isNumeric, timeColumn } from './shared/columns.ts'
 import { integer, number, rowsWith, text } from './shared/fields.ts'
 import { type Method, MethodError, quote, type Relation } from './shared/method.ts'
-import { count, enumeration, figure, percent } from './shared/sentence.ts'
+import { count, enumeration, figure, percent, range } from './shared/sentence.ts'
 
 const Options = Type.Object(
   {
@@ -102,8 +103,10 @@ export const funnel: Method = {
       doubts: [
         ...unknown,
         ...(entered === 0 ? [nothing(given, unfinished)] : []),
+        ...(entered > 0 && entered < FEW ? [few(given, entered)] : []),
         ...(unfinished > 0 && entered > 0 ? [partial(given, unfinished, label)] : []),
       ],
+      mild: entered > 0 ? ['too_few'] : [],
     })
     return { ...told, n: entered, method: METHOD, steps, unfinished }
   },
@@ -199,6 +202,14 @@ function nothing({ steps, window }: Options, unfinished: number): Doubt {
   return doubt('too_few', says)
 }
 
+function few({ steps }: Options, entered: number): Doubt {
+  const who = entered === 1 ? 'Only one' : `Only ${entered}`
+  return doubt(
+    'too_few',
+    `${who} entered at ${quoted(steps[0])}: too few to expect the same shares of others.`,
+  )
+}
+
 function partial({ window }: Options, unfinished: number, label: string | null): Doubt {
   return doubt(
     'period_partial',
@@ -218,6 +229,8 @@ function headline(given: Options, steps: readonly Step[], label: string | null):
     worst === null
       ? ''
       : `; the hardest step is ${CERTAINTY[worst.grade]} from ${quoted(worst.before.step)} to ${quoted(worst.step.step)}, which ${shareOf(worst.step.step_rate)} pass`
+  if (first.n === 1)
+    return `The only one that entered at ${quoted(first.step)} ${last.n === 0 ? 'did not reach' : 'reached'} ${quoted(last.step)}${within}.`
   const share = last.n === 0 ? 'none' : last.n === first.n ? 'all' : shareOf(last.rate)
   return `Of ${brief(first.n)}${label === null ? '' : ` ${label}`} that entered at ${quoted(first.step)}, ${share} reached ${quoted(last.step)}${within}${loss}.`
 }
@@ -245,6 +258,6 @@ function evidence(given: Options, steps: readonly Step[]): string {
       : `${quoted(step)} ${figure(n)} (${percent(step_rate)} of the step before)`,
   )
   const interval =
-    last.low === null ? '' : `; 95 % interval of the whole ${percent(last.low)} to ${percent(last.high)}`
+    last.low === null ? '' : `; 95 % interval of the whole ${range(last.low, last.high, percent)}`
   return `Counted by ${given.id}: ${shown.join(', ')}${interval}.`
 }

@@ -215,5 +215,6 @@ function departure({ skewness, kurtosis }: Shape): string {
 function evidence({ value }: Options, { n, skewness, kurtosis }: Shape, answer: Answer): string {
   if (answer.p === null) return `${count(n, 'value')} of ${value}.`
   const reason = answer.reason === null ? '' : ` ${answer.reason}`
-  return `${answer.name} of ${value}: statistic ${figure(answer.statistic)}, ${probability(answer.p)}, skewness G1 ${figure(skewness)}, excess kurtosis G2 ${figure(kurtosis)}, n = ${count(n, 'value')}.${reason}`
+  const shape = `Skewness (G1) ${figure(skewness)}, excess kurtosis (G2) ${figure(kurtosis)}`
+  return `${answer.name} of ${value}: statistic ${figure(answer.statistic)}, ${probability(answer.p)}, n = ${count(n, 'value')}.${reason} ${shape}.`
 }

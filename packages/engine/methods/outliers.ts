@@ -6,7 +6,7 @@
  */
 import Type, { type Static } from 'typebox'
 import { allAlike, leftOut, tooFew } from '../verdicts/common-doubts.ts'
-import { measureOf } from '../verdicts/measure.ts'
+import { measureOf, opening } from '../verdicts/measure.ts'
 import { stopped, verdict } from '../verdicts/verdict.ts'
 import { amount, quoted } from '../verdicts/words.ts'
 import { cellSql, columnOf, numberSql } from './shared/columns.ts'
@@ -98,7 +98,7 @@ export const outliers: Method = {
     const told = verdict({
       headline: headline(),
       grade: 'firm',
-      evidence: `${NAMES[fences.rule]} beyond ${given.threshold ?? THRESHOLD[fences.rule]}: fences ${figure(low)} and ${figure(high)}, ${count(found, 'value')} beyond, n = ${count(shape.n, 'value')}.${reason === null ? '' : ` ${reason}`}`,
+      evidence: `${opening(NAMES[fences.rule])} beyond ${given.threshold ?? THRESHOLD[fences.rule]}, that is below ${figure(low)} or above ${figure(high)}: ${figure(found)} of ${count(shape.n, 'value')}.${reason === null ? '' : ` ${reason}`}`,
       doubts: left,
     })
     return {

@@ -44,8 +44,9 @@ test('true or false is fitted by its odds, and complete separation is told', asy
     found.headline,
     /^Higher t probably goes with a lower rate of fail: each step of 1 in t comes with 21 % lower odds\.$/,
   )
-  const apart = await columnsOf({ t: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], fail: [0, 0, 0, 0, 0, 1, 1, 1, 1, 1] })
-  const told = await outcomeOf(regression, apart, { y: 'fail', x: ['t'], family: 'logistic' })
+  const t = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
+  const apart = await columnsOf({ t, u: t.map((one) => one ** 2), fail: [0, 0, 0, 0, 0, 1, 1, 1, 1, 1] })
+  const told = await outcomeOf(regression, apart, { y: 'fail', x: ['t', 'u'], family: 'logistic' })
   assert.equal(told.grade, 'unclear')
   assert.match(told.headline, /told apart completely/)
   await assert.rejects(

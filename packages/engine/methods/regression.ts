@@ -20,9 +20,10 @@ import { type NamedTerm, readDesign } from './regress/design.ts'
 import { fitGaussian } from './regress/gaussian.ts'
 import { fitGeneral } from './regress/general.ts'
 import type { Coefficient, Modelled } from './regress/modelled.ts'
+import { separated } from './regress/separated.ts'
 import { integer, number, object, pAdjusted, rowsWith, text } from './shared/fields.ts'
 import { type Method, MethodError } from './shared/method.ts'
-import { count, figure, percent, probability } from './shared/sentence.ts'
+import { count, figure, percent, probability, range } from './shared/sentence.ts'
 
 const Term = Type.Union([
   Type.String(),
@@ -108,32 +109,33 @@ export const regression: Method = {
     const stop = stopOf(design.response, n, width, measure.label)
     const fitted = stop ? null : (family === 'gaussian' ? fitGaussian : fitGeneral)(design, terms, given)
     const model = fitted === null || typeof fitted === 'string' ? null : fitted
+    const apart = fitted === 'separated' ? separated(design, terms, y, meanings) : null
     const doubts = stop
       ? [stop]
       : model
         ? [
             ...checkDoubts(
               model.checks,
-              n,
+              model.alike,
               opening(measure.label),
               terms.some(({ power }) => power > 1),
             ),
             ...model.doubts,
+            ...(model.lead ? (model.oneRow?.([measureOf(meanings, model.lead.column), measure]) ?? []) : []),
           ]
-        : [
-            neverChanges(design.columns, terms, meanings) ??
-              doubt('collinear', dependent(fitted as string, measure.label)),
-          ]
+        : apart
+          ? [apart.doubt]
+          : [neverChanges(design.columns, terms, meanings) ?? doubt('collinear', dependent(measure.label))]
     const told = verdict({
       headline: model
         ? (grade) => headline(grade, model, given, meanings)
         : stop
           ? ''
-          : dependent(fitted as string, measure.label),
-      grade: model ? gradeOf(model.lead?.p_holm ?? null) : 'unclear',
+          : (apart?.headline ?? dependent(measure.label)),
+      grade: model ? gradeOf(model.lead?.p_holm ?? null) : (apart?.grade ?? 'unclear'),
       evidence: model
         ? evidence(model, given, n)
-        : `${count(n, 'complete row')} for ${count(width, 'coefficient')}.`,
+        : (apart?.evidence ?? `${count(n, 'complete row')} for ${count(width, 'coefficient')}.`),
       doubts: [...doubts, ...few(n, width, model), ...left],
     })
     const fields = model ? model.fields : NOTHING
@@ -197,9 +199,7 @@ function neverChanges(
   return doubt('constant', `Every value of ${label} is the same, so nothing can go with it.`)
 }
 
-function dependent(why: string, label: string): string {
-  if (why === 'separated')
-    return `${opening(label)} is told apart completely by the columns of x in these rows, so no finite effect can be given.`
+function dependent(label: string): string {
   return `These columns cannot explain ${label}: one never changes, repeats the others, or lies beyond the range of numbers.`
 }
 
@@ -264,7 +264,11 @@ function rate(lead: Coefficient, { family }: Options, measure: Measure, x: Measu
     : `${each} comes with ${size} ${what}`
 }
 
-function evidence({ fields, lead }: Modelled, { y, family, errors, confidence }: Options, n: number): string {
+function evidence(
+  { fields, lead, alike }: Modelled,
+  { y, family, errors, confidence }: Options,
+  n: number,
+): string {
   const explained =
     fields.r_squared === null ? '' : `, ${percent(fields.r_squared)} of the variance explained`
   const overall =
@@ -276,6 +280,6 @@ function evidence({ fields, lead }: Modelled, { y, family, errors, confidence }:
   const slope =
     lead === null
       ? ''
-      : `; ${lead.term}: ${figure(lead.estimate)} (${percent(confidence).replace('.0%', ' %').replace('%', '%')} interval ${figure(lead.low)} to ${figure(lead.high)}${errors === 'hc3' ? ', HC3' : ''}, ${probability(lead.p_holm)}${fields.coefficients.length > 2 ? ' adjusted' : ''})`
+      : `; ${lead.term}: ${figure(lead.estimate)} (${figure(100 * confidence)} % interval ${range(lead.low, lead.high)}${errors === 'hc3' ? ', HC3' : ''}, ${probability(lead.p_holm)}${fields.coefficients.length > 2 ? ' adjusted' : ''}${alike === null ? '' : ' beside alike neighbours, for which the interval does not allow'})`
   return `${opening(METHODS[family])} of ${y}${explained}${overall}${slope}, n = ${count(n, 'row')}.`
 }

@@ -94,8 +94,9 @@ export const CODES = {
   },
   series_autocorrelated: {
     kind: 'caveat',
-    rule: 'Neighbouring values are alike, or swing to and fro, beyond trend and season.',
-    threshold: 'lag-1 autocorrelation of the residuals beyond 2.58 standard errors',
+    rule: 'Neighbouring values are alike, or swing to and fro, beyond trend and season; or neighbouring rows without a date are.',
+    threshold:
+      'lag-1 autocorrelation of the residuals beyond 2.58 standard errors; 0.5 of rows without a date',
     reason:
       'Alike neighbours hold less information than their number suggests. `test: auto` allows for it; a rank test that is asked for (`original`, `seasonal`) does not.',
   },
@@ -117,6 +118,12 @@ export const CODES = {
     threshold: 'variance inflation above 10',
     reason: 'The coefficients cannot be told apart, whatever the fit of the whole.',
   },
+  separated: {
+    kind: 'caveat',
+    rule: 'The columns of a logistic regression tell its outcomes apart without an error.',
+    threshold: 'no row on the wrong side',
+    reason: 'The likelihood has no maximum then, so no size of the effect can be given.',
+  },
   form_wrong: {
     kind: 'caveat',
     rule: 'The residuals show a curve (RESET) or a changing spread (Breusch-Pagan).',
@@ -125,8 +132,8 @@ export const CODES = {
   },
   mix_hides_rates: {
     kind: 'caveat',
-    rule: 'The mix of the segments and their rates move a ratio in opposite directions.',
-    threshold: 'the smaller part above 5 % of the change',
+    rule: 'The mix of the segments and their rates move a ratio in opposite directions; or a link is gone, or points the other way, within the values of another column.',
+    threshold: 'the smaller part above 5 % of the change; a link that is told without that column',
     reason: 'The total can rise while every segment falls.',
   },
   values_combined: {

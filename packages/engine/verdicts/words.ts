@@ -86,13 +86,14 @@ function withUnit(size: number, measure: Measure, step?: number | null): string 
 
 const oneOf = (unit: string): string => (/^\p{Ll}{4,}$/u.test(unit) ? singular(unit) : unit)
 
-/** Two values of a measure with their unit once: "8.4 to 9.4 minutes", "€20 to €23", "41.5 to 46.7 %". */
+/** Two values of a measure with their unit once: "8.4 to 9.4 minutes", "€20 to €23", "41.5 to 46.7 %"; "about 1" where three digits do not tell them apart. */
 export function both(
   [first, second]: readonly [number | null, number | null],
   measure: Measure,
   { joined = 'to', step = null }: { joined?: string; step?: number | null } = {},
 ): string {
   const [from, to] = [amount(first, measure, step), amount(second, measure, step)]
+  if (joined === 'to' && from === to) return `about ${from}`
   const unit = isShare(measure) ? '%' : measure.unit
   const end = unit === null ? '' : ` ${unit}`
   const shared = end !== '' && from.endsWith(end) && to.endsWith(end)

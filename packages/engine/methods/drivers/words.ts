@@ -16,13 +16,23 @@ const MOST_OF_FEW = 0.1
 /** Above this share of the change the mix is told first. */
 const MOSTLY = 0.5
 
-/** The change as a share of the value before; null if that is zero or of the other sign. */
+/** A base below this share of the value after is near zero. */
+const NEAR_ZERO = 0.01
+
+/** The change as a share of the value before; null if that is near zero, below it, or of the other sign. */
 export function relativeOf(before: number, after: number): number | null {
-  return before === 0 || before * Math.sign(after) < 0 ? null : (after - before) / Math.abs(before)
+  return baseLacks(before, after) === null ? (after - before) / before : null
+}
+
+/** Why no percentage is given. */
+export function baseLacks(before: number, after: number): string | null {
+  if (before * after < 0) return 'has the other sign'
+  if (before < 0) return 'is below zero'
+  return Math.abs(before) < NEAR_ZERO * Math.abs(after) || before === 0 ? 'is too near zero' : null
 }
 
 const isLevel = (before: number, after: number): boolean =>
-  after === before || Math.abs(relativeOf(before, after) ?? 1) < LEVEL
+  after === before || Math.abs(after - before) < LEVEL * Math.abs(before)
 
 /** `country "DE" and channel "paid"`, by the labels of the columns. */
 function whereInWords({ where }: Cause, labels: (column: string) => string): string {

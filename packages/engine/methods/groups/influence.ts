@@ -9,10 +9,11 @@ import { pairedT } from '../../numeric/tests/paired.ts'
 import type { Measure } from '../../verdicts/measure.ts'
 import { doubt, gradeOf } from '../../verdicts/verdict.ts'
 import { amount, changeOf, quoted } from '../../verdicts/words.ts'
+import type { GroupMoments } from '../shared/moments.ts'
 import { double } from '../shared/sums.ts'
-import { compareMeansOf, compareRanks, type Tested } from './level.ts'
+import { compareMeansOf, compareRanks, type MeanRows, type Tested } from './level.ts'
 import type { Ends } from './paired.ts'
-import type { Group, GroupRows } from './rows.ts'
+import type { GroupRows } from './rows.ts'
 
 /** A change counts from this part of the standard error on: beside a difference near zero every row would decide. */
 const LEAST = 0.5
@@ -32,20 +33,50 @@ export async function oneRowDecides(
   tested: Tested,
   { measure, confidence }: { measure: Measure; confidence: number },
 ): Promise<Doubt[]> {
-  const ranks = tested.test === 'mann_whitney'
-  const means = ['welch', 'student', 'welch_anova', 'anova'].includes(tested.test)
-  if (tested.p === null || !(means || (ranks && rows.n <= COUNTED))) return []
-  let most: Decisive | null = null
-  for (const group of rows.groups.filter(({ n }) => n > 2))
-    for (const value of new Set([group.low, group.high])) {
-      const groups = rows.groups.map((one) => (one === group ? without(one, value) : one))
-      if (means && groups.some(({ squares }) => !(squares > 0))) continue
-      const less = { ...rows, groups, n: rows.n - 1, from: lessOne(rows.from, group.group, value) }
-      const after = means ? compareMeansOf(less, tested.test, confidence) : await compareRanks(less)
-      const found = judged(rows, { group, value, before: tested, after })
-      if (found && (most === null || found.moved > most.moved)) most = found
-    }
-  return most === null ? [] : [doubt('one_row_decides', says(most, rows.unit, measure))]
+  if (MEANS.includes(tested.test)) return oneRowMoves(rows, tested, { measure, confidence })
+  if (tested.p === null || tested.test !== 'mann_whitney' || rows.n > COUNTED) return []
+  const found: Decisive[] = []
+  for (const { group, value } of ends(rows)) {
+    const from = lessOne(rows.from, group.group, value)
+    const after = await compareRanks({ ...rows, groups: lessGroup(rows.groups, group, value), from })
+    found.push(...judged(rows, { group, value, before: tested, after }))
+  }
+  return doubtOf(found, rows.unit, measure)
+}
+
+const MEANS = ['welch', 'student', 'welch_anova', 'anova']
+
+/** Whether one row decides a comparison of means, from the moments of the groups. */
+export function oneRowMoves(
+  rows: MeanRows,
+  tested: Tested,
+  { measure, confidence }: { measure: Measure; confidence: number },
+): Doubt[] {
+  if (tested.p === null) return []
+  const pooled = ['student', 'anova'].includes(tested.test)
+  const found = ends(rows).flatMap(({ group, value }) => {
+    const groups = lessGroup(rows.groups, group, value)
+    const varies = ({ squares }: GroupMoments): boolean => squares > 0
+    if (!(pooled ? groups.some(varies) : groups.every(varies))) return []
+    const after = compareMeansOf({ ...rows, groups }, tested.test, confidence)
+    return judged(rows, { group, value, before: tested, after })
+  })
+  return doubtOf(found, rows.unit, measure)
+}
+
+/** The least and the largest value of each group that is left with two values without it. */
+function ends<G extends GroupMoments>({ groups }: { groups: readonly G[] }): { group: G; value: number }[] {
+  return groups
+    .filter(({ n }) => n > 2)
+    .flatMap((group) => [...new Set([group.low, group.high])].map((value) => ({ group, value })))
+}
+
+const lessGroup = <G extends GroupMoments>(groups: readonly G[], group: G, value: number): G[] =>
+  groups.map((one) => (one === group ? without(one, value) : one))
+
+function doubtOf(found: readonly Decisive[], unit: number, measure: Measure): Doubt[] {
+  const [most] = found.toSorted((a, b) => b.moved - a.moved)
+  return most ? [doubt('one_row_decides', says(most, unit, measure))] : []
 }
 
 /** The same of the differences within units, for the paired t test. */
@@ -80,7 +111,7 @@ export function pairDecides(
   return most ? [doubt('one_row_decides', most.says)] : []
 }
 
-function without(group: Group, value: number): Group {
+function without<G extends GroupMoments>(group: G, value: number): G {
   const { n, mean, squares } = lessened(group, value)
   return { ...group, n, mean, squares, offset: group.offset + mean - group.mean }
 }
@@ -98,9 +129,9 @@ const lessOne = (from: string, group: string, value: number): string =>
      where not (g = '${group.replaceAll("'", "''")}' and v = ${double(value)} and place = 1))`
 
 function judged(
-  rows: GroupRows,
-  one: Omit<Decisive, 'what' | 'moved' | 'group'> & { group: Group },
-): Decisive | null {
+  rows: MeanRows,
+  one: Omit<Decisive, 'what' | 'moved' | 'group'> & { group: GroupMoments },
+): Decisive[] {
   const { group, before, after } = one
   const grades = [gradeOf(before.p), gradeOf(after.p)]
   const changed = grades[0] !== grades[1]
@@ -110,10 +141,10 @@ function judged(
   const [was, is] = [before.pairs[0]?.estimate ?? null, after.pairs[0]?.estimate ?? null]
   if (rows.groups.length === 2 && before.test !== 'mann_whitney' && was !== null && is !== null) {
     const far = moved >= LEAST * error
-    if (far && was * is < 0) return { ...decisive, what: 'direction' }
-    if (far && Math.abs(is - was) > Math.abs(was) / 2) return { ...decisive, what: 'size' }
+    if (far && was * is < 0) return [{ ...decisive, what: 'direction' }]
+    if (far && Math.abs(is - was) > Math.abs(was) / 2) return [{ ...decisive, what: 'size' }]
   }
-  return changed ? { ...decisive, what: 'grade' } : null
+  return changed ? [{ ...decisive, what: 'grade' }] : []
 }
 
 const CLAIMS: Record<Exclude<Grade, 'withheld'>, string> = {

@@ -11,9 +11,10 @@ import {
 } from '../../numeric/tests/means.ts'
 import { dunn, kruskalWallis, mannWhitney } from '../../numeric/tests/ranks.ts'
 import { compareMeans } from '../shared/arms.ts'
+import type { GroupMoments } from '../shared/moments.ts'
 import { holm } from '../shared/multiplicity.ts'
 import { finite } from '../shared/sentence.ts'
-import { type Group, type GroupRows, rankSums } from './rows.ts'
+import { type GroupRows, rankSums } from './rows.ts'
 
 /** Groups up to which every pair is compared. */
 export const MOST_PAIRED = 12
@@ -41,14 +42,20 @@ export interface Tested {
   pairs: Pair[]
 }
 
-export const sampleOf = (group: Pick<Group, 'n' | 'offset' | 'squares'>): Sample => ({
+/** What a comparison of means asks of groups. */
+export interface MeanRows {
+  groups: readonly GroupMoments[]
+  unit: number
+}
+
+export const sampleOf = (group: Pick<GroupMoments, 'n' | 'offset' | 'squares'>): Sample => ({
   n: group.n,
   mean: group.offset,
   squares: group.squares,
 })
 
 /** Means over `unit`; the zero of `offset` is the first group's mean. */
-export function compareMeansOf(rows: GroupRows, test: string, confidence: number): Tested {
+export function compareMeansOf(rows: MeanRows, test: string, confidence: number): Tested {
   const { groups, unit } = rows
   const samples = groups.map(sampleOf)
   const total = classicAnova(samples)
@@ -88,8 +95,8 @@ export function pairsOf(
   }))
 }
 
-function twoMeans(rows: GroupRows, test: string, confidence: number): Tested {
-  const [a, b] = rows.groups as [Group, Group]
+function twoMeans(rows: MeanRows, test: string, confidence: number): Tested {
+  const [a, b] = rows.groups as [GroupMoments, GroupMoments]
   const found = test === 'student' ? student(a, b, confidence) : welch(a, b, confidence)
   const scaled = (value: number | null) => (value === null ? null : finite(value * rows.unit))
   const pair = {
@@ -114,8 +121,8 @@ function twoMeans(rows: GroupRows, test: string, confidence: number): Tested {
   }
 }
 
-function welch(a: Group, b: Group, confidence: number) {
-  const arm = (group: Group) => ({
+function welch(a: GroupMoments, b: GroupMoments, confidence: number) {
+  const arm = (group: GroupMoments) => ({
     name: group.group,
     n: group.n,
     mean: group.offset,
@@ -127,7 +134,7 @@ function welch(a: Group, b: Group, confidence: number) {
   return { t, df, p, low, high }
 }
 
-function student(a: Group, b: Group, confidence: number) {
+function student(a: GroupMoments, b: GroupMoments, confidence: number) {
   const df = a.n + b.n - 2
   const error = Math.sqrt(((a.squares + b.squares) / df) * (1 / a.n + 1 / b.n))
   const t = (a.offset - b.offset) / error

@@ -13,9 +13,6 @@ const MOST_GROUPS = 50
 
 export interface Group extends GroupMoments {
   median: number
-  /** The least and the largest value. */
-  low: number
-  high: number
   /** g1, the third moment over the second's power; null where no values differ. */
   skewness: number | null
 }
@@ -64,19 +61,17 @@ export async function readGroups(table: Relation, value: string, group: string):
 async function shapesOf(
   table: Relation,
   from: string,
-): Promise<Map<string, Pick<Group, 'median' | 'low' | 'high' | 'skewness'>>> {
+): Promise<Map<string, Pick<Group, 'median' | 'skewness'>>> {
   const rows = await table.query(
     `with d as (select * from ${from}), c as (select g, favg(v) as m, max(v) - min(v) as width from d group by g),
      e as (select g, v, case when width > 0 then (v - m) / width end as u from d join c using (g))
-     select g, median(v) as median, min(v) as low, max(v) as high, favg(u * u * u) / nullif(favg(u * u), 0) ** 1.5 as skewness from e group by g`,
+     select g, median(v) as median, favg(u * u * u) / nullif(favg(u * u), 0) ** 1.5 as skewness from e group by g`,
   )
   return new Map(
     rows.map((row) => [
       row.g as string,
       {
         median: row.median as number,
-        low: row.low as number,
-        high: row.high as number,
         skewness: (row.skewness as number | null) ?? null,
       },
     ]),

@@ -73,10 +73,11 @@ function headline({ measure, grid }: ReadSeries, found: Found): string {
   const { value, low, high } = farthest
   const width = low === null || high === null ? null : (high - low) / 2
   const above = (farthest.score ?? 0) > 0
+  const range = both([low, high], measure, { step: width })
   const usual =
-    low === high || low === null
+    low === high || low === null || range.startsWith('about')
       ? amount(farthest.expected, measure, width)
-      : both([low, high], measure, { step: width })
+      : range
   if (points.length === 0 && (found.small ?? 0) > 0)
     return `No value of ${measure.label} lies as far from the usual as asked for; ${count(found.small!, 'value')} ${found.small === 1 ? 'stands' : 'stand'} out by less.`
   if (points.length === 0)

@@ -259,7 +259,7 @@ function isWorse({ origins, known, mase, naive }: Backtest): boolean {
   return origins >= ORIGINS && known >= LEAST_TO_JUDGE && mase > CHANCE * naive
 }
 
-/** "Revenue is expected at 120 in June 2001, between 110 and 130 with 95 % confidence, and at ... " */
+/** "Revenue is expected to be 120 in June 2001 (most likely 110 to 130), and ..."; "may be" where it is unclear. */
 function finding({ measure, grid, series }: ReadSeries, points: readonly Point[], found: Forecast): Finding {
   const told = ({ time, value, low_95, high_95 }: Point): string => {
     const half = low_95 === null || high_95 === null ? null : (high_95 - low_95) / 2
@@ -274,12 +274,22 @@ function finding({ measure, grid, series }: ReadSeries, points: readonly Point[]
   const last = points.length === 1 ? '' : `, and ${level ? `as much ${atTime(far.time, grid)}` : told(far)}`
   const { backtest } = found
   const known = series.values.length
+  const better = backtest !== null && backtest.mase < backtest.naive
+  const unsure =
+    backtest === null || known < LEAST_TO_JUDGE
+      ? `${count(known, 'value')} are too few to rely on it`
+      : better
+        ? 'this is unsure'
+        : 'on its own past the forecast was no better than repeating what was last seen'
   const proof = backtest
     ? `; backtest from ${count(backtest.origins, 'origin')}: MASE ${figure(backtest.mase)}, of the naive forecast ${figure(backtest.naive)}, ${Math.round(100 * backtest.coverage)} % within the model's 95 % interval${backtest.widened > 1.005 ? `, which is widened by ${figure(backtest.widened)}` : ''}`
     : ''
   return {
-    headline: `${opening(measure.label)} ${verbFor(measure.label)} expected to be ${told(points[0]!)}${last}.`,
-    grade: backtest && known >= LEAST_TO_JUDGE && backtest.mase < backtest.naive ? 'likely' : 'unclear',
+    headline: (grade) =>
+      grade === 'unclear'
+        ? `${opening(measure.label)} may be ${told(points[0]!)}${last}, but ${unsure}.`
+        : `${opening(measure.label)} ${verbFor(measure.label)} expected to be ${told(points[0]!)}${last}.`,
+    grade: better && known >= LEAST_TO_JUDGE ? 'likely' : 'unclear',
     evidence: `${found.model} (n = ${count(known, 'value')}${proof}).`,
   }
 }

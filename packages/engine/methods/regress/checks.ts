@@ -4,7 +4,10 @@ import { breuschPagan, lagOne, reset, varianceInflation } from '../../numeric/mo
 import { type Basis } from '../../numeric/models/orthonormal.ts'
 import { verbFor } from '../../verdicts/nouns.ts'
 import { doubt } from '../../verdicts/verdict.ts'
+import { alikeFrom } from '../relations/series-order.ts'
 import { finite } from '../shared/sentence.ts'
+import type { Design } from './design.ts'
+import type { Modelled } from './modelled.ts'
 
 export interface Checks {
   reset_p: number | null
@@ -20,30 +23,44 @@ export const NO_CHECKS: Checks = {
   largest_vif: null,
 }
 
-/** `slopes`: the columns of the design without the intercept; `order`: of the rows that are a series. */
+/** `slopes`: the columns of the design without the intercept; `residuals` in the order of the series. */
 export function checksOf(
   basis: Basis | null,
   slopes: readonly (readonly number[])[],
   fitted: readonly number[],
   residuals: readonly number[],
-  series: boolean,
+  series: Design['series'],
 ): Checks {
   const inflation = slopes.length > 1 ? varianceInflation(slopes) : []
   return {
     reset_p: basis ? (reset(basis, fitted, residuals)?.p ?? null) : null,
     breusch_pagan_p: basis ? (breuschPagan(basis, residuals)?.p ?? null) : null,
-    residual_autocorrelation: series ? finite(lagOne(residuals)) : null,
+    residual_autocorrelation: autocorrelationOf(residuals, series),
     largest_vif: inflation.length === 0 ? null : finite(Math.max(...inflation)),
   }
 }
 
-export function checkDoubts(checks: Checks, n: number, label: string, powers: boolean): Doubt[] {
+/** In the order of the data only a strong one counts: that order need not be a time. */
+function autocorrelationOf(residuals: readonly number[], series: Design['series']): number | null {
+  if (series === null) return null
+  const found = finite(lagOne(residuals))
+  return series === 'rows' && !((found ?? 0) > alikeFrom(residuals.length, false)) ? null : found
+}
+
+export function checkDoubts(
+  checks: Checks,
+  alike: Modelled['alike'],
+  label: string,
+  powers: boolean,
+): Doubt[] {
   const found: Doubt[] = []
-  if (isAlike(checks, n))
+  if (alike !== null)
     found.push(
       doubt(
         'series_autocorrelated',
-        'The rows are a series whose neighbours are alike; lines through such a series arise by chance, and the certainty allows for that.',
+        alike === 'rows'
+          ? 'Neighbouring rows are alike in the order of the data, as in a series; lines through a series arise by chance, and the certainty allows for that. If the rows have dates, add them.'
+          : 'The rows are a series whose neighbours are alike; lines through such a series arise by chance, and the certainty allows for that.',
       ),
     )
   if (checks.reset_p !== null && checks.reset_p < 0.01)
@@ -73,5 +90,5 @@ export function checkDoubts(checks: Checks, n: number, label: string, powers: bo
 
 /** Beyond 2.58 standard errors. */
 export function isAlike({ residual_autocorrelation: r }: Checks, n: number): boolean {
-  return r !== null && r > 2.58 / Math.sqrt(n)
+  return r !== null && r > alikeFrom(n, true)
 }

@@ -1,9 +1,11 @@
 /** The rows of a regression as columns: at most 200,000 complete ones are fetched, in the order of a date column if each has its own. */
-import { seriesOrder } from '../relations/series-order.ts'
+import { isSorted, seriesOrder } from '../relations/series-order.ts'
 import { columnOf, numberSql } from '../shared/columns.ts'
 import { MethodError, quote, type Relation } from '../shared/method.ts'
 
 const MAX_ROWS = 200_000
+/** Of fewer rows no order is read as a series. */
+const LEAST_ROWS = 20
 
 export interface NamedTerm {
   name: string
@@ -16,8 +18,11 @@ export interface Design {
   /** One for each term, not yet raised to its power. */
   columns: number[][]
   left: number
-  /** Whether the rows are a series: by a date of their own, or because a single x goes in even steps. */
-  series: boolean
+  /**
+   * How the rows may be a series: by a date of their own; because a single x goes in even steps; in the order of the data, if it
+   * sorts none of the columns. Null: they are none.
+   */
+  series: 'dated' | 'even' | 'rows' | null
 }
 
 export async function readDesign(
@@ -32,7 +37,7 @@ export async function readDesign(
   ]
   const names = selected.map((_, index) => `c${index}`)
   const order = await seriesOrder(table)
-  const source = `(select ${selected.map((sql, index) => `${sql} as c${index}`).join(', ')}, ${order ?? 'null'} as t from ${table.relation})`
+  const source = `(select ${selected.map((sql, index) => `${sql} as c${index}`).join(', ')}, ${order.sql} as t from ${table.relation})`
   const kept = names.map((name) => `coalesce(isfinite(${name}), false)`).join(' and ')
   const [counted] = await table.query(
     `select count(*) as total, count(*) filter (${kept}) as n from ${source}`,
@@ -43,12 +48,16 @@ export async function readDesign(
       `regression reads at most ${MAX_ROWS.toLocaleString('en-US')} rows, and there are ${n.toLocaleString('en-US')}: group or filter them in the SQL block.`,
     )
   }
-  const found = await table.query(
-    `select ${names.join(', ')} from ${source} where ${kept}${order === null ? '' : ' order by t'}`,
-  )
+  const found = await table.query(`select ${names.join(', ')} from ${source} where ${kept} order by t`)
   const columns = names.map((name) => found.map((row) => row[name] as number))
-  const series =
-    order !== null || (new Set(terms.map(({ column }) => column)).size === 1 && isEven(columns[1]!))
+  const single = new Set(terms.map(({ column }) => column)).size === 1
+  const series = order.dated
+    ? 'dated'
+    : single && isEven(columns[1]!)
+      ? 'even'
+      : n < LEAST_ROWS || columns.some(isSorted)
+        ? null
+        : 'rows'
   return { response: columns[0]!, columns: columns.slice(1), left: (counted!.total as number) - n, series }
 }
 

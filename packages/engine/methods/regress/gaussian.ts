@@ -5,14 +5,13 @@ import { type DesignColumn, leastSquares, powerColumn } from '../../numeric/leas
 import { hc3Errors } from '../../numeric/models/model-checks.ts'
 import { orthonormal } from '../../numeric/models/orthonormal.ts'
 import { exactSum } from '../../numeric/sum.ts'
-import { persistentRegression } from '../../series/persistence/persistent-regression.ts'
+import { gradeOf } from '../../verdicts/verdict.ts'
 import { finite } from '../shared/sentence.ts'
 import { checksOf, isAlike } from './checks.ts'
 import type { Design, NamedTerm } from './design.ts'
+import { slopeDecides } from './influence.ts'
 import { leadOf, type Modelled, type Row } from './modelled.ts'
-
-/** Rows up to which persistent errors are estimated; above, slopes of a series are judged by a wider error. */
-const PERSISTENT_ROWS = 2000
+import { chancesOf } from './series-chances.ts'
 
 interface Asked {
   intercept: boolean
@@ -59,19 +58,41 @@ export function fitGaussian(
     high,
     fitted,
     fit.residuals,
-    series && !sums.perfect,
+    sums.perfect ? null : series,
   )
   const own = rows.slice(intercept ? 1 : 0).map((row) => (sums.perfect ? 0 : row.p))
-  const chances = isAlike(checks, y.length)
-    ? persistent(y, high, intercept, own, checks.residual_autocorrelation!)
+  const isSeries = series !== null && isAlike(checks, y.length)
+  // By dates the rows are a series for certain, and a short one seldom shows how alike its neighbours are.
+  const allowed = basis !== null && !sums.perfect && (isSeries || series === 'dated')
+  const estimates = slopes.map(
+    ({ high: column }, index) => fit.coefficients.at(index - slopes.length)! * sizeOf(column),
+  )
+  const { residuals } = fit
+  const even = high.map((column) => column.map((value) => value / sizeOf(column)))
+  const chances = allowed
+    ? chancesOf({ y, slopes: even, estimates, residuals, basis, df: sums.df_residual }, own, series)
     : own
+  const grades = [own, chances].map((ps) => gradeOf(leadOf(rows, terms, ps)?.p_holm ?? null))
+  const lead = leadOf(rows, terms, chances)
   const { perfect: _, ...fields } = sums
   const none = { deviance: null, null_deviance: null, dispersion: null }
   return {
     fields: { coefficients: rows, ...fields, ss_residual: finite(sums.ss_residual), ...none },
     checks,
-    lead: leadOf(rows, terms, chances),
+    lead,
     doubts: [],
+    alike: isSeries || grades[0] !== grades[1] ? series : null,
+    oneRow: (measures) => {
+      if (!lead || !basis || sums.perfect) return []
+      const index = terms.findIndex(({ name }) => name === lead.term)
+      const place = index + (intercept ? 1 : 0)
+      const unit = sizeOf(design[place]!.high)
+      return slopeDecides(
+        lead,
+        { basis, residuals, df: sums.df_residual, place, unit, x: columns[index]!, y },
+        measures,
+      )
+    },
   }
 }
 
@@ -108,29 +129,4 @@ const sizeOf = (values: readonly number[]): number =>
 
 function rescaled(errors: number[] | null, design: readonly DesignColumn[]): number[] | null {
   return errors && errors.map((error, index) => error / sizeOf(design[index]!.high))
-}
-
-/** p of each slope under errors as persistent as the residuals; above the bound by an error widened for their lag-1 correlation. */
-function persistent(
-  y: readonly number[],
-  slopes: readonly (readonly number[])[],
-  intercept: boolean,
-  own: readonly (number | null)[],
-  correlation: number,
-): (number | null)[] {
-  if (y.length > PERSISTENT_ROWS || slopes.length > 10) {
-    const wider = Math.sqrt((1 + correlation) / (1 - correlation))
-    return own.map((p) =>
-      p === null || p >= 1 ? p : studentTwoSided(studentUpperQuantile(p / 2, 1e6) / wider, 1e6),
-    )
-  }
-  const one = intercept ? [y.map(() => 1)] : []
-  const unit = sizeOf(y)
-  const target = y.map((value) => value / unit)
-  const all = slopes.map((column) => column.map((value) => value / sizeOf(column)))
-  return all.map((column, index) => {
-    const others = all.filter((_, other) => other !== index)
-    const found = persistentRegression(target, [...one, ...others], [column])
-    return found ? Math.max(found.p, own[index] ?? 1) : 1
-  })
 }

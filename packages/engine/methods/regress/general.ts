@@ -72,6 +72,7 @@ export function fitGeneral(
       rows.slice(intercept ? 1 : 0).map((row) => row.p),
     ),
     doubts,
+    alike: null,
   }
 }
 

@@ -1,8 +1,9 @@
 /** What a fitted model gives, whatever its family. */
 import type { Doubt } from '@assay/model/insight'
+import type { Measure } from '../../verdicts/measure.ts'
 import { holm } from '../shared/multiplicity.ts'
 import type { Checks } from './checks.ts'
-import type { NamedTerm } from './design.ts'
+import type { Design, NamedTerm } from './design.ts'
 
 export interface Row {
   term: string
@@ -42,6 +43,10 @@ export interface Modelled {
   checks: Checks
   lead: Coefficient | null
   doubts: Doubt[]
+  /** The series whose alike neighbours the certainty allows for; null where rows count as they are. */
+  alike: Design['series']
+  /** Whether one row decides the slope that leads, by the measures of its column and of y. */
+  oneRow?: (measures: readonly [Measure, Measure]) => Doubt[]
 }
 
 /** The slope of the least p. `chances`, one for each term, are the p that decide; null where none is known. */

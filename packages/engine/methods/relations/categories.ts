@@ -10,6 +10,7 @@ import type { Relation } from '../shared/method.ts'
 import { count, finite } from '../shared/sentence.ts'
 import { type Answer, labels, NOTHING, type Options, strength } from './answer.ts'
 import { type Tabled, tabled } from './counts.ts'
+import { flagSql, hiddenGroup } from './hidden-group.ts'
 
 export async function ofCategories(table: Relation, given: Options, meanings: Meanings): Promise<Answer> {
   const found = await tabled(table, given.x, given.y, given.strata)
@@ -33,6 +34,7 @@ export async function ofCategories(table: Relation, given: Options, meanings: Me
   const effects = { effect: "Cramer's V", effect_size: finite(whole.v) }
   if (given.strata !== undefined)
     return inStrata(given, found, { ...common, ...effects, doubts: left, claim }, meanings)
+  const hidden = await behind(table, given, found, meanings)
   const few = whole.least_expected < 1 || whole.thin > 0.2
   const asked = given.test === 'auto' ? (few ? 'fisher' : 'chi_square') : given.test
   const exact = asked === 'fisher' ? fisherExact(found.counts) : null
@@ -49,7 +51,7 @@ export async function ofCategories(table: Relation, given: Options, meanings: Me
       name: "Fisher's exact test",
       reason,
       p: exact,
-      doubts: left,
+      doubts: [...(gradeOf(exact) === 'unclear' ? [] : hidden), ...left],
       claim,
     }
   }
@@ -67,7 +69,22 @@ export async function ofCategories(table: Relation, given: Options, meanings: Me
     df: whole.df,
     p: finite(whole.p),
   }
-  return { ...common, ...effects, ...limits, ...tested, doubts: [...thin, ...left], claim }
+  const told = gradeOf(tested.p) === 'unclear' ? [] : hidden
+  return { ...common, ...effects, ...limits, ...tested, doubts: [...told, ...thin, ...left], claim }
+}
+
+/** Whether a link of two columns of two values each is another within the values of a further column. */
+async function behind(
+  table: Relation,
+  { x, y }: Options,
+  { rows, columns, counts }: Tabled,
+  meanings: Meanings,
+): Promise<Doubt[]> {
+  if (rows.length !== 2 || columns.length !== 2) return []
+  const [[a, b], [c, d]] = counts as [[number, number], [number, number]]
+  const size = Math.sqrt((a + b) * (c + d)) * Math.sqrt((a + c) * (b + d))
+  const sql = { x: flagSql(table, 'x', x, rows[0]!), y: flagSql(table, 'y', y, columns[0]!) }
+  return hiddenGroup(table, { ...sql, own: [x, y], r: (a * d - b * c) / size }, meanings)
 }
 
 function sparseCells(thin: number): Doubt {
@@ -92,7 +109,10 @@ function inStrata(given: Options, found: Tabled, common: Answer, meanings: Meani
     ? [doubt('form_wrong', `The link differs between the values of ${within}; read it for each of them.`)]
     : []
   const crude = chiSquare(found.counts)!
-  const reversed = gradeOf(told.p) === 'unclear' && gradeOf(crude.p) !== 'unclear'
+  const claimed = gradeOf(crude.p) !== 'unclear'
+  const whole = two ? commonOdds([found.counts], 0.95) : null
+  const turned = odds && whole && claimed && Math.log(odds.ratio) * Math.log(whole.ratio) < 0
+  const gone = gradeOf(told.p) === 'unclear' && claimed
   const tested: Answer = {
     ...common,
     test: 'cochran_mantel_haenszel',
@@ -112,9 +132,11 @@ function inStrata(given: Options, found: Tabled, common: Answer, meanings: Meani
     doubts: [...mixed, ...common.doubts],
     claim: (sure) => `${opening(x)} and ${y} ${sure} go together, also with ${within} held equal.`,
   }
-  if (!reversed) return tested
-  const says = `Over all rows ${x} and ${y} do go together; within the values of ${within} they do not.`
-  return { ...tested, doubts: [...tested.doubts, doubt('form_wrong', says)] }
+  if (!gone && !turned) return tested
+  const says = gone
+    ? `Over all rows ${x} and ${y} do go together; within the values of ${within} they do not.`
+    : `Over all rows the link points the other way (Simpson's paradox); what holds within the values of ${within} is told here.`
+  return { ...tested, doubts: [doubt('mix_hides_rates', says), ...tested.doubts] }
 }
 
 function cellsOf({ rows, columns, counts, n }: Tabled): Answer['counts'] {

@@ -4,15 +4,16 @@ import { SHAPIRO_MOST } from '../../numeric/tests/shapiro-wilk.ts'
 import { leftOut } from '../../verdicts/common-doubts.ts'
 import { type Meanings, measureOf, opening } from '../../verdicts/measure.ts'
 import { verbFor } from '../../verdicts/nouns.ts'
-import { doubt } from '../../verdicts/verdict.ts'
+import { doubt, gradeOf } from '../../verdicts/verdict.ts'
 import { shapeCheck } from '../groups/choose.ts'
-import { columnOf, groupSql } from '../shared/columns.ts'
+import { columnOf, groupSql, numberSql } from '../shared/columns.ts'
 import type { Relation } from '../shared/method.ts'
 import { count, finite } from '../shared/sentence.ts'
 import { readShape } from '../shared/shape.ts'
 import { type Answer, labels, NOTHING, type Options, strength } from './answer.ts'
-import { alikeNeighbours, LEAST_PAIRS, pairOf, partialOf, tauOf } from './pair.ts'
-import { seriesOrder } from './series-order.ts'
+import { hiddenGroup } from './hidden-group.ts'
+import { alikeNeighbours, LEAST_PAIRS, pairDecides, pairOf, partialOf, tauOf } from './pair.ts'
+import { type Order, seriesOrder } from './series-order.ts'
 
 export async function ofNumbers(table: Relation, given: Options, meanings: Meanings): Promise<Answer> {
   const [x, y] = labels(given, meanings)
@@ -38,10 +39,15 @@ export async function ofNumbers(table: Relation, given: Options, meanings: Meani
   const ambiguous = given.as === 'auto' ? await codes(table, given, meanings) : []
   const partial = given.controls !== undefined
   const doubts = [...alikeNeighbours([pair]), ...ambiguous, ...left]
+  const both = [measureOf(meanings, given.x), measureOf(meanings, given.y)] as const
+  const decided = !partial && choice.test === 'pearson' ? pairDecides(pair, both) : []
   const found = partial
-    ? await partialAnswer(table, given, choice.test)
+    ? await partialAnswer(table, given, choice.test, order)
     : await plainAnswer(table, given, choice.test, pair)
   const r = found.effect_size
+  const sql = [numberSql(table, 'x', given.x), numberSql(table, 'y', given.y)] as const
+  const crude = { x: sql[0], y: sql[1], own: [given.x, given.y], r: r ?? 0 }
+  const hidden = !partial && gradeOf(found.p) !== 'unclear' ? await hiddenGroup(table, crude, meanings) : []
   const beside = partial
     ? `, ${given.controls!.map((name) => measureOf(meanings, name).label).join(' and ')} held equal`
     : ''
@@ -58,7 +64,13 @@ export async function ofNumbers(table: Relation, given: Options, meanings: Meani
           ),
         ]
       : []
-  return { ...common, ...found, reason: choice.reason, doubts: [...stop, ...doubts], claim }
+  return {
+    ...common,
+    ...found,
+    reason: choice.reason,
+    doubts: [...stop, ...decided, ...hidden, ...doubts],
+    claim,
+  }
 }
 
 async function chosen(
@@ -103,7 +115,7 @@ async function plainAnswer(
 ): Promise<Found> {
   const none = { statistic: null, df: null, low: null, high: null }
   if (test === 'kendall') {
-    const { tau, p } = await tauOf(table, [given.x, given.y], 'x')
+    const { tau, p } = await tauOf(table, pair, 'x')
     return { ...none, test, name: "Kendall's rank correlation", p, effect: 'tau-b', effect_size: tau }
   }
   if (test === 'spearman')
@@ -129,9 +141,13 @@ async function plainAnswer(
   }
 }
 
-async function partialAnswer(table: Relation, given: Options, test: string): Promise<Found> {
+async function partialAnswer(table: Relation, given: Options, test: string, order: Order): Promise<Found> {
   const ranked = test === 'partial_spearman'
-  const { n, partial } = await partialOf(table, [given.x, given.y], given.controls!, { ranked, option: 'x' })
+  const { n, partial } = await partialOf(table, [given.x, given.y], given.controls!, {
+    ranked,
+    option: 'x',
+    order,
+  })
   return {
     test,
     name: ranked ? 'partial rank correlation' : 'partial correlation',

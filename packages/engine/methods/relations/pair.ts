@@ -6,14 +6,24 @@
 
 import type { Doubt } from '@assay/model/insight'
 import { normalUpperQuantile, studentTwoSided } from '../../numeric/distributions.ts'
+import { ranks } from '../../numeric/mann-kendall.ts'
 import { type Partial, partialCorrelation } from '../../numeric/models/partial.ts'
 import { kendall } from '../../numeric/tests/kendall.ts'
-import { doubt } from '../../verdicts/verdict.ts'
+import type { Measure } from '../../verdicts/measure.ts'
+import { doubt, gradeOf } from '../../verdicts/verdict.ts'
 import { numberSql } from '../shared/columns.ts'
 import type { Relation } from '../shared/method.ts'
 import { finite } from '../shared/sentence.ts'
 import { double, momentSql, powerAbove, readSum } from '../shared/sums.ts'
-import { effectiveRows } from './series-order.ts'
+import { oneRowDecides, type Without } from './one-row.ts'
+import {
+  LEAST_WORTH,
+  type Order,
+  PERSISTENT_ROWS,
+  persistentLink,
+  type SeriesRows,
+  seriesRows,
+} from './series-order.ts'
 
 /** Rows from which a pair is judged. */
 export const LEAST_PAIRS = 4
@@ -30,8 +40,12 @@ export interface Pair {
   p: number | null
   /** Of Spearman's coefficient, by its t approximation. */
   spearman_p: number | null
-  /** How many independent rows a series of alike neighbours is worth; null where rows count as they are. */
-  effective: number | null
+  /** The rows as a series; null where they are none. */
+  series: SeriesRows | null
+  /** How many independent rows they are worth. */
+  worth: number
+  /** Pearson's r and p without the row that lowers r most, and without the one that raises it most. */
+  ends: Without[]
 }
 
 export interface PairRows {
@@ -45,10 +59,10 @@ async function pairRows(
   table: Relation,
   [x, y]: readonly [string, string],
   option: string,
-  order: string | null = null,
+  order: Order | null = null,
 ): Promise<PairRows & { sizes: [number, number] }> {
   const source =
-    `(select x, y, t from (select ${numberSql(table, option, x)} as x, ${numberSql(table, option, y)} as y, ${order ?? 'null'} as t ` +
+    `(select x, y, t from (select ${numberSql(table, option, x)} as x, ${numberSql(table, option, y)} as y, ${order?.sql ?? 'null'} as t ` +
     `from ${table.relation}) where isfinite(x) and isfinite(y))`
   const [range] = await table.query(
     `select count(*) as n, max(abs(x)) as x_size, max(abs(y)) as y_size, min(x) = max(x) as x_same, min(y) = max(y) as y_same from ${source}`,
@@ -62,17 +76,18 @@ async function pairRows(
 export async function pairOf(
   table: Relation,
   [x, y]: readonly [string, string],
-  { option = 'values', order = null }: { option?: string; order?: string | null } = {},
+  { option = 'values', order = null }: { option?: string; order?: Order | null } = {},
 ): Promise<Pair> {
   const { source, n, constant, sizes } = await pairRows(table, [x, y], option, order)
   const unknown = { pearson: null, spearman: null, low: null, high: null, p: null, spearman_p: null }
-  const nothing = { x, y, n, ...unknown, effective: null }
+  const nothing = { x, y, n, ...unknown, series: null, worth: n, ends: [] }
   if (n < LEAST_PAIRS || constant) return nothing
   const scaled = `(select x / ${double(powerAbove(sizes[0]))} as x, y / ${double(powerAbove(sizes[1]))} as y from ${source})`
-  const pearson = await productMoment(table, scaled)
+  const { r: pearson, ends } = await productMoment(table, scaled)
   const spearman = await rankCorrelation(table, source, n)
-  const effective = order === null ? null : await effectiveRows(table, source, n)
-  const worth = effective ?? n
+  const series = order === null ? null : await seriesRows(table, source, n, order.dated)
+  const p = chanceOf(pearson, n, series)
+  const worth = series ? worthOf(pearson, n, p, series) : n
   const half = normalUpperQuantile(0.025) / Math.sqrt(worth - 3)
   const certain = Math.abs(pearson) === 1
   return {
@@ -81,14 +96,60 @@ export async function pairOf(
     spearman: finite(spearman),
     low: certain ? pearson : finite(Math.tanh(Math.atanh(pearson) - half)),
     high: certain ? pearson : finite(Math.tanh(Math.atanh(pearson) + half)),
-    p: finite(byStudent(pearson, worth)),
-    spearman_p: finite(byStudent(spearman, worth)),
-    effective,
+    p: finite(p),
+    spearman_p: finite(chanceOf(spearman, n, series, ranks)),
+    series,
+    worth,
+    ends: ends.map(({ x: across, y: up, estimate }) => ({
+      x: across * powerAbove(sizes[0]),
+      y: up * powerAbove(sizes[1]),
+      estimate,
+      p: byStudent(estimate, worth - 1),
+    })),
   }
+}
+
+/** Whether one row makes, hides or turns Pearson's r; `factor` is what a correction raised p by. */
+export function pairDecides(
+  { pearson: r, p, worth, ends }: Pair,
+  measures: readonly [Measure, Measure],
+  factor = 1,
+): Doubt[] {
+  if (r === null || p === null) return []
+  const error = Math.sqrt((1 - r * r) / Math.max(1, worth - 2))
+  const rows = ends.map((one) => ({ ...one, p: Math.min(1, one.p * factor) }))
+  return oneRowDecides({ estimate: r, p: Math.min(1, p * factor), error }, rows, measures)
+}
+
+/** p of a coefficient of `n` rows; of a series not below that of errors as persistent as its columns, after `by`. */
+function chanceOf(
+  r: number,
+  n: number,
+  series: SeriesRows | null,
+  by: (values: readonly number[]) => readonly number[] = (values) => values,
+): number {
+  if (!series || Math.abs(r) === 1) return byStudent(r, n)
+  if (!series.dated || !series.values) return byStudent(r, series.worth)
+  const { x, y } = series.values
+  return Math.max(byStudent(r, n), persistentLink(by(x), by(y)))
+}
+
+/** The number of independent rows of which r would have this p, at most those of Bartlett's formula. */
+function worthOf(r: number, n: number, p: number, { dated, worth, values }: SeriesRows): number {
+  if (!dated || !values || byStudent(r, n) >= p) return Math.min(n, worth)
+  let [low, high] = [LEAST_WORTH, Math.min(n, worth)]
+  for (let step = 0; step < 40 && byStudent(r, high) < p; step++) {
+    const middle = (low + high) / 2
+    if (byStudent(r, middle) < p) high = middle
+    else low = middle
+    if (high - low < 1e-6) break
+  }
+  return high
 }
 
 function byStudent(r: number, n: number): number {
   if (Math.abs(r) >= 1) return 0
+  if (!(n > 2)) return 1
   return studentTwoSided(r * Math.sqrt((n - 2) / ((1 - r) * (1 + r))), n - 2)
 }
 
@@ -110,13 +171,19 @@ function rankSql(name: string, n: number): string {
   return `cast(2 * rank() over (order by ${name}) + count(*) over (order by ${name} range between current row and current row) - ${n + 2} as bigint)`
 }
 
-/** Pearson's coefficient of x and y (|x|, |y| <= 1) by two passes; the first gives the centre only. */
-async function productMoment(table: Relation, source: string): Promise<number> {
+type End = Omit<Without, 'p'>
+
+/**
+ * Pearson's coefficient of x and y (|x|, |y| <= 1) by two passes; the first gives the centre only. `ends` are the rows
+ * without which it is least and greatest, with what it is then: 0 where one of x and y does not vary without them.
+ */
+async function productMoment(table: Relation, source: string): Promise<{ r: number; ends: End[] }> {
   const [first] = await table.query(`select count(*) as n, favg(x) as x, favg(y) as y from ${source}`)
   const n = first!.n as number
   const centered = `(select x - ${double(first!.x as number)} as u, y - ${double(first!.y as number)} as v from ${source})`
   const [widest] = await table.query(`select max(abs(u)) as u, max(abs(v)) as v from ${centered}`)
-  const scaled = `(select u / ${double(powerAbove(widest!.u as number))} as u, v / ${double(powerAbove(widest!.v as number))} as v from ${centered})`
+  const reach = { u: powerAbove(widest!.u as number), v: powerAbove(widest!.v as number) }
+  const scaled = `(select u / ${double(reach.u)} as u, v / ${double(reach.v)} as v from ${centered})`
   const terms = Object.entries({ u: 'u', v: 'v', uu: 'u * u', vv: 'v * v', uv: 'u * v' })
   const [sums] = await table.query(
     `select ${terms.map(([name, term]) => `${momentSql(term, 1, n)} as ${name}`).join(', ')} from ${scaled}`,
@@ -128,29 +195,48 @@ async function productMoment(table: Relation, source: string): Promise<number> {
     number,
     number,
   ]
-  const products = uv - (u * v) / n
-  return Math.min(1, Math.max(-1, products / Math.sqrt(uu - u ** 2 / n) / Math.sqrt(vv - v ** 2 / n)))
+  const [across, up, both] = [uu - u ** 2 / n, vv - v ** 2 / n, uv - (u * v) / n]
+  const share = double(n / (n - 1))
+  const away = `(select u, v, u - ${double(u / n)} as a, v - ${double(v / n)} as b from ${scaled})`
+  const left = `(select u, v, a * b as ab, ${double(across)} - ${share} * a * a as aa, ${double(up)} - ${share} * b * b as bb from ${away})`
+  const varies = `aa > 1e-9 * ${double(across)} and bb > 1e-9 * ${double(up)}`
+  const without = `(select u, v, case when ${varies} then (${double(both)} - ${share} * ab) / sqrt(aa) / sqrt(bb) else 0 end as r from ${left})`
+  const [far] = await table.query(
+    `select min(r) as r0, arg_min(u, r) as u0, arg_min(v, r) as v0, max(r) as r1, arg_max(u, r) as u1, arg_max(v, r) as v1 from ${without}`,
+  )
+  const end = (place: number): End => ({
+    x: (far![`u${place}`] as number) * reach.u + (first!.x as number),
+    y: (far![`v${place}`] as number) * reach.v + (first!.y as number),
+    estimate: clamped(far![`r${place}`] as number),
+  })
+  return { r: clamped(both / Math.sqrt(across) / Math.sqrt(up)), ends: [end(0), end(1)] }
 }
+
+const clamped = (r: number): number => Math.min(1, Math.max(-1, r))
 
 export interface Tau {
   tau: number | null
   p: number | null
 }
 
-/** Kendall's tau-b of the pair; null above 100,000 rows. */
-export async function tauOf(
-  table: Relation,
-  pair: readonly [string, string],
-  option = 'values',
-): Promise<Tau> {
-  const { source, n, constant } = await pairRows(table, pair, option)
+/** Kendall's tau-b of the pair; null above 100,000 rows. Of a series p is not below that of persistent errors of the ranks. */
+export async function tauOf(table: Relation, pair: Pair, option = 'values'): Promise<Tau> {
+  const { source, n, constant } = await pairRows(table, [pair.x, pair.y], option)
   if (n < LEAST_PAIRS || n > MOST_KENDALL || constant) return { tau: null, p: null }
   const rows = await table.query(`select x, y from ${source}`)
   const found = kendall(
     rows.map((row) => row.x as number),
     rows.map((row) => row.y as number),
   )
-  return { tau: finite(found?.tau ?? Number.NaN), p: finite(found?.p ?? Number.NaN) }
+  const values = pair.series?.dated ? pair.series.values : null
+  const least = values ? persistentLink(ranks(values.x), ranks(values.y)) : 0
+  return { tau: finite(found?.tau ?? Number.NaN), p: finite(Math.max(least, found?.p ?? Number.NaN)) }
+}
+
+interface PartialOptions {
+  ranked?: boolean
+  option?: string
+  order?: Order | null
 }
 
 export interface PartialRows {
@@ -163,7 +249,7 @@ export async function partialOf(
   table: Relation,
   [x, y]: readonly [string, string],
   controls: readonly string[],
-  { ranked = false, option = 'values' }: { ranked?: boolean; option?: string } = {},
+  { ranked = false, option = 'values', order = null }: PartialOptions = {},
 ): Promise<PartialRows> {
   const columns = [
     numberSql(table, option, x),
@@ -171,7 +257,7 @@ export async function partialOf(
     ...controls.map((name) => numberSql(table, 'controls', name)),
   ]
   const names = columns.map((_, i) => `c${i}`)
-  const all = `(select ${columns.map((sql, i) => `${sql} as c${i}`).join(', ')} from ${table.relation})`
+  const all = `(select ${columns.map((sql, i) => `${sql} as c${i}`).join(', ')}, ${order?.sql ?? 'null'} as t from ${table.relation})`
   const whole = `(select * from ${all} where ${names.map((name) => `isfinite(${name})`).join(' and ')})`
   const [counted] = await table.query(`select count(*) as n from ${whole}`)
   const n = counted!.n as number
@@ -180,7 +266,14 @@ export async function partialOf(
     ? `(select ${names.map((name) => `cast(${rankSql(name, n)} as double) as ${name}`).join(', ')} from ${whole})`
     : whole
   const matrix = await correlations(table, kept, names)
-  return { n, partial: matrix && partialCorrelation(matrix, n, 0.95) }
+  const partial = matrix && partialCorrelation(matrix, n, 0.95)
+  if (!partial || !order?.dated || n > PERSISTENT_ROWS) return { n, partial }
+  const rows = await table.query(`select ${names.join(', ')} from ${whole} order by t`)
+  const [left, right, ...held] = names.map((name) => {
+    const values = rows.map((row) => row[name] as number)
+    return ranked ? ranks(values) : values
+  }) as [number[], number[], ...number[][]]
+  return { n, partial: { ...partial, p: Math.max(partial.p, persistentLink(left, right, held)) } }
 }
 
 /** Pearson's coefficients of columns; null where one does not vary. */
@@ -207,8 +300,11 @@ async function correlations(table: Relation, kept: string, names: string[]): Pro
 
 /** What a reader must know of pairs whose rows are a series. */
 export function alikeNeighbours(pairs: readonly Pair[]): Doubt[] {
-  if (pairs.every((pair) => pair.effective === null)) return []
-  const says =
-    'The rows are a series whose neighbours are alike; they count as fewer rows, because two columns that wander often go together by chance.'
-  return [doubt('series_autocorrelated', says)]
+  const lower = ({ pearson, n, p }: Pair): boolean => gradeOf(byStudent(pearson ?? 0, n)) !== gradeOf(p)
+  const alike = pairs.filter((pair) => pair.series && (pair.series.alike || lower(pair)))
+  if (alike.length === 0) return []
+  const what = alike.some(({ series }) => series!.dated)
+    ? 'The rows are a series whose neighbours are alike; they count as fewer rows, because two columns that wander often go together by chance.'
+    : 'Neighbouring rows are alike in the order of the data, as in a series; they count as fewer rows, because two columns that wander often go together by chance. If the rows have dates, add them.'
+  return [doubt('series_autocorrelated', what)]
 }

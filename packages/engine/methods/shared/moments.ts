@@ -13,6 +13,9 @@ export interface GroupMoments {
   /** The mean less the first group's, free of the rounding of either. */
   offset: number
   squares: number
+  /** The least and the largest value. */
+  low: number
+  high: number
 }
 
 export interface Grouped {
@@ -50,8 +53,8 @@ export async function groupMoments(
   }
   const reach = powerAbove(widest!.reach as number)
   const rows = await table.query(
-    `with ${scaled}, d as (select g, shift, u - shift as d from u join shifts using (g))
-     select cast(g as varchar) as name, count(*) as n, any_value(shift) as shift, ${momentSql('d', reach, n)} as s1,
+    `with ${scaled}, d as (select g, shift, low, high, u - shift as d from u join shifts using (g))
+     select cast(g as varchar) as name, count(*) as n, any_value(shift) as shift, any_value(low) as low, any_value(high) as high, ${momentSql('d', reach, n)} as s1,
        ${momentSql('d * d', reach ** 2, n)} as s2 from d group by g order by name`,
   )
   const first = {
@@ -68,7 +71,10 @@ export async function groupMoments(
       n,
       mean: shift + sum / n,
       offset: shift - first.shift + (sum / n - first.rest),
-      squares,
+      // A mean may be off by a rounding: values that are all the same have no spread for certain.
+      squares: row.low === row.high ? 0 : squares,
+      low: row.low as number,
+      high: row.high as number,
     }
   })
   return { groups, unit, left }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { count, enumeration, figure, label, percent, probability, signed } from './sentence.ts'
+import { count, enumeration, figure, label, percent, probability, range, signed } from './sentence.ts'
 
 test('shows numbers as people read them', () => {
   assert.equal(figure(0), '0')
@@ -13,6 +13,13 @@ test('shows numbers as people read them', () => {
   assert.equal(figure(1e20), '1.00e20')
   assert.equal(figure(null), 'unknown')
   assert.equal(figure(Number.NaN), 'unknown')
+})
+
+test('the ends of an interval are told apart, or are about one number', () => {
+  assert.equal(range(0.12, 3.4), '0.12 to 3.4')
+  assert.equal(range(0.99999, 1.00003), '0.99999 to 1.00003')
+  assert.equal(range(1, 1 + 1e-14), 'about 1')
+  assert.equal(range(0.99981, 0.99987, percent), 'over 99.9%')
 })
 
 test('shows as many decimals as a difference needs', () => {

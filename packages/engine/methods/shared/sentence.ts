@@ -36,6 +36,23 @@ export function percent(share: number | null): string {
   return `${text}%`
 }
 
+/**
+ * The ends of an interval: "0.12 to 0.34". Ends that read alike get the digits that tell them apart; where the usual twelve
+ * decimals do not, "about 1". `shown` writes an end.
+ */
+export function range(
+  low: number | null,
+  high: number | null,
+  shown: (value: number | null, resolution?: number) => string = figure,
+): string {
+  const [left, right] = [shown(low), shown(high)]
+  if (left !== right || low === null || high === null || low === high) return `${left} to ${right}`
+  const half = (high - low) / 2
+  const [nearer, farther] = [shown(low, half), shown(high, half)]
+  if (nearer !== farther) return `${nearer} to ${farther}`
+  return left.startsWith('over ') ? left : `about ${left}`
+}
+
 /** A probability value as it is usually printed: "p = 0.034", "p below 0.001". */
 export function probability(p: number | null): string {
   if (p === null || !Number.isFinite(p)) return 'p unknown'

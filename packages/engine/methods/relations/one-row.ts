@@ -1,0 +1,59 @@
+/**
+ * Whether one row makes a link, hides it or turns it round. What a correlation or a slope would be without each row follows in
+ * closed form from what is known of all (Belsley, Kuh and Welsch, Regression Diagnostics, 1980); the rows that move it
+ * most to either side are judged again.
+ */
+import type { Doubt, Grade } from '@assay/model/insight'
+import type { Measure } from '../../verdicts/measure.ts'
+import { doubt, gradeOf } from '../../verdicts/verdict.ts'
+import { amount } from '../../verdicts/words.ts'
+
+/** A change of size or direction counts from this part of the standard error on: beside a link near zero every row would decide. */
+const LEAST = 0.5
+
+export interface Link {
+  estimate: number
+  p: number
+}
+
+/** What a link is without one row, and where that row lies. */
+export interface Without extends Link {
+  x: number
+  y: number
+}
+
+const CLAIMS: Record<Exclude<Grade, 'withheld'>, string> = {
+  firm: 'a clear link',
+  likely: 'a probable link',
+  unclear: 'no clear link',
+}
+
+/** `all`: the link with every row, and its standard error. `rows`: the candidates. Nothing where none of them decides. */
+export function oneRowDecides(
+  all: Link & { error: number },
+  rows: readonly Without[],
+  [x, y]: readonly [Measure, Measure],
+): Doubt[] {
+  const found = rows.flatMap((row) => {
+    const change = changeBy(all, row)
+    return change === null ? [] : [{ row, change, moved: Math.abs(row.estimate - all.estimate) }]
+  })
+  const [most] = found.toSorted((a, b) => b.moved - a.moved)
+  if (!most) return []
+  const { row, change } = most
+  const place = `with ${x.label} at ${amount(row.x, x)} and ${y.label} at ${amount(row.y, y)}`
+  return [doubt('one_row_decides', `Without one single row, ${place}, ${change}.`)]
+}
+
+function changeBy(all: Link & { error: number }, row: Without): string | null {
+  const [before, after] = [gradeOf(all.p), gradeOf(row.p)]
+  const far = Math.abs(row.estimate - all.estimate) >= LEAST * all.error
+  if (after === 'unclear') return before === 'unclear' ? null : 'there would be no clear link'
+  if (far && row.estimate * all.estimate < 0) return 'the link would point the other way'
+  if (before !== after) return `there would be ${CLAIMS[after]} in place of ${CLAIMS[before]}`
+  if (far && Math.abs(row.estimate - all.estimate) > Math.abs(all.estimate) / 2)
+    return Math.abs(row.estimate) < Math.abs(all.estimate)
+      ? 'the link would be less than half as strong'
+      : 'the link would be more than half as strong again'
+  return null
+}
