@@ -276,10 +276,10 @@ function finding({ measure, grid, series }: ReadSeries, points: readonly Point[]
   const known = series.values.length
   const better = backtest !== null && backtest.mase < backtest.naive
   const unsure =
-    backtest === null || known < LEAST_TO_JUDGE
+    known < LEAST_TO_JUDGE
       ? `${count(known, 'value')} are too few to rely on it`
-      : better
-        ? 'this is unsure'
+      : backtest === null
+        ? 'this cannot be tried on its own past'
         : 'on its own past the forecast was no better than repeating what was last seen'
   const proof = backtest
     ? `; backtest from ${count(backtest.origins, 'origin')}: MASE ${figure(backtest.mase)}, of the naive forecast ${figure(backtest.naive)}, ${Math.round(100 * backtest.coverage)} % within the model's 95 % interval${backtest.widened > 1.005 ? `, which is widened by ${figure(backtest.widened)}` : ''}`

@@ -34,23 +34,12 @@ export function fitGaussian(
   const sums = sumsOf(y, fit.residuals, names.length, intercept)
   const basis = orthonormal(scaled(design))
   const robust = errors === 'hc3' && basis ? rescaled(hc3Errors(basis, fit.residuals), design) : null
-  const reach = studentUpperQuantile((1 - confidence) / 2, sums.df_residual)
-  const rows = names.map((term, index): Row => {
-    const estimate = fit.coefficients[index]!
-    const ordinary = Math.sqrt((fit.inverseDiagonal[index]! * sums.ss_residual) / sums.df_residual)
-    const error = robust ? robust[index]! : ordinary
-    const t = sums.perfect ? Number.NaN : estimate / error
-    return {
-      term,
-      estimate: finite(estimate),
-      std_error: finite(error),
-      t: finite(t),
-      p: finite(Number.isFinite(t) ? studentTwoSided(t, sums.df_residual) : Number.NaN),
-      low: finite(estimate - reach * error),
-      high: finite(estimate + reach * error),
-      ratio: null,
-    }
-  })
+  const ordinary = fit.inverseDiagonal.map((one) => Math.sqrt((one * sums.ss_residual) / sums.df_residual))
+  const rows = rowsOf(
+    names,
+    { estimates: fit.coefficients, errors: robust ?? ordinary },
+    { ...sums, confidence },
+  )
   const fitted = y.map((value, row) => value - fit.residuals[row]!)
   const high = slopes.map((column) => column.high)
   const checks = checksOf(
@@ -86,12 +75,8 @@ export function fitGaussian(
       if (!lead || !basis || sums.perfect) return []
       const index = terms.findIndex(({ name }) => name === lead.term)
       const place = index + (intercept ? 1 : 0)
-      const unit = sizeOf(design[place]!.high)
-      return slopeDecides(
-        lead,
-        { basis, residuals, df: sums.df_residual, place, unit, x: columns[index]!, y },
-        measures,
-      )
+      const own = { place, unit: sizeOf(design[place]!.high), x: columns[index]! }
+      return slopeDecides(lead, { basis, residuals, df: sums.df_residual, y, ...own }, measures)
     },
   }
 }
@@ -129,4 +114,26 @@ const sizeOf = (values: readonly number[]): number =>
 
 function rescaled(errors: number[] | null, design: readonly DesignColumn[]): number[] | null {
   return errors && errors.map((error, index) => error / sizeOf(design[index]!.high))
+}
+
+function rowsOf(
+  names: readonly string[],
+  { estimates, errors }: { estimates: readonly number[]; errors: readonly number[] },
+  { df_residual: df, perfect, confidence }: { df_residual: number; perfect: boolean; confidence: number },
+): Row[] {
+  const reach = studentUpperQuantile((1 - confidence) / 2, df)
+  return names.map((term, index): Row => {
+    const [estimate, error] = [estimates[index]!, errors[index]!]
+    const t = perfect ? Number.NaN : estimate / error
+    return {
+      term,
+      estimate: finite(estimate),
+      std_error: finite(error),
+      t: finite(t),
+      p: finite(Number.isFinite(t) ? studentTwoSided(t, df) : Number.NaN),
+      low: finite(estimate - reach * error),
+      high: finite(estimate + reach * error),
+      ratio: null,
+    }
+  })
 }
