@@ -7,7 +7,6 @@ import { doubt } from '../../verdicts/verdict.ts'
 import { alikeFrom } from '../relations/series-order.ts'
 import { finite } from '../shared/sentence.ts'
 import type { Design } from './design.ts'
-import type { Modelled } from './modelled.ts'
 
 export interface Checks {
   reset_p: number | null
@@ -49,7 +48,7 @@ function autocorrelationOf(residuals: readonly number[], series: Design['series'
 
 export function checkDoubts(
   checks: Checks,
-  alike: Modelled['alike'],
+  alike: Design['series'],
   label: string,
   powers: boolean,
 ): Doubt[] {
