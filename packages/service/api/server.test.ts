@@ -35,6 +35,14 @@ test('takes every path with and without a slash at its end, and never redirects'
   }
 })
 
+test('no answer may be kept by a cache unless it says so', async (t) => {
+  const { ask } = await openTestServer(t)
+  const token = await ask('POST', '/v1alpha/tokens', { body: { name: 'a', scopes: ['viewer'] } })
+  assert.equal(token.status, 201)
+  for (const answer of [token, await ask('GET', '/v1alpha/tokens'), await ask('GET', '/nowhere')])
+    assert.equal(answer.headers['cache-control'], 'no-store')
+})
+
 test('bears a request id on every answer, of whatever kind', async (t) => {
   const { ask } = await openTestServer(t)
   const answers = [

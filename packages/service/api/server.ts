@@ -183,6 +183,8 @@ function arrive(
 ): AppError | undefined {
   reply.header('x-request-id', request.id)
   reply.header('x-content-type-options', 'nosniff')
+  // Answers bear data and secrets of a workspace; the few that may be kept say so themselves.
+  reply.header('cache-control', 'no-store')
 
   if (request.is404) return noRoute(routes, request)
   if (request.routeOptions.config.bodyType !== ANY_TYPE) limitBody(request)

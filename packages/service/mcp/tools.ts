@@ -80,14 +80,14 @@ const FIXED: readonly Tool[] = [
   ),
 ]
 
-/** The tool of a template. */
+/** The tool of a template. Its sources may lie elsewhere, and what they hold was written by others. */
 function toolOf({ template_id, title, description, variables }: TemplateView): Tool {
   return {
     name: template_id,
     title,
     description: `${description ?? title} Runs the analysis and answers with its findings as Markdown.`,
     inputSchema: inputSchema(variables),
-    annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: false },
+    annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: true },
   }
 }
 

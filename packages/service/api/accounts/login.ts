@@ -79,7 +79,7 @@ export const login = operation({
     },
   },
   errors: ['unauthorized', 'forbidden', 'rate_limited'],
-  async handle({ services, body, request, reply }) {
+  async handle({ services, body, request }) {
     const { store, clock } = services
     const { username, password } = body
     const address = addressOf(request)
@@ -115,7 +115,6 @@ export const login = operation({
       expires_at: iso(clock.now() + SESSION_SECONDS * 1000),
       token_hash: hashToken(secret),
     })
-    void reply.header('cache-control', 'no-store')
     return {
       access_token: secret,
       token_type: 'bearer' as const,

@@ -45,7 +45,8 @@ test('a finished job is told with its headline, first findings, facts and the li
     blocks[1].text.text,
     'The mean was *12 minutes* on <https://example.com/a?b=1&amp;c=2|this day>.\n\n*Why*\n\n• rain &lt;!channel&gt;\n• _wind_',
   )
-  assert.deepEqual(blocks[2].fields, [{ type: 'mrkdwn', text: '*mean*\n12 min' }])
+  assert.equal(blocks[1].text.verbatim, true)
+  assert.deepEqual(blocks[2].fields, [{ type: 'mrkdwn', text: '*mean*\n12 min', verbatim: true }])
   const secret = /^<https:\/\/assay\.example\/links\/([\w-]{43})\|Read the page>$/.exec(
     blocks[3].text.text,
   )?.[1]

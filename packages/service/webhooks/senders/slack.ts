@@ -20,7 +20,9 @@ export interface SlackOptions extends Composer, Poster {
   version: string
 }
 
-const section = (text: string) => ({ type: 'section', text: { type: 'mrkdwn', text } })
+/** `verbatim`: the chat makes no links of addresses, names and channels in it. */
+const marked = (text: string) => ({ type: 'mrkdwn', text, verbatim: true })
+const section = (text: string) => ({ type: 'section', text: marked(text) })
 
 function cut(text: string, most: number): string {
   const points = Array.from(text)
@@ -33,10 +35,13 @@ export function slackPayload(message: Message): Record<string, unknown> {
   const body = [...sentences.map((sentence) => cut(escapeChat(sentence), SECTION_MOST)), findings].filter(
     Boolean,
   )
-  const fields = facts.slice(0, FIELDS_MOST).map(({ name, text }) => ({
-    type: 'mrkdwn',
-    text: `*${escapeChat(cut(name.replaceAll('*', ''), FIELD_MOST))}*\n${escapeChat(cut(text, FIELD_MOST))}`,
-  }))
+  const fields = facts
+    .slice(0, FIELDS_MOST)
+    .map(({ name, text }) =>
+      marked(
+        `*${escapeChat(cut(name.replaceAll('*', ''), FIELD_MOST))}*\n${escapeChat(cut(text, FIELD_MOST))}`,
+      ),
+    )
   const page = link === null ? [] : [section(`<${link}|Read the page>`)]
   return {
     // For notifications, and for chats that know no blocks.
