@@ -55,7 +55,7 @@ export function splitDoubt(split: Split, { one, many }: { one: string; many: str
       'split_uneven',
       `The groups do not have the planned sizes, by more than chance allows: ${enumeration([...named, ...more])}. ` +
         'No result of this test can be trusted. If other shares were planned, name them under `planned`; ' +
-        'if the groups were not drawn by chance, `ab_test` takes `planned: none`.',
+        'if the groups were not drawn by chance, write `planned: none` in an A/B test.',
     ),
   ]
 }
