@@ -13,6 +13,7 @@ import { openapiText } from '../packages/service/api/openapi.ts'
 import { sqliteSchema } from '../packages/store/sqlite/schema.ts'
 import { statqaSection } from '../proofs/statqa/page.ts'
 import { backtestScores, forecastsPage } from './accuracy/backtest.ts'
+import { freshPart, freshScores } from './accuracy/m3.ts'
 import { accuracyTable } from './accuracy/table.ts'
 import { answerScript } from './answer-script.ts'
 import { sandboxPage } from './sandbox.ts'
@@ -124,7 +125,7 @@ export const GENERATED: Record<string, () => string | Promise<string>> = {
   'docs/sentences.md': sentencesPage,
   'docs/data.md': dataPage,
   'docs/accuracy.md': accuracyTable,
-  'docs/forecasts.md': async () => forecastsPage(await backtestScores()),
+  'docs/forecasts.md': async () => forecastsPage(await backtestScores()) + freshPart(await freshScores()),
   'docs/sandbox.md': sandboxPage,
   'packages/engine/pages/answer.generated.ts': answerScript,
   'docs/templates.md': () => withPart('docs/templates.md', 'fields', fieldsSection()),

@@ -38,3 +38,16 @@ test('forecasts real series with a median error and a coverage not worse than th
   assert.ok(own.coverage >= Math.max(...others.map(({ coverage }) => coverage)), `${own.coverage} %`)
   assert.ok(own.owa < scores.get('Naive 2')!.owa, `OWA ${own.owa}`)
 })
+
+test('forecasts series that no setting was chosen on about as well as the better of two published methods', () => {
+  const page = readFileSync(path.join(import.meta.dirname, '..', '..', 'docs', 'forecasts.md'), 'utf8')
+  const rows = page.matchAll(
+    /^\| (?<method>[^|]+) \| [\d.]+ \| (?<mase>[\d.]+) \| [\d.]+ \| (?<held>\d+) of 100 \|/gm,
+  )
+  const scores = new Map([...rows].map(({ groups }) => [groups!.method!, groups!]))
+  const own = scores.get('`forecast`') ?? assert.fail('no row of forecast')
+  const others = [...scores].filter(([method]) => method.endsWith('(published)')).map(([, row]) => row)
+  assert.equal(others.length, 2)
+  assert.ok(Number(own.mase) <= 1.02 * Math.min(...others.map(({ mase }) => Number(mase))), own.mase)
+  assert.ok(Number(own.held) >= Math.max(...others.map(({ held }) => Number(held))), own.held)
+})

@@ -1,4 +1,5 @@
 /** Whether a series rises or falls: its line beside its seasons, under errors as persistent as a random walk. */
+import { evenWeights } from './even-weights.ts'
 import { normalScores } from './persistence/normal-scores.ts'
 import { type PersistentFit, persistentRegression } from './persistence/persistent-regression.ts'
 import { lineColumn, seasonColumns } from './seasons.ts'
@@ -7,7 +8,8 @@ const ALPHA = 0.05
 
 /**
  * The line of the values over their rows; null where nothing varies. Beside errors that are no random walk the larger p of
- * the values and of their normal scores holds, and an interval of a line that is not told holds 0.
+ * the values and of their normal scores holds. A line that is told must also hold where each value is weighed by the spread about
+ * it: a spread that jumps near an end looks like one. An interval of a line that is not told holds 0.
  */
 export function judgeLine(
   values: readonly number[],
@@ -20,7 +22,14 @@ export function judgeLine(
   const plain = persistentRegression(values, base, line)
   if (!plain || plain.walk) return plain
   const scored = persistentRegression(normalScores(values), base, line)
-  const p = Math.max(plain.p, scored?.p ?? 1)
+  let p = Math.max(plain.p, scored?.p ?? 1)
+  if (p < ALPHA) p = Math.max(p, evenly(values, base, line)?.p ?? 1)
   if (p < ALPHA) return { ...plain, p }
   return { ...plain, p, low: Math.min(plain.low, 0), high: Math.max(plain.high, 0) }
+}
+
+function evenly(values: readonly number[], base: readonly number[][], line: readonly number[][]) {
+  const weights = evenWeights(values, [...base.slice(1), ...line], 0)
+  const weighed = (column: readonly number[]): number[] => column.map((value, row) => value * weights[row]!)
+  return persistentRegression(weighed(values), base.map(weighed), line.map(weighed))
 }

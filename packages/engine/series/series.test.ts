@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { levelChanges } from './level-changes.ts'
 import { strongestShift } from './level-shift.ts'
+import { judgeLine } from './line.ts'
 import { persistentRegression } from './persistence/persistent-regression.ts'
 import { findSeasons, lineColumn } from './seasons.ts'
 
@@ -120,6 +121,17 @@ test('a spread that grows or jumps makes no level, and a level in it is found al
     assert.ok(chance <= 8, `${chance} of 100 series of noise have a change of level`)
     assert.ok(found >= 90, `${found} of 100 changes are found`)
   }
+})
+
+test('a spread that jumps near the end makes no line, and a line in it is found all the same', () => {
+  const rows = rowsOf(200)
+  const jumps = (seed: number, slope: number): number[] =>
+    noise(200, seed * 7919).map((value, row) => value * (row < 150 ? 1 : 4) + (slope * row) / 200)
+  let claims = 0
+  for (let seed = 1; seed <= 200; seed++) if (judgeLine(jumps(seed, 0), rows, [])!.p < 0.05) claims += 1
+  // 6 of 200 without weights.
+  assert.ok(claims <= 4, String(claims))
+  assert.ok(judgeLine(jumps(3, 6), rows, [])!.p < 0.01)
 })
 
 test('a wave whose period is a little off has no changes of level', () => {
