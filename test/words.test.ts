@@ -115,6 +115,12 @@ const WORDS: readonly Word[] = [
     instead: 'Say who lends, reads or sends.',
   },
   {
+    pattern: /[}"] is no (?!longer|more|secret)[a-z]/,
+    example: '`${given} is no address.`',
+    files: code.filter((file) => file.startsWith('packages/') && !file.includes('.test.')),
+    instead: 'Write "is not a ..." in an error, and what to write instead.',
+  },
+  {
     pattern: /\bcome again\b/,
     example: 'had better come again',
     files: prose,
