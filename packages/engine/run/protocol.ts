@@ -4,7 +4,7 @@
  */
 
 import type { OpenConnection } from '@assay/model/connection'
-import type { FoundDialect } from '@assay/model/dialect'
+import type { FoundColumn, FoundDialect } from '@assay/model/dialect'
 import type { JobErrorCode } from '@assay/model/errors'
 import type { Chart, Column, Findings, Outcome, PageInsight } from '@assay/model/insight'
 import type { Progress } from '@assay/model/job'
@@ -101,7 +101,10 @@ export type Task =
 export type Probed = { ok: true; server: string; read_only: string } | { ok: false; detail: string }
 
 export interface Description {
-  sources: Record<string, { columns: Column[]; dialect?: FoundDialect } | { error: string }>
+  sources: Record<
+    string,
+    { columns: Column[]; dialect?: FoundDialect; readings: readonly FoundColumn[] } | { error: string }
+  >
   files: string[]
 }
 

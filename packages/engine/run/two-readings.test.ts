@@ -10,6 +10,7 @@ const bench = await openTestPool({
     'open.csv': 'day,n,m\n01/02/2023,1,x\n03/02/2023,2,y\n',
     'settled.csv': 'day,n\n01/02/2023,1\n13/02/2023,2\n',
     'bad.csv': 'a,b\n1,2\n3,4,5\n6,7\n',
+    'open.json': '[{"day":"01-02-2023","n":1}]',
     'de.csv': 'art;preis\na;1.234\nb;5.678\n',
   },
 })
@@ -81,13 +82,15 @@ test('analyses, variables and the text count as users, and a profile tells of th
 })
 
 test('a check finds the use before a run', async () => {
-  const template = sqlTemplate('select min(day) from s', OPEN)
-  const faults = await bench.pool.check(
-    { kind: 'check', template, roots: bench.roots },
-    { workspace_id: 'test' },
-  )
-  const found = faults.find(({ code }) => code === 'type_ambiguous')
-  assert.equal(found?.remedy, 'Write "dates: dmy" or "dates: mdy" in the source.')
+  for (const file of ['open.csv', 'open.json']) {
+    const template = sqlTemplate('select min(day) from s', `sources:\n  s: { file: ${file} }`)
+    const faults = await bench.pool.check(
+      { kind: 'check', template, roots: bench.roots },
+      { workspace_id: 'test' },
+    )
+    const found = faults.find(({ code }) => code === 'type_ambiguous')
+    assert.equal(found?.remedy, 'Write "dates: dmy" or "dates: mdy" in the source.', file)
+  }
 })
 
 test('rows that are skipped are a caveat of each analysis of them', async () => {

@@ -2,7 +2,7 @@
  * Inspects a template without running it: the columns of its sources, and of each SQL block, which DuckDB binds with
  * `limit 0` so that no data are read. Variables take their default, or a sample value of their type.
  */
-import type { FoundDialect } from '@assay/model/dialect'
+import type { FoundColumn, FoundDialect } from '@assay/model/dialect'
 import type { Column } from '@assay/model/insight'
 import type { Fault, Source, SqlBlock, Template, Variable } from '@assay/model/template'
 import { metricFaults } from '../../checking/blocks.ts'
@@ -28,9 +28,15 @@ import { blockFault, columnVariables, sessionFault } from '../plan.ts'
 import type { Roots } from '../protocol.ts'
 import { type BlockUse, firstUse, namesInOptions, useSentence } from '../two-readings.ts'
 
+/** How the files of a source were read. */
+interface Reading {
+  dialect?: FoundDialect
+  readings: readonly FoundColumn[]
+}
+
 export interface Inspected {
   /** The columns of each source, or the reason why it cannot be read. One whose path waits for a variable is missing. */
-  sources: Record<string, { columns: Column[]; dialect?: FoundDialect } | { error: string }>
+  sources: Record<string, ({ columns: Column[] } & Reading) | { error: string }>
   /** The columns of each SQL block that could be bound. */
   blocks: Record<string, Column[]>
   /** The statements that the guard or DuckDB refuses. */
@@ -73,7 +79,7 @@ export async function inspectSources(
         peek: true,
       }
       const attached = await attachSource(engine, source, template, options)
-      sources[source.name] = { columns: attached.columns, ...dialectOf(attached) }
+      sources[source.name] = { columns: attached.columns, ...readingOf(attached) }
       paths.push(...attached.paths)
     } catch (error) {
       // checkTemplate reports the faults of queries.
@@ -86,8 +92,8 @@ export async function inspectSources(
   return sources
 }
 
-function dialectOf({ lineage }: Attached): { dialect?: FoundDialect } {
-  return lineage.dialect ? { dialect: lineage.dialect } : {}
+function readingOf({ lineage, readings = [] }: Attached): Reading {
+  return { readings, ...(lineage.dialect ? { dialect: lineage.dialect } : {}) }
 }
 
 /** A path that holds a variable without a value: what it will name is not known, and neither are the columns. */
@@ -142,10 +148,7 @@ export async function inspectTemplate(template: Template, options: InspectOption
 /** A use of a column that can be read in two ways. */
 function readingFaults(template: Template, uses: BlockUse[], sources: Inspected['sources']): Fault[] {
   const readings = new Map(
-    Object.entries(sources).map(([name, found]) => [
-      name,
-      'columns' in found ? (found.dialect?.columns ?? []) : [],
-    ]),
+    Object.entries(sources).map(([name, found]) => [name, 'columns' in found ? found.readings : []]),
   )
   const order = template.blocks.map(({ name }) => name)
   const inOrder = uses.toSorted((a, b) => order.indexOf(a.block) - order.indexOf(b.block))

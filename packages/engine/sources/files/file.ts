@@ -3,12 +3,13 @@
  * 15 ms instead of 274 ms with loading). Text is loaded, or scanned if it is large and only one block reads it.
  */
 import { stat } from 'node:fs/promises'
-import type { Dialect, FoundDialect } from '@assay/model/dialect'
+import type { Dialect, FoundColumn, FoundDialect } from '@assay/model/dialect'
 import type { SourceLineage } from '@assay/model/insight'
 import { describeQuery, type Engine, execute, identifier, readTable } from '../../duckdb/duckdb.ts'
 import { engineFailure } from '../../duckdb/engine-error.ts'
 import type { Roots } from '../roots.ts'
 import { type Attached, SourceError } from '../source.ts'
+import { jsonDates } from '../text/json-dates.ts'
 import { isMisfit, TextTable } from '../text/text-table.ts'
 import { commonFormat } from './files.ts'
 import { fingerprintParquet, fingerprintText } from './fingerprint.ts'
@@ -55,7 +56,7 @@ export async function attachFile(
   let opened: SourceFile[] = files
   try {
     const made = await (format.table ? makeTextTable : makeTable)(engine, attachment, { files, format })
-    const { load, dialect } = made
+    const { load, dialect, found = [] } = made
     opened = made.files
     const columns = await describeQuery(engine, `select * from ${identifier(attachment.name)}`)
     const counted = !attachment.peek && (load || !format.text)
@@ -69,7 +70,7 @@ export async function attachFile(
         format: format.name,
         ...(dialect ? { dialect } : {}),
       },
-      readings: dialect?.columns ?? [],
+      readings: dialect?.columns ?? found,
       paths: load ? [] : opened.map((file) => file.real),
       verify: () => (load ? Promise.resolve() : verifyUnchanged(files)),
     }
@@ -86,6 +87,8 @@ interface Made {
   /** What the engine reads. */
   files: SourceFile[]
   dialect?: FoundDialect
+  /** Of JSON: the columns of dates. */
+  found?: FoundColumn[]
 }
 
 interface Resolved {
@@ -102,9 +105,21 @@ async function makeTable(engine: Engine, attachment: FileSource, { files, format
     ([column, type]) => `cast(${identifier(column)} as ${type}) as ${identifier(column)}`,
   )
   const replaced = casts.length === 0 ? '' : ` replace (${casts.join(', ')})`
-  const what = `${load ? 'table' : 'view'} ${identifier(attachment.name)}`
-  await execute(engine, `create ${what} as select *${replaced} from ${format.call(files)}`)
-  return { load, files }
+  const name = identifier(attachment.name)
+  const query = `select *${replaced} from ${format.call(files)}`
+  await execute(engine, `create ${load ? 'table' : 'view'} ${name} as ${query}`)
+  if (!format.text) return { load, files }
+  const columns = await describeQuery(engine, `select * from ${name}`)
+  const typed = Object.keys(attachment.columns)
+  const { dates, found } = await jsonDates(engine, name, columns, attachment.dialect, typed)
+  if (load)
+    for (const { name: column, type, sql } of dates)
+      await execute(engine, `alter table ${name} alter ${identifier(column)} type ${type} using ${sql}`)
+  else if (dates.length > 0) {
+    const read = dates.map(({ name: column, sql }) => `${sql} as ${identifier(column)}`).join(', ')
+    await execute(engine, `create or replace view ${name} as select * replace (${read}) from (${query})`)
+  }
+  return { load, files, found }
 }
 
 async function makeTextTable(

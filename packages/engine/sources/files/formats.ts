@@ -1,6 +1,7 @@
 /** The file formats and how DuckDB reads each. */
 import { type FormatName, fileFormat } from '@assay/model/file'
 import { literal } from '../../duckdb/duckdb.ts'
+import { NO_DATES } from '../text/json-dates.ts'
 
 export interface Format {
   name: FormatName
@@ -43,7 +44,7 @@ function json(name: 'json' | 'ndjson', options: string): Format {
     call(files) {
       const largest = Math.max(16_777_216, ...files.map((file) => file.bytes))
       const sniff = bytesOf(files) <= SNIFF_WHOLE_BYTES ? ', sample_size = -1' : ''
-      return `read_json(${list(files)}${options}, maximum_object_size = ${Math.min(largest, 2_000_000_000)}${sniff}${several(files)})`
+      return `read_json(${list(files)}${options}${NO_DATES}, maximum_object_size = ${Math.min(largest, 2_000_000_000)}${sniff}${several(files)})`
     },
   }
 }

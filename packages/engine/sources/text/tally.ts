@@ -131,6 +131,11 @@ export class Tally {
     )
   }
 
+  /** Whether all values are dates, or have the declared form. */
+  get holdsDates(): boolean {
+    return this.#n > 0 && (this.#dates === this.#n || (this.#declared.dates?.includes('%') ?? false))
+  }
+
   decide(evidence: Evidence): Decision {
     const { dates } = this.#declared
     if (this.#n === 0) return { kind: 'text', doubt: null }

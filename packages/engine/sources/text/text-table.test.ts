@@ -252,3 +252,20 @@ test('files of several shapes are read together by the names of their columns', 
   ])
   assert.equal(await readFile(path.join(roots.data, 'many1.csv'), 'utf8'), 'a,b\n1,x\n')
 })
+
+test('dates in JSON are read by the same decision', async () => {
+  const rows = (days: string[]): string => JSON.stringify(days.map((day, n) => ({ day, n, at: { day } })))
+  const open = await read(rows(['01-02-2023', '03-02-2023']), { name: 'c.json' })
+  assert.deepEqual(open.types, ['day VARCHAR', 'n BIGINT', 'at STRUCT("day" VARCHAR)'])
+  const settled = await read(rows(['01-02-2023', '13-02-2023']), { name: 'c.json' })
+  assert.deepEqual(
+    settled.rows.map(([day]) => day),
+    ['2023-02-01', '2023-02-13'],
+  )
+  assert.deepEqual(
+    (await read(rows(['01-02-23']), { name: 'c.json', dialect: { dates: 'mdy' } })).rows[0]![0],
+    '2023-01-02',
+  )
+  const instants = await read(rows(['2023-01-02T10:00:00Z']), { name: 'c.json' })
+  assert.equal(instants.types[0], 'day TIMESTAMP')
+})

@@ -14,6 +14,7 @@ import type { SourceFile } from '../files/source-file.ts'
 import { SourceError } from '../source.ts'
 import { columnSql, isText, MISFIT } from './column-sql.ts'
 import { decoderOf, encodingOf, type FoundEncoding, headOf, WINDOWS, writeAsUtf8 } from './encoding.ts'
+import { KEYS_MOST, keysSql } from './keys.ts'
 import { type Shape, shapeOf } from './shape.ts'
 import { type Decision, type Evidence, Tally } from './tally.ts'
 
@@ -286,19 +287,6 @@ export class TextTable {
 
 /** Up to this size all rows are looked at for codes with leading zeros. */
 const CHECKED_BYTES = 16_000_000
-/** Of more different values the first ones decide; the others are checked while they are read. */
-const KEYS_MOST = 200_000
-
-/** The different values of a column with their counts. Digits that do not matter are made alike, so that there are few. */
-function keysSql(name: string, text: string): string {
-  const column = identifier(name)
-  const day = `regexp_extract(${column}, '^\\s*[^ T]*')`
-  const key = `case when contains(${column}, ':') then ${day} || translate(substr(${column}, length(${day}) + 1), '123456789', '000000000')
-    when regexp_matches(${column}, '[-/.].*[-/.]') then ${column}
-    else translate(${column}, '12345678', '99999999') end`
-  return `select k, count(*) from (select ${key} as k from (${text})) group by k order by count(*) desc limit ${KEYS_MOST}`
-}
-
 async function partOf(
   file: SourceFile,
   { file: shown, dialect, temp_folder, most_bytes }: TextSource,

@@ -1,0 +1,95 @@
+/**
+ * The dates of JSON, whose strings are read by the same decision as those of a table in text. DuckDB would read "01-02-2023" day first and
+ * "01-02-23" year first. Only columns are read so; dates within lists and objects stay text.
+ */
+import type { ColumnDialect, Dialect, FoundColumn } from '@assay/model/dialect'
+import type { Column } from '@assay/model/insight'
+import { type Engine, identifier, readTable } from '../../duckdb/duckdb.ts'
+import { columnSql } from './column-sql.ts'
+import { keysSql } from './keys.ts'
+import { type Decision, Tally } from './tally.ts'
+
+/** Formats that no string fits, so that DuckDB leaves dates as they are. */
+export const NO_DATES = ", dateformat = '~%Y~', timestampformat = '~%Y~'"
+
+const SAMPLE_ROWS = 20_480
+const NO_EVIDENCE = { decimal: null, thousands: null, sure: 'likely' } as const
+
+export interface JsonDate {
+  name: string
+  /** The expression that reads the column, and the type that it gives. */
+  sql: string
+  type: string
+}
+
+/** Which columns of text hold dates. `relation`: a table, or a query in brackets; `typed`: names with a declared type. */
+export async function jsonDates(
+  engine: Engine,
+  relation: string,
+  columns: readonly Column[],
+  dialect: Dialect,
+  typed: readonly string[],
+): Promise<{ dates: JsonDate[]; found: FoundColumn[] }> {
+  const texts = columns.filter(({ name, type }) => type === 'text' && !typed.includes(name))
+  const dates: JsonDate[] = []
+  const found: FoundColumn[] = []
+  if (texts.length === 0) return { dates, found }
+  const list = texts.map(({ name }) => identifier(name)).join(', ')
+  const sample = await readTable(
+    engine,
+    `select ${list} from ${relation} limit ${SAMPLE_ROWS}`,
+    {},
+    SAMPLE_ROWS,
+  )
+  for (const [index, { name }] of texts.entries()) {
+    const declared = declaredFor(dialect, name)
+    const tally = new Tally(declared)
+    for (const row of sample.rows) if (row[index] !== null) tally.note(row[index] as string)
+    if (!tally.holdsDates) continue
+    const all = sample.total < SAMPLE_ROWS ? tally : await tallyOfAll(engine, relation, name, declared)
+    const decision = all.decide(NO_EVIDENCE)
+    if (decision.kind === 'text' && decision.doubt) found.push({ name, doubt: decision.doubt })
+    if (decision.kind !== 'date') continue
+    const { order, sure } = decision
+    if (order !== null) found.push({ name, dates: { is: order, sure } })
+    dates.push(dateOf(name, decision, declared, all.missing.size > 0))
+  }
+  return { dates, found }
+}
+
+function declaredFor({ dates, missing, columns = {} }: Dialect, name: string): ColumnDialect {
+  const own = columns[name] ?? {}
+  const given = { dates: own.dates ?? dates, missing: own.missing ?? missing }
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as ColumnDialect
+}
+
+async function tallyOfAll(
+  engine: Engine,
+  relation: string,
+  name: string,
+  declared: ColumnDialect,
+): Promise<Tally> {
+  const tally = new Tally(declared)
+  const { rows } = await readTable(
+    engine,
+    keysSql(name, `select * from ${relation}`),
+    {},
+    Number.MAX_SAFE_INTEGER,
+  )
+  for (const [key, n] of rows) if (key !== null) tally.note(key as string, Number(n))
+  return tally
+}
+
+function dateOf(
+  name: string,
+  decision: Extract<Decision, { kind: 'date' }>,
+  declared: ColumnDialect,
+  marks: boolean,
+): JsonDate {
+  const context = { name, declared, marks, type: null, covered: true, asText: true }
+  const { order, shapes } = decision
+  const days = order?.includes('%') ? !/%[HIMSfpT]/.test(order) : shapes.every(({ time }) => time === '')
+  const type = days ? 'date' : 'timestamp'
+  // A time with a zone becomes one in UTC, as DuckDB reads it in JSON.
+  return { name, type, sql: `cast(${columnSql(decision, context).sql} as ${type})` }
+}
