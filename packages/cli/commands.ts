@@ -22,6 +22,7 @@ import { WORKSPACES } from './commands/client/workspaces.ts'
 import { BRIEF } from './commands/local/brief.ts'
 import { CHECK } from './commands/local/check.ts'
 import { TEST } from './commands/local/check-results.ts'
+import { DRAFT } from './commands/local/draft.ts'
 import { IMPORT_METRICS } from './commands/local/import-metrics.ts'
 import { NEW } from './commands/local/new.ts'
 import { PLAN } from './commands/local/plan.ts'
@@ -45,6 +46,7 @@ export const COMMANDS: readonly Command[] = [
   IMPORT_METRICS,
   PLAN,
   NEW,
+  DRAFT,
   SCHEMA,
   ...TEMPLATES,
   ...FILES,

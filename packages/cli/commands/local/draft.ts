@@ -1,0 +1,87 @@
+/** assay draft: metrics and a template for a table, by what its columns are. */
+import { existsSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { systemClock } from '@assay/model/clock'
+import { type Config, resolveConfig } from '@assay/service/config/config'
+import type { Call, Command } from '../../command.ts'
+import { EXIT, ExitError, UsageError } from '../../exit.ts'
+import { flag, JSON_OPTION, text } from '../../options.ts'
+import { out, printJson, say } from '../../print.ts'
+
+/** The name of a table below the data folder; a table elsewhere is read from its own folder. */
+function tableOf(file: string, config: Config): { name: string; data: string | null } {
+  if (file.startsWith('sample/')) return { name: file, data: config.data }
+  if (!existsSync(file)) throw new ExitError(EXIT.notFound, `There is no file ${file}.`)
+  const below = config.data === null ? '..' : path.relative(config.data, file)
+  if (!below.startsWith('..')) return { name: below.split(path.sep).join('/'), data: config.data }
+  return { name: path.basename(file), data: path.resolve(path.dirname(file)) }
+}
+
+async function draft(call: Call, config: Config, table: ReturnType<typeof tableOf>) {
+  const { createLog } = await import('@assay/service/runtime/log')
+  const { withPool } = await import('../../local-pool.ts')
+  const { localRoots } = await import('../../local-template.ts')
+  const { draftFrom, lookingAt, readKeys } = await import('@assay/engine/drafting/draft')
+  const given = call.text('source') ?? ''
+  const dialect = readKeys(given)
+  if (dialect === null)
+    throw new UsageError(
+      `--source takes keys of a source, such as "dates: dmy", not ${JSON.stringify(given)}.`,
+    )
+  const roots = { ...(await localRoots(config)), data: table.data }
+  const log = createLog({ level: 'error', format: 'text' })
+  return withPool(config, log, async (pool) => {
+    const started_at = new Date(systemClock.now()).toISOString()
+    const template = lookingAt(table.name, dialect)
+    const task = { kind: 'run' as const, template, variables: {}, started_at, roots }
+    const result = await pool.run(task, { workspace_id: 'command line', signal: call.signal })
+    if (result.status === 'done') return draftFrom(result.findings, table.name, dialect)
+    const why = result.status === 'failed' ? result.error.detail : 'the analysis process ended'
+    throw new ExitError(EXIT.failed, `No draft of ${table.name}: ${why}`)
+  })
+}
+
+export const DRAFT: Command = {
+  name: 'draft',
+  operands: 'FILE',
+  summary: 'Write metrics and a template for a table, by what its columns are',
+  details:
+    'FILE is a table below --data (ASSAY_DATA), any other file, or sample/NAME. Writes DIR/NAME.yaml for each metric and NAME.md beside DIR.\n' +
+    'Comments say what is assumed. What can be read in two ways is asked, not guessed: answer with --source. docs/drafts.md.',
+  options: {
+    'metric-dir': text('DIR', 'Where metrics are written (default: metrics)'),
+    source: text('KEYS', 'How the table is read, such as "dates: dmy"'),
+    force: flag('Replace files that are there already'),
+    json: JSON_OPTION,
+  },
+  async run(call) {
+    const { config } = resolveConfig(call.environment, call.settings)
+    const table = tableOf(call.operands[0]!, config)
+    const drafted = await draft(call, config, table)
+    if (call.on('json')) {
+      printJson(drafted)
+      return drafted.questions.length === 0 ? EXIT.ok : EXIT.failed
+    }
+    const folder = call.text('metric-dir') ?? 'metrics'
+    const template = path.join(path.dirname(folder), `${drafted.name}.md`)
+    const files = [
+      ...Object.entries(drafted.metrics).map(([name, source]) => [path.join(folder, `${name}.yaml`), source]),
+      [template, drafted.template],
+    ] as [string, string][]
+    const taken = files.find(([file]) => existsSync(file))
+    if (taken && !call.on('force'))
+      throw new ExitError(EXIT.refused, `${taken[0]} is there already: --force replaces it.`)
+    if (files.length > 1) await mkdir(folder, { recursive: true })
+    for (const [file, source] of files) {
+      await writeFile(file, source)
+      out(`${file}\n`)
+    }
+    const data = table.data !== null && table.data !== config.data ? ` --data ${table.data}` : ''
+    say(`Run it:  assay run ${template}${data}`)
+    for (const question of drafted.questions) say(`ASK  ${question}`)
+    if (drafted.questions.length > 0)
+      say('These columns are left out until you answer: --source "KEYS" --force.')
+    return drafted.questions.length === 0 ? EXIT.ok : EXIT.failed
+  },
+}
