@@ -31,6 +31,7 @@ const asked: Record<string, Record<string, unknown>[]> = {
     { time: 't', value: 'v' },
     { time: 't', value: 'v', period: 'none' },
     { time: 't', value: 'v', period: 3 },
+    { time: 't', value: 'v', by: ['g', 'e'] },
   ],
   drivers: [
     { value: 'v', by: ['g', 'e'], time: 't' },
