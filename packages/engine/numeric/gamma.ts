@@ -69,9 +69,13 @@ export function deviance(x: number, m: number): number {
   }
 }
 
+/** Of erfc, which every normal tail asks for. */
+const ERROR_OF_HALF = stirlingError(0.5)
+
 /** x^a e^-x / Γ(a + 1). */
 function poissonDensity(a: number, x: number): number {
-  return Math.exp(-stirlingError(a) - deviance(a, x)) / Math.sqrt(2 * Math.PI * a)
+  const error = a === 0.5 ? ERROR_OF_HALF : stirlingError(a)
+  return Math.exp(-error - deviance(a, x)) / Math.sqrt(2 * Math.PI * a)
 }
 
 /** Both tails of the regularised incomplete gamma function: lower P(a, x), upper Q(a, x), for a > 0. */

@@ -58,7 +58,7 @@ export function oneRowMoves(
     const groups = lessGroup(rows.groups, group, value)
     const varies = ({ squares }: GroupMoments): boolean => squares > 0
     if (!(pooled ? groups.some(varies) : groups.every(varies))) return []
-    const after = compareMeansOf({ ...rows, groups }, tested.test, confidence)
+    const after = compareMeansOf({ ...rows, groups }, tested.test, confidence, false)
     return judged(rows, { group, value, before: tested, after })
   })
   return doubtOf(found, rows.unit, measure)

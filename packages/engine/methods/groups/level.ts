@@ -54,8 +54,11 @@ export const sampleOf = (group: Pick<GroupMoments, 'n' | 'offset' | 'squares'>):
   squares: group.squares,
 })
 
-/** Means over `unit`; the zero of `offset` is the first group's mean. */
-export function compareMeansOf(rows: MeanRows, test: string, confidence: number): Tested {
+/**
+ * Means over `unit`; the zero of `offset` is the first group's mean. Pairs of more than two groups, which take nearly all of the
+ * time, only where `wantsPairs`.
+ */
+export function compareMeansOf(rows: MeanRows, test: string, confidence: number, wantsPairs = true): Tested {
   const { groups, unit } = rows
   const samples = groups.map(sampleOf)
   const total = classicAnova(samples)
@@ -64,7 +67,8 @@ export function compareMeansOf(rows: MeanRows, test: string, confidence: number)
   if (groups.length === 2) return { ...twoMeans(rows, test, confidence), ...effects }
   const classic = test === 'anova'
   const found = classic ? total : welchAnova(samples)
-  const differences = groups.length > MOST_PAIRED ? [] : (classic ? tukey : gamesHowell)(samples, confidence)
+  const paired = wantsPairs && groups.length <= MOST_PAIRED
+  const differences = paired ? (classic ? tukey : gamesHowell)(samples, confidence) : []
   return {
     test,
     name: classic
