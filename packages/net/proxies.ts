@@ -8,6 +8,8 @@ export type TrustedProxies = (address: string, hop: number) => boolean
 /** "1.2.3.4:5678" -> "1.2.3.4", "[::1]:80" -> "::1", "::ffff:1.2.3.4" -> "1.2.3.4". Null: the text is not an address. */
 export function bareAddress(text: string): string | null {
   const trimmed = text.trim()
+  // As Node names the other end of most connections. It has one form.
+  if (isIP(trimmed) === 4) return trimmed
   const [, host = trimmed] =
     /^\[([^\]]+)\](?::\d+)?$/.exec(trimmed) ?? /^(\d+(?:\.\d+){3}):\d+$/.exec(trimmed) ?? []
   return isIP(host) === 0 || host.includes('%') ? null : ipaddr.process(host).toString()
