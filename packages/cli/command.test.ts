@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { test } from 'node:test'
 import { type Command, findCommand, parseCall } from './command.ts'
 import { UsageError } from './exit.ts'
@@ -66,4 +67,16 @@ test('numbers and pairs are checked', () => {
     assert.throws(() => numberOption(call(of, '--n', wrong), 'n', 1, 9), UsageError, wrong)
   assert.deepEqual(pairsOption(call(of, '--var', 'a=1=2', '--var', 'b='), 'var'), { a: '1=2', b: '' })
   assert.throws(() => pairsOption(call(of, '--var', '=1'), 'var'), UsageError)
+})
+
+test('a light command loads no parser of templates, no validator and no YAML', () => {
+  const hook = `import { registerHooks } from 'node:module'
+    registerHooks({ load(url, context, next) { console.log(url); return next(url, context) } })`
+  const args = ['--import', `data:text/javascript,${encodeURIComponent(hook)}`, 'main.ts', '--version']
+  const loaded = execFileSync(process.execPath, args, {
+    cwd: import.meta.dirname,
+    encoding: 'utf8',
+  })
+  assert.match(loaded, /\/packages\/cli\/commands\.ts/)
+  assert.doesNotMatch(loaded, /\/reading\/parse\.ts|\/node_modules\/(ajv|yaml|fastify|@duckdb)\//)
 })

@@ -7,7 +7,8 @@ import type { Pool } from '@assay/engine/run/pool'
 import type { Roots } from '@assay/engine/run/protocol'
 import type { Fault, TemplateSource } from '@assay/model/template'
 import type { Config } from '@assay/service/config/config'
-import { localConnections, readText } from './local-template.ts'
+import { readText } from './commands/local/text-file.ts'
+import { localConnections } from './local-template.ts'
 
 const ENDING = '.yaml'
 

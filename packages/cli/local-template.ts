@@ -1,5 +1,5 @@
 /** A template as a file on this machine, with the partials beside it, and what it may read here. */
-import { readdir, readFile, realpath } from 'node:fs/promises'
+import { readdir, realpath } from 'node:fs/promises'
 import path from 'node:path'
 import { connectionsOf } from '@assay/engine/reading/lookup'
 import { type Parsed, parseTemplate } from '@assay/engine/reading/parse'
@@ -9,6 +9,7 @@ import type { Roots } from '@assay/engine/run/protocol'
 import type { TemplateSource } from '@assay/model/template'
 import { DEFAULT_WORKSPACE } from '@assay/model/token'
 import { type Config, ConfigError } from '@assay/service/config/config'
+import { readText } from './commands/local/text-file.ts'
 import { EXIT, ExitError } from './exit.ts'
 
 const TEMPLATE_ENDING = '.md'
@@ -50,19 +51,6 @@ async function readMetrics(folders: readonly string[]): Promise<Record<string, s
     for (const [name, text] of Object.entries(own)) partials[metricPartial(name)] = text
   }
   return partials
-}
-
-/** Throws ExitError where the file cannot be read. */
-export async function readText(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8')
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT')
-      throw new ExitError(EXIT.notFound, `${file} cannot be read: there is no such file.`)
-    const reason = code === 'EISDIR' ? 'it is a folder' : message
-    throw new ExitError(EXIT.failed, `${file} cannot be read: ${reason}.`)
-  }
 }
 
 /**

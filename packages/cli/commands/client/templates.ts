@@ -2,9 +2,9 @@
 import path from 'node:path'
 import type { TemplateView } from '@assay/client'
 import { eachCommand, listCommand, showCommand } from '../../client-command.ts'
-import { readText } from '../../local-template.ts'
 import { flag, text } from '../../options.ts'
 import { table } from '../../print.ts'
+import { readText } from '../local/text-file.ts'
 
 function variableLines({ variables }: TemplateView): string {
   if (variables.length === 0) return 'It takes no variables.\n'

@@ -13,6 +13,7 @@ import { flag, text } from '../../options.ts'
 import { out, say } from '../../print.ts'
 import { faultLine } from './check.ts'
 import { type JunitSuite, junit } from './junit.ts'
+import { readText } from './text-file.ts'
 
 /** The test files that the operands name: files, templates beside which they lie, and folders. */
 async function testFiles(operands: readonly string[], config: Config): Promise<string[]> {
@@ -43,7 +44,7 @@ interface Suite {
 
 /** The suite of one file. Faults of the file stand as one failed case. */
 async function runFile(file: string, { pool, config, call, tables }: Suite): Promise<JunitSuite> {
-  const { localConnections, localRoots, readTemplate, readText } = await import('../../local-template.ts')
+  const { localConnections, localRoots, readTemplate } = await import('../../local-template.ts')
   const { nameFaults, readTests, templateFileOf } = await import('@assay/engine/testing/definition')
   const { runTest } = await import('@assay/engine/testing/run-tests')
   const folder = path.dirname(file)

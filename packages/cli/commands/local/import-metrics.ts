@@ -2,14 +2,15 @@
 import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { type Imported, importDbt } from '@assay/engine/metrics/import-dbt'
 import type { Command } from '../../command.ts'
 import { EXIT, ExitError, UsageError } from '../../exit.ts'
-import { readText } from '../../local-template.ts'
 import { flag, text } from '../../options.ts'
 import { out, say } from '../../print.ts'
+import { readText } from './text-file.ts'
 
-function read(file: string, source: string, connection: string, schema: string | null): Imported {
+async function readDbt(file: string, connection: string, schema: string | null) {
+  const { importDbt } = await import('@assay/engine/metrics/import-dbt')
+  const source = await readText(file)
   try {
     return importDbt(source, { connection, schema })
   } catch (error) {
@@ -38,7 +39,7 @@ export const IMPORT_METRICS: Command = {
     await mkdir(folder, { recursive: true })
     let left = 0
     for (const file of call.operands) {
-      const found = read(file, await readText(file), connection, call.text('schema') ?? null)
+      const found = await readDbt(file, connection, call.text('schema') ?? null)
       for (const { metric, source } of found.metrics) {
         const to = path.join(folder, `${metric}.yaml`)
         if (existsSync(to) && !call.on('force')) {

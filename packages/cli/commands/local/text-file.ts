@@ -1,0 +1,16 @@
+/** A file of the user's, as text. Apart from local-template.ts, which loads the parser: a light command reads files, too. */
+import { readFile } from 'node:fs/promises'
+import { EXIT, ExitError } from '../../exit.ts'
+
+/** Throws ExitError where the file cannot be read. */
+export async function readText(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT')
+      throw new ExitError(EXIT.notFound, `${file} cannot be read: there is no such file.`)
+    const reason = code === 'EISDIR' ? 'it is a folder' : message
+    throw new ExitError(EXIT.failed, `${file} cannot be read: ${reason}.`)
+  }
+}
