@@ -18,7 +18,8 @@ export function studentizedRangeUpper(q: number, k: number, df: number): number 
   if (Number.isNaN(q) || !(k >= 2) || !(df > 0)) return Number.NaN
   if (!(q > 0)) return 1
   if (q === Number.POSITIVE_INFINITY) return 0
-  if (df >= MANY) return Math.min(1, rangeUpper(q, k))
+  const weights = GRID.map(({ density, above }) => density * above ** (k - 1))
+  if (df >= MANY) return Math.min(1, rangeUpper(q, k, weights))
   // ln s runs over where the density of s = chi / sqrt(df) matters.
   const width = 1 / Math.sqrt(2 * df)
   const step = Math.min(0.15, 0.6 * width)
@@ -29,7 +30,7 @@ export function studentizedRangeUpper(q: number, k: number, df: number): number 
       const u = direction * i * step
       const density = Math.exp(constant + df * u - (df / 2) * Math.exp(2 * u))
       if (density === 0) break
-      const term = density * rangeUpper(q * Math.exp(u), k)
+      const term = density * rangeUpper(q * Math.exp(u), k, weights)
       sum += term
       if (i * step > 8 * width && term < 1e-17 * sum) break
     }
@@ -40,19 +41,18 @@ export function studentizedRangeUpper(q: number, k: number, df: number): number 
 /** The normal density and lower tail where the largest value can be. */
 const GRID = Array.from({ length: 460 }, (_, index) => {
   const z = FROM + STEP * index
-  return { density: normalDensity(z), above: normalLower(z) }
+  return { z, density: normalDensity(z), above: normalLower(z) }
 })
 
-/** P(range of k normal values > w). */
-function rangeUpper(w: number, k: number): number {
+/** P(range of k normal values > w). `weights`: the density at each place of the grid, times Phi(z)^(k-1). */
+function rangeUpper(w: number, k: number, weights: readonly number[]): number {
   let sum = 0
-  for (const [index, { density, above }] of GRID.entries()) {
-    const z = FROM + STEP * index
+  for (let index = 0; index < GRID.length; index++) {
+    const { z, above } = GRID[index]!
     const below = normalLower(z - w)
     if (below === 0) continue
-    const power = above ** (k - 1)
     const share = below >= above ? 1 : -Math.expm1((k - 1) * Math.log1p(-below / above))
-    sum += density * power * share
+    sum += weights[index]! * share
   }
   return Math.min(1, k * sum * STEP)
 }
