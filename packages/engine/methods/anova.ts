@@ -12,7 +12,7 @@ import { exactSum } from '../numeric/sum.ts'
 import { classicAnova, gamesHowell, tukey, welchAnova } from '../numeric/tests/means.ts'
 import { leftOut } from '../verdicts/common-doubts.ts'
 import { type Meanings, measureOf, opening } from '../verdicts/measure.ts'
-import { doubt, gradeOf, verdict } from '../verdicts/verdict.ts'
+import { doubt, gradeOf, stopped, verdict } from '../verdicts/verdict.ts'
 import { amount, CERTAINTY, quoted } from '../verdicts/words.ts'
 import { oneRowMoves } from './groups/influence.ts'
 import { compareMeansOf, MOST_PAIRED, type Pair, pairsOf, sampleOf } from './groups/level.ts'
@@ -91,12 +91,7 @@ export const anova: Method = {
     const lost = leftOut(left, 'without a group or a number')
     const stop = stopOf(grouped, n, label)
     if (stop) {
-      const told = verdict({
-        headline: '',
-        grade: 'unclear',
-        evidence: `${count(n, 'value')} of ${value}.`,
-        doubts: [stop, ...lost],
-      })
+      const told = stopped(`${count(n, 'value')} of ${value}.`, stop, lost)
       const fields = groups.length < 2 || n <= groups.length ? NOTHING : fieldsOf(grouped, n)
       return { ...told, n, method: 'one-way analysis of variance', ...fields, ...NO_TEST, groups: listed }
     }

@@ -9,7 +9,7 @@
 import { type ReadSeries, readSeries } from '../../series/read.ts'
 import { atTime } from '../../series/spans.ts'
 import { opening } from '../../verdicts/measure.ts'
-import { gradeOf, verdict } from '../../verdicts/verdict.ts'
+import { gradeOf, stopped, verdict } from '../../verdicts/verdict.ts'
 import { amount, both } from '../../verdicts/words.ts'
 import { EVENTS, scan } from '../scan/scan.ts'
 import { seriesColumns } from '../shared/columns.ts'
@@ -40,8 +40,7 @@ export const anomalies: Method = {
     const n = series.values.length
     const stop = stopOf(given, read)
     if (stop) {
-      const evidence = `${count(n, 'value')}.`
-      const told = verdict({ headline: '', grade: 'unclear', evidence, doubts: [stop, ...read.doubts] })
+      const told = stopped(`${count(n, 'value')}.`, stop, read.doubts)
       return { ...told, n, method: METHOD, points: [], farthest: [], tested: [], period: null, diagnosis }
     }
     const found = findPoints(given, read)

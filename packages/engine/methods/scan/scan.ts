@@ -10,7 +10,7 @@
 import type { Cell, Doubt, Outcome } from '@assay/model/insight'
 import Type from 'typebox'
 import { judgeTogether } from '../../series/spikes/spikes.ts'
-import { doubt, gradeOf, verdict } from '../../verdicts/verdict.ts'
+import { doubt, gradeOf, stopped, verdict } from '../../verdicts/verdict.ts'
 import { CAUSES } from '../drivers/fields.ts'
 import { findPoints, type Options, POINT, type Point, stopOf } from '../over-time/anomaly-points.ts'
 import { cell, diagnosis, integer, number, rowsWith, text } from '../shared/fields.ts'
@@ -188,11 +188,6 @@ function doubtsOf(tests: number, left: number): Doubt[] {
 }
 
 function nothing({ whole, n }: Scanned, stop: Doubt): Outcome {
-  const told = verdict({
-    headline: '',
-    grade: 'unclear',
-    evidence: `${count(whole.series.values.length, 'value')}.`,
-    doubts: [stop, ...whole.doubts],
-  })
+  const told = stopped(`${count(whole.series.values.length, 'value')}.`, stop, whole.doubts)
   return { ...told, n, method: METHOD, findings: [], events: [], scanned: 0, diagnosis: whole.diagnosis }
 }
