@@ -95,6 +95,7 @@ test('numbers, shares and changes read as an editor writes them', () => {
     [brief(999.9), '1,000'],
     [brief(0.000123456), '0.000123'],
     [brief(999_999), '1 million'],
+    [brief(-Number.MAX_VALUE), '1.8e+296 trillion'],
     [shareOf(0.834), '83 %'],
     [shareOf(0.999), 'over 99 %'],
     [shareOf(12.3), '12.3 times'],

@@ -39,7 +39,9 @@ function roundedBy(size: number, step: number | null | undefined): number {
   const needed = step && Number.isFinite(step) ? 10 ** Math.floor(Math.log10(Math.abs(step) / 15)) : finest
   const unit = Math.min(Math.max(finest, needed), 10 ** Math.floor(Math.log10(size)))
   const rounded = Math.round(size / unit) * unit
-  return Number(rounded.toPrecision(SIGNIFICANT))
+  const short = Number(rounded.toPrecision(SIGNIFICANT))
+  // The largest doubles have no rounded neighbour above.
+  return Number.isFinite(short) ? short : size
 }
 
 function trim(text: string): string {
