@@ -24,7 +24,8 @@ export function brief(value: number, step?: number | null): string {
   if (!Number.isFinite(size)) return 'an unknown amount'
   if (size === 0) return '0'
   if (size < 1e-6) return 'almost 0'
-  const rounded = roundedBy(size, step)
+  // Rounding the largest doubles up would leave their range.
+  const rounded = size < 1e300 ? roundedBy(size, step) : size
   if (rounded === 0) return '0'
   if (rounded >= 1e15) return `${trim((rounded / 1e12).toPrecision(SIGNIFICANT))} trillion`
   for (const [unit, name] of SIZES)
