@@ -128,15 +128,16 @@ async function makeTextTable(
   { files, format }: Resolved,
 ): Promise<Made> {
   const { name, file, columns: types, dialect, temp_folder, spill_bytes, peek } = attachment
+  const skips = dialect.bad_rows === 'skip' && !peek
+  const load = skips || isLoaded(attachment, format, files)
   const text = await TextTable.open(engine, files, {
     file,
     dialect,
     types,
+    load,
     temp_folder,
     most_bytes: spill_bytes,
   })
-  const skips = dialect.bad_rows === 'skip' && !peek
-  const load = skips || isLoaded(attachment, format, files)
   // The name of a metric's source has blanks, which DuckDB does not take here.
   const rejects = skips ? `bad_rows_${Buffer.from(name).toString('hex')}` : null
   for (;;) {

@@ -24,6 +24,8 @@ export interface TextSource {
   dialect: Dialect
   /** Declared column types. */
   types: Record<string, string>
+  /** Whether it becomes a table; else each block that reads it scans the file. */
+  load: boolean
   /** For this job alone; not created yet. */
   temp_folder: string
   /** The most bytes of a text that is written again as UTF-8. */
@@ -34,6 +36,8 @@ const HEAD_BYTES = 262_144
 /** A table of many columns has long rows. */
 const HEAD_MOST = 8_388_608
 const SAMPLE_ROWS = 20_480
+/** Of a table that is loaded: what the sample misses shows while it is read, before any block runs. */
+const SAMPLE_LOADED = 2_048
 const SAMPLE_LEAST = 200
 const SAMPLE_CELLS = 400_000
 const LINE_BYTES = 2_000_000
@@ -114,7 +118,8 @@ export class TextTable {
   async #sample(): Promise<void> {
     const names = this.names
     const { dialect } = this.#source
-    const rows = Math.min(SAMPLE_ROWS, Math.max(SAMPLE_LEAST, Math.floor(SAMPLE_CELLS / names.length)))
+    const most = this.#source.load ? SAMPLE_LOADED : SAMPLE_ROWS
+    const rows = Math.min(most, Math.max(SAMPLE_LEAST, Math.floor(SAMPLE_CELLS / names.length)))
     const tallies = names.map((name) => new Tally(this.#declaredFor(name)))
     const found = await readTable(this.#engine, `select * from (${this.#text()}) limit ${rows}`, {}, rows)
     for (const row of found.rows)
