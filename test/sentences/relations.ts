@@ -215,6 +215,12 @@ export const overRelations: Situation[] = [
     ),
   },
   {
+    is: 'true or false, parted by a number without an error',
+    method: 'regression',
+    options: { y: 'paid', x: ['price'], family: 'logistic' },
+    sql: rows(`(i * 31) % 53 as price, (i * 31) % 53 > 20 as paid`, 300),
+  },
+  {
     is: 'counts by a number',
     method: 'regression',
     options: { y: 'orders', x: ['price'], family: 'poisson' },

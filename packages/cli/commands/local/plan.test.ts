@@ -14,5 +14,5 @@ test('a plan without an effect, or with one that leaves the shares, says what to
   )
   await assert.rejects(plan('--rate', '0.9', '--effect', '0.2'), /must lie between 0 and 1/)
   await assert.rejects(plan('--effect', '1'), /either --rate/)
-  await assert.rejects(plan('--sd', 'wide', '--effect', '1'), /"wide" is none/)
+  await assert.rejects(plan('--sd', 'wide', '--effect', '1'), /"wide" is not a number/)
 })

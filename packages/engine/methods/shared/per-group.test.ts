@@ -47,7 +47,7 @@ test('an outcome a group is that of the rows filtered in SQL', async () => {
   const options = { values: ['v', 'w'] }
   const whole = await outcomeOf(METHODS.correlation!, await rows(SEGMENTS), { ...options, by: 'seg' })
   const part = await relation(
-    'select (hash(k) % 100000) / 1000.0 as v, cos(k * 7) as w from range(240) r(k) where k % 2 = 1',
+    "select date '2024-01-01' + k::int as t, (hash(k) % 100000) / 1000.0 as v, cos(k * 7) as w from range(240) r(k) where k % 2 = 1",
   )
   const alone = await outcomeOf(METHODS.correlation!, part, options)
   const groups = whole.groups as { pairs: { p: number }[] }[]

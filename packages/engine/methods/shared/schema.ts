@@ -8,11 +8,16 @@ const OF = {
   description: 'The source, SQL block or analysis whose rows it works on',
 } as const
 
-/** An option may also be filled in from the job's variables. */
-const filled = (option: TSchema) =>
-  (option as { type?: string }).type === 'string'
-    ? option
-    : { anyOf: [option, { type: 'string', pattern: '^\\$[a-z_]' }] }
+/** An option may also be filled in from the job's variables, and so may each member of an option that is a map. */
+function filled(option: TSchema): object {
+  const { type, properties } = option as { type?: string; properties?: Record<string, TSchema> }
+  if (type === 'string') return option
+  const members =
+    properties &&
+    Object.fromEntries(Object.entries(properties).map(([name, member]) => [name, filled(member)]))
+  const given = members ? { ...option, properties: members } : option
+  return { anyOf: [given, { type: 'string', pattern: '^\\$[a-z_]' }] }
+}
 
 function branch(name: string, options: TSchema, fields: Fields) {
   const { properties = {}, required = [] } = options as {

@@ -269,12 +269,11 @@ suite('PostgreSQL as a source', { skip: missing ?? false }, () => {
 
     test('what has no place here is told with its column', async () => {
       const cases = {
-        "'NaN'::numeric(5,2)": /"v" holds "NaN", for which DECIMAL\(5,2\) has no place/,
-        "'294276-12-31'::timestamp":
-          /"v" holds "a time after the year 294246", for which TIMESTAMP has no place/,
-        "'1e1000'::numeric": /"v" holds "10{59}…", for which/,
-        'unnest(array[1e308, 9e308])': /"v" holds "90{59}…", for which/,
-        "array['1e1000'::numeric]": /"v" holds "\{10+…", for which/,
+        "'NaN'::numeric(5,2)": /"v" holds "NaN", which DECIMAL\(5,2\) cannot hold/,
+        "'294276-12-31'::timestamp": /"v" holds "a time after the year 294246", which TIMESTAMP cannot hold/,
+        "'1e1000'::numeric": /"v" holds "10{59}…", which/,
+        'unnest(array[1e308, 9e308])': /"v" holds "90{59}…", which/,
+        "array['1e1000'::numeric]": /"v" holds "\{10+…", which/,
       }
       for (const [value, message] of Object.entries(cases)) {
         const connections = accessOf(server.connection)

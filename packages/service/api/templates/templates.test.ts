@@ -235,7 +235,7 @@ select count(*) as a from range(1000000) a, range(1000000) b where a.range < b.r
 # Endless
 `
 
-test("a workspace's previews wait for each other, a job of another goes first, and too many are refused", async (t) => {
+test("a workspace's previews wait for each other, hold up no job of another, and too many are refused", async (t) => {
   const { ask, parts, store, token } = await openTestServer(t, { pool: 'real' })
   const pool = parts.pool!
   const begun: string[] = []
@@ -278,10 +278,9 @@ test("a workspace's previews wait for each other, a job of another goes first, a
     },
     { workspace_id: 'mine', onBegin: () => begun.push('job of mine') },
   )
-  assert.deepEqual(begun, ['preview of guests'])
-  // The others begin after the job, or end without having begun.
-  gone.abort()
   assert.equal((await job).status, 'done')
+  assert.deepEqual(begun, ['preview of guests', 'job of mine'])
+  gone.abort()
   for (const answer of await Promise.all(asked)) assert.equal(answer.json().code, 'stopping')
   assert.deepEqual(begun, ['preview of guests', 'job of mine'])
   t.mock.restoreAll()
