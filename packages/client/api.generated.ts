@@ -245,6 +245,47 @@ export type CheckTemplateResponse = {
   })[]
 }
 
+/** Why the column stays text */
+export type ColumnDoubt = {
+  /** two_readings: every value fits both; mixed: a few values fit no reading of the others */
+  kind: 'two_readings' | 'mixed'
+  /** A value as it is written */
+  sample: string
+  readings: {
+    /** What the sample is in this reading */
+    as: string
+    /** The line of the source that chooses it */
+    write: string
+  }[]
+  /** A sentence for people */
+  says: string
+}
+
+export type ColumnReading = {
+  name: string
+  dates?: {
+    is: string
+    /** settled: by the bytes, or by a value that fits one reading only; likely: by what is usual */
+    sure: 'declared' | 'settled' | 'likely'
+  }
+  decimal?: {
+    is: string
+    /** settled: by the bytes, or by a value that fits one reading only; likely: by what is usual */
+    sure: 'declared' | 'settled' | 'likely'
+  }
+  thousands?: {
+    is: string
+    /** settled: by the bytes, or by a value that fits one reading only; likely: by what is usual */
+    sure: 'declared' | 'settled' | 'likely'
+  }
+  /** The texts that are read as missing values, with their counts in the rows that were seen */
+  missing?: {
+    mark: string
+    n: number
+  }[]
+  doubt?: ColumnDoubt
+}
+
 export type Connection = {
   name: string
   kind: 'postgresql' | 'mysql' | 'clickhouse' | 'sqlite' | 'http' | 's3'
@@ -526,6 +567,32 @@ export type File = {
   etag: string
 }
 
+/** How a CSV or TSV is divided; null for other formats */
+export type FileDialect = {
+  encoding: {
+    is: string
+    /** settled: by the bytes, or by a value that fits one reading only; likely: by what is usual */
+    sure: 'declared' | 'settled' | 'likely'
+  }
+  separator: {
+    is: string
+    /** settled: by the bytes, or by a value that fits one reading only; likely: by what is usual */
+    sure: 'declared' | 'settled' | 'likely'
+  }
+  quote: {
+    is: string
+    /** settled: by the bytes, or by a value that fits one reading only; likely: by what is usual */
+    sure: 'declared' | 'settled' | 'likely'
+  }
+  header: {
+    is: boolean
+    /** settled: by the bytes, or by a value that fits one reading only; likely: by what is usual */
+    sure: 'declared' | 'settled' | 'likely'
+  }
+  /** Lines above the row of names */
+  skipped: number
+} | null
+
 export type FilePage = {
   items: File[]
   /** Send it as cursor to read the next page; null at the end. A page before the end may have fewer items than limit, even none: a filter without an index reads at most 5,000 rows for a page. */
@@ -693,6 +760,9 @@ export type NewFile = {
     name: string
     type: string
   }[]
+  dialect: FileDialect
+  /** The columns that are read in another way than by their plain values, or stay text for a doubt */
+  readings: ColumnReading[]
 }
 
 export type Node = {

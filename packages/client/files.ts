@@ -20,7 +20,10 @@ export function fileCalls(send: Send, call: Call) {
   const at = (path: string) => `/files/${path.split('/').map(segment).join('/')}`
   return {
     list: call('listFiles'),
-    /** A blob (`fs.openAsBlob`, an `<input type="file">`) is sent as it is read, never whole in memory. */
+    /**
+     * A blob (`fs.openAsBlob`, an `<input type="file">`) is sent as it is read, never whole in memory. The answer tells the columns
+     * and how the file was read: `dialect`, and `readings` with the doubt of each column that stays text for one.
+     */
     put: async (path: string, body: Blob | Uint8Array<ArrayBuffer> | string, options: PutOptions = {}) => {
       const { ifMatch, ifNew, signal } = options
       // The service ignores the content type and reads the ending of the name.

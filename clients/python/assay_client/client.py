@@ -265,7 +265,11 @@ class Client:
     # -- files ---------------------------------------------------------------------------------------------------------
 
     def put_file(self, path, source, new=False):
-        """Uploads the file `source` as `path`; templates name it "uploads/PATH". new: an earlier one is not replaced (412)."""
+        """Uploads the file `source` as `path`; templates name it "uploads/PATH". new: an earlier one is not replaced (412).
+
+        The answer has `columns`, `dialect` (how a CSV or TSV is divided, else None) and `readings`: the columns that are read in
+        another way than by their plain values; one with a `doubt` stays text.
+        """
         headers = {"Content-Type": "application/octet-stream", **({"If-None-Match": "*"} if new else {})}
         return self._json("PUT", f"/files/{_path(path)}", source=source, headers=headers)
 

@@ -95,6 +95,7 @@ class Jobs(unittest.TestCase):
             put = self.assay.put_file("py thon/dáys.csv", source)
             self.assertEqual(put["file"], "uploads/py thon/dáys.csv")
             self.assertEqual([column["name"] for column in put["columns"]], ["day", "n"])
+            self.assertEqual((put["dialect"]["separator"]["is"], put["readings"]), (",", []))
             with open(source, "rb") as days:
                 self.assertEqual(self.assay.read_file("py thon/dáys.csv"), days.read())
             with self.assertRaises(AssayError) as caught:

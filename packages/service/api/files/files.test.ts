@@ -41,11 +41,12 @@ test('a file that is put can be listed, read, replaced and deleted', async (t) =
   const h = await openTestServer(t, { pool: 'real' })
   const created = await put(h, 'sales/K%C3%A4ufe.csv', TABLE)
   assert.equal(created.status, 201)
-  const { sha256, columns, ...file } = created.json()
+  const { sha256, columns, dialect, readings, ...file } = created.json()
   assert.deepEqual(columns, [
     { name: 'day', type: 'DATE' },
     { name: 'n', type: 'BIGINT' },
   ])
+  assert.deepEqual([dialect.separator, readings], [{ is: ',', sure: 'settled' }, []])
   assert.match(sha256, /^[0-9a-f]{64}$/)
   assert.equal(file.file, 'uploads/sales/Käufe.csv')
   assert.equal(created.headers.etag, file.etag)
@@ -70,6 +71,37 @@ test('a file that is put can be listed, read, replaced and deleted', async (t) =
   )
   assert.equal((await h.ask('GET', `${AT}/sales/K%C3%A4ufe.csv`)).json().code, 'not_found')
   assert.equal((await h.ask('DELETE', `${AT}/sales/K%C3%A4ufe.csv`)).json().code, 'not_found')
+})
+
+test('the answer tells how the file was read, and which column can be read in two ways', async (t) => {
+  const h = await openTestServer(t, { pool: 'real' })
+  const client = createClient({ url: await h.api.listen(), token: h.tokens.analyst })
+  const text = Buffer.from(
+    'Stand: heute\nDatum;Preis;K\xfcrzel\n01/02/2023;1,5;a\n03/02/2023;n/a;b\n',
+    'latin1',
+  )
+  const made = await client.files.put('preise.csv', new Uint8Array(text))
+  assert.deepEqual(made.dialect, {
+    encoding: { is: 'windows-1252', sure: 'likely' },
+    separator: { is: ';', sure: 'settled' },
+    quote: { is: '"', sure: 'likely' },
+    header: { is: true, sure: 'settled' },
+    skipped: 1,
+  })
+  const [day, price, ...others] = made.readings
+  assert.deepEqual(others, [])
+  assert.equal(day!.name, 'Datum')
+  assert.equal(day!.doubt!.kind, 'two_readings')
+  assert.deepEqual(
+    day!.doubt!.readings.map(({ write }) => write),
+    ['dates: dmy', 'dates: mdy'],
+  )
+  assert.deepEqual([price!.name, price!.decimal], ['Preis', { is: ',', sure: 'settled' }])
+  assert.deepEqual(price!.missing, [{ mark: 'n/a', n: 1 }])
+
+  const dates = await client.files.put('days.json', '[{"day": "13/02/2023"}, {"day": "01/02/2023"}]')
+  assert.equal(dates.dialect, null)
+  assert.deepEqual(dates.readings, [{ name: 'day', dates: { is: 'dmy', sure: 'settled' } }])
 })
 
 test('viewers read and analysts write', async (t) => {

@@ -9,7 +9,7 @@ import { sourceOf } from '@assay/engine/reading/lookup'
 import { TaskError } from '@assay/engine/run/pool'
 import { AppError, notFound } from '@assay/model/errors'
 import { mediaTypeOf, normalPath, StoredFile, vetUploadPath } from '@assay/model/file'
-import Type from 'typebox'
+import Type, { type Static } from 'typebox'
 import {
   type Arrival,
   type ByteRange,
@@ -23,6 +23,7 @@ import { LIMIT_DEFAULT, pageOf, pageQuery } from '../http/fields.ts'
 import { matchesTag } from '../http/negotiate.ts'
 import { ANY_TYPE, type Call, operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
+import { foundOf, foundProperties } from './found.ts'
 
 /** A minute without a byte ends an upload. */
 const IDLE_MS = 60_000
@@ -38,9 +39,11 @@ const PutFile = Type.Object(
     columns: Type.Array(Type.Object({ name: Type.String(), type: Type.String() }), {
       description: 'As an analysis reads it',
     }),
+    ...foundProperties,
   },
   { title: 'NewFile' },
 )
+type AsRead = Pick<Static<typeof PutFile>, 'columns' | 'dialect' | 'readings'>
 
 /** The normalized path. Throws a 422 for a path that no upload may have. */
 function requirePath(given: string): string {
@@ -83,12 +86,8 @@ async function arrive(call: Call, file: string, limits: Limits): Promise<Arrival
   return files.arrive(principal.workspace_id, file, length, limits)
 }
 
-/** Reads the columns in the sandbox with the reader of analyses. Throws a 422 with the reason if the file cannot be read. */
-async function columnsOf(
-  call: Call,
-  file: string,
-  staged: Staged,
-): Promise<{ name: string; type: string }[]> {
+/** Reads the file in the sandbox with the reader of analyses. Throws a 422 with the reason if it cannot be read. */
+async function readingOf(call: Call, file: string, staged: Staged): Promise<AsRead> {
   const { services, principal, signal } = call
   const name = path.basename(staged.file)
   const template = sourceOf('upload', `---\nsources:\n  upload: { file: "${name}" }\n---\n`)
@@ -101,8 +100,10 @@ async function columnsOf(
       throw new AppError('stopping', 'The file could not be read in time: send it again.', { cause: error })
     })
   const found = sources.upload
-  if (found && 'columns' in found)
-    return found.columns.map((column) => ({ name: column.name, type: column.database_type }))
+  if (found && 'columns' in found) {
+    const columns = found.columns.map((column) => ({ name: column.name, type: column.database_type }))
+    return { columns, ...foundOf(found.dialect, found.readings) }
+  }
   const reason = (found?.error ?? '').replace(/^.*? cannot be read: /s, '').replaceAll(name, file)
   throw badFile(file, { message: `cannot be read: ${reason.replace(/[.\s]+$/, '')}` })
 }
@@ -115,6 +116,7 @@ export const putFile = operation({
   description:
     'The body is the file itself: CSV, TSV, JSON, NDJSON (text also packed with gzip) or Parquet, by the ending of the path. ' +
     'The file is checked while it arrives. A fault is answered with its line and column, and an interrupted upload leaves nothing. ' +
+    'The answer tells how it was read, and which columns can be read in two ways. ' +
     'Templates name the file `uploads/PATH`. `If-Match` and `If-None-Match: *` apply.',
   scope: 'analyst',
   params: FilePath,
@@ -148,12 +150,12 @@ export const putFile = operation({
         idleMs: IDLE_MS,
       })
       try {
-        const columns = await columnsOf(call, file, staged)
+        const read = await readingOf(call, file, staged)
         const { workspace_id } = principal
         const put = await files.put(workspace_id, file, staged, conditionsOf(request), limits)
         reply.header('etag', put.file.etag)
         if (put.isNew) reply.code(201).header('location', addressOf(file))
-        return { ...put.file, sha256: staged.sha256, columns }
+        return { ...put.file, sha256: staged.sha256, ...read }
       } finally {
         await rm(staged.file, { force: true })
       }
