@@ -72,11 +72,11 @@ async function tallyOfAll(
   const tally = new Tally(declared)
   const { rows } = await readTable(
     engine,
-    keysSql(name, `select * from ${relation}`),
+    keysSql([name], `select * from ${relation}`),
     {},
     Number.MAX_SAFE_INTEGER,
   )
-  for (const [key, n] of rows) if (key !== null) tally.note(key as string, Number(n))
+  for (const [, key, n] of rows) if (key !== null) tally.note(key as string, Number(n))
   return tally
 }
 

@@ -156,6 +156,24 @@ test('a value far below the sample changes the reading of its whole column and i
   assert.deepEqual(await typesOf('NA,yesterday'), ['n BIGINT', 'd VARCHAR'])
 })
 
+test('late values of many columns change the reading of each column by its own values', async () => {
+  const width = 130
+  const row = (value: (column: number) => string): string =>
+    Array.from({ length: width }, (_, column) => value(column)).join(',')
+  const body = Array.from({ length: 2_100 }, (_, at) => row((column) => String((at + column) % 9)))
+  const last = row((column) => ['NA', '1.5', '7'][column % 3]!)
+  const found = await read([row((column) => `c${column}`), ...body, last].join('\n'))
+  assert.deepEqual(
+    found.types,
+    Array.from({ length: width }, (_, column) => `c${column} ${column % 3 === 1 ? 'DOUBLE' : 'BIGINT'}`),
+  )
+  for (const column of [0, 63, 64, 127, 128, 129])
+    assert.deepEqual(
+      columnOf(found, `c${column}`)?.missing,
+      column % 3 === 0 ? [{ mark: 'NA', n: 1 }] : undefined,
+    )
+})
+
 test('encodings and packings are found', async () => {
   const text = 'name;n\nZoë;1\n'
   const utf16 = Buffer.from(`\uFEFF${text}`, 'utf16le')
