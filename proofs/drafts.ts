@@ -31,11 +31,13 @@ function labelsOf(text: string): Map<string, string> {
 interface Judged {
   table: string
   drafted: Drafted
+  /** The template that reads no metrics. */
+  alone: string
   columns: number
   /** Columns whose role is another than the label. */
   wrong: { column: string; label: string; role: string; sure: boolean }[]
   lines: number
-  /** What the checks or the run of the draft said; empty: it runs. */
+  /** What the checks or the run of one of both templates said; empty: they run. */
   fault: string
 }
 
@@ -49,6 +51,7 @@ async function judge(pool: Pool, table: string, text: string): Promise<Judged> {
   )
   if (look.status !== 'done') throw new Error(`${table}: ${JSON.stringify(look)}`)
   const drafted = draftFrom(look.findings, file, {})
+  const alone = draftFrom(look.findings, file, {}, true).template
   const labels = labelsOf(text)
   const wrong = drafted.decisions.flatMap(({ column, role, sure }) => {
     const label = labels.get(column) ?? 'nothing'
@@ -59,8 +62,10 @@ async function judge(pool: Pool, table: string, text: string): Promise<Judged> {
   )
   const source = drafted.template
   const template = { template_id: 'draft', version: templateVersion(source, partials), source, partials }
-  const lines = source.split('\n').length - 1
-  return { table, drafted, columns: labels.size, wrong, lines, fault: await faultOf(pool, template, at) }
+  const own = { template_id: 'draft', version: templateVersion(alone, {}), source: alone, partials: {} }
+  const lines = Math.max(...[source, alone].map((text) => text.split('\n').length - 1))
+  const fault = (await faultOf(pool, template, at)) || (await faultOf(pool, own, at))
+  return { table, drafted, alone, columns: labels.size, wrong, lines, fault }
 }
 
 async function faultOf(
@@ -151,7 +156,7 @@ export const proof: Proof = {
     if (one === '') writeFileSync(PAGE, page(found))
     else
       log(
-        `\n${JSON.stringify(found[0]!.drafted.metrics, null, 1).replaceAll('\\n', '\n')}\n${found[0]!.drafted.template}`,
+        `\n${JSON.stringify(found[0]!.drafted.metrics, null, 1).replaceAll('\\n', '\n')}\n${found[0]!.drafted.template}\n${found[0]!.alone}`,
       )
     return violationsOf(found)
   },

@@ -4,6 +4,8 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, test } from 'node:test'
+import { rolesOf } from '../packages/engine/drafting/roles.ts'
+import { writeDraft } from '../packages/engine/drafting/write.ts'
 import { judgeAll, violationsOf } from '../proofs/drafts.ts'
 import { assay, cleanEnvironment, temporaryFolder } from './service.ts'
 
@@ -19,6 +21,29 @@ test('drafts of public tables find the roles that were labelled by hand, pass th
     'seattle_weather_rows',
   ])
   assert.deepEqual(found[2]!.drafted.metrics, {})
+})
+
+test('a draft has at most 60 lines, however much it asks and assumes', () => {
+  const top = [{ value: 'X', n: 20 }]
+  const column = { nulls: 0, distinct: 40, min: 1, max: 90, top, question: null }
+  const names = Array.from({ length: 30 }, (_, at) => `column ${at}`)
+  const columns = [
+    { ...column, name: 'day', type: 'date', min: '2025-01-01', max: '2025-03-01' },
+    { ...column, name: 'price', type: 'number' },
+    { ...column, name: 'amount', type: 'number' },
+    ...names.map((name) => ({ ...column, name, type: 'text', distinct: 12 })),
+    ...names.map((name) => ({ ...column, name: `${name} seller`, type: 'integer', distinct: 12 })),
+  ]
+  const decisions = rolesOf(columns, 800)
+  assert.ok(decisions.filter(({ sure }) => !sure).length > 20)
+  const keys = Object.fromEntries(names.map((name) => [name, { missing: ['x', 'y'], decimal: ',' }]))
+  for (const alone of [true, false]) {
+    const dialect = { dates: 'dmy', columns: keys }
+    const { template } = writeDraft({ file: 'a.csv', dialect, alone, rows: 800, columns, decisions })
+    const lines = template.split('\n').length - 1
+    assert.ok(lines > 50 && lines <= 60, `${lines} lines`)
+    assert.match(template, /of: parts[\s\S]*title: "amount"/)
+  }
 })
 
 function run(...args: string[]) {

@@ -59,6 +59,7 @@ const CASES = (of: Ids): Record<string, Case> => ({
   listTemplates: own(),
   checkTemplate: own({ body: SOURCE.replaceAll(MARK, 'x'), type: MARKDOWN }),
   previewTemplate: own({ body: { source: '# x' } }),
+  createDraft: own({ body: { file: 'uploads/secret.csv' } }),
   getTemplate: hidden(),
   putTemplate: own({ params: { template_id: 'mine' }, body: SOURCE.replaceAll(MARK, 'x'), type: MARKDOWN }),
   deleteTemplate: hidden(),

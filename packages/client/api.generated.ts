@@ -59,10 +59,10 @@ export type Attempt = {
 export type AuditRecord = {
   audit_id: string
   created_at: string
-  action: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.check' | 'template.choices' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'file.put' | 'file.read' | 'file.delete' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'delivery.redeliver' | 'session.begin' | 'session.refuse' | 'session.end' | 'token.create' | 'token.delete' | 'user.create' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete'
+  action: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'file.put' | 'file.read' | 'file.delete' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'delivery.redeliver' | 'session.begin' | 'session.refuse' | 'session.end' | 'token.create' | 'token.delete' | 'user.create' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete'
   /** The id of the object, of the kind that the action names */
   object_id: string | null
-  /** The names of the fields that a change set; of a preview, a check and choices the sources that were read */
+  /** The names of the fields that a change set; of a preview, a draft, a check and choices the sources that were read */
   fields: string[]
   /** The user; null before a user is known */
   user_id: string | null
@@ -335,6 +335,13 @@ export type CreateConnectionRequest = {
   workspace_id?: string | undefined
 }
 
+export type CreateDraftRequest = {
+  /** The table as a template names it: `uploads/PATH`, `sample/NAME`, or a path below the data folder */
+  file: string
+  /** Lines of the source that say how the file is read, such as `dates: dmy` or `columns: { due: { dates: mdy } }`; they settle questions */
+  dialect?: string[] | undefined
+}
+
 export type CreateJobRequest = {
   payload: {
     type: 'template'
@@ -514,6 +521,41 @@ export type DeliveryWithAttempts = {
   created_at: string
   /** Oldest first */
   attempts: Attempt[]
+}
+
+export type Draft = {
+  /** An id for the template, made of the name of the file */
+  name: string
+  /** The Markdown of a template of at most 60 lines, which can be previewed and put as it is */
+  source: string
+  /** Definitions for a folder of templates; none where the table has no dates */
+  metrics: {
+    metric_id: string
+    /** The text of `metrics/METRIC_ID.yaml` */
+    source: string
+  }[]
+  rows: number
+  columns: ({
+    name: string
+    role: 'time' | 'measure' | 'dimension' | 'identifier' | 'event' | 'other' | 'unclear'
+    /** Why, as the end of "..., because" */
+    reason: string
+    /** False: the role rests on a weak sign */
+    sure: boolean
+  })[]
+  /** What the draft takes for granted */
+  assumptions: string[]
+  /** What can be read in two ways. The draft leaves these columns out until a line settles them */
+  questions: {
+    column: string
+    says: string
+    readings: {
+      /** What its values are then */
+      as: string
+      /** The line for `dialect` that settles it so */
+      write: string
+    }[]
+  }[]
 }
 
 export type Erased = {
@@ -1369,6 +1411,13 @@ export interface Operations {
     body: undefined
     result: ListChoicesResponse
   }
+  /** Draft metrics and a template for a table */
+  createDraft: {
+    path: []
+    query: {}
+    body: CreateDraftRequest
+    result: Draft
+  }
   /** Create a job from a template */
   createJob: {
     path: []
@@ -2029,7 +2078,7 @@ export interface Operations {
   listAudit: {
     path: []
     query: {
-      action?: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.check' | 'template.choices' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'file.put' | 'file.read' | 'file.delete' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'delivery.redeliver' | 'session.begin' | 'session.refuse' | 'session.end' | 'token.create' | 'token.delete' | 'user.create' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete' | undefined
+      action?: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'file.put' | 'file.read' | 'file.delete' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'delivery.redeliver' | 'session.begin' | 'session.refuse' | 'session.end' | 'token.create' | 'token.delete' | 'user.create' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete' | undefined
       user_id?: string | undefined
       object_id?: string | undefined
       /** RFC 3339, from 1970 to 9999 */
@@ -2078,6 +2127,7 @@ export const OPERATIONS = {
   putTemplate: { method: 'PUT', path: '/jobs/templates/{template_id}', body: 'text/markdown' },
   deleteTemplate: { method: 'DELETE', path: '/jobs/templates/{template_id}' },
   listChoices: { method: 'GET', path: '/jobs/templates/{template_id}/choices' },
+  createDraft: { method: 'POST', path: '/drafts', body: 'application/json', keyed: true },
   createJob: { method: 'POST', path: '/jobs/', body: 'application/json', keyed: true },
   listJobs: { method: 'GET', path: '/jobs/' },
   createJobs: { method: 'POST', path: '/jobs/bulk', body: 'application/json', keyed: true },

@@ -25,6 +25,7 @@ export type {
   CreateWebhookRequest as WebhookInput,
   Delivery as DeliveryView,
   DeliveryWithAttempts as FullDelivery,
+  Draft as DraftView,
   Event,
   File as StoredFile,
   Insight as InsightView,
@@ -157,6 +158,10 @@ export function createClient(options: ClientOptions) {
       check: call('checkTemplate', 'harmless'),
       preview: call('previewTemplate', 'once'),
       choices: call('listChoices'),
+    },
+    drafts: {
+      /** Metrics and a template for a table, by what its columns are. Stores nothing. */
+      create: call('createDraft', 'once'),
     },
     jobs: jobCalls(send, call),
     links: { create: call('createLink'), list: call('listLinks'), delete: call('deleteLink') },

@@ -18,6 +18,7 @@ export const AUDIT_ACTIONS = {
   'template.put': 'template_id',
   'template.delete': 'template_id',
   'template.preview': 'version',
+  'template.draft': 'version',
   'template.check': 'version',
   'template.choices': 'template_id',
   'schedule.create': 'schedule_id',
@@ -82,7 +83,7 @@ export const AuditRecord = Type.Object(
     ),
     fields: Type.Array(Type.String(), {
       description:
-        'The names of the fields that a change set; of a preview, a check and choices the sources that were read',
+        'The names of the fields that a change set; of a preview, a draft, a check and choices the sources that were read',
     }),
     user_id: nullable(Type.String({ description: 'The user; null before a user is known' })),
     token_id: nullable(Type.String({ format: 'uuid', description: 'The token that was used' })),

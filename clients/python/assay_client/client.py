@@ -170,6 +170,11 @@ class Client:
     def put_template(self, template_id, source):
         return self._json("PUT", f"/jobs/templates/{_segment(template_id)}", text=source)
 
+    def draft(self, file, dialect=()):
+        """Metrics and a template (`source`) for a table such as "uploads/PATH"; `questions` names what can be read in two ways.
+        dialect: lines such as "dates: dmy" that settle them. Stores nothing."""
+        return self._json("POST", "/drafts", body={"file": file, "dialect": [dialect] if isinstance(dialect, str) else list(dialect)})
+
     # -- jobs ----------------------------------------------------------------------------------------------------------
 
     def create(self, template_id, template_vars=None, idempotency_key=None, **options):

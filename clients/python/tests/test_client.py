@@ -119,6 +119,20 @@ class Jobs(unittest.TestCase):
         self.assay.delete_file("py thon/dáys.csv")
         self.assertEqual(list(self.assay.files("py thon/")), [])
 
+    def test_a_draft_asks_and_a_line_settles_it(self):
+        rows = [f"0{1 + at % 9}/0{1 + at % 7}/2025,{at},{'DE' if at % 2 else 'FR'}" for at in range(120)]
+        with tempfile.TemporaryDirectory() as folder:
+            source = os.path.join(folder, "orders.csv")
+            with open(source, "w", encoding="utf-8") as orders:
+                orders.write("\n".join(["due,amount,country", *rows]) + "\n")
+            file = self.assay.put_file("drafts/orders.csv", source)["file"]
+        [question] = self.assay.draft(file)["questions"]
+        self.assertEqual(question["column"], "due")
+        draft = self.assay.draft(file, [question["readings"][0]["write"]])
+        self.assertEqual(draft["questions"], [])
+        self.assay.put_template(draft["name"], draft["source"])
+        self.assertEqual(self.assay.run(draft["name"])["job_status"], "completed")
+
     def test_a_link_opens_the_page_until_it_is_revoked(self):
         insight_id = self.assay.run("nile-flow")["insight_id"]
         link = self.assay.create_link(insight_id, expires_in=3600, label="for the board")

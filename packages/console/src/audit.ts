@@ -14,6 +14,7 @@ export const ACTION_WORDS: Record<AuditAction, string> = {
   'template.put': 'wrote a template',
   'template.delete': 'deleted a template',
   'template.preview': 'previewed a template',
+  'template.draft': 'drafted a template',
   'template.check': 'checked a template against its data',
   'template.choices': 'read the columns or files of a template',
   'schedule.create': 'created a schedule',

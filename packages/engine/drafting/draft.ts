@@ -2,23 +2,45 @@
 import type { Cell, Findings } from '@assay/model/insight'
 import type { TemplateSource } from '@assay/model/template'
 import { parse, stringify } from 'yaml'
+import { dialectProperties } from '../reading/dialect-schema.ts'
 import { templateVersion } from '../reading/partials.ts'
 import { type Decision, type DraftColumn, rolesOf } from './roles.ts'
 import { type Draft, writeDraft } from './write.ts'
+
+export { ROLES } from './roles.ts'
 
 export interface Drafted extends Draft {
   rows: number
   decisions: Decision[]
 }
 
+/** Those that say how a file is read. */
+const KEYS = ['columns', ...Object.keys(dialectProperties)]
+
 /** "dates: dmy, decimal: ','" as keys of a source; null where the text is none. */
 export function readKeys(text: string): Record<string, unknown> | null {
   try {
-    const keys = parse(`{ ${text} }`) as Record<string, unknown>
-    return 'file' in keys ? null : keys
+    const keys = parse(`{ ${text} }`, { logLevel: 'error' }) as Record<string, unknown>
+    return Object.entries(keys).every(([key, value]) => KEYS.includes(key) && value !== null) ? keys : null
   } catch {
     return null
   }
+}
+
+const isMapping = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** The keys of several lines: a later one replaces an earlier one, and `columns` of each count. The index of a line that is none. */
+export function readLines(lines: readonly string[]): Record<string, unknown> | number {
+  const found: Record<string, unknown> = {}
+  for (const [index, line] of lines.entries()) {
+    const keys = readKeys(line)
+    if (keys === null) return index
+    const { columns } = found
+    Object.assign(found, keys)
+    if (isMapping(columns) && isMapping(keys.columns)) found.columns = { ...columns, ...keys.columns }
+  }
+  return found
 }
 
 /** The template that looks at the table. `dialect`: further keys of the source, such as `dates: dmy`. */
@@ -38,8 +60,13 @@ interface ProfiledColumn {
   top: { value: Cell; n: number }[]
 }
 
-/** `found`: of the run of `lookingAt`. */
-export function draftFrom(found: Findings, file: string, dialect: Record<string, unknown>): Drafted {
+/** `found`: of the run of `lookingAt`. `alone`: the template reads no metrics, so that it runs where there are none. */
+export function draftFrom(
+  found: Findings,
+  file: string,
+  dialect: Record<string, unknown>,
+  alone = false,
+): Drafted {
   const profile = found.analyses.columns!
   const doubts = new Map(
     (found.lineage.sources[0]?.dialect?.columns ?? []).flatMap(({ name, doubt }) =>
@@ -48,9 +75,12 @@ export function draftFrom(found: Findings, file: string, dialect: Record<string,
   )
   const columns = (profile.columns as ProfiledColumn[]).map((column): DraftColumn => {
     const doubt = doubts.get(column.name)
-    return { ...column, question: doubt === undefined ? null : `${column.name}: ${doubt.says}` }
+    return {
+      ...column,
+      question: doubt ? { column: column.name, says: doubt.says, readings: doubt.readings } : null,
+    }
   })
   const rows = profile.n
   const decisions = rolesOf(columns, rows)
-  return { ...writeDraft({ file, dialect, rows, columns, decisions }), rows, decisions }
+  return { ...writeDraft({ file, dialect, alone, rows, columns, decisions }), rows, decisions }
 }

@@ -5,8 +5,17 @@
  */
 import type { Cell } from '@assay/model/insight'
 
-const ROLES = ['time', 'measure', 'dimension', 'identifier', 'event', 'other', 'unclear'] as const
+export const ROLES = ['time', 'measure', 'dimension', 'identifier', 'event', 'other', 'unclear'] as const
 export type Role = (typeof ROLES)[number]
+
+/** What the author must answer of a column. */
+export interface Question {
+  column: string
+  /** A whole sentence. */
+  says: string
+  /** The readings, each with the line of the source that settles it. */
+  readings: { as: string; write: string }[]
+}
 
 export interface DraftColumn {
   name: string
@@ -17,8 +26,8 @@ export interface DraftColumn {
   max: Cell
   /** The most frequent values. */
   top: { value: Cell; n: number }[]
-  /** A question about its text, where it has two readings. */
-  question: string | null
+  /** Where its text has two readings. */
+  question: Question | null
 }
 
 export interface Decision {
@@ -27,12 +36,14 @@ export interface Decision {
   /** Why, as the end of "..., because". */
   reason: string
   sure: boolean
-  /** What the author must answer; null: nothing. */
-  question: string | null
+  /** Null: nothing is asked. */
+  question: Question | null
 }
 
 /** Most values by which a report is divided. */
 const MOST_VALUES = 50
+/** In a name: what Markdown or Liquid would take for its own. */
+const UNWRITABLE = /[\r\n]|\{[{%]|```|~~~/
 const MOST_WITH_REPEATS = 1_000
 /** "some_column" and "someColumn" as words. */
 const wordsOf = (name: string): string[] =>
@@ -84,6 +95,7 @@ function decision(column: DraftColumn, role: Role, reason: string, sure = true):
 
 function decide(column: DraftColumn, rows: number): Decision {
   const present = rows - column.nulls
+  if (UNWRITABLE.test(column.name)) return decision(column, 'other', 'a template cannot hold its name')
   if (column.question !== null)
     return {
       ...decision(column, 'unclear', 'its values can be read in two ways', false),
@@ -170,12 +182,30 @@ const DATE_LIKE =
 const YEAR_LIKE = /^(?:1\d|20)\d\d$/
 
 /** A text that holds dates or years; it becomes a time only where the source says its type. */
-function heldTime(column: DraftColumn, samples: readonly string[], words: readonly string[]): string | null {
+function heldTime(
+  column: DraftColumn,
+  samples: readonly string[],
+  words: readonly string[],
+): Question | null {
   if (samples.length === 0) return null
-  if (samples.every((text) => DATE_LIKE.test(text)))
-    return `${column.name}: it is read as text, and its values look like dates, such as "${samples[0]!}". Say how they are written: columns: { "${column.name}": timestamp }, or in a CSV { "${column.name}": { dates: "%b %d %Y" } }.`
+  const line = (how: string): string => `columns: { ${JSON.stringify(column.name)}: ${how} }`
+  if (samples.every((text) => DATE_LIKE.test(text))) {
+    const [own, form] = [line('timestamp'), line('{ dates: "%b %d %Y" }')]
+    return {
+      column: column.name,
+      says: `It is read as text, and its values look like dates, such as ${JSON.stringify(samples[0])}. Say how they are written: ${own}, or in a CSV ${form}.`,
+      readings: [
+        { as: 'dates or times', write: own },
+        { as: 'dates in a form of their own, in a CSV', write: form },
+      ],
+    }
+  }
   if (words.some((word) => YEAR.has(word)) && samples.every((text) => YEAR_LIKE.test(text)))
-    return `${column.name}: it is read as text, and its values look like years. Write columns: { "${column.name}": integer }.`
+    return {
+      column: column.name,
+      says: `It is read as text, and its values look like years. Write ${line('integer')}.`,
+      readings: [{ as: 'years', write: line('integer') }],
+    }
   return null
 }
 

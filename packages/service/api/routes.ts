@@ -22,6 +22,7 @@ import * as pages from './pages/pages.ts'
 import * as schedules from './schedules/schedules.ts'
 import * as subscriptions from './subscriptions/subscriptions.ts'
 import * as unsubscribing from './subscriptions/unsubscribe-page.ts'
+import * as drafts from './templates/drafts.ts'
 import * as templates from './templates/templates.ts'
 import * as deliveries from './webhooks/deliveries.ts'
 import * as events from './webhooks/events.ts'
@@ -48,6 +49,8 @@ export const ROUTES: readonly Route[] = [
   on('PUT /v1alpha/jobs/templates/{template_id}', templates.putTemplate),
   on('DELETE /v1alpha/jobs/templates/{template_id}', templates.deleteTemplate),
   on('GET /v1alpha/jobs/templates/{template_id}/choices', templates.listChoices),
+
+  on('POST /v1alpha/drafts', drafts.createDraft),
 
   on('POST /v1alpha/jobs/', jobs.createJob),
   on('POST /v1alpha/jobs/bulk', batches.createJobs),

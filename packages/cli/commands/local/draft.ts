@@ -79,7 +79,7 @@ export const DRAFT: Command = {
     }
     const data = table.data !== null && table.data !== config.data ? ` --data ${table.data}` : ''
     say(`Run it:  assay run ${template}${data}`)
-    for (const question of drafted.questions) say(`ASK  ${question}`)
+    for (const { column, says } of drafted.questions) say(`ASK  ${column}: ${says}`)
     if (drafted.questions.length > 0)
       say('These columns are left out until you answer: --source "KEYS" --force.')
     return drafted.questions.length === 0 ? EXIT.ok : EXIT.failed

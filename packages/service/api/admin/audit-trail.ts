@@ -22,6 +22,7 @@ const READINGS: readonly AuditAction[] = [
   'link.open',
   'file.read',
   'template.preview',
+  'template.draft',
   'template.check',
   'template.choices',
 ]

@@ -114,17 +114,20 @@ test('whoever reads data without a job is recorded, with the sources that were r
   const body = { source: source.replace(/variables:[^-]*/, ''), template_vars: {} }
   const token = tokens.analyst
   assert.equal((await ask('POST', '/v1alpha/jobs/templates/preview', { body, token })).status, 200)
+  const drafted = { body: { file: 'sample/us-births.csv' }, token }
+  assert.equal((await ask('POST', '/v1alpha/drafts', drafted)).status, 200)
   const markdown = { type: 'text/markdown', body: source }
   assert.equal((await ask('POST', '/v1alpha/jobs/templates/check', { ...markdown, token })).status, 200)
   assert.equal((await ask('PUT', '/v1alpha/jobs/templates/t', markdown)).status, 201)
   const choices = await ask('GET', '/v1alpha/jobs/templates/t/choices?variable=c', { token: tokens.viewer })
   assert.equal(choices.status, 200, choices.text)
-  const records = (await trail(opened)).filter(({ action }) => /preview|check|choices/.test(action))
+  const records = (await trail(opened)).filter(({ action }) => /preview|draft|check|choices/.test(action))
   assert.deepEqual(
     records.map(({ action, user_id, fields }) => `${action} ${user_id} ${fields.join()}`).toSorted(),
     [
       'template.check ada file:sample/us-births.csv',
       'template.choices ada file:sample/us-births.csv',
+      'template.draft ada file:sample/us-births.csv',
       'template.preview ada file:sample/us-births.csv',
     ],
   )

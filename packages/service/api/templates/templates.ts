@@ -1,11 +1,9 @@
 /** Operations on templates: list, read, put, delete, check, preview, and the possible values of a variable. */
 
-import { type FoundTemplate, readsOf, sourceOf } from '@assay/engine/reading/lookup'
-import { TaskError } from '@assay/engine/run/pool'
-import type { Description, RunResult } from '@assay/engine/run/protocol'
-import { iso } from '@assay/model/clock'
+import { sourceOf } from '@assay/engine/reading/lookup'
+import type { Description } from '@assay/engine/run/protocol'
 import { AppError, notFound } from '@assay/model/errors'
-import { type Findings, READ_CHART_FORMS } from '@assay/model/insight'
+import { READ_CHART_FORMS } from '@assay/model/insight'
 import { Fault, TEMPLATE_ID, TemplateView, type Variable, VariableView } from '@assay/model/template'
 import Type from 'typebox'
 import type { Services } from '../dependencies.ts'
@@ -13,6 +11,7 @@ import { type Call, operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
 import { INSIGHT_MEDIA, PreviewView, sendFindings } from '../jobs/result.ts'
 import { connectionsFor, readSource, requireTemplate, rootsOf, variablesOf } from './template-lookup.ts'
+import { noteReading, notTried, runUnstored } from './unstored.ts'
 
 const TemplatePath = Type.Object({ template_id: Type.String({ pattern: TEMPLATE_ID }) })
 const Source = Type.String({ minLength: 1, description: 'The Markdown of a template' })
@@ -142,23 +141,6 @@ export const deleteTemplate = operation({
   },
 })
 
-/** Records who reads the sources of a template without a job: before they are read, however that ends. */
-function noteReading(
-  call: Call,
-  action: 'template.preview' | 'template.check' | 'template.choices',
-  { template, source }: FoundTemplate,
-): void {
-  const { audit } = call.services
-  const object_id = action === 'template.choices' ? template.template_id : source.version
-  audit.note({ ...audit.record(action, call), object_id, fields: readsOf(template) })
-}
-
-/** Throws a failed task of the pool as `preview_failed`: neither the request nor the service is at fault. */
-function notTried(error: unknown): never {
-  if (error instanceof TaskError) throw new AppError('preview_failed', error.message, { cause: error })
-  throw error
-}
-
 export const checkTemplate = operation({
   name: 'checkTemplate',
   tag: 'Templates',
@@ -193,19 +175,6 @@ export const checkTemplate = operation({
   },
 })
 
-function findingsOf(result: RunResult): Findings {
-  switch (result.status) {
-    case 'done':
-      return result.findings
-    case 'failed':
-      throw new AppError('preview_failed', `${result.error.code}: ${result.error.detail}`)
-    case 'crashed':
-      throw new AppError('preview_failed', `worker_lost: ${result.detail}`)
-    case 'stopped':
-      throw new AppError('stopping', 'The preview was stopped: try again.')
-  }
-}
-
 export const previewTemplate = operation({
   name: 'previewTemplate',
   tag: 'Templates',
@@ -222,33 +191,13 @@ export const previewTemplate = operation({
   replies: { 200: { description: 'The result', schema: PreviewView, media: INSIGHT_MEDIA } },
   errors: ['preview_failed', 'not_acceptable', 'stopping', 'workspace_busy'],
   async handle(call) {
-    const { services, principal, body, signal } = call
+    const { services, principal, body } = call
     const draft = await readSource(services, principal, 'draft', body.source)
     const given = body.template_vars ?? {}
     const variables = await variablesOf(services, principal, draft, given, 'template_vars')
     noteReading(call, 'template.preview', draft)
-    const started_at = iso(services.clock.now())
-    const connections = connectionsFor(services, principal, draft, true)
-    const { workspace_id } = principal
-    const own = await services.store.getWorkspace(workspace_id)
-    const { maxRunning, maxQueued } = services.config
-    const result = await services.pool.preview(
-      {
-        kind: 'run',
-        template: draft.source,
-        variables,
-        started_at,
-        roots: await rootsOf(services, principal),
-      },
-      {
-        workspace_id,
-        signal: signal(),
-        connections,
-        max_running: own?.max_running ?? maxRunning,
-        max_queued: own?.max_queued ?? maxQueued,
-      },
-    )
-    return sendFindings(call, findingsOf(result), started_at)
+    const { findings, started_at } = await runUnstored(call, draft, variables)
+    return sendFindings(call, findings, started_at)
   },
 })
 

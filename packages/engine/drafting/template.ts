@@ -1,0 +1,208 @@
+/** The template of a draft: over metrics, over the table alone, or over a table without dates. */
+import { Document, visit } from 'yaml'
+import { opening, readable } from '../verdicts/measure.ts'
+import { comment, MEANS, type Measured, quoted } from './words.ts'
+
+interface Parts {
+  /** The keys of the source. */
+  source: object
+  name: string
+  dimensions: readonly string[]
+  notes: readonly string[]
+}
+
+export interface Series extends Parts {
+  measured: readonly Measured[]
+  grain: string
+  /** The column of the time. */
+  time: string
+  /** Whether the column holds the steps as they are. */
+  whole: boolean
+}
+
+export interface Undated extends Parts {
+  measures: readonly string[]
+  /** A column of years. */
+  years: string | null
+}
+
+const heading = (name: string): string => opening(plain(readable(name)))
+
+/** Text of the data in prose: no Liquid, no quotes, no line ends. */
+const plain = (text: string): string => text.replaceAll(/[{}%"\\\s]+/g, ' ').trim()
+
+/** YAML with one line for each key. */
+function shortYaml(settings: object): string {
+  const document = new Document(settings, { aliasDuplicateObjects: false })
+  visit(document, {
+    Collection(_, node, { length }) {
+      if (length > 1) node.flow = true
+    },
+  })
+  return document.toString({ lineWidth: 0 })
+}
+
+function head({ name, notes }: Parts, more: object): string {
+  const settings = { title: heading(name), tags: ['draft'], ...more }
+  return `---\n${notes.map(comment).join('')}${shortYaml(settings)}---\n`
+}
+
+const fence = (kind: string, name: string, text: string): string =>
+  `\n\`\`\`${kind} ${name}\n${text.trimEnd()}\n\`\`\`\n`
+
+const TIME_AND_VALUE = { time: 'time', value: 'value' }
+
+interface Read {
+  settings: object
+  /** The blocks `main` and `parts`. */
+  fences: string
+  /** What `drivers` takes of `parts`. */
+  drivers: object
+  /** Where the second measure is: the block and its column. */
+  beside: [block: string, column: string]
+}
+
+/** Every part but how the blocks `main` and `parts` are read. */
+function overTime(parts: Series, { settings, fences, drivers, beside }: Read): string {
+  const { name, dimensions, measured, grain } = parts
+  const [first, second] = measured
+  const why = dimensions.length > 0
+  const period = grain === 'day' ? 'month' : grain
+  const chart = (of: string, y: string, { label }: Measured): string =>
+    `\n{% chart ${of}, type: "line", x: "time", y: "${y}", title: ${JSON.stringify(plain(label))} %}\n`
+  return [
+    head(parts, settings),
+    fences,
+    fence('analysis', 'direction', shortYaml({ method: 'trend', of: 'main', ...TIME_AND_VALUE })),
+    fence('analysis', 'unusual', shortYaml({ method: 'anomalies', of: 'main', ...TIME_AND_VALUE })),
+    why
+      ? fence(
+          'analysis',
+          'why',
+          shortYaml({ method: 'drivers', of: 'parts', time: 'time', ...drivers, period }),
+        )
+      : '',
+    `\n# ${heading(name)}\n\n**{{ direction.summary }}**\n\n{{ unusual.summary }}\n`,
+    why ? '\n{{ why.summary }}\n' : '',
+    chart('main', 'value', first!),
+    second ? chart(...beside, second) : '',
+  ].join('')
+}
+
+/** The metrics stand beside the template. */
+export function overMetrics(parts: Series): string {
+  const [first, second] = parts.measured
+  const fences = [
+    fence('metric', 'main', `metric: ${first!.id}`),
+    second ? fence('metric', 'beside', `metric: ${second.id}`) : '',
+    parts.dimensions.length > 0 ? fence('metric', 'parts', `metric: ${first!.id}\nby: all`) : '',
+  ].join('')
+  return overTime(parts, {
+    settings: {},
+    fences,
+    drivers: { value: 'value', by: 'all' },
+    beside: ['beside', 'value'],
+  })
+}
+
+/** Names that the columns of the blocks have. */
+const TAKEN = new Set(['time', 'value', 'beside', 'total', 'n'])
+const RATIO = { numerator: 'total', denominator: 'n' }
+
+/** The template reads the table itself: the same series as those of the metrics, by SQL. */
+export function overSource(given: Series): string {
+  const dimensions = given.dimensions.filter((name) => !TAKEN.has(name.toLowerCase()))
+  const parts = { ...given, dimensions }
+  const { measured, grain, whole, source } = parts
+  const [first, second] = measured
+  const time = quoted(parts.time)
+  const step = whole ? time : `cast(date_trunc('${grain}', ${time}) as date)`
+  const read = (columns: readonly string[]): string =>
+    `select ${[`${step} as time`, ...columns].join(', ')}\nfrom data where ${time} is not null group by all order by all`
+  const number = ({ value }: Measured): string => (value.startsWith('sum') ? `${value}::double` : value)
+  const mean = first!.value.startsWith('avg')
+  const of = quoted(first!.column ?? '')
+  const added = mean ? [`sum(${of})::double as total`, `count(${of}) as n`] : [`${number(first!)} as value`]
+  const main = [`${number(first!)} as value`, ...(second ? [`${number(second)} as beside`] : [])]
+  const label = { label: plain(first!.label) }
+  return overTime(parts, {
+    settings: {
+      sources: { data: source },
+      columns: {
+        value: label,
+        ...(second ? { beside: { label: plain(second.label) } } : {}),
+        ...(mean && dimensions.length > 0 ? { 'total per n': label } : {}),
+      },
+    },
+    fences: [
+      fence('sql', 'main', read(main)),
+      dimensions.length > 0 ? fence('sql', 'parts', read([...dimensions.map(quoted), ...added])) : '',
+    ].join(''),
+    drivers: { ...(mean ? RATIO : { value: 'value' }), by: dimensions },
+    beside: ['main', 'beside'],
+  })
+}
+
+export function withoutDates(parts: Undated): string {
+  const { source, name, dimensions, measures, years } = parts
+  const [measure] = measures
+  const [dimension] = dimensions
+  const value =
+    measure === undefined ? 'count(*)' : `${MEANS.test(measure) ? 'avg' : 'sum'}(${quoted(measure)})`
+  const blocks: string[] = []
+  const prose: string[] = []
+  if (years !== null) {
+    const column = quoted(years)
+    blocks.push(
+      fence(
+        'sql',
+        'by_year',
+        `select ${column} as year, ${value} as value from data where ${column} is not null group by ${column} order by ${column}`,
+      ),
+      fence('analysis', 'direction', 'method: trend\nof: by_year\ntime: year\nvalue: value'),
+    )
+    prose.push(
+      '**{{ direction.summary }}**',
+      '{% chart by_year, type: "line", x: "year", y: "value", title: "By year" %}',
+    )
+  }
+  if (dimension !== undefined) {
+    const column = quoted(dimension)
+    blocks.push(
+      fence(
+        'sql',
+        'by_group',
+        `select ${column} as part, count(*) as n, ${value} as value from data group by ${column} order by value desc, part`,
+      ),
+    )
+    prose.push(
+      '{% chart by_group, type: "bar", x: "part", y: "value", title: "By group" %}',
+      '{% table by_group, limit: 20 %}',
+    )
+  }
+  if (measure !== undefined) {
+    blocks.push(
+      fence('sql', 'numbers', `select ${quoted(measure)} as value from data`),
+      fence('analysis', 'spread', 'method: describe\nof: numbers\nvalue: value'),
+    )
+    prose.push('{{ spread.summary }}')
+  }
+  if (blocks.length === 0 || measure === undefined) {
+    blocks.push(fence('analysis', 'columns', 'method: profile\nof: data'))
+    prose.push('{{ columns.summary }}')
+  }
+  const columns = Object.fromEntries(
+    [
+      ['part', dimension],
+      [
+        'value',
+        measure === undefined ? 'rows' : `${MEANS.test(measure) ? 'average ' : ''}${readable(measure)}`,
+      ],
+    ].flatMap(([key, label]) => (label === undefined ? [] : [[key, { label: plain(readable(label)) }]])),
+  )
+  return [
+    head(parts, { sources: { data: source }, columns }),
+    ...blocks,
+    `\n# ${heading(name)}\n\n${prose.join('\n\n')}\n`,
+  ].join('')
+}

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openTestServer, type TestServer } from '../test-server.ts'
+
+const DRAFTS = '/v1alpha/drafts'
+
+/** Two months of orders; every day of `due` fits both orders of dates. */
+const ORDERS = `order_id,due,amount,country\n${Array.from(
+  { length: 120 },
+  (_, at) => `A-${at},0${1 + (at % 9)}/0${1 + (at % 7)}/2025,${10 + at}.50,${at % 2 ? 'DE' : 'FR'}`,
+).join('\n')}\n`
+
+async function upload({ ask }: TestServer, path: string, body: string): Promise<void> {
+  const put = await ask('PUT', `/v1alpha/files/${path}`, { body, type: 'text/csv' })
+  assert.equal(put.status, 201, put.text)
+}
+
+test('a draft of an upload asks what has two readings, and a line of the next request settles it', async (t) => {
+  const server = await openTestServer(t, { pool: 'real' })
+  const { ask, tokens } = server
+  await upload(server, '2025/orders.csv', ORDERS)
+  const file = 'uploads/2025/orders.csv'
+  const asked = await ask('POST', DRAFTS, { body: { file }, token: tokens.analyst })
+  assert.equal(asked.status, 200, asked.text)
+  const draft = asked.json()
+  assert.equal(draft.rows, 120)
+  assert.equal(draft.name, 'orders')
+  assert.deepEqual(
+    draft.columns.map(({ name, role }: { name: string; role: string }) => `${name}: ${role}`),
+    ['order_id: identifier', 'due: unclear', 'amount: measure', 'country: dimension'],
+  )
+  const [question] = draft.questions
+  assert.equal(question.column, 'due')
+  assert.deepEqual(
+    question.readings.map(({ write }: { write: string }) => write),
+    ['dates: dmy', 'dates: mdy'],
+  )
+  assert.notEqual(question.readings[0].as, question.readings[1].as)
+  assert.doesNotMatch(draft.source, /"due"/)
+  assert.deepEqual(draft.metrics, [])
+  for (const { write } of question.readings) {
+    const settled = await ask('POST', DRAFTS, { body: { file, dialect: [write] }, token: tokens.analyst })
+    const { questions, metrics, source, assumptions } = settled.json()
+    assert.deepEqual(questions, [])
+    assert.match(source, new RegExp(`data: \\{ file: ${file}, ${write} \\}`))
+    assert.ok(source.split('\n').length <= 60)
+    assert.deepEqual(
+      metrics.map(({ metric_id }: { metric_id: string }) => metric_id),
+      ['orders_amount', 'orders_rows'],
+    )
+    assert.match(metrics[0].source, /column: due[\s\S]*value: sum\("amount"\)/)
+    assert.ok(assumptions.includes('amount: the value is the sum of a step.'), assumptions.join())
+    const body = { source }
+    const shown = await ask('POST', '/v1alpha/jobs/templates/preview', { body, token: tokens.analyst })
+    assert.equal(shown.status, 200, shown.text)
+    assert.match(shown.text, /^# Orders\n/)
+    const checked = await ask('POST', '/v1alpha/jobs/templates/check', {
+      body: source,
+      type: 'text/markdown',
+    })
+    assert.deepEqual(checked.json().faults, [])
+  }
+})
+
+test('the series of a draft are those of its metrics', async (t) => {
+  const server = await openTestServer(t, { pool: 'real' })
+  const rows = Array.from({ length: 90 }, (_, at) => {
+    const day = new Date(Date.UTC(2025, 0, 1 + Math.floor(at / 3))).toISOString().slice(0, 10)
+    return `${day},${(at * 7) % 11},${at % 3 === 0 ? 'a' : 'b'}`
+  })
+  await upload(server, 'visits.csv', `day,price,kind\n${rows.join('\n')}\n`)
+  const draft = (await server.ask('POST', DRAFTS, { body: { file: 'uploads/visits.csv' } })).json()
+  const shown = await server.ask('POST', '/v1alpha/jobs/templates/preview', {
+    body: { source: draft.source },
+    headers: { accept: 'application/json' },
+  })
+  const { main, parts } = shown.json().tables
+  const [[, value, beside]] = main.rows
+  // 0, 7 and 3, by hand; a mean, because a sum of prices says nothing.
+  assert.equal(main.rows.length, 30)
+  assert.equal(value, 10 / 3)
+  assert.equal(beside, 3)
+  assert.deepEqual(
+    parts.rows.slice(0, 2).map(([, ...row]: unknown[]) => row),
+    [
+      ['a', 0, 1],
+      ['b', 10, 2],
+    ],
+  )
+  assert.match(draft.metrics[0].source, /value: avg\("price"\)/)
+})
+
+test('what cannot be drafted is refused with what to write instead', async (t) => {
+  const server = await openTestServer(t, { pool: 'real' })
+  const { ask, tokens } = server
+  await upload(server, 'orders.csv', ORDERS)
+  const file = 'uploads/orders.csv'
+  const refused = async (body: object): Promise<{ path: string; message: string }> => {
+    const answer = await ask('POST', DRAFTS, { body })
+    assert.equal(answer.status, 422, answer.text)
+    return answer.json().errors[0]
+  }
+  for (const line of ['file: other.csv', 'connection: shop', 'dates', '}'])
+    assert.deepEqual((await refused({ file, dialect: ['dates: dmy', line] })).path, 'dialect.1', line)
+  const wrong = await refused({ file, dialect: ['dates: soon'] })
+  assert.equal(wrong.path, 'dialect')
+  assert.match(wrong.message, /dates/)
+  assert.equal((await refused({ file: 'uploads/{{ vars.x }}.csv' })).path, 'file')
+  const none = await ask('POST', DRAFTS, { body: { file: 'uploads/none.csv' } })
+  assert.deepEqual([none.status, none.json().code], [422, 'preview_failed'])
+  assert.match(none.json().detail, /^source_unavailable: .*none\.csv/)
+  assert.equal((await ask('POST', DRAFTS, { body: { file }, token: tokens.viewer })).status, 403)
+})
+
+test('a draft counts among the previews of its workspace', async (t) => {
+  const server = await openTestServer(t, { pool: 'real' })
+  await upload(server, 'orders.csv', ORDERS)
+  const workspace_id = 'default'
+  await server.ask('PATCH', `/v1alpha/workspaces/${workspace_id}`, { body: { max_running: 0 } })
+  const answer = await server.ask('POST', DRAFTS, { body: { file: 'uploads/orders.csv' } })
+  assert.deepEqual([answer.status, answer.json().code], [429, 'workspace_busy'])
+})
+
+test('names that a template cannot hold are left out', async (t) => {
+  const server = await openTestServer(t, { pool: 'real' })
+  const rows = Array.from(
+    { length: 60 },
+    (_, at) => `2025-01-${String(1 + (at % 28)).padStart(2, '0')},${at},x${at % 3},${at * 2}`,
+  )
+  await upload(server, 'odd.csv', `day,"{{ vars.x }}","a ""quoted"" $kind",Share %\n${rows.join('\n')}\n`)
+  const draft = (await server.ask('POST', DRAFTS, { body: { file: 'uploads/odd.csv' } })).json()
+  assert.equal(draft.columns[1].role, 'other')
+  const shown = await server.ask('POST', '/v1alpha/jobs/templates/preview', {
+    body: { source: draft.source },
+  })
+  assert.equal(shown.status, 200, shown.text)
+})
