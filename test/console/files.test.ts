@@ -198,12 +198,35 @@ test('offers uploads where a template asks for a file, takes one in on the spot,
   here.assertSilent()
 })
 
+test('makes a report of a file in the editor, and asks what can be read in two ways', async () => {
+  const { page } = here.watched
+  const rows = Array.from(
+    { length: 120 },
+    (_, at) => `0${1 + (at % 9)}/0${1 + (at % 7)}/2025,${at},${at % 2 ? 'DE' : 'FR'}`,
+  )
+  await apiOf(here.service.url).files.put('report.csv', `due,amount,country\n${rows.join('\n')}\n`)
+  await page.goto('/files')
+  await link(page, 'Make a report from report.csv').click()
+  await page.getByRole('heading', { name: 'New template' }).waitFor()
+  await page.getByText('left out until you choose').waitFor()
+  await assertAccessible(page, 'a draft that asks')
+  await link(page, /\(dates: dmy\)$/).click()
+  await page.getByText('What this draft assumes').waitFor()
+  await page.getByText('left out until you choose').waitFor({ state: 'detached' })
+  assert.equal(await page.getByLabel('Id').inputValue(), 'report')
+  await page.getByText('No faults found').waitFor()
+  await button(page, 'Preview').click()
+  await page.locator('.preview .insight-title').getByText('Report').waitFor()
+  here.assertSilent()
+})
+
 test('a viewer sees and downloads files, and can neither put in nor delete', async () => {
   const { page, context, complaints } = await here.openAs('viewer')
   await page.goto('/files')
   await button(page, 'Download 2025/new.csv').waitFor()
   assert.equal(await chooser(page).count(), 0)
   assert.equal(await button(page, /^Delete/).count(), 0)
+  assert.equal(await link(page, /^Make a report/).count(), 0)
   assert.deepEqual(complaints, [])
   await context.close()
 })

@@ -83,7 +83,11 @@ const templates = createRoute({
 const newTemplate = createRoute({
   getParentRoute: () => shell,
   path: '/templates/new',
-  validateSearch: (search: Search): { from?: string } => ({ from: text(search.from) }),
+  validateSearch: (search: Search): { from?: string; file?: string; lines?: string } => ({
+    from: text(search.from),
+    file: text(search.file),
+    lines: text(search.lines),
+  }),
   component: lazyRouteComponent(() => import('./pages/editor.tsx'), 'NewTemplatePage'),
 })
 const template = createRoute({

@@ -8,6 +8,7 @@ import { useEffect, useRef, useState } from 'react'
 import { api, faultsOf } from '../api.ts'
 import { useDraft } from '../drafts/draft.ts'
 import type { Insight } from '../insights.ts'
+import { DraftNotes, type DraftOf } from '../parts/draft-notes.tsx'
 import { Fault } from '../parts/fault.tsx'
 import { TextField } from '../parts/field.tsx'
 import { InsightText } from '../parts/insight/insight-text.tsx'
@@ -253,8 +254,34 @@ function copyOf(source: string): string {
   return source.replace(/^(---\n[\s\S]*?)^id:.*\n/m, '$1')
 }
 
+/** A draft of a table in the editor; an answer to one of its questions drafts again. */
+function Drafted({ of }: { of: DraftOf }) {
+  const { file, lines } = of
+  const query = useQuery({
+    queryKey: ['draft', file, lines],
+    queryFn: () => api().drafts.create({ file, dialect: lines.split('\n').filter(Boolean) }),
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  const name = `draft.${file}.${lines}`
+  return (
+    <Loaded query={query}>
+      {(draft) => (
+        <>
+          <DraftNotes of={of} draft={draft} />
+          <Desk
+            key={name}
+            name={name}
+            first={{ template_id: draft.name, source: draft.source, values: {} }}
+            fixed={false}
+          />
+        </>
+      )}
+    </Loaded>
+  )
+}
+
 export function NewTemplatePage() {
-  const { from } = useSearch({ from: '/shell/templates/new' })
+  const { from, file, lines = '' } = useSearch({ from: '/shell/templates/new' })
   const query = useQuery({
     queryKey: ['template', from],
     queryFn: () => api().templates.get(from!),
@@ -262,7 +289,9 @@ export function NewTemplatePage() {
   })
   return (
     <Page title="New template" wide trail={<Link to="/templates">Templates</Link>}>
-      {from === undefined ? (
+      {file !== undefined ? (
+        <Drafted of={{ file, lines }} />
+      ) : from === undefined ? (
         <Desk name="new" first={{ template_id: '', source: START, values: {} }} fixed={false} />
       ) : (
         <Loaded query={query}>

@@ -1,4 +1,4 @@
-/** The uploads of the workspace by folder: upload, download, delete, and the name to use in a template. */
+/** The uploads of the workspace by folder: upload, make a report, download, delete, and the name to use in a template. */
 
 import type { StoredFile } from '@assay/model/file'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
@@ -91,6 +91,16 @@ function FileRow({ file }: { file: StoredFile }) {
         <code>{file.file}</code> <Copy text={file.file} />
       </td>
       <td>
+        {analyst && (
+          <Link
+            className="button quiet small"
+            to="/templates/new"
+            search={{ file: file.file }}
+            aria-label={`Make a report from ${file.path}`}
+          >
+            Make a report
+          </Link>
+        )}
         <Download file={file} />
         {analyst && <Delete file={file} />}
       </td>
