@@ -37,7 +37,7 @@ async function readBeside(template: string, folder: string, ending: string): Pro
 }
 
 /** The definitions in `metrics/` of the folders, an earlier one's first, and the shipped ones, as partials of a template. */
-async function readMetrics(folders: readonly string[]): Promise<Record<string, string>> {
+export async function readMetrics(folders: readonly string[]): Promise<Record<string, string>> {
   const { createCatalog } = await import('@assay/engine/reading/catalog')
   const { templatesFolder } = await import('@assay/engine/reading/samples')
   const { metricPartial } = await import('@assay/engine/metrics/names')

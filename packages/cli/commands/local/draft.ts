@@ -10,7 +10,7 @@ import { flag, JSON_OPTION, text } from '../../options.ts'
 import { out, printJson, say } from '../../print.ts'
 
 /** The name of a table below the data folder; a table elsewhere is read from its own folder. */
-function tableOf(file: string, config: Config): { name: string; data: string | null } {
+export function tableOf(file: string, config: Config): { name: string; data: string | null } {
   if (file.startsWith('sample/')) return { name: file, data: config.data }
   if (!existsSync(file)) throw new ExitError(EXIT.notFound, `There is no file ${file}.`)
   const below = config.data === null ? '..' : path.relative(config.data, file)

@@ -1,7 +1,9 @@
 /** assay plan: how many units an experiment needs, and how many days at the traffic that there is. */
 import type { Call, Command } from '../../command.ts'
 import { EXIT, UsageError } from '../../exit.ts'
-import { out } from '../../print.ts'
+import { numberOption, text } from '../../options.ts'
+import { out, say } from '../../print.ts'
+import type { Seen } from './plan-from.ts'
 
 function numberOf(call: Call, name: string): number | null {
   const given = call.text(name)
@@ -18,42 +20,108 @@ function between(name: string, value: number, low: number, high: number): number
   throw new UsageError(`--${name} must lie between ${low} and ${high}; it is ${value}.`)
 }
 
-interface Asked {
-  rate: number | null
-  sd: number | null
-  effect: number
+interface Rules {
   arms: number
   alpha: number
   power: number
   looks: 'fixed' | 'sequential'
-  perDay: number | null
+  tuned: number | undefined
 }
 
-function askedOf(call: Call): Asked {
-  const [rate, sd, effect] = ['rate', 'sd', 'effect'].map((name) => numberOf(call, name))
-  if ((rate === null) === (sd === null))
-    throw new UsageError(
-      'assay plan needs either --rate, the share in the control, or --sd, the spread of a measure.',
-    )
-  if (effect === null || effect === 0)
-    throw new UsageError(
-      'assay plan needs --effect, the smallest difference that matters: --effect 0.01, or --effect 1%.',
-    )
+function rulesOf(call: Call): Rules {
   const looks = call.text('looks') ?? 'fixed'
   if (looks !== 'fixed' && looks !== 'sequential')
     throw new UsageError(`--looks is fixed or sequential; "${looks}" is neither.`)
   const arms = numberOf(call, 'arms') ?? 1
   if (!Number.isInteger(arms) || arms < 1 || arms > 49)
     throw new UsageError('--arms is the number of arms beside the control, 1 to 49.')
-  if (rate !== null) {
-    between('rate', rate!, 0, 1)
-    between('rate plus --effect', rate! + effect!, 0, 1)
-  } else if (sd! <= 0) throw new UsageError('--sd must be above 0.')
-  const perDay = numberOf(call, 'per-day')
-  if (perDay !== null && perDay <= 0) throw new UsageError('--per-day must be above 0.')
   const alpha = 1 - between('confidence', numberOf(call, 'confidence') ?? 0.95, 0.5, 1)
   const power = between('power', numberOf(call, 'power') ?? 0.8, 0, 1)
-  return { rate: rate!, sd: sd!, effect: effect!, arms, alpha, power, looks, perDay }
+  const tuned = numberOption(call, 'tuned-for', 10, 1_000_000_000)
+  if (tuned !== undefined && looks === 'fixed')
+    throw new UsageError('--tuned-for belongs to --looks sequential: add that, or leave it out.')
+  return { arms, alpha, power, looks, tuned }
+}
+
+/** The smallest difference that matters: in the measure's own unit, or as a share of the control's value. */
+interface Difference {
+  effect: number | null
+  lift: number | null
+}
+
+function differenceOf(call: Call): Difference {
+  const [effect, lift] = [numberOf(call, 'effect'), numberOf(call, 'lift')] as const
+  if ((effect === null) === (lift === null) || effect === 0 || lift === 0)
+    throw new UsageError(
+      'assay plan needs the smallest difference that matters: either --effect 0.01, in the unit of the measure, or --lift 5%, of the value in the control.',
+    )
+  return { effect, lift }
+}
+
+/** Of the control. `value` is null where only the spread is given. */
+interface Level {
+  rate: boolean
+  value: number | null
+  sd: number | null
+  perDay: number | null
+}
+
+/** Options that say how `--from` is read. */
+const READING = ['unit', 'value', 'time', 'aggregate', 'source'] as const
+
+function givenLevel(call: Call): Level {
+  const [rate, sd] = [numberOf(call, 'rate'), numberOf(call, 'sd')] as const
+  const reading = READING.find((name) => call.text(name) !== undefined)
+  if (reading !== undefined)
+    throw new UsageError(`--${reading} says how a table is read: name the table, --from FILE.`)
+  if ((rate === null) === (sd === null))
+    throw new UsageError(
+      'assay plan needs either --rate, the share in the control, or --sd, the spread of a measure, or --from, a table or a metric to read them from.',
+    )
+  if (rate !== null) between('rate', rate, 0, 1)
+  else if (sd! <= 0) throw new UsageError('--sd must be above 0.')
+  return { rate: rate !== null, value: rate, sd, perDay: null }
+}
+
+async function levelOf(call: Call): Promise<Level> {
+  const given = numberOf(call, 'per-day')
+  if (given !== null && given <= 0) throw new UsageError('--per-day must be above 0.')
+  if (call.text('from') === undefined) return { ...givenLevel(call), perDay: given }
+  const twice = ['rate', 'sd'].find((name) => call.text(name) !== undefined)
+  if (twice !== undefined)
+    throw new UsageError(`--from reads the level and the spread: leave out --${twice}.`)
+  const { seenFrom } = await import('./plan-from.ts')
+  const seen = await seenFrom(call)
+  const daily = seen.days === null ? null : seen.units / seen.days
+  tell(seen, daily)
+  if (daily === null && given === null)
+    say('Days are not known: name the column of the day with --time, or give --per-day.')
+  return { rate: seen.rate, value: seen.value, sd: seen.sd, perDay: given ?? daily }
+}
+
+const figure = (value: number): string => value.toLocaleString('en-US', { maximumSignificantDigits: 4 })
+const whole = (value: number): string => Math.round(value).toLocaleString('en-US')
+
+/** "orders.csv: converted is 12.3% over 41,188 units (user), in 20 days 2,059 a day." */
+function tell(seen: Seen, daily: number | null): void {
+  const { from, measure, unit, units, value, sd, rate, days, left } = seen
+  const level = rate
+    ? `${figure(100 * value)}%`
+    : `${figure(value)} with a standard deviation of ${figure(sd)}`
+  const traffic =
+    daily === null ? '' : `, ${figure(daily)} a day in ${whole(days!)} ${days === 1 ? 'day' : 'days'}`
+  const without = left === 0 ? '' : `; ${whole(left)} without a value are left out`
+  out(`${from}: ${measure} is ${level} over ${whole(units)} units (${unit})${traffic}${without}.\n`)
+}
+
+function effectOf({ effect, lift }: Difference, level: Level): number {
+  if (lift !== null && (level.value === null || level.value <= 0))
+    throw new UsageError(
+      '--lift is a share of the value in the control, which is not known or not above 0: give --effect in its place.',
+    )
+  const found = effect ?? lift! * level.value!
+  if (level.rate) between('rate plus --effect', level.value! + found, 0, 1)
+  return found
 }
 
 export const PLAN: Command = {
@@ -61,37 +129,51 @@ export const PLAN: Command = {
   operands: '',
   summary: 'Compute the units and days that an experiment needs',
   details:
-    'Groups of equal size, each compared with the control. Rates as power.prop.test of R, means by the normal approximation. ' +
-    'Under --looks sequential the result may be looked at as often as wanted. Numbers may be percentages.\n\n' +
-    'assay plan --rate 12% --effect 1% --per-day 4000\nassay plan --sd 25 --effect 2 --arms 2 --looks sequential',
+    'Groups of equal size, each compared with the control. Rates as power.prop.test of R, means by the normal approximation.\n' +
+    'Under --looks sequential the result may be looked at as often as wanted. Numbers may be percentages. With --from the level,\n' +
+    'the spread and the units of a day are those of the table or the metric; rows of one unit are one observation.\n\n' +
+    'assay plan --rate 12% --effect 1% --per-day 4000\nassay plan --sd 25 --effect 2 --arms 2 --looks sequential\n' +
+    'assay plan --from visits.csv --unit user --value bought --time day --lift 5%\n' +
+    'assay plan --from metric:revenue --unit user --lift 5%',
   options: {
-    rate: { type: 'string', value: 'SHARE', doc: 'The share that succeeds in the control' },
-    sd: { type: 'string', value: 'NUMBER', doc: 'The standard deviation of the measure over units' },
-    effect: {
-      type: 'string',
-      value: 'NUMBER',
-      doc: 'The smallest difference that matters; below 0 for a fall',
-    },
-    arms: { type: 'string', value: 'N', doc: 'Arms beside the control (1)' },
-    confidence: { type: 'string', value: 'SHARE', doc: 'Confidence of the result (0.95)' },
-    power: { type: 'string', value: 'SHARE', doc: 'The chance to find the effect if it is there (0.8)' },
-    looks: { type: 'string', value: 'KIND', doc: 'fixed (one look at the end) or sequential' },
-    'per-day': { type: 'string', value: 'N', doc: 'Units that enter each day' },
+    rate: text('SHARE', 'The share that succeeds in the control'),
+    sd: text('NUMBER', 'The standard deviation of the measure over units'),
+    from: text(
+      'FILE|metric:NAME',
+      'Read the level, the spread and the units of a day from a table or a metric',
+    ),
+    unit: text('COLUMN', 'With --from: who is drawn, such as a user'),
+    value: text('COLUMN', 'With --from FILE: the measure, a number or true and false'),
+    time: text('COLUMN', 'With --from FILE: the day of a row'),
+    aggregate: text('KIND', "With --from FILE: a unit's value is the mean (default) or the sum of its rows"),
+    source: text('KEYS', 'With --from FILE: how the table is read, such as "dates: dmy"'),
+    effect: text('NUMBER', 'The smallest difference that matters; below 0 for a fall'),
+    lift: text('SHARE', 'The same as a share of the value in the control, such as 5%'),
+    arms: text('N', 'Arms beside the control (1)'),
+    confidence: text('SHARE', 'Confidence of the result (0.95)'),
+    power: text('SHARE', 'The chance to find the effect if it is there (0.8)'),
+    looks: text('KIND', 'fixed (one look at the end) or sequential'),
+    'tuned-for': text(
+      'N',
+      'With --looks sequential: units of an arm and the control at which the interval is narrowest (5000)',
+    ),
+    'per-day': text('N', 'Units that enter each day'),
   },
   async run(call) {
-    const { rate, sd, perDay, ...plan } = askedOf(call)
+    const rules = rulesOf(call)
+    const difference = differenceOf(call)
+    const level = await levelOf(call)
+    const plan = { ...rules, effect: effectOf(difference, level) }
     const { unitsNeeded, unitsNeededOfRates } = await import('@assay/engine/methods/experiment/planner')
-    const needed =
-      rate === null
-        ? unitsNeeded({ ...plan, variance: sd! ** 2 })
-        : unitsNeededOfRates({ ...plan, base: rate })
-    const groups = plan.arms + 1
+    const needed = level.rate
+      ? unitsNeededOfRates({ ...plan, base: level.value! })
+      : unitsNeeded({ ...plan, variance: level.sd! ** 2 })
+    const groups = rules.arms + 1
     const each = Math.ceil(needed / groups)
-    const units = (count: number): string => count.toLocaleString('en-US')
-    out(`${units(each)} units in each of ${groups} groups, ${units(each * groups)} in all.\n`)
-    if (perDay !== null) {
-      const days = Math.ceil((each * groups) / perDay)
-      out(`${units(days)} ${days === 1 ? 'day' : 'days'} at ${units(perDay)} units a day.\n`)
+    out(`${whole(each)} units in each of ${groups} groups, ${whole(each * groups)} in all.\n`)
+    if (level.perDay !== null) {
+      const days = Math.ceil((each * groups) / level.perDay)
+      out(`${whole(days)} ${days === 1 ? 'day' : 'days'} at ${figure(level.perDay)} units a day.\n`)
     }
     return EXIT.ok
   },
