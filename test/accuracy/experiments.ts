@@ -1,7 +1,9 @@
 /** Published answers of experiments beside ours: always-valid intervals, sample sizes and splits. */
+import { type Effect, type Level, liftOf } from '../../packages/engine/methods/experiment/effects.ts'
 import { unitsNeededOfRates } from '../../packages/engine/methods/experiment/planner.ts'
 import { anytimeReach } from '../../packages/engine/methods/experiment/sequential.ts'
 import { splitOf } from '../../packages/engine/methods/shared/split.ts'
+import { studentUpperQuantile } from '../../packages/engine/numeric/distributions.ts'
 import { type Figure, figures } from './figure.ts'
 
 interface Sample {
@@ -25,6 +27,14 @@ function share(successes: number, n: number): Sample {
   return { n, mean, variance: mean * (1 - mean) }
 }
 
+/** A ratio of 14 (error 3) to 7 (error 2) that are independent: the lift is the ratio less 1. */
+function fieller(reach: number): [number, number] {
+  const control: Level = { n: 1, value: 7, adjusted: 7, variance: 4, plain: 4, shared: 4 }
+  const effect: Effect = { estimate: 7, error: Math.sqrt(9 + 4), df: 10, once: 0, p: 0 }
+  const [low, high] = liftOf(control, effect, reach)!
+  return [1 + low, 1 + high]
+}
+
 export function experimentFigures(): Figure[] {
   const source = 'GrowthBook gbstats, tests/frequentist/test_tests.py, TestSequentialTTest'
   const always = (
@@ -40,6 +50,7 @@ export function experimentFigures(): Figure[] {
       { low: [published[0], size - reach], high: [published[1], size + reach] },
     )
   }
+  const [low, high] = fieller(studentUpperQuantile(0.05, 10))
   const plan = { base: 0.5, effect: 0.25, arms: 1, alpha: 0.05, power: 0.9, looks: 'fixed' as const }
   return [
     ...always(
@@ -49,6 +60,15 @@ export function experimentFigures(): Figure[] {
       [-0.55844, 1.56516],
     ),
     ...always('rates', [share(1396, 3000), share(2422, 3461)], 5000, [0.40098, 0.60675]),
+    ...figures(
+      {
+        of: 'experiment',
+        case: 'interval of a ratio, 14 to 7',
+        source: "DCSTATS, tests/test_fieller.py (D. Colquhoun's FIELLER)",
+        least: 5,
+      },
+      { low: [1.051413, low], high: [4.414296, high] },
+    ),
     ...figures(
       {
         of: 'experiment',

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import type { Outcome } from '@assay/model/insight'
 import { CORRELATIONS, covariateShare, nullRuns } from '../../../proofs/experiments.ts'
 import type { Meanings } from '../verdicts/measure.ts'
+import { liftOf } from './experiment/effects.ts'
 import { unitsNeeded, unitsNeededOfRates } from './experiment/planner.ts'
 import type { Result } from './experiment/results.ts'
 import { experiment } from './experiment.ts'
@@ -97,8 +98,10 @@ test('a broken split and a unit in two arms withhold every result', async () => 
   assert.deepEqual(codes(across).blockers, ['unit_repeated'])
   for (const outcome of [split, across]) {
     assert.equal(outcome.grade, 'withheld')
-    for (const { grade, estimate, low, high, p, q } of results(outcome))
-      assert.deepEqual([grade, estimate, low, high, p, q], ['withheld', null, null, null, null, null])
+    for (const { metric: _metric, arm: _arm, primary: _primary, grade, ...numbers } of results(outcome)) {
+      assert.equal(grade, 'withheld')
+      assert.deepEqual([...new Set(Object.values(numbers))], [null])
+    }
     assert.doesNotMatch(outcome.summary, /higher|lower/)
   }
 })
@@ -120,6 +123,48 @@ test('the primary metric decides; the others are corrected together', async () =
   assert.equal(results(found)[1]!.grade, 'firm')
   assert.ok(codes(found).caveats.includes('many_tests'))
   for (const { low, high, q } of results(found)) assert.equal(low! > 0 || high! < 0, q! <= 0.05)
+})
+
+test('the interval of the lift excludes 0 exactly where that of the difference does, and is near the delta method', async () => {
+  const metrics = [
+    { name: 'conv', value: 'conv' },
+    { ...V, covariate: 'before' },
+    { name: 'plain', value: 'v' },
+    { name: 'ratio', numerator: 'v', denominator: 'x' },
+  ]
+  const outcome = await ask({ metrics })
+  for (const { control_value, relative, relative_low, relative_high, low, high, estimate } of results(outcome)) {
+    assert.equal(relative_low! > 0 || relative_high! < 0, low! > 0 || high! < 0)
+    assert.ok(relative_low! < relative! && relative! < relative_high!)
+    assert.equal(relative, estimate! / control_value!)
+  }
+  const conv = results(outcome)[0]!
+  const [a, b] = [conv.control_value!, conv.value!]
+  const arms = outcome.arms as { n: number; control: boolean }[]
+  const [na, nb] = [true, false].map((control) => arms.find((one) => one.control === control)!.n) as [number, number]
+  const error = Math.sqrt((b * (1 - b)) / nb / a ** 2 + ((a * (1 - a)) / na) * (b ** 2 / a ** 4))
+  assert.ok(Math.abs((conv.relative_high! - conv.relative_low!) / (2 * 1.961 * error) - 1) < 0.02)
+  assert.match(outcome.evidence, /; relative to the control [+-][\d.]+ %, [+-][\d.]+ % to [+-][\d.]+ %; p /)
+})
+
+test('a lift over a control that may be 0 has no interval', () => {
+  const control = { n: 100, value: 0.1, adjusted: 0.1, variance: 1, plain: 1, shared: 1 }
+  const effect = { estimate: 0.5, error: 0.14, df: 198, once: 0, p: 0 }
+  assert.equal(liftOf(control, effect, 1.97), null)
+  assert.ok(liftOf({ ...control, value: 1 }, effect, 1.97))
+})
+
+test('intervals of sequential looks are narrowest where they are tuned, and fixed looks have nothing to tune', async () => {
+  const width = async (tuned_for?: number) => {
+    const [{ low, high }] = results(
+      await ask({ metrics: [V], looks: 'sequential', ...(tuned_for ? { tuned_for } : {}) }),
+    ) as [Result]
+    return high! - low!
+  }
+  const [usual, at, five] = [await width(), await width(2000), await width(5000)]
+  assert.equal(usual, five)
+  assert.ok(at < usual && at < (await width(500)) && at < (await width(50_000)))
+  await assert.rejects(ask({ metrics: [V], tuned_for: 2000 }), /tuned_for belongs to `looks: sequential`/)
 })
 
 test('sequential looks cost width, and say the days that are left', async () => {

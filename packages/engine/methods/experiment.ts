@@ -2,7 +2,7 @@
  * experiment: a test with randomised units and several metrics.
  *
  * The rows of one unit are one observation. Welch's t test of the units; ratios by the delta method; a covariate from before
- * the start by CUPED (experiment/effects.ts). `looks: sequential` gives intervals that hold at every look
+ * the start by CUPED; the interval of the relative lift by Fieller's theorem (experiment/effects.ts). `looks: sequential` gives intervals that hold at every look
  * (experiment/sequential.ts). Holm over the primary metrics and arms, the false discovery rate of Benjamini and Hochberg
  * over the others; the intervals agree with both. A split that differs from the planned shares (chi-square, p below 0.001)
  * and a unit in two arms withhold every result. One row for each arm and metric is fetched, of at most 50 arms.
@@ -36,7 +36,7 @@ import {
   type Told,
 } from './experiment/words.ts'
 import { integer, number, object, pAdjusted, rowsWith, text } from './shared/fields.ts'
-import type { Method, Relation } from './shared/method.ts'
+import { type Method, MethodError, type Relation } from './shared/method.ts'
 import { count, enumeration, finite } from './shared/sentence.ts'
 import { splitDoubt, splitOf } from './shared/split.ts'
 
@@ -65,6 +65,8 @@ export const experiment: Method = {
       value: number,
       estimate: number,
       relative: number,
+      relative_low: number,
+      relative_high: number,
       low: number,
       high: number,
       p: number,
@@ -77,6 +79,8 @@ export const experiment: Method = {
   async run(table, options, context) {
     const given = options as Options
     checkMetrics(given.metrics)
+    if (given.tuned_for !== undefined && given.looks === 'fixed')
+      throw new MethodError('tuned_for belongs to `looks: sequential`: write that, or leave tuned_for out.')
     const units = await unitsOf(table, given)
     const names = Object.keys(units.seen)
     const control = controlOf(names, given.control)
@@ -127,8 +131,9 @@ export const experiment: Method = {
 /** Numbers that must not be read stand in the evidence only. */
 function withheld(result: Result): Result {
   const { metric, arm, primary } = result
-  const nothing = { control_value: null, value: null, estimate: null, relative: null, low: null, high: null }
-  return { metric, arm, primary, ...nothing, p: null, q: null, grade: 'withheld' }
+  const values = { control_value: null, value: null, estimate: null, low: null, high: null }
+  const lift = { relative: null, relative_low: null, relative_high: null }
+  return { metric, arm, primary, ...values, ...lift, p: null, q: null, grade: 'withheld' }
 }
 
 function methodOf({ looks, metrics }: Options): string {
@@ -207,10 +212,11 @@ function powerOfAll(judged: readonly Judged[], units: Units, given: Options): Po
   const least = one.units.metric.minimum_effect!
   const n = one.control.n + one.arm.n
   const level = (1 - given.confidence) / primary.length
-  const reach = reachOf(one.effect!, n, level, given.looks)
+  const reach = reachOf(one.effect!, n, level, given.looks, given.tuned_for)
   const groups = Object.keys(units.seen).length
   const variance = (one.control.variance + one.arm.variance) / 2
-  const plan = { effect: least, variance, arms: groups - 1, power: POWER, looks: given.looks }
+  const { looks, tuned_for: tuned } = given
+  const plan = { effect: least, variance, arms: groups - 1, power: POWER, looks, tuned }
   const needed = Math.ceil(unitsNeeded({ ...plan, alpha: level * (groups - 1) }))
   const seen = Object.values(units.seen).reduce((sum, size) => sum + size, 0)
   const daily = units.days === null ? null : seen / units.days

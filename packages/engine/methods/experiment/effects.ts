@@ -1,7 +1,8 @@
 /**
  * The effect of an arm on a metric, from the means and covariances of its units. A ratio of two means has the variance of
  * its linear part (delta method: Deng, Knoblich and Lu, KDD 2018). A covariate from before the start takes its part of
- * the variance away (CUPED: Deng, Xu, Kohavi and Walker, WSDM 2013), with one coefficient over all arms.
+ * the variance away (CUPED: Deng, Xu, Kohavi and Walker, WSDM 2013), with one coefficient over all arms. The interval of the
+ * relative lift is Fieller's (Journal of the Royal Statistical Society B 16, 1954).
  */
 import {
   normalUpper,
@@ -25,12 +26,17 @@ export interface Form {
   covariate: boolean
 }
 
-/** The metric in one arm: its value, and the value and variance of a unit after the covariate has taken its part. */
+/**
+ * The metric in one arm: its value, and the value and variance of a unit after the covariate has taken its part. `plain` is the
+ * variance before that, `shared` the covariance of both.
+ */
 export interface Level {
   n: number
   value: number
   adjusted: number
   variance: number
+  plain: number
+  shared: number
 }
 
 /** The units' linear weights: what one unit adds to the metric. */
@@ -61,7 +67,16 @@ export function levelOf(arm: UnitMoments, form: Form, theta: number): Level {
   const value = form.ratio ? arm.means[0]! / arm.means[1]! : arm.means[0]!
   const weights = weightsOf(arm, form, theta)
   const adjusted = form.covariate ? value - theta * arm.means.at(-1)! : value
-  return { n: arm.n, value, adjusted, variance: Math.max(0, covary(arm.covariances, weights, weights)) }
+  const before = weightsOf(arm, { ...form, covariate: false }, 0)
+  const vary = (left: number[], right: number[]): number => covary(arm.covariances, left, right)
+  return {
+    n: arm.n,
+    value,
+    adjusted,
+    variance: Math.max(0, vary(weights, weights)),
+    plain: Math.max(0, vary(before, before)),
+    shared: vary(weights, before),
+  }
 }
 
 export interface Effect {
@@ -75,15 +90,18 @@ export interface Effect {
 
 export type Looks = 'fixed' | 'sequential'
 
-/** The difference of an arm from the control; null where fewer than two units, or nothing that varies. */
-export function effectOf(control: Level, arm: Level, looks: Looks): Effect | null {
+/**
+ * The difference of an arm from the control; null where fewer than two units, or nothing that varies. `tuned`: the units at
+ * which the intervals of sequential looks are narrowest.
+ */
+export function effectOf(control: Level, arm: Level, looks: Looks, tuned?: number): Effect | null {
   if (control.n < 2 || arm.n < 2) return null
   const [a, c] = [arm.variance / arm.n, control.variance / control.n]
   const error = Math.sqrt(a + c)
   const estimate = arm.adjusted - control.adjusted
   if (!Number.isFinite(error) || !Number.isFinite(estimate)) return null
   const n = control.n + arm.n
-  if (error === 0) return estimate === 0 ? null : constants(control, arm, estimate, looks)
+  if (error === 0) return estimate === 0 ? null : constants(control, arm, estimate, looks, tuned)
   const share = a / (a + c)
   const df = 1 / (share ** 2 / (arm.n - 1) + (1 - share) ** 2 / (control.n - 1))
   const once = studentTwoSided(estimate / error, df)
@@ -92,20 +110,45 @@ export function effectOf(control: Level, arm: Level, looks: Looks): Effect | nul
     error,
     df,
     once,
-    p: looks === 'fixed' ? once : anytimeP(n, normalOf(estimate / error, df)),
+    p: looks === 'fixed' ? once : anytimeP(n, normalOf(estimate / error, df), tuned),
   }
 }
 
 /** Two groups of constants that differ: p is that of all ways to deal the units to two groups (Fisher). */
-function constants(control: Level, arm: Level, estimate: number, looks: Looks): Effect {
+function constants(control: Level, arm: Level, estimate: number, looks: Looks, tuned?: number): Effect {
   const once = fisherTwoByTwo({ n: arm.n, successes: arm.n }, { n: control.n, successes: 0 })
   const n = control.n + arm.n
-  const p = looks === 'fixed' ? once : anytimeP(n, normalUpperQuantile(Math.max(once, 1e-300) / 2))
+  const p = looks === 'fixed' ? once : anytimeP(n, normalUpperQuantile(Math.max(once, 1e-300) / 2), tuned)
   return { estimate, error: 0, df: n - 2, once, p }
 }
 
 /** How many standard errors an interval of this level reaches. */
-export function reachOf(effect: { df: number }, n: number, alpha: number, looks: Looks): number {
+export function reachOf(
+  effect: { df: number },
+  n: number,
+  alpha: number,
+  looks: Looks,
+  tuned?: number,
+): number {
   if (looks === 'fixed') return studentUpperQuantile(alpha / 2, effect.df)
-  return studentUpperQuantile(Math.max(1e-300, normalUpper(anytimeReach(n, alpha))), effect.df)
+  return studentUpperQuantile(Math.max(1e-300, normalUpper(anytimeReach(n, alpha, tuned))), effect.df)
+}
+
+/**
+ * The interval of the lift, the difference over the control's value: all lifts whose distance from the difference the test does
+ * not reject. It excludes 0 exactly where the interval of the difference does. Null where the control's value may be 0, so
+ * that the lift has no bounds.
+ */
+export function liftOf(control: Level, { estimate, error }: Effect, reach: number): [number, number] | null {
+  const base = control.value
+  const scale = (reach / base) ** 2
+  const difference = estimate / base
+  const room = 1 - (scale * control.plain) / control.n
+  if (!(room > 0)) return null
+  // The control's value is in the difference, too, with the opposite sign.
+  const middle = difference + (scale * control.shared) / control.n
+  const ends = difference ** 2 - scale * error ** 2
+  const half = Math.sqrt(Math.max(0, middle ** 2 - room * ends))
+  const [low, high] = [(middle - half) / room, (middle + half) / room]
+  return Number.isFinite(low) && Number.isFinite(high) ? [low, high] : null
 }

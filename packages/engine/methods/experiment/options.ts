@@ -53,6 +53,14 @@ export const ExperimentOptions = Type.Object(
       default: 'fixed',
       description: '`sequential`: the result holds however often it is looked at.',
     }),
+    tuned_for: Type.Optional(
+      Type.Integer({
+        minimum: 10,
+        maximum: 1_000_000_000,
+        description:
+          'Under `sequential`: the units of an arm and the control together at which the interval is narrowest (5,000).',
+      }),
+    ),
     time: Type.Optional(
       Type.String({
         description:

@@ -4,7 +4,7 @@
  */
 import { normalQuantile, normalUpper, normalUpperQuantile } from '../../numeric/distributions.ts'
 import type { Looks } from './effects.ts'
-import { anytimeReach } from './sequential.ts'
+import { anytimeReach, TUNED } from './sequential.ts'
 
 export const POWER = 0.8
 
@@ -18,20 +18,22 @@ export interface Plan {
   alpha: number
   power: number
   looks: Looks
+  /** Under sequential looks: units of an arm and the control at which the interval is narrowest. */
+  tuned?: number | undefined
 }
 
 /** Units over all arms of equal size, not rounded. */
-export function unitsNeeded({ effect, variance, arms, alpha, power, looks }: Plan): number {
+export function unitsNeeded({ effect, variance, arms, alpha, power, looks, tuned }: Plan): number {
   const groups = arms + 1
   const once = normalUpperQuantile(alpha / arms / 2)
   const needed = (reach: number): number =>
     (groups * 2 * variance * (reach + normalQuantile(power)) ** 2) / effect ** 2
-  return settle(needed, looks, once, alpha / arms, groups)
+  return settle(needed, { looks, once, alpha: alpha / arms, groups, tuned })
 }
 
 /** The same for rates: `base` in the control, `base + effect` in the arm. */
 export function unitsNeededOfRates(plan: Omit<Plan, 'variance'> & { base: number }): number {
-  const { base, effect, arms, alpha, power, looks } = plan
+  const { base, effect, arms, alpha, power, looks, tuned } = plan
   const groups = arms + 1
   const other = base + effect
   const middle = (base + other) / 2
@@ -39,20 +41,27 @@ export function unitsNeededOfRates(plan: Omit<Plan, 'variance'> & { base: number
   const beside = Math.sqrt(base * (1 - base) + other * (1 - other))
   const needed = (reach: number): number =>
     (groups * (reach * under + normalQuantile(power) * beside) ** 2) / effect ** 2
-  return settle(needed, looks, normalUpperQuantile(alpha / arms / 2), alpha / arms, groups)
+  const once = normalUpperQuantile(alpha / arms / 2)
+  return settle(needed, { looks, once, alpha: alpha / arms, groups, tuned })
+}
+
+interface Settling {
+  looks: Looks
+  /** The reach of a single look. */
+  once: number
+  alpha: number
+  groups: number
+  tuned: number | undefined
 }
 
 /** Under sequential looks the reach depends on the number of units itself. */
 function settle(
   needed: (reach: number) => number,
-  looks: Looks,
-  once: number,
-  alpha: number,
-  groups: number,
+  { looks, once, alpha, groups, tuned = TUNED }: Settling,
 ): number {
   let units = needed(once)
   if (looks === 'fixed') return units
-  for (let step = 0; step < 100; step++) units = needed(anytimeReach((2 * units) / groups, alpha))
+  for (let step = 0; step < 100; step++) units = needed(anytimeReach((2 * units) / groups, alpha, tuned))
   return units
 }
 

@@ -3,7 +3,7 @@ import type { Grade } from '@assay/model/insight'
 import { gradeAt } from '../ab-test/influence.ts'
 import { benjaminiHochberg, holm } from '../shared/multiplicity.ts'
 import { finite } from '../shared/sentence.ts'
-import { type Effect, effectOf, type Level, type Looks, levelOf, reachOf, thetaOf } from './effects.ts'
+import { type Effect, effectOf, type Level, type Looks, levelOf, liftOf, reachOf, thetaOf } from './effects.ts'
 import type { MetricUnits } from './units.ts'
 
 export interface Result {
@@ -13,7 +13,10 @@ export interface Result {
   control_value: number | null
   value: number | null
   estimate: number | null
+  /** Of the control's value. */
   relative: number | null
+  relative_low: number | null
+  relative_high: number | null
   low: number | null
   high: number | null
   p: number | null
@@ -34,6 +37,7 @@ export interface Judged {
 export interface Rules {
   looks: Looks
   confidence: number
+  tuned_for?: number
 }
 
 /** Whether a metric decides: those marked, or else the first. */
@@ -53,7 +57,7 @@ export function judge(metrics: readonly MetricUnits[], control: string, rules: R
       .filter(([arm]) => arm !== control)
       .map(([arm, moments]) => {
         const level = levelOf(moments, units, theta)
-        const effect = effectOf(from, level, rules.looks)
+        const effect = effectOf(from, level, rules.looks, rules.tuned_for)
         const result = plain(units.metric.name, arm, first[index]!, from, level, effect)
         return { units, primary: first[index]!, theta, control: from, arm: level, effect, result }
       })
@@ -89,6 +93,8 @@ function plain(
     value: finite(level.value),
     estimate,
     relative: base === null || estimate === null || base <= 0 ? null : finite(estimate / base),
+    relative_low: null,
+    relative_high: null,
     low: null,
     high: null,
     p: effect?.p ?? null,
@@ -113,9 +119,12 @@ function correct(family: readonly Judged[], primary: boolean, rules: Rules): voi
     const q = adjusted[index]!
     const step = q <= alpha && p > 0 ? q / p : known.length
     const level = primary ? alpha / step : (alpha * Math.max(1, rejected)) / known.length
-    const reach = reachOf(effect!, control.n + arm.n, level, rules.looks) * error
-    result.low = finite(estimate - reach)
-    result.high = finite(estimate + reach)
+    const reach = reachOf(effect!, control.n + arm.n, level, rules.looks, rules.tuned_for)
+    result.low = finite(estimate - reach * error)
+    result.high = finite(estimate + reach * error)
+    const lift = result.relative === null ? null : liftOf(control, effect!, reach)
+    result.relative_low = lift && lift[0]
+    result.relative_high = lift && lift[1]
     result.q = q
     result.grade = gradeAt(q, rules.confidence)
   }

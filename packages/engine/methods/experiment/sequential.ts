@@ -2,12 +2,12 @@
  * Intervals and p-values that hold at every look: the asymptotic confidence sequence of Waudby-Smith, Arbour, Sinha,
  * Kennedy and Ramdas (Annals of Statistics 52, 2024, theorem 2.2), Robbins' normal mixture over n observations:
  * |estimate| / error may reach sqrt(2 (n r + 1) / (n r) ln(sqrt(n r + 1) / alpha)), with r chosen so that the interval
- * is narrowest at `TUNED` units (their equation 20).
+ * is narrowest at `tuned` units (their equation 20).
  */
 import { normalUpperQuantile, studentTwoSided } from '../../numeric/distributions.ts'
 
-/** Units at which the intervals are narrowest. It must not depend on the data. */
-const TUNED = 5000
+/** Units of both arms together at which the intervals are narrowest, unless the test says another number. */
+export const TUNED = 5000
 const TUNED_ALPHA = 0.05
 
 const rate = (tuned: number): number => {
@@ -15,15 +15,15 @@ const rate = (tuned: number): number => {
   return (size + Math.log(size + 1)) / tuned
 }
 
-/** How many standard errors the interval reaches after n units. */
+/** How many standard errors the interval reaches after n units. `tuned` must not depend on the data. */
 export function anytimeReach(n: number, alpha: number, tuned = TUNED): number {
   const spread = n * rate(tuned) + 1
   return Math.sqrt(((2 * spread) / (spread - 1)) * Math.log(Math.sqrt(spread) / alpha))
 }
 
 /** The always-valid p of an estimate that is z standard errors from 0 after n units. */
-export function anytimeP(n: number, z: number): number {
-  const spread = n * rate(TUNED) + 1
+export function anytimeP(n: number, z: number, tuned = TUNED): number {
+  const spread = n * rate(tuned) + 1
   return Math.min(1, Math.sqrt(spread) * Math.exp((-(z * z) * (spread - 1)) / (2 * spread)))
 }
 

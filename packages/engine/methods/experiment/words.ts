@@ -101,7 +101,7 @@ export function evidence(told: Told): string {
     const half = (scale * (high - low)) / 2
     const shown = (value: number): string => signed(scale * value, half)
     const level = `${+(told.confidence * 100).toPrecision(4)} % ${told.sequential ? 'always-valid ' : ''}interval`
-    return `${metric}, ${quoted(arm)} ${shown(estimate!)}${unit} (${level} ${shown(low)} to ${shown(high)}; ${probability(q)} adjusted, n = ${figure(one.arm.n)} and ${figure(one.control.n)})`
+    return `${metric}, ${quoted(arm)} ${shown(estimate!)}${unit} (${level} ${shown(low)} to ${shown(high)}${lift(one.result)}; ${probability(q)} adjusted, n = ${figure(one.arm.n)} and ${figure(one.control.n)})`
   })
   const more = told.judged.length > 4 ? `; and ${told.judged.length - 4} more` : ''
   const { now } = told.power
@@ -110,6 +110,14 @@ export function evidence(told: Told): string {
       ? ''
       : ` The smallest difference that matters is found with a chance of ${shareOf(now)} so far.`
   return `Difference from ${quoted(told.control)}: ${shown.join('; ')}${more}.${power}`
+}
+
+/** "; relative to the control +27.4 %, +24.9 % to +29.8 %": its interval has the same level. */
+function lift({ relative, relative_low, relative_high }: Judged['result']): string {
+  if (relative === null || relative_low === null || relative_high === null) return ''
+  const half = 50 * (relative_high - relative_low)
+  const shown = (value: number): string => `${signed(100 * value, half)} %`
+  return `; relative to the control ${shown(relative)}, ${shown(relative_low)} to ${shown(relative_high)}`
 }
 
 export function gradeOfAll(judged: readonly Judged[]): Exclude<Grade, 'withheld'> {
