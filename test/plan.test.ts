@@ -59,6 +59,12 @@ test('a share of the table gives the units that R gives, and the days at the tra
   )
 })
 
+test('a plan to exclude a loss takes the spread of the share as it is', () => {
+  const { out } = plan(...VISITS, '--value', 'bought', '--margin', '10%')
+  // 2 (1.959964 + 0.841621)^2 0.25 / 0.1^2 = 392.4 in each group.
+  assert.match(out, /^393 units in each of 2 groups/m)
+})
+
 test('rows of one unit are one observation, and a lift is a share of the mean', () => {
   const mean = plan(...VISITS, '--value', 'amount', '--lift', '10%')
   // 2 (1.959964 + 0.841621)^2 8.254127 / 0.45^2 = 639.8 in each group.

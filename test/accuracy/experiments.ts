@@ -1,6 +1,6 @@
 /** Published answers of experiments beside ours: always-valid intervals, sample sizes and splits. */
 import { type Effect, type Level, liftOf } from '../../packages/engine/methods/experiment/effects.ts'
-import { unitsNeededOfRates } from '../../packages/engine/methods/experiment/planner.ts'
+import { unitsNeeded, unitsNeededOfRates } from '../../packages/engine/methods/experiment/planner.ts'
 import { anytimeReach } from '../../packages/engine/methods/experiment/sequential.ts'
 import { splitOf } from '../../packages/engine/methods/shared/split.ts'
 import { studentUpperQuantile } from '../../packages/engine/numeric/distributions.ts'
@@ -30,7 +30,7 @@ function share(successes: number, n: number): Sample {
 /** A ratio of 14 (error 3) to 7 (error 2) that are independent: the lift is the ratio less 1. */
 function fieller(reach: number): [number, number] {
   const control: Level = { n: 1, value: 7, adjusted: 7, variance: 4, plain: 4, shared: 4 }
-  const effect: Effect = { estimate: 7, error: Math.sqrt(9 + 4), df: 10, once: 0, p: 0 }
+  const effect: Effect = { estimate: 7, error: Math.sqrt(9 + 4), df: 10, boundary: 0, once: 0, p: 0 }
   const [low, high] = liftOf(control, effect, reach)!
   return [1 + low, 1 + high]
 }
@@ -51,6 +51,8 @@ export function experimentFigures(): Figure[] {
     )
   }
   const [low, high] = fieller(studentUpperQuantile(0.05, 10))
+  // A one-sided 5 % is a two-sided 10 %.
+  const loss = { effect: 0.05, variance: 0.01, arms: 1, alpha: 0.1, power: 0.8, looks: 'fixed' as const }
   const plan = { base: 0.5, effect: 0.25, arms: 1, alpha: 0.05, power: 0.9, looks: 'fixed' as const }
   return [
     ...always(
@@ -77,6 +79,15 @@ export function experimentFigures(): Figure[] {
         least: 3,
       },
       { 'n in each group': [76.7, unitsNeededOfRates(plan) / 2] },
+    ),
+    ...figures(
+      {
+        of: 'experiment',
+        case: 'units needed to exclude a loss',
+        source: 'Chow, Shao and Wang, chapter 3.2; R package TrialSize, ?TwoSampleMean.NIS: n = 50',
+        least: 15,
+      },
+      { 'n in each group': [50, Math.ceil(unitsNeeded(loss) / 2)] },
     ),
     ...figures(
       {

@@ -201,6 +201,24 @@ const experiment: Situation[] = [
     sql: rows(`${ARMS}, 10 + 4 * ${NOISE} as orders`),
   },
   {
+    is: 'a loss that is excluded',
+    method: 'experiment',
+    options: { ...tested, metrics: [{ name: 'orders', value: 'orders', good: 'up', margin: 0.5 }] },
+    sql: rows(`${ARMS}, 10 + ${NOISE} - 0.05 * (i % 2) as orders`),
+  },
+  {
+    is: 'a loss beyond the margin',
+    method: 'experiment',
+    options: { ...tested, metrics: [{ name: 'returns', value: 'returned', good: 'down', margin: 0.5 }] },
+    sql: rows(`${ARMS}, 2 + ${NOISE} + i % 2 as returned`),
+  },
+  {
+    is: 'too few users to exclude a loss',
+    method: 'experiment',
+    options: { ...tested, metrics: [{ name: 'orders', value: 'orders', good: 'up', margin: 0.1 }] },
+    sql: rows(`${ARMS}, 10 + 4 * ${NOISE} as orders`),
+  },
+  {
     is: 'a broken split',
     method: 'experiment',
     options: { ...tested, metrics: [{ name: 'orders', value: 'orders' }] },

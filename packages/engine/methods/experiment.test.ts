@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Outcome } from '@assay/model/insight'
+import { normal, randomFrom } from '../../../proofs/calibration/processes.ts'
 import { CORRELATIONS, covariateShare, nullRuns } from '../../../proofs/experiments.ts'
 import type { Meanings } from '../verdicts/measure.ts'
-import { liftOf } from './experiment/effects.ts'
+import { effectOf, liftOf } from './experiment/effects.ts'
 import { unitsNeeded, unitsNeededOfRates } from './experiment/planner.ts'
-import type { Result } from './experiment/results.ts'
+import { isBetter, type Result } from './experiment/results.ts'
 import { experiment } from './experiment.ts'
 import { columnsOf, outcomeOf, relation } from './relation-fixture.ts'
 import { MethodError } from './shared/method.ts'
@@ -98,9 +99,10 @@ test('a broken split and a unit in two arms withhold every result', async () => 
   assert.deepEqual(codes(across).blockers, ['unit_repeated'])
   for (const outcome of [split, across]) {
     assert.equal(outcome.grade, 'withheld')
-    for (const { metric: _metric, arm: _arm, primary: _primary, grade, ...numbers } of results(outcome)) {
-      assert.equal(grade, 'withheld')
-      assert.deepEqual([...new Set(Object.values(numbers))], [null])
+    for (const result of results(outcome)) {
+      assert.equal(result.grade, 'withheld')
+      for (const [name, value] of Object.entries(result))
+        if (!['metric', 'arm', 'primary', 'grade'].includes(name)) assert.equal(value, null, name)
     }
     assert.doesNotMatch(outcome.summary, /higher|lower/)
   }
@@ -144,12 +146,12 @@ test('the interval of the lift excludes 0 exactly where that of the difference d
   const [na, nb] = [true, false].map((control) => arms.find((one) => one.control === control)!.n) as [number, number]
   const error = Math.sqrt((b * (1 - b)) / nb / a ** 2 + ((a * (1 - a)) / na) * (b ** 2 / a ** 4))
   assert.ok(Math.abs((conv.relative_high! - conv.relative_low!) / (2 * 1.961 * error) - 1) < 0.02)
-  assert.match(outcome.evidence, /; relative to the control [+-][\d.]+ %, [+-][\d.]+ % to [+-][\d.]+ %; p /)
+  assert.match(outcome.evidence, /; relative to the control [+-]?[\d.]+ %, [+-]?[\d.]+ % to [+-]?[\d.]+ %; p /)
 })
 
 test('a lift over a control that may be 0 has no interval', () => {
   const control = { n: 100, value: 0.1, adjusted: 0.1, variance: 1, plain: 1, shared: 1 }
-  const effect = { estimate: 0.5, error: 0.14, df: 198, once: 0, p: 0 }
+  const effect = { estimate: 0.5, error: 0.14, df: 198, boundary: 0, once: 0, p: 0 }
   assert.equal(liftOf(control, effect, 1.97), null)
   assert.ok(liftOf({ ...control, value: 1 }, effect, 1.97))
 })
@@ -165,6 +167,60 @@ test('intervals of sequential looks are narrowest where they are tuned, and fixe
   assert.equal(usual, five)
   assert.ok(at < usual && at < (await width(500)) && at < (await width(50_000)))
   await assert.rejects(ask({ metrics: [V], tuned_for: 2000 }), /tuned_for belongs to `looks: sequential`/)
+})
+
+/** R: sleep. t.test(extra ~ group) has the 95 % interval -3.3654832 to 0.2054832, of the first less the second. */
+const SLEEP = {
+  g: [...Array(10).fill('a'), ...Array(10).fill('b')],
+  u: Array.from({ length: 20 }, (_, index) => index),
+  extra: [
+    ...[0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0],
+    ...[1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4],
+  ],
+}
+
+test('a loss at the end of the interval of R has p 0.05, on the side that `good` names', async () => {
+  const table = await columnsOf(SLEEP, { g: 'VARCHAR' })
+  const of = async (good: string, margin: number) => {
+    const metrics = [{ name: 'extra', value: 'extra', good, margin }]
+    const found = await outcomeOf(experiment, table, { unit: 'u', arm: 'g', metrics })
+    return { found, result: results(found)[0]! }
+  }
+  assert.ok(Math.abs((await of('up', 0.2054832)).result.p! - 0.05) < 1e-6)
+  assert.ok(Math.abs((await of('down', 3.3654832)).result.p! - 0.05) < 1e-6)
+  const excluded = await of('up', 2)
+  assert.equal(excluded.result.not_worse, true)
+  assert.match(excluded.found.headline, /^Extra is clearly not worse with "b" by more than 2: 2\.33 against 0\.75 for "a"\.$/)
+  const open = await of('down', 1)
+  assert.equal(open.result.not_worse, null)
+  assert.match(open.found.headline, /^The experiment cannot tell whether extra is worse with "b" by more than 1: /)
+})
+
+test('a loss beyond the margin is told as one, and a margin needs a direction and no other question', async () => {
+  const down = (more: object) => ask({ metrics: [{ ...V, good: 'down', covariate: 'before', ...more }] })
+  const worse = await down({ margin: 0.1 })
+  assert.equal(results(worse)[0]!.not_worse, false)
+  assert.match(worse.headline, /^Revenue is clearly worse with "new" by more than 0\.1: /)
+  await assert.rejects(ask({ metrics: [{ ...V, margin: 1 }] }), /add `good: up` or `good: down`/)
+  await assert.rejects(down({ margin: 1, minimum_effect: 1 }), /leave one out/)
+})
+
+test('where the true loss is the margin, one experiment in forty says "not worse"', () => {
+  const random = randomFrom(5)
+  const level = (shift: number) => {
+    const values = Array.from({ length: 50 }, () => shift + normal(random))
+    const mean = values.reduce((sum, value) => sum + value, 0) / values.length
+    const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (values.length - 1)
+    return { n: values.length, value: mean, adjusted: mean, variance, plain: variance, shared: variance }
+  }
+  const runs = 4000
+  let claims = 0
+  for (let run = 0; run < runs; run++) {
+    const effect = effectOf(level(0), level(-0.5), 'fixed', { boundary: -0.5 })!
+    if (effect.p <= 0.05 && isBetter(effect)) claims += 1
+  }
+  // Four standard errors about 2.5 %.
+  assert.ok(Math.abs(claims / runs - 0.025) < 0.01, `${claims} of ${runs}`)
 })
 
 test('sequential looks cost width, and say the days that are left', async () => {

@@ -10,6 +10,7 @@
 import type { Doubt } from '@assay/model/insight'
 import Type from 'typebox'
 import { leftOut } from '../verdicts/common-doubts.ts'
+import type { Meanings } from '../verdicts/measure.ts'
 import { nounsOf } from '../verdicts/nouns.ts'
 import { doubt, verdict } from '../verdicts/verdict.ts'
 import { quoted } from '../verdicts/words.ts'
@@ -28,9 +29,11 @@ import { extremesOf, type Units, unitsOf } from './experiment/units.ts'
 import {
   caveatsOfAll,
   decides,
+  decidesLoss,
   evidence,
   gradeOfAll,
   headline,
+  meaningOf,
   measureOfMetric,
   type Power,
   type Told,
@@ -69,6 +72,8 @@ export const experiment: Method = {
       relative_high: number,
       low: number,
       high: number,
+      margin: number,
+      not_worse: Type.Union([Type.Boolean(), Type.Null()]),
       p: number,
       q: number,
       grade: text,
@@ -77,7 +82,7 @@ export const experiment: Method = {
     p_adjusted: pAdjusted,
   },
   async run(table, options, context) {
-    const given = options as Options
+    const given = withGood(options as Options, context.meanings)
     checkMetrics(given.metrics)
     if (given.tuned_for !== undefined && given.looks === 'fixed')
       throw new MethodError('tuned_for belongs to `looks: sequential`: write that, or leave tuned_for out.')
@@ -133,13 +138,29 @@ function withheld(result: Result): Result {
   const { metric, arm, primary } = result
   const values = { control_value: null, value: null, estimate: null, low: null, high: null }
   const lift = { relative: null, relative_low: null, relative_high: null }
-  return { metric, arm, primary, ...values, ...lift, p: null, q: null, grade: 'withheld' }
+  const loss = { margin: null, not_worse: null }
+  return { metric, arm, primary, ...values, ...lift, ...loss, p: null, q: null, grade: 'withheld' }
+}
+
+/** A margin needs to know which way is worse: by the metric, or by what the template says of its column. */
+function withGood(options: Options, meanings: Meanings): Options {
+  const metrics = options.metrics.map((metric) => {
+    if (metric.margin === undefined) return metric
+    const { good } = meaningOf(meanings, metric)
+    if (good === 'none')
+      throw new MethodError(
+        `metrics: "${metric.name}" has a margin, so it must be known which way is worse: add \`good: up\` or \`good: down\`.`,
+      )
+    return { ...metric, good }
+  })
+  return { ...options, metrics }
 }
 
 function methodOf({ looks, metrics }: Options): string {
   const parts = [looks === 'fixed' ? "Welch's t test of units" : 'always-valid normal mixture of units']
   if (metrics.some(({ numerator }) => numerator !== undefined)) parts.push('delta method')
   if (metrics.some(({ covariate }) => covariate !== undefined)) parts.push('CUPED')
+  if (metrics.some(({ margin }) => margin !== undefined)) parts.push('not worse by a margin')
   return parts.join('; ')
 }
 
@@ -204,12 +225,13 @@ function rowsOf({ unit }: Options, units: Units, n: number): Doubt[] {
   return found
 }
 
-/** Power for the first primary metric that says which difference matters. */
+/** Power for the first primary metric that says which difference matters, or which loss: of excluding it if there is none. */
 function powerOfAll(judged: readonly Judged[], units: Units, given: Options): Power {
   const primary = judged.filter((one) => one.primary && one.effect)
-  const one = primary.find(({ units: { metric } }) => metric.minimum_effect !== undefined)
+  const leastOf = ({ units: { metric } }: Judged): number | undefined => metric.margin ?? metric.minimum_effect
+  const one = primary.find((each) => leastOf(each) !== undefined)
   if (!one || one.effect!.error === 0) return { now: null, needed_n: null, days_left: null }
-  const least = one.units.metric.minimum_effect!
+  const least = leastOf(one)!
   const n = one.control.n + one.arm.n
   const level = (1 - given.confidence) / primary.length
   const reach = reachOf(one.effect!, n, level, given.looks, given.tuned_for)
@@ -236,16 +258,17 @@ async function influence(table: Relation, units: Units, told: Told): Promise<Dou
     const { metric, arm } = one.result
     if (!one.primary || !one.effect || seen.has(metric)) continue
     seen.add(metric)
+    const { once, estimate, boundary } = one.effect
     const { ends, kurtosis } = await extremesOf(table, units.source, one.units, one.theta)
     const observed = (name: string, level: Judged['arm']): ObservedArm => {
       const [min = level.adjusted, max = level.adjusted] = ends.get(name) ?? []
-      const plain = { successes: null, rate: null, min, max }
-      return { name, n: level.n, mean: level.adjusted, sd: Math.sqrt(level.variance), ...plain }
+      const shift = name === arm ? boundary : 0
+      const plain = { successes: null, rate: null, min: min - shift, max: max - shift }
+      return { name, n: level.n, mean: level.adjusted - shift, sd: Math.sqrt(level.variance), ...plain }
     }
-    const { once, estimate } = one.effect
     const measure = measureOfMetric(told.meanings, one)
     const nothing = { low: null, high: null, statistic: null, df: null, detectable: null, test: '' }
-    const compared = { ...nothing, arm, estimate, p: once, p_adjusted: told.sequential ? once : one.result.q }
+    const compared = { ...nothing, arm, estimate: estimate - boundary, p: once, p_adjusted: told.sequential ? once : one.result.q }
     const unit = decisive(
       observed(told.control, one.control),
       observed(arm, one.arm),
@@ -253,7 +276,9 @@ async function influence(table: Relation, units: Units, told: Told): Promise<Dou
       'welch',
       told.confidence,
     )
-    if (unit) found.push(doubt('one_row_decides', decides({ measure, nouns }, unit)))
+    const shifted = unit?.arm === arm ? { ...unit, value: unit.value + boundary } : unit
+    const says = shifted && (boundary === 0 ? decides : decidesLoss)({ measure, nouns }, shifted)
+    if (says) found.push(doubt('one_row_decides', says))
     if (kurtosis !== null && kurtosis > 3)
       found.push(
         doubt(

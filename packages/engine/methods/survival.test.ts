@@ -51,6 +51,11 @@ const asked: Record<string, Record<string, unknown>[]> = {
     },
     {
       unit: 'i',
+      arm: 'g',
+      metrics: [{ name: 'v', value: 'v', good: 'up', margin: 1 }],
+    },
+    {
+      unit: 'i',
       arm: 'e',
       looks: 'sequential',
       metrics: [

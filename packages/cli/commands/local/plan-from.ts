@@ -109,7 +109,7 @@ const DEMANDS = {
 async function columnsIn(from: string, head: string, { call, config, pool }: Read) {
   const { localRoots } = await import('../../local-template.ts')
   const { suggestAmong } = await import('@assay/engine/values/near')
-  const template = await templateOf(`${head}\n`, {})
+  const template = await templateOf(`${head}\n# Plan\n`, {})
   const roots = await localRoots(config)
   const { data } = (await pool.describe({ kind: 'describe', template, roots })).sources
   if (data === undefined || 'error' in data)

@@ -47,15 +47,24 @@ function rulesOf(call: Call): Rules {
 interface Difference {
   effect: number | null
   lift: number | null
+  /** The loss that must be excluded, where there is none. */
+  margin: number | null
 }
 
 function differenceOf(call: Call): Difference {
-  const [effect, lift] = [numberOf(call, 'effect'), numberOf(call, 'lift')] as const
-  if ((effect === null) === (lift === null) || effect === 0 || lift === 0)
+  const found = {
+    effect: numberOf(call, 'effect'),
+    lift: numberOf(call, 'lift'),
+    margin: numberOf(call, 'margin'),
+  }
+  const asked = Object.values(found).filter((value) => value !== null)
+  if (asked.length !== 1 || asked[0] === 0)
     throw new UsageError(
-      'assay plan needs the smallest difference that matters: either --effect 0.01, in the unit of the measure, or --lift 5%, of the value in the control.',
+      'assay plan needs the smallest difference that matters: either --effect 0.01, in the unit of the measure, or --lift 5%, of the value in the control; or --margin 0.01, the loss that must be excluded.',
     )
-  return { effect, lift }
+  if (found.margin !== null && found.margin < 0)
+    throw new UsageError('--margin is the size of the loss that must be excluded, above 0.')
+  return found
 }
 
 /** Of the control. `value` is null where only the spread is given. */
@@ -114,7 +123,8 @@ function tell(seen: Seen, daily: number | null): void {
   out(`${from}: ${measure} is ${level} over ${whole(units)} units (${unit})${traffic}${without}.\n`)
 }
 
-function effectOf({ effect, lift }: Difference, level: Level): number {
+function effectOf({ effect, lift, margin }: Difference, level: Level): number {
+  if (margin !== null) return margin
   if (lift !== null && (level.value === null || level.value <= 0))
     throw new UsageError(
       '--lift is a share of the value in the control, which is not known or not above 0: give --effect in its place.',
@@ -133,6 +143,7 @@ export const PLAN: Command = {
     'Under --looks sequential the result may be looked at as often as wanted. Numbers may be percentages. With --from the level,\n' +
     'the spread and the units of a day are those of the table or the metric; rows of one unit are one observation.\n\n' +
     'assay plan --rate 12% --effect 1% --per-day 4000\nassay plan --sd 25 --effect 2 --arms 2 --looks sequential\n' +
+    'assay plan --rate 12% --margin 0.5%\n' +
     'assay plan --from visits.csv --unit user --value bought --time day --lift 5%\n' +
     'assay plan --from metric:revenue --unit user --lift 5%',
   options: {
@@ -148,6 +159,7 @@ export const PLAN: Command = {
     aggregate: text('KIND', "With --from FILE: a unit's value is the mean (default) or the sum of its rows"),
     source: text('KEYS', 'With --from FILE: how the table is read, such as "dates: dmy"'),
     effect: text('NUMBER', 'The smallest difference that matters; below 0 for a fall'),
+    margin: text('NUMBER', 'In its place, the loss that must be excluded (not worse by more), if nothing changes'),
     lift: text('SHARE', 'The same as a share of the value in the control, such as 5%'),
     arms: text('N', 'Arms beside the control (1)'),
     confidence: text('SHARE', 'Confidence of the result (0.95)'),
@@ -165,9 +177,11 @@ export const PLAN: Command = {
     const level = await levelOf(call)
     const plan = { ...rules, effect: effectOf(difference, level) }
     const { unitsNeeded, unitsNeededOfRates } = await import('@assay/engine/methods/experiment/planner')
-    const needed = level.rate
-      ? unitsNeededOfRates({ ...plan, base: level.value! })
-      : unitsNeeded({ ...plan, variance: level.sd! ** 2 })
+    const variance = level.rate ? level.value! * (1 - level.value!) : level.sd! ** 2
+    const needed =
+      level.rate && difference.margin === null
+        ? unitsNeededOfRates({ ...plan, base: level.value! })
+        : unitsNeeded({ ...plan, variance })
     const groups = rules.arms + 1
     const each = Math.ceil(needed / groups)
     out(`${whole(each)} units in each of ${groups} groups, ${whole(each * groups)} in all.\n`)

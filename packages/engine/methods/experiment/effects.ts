@@ -83,6 +83,8 @@ export interface Effect {
   estimate: number
   error: number
   df: number
+  /** The difference that is tested: 0, or the loss that a margin allows. */
+  boundary: number
   /** Of one test that is looked at once, and the one that holds for `looks`. */
   once: number
   p: number
@@ -90,27 +92,38 @@ export interface Effect {
 
 export type Looks = 'fixed' | 'sequential'
 
-/**
- * The difference of an arm from the control; null where fewer than two units, or nothing that varies. `tuned`: the units at
- * which the intervals of sequential looks are narrowest.
- */
-export function effectOf(control: Level, arm: Level, looks: Looks, tuned?: number): Effect | null {
+interface Tested {
+  /** Units at which the intervals of sequential looks are narrowest. */
+  tuned?: number | undefined
+  boundary?: number
+}
+
+/** The difference of an arm from the control; null where fewer than two units, or nothing that varies. */
+export function effectOf(
+  control: Level,
+  arm: Level,
+  looks: Looks,
+  { tuned, boundary = 0 }: Tested = {},
+): Effect | null {
   if (control.n < 2 || arm.n < 2) return null
   const [a, c] = [arm.variance / arm.n, control.variance / control.n]
   const error = Math.sqrt(a + c)
   const estimate = arm.adjusted - control.adjusted
   if (!Number.isFinite(error) || !Number.isFinite(estimate)) return null
   const n = control.n + arm.n
-  if (error === 0) return estimate === 0 ? null : constants(control, arm, estimate, looks, tuned)
+  if (error === 0)
+    return estimate === 0 || boundary !== 0 ? null : constants(control, arm, estimate, looks, tuned)
   const share = a / (a + c)
   const df = 1 / (share ** 2 / (arm.n - 1) + (1 - share) ** 2 / (control.n - 1))
-  const once = studentTwoSided(estimate / error, df)
+  const away = (estimate - boundary) / error
+  const once = studentTwoSided(away, df)
   return {
     estimate,
     error,
     df,
+    boundary,
     once,
-    p: looks === 'fixed' ? once : anytimeP(n, normalOf(estimate / error, df), tuned),
+    p: looks === 'fixed' ? once : anytimeP(n, normalOf(away, df), tuned),
   }
 }
 
@@ -119,7 +132,7 @@ function constants(control: Level, arm: Level, estimate: number, looks: Looks, t
   const once = fisherTwoByTwo({ n: arm.n, successes: arm.n }, { n: control.n, successes: 0 })
   const n = control.n + arm.n
   const p = looks === 'fixed' ? once : anytimeP(n, normalUpperQuantile(Math.max(once, 1e-300) / 2), tuned)
-  return { estimate, error: 0, df: n - 2, once, p }
+  return { estimate, error: 0, df: n - 2, boundary: 0, once, p }
 }
 
 /** How many standard errors an interval of this level reaches. */

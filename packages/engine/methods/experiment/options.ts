@@ -23,6 +23,12 @@ const MetricOption = Type.Object(
     minimum_effect: Type.Optional(
       Type.Number({ exclusiveMinimum: 0, description: 'The smallest difference that matters.' }),
     ),
+    margin: Type.Optional(
+      Type.Number({
+        exclusiveMinimum: 0,
+        description: 'Asks whether the arm is not worse than the control by more than this; needs `good`.',
+      }),
+    ),
     winsorise: Type.Optional(
       Type.Number({
         exclusiveMinimum: 0.5,
@@ -80,11 +86,15 @@ export function metricColumns(metrics: readonly Metric[]): string[] {
   )
 }
 
-/** Throws MethodError where a metric is neither a value nor a ratio, or two have one name. */
+/** Throws MethodError where a metric is neither a value nor a ratio, asks two questions, or two have one name. */
 export function checkMetrics(metrics: readonly Metric[]): void {
   const names = new Set<string>()
-  for (const { name, value, numerator, denominator } of metrics) {
+  for (const { name, value, numerator, denominator, margin, minimum_effect } of metrics) {
     if (names.has(name)) throw new MethodError(`metrics: two metrics have the name "${name}".`)
+    if (margin !== undefined && minimum_effect !== undefined)
+      throw new MethodError(
+        `metrics: "${name}" asks either for a difference (\`minimum_effect\`) or for no loss (\`margin\`): leave one out.`,
+      )
     names.add(name)
     const ratio = numerator !== undefined && denominator !== undefined
     const half = (numerator === undefined) !== (denominator === undefined)

@@ -1,6 +1,7 @@
 /**
  * How many units a test needs. Means: n = (z_a + z_b)^2 (v / share + v / share') / d^2; rates as R's power.prop.test
- * (Fleiss, Levin and Paik 2003, equation 4.14). Under sequential looks z_a is the reach of the always-valid interval.
+ * (Fleiss, Levin and Paik 2003, equation 4.14). To exclude a loss where there is none is the first with the loss as d (Chow, Shao
+ * and Wang, Sample Size Calculations in Clinical Research, chapter 3.2). Under sequential looks z_a is the reach of the always-valid interval.
  */
 import { normalQuantile, normalUpper, normalUpperQuantile } from '../../numeric/distributions.ts'
 import type { Looks } from './effects.ts'

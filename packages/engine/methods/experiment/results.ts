@@ -4,6 +4,7 @@ import { gradeAt } from '../ab-test/influence.ts'
 import { benjaminiHochberg, holm } from '../shared/multiplicity.ts'
 import { finite } from '../shared/sentence.ts'
 import { type Effect, effectOf, type Level, type Looks, levelOf, liftOf, reachOf, thetaOf } from './effects.ts'
+import type { Metric } from './options.ts'
 import type { MetricUnits } from './units.ts'
 
 export interface Result {
@@ -19,6 +20,9 @@ export interface Result {
   relative_high: number | null
   low: number | null
   high: number | null
+  /** The loss that is allowed, and whether it is excluded (true) or exceeded (false); null where none is asked about or it is unclear. */
+  margin: number | null
+  not_worse: boolean | null
   p: number | null
   q: number | null
   grade: Grade
@@ -57,8 +61,11 @@ export function judge(metrics: readonly MetricUnits[], control: string, rules: R
       .filter(([arm]) => arm !== control)
       .map(([arm, moments]) => {
         const level = levelOf(moments, units, theta)
-        const effect = effectOf(from, level, rules.looks, rules.tuned_for)
-        const result = plain(units.metric.name, arm, first[index]!, from, level, effect)
+        const effect = effectOf(from, level, rules.looks, {
+          tuned: rules.tuned_for,
+          boundary: boundaryOf(units.metric),
+        })
+        const result = plain(units.metric, arm, first[index]!, from, level, effect)
         return { units, primary: first[index]!, theta, control: from, arm: level, effect, result }
       })
   })
@@ -75,8 +82,18 @@ export function judge(metrics: readonly MetricUnits[], control: string, rules: R
   return judged
 }
 
+/** The difference that the test is held against: with a margin the loss that it allows. */
+function boundaryOf({ margin = 0, good }: Metric): number {
+  return good === 'down' ? margin : -margin
+}
+
+/** Whether a difference lies on the better side of the loss that is allowed. */
+export function isBetter({ estimate, boundary }: Effect): boolean {
+  return (estimate - boundary) * boundary < 0
+}
+
 function plain(
-  metric: string,
+  metric: Metric,
   arm: string,
   primary: boolean,
   control: Level,
@@ -86,7 +103,7 @@ function plain(
   const estimate = finite(level.adjusted - control.adjusted)
   const base = finite(control.value)
   return {
-    metric,
+    metric: metric.name,
     arm,
     primary,
     control_value: base,
@@ -97,6 +114,8 @@ function plain(
     relative_high: null,
     low: null,
     high: null,
+    margin: metric.margin ?? null,
+    not_worse: null,
     p: effect?.p ?? null,
     q: null,
     grade: 'unclear',
@@ -106,7 +125,8 @@ function plain(
 /**
  * Holm over the primary metrics and arms, Benjamini and Hochberg over the others. Intervals have the level at which each
  * was tested: of Holm's, its step where it was rejected and Bonferroni's where not; of the false discovery rate, that
- * of Benjamini and Yekutieli (JASA 100, 2005). So an interval excludes 0 exactly where q is at most 1 - confidence.
+ * of Benjamini and Yekutieli (JASA 100, 2005). So an interval excludes 0, or the
+ * loss that a margin allows, exactly where q is at most 1 - confidence.
  */
 function correct(family: readonly Judged[], primary: boolean, rules: Rules): void {
   const known = family.filter(({ effect }) => effect !== null)
@@ -127,5 +147,6 @@ function correct(family: readonly Judged[], primary: boolean, rules: Rules): voi
     result.relative_high = lift && lift[1]
     result.q = q
     result.grade = gradeAt(q, rules.confidence)
+    if (result.margin !== null && result.grade !== 'unclear') result.not_worse = isBetter(effect!)
   }
 }

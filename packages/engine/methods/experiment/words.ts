@@ -8,7 +8,8 @@ import { against, amount, brief, CERTAINTY, changeOf, quoted, shareOf } from '..
 import type { Decisive } from '../ab-test/influence.ts'
 import { better } from '../ab-test/words.ts'
 import { figure, probability, signed } from '../shared/sentence.ts'
-import type { Judged } from './results.ts'
+import type { Metric } from './options.ts'
+import { isBetter, type Judged } from './results.ts'
 
 export interface Power {
   /** The chance to find the smallest difference that matters with the units so far. */
@@ -31,7 +32,10 @@ export interface Told {
 
 /** The measure of a metric: what the template says of its name or its column; the metric's own \`good\` comes first. */
 export function measureOfMetric(meanings: Meanings, { units }: Judged): Measure {
-  const { metric } = units
+  return meaningOf(meanings, units.metric)
+}
+
+export function meaningOf(meanings: Meanings, metric: Metric): Measure {
   const named = [metric.name, metric.value ?? ''].find((name) => meanings.has(name.toLowerCase()))
   const measure = measureOf(meanings, named ?? metric.name)
   return { ...measure, good: metric.good ?? measure.good }
@@ -42,24 +46,38 @@ export function headline(told: Told, most: Grade): string {
   const primary = told.judged.filter((one) => one.primary && one.effect)
   const found = primary.filter(({ result }) => ['firm', 'likely'].includes(lesser(most, result.grade)))
   const [only] = primary
+  const asked = primary.some(({ result }) => result.margin !== null)
   if (found.length === 0) {
-    const what =
-      primary.length === 1
+    if (asked && primary.length > 1)
+      return `The experiment cannot answer any of its ${primary.length} main comparisons with ${quoted(told.control)}${ahead(told)}.`
+    const what = asked
+      ? loss(told, only!)
+      : primary.length === 1
         ? `${quoted(only!.result.arm)} changed ${measureOfMetric(told.meanings, only!).label}: ${levels(told, only!)}`
         : `anything changed in ${primary.length} comparisons with ${quoted(told.control)}`
     return `The experiment cannot tell whether ${what}${ahead(told)}.`
   }
   const far = found.toSorted((a, b) => Math.abs(zOf(b)) - Math.abs(zOf(a)))[0]!
   const rest =
-    primary.length === 1 ? '' : `; ${found.length} of ${primary.length} main comparisons found a difference`
+    primary.length === 1 ? '' : `; ${found.length} of ${primary.length} main comparisons ${asked ? 'have an answer' : 'found a difference'}`
   return `${opening(change(told, far, most))}${rest}.`
 }
 
-const zOf = ({ effect }: Judged): number => effect!.estimate / (effect!.error || 1)
+const zOf = ({ effect }: Judged): number => (effect!.estimate - effect!.boundary) / (effect!.error || 1)
+
+/** "revenue is worse with "b" by more than 0.5 EUR: 11.7 EUR against 11.9 EUR for "a""; `how`: what stands before "worse". */
+function loss(told: Told, judged: Judged, how = ''): string {
+  const measure = measureOfMetric(told.meanings, judged)
+  const { arm, margin } = judged.result
+  return `${measure.label} ${verbFor(measure.label)} ${how}worse with ${quoted(arm)} by more than ${changeOf(margin!, measure)}: ${levels(told, judged)}`
+}
 
 /** "revenue is clearly higher with "b", by 0.4 EUR: 12.3 EUR against 11.9 EUR for "a"". */
 function change(told: Told, judged: Judged, most: Grade): string {
   const { result, units } = judged
+  const sure = CERTAINTY[lesser(most, result.grade)]
+  if (result.margin !== null)
+    return loss(told, judged, isBetter(judged.effect!) ? `${sure} not ` : `${sure} `)
   const measure = measureOfMetric(told.meanings, judged)
   const way = result.estimate! > 0 ? 'higher' : 'lower'
   const least = units.metric.minimum_effect
@@ -68,7 +86,7 @@ function change(told: Told, judged: Judged, most: Grade): string {
       ? `, less than the ${changeOf(least, measure)} that matter`
       : ''
   return (
-    `${measure.label} ${verbFor(measure.label)} ${CERTAINTY[lesser(most, result.grade)]} ${way} with ${quoted(result.arm)}${better(measure, result.estimate!)}, ` +
+    `${measure.label} ${verbFor(measure.label)} ${sure} ${way} with ${quoted(result.arm)}${better(measure, result.estimate!)}, ` +
     `by ${changeOf(result.estimate!, measure)}${small}: ${levels(told, judged)}`
   )
 }
@@ -100,16 +118,29 @@ export function evidence(told: Told): string {
     const [scale, unit] = measure.fmt?.startsWith('pct') ? [100, ' points'] : [1, '']
     const half = (scale * (high - low)) / 2
     const shown = (value: number): string => signed(scale * value, half)
+    const { margin } = one.result
+    const beyond = margin === null ? '' : ` against a loss of ${changeOf(margin, measure)}`
     const level = `${+(told.confidence * 100).toPrecision(4)} % ${told.sequential ? 'always-valid ' : ''}interval`
-    return `${metric}, ${quoted(arm)} ${shown(estimate!)}${unit} (${level} ${shown(low)} to ${shown(high)}${lift(one.result)}; ${probability(q)} adjusted, n = ${figure(one.arm.n)} and ${figure(one.control.n)})`
+    return `${metric}, ${quoted(arm)} ${shown(estimate!)}${unit} (${level} ${shown(low)} to ${shown(high)}${lift(one.result)}; ${probability(q)} adjusted${beyond}, n = ${figure(one.arm.n)} and ${figure(one.control.n)})`
   })
   const more = told.judged.length > 4 ? `; and ${told.judged.length - 4} more` : ''
   const { now } = told.power
   const power =
     now === null
       ? ''
-      : ` The smallest difference that matters is found with a chance of ${shareOf(now)} so far.`
+      : losing(told)
+        ? ` If nothing changes, a loss of the margin is excluded with a chance of ${shareOf(now)} so far.`
+        : ` The smallest difference that matters is found with a chance of ${shareOf(now)} so far.`
   return `Difference from ${quoted(told.control)}: ${shown.join('; ')}${more}.${power}`
+}
+
+/** Whether the power is that of excluding a loss. */
+function losing({ judged }: Told): boolean {
+  const first = judged.find(
+    ({ primary, effect, units: { metric } }) =>
+      primary && effect && (metric.margin ?? metric.minimum_effect) !== undefined,
+  )
+  return typeof first?.result.margin === 'number'
 }
 
 /** "; relative to the control +27.4 %, +24.9 % to +29.8 %": its interval has the same level. */
@@ -162,6 +193,16 @@ export function decides(
   const sure =
     grades[0] === grades[1] ? '' : `, and the answer would be ${surer(grades) ? 'surer' : 'less sure'}`
   return `Without a single ${nouns.one} of ${quoted(arm)}, at ${amount(value, measure)}, ${measure.label} ${change}${sure}.`
+}
+
+/** The same where a loss is asked about; null where the answer stays. */
+export function decidesLoss(
+  { measure, nouns }: { measure: Measure; nouns: { one: string } },
+  { arm, value, what, grades }: Decisive,
+): string | null {
+  if (what !== 'direction' && grades[0] === grades[1]) return null
+  const answer = what === 'direction' ? 'the opposite' : surer(grades) ? 'surer' : 'less sure'
+  return `Without a single ${nouns.one} of ${quoted(arm)}, at ${amount(value, measure)}, the answer would be ${answer}.`
 }
 
 const surer = ([before, after]: Decisive['grades']): boolean => lesser(before, after) === before
