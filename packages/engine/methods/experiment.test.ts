@@ -135,7 +135,9 @@ test('the interval of the lift excludes 0 exactly where that of the difference d
     { name: 'ratio', numerator: 'v', denominator: 'x' },
   ]
   const outcome = await ask({ metrics })
-  for (const { control_value, relative, relative_low, relative_high, low, high, estimate } of results(outcome)) {
+  for (const { control_value, relative, relative_low, relative_high, low, high, estimate } of results(
+    outcome,
+  )) {
     assert.equal(relative_low! > 0 || relative_high! < 0, low! > 0 || high! < 0)
     assert.ok(relative_low! < relative! && relative! < relative_high!)
     assert.equal(relative, estimate! / control_value!)
@@ -143,10 +145,16 @@ test('the interval of the lift excludes 0 exactly where that of the difference d
   const conv = results(outcome)[0]!
   const [a, b] = [conv.control_value!, conv.value!]
   const arms = outcome.arms as { n: number; control: boolean }[]
-  const [na, nb] = [true, false].map((control) => arms.find((one) => one.control === control)!.n) as [number, number]
+  const [na, nb] = [true, false].map((control) => arms.find((one) => one.control === control)!.n) as [
+    number,
+    number,
+  ]
   const error = Math.sqrt((b * (1 - b)) / nb / a ** 2 + ((a * (1 - a)) / na) * (b ** 2 / a ** 4))
   assert.ok(Math.abs((conv.relative_high! - conv.relative_low!) / (2 * 1.961 * error) - 1) < 0.02)
-  assert.match(outcome.evidence, /; relative to the control [+-]?[\d.]+ %, [+-]?[\d.]+ % to [+-]?[\d.]+ %; p /)
+  assert.match(
+    outcome.evidence,
+    /; relative to the control [+-]?[\d.]+ %, [+-]?[\d.]+ % to [+-]?[\d.]+ %; p /,
+  )
 })
 
 test('a lift over a control that may be 0 has no interval', () => {
@@ -190,10 +198,16 @@ test('a loss at the end of the interval of R has p 0.05, on the side that `good`
   assert.ok(Math.abs((await of('down', 3.3654832)).result.p! - 0.05) < 1e-6)
   const excluded = await of('up', 2)
   assert.equal(excluded.result.not_worse, true)
-  assert.match(excluded.found.headline, /^Extra is clearly not worse with "b" by more than 2: 2\.33 against 0\.75 for "a"\.$/)
+  assert.match(
+    excluded.found.headline,
+    /^Extra is clearly not worse with "b" by more than 2: 2\.33 against 0\.75 for "a"\.$/,
+  )
   const open = await of('down', 1)
   assert.equal(open.result.not_worse, null)
-  assert.match(open.found.headline, /^The experiment cannot tell whether extra is worse with "b" by more than 1: /)
+  assert.match(
+    open.found.headline,
+    /^The experiment cannot tell whether extra is worse with "b" by more than 1: /,
+  )
 })
 
 test('a loss beyond the margin is told as one, and a margin needs a direction and no other question', async () => {

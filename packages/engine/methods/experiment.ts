@@ -228,7 +228,8 @@ function rowsOf({ unit }: Options, units: Units, n: number): Doubt[] {
 /** Power for the first primary metric that says which difference matters, or which loss: of excluding it if there is none. */
 function powerOfAll(judged: readonly Judged[], units: Units, given: Options): Power {
   const primary = judged.filter((one) => one.primary && one.effect)
-  const leastOf = ({ units: { metric } }: Judged): number | undefined => metric.margin ?? metric.minimum_effect
+  const leastOf = ({ units: { metric } }: Judged): number | undefined =>
+    metric.margin ?? metric.minimum_effect
   const one = primary.find((each) => leastOf(each) !== undefined)
   if (!one || one.effect!.error === 0) return { now: null, needed_n: null, days_left: null }
   const least = leastOf(one)!
@@ -268,7 +269,13 @@ async function influence(table: Relation, units: Units, told: Told): Promise<Dou
     }
     const measure = measureOfMetric(told.meanings, one)
     const nothing = { low: null, high: null, statistic: null, df: null, detectable: null, test: '' }
-    const compared = { ...nothing, arm, estimate: estimate - boundary, p: once, p_adjusted: told.sequential ? once : one.result.q }
+    const compared = {
+      ...nothing,
+      arm,
+      estimate: estimate - boundary,
+      p: once,
+      p_adjusted: told.sequential ? once : one.result.q,
+    }
     const unit = decisive(
       observed(told.control, one.control),
       observed(arm, one.arm),

@@ -14,7 +14,10 @@ test('a plan without an effect, or with one that leaves the shares, says what to
   )
   await assert.rejects(plan('--rate', '0.9', '--effect', '0.2'), /must lie between 0 and 1/)
   await assert.rejects(plan('--effect', '1'), /either --rate/)
-  await assert.rejects(plan('--effect', '1', '--lift', '5%', '--sd', '1'), /either --effect 0\.01.* or --lift 5%/)
+  await assert.rejects(
+    plan('--effect', '1', '--lift', '5%', '--sd', '1'),
+    /either --effect 0\.01.* or --lift 5%/,
+  )
   await assert.rejects(plan('--lift', '5%', '--sd', '1'), /--lift is a share of the value/)
   await assert.rejects(plan('--effect', '1', '--sd', '1', '--unit', 'user'), /name the table, --from FILE/)
   await assert.rejects(plan('--effect', '1', '--sd', '1', '--from', 'x.csv'), /leave out --sd/)

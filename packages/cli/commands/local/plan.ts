@@ -159,7 +159,10 @@ export const PLAN: Command = {
     aggregate: text('KIND', "With --from FILE: a unit's value is the mean (default) or the sum of its rows"),
     source: text('KEYS', 'With --from FILE: how the table is read, such as "dates: dmy"'),
     effect: text('NUMBER', 'The smallest difference that matters; below 0 for a fall'),
-    margin: text('NUMBER', 'In its place, the loss that must be excluded (not worse by more), if nothing changes'),
+    margin: text(
+      'NUMBER',
+      'In its place, the loss that must be excluded (not worse by more), if nothing changes',
+    ),
     lift: text('SHARE', 'The same as a share of the value in the control, such as 5%'),
     arms: text('N', 'Arms beside the control (1)'),
     confidence: text('SHARE', 'Confidence of the result (0.95)'),

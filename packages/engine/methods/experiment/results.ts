@@ -3,7 +3,16 @@ import type { Grade } from '@assay/model/insight'
 import { gradeAt } from '../ab-test/influence.ts'
 import { benjaminiHochberg, holm } from '../shared/multiplicity.ts'
 import { finite } from '../shared/sentence.ts'
-import { type Effect, effectOf, type Level, type Looks, levelOf, liftOf, reachOf, thetaOf } from './effects.ts'
+import {
+  type Effect,
+  effectOf,
+  type Level,
+  type Looks,
+  levelOf,
+  liftOf,
+  reachOf,
+  thetaOf,
+} from './effects.ts'
 import type { Metric } from './options.ts'
 import type { MetricUnits } from './units.ts'
 

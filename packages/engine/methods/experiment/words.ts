@@ -59,7 +59,9 @@ export function headline(told: Told, most: Grade): string {
   }
   const far = found.toSorted((a, b) => Math.abs(zOf(b)) - Math.abs(zOf(a)))[0]!
   const rest =
-    primary.length === 1 ? '' : `; ${found.length} of ${primary.length} main comparisons ${asked ? 'have an answer' : 'found a difference'}`
+    primary.length === 1
+      ? ''
+      : `; ${found.length} of ${primary.length} main comparisons ${asked ? 'have an answer' : 'found a difference'}`
   return `${opening(change(told, far, most))}${rest}.`
 }
 
